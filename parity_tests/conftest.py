@@ -10,9 +10,24 @@ from pathlib import Path
 
 import pytest
 
+from .programs import mark_by_fixtures, require_programs_of
+
 pytest_plugins = ["pytester"]  # testing_room runs pytest in pytest
 CHECKOUT = Path(__file__).resolve().parents[1]
 os.environ.pop("COLUMNS", None)  # xdist gives its workers a terminal's width; tests see what a log sees
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Mark what a fixture marks, before `-m` chooses."""
+    for item in items:
+        mark_by_fixtures(item)
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    """A test whose programs are not installed ends before its fixtures are made."""
+    require_programs_of(item)
 
 
 @pytest.fixture(scope="session")

@@ -25,12 +25,12 @@ def columns(contract: Contract, stage: str, bones: Sequence[int]) -> list[int]:
 
     if stage in ("x_raw", "state", "x_raw_next"):
         found: list[int] = []
-        for entry in sorted(contract.state, key=lambda entry: entry.start):
+        for entry in sorted(contract.numbers.state, key=lambda entry: entry.start):
             size = NUMBERS_OF_A_BONE.get(entry.name)
             found += range(entry.start, entry.stop) if size is None else blocks(entry.start, size)
         return found
     if stage in ("pose_hist_raw", "pose_hist"):
-        return [one for frame in range(contract.pose_history_length or 0) for one in blocks(frame * 46 * 6, 6)]
+        return [one for frame in range(contract.numbers.pose_history_length or 0) for one in blocks(frame * 46 * 6, 6)]
     if stage in ("cond_raw", "cond", "contacts"):
         return list(range(2 if stage == "contacts" else 7))
     return blocks(0, {"angvel": 3, "quat": 4}.get(stage, 6))
@@ -47,7 +47,7 @@ def of_bones(
     stages = {
         name: rows if name in whole else rows[:, columns(contract, name, bones)] for name, rows in trace.stages.items()
     }
-    names = tuple(contract.bone_names[bone] for bone in bones) if said is None else tuple(said)
+    names = tuple(contract.numbers.bone_names[bone] for bone in bones) if said is None else tuple(said)
     header = replace(trace.header, producer=ENGINE, bones=names)
     return replace(trace, header=header, stages=stages, mapping=None)
 

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from rigpact.contract.compatibility import KINDS, Compatibility, Consumer, compare_bundles
+from rigpact.contract.compatibility import KINDS, Compatibility, Consumer, compare_contracts
 from rigpact.contract.documents import Kind, read_document
 
 from ..declared_room.declared_pairs import DECLARED_PAIRS
@@ -42,7 +42,7 @@ def compare(tmp_path: Path) -> Compare:
         path.write_text(json.dumps(value), encoding="utf-8")
         return read_document(path, Kind.BUNDLE)
 
-    return lambda old, new: compare_bundles(written("old", old), written("new", new))
+    return lambda old, new: compare_contracts(written("old", old), written("new", new))
 
 
 def own(value: Any) -> Any:

@@ -12,6 +12,7 @@ import pytest
 
 from rigpact.contract.errors import UnusableInput
 from rigpact.contract.findings import Severity
+from rigpact.contract.settings import days
 from rigpact.contract.settings.configuration import find_configuration, read_configuration
 from rigpact.contract.settings.hearing import configured_report
 from rigpact.reports.command_line import run_command_line
@@ -19,6 +20,13 @@ from rigpact.reports.command_line import run_command_line
 GOLDEN = Path(__file__).parent / "golden"
 REGENERATE = bool(os.environ.get("RIGPACT_REGENERATE"))
 DAY = date(2030, 6, 1)
+SOON = (DAY + timedelta(days=30)).isoformat()
+
+
+@pytest.fixture(autouse=True)
+def _that_day(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Commands run on the day of these tests."""
+    monkeypatch.setattr(days, "today", lambda: DAY)
 
 
 @pytest.fixture
@@ -51,7 +59,7 @@ def graded(report: dict[str, Any]) -> dict[str, str]:
 
 def lower(rule: str, to: str, **other: Any) -> str:
     """A table [[lower]] of the configuration."""
-    keys = {"rule": rule, "to": to, "owner": "Ana", "reason": "next export", "expires": "2999-01-01"} | other
+    keys = {"rule": rule, "to": to, "owner": "Ana", "reason": "next export", "expires": SOON} | other
     return "\n[[lower]]\n" + "".join(f"{key} = {json.dumps(value)}\n" for key, value in keys.items())
 
 
@@ -141,7 +149,7 @@ def test_a_bad_configuration_is_one_line_with_its_place(
     assert all(part in report["error"] for part in BAD[text]), report["error"]
 
 
-def write_known(capsys: pytest.CaptureFixture[str], expires: str = "2999-01-01") -> int:
+def write_known(capsys: pytest.CaptureFixture[str], expires: str = SOON) -> int:
     words = ["--write-baseline", "known.json", "--owner", "Ana", "--reason", "next export", "--expires", expires]
     return heard_status(capsys, words)
 
@@ -174,7 +182,7 @@ def test_a_waiver_without_owner_reason_or_day_is_refused(
     project: Any, capsys: pytest.CaptureFixture[str], lacking: str
 ) -> None:
     """A waiver without an owner is never removed."""
-    words = {"--owner": "Ana", "--reason": "soon", "--expires": "2999-01-01"}
+    words = {"--owner": "Ana", "--reason": "soon", "--expires": SOON}
     del words[lacking]
 
     status = heard_status(

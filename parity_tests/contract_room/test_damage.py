@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from rigpact.contract.bundle import document_to_contract
+from rigpact.contract.contract_files import document_to_contract
 from rigpact.contract.errors import ContractRefused, UnusableInput
 from rigpact.contract.rules import check
 
@@ -61,5 +61,7 @@ def test_damage_is_answered_never_crashed_on(sample: Any, seed: int) -> None:
         return
 
     assert all(finding.message for finding in check(subject).findings)
-    assert len(contract.state_statistics.mean) == contract.state.width
-    assert contract.skeleton is None or len(contract.skeleton.depth_first) == contract.bone_count
+    assert len(contract.numbers.state_statistics.mean) == contract.numbers.state.width
+    assert (
+        contract.numbers.skeleton is None or len(contract.numbers.skeleton.depth_first) == contract.numbers.bone_count
+    )

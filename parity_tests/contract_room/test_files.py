@@ -85,6 +85,22 @@ def test_a_file_that_is_read_is_an_input_and_one_that_is_updated_is_none(tmp_pat
             assert (is_input(read.stat()), is_input(updated.stat())) == (True, False)
 
 
+def test_a_file_that_takes_the_inode_of_a_removed_input_is_none(tmp_path: Path) -> None:
+    """A self-test that writes thousands of files for a moment stopped with "a file that this command reads"."""
+    read, other = tmp_path / "read.json", tmp_path / "other name.json"
+    read.write_text("{}", encoding="utf-8")
+    other.hardlink_to(read)
+    status = read.stat()
+    with inputs_remembered():
+        for name in (read, other):
+            read_bytes(name)
+        found = [is_input(status)]
+        for name in (read, other):
+            name.unlink()
+            found.append(is_input(status))
+    assert found == [True, True, False]
+
+
 @pytest.mark.parametrize("grows", [False, True])
 def test_a_file_that_is_written_meanwhile_is_refused_where_nobody_expects_it(tmp_path: Path, grows: bool) -> None:
     """Half of what was read is old and half is new; a recording that a game still writes only becomes longer."""

@@ -144,7 +144,7 @@ def test_a_skeleton_that_is_no_tree_is_left_out_of_the_contract(sample: Any, par
     """Forward kinematics on it would not end, or read another bone; the findings say so, in degrees the rest works."""
     sample.bundle["meta"]["skeleton"]["parents"] = parents
 
-    assert load_contract(sample.write("bundle").path).skeleton is None
+    assert load_contract(sample.write("bundle").path).numbers.skeleton is None
 
 
 def test_a_file_is_remembered_by_what_it_holds(tmp_path: Path) -> None:

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from rigpact.contract import Contract
+from rigpact.contract.pages.registry import find_system
 from rigpact.reference_runtime import RawClip
 from rigpact.reference_runtime.systems.enemy_animation.cpp.views import (
     FLOATS,
@@ -19,7 +20,8 @@ from rigpact.reference_runtime.systems.enemy_animation.cpp.views import (
     ConventionsStruct,
     KeptContract,
 )
-from rigpact.reference_runtime.systems.enemy_animation.stages import STAGE_NAMES
+
+STAGE_NAMES = find_system("enemy_animation").graph.names
 
 NETWORK = c.CFUNCTYPE(c.c_int, c.POINTER(FLOATS), INTS, FLOATS, c.c_int)
 Network = Callable[..., np.ndarray]
@@ -65,7 +67,7 @@ class Kept(KeptContract):
         """A raw clip's rows and wishes."""
         middle = clip.trajectory_direction[:, clip.trajectory_direction.shape[1] // 2]
         wishes = np.concatenate((clip.action_bits, clip.root_velocity_m_s, middle), axis=-1)
-        rows = clip.state_rows(contract.state)
+        rows = clip.state_rows(contract.numbers.state)
         return ClipStruct(
             clip.frame_count, clip.frame_count - 1, clip.fps, self.floats(rows), None, None, self.floats(wishes),
             self.floats(clip.contact_scores), None, None,
@@ -93,7 +95,7 @@ def called_back(network: Network, fixed: Sequence[int | None] = (None,) * 5) -> 
 
 
 class CppLoop:
-    """The library, with a run that mirrors `run_frames(start_run(...))`."""
+    """The library, with a run that mirrors `run_frames(open_run(...))`."""
 
     def __init__(self, path: Path) -> None:
         self.library = c.CDLL(str(path))

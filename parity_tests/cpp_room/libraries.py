@@ -14,7 +14,7 @@ import pytest
 from rigpact.reference_runtime.native import library as loading
 from rigpact.reference_runtime.native.sources import ENDING, STEM, sources, sources_sha256
 
-from .conftest import missing
+from ..programs import missing
 
 EXACT = "-ffp-contract=off"
 """Whatever the compiler makes of it, the bits are the same."""

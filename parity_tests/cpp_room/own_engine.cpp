@@ -74,7 +74,11 @@ public:
 
 private:
     void denormalise() const {
-        float y[3] = {static_cast<float>(frame_), 0.1f, -0.0f};
+        // g++ writes the literal -0.0f as 0 under -ffast-math: the recorder promises the bits that it was given
+        volatile std::uint32_t bits = 0x80000000u;
+        const std::uint32_t negative_zero = bits;
+        float y[3] = {static_cast<float>(frame_), 0.1f, 0.0f};
+        std::memcpy(&y[2], &negative_zero, sizeof(negative_zero));
         recorder_.stage(rigpact::Stage::y_raw, y, 3);
         for (float& number : y) number = 99.0f;  // the engine goes on with its buffer
     }

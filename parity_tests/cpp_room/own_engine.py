@@ -7,7 +7,8 @@ from dataclasses import dataclass
 
 import pytest
 
-from .conftest import ENGINE_LIKE, ROOM, compiled, missing, ran
+from ..programs import missing
+from .conftest import ENGINE_LIKE, ROOM, compiled, ran
 
 ENDINGS = (".trace.jsonl", ".trace.bin")
 SANITIZED = ("-g", "-fsanitize=address,undefined", "-fno-sanitize-recover=all")

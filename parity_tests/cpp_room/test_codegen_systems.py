@@ -3,21 +3,24 @@
 from __future__ import annotations
 
 import json
+import shutil
 from dataclasses import replace
 
 import pytest
 
+from rigpact.contract.contract_files import contract_in_memory, open_contract
 from rigpact.contract.conventions import InputOrder
 from rigpact.contract.errors import UnusableInput
 from rigpact.contract.systems.layout import FieldKind, tiled
-from rigpact.contract.systems.reading import contract_in_memory, read_system_contract
 from rigpact.contract.systems.stage import Stage
 from rigpact.contract.systems.system import System
 from rigpact.fixtures import demo_bundle
 from rigpact.reports.command_line import run_command_line
-from rigpact.reports.engine.codegen import contract_header, headers_folder
+from rigpact.reports.engine.codegen import headers_folder
 from rigpact.reports.engine.cpp_text import identifier, identifiers
+from rigpact.reports.engine.header import contract_header
 
+from ..programs import missing
 from .conftest import COMPILERS, STRICT, compiled, ran
 
 SYSTEMS = ("neurarig", "blender_ik", "rig_inversion", "imu_pose")
@@ -84,7 +87,7 @@ def contract_path(name):
 @EVERY_SYSTEM
 def test_the_self_test_passes_on_the_expected_rows_and_on_no_others(any_compiler, tmp_path, name):
     """A self-test must fail on wrong rows and pass on correct ones."""
-    contract = read_system_contract(contract_path(name))
+    contract = open_contract(contract_path(name))
     (tmp_path / "contract.hpp").write_text(contract_header(contract), encoding="utf-8")
     source = tmp_path / "engine.cpp"
     source.write_text(ENGINE, encoding="utf-8")
@@ -110,7 +113,7 @@ def test_the_self_test_passes_on_the_expected_rows_and_on_no_others(any_compiler
 @EVERY_SYSTEM
 def test_every_field_has_its_place_in_the_header(tmp_path, name):
     """An offset counted by hand becomes wrong when the contract changes."""
-    contract = read_system_contract(contract_path(name))
+    contract = open_contract(contract_path(name))
     text = contract_header(contract, "wolf")
 
     assert "namespace wolf {" in text
@@ -126,7 +129,7 @@ def test_the_command_writes_the_same_bytes(tmp_path, name):
     out = tmp_path / "contract.hpp"
     words = ["codegen", str(contract_path(name)), "-o", str(out), "--headers", str(tmp_path / "sdk")]
     assert run_command_line(words) == 0
-    assert out.read_text(encoding="utf-8") == contract_header(read_system_contract(contract_path(name)))
+    assert out.read_text(encoding="utf-8") == contract_header(open_contract(contract_path(name)))
     assert (tmp_path / "sdk" / "rigpact" / "sha256.hpp").is_file()
 
 
@@ -156,10 +159,8 @@ CONSTANTS = {
 @pytest.mark.parametrize("compiler_name", COMPILERS)
 def test_any_name_and_any_constant_becomes_cpp(tmp_path, compiler_name):
     """A studio's system may have a stage called `union` and a table with rows of several lengths."""
-    import shutil
-
     if shutil.which(compiler_name) is None:
-        pytest.skip(f"no {compiler_name} on this machine")
+        missing(compiler_name)
     contract = contract_in_memory(system_of_a_studio(), CONSTANTS)
     text = contract_header(contract)
     (tmp_path / "contract.hpp").write_text(text, encoding="utf-8")
@@ -187,7 +188,7 @@ def test_nothing_to_test_with_is_refused():
 
 def test_changed_conventions_change_the_expected_rows(tmp_path):
     """The vectors are those of the conventions that the header names."""
-    own = read_system_contract(contract_path("neurarig"))
+    own = open_contract(contract_path("neurarig"))
     changed = own.with_conventions({"unit": "m"})
 
     def packet(contract):

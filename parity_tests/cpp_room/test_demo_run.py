@@ -8,13 +8,14 @@ import numpy as np
 import pytest
 
 from rigpact.contract import load_contract
-from rigpact.reference_runtime import OnnxNetwork, read_clip, read_trace, run_frames, start_run, write_trace
-from rigpact.reference_runtime.systems.enemy_animation.tolerances import stage_tolerances
+from rigpact.reference_runtime import OnnxNetwork, open_run, read_clip, read_trace, run_frames, write_trace
+from rigpact.reference_runtime.graph.bounds import stage_tolerances
 from rigpact.reports.command_line import run_command_line
 
 from .cpp_side import called_back, excess
 
 FRAMES = 1000
+RECORDING = "engine/Sneak_Turn.trace.bin"
 LARGEST_ANGLE_DEG = 1e-5
 """Of a published rotation at frame 1000, float64 maths: one unit in the last place of a quaternion is 3.4e-6 degrees."""
 
@@ -37,7 +38,7 @@ def both(request, cpp, demo_bundle, tmp_path_factory):
     )
     clip = read_clip(demo_bundle / "clips" / "Walk_Spin.json")
     network = OnnxNetwork(demo_bundle / "model.onnx", contract)
-    python = run_frames(start_run(contract, network, clip, "free"), range(FRAMES), "Walk_Spin", "free")
+    python = run_frames(open_run(contract, network, clip, "free", engine="numpy"), range(FRAMES), "Walk_Spin", "free")
     write_trace(python, folder / "python.trace.safetensors")
     call = called_back(lambda *vectors: network.run(vectors, 0))
     answer = cpp.run(contract, clip, "free", FRAMES, network=call, trace=folder / "cpp.trace.bin", queue_frames=16)
@@ -103,3 +104,16 @@ def test_the_command_line_diffs_and_explains_the_cpp_trace(both, demo_bundle, ca
     status = run_command_line(list(map(str, words)))
     answer = json.loads(capfd.readouterr().out)
     assert (status, answer["verdict"]) == (0, "agrees"), answer["stages"]
+
+
+def test_the_demos_recording_is_what_the_cpp_loop_computes(cpp, demo_bundle):
+    """`rigpact demo --into` calls it the recording of an engine without a defect: an engine has to give these numbers."""
+    contract = load_contract(demo_bundle / "norm_template.json", demo_bundle / "pretrain_template.json")
+    clip, recorded = read_clip(demo_bundle / "clips" / "Sneak_Turn.json"), read_trace(demo_bundle / RECORDING)
+    network = OnnxNetwork(demo_bundle / "model.onnx", contract)
+    call = called_back(lambda *vectors: network.run(vectors, 0))
+    answer = cpp.run(contract, clip, "teacher", len(recorded.frame), network=call)
+    bounds = stage_tolerances(contract, answer.stages)
+    assert (len(recorded.frame), list(recorded.stages)) == (clip.frame_count - 1, ["x_raw", "y_norm", "y_out"])
+    for name, rows in recorded.stages.items():
+        assert excess(name, rows, answer.stages[name], bounds[name]) <= 0, name

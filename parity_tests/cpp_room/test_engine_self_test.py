@@ -106,8 +106,11 @@ def test_the_lines_to_paste_hold_for_this_bundle_alone(
     assert run_command_line(words) == 0
     lines = [line for line in capsys.readouterr().out.splitlines() if line.lstrip().startswith("static_assert(")]
     contract = load_contract(files[0])
-    assert len(lines) == 2 + len(contract.state.slices) + len(contract.output.slices)
-    for source, fits in ((lines, True), ([line.replace(f" {contract.state.width},", " 7,") for line in lines], False)):
+    assert len(lines) == 2 + len(contract.numbers.state.slices) + len(contract.numbers.output.slices)
+    for source, fits in (
+        (lines, True),
+        ([line.replace(f" {contract.numbers.state.width},", " 7,") for line in lines], False),
+    ):
         (tmp_path / "engine.cpp").write_text('#include "contract.hpp"\n' + "\n".join(source), encoding="utf-8")
         flags = [*STRICT, "-fsyntax-only", f"-I{headers_folder()}", f"-I{tmp_path}"]
         assert (ran(any_compiler, *flags, tmp_path / "engine.cpp").returncode == 0) == fits

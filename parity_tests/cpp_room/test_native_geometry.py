@@ -7,11 +7,14 @@ import pytest
 from scipy.spatial.transform import Rotation
 
 from rigpact.contract.errors import UnusableInput
+from rigpact.contract.pages.registry import find_system
 from rigpact.reference_runtime.native import geometry as native
 from rigpact.reference_runtime.operations.rot6d import Rot6d
-from rigpact.reference_runtime.systems.enemy_animation.knobs import KNOBS, enemy_conventions
 
 from .libraries import LANES, library_of_lanes, spoilt_library
+
+KNOBS = find_system("enemy_animation").knobs
+enemy_conventions = find_system("enemy_animation").conventions
 
 pytestmark = pytest.mark.usefixtures("installed_library")
 BONES = native.LEAST_BONES + 5  # no whole number of groups of any width

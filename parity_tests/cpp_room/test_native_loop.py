@@ -6,6 +6,7 @@ import ctypes
 import json
 import os
 import runpy
+import warnings
 from pathlib import Path
 
 import numpy as np
@@ -13,20 +14,21 @@ import pytest
 
 from rigpact.contract import load_contract
 from rigpact.contract.errors import UnusableInput
-from rigpact.reference_runtime import CallableNetwork, Loop, OnnxNetwork, ReplayNetwork, read_clip
+from rigpact.reference_runtime import CallableNetwork, OnnxNetwork, ReplayNetwork, open_run, read_clip
 from rigpact.reference_runtime.files.declared import files_of
+from rigpact.reference_runtime.files.run import OfCrowd
 from rigpact.reference_runtime.files.runner import RunOptions
+from rigpact.reference_runtime.graph.native import agreement
 from rigpact.reference_runtime.native import library as loading
 from rigpact.reference_runtime.operations.definitions.scaling import FUNCTIONS
 from rigpact.reference_runtime.systems.enemy_animation.cpp import free_runs
 from rigpact.reference_runtime.systems.enemy_animation.cpp.free_runs import (
     NativeCrowd,
-    NativeLoop,
     disagreement,
     engine_for,
 )
 from rigpact.reference_runtime.systems.enemy_animation.drive import clip_rows
-from rigpact.reference_runtime.systems.enemy_animation.lockstep import Lockstep
+from rigpact.reference_runtime.systems.enemy_animation.runs import free_crowd
 from rigpact.reports.engine.conformance import made_up_clip
 
 from .conftest import compiled, ran
@@ -52,6 +54,11 @@ def demo(demo_bundle):
     return contract, OnnxNetwork(demo_bundle / "model.onnx", contract), read_clip(demo_bundle / "clips/Sneak_Turn.json")
 
 
+def native(contract, network, rows):
+    """One run in the C++ loop."""
+    return OfCrowd(NativeCrowd(contract, network, [rows], rows.x_raw[:1]))
+
+
 @pytest.mark.parametrize(("knob", "value"), [pair for pair in VALUES if pair[0] != "math"], ids=str)
 def test_every_value_of_every_knob_agrees_over_a_free_run(character, knob, value):
     """A sweep of conventions in C++ that reads one of them differently blames the wrong convention.
@@ -61,9 +68,9 @@ def test_every_value_of_every_knob_agrees_over_a_free_run(character, knob, value
     """
     contract, clip = character
     contract = contract.with_conventions({knob: value})
-    network = ReplayNetwork(OUTPUTS[:FRAMES, : contract.output.width])
-    found = NativeLoop(contract, network, clip_rows(clip, contract)).record(range(FRAMES))
-    expected = Loop(contract, network, clip, "free").record(range(FRAMES))
+    network = ReplayNetwork(OUTPUTS[:FRAMES, : contract.numbers.output.width])
+    found = native(contract, network, clip_rows(clip, contract)).record(range(FRAMES))
+    expected = open_run(contract, network, clip, "free", engine="numpy").record(range(FRAMES))
     assert list(found) == list(expected)
     for name, rows in expected.items():
         bound = FRAMES * 64 * 2.0**-24 * np.maximum(np.abs(rows), 1.0)
@@ -81,13 +88,13 @@ def test_a_run_beside_the_model_equals_numpy_and_its_own_steps(demo):
     """The network reads the loop's own memory: an input that is bound wrongly shows in the first frame."""
     contract, network, clip = demo
     rows = clip_rows(clip, contract)
-    recorded = NativeLoop(contract, network, rows).record(range(40))
-    stepped = NativeLoop(contract, network, rows)
-    published = NativeLoop(contract, network, rows)
-    numpy_run = Loop(contract, network, clip, "free").record(range(40))
+    recorded = native(contract, network, rows).record(range(40))
+    stepped = native(contract, network, rows)
+    published = NativeCrowd(contract, network, [rows], rows.x_raw[:1])
+    numpy_run = open_run(contract, network, clip, "free", engine="numpy").record(range(40))
     for frame in range(40):
         stages = stepped.step()
-        np.testing.assert_array_equal(published.advance(), stages["y_out"])
+        np.testing.assert_array_equal(published.advance()[0], stages["y_out"])
         for name, value in stages.items():
             np.testing.assert_array_equal(recorded[name][frame], value)
     for name, values in numpy_run.items():
@@ -103,9 +110,9 @@ def test_a_crowd_is_its_single_runs(demo):
     other = read_clip(clip.path.with_name("Walk_Spin.json"))
     sources = [clip_rows(each, contract) for each in (clip, other, clip)]
     starts = np.stack([rows.x_raw[row] for rows, row in zip(sources, (0, 3, 7), strict=True)])
-    answers = np.random.default_rng(3).normal(0.0, 1.0, (3, contract.output.width)).astype(np.float32)
+    answers = np.random.default_rng(3).normal(0.0, 1.0, (3, contract.numbers.output.width)).astype(np.float32)
     crowd = NativeCrowd(contract, CallableNetwork(lambda *_: answers), sources, starts)
-    beside = Lockstep(contract, CallableNetwork(lambda *_: answers), [clip, other, clip], starts)
+    beside = free_crowd(contract, CallableNetwork(lambda *_: answers), [clip, other, clip], starts, "numpy")
     for _ in range(12):
         found, expected = crowd.step(), beside.step()
         for name, rows in expected.items():
@@ -133,7 +140,7 @@ def test_a_large_crowd_is_shared_among_threads_and_has_the_same_bits(demo, monke
     contract, _, clip = demo
     rows, rng = clip_rows(clip, contract), np.random.default_rng(4)
     starts = rows.x_raw[np.arange(200) % len(rows.x_raw)]
-    answers = rng.normal(0.0, 1.0, (200, contract.output.width)).astype(np.float32)
+    answers = rng.normal(0.0, 1.0, (200, contract.numbers.output.width)).astype(np.float32)
     found, before = {}, threads_of_this_process()
     for threads, helpers in (("1", 0), ("3", 2), ("8", 2)):  # 64 characters at least for each
         monkeypatch.setenv("OMP_NUM_THREADS", threads)
@@ -165,12 +172,14 @@ def test_a_vector_of_another_width_is_cut_or_padded_and_noted(demo):
     seen = []
 
     class Narrow(CallableNetwork):
-        bound_widths = (contract.state.width - 2, 9, 2, 138, 828)
+        bound_widths = (contract.numbers.state.width - 2, 9, 2, 138, 828)
 
     network = Narrow(
-        lambda *vectors: seen.append([v.shape[1] for v in vectors]) or np.zeros((1, contract.output.width), "f4")
+        lambda *vectors: (
+            seen.append([v.shape[1] for v in vectors]) or np.zeros((1, contract.numbers.output.width), "f4")
+        )
     )
-    run = NativeLoop(contract, network, clip_rows(clip, contract))
+    run = open_run(contract, network, clip, "free", engine="native")
     run.step()
     assert seen == [list(Narrow.bound_widths)]
     assert {event.name for event in run.alignments} == {"state", "cond"}
@@ -179,10 +188,10 @@ def test_a_vector_of_another_width_is_cut_or_padded_and_noted(demo):
 def test_a_nan_comes_out_where_numpy_has_it(demo):
     """`rigpact nan` looks for the first frame and stage of a NaN; C++ must not move it."""
     contract, _, clip = demo
-    answers = np.random.default_rng(4).normal(0.0, 1.0, (6, contract.output.width)).astype(np.float32)
+    answers = np.random.default_rng(4).normal(0.0, 1.0, (6, contract.numbers.output.width)).astype(np.float32)
     answers[2, 5] = np.nan
-    found = NativeLoop(contract, ReplayNetwork(answers), clip_rows(clip, contract)).record(range(6))
-    expected = Loop(contract, ReplayNetwork(answers), clip, "free").record(range(6))
+    found = native(contract, ReplayNetwork(answers), clip_rows(clip, contract)).record(range(6))
+    expected = open_run(contract, ReplayNetwork(answers), clip, "free", engine="numpy").record(range(6))
     for name, rows in expected.items():
         np.testing.assert_array_equal(np.isnan(found[name]), np.isnan(rows), err_msg=name)
 
@@ -195,7 +204,7 @@ def test_a_clip_that_numpy_refuses_is_refused(demo, change):
     rows = clip_rows(clip, contract)
     one = type(rows)(**{**vars(rows), "poses": rows.poses[:1]})
     with pytest.raises(UnusableInput):
-        NativeLoop(contract, network, one)
+        native(contract, network, one)
 
 
 def test_tanh_is_within_its_documented_bound(tmp_path):
@@ -245,8 +254,8 @@ def test_lanes_of_every_kind_give_the_same_bits(character, monkeypatch, kind, ma
     runs = []
     for library in map(library_of_lanes, ("SSE", kind)):
         monkeypatch.setattr(free_runs, "library", lambda library=library: library)
-        network = ReplayNetwork(OUTPUTS[:FRAMES, : contract.output.width])
-        runs.append(NativeLoop(contract, network, clip_rows(clip, contract)).record(range(FRAMES)))
+        network = ReplayNetwork(OUTPUTS[:FRAMES, : contract.numbers.output.width])
+        runs.append(native(contract, network, clip_rows(clip, contract)).record(range(FRAMES)))
     for name, rows in runs[0].items():
         np.testing.assert_array_equal(runs[1][name], rows, err_msg=name)
 
@@ -259,15 +268,20 @@ def own_library(monkeypatch):
     """`library()` read anew inside and after the test."""
     loading.library.cache_clear()
     disagreement.cache_clear()
+    agreement.say_slow.cache_clear()
     yield monkeypatch
     loading.library.cache_clear()
     disagreement.cache_clear()
 
 
-def test_without_a_library_numpy_runs_and_nobody_complains(own_library, character):
-    """On a machine without a compiler the install has no library; everything works."""
+def test_without_a_library_numpy_runs_and_says_once_that_it_is_slow(own_library, character):
+    """On a machine without a compiler the install has no library; everything works, and nobody wonders for long."""
     own_library.setattr(loading, "STEM", "not_there")
-    assert engine_for(character[0], "auto") == ("numpy", "")
+    with pytest.warns(UserWarning, match="no compiled loop: numpy computes free runs, many times slower"):
+        assert engine_for(character[0], "auto") == ("numpy", "")
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert engine_for(character[0], "auto") == ("numpy", "")
     with pytest.raises(UnusableInput, match="no compiled loop"):
         engine_for(character[0], "native")
 
@@ -327,8 +341,8 @@ def test_a_plain_free_run_takes_it_by_itself(demo):
     """`auto` is the default: who installed it has the speed without asking."""
     contract, network, clip = demo
     run = files_of(contract).start(contract, network, clip, RunOptions("free"))
-    assert isinstance(run, NativeLoop)
-    assert isinstance(files_of(contract).start(contract, network, clip, RunOptions("free", engine="numpy")), Loop)
+    assert run.engine.name == "native"
+    assert files_of(contract).start(contract, network, clip, RunOptions("free", engine="numpy")).engine.name == "numpy"
 
 
 def test_the_build_leaves_it_out_where_it_cannot_compile(monkeypatch, tmp_path):

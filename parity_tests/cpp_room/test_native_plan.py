@@ -11,17 +11,17 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from rigpact.contract.contract_files import open_contract
 from rigpact.contract.errors import UnusableInput
 from rigpact.reference_runtime import read_trace
-from rigpact.reference_runtime.files.contracts import ContractFiles, open_contract
-from rigpact.reference_runtime.files.declared_run import DeclaredClip, DeclaredLockstep, DeclaredRun
+from rigpact.reference_runtime.files.run import DeclaredClip, declared_crowd, declared_run
 from rigpact.reference_runtime.files.runner import RunOptions
+from rigpact.reference_runtime.graph.native import drawn, plan
+from rigpact.reference_runtime.graph.native.agreement import first_difference
+from rigpact.reference_runtime.graph.native.plan import NativeFrames
 from rigpact.reference_runtime.graph.replayed import Evidence, ReplayedFrames
 from rigpact.reference_runtime.graph.run import ClipDrive, LiveFrames
-from rigpact.reference_runtime.native import drawn, plan
 from rigpact.reference_runtime.native import library as loading
-from rigpact.reference_runtime.native.agreement import first_difference
-from rigpact.reference_runtime.native.plan import NativeFrames
 from rigpact.reference_runtime.recordings.trace import Trace, run_header, write_trace
 
 from ..declared_room import one_operation
@@ -30,7 +30,7 @@ from ..declared_room import test_operations_scaling as scaling
 from ..declared_room import test_operations_timing as timing
 from ..declared_room import test_operations_turning as turning
 from ..declared_room.one_operation import judge_value, readings_of
-from ..pages.operations_page import SAMPLES, sample_contract
+from ..measuring.pages.operations_page import SAMPLES, sample_contract
 from .conftest import ran
 from .libraries import library_of, library_of_lanes, spoilt_library
 
@@ -102,13 +102,47 @@ def test_the_inverse_rotation_is_the_transposed_matrix(in_cpp):
     converting.test_the_inverse_rotation_is_the_transposed_matrix.hypothesis.inner_test(seed=3)
 
 
-@pytest.mark.parametrize("name", [name for name in SAMPLES if name != "network"])
+IN_NUMPY = (
+    "bone_quaternions",
+    "distance",
+    "effector_context",
+    "forward_kinematics",
+    "gaussian_points",
+    "imu_input",
+    "joint_limits",
+    "limb_joints",
+    "mesh_input",
+    "reach_error",
+    "received",
+    "reach_error",
+    "replaced",
+    "rig_transform",
+    "scaled_by_kind",
+    "sent_pose",
+    "standard_deviation",
+    "target_error",
+    "turned_mesh",
+    "unit_quaternions",
+)
+"""Operations without a form in C++: a run that has one is computed by numpy."""
+
+
+@pytest.mark.parametrize("name", [name for name in SAMPLES if name not in {"network", *IN_NUMPY}])
 def test_the_check_before_a_run_lets_every_reading_pass(name):
     """A check that alarms on rounding would silently cost a studio its fast runs."""
     contract = sample_contract(name)
     readings = [{knob.name: value} for knob in contract.system.knobs.values() for value in knob.values]
     for changes in ({}, *readings):
         assert drawn.engine_for(contract.with_conventions(changes), "native") == ("native", ""), changes
+
+
+@pytest.mark.parametrize("name", IN_NUMPY)
+def test_an_operation_without_cpp_is_run_by_numpy_and_named(name):
+    """Who asks for the fast engine and silently gets the slow one takes it for a defect of the network."""
+    contract = sample_contract(name)
+    assert drawn.engine_for(contract, "auto")[0] == "numpy"
+    with pytest.raises(UnusableInput, match="result"):
+        drawn.engine_for(contract, "native")
 
 
 def test_gains_are_written_in_every_frame():
@@ -148,7 +182,7 @@ class Answers:
 @pytest.mark.parametrize("asks", [True, False], ids=["network", "recorded answers"])
 def test_every_contract_runs_as_numpy_runs_it(path, asks):
     """Each stage of each character is within the stage's own bound of what numpy makes of the same stages before it."""
-    contract = open_contract(ContractFiles(path))
+    contract = open_contract(path)
     clips = [drawn_clip(contract, 17, seed) for seed in (1, 2, 3)]
     network = Answers(contract).every() if asks and contract.system.networks else None
     for clip in clips:
@@ -174,7 +208,7 @@ def test_every_contract_runs_as_numpy_runs_it(path, asks):
 
 def test_frames_one_by_one_are_the_frames_of_one_call():
     """A sweep steps, a run records; both must be the same character."""
-    contract = open_contract(ContractFiles(ROOT / "fixtures/contracts/learned_motion_matching.toml"))
+    contract = open_contract(ROOT / "fixtures/contracts/learned_motion_matching.toml")
     clip = [ClipDrive(drawn_clip(contract, 9))]
     at_once, stepped = (NativeFrames(contract, clip, None, FRAMES, "free") for _ in range(2))
     at_once.run(FRAMES)
@@ -184,12 +218,16 @@ def test_frames_one_by_one_are_the_frames_of_one_call():
         np.testing.assert_array_equal(stepped.kept[name], rows, err_msg=name)
 
 
-def test_a_frame_behind_the_last_is_refused():
-    """C++ would write behind the memory that Python made."""
+def test_more_frames_than_there_is_room_for_find_more():
+    """C++ writes into memory that Python made: a run that goes on writes into new memory, with what was in the old one."""
     contract = sample_contract("clip")
-    frames = NativeFrames(contract, [ClipDrive(drawn_clip(contract, 5))], None, 5, "free")
-    with pytest.raises(IndexError, match="frame 5 of 5"):
-        frames.run(6)
+    clip = [ClipDrive(drawn_clip(contract, 5))]
+    grown, at_once = (NativeFrames(contract, clip, None, room, "free") for room in (5, 23))
+    for count in (3, 4, 1, 15):
+        grown.run(count)
+    at_once.run(23)
+    for name, rows in at_once.kept.items():
+        np.testing.assert_array_equal(grown.kept[name][:23], rows, err_msg=name)
 
 
 # --- one contract of the command line ---
@@ -213,7 +251,7 @@ def steered(tmp_path):
     """A contract that feeds itself, and a clip for it."""
     path = tmp_path / "steered.toml"
     path.write_text(STEERED.replace("OWN", "history").replace("MORE", HISTORY), encoding="utf-8")
-    contract = open_contract(ContractFiles(path))
+    contract = open_contract(path)
     stick = np.random.default_rng(0).normal(size=(30, 2)).astype(np.float32)
     clip = tmp_path / "stick.trace.jsonl"
     frame = np.arange(30)
@@ -249,10 +287,10 @@ def test_a_free_run_takes_it_by_itself_and_is_the_same_path(command, steered, tm
 def test_lockstep_is_its_single_runs(steered):
     """A sweep's characters must not reach into one another."""
     path, clip, stick = steered
-    contract, starts = open_contract(ContractFiles(path)), np.float32([[0, 0], [1, -1], [5, 2]])
+    contract, starts = open_contract(path), np.float32([[0, 0], [1, -1], [5, 2]])
     clip_rows = DeclaredClip(clip, 50.0, {"stick": stick})
-    crowds = [DeclaredLockstep(contract, None, clip_rows, starts, 20, engine) for engine in ("native", "numpy")]
-    singles = [DeclaredLockstep(contract, None, clip_rows, start[None], 20, "native") for start in starts]
+    crowds = [declared_crowd(contract, None, clip_rows, starts, 20, engine) for engine in ("native", "numpy")]
+    singles = [declared_crowd(contract, None, clip_rows, start[None], 20, "native") for start in starts]
     for _ in range(20):
         found, expected, *alone = (crowd.step() for crowd in (*crowds, *singles))
         for name, rows in expected.items():
@@ -265,7 +303,7 @@ def test_a_nan_comes_out_where_numpy_has_it(steered):
     """`rigpact nan` looks for the first frame and stage of a NaN; C++ must not move it."""
     path, _, stick = steered
     stick[7, 1], stick[9, 0] = np.nan, np.inf
-    contract = open_contract(ContractFiles(path))
+    contract = open_contract(path)
     both = [kind(contract, [ClipDrive({"stick": stick})], None, 20, "free") for kind in (NativeFrames, LiveFrames)]
     for frames in both:
         frames.run(20)
@@ -285,14 +323,21 @@ def build(use):
 
 DOUBLED = Operation("doubled", "twice a vector", build)
 """
+WITH_CPP = OWN.replace("frames[name] * 2)", "frames[name] * 2, planned=planned)").replace(
+    "    return", "    planned = lambda frames: Step('doubled', (Read(name),))\n    return"
+)
+WITH_CPP = "from rigpact.contract.systems.plan import Cpp, Read, Step\n" + WITH_CPP.replace(
+    ", build)", ", build, cpp=Cpp('x', ''))"
+)
 
 
-def test_an_operation_of_ones_own_is_numpys_without_a_word(command, steered, tmp_path):
-    """A studio's own operation exists in Python only: the run is numpy's, and asked for by name it is refused."""
+@pytest.mark.parametrize("own", [OWN, WITH_CPP], ids=["Python", "its own C++"])
+def test_an_operation_of_ones_own_is_numpys_without_a_word(command, steered, tmp_path, own):
+    """rigpact compiles no operation of a studio: the run is numpy's, and asked for by name it is refused."""
     path, clip, _ = steered
     path.write_text(STEERED.replace("OWN", "doubled").replace("MORE", 'of = "wish"'), encoding="utf-8")
     module, out = tmp_path / "own.py", tmp_path / "run.trace.bin"
-    module.write_text(OWN, encoding="utf-8")
+    module.write_text(own, encoding="utf-8")
     status, report = report_of(command, path, clip, out, "--operations", module)
     assert (status, report["summary"]["engine"], report["findings"]) == (0, "numpy", [])
     words = ("--clip", clip, "--mode", "free", "--operations", module, "--engine", "native", "-o", out)
@@ -303,15 +348,15 @@ def test_an_operation_of_ones_own_is_numpys_without_a_word(command, steered, tmp
 def test_a_run_that_a_clip_drives_is_numpys(steered):
     """Asked for by name, the engine must not be another one: a clip is computed in one batch."""
     path, clip, stick = steered
-    contract, options = open_contract(ContractFiles(path)), RunOptions("teacher", engine="native")
+    contract, options = open_contract(path), RunOptions("teacher", engine="native")
     rows = DeclaredClip(clip, 50.0, {"stick": stick, "last": stick})
     with pytest.raises(UnusableInput, match="another run than a free run"):
-        DeclaredRun(contract, None, rows, options)
+        declared_run(contract, None, rows, options)
 
 
 WRONG = {
     "scaling.hpp": ("x * scale[i] + constant[i]", "x * scale[i] - constant[i]", "wish"),
-    "timing.hpp": ("case 0: return state + step * rate", "case 0: return state - step * rate", "place"),
+    "timing.hpp": ("derivative: return state + step * rate", "derivative: return state - step * rate", "place"),
     "arranging.hpp": ("*out++ = from[i];", "*out++ = -from[i];", "stick"),
 }
 
@@ -337,12 +382,13 @@ def test_a_wrong_sign_in_a_header_is_not_used_and_said(command, steered, tmp_pat
 SANITIZED = """
 import sys
 from pathlib import Path
-from rigpact.reference_runtime.files.contracts import ContractFiles, open_contract
-from rigpact.reference_runtime.native import drawn, library as loading, plan
+from rigpact.contract.contract_files import open_contract
+from rigpact.reference_runtime.graph.native import drawn, plan
+from rigpact.reference_runtime.native import library as loading
 loaded = loading._loaded(Path(sys.argv[1]))
 plan.library = lambda: loaded
 for path in sys.argv[2:]:
-    assert drawn.disagreement(open_contract(ContractFiles(Path(path)))) == "", path
+    assert drawn.disagreement(open_contract(Path(path))) == "", path
 print("sound")
 """
 
@@ -364,7 +410,7 @@ def test_no_operation_reads_or_writes_beside_its_rows(tmp_path):
 @pytest.mark.parametrize("kind", ["loops", "AVX2"])
 def test_lanes_of_every_kind_give_the_same_bits(monkeypatch, kind):
     """Another processor has wider registers; the character must not depend on it."""
-    contract = open_contract(ContractFiles(ROOT / "fixtures/contracts/mode_adaptive_controller.toml"))
+    contract = open_contract(ROOT / "fixtures/contracts/mode_adaptive_controller.toml")
     clip, runs = [ClipDrive(drawn_clip(contract, 9))], []
     for library in map(library_of_lanes, ("SSE", kind)):
         monkeypatch.setattr(plan, "library", lambda library=library: library)

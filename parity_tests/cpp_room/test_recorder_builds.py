@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import shutil
-
 import numpy as np
 import pytest
 
 from rigpact.reference_runtime import read_trace
 
-from .conftest import COMPILERS, ENGINE_LIKE, missing, ran
+from .conftest import COMPILERS, ENGINE_LIKE, ran
 from .own_engine import ENDINGS, SANITIZED, SHIPPED, build, play
 
 SCENARIOS = (
@@ -74,10 +72,9 @@ def test_every_build_of_an_engine_records(tmp_path, compiler_name, standard, kin
 
 
 @pytest.mark.slow
+@pytest.mark.needs_program("valgrind")
 @pytest.mark.parametrize("compiler_name", COMPILERS)
 def test_valgrind_finds_nothing(tmp_path, compiler_name):
     """It sees what the sanitizers do not: bytes that were never written and are recorded."""
-    if shutil.which("valgrind") is None:
-        missing("valgrind")
     words = ("valgrind", "-q", "--error-exitcode=9", "--leak-check=full", "--errors-for-leak-kinds=all")
     play_everything(build(compiler_name, tmp_path, "-std=c++17", *BUILDS["plain"]), tmp_path, *words)

@@ -12,17 +12,19 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from rigpact.contract import load_contract
-from rigpact.contract.bundle import INPUTS
-from rigpact.reference_runtime import CallableNetwork, ReplayNetwork, run_frames, start_run
-from rigpact.reference_runtime.operations.contacts import FootContact, FootSample, updated_contact
-from rigpact.reference_runtime.operations.normalisation import StateNormaliser
-from rigpact.reference_runtime.systems.enemy_animation.knobs import KNOBS
-from rigpact.reference_runtime.systems.enemy_animation.stages import STAGE_NAMES
-from rigpact.reference_runtime.systems.enemy_animation.tolerances import stage_tolerances
+from rigpact.contract.layout import INPUTS
+from rigpact.contract.pages.registry import find_system
+from rigpact.reference_runtime import CallableNetwork, ReplayNetwork, open_run, run_frames
+from rigpact.reference_runtime.graph.bounds import stage_tolerances
+from rigpact.reference_runtime.systems.enemy_animation.ground_contacts import FootContact, FootSample, updated_contact
+from rigpact.reference_runtime.vocabulary.character.state_features import StateNormaliser
 from rigpact.reports.engine.conformance import made_up_clip
 
 from .cpp_side import FLOATS, Kept, called_back, excess
 from .drawn_contracts import CONTRACTS, small_contract
+
+KNOBS = find_system("enemy_animation").knobs
+STAGE_NAMES = find_system("enemy_animation").graph.names
 
 STEPS = 6
 OUTPUTS = np.random.default_rng(5).normal(0.0, 1.0, (40, 64)).astype(np.float32)
@@ -44,8 +46,10 @@ def character(tmp_path_factory):
 
 def assert_agrees(cpp, contract, clip, mode, frames=STEPS):
     """Both loops on the same clip and recorded outputs; frame by frame, what C++ makes of *its* previous frame is judged."""
-    outputs = OUTPUTS[:frames, : contract.output.width]
-    expected = run_frames(start_run(contract, ReplayNetwork(outputs), clip, mode), range(frames), None, mode).stages
+    outputs = OUTPUTS[:frames, : contract.numbers.output.width]
+    expected = run_frames(
+        open_run(contract, ReplayNetwork(outputs), clip, mode, engine="numpy"), range(frames), None, mode
+    ).stages
     found = cpp.run(contract, clip, mode, frames, replay=outputs).stages
     assert list(found) == list(expected)
     bounds = stage_tolerances(contract, expected, given=("y_norm",))
@@ -81,8 +85,10 @@ def assert_agrees_over_a_free_run(cpp, contract, clip, frames=20):
 
     The small contract's worst conditioning is fps / scale / std, 30 / 2 / 0.3, of an angular velocity: at most 2 · 32.
     """
-    outputs = OUTPUTS[:frames, : contract.output.width]
-    expected = run_frames(start_run(contract, ReplayNetwork(outputs), clip, "free"), range(frames), None, "free").stages
+    outputs = OUTPUTS[:frames, : contract.numbers.output.width]
+    expected = run_frames(
+        open_run(contract, ReplayNetwork(outputs), clip, "free", engine="numpy"), range(frames), None, "free"
+    ).stages
     found = cpp.run(contract, clip, "free", frames, replay=outputs).stages
     for name, rows in expected.items():
         scale = np.maximum(np.abs(rows), 1.0)
@@ -96,7 +102,7 @@ def test_a_frozen_input_stays_frozen_without_statistics(cpp, tmp_path, writeback
     contract = contract.with_conventions({"angvel_source": "frozen", "writeback": writeback})
     clip = made_up_clip(contract, STEPS + 1)
     assert_agrees_over_a_free_run(cpp, contract, clip)
-    rows = cpp.run(contract, clip, "free", STEPS, replay=OUTPUTS[:, : contract.output.width]).stages["angvel"]
+    rows = cpp.run(contract, clip, "free", STEPS, replay=OUTPUTS[:, : contract.numbers.output.width]).stages["angvel"]
     assert np.ptp(rows, axis=0).max() == 0
 
 
@@ -117,11 +123,11 @@ def test_the_network_gets_the_same_vectors_in_the_same_places(cpp, character):
     def network(side):
         def answer(*vectors):
             seen[side].append([np.array(vector) for vector in vectors])
-            return np.full((1, contract.output.width), 0.1, np.float32)
+            return np.full((1, contract.numbers.output.width), 0.1, np.float32)
 
         return answer
 
-    run_frames(start_run(contract, CallableNetwork(network("python")), clip, "teacher"), range(2), None, "teacher")
+    run_frames(open_run(contract, CallableNetwork(network("python")), clip, "teacher"), range(2), None, "teacher")
     cpp.run(contract, clip, "teacher", 2, network=called_back(network("cpp")))
     for ours, theirs in zip(seen["python"], seen["cpp"], strict=True):
         for one, other in zip(ours, theirs, strict=True):
@@ -137,9 +143,9 @@ def test_a_vector_of_another_width_is_cut_or_padded_and_remembered(cpp, characte
     def network(*vectors):
         widths.append([vector.shape[1] for vector in vectors])
         tails.append(vectors[1][0, -2:].tolist())
-        return np.zeros((1, contract.output.width), np.float32)
+        return np.zeros((1, contract.numbers.output.width), np.float32)
 
-    bound = [contract.state.width - 1, 9, 2, 9, 0]
+    bound = [contract.numbers.state.width - 1, 9, 2, 9, 0]
     answer = cpp.run(contract, clip, "free", 1, network=called_back(network), bound=bound)
     assert (widths[0][:4], tails[0], answer.aligned) == (bound[:4], [0.0, 0.0], 0b00011)
 
@@ -147,19 +153,19 @@ def test_a_vector_of_another_width_is_cut_or_padded_and_remembered(cpp, characte
 def test_degenerate_outputs_take_the_same_way_out(cpp, character):
     """A network that outputs zeros for a bone must not make the two sides pick different axes for it."""
     contract, clip = character
-    outputs = np.zeros((3, contract.output.width), np.float32)
-    rotations = contract.output["BoneRotations6D"]
-    std = contract.output_statistics.std[rotations.range].reshape(-1, 6)
+    outputs = np.zeros((3, contract.numbers.output.width), np.float32)
+    rotations = contract.numbers.output["BoneRotations6D"]
+    std = contract.numbers.output_statistics.std[rotations.range].reshape(-1, 6)
     wanted = np.array([[0, 0, 0, 0, 0, 1], [1, 0, 0, 2, 0, 0], [1e-5, 5e-5, 0, 0, 0, 0]], np.float64)
     starts = {
         "residual": np.array([1, 0, 0, 0, 0, 1]),
-        "absolute": contract.output_statistics.mean[rotations.range].reshape(-1, 6),
+        "absolute": contract.numbers.output_statistics.mean[rotations.range].reshape(-1, 6),
     }
     for policy, (mode, start) in itertools.product(KNOBS["degenerate_axis"].values, starts.items()):
         outputs[:, rotations.range] = ((wanted - start) / std).reshape(-1)
         changed = contract.with_conventions({"degenerate_axis": policy, "output_mode": mode})
         expected = run_frames(
-            start_run(changed, ReplayNetwork(outputs), clip, "teacher"), range(3), None, "teacher"
+            open_run(changed, ReplayNetwork(outputs), clip, "teacher"), range(3), None, "teacher"
         ).stages
         found = cpp.run(changed, clip, "teacher", 3, replay=outputs).stages
         for name in ("delta6d", "y_out") if mode == "residual" else ("y_out",):
@@ -174,7 +180,7 @@ def test_denormalising_a_state_agrees(cpp, demo_bundle):
     """A teacher file holds z-scores; the pose that ΔR is applied to comes back through this."""
     contract = load_contract(demo_bundle / "norm_template.json")
     kept = Kept()
-    z = np.random.default_rng(2).normal(0, 1, contract.state.width).astype(np.float32)
+    z = np.random.default_rng(2).normal(0, 1, contract.numbers.state.width).astype(np.float32)
     found = np.empty_like(z)
     own, chosen = kept.contract(contract), kept.conventions(contract)
     place = found.ctypes.data_as(FLOATS)

@@ -72,7 +72,7 @@ def test_floats_of_every_size_read_back_as_themselves(cpp):
 def test_a_queue_changes_nothing_but_who_writes(cpp, character, tmp_path, queue_frames, ending):
     """Taking the file away from the game thread must not cost a frame."""
     contract, clip = character
-    outputs = np.random.default_rng(3).normal(0, 1, (50, contract.output.width)).astype(np.float32)
+    outputs = np.random.default_rng(3).normal(0, 1, (50, contract.numbers.output.width)).astype(np.float32)
     path = tmp_path / f"run{ending}"
     answer = cpp.run(contract, clip, "free", 50, replay=outputs, trace=path, queue_frames=queue_frames)
     read = read_trace(path)
@@ -90,7 +90,7 @@ def test_a_queue_changes_nothing_but_who_writes(cpp, character, tmp_path, queue_
 def test_not_finite_numbers_arrive(cpp, character, tmp_path, ending):
     """The search for the origin of a NaN starts with a trace that can hold one."""
     contract, clip = character
-    outputs = np.zeros((2, contract.output.width), np.float32)
+    outputs = np.zeros((2, contract.numbers.output.width), np.float32)
     outputs[1, :3] = np.nan, np.inf, -np.inf
     path = tmp_path / f"run{ending}"
     cpp.run(contract, clip, "free", 2, replay=outputs, trace=path)
@@ -100,7 +100,7 @@ def test_not_finite_numbers_arrive(cpp, character, tmp_path, ending):
 def test_only_the_stages_that_are_asked_for_are_written(cpp, character, tmp_path):
     """A week of play-testing fits on a disk when only the pose is recorded."""
     contract, clip = character
-    outputs = np.zeros((3, contract.output.width), np.float32)
+    outputs = np.zeros((3, contract.numbers.output.width), np.float32)
     path = tmp_path / "run.trace.bin"
     cpp.run(contract, clip, "free", 3, replay=outputs, trace=path, recorded=1 << 12 | 1 << 13)
     assert list(read_trace(path).stages) == ["y_out", "quat"]
@@ -109,7 +109,7 @@ def test_only_the_stages_that_are_asked_for_are_written(cpp, character, tmp_path
 def test_a_trace_cut_at_any_byte_is_read_as_what_was_whole(cpp, character, tmp_path):
     """A crash, a full disk, a copy that stopped: wherever the file ends, no number may be taken for another."""
     contract, clip = character
-    outputs = np.random.default_rng(4).normal(0, 1, (4, contract.output.width)).astype(np.float32)
+    outputs = np.random.default_rng(4).normal(0, 1, (4, contract.numbers.output.width)).astype(np.float32)
     whole = tmp_path / "whole.trace.jsonl"
     rows = cpp.run(contract, clip, "free", 4, replay=outputs, trace=whole).stages
     content = whole.read_bytes()

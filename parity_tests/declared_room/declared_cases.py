@@ -149,6 +149,12 @@ DAMAGES: Mapping[str, tuple[str, str, str, str, str, str]] = {
     "given_twice": ('name = "tilt"', 'name = "q"', "RP747", "/given/1/name", "q", "own"),
     "carried_unknown": ('carried = "action"', 'carried = "acton"', "RP740", "/given/2/carried", "acton", "action"),
     "carried_of_another_width": ('carried = "action"', 'carried = "gravity"', "RP743", "/given/2/carried", "3", "2"),
+    "carried_fields_unknown": (
+        'carried = "action"', 'carried = "action"\ncarried_fields = ["hp"]', "RP740", "/given/2/carried_fields", "hp", "hip",
+    ),
+    "carried_fields_of_nothing": (
+        'carried = "action"\nstart = "zeros"', 'carried_fields = "policy"', "RP741", "/given/2/carried", "nothing", "taken over",
+    ),
     "start_of_another_width": ('start = "zeros"', "start = [1, 2, 3]", "RP743", "/given/2/start", "3", "2"),
     "start_unknown": ('start = "zeros"', 'start = "zeroes"', "RP740", "/given/2/start", "zeroes", "[numbers]"),
     "operation_unknown": ('operation = "select"', 'operation = "selct"', "RP740", "/stages/1/operation", "selct", "select"),

@@ -54,6 +54,10 @@ _LISTS = (
     'policy = ["left_hip", "right_hip", "left_knee", "right_knee"]',
     'policy = ["left_hip", "left_knee", "right_hip", "right_knee"]',
 )
+_REPLACED = (
+    '{ name = "moved", operation = "replaced", of = ["q", "sticks"], taken = ["left_hip", "left_knee", "right_hip"] },\n    '
+    '{ name = "bent"'
+)
 DECLARED_PAIRS = (
     DeclaredPair("the network has another order of joints", (_LISTS, *_NUMBERS), "fields-reordered", "ERT"),
     DeclaredPair("numbers in another order of names", (
@@ -94,6 +98,12 @@ DECLARED_PAIRS = (
     DeclaredPair("another frame", (('space = "body"', 'space = "head"'),), "field-space-changed", "MRT"),
     DeclaredPair("another range of the sticks", (("low = -1", "low = -2"),), "field-range-changed", "T"),
     DeclaredPair("what is fed back", (('carried = "action"', 'carried = "target"'),), "convention-changed", "MRT"),
+    DeclaredPair("which of its numbers are fed back",
+        (('carried = "action"', 'carried = "action", carried_fields = ["left_hip"]'),), "convention-changed", "MRT"),
+    DeclaredPair("every one of them by its name",
+        (('carried = "action"', 'carried = "action", carried_fields = "policy"'),), "spelled-differently", "C"),
+    DeclaredPair("which fields a stage replaces", (('taken = ["left_hip", "left', 'taken = ["left_hip", "right'),),
+        "convention-changed", "MRT", (('{ name = "bent"', _REPLACED),)),
     DeclaredPair("what it starts with", (('start = "zeros"', "start = 0.1"),), "constant-changed", "MRT"),
     DeclaredPair("what the network takes", (('inputs = ["obs"]', 'inputs = ["command"]'),), "stage-computed-otherwise", "MRT"),
     DeclaredPair("another rate", (("fps = 50", "fps = 60"),), "frame-rate-changed", "MRT"),

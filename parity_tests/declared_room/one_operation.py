@@ -17,7 +17,7 @@ import numpy as np
 import pytest
 from hypothesis import settings
 
-from rigpact.reference_runtime.files.contracts import ContractFiles, open_contract
+from rigpact.contract.contract_files import open_contract
 from rigpact.reference_runtime.graph.bounds import replay_bound
 from rigpact.reference_runtime.graph.replayed import Evidence, ReplayedFrames
 
@@ -68,7 +68,7 @@ def contract_of(given: str, stage: str, more: str = "", fps: float = 50.0) -> An
         path = Path(folder) / "contract.toml"
         text = f'{head}given = [{given}]\nstages = [{{ name = "result", {stage} }}]\n{more}'
         path.write_text(text, encoding="utf-8")
-        return open_contract(ContractFiles(path))
+        return open_contract(path)
 
 
 def offered(given: str, stage: str, more: str = "", fps: float = 50.0) -> dict[str, tuple[str, ...]]:

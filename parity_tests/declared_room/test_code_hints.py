@@ -6,11 +6,11 @@ from pathlib import Path
 
 import pytest
 
+from rigpact.contract.contract_files import open_contract
 from rigpact.contract.declared.vocabulary import known_operations
-from rigpact.reference_runtime.files.contracts import ContractFiles, open_contract
 from rigpact.reference_runtime.vocabulary.code_hints import CODE_HINTS
 
-from ..pages.operations_page import SAMPLES, sample_contract
+from ..measuring.pages.operations_page import SAMPLES, sample_contract
 
 OF_NAMES = ("_exchanged", "_last", "_first")
 """Readings that are made of the contract's own names say themselves what is where."""
@@ -34,6 +34,6 @@ def test_no_line_is_of_an_operation_that_is_gone() -> None:
 
 def test_the_answer_says_them(checkout: Path) -> None:
     """A hint that no command prints helps nobody."""
-    contract = open_contract(ContractFiles(checkout / "fixtures" / "contracts" / "unitree_rl_lab_g1.toml"))
+    contract = open_contract(checkout / "fixtures" / "contracts" / "unitree_rl_lab_g1.toml")
     assert "quat_apply(q, v)" in contract.system.knobs["projected_gravity.direction"].hint("forward")
     assert "last_action = target" in contract.system.knobs["last_action.carried"].hint("target")

@@ -51,10 +51,10 @@ def test_gains_reach_the_joints_that_they_are_meant_for(
     tmp_path: Path, value: str, order: str, changes: dict[str, str], gains: list[int]
 ) -> None:
     """A knee with the ankle's stiffness gives way."""
-    from rigpact.reference_runtime.files.contracts import ContractFiles, open_contract
+    from rigpact.contract.contract_files import open_contract
     from rigpact.reference_runtime.graph.run import stages_from
 
-    contract = open_contract(ContractFiles(_contract(tmp_path, value, order))).with_conventions(changes)
+    contract = open_contract(_contract(tmp_path, value, order)).with_conventions(changes)
     assert stages_from(contract, {"q": np.zeros((2, 3), "f")})["kp"].tolist() == [gains, gains]
 
 

@@ -89,11 +89,11 @@ BOMB = "a: &a [0, 0, 0, 0, 0, 0, 0, 0]\n" + "".join(
     ("content", "words"),
     [
         (DEEP, "more than 64 nested levels"),
-        (BOMB, "more than 1048576 values"),
+        (BOMB, "more than 32768 values"),
         ("# to be filled in\n", "std is not there"),
         ("std: !robot {arm: [0.25, 0.5]}", "number"),
         ("std: !robot arm", "number"),
-        ("#" * ((1 << 24) + 1), "bytes of YAML"),
+        ("#" * ((1 << 20) + 1), "bytes of YAML"),
     ],
     ids=["deep", "bomb", "empty", "tagged table", "tagged word", "long"],
 )

@@ -278,10 +278,10 @@ def test_an_io_descriptor_takes_joints_by_name(tmp_path: Path, command: Command)
 def test_gains_of_an_articulation_reach_the_driven_joints_by_name(tmp_path: Path, command: Command) -> None:
     """By position the knee would get the hip's gains: 10 and 20 in place of 30 and 10."""
     _imported(command, write_yaml(tmp_path / "descriptor.yaml", DESCRIPTOR))
-    from rigpact.reference_runtime.files.contracts import ContractFiles, open_contract
+    from rigpact.contract.contract_files import open_contract
     from rigpact.reference_runtime.graph.run import stages_from
 
-    contract = open_contract(ContractFiles(tmp_path / "contract.toml"))
+    contract = open_contract(tmp_path / "contract.toml")
     rows = {"action": np.zeros((3, 2), "f")}
     assert stages_from(contract, rows)["kp"].tolist() == [[30.0, 10.0]] * 3
     swapped = contract.with_conventions({"kp.order": "by_position"})

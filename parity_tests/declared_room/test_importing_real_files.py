@@ -119,7 +119,7 @@ def test_descriptions_without_their_models_import_and_pass(
     others: Path, command: Callable[..., Any], name: str, width: int | None, actions: int, left_open: bool
 ) -> None:
     """What a stack ships must be readable without its training run."""
-    from rigpact.reference_runtime.files.contracts import ContractFiles, open_contract
+    from rigpact.contract.contract_files import open_contract
 
     contract = others / "contract.toml"
     made = command("import", others / name, "-o", contract)
@@ -127,7 +127,7 @@ def test_descriptions_without_their_models_import_and_pass(
     checked = command("check", contract)
     assert checked.status == 0, checked.out
     assert ("RP749" in checked.out) == left_open
-    opened = open_contract(ContractFiles(contract))
+    opened = open_contract(contract)
     if width is not None:
         assert opened.fields("obs").width == width
         assert opened.fields("target").width == actions

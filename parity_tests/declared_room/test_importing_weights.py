@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import io
 import pickle
+import zipfile
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -10,6 +12,8 @@ from typing import Any
 import numpy as np
 import onnxruntime
 import pytest
+
+from rigpact.reports.importing.stacks.torch_weights import arrays_of
 
 torch: Any = pytest.importorskip("torch", reason="the extra [training] is not installed")
 nn = torch.nn
@@ -74,6 +78,116 @@ class Evil:
         return Path.touch, (Path("opened"),)  # type: ignore[return-value]
 
 
+class Stranger(nn.Module):  # type: ignore[misc]
+    """A TorchScript that writes a file where it is loaded: `torch.jit.load` runs `__setstate__`."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.weight = nn.Parameter(torch.eye(3))
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        """Nothing that matters."""
+        return x @ self.weight
+
+    @torch.jit.export
+    def __getstate__(self) -> tuple[torch.Tensor, bool]:
+        """What a reader hands to the code of the file."""
+        return self.weight, self.training
+
+    @torch.jit.export
+    def __setstate__(self, state: tuple[torch.Tensor, bool]) -> None:
+        """Write a file of 16 bytes."""
+        self.weight = state[0] + torch.from_file("opened", True, 4).sum()
+        self.training = state[1]
+
+
+def test_the_code_of_a_torchscript_does_not_run(
+    command: Callable[..., Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A checkpoint of a pull request that is imported on a build machine writes a file of its author's choice."""
+    monkeypatch.chdir(tmp_path)
+    torch.jit.script(Stranger()).save("stranger.pt")
+    (tmp_path / "opened").unlink(missing_ok=True)
+    answer = command("import", "stranger.pt", "--hidden", "relu", "-o", "model.onnx")
+    assert [each.name for each in tmp_path.iterdir()] == ["stranger.pt"]
+    assert answer.status == 2
+    assert "no plain weights" in answer.err
+
+
+def _calls(module: str, name: str) -> bytes:
+    """A pickle, as `pickle.loads` runs it: the name is imported and called with one text."""
+    return b"\x80\x02c" + f"{module}\n{name}\n".encode() + b"X\x06\x00\x00\x00opened\x85R."
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        _calls("os", "mkdir"),
+        _calls("pathlib", "Path.touch"),
+        _calls("__torch__.os", "mkdir").replace(b"__torch__.os", b"__torch__\nos"),
+        b"\x80\x02c__main__\nA\n)\x81.",
+        b"\x80\x02(X\x06\x00\x00\x00openedios\nmkdir\n.",  # INST
+        b"\x80\x02\x82\x01.",  # EXT1
+        b"\x80\x02]2.",  # DUP
+        b"(" * 9 + b"t" * 20 + b".",
+        b"\x80\x02}K\x01s.",
+        b"\x80\x02h\x05.",
+        b"\x80\x02]q\x00h\x00a.",
+        b"\x80\x02ctorch._utils\n_rebuild_tensor_v2\n(K\x01tR.",
+        b"\x80\x02X\x01\x00\x00\x00aQ.",
+    ],
+)
+def test_a_pickle_is_read_as_data(
+    command: Callable[..., Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, content: bytes
+) -> None:
+    """`data.pkl` of a model from the internet names whatever its author likes."""
+    monkeypatch.chdir(tmp_path)
+    with zipfile.ZipFile("w.pt", "w") as archive:
+        archive.writestr("w/data.pkl", content)
+    answer = command("import", "w.pt", "--hidden", "relu", "-o", "model.onnx")
+    assert (answer.status, answer.err.count("error:"), "Traceback" in answer.err) == (2, 1, False)
+    assert [each.name for each in tmp_path.iterdir()] == ["w.pt"]
+
+
+@pytest.mark.parametrize("kind", ["float64", "float16", "bfloat16"])
+def test_numbers_of_every_precision_are_those_of_torch(tmp_path: Path, kind: str) -> None:
+    """A view that is read from the start of its storage is another layer of the same shape."""
+    rows = torch.arange(24).reshape(4, 6).to(getattr(torch, kind))
+    held = {"turned": rows.T, "part": rows[1:3, ::2], "one": rows[2, 3], "none": rows[:0]}
+    torch.save({"state": held, "epoch": 3}, tmp_path / "w.pt")
+    found = arrays_of(tmp_path / "w.pt")
+    assert list(found) == [f"state.{name}" for name in held]
+    for name, tensor in held.items():
+        np.testing.assert_array_equal(found[f"state.{name}"], tensor.float().numpy())
+
+
+def test_a_small_file_fills_no_memory(command: Callable[..., Any], tmp_path: Path) -> None:
+    """A tensor whose stride is 0 has as many numbers as its author says, in a file of a kilobyte."""
+    torch.save({"weight": torch.ones(1, 1).expand(1 << 20, 1 << 20)}, tmp_path / "w.pt")
+    answer = command("import", tmp_path / "w.pt", "--hidden", "relu", "-o", tmp_path / "m.onnx")
+    assert answer.status == 2
+    assert "times the size of the file" in answer.err
+
+
+def _damaged_archive() -> bytes:
+    """An archive whose list of members points elsewhere."""
+    stream = io.BytesIO()
+    with zipfile.ZipFile(stream, "w") as archive:
+        archive.writestr("w/data.pkl", b"}.")
+    return stream.getvalue().replace(b"PK\x03\x04", b"PK\x03\x05")
+
+
+def _misshapen() -> bytes:
+    """An array of numpy that says (True,) of its shape."""
+    stream = io.BytesIO()
+    np.save(stream, np.ones(1))
+    array = stream.getvalue().replace(b"(1,), }   ", b"(True,), }")
+    stream = io.BytesIO()
+    with zipfile.ZipFile(stream, "w") as archive:
+        archive.writestr("W1.npy", array)
+    return stream.getvalue()
+
+
 def _refused(path: Path) -> dict[str, Callable[[], object]]:
     return {
         "a pickle": lambda: path.with_suffix(".pt").write_bytes(pickle.dumps(Evil())),
@@ -83,6 +197,8 @@ def _refused(path: Path) -> dict[str, Callable[[], object]]:
         "layers that do not fit": lambda: np.savez(path.with_suffix(".npz"), W1=np.ones((3, 4)), W2=np.ones((7, 2))),
         "no matrix": lambda: np.savez(path.with_suffix(".npz"), mean=np.ones(3)),
         "cut off": lambda: path.with_suffix(".pt").write_bytes(b"PK\x03\x04 and no more"),
+        "a damaged archive": lambda: path.with_suffix(".pt").write_bytes(_damaged_archive()),
+        "an array with a word for its shape": lambda: path.with_suffix(".npz").write_bytes(_misshapen()),
         "nothing": lambda: path.with_suffix(".pth").write_bytes(b""),
     }
 

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
+
+from ..measuring.pages.operations_page import sample_text
 
 Command = Callable[..., Any]
 HEAD = 'format = "rigpact-contract"\nversion = 1\nname = "one"\nfps = 50\n'
@@ -15,6 +18,16 @@ Q, W, P = '{ name = "q", kind = "quaternion_wxyz" }', '{ name = "w", size = 3 }'
 LEGS = '[names]\nlegs = ["hip_l", "hip_r"]\nother = ["hip_r", "hip_l"]\n'
 KP = '[numbers]\nkp = { names = ["hip_l", "knee"], value = [1, 2] }\n'
 J = '{ name = "j", names = "legs" }'
+BODY = (
+    '{ name = "body", fields = [{ name = "hip_pos", kind = "position", unit = "cm" }, '
+    '{ name = "hip_turn", kind = "quaternion_xyzw" }, { name = "leg_pos", kind = "position", unit = "cm" }] }'
+)
+LONGER = BODY.replace("] }", ', { names = ["arm", "goal"], kind = "position", unit = "cm" }] }')
+TURN, KNEE = ', "hip_turn"', ', "knee"'
+FRAME = f'frame = ["hip_pos"{TURN}]'
+LIMB = f'operation = "limb_joints", of = ["body", "p"], {FRAME}'
+SENT = f'operation = "sent_pose", of = "body", {FRAME}, targets = ["goal"], normals = ["goal"], chains = ["leg_pos", "arm"]'
+ONE_BONE = f'axes = [1, 0, 0], lengths = [[30]], joints = ["hip"{KNEE}]'
 REFUSED: dict[str, tuple[str, str, str, str, str]] = {
     # name: (given, the stage's keys, more, place, what the answer says)
     "vectors of four numbers": (f"{Q}, {P}", 'operation = "rotate", of = ["q", "p"]', "", "/of", "vectors, 3 each"),
@@ -31,6 +44,7 @@ REFUSED: dict[str, tuple[str, str, str, str, str]] = {
         "/of", "as many angular velocities",
     ),
     "half a frame": (W, 'operation = "shift", of = "w", frames = 0.5', "", "/frames", "a whole number of frames"),
+    "a frame of another age": (W, f'operation = "shift", of = "w", frames = {9**20}', "", "/frames", "at most 65536"),
     "a frame in words": (W, 'operation = "shift", of = "w", frames = true', "", "/frames", "a whole number of frames"),
     "no rotation": (W, 'operation = "convert", of = "w", to = "quaternion_wxyz"', "", "/of", "one kind of"),
     "points of four numbers": (f"{P}, {W}, {Q}", 'operation = "relative", of = ["p", "w", "q"]', "", "/of", "points, 3 each"),
@@ -48,6 +62,43 @@ REFUSED: dict[str, tuple[str, str, str, str, str]] = {
         f'{J}, {{ name = "one", names = ["a"] }}', 'operation = "concatenate", of = ["j", "one"], layout = "interleaved"', LEGS,
         "/of", "as many fields of each vector",
     ),
+    "no field of that name": (
+        f"{BODY}, {P}", f'{LIMB}, roots = ["hip"], {ONE_BONE}', "", "/roots/0", "a field of body",
+    ),
+    "a frame of one field": (
+        f"{BODY}, {P}", f'{LIMB.replace(TURN, "")}, roots = ["leg_pos"], {ONE_BONE}', "", "/frame", "an origin and a quaternion",
+    ),
+    "a root that is a quaternion": (
+        f"{BODY}, {P}", f'{LIMB}, roots = ["hip_turn"], {ONE_BONE}', "", "/roots/0", "a field of 3",
+    ),
+    "two limbs with one turn": (
+        f"{BODY}, {P}", f'{LIMB}, roots = ["hip_pos", "leg_pos"], {ONE_BONE}', "", "/of", "for each of 2 limbs",
+    ),
+    "more bones than turns": (
+        f"{BODY}, {P}", f'{LIMB}, roots = ["leg_pos"], {ONE_BONE.replace("[[30]]", "[[30], [20]]")}', "", "/lengths", "at most 1",
+    ),
+    "a name too few": (
+        f"{BODY}, {P}", f'{LIMB}, roots = ["leg_pos"], {ONE_BONE.replace(KNEE, "")}', "", "/joints", "2: the roots",
+    ),
+    "chains of other lengths": (
+        BODY, f'operation = "sent_pose", of = "body", {FRAME}, targets = ["leg_pos"], normals = ["leg_pos"], '
+        'chains = ["hip_pos", "leg_pos"]', "", "/chains", "one behind the other",
+    ),
+    "chains from the last to the first": (
+        BODY, f'operation = "sent_pose", of = "body", {FRAME}, targets = ["leg_pos"], normals = ["leg_pos"], '
+        'chains = ["leg_pos", "hip_turn"]', "", "/chains", "one behind the other",
+    ),
+    "orders that are no table": (LONGER, f'{SENT}, wrong = ["goal"]', "", "/wrong", "a table of lists of names"),
+    "orders of no names": (LONGER, f'{SENT}, wrong = {{ other = [5] }}', "", "/wrong", "a table of lists of names"),
+    "an order without a field": (LONGER, f'{SENT}, wrong = {{ other = ["goal", "goal"] }}', "", "/wrong", "each field"),
+    "one number for an axis": (
+        f"{BODY}, {P}", f'{LIMB}, roots = ["leg_pos"], {ONE_BONE.replace("[1, 0, 0]", "1")}', "", "/axes", "a direction for each",
+    ),
+    "a unit that is a number": (BODY, 'operation = "received", of = "body", scaled_unit = 5', "", "/scaled_unit", "a unit"),
+    "fields and numbers that do not fit": (
+        f"{BODY}, {P}", 'operation = "replaced", of = ["body", "p"], taken = ["leg_pos"]', "", "/of", "3, as the fields",
+    ),
+    "a chain of half a quaternion": (P, 'operation = "received", of = "p", chains = 2', "", "/chains", "a part of 1"),
 }  # fmt: skip
 
 
@@ -71,3 +122,22 @@ def test_a_rate_needs_frames_a_second(tmp_path: Path, command: Command) -> None:
     answer = command("check", path, "--format", "json")
     assert answer.status == 1
     assert "fps at the top of the file" in answer.out
+
+
+@pytest.mark.parametrize(
+    ("name", "key"),
+    [
+        ("blend", "weights"), ("effector_context", "lengths"), ("effector_context", "rest"), ("joint_limits", "limits"),
+        ("forward_kinematics", "default_root"), ("forward_kinematics", "heads"), ("forward_kinematics", "parents"),
+        ("forward_kinematics", "rest"), ("limb_joints", "axes"), ("mesh_input", "neutral"), ("rig_transform", "scale"),
+        ("rotate", "vector"),
+    ],
+)  # fmt: skip
+def test_one_number_stands_for_no_table(tmp_path: Path, command: Command, name: str, key: str) -> None:
+    """What is a factor for every joint elsewhere was an internal error where a row of each bone is meant."""
+    path, text = tmp_path / "contract.toml", sample_text(name)
+    found, replaced = re.subn(rf"\b{key} = (\[[^\[\]]*\]|\[(?:\[[^\[\]]*\],? ?)+\])", f"{key} = 0.5", text)
+    assert replaced == 1
+    path.write_text(found, encoding="utf-8")
+    answer = command("check", path, "--format", "json")
+    assert (answer.status, f"/stages/0/{key}" in answer.out) == (1, True), answer.text

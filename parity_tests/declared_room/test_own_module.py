@@ -251,6 +251,8 @@ MISTAKES = {
     ODD.replace('"stick_curve"', '""'): "found no name, or nothing that builds",
     ODD.replace("    source, dead", "    use.nothing\n    source, dead"): "found build that fails (AttributeError",
     ODD.replace("return Built(source.fields, compute, bound)", "return 1"): "found build that returns int, expected a Built",
+    ODD.replace("Built(source.fields,", "Built(lambda _contract: source.fields,"):
+        "found build that returns fields of type function",
 }  # fmt: skip
 
 

@@ -10,11 +10,11 @@ from typing import Any
 
 import pytest
 
+from rigpact.contract.contract_files import document_to_contract
 from rigpact.contract.declared.profiles import known_profiles
 from rigpact.contract.declared.vocabulary import known_operations
 from rigpact.contract.documents import read_document
 from rigpact.contract.rules.files.structure import check_against_schema
-from rigpact.contract.systems.reading import document_to_system_contract
 from rigpact.reports.checking.check import CheckRequest, check_files
 
 from .declared_rule_cases import FOUR
@@ -75,7 +75,7 @@ def test_every_profile_is_in_this_test() -> None:
 def test_a_profile_gives_what_the_contract_leaves_open(tmp_path: Path, profile: str) -> None:
     """An importer that assumes one stack's order for every robot turns gravity over on the others."""
     path = written(tmp_path, OPEN, profile)
-    contract = document_to_system_contract(read_document(path))
+    contract = document_to_contract(read_document(path))
     expected = dict(
         zip(("gravity.quaternion_order", "obs.layout", "obs.order", "obs.start"), GIVEN[profile], strict=True)
     )
@@ -104,7 +104,7 @@ def test_a_word_may_be_assumed_and_stay_open(tmp_path: Path) -> None:
     """A guess that is written like a fact is never looked at again."""
     text = OPEN.replace("length = 3,", 'length = 3, order = "newest_first", left_open = ["order"],')
     path = written(tmp_path, text, "isaaclab-3")
-    contract = document_to_system_contract(read_document(path))
+    contract = document_to_contract(read_document(path))
 
     assert contract.conventions["obs.order"] == "newest_first"
     assert [message for code, _, message in findings(path) if code == "RP749"] == [
@@ -117,7 +117,7 @@ def test_a_declared_word_wins_and_is_reported(tmp_path: Path) -> None:
     text = OPEN.replace("length = 3,", 'length = 3, layout = "frame_major",')
     path = written(tmp_path, text, "isaaclab-2")
 
-    assert document_to_system_contract(read_document(path)).conventions["obs.layout"] == "frame_major"
+    assert document_to_contract(read_document(path)).conventions["obs.layout"] == "frame_major"
     assert [found[:2] for found in findings(path)] == [("RP756", "/stages/5/layout")]
     assert "term_major" in findings(path)[0][2]
 

@@ -13,7 +13,7 @@ import onnx
 import pytest
 from onnx import TensorProto, helper, numpy_helper
 
-from rigpact.reference_runtime.files.contracts import ContractFiles, open_contract
+from rigpact.contract.contract_files import open_contract
 from rigpact.reports.sweep.plan import plan_sweep
 
 Command = Callable[..., Any]
@@ -148,7 +148,7 @@ def test_a_sweep_measures_again_when_a_number_of_the_contract_changes(project: P
     identities = []
     for pose in ([0.1, -0.4], [0.1, -0.5]):
         (project / "numbers" / "pose.json").write_text(json.dumps({"pose": pose}), encoding="utf-8")
-        contract = open_contract(ContractFiles(project / "contract.toml"))
+        contract = open_contract(project / "contract.toml")
         plan = plan_sweep(contract, None, ["models/policy.onnx"], ["run.csv"], modes=["teacher"])
         identities += [cell.identity for cell in plan]
     assert len(set(identities)) == 2

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from ..scores.declared import public_threads
-from ..scores.declared.public_threads import THREADS, answer_to, is_named, page
-from ..scores.declared.threads.thread import Thread
+from ..measuring.scores.declared import public_threads
+from ..measuring.scores.declared.public_threads import THREADS, answer_to, is_named, page
+from ..measuring.scores.declared.threads.thread import Thread
 
 FEWEST_NAMED = 20
 EVERY_THREAD = pytest.mark.parametrize("thread", THREADS, ids=lambda thread: thread.where.replace(" ", "_"))

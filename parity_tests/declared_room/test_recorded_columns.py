@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 import pytest
 
+from rigpact.contract.contract_files import open_contract
 from rigpact.contract.errors import UnusableInput
-from rigpact.reference_runtime.files.contracts import ContractFiles, open_contract
 from rigpact.reference_runtime.recordings.named_columns import read_named_columns
 
 Q = [[0.1, -0.2], [0.3, 0.4], [0.5, 0.6]]
@@ -35,7 +35,7 @@ names = "joints"
 """,
         encoding="utf-8",
     )
-    return open_contract(ContractFiles(path))
+    return open_contract(path)
 
 
 def table(folder: Path, **columns: Any) -> Path:
@@ -75,7 +75,7 @@ def test_a_vector_is_found_under_each_of_its_names(recordings: str, columns: dic
         ('q = ["state[1]", "state[4]"]', {"state": STATE}, r"found no state\[4\]"),
         ("", {"q": []}, "found no frames"),
         ("", {"q": 1.0}, "found nothing"),
-        ("", {"p": Q}, "found p, expected a vector of the contract"),
+        ("", {"p": Q}, "found 1 columns of other names, expected a vector of the contract"),
     ],
 )
 def test_a_vector_that_is_not_whole_is_refused(

@@ -12,18 +12,18 @@ import numpy as np
 import pytest
 from safetensors.numpy import load_file
 
-from rigpact.reference_runtime.files.contracts import ContractFiles, open_contract
+from rigpact.contract.contract_files import open_contract
+from rigpact.reference_runtime.graph.network import OnnxSystemNetwork, bound_part
 from rigpact.reference_runtime.graph.replayed import Evidence
-from rigpact.reference_runtime.systems.network import OnnxSystemNetwork, bound_part
 from rigpact.reports.diagnosing.diagnose import diagnose, first_divergence
 
-from ..scores.declared import gated_controller
-from ..scores.declared.benign import MATHS, benign_variants
-from ..scores.declared.declared_score import alarms_of
-from ..scores.declared.plain import DrawnNetwork
-from ..scores.declared.recordings import recordings
-from ..scores.declared.score import RIGHT, UNSEEN, Subject, counted, drawn_pairs, every_mistake, opened
-from ..scores.declared.subjects import CONTRACTS, SUBJECTS
+from ..measuring.scores.declared import gated_controller
+from ..measuring.scores.declared.benign import MATHS, benign_variants
+from ..measuring.scores.declared.declared_score import alarms_of
+from ..measuring.scores.declared.plain import DrawnNetwork
+from ..measuring.scores.declared.recordings import recordings
+from ..measuring.scores.declared.score import RIGHT, UNSEEN, Subject, counted, drawn_pairs, every_mistake, opened
+from ..measuring.scores.declared.subjects import CONTRACTS, SUBJECTS
 
 Command = Callable[..., Any]
 PACKAGES = ("contract", "reference_runtime", "fixtures/rigpact", "fixtures/training", "reports")
@@ -149,7 +149,7 @@ GOLDEN = {
 def test_the_golden_frames_of_a_robot_agree(name: str, real_data: Path) -> None:
     """The compiled runtime of the robot made these numbers; a contract that disagrees is wrong about the robot."""
     folder = _published(real_data, name)
-    contract = open_contract(ContractFiles(CONTRACTS / f"{name}.toml"))
+    contract = open_contract(CONTRACTS / f"{name}.toml")
     held = load_file(folder / "golden_24_frames.safetensors")
     network = OnnxSystemNetwork(folder / "policy.onnx", contract.system)
     evidence = _evidence(contract, {stage: held[key] for stage, key in GOLDEN.items()}, network)
@@ -276,7 +276,7 @@ def _published(real_data: Path, name: str) -> Path:
 
 def _motion_matching(real_data: Path, tmp_path: Path) -> tuple[Any, Any, dict[str, Any]]:
     """The contract, and the published networks written as models beside a copy of it that names them."""
-    from ..scores.declared.published_networks import write_onnx
+    from ..measuring.scores.declared.published_networks import write_onnx
 
     folder = _published(real_data, "orangeduck_lmm")
     text = (CONTRACTS / "learned_motion_matching.toml").read_text(encoding="utf-8")
@@ -284,7 +284,7 @@ def _motion_matching(real_data: Path, tmp_path: Path) -> tuple[Any, Any, dict[st
         write_onnx(folder / f"{name}.bin", tmp_path / f"{name}.onnx")
         text = text.replace(f"[networks.{name}]\n", f'[networks.{name}]\nfile = "{name}.onnx"\n')
     (tmp_path / "contract.toml").write_text(text, encoding="utf-8")
-    contract = open_contract(ContractFiles(tmp_path / "contract.toml"))
+    contract = open_contract(tmp_path / "contract.toml")
     networks = {
         name: OnnxSystemNetwork(each.path, bound_part(contract.system, each))
         for name, each in contract.system.networks.items()

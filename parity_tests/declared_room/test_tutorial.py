@@ -7,6 +7,8 @@ from __future__ import annotations
 
 import json
 import re
+import shutil
+import subprocess
 import tomllib
 from pathlib import Path
 from typing import Any
@@ -15,14 +17,15 @@ import pytest
 
 from rigpact.contract.declared.vocabulary import known_operations
 from rigpact.contract.systems.layout import FieldKind
+from rigpact.reference_runtime.native.library import headers_folder
 
-from ..pages.operations_page import SAMPLES, sample_contract
+from ..measuring.pages.operations_page import SAMPLES, sample_contract, stage_on_a_page
 from ..shown_output import follow
 
 PIECE = re.compile(r"```toml\n((?:.*\n)*?)```\n")
-STATUS_IN_ORDER = (0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 1)
+STATUS_IN_ORDER = (0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 1, 0)
 """check, record, explain (it names the cause), record, explain, check with a warning, explain; then, with an operation of
-one's own: record, its description, check, explain (it names the cause)."""
+one's own: record, its description, check, explain (it names the cause), its loop in C++."""
 
 
 def test_the_tutorial_does_what_it_says(
@@ -38,6 +41,45 @@ def test_the_tutorial_does_what_it_says(
     assert "RP749" in answers[5]
     assert "obs.order is not declared" in answers[5]
     assert "With sent.curve = tanh the error of sent falls" in answers[10]
+    assert _self_test_of(tmp_path) == "ok"
+
+
+ENGINE = """
+#include <cstdio>
+#include <vector>
+#include "contract.hpp"
+int main() {
+    std::vector<char> bytes(1 << 20);
+    std::FILE* file = std::fopen("contract.toml", "rb");
+    bytes.resize(std::fread(bytes.data(), 1, bytes.size(), file));
+    std::fclose(file);
+    const auto test = rigpact_contract::SelfTestLoop(bytes.data(), bytes.size(), nullptr, 0);
+    std::puts(test.ok() ? "ok" : test.what);
+}
+"""
+
+
+def _self_test_of(folder: Path) -> str:
+    """What the loop of the tutorial's header says of itself; "ok" where no compiler can tell."""
+    compiler = next(filter(shutil.which, ("g++", "clang++")), None)
+    if compiler is None:
+        return "ok"
+    (folder / "engine.cpp").write_text(ENGINE, encoding="utf-8")
+    words = (
+        compiler,
+        "-std=c++17",
+        "-Wall",
+        "-Wextra",
+        "-Werror",
+        f"-I{headers_folder()}",
+        "engine.cpp",
+        "-o",
+        "engine",
+    )
+    subprocess.run(words, check=True, cwd=folder, timeout=300)
+    return subprocess.run(
+        ["./engine"], check=True, cwd=folder, capture_output=True, text=True, timeout=60
+    ).stdout.strip()
 
 
 def test_the_tutorials_other_pieces_are_toml(checkout: Path) -> None:
@@ -65,8 +107,10 @@ def test_every_operation_has_a_sample_with_its_knobs() -> None:
     """An operation without an example is found by nobody."""
     builders = {name: getattr(each.build, "func", each.build) for name, each in known_operations().items()}
     own = {name for name, build in builders.items() if build.__module__.startswith("rigpact.")}
-    assert own == set(SAMPLES)
-    without = {"network", "constant"}  # nothing to confuse, or only where two lists hold the same names
+    on_pages = {name for name, each in known_operations().items() if each.only_on_pages}
+    assert own == set(SAMPLES) | on_pages
+    assert all(stage_on_a_page(name) for name in on_pages)
+    without = {"network", "constant", "replaced"}  # nothing to confuse, or only where two lists hold the same names
     for name in SAMPLES:
         contract = sample_contract(name)
         assert name in without or contract.system.knobs, name

@@ -37,7 +37,7 @@ def own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def test_a_network_that_is_missing_is_named_with_the_way_to_give_it(command: Any) -> None:
     """`'network'` alone sends its reader to the source."""
     answer = command("explain", "run.npz", "--bundle", "contract.toml")
-    assert answer.status == 0
+    assert answer.status == 2
     expected = (
         "action: not judged; give the model of the network walker: --onnx FILE, or file = FILE in [networks.walker]"
     )

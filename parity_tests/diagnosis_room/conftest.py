@@ -56,6 +56,11 @@ def doctor(scene: Scene) -> Doctor:
     return Doctor(scene)
 
 
+def allowing(*stages: str) -> tuple[str, ...]:
+    """The words of the command that let these stages stay unjudged: neither clip nor model is given."""
+    return tuple(word for stage in stages for word in ("--allow-unjudged", stage))
+
+
 def names(diagnosis: Diagnosis) -> list[Changes]:
     """Everything that the first cause offers."""
     return [cause for first in diagnosis.causes[:1] for cause in (first.changes, *first.equivalents)]

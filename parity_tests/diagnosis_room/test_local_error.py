@@ -7,11 +7,13 @@ from typing import Any
 import numpy as np
 import pytest
 
+from rigpact.contract.pages.registry import find_system
 from rigpact.fixtures.mutants import SLIPS, slip
-from rigpact.reference_runtime.systems.enemy_animation.stages import STAGE_NAMES
 
-from ..scores.defects import KINDS, random_defects
+from ..measuring.scores.defects import KINDS, random_defects
 from .conftest import Doctor
+
+STAGE_NAMES = find_system("enemy_animation").graph.names
 
 FOLLOWERS = {
     "x_raw": {"state", "pose_hist_raw", "pose_hist", "y_norm", "y_out"},

@@ -9,14 +9,16 @@ from typing import Any
 import numpy as np
 import pytest
 
+from rigpact.contract.pages.registry import find_system
 from rigpact.fixtures.mutants.engine import Stages
-from rigpact.reference_runtime.systems.enemy_animation.knobs import KNOBS
 
-from ..scores.benign import benign_variants
-from ..scores.catalogue import SURVIVORS, all_mutants, demo_scene
-from ..scores.free_run import FREE_RUN_SLIPS, record_free_run
-from ..scores.incumbents import INCUMBENTS, installed
-from ..scores.mutation_score import EVERYTHING, POSE, run_benign, run_mutant
+from ..measuring.scores.benign import benign_variants
+from ..measuring.scores.catalogue import SURVIVORS, all_mutants, demo_scene
+from ..measuring.scores.free_run import FREE_RUN_SLIPS, record_free_run
+from ..measuring.scores.incumbents import INCUMBENTS, installed
+from ..measuring.scores.mutation_score import EVERYTHING, POSE, run_benign, run_mutant
+
+KNOBS = find_system("enemy_animation").knobs
 
 MUTANTS = {mutant.name: mutant for mutant in all_mutants()}
 SAMPLE = [*list(MUTANTS)[5::22], *SURVIVORS]

@@ -10,7 +10,7 @@ import pytest
 
 from rigpact.fixtures.mutants import scene_of_files, words
 
-from ..scores.diagnosis_score import Figure, real_scenes, score_conventions
+from ..measuring.scores.diagnosis_score import Figure, real_scenes, score_conventions
 from .conftest import Doctor, names
 
 

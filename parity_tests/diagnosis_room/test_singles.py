@@ -7,11 +7,13 @@ from typing import Any
 import numpy as np
 import pytest
 
+from rigpact.contract.pages.registry import find_system
 from rigpact.fixtures.mutants import single_changes, words
 from rigpact.fixtures.mutants.scene import demo_contract
-from rigpact.reference_runtime.systems.enemy_animation.knobs import KNOBS
 
 from .conftest import Doctor, names
+
+KNOBS = find_system("enemy_animation").knobs
 
 SINGLES = list(single_changes(demo_contract()))
 NEARLY_NOTHING = 1e-5

@@ -11,9 +11,9 @@ from pathlib import Path
 
 import pytest
 
-from ..scores.source_killers import ARGUED, KILLERS
-from ..scores.source_mutants import mutants_of, mutated
-from ..scores.source_mutation import Judged, module_name, page, passes
+from ..measuring.scores.source_killers import ARGUED, KILLERS
+from ..measuring.scores.source_mutants import mutants_of, mutated
+from ..measuring.scores.source_mutation import Judged, module_name, page, passes
 
 ROOT = Path(__file__).resolve().parents[2]
 CHANGES = {
@@ -37,7 +37,7 @@ def test_each_kind_of_slip_is_planted(text: str) -> None:
 TRIED = """
 import sys
 from pathlib import Path
-from parity_tests.scores.source_mutation import passes
+from parity_tests.measuring.scores.source_mutation import passes
 path, sees, blind = map(Path, sys.argv[1:])
 code = compile(path.read_text(encoding="utf-8") + "\\nSLIP = 1\\n", str(path), "exec")
 beside = f"--rootdir={sees.parent}"

@@ -16,7 +16,7 @@ import pytest
 
 from rigpact.contract import load_contract
 from rigpact.fixtures.demo import demo_bundle
-from rigpact.reference_runtime import OnnxNetwork, read_clip, run_frames, start_run
+from rigpact.reference_runtime import OnnxNetwork, open_run, read_clip, run_frames
 from rigpact.reference_runtime.graph.replayed import Evidence
 from rigpact.reference_runtime.recordings.precision import Precision
 from rigpact.reference_runtime.systems.enemy_animation.drive import drive_of
@@ -31,7 +31,7 @@ def _run() -> Any:
     folder = demo_bundle()
     contract = load_contract(folder / "norm_template.json", folder / "pretrain_template.json")
     clip, network = read_clip(folder / "clips" / "Walk_Spin.json"), OnnxNetwork(folder / "model.onnx", contract)
-    trace = run_frames(start_run(contract, network, clip, "teacher"), range(FRAMES), "Walk_Spin", "teacher")
+    trace = run_frames(open_run(contract, network, clip, "teacher"), range(FRAMES), "Walk_Spin", "teacher")
     return contract, trace, drive_of(clip), network
 
 

@@ -11,10 +11,10 @@ from jsonschema import Draft202012Validator
 from rigpact.contract.rules.files.structure import load_schema
 from rigpact.reports.command_line import run_command_line
 
-from ..scores.engine.defects import DEFECTS, FEW, names_in
-from ..scores.engine.engine_score import FREE_FRAMES, NAMED, answer_to, explained, recorder_lines
-from ..scores.engine.engine_side import SOURCE, Files
-from ..scores.planted import FREE, TEACHER, shortcomings
+from ..measuring.scores.engine.defects import DEFECTS, FEW, names_in
+from ..measuring.scores.engine.engine_score import FREE_FRAMES, NAMED, answer_to, explained, recorder_lines
+from ..measuring.scores.engine.engine_side import SOURCE, Files
+from ..measuring.scores.planted import FREE, TEACHER, shortcomings
 
 MOST_LINES = 16
 """Lines of a recorder that a team adds to its own loop."""

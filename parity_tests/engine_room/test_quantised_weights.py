@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 
 from rigpact.contract import load_contract
-from rigpact.reference_runtime import OnnxNetwork, read_clip, run_frames, start_run, write_trace
+from rigpact.reference_runtime import OnnxNetwork, open_run, read_clip, run_frames, write_trace
 from rigpact.reference_runtime.files.contracts import ContractFiles
 from rigpact.reports.diagnosing.evidence import EvidenceFiles
 from rigpact.reports.diagnosing.explain import ExplainRequest, explain
@@ -70,7 +70,7 @@ def _explained(
 ) -> Any:
     contract = load_contract(demo_bundle / "norm_template.json", demo_bundle / "pretrain_template.json")
     network = OnnxNetwork(_deployed(demo_bundle, folder, change), contract)
-    runner = start_run(contract, network, read_clip(demo_bundle / CLIP), "teacher")
+    runner = open_run(contract, network, read_clip(demo_bundle / CLIP), "teacher")
     trace = run_frames(runner, range(FRAMES), "Sneak_Turn", "teacher")
     rows = trace.stages["y_norm"]
     trace.stages["y_norm"][:] = rows + noise * np.random.default_rng(0).standard_normal(rows.shape)

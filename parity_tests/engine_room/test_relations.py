@@ -13,7 +13,7 @@ import pytest
 
 from rigpact.contract import load_contract
 from rigpact.fixtures.demo import demo_bundle
-from rigpact.reference_runtime import OnnxNetwork, read_clip, run_frames, start_run
+from rigpact.reference_runtime import OnnxNetwork, open_run, read_clip, run_frames
 from rigpact.reference_runtime.graph.replayed import Evidence
 from rigpact.reference_runtime.systems.enemy_animation.drive import drive_of
 from rigpact.reports.diagnosing.diagnose import diagnose
@@ -35,7 +35,7 @@ def _run(mode: str):
     folder = demo_bundle()
     contract = load_contract(folder / "norm_template.json", folder / "pretrain_template.json")
     clip, network = _clip(), OnnxNetwork(folder / "model.onnx", contract)
-    trace = run_frames(start_run(contract, network, clip, mode), range(FRAMES), "Sneak_Turn", mode)
+    trace = run_frames(open_run(contract, network, clip, mode, engine="numpy"), range(FRAMES), "Sneak_Turn", mode)
     return contract, trace, drive_of(clip), network
 
 
@@ -233,7 +233,7 @@ def test_a_written_back_pose_that_is_scaled_is_read_as_a_wrong_input():
 def test_a_long_recording_says_which_frames_were_looked_at():
     """A figure that is taken for one of the whole recording proves more than was looked at."""
     contract, _, drive, network = _run("teacher")
-    trace = run_frames(start_run(contract, network, _clip(), "free"), range(700), "Sneak_Turn", "free")
+    trace = run_frames(open_run(contract, network, _clip(), "free", engine="numpy"), range(700), "Sneak_Turn", "free")
     rows = trace.stages["quat"].copy()
     rows[650:] = np.concatenate([rows[649:650], rows[650:-1]])
     stages = {**{name: trace.stages[name] for name in ("y_out",)}, "quat": rows}
@@ -253,7 +253,7 @@ def test_a_network_with_another_activation_is_said_to_have_it(tmp_path):
     onnx.save(model, str(tmp_path / "changed.onnx"))
     contract, trace, drive, network = _run("teacher")
     changed = OnnxNetwork(tmp_path / "changed.onnx", contract)
-    other = run_frames(start_run(contract, changed, _clip(), "teacher"), range(FRAMES), "Sneak_Turn", "teacher")
+    other = run_frames(open_run(contract, changed, _clip(), "teacher"), range(FRAMES), "Sneak_Turn", "teacher")
     found = diagnose(Evidence(trace.frame, trace.header.fps, "teacher", other.stages, drive, network), contract)
     assert found.first_divergence is not None
     assert found.first_divergence.stage == "y_norm"

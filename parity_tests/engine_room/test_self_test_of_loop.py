@@ -8,9 +8,10 @@ from pathlib import Path
 import pytest
 
 from rigpact.contract import load_contract
-from rigpact.reports.engine.codegen import contract_header
+from rigpact.reports.engine.header import contract_header
 
-from ..scores.engine.engine_side import RECORDER, SOURCE, compiler
+from ..measuring.scores.engine.engine_side import RECORDER, SOURCE, compiler
+from ..programs import missing
 
 NOT_OF_A_FREE_RUN = {"yaw_in_degrees", "thirty_hertz", "clamped_step", "float_accumulation", "previous_pose_is_own"}
 """Mistakes in how a clip drives the loop; in a free run with given answers nothing of them is there to see."""
@@ -29,7 +30,7 @@ def names() -> list[str]:
 def answers(demo_bundle: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[str, tuple[int, int, str]]:
     """Of each mistake: the failed checks, the stages that were compared, the words."""
     if compiler() is None:
-        pytest.skip("no C++ compiler on this machine")
+        missing("C++ compiler")
     folder = tmp_path_factory.mktemp("loop")
     files = [demo_bundle / name for name in ("norm_template.json", "pretrain_template.json")]
     contract = load_contract(*files)

@@ -8,12 +8,12 @@ import pytest
 from rigpact.contract.skeleton import Skeleton
 from rigpact.reports.diagnosing.relations.turned import _depths
 
-from ..scores.engine.defects import DEFECTS
-from ..scores.engine.precision_score import ALSO_TRUE, FORMATS, MISTAKES, rows
-from ..scores.engine.situations import SITUATIONS
-from ..scores.engine.situations_score import answer_to, files_in
-from ..scores.engine.sparse_score import cases
-from ..scores.planted import TEACHER
+from ..measuring.scores.engine.defects import DEFECTS
+from ..measuring.scores.engine.precision_score import ALSO_TRUE, FORMATS, MISTAKES, rows
+from ..measuring.scores.engine.situations import SITUATIONS
+from ..measuring.scores.engine.situations_score import answer_to, files_in
+from ..measuring.scores.engine.sparse_score import cases
+from ..measuring.scores.planted import TEACHER
 
 FEW = (
     "the wrong clip",
@@ -61,7 +61,7 @@ def test_coarse_numbers_do_not_hide_a_mistake(game, tmp_path, name):
 def test_the_published_pose_alone_names_a_declaration(game, tmp_path, monkeypatch):
     """An engine that records its pose and no more can still be asked."""
     monkeypatch.setattr(
-        "parity_tests.scores.engine.sparse_score.wrong_declarations",
+        "parity_tests.measuring.scores.engine.sparse_score.wrong_declarations",
         lambda _contract: [("compose_order", "prev_delta"), ("angvel_squash", "linear")],
     )
     assert [case.word for case in cases(game, tmp_path, [("y_out", TEACHER)])] == ["named", "named"]

@@ -14,9 +14,9 @@ import pytest
 
 from rigpact.contract.bundle import load_contract
 from rigpact.contract.settings.configuration import read_configuration
-from rigpact.reference_runtime import OnnxNetwork, Trace, read_clip, start_run, write_trace
+from rigpact.reference_runtime import OnnxNetwork, Trace, open_run, read_clip, write_trace
 from rigpact.reference_runtime.files.runner import run_frames
-from rigpact.reference_runtime.systems.enemy_animation.loop import Mode
+from rigpact.reference_runtime.graph.run import Mode
 from rigpact.reports.gate.answer.report import GateReport
 from rigpact.reports.gate.judging import judge_gate
 from rigpact.reports.gate.measured import GateMeasurement
@@ -48,7 +48,7 @@ def record(folder: Path, name: str, mode: Mode = "teacher", frames: int = 32, **
     agreed = load_contract(folder / "norm_template.json", folder / "pretrain_template.json")
     contract = agreed.with_conventions(changes)
     clip = read_clip(folder / CLIP)
-    runner = start_run(contract, OnnxNetwork(folder / "model.onnx", contract), clip, mode)
+    runner = open_run(contract, OnnxNetwork(folder / "model.onnx", contract), clip, mode, engine="numpy")
     ran = run_frames(runner, range(frames), clip.path.stem, mode)
     claims = None if changes else agreed.hashes["conventions_sha256"]
     trace = replace(ran, header=replace(ran.header, producer=ENGINE, conventions_sha256=claims))
@@ -66,7 +66,7 @@ def respoil(folder: Path, trace: Trace, name: str, stages: Mapping[str, Any]) ->
 def honest_project(demo_bundle: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The demo bundle's files and a correct engine's recording; read only."""
     folder = tmp_path_factory.mktemp("honest") / "game"
-    shutil.copytree(demo_bundle, folder)
+    shutil.copytree(demo_bundle, folder, ignore=shutil.ignore_patterns("engine"))
     record(folder, TRACE)
     return folder
 

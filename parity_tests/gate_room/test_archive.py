@@ -24,10 +24,12 @@ from rigpact.reports.gate.answer.report import GateReport
 from rigpact.reports.gate.archive.against import FigureChange, Progress, print_progress, progress_between
 from rigpact.reports.gate.archive.archive import MAX_MEMBERS, archive_bytes, read_archive, write_archive
 from rigpact.reports.gate.archive.kept_arrays import array_to_bytes
+from rigpact.reports.gate.archive.kept_gate import plain_to_measured
 from rigpact.reports.gate.measured import GateMeasurement
 from rigpact.reports.renderers import FORMATS, render
 from rigpact.reports.viewer import render_html
 
+from ..soon import SOON
 from .conftest import FILES, TRACE, Command, codes, judged, measured, record
 
 Members = dict[str, bytes]
@@ -140,17 +142,16 @@ def test_the_archive_is_bound_to_its_inputs(kept: Any) -> None:
 
 
 def test_other_thresholds_give_another_verdict_without_running(kept: Any, project: Path, command: Command) -> None:
-    """A night of recordings is not run again because a limit moved. The files are gone; only the archive is there."""
-    archive = kept[2] / "kept.rigpact.zip"
-    for path in ("model.onnx", TRACE):
-        (project / path).unlink()
+    """A night of recordings is not run again because a limit moved."""
+    archive, trace = kept[2] / "kept.rigpact.zip", kept[2] / TRACE
+    (project / TRACE).write_bytes(trace.read_bytes())
 
     def verdict(text: str) -> tuple[int, dict[str, Any]]:
         (project / "rigpact.toml").write_text(FILES + text, encoding="utf-8")
         answer = command("gate", "--from", archive, "--format", "json")
         return answer.status, json.loads(answer.out)
 
-    waiver = '[[gate.waive]]\npart = "engine-trace/sneak"\nowner = "A"\nreason = "r"\nexpires = "2999-01-01"\n'
+    waiver = f'[[gate.waive]]\npart = "engine-trace/sneak"\nowner = "A"\nreason = "r"\nexpires = "{SOON}"\n'
     assert verdict("")[0] == 1
     status, lax = verdict("[gate.thresholds]\ntolerance-factor = 8000\n")
     assert status == 1
@@ -159,6 +160,40 @@ def test_other_thresholds_give_another_verdict_without_running(kept: Any, projec
     assert status == 1
     assert "RP964" not in {finding["code"] for part in lax["parts"] for finding in part["findings"]}
     assert {finding["code"] for part in strict["parts"] for finding in part["findings"]} >= {"RP964"}
+
+
+def test_an_archive_says_nothing_of_files_that_are_gone(honest_project: Path, project: Path, command: Command) -> None:
+    """A pull request deletes what it breaks: yesterday's pass must not stand for files that nobody has any more."""
+    (project / "rigpact.toml").write_text(FILES, encoding="utf-8")
+    assert command("gate", "--archive", "kept.rigpact.zip").status == 0
+    assert command("gate", "--from", "kept.rigpact.zip").status == 0
+    (project / TRACE).unlink()
+
+    answer = command("gate", "--from", "kept.rigpact.zip", "--format", "json")
+
+    found = {
+        (finding["code"], finding["file"]) for part in json.loads(answer.out)["parts"] for finding in part["findings"]
+    }
+    assert answer.status == 1
+    assert ("RP979", TRACE) in found
+    assert "there is none" in answer.out
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("--report", "sarif=a.json", "--report", "json=./a.json"),
+        ("--report", "junit=a.html", "--html", "a.html"),
+        ("--report", "json=a.rigpact.zip", "--archive", "a.rigpact.zip"),
+    ],
+)
+def test_two_reports_on_one_path_are_refused(project: Path, command: Command, words: tuple[str, ...]) -> None:
+    """The second replaced the first, and code scanning read an empty list."""
+    (project / "rigpact.toml").write_text(FILES, encoding="utf-8")
+    answer = command("gate", *words)
+    assert answer.status == 2
+    assert "twice, expected a file of its own for every report" in answer.err
+    assert not list(project.glob("a.*"))
 
 
 def test_another_question_is_refused(kept: Any, project: Path, command: Command) -> None:
@@ -210,6 +245,11 @@ def rewritten(change: Callable[[bytes], bytes]) -> Callable[[Path, Path], Path]:
     return make
 
 
+def _of(document: Any, kind: str) -> Any:
+    """The figures of a part."""
+    return next(part for part in document["parts"] if part["name"].partition("/")[0] == kind)["metrics"]
+
+
 HOSTILE: dict[str, Callable[[Path, Path], Path]] = {
     "no zip": rewritten(lambda _content: b"PK nonsense"),
     "cut off": rewritten(lambda content: content[:-400]),
@@ -237,6 +277,9 @@ HOSTILE: dict[str, Callable[[Path, Path], Path]] = {
     "an array of another shape": altered(lambda members: members | {
         "runs/2/deg.npy": array_to_bytes(np.zeros((3, 3), np.float32))
     }),
+    **{f"{name} that are one number": altered(lambda members, name=name: members | {  # type: ignore[misc]
+        f"{name}.npy": _npy("{'descr': '<f4', 'fortran_order': False, 'shape': (), }", bytes(4))
+    }) for name in ("runs/2/ratios", "runs/2/deg", "parts/2/stage_ratios")},
     "no manifest": lambda source, target: zipped(
         target, {name: content for name, content in members_of(source).items() if name != "manifest.json"}, rehash=False
     ),
@@ -261,6 +304,35 @@ HOSTILE: dict[str, Callable[[Path, Path], Path]] = {
     "a ledger without an end": altered(edited_json(
         "measured.json", lambda document: document["parts"][0].update(ledger=[float("inf"), 1, 0])
     )),
+    "a run without an end of its frames": altered(edited_json("runs/2/run.json", lambda document: document.update(fps=1e400))),
+    "a part of no kind": altered(edited_json("measured.json", lambda document: document["parts"][0].update(name="files2"))),
+    "a part twice": altered(edited_json("measured.json", lambda document: document["parts"].append(document["parts"][0]))),
+    "a summary that is a list": altered(edited_json("measured.json", lambda document: document["parts"][0].update(summary=[]))),
+    "a file without a path": altered(edited_json("verdict.json", lambda document: document["parts"][0].update(
+        summary={"files": [3]}
+    ))),
+    "values that are a list": altered(edited_json(
+        "verdict.json", lambda document: document["parts"][2]["findings"][0].update(values=[])
+    )),
+    "a figure that no part has": altered(edited_json("measured.json", lambda document: _of(document, "budget").update(x=1))),
+    "bytes of a word": altered(edited_json("measured.json", lambda document: _of(document, "budget").update(model_bytes="x"))),
+    "half a character": altered(edited_json("measured.json", lambda document: document["not_asked"].update(budget="\ud800"))),
+    "no account": altered(edited_json("measured.json", lambda document: _of(document, "engine-trace").pop("accounts"))),
+    "stages that the ratios do not have": altered(edited_json(
+        "measured.json", lambda document: _of(document, "engine-trace").update(stages=["y_out"])
+    )),
+    "a cause that is a number": altered(edited_json("runs/2/run.json", lambda document: document.update(
+        diagnosis={"$Diagnosis": {
+            "verdict": "agrees", "first_divergence": None, "stages": {"$tuple": []}, "causes": {"$tuple": [3]},
+            "indistinguishable": {"$tuple": []},
+        }}
+    ))),
+    "bones that are numbers": altered(edited_json("runs/2/run.json", lambda document: document.update(
+        first_divergence={"$RestsOn": {"bones": {"$tuple": [3]}, "not_recorded": 4, "whole_stages": None}}
+    ))),
+    "a divergence that is none": altered(edited_json("runs/2/run.json", lambda document: document.update(
+        first_divergence={"frame": 3}
+    ))),
     "a parent beyond the skeleton": altered(edited_json("runs/2/run.json", lambda document: document.update(parents=[99] * 46))),
 }  # fmt: skip
 
@@ -277,11 +349,49 @@ def test_a_hostile_archive_is_one_clear_line(kept: Any, tmp_path: Path, command:
     assert not (tmp_path.parent / "evil.json").exists()
 
 
+ADEQUACY = {
+    "clips": [{"name": "probe", "margins": [["angvel_lag", "1", 3.5]], "limits": []}],
+    "declared": {"angvel_lag": "0"},
+    "advice": {},
+}
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"clips": []},
+        {"clips": 3},
+        {"clips": [{"name": "probe", "margins": [["angvel_lag", "1"]], "limits": []}]},
+        {"clips": [{"name": "probe", "margins": [[["angvel_lag"], "1", 3.5]], "limits": []}]},
+        {"clips": [{"name": "probe", "margins": [], "limits": None}]},
+        {"declared": {}},
+        {"declared": None},
+        {"advice": {"angvel_lag": 3}},
+        {"more": 1},
+    ],
+)
+def test_figures_that_do_not_fit_are_refused_when_they_are_read(change: dict[str, Any]) -> None:
+    """Judged later, a convention without its value is an internal error, in a job that nobody can repeat."""
+    part = {"name": "adequacy", "title": "t", "findings": [], "ledger": [0, 0, 0], "summary": {}}
+    assert plain_to_measured({**part, "metrics": ADEQUACY}, {}, None).metrics == ADEQUACY  # type: ignore[typeddict-item]
+    with pytest.raises(UnusableInput, match="does not fit"):
+        plain_to_measured({**part, "metrics": ADEQUACY | change}, {}, None)  # type: ignore[typeddict-item]
+
+
 def test_the_hostile_archives_differ_by_one_thing_only(kept: Any, tmp_path: Path, command: Command) -> None:
     """The passing case: written anew and unchanged, the archive is read."""
     path = zipped(tmp_path / "kind.rigpact.zip", members_of(kept[2] / "kept.rigpact.zip"))
 
     assert command("report", path).status == 1
+
+
+@pytest.mark.parametrize("name", ["path", "offsets_m"])
+def test_a_place_that_is_not_finite_is_not_drawn(kept: Any, name: str) -> None:
+    """A root at infinity is nowhere on a page; the errors beside it still are."""
+    run = read_archive(kept[2] / "kept.rigpact.zip").runs[0]
+    shape = (len(run.frames), 4) if name == "path" else np.asarray(run.offsets_m).shape
+    page = render_html(kept[1], [replace(run, **{name: np.full(shape, np.inf, np.float32)})])
+    assert ('"path":null' if name == "path" else '"offsets":null') in page
 
 
 def test_text_of_an_archive_is_never_a_format(kept: Any, tmp_path: Path) -> None:

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from ..pages.blind_spots import SPOTS, Seen, see_all
-from ..pages.gate_page import gate_page
-from ..scores.incumbents import INCUMBENTS, installed
+from ..measuring.pages.blind_spots import SPOTS, Seen, see_all
+from ..measuring.pages.gate_page import gate_page
+from ..measuring.scores.incumbents import INCUMBENTS, installed
 
 
 @pytest.fixture(scope="module")
@@ -31,7 +31,7 @@ def test_nan_on_both_sides_is_reported_as_such(seen: list[Seen]) -> None:
 
 
 def test_the_page_is_fresh(seen: list[Seen], checkout: Path) -> None:
-    """Run `python -m parity_tests.pages.gate_page docs/gate.md` with the extra `bench` when this fails."""
+    """Run `python -m parity_tests.measuring.pages.gate_page docs/gate.md` with the extra `bench` when this fails."""
     page = (checkout / "docs" / "gate.md").read_text(encoding="utf-8")
     if set(installed()) == set(INCUMBENTS):
         assert page == gate_page(seen)

@@ -12,6 +12,7 @@ import pytest
 
 from rigpact.contract.rules.files.structure import check_against_schema
 
+from ..soon import SOON
 from .conftest import FILES, TRACE, Command, gated, record
 
 BUNDLE = "[gate]\nbundle = 'norm_template.json'\n"
@@ -41,16 +42,17 @@ def test_the_demo_passes_with_what_init_writes(
         "model",
         "teacher/Sneak_Turn_prediction",
         "teacher/Sneak_Turn_teacher",
+        "engine-trace/Sneak_Turn",
         "free-run",
         "adequacy",
     ]
-    assert set(document["not_asked"]) == {"engine-trace", "breaking", "budget"}
+    assert set(document["not_asked"]) == {"breaking", "budget"}
     assert document["ledger"]["missing"] == 0
     assert [
         finding for part in document["parts"] for finding in part["findings"] if finding["severity"] != "info"
     ] == []
     assert list(check_against_schema(document, "gate_report")) == []
-    assert any("[[gate.trace]]" in step for step in document["next_steps"])
+    assert not any("[[gate.trace]]" in step for step in document["next_steps"])
 
 
 def test_the_same_files_give_the_same_bytes_anywhere(
@@ -262,11 +264,11 @@ def test_known_findings_are_waived_across_parts(project: Path, command: Command)
     bundle = json.loads((project / "norm_template.json").read_text(encoding="utf-8"))
     bundle["StdX"][40] = 0.0
     (project / "norm_template.json").write_text(json.dumps(bundle), encoding="utf-8")
-    owner = ("--owner", "Ana", "--reason", "next export", "--expires", "2999-01-01")
+    owner = ("--owner", "Ana", "--reason", "next export", "--expires", SOON)
     assert gated(project, QUICK).verdict == "fail"
     command("check", "norm_template.json", "--write-baseline", "known.json", *owner)
 
-    report = gated(project, f'baseline = "known.json"\n{QUICK}')
+    report = gated(project, f'baseline = "known.json"\n{QUICK}', date.today())
 
     assert report.verdict == "pass"
     assert [part.name for part in report.parts] == ["files", "waivers"]

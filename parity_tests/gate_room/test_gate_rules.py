@@ -30,6 +30,7 @@ from rigpact.reference_runtime.recordings.trace import write_trace
 from rigpact.reports.describing.breaking_text import write_record
 from rigpact.reports.gate.answer.part import Part
 from rigpact.reports.gate.answer.report import GateReport
+from rigpact.reports.gate.guarding import about_settings
 from rigpact.reports.gate.judging import _judged, judge_gate
 from rigpact.reports.gate.measured import Measured
 from rigpact.reports.gate.parts import free_run
@@ -192,13 +193,13 @@ def breaking(folder: Path) -> GateReport:
 
 
 def acknowledged(folder: Path) -> GateReport:
-    from rigpact.contract.compatibility import compare_bundles
+    from rigpact.contract.compatibility import compare_contracts
     from rigpact.contract.documents import Kind, read_document
     from rigpact.reports.git_revision import read_document_at
 
     rescaled(folder)
     path = folder / "norm_template.json"
-    found = compare_bundles(read_document_at(path, "main", Kind.BUNDLE), read_document(path))
+    found = compare_contracts(read_document_at(path, "main", Kind.BUNDLE), read_document(path))
     write_record(found, folder / "CHANGES.md", date(2030, 1, 1))
     return gated(folder, f'{ONLY_FILES}base = "main"\nchange-record = "CHANGES.md"\n')
 
@@ -223,6 +224,19 @@ def waived_too_long(folder: Path) -> GateReport:
     return gated(folder, FILES + WAIVER, date(2030, 7, 1))
 
 
+def guarded(folder: Path, text: str) -> GateReport:
+    """The settings committed, then others judged beside those."""
+    (folder / "rigpact.toml").write_text(FILES, encoding="utf-8")
+    git(folder, "init", "-q", "-b", "main")
+    git(folder, "add", "rigpact.toml", "norm_template.json", "pretrain_template.json")
+    git(folder, "commit", "-q", "-m", "settings")
+    measurement = measured(folder, text)
+    with contextlib.chdir(folder):
+        configuration = read_configuration(Path("rigpact.toml"))
+        return judge_gate(measurement, configuration, DAY, about_settings=tuple(about_settings(configuration, None)))
+
+
+BASED = FILES.replace("free-run", 'base = "main"\nfree-run')
 CASES: dict[str, Callable[[Path], GateReport]] = {
     "RP960": missing_trace,
     "RP961": other_convention,
@@ -249,6 +263,8 @@ CASES: dict[str, Callable[[Path], GateReport]] = {
     "RP980": by_ourselves,
     "RP981": playback,
     "RP982": of_some_bones,
+    "RP988": lambda folder: guarded(folder, BASED + 'stages = ["x_raw"]\n'),
+    "RP989": lambda folder: guarded(folder, BASED),
 }
 
 
@@ -298,7 +314,7 @@ def test_the_honest_project_has_none_of_them(project: Path) -> None:
     ("code", "verdict"),
     [("RP960", "undetermined"), ("RP961", "fail"), ("RP970", "pass"), ("RP985", "fail"), ("RP986", "pass"),
      ("RP971", "pass"), ("RP974", "pass"), ("RP975", "fail"), ("RP976", "pass"), ("RP973", "fail"), ("RP977", "fail"),
-     ("RP978", "pass"), ("RP979", "fail")],
+     ("RP978", "pass"), ("RP979", "fail"), ("RP988", "fail"), ("RP989", "pass")],
 )  # fmt: skip
 def test_the_verdict_follows(project: Path, code: str, verdict: str) -> None:
     """Information must not stop a build, and a part that could not be judged must not pass it."""

@@ -27,6 +27,7 @@ from rigpact.reports.gate.selftest.slips import SLIPS
 from rigpact.reports.processes import process_pool
 
 from ..engine_recordings import as_engine
+from ..soon import SOON
 from .conftest import FILES, Command
 
 TEACHER = """[[gate.teacher]]
@@ -69,7 +70,7 @@ def test_damaged_predictions_and_models_are_noticed(project: Path, command: Comm
 
 def test_a_gate_that_ignores_everything_is_found_out(project: Path, command: Command) -> None:
     """The configuration is what is tested: a few entries in it can make the gate blind."""
-    debt = 'owner = "Ana"\nreason = "later"\nexpires = "2999-01-01"\n'
+    debt = f'owner = "Ana"\nreason = "later"\nexpires = "{SOON}"\n'
     codes = ("RP307", "RP801", "RP810", "RP961", "RP962")
     lowered = [f'[[lower]]\nrule = "{code}"\nto = "ignore"\n{debt}' for code in codes]
     deaf = FILES + "".join(lowered)
@@ -111,6 +112,21 @@ def test_conventions_of_the_engine_are_noticed(
 
     assert (status, document["caught"]) == (0, document["planted"])
     assert document["planted"] > 30
+
+
+@pytest.mark.slow
+def test_every_defect_in_the_demo_is_caught(tmp_path: Path, command: Command, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The first project of a new user: float16 weights are seen only where a recording of the engine is asked."""
+    monkeypatch.chdir(tmp_path)
+    assert command("demo", "--into", "character").status == 0
+    monkeypatch.chdir("character")
+    assert command("init").status == 0
+    answer = command("selftest", "--format", "json")
+    document = json.loads(answer.out)
+    silent = [entry["name"] for entry in document["defects"] if not (entry["noticed_by"] or entry["not_applicable"])]
+    assert (silent, answer.status, document["verdict"]) == ([], 0, "pass")
+    assert document["caught"] == document["planted"] > 200
+    assert outcomes(document)["weights in float16"]["noticed_by"] == "engine-trace"
 
 
 def test_the_projects_own_files_are_not_touched(project: Path, command: Command) -> None:

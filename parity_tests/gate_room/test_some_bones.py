@@ -22,7 +22,7 @@ def recorded(folder: Path, bones: Any = BONES, name: str = TRACE, mode: Any = "t
     trace = record(folder, name, mode, **changes)
     whole = [stage for stage in trace.stages if stage not in PUBLISHED]
     written(folder, of_bones(trace, contract, bones, whole), name)
-    return [contract.bone_names[bone] for bone in bones]
+    return [contract.numbers.bone_names[bone] for bone in bones]
 
 
 def asked(names: list[str]) -> str:

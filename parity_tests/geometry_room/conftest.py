@@ -12,11 +12,13 @@ from typing import Any
 import pytest
 
 from rigpact.contract.findings import FindingsReport
-from rigpact.reference_runtime.systems.enemy_animation.knobs import enemy_conventions
+from rigpact.contract.pages.registry import find_system
 from rigpact.reports.command_line import run_command_line
 from rigpact.reports.geometry_parity.declared import asked_functions
 from rigpact.reports.geometry_parity.examination import examine
 from rigpact.reports.geometry_parity.loading import Found
+
+enemy_conventions = find_system("enemy_animation").conventions
 
 SUBJECTS = Path(__file__).parent / "subjects"
 

@@ -13,12 +13,12 @@ from typing import Any
 
 import numpy as np
 
-from rigpact.contract.bundle import Contract
 from rigpact.contract.statistics import FloatArray, Statistics, frozen_float32
+from rigpact.contract.systems.contract import Contract
+from rigpact.reference_runtime.graph.run import Mode
 from rigpact.reference_runtime.network import CallableNetwork, Network, ReplayNetwork
 from rigpact.reference_runtime.recordings.clip import Clip
 from rigpact.reference_runtime.systems.enemy_animation.investigating.faults import Fault
-from rigpact.reference_runtime.systems.enemy_animation.loop import Mode
 
 from .nonfinite_character import (
     ANGULAR_START,
@@ -92,41 +92,41 @@ def bad_state_statistics(seed: int) -> Case:
     chance = np.random.default_rng(seed)
     channel, value = int(chance.integers(WIDTH)), BAD[seed % 3]
     contract = sound_contract()
-    own = contract.state_statistics
+    own = contract.numbers.state_statistics
     if seed % 2 and np.isnan(value):
         damaged = Statistics(own.mean, _changed(own.std, channel, value))
     else:
         damaged = Statistics(_changed(own.mean, channel, value), own.std)
     name, bone = _state_place(channel)
     place = Expected(0, "state", channel, bone, name)
-    return _case("bad state statistic", seed, place, contract=replace(contract, state_statistics=damaged),
-                 guard="finite-statistics")  # fmt: skip
+    damaged_contract = contract.with_numbers(replace(contract.numbers, state_statistics=damaged))
+    return _case("bad state statistic", seed, place, contract=damaged_contract, guard="finite-statistics")
 
 
 def bad_output_statistics(seed: int) -> Case:
     """StdY that is not a number."""
     channel = int(np.random.default_rng(seed).integers(SIX))
     contract = sound_contract()
-    own = contract.output_statistics
+    own = contract.numbers.output_statistics
     damaged = Statistics(own.mean, _changed(own.std, channel, BAD[seed % 3]))
     place = Expected(0, "y_raw", channel, BONES[channel // 6], "BoneRotations6D")
-    return _case("bad output statistic", seed, place, contract=replace(contract, output_statistics=damaged),
-                 guard="finite-statistics")  # fmt: skip
+    damaged_contract = contract.with_numbers(replace(contract.numbers, output_statistics=damaged))
+    return _case("bad output statistic", seed, place, contract=damaged_contract, guard="finite-statistics")
 
 
 def bad_auxiliary_statistics(seed: int) -> Case:
     """A mean of the pose history or of the angular velocity that is not a number."""
     contract, history = sound_contract(), seed % 2 == 0
-    own = contract.pose_history if history else contract.angular_velocity
+    own = contract.numbers.pose_history if history else contract.numbers.angular_velocity
     if own is None:
         raise ValueError("the sound contract has both")
     channel = int(np.random.default_rng(seed).integers(own.width))
     damaged = replace(own, statistics=Statistics(_changed(own.statistics.mean, channel, np.nan), own.statistics.std))
     if history:
-        contract = replace(contract, pose_history=damaged)
+        contract = contract.with_numbers(replace(contract.numbers, pose_history=damaged))
         place = Expected(0, "pose_hist", channel, BONES[channel % SIX // 6], f"history[{channel // SIX}]")
     else:
-        contract = replace(contract, angular_velocity=damaged)
+        contract = contract.with_numbers(replace(contract.numbers, angular_velocity=damaged))
         place = Expected(0, "angvel", channel, BONES[channel // 3], "BoneAngularVelocities")
     return _case("bad auxiliary statistic", seed, place, contract=contract, guard="finite-statistics")
 
@@ -135,9 +135,11 @@ def tiny_std(seed: int) -> Case:
     """A deviation below anything that float32 can divide by, in an implementation without the floor."""
     channel = int(np.random.default_rng(seed).integers(ROTATIONS_START))
     contract = sound_contract()
-    own = contract.state_statistics
+    own = contract.numbers.state_statistics
     value = 0.0 if seed % 2 else 1e-42
-    contract = replace(contract, state_statistics=Statistics(own.mean, _changed(own.std, channel, value)))
+    contract = contract.with_numbers(
+        replace(contract.numbers, state_statistics=Statistics(own.mean, _changed(own.std, channel, value)))
+    )
     name, bone = _state_place(channel)
     return _case("std without floor", seed, Expected(0, "state", channel, bone, name), contract=contract,
                  faults=(Fault("no-std-floor"),), guard="std-floor")  # fmt: skip
@@ -149,7 +151,9 @@ def zero_scale(seed: int) -> Case:
     contract, clip = sound_contract(), sound_clip(seed)
     velocity = clip.angular_velocity_rad_s.copy()
     velocity[:, channel] = 0.0
-    contract = replace(contract, angvel_scales=_changed(contract.angvel_scales, channel, 0.0))
+    contract = contract.with_numbers(
+        replace(contract.numbers, angvel_scales=_changed(contract.numbers.angvel_scales, channel, 0.0))
+    )
     name, bone = _state_place(ANGULAR_START + channel)
     return _case("zero scale", seed, Expected(0, "state", ANGULAR_START + channel, bone, name), contract=contract,
                  clip=replace(clip, angular_velocity_rad_s=velocity), faults=(Fault("no-scale-floor"),),
@@ -159,13 +163,15 @@ def zero_scale(seed: int) -> Case:
 def zero_history_scale(seed: int) -> Case:
     """The same in the pose history: a component that is always 0."""
     contract = sound_contract()
-    own = contract.pose_history
+    own = contract.numbers.pose_history
     if own is None:
         raise ValueError("the sound contract has a history")
     # z of the first axis of a turn about z is 0 in every frame of the seed
     entry, bone = seed % HISTORY, seed % len(BONES)
     channel = entry * SIX + 6 * bone + 2
-    contract = replace(contract, pose_history=replace(own, scale=_changed(own.scale, channel, 0.0)))
+    contract = contract.with_numbers(
+        replace(contract.numbers, pose_history=replace(own, scale=_changed(own.scale, channel, 0.0)))
+    )
     place = Expected(0, "pose_hist", channel, BONES[bone], f"history[{entry}]")
     return _case("zero history scale", seed, place, contract=contract, faults=(Fault("no-scale-floor"),),
                  guard="scale-floor")  # fmt: skip
@@ -176,7 +182,9 @@ def tanh_overflow(seed: int) -> Case:
     chance = np.random.default_rng(seed)
     channel, frame = int(chance.integers(THREE)), 0
     contract = sound_contract()
-    contract = replace(contract, angvel_scales=_changed(contract.angvel_scales, channel, 1e-3))
+    contract = contract.with_numbers(
+        replace(contract.numbers, angvel_scales=_changed(contract.numbers.angvel_scales, channel, 1e-3))
+    )
     name, bone = _state_place(ANGULAR_START + channel)
     return _case("overflow in tanh", seed, Expected(frame, "state", ANGULAR_START + channel, bone, name),
                  contract=contract, faults=(Fault("exp-tanh"),), guard="library-tanh")  # fmt: skip
@@ -188,8 +196,8 @@ def degenerate_column(seed: int) -> Case:
     frame, bone, parallel = int(chance.integers(1, 8)), int(chance.integers(len(BONES))), seed % 2
     outputs = chance.normal(0.0, 0.05, (10, SIX)).astype(np.float32)
     contract = sound_contract()
-    contract = replace(contract, output_statistics=Statistics(contract.output_statistics.mean,
-                                                              frozen_float32(np.full(SIX, 0.5))))  # fmt: skip
+    deviations = Statistics(contract.numbers.output_statistics.mean, frozen_float32(np.full(SIX, 0.5)))
+    contract = contract.with_numbers(replace(contract.numbers, output_statistics=deviations))
     six = outputs[frame, 6 * bone : 6 * bone + 6]
     # residual mode: the identity (1, 0, 0, 0, 0, 1) is added to half of these
     six[:] = (2.0, 0.0, 0.0, 4.0, 0.0, -2.0) if parallel else (-2.0, 0.0, 0.0, 0.0, 0.0, 0.0)
@@ -206,8 +214,10 @@ def output_overflow(seed: int) -> Case:
     outputs = chance.normal(0.0, 0.05, (10, SIX)).astype(np.float32)
     outputs[frame, channel] = 3e38 if seed % 2 else -3e38
     contract = sound_contract()
-    own = contract.output_statistics
-    contract = replace(contract, output_statistics=Statistics(own.mean, _changed(own.std, channel, 4.0)))
+    own = contract.numbers.output_statistics
+    contract = contract.with_numbers(
+        replace(contract.numbers, output_statistics=Statistics(own.mean, _changed(own.std, channel, 4.0)))
+    )
     place = Expected(frame, "y_raw", channel, BONES[channel // 6], "BoneRotations6D")
     return _case("overflow on denormalising", seed, place, contract=contract, network=ReplayNetwork(outputs))
 
@@ -301,12 +311,16 @@ def slow_divergence(seed: int) -> Case:
     """
     chance = np.random.default_rng(seed)
     gain, axis = 1.0 + float(chance.uniform(0.02, 0.06)), seed % 3
-    contract = replace(sound_contract(), output=WITH_POSITION, output_statistics=_position_statistics(gain, axis))
+    contract = sound_contract().with_numbers(
+        replace(sound_contract().numbers, output=WITH_POSITION, output_statistics=_position_statistics(gain, axis))
+    )
     clip = sound_clip(seed)
     position = clip.root_position_m.copy()
     position[0] = 0.5
     clip = replace(clip, root_position_m=position)
-    unit = replace(contract, state_statistics=_unit_position(contract.state_statistics))
+    unit = contract.with_numbers(
+        replace(contract.numbers, state_statistics=_unit_position(contract.numbers.state_statistics))
+    )
     frame = _overflow_frame(np.float32(0.5), np.float32(gain))
     return _case("slow divergence", seed, Expected(frame, "y_raw", axis, None, "RootPosition"), contract=unit,
                  clip=clip, network=CallableNetwork(_repeats_position), frames=frame + 5, guard="clamp")  # fmt: skip

@@ -13,7 +13,8 @@ import numpy as np
 import onnx
 from onnx import TensorProto, helper, numpy_helper
 
-from rigpact.contract.bundle import INPUTS, Contract
+from rigpact.contract.layout import INPUTS
+from rigpact.contract.systems.contract import Contract
 from rigpact.fixtures.demo import demo_bundle
 from rigpact.fixtures.mutants.scene import demo_contract
 from rigpact.reference_runtime.network import OnnxNetwork
@@ -39,8 +40,10 @@ def damaged_demo_cases(folder: Path, count: int = 12) -> Iterator[Case]:
         path = folder / f"damaged_{seed}.onnx"
         _damage(path, weight, seed, value)
         # a bad row of the last layer shows in one output; one of an earlier layer in all of them
-        unit = int(np.random.default_rng(seed).integers(contract.output.width)) if weight == "output.weight" else 0
-        bone = contract.bone_names[unit // 6]
+        unit = (
+            int(np.random.default_rng(seed).integers(contract.numbers.output.width)) if weight == "output.weight" else 0
+        )
+        bone = contract.numbers.bone_names[unit // 6]
         place = Expected(0, "y_norm", unit, bone, "BoneRotations6D", _DEMO_NODES[weight])
         yield Case(f"damaged {weight} {seed}", "damaged weight", contract, OnnxNetwork(path, contract), clip, place,
                    frames=3)  # fmt: skip
@@ -91,9 +94,10 @@ def _culprit(op: str, inputs: list[str]) -> Any:
 
 
 def _model(contract: Contract, nodes: list[Any]) -> Any:
-    width = contract.output.width
+    width = contract.numbers.output.width
     inputs = [
-        helper.make_tensor_value_info(name, TensorProto.FLOAT, ["B", contract.input_widths[name]]) for name in INPUTS
+        helper.make_tensor_value_info(name, TensorProto.FLOAT, ["B", contract.numbers.input_widths[name]])
+        for name in INPUTS
     ]
     graph = helper.make_graph(
         [helper.make_node("Gather", ["state", "which"], ["picked"], name="node_picked", axis=1), *nodes,

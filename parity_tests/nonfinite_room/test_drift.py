@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 
 from rigpact.contract.errors import UnusableInput
+from rigpact.reference_runtime.files.declared import open_run
 from rigpact.reference_runtime.files.runner import run_frames
 from rigpact.reference_runtime.files.subject import Subject
 from rigpact.reference_runtime.recordings.trace import write_trace
-from rigpact.reference_runtime.systems.enemy_animation.loop import Loop
 from rigpact.reports.nonfinite.drift import judge_drift
 from rigpact.reports.nonfinite.lanes import growth_per_frame, moved_channels, perturbed_starts
 
@@ -32,7 +32,7 @@ def test_a_known_growth_is_measured(factor: float) -> None:
 def test_starts_differ_from_the_seed_by_what_they_say(demo_subject: Subject) -> None:
     """A start that is rounded back onto the seed shows no growth at all."""
     seed = demo_subject.rows().x_raw[0]
-    rotations = demo_subject.contract.state["BoneRotations6D"].range
+    rotations = demo_subject.contract.numbers.state["BoneRotations6D"].range
     assert moved_channels(demo_subject.contract) == [*range(rotations.start, rotations.stop)]
     starts, sizes = perturbed_starts(seed, [*range(rotations.start, rotations.stop)])
     assert np.array_equal(starts[0], seed)
@@ -45,7 +45,9 @@ def test_starts_differ_from_the_seed_by_what_they_say(demo_subject: Subject) -> 
 
 
 def free_trace(subject: Subject, path: Path, **conventions: str) -> Path:
-    loop = Loop(subject.contract.with_conventions(conventions), subject.network, subject.clip, "free")
+    loop = open_run(
+        subject.contract.with_conventions(conventions), subject.network, subject.clip, "free", engine="numpy"
+    )
     write_trace(run_frames(loop, range(FRAMES), "Walk_Spin", "free"), path)
     return path
 
@@ -70,12 +72,12 @@ def test_a_nan_in_the_trace_is_outside(demo_subject: Subject, tmp_path: Path) ->
     write_trace(trace, tmp_path / "nan.trace.jsonl")
     outside = judge_drift(demo_subject, 30, tmp_path / "nan.trace.jsonl").outside
     assert outside is not None
-    assert (outside.frame, outside.bone) == (11, demo_subject.contract.bone_names[10])
+    assert (outside.frame, outside.bone) == (11, demo_subject.contract.numbers.bone_names[10])
 
 
 def test_a_teacher_driven_trace_is_not_judged_as_drift(demo_subject: Subject, tmp_path: Path) -> None:
     """The clip sets its poses in every frame, so it cannot drift."""
-    loop = Loop(demo_subject.contract, demo_subject.network, demo_subject.clip, "teacher")
+    loop = open_run(demo_subject.contract, demo_subject.network, demo_subject.clip, "teacher")
     write_trace(run_frames(loop, range(10), "Walk_Spin", "teacher"), tmp_path / "t.trace.jsonl")
     with pytest.raises(UnusableInput):
         judge_drift(demo_subject, 20, tmp_path / "t.trace.jsonl")

@@ -82,9 +82,9 @@ def test_f1_counts_hits_misses_and_false_alarms() -> None:
 def test_floor_contacts_are_whitened_into_the_slice_that_the_schema_has(demo_subject: Subject) -> None:
     """A flag of 1 where training saw z-scores is an input that it never saw."""
     contract = demo_subject.contract
-    place = contract.state[CONTACTS].range
+    place = contract.numbers.state[CONTACTS].range
     loop = replace(demo_subject, on_floor=True).start()
-    statistics = contract.state_statistics
+    statistics = contract.numbers.state_statistics
     for _ in range(20):
         stages = loop.step()
         flags = stages["x_raw"][place]

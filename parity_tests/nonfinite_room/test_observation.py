@@ -10,11 +10,11 @@ import onnx
 import pytest
 from onnx import TensorProto, helper, numpy_helper
 
+from rigpact.reference_runtime.files.declared import open_run
 from rigpact.reference_runtime.files.runner import run_frames
 from rigpact.reference_runtime.files.sentinel import watch_run
 from rigpact.reference_runtime.files.subject import Subject
-from rigpact.reference_runtime.systems.enemy_animation.lockstep import Lockstep
-from rigpact.reference_runtime.systems.enemy_animation.loop import Loop
+from rigpact.reference_runtime.systems.enemy_animation.runs import free_crowd
 from rigpact.reports.nonfinite.investigation import investigate
 from rigpact.reports.nonfinite.leaving import Growth
 from rigpact.reports.nonfinite.network_node import name_node, same_values
@@ -30,7 +30,7 @@ def test_sentinels_and_observers_leave_every_bit_as_it_was(demo_subject: Subject
     """A NaN that disappears during observation cannot be found."""
     subject = replace(demo_subject, mode=mode)
     frames = min(FRAMES, subject.start().frame_limit or FRAMES)
-    plain = Loop(subject.contract, subject.network, subject.clip, subject.mode)
+    plain = open_run(subject.contract, subject.network, subject.clip, subject.mode)
     recorded = run_frames(plain, range(frames), None, subject.mode)
     seen: list[dict[str, object]] = []
     observers = [Growth("state"), Envelope(subject, subject.contract), lambda _frame, stages: seen.append(stages)]
@@ -65,10 +65,12 @@ def test_weights_are_blamed_for_a_bad_weight_and_named(tmp_path: Path) -> None:
 def test_inputs_are_blamed_when_ordinary_ones_would_have_done(tmp_path: Path) -> None:
     """If a statistic is 1e36, the cause is the input, and retraining the model does not help."""
     case = next(case for case in failing_operation_cases(tmp_path) if case.name == "failing Exp")
-    mean = np.array(case.contract.state_statistics.mean)
-    sound = np.array(case.contract.state_statistics.std)
+    mean = np.array(case.contract.numbers.state_statistics.mean)
+    sound = np.array(case.contract.numbers.state_statistics.std)
     mean[0] = -1e30
-    contract = replace(case.contract, state_statistics=type(case.contract.state_statistics)(mean, sound))
+    contract = case.contract.with_numbers(
+        replace(case.contract.numbers, state_statistics=type(case.contract.numbers.state_statistics)(mean, sound))
+    )
     origin = investigate(Subject(contract, _Overflowing(case.network, tmp_path), case.clip), 2, guard_frames=0).origin
     assert origin is not None
     assert origin.node is not None
@@ -98,8 +100,8 @@ def _Overflowing(network: object, folder: Path) -> object:
 def test_lockstep_is_the_same_run(demo_subject: Subject, source: str) -> None:
     """An envelope from a different loop cannot judge this loop."""
     contract = demo_subject.contract.with_conventions({"angvel_source": source})
-    many = Lockstep(contract, demo_subject.network, demo_subject.clip)
-    one = Loop(contract, demo_subject.network, demo_subject.clip, "free")
+    many = free_crowd(contract, demo_subject.network, demo_subject.clip, engine="numpy")
+    one = open_run(contract, demo_subject.network, demo_subject.clip, "free", engine="numpy")
     for _ in range(20):
         together, alone = many.step(), one.step()
         for name, value in alone.items():
@@ -110,7 +112,8 @@ def test_lockstep_runs_do_not_mix(demo_subject: Subject) -> None:
     """Equal starts that part would count as chaos."""
     seed = demo_subject.rows().x_raw[0]
     other = demo_subject.rows().x_raw[40]
-    many = Lockstep(demo_subject.contract, demo_subject.network, demo_subject.clip, np.stack((seed, other, seed)))
+    starts = np.stack((seed, other, seed))
+    many = free_crowd(demo_subject.contract, demo_subject.network, demo_subject.clip, starts, "numpy")
     for _ in range(10):
         stages = many.step()
     assert np.abs(stages["y_out"][0] - stages["y_out"][2]).max() <= 1e-6

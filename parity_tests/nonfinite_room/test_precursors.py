@@ -49,11 +49,15 @@ def test_a_run_that_climbs_and_is_still_finite_is_diverging() -> None:
 def test_a_column_near_zero_is_announced_before_it_is_zero() -> None:
     """The engine replaces an axis below 1e-4; a decade before that is time to look."""
     contract = sound_contract()
-    statistics = replace(contract.output_statistics, std=np.full(18, 0.5, np.float32))
+    statistics = replace(contract.numbers.output_statistics, std=np.full(18, 0.5, np.float32))
     outputs = np.zeros((6, 18), np.float32)
     outputs[3, 6:12] = (-2.0 + 1e-3, 0.0, 0.0, 0.0, 0.0, 0.0)  # the second bone's first axis becomes (5e-4, 0, 0)
     case = cases()[0]
-    subject = Subject(replace(contract, output_statistics=statistics), ReplayNetwork(outputs), case.clip)
+    subject = Subject(
+        contract.with_numbers(replace(contract.numbers, output_statistics=statistics)),
+        ReplayNetwork(outputs),
+        case.clip,
+    )
     found = investigate(subject, 6, guard_frames=0)
     near = next(entry for entry in found.precursors if entry.kind == "degenerate")
     assert (found.verdict, near.frame, near.channel) == ("finite", 3, 6)
@@ -78,7 +82,9 @@ def test_delta_debugging_finds_the_smallest_failing_set(needed: set[str]) -> Non
 def test_a_mean_that_a_residual_never_uses_does_no_harm() -> None:
     """The engine does not add MuY to a residual; 0 * NaN would make it matter."""
     contract = sound_contract()
-    mean = np.array(contract.output_statistics.mean)
+    mean = np.array(contract.numbers.output_statistics.mean)
     mean[4] = np.nan
-    damaged = replace(contract, output_statistics=replace(contract.output_statistics, mean=mean))
+    damaged = contract.with_numbers(
+        replace(contract.numbers, output_statistics=replace(contract.numbers.output_statistics, mean=mean))
+    )
     assert investigate(Subject(damaged, sound_network(), cases()[0].clip), 20, guard_frames=0).verdict == "finite"

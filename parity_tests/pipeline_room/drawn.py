@@ -41,7 +41,7 @@ def cases(draw: st.DrawFn, *, knobs: Sequence[str] = (), history: int = MOST_HIS
     contract = draw(strategies.contracts(max_bones=MOST_BONES, history=past, knobs=knobs))
     clip = draw(strategies.clips(contract, min_frames=FRAMES + 1, max_frames=FRAMES + 2))
     numbers = st.floats(-4.0, 4.0, width=32, allow_subnormal=False)
-    shape = (FRAMES, contract.output.width)
+    shape = (FRAMES, contract.numbers.output.width)
     return Case(contract, clip, draw(st_numpy.arrays(np.float32, shape, elements=numbers, fill=st.just(0.0))))
 
 

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from hypothesis import strategies as st
 
-from rigpact.reference_runtime.files.contracts import ContractFiles, open_contract
+from rigpact.contract.contract_files import open_contract
 
 MOST_OPERATIONS, FRAMES, MOST_NUMBERS = 12, 6, 6
 NUMBERS, QUATERNION, POSITION, RATE, SIX = "numbers", "quaternion_wxyz", "position", "angular_rate", "rot6d"
@@ -217,7 +217,7 @@ def _opened(text: str) -> Any:
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "contract.toml"
         path.write_text(f'format = "rigpact-contract"\nversion = 1\nname = "drawn"\nfps = 50\n{text}', encoding="utf-8")
-        return open_contract(ContractFiles(path))
+        return open_contract(path)
 
 
 def _clip(contract: Any, seed: int) -> dict[str, Any]:

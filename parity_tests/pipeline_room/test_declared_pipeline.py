@@ -9,13 +9,14 @@ import pytest
 from hypothesis import strategies as st
 
 from rigpact.contract.errors import UnusableInput
+from rigpact.reference_runtime.graph.native.agreement import first_difference
+from rigpact.reference_runtime.graph.native.plan import NativeFrames
 from rigpact.reference_runtime.graph.replayed import Evidence, ReplayedFrames
-from rigpact.reference_runtime.graph.run import ClipDrive, LiveFrames, run_clip, run_lanes
-from rigpact.reference_runtime.native.agreement import first_difference
+from rigpact.reference_runtime.graph.run import ClipDrive, LiveFrames, run_clip
 from rigpact.reference_runtime.native.library import library
-from rigpact.reference_runtime.native.plan import NativeFrames
 from rigpact.reports.diagnosing.diagnose import diagnose
 
+from ..side_by_side import run_lanes
 from .drawn import each_quick_profile, for_all
 from .drawn_declared import FRAMES, Declared, declared
 

@@ -9,20 +9,20 @@ import numpy as np
 import pytest
 from hypothesis import strategies as st
 
-from rigpact.contract.bundle import INPUTS
 from rigpact.contract.errors import UnusableInput
-from rigpact.contract.layout import ROTATIONS
-from rigpact.reference_runtime import ReplayNetwork, run_frames, start_run
+from rigpact.contract.layout import INPUTS, ROTATIONS
+from rigpact.contract.pages.registry import find_system
+from rigpact.reference_runtime import ReplayNetwork, open_run, run_frames
+from rigpact.reference_runtime.graph.bounds import stage_tolerances
 from rigpact.reference_runtime.native.library import library
-from rigpact.reference_runtime.operations.normalisation import StateNormaliser
 from rigpact.reference_runtime.recordings.clip import RawClip
-from rigpact.reference_runtime.systems.enemy_animation.batch import evaluate_clip
 from rigpact.reference_runtime.systems.enemy_animation.drive import clip_rows
-from rigpact.reference_runtime.systems.enemy_animation.knobs import KNOBS
-from rigpact.reference_runtime.systems.enemy_animation.lockstep import Lockstep
-from rigpact.reference_runtime.systems.enemy_animation.tolerances import stage_tolerances
+from rigpact.reference_runtime.systems.enemy_animation.runs import free_crowd
+from rigpact.reference_runtime.vocabulary.character.state_features import StateNormaliser
 
 from .drawn import FRAMES, Case, cases, each_profile, for_all
+
+KNOBS = find_system("enemy_animation").knobs
 
 U = 2.0**-24
 """Half the distance from one float32 to the next, relative."""
@@ -41,7 +41,7 @@ def ran(case: Case, mode: str, clip: RawClip | None = None, **conventions: Any) 
     """The stages of a run with the drawn answers, each (T, width)."""
     contract = case.contract.with_conventions(conventions)
     with np.errstate(all="ignore"):
-        run = start_run(contract, ReplayNetwork(case.y_norm), clip or case.clip, mode)
+        run = open_run(contract, ReplayNetwork(case.y_norm), clip or case.clip, mode, engine="numpy")
         return run_frames(run, range(FRAMES), None, mode).stages
 
 
@@ -61,7 +61,7 @@ def test_zero_residual_is_the_previous_pose(mode: str, examples: int) -> None:
     def holds(case: Case) -> None:
         silent = replace(case, y_norm=np.zeros_like(case.y_norm))
         stages = ran(silent, mode, output_mode="residual", denorm="std_only")
-        place = case.contract.output[ROTATIONS].range
+        place = case.contract.numbers.output[ROTATIONS].range
         before = case.clip.rotations6d[:FRAMES] if mode == "teacher" else case.clip.rotations6d[:1]
         assert np.abs(stages["y_out"][:, place] - before).max() <= 16 * U * (1 if mode == "teacher" else FRAMES)
 
@@ -77,13 +77,13 @@ def test_a_perfect_answer_reproduces_the_next_state(examples: int) -> None:
     """
 
     def holds(case: Case) -> None:
-        statistics = case.contract.output_statistics
-        place = case.contract.output[ROTATIONS].range
+        statistics = case.contract.numbers.output_statistics
+        place = case.contract.numbers.output[ROTATIONS].range
         target = case.clip.rotations6d[1 : FRAMES + 1].astype(np.float64)
         answers = ((target - statistics.mean[place]) / statistics.std[place]).astype(np.float32)
         perfect = replace(case, y_norm=np.ascontiguousarray(answers))
         stages = ran(perfect, "free", output_mode="absolute")
-        pose = case.contract.state[ROTATIONS].range
+        pose = case.contract.numbers.state[ROTATIONS].range
         following = stages["x_raw"][1:, pose] - case.clip.rotations6d[1:FRAMES]
         assert np.abs(following).max() <= 32 * U
         assert np.abs(stages["y_out"][:, place] - target).max() <= 32 * U
@@ -104,11 +104,13 @@ def test_denormalising_what_was_normalised_gives_it_back(examples: int) -> None:
             case.contract.with_conventions({"rootvel_squash": "none", "angvel_squash": "none"})
         )
         x_raw = clip_rows(case.clip, case.contract).x_raw.astype(np.float64)
-        yaw = case.contract.state["RootYaw"].range
+        yaw = case.contract.numbers.state["RootYaw"].range
         x_raw[:, yaw] = np.mod(x_raw[:, yaw] + np.pi, 2 * np.pi) - np.pi  # a yaw comes back within half a turn
         x_raw = x_raw.astype(np.float32)
         back = normaliser.denormalise(normaliser.normalise(x_raw)).astype(np.float64)
-        size = np.abs(x_raw) + np.abs(case.contract.state_statistics.mean) * np.where(yaw_columns(case), np.pi, 1.0)
+        size = np.abs(x_raw) + np.abs(case.contract.numbers.state_statistics.mean) * np.where(
+            yaw_columns(case), np.pi, 1.0
+        )
         away = np.abs(np.abs(x_raw[:, yaw]) - np.pi) < 1e-3  # at half a turn, left and right are the same
         off = np.abs(back - x_raw) / (8 * U * (size + 1e-30))
         off[:, yaw][away] = 0.0
@@ -119,8 +121,8 @@ def test_denormalising_what_was_normalised_gives_it_back(examples: int) -> None:
 
 def yaw_columns(case: Case) -> Any:
     """Which channels of the state are the yaw, in half turns."""
-    found = np.zeros(case.contract.state.width, bool)
-    found[case.contract.state["RootYaw"].range] = True
+    found = np.zeros(case.contract.numbers.state.width, bool)
+    found[case.contract.numbers.state["RootYaw"].range] = True
     return found
 
 
@@ -167,7 +169,7 @@ def test_published_rotations_are_orthonormal(mode: str, examples: int) -> None:
     """
 
     def holds(case: Case) -> None:
-        published = ran(case, mode)["y_out"][:, case.contract.output[ROTATIONS].range].astype(np.float64)
+        published = ran(case, mode)["y_out"][:, case.contract.numbers.output[ROTATIONS].range].astype(np.float64)
         six = published.reshape(FRAMES, -1, 6)
         a, b = six[..., :3], six[..., 3:]
         products = np.stack([(a * a).sum(-1) - 1, (b * b).sum(-1) - 1, (a * b).sum(-1)])
@@ -181,10 +183,11 @@ def test_a_clip_in_one_go_is_its_frames(examples: int) -> None:
     """The batch is what the gate judges, the frames are what a game runs: given the same answers, not one bit may differ."""
 
     def holds(case: Case) -> None:
+        run = open_run(case.contract, ReplayNetwork(case.y_norm), _cut(case.clip), "teacher")
         with np.errstate(all="ignore"):
-            at_once = evaluate_clip(case.contract, ReplayNetwork(case.y_norm), _cut(case.clip)).stages
+            steps = [run.step() for _ in range(FRAMES)]
         for name, rows in ran(case, "teacher", clip=_cut(case.clip)).items():
-            same_bits(at_once[name], rows, name)
+            same_bits(np.stack([step[name] for step in steps]), rows, name)
 
     for_all(cases(knobs=ROTATION_KNOBS + INPUT_KNOBS), examples, holds)
 
@@ -201,7 +204,7 @@ class _Crowd:
     name = "crowd"
 
     def __init__(self, case: Case) -> None:
-        self.bound_widths = tuple(case.contract.input_widths[name] for name in INPUTS)
+        self.bound_widths = tuple(case.contract.numbers.input_widths[name] for name in INPUTS)
         self._y_norm = case.y_norm
 
     def run(self, inputs: Any, frame: int) -> Any:
@@ -215,7 +218,7 @@ def test_lockstep_is_the_loop_alone(examples: int) -> None:
     def holds(case: Case) -> None:
         alone = ran(case, "free")
         with np.errstate(all="ignore"):
-            crowd = Lockstep(case.contract, _Crowd(case), [case.clip] * 3)
+            crowd = free_crowd(case.contract, _Crowd(case), [case.clip] * 3, engine="numpy")
             for frame in range(FRAMES):
                 stages = crowd.step()
                 for run in range(3):
@@ -239,7 +242,7 @@ def test_the_compiled_loop_is_the_loop_to_rounding(examples: int) -> None:
             starts = clip_rows(case.clip, case.contract).x_raw[:1]
             found = _native(case, starts).step()
             bounds = stage_tolerances(
-                case.contract, {name: rows[:1] for name, rows in expected.items()}, given=("y_norm",)
+                case.contract, {name: rows[:1] for name, rows in expected.items()}, given=("y_norm",), mode="free"
             )
         for name, rows in expected.items():
             ours, theirs = found[name][0].astype(np.float64), rows[0].astype(np.float64)

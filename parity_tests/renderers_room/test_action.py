@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shutil
 import sys
 import venv
@@ -47,6 +48,7 @@ def job(checkout: Path, tmp_path: Path) -> Job:
     (tmp_path / "bin" / "python").symlink_to(sys.executable)
     github = {
         "action_path": str(checkout), "action_repository": "studio/rigpact", "action_ref": "v1", "server_url": "https://github.com",
+        "event.pull_request.base.sha": "",
     }  # fmt: skip
     path = os.pathsep.join([str(tmp_path / "bin"), os.environ["PATH"]])
     return Job(tmp_path / "repository", tmp_path / "temp", github, path)
@@ -120,6 +122,13 @@ def test_inputs_are_words_and_never_scripts(job: Job, stub: Path, checkout: Path
     assert not list(job.checkout.rglob("owned"))
 
 
+def test_the_base_of_a_pull_request_guards_its_settings(job: Job, stub: Path, checkout: Path) -> None:
+    """Nobody else says against what the settings of the change are compared."""
+    job.variables, job.github = {"STUB_STATUS": "0"}, {**job.github, "event.pull_request.base.sha": "0a1b2c"}
+    assert job.run(checkout / "action.yml", {"working-directory": "hero"}, skip=("Install rigpact",)) == 0
+    assert (stub / "arguments.txt").read_text(encoding="utf-8").splitlines()[-2:] == ["--base", "0a1b2c"]
+
+
 def test_a_local_action_has_no_address_of_its_docs(job: Job, stub: Path, checkout: Path) -> None:
     """`uses: ./` has no repository: a link built from nothing leads nowhere."""
     job.variables, job.github = {"STUB_STATUS": "0"}, {**job.github, "action_repository": "", "action_ref": ""}
@@ -171,3 +180,13 @@ def test_the_action_installs_what_it_then_runs(job: Job, character: Path, checko
     assert status == 0, job.log
     assert (folder / "rigpact").exists()
     assert job.outputs == {"verdict": "pass", "sarif": "hero/rigpact.sarif", "junit": "hero/rigpact.junit.xml"}
+
+
+def test_other_peoples_actions_are_named_by_commit(checkout: Path) -> None:
+    """A tag can be moved: whoever takes over an action's account runs code in every build that names the tag."""
+    texts = [(checkout / name).read_text(encoding="utf-8") for name in ("action.yml", "docs/ci.md")]
+    used = [word for text in texts for word in re.findall(r"uses: (\S+)", text)]
+    assert len(used) >= 4
+    assert [each for each in used if not re.fullmatch(r"[\w./-]+@([0-9a-f]{40}|REVISION)", each)] == []
+    assert "40 digits of a commit" in texts[1]
+    assert "Do not run it under `pull_request_target`" in texts[1]

@@ -10,6 +10,8 @@ from typing import Any
 import pytest
 from lxml import etree
 
+from ..soon import SOON
+
 
 @pytest.fixture
 def broken(demo_bundle: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
@@ -59,12 +61,12 @@ def test_a_strict_check_fails_in_its_report_too(command: Any, broken: Path) -> N
 
 def test_a_rule_that_the_project_left_out_is_not_shown_as_passed(command: Any, broken: Path) -> None:
     """If the project ignores RP104, the report must not show RP104 as passed."""
-    debt = 'owner = "Ana"\nreason = "later"\nexpires = "2999-01-01"\n'
+    debt = f'owner = "Ana"\nreason = "later"\nexpires = "{SOON}"\n'
     Path("rigpact.toml").write_text(f'[[lower]]\nrule = "RP104"\nto = "ignore"\n{debt}', encoding="utf-8")
     root = etree.fromstring(command("check", broken.name, "--format", "junit").out)
     (case,) = [case for case in root.iter("testcase") if case.get("name") == "RP104 std-not-positive"]
     assert [(child.tag, child.get("message")) for child in case] == [
-        ("skipped", "lowered to ignore until 2999-01-01 by Ana: later")
+        ("skipped", f"lowered to ignore until {SOON} by Ana: later")
     ]
 
 

@@ -18,7 +18,7 @@ BAD_FILES: dict[str, tuple[bytes, str]] = {
     "truncated": (b'{"meta": {"state_layout": {"RootYaw": {"start": 0', "the end of the file"),
     "a list": (b"[1, 2, 3]", "a JSON array at the top"),
     "a string": (b'"bundle"', "a JSON string at the top"),
-    "something else": (b'{"hello": 1}', "an object with hello"),
+    "something else": (b'{"hello": 1}', "an object with unknown keys"),
     "nested": (b'{"MuX": ' + b"[" * 200 + b"]" * 200 + b"}", "more than 64 nested levels"),
     "deeply nested": (b"[" * 100_000, "more than 64 nested levels"),
     "trailing text": (b"{} {}", "JSON (Extra data)"),

@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from rigpact.contract.rules.answers import comparison
-from rigpact.reference_runtime.native import agreement
+from rigpact.reference_runtime.graph.native import agreement
 from rigpact.reference_runtime.systems.enemy_animation.cpp import free_runs
 
 GOLDEN = Path(__file__).parent / "golden"

@@ -8,16 +8,18 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from rigpact.contract.pages.registry import find_system
 from rigpact.reference_runtime import read_trace
-from rigpact.reference_runtime.systems.enemy_animation.knobs import KNOBS
-from rigpact.reference_runtime.systems.enemy_animation.stages import STAGE_NAMES
 
-from ..pages.generated_docs import PAGES
+from ..measuring.pages.generated_docs import PAGES
+
+KNOBS = find_system("enemy_animation").knobs
+STAGE_NAMES = find_system("enemy_animation").graph.names
 
 
 @pytest.mark.parametrize("name", PAGES)
 def test_generated_pages_are_fresh(checkout: Path, name: str) -> None:
-    """Run `python -m parity_tests.pages.generated_docs` when this fails."""
+    """Run `python -m parity_tests.measuring.pages.generated_docs` when this fails."""
     assert (checkout / "docs" / name).read_text(encoding="utf-8") == PAGES[name]()
 
 

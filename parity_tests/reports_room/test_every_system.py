@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from rigpact.contract.systems.registry import find_system, known_systems
+from rigpact.contract.pages.registry import find_system, known_systems
 from rigpact.fixtures import demo_bundle
 
 BUNDLES = demo_bundle().parent

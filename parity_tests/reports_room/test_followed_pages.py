@@ -7,10 +7,13 @@ from __future__ import annotations
 
 import re
 import shutil
+from datetime import date
 from pathlib import Path
 from typing import Any
 
 import pytest
+
+from rigpact.contract.settings import days
 
 from ..shown_output import FENCES, follow
 
@@ -27,6 +30,8 @@ FOLLOWED = {
 """Each page under docs/ and the exit status of its commands: what the page says of them in words."""
 TRANSLATED = ("tutorial.md", "howto/triage.md")
 NEEDS = {"howto/recorder.md": "c++"}
+THE_PAGES_DAY = date(2026, 12, 1)
+"""The pages let something be until a day within a year of this one."""
 
 
 def in_chinese(page: Path) -> Path:
@@ -42,6 +47,7 @@ def test_a_page_shows_what_its_commands_print(
     if name in NEEDS and shutil.which(NEEDS[name]) is None:
         pytest.skip(f"no {NEEDS[name]} on this machine")
     monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(days, "today", lambda: THE_PAGES_DAY)
     page = checkout / "docs" / name
     ran = follow(page, command, *([in_chinese(page)] if name in TRANSLATED else []))
     assert ", ".join(f"{each.name} {each.status}" for each in ran) == FOLLOWED[name]

@@ -10,6 +10,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
+from rigpact.contract.character import Character
 from rigpact.contract.findings import Ledger
 from rigpact.contract.systems.layout import Field, FieldKind, FieldLayout
 from rigpact.contract.systems.stage import Graph, Stage
@@ -28,9 +29,15 @@ STAGES = (
     Stage("answer", LAYOUT, is_answer=True), Stage("pose", LAYOUT),
 )  # fmt: skip
 CONTRACT = SimpleNamespace(
-    system=SimpleNamespace(graph=Graph(STAGES), posed="pose"), fields=lambda _: LAYOUT, sha256="", fps=None
+    system=SimpleNamespace(graph=Graph(STAGES), posed="pose"),
+    fields=lambda _: LAYOUT,
+    sha256="",
+    fps=None,
+    read_numbers=None,
 )
-CONTRACT.whole = SimpleNamespace(bone_names=BONES, fields=CONTRACT.fields)
+CONTRACT.whole = CONTRACT.of_all_bones = SimpleNamespace(
+    read_numbers=Character(BONES, *[None] * 10), fields=CONTRACT.fields
+)
 FINE = StageComparison(
     "pose", np.ones(3, bool), 4, over=0, first_frame_over=None, worst_frame=2, worst_channel=1, worst_error=0.25,
     worst_tolerance=0.5, unknown=0, first_unknown=None, left_out=0, frame_ratios=np.zeros(4),

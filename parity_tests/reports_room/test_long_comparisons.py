@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import subprocess
 import sys
 from collections.abc import Callable
 from dataclasses import replace
@@ -17,22 +15,15 @@ from hypothesis import strategies as st
 
 from rigpact.contract import load_contract
 from rigpact.contract.systems.stage import RAW, Z_SCORE
-from rigpact.reference_runtime import OnnxNetwork, read_clip, read_recording, run_frames, start_run, write_trace
+from rigpact.reference_runtime import OnnxNetwork, open_run, read_clip, read_recording, run_frames, write_trace
 from rigpact.reports.comparing import compare as compare_module
 from rigpact.reports.comparing.compare import compare
 from rigpact.reports.comparing.judgement import judge
 from rigpact.reports.comparing.stage_comparison import StageMeter
 
-FRAMES, WIDTH = 13, 5
-PEAK_OF_A_COMMAND = """
-import sys
-from rigpact.reports.command_line import run_command_line
+from ..peak_memory import measured_command
 
-status = run_command_line(sys.argv[1:])
-with open("/proc/self/status") as facts:  # getrusage would count the process that started this one
-    (peak,) = [line.split()[1] for line in facts if line.startswith("VmHWM")]
-print("PEAK", status, int(peak) / 1e3)
-"""
+FRAMES, WIDTH = 13, 5
 values = st.sampled_from([0.0, 0.25, 0.5, 1.0, 3.0, float("nan"), float("inf"), -float("inf")])
 bounds = st.sampled_from([0.0, 0.25, 0.9, 1.0, 1.1, 7.0, float("inf"), float("nan")])
 
@@ -89,7 +80,7 @@ def test_a_stage_fed_in_pieces_is_the_stage_at_once(
 def two_runs(demo_bundle: Path, demo_clip: Path, tmp_path: Path) -> Callable[[int], tuple[Path, Path]]:
     """Two recordings of every stage, of any length: a short teacher-driven run over and over, one with a wrong value."""
     contract = load_contract(demo_bundle / "norm_template.json", demo_bundle / "pretrain_template.json")
-    runner = start_run(contract, OnnxNetwork(demo_bundle / "model.onnx", contract), read_clip(demo_clip), "teacher")
+    runner = open_run(contract, OnnxNetwork(demo_bundle / "model.onnx", contract), read_clip(demo_clip), "teacher")
     trace = run_frames(runner, range(20), "clip", "teacher")
 
     def write(frames: int) -> tuple[Path, Path]:
@@ -122,22 +113,17 @@ def test_the_length_of_the_pieces_does_not_show(
     assert reports[0]["verdict"] == "fail"
 
 
-@pytest.mark.skipif(not Path("/proc/self/status").is_file(), reason="the peak of a process is read from Linux's /proc")
+@pytest.mark.skipif(sys.platform == "win32", reason="reads the peak of a process")
 def test_a_long_comparison_needs_no_more_memory_than_a_short_one(
-    two_runs: Callable[[int], tuple[Path, Path]], demo_bundle: Path
+    two_runs: Callable[[int], tuple[Path, Path]], demo_bundle: Path, tmp_path: Path
 ) -> None:
     """Half an hour of every stage is four gigabytes: a build machine would be killed in the middle of it."""
     sizes_mb, peaks_mb = [], []
     for frames in (4000, 8000):  # from 4,000 frames on the buffers of the pieces have their full size
         paths = two_runs(frames)
-        command = [sys.executable, "-c", PEAK_OF_A_COMMAND, "diff", *map(str, paths), "--bundle"]
-        done = subprocess.run(
-            [*command, str(demo_bundle / "norm_template.json")],
-            check=True, capture_output=True, text=True, timeout=120, env=os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)},
-        )  # fmt: skip
-        _, status, peak_mb = done.stdout.splitlines()[-1].split()
-        assert status == "1"
+        done = measured_command(tmp_path, "diff", *paths, "--bundle", demo_bundle / "norm_template.json")
+        assert done.status == 1
         sizes_mb.append(sum(path.stat().st_size for path in paths) / 1e6)
-        peaks_mb.append(float(peak_mb))
+        peaks_mb.append(done.peak_bytes / 1e6)
     # one file held whole would be half of the growth of both, one array of its stages in float64 as much as both
     assert peaks_mb[1] - peaks_mb[0] < 0.4 * (sizes_mb[1] - sizes_mb[0])

@@ -78,7 +78,7 @@ def test_a_difference_on_a_recorded_bone_fails_with_its_name(
     status, report = diff(tmp_path / "ref.trace.bin", written(tmp_path, trace))
     assert status == 1
     (found,) = [each for each in report["findings"] if each["code"] == "RP801" and "y_out differs" in each["message"]]
-    assert contract.bone_names[20] in found["message"]
+    assert contract.numbers.bone_names[20] in found["message"]
 
 
 def test_a_difference_of_a_bone_that_only_the_network_has_is_seen(
@@ -89,7 +89,9 @@ def test_a_difference_of_a_bone_that_only_the_network_has_is_seen(
     trace.stages["y_norm"][7, 6 * 45] += 0.25
     status, report = diff(tmp_path / "ref.trace.bin", written(tmp_path, trace), "--stage", "y_norm")
     assert status == 1
-    assert any(contract.bone_names[45] in each["message"] for each in report["findings"] if each["code"] == "RP801")
+    assert any(
+        contract.numbers.bone_names[45] in each["message"] for each in report["findings"] if each["code"] == "RP801"
+    )
 
 
 def test_two_recordings_are_compared_on_the_bones_that_both_hold(
@@ -101,7 +103,7 @@ def test_two_recordings_are_compared_on_the_bones_that_both_hold(
     ]
     status, report = diff(*paths)
     assert status == 0
-    assert report["summary"]["some_bones"]["bones"] == [contract.bone_names[bone] for bone in (0, 5, 20)]
+    assert report["summary"]["some_bones"]["bones"] == [contract.numbers.bone_names[bone] for bone in (0, 5, 20)]
     assert codes(report) == ["RP815", "RP815"]
     apart = written(tmp_path, of_bones(reference, contract, (44, 45)), "apart.trace.bin")
     with pytest.raises(UnusableInput, match=r"no bone that 5.trace.bin holds, expected at least one"):

@@ -32,7 +32,7 @@ def outside(outside_site: Path, checkout: Path, tmp_path_factory: pytest.TempPat
 @pytest.fixture
 def outside_here(outside_site: Path) -> Iterator[None]:
     """The outside system known in this very process, and forgotten afterwards."""
-    from rigpact.contract.systems.registry import known_systems
+    from rigpact.contract.pages.registry import known_systems
 
     sys.path.insert(0, str(outside_site))
     importlib.invalidate_caches()

@@ -27,8 +27,7 @@ ENTRIES = (
 LIBRARY = {
     "rigpact.reference_runtime.clock": "an engine's fixed step",
     "rigpact.reference_runtime.mailbox": "how an engine hands poses from one thread to another",
-    "rigpact.reference_runtime.systems.enemy_animation.batch": "a whole clip in one network call; docs/performance.md",
-    "rigpact.reference_runtime.systems.imu_pose.window": "the sensor's buffer; docs/systems/imu_pose.md",
+    "rigpact.reference_runtime.graph.window": "the sensor's buffer; docs/systems/imu_pose.md",
 }
 """Modules that no command needs. Users import them by name, for the reason that stands here."""
 NEEDS_TORCH = {
@@ -92,7 +91,8 @@ def test_the_wheel_holds_nothing_but_rigpact(wheel_names: list[str]) -> None:
 def test_the_wheel_holds_the_data_it_needs(wheel_names: list[str]) -> None:
     """Without schemas or the demo bundle, commands work in a checkout and fail for users."""
     assert not any(name == "rigpact/__init__.py" for name in wheel_names)
-    data = ("contract/schemas/bundle.schema.json", "fixtures/bundles/demo/norm_template.json")
+    data = ("contract/schemas/bundle.schema.json", "fixtures/bundles/demo/norm_template.json",
+            "fixtures/bundles/demo/engine/Sneak_Turn.trace.bin")  # fmt: skip
     headers = ("reports/engine/templates/contract.hpp.j2", "reference_runtime/cpp/include/rigpact/runtime.hpp")
     plugin = ("reference_runtime/cpp/unreal/RigpactTrace/RigpactTrace.uplugin",)
     for name in (*data, *headers, *plugin):

@@ -159,24 +159,21 @@ HOMES: Mapping[str, set[str]] = {
     "hypot": {
         DEFINITIONS + "euler.py",
         "operations/rotation_bounds.py",  # a bound
-        "operations/contacts.py",  # a distance in the plane, of one foot
+        "systems/enemy_animation/ground_contacts.py",  # a distance in the plane, of one foot
     },
     "sin": {
         DEFINITIONS + "euler.py", DEFINITIONS + "quaternions.py",
         "systems/enemy_animation/ground_contacts.py",  # a heading in the plane, in a loop
         "systems/enemy_animation/investigating/ideal.py",  # a known error, planted
-        "systems/imu_pose/positions.py",  # the table of a positional encoding
+        "vocabulary/positional_table.py",  # the table of a positional encoding
     },
     "cos": {
         DEFINITIONS + "euler.py", DEFINITIONS + "quaternions.py",
         "systems/enemy_animation/ground_contacts.py",
-        "systems/blender_ik/context.py",  # a bound: the slope near a pole
-        "systems/imu_pose/positions.py",
+        "vocabulary/rigs/effector_context.py",  # a bound: the slope near a pole
+        "vocabulary/positional_table.py",
     },
-    "tanh": {
-        DEFINITIONS + "scaling.py",
-        "operations/normalisation.py", "operations/pose_history.py",  # in place, for speed
-    },
+    "tanh": {DEFINITIONS + "scaling.py"},
     "arctanh": {DEFINITIONS + "scaling.py"},
     "logaddexp": {DEFINITIONS + "scaling.py"},
     "expm1": {DEFINITIONS + "scaling.py"},

@@ -11,7 +11,7 @@ from dataclasses import replace
 import numpy as np
 
 from rigpact.contract.statistics import SquashedStatistics, Statistics, frozen_float32
-from rigpact.reference_runtime.systems.enemy_animation.tolerances import stage_tolerances
+from rigpact.reference_runtime.graph.bounds import stage_tolerances
 
 UNIT = 2.0**-24
 DEPTH = 33 + 7 + 2 + 9 + 54
@@ -44,12 +44,13 @@ def with_scores(contract, std, mean, scale):
         name: SquashedStatistics(of(width, scale), Statistics(of(width, mean), of(width, std)), None)
         for name, width in (("angular_velocity", 9), ("pose_history", 54))
     }
-    return replace(
-        contract,
+    numbers = replace(
+        contract.numbers,
         state_statistics=Statistics(of(33, mean), of(33, std)),
         output_statistics=Statistics(of(18, mean), of(18, std)),
         **squashed,
     )
+    return contract.with_numbers(numbers)
 
 
 def axes_bound(a, b, across, error_a, error_b):

@@ -10,19 +10,21 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from rigpact.contract.errors import UnusableInput
-from rigpact.reference_runtime.operations.angular_velocity import (
+from rigpact.contract.pages.registry import find_system
+from rigpact.reference_runtime.vocabulary.character.bone_rates import (
     ANGLE_FACTOR,
     FRAME,
     SOURCE,
     AngularVelocityInput,
     Motion,
 )
-from rigpact.reference_runtime.operations.normalisation import StateNormaliser
-from rigpact.reference_runtime.systems.enemy_animation.knobs import KNOBS
+from rigpact.reference_runtime.vocabulary.character.state_features import StateNormaliser
 
 from . import scalar_oracle as oracle
 from . import tiny_character as tiny
 from .drawn import axes
+
+KNOBS = find_system("enemy_animation").knobs
 
 ROTATIONS, ANGVEL = slice(6, 24), slice(24, 33)
 STORE = 2.0**-24
@@ -51,7 +53,7 @@ def motion(poses, velocities=None, steps=None, normaliser=None):
     if velocities is not None:
         x_raw[:, ANGVEL] = velocities
     state = x_raw if normaliser is None else normaliser.normalise(x_raw)
-    return Motion(x_raw, state, tiny.FPS, len(poses) - 1 if steps is None else steps)
+    return Motion.of_clip(x_raw, state, tiny.FPS, len(poses) - 1 if steps is None else steps)
 
 
 def rows(contract, motion_of, **conventions):
@@ -201,16 +203,3 @@ def test_bundle_without_statistics_falls_back_on_the_state_slice(tmp_path):
     """Spec 03: without a companion the contract default is what the engine does."""
     assert tiny.contract(tmp_path, tiny.bundle(auxiliary=False)).conventions.angvel_source == "state_slice"
     assert tiny.contract(tmp_path).conventions.angvel_source == "aux_stats"
-
-
-@pytest.mark.parametrize(
-    ("source", "frame", "expected"),
-    [
-        ("state_slice", "parent", True), ("state_slice", "local", False), ("rotations", "parent", False),
-        ("rotations", "local", False),
-    ],
-)  # fmt: skip
-def test_the_input_reads_the_states_slice_alone_or_the_rotations_too(contract, source, frame, expected):
-    """Where it reads the rotations, a difference there explains one here."""
-    other = contract.with_conventions({"angvel_source": source, "angvel_frame": frame})
-    assert AngularVelocityInput(other).reads_one_slice is expected

@@ -10,13 +10,10 @@ import pytest
 
 from rigpact.contract.statistics import Statistics, frozen_float32
 from rigpact.contract.systems.stage import NotKnown, Stage
-from rigpact.reference_runtime.graph.bounds import KnownFrames, replay_bound, stage_bound
+from rigpact.reference_runtime.graph.bounds import KnownFrames, replay_bound, stage_bound, stage_tolerances
 from rigpact.reference_runtime.graph.replayed import Evidence, ReplayedFrames
 from rigpact.reference_runtime.recordings.precision import Precision
-from rigpact.reference_runtime.systems.enemy_animation.tolerances import (
-    pose_tolerance_without_contract,
-    stage_tolerances,
-)
+from rigpact.reference_runtime.vocabulary.posing.published_pose import pose_tolerance_without_contract
 
 from . import tiny_character as tiny
 from .bounds_by_hand import DEPTH, IDENTITY, SPIN, angle, axes_bound, bound_of, close, g, with_scores
@@ -52,7 +49,11 @@ def test_channels_without_spread_tell_no_zscore(plain):
     contract = with_scores(plain, 0.25, -0.5, 1.0)
     std = np.full(18, 0.25)
     std[7] = 0.0
-    contract = replace(contract, output_statistics=Statistics(contract.output_statistics.mean, frozen_float32(std)))
+    contract = contract.with_numbers(
+        replace(
+            contract.numbers, output_statistics=Statistics(contract.numbers.output_statistics.mean, frozen_float32(std))
+        )
+    )
     value = np.full((1, 18), 0.25)
     value[0, 7] = -0.5
     found = bound_of(contract, "y_raw", y_raw=value)[0]
@@ -179,22 +180,16 @@ def test_bound_of_what_is_published_beside_the_pose_is_that_of_the_answer(tmp_pa
     close(bound_of(contract, "y_out", y_raw=rows, y_out=rows)[0, VELOCITY], known)
 
 
-class Free(KnownFrames):
-    """Frames of a run that feeds itself."""
-
-    mode, fps = "free", 30.0
-
-
 def test_bound_of_what_a_run_writes_back_with_derived_motion(plain):
     """Velocities of two poses, thirty a second; a root that moved by its velocity: each with both poses' bounds."""
-    contract = plain.with_conventions({"writeback": "all"})
+    contract = replace(plain.with_conventions({"writeback": "all"}), fps=30.0)
     before, after = np.zeros((1, 33), np.float32), np.zeros((1, 33), np.float32)
     before[0, :2], after[0, :3], after[0, 3:5], after[0, SPIN] = (8.0, -4.0), (2.0, 1.0, 0.5), (-3.0, 6.0), 7.0
     before[0, 6:24] = after[0, 6:24] = IDENTITY
     off = 1e-3
     stage = contract.system.graph["x_raw_next"]
     bounds = {"y_out": np.full((1, 18), off)}
-    found = stage.bound(Free(contract, {"x_raw": before}), after, bounds)[0]
+    found = stage.bound(KnownFrames(contract, {"x_raw": before}, mode="free"), after, bounds)[0]
     close(found[6:24], [off] * 18)
     turn = angle(*axes_bound(1.0, 1.0, 1.0, 0.0, 0.0)) + angle(*axes_bound(1.0, 1.0, 1.0, *[off * math.sqrt(3.0)] * 2))
     close(found[SPIN], [g(4) * 7.0 + 30.0 * (turn + g(32) + g(24))] * 9)
@@ -203,6 +198,20 @@ def test_bound_of_what_a_run_writes_back_with_derived_motion(plain):
     driven = stage.bound(KnownFrames(contract, {"x_raw": before}), after, bounds)[0]
     raw = bound_of(contract, "x_raw", x_raw=after)[0]
     close(driven, [*raw[:6], *[off] * 18, *raw[24:]])
+
+
+def test_a_bone_that_turns_half_round_may_turn_either_way(plain):
+    """Two honest engines wrote rates of opposite signs, and one of them was blamed."""
+    contract = replace(plain.with_conventions({"writeback": "all"}), fps=30.0)
+    before, after = np.zeros((1, 33), np.float32), np.zeros((1, 33), np.float32)
+    before[0, 6:24] = after[0, 6:24] = IDENTITY
+    half = 30.0 * math.pi
+    after[0, SPIN] = (half, 0.0, 0.0, 0.0, -0.6 * half, 0.8 * half, 0.0, 0.0, 0.99 * half)
+    frames = KnownFrames(contract, {"x_raw": before}, mode="free")
+    found = contract.system.graph["x_raw_next"].bound(frames, after, {})[0, SPIN]
+    turn = angle(*axes_bound(1.0, 1.0, 1.0, 0.0, 0.0)) + angle(*axes_bound(1.0, 1.0, 1.0, g(4), g(4)))
+    rates, either_way = np.abs(after[0, SPIN], dtype=np.float64), np.repeat([2.0, 2.0, 0.0], 3)
+    close(found, (g(4) + either_way) * rates + 30.0 * (turn + g(32) + g(24)))
 
 
 def test_bound_of_a_pose_without_a_contract_assumes_a_long_sum():

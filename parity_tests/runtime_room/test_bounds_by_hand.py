@@ -8,9 +8,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from rigpact.reference_runtime.graph.bounds import KnownFrames
-from rigpact.reference_runtime.systems.enemy_animation.input_tolerances import _yaw_bound
-from rigpact.reference_runtime.systems.enemy_animation.tolerances import stage_tolerances
+from rigpact.reference_runtime.graph.bounds import KnownFrames, stage_tolerances
+from rigpact.reference_runtime.vocabulary.character.state_features import _yaw_bound
 
 from . import tiny_character as tiny
 from .bounds_by_hand import IDENTITY, SPIN, UNIT, YAW, bound_of, close, g, row, with_scores
@@ -107,7 +106,7 @@ def test_a_heading_exactly_as_far_from_the_seam_as_it_may_be_wrong_by_may_be_on_
     state, distance = np.zeros((2, 33)), 2.0**-10
     state[:, YAW] = 1.0 - distance, 1.0 - distance - 2.0**-53
     rounding = np.full((2, 1), (distance - g(8)) / 4.0)
-    close(_yaw_bound(frames, state, rounding), [[2.0], [0.0]])
+    close(_yaw_bound("x_raw", frames, state, rounding), [[2.0], [0.0]])
 
 
 def test_bound_of_a_state_includes_what_its_raw_numbers_may_differ(plain):
@@ -176,7 +175,9 @@ def test_bound_of_velocities_from_the_state_is_the_states_and_their_own(plain):
     close(bound_of(contract, "angvel", angvel=z), [[own] * 9])
     state = np.concatenate((np.full((1, 24), -3.0), np.full((1, 9), 2.0)), axis=1)
     close(bound_of(contract, "angvel", state=state, angvel=z), [[own + zscored(2.0, 0.5, 0.25)] * 9])
-    without = replace(contract, angular_velocity=None).with_conventions({"angvel_source": "aux_stats"})
+    without = contract.with_numbers(replace(contract.numbers, angular_velocity=None)).with_conventions(
+        {"angvel_source": "aux_stats"}
+    )
     close(bound_of(without, "angvel", state=state, angvel=z), [[own + zscored(2.0, 0.5, 0.25)] * 9])
 
 
@@ -223,7 +224,7 @@ def test_bound_of_a_history_without_zscore_is_its_raw_numbers_over_the_scale(pla
 
 def test_bound_of_a_history_without_statistics_has_those_that_change_nothing(plain):
     """A bundle without a history's statistics: mean 0, deviation 1, scale 1."""
-    contract = replace(plain, pose_history=None)
+    contract = plain.with_numbers(replace(plain.numbers, pose_history=None))
     close(
         bound_of(contract, "pose_hist", pose_hist=np.full((2, 54), 0.75)),
         [[turned(0.75, 1.0, 0.0, g(4), 1.0)] * 54] * 2,

@@ -279,3 +279,31 @@ def test_named_vectors_of_a_file_stay_before_numbered_ones(tmp_path):
         "q": [[1.0, 2.0, 3.0]],
         "p": [[7.0, 8.0]],
     }
+
+
+def test_a_place_may_stand_behind_an_underscore(tmp_path):
+    """What pandas and most loggers write: `y_norm_0` was somebody else's table."""
+    (tmp_path / "run.csv").write_text("frame,y_norm_1,y_norm_0\n0,2,1\n1,4,3\n", encoding="utf-8")
+    assert stages(tmp_path / "run.csv", contract(y_norm=2)) == {"y_norm": [[1.0, 2.0], [3.0, 4.0]]}
+
+
+def test_a_vector_whose_own_name_ends_in_a_number_stays_itself(tmp_path):
+    """`foot_1` is a vector here, and no second number of `foot`."""
+    path = npz(tmp_path, foot=np.ones((2, 3)), foot_1=np.zeros((2, 1)))
+    assert stages(path, contract(foot=3, foot_1=1)) == {"foot": [[1.0] * 3] * 2, "foot_1": [[0.0]] * 2}
+    assert stages(npz(tmp_path, q=np.ones((2, 2)), q_2=np.zeros(2)), contract()) == {"q": [[1.0, 1.0]] * 2}
+
+
+@pytest.mark.parametrize(
+    ("columns", "place", "found"),
+    [
+        (("q_0", "q[0]", "q_1"), "#q_0", "q[0] a second time"),
+        (("q_0", "q_00", "q_1"), "#q_00", "q[0] a second time"),
+        (("q_0", "q_1", "q_2"), "#q[2]", "a column that q does not have"),
+        (("q_1",), "", "no column q[0]"),
+    ],
+)
+def test_underscored_columns_are_as_strict_as_others(tmp_path, columns, place, found):
+    """Nothing is padded, and nothing is taken twice."""
+    path = npz(tmp_path, **dict.fromkeys(columns, A))
+    assert refused(path, contract())[:2] == (place, found)

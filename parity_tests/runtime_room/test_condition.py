@@ -9,18 +9,20 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from rigpact.reference_runtime.operations.condition import (
+from rigpact.contract.pages.registry import find_system
+from rigpact.reference_runtime.vocabulary.character.condition import (
     DIRECTION,
     NORMALISE,
     SPEED_FACTOR,
-    ConditionWindow,
+    ConditionInput,
     condition_rows,
     window_zscore,
 )
-from rigpact.reference_runtime.systems.enemy_animation.knobs import KNOBS
 
 from . import tiny_character as tiny
 from .scalar_oracle import quantile
+
+KNOBS = find_system("enemy_animation").knobs
 
 STORE = 2.0**-24
 TRAJECTORY_MIDDLE = (0.6, 0.8)
@@ -161,10 +163,10 @@ def test_sample_exactly_on_the_fence_is_kept(fence):
 
 def test_window_holds_the_last_sixty_samples_and_the_newest(tmp_path):
     """One sample more or less and engine and runtime part after exactly a second."""
-    window = ConditionWindow(tiny.contract(tmp_path, condition_norm="zscore"))
+    operation = ConditionInput(tiny.contract(tmp_path, condition_norm="zscore"))
     rows = [[math.sin(0.37 * k + channel) * 8 // 1 / 8 for channel in range(7)] for k in range(70)]
     for k, row in enumerate(rows):
-        got = window.push(np.array(row, np.float32))
+        got = operation.of_window(np.array(rows[max(0, k + 1 - operation.reach) : k + 1], np.float32))
         want = expected_zscore(row, rows[max(0, k - 59) : k + 1])
         np.testing.assert_allclose(got, want, rtol=4 * STORE, atol=1e-6, err_msg=f"sample {k}")
         assert got.dtype == np.float32
@@ -172,13 +174,13 @@ def test_window_holds_the_last_sixty_samples_and_the_newest(tmp_path):
 
 def test_raw_mode_passes_the_condition_through(tmp_path):
     """The engine forces Raw; a normalised condition is another network."""
-    window = ConditionWindow(tiny.contract(tmp_path))
+    operation = ConditionInput(tiny.contract(tmp_path))
     for row in np.random.default_rng(0).normal(size=(70, 7)).astype(np.float32):
-        np.testing.assert_array_equal(window.push(row), row)
+        np.testing.assert_array_equal(operation.of_window(row[None]), row)
 
 
 def test_zscore_of_a_constant_condition_is_zero(tmp_path):
     """Division by the spread of a constant is the first NaN of an idle."""
-    window = ConditionWindow(tiny.contract(tmp_path, condition_norm="zscore"))
-    for _ in range(3):
-        assert window.push(np.full(7, 1.25, np.float32)).tolist() == [0.0] * 7
+    operation = ConditionInput(tiny.contract(tmp_path, condition_norm="zscore"))
+    for count in range(1, 4):
+        assert operation.of_window(np.full((count, 7), 1.25, np.float32)).tolist() == [0.0] * 7

@@ -11,17 +11,18 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from rigpact.contract.errors import UnusableInput
-from rigpact.reference_runtime.operations.contacts import (
-    SOURCE,
+from rigpact.contract.pages.registry import find_system
+from rigpact.reference_runtime.systems.enemy_animation.ground_contacts import (
     FootContact,
     FootSample,
-    contact_rows,
     foot_sample,
     updated_contact,
 )
-from rigpact.reference_runtime.systems.enemy_animation.knobs import KNOBS
+from rigpact.reference_runtime.vocabulary.character.foot_contacts import SOURCE, contact_rows
 
 from . import tiny_character as tiny
+
+KNOBS = find_system("enemy_animation").knobs
 
 ON = FootSample(distance_cm=0.0, vertical_cm_s=0.0, planar_cm_s=0.0)
 OFF = FootSample(distance_cm=30.0, vertical_cm_s=0.0, planar_cm_s=0.0)

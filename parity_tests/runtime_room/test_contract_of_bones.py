@@ -19,13 +19,13 @@ def test_the_columns_are_those_of_the_bones_that_are_named(tmp_path: Path) -> No
     whole = tiny.contract(tmp_path, tiny.bundle(auxiliary=False))
     some = contract_of_bones(whole, (2, 1))
     legs = [*range(12, 18), *range(6, 12)]
-    assert some.bone_names == ("thigh_r", "thigh_l")
+    assert some.numbers.bone_names == ("thigh_r", "thigh_l")
     assert columns_of_bones(some, "y_out").tolist() == legs
     state = [*range(6), *(6 + channel for channel in legs), 30, 31, 32, 27, 28, 29]
     assert columns_of_bones(some, "x_raw").tolist() == state
-    np.testing.assert_array_equal(some.state_statistics.mean, whole.state_statistics.mean[state])
+    np.testing.assert_array_equal(some.numbers.state_statistics.mean, whole.numbers.state_statistics.mean[state])
     # a bundle without statistics of its own for the auxiliary inputs has none for some bones either
-    assert (some.pose_history, some.angular_velocity) == (None, None)
+    assert (some.numbers.pose_history, some.numbers.angular_velocity) == (None, None)
     with pytest.raises(ValueError, match="all bones"):
         columns_of_bones(whole, "y_out")
 

@@ -11,16 +11,18 @@ import pytest
 from hypothesis import assume, example, given
 from hypothesis import strategies as st
 
-from rigpact.reference_runtime.operations import geometry, lanes
+from rigpact.contract.pages.registry import find_system
+from rigpact.reference_runtime.operations import geometry, gram_schmidt
 from rigpact.reference_runtime.operations.definitions.euler import EULER, TRIPLES
 from rigpact.reference_runtime.operations.rot6d import Rot6d
-from rigpact.reference_runtime.systems.enemy_animation.knobs import enemy_conventions
 
 from . import scalar_oracle as oracle
 from .drawn import FIVE_DEGREES_X, QUARTER_TURN_Z, angles, axes, rotations, vectors
 
 torch = pytest.importorskip("torch")
 from rigpact.training.enemy_animation import geometry as training  # noqa: E402  (torch is optional)
+
+enemy_conventions = find_system("enemy_animation").conventions
 
 mpmath.mp.dps = 50
 UNIT = {np.float64: 2.0**-53, np.float32: 2.0**-24}
@@ -327,21 +329,8 @@ def test_a_unit_vector_keeps_its_direction():
 def test_what_is_compared_with_the_threshold():
     """`Reproject6D` looks at the length, `IsNearlyZero` at the largest number, whatever its sign."""
     axes_of_bones = np.array([[[3.0, 0.0, -4.0], [2.0, 3.0, 6.0]], [[0.0, -1.0, 0.0], [8.0, 4.0, 1.0]]])
-    assert lanes.SHORT.size(axes_of_bones).tolist() == [[[5.0], [7.0]], [[1.0], [9.0]]]
-    assert lanes.NEARLY_ZERO.size(axes_of_bones).tolist() == [[[4.0], [6.0]], [[1.0], [8.0]]]
-
-
-@pytest.mark.parametrize(
-    ("rows", "bones", "starts"),
-    [
-        (10, 2048, [0, 3, 6, 9]), (3, 7000, [0, 1, 2]), (2, 6144, [0, 1]), (5, 0, [0]), (6145, 0, [0, 6144]),
-        (6145, 1, [0, 6144]), (0, 5, []),
-    ],
-)  # fmt: skip
-def test_a_clip_is_computed_in_blocks_of_six_thousand_bones(rows, bones, starts):
-    """Every row stands in one block, and no block is empty."""
-    stops = [*starts[1:], rows][: len(starts)]
-    assert list(lanes.blocks(rows, bones)) == [slice(*ends) for ends in zip(starts, stops, strict=True)]
+    assert gram_schmidt.SHORT.size(axes_of_bones).tolist() == [[[5.0], [7.0]], [[1.0], [9.0]]]
+    assert gram_schmidt.NEARLY_ZERO.size(axes_of_bones).tolist() == [[[4.0], [6.0]], [[1.0], [8.0]]]
 
 
 def test_half_a_turn_keeps_the_axis_of_its_quaternion():

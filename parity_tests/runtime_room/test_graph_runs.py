@@ -12,18 +12,24 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from rigpact.contract.contract_files import contract_in_memory, open_contract
 from rigpact.contract.conventions import Knob
 from rigpact.contract.errors import UnusableInput
+from rigpact.contract.pages.registry import find_system
+from rigpact.contract.systems.contract import Contract
+from rigpact.contract.systems.frames import Frames
 from rigpact.contract.systems.layout import FieldKind, tiled
-from rigpact.contract.systems.reading import contract_in_memory, read_system_contract
-from rigpact.contract.systems.registry import find_system
-from rigpact.contract.systems.stage import Frames, Stage
-from rigpact.contract.systems.system import System, SystemContract
+from rigpact.contract.systems.stage import Stage
+from rigpact.contract.systems.system import System
+from rigpact.reference_runtime.files.run import DeclaredClip, declared_run
+from rigpact.reference_runtime.files.runner import RunOptions
+from rigpact.reference_runtime.graph.network import OnnxSystemNetwork, answer_of
 from rigpact.reference_runtime.graph.replayed import Evidence, ReplayedFrames
-from rigpact.reference_runtime.graph.run import ClipDrive, Mode, free_run, run_clip, run_lanes, stages_from
+from rigpact.reference_runtime.graph.run import ClipDrive, Mode, run_clip, stages_from
 from rigpact.reference_runtime.recordings.trace import read_trace
 from rigpact.reference_runtime.recordings.trace_model import Trace
-from rigpact.reference_runtime.systems.network import OnnxSystemNetwork, answer_of
+
+from ..side_by_side import free_run, run_lanes
 
 BUNDLES = Path(__file__).parents[2] / "fixtures" / "bundles"
 Rows = Mapping[str, np.ndarray]
@@ -147,19 +153,17 @@ def test_a_run_without_its_clip_is_refused(given: Rows, count: int, says: str) -
     """Rows of nothing would go on as zeros or NaN, and the report would blame the first stage."""
     with pytest.raises(UnusableInput, match=says):
         run_clip(CONTRACT, given, push, count)
-    with pytest.raises(UnusableInput, match=says):
-        run_lanes(CONTRACT, [given], push, count, "teacher")
 
 
 # ---- rigpact's own systems
 
 
-def files_of(name: str) -> tuple[SystemContract, dict[str, np.ndarray], OnnxSystemNetwork]:
+def files_of(name: str) -> tuple[Contract, dict[str, np.ndarray], OnnxSystemNetwork]:
     """Contract, clip and model of a hosted system."""
     folder = BUNDLES / name
     clip = read_trace(folder / "clip.trace.safetensors").stages
     network = OnnxSystemNetwork(folder / "model.onnx", find_system(name))
-    return read_system_contract(folder / f"{name}.json"), clip, network
+    return open_contract(folder / f"{name}.json"), clip, network
 
 
 @pytest.mark.parametrize("name", ["neurarig", "blender_ik", "rig_inversion"])
@@ -205,8 +209,8 @@ def test_rig_inversion_inverts_what_it_made() -> None:
 def test_a_system_that_does_not_feed_itself_has_no_free_run(name: str) -> None:
     """A free run of it would be the clip again, and look like a passed test of stability."""
     contract, clip, network = files_of(name)
-    with pytest.raises(UnusableInput, match=r"does not feed itself|one batch"):
-        free_run(contract, clip, network, 10)
+    with pytest.raises(UnusableInput, match=r"does not feed itself|a system of windows"):
+        declared_run(contract, network, DeclaredClip(Path("clip"), 30.0, clip), RunOptions("free"))
 
 
 def test_a_model_of_four_outputs_runs_once() -> None:

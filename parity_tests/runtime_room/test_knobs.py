@@ -7,14 +7,17 @@ import itertools
 import numpy as np
 import pytest
 
-from rigpact.contract.bundle import INPUTS
+from rigpact.contract.conventions import Conventions
 from rigpact.contract.errors import UnusableInput
-from rigpact.reference_runtime import ReplayNetwork, run_frames, start_run
-from rigpact.reference_runtime.systems.enemy_animation.knobs import KNOBS
+from rigpact.contract.layout import INPUTS
+from rigpact.contract.pages.registry import find_system
+from rigpact.reference_runtime import ReplayNetwork, open_run, run_frames
+from rigpact.reference_runtime.graph.bounds import stage_tolerances
 from rigpact.reference_runtime.systems.enemy_animation.system import SYSTEM
-from rigpact.reference_runtime.systems.enemy_animation.tolerances import stage_tolerances
 
 from . import tiny_character as tiny
+
+KNOBS = find_system("enemy_animation").knobs
 
 OUTPUTS = np.array([tiny.wave(18, 0.1, 1.2, 0.9 * frame) for frame in range(6)], np.float32)
 EXTRA = {
@@ -34,7 +37,7 @@ def character(tmp_path_factory):
 
 
 def stages_of(contract, clip, mode="teacher", frames=6, **conventions):
-    runner = start_run(contract.with_conventions(conventions), ReplayNetwork(OUTPUTS), clip, mode)
+    runner = open_run(contract.with_conventions(conventions), ReplayNetwork(OUTPUTS), clip, mode, engine="numpy")
     return run_frames(runner, range(frames), "Walk", mode).stages
 
 
@@ -109,3 +112,11 @@ def test_float32_stays_within_tolerance_of_float64(character, knob, value):
             other = (others * np.sign(np.sum(quats * others, axis=-1, keepdims=True))).reshape(rows.shape)
         excess = np.abs(rows.astype(np.float64) - other) - bounds[name]
         assert excess.max() <= 0, f"{name}: {excess.max():g} above its tolerance"
+
+
+@pytest.mark.parametrize("knob", ["bone_order", "input_order"])
+@pytest.mark.parametrize("value", [1, 1.5, float("-inf"), True, None, {}, [[1]], [{}]])
+def test_an_order_of_another_type_is_refused(knob, value):
+    """`bone_order = 1` in a file of conventions is a slip of its author and no defect of the program."""
+    with pytest.raises(UnusableInput, match=knob):
+        Conventions(KNOBS, {knob: value})

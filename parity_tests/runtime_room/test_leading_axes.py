@@ -7,11 +7,13 @@ import itertools
 import numpy as np
 import pytest
 
+from rigpact.contract.pages.registry import find_system
 from rigpact.reference_runtime.operations import geometry
 from rigpact.reference_runtime.operations.definitions import quaternions
 from rigpact.reference_runtime.operations.definitions.euler import EULER, TRIPLES
 from rigpact.reference_runtime.operations.rot6d import Rot6d
-from rigpact.reference_runtime.systems.enemy_animation.knobs import enemy_conventions
+
+enemy_conventions = find_system("enemy_animation").conventions
 
 LEADING = (2, 4, 5)
 CODECS = {

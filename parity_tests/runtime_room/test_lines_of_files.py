@@ -172,3 +172,18 @@ def test_the_beginning_of_a_frame_was_cut_off_and_anything_else_is_damage(line, 
     """A frame with other bytes behind it was not cut off: something wrote over the file."""
     said = "cut off in line 7, after 3 whole frames" if is_cut_off else None
     assert cut_off_text(line, whole, 7, 3) == said
+
+
+@pytest.mark.parametrize(
+    "value", [b"[" * 65 + b"]" * 65, b'{"a":' * 70 + b"1" + b"}" * 70, b"[" * 900 + b"NaN" + b"]" * 900]
+)
+def test_a_line_that_is_nested_without_sense_is_refused_at_once(value):
+    """Whoever shows a part of it, or compares two of it, ends in a recursion that nobody expects."""
+    with pytest.raises(UnusableInput, match="nested"):
+        json_line(b'{"bones": ' + value + b"}", "t:1")
+
+
+@pytest.mark.parametrize("value", [b"[" * 63 + b"]" * 63, b'"' + b"[" * 70 + b'"', b"[" + b"[1]," * 70 + b"[1]]"])
+def test_brackets_that_are_no_depth_are_read(value):
+    """A recording has a pair of brackets for each bone, and a name may hold any."""
+    assert json_line(b'{"bones": ' + value + b"}", "t:1") == json.loads(b'{"bones": ' + value + b"}")

@@ -9,23 +9,24 @@ import numpy as np
 import pytest
 
 from rigpact.contract import load_contract
-from rigpact.contract.bundle import INPUTS
 from rigpact.contract.errors import UnusableInput
+from rigpact.contract.layout import INPUTS
+from rigpact.contract.pages.registry import find_system
 from rigpact.reference_runtime import (
     CallableNetwork,
-    Loop,
     OnnxNetwork,
     RawClip,
     ReplayNetwork,
+    open_run,
     read_clip,
     run_frames,
-    start_run,
 )
-from rigpact.reference_runtime.operations.writeback import WriteBack
-from rigpact.reference_runtime.systems.enemy_animation.stages import STAGE_NAMES
+from rigpact.reference_runtime.vocabulary.posing.write_back import WriteBack
 
 from . import scalar_oracle as oracle
 from . import tiny_character as tiny
+
+STAGE_NAMES = find_system("enemy_animation").graph.names
 
 STORE = 2.0**-24
 POSITION, VELOCITY, ROTATIONS, ANGVEL = slice(0, 3), slice(3, 5), slice(6, 24), slice(24, 33)
@@ -57,7 +58,10 @@ def shortened(clip: RawClip, frames: int) -> RawClip:
 def run(contract, clip, mode, frames=STEPS, network=None, **conventions):
     network = network or ReplayNetwork(OUTPUTS)
     return run_frames(
-        start_run(contract.with_conventions(conventions), network, clip, mode), range(frames), "Walk", mode
+        open_run(contract.with_conventions(conventions), network, clip, mode, engine="numpy"),
+        range(frames),
+        "Walk",
+        mode,
     )
 
 
@@ -79,7 +83,7 @@ def composed(y_norm, previous):
 def test_stages_come_in_loop_order(contract, clip):
     """The report names the first stage that differs: a wrong order would name a stage that only inherits it."""
     for mode in ("teacher", "free"):
-        stages = Loop(contract, ReplayNetwork(OUTPUTS), clip, mode).step()
+        stages = open_run(contract, ReplayNetwork(OUTPUTS), clip, mode, engine="numpy").step()
         assert list(stages) == list(STAGE_NAMES)
         assert {values.dtype for values in stages.values()} == {np.dtype(np.float32)}
 
@@ -199,8 +203,8 @@ def test_everything_is_written_back_under_all(contract, clip):
 def test_a_crowd_is_written_back_like_each_of_its_characters(contract, clip, writeback):
     """The frames of one run stand for a crowd: what moves in one character must not move its neighbour."""
     stages = run(contract, clip, "free", 3, writeback=writeback).stages
-    write = WriteBack(contract.with_conventions({"writeback": writeback}), tiny.FPS)
-    np.testing.assert_array_equal(write(stages["x_raw"], stages["y_out"]), stages["x_raw_next"])
+    write = WriteBack(contract.with_conventions({"writeback": writeback}))
+    np.testing.assert_array_equal(write(stages["x_raw"], stages["y_out"], tiny.FPS), stages["x_raw_next"])
 
 
 def test_slice_of_another_size_is_not_written_back(folder, clip):
@@ -243,7 +247,7 @@ def test_vectors_arrive_at_the_positions_of_the_order(contract, clip, order):
 def test_every_pad_and_every_cut_is_recorded(contract, clip):
     """The engine pads and cuts silently; a layout error then looks like a badly trained network."""
     seen = []
-    loop = Loop(contract, recording_network(seen, (30, 7, 4, None, 54)), clip)
+    loop = open_run(contract, recording_network(seen, (30, 7, 4, None, 54)), clip)
     loop.step()
     loop.step()
     found = {(event.position, event.name, event.given, event.bound) for event in loop.alignments}
@@ -251,13 +255,13 @@ def test_every_pad_and_every_cut_is_recorded(contract, clip):
     assert [vector.shape[1] for vector in seen[0]] == [30, 7, 4, 9, 54]
     assert seen[0][2][0, 2:].tolist() == [0.0, 0.0]
     np.testing.assert_allclose(seen[0][2][0, :2], (0.2, 0.9), rtol=2 * STORE)
-    full = Loop(contract, ReplayNetwork(OUTPUTS), clip).step()["state"]
+    full = open_run(contract, ReplayNetwork(OUTPUTS), clip).step()["state"]
     np.testing.assert_array_equal(seen[0][0][0], full[:30])
 
 
 def test_matching_widths_leave_no_event(contract, clip):
     """People ignore a warning that always appears."""
-    loop = Loop(contract, recording_network([], (33, 7, 2, 9, 54)), clip)
+    loop = open_run(contract, recording_network([], (33, 7, 2, 9, 54)), clip)
     loop.step()
     assert loop.alignments == set()
 
@@ -296,6 +300,19 @@ def test_playback_publishes_the_clips_poses_and_loops(contract, clip):
             np.testing.assert_allclose(oracle.quat_to_matrix(quat.tolist()), rotation, rtol=0, atol=20 * STORE)
 
 
+def test_a_playback_looks_at_its_poses_alone(contract, clip):
+    """It has no state and no history: under no convention may a long one miss what a run of the network would look back at."""
+    stages = run(contract, clip, "playback", 90, pose_history_start="first_target", condition_norm="zscore").stages
+    np.testing.assert_array_equal(stages["y_out"], run(contract, clip, "playback", 90).stages["y_out"])
+
+
+def test_a_free_run_remembers_its_first_frame(contract, clip):
+    """Frames that no stage looks back at are forgotten; what was frozen in the first frame is that frame's for ever."""
+    stages = run(contract, clip, "free", 30, angvel_source="frozen", writeback="all").stages
+    np.testing.assert_array_equal(stages["angvel"], np.tile(stages["angvel"][0], (30, 1)))
+    assert not np.array_equal(stages["x_raw"][29, ANGVEL], stages["x_raw"][0, ANGVEL])
+
+
 # --- clips that are too short -----------------------------------------------------------------------------------------
 
 
@@ -309,8 +326,8 @@ def test_clip_of_one_frame_is_refused_in_words(contract, clip, mode):
 def test_loop_needs_a_network_unless_it_plays_back(contract, clip):
     """The message has to name what to give."""
     with pytest.raises(UnusableInput, match="--onnx or --replay"):
-        start_run(contract, None, clip, "free")
-    assert start_run(contract, None, clip, "playback").step()["y_out"].shape == (18,)
+        open_run(contract, None, clip, "free", engine="numpy")
+    assert open_run(contract, None, clip, "playback").step()["y_out"].shape == (18,)
 
 
 # --- bits -------------------------------------------------------------------------------------------------------------
@@ -336,7 +353,10 @@ def test_same_input_twice_gives_the_same_bits(demo, mode):
 def test_keeping_stages_does_not_change_a_bit(demo, mode):
     """A recorder that shares buffers with the loop shows the last frame everywhere, or changes the next frame."""
     contract, network, clip = demo
-    watched, alone = Loop(contract, network, clip, mode), Loop(contract, network, clip, mode)
+    watched, alone = (
+        open_run(contract, network, clip, mode, engine="numpy"),
+        open_run(contract, network, clip, mode, engine="numpy"),
+    )
     kept = []
     for _ in range(8):
         stages = watched.step()
@@ -349,8 +369,8 @@ def test_keeping_stages_does_not_change_a_bit(demo, mode):
 
 def test_recorder_may_scribble_on_what_it_was_given(contract, clip):
     """A recorder that normalises in place would steer the character."""
-    plain = Loop(contract, ReplayNetwork(OUTPUTS), clip, "free")
-    watched = Loop(contract, ReplayNetwork(OUTPUTS.copy()), clip, "free")
+    plain = open_run(contract, ReplayNetwork(OUTPUTS), clip, "free", engine="numpy")
+    watched = open_run(contract, ReplayNetwork(OUTPUTS.copy()), clip, "free", engine="numpy")
     for _ in range(4):
         want = {name: values.copy() for name, values in plain.step().items()}
         got = watched.step()
@@ -374,8 +394,7 @@ def test_free_run_of_three_hundred_frames_stays_finite(demo):
 def test_writing_into_a_stage_cannot_steer_the_loop(demo):
     """A recorder that normalises in place would otherwise change the animation that it records."""
     contract, network, clip = demo
-    loop = start_run(contract, network, clip, "free")
-    stages = loop.step()
-    with pytest.raises(ValueError, match="read-only"):
-        stages["x_raw_next"][:] = np.nan
+    loop = open_run(contract, network, clip, "free", engine="numpy")
+    for values in loop.step().values():
+        values[:] = np.nan
     assert np.isfinite(loop.step()["x_raw"]).all()

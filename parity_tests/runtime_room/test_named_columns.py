@@ -30,13 +30,13 @@ def test_a_log_of_frames_is_named_columns_and_a_trace_is_none(tmp_path):
     assert [is_recording_path(path) for path in paths] == [True, True, True, False]
 
 
-@pytest.mark.parametrize(("held", "shown"), [(12, 12), (13, 12)])
-def test_a_file_of_no_vector_says_what_it_holds_instead(tmp_path, held, shown):
-    """Twelve names are enough to see whose table it is."""
+@pytest.mark.parametrize("held", [1, 13])
+def test_a_file_of_no_vector_says_how_much_it_holds_and_no_name(tmp_path, held):
+    """The names of somebody else's table are not for a public log."""
     path = npz(tmp_path, **{f"c{place:02}": A for place in range(held)})
     with pytest.raises(NoVector) as raised:
         read_named_columns(path, contract())
-    assert raised.value.found == ", ".join(f"c{place:02}" for place in range(shown))
+    assert raised.value.found == f"{held} columns of other names"
 
 
 @pytest.mark.parametrize(

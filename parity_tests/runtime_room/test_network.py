@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from rigpact.contract.bundle import INPUTS
 from rigpact.contract.errors import UnusableInput
-from rigpact.reference_runtime import Loop, OnnxNetwork, ReplayNetwork, Trace, TraceHeader, read_replay, write_trace
+from rigpact.contract.layout import INPUTS
+from rigpact.reference_runtime import OnnxNetwork, ReplayNetwork, Trace, TraceHeader, open_run, read_replay, write_trace
 from rigpact.reference_runtime.network import InputAlignment, aligned
 
 from . import tiny_character as tiny
@@ -68,7 +68,7 @@ def test_a_model_of_the_exporters_shape_runs(contract, tmp_path):
 
 def test_loop_binds_the_five_stages_by_position(contract, tmp_path):
     """Sums of the five vectors, as the loop fed them."""
-    loop = Loop(contract, OnnxNetwork(model(tmp_path / "m.onnx", five()), contract), tiny.clip(tmp_path))
+    loop = open_run(contract, OnnxNetwork(model(tmp_path / "m.onnx", five()), contract), tiny.clip(tmp_path))
     stages = loop.step()
     total = sum(float(value) for name in INPUTS for value in stages[name])
     # 105 additions in float32
@@ -117,7 +117,7 @@ def test_another_rank_is_refused(contract, tmp_path, shape):
 def test_another_width_is_run_as_the_engine_runs_it_and_recorded(contract, tmp_path):
     """The engine's `AlignInputVec` cuts and pads silently: the run continues, and the event is recorded."""
     network = OnnxNetwork(model(tmp_path / "m.onnx", five(state=30, contacts=5)), contract)
-    loop = Loop(contract, network, tiny.clip(tmp_path))
+    loop = open_run(contract, network, tiny.clip(tmp_path))
     stages = loop.step()
     assert sorted(loop.alignments) == [
         InputAlignment(0, "state", 33, 30),
@@ -137,7 +137,7 @@ def test_output_of_another_width_is_refused_when_it_runs(contract, tmp_path):
     """The engine only warns; after a missing number, every bone gets another bone's values."""
     network = OnnxNetwork(model(tmp_path / "m.onnx", five(), output_width=12), contract)
     with pytest.raises(UnusableInput, match="1 × 18"):
-        Loop(contract, network, tiny.clip(tmp_path)).step()
+        open_run(contract, network, tiny.clip(tmp_path)).step()
 
 
 @pytest.mark.parametrize("content", [b"", b"\x00\xff junk", b"{}"])

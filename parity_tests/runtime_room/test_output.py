@@ -11,15 +11,17 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from rigpact.contract.errors import UnusableInput
+from rigpact.contract.pages.registry import find_system
 from rigpact.reference_runtime.operations.definitions.quaternions import FROM_XYZW
-from rigpact.reference_runtime.operations.normalisation import StateNormaliser
-from rigpact.reference_runtime.systems.enemy_animation import output as product_output
-from rigpact.reference_runtime.systems.enemy_animation.knobs import KNOBS
-from rigpact.reference_runtime.systems.enemy_animation.output import OutputStages
+from rigpact.reference_runtime.vocabulary.character.state_features import StateNormaliser
+from rigpact.reference_runtime.vocabulary.posing import composed_pose, denormalised_output, published_pose, turn
+from rigpact.reference_runtime.vocabulary.posing.outputs import OutputStages
 
 from . import scalar_oracle as oracle
 from . import tiny_character as tiny
 from .drawn import FIVE_DEGREES_X, QUARTER_TURN_Z, rotations
+
+KNOBS = find_system("enemy_animation").knobs
 
 STORE = 2.0**-24
 IDENTITY = [1.0, 0.0, 0.0, 0.0, 0.0, 1.0]
@@ -295,11 +297,11 @@ def test_output_inverse_equals_the_states_inverse(tmp_path, yaw, squash):
 def test_every_value_of_the_output_knobs_has_a_row():
     """If the runtime lacks a value that the command line accepts, a run stops in the middle."""
     tables = {
-        "denorm": product_output.DENORM, "output_mode": product_output.ADDS_MEAN, "reproject": product_output.REPROJECTS,
-        "compose_order": product_output.COMPOSE, "delta_direction": product_output.DIRECTION,
-        "mirror": product_output.MIRROR, "quaternion_order": FROM_XYZW,
+        "denorm": denormalised_output.DENORM, "output_mode": denormalised_output.ADDS_MEAN, "reproject": turn.REPROJECTS,
+        "compose_order": composed_pose.COMPOSE, "delta_direction": composed_pose.DIRECTION,
+        "mirror": published_pose.MIRROR, "quaternion_order": FROM_XYZW,
     }  # fmt: skip
     for knob, table in tables.items():
         assert set(table) == set(KNOBS[knob].values), knob
-    assert set(product_output.ADDS_IDENTITY) == set(MODES)
+    assert set(denormalised_output.ADDS_IDENTITY) == set(MODES)
     assert set(FACTORS) == set(KNOBS["denorm"].values)

@@ -4,17 +4,20 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections import deque
 
 import numpy as np
 import pytest
 
+from rigpact.contract.character import with_pose_history_length
 from rigpact.contract.errors import UnusableInput
+from rigpact.contract.pages.registry import find_system
 from rigpact.reference_runtime.operations.definitions.history import ORDERS
-from rigpact.reference_runtime.operations.pose_history import DELAY, FIRST_POSE, NORMALISE, PoseHistory
-from rigpact.reference_runtime.systems.enemy_animation.knobs import KNOBS
+from rigpact.reference_runtime.vocabulary.character.pose_history import DELAY, FIRST_POSE, PoseHistory
+from rigpact.reference_runtime.vocabulary.character.squashed_zscore import NORMALISE, HistoryNormaliser
 
 from . import tiny_character as tiny
+
+KNOBS = find_system("enemy_animation").knobs
 
 STORE = 2.0**-24
 I, Z = "identity", "zeros"  # noqa: E741 - the table reads best with one letter
@@ -61,12 +64,11 @@ def expected_rows(start, phase, order):
 
 
 def ring_rows(ring, steps):
-    """The rows of a free run that happens to produce the clip's own poses."""
-    recent = deque([POSES[0]], maxlen=ring.reach)
-    padding, rows = ring.padding(POSES), []
+    """The rows of a free run that happens to produce the clip's own poses: each frame sees none but those before it."""
+    padding, rows = ring.padding(POSES[ring.first])[None], []
     for frame in range(steps):
-        rows.append(ring.raw_row(recent, frame, padding))
-        recent.append(POSES[frame + 1])
+        known = np.where((np.arange(len(POSES)) <= frame)[:, None], POSES, np.nan)
+        rows.append(ring.rows(np.array([frame]), known.__getitem__, padding)[0])
     return np.stack(rows)
 
 
@@ -110,20 +112,20 @@ def test_a_free_run_that_resets_its_history_never_sees_the_seed_pose(contract):
 def test_length_comes_from_the_contract(contract, length):
     """Nothing may assume three frames."""
     for start, phase in itertools.product(FIRST_POSE, DELAY):
-        changed = contract.with_pose_history_length(length)
+        changed = with_pose_history_length(contract, length)
         made = history(changed, pose_history_start=start, pose_history_phase=phase)
         rows = made.raw_rows(POSES, 5)
         assert rows.shape == (5, length * 18)
         np.testing.assert_array_equal(ring_rows(made, 5), rows)
-    newest = history(contract.with_pose_history_length(length)).raw_rows(POSES, 5)[:, -18:]
+    newest = history(with_pose_history_length(contract, length)).raw_rows(POSES, 5)[:, -18:]
     np.testing.assert_array_equal(newest, POSES[:5])
 
 
 def test_a_crowd_has_a_row_for_each_character(contract):
     """Joined along the wrong axis, the history of one character continues in the next one's."""
     made = history(contract)
-    crowd = deque([np.stack([POSES[frame], -POSES[frame]]) for frame in range(3)])
-    got = made.raw_row(crowd, 2, np.zeros((2, 18), np.float32))
+    crowd = np.stack([POSES, -POSES])
+    got = made.rows(np.array([2, 2]), lambda wanted: crowd[[[0], [1]], wanted], np.zeros((2, 18), np.float32))
     assert got.tolist() == [POSES[:3].ravel().tolist(), (-POSES[:3]).ravel().tolist()]
 
 
@@ -134,7 +136,7 @@ def test_a_run_of_no_steps_has_no_rows(contract):
 
 def test_padding_has_as_many_bones_as_the_poses(contract):
     """A character is not always of the three bones of this file."""
-    seven = np.zeros((1, 42), np.float32)
+    seven = np.zeros(42, np.float32)
     assert history(contract, pose_history_start="identity").padding(seven).tolist() == [1, 0, 0, 0, 0, 1] * 7
 
 
@@ -143,18 +145,19 @@ def test_one_frame_is_enough_for_every_other_padding(contract, start):
     """A clip that only holds the pose to start from can drive a free run."""
     made = PoseHistory(contract.with_conventions({"pose_history_start": start}), "free")
     want = {"seed_pose": POSES[0].tolist(), "zeros": [0.0] * 18}.get(start, [1, 0, 0, 0, 0, 1] * 3)
-    assert made.padding(POSES[:1]).tolist() == want
+    assert made.padding(POSES[0]).tolist() == want
 
 
 def test_two_frames_have_a_first_target(contract):
     """It is the second one's pose, also where it is the last."""
-    assert history(contract, pose_history_start="first_target").padding(POSES[:2]).tolist() == POSES[1].tolist()
+    made = history(contract, pose_history_start="first_target")
+    assert made.raw_rows(POSES[:2], 1).reshape(-1, 18)[0].tolist() == POSES[1].tolist()
 
 
 def test_first_target_padding_needs_a_target(contract):
     """A clip of one frame has none: inventing one would hide that the clip is too short."""
     with pytest.raises(UnusableInput, match="at least two frames"):
-        history(contract, pose_history_start="first_target").padding(POSES[:1])
+        history(contract, pose_history_start="first_target").raw_rows(POSES[:1], 1)
 
 
 def test_history_without_a_length_is_refused(tmp_path):
@@ -183,7 +186,7 @@ def test_normalisation_of_every_variant(tmp_path, norm):
     document["StdPoseHist"][:3] = [0.0, -0.5, 1e-7]
     contract = tiny.contract(tmp_path, document)
     raw = np.linspace(-1, 1, 108, dtype=np.float32).reshape(2, 54)
-    got = history(contract, pose_history_norm=norm).normalise(raw)
+    got = HistoryNormaliser(contract.with_conventions({"pose_history_norm": norm}))(raw)
     names = ("tanh_scales_pose_hist", "MuPoseHist", "StdPoseHist")
     columns = [np.array(document[name], np.float32).tolist() for name in names]
     want = [[NORM[norm](value, *rest) for value, *rest in zip(row, *columns, strict=True)] for row in raw.tolist()]
@@ -194,9 +197,9 @@ def test_normalisation_of_every_variant(tmp_path, norm):
 
 def test_bundle_without_statistics_normalises_with_scale_one(tmp_path):
     """Spec 01 section 0: the engine's silent fallback when the second file was not merged."""
-    contract = tiny.contract(tmp_path, tiny.bundle(auxiliary=False)).with_pose_history_length(3)
+    contract = with_pose_history_length(tiny.contract(tmp_path, tiny.bundle(auxiliary=False)), 3)
     raw = np.linspace(-1, 1, 54, dtype=np.float32)
-    got = PoseHistory(contract).normalise(raw)
+    got = HistoryNormaliser(contract)(raw)
     np.testing.assert_allclose(got, [math.tanh(value) for value in raw.tolist()], rtol=2 * STORE)
 
 

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from rigpact.contract.errors import UnusableInput
-from rigpact.reference_runtime import ReplayNetwork, TeacherFile, read_clip, run_frames, start_run
+from rigpact.reference_runtime import ReplayNetwork, TeacherFile, open_run, read_clip, run_frames
 from rigpact.reference_runtime.recordings.prediction import write_prediction
 
 from . import scalar_oracle as oracle
@@ -24,7 +24,7 @@ STEPS = 6
 def traced(folder, mode="teacher", frames=STEPS):
     contract, clip = tiny.contract(folder), tiny.clip(folder)
     return (
-        run_frames(start_run(contract, ReplayNetwork(OUTPUTS), clip, mode), range(frames), "Walk", mode),
+        run_frames(open_run(contract, ReplayNetwork(OUTPUTS), clip, mode, engine="numpy"), range(frames), "Walk", mode),
         contract,
         clip,
     )

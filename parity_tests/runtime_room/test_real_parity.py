@@ -12,10 +12,10 @@ import numpy as np
 import pytest
 
 from rigpact.contract import load_contract
-from rigpact.reference_runtime import read_clip, read_replay, run_frames, start_run
-from rigpact.reference_runtime.operations.condition import condition_rows
-from rigpact.reference_runtime.systems.enemy_animation.output import OutputStages
-from rigpact.reference_runtime.systems.enemy_animation.tolerances import stage_tolerances
+from rigpact.reference_runtime import open_run, read_clip, read_replay, run_frames
+from rigpact.reference_runtime.graph.bounds import stage_tolerances
+from rigpact.reference_runtime.vocabulary.character.condition import condition_rows
+from rigpact.reference_runtime.vocabulary.posing.outputs import OutputStages
 
 from . import scalar_oracle as oracle
 
@@ -47,7 +47,7 @@ class Real:
         self.recorded = {name: np.array(values, np.float64) for name, values in rows.items()}
 
     def run(self, **changes):
-        runner = start_run(self.contract.with_conventions(changes), self.replay, self.clip, "teacher")
+        runner = open_run(self.contract.with_conventions(changes), self.replay, self.clip, "teacher")
         return run_frames(runner, range(87), "Walk_F", "teacher").stages
 
 

@@ -8,6 +8,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
+from rigpact.contract.character import Character
 from rigpact.contract.errors import UnusableInput
 from rigpact.contract.systems.layout import Field, FieldKind, FieldLayout
 from rigpact.reference_runtime import TraceHeader, write_trace
@@ -95,7 +96,7 @@ def test_some_bones_of_a_recording_keep_their_own_numbers(tmp_path):
     contract = tiny.contract(tmp_path)
     poses, numbers = np.arange(36, dtype=np.float32).reshape(2, 18), np.arange(2)
     trace = Trace(TraceHeader(60.0, "free"), numbers, numbers / 60.0, {"y_out": poses})
-    held = recording.Recording("x", "trace", trace, frozenset(), poses6d=poses, bone_names=contract.bone_names)
+    held = recording.Recording("x", "trace", trace, frozenset(), poses6d=poses, bone_names=contract.numbers.bone_names)
     two = recording.of_bones(held, contract, (2, 0))
     expected = np.concatenate((poses[:, 12:], poses[:, :6]), axis=1)
     np.testing.assert_array_equal(two.poses6d, expected)
@@ -260,7 +261,7 @@ def test_a_trace_of_some_bones_is_read_as_these_bones_and_as_all_where_it_has_al
     np.testing.assert_array_equal(held.whole["x_raw"], whole)
     np.testing.assert_array_equal(held.poses6d, whole[:, columns][:, 6:18])
     judged = recording.judging_contract(held, contract)
-    assert judged.bone_names == ("thigh_r", "thigh_l")
+    assert judged.numbers.bone_names == ("thigh_r", "thigh_l")
     assert (
         recording.judging_contract(read_recording(saved(tmp_path, trace(y_out=numbers(2, 18)))), contract) is contract
     )
@@ -276,7 +277,7 @@ OF_TWO_BONES = FieldLayout(
 )
 OF_NO_BONE = FieldLayout((Field("phase", 0, 3, FieldKind.SCALAR),))
 CONTRACT = SimpleNamespace(
-    bone_names=(KNEE, HIP),
+    read_numbers=Character((KNEE, HIP), *[None] * 10),
     fields={"q": OF_TWO_BONES, "p": OF_NO_BONE, "free": FieldLayout(()), "r": OF_TWO_BONES}.__getitem__,
 )
 

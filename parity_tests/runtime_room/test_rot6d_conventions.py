@@ -9,13 +9,16 @@ import pytest
 from hypothesis import assume, example, given, settings
 from hypothesis import strategies as st
 
+from rigpact.contract.pages.registry import find_system
 from rigpact.contract.rotation6d import matrix_to_rot6d, rot6d_to_matrix
 from rigpact.reference_runtime.operations.rot6d import Rot6d
 from rigpact.reference_runtime.operations.six_numbers import DERIVED_SIGN, PACKING
-from rigpact.reference_runtime.systems.enemy_animation.knobs import KNOBS, enemy_conventions
 
 from . import scalar_oracle as oracle
 from .drawn import FIVE_DEGREES_X, QUARTER_TURN_Z, axes, rotations
+
+KNOBS = find_system("enemy_animation").knobs
+enemy_conventions = find_system("enemy_animation").conventions
 
 PAIRS = ("xz", "xy", "zx", "yx", "yz", "zy")
 PACKINGS = ("columns", "rows", "interleaved")

@@ -9,8 +9,9 @@ import numpy as np
 import pytest
 
 from rigpact.contract.errors import UnusableInput
-from rigpact.reference_runtime import ReplayNetwork, read_clip, read_recording, run_frames, start_run, write_trace
-from rigpact.reference_runtime.recordings.clip import RecordedInputs
+from rigpact.reference_runtime import ReplayNetwork, open_run, read_clip, read_recording, run_frames, write_trace
+from rigpact.reference_runtime.graph.bounds import stage_tolerances
+from rigpact.reference_runtime.recordings.clip import RecordedInputs, recorded_poses
 from rigpact.reference_runtime.recordings.prediction import write_prediction
 from rigpact.reference_runtime.systems.enemy_animation.ground_contacts import FeetInWorld
 from rigpact.reference_runtime.systems.enemy_animation.investigating.raw_clips import (
@@ -18,8 +19,6 @@ from rigpact.reference_runtime.systems.enemy_animation.investigating.raw_clips i
     with_columns,
     write_clip,
 )
-from rigpact.reference_runtime.systems.enemy_animation.loop import recorded_poses
-from rigpact.reference_runtime.systems.enemy_animation.tolerances import stage_tolerances
 
 from . import scalar_oracle as oracle
 from . import tiny_character as tiny
@@ -41,7 +40,7 @@ class Session:
 
     def run(self, clip, mode="teacher", frames=STEPS, **conventions):
         contract = self.contract.with_conventions(conventions)
-        runner = start_run(contract, ReplayNetwork(OUTPUTS), clip, mode)
+        runner = open_run(contract, ReplayNetwork(OUTPUTS), clip, mode, engine="numpy")
         return run_frames(runner, range(frames), "Walk", mode)
 
     def changed(self, **changes):
@@ -197,9 +196,9 @@ def test_a_clip_without_evidence_of_its_feet_has_no_scores(session):
     assert read.contact_scores is None
     with_contacts = tiny.contract(session.folder, tiny.bundle(contacts=True))
     with pytest.raises(UnusableInput, match="no data for the state slice Contacts"):
-        read.state_rows(with_contacts.state)
+        read.state_rows(with_contacts.numbers.state)
     with pytest.raises(UnusableInput, match=r"found 12 numbers for BoneRotations6D, expected 18"):
-        read_clip(damaged(session, each_frame(one_bone_less))).state_rows(session.contract.state)
+        read_clip(damaged(session, each_frame(one_bone_less))).state_rows(session.contract.numbers.state)
 
 
 def test_a_teacher_file_that_drives_nothing_is_refused(session):

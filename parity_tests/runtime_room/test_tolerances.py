@@ -10,15 +10,18 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from rigpact.contract import load_contract
+from rigpact.contract.pages.registry import find_system
 from rigpact.contract.statistics import Statistics, frozen_float32
-from rigpact.reference_runtime import OnnxNetwork, ReplayNetwork, read_clip, run_frames, start_run
-from rigpact.reference_runtime.operations.normalisation import StateNormaliser
-from rigpact.reference_runtime.systems.enemy_animation.knobs import KNOBS
-from rigpact.reference_runtime.systems.enemy_animation.output import OutputStages
-from rigpact.reference_runtime.systems.enemy_animation.tolerances import gamma, stage_tolerances
+from rigpact.reference_runtime import OnnxNetwork, ReplayNetwork, open_run, read_clip, run_frames
+from rigpact.reference_runtime.graph.bounds import stage_tolerances
+from rigpact.reference_runtime.operations.rounding import gamma
+from rigpact.reference_runtime.vocabulary.character.state_features import StateNormaliser
+from rigpact.reference_runtime.vocabulary.posing.outputs import OutputStages
 
 from . import scalar_oracle as oracle
 from . import tiny_character as tiny
+
+KNOBS = find_system("enemy_animation").knobs
 
 UNIT = 2.0**-24
 FRAMES = 32
@@ -35,7 +38,7 @@ class Demo:
         self.replay = ReplayNetwork(self.stages["y_norm"])
 
     def run(self, contract, network=None):
-        runner = start_run(contract, network or self.replay, self.clip, "teacher")
+        runner = open_run(contract, network or self.replay, self.clip, "teacher")
         return run_frames(runner, range(FRAMES), None, "teacher").stages
 
 
@@ -123,9 +126,9 @@ def test_torch_training_geometry_is_within_the_bound(demo):
     torch = pytest.importorskip("torch")
     from rigpact.training.enemy_animation.geometry import compose_rot6d_delta
 
-    place = demo.contract.state["BoneRotations6D"].range
+    place = demo.contract.numbers.state["BoneRotations6D"].range
     previous = torch.from_numpy(demo.stages["x_raw"][:, place].copy())
-    residual = torch.from_numpy(demo.stages["y_norm"] * demo.contract.output_statistics.std)
+    residual = torch.from_numpy(demo.stages["y_norm"] * demo.contract.numbers.output_statistics.std)
     theirs = compose_rot6d_delta(previous, residual).numpy()
     bounds = stage_tolerances(demo.contract, demo.stages)
     assert (np.abs(theirs - demo.stages["y_out"]) <= bounds["y_out"]).all()
@@ -150,7 +153,7 @@ def test_heading_at_the_seam_does_not_alarm_in_radians(plain):
     contract = plain.with_conventions({"yaw_encoding": "radians"})
     bounds = []
     for z_of in (math.pi, -math.pi):
-        std, mean = contract.state_statistics.std[5], contract.state_statistics.mean[5]
+        std, mean = contract.numbers.state_statistics.std[5], contract.numbers.state_statistics.mean[5]
         z = np.zeros((1, 33), np.float32)
         z[0, 5] = (z_of - mean) / std
         bounds.append((z, stage_tolerances(contract, {"state": z})["state"]))
@@ -170,7 +173,7 @@ def at_mean_speed(tmp_path):
     clip, outputs = tiny.clip(tmp_path, moving), ReplayNetwork(np.zeros((6, 18), np.float32))
     runs = []
     for math_mode in ("f64", "f32"):
-        runner = start_run(contract.with_conventions({"math": math_mode}), outputs, clip, "teacher")
+        runner = open_run(contract.with_conventions({"math": math_mode}), outputs, clip, "teacher")
         runs.append(run_frames(runner, range(5), None, "teacher").stages)
     return contract, runs
 
@@ -252,7 +255,7 @@ def test_bound_of_a_zscore_grows_as_the_deviation_shrinks(plain):
 def _with_state(contract, statistics):
     from dataclasses import replace
 
-    return replace(contract, state_statistics=statistics)
+    return contract.with_numbers(replace(contract.numbers, state_statistics=statistics))
 
 
 @pytest.mark.parametrize("angle_deg", [90.0, 10.0, 1.0])
@@ -296,7 +299,7 @@ def test_float32_maths_never_alarms_where_an_axis_is_lost(plain, lost, mode, pol
     """A dead output of a network is legal; UE 4 and UE 5 must agree on what replaces it."""
     base = plain.with_conventions({"output_mode": mode, "degenerate_axis": policy})
     identity = (1, 0, 0, 0, 0, 1) if mode == "residual" else (0,) * 6
-    statistics = base.output_statistics
+    statistics = base.numbers.output_statistics
     mean = statistics.mean if mode == "absolute" else np.zeros(18)
     y_norm = ((np.subtract(lost, identity).tolist() * 3 - mean) / statistics.std).astype(np.float32)[None]
     previous = np.array([[n for r in tiny.pose(1) for n in oracle.encode_xz(r)]], np.float32)
@@ -341,9 +344,9 @@ def test_mean_off_by_a_thousandth_of_a_deviation_is_caught(demo, letter):
     from dataclasses import replace
 
     name = "state_statistics" if letter == "X" else "output_statistics"
-    own = getattr(demo.contract, name)
+    own = getattr(demo.contract.numbers, name)
     shifted = frozen_float32(own.mean.astype(np.float64) + 1e-3 * own.std_floored)
-    contract = replace(demo.contract, **{name: Statistics(shifted, own.std)})
+    contract = demo.contract.with_numbers(replace(demo.contract.numbers, **{name: Statistics(shifted, own.std)}))
     if letter == "Y":  # a residual has no mean to shift
         contract = contract.with_conventions({"output_mode": "absolute"})
     base = demo.contract.with_conventions({"output_mode": contract.conventions.output_mode})

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 from scipy.spatial.transform import Rotation
 
-from rigpact.contract.systems.registry import find_system
+from rigpact.contract.pages.registry import find_system
 from rigpact.reports.sweep import measure
 from rigpact.reports.sweep.errors import pose_errors, stage_errors
 from rigpact.reports.sweep.measure import Measured, measure_cell

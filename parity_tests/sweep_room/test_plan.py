@@ -10,8 +10,10 @@ from pathlib import Path
 import pytest
 
 from rigpact.contract.errors import UnusableInput
-from rigpact.reference_runtime.systems.enemy_animation.knobs import enemy_conventions
+from rigpact.contract.pages.registry import find_system
 from rigpact.reports.sweep.plan import Cell, SweptFile, parse_knob_values
+
+enemy_conventions = find_system("enemy_animation").conventions
 
 FILE = SweptFile("/a/x", "x", "0" * 64)
 OTHER = replace(FILE, sha256="1" * 64)

@@ -1,13 +1,33 @@
-"""Blender IK re-derived with scipy: angles as Blender tells them, the root's axes. Oracles of the tests beside it."""
+"""The rig of Blender IK, and oracles with scipy: angles as Blender tells them, the root's axes."""
 
 from __future__ import annotations
+
+import json
+from importlib.resources import files
+from typing import Any
 
 import numpy as np
 from scipy.spatial.transform import Rotation
 
-from rigpact.contract.systems import blender_ik_rig as rig_data
+from rigpact.contract import pages
+from rigpact.contract.contract_files import contract_in_memory
+from rigpact.contract.pages.registry import find_system
+from rigpact.contract.systems.problem import Problem
 
-HIPS_AT_REST = np.array(rig_data.declared_constants()["rest_orientations"])[0]
+SYSTEM = find_system("blender_ik")
+CONSTANTS: dict[str, Any] = dict(SYSTEM.template())
+CONTRACT = contract_in_memory(SYSTEM, CONSTANTS)
+BONES, TASKS, PARENTS = (tuple(CONSTANTS[name]) for name in ("bones", "tasks", "parents"))
+HEADS_M, LENGTHS_M, LIMITS_RAD, ORIENTATIONS = (
+    np.array(CONSTANTS[name]) for name in ("rest_heads_m", "bone_lengths_m", "limits_rad", "rest_orientations")
+)
+DOCUMENT_LIMITS_RAD = np.array(json.loads((files(pages) / "blender_ik_rig.json").read_bytes())["document_limits_rad"])
+HIPS_AT_REST = ORIENTATIONS[0]
+
+
+def data_problems(context: np.ndarray, rotations: np.ndarray, contract: Any = CONTRACT) -> list[Problem]:
+    """What is wrong with a data set."""
+    return list(SYSTEM.data_problems(contract, {"context": context, "rotations": rotations}))
 
 
 def blenders_angles(turn: Rotation) -> np.ndarray:

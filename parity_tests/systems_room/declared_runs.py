@@ -7,8 +7,10 @@ from typing import Any
 
 import numpy as np
 
+from rigpact.contract.conventions import CodeHint
+from rigpact.contract.systems.contract import Contract
 from rigpact.contract.systems.stage import Stage
-from rigpact.contract.systems.system import System, SystemContract
+from rigpact.contract.systems.system import System
 from rigpact.reference_runtime.graph.bounds import stage_bound
 from rigpact.reference_runtime.graph.replayed import Evidence
 from rigpact.reference_runtime.graph.run import run_clip, stages_from
@@ -18,13 +20,13 @@ from rigpact.reports.diagnosing.diagnosis import Diagnosis
 Rows = Mapping[str, np.ndarray]
 
 
-def run(contract: SystemContract, given: Rows, network: Any = None, **changes: str) -> dict[str, np.ndarray]:
+def run(contract: Contract, given: Rows, network: Any = None, **changes: str) -> dict[str, np.ndarray]:
     """Every stage of a clip, under changed conventions."""
     return run_clip(contract.with_conventions(changes), given, network).stages
 
 
 def recorded(
-    contract: SystemContract, given: Rows, network: Any, changes: Mapping[str, str], spoil: Any = None, at: str = ""
+    contract: Contract, given: Rows, network: Any, changes: Mapping[str, str], spoil: Any = None, at: str = ""
 ) -> dict[str, np.ndarray]:
     """What an engine records under changed conventions; one that spoils the stage `at` goes on with what it spoilt."""
     known = dict(given)
@@ -35,26 +37,26 @@ def recorded(
     return known
 
 
-def explained(contract: SystemContract, rows: Rows, network: Any, *, with_pairs: bool = False) -> Diagnosis:
+def explained(contract: Contract, rows: Rows, network: Any, *, with_pairs: bool = False) -> Diagnosis:
     """The output of `rigpact explain` for a recording, with the model."""
     frame = np.arange(len(next(iter(rows.values()))))
     evidence = Evidence(frame, contract.fps or 1.0, "teacher", rows, network=network)
     return diagnose(evidence, contract, with_pairs=with_pairs)
 
 
-def recomputed(contract: SystemContract, stage: str, known: Rows, **changes: str) -> np.ndarray:
+def recomputed(contract: Contract, stage: str, known: Rows, **changes: str) -> np.ndarray:
     """One stage from known ones."""
     rows = stages_from(contract.with_conventions(changes), known).computed(stage)
     assert rows is not None
     return rows
 
 
-def bound_of(contract: SystemContract, stage: str, known: Rows, rows: np.ndarray) -> np.ndarray:
+def bound_of(contract: Contract, stage: str, known: Rows, rows: np.ndarray) -> np.ndarray:
     """How far two correct implementations of a stage may differ."""
     return stage_bound(contract.system.graph[stage], stages_from(contract, known), rows, {})
 
 
-def failing(contract: SystemContract, known: Rows, **changes: str) -> list[str]:
+def failing(contract: Contract, known: Rows, **changes: str) -> list[str]:
     """Stages that cannot have been computed from the run's own values under these conventions."""
     graph = contract.system.graph
     return [
@@ -64,7 +66,7 @@ def failing(contract: SystemContract, known: Rows, **changes: str) -> list[str]:
     ]
 
 
-def _differs(contract: SystemContract, stage: Stage, known: Rows, changes: Mapping[str, str]) -> bool:
+def _differs(contract: Contract, stage: Stage, known: Rows, changes: Mapping[str, str]) -> bool:
     rows, recorded = recomputed(contract, stage.name, known, **changes), known[stage.name].astype(float)
     bound, computed = bound_of(contract, stage.name, known, rows), rows.astype(float)
     if stage.measure.has_signless_quaternions:  # q and -q are one rotation
@@ -79,7 +81,8 @@ def alternatives(system: System) -> list[tuple[str, str]]:
 
 
 def assert_every_value_has_its_hint(system: System) -> None:
-    """Every knob has a meaning, and every value except the contract's own has a hint for the code."""
+    """Every knob has a meaning, and every value except the contract's own has a hint in words for the code."""
     assert all(knob.meaning for knob in system.knobs.values())
-    hinted = [(name, value) for name, knob in system.knobs.items() for value in knob.hints]
-    assert sorted(hinted) == sorted(alternatives(system))
+    for name, value in alternatives(system):
+        hint = system.knobs[name].hints.get(value, "")
+        assert hint.words if isinstance(hint, CodeHint) else hint, (name, value)

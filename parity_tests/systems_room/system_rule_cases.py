@@ -10,21 +10,25 @@ from typing import Any
 
 import numpy as np
 
+from rigpact.contract.contract_files import contract_in_memory, contract_to_json
 from rigpact.contract.documents import read_document
 from rigpact.contract.findings import Finding
 from rigpact.contract.model.graph import ModelGraph, Node, Weight
 from rigpact.contract.model.signature import ModelSignature
 from rigpact.contract.model.tensor import TensorSignature
-from rigpact.contract.rules.hosted.systems import check_architecture, check_contract_file, check_system_model
-from rigpact.contract.systems import neurarig, rig_inversion
-from rigpact.contract.systems.reading import contract_in_memory, contract_to_json
+from rigpact.contract.pages.registry import find_system
+from rigpact.contract.rules import Subject
+from rigpact.contract.rules.engine import findings
+from rigpact.contract.rules.files import json_text, structure
+from rigpact.contract.rules.hosted import system_data, system_loading, systems
+from rigpact.contract.rules.views.system_files import BoundModel, RecordedRows, SystemFiles
 from rigpact.fixtures.systems.neurarig.poses import random_rows
-from rigpact.reference_runtime.recordings.trace import Trace, TraceHeader
-from rigpact.reference_runtime.systems.neurarig.graph import SYSTEM as NEURARIG
-from rigpact.reference_runtime.systems.rig_inversion.graph import SYSTEM as RIG_INVERSION
-from rigpact.reports.checking.system_files import check_recording
+from rigpact.reference_runtime.recordings.trace import TraceHeader
 
+NEURARIG = find_system("neurarig")
 ROWS = 64
+FAMILIES = tuple(module.FAMILY for module in (json_text, structure, system_loading, systems, system_data))
+"""The model of the sample is a few names: what rules of nodes and weights say of it has its cases elsewhere."""
 
 
 def _network(act: str, width: int) -> ModelGraph:
@@ -41,15 +45,13 @@ class Sample:
     def __init__(self, folder: Path) -> None:
         """Make everything sound."""
         self.folder = folder
-        self.document: dict[str, Any] = json.loads(
-            json.dumps(contract_to_json(NEURARIG, neurarig.declared_constants()))
-        )
+        self.document: dict[str, Any] = json.loads(json.dumps(contract_to_json(NEURARIG, NEURARIG.template())))
         self.model = ModelSignature(
             folder / "model.onnx", "0" * 64,
             (TensorSignature("frame", "float32", ("B", 63)),), (TensorSignature("rotations", "float32", ("B", 24)),),
             graph=_network("Relu", 64),
         )  # fmt: skip
-        self.contract = contract_in_memory(NEURARIG, neurarig.declared_constants())
+        self.contract = contract_in_memory(NEURARIG, NEURARIG.template())
         self.header = TraceHeader(60.0, "teacher", system="neurarig")
         self.stages = {"engine_pose": random_rows(5, ROWS).copy()}
 
@@ -57,11 +59,14 @@ class Sample:
         """Everything that is said of the sample."""
         path = self.folder / "neurarig.json"
         path.write_text(json.dumps(self.document), encoding="utf-8")
-        frames = np.arange(len(next(iter(self.stages.values()))))
-        trace = Trace(self.header, frames, frames / 60.0, self.stages)
-        found = [*check_contract_file(read_document(path)), *check_system_model(self.model, NEURARIG)]
-        found += check_architecture(self.model, NEURARIG, self.document["constants"])
-        return [*found, *check_recording(self.contract, trace, self.folder / "clip.trace.jsonl")]
+        header = self.header
+        rows = RecordedRows(
+            self.folder / "clip.trace.jsonl", "", header.system, header.bundle_sha256, None, None, self.stages
+        )
+        own = replace(self.contract, constants=self.document.get("constants", {}))
+        of_the_file = SystemFiles(read_document(path), own, (BoundModel(self.model, NEURARIG),))
+        of_the_rows = SystemFiles(contract=self.contract, recordings=(rows,))
+        return [each for files in (of_the_file, of_the_rows) for each in findings(Subject(system=files), FAMILIES)]
 
     def field(self, vector: str, name: str) -> Any:
         """A field of the contract file."""
@@ -95,7 +100,7 @@ def _older_order(sample: Sample) -> None:
     """The older schema of the same 63 floats: target, normal, hit of each side."""
     from rigpact.contract.systems.layout import FieldLayout
 
-    packet = neurarig.PACKET
+    packet = NEURARIG.vectors["packet"]
     tail = [
         f"{name}_{side}{end}"
         for side in "rl"
@@ -131,7 +136,7 @@ def _shifted(by: int) -> Callable[[Sample], None]:
 def _short_packet(sample: Sample) -> None:
     from rigpact.contract.systems.layout import FieldLayout
 
-    fields = neurarig.PACKET.fields[:-1]
+    fields = NEURARIG.vectors["packet"].fields[:-1]
     sample.document["vectors"]["packet"] = FieldLayout(fields).to_json()
 
 
@@ -155,17 +160,19 @@ def _one_pose(sample: Sample) -> None:
 
 def _other_rig(sample: Sample) -> None:
     """A data set of rig inversion whose meshes are not what its parameters make."""
-    constants = rig_inversion.declared_constants()
-    sample.contract = contract_in_memory(RIG_INVERSION, constants)
+    rig_inversion = find_system("rig_inversion")
+    constants = rig_inversion.template()
+    sample.contract = contract_in_memory(rig_inversion, constants)
     sample.header = replace(sample.header, system="rig_inversion")
     random = np.random.default_rng(0)
-    mesh = np.tile(np.array(rig_inversion.VERTICES, np.float32).reshape(1, 24), (ROWS, 1))
+    mesh = np.tile(np.array(constants["vertices"], np.float32).reshape(1, 24), (ROWS, 1))
     mesh *= random.uniform(0.5, 1.0, (ROWS, 1)).astype(np.float32)
     sample.stages = {"mesh": mesh, "rig_parameters": random.random((ROWS, 6)).astype(np.float32)}
 
 
 def _half_spread(sample: Sample) -> None:
-    sample.contract = contract_in_memory(RIG_INVERSION, rig_inversion.declared_constants())
+    rig_inversion = find_system("rig_inversion")
+    sample.contract = contract_in_memory(rig_inversion, rig_inversion.template())
     sample.header = replace(sample.header, system="rig_inversion")
     parameters = np.random.default_rng(0).random((ROWS, 6)).astype(np.float32)
     parameters[3, 2] = 1.5
@@ -235,7 +242,7 @@ SYSTEM_CASES: tuple[SystemCase, ...] = (
         frozenset({"RP722", "RP723"}),
     ),
     SystemCase("RP727", _one_pose, "/stages/engine_pose", "1 different rows in 64"),
-    SystemCase("RP728", _other_rig, "/stages/mesh", "from the rig's own mesh"),
+    SystemCase("RP728", _other_rig, "/stages/mesh", "from the reconstruction of row"),
     SystemCase("RP729", _header(system="imu_pose"), "/system", "recorded as imu_pose, the contract is of neurarig"),
     SystemCase("RP730", _header(bundle_sha256="0" * 64), "/contract/bundle_sha256", "under the contract 000000000000"),
 )  # fmt: skip

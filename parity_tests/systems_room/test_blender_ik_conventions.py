@@ -11,16 +11,19 @@ import pytest
 from safetensors.numpy import load_file
 from scipy.spatial.transform import Rotation
 
-from rigpact.contract.systems import blender_ik_rig as rig_data
-from rigpact.contract.systems.reading import contract_in_memory
-from rigpact.reference_runtime.systems.blender_ik.graph import SYSTEM
-
-from .blender_ik_by_hand import blenders_angles, root_axes
+from .blender_ik_by_hand import (
+    CONTRACT,
+    DOCUMENT_LIMITS_RAD,
+    HEADS_M,
+    LIMITS_RAD,
+    ORIENTATIONS,
+    PARENTS,
+    SYSTEM,
+    blenders_angles,
+    root_axes,
+)
 from .declared_runs import alternatives, run
 
-CONSTANTS = rig_data.declared_constants()
-RIG = rig_data.read_constants(CONSTANTS)
-CONTRACT = contract_in_memory(SYSTEM, CONSTANTS)
 FRAME = 229
 Stages = dict[str, np.ndarray]
 
@@ -154,14 +157,14 @@ def _heads(
 
     def expected(honest: Stages) -> np.ndarray:
         turns = Rotation.from_rotvec(twice * honest[stage][FRAME].astype(float).reshape(23, 3)).as_matrix()
-        axes = RIG.orientations if rest is None else rest
+        axes = ORIENTATIONS if rest is None else rest
         heads = [honest["root"][FRAME, :3].astype(float) if root is None else np.array(root)]
         armature = np.eye(3) if still else _turn(honest["root"][FRAME, 7:])
         world = [armature @ (turns[0] @ axes[0] if first == "every" else axes[0] @ turns[0])]
-        for bone, parent in enumerate(RIG.parents[1:], start=1):
+        for bone, parent in enumerate(PARENTS[1:], start=1):
             between = axes[parent].T @ axes[bone]
             rest_turn = np.eye(3) if flat else axes[parent].T
-            heads.append(heads[parent] + world[parent] @ rest_turn @ (RIG.heads_m[bone] - RIG.heads_m[parent]))
+            heads.append(heads[parent] + world[parent] @ rest_turn @ (HEADS_M[bone] - HEADS_M[parent]))
             world.append(world[parent] @ (turns[bone] @ between if first else between @ turns[bone]))
         return np.concatenate(heads)
 
@@ -216,10 +219,10 @@ MEANINGS: dict[tuple[str, str], tuple[str, Callable[[Stages], Any]]] = {
     ("task_scale", "fifth"): ("model_input", _at("model_input", [49], lambda _, row: row / 5)),
     ("phase_unit", "radians"): ("model_input", _at("model_input", [48], lambda _, row: 2 * np.pi * row)),
     ("clamp", "none"): ("limited", lambda h: h["rotations"][FRAME]),
-    ("limit_set", "document"): ("limited", _clamped(rig_data.DOCUMENT_LIMITS_RAD)),
-    ("limit_set", "in_degrees"): ("limited", _clamped(np.rad2deg(RIG.limits_rad))),
-    ("limit_set", "y_and_z_swapped"): ("limited", _clamped(RIG.limits_rad[:, [0, 2, 1]])),
-    ("limit_set", "right_as_left"): ("limited", _clamped(RIG.limits_rad[_LEFT_OF])),
+    ("limit_set", "document"): ("limited", _clamped(DOCUMENT_LIMITS_RAD)),
+    ("limit_set", "in_degrees"): ("limited", _clamped(np.rad2deg(LIMITS_RAD))),
+    ("limit_set", "y_and_z_swapped"): ("limited", _clamped(LIMITS_RAD[:, [0, 2, 1]])),
+    ("limit_set", "right_as_left"): ("limited", _clamped(LIMITS_RAD[_LEFT_OF])),
     ("clamp_place", "behind_kinematics"): ("positions", _heads("rotations")),
     ("rotation_vector", "norm_is_half_angle"): ("positions", _heads(twice=2.0)),
     ("quaternion_order", "wxyz"): ("pose", lambda h: h["pose"][FRAME].reshape(23, 4)[:, [3, 0, 1, 2]].ravel()),

@@ -17,28 +17,19 @@ pytest.importorskip("torch", reason="the extra [training] is not installed")
 import onnxruntime
 import torch
 
-from rigpact.contract.systems import blender_ik_rig as rig_data
-from rigpact.contract.systems.blender_ik import PARAMETER_COUNT
-from rigpact.contract.systems.blender_ik_rig import TASKS
-from rigpact.contract.systems.reading import contract_in_memory
 from rigpact.reference_runtime.operations.definitions.quaternions import exponential, to_matrix
-from rigpact.reference_runtime.systems.blender_ik import kinematics
-from rigpact.reference_runtime.systems.blender_ik.context import denormalised
-from rigpact.reference_runtime.systems.blender_ik.data_gate import data_problems
-from rigpact.reference_runtime.systems.blender_ik.graph import SYSTEM
+from rigpact.reference_runtime.vocabulary.rigs import kinematics
 from rigpact.training.blender_ik import losses, training
 from rigpact.training.blender_ik.build import write_data
 from rigpact.training.blender_ik.clips import ik_clip
 from rigpact.training.blender_ik.context import PoseBatch, pose_batch
 from rigpact.training.blender_ik.exporter import export_blender_ik
+from rigpact.training.blender_ik.facts import PARAMETER_COUNT
 from rigpact.training.blender_ik.kinematics import forward_kinematics
 from rigpact.training.blender_ik.poses import draw_poses, sampling_limits_rad
 
+from .blender_ik_by_hand import CONTRACT, HEADS_M, LIMITS_RAD, ORIENTATIONS, PARENTS, SYSTEM, TASKS
 from .declared_runs import run as run_stages
-
-CONSTANTS = rig_data.declared_constants()
-RIG = rig_data.read_constants(CONSTANTS)
-CONTRACT = contract_in_memory(SYSTEM, CONSTANTS)
 
 
 @pytest.fixture(scope="module")
@@ -64,7 +55,7 @@ def test_both_sides_kinematics_agree() -> None:
     poses, _ = draw_poses(300, np.random.default_rng(0))
     heads, world = (part.numpy() for part in forward_kinematics(torch.from_numpy(poses)))
     theirs, turned = kinematics.forward_kinematics(
-        kinematics.chain_of(RIG), to_matrix(exponential(0.5 * poses)), np.zeros((300, 3))
+        kinematics.chain_of(PARENTS, HEADS_M, ORIENTATIONS), to_matrix(exponential(0.5 * poses)), np.zeros((300, 3))
     )
     assert heads == pytest.approx(theirs, abs=1e-7)  # the contract file keeps nine decimals
     assert world == pytest.approx(turned, abs=1e-7)
@@ -82,9 +73,8 @@ def test_drawn_poses_stay_within_the_limits() -> None:
 def test_drawn_poses_pass_the_gate() -> None:
     """If the gate refuses the generator's own data, users switch the gate off."""
     pairs = training.draw_pairs(300, np.random.default_rng(3), wide=0.5)
-    context = denormalised(pairs.context.numpy(), CONTRACT).astype(float)
-    found = list(data_problems(context, pairs.rotations.numpy().reshape(600, 69), CONTRACT))
-    assert found == []
+    told = {"model_input": pairs.context.numpy(), "rotations": pairs.rotations.numpy().reshape(600, 69)}
+    assert list(SYSTEM.data_problems(CONTRACT, told)) == []
 
 
 def test_training_sees_what_the_runtime_tells() -> None:
@@ -175,7 +165,7 @@ def test_losses_are_nought_at_the_truth_and_as_large_as_by_hand(batch: PoseBatch
     assert grounded > 0.0
     assert float(losses.contact_loss(moved, batch)) == pytest.approx(0.16 * grounded)
     beyond = torch.full_like(batch.rotations, 10.0)
-    high = rig_data.RIG_LIMITS_RAD[..., 1]
+    high = LIMITS_RAD[..., 1]
     assert float(losses.limit_loss(beyond)) == pytest.approx(float((np.maximum(10.0 - high, 0.0) ** 2).mean()))
 
 

@@ -8,10 +8,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from ..scores.planted import judged, shortcomings
-from ..scores.upstream import blender_ik, blender_ik_side
-from ..scores.upstream.blender_ik import NAMED
-from ..scores.upstream.scene import Scene
+from ..measuring.scores.planted import judged, shortcomings
+from ..measuring.scores.upstream import blender_ik, blender_ik_side
+from ..measuring.scores.upstream.blender_ik import NAMED
+from ..measuring.scores.upstream.scene import Scene
 
 
 @pytest.fixture(scope="module")

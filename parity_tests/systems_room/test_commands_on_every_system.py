@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from rigpact.contract.systems.registry import find_system
+from rigpact.contract.pages.registry import find_system
 from rigpact.reference_runtime.recordings.trace import read_trace, write_trace
 from rigpact.reports.command_line import run_command_line
 

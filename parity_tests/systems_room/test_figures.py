@@ -9,7 +9,7 @@ import pytest
 pytest.importorskip("torch", reason="the extra [training] is not installed")
 pytest.importorskip("mujoco", reason="the extra [physics] is not installed")
 
-from ..scores import blender_ik_score, imu_pose_score, rig_inversion_score
+from ..measuring.scores import blender_ik_score, imu_pose_score, rig_inversion_score
 
 
 @pytest.mark.parametrize("module", [blender_ik_score, rig_inversion_score, imu_pose_score])

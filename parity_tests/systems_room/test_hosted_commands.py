@@ -15,8 +15,8 @@ import numpy as np
 import pytest
 
 from rigpact.contract.errors import UnusableInput
+from rigpact.contract.pages.registry import find_system
 from rigpact.contract.rules.files.structure import check_against_schema
-from rigpact.contract.systems.registry import find_system
 from rigpact.reference_runtime.recordings.trace import read_trace, write_trace
 from rigpact.reference_runtime.recordings.trace_model import Trace, TraceHeader, json_to_header
 from rigpact.reference_runtime.systems.neurarig.client import play
@@ -259,11 +259,11 @@ def test_serve_answers_and_tells_what_came_in(capfd: pytest.CaptureFixture[str])
 
 def test_play_records_what_can_be_explained(command: Call, tmp_path: Path) -> None:
     """Serve a model, play the clip at it, explain the recording: the whole loop over a real socket."""
-    from rigpact.contract.systems.reading import read_system_contract
-    from rigpact.reference_runtime.systems.network import OnnxSystemNetwork
+    from rigpact.contract.contract_files import open_contract
+    from rigpact.reference_runtime.graph.network import OnnxSystemNetwork
     from rigpact.reference_runtime.systems.neurarig.answering import FixedModel
 
-    contract = read_system_contract(CONTRACT)
+    contract = open_contract(CONTRACT)
     session = Session(FixedModel(contract, OnnxSystemNetwork(MODEL, contract.system)))
     server = Server(session, port=0)
     thread = threading.Thread(target=server.serve, daemon=True)

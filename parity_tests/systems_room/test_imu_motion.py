@@ -9,8 +9,8 @@ import pytest
 
 pytest.importorskip("mujoco", reason="the extra [physics] is not installed")
 
-from rigpact.contract.systems.imu_pose import JOINTS
 from rigpact.training.imu_pose.body import rest_m
+from rigpact.training.imu_pose.facts import JOINTS
 from rigpact.training.imu_pose.motion import EXERCISE, Movement, leg_angles, movements
 from rigpact.training.imu_pose.sensor import ideal
 

@@ -11,20 +11,19 @@ from typing import Any
 import numpy as np
 import pytest
 
+from rigpact.contract.contract_files import open_contract
 from rigpact.contract.errors import ContractRefused
-from rigpact.contract.systems.imu_pose import JOINTS
-from rigpact.contract.systems.reading import read_system_contract
+from rigpact.reference_runtime.graph.network import OnnxSystemNetwork
 from rigpact.reference_runtime.graph.run import run_clip
 from rigpact.reference_runtime.recordings.trace import read_trace
-from rigpact.reference_runtime.systems.imu_pose.graph import SYSTEM
-from rigpact.reference_runtime.systems.network import OnnxSystemNetwork
+from rigpact.training.imu_pose.facts import JOINTS, SYSTEM
 
 BUNDLE = Path(__file__).parents[2] / "fixtures" / "bundles" / "imu_pose"
 
 
 def test_the_committed_files_run_and_stand_on_the_floor() -> None:
     """The whole runtime on one window of a person it has never seen: upright, feet down, a spread of a few centimetres."""
-    contract = read_system_contract(BUNDLE / "imu_pose.json")
+    contract = open_contract(BUNDLE / "imu_pose.json")
     network = OnnxSystemNetwork(BUNDLE / "model.onnx", contract.system)
     clip = read_trace(BUNDLE / "clip.trace.safetensors")
     stages = run_clip(contract, clip.stages, network).stages
@@ -74,7 +73,7 @@ def test_the_same_width_with_another_meaning_is_refused(tmp_path: Path, name: st
     changed = tmp_path / "imu_pose.json"
     changed.write_text(json.dumps(document), encoding="utf-8")
     with pytest.raises(ContractRefused):
-        read_system_contract(changed)
+        open_contract(changed)
 
 
 @pytest.mark.parametrize("temperature", [0.0, -1.0, math.inf, "0.4", None, True])
@@ -85,4 +84,4 @@ def test_a_temperature_that_is_none_is_refused(tmp_path: Path, temperature: Any)
     changed = tmp_path / "imu_pose.json"
     changed.write_text(json.dumps(document), encoding="utf-8")
     with pytest.raises(ContractRefused):
-        read_system_contract(changed)
+        open_contract(changed)

@@ -11,13 +11,13 @@ import onnx
 import pytest
 from onnx import numpy_helper
 
-from rigpact.reference_runtime.systems.imu_pose.positions import without_positions
+from rigpact.reference_runtime.vocabulary.positional_table import without_positions
 from rigpact.reports.diagnosing.diagnosis import Diagnosis
 
-from ..scores.planted import judged
-from ..scores.upstream import imu_pose_side
-from ..scores.upstream.imu_pose import FOLDER, Upstream
-from ..scores.upstream.imu_pose_defects import DEFECTS
+from ..measuring.scores.planted import judged
+from ..measuring.scores.upstream import imu_pose_side
+from ..measuring.scores.upstream.imu_pose import FOLDER, Upstream
+from ..measuring.scores.upstream.imu_pose_defects import DEFECTS
 
 BY_NAME = {planted.name: planted for planted in DEFECTS}
 FEW = (

@@ -14,16 +14,10 @@ from safetensors.numpy import load_file
 from scipy.spatial.transform import Rotation
 
 from rigpact.contract import ContractRefused
-from rigpact.contract.systems.neurarig import PACKET, constant_problems, declared_constants
-from rigpact.contract.systems.reading import (
-    contract_in_memory,
-    contract_to_bytes,
-    contract_to_json,
-    read_system_contract,
-)
+from rigpact.contract.contract_files import contract_in_memory, contract_to_bytes, contract_to_json, open_contract
+from rigpact.contract.pages.registry import find_system
 from rigpact.fixtures.systems.neurarig.poses import random_rows, rotator_deg_to_quaternion
-from rigpact.reference_runtime.systems.neurarig.graph import SYSTEM
-from rigpact.reference_runtime.systems.neurarig.stages import first_bytes
+from rigpact.reference_runtime.vocabulary.limbs.received import first_bytes
 from rigpact.training.neurarig.walk import walk_rows
 
 from . import declared_runs
@@ -31,8 +25,9 @@ from .declared_runs import Rows
 from .system_rule_cases import SYSTEM_CASES, Sample
 
 BUNDLE = Path(__file__).parents[2] / "fixtures" / "bundles" / "neurarig"
-CONTRACT = contract_in_memory(SYSTEM, declared_constants())
-FRAME = PACKET
+SYSTEM = find_system("neurarig")
+CONTRACT = contract_in_memory(SYSTEM, SYSTEM.template())
+FRAME = SYSTEM.vectors["packet"]
 FEMUR_CM, TIBIA_CM = {"r": 45.751953, "l": 45.752106}, {"r": 41.705513, "l": 41.705494}
 AXIS = {"r": np.array([1.0, 0.0, 0.0]), "l": np.array([-1.0, 0.0, 0.0])}
 
@@ -158,7 +153,7 @@ def test_the_older_order_of_the_same_63_floats_is_refused(tmp_path: Path) -> Non
     path.write_text(json.dumps(sample.document), encoding="utf-8")
 
     with pytest.raises(ContractRefused) as refused:
-        read_system_contract(path)
+        open_contract(path)
 
     assert "RP702" in refused.value.found
     assert "foot_r_target" in refused.value.found
@@ -167,7 +162,7 @@ def test_the_older_order_of_the_same_63_floats_is_refused(tmp_path: Path) -> Non
 def test_the_committed_files_are_what_the_builder_writes() -> None:
     """A definition that moved without its committed contract makes every example in the documents wrong."""
     committed = BUNDLE / "neurarig.json"
-    built = contract_to_json(SYSTEM, declared_constants())
+    built = contract_to_json(SYSTEM, SYSTEM.template())
     del built["vectors"]["engine_pose_next"]  # the file is older than this stage, and need not list it
 
     assert committed.read_bytes() == contract_to_bytes(built)
@@ -191,7 +186,7 @@ def test_every_knob_says_what_it_decides_and_every_value_has_a_hint() -> None:
 
 def test_a_file_need_not_list_what_only_goes_into_the_next_frame() -> None:
     """Files that were exported before a system fed itself go on loading; the stage has the fields of the one it goes into."""
-    contract = read_system_contract(BUNDLE / "neurarig.json")
+    contract = open_contract(BUNDLE / "neurarig.json")
 
     assert "engine_pose_next" not in contract.vectors
     assert contract.fields("engine_pose_next") == contract.fields("engine_pose")
@@ -205,11 +200,11 @@ def test_a_file_need_not_list_what_only_goes_into_the_next_frame() -> None:
         ("bone_axes", [[-2.0, 0.0, 0.0], [1.0, 0.0, 0.0]], "/bone_axes"),
         ("bone_axes", [[1.0, 0.0, 0.0], [1.0, 0.0, 0.0]], "/bone_axes"),
         ("position_scale", 0.0, "/position_scale"),
-        ("femur_cm", "45", ""),
+        ("femur_cm", "45", "/femur_cm"),
     ],
 )
 def test_constants_of_another_rig_are_found(name: str, value: Any, pointer: str) -> None:
     """Each file loads: a rotation would turn the bone beside, a leg would be longer, or the left one point up."""
-    sound = declared_constants()
-    assert list(constant_problems(sound)) == []
-    assert pointer in [problem.pointer for problem in constant_problems(sound | {name: value})]
+    sound = SYSTEM.template()
+    assert list(SYSTEM.problems_of(sound)) == []
+    assert pointer in [problem.pointer for problem in SYSTEM.problems_of({**sound, name: value})]

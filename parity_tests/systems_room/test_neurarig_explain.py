@@ -11,15 +11,15 @@ import numpy as np
 import pytest
 from safetensors.numpy import load_file
 
-from rigpact.contract.systems.reading import read_system_contract
-from rigpact.reference_runtime.systems.network import OnnxSystemNetwork
+from rigpact.contract.contract_files import open_contract
+from rigpact.reference_runtime.graph.network import OnnxSystemNetwork
 from rigpact.reports.diagnosing.diagnosis import Diagnosis
 
 from . import declared_runs
 from .neurarig_mutants import DEFECTS
 
 BUNDLE = Path(__file__).parents[2] / "fixtures" / "bundles" / "neurarig"
-CONTRACT = read_system_contract(BUNDLE / "neurarig.json")
+CONTRACT = open_contract(BUNDLE / "neurarig.json")
 NETWORK = OnnxSystemNetwork(BUNDLE / "model.onnx", CONTRACT.system)
 CLIP = load_file(BUNDLE / "clip.trace.safetensors")["engine_pose"]
 SINGLES = declared_runs.alternatives(CONTRACT.system)
@@ -50,7 +50,7 @@ def test_every_convention_is_named(knob: str, value: str) -> None:
 
     assert diagnosis.verdict == "explained"
     assert [(dict(cause.changes), cause.equivalents) for cause in diagnosis.causes] == [({knob: value}, ())]
-    assert diagnosis.causes[0].code_hints == (CONTRACT.system.knobs[knob].hints[value],)
+    assert diagnosis.causes[0].code_hints == (CONTRACT.system.knobs[knob].hint(value),)
 
 
 def _some_pairs(count: int) -> list[dict[str, str]]:

@@ -9,24 +9,21 @@ import pytest
 
 torch = pytest.importorskip("torch", reason="the extra [training] is not installed")
 
-from rigpact.contract.systems.neurarig import declared_constants  # noqa: E402
-from rigpact.contract.systems.reading import contract_in_memory  # noqa: E402
-from rigpact.fixtures.systems.neurarig import training  # noqa: E402
+from rigpact.fixtures.systems.neurarig import facts, training  # noqa: E402
 from rigpact.fixtures.systems.neurarig.learner import LegLearner, TwoBoneLearner, two_bone_frames  # noqa: E402
 from rigpact.fixtures.systems.neurarig.model import feet_in_pelvis, foot_loss, mlp, parameter_count  # noqa: E402
 from rigpact.fixtures.systems.neurarig.poses import random_rows  # noqa: E402
 from rigpact.reference_runtime.graph.run import run_clip  # noqa: E402
 from rigpact.reference_runtime.systems.neurarig.client import play  # noqa: E402
-from rigpact.reference_runtime.systems.neurarig.graph import SYSTEM  # noqa: E402
 from rigpact.reference_runtime.systems.neurarig.server import Server  # noqa: E402
 from rigpact.reference_runtime.systems.neurarig.session import Session  # noqa: E402
 from rigpact.training.neurarig import parity  # noqa: E402
 from rigpact.training.neurarig.walk import walk_rows  # noqa: E402
 
-from ..scores import neurarig_score  # noqa: E402
+from ..measuring.scores import neurarig_score  # noqa: E402
 
 torch.set_num_threads(1)
-CONTRACT = contract_in_memory(SYSTEM, declared_constants())
+CONTRACT = facts.PUBLISHED
 
 
 def test_the_network_is_the_published_one() -> None:

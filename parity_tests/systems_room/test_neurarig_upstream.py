@@ -1,6 +1,6 @@
 """NeuraRig's public loop, transcribed without rigpact: it agrees as it is, and its mistakes are named.
 
-`python -m parity_tests.scores.upstream.neurarig docs/systems-defects-neurarig.md` measures all of them.
+`python -m parity_tests.measuring.scores.upstream.neurarig docs/systems-defects-neurarig.md` measures all of them.
 """
 
 from __future__ import annotations
@@ -10,10 +10,10 @@ from pathlib import Path
 
 import pytest
 
-from ..scores.planted import judged, shortcomings
-from ..scores.upstream import neurarig_loop
-from ..scores.upstream.neurarig import DEFECTS, NAMED, every_answer, explained, honest_verdicts
-from ..scores.upstream.neurarig_loop import AS_PUBLISHED
+from ..measuring.scores.planted import judged, shortcomings
+from ..measuring.scores.upstream import neurarig_loop
+from ..measuring.scores.upstream.neurarig import DEFECTS, NAMED, every_answer, explained, honest_verdicts
+from ..measuring.scores.upstream.neurarig_loop import AS_PUBLISHED
 
 BY_NAME = {planted.name: planted for planted in DEFECTS}
 FEW = (

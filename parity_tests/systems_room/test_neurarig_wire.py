@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rigpact.contract.systems.neurarig import BONES, REST_POSITIONS_CM
+from rigpact.fixtures.systems.neurarig.facts import BONES, REST_POSITIONS_CM
 from rigpact.reference_runtime.systems.neurarig.client import play
 from rigpact.reference_runtime.systems.neurarig.server import Server
 from rigpact.reference_runtime.systems.neurarig.session import STEADY_FRAMES, Session

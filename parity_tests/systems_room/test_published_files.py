@@ -14,7 +14,7 @@ import pytest
 from safetensors.numpy import load_file
 
 from rigpact.contract.errors import UnusableInput
-from rigpact.contract.systems.registry import find_system
+from rigpact.contract.pages.registry import find_system
 from rigpact.reference_runtime.recordings.trace import read_trace
 from rigpact.reference_runtime.systems.neurarig.capture import read_capture
 from rigpact.reports.command_line import run_command_line

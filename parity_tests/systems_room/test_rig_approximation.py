@@ -12,7 +12,7 @@ from safetensors.numpy import load_file
 
 from rigpact.reports.command_line import run_command_line
 
-from ..scores.upstream.rig_inversion_side import meshes_of, transform_of
+from ..measuring.scores.upstream.rig_inversion_side import meshes_of, transform_of
 
 Command = Callable[..., tuple[int, str]]
 ROWS = 1000

@@ -14,12 +14,10 @@ pytest.importorskip("torch", reason="the extra [training] is not installed")
 import onnxruntime
 import torch
 
-from rigpact.contract.systems.rig_inversion import DECODER_WIDTHS, ENCODER_WIDTHS
-from rigpact.reference_runtime.systems.rig_inversion.graph import SYSTEM
-from rigpact.reference_runtime.systems.rig_inversion.rig import rig_mesh
 from rigpact.training.rig_inversion import animation, networks, original_recipe, training
 from rigpact.training.rig_inversion.build import write_data
 from rigpact.training.rig_inversion.exporter import export_decoder, export_encoder
+from rigpact.training.rig_inversion.rig import DECODER_WIDTHS, ENCODER_WIDTHS, SYSTEM, rig_mesh
 
 
 @pytest.fixture(scope="module")
@@ -51,7 +49,7 @@ def test_both_sides_have_one_rig() -> None:
     """If training uses another rig than the engine, all poses are wrong."""
     parameters = np.random.default_rng(8).random((500, 6))
     ours = networks.rig(torch.from_numpy(parameters)).numpy()
-    assert ours == pytest.approx(rig_mesh(parameters, animation.RIG).reshape(500, 24), abs=1e-13)
+    assert ours == pytest.approx(rig_mesh(parameters).reshape(500, 24), abs=1e-13)
     single = networks.rig(torch.from_numpy(parameters.astype(np.float32))).numpy()
     assert single == pytest.approx(ours, abs=1e-5)
 

@@ -8,10 +8,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from ..scores.planted import judged, shortcomings
-from ..scores.upstream import rig_inversion, rig_inversion_side
-from ..scores.upstream.rig_inversion import NAMED
-from ..scores.upstream.scene import Scene
+from ..measuring.scores.planted import judged, shortcomings
+from ..measuring.scores.upstream import rig_inversion, rig_inversion_side
+from ..measuring.scores.upstream.rig_inversion import NAMED
+from ..measuring.scores.upstream.scene import Scene
 
 
 @pytest.fixture(scope="module")

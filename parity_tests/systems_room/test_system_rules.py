@@ -5,12 +5,17 @@ golden/ holds the first report of each rule. RIGPACT_REGENERATE=1 writes them an
 
 from __future__ import annotations
 
+import math
 from pathlib import Path
 
 import numpy as np
 import pytest
 
+from rigpact.contract.errors import UnusableInput
+from rigpact.contract.pages.registry import find_system
 from rigpact.contract.rules.hosted import system_data, system_loading, systems
+from rigpact.contract.systems.layout import Field, FieldKind, FieldLayout, json_to_fields
+from rigpact.reports.diagnosing.probe import random_rows
 
 from ..golden_findings import check_golden
 from .system_rule_cases import SYSTEM_CASES, Sample, SystemCase
@@ -64,3 +69,26 @@ def test_rounded_quaternions_and_a_short_snippet_are_not_reported(tmp_path: Path
     sample.stages["engine_pose"] = np.repeat(rows[:1], 12, axis=0)
 
     assert sample.findings() == []
+
+
+@pytest.mark.parametrize("bones", [None, 3, 0.5])
+def test_bones_that_are_no_list_are_a_problem_of_the_file(bones: object) -> None:
+    """A number in place of the list of bones ended in an internal error."""
+    system = find_system("neurarig")
+
+    assert [each.pointer for each in system.problems_of({**system.template(), "bones": bones})] == ["/bones"]
+
+
+@pytest.mark.parametrize(("low", "high"), [(1.0, -1.0), (-1e308, 1e308)])
+def test_a_range_without_numbers_is_refused_where_numbers_are_drawn_from_it(low: float, high: float) -> None:
+    """A contract file states the ends of a field: one from a stranger was an internal error of `adequacy`."""
+    layout = FieldLayout((Field("spread", 0, 1, FieldKind.SCALAR, low=low, high=high),))
+    with pytest.raises(UnusableInput, match="a range of numbers"):
+        random_rows(layout, 2, np.random.default_rng(0))
+
+
+def test_a_field_is_read_as_numbers_of_its_file_may_be_written() -> None:
+    """3.0 is a whole number of JSON, and an integer may be longer than any float: each was an internal error."""
+    entry = {"name": "spread", "start": 3.0, "size": 1.0, "kind": "scalar", "low": -(10**400), "high": 10**400}
+    (field,) = json_to_fields([entry])
+    assert (list(range(9))[field.range], field.low, field.high) == ([3], -math.inf, math.inf)

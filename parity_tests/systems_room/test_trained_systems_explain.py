@@ -11,9 +11,9 @@ import numpy as np
 import pytest
 from safetensors.numpy import load_file
 
-from rigpact.contract.systems.reading import read_system_contract
-from rigpact.contract.systems.system import SystemContract
-from rigpact.reference_runtime.systems.network import OnnxSystemNetwork
+from rigpact.contract.contract_files import open_contract
+from rigpact.contract.systems.contract import Contract
+from rigpact.reference_runtime.graph.network import OnnxSystemNetwork
 from rigpact.reports.diagnosing.diagnosis import Diagnosis
 
 from . import declared_runs
@@ -22,7 +22,7 @@ from .imu_pose_mutants import DEFECTS as IMU_DEFECTS
 from .rig_inversion_mutants import DEFECTS as RIG_DEFECTS
 
 CONTRACTS = {
-    name: read_system_contract(Path(__file__).parents[2] / "fixtures" / "bundles" / name / f"{name}.json")
+    name: open_contract(Path(__file__).parents[2] / "fixtures" / "bundles" / name / f"{name}.json")
     for name in ("blender_ik", "rig_inversion", "imu_pose")
 }
 DEFECTS: Mapping[str, Any] = {"blender_ik": IK_DEFECTS, "rig_inversion": RIG_DEFECTS, "imu_pose": IMU_DEFECTS}
@@ -39,7 +39,7 @@ class Scene:
 
     def __init__(self, name: str) -> None:
         """Load the committed files."""
-        self.contract: SystemContract = CONTRACTS[name]
+        self.contract: Contract = CONTRACTS[name]
         folder = self.contract.path.parent
         self.network = OnnxSystemNetwork(folder / "model.onnx", self.contract.system)
         given = load_file(folder / "clip.trace.safetensors")

@@ -18,7 +18,7 @@ import onnxruntime  # noqa: F401 - a run of pytest in pytest forgets what it imp
 import pytest
 
 import rigpact.contract.rules
-import rigpact.reference_runtime.systems.enemy_animation.tolerances
+import rigpact.reference_runtime.graph.bounds
 import rigpact.reports.diagnosing.diagnose
 import rigpact.reports.diagnosing.evidence
 import rigpact.reports.engine.canary_report

@@ -86,7 +86,7 @@ def hostile(tmp_path: Path) -> Callable[[str], Path]:
             "def test_fixtures(rigpact_note, contract_of_theirs, rigpact_contract):\n"
             "    assert rigpact_note == 'theirs'\n"
             "    assert contract_of_theirs.THEIRS == 'contract'\n"
-            "    assert rigpact_contract.bone_count > 0\n",
+            "    assert rigpact_contract.numbers.bone_count > 0\n",
             encoding="utf-8",
         )
         return tmp_path

@@ -6,9 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from rigpact.reference_runtime.systems.enemy_animation.knobs import KNOBS
+from rigpact.contract.pages.registry import find_system
 from rigpact.reports.geometry_parity.roles import ROLES
 from rigpact.testing import checks, plugin, strategies
+
+KNOBS = find_system("enemy_animation").knobs
 
 
 def test_the_testing_page_names_every_option_fixture_and_strategy(checkout: Path, pytestconfig: pytest.Config) -> None:

@@ -10,11 +10,13 @@ from typing import Any
 import pytest
 
 from rigpact.contract import load_contract
+from rigpact.reference_runtime import open_run
 from rigpact.reference_runtime.files.runner import run_frames
 from rigpact.reference_runtime.network import OnnxNetwork
 from rigpact.reference_runtime.recordings.clip import read_clip
 from rigpact.reference_runtime.recordings.trace import write_trace
-from rigpact.reference_runtime.systems.enemy_animation.loop import start_run
+
+from ..soon import SOON
 
 Run = Callable[..., Any]
 QUICK = ("-rA", "-p", "no:cacheprovider")
@@ -29,7 +31,7 @@ def engine_trace(demo_bundle: Path, folder: Path) -> Callable[..., Path]:
             demo_bundle / "norm_template.json", demo_bundle / "pretrain_template.json", conventions
         )
         clip = read_clip(demo_bundle / "clips" / "Sneak_Turn.json")
-        runner = start_run(contract, OnnxNetwork(demo_bundle / "model.onnx", contract), clip, "teacher")
+        runner = open_run(contract, OnnxNetwork(demo_bundle / "model.onnx", contract), clip, "teacher")
         path = folder / "engine.trace.jsonl"
         write_trace(run_frames(runner, range(20), "Sneak_Turn", "teacher"), path)
         return path
@@ -282,24 +284,24 @@ def test_a_warning_fails_where_it_is_asked_to(run_pytest: Run, demo_bundle: Path
 def test_a_configuration_leaves_rules_out(run_pytest: Run, demo_bundle: Path, edited: Any, folder: Path) -> None:
     """A rule that the project lowered is skipped, with the file, the owner, the reason and the day."""
     bundle = edited(demo_bundle / "norm_template.json", lambda document: document["StdX"].__setitem__(17, 0.0))
-    debt = 'owner = "Ana"\nreason = "later"\nexpires = "2999-01-01"\n'
+    debt = f'owner = "Ana"\nreason = "later"\nexpires = "{SOON}"\n'
     (folder / "rigpact.toml").write_text(f'[[lower]]\nrule = "RP104"\nto = "info"\n{debt}')
 
     ran = run_pytest(*QUICK, f"--rigpact-bundle={bundle}", "--rigpact-config=rigpact.toml", "-k", "check")
 
     assert ran.status == 0
-    assert "lowered in rigpact.toml until 2999-01-01 by Ana: later" in ran.out
+    assert f"lowered in rigpact.toml until {SOON} by Ana: later" in ran.out
 
 
 def test_fixtures_give_the_files_to_own_tests(run_pytest: Run, demo_words: list[Any], folder: Path) -> None:
     """A studio writes its own assertions on its own loop in five lines."""
     (folder / "test_own.py").write_text(
         "def test_own(rigpact_contract, rigpact_network, rigpact_clips, rigpact_loop):\n"
-        "    assert rigpact_contract.bone_count == 46 or rigpact_contract.bone_count > 0\n"
-        "    assert rigpact_network.bound_widths[0] == rigpact_contract.state.width\n"
+        "    assert rigpact_contract.numbers.bone_count == 46\n"
+        "    assert rigpact_network.bound_widths[0] == rigpact_contract.numbers.state.width\n"
         "    assert set(rigpact_clips) == {'Sneak_Turn', 'Sneak_Turn_prediction'}\n"
         "    loop = rigpact_loop('Sneak_Turn', 'free')\n"
-        "    assert loop.step()['y_out'].shape == (rigpact_contract.output.width,)\n"
+        "    assert loop.step()['y_out'].shape == (rigpact_contract.numbers.output.width,)\n"
         "def test_traces(rigpact_traces):\n    assert False\n"
     )
 
@@ -343,9 +345,9 @@ def test_a_property_that_does_not_hold_shows_what_it_drew(
 ) -> None:
     """The smallest input that shows it is printed, and it is the same in the next run."""
     (folder / "conftest.py").write_text(
-        "import rigpact.reference_runtime.systems.enemy_animation.output as output\n"
-        "sound = output.OutputStages.compose\n"
-        "output.OutputStages.compose = lambda self, delta, previous: sound(self, delta, previous) * 1.01\n"
+        "from rigpact.reference_runtime.vocabulary.posing.composed_pose import ComposedPose\n"
+        "sound = ComposedPose.__call__\n"
+        "ComposedPose.__call__ = lambda self, delta, previous: sound(self, delta, previous) * 1.01\n"
     )
 
     ran = [run_apart(*QUICK, *demo_words, *words, "-k", "keeps") for _ in range(2)]

@@ -15,13 +15,16 @@ from hypothesis import HealthCheck, Phase, find, given, settings
 from hypothesis import strategies as st
 
 from rigpact.contract import Contract, UnusableInput
-from rigpact.contract.bundle import INPUTS
+from rigpact.contract.layout import INPUTS
+from rigpact.contract.pages.registry import find_system
+from rigpact.reference_runtime import open_run
 from rigpact.reference_runtime.files.runner import run_frames
 from rigpact.reference_runtime.recordings.clip import RawClip
 from rigpact.reference_runtime.recordings.trace import Trace, read_trace, write_trace
-from rigpact.reference_runtime.systems.enemy_animation.knobs import KNOBS, enemy_conventions
-from rigpact.reference_runtime.systems.enemy_animation.loop import start_run
 from rigpact.testing import strategies
+
+KNOBS = find_system("enemy_animation").knobs
+enemy_conventions = find_system("enemy_animation").conventions
 
 FIND = settings(max_examples=5000, phases=(Phase.generate, Phase.shrink), database=None)
 SLOW = settings(max_examples=40, deadline=None, suppress_health_check=list(HealthCheck))
@@ -40,8 +43,8 @@ class Silence:
     name = "silence"
 
     def __init__(self, contract: Contract) -> None:
-        self.bound_widths = tuple(contract.input_widths[name] for name in INPUTS)
-        self._width = contract.output.width
+        self.bound_widths = tuple(contract.numbers.input_widths[name] for name in INPUTS)
+        self._width = contract.numbers.output.width
 
     def run(self, inputs: Any, frame: int) -> Any:
         return np.zeros((len(inputs[0]), self._width), np.float32)
@@ -83,20 +86,24 @@ def test_every_turn_can_be_drawn_and_none_is_the_simplest() -> None:
 @given(strategies.contracts(knobs=("output_mode", "quaternion_order")))
 def test_contracts_are_consistent(contract: Contract) -> None:
     """Sizes that do not agree would be found in the test and not in the code."""
-    assert contract.output.width == 6 * contract.bone_count
-    assert contract.state_statistics.mean.shape == (contract.state.width,)
-    assert contract.pose_history_length is not None
+    assert contract.numbers.output.width == 6 * contract.numbers.bone_count
+    assert contract.numbers.state_statistics.mean.shape == (contract.numbers.state.width,)
+    assert contract.numbers.pose_history_length is not None
     assert contract.conventions.output_mode in KNOBS["output_mode"].values
-    assert all(width is not None for width in contract.input_widths.values())
-    assert float(contract.state_statistics.std.min()) > 0.0
+    assert all(width is not None for width in contract.numbers.input_widths.values())
+    assert float(contract.numbers.state_statistics.std.min()) > 0.0
 
 
 def test_contracts_shrink_to_one_bone_under_the_default_conventions(smallest: Contract) -> None:
     """The smallest character that shows a defect."""
-    assert (smallest.bone_count, smallest.bone_names, smallest.pose_history_length) == (1, ("pelvis",), 1)
+    assert (smallest.numbers.bone_count, smallest.numbers.bone_names, smallest.numbers.pose_history_length) == (
+        1,
+        ("pelvis",),
+        1,
+    )
     assert smallest.conventions == enemy_conventions()
-    assert not smallest.state_statistics.mean.any()
-    assert (smallest.state_statistics.std == 1.0).all()
+    assert not smallest.numbers.state_statistics.mean.any()
+    assert (smallest.numbers.state_statistics.std == 1.0).all()
 
 
 def test_a_knob_that_is_none_is_refused() -> None:
@@ -112,7 +119,7 @@ def test_clips_run_under_their_contract(data: st.DataObject) -> None:
     contract = data.draw(strategies.contracts(knobs=("output_mode",)))
     clip = data.draw(strategies.clips(contract, max_frames=4))
 
-    trace = run_frames(start_run(contract, Silence(contract), clip, "free"), range(3), "drawn", "free")
+    trace = run_frames(open_run(contract, Silence(contract), clip, "free", engine="numpy"), range(3), "drawn", "free")
 
     assert all(np.isfinite(rows).all() for rows in trace.stages.values())
     assert trace.header.fps == contract.fps == clip.fps

@@ -11,7 +11,8 @@ import onnx
 from numpy.typing import NDArray
 from onnx import TensorProto, helper, numpy_helper
 
-from rigpact.contract.bundle import INPUTS, Contract
+from rigpact.contract.layout import INPUTS
+from rigpact.contract.systems.contract import Contract
 
 from .honest_engine import backwards
 
@@ -25,8 +26,11 @@ class Network:
 
     def __init__(self, contract: Contract, seed: int = 0, first: float = 1.0) -> None:
         """first: the size of the first layer's weights; at 1 its sums have the size of an input."""
-        rng, self.widths = np.random.default_rng(seed), [int(contract.input_widths[name] or 2) for name in INPUTS]
-        count, answer = sum(self.widths), contract.output.width
+        rng, self.widths = (
+            np.random.default_rng(seed),
+            [int(contract.numbers.input_widths[name] or 2) for name in INPUTS],
+        )
+        count, answer = sum(self.widths), contract.numbers.output.width
         self.weights = [
             (first * rng.normal(size=(HIDDEN, count)) / np.sqrt(count)).astype(F),
             (0.1 * rng.normal(size=HIDDEN)).astype(F),

@@ -12,7 +12,8 @@ from typing import Any
 import numpy as np
 from onnx import TensorProto, helper, numpy_helper
 
-from rigpact.contract.bundle import INPUTS, Contract
+from rigpact.contract.layout import INPUTS
+from rigpact.contract.systems.contract import Contract
 
 Nodes = Sequence[tuple[str, str, str]]
 """Operator, inputs and output of each node, in order; an output of `innocent` or `culprit` also is the node's name."""
@@ -38,6 +39,37 @@ SWALLOWED: Mapping[str, tuple[Nodes, float]] = {
     ),
 }  # fmt: skip
 """Models whose output z is finite, and the value that was caught on the way."""
+LESSER_KNOWN: Mapping[str, tuple[Nodes, tuple[tuple[str, float], ...]]] = {
+    "Less": ((("Exp", "big", "made"), ("Less", "x made", "flag"), ("Where", "flag x low", "z")), (("made", np.inf),)),
+    "Equal": ((("Exp", "big", "made"), ("Equal", "x made", "flag"), ("Where", "flag low x", "z")), (("made", np.inf),)),
+    "IsNaN": ((("Sqrt", "below", "made"), ("IsNaN", "made", "flag"), ("Where", "flag x made", "z")), (("made", np.nan),)),
+    "IsInf": ((("Exp", "big", "made"), ("IsInf", "made", "flag"), ("Where", "flag x made", "z")), (("made", np.inf),)),
+    "Sign": ((("Exp", "big", "made"), ("Sign", "made", "z")), (("made", np.inf),)),
+    "Erf": ((("Exp", "big", "made"), ("Erf", "made", "z")), (("made", np.inf),)),
+    "Atan": ((("Exp", "big", "made"), ("Atan", "made", "z")), (("made", np.inf),)),
+    "HardSigmoid": ((("Log", "zero", "made"), ("HardSigmoid", "made", "z")), (("made", -np.inf),)),
+    "nothing": ((("Exp", "big", "made"), ("Identity", "x", "z")), (("made", np.inf),)),
+    "a constant under Max": ((("Max", "x minus", "z"),), (("minus", -np.inf),)),
+    "a constant below a fraction": ((("Div", "x minus", "z"),), (("minus", -np.inf),)),
+    "a softmax over nothing": (
+        (("Where", "never x minus", "mask_of_all"), ("Softmax", "mask_of_all", "made"), ("Where", "never made x", "z")),
+        (("mask_of_all", -np.inf), ("made", np.nan)),
+    ),
+    "infinity less infinity": (
+        (("Exp", "big", "first"), ("Sub", "first first", "made"), ("Where", "never made x", "z")),
+        (("first", np.inf), ("made", np.nan)),
+    ),
+}  # fmt: skip
+"""The same, with every value that was made on the way: by a node that had none, a NaN from infinities, a constant."""
+EMPTY_MASKS: Mapping[str, Nodes] = {
+    "Softmax": (("Where", "never x minus", "masked"), ("Softmax", "masked", "culprit")),
+    "Softmax of a sum": (("Add", "x minus", "masked"), ("Softmax", "masked", "culprit")),
+    "Sub": (("Where", "never x minus", "masked"), ("Identity", "masked", "most"), ("Sub", "masked most", "culprit")),
+    "Div": (("Add", "x minus", "masked"), ("Div", "masked masked", "culprit")),
+    "Mul": (("Where", "never x minus", "masked"), ("Mul", "masked zero", "culprit")),
+    "LogSoftmax": (("Log", "zero", "masked"), ("LogSoftmax", "masked", "culprit")),
+}
+"""Models with a mask that leaves nothing, and the node that makes a NaN of it."""
 REAL: Mapping[str, Nodes] = {
     "Sqrt": (("Sqrt", "below", "culprit"),),
     "Log": (("Log", "zero", "culprit"),),
@@ -54,7 +86,7 @@ _MADE: Nodes = (
 
 def model_bytes(contract: Contract, nodes: Nodes, output: str) -> bytes:
     """A model of the engine's five inputs that computes `output` from the state; the other inputs add nothing."""
-    width = contract.output.width
+    width = contract.numbers.output.width
     half = np.arange(width) % 2 == 0
     weights = {
         "which": np.arange(width, dtype=np.int64), "one": np.float32(1), "low": np.float32(-16), "high": np.float32(16),
@@ -65,7 +97,8 @@ def model_bytes(contract: Contract, nodes: Nodes, output: str) -> bytes:
     made = [_node(*each) for each in every]
     read = {name for each in every for name in each[1].split()}
     inputs = [
-        helper.make_tensor_value_info(name, TensorProto.FLOAT, ["B", contract.input_widths[name]]) for name in INPUTS
+        helper.make_tensor_value_info(name, TensorProto.FLOAT, ["B", contract.numbers.input_widths[name]])
+        for name in INPUTS
     ]
     graph = helper.make_graph(
         made, "infinite", inputs, [helper.make_tensor_value_info("motion_pred", TensorProto.FLOAT, ["B", width])],

@@ -12,8 +12,8 @@ from typing import Any
 
 from rigpact.contract.bundle import load_contract
 from rigpact.fixtures import demo_bundle
-from rigpact.reference_runtime import OnnxNetwork, Trace, read_clip, run_frames, start_run, write_trace
-from rigpact.reference_runtime.systems.enemy_animation.loop import Mode
+from rigpact.reference_runtime import OnnxNetwork, Trace, open_run, read_clip, run_frames, write_trace
+from rigpact.reference_runtime.graph.run import Mode
 
 from ..engine_recordings import ENGINE
 
@@ -39,7 +39,9 @@ def recorded(mode: Mode = "teacher", frames: int = 24) -> Trace:
     """What a correct engine records under the demo's contract."""
     folder = demo_bundle()
     contract = load_contract(folder / "norm_template.json", folder / "pretrain_template.json")
-    runner = start_run(contract, OnnxNetwork(folder / "model.onnx", contract), read_clip(folder / CLIP), mode)
+    runner = open_run(
+        contract, OnnxNetwork(folder / "model.onnx", contract), read_clip(folder / CLIP), mode, engine="numpy"
+    )
     trace = run_frames(runner, range(frames), "Sneak_Turn", mode)
     return replace(trace, header=replace(trace.header, producer=ENGINE, producer_version="1"))
 

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 from rigpact.contract import load_contract
-from rigpact.reference_runtime import CallableNetwork, OnnxNetwork, read_clip, run_frames, start_run, write_trace
+from rigpact.reference_runtime import CallableNetwork, OnnxNetwork, open_run, read_clip, run_frames, write_trace
 
 from .five_inputs import HIDDEN, Network
 from .tried import passes, refused
@@ -32,7 +32,7 @@ class Sides:
 
     def record(self, network: Any, name: str) -> Path:
         """A driven run with this network."""
-        runner = start_run(self.contract, network, read_clip(self.clip), "teacher")
+        runner = open_run(self.contract, network, read_clip(self.clip), "teacher")
         path = self.folder / f"{name}.trace.safetensors"
         write_trace(run_frames(runner, range(FRAMES), "Sneak_Turn", "teacher"), path)
         return path

@@ -11,11 +11,12 @@ from typing import Any
 import numpy as np
 import pytest
 
-from rigpact.contract.bundle import Contract, document_to_contract
-from rigpact.contract.compatibility import Compatibility, compare_bundles
+from rigpact.contract.compatibility import Compatibility, compare_contracts
+from rigpact.contract.contract_files import document_to_contract
 from rigpact.contract.documents import Document, Kind
 from rigpact.contract.errors import ContractRefused
 from rigpact.contract.files import JsonFile
+from rigpact.contract.systems.contract import Contract
 
 from ..contract_room.bundle_edits import base
 from .tried import passes, refused
@@ -32,7 +33,7 @@ def document(name: str, root: Bundle) -> Document:
 
 
 def compared(old: Bundle, new: Bundle) -> Compatibility:
-    return compare_bundles(document("old", old), document("new", new))
+    return compare_contracts(document("old", old), document("new", new))
 
 
 def kinds(found: Compatibility) -> list[str]:

@@ -18,7 +18,7 @@ from rigpact.contract.files import JsonFile
 from rigpact.fixtures.clip_format import generate_clip
 from rigpact.fixtures.motion.styles import STYLES
 
-from ..scores.clips_score import (
+from ..measuring.scores.clips_score import (
     CODES,
     MISTAKES,
     Character,
@@ -162,7 +162,7 @@ def test_the_deployed_clips_are_judged_like_the_demo(real_data: Path) -> None:
 @pytest.mark.slow
 def test_the_page_says_what_the_score_finds(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A table that nobody makes again promises what is no longer true."""
-    from ..scores.clips_score import main
+    from ..measuring.scores.clips_score import main
 
     monkeypatch.chdir(Path(__file__).parents[2])
     monkeypatch.delenv("RIGPACT_REAL_DATA", raising=False)

@@ -113,3 +113,37 @@ def test_another_rate_is_seen_from_so_many_frames_on(rate: float, frames: int) -
     trace = replace(recorded(), frame=frame, time_s=frame / rate, stages={"y_out": np.zeros((frames, 6), np.float32)})
 
     assert clock_contradiction(trace) == f"{rate:g}"
+
+
+WRITTEN = {
+    "float64": lambda times_s: times_s,
+    "float32": lambda times_s: times_s.astype(np.float32),
+    "float32 from the start of the level": lambda times_s: (times_s + 1000.0).astype(np.float32),
+    "milliseconds": lambda times_s: np.floor(times_s * 1000.0) / 1000.0,
+    "a float32 sum of steps": lambda times_s: np.cumsum(np.diff(times_s, prepend=0.0), dtype=np.float32),
+}
+
+
+def clocked(times_s: Any, fps: float = 60.0) -> Trace:
+    count = len(times_s)
+    trace = at(times_s, said(recorded(), fps=fps))
+    return replace(trace, frame=np.arange(count), stages={"y_out": np.zeros((count, 6), np.float32)})
+
+
+@refused("a clock 2 % slow or fast over 89 frames, its times in float64, float32 or whole milliseconds", "error RP812")
+@pytest.mark.parametrize("written", WRITTEN)
+@pytest.mark.parametrize("factor", [1.02, 1.0 / 1.02])
+def test_a_rate_two_percent_off_is_seen_in_89_frames(written: str, factor: float) -> None:
+    """A second and a half of walking, and the feet slide by 2 % of the way: late steps would not lie on a line."""
+    assert clock_contradiction(clocked(WRITTEN[written](np.arange(89) * factor / 60.0))) != ""
+
+
+@passes("the same times at 59.94 Hz; steps that wait for a display of 144, 75 or 61 Hz")
+@pytest.mark.parametrize("written", WRITTEN)
+@pytest.mark.parametrize(("fps", "display"), [(60.0, 59.94), (50.0, 144.0), (60.0, 75.0), (30.0, 144.0), (60.0, 61.0)])
+@pytest.mark.parametrize("frames", [3, 7, 8, 40, 89, 300])
+def test_steps_that_wait_for_a_display_are_no_other_rate(written: str, fps: float, display: float, frames: int) -> None:
+    """50 steps on 144 pictures a second lie on a line of 48 for eight steps, until one picture brings two."""
+    due = np.arange(frames) / fps if display > fps else np.arange(frames) / display
+    shown = np.ceil(due * display - 1e-9) / display
+    assert clock_contradiction(clocked(WRITTEN[written](shown), fps)) == ""

@@ -13,16 +13,17 @@ import pytest
 
 from rigpact.contract.errors import UnusableInput
 
-from ..fuzz.counts import Count
-from ..fuzz.execution import fuzzed
-from ..fuzz.pieces import Journal, Piece, in_a_process, pieces, shares
-from ..fuzz.readers import Reader, all_readers
+from ..measuring.fuzz.counts import Count
+from ..measuring.fuzz.execution import fuzzed
+from ..measuring.fuzz.pieces import Journal, Piece, in_a_process, pieces, shares
+from ..measuring.fuzz.readers import Reader, all_readers
 from .tried import passes, refused
 
 NAMES = (
     "bundle", "companion", "clip", "teacher batch", "prediction", "trace .jsonl", "trace .jsonl.gz", "trace .jsonl.zst",
     "trace .bin", "trace .safetensors", "trace that grows", "table .csv", "table .npz", "table .json", "evidence", "pasted log",
-    "ONNX model", "archive", "configuration", "conventions", "known findings", "declared contract", "importers", "datagrams",
+    "explained log", "ONNX model", "archive", "configuration", "conventions", "known findings", "numbers", "declared contract",
+    "importers", "datagrams",
 )  # fmt: skip
 ROOT = Path(__file__).parents[2]
 EXECUTIONS, SEED = 60, 20
@@ -61,16 +62,18 @@ def test_every_seed_is_sound(name: str, readers: dict[str, tuple[Reader, Path]])
 @pytest.mark.parametrize("name", NAMES)
 def test_no_file_crashes_or_hangs_a_reader(name: str, readers: dict[str, tuple[Reader, Path]]) -> None:
     """A crash is called a defect of rigpact; a hang takes the build machine until its time is over."""
-    count = fuzzed(*readers[name], SEED, range(EXECUTIONS))
+    executions = 2 if name == "explained log" else EXECUTIONS  # of those that search for causes, one takes a second
+    count = fuzzed(*readers[name], SEED, range(executions))
     assert count.places == {}
-    assert (count.executions, count.crashes, count.hangs) == (EXECUTIONS, 0, 0)
+    assert (count.executions, count.crashes, count.hangs) == (executions, 0, 0)
 
 
-def test_two_million_files_leave_twenty_thousand_to_the_slowest_reader() -> None:
+def test_two_million_files_leave_a_thousand_to_the_slowest_reader() -> None:
     """A reader that gets a handful of a large number is hardly tried, and the page shows the large number."""
     of_each = shares(NAMES, 2_000_000)
     assert sum(of_each.values()) >= 2_000_000
-    assert min(of_each.values()) >= 20_000
+    assert min(of_each.values()) >= 1_000
+    assert sum(count >= 20_000 for count in of_each.values()) == len(NAMES) - 1
 
 
 def test_the_pieces_of_a_run_are_its_files() -> None:

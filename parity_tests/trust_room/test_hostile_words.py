@@ -18,6 +18,9 @@ from typing import Any
 
 import pytest
 
+from rigpact.contract.declared.yaml_text import parse_yaml
+from rigpact.contract.errors import UnusableInput
+
 from .tried import refused
 
 Run = Callable[..., Any]
@@ -186,6 +189,19 @@ def test_a_module_of_the_judged_folder_is_not_run(here: Path) -> None:
     assert not done.stdout.startswith("run")
 
 
+@refused("a `rigpact.py` or a folder `rigpact` that is judged, and `python -P -m rigpact.reports`", "it is not run")
+@pytest.mark.parametrize("name", ["rigpact.py", "rigpact/__init__.py", "rigpact/reports/__init__.py"])
+def test_a_module_named_rigpact_is_not_run(here: Path, name: str) -> None:
+    """Without `-P` Python finds it before any line of rigpact runs; docs/security.md says so."""
+    (here / name).parent.mkdir(parents=True, exist_ok=True)
+    (here / name).write_text("print('run')\nraise SystemExit(0)\n", encoding="utf-8")
+    words = [sys.executable, "-P", "-m", "rigpact.reports", "describe", "norm_template.json"]
+    done = subprocess.run(words, cwd=here, capture_output=True, text=True, check=False)
+
+    assert done.returncode == 0, done.stderr
+    assert not done.stdout.startswith("run")
+
+
 @refused("a standard error that is closed or full", "the exit status stays")
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs /dev/full")
 @pytest.mark.parametrize("ending", ["2>&-", "2>/dev/full", ">&- 2>&-"])
@@ -225,3 +241,44 @@ def _wait_for(is_so: Callable[[], bool], seconds: float = 30.0) -> None:
     while not is_so():
         assert time.monotonic() < end
         time.sleep(0.05)
+
+
+@refused("a name of a hundred thousand characters in a file", "the error is a line that fits a screen")
+@pytest.mark.parametrize("name", ["long.toml", "long.json", "long.trace.jsonl"])
+def test_an_error_stays_a_line(command: Run, tmp_path: Path, name: str) -> None:
+    """A log of a build cuts its lines, and loses what stood behind; a terminal scrolls the answer away."""
+    word = "k" * 100_000
+    text = {
+        "long.toml": f"[gate]\n{word} = 1\n",
+        "long.json": f'{{"format": "{word}", "version": "{word}", "meta": "{word}"}}',
+        "long.trace.jsonl": f'{{"format":"rigpact-trace","version":1,"mode":"{word}","{word}":1}}\n',
+    }[name]
+    (tmp_path / name).write_text(text, encoding="utf-8")
+    words = {"long.toml": ("gate", "--config"), "long.json": ("describe",), "long.trace.jsonl": ("convert",)}[name]
+    more = ("-o", tmp_path / "out.trace.bin") if name == "long.trace.jsonl" else ()
+    answer = command(*words, tmp_path / name, *more)
+    assert answer.status == 2
+    assert max(map(len, answer.err.splitlines())) < 4000
+
+
+@refused("a key that stands twice in a YAML file", "exit 2 with line and column: no value wins in silence")
+@pytest.mark.parametrize(
+    ("text", "place"),
+    [
+        ("mean: [1, 2]\nstd: [1, 1]\nmean: [3, 4]\n", ":3:1: found the key 'mean' twice, first in line 1"),
+        ("a:\n  - {q: 1, q: 2}\n", ":2:12: found the key 'q' twice, first in line 2"),
+        ("1: a\n0x1: b\n", ":2:1: found the key '0x1' twice, first in line 1"),
+        ("!tag {a: 1, a: 2}\n", ":1:13: found the key 'a' twice"),
+    ],
+)
+def test_a_yaml_key_stands_once(text: str, place: str) -> None:
+    """The last one won: a reviewer reads the first statistics, and the character runs on the second."""
+    with pytest.raises(UnusableInput) as caught:
+        parse_yaml(text.encode(), "deploy.yaml")
+    assert place in str(caught.value)
+
+
+def test_yaml_that_merges_a_table_repeats_no_key() -> None:
+    """An anchor that is merged and overridden is what anchors are for."""
+    merged = "a: &sizes {b: 1, c: 2}\nd:\n  <<: *sizes\n  b: 3\n"
+    assert parse_yaml(merged.encode(), "x") == {"a": {"b": 1, "c": 2}, "d": {"b": 3, "c": 2}}

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 from rigpact.contract import load_contract
-from rigpact.reference_runtime import OnnxNetwork, Trace, read_clip, run_frames, start_run, write_trace
+from rigpact.reference_runtime import OnnxNetwork, Trace, open_run, read_clip, run_frames, write_trace
 
 from .tried import passes, refused
 
@@ -26,7 +26,7 @@ def run(demo_bundle: Path) -> Trace:
     """A driven run of the demo character."""
     contract = load_contract(demo_bundle / "norm_template.json", demo_bundle / "pretrain_template.json")
     clip = read_clip(demo_bundle / "clips" / "Sneak_Turn.json")
-    runner = start_run(contract, OnnxNetwork(demo_bundle / "model.onnx", contract), clip, "teacher")
+    runner = open_run(contract, OnnxNetwork(demo_bundle / "model.onnx", contract), clip, "teacher")
     return run_frames(runner, range(FRAMES), "Sneak_Turn", "teacher")
 
 

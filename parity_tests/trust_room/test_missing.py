@@ -15,6 +15,7 @@ import pytest
 
 from rigpact.contract.model import file as model_file
 
+from ..soon import SOON
 from .tried import passes, refused
 
 Command = Callable[..., Any]
@@ -24,11 +25,11 @@ companion = "pretrain_template.json"
 model = "model.onnx"
 free-run = false
 """
-WAIVED = """[[gate.waive]]
+WAIVED = f"""[[gate.waive]]
 part = "model"
 owner = "Ana"
 reason = "the model comes tomorrow"
-expires = "2999-01-01"
+expires = "{SOON}"
 """
 
 
@@ -125,8 +126,8 @@ def test_the_demo_is_ready(command: Command, project: Path) -> None:
     (project / "rigpact.toml").unlink()
     begun = command("init")
     assert begun.status == 0
-    assert "READY: 6 of 6 parts" in begun.out
+    assert "READY: 7 of 7 parts" in begun.out
     ready = command("doctor")
     assert ready.status == 0
-    assert "not asked      engine-trace: no [[gate.trace]]" in ready.out
+    assert "can be judged  engine-trace/Sneak_Turn" in ready.out
     assert command("gate").status == 0

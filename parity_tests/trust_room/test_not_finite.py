@@ -8,12 +8,13 @@ from typing import Any
 import numpy as np
 import pytest
 
+from rigpact.contract.errors import UnusableInput
 from rigpact.reference_runtime.files.subject import Subject
 from rigpact.reference_runtime.network import OnnxNetwork
 from rigpact.reports.nonfinite.investigation import Investigation, investigate
 
 from ..nonfinite_room.nonfinite_character import sound_clip, sound_contract
-from .infinity_models import REAL, SWALLOWED, Nodes, write_model
+from .infinity_models import EMPTY_MASKS, LESSER_KNOWN, REAL, SWALLOWED, Nodes, write_model
 from .tried import passes, refused
 
 FRAMES = 3
@@ -52,14 +53,46 @@ def test_the_origin_is_the_node_whose_value_arrives(tmp_path: Path, name: str) -
         assert (found.verdict, found.origin.node.name, found.origin.node.op) == ("nonfinite", "culprit", real)
 
 
-@refused("a mask that leaves nothing: minus infinity in every place", "the mask's node: its value arrives as NaN")
-def test_a_mask_of_everything_is_no_innocent(tmp_path: Path) -> None:
-    """A softmax over nothing is 0/0: the character vanishes in the frame in which nothing may be attended to."""
-    masked = (("Where", "never x minus", "culprit"), ("Softmax", "culprit", "z"))
-    origin = investigated(tmp_path, masked).origin
+@refused("a mask that leaves nothing, minus infinity in every place: 6 models",
+         "the node that makes a NaN of it, never the mask")  # fmt: skip
+@pytest.mark.parametrize("name", EMPTY_MASKS)
+def test_a_mask_of_everything_is_no_origin(tmp_path: Path, name: str) -> None:
+    """A softmax over nothing is 0/0; minus infinity is what a mask is made of, and stays there."""
+    origin = investigated(tmp_path, EMPTY_MASKS[name], "culprit").origin
+    assert origin is not None
+    assert origin.node is not None
+    assert (origin.node.name, origin.node.element) == ("culprit", (0, 0))
+
+
+@refused("a mask of minus infinity that reaches the answer", "the mask's node and the constant")
+def test_a_mask_that_arrives_is_named(tmp_path: Path) -> None:
+    """There is no NaN: the infinity itself is what the character gets."""
+    origin = investigated(tmp_path, (("Where", "never x minus", "culprit"),), "culprit").origin
     assert origin is not None
     assert origin.node is not None
     assert (origin.node.name, origin.node.weight) == ("culprit", "minus")
+
+
+@passes("a comparison, Sign, Erf, a constant below a fraction, infinity less infinity: 13 models whose value does not arrive",
+        "finite; a note for each value")  # fmt: skip
+@pytest.mark.parametrize("name", LESSER_KNOWN)
+def test_every_value_that_does_not_arrive_is_told(tmp_path: Path, name: str) -> None:
+    """A NaN that stands behind an infinity is another defect than the infinity."""
+    nodes, values = LESSER_KNOWN[name]
+    found = investigated(tmp_path, nodes)
+    assert (found.verdict, found.origin) == ("finite", None)
+    assert {each.node: (str(each.value), each.frames) for each in found.swallowed} == {
+        node: (str(value), FRAMES) for node, value in values
+    }
+
+
+def test_without_the_package_that_reads_models_nothing_is_judged(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """FINITE would say of the values inside the model what nobody has seen."""
+    monkeypatch.setattr("rigpact.reports.nonfinite.model_graph.onnx_is_installed", lambda: False)
+    with pytest.raises(UnusableInput, match="the package onnx is not installed"):
+        investigated(tmp_path, SWALLOWED["Clip caps 1/0"][0])
 
 
 @refused("two infinities of which each alone is capped, and together are NaN", "one of the two nodes")

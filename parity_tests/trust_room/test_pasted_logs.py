@@ -5,6 +5,7 @@ The deployed engine prints some numbers of its first steps. Every printed line i
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
@@ -201,6 +202,81 @@ def test_widths_of_another_bundle_are_a_difference(command: Any, paste: Paste, d
     assert (answer.status, "the engine reports state = 420, the bundle gives 422" in answer.out) == (1, True)
 
 
+CLIP = "clips/Walk_Spin.json"
+
+
+def conditions_of(demo_bundle: Path, steps: Sequence[int], turned: float = 1.0, of: str = "TrajectoryDir") -> list[str]:
+    """What the engine prints of some frames of the demo's clip; the direction times `turned`."""
+    frames = json.loads((demo_bundle / CLIP).read_text(encoding="utf-8"))["Frames"]
+    lines = []
+    for step in steps:
+        frame = frames[step]
+        held = frame[of][len(frame[of]) // 2] if of == "TrajectoryDir" else frame[of]
+        direction = turned * np.array(held) / np.hypot(*held)
+        lines.append(condition([*frame["ActionBits"], *direction, np.hypot(*frame["RootVelocityXY"])]))
+    return lines
+
+
+@refused(
+    "Conditions that point the other way than the clip's, beside correct compositions, with --clip", "exit 1, cond_raw"
+)
+@pytest.mark.parametrize("beside", [[], honest()], ids=["alone", "together"])
+def test_condition_that_points_the_other_way_is_seen(
+    command: Any, paste: Paste, demo_bundle: Path, beside: list[str]
+) -> None:
+    """Raw and output agree with each other: the player walks forwards, and the network is told backwards."""
+    lines = conditions_of(demo_bundle, range(7, 11), -1.0)
+    answer = command("explain", paste([*beside, *lines]), *of_demo(demo_bundle))
+    assert (answer.status, "stage cond_raw" in answer.out) == (1, True), answer.out
+
+
+@refused("The same where the engine negates the velocity", "names `condition_direction = negated`")
+def test_negated_velocity_in_a_log_is_named(command: Any, paste: Paste, demo_bundle: Path) -> None:
+    """The line of code to look at, from four lines of text."""
+    lines = conditions_of(demo_bundle, range(7, 11), -1.0, "RootVelocityXY")
+    answer = command("explain", paste(lines), *of_demo(demo_bundle))
+    assert (answer.status, "condition_direction = negated" in answer.out) == (1, True), answer.out
+
+
+@passes("Conditions of the clip's own frames, in any order and with steps left out")
+@pytest.mark.parametrize("steps", [range(7, 11), [3], [40, 2, 2, 17]], ids=["in a row", "one", "some"])
+def test_conditions_of_the_clip_agree(command: Any, paste: Paste, demo_bundle: Path, steps: Sequence[int]) -> None:
+    """The log does not say which frame a line is of, and cut-off lines are missing from it."""
+    answer = command("explain", paste(conditions_of(demo_bundle, steps)), *of_demo(demo_bundle))
+    assert (answer.status, "AGREES" in answer.out, "2 of 15 stages judged" in answer.out) == (0, True, True), answer.out
+
+
+@refused("--clip without a bundle, beside a log", "one line, exit 2")
+def test_clip_without_a_bundle_is_refused(command: Any, paste: Paste, demo_bundle: Path) -> None:
+    """It was passed over in silence, and the log agreed."""
+    answer = command("explain", paste(honest()), "--clip", demo_bundle / CLIP)
+    assert (answer.status, answer.err.count("\n"), "--bundle" in answer.err) == (2, 1, True)
+
+
+@refused("Nothing but published poses, each a rotation", "read; UNDETERMINED, exit 2: `y_out` is named as not judged")
+def test_published_poses_alone_are_read(command: Any, paste: Paste) -> None:
+    """They were refused as lines that say nothing; which poses they should be, nothing in the log says."""
+    answer = command("explain", paste([published(pose) for pose in NEXT]))
+    words = " ".join(answer.out.split())
+    assert (answer.status, answer.err, "y_out: not judged" in words) == (2, "", True)
+    assert "4 y_reproj lines: only whether each is a rotation was judged" in words
+
+
+@pytest.mark.parametrize("tags", ["[TDbg][StepModel] ", "[TDbg]"], ids=["both", "the first"])
+def test_lines_are_known_without_the_tags_before_them(command: Any, paste: Paste, tags: str) -> None:
+    """Who pastes two lines into a ticket cuts off what stands before: they were no log, and no recording either."""
+    lines = ((published(NEXT[0]), 2, "1 y_reproj lines"), (condition(), 0, "AGREES"))
+    for line, status, said in lines:
+        answer = command("explain", paste([line.removeprefix(tags)]))
+        assert (answer.status, answer.err) == (status, "")
+        assert said in " ".join(answer.out.split())
+
+
+def of_demo(folder: Path) -> tuple[object, ...]:
+    names = {"--bundle": "norm_template.json", "--companion": "pretrain_template.json", "--clip": CLIP}
+    return tuple(word for option, name in names.items() for word in (option, folder / name))
+
+
 SETTINGS = """[gate]
 bundle = "norm_template.json"
 companion = "pretrain_template.json"
@@ -257,6 +333,19 @@ def test_a_log_that_contradicts_the_contract_fails_the_gate(
     assert said.replace("X=420", "state = 420") in answer.out
 
 
+@refused(
+    "Conditions of a log that point the other way than those of the `clip` of [[gate.trace]]", "the gate does not pass"
+)
+@pytest.mark.parametrize(("turned", "status"), [(1.0, 0), (-1.0, 1)])
+def test_conditions_of_a_log_are_held_against_the_gates_clip(
+    gated: Any, demo_bundle: Path, tmp_path: Path, turned: float, status: int
+) -> None:
+    """The gate named the clip as what was missing, and did not read the one that it was given."""
+    (tmp_path / "Walk_Spin.json").write_bytes((demo_bundle / CLIP).read_bytes())
+    answer = gated(conditions_of(demo_bundle, range(7, 11), turned), 'clip = "Walk_Spin.json"\n')
+    assert answer.status == status, answer.out
+
+
 @refused("A stage that [[gate.trace]] expects and the log does not print", "the part is UNDETERMINED")
 def test_a_stage_that_a_log_does_not_print_is_missing(gated: Any) -> None:
     """The log of another build prints less."""
@@ -290,8 +379,6 @@ def test_pose_that_was_not_judged_is_not_agreed(command: Any, demo_bundle: Path,
 
 
 def _only(text: str, stages: Sequence[str]) -> str:
-    import json
-
     lines = [json.loads(line) for line in text.splitlines()]
     for line in lines:
         line["stages"] = {name: line["stages"][name] for name in stages}

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from rigpact.contract.bundle import load_contract
-from rigpact.reference_runtime import OnnxNetwork, read_clip, read_trace, start_run, write_trace
+from rigpact.reference_runtime import OnnxNetwork, open_run, read_clip, read_trace, write_trace
 from rigpact.reference_runtime.files.runner import run_frames
 from rigpact.reference_runtime.files.subject import Subject
 from rigpact.reference_runtime.network import read_replay
@@ -52,7 +52,9 @@ WRONG = (
 def trace_of_the_demo(demo: Path, out: Path) -> None:
     """A few frames that are finite: looked into without the other options, they are FINITE."""
     contract = load_contract(demo / "norm_template.json", demo / "pretrain_template.json")
-    runner = start_run(contract, OnnxNetwork(demo / "model.onnx", contract), read_clip(on(demo)[1]), "free")
+    runner = open_run(
+        contract, OnnxNetwork(demo / "model.onnx", contract), read_clip(on(demo)[1]), "free", engine="numpy"
+    )
     write_trace(run_frames(runner, range(5), "Sneak_Turn", "free"), out)
 
 

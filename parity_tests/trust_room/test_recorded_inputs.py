@@ -16,7 +16,7 @@ import pytest
 
 from rigpact.contract.bundle import load_contract
 from rigpact.fixtures import demo_bundle
-from rigpact.reference_runtime import OnnxNetwork, Trace, read_clip, run_frames, start_run, write_trace
+from rigpact.reference_runtime import OnnxNetwork, Trace, open_run, read_clip, run_frames, write_trace
 
 from ..engine_recordings import ENGINE
 from .recorded_demo import CLIP, CONTRACT, GATE, project
@@ -41,7 +41,10 @@ def played(**conventions: str) -> Trace:
     direction = np.stack((np.cos(turn), np.sin(turn)), axis=-1).astype(np.float32)[:, None]
     own = replace(clip, trajectory_direction=np.repeat(direction, clip.trajectory_direction.shape[1], axis=1))  # type: ignore[type-var,union-attr]
     trace = run_frames(
-        start_run(contract.with_conventions(conventions), network, own, "free"), range(FRAMES), None, "free"
+        open_run(contract.with_conventions(conventions), network, own, "free", engine="numpy"),
+        range(FRAMES),
+        None,
+        "free",
     )
     return replace(trace, header=replace(trace.header, producer=ENGINE, producer_version="1", conventions_sha256=None))
 

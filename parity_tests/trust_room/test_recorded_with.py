@@ -17,7 +17,7 @@ import pytest
 from rigpact.contract.bundle import load_contract
 from rigpact.contract.meaning import canonical_json
 from rigpact.reference_runtime import write_trace
-from rigpact.reports.engine.codegen import contract_header
+from rigpact.reports.engine.header import contract_header
 
 from .recorded_demo import CONTRACT, TRACE, codes, edited, project, recorded, said
 from .tried import passes, refused
@@ -141,6 +141,7 @@ def test_the_meaning_is_the_hash_of_canonical_json() -> None:
         '{"literals":[null,true,false],"numbers":[333333333.3333333,1e+30,4.5,0.002,1e-27],'
         '"string":"€$\\u000f\\nA\'B\\"\\\\\\\\\\"/"}'
     )
+    assert canonical_json([10**400, -(10**400)]) == '["Infinity","-Infinity"]'
     assert canonical_json({"ö": 1, "\U0001f600": 2, "1": 3.0, "\r": -0.0}) == '{"\\r":0,"1":3,"ö":1,"😀":2}'
     assert (
         canonical_json([1e21, 1e20, 1e-6, 1.5e-7, -1.25e-6])

@@ -33,6 +33,12 @@ def bundle(demo_bundle: Path) -> tuple[str, ...]:
 
 
 @pytest.fixture(scope="module")
+def judged(bundle: tuple[str, ...], demo_bundle: Path) -> tuple[str, ...]:
+    """The contract, and what gave the stages that come from outside: clip and model."""
+    return *bundle, "--clip", str(demo_bundle / "clips" / "Sneak_Turn.json"), "--onnx", str(demo_bundle / "model.onnx")
+
+
+@pytest.fixture(scope="module")
 def recorded(demo_bundle: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A run in a trace; every other file of this module is written from its lines, without rigpact."""
     from rigpact.reports.command_line import run_command_line
@@ -128,14 +134,14 @@ def with_header(path: Path, recorded: Path, encoding: str) -> Path:
     ],
 )
 def test_the_same_numbers_agree_in_every_format(
-    command: Command, bundle: tuple[str, ...], recorded: Path, stages: Stages, tmp_path: Path,
+    command: Command, bundle: tuple[str, ...], judged: tuple[str, ...], recorded: Path, stages: Stages, tmp_path: Path,
     name: str, write: Callable[[Path, Stages], Path],
 ) -> None:  # fmt: skip
     """A team that must first write a converter does not compare at all."""
     file = write(tmp_path / name, stages)
     compared = command("diff", recorded, file, *bundle, "--stage", "y_out", "--stage", "x_raw")
     assert compared.status == 0, compared.out + compared.err
-    explained = command("explain", file, *bundle)
+    explained = command("explain", file, *judged)
     assert (explained.status, explained.err) == (0, "")
 
 
@@ -298,7 +304,7 @@ def transposed(path: Path, stages: Stages) -> None:
         (transposed, "8 numbers a frame, expected 276"),
         (one_number, "no frames"),
         (no_frames, "no frames"),
-        (no_archive, "not a zip file"),
+        (no_archive, "no table of numbers"),
     ],
 )
 def test_a_broken_archive_is_refused_in_one_line(
@@ -402,17 +408,17 @@ def test_a_file_that_is_no_table_is_refused_in_one_line(
 
 @passes("a table whose numbers were printed with six decimals")
 def test_the_digits_of_a_table_are_known(
-    command: Command, bundle: tuple[str, ...], stages: Stages, tmp_path: Path
+    command: Command, judged: tuple[str, ...], stages: Stages, tmp_path: Path
 ) -> None:
     """Six decimals look like a defect of every stage where the tolerance is that of float32."""
     file = table(tmp_path / "six.csv", stages, form=".6f")
-    answer = command("explain", file, *bundle)
+    answer = command("explain", file, *judged)
     assert answer.status == 0, answer.out + answer.err
 
 
 @refused("a table that does not say who drove the run, and that differs only if that is guessed", "exit 2, and --mode")
 def test_who_drove_a_table_is_not_guessed(
-    command: Command, bundle: tuple[str, ...], recorded: Path, tmp_path: Path, stages: Stages
+    command: Command, bundle: tuple[str, ...], judged: tuple[str, ...], recorded: Path, tmp_path: Path
 ) -> None:
     """A clip-driven run that is taken for a free one shows a defect that nobody has."""
     frames = [json.loads(line)["stages"] for line in recorded.read_text(encoding="utf-8").splitlines()[1:]]
@@ -420,7 +426,7 @@ def test_who_drove_a_table_is_not_guessed(
     guessed = command("explain", tmp_path / "run.npz", *bundle)
     assert guessed.status == 2
     assert "--mode" in guessed.err
-    assert command("explain", tmp_path / "run.npz", *bundle, "--mode", "teacher").status == 0
+    assert command("explain", tmp_path / "run.npz", *judged, "--mode", "teacher").status == 0
 
 
 @passes("a recording converted to a trace, an archive, a table, JSON, and back: the same bits")
@@ -502,10 +508,10 @@ def test_what_a_conversion_cannot_know_is_said(
 
 
 @refused("`--mode` that contradicts the recording", "exit 2")
-def test_a_mode_that_the_recording_denies_is_refused(command: Command, bundle: tuple[str, ...], recorded: Path) -> None:
+def test_a_mode_that_the_recording_denies_is_refused(command: Command, judged: tuple[str, ...], recorded: Path) -> None:
     """A free run that is judged as a clip-driven one hides what it feeds back."""
-    assert command("explain", recorded, *bundle, "--mode", "free").status == 2
-    assert command("explain", recorded, *bundle, "--mode", "teacher").status == 0
+    assert command("explain", recorded, *judged, "--mode", "free").status == 2
+    assert command("explain", recorded, *judged, "--mode", "teacher").status == 0
 
 
 @passes("arrays in `[[gate.trace]]` that do not say who drove the run: the project says it")

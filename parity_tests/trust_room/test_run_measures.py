@@ -14,11 +14,12 @@ import onnx
 import pytest
 from onnx import helper, numpy_helper
 
+from rigpact.contract.contract_files import contract_in_memory
 from rigpact.contract.systems.layout import FieldKind, tiled
-from rigpact.contract.systems.reading import contract_in_memory
 from rigpact.contract.systems.stage import Measure, Stage
 from rigpact.contract.systems.system import System
-from rigpact.reference_runtime.files.declared import DeclaredFiles
+from rigpact.reference_runtime.files.declared import DeclaredClip, DeclaredFiles
+from rigpact.reference_runtime.files.ordinary import ordinary_of_rows
 from rigpact.reference_runtime.recordings.trace import Trace, TraceHeader, read_trace, write_trace
 
 from .tried import passes, refused
@@ -142,6 +143,30 @@ def test_a_channel_that_stood_still_is_said(run: Run, demo_bundle: Path, tmp_pat
     assert_golden(answer, "RP821")
 
 
+@passes("a healthy free run whose clip stands still, or in which the column that is fed back is constant")
+@pytest.mark.parametrize("noise", [0.0, 3e-8])
+def test_a_clip_that_stands_still_says_nothing_of_how_far_a_run_may_go(noise: float) -> None:
+    """Measured by rounding, every step of a sound feedback was a million deviations long."""
+    contract = contract_in_memory(WALKER, {})
+    place = np.tile([0.25, -0.5], (50, 1)) * (1.0 + noise * np.sin(np.arange(50))[:, None])
+    assert (
+        DeclaredFiles().ordinary(DeclaredClip(Path("clip"), 60.0, {"place": place.astype(np.float32)}), contract)
+        is None
+    )
+
+
+@refused("a free run that leaves the clip's kind of motion, beside a column of another kind that stands still", "RP822")
+def test_what_moves_still_measures_the_run() -> None:
+    """A column that stands still must not take the measure from those that move."""
+    fields = tiled(("place", 1, FieldKind.POSITION, "cm", "world"), ("flag", 1, FieldKind.SCALAR, "", "world"))
+    stage = Stage("place", fields, carried="place_next")
+    rows = np.stack((np.sin(np.arange(64.0) * np.pi / 32.0), np.ones(64)), axis=1)  # its deviation is √½
+    found = ordinary_of_rows(stage, fields, rows)
+    assert found is not None
+    sizes = found.sizes({"place": np.zeros(2)}, {"place": np.array([20.0, 9.0], np.float32)})
+    assert sizes == pytest.approx([20.0 * np.sqrt(2.0), 0.0])
+
+
 @refused("a run with a network answer of 1e27: finite in every stage", "RP822, exit 1; `rigpact nan` says DIVERGING")
 @pytest.mark.parametrize("mode", ["teacher", "free"])
 def test_a_number_without_meaning_does_not_pass(run: Run, demo_bundle: Path, tmp_path: Path, mode: str) -> None:
@@ -157,6 +182,89 @@ def test_a_number_without_meaning_does_not_pass(run: Run, demo_bundle: Path, tmp
     assert "y_norm is" in of_code(document, "RP822")[0]["message"]
     if mode == "free":
         assert_golden(document, "RP822")
+
+
+WALKS = """format = "rigpact-contract"
+version = 1
+name = "walker"
+title = "Walker"
+fps = 60
+given = [
+    { name = "trajectory", fields = [{ name = "near", size = 2 }, { name = "far", size = 2 }] },
+    { name = "unused", size = 2 },
+]
+stages = [
+    { name = "input", operation = "select", of = "trajectory", take = ["near"] },
+    { name = "answer", operation = "network", size = 2 },
+]
+[networks.policy]
+inputs = ["input"]
+outputs = ["answer"]
+"""
+
+
+@pytest.fixture
+def walks(command: Any, tmp_path: Path) -> Run:
+    """A command on a contract that reads two of the four numbers of a trajectory; a NaN at a place of its clip."""
+    (tmp_path / "walker.toml").write_text(WALKS, encoding="utf-8")
+    weight = numpy_helper.from_array(np.full((2, 2), 0.5, np.float32), "w")
+    ends = (helper.make_tensor_value_info(name, 1, ["B", 2]) for name in ("input", "answer"))
+    graph = helper.make_graph(
+        [helper.make_node("MatMul", ["input", "w"], ["answer"])], "walker", [next(ends)], [next(ends)], [weight]
+    )
+    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 18)], ir_version=8)
+    (tmp_path / "walker.onnx").write_bytes(model.SerializeToString())
+
+    def call(verb: str, stage: str, channel: int, *words: object) -> Any:
+        rows = {"trajectory": np.ones((20, 4), np.float32), "unused": np.ones((20, 2), np.float32)}
+        rows[stage][5, channel] = np.nan
+        np.savez(tmp_path / "clip.npz", **rows)
+        files = ("walker.toml", "--onnx", "walker.onnx", *words)
+        return command(
+            verb, *(tmp_path / word if "walker" in str(word) else word for word in files), "--format", "json"
+        )
+
+    return call
+
+
+UNREAD = [("trajectory", 3), ("unused", 0)]
+
+
+@passes("a NaN in a field of the clip that the contract does not read: an information of `run`, a note of `nan`")
+@pytest.mark.parametrize(("stage", "channel"), UNREAD)
+def test_a_nan_that_nothing_reads_is_no_failure(walks: Run, tmp_path: Path, stage: str, channel: int) -> None:
+    """The run gives the same numbers whatever stands there; a red gate over it is switched off."""
+    out = tmp_path / "run.trace.jsonl"
+    ran = walks("run", stage, channel, "--clip", tmp_path / "clip.npz", "-o", out)
+    document = json.loads(ran.out)
+    assert (ran.status, [found["code"] for found in document["findings"]]) == (0, ["RP823"])
+    if stage == "trajectory":
+        assert_golden(document, "RP823")
+    for given in (("--clip", tmp_path / "clip.npz", "--teacher"), ("--trace", out)):
+        answer = walks("nan", stage, channel, *given)
+        found = json.loads(answer.out)
+        assert (answer.status, found["verdict"], found["frames"]) == (0, "finite", 20)
+        assert any(f"{stage} holds values that are not finite from frame 5 on" in note for note in found["notes"])
+
+
+@refused("a NaN in a field of the clip that the contract reads, beside one that it does not", "NONFINITE, exit 1")
+def test_a_nan_that_is_read_still_fails(walks: Run, tmp_path: Path) -> None:
+    """Passing over one value must not pass over its neighbour."""
+    ran = walks("run", "trajectory", 1, "--clip", tmp_path / "clip.npz", "-o", tmp_path / "run.trace.jsonl")
+    assert (ran.status, len(of_code(json.loads(ran.out), "RP804"))) == (1, 3)
+    answer = walks("nan", "trajectory", 1, "--clip", tmp_path / "clip.npz", "--teacher")
+    origin = json.loads(answer.out)["origin"]
+    assert (answer.status, origin["stage"], origin["frame"], origin["channel"]) == (1, "trajectory", 5, 1)
+
+
+@refused("a NaN that a threshold turns into 0: what comes out is finite, and made of it", "NONFINITE, exit 1")
+def test_a_nan_that_a_stage_swallows_is_read(walks: Run, tmp_path: Path) -> None:
+    """A foot that is not a number is called lifted, and every later stage is finite."""
+    stage = '{ name = "far", operation = "threshold", of = "unused", limit = 0.5, side = "above" },'
+    contract = (tmp_path / "walker.toml").read_text(encoding="utf-8").replace("stages = [", f"stages = [\n{stage}")
+    (tmp_path / "walker.toml").write_text(contract, encoding="utf-8")
+    answer = walks("nan", "unused", 0, "--clip", tmp_path / "clip.npz", "--teacher")
+    assert (answer.status, json.loads(answer.out)["origin"]["stage"]) == (1, "unused")
 
 
 @refused("a file of poses given as recorded network output", "exit 2: the place, and what was expected")

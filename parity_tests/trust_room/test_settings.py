@@ -10,24 +10,28 @@ import json
 import shutil
 import zipfile
 from collections.abc import Callable
+from datetime import date
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from rigpact.contract.errors import UnusableInput
+from rigpact.contract.settings.days import refuse_far_day
 from rigpact.reports.renderers import FORMATS
 
+from ..soon import SOON
 from .tried import passes, refused
 
 Command = Callable[..., Any]
 GATE = '[gate]\nbundle = "norm_template.json"\ncompanion = "pretrain_template.json"\nfree-run = false\n'
-LOWERED = """
+LOWERED = f"""
 [[lower]]
 rule = "RP104"
 to = "info"
 owner = "Ana"
 reason = "the spine is rebuilt"
-expires = "2999-01-01"
+expires = "{SOON}"
 """
 
 
@@ -59,7 +63,7 @@ DISARMING = {
     LOWERED + 'paths = ["*"]\n': "all files: no `paths`",
     LOWERED.replace('owner = "Ana"\n', ""): "no owner",
     LOWERED.replace('reason = "the spine is rebuilt"\n', ""): "no reason",
-    LOWERED.replace('expires = "2999-01-01"\n', ""): "no expires",
+    LOWERED.replace(f'expires = "{SOON}"\n', ""): "no expires",
 }
 
 
@@ -89,13 +93,13 @@ def test_what_is_lowered_shows_in_every_format(command: Command, project: Path, 
         (project / "answer").read_text(encoding="utf-8"),
         (project / "page.html").read_text("utf-8"),
     ):
-        assert all(word in text for word in ("RP954", "Ana", "the spine is rebuilt", "2999")), text[:2000]
+        assert all(word in text for word in ("RP954", "Ana", "the spine is rebuilt", SOON)), text[:2000]
 
 
 @refused("a lowered error, a day after its last", "RP952, and the error counts in full again")
 def test_a_lowered_rule_comes_back(command: Command, project: Path) -> None:
     """Without an end every exception is for ever."""
-    _configure(project, LOWERED.replace("2999-01-01", "2020-01-01"))
+    _configure(project, LOWERED.replace(SOON, "2020-01-01"))
     answer = command("gate", "--format", "json")
     found = {(each["code"], each["severity"]) for part in json.loads(answer.out)["parts"] for each in part["findings"]}
     assert answer.status == 1
@@ -105,7 +109,7 @@ def test_a_lowered_rule_comes_back(command: Command, project: Path) -> None:
 @refused("an entry among the known findings that carries another finding's fingerprint", "exit 2 with its place")
 def test_a_waiver_waives_what_it_names(command: Command, project: Path) -> None:
     """An entry that reads as a harmless warning hid an error."""
-    words = ("--owner", "Ana", "--reason", "soon", "--expires", "2999-01-01")
+    words = ("--owner", "Ana", "--reason", "soon", "--expires", SOON)
     command("check", "norm_template.json", "--write-baseline", "known.json", *words)
     known = json.loads((project / "known.json").read_text(encoding="utf-8"))
     next(each for each in known["findings"] if each["code"] == "RP104")["code"] = "RP131"
@@ -114,6 +118,53 @@ def test_a_waiver_waives_what_it_names(command: Command, project: Path) -> None:
     answer = command("gate")
     assert (answer.status, answer.out) == (2, "")
     assert "/fingerprint: found the fingerprint of another finding" in answer.err
+
+
+DEBT = 'owner = "Ana"\nreason = "soon"\nexpires = "9999-12-31"\n'
+FOR_EVER = {
+    "[[lower]]": ("", f'[[lower]]\nrule = "RP104"\nto = "info"\n{DEBT}', "lower[0].expires"),
+    "[[gate.waive]]": ("", f'[[gate.waive]]\npart = "files"\n{DEBT}', "gate.waive[0].expires"),
+    "a known finding": ('baseline = "known.json"\n', "", "known.json#/findings/0/expires"),
+}
+
+
+@refused("a waiver, a lowered rule or a known finding that ends in the year 9999", "exit 2 with its place")
+@pytest.mark.parametrize("kind", FOR_EVER)
+@pytest.mark.parametrize("words", [("gate",), ("doctor",)])
+def test_nothing_is_let_be_for_more_than_a_year(
+    command: Command, project: Path, kind: str, words: tuple[str, ...]
+) -> None:
+    """A bone that was off by 40 degrees passed until the year 9999, and nobody was ever asked again."""
+    soon = ("--owner", "Ana", "--reason", "soon", "--expires", SOON)
+    command("check", "norm_template.json", "--write-baseline", "known.json", *soon)
+    known = (project / "known.json").read_text(encoding="utf-8").replace(SOON, "9999-12-31")
+    (project / "known.json").write_text(known, encoding="utf-8")
+    before, after, place = FOR_EVER[kind]
+    _configure(project, before, after)
+    answer = command(*words)
+    assert (answer.status, answer.out) == (2, "")
+    assert f"{place}: found '9999-12-31', expected a day at most a year ahead" in answer.err
+
+
+@pytest.mark.parametrize(
+    ("ahead", "status"),
+    [(date(2029, 6, 30), True), (date(2029, 7, 1), True), (date(2029, 6, 28), False)],
+)
+def test_a_year_is_the_same_day_of_the_next_one(ahead: date, status: bool) -> None:
+    """366 days, so that a leap day refuses nobody's birthday."""
+    if status:
+        refuse_far_day("2030-06-30", "place", ahead)
+    else:
+        with pytest.raises(UnusableInput, match="at most a year ahead \\(2030-06-29\\)"):
+            refuse_far_day("2030-06-30", "place", ahead)
+
+
+@refused("known findings written for longer than a year", "exit 2, nothing is written")
+def test_known_findings_are_not_written_for_ever(command: Command, project: Path) -> None:
+    """What the gate would refuse tomorrow is refused today."""
+    words = ("--owner", "Ana", "--reason", "soon", "--expires", "9999-12-31")
+    answer = command("check", "norm_template.json", "--write-baseline", "known.json", *words)
+    assert (answer.status, (project / "known.json").exists()) == (2, False)
 
 
 UNREASONABLE = {
@@ -167,13 +218,21 @@ def test_an_old_archive_says_that_the_files_differ(command: Command, archived: P
     assert ("RP979", "norm_template.json") in found
 
 
-@passes("an archive judged where its files are the same, or are not there")
-@pytest.mark.parametrize("gone", [False, True])
-def test_an_archive_of_these_files_passes(command: Command, archived: Path, gone: bool) -> None:
-    """A night of recordings is judged again on another machine, where only the archive is."""
-    if gone:
-        (archived / "norm_template.json").unlink()
+@passes("an archive judged where its files are the same")
+def test_an_archive_of_these_files_passes(command: Command, archived: Path) -> None:
+    """A night of recordings is not run again because a limit moved."""
     assert command("gate", "--from", "kept.rigpact.zip").status == 0
+
+
+@refused("an archive of yesterday, judged where the files that it measured are gone", "RP979, exit 1")
+def test_an_old_archive_says_that_its_files_are_gone(command: Command, archived: Path) -> None:
+    """Every file was deleted, and the gate passed; `rigpact report` shows an old answer where only the archive is."""
+    for name in ("norm_template.json", "pretrain_template.json"):
+        (archived / name).unlink()
+    answer = command("gate", "--from", "kept.rigpact.zip", "--format", "json")
+    gone = {each["file"] for part in json.loads(answer.out)["parts"] for each in part["findings"]}
+    assert answer.status == 1
+    assert {"norm_template.json", "pretrain_template.json"} <= gone
 
 
 def _forged(path: Path, name: str, change: Callable[[Any], object], *, rehash: bool) -> None:

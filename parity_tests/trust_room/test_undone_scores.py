@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 from rigpact.contract import load_contract
-from rigpact.reference_runtime import OnnxNetwork, Trace, read_clip, run_frames, start_run, write_trace
+from rigpact.reference_runtime import OnnxNetwork, Trace, open_run, read_clip, run_frames, write_trace
 
 from .tried import passes, refused
 
@@ -32,7 +32,7 @@ def files(demo_bundle: Path) -> Files:
 def engine(files: Files) -> Trace:
     """What an engine with float32 arithmetic records, driven by the teacher file."""
     contract = load_contract(*files[:2]).with_conventions({"math": "f32"})
-    runner = start_run(contract, OnnxNetwork(files[3], contract), read_clip(files[2]), "teacher")
+    runner = open_run(contract, OnnxNetwork(files[3], contract), read_clip(files[2]), "teacher")
     return run_frames(runner, range(FRAMES), "Sneak_Turn", "teacher")
 
 
@@ -58,7 +58,7 @@ def test_undoing_a_z_score_is_a_rounding(command: Any, tmp_path: Path, files: Fi
 def test_a_wrong_mean_is_seen(command: Any, tmp_path: Path, files: Files) -> None:
     """The wider tolerance must not hide statistics of another training."""
     trace, contract = engine(files), load_contract(*files[:2])
-    wrong = trace.stages["x_raw"] + np.float32(1e-3) * contract.state_statistics.std_floored
+    wrong = trace.stages["x_raw"] + np.float32(1e-3) * contract.numbers.state_statistics.std_floored
     path = tmp_path / "engine.trace.safetensors"
     write_trace(replace(trace, stages={**trace.stages, "x_raw": wrong.astype(np.float32)}), path)
     answer = explained(command, files, path)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import base64
 import json
-import shutil
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -17,6 +16,8 @@ from selenium.webdriver.common.action_chains import ActionChains
 from selenium.webdriver.common.by import By
 from selenium.webdriver.support.ui import Select
 
+from ..programs import path_of
+
 PATIENCE_S = 10.0
 ARGUMENTS = (
     "--headless=new", "--no-sandbox", "--disable-gpu", "--disable-quic", "--disable-dev-shm-usage", "--no-first-run",
@@ -27,8 +28,7 @@ ARGUMENTS = (
 
 def programs() -> tuple[str | None, str | None]:
     """Paths of Chromium and of its driver; None if not installed."""
-    browsers = ("chromium", "chromium-browser", "google-chrome")
-    return next(filter(None, map(shutil.which, browsers)), None), shutil.which("chromedriver")
+    return path_of("chromium"), path_of("chromedriver")
 
 
 @contextmanager

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import importlib.util
-import os
-import shutil
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -13,17 +11,11 @@ import pytest
 
 from rigpact.reports.viewer import write_html
 
+from ..programs import missing
 from .drawn import Drawn, drawn_gate
 
 if TYPE_CHECKING:
     from .browser import Browser
-
-
-def missing(what: str) -> None:
-    """Skip where a developer has no browser; fail where CI has none, or a missing test would not show."""
-    if os.environ.get("CI", "").lower() in {"1", "true"}:
-        pytest.fail(f"no {what}: CI must have one")
-    pytest.skip(f"no {what} on this machine: the page is not opened here")
 
 
 @pytest.fixture(scope="session")
@@ -31,9 +23,6 @@ def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Browser]:
     """One headless Chromium for all tests."""
     if importlib.util.find_spec("selenium") is None:
         missing("selenium (pip install rigpact[test])")
-    for name, others in (("chromium", ("chromium-browser", "google-chrome")), ("chromedriver", ())):
-        if not any(map(shutil.which, (name, *others))):
-            missing(name)
     from .browser import started
 
     with started(tmp_path_factory.mktemp("profile")) as found:

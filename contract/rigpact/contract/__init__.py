@@ -1,6 +1,6 @@
-"""What both sides agreed on: bundle, layouts, statistics, skeleton, conventions, and the rules that judge them.
+"""What both sides agreed on: contracts, their layouts, numbers and conventions, and the rules that judge them.
 
-Imports nothing else of rigpact. Start with `load_contract`. Names are imported when first used, so that a program that
+Imports nothing else of rigpact. Start with `open_contract`. Names are imported when first used, so that a program that
 only catches `UnusableInput` does not wait for numpy.
 """
 
@@ -8,29 +8,36 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from rigpact.contract.bundle import INPUTS, Contract, load_contract
+    from rigpact.contract.bundle import load_contract
+    from rigpact.contract.character import Character
+    from rigpact.contract.contract_files import open_contract
     from rigpact.contract.conventions import Conventions, Knob
     from rigpact.contract.documents import Document, Kind, read_document
     from rigpact.contract.errors import ContractRefused, UnusableInput
     from rigpact.contract.findings import Finding, FindingsReport, Ledger, Rule, Severity
-    from rigpact.contract.layout import Layout, Slice
+    from rigpact.contract.layout import INPUTS, Layout, Slice
     from rigpact.contract.skeleton import Skeleton
     from rigpact.contract.statistics import SquashedStatistics, Statistics
+    from rigpact.contract.systems.contract import Contract
 
 _HOME = {
-    "bundle": ("INPUTS", "Contract", "load_contract"),
+    "bundle": ("load_contract",),
+    "character": ("Character",),
+    "contract_files": ("open_contract",),
     "conventions": ("Conventions", "Knob"),
     "documents": ("Document", "Kind", "read_document"),
     "errors": ("ContractRefused", "UnusableInput"),
     "findings": ("Finding", "FindingsReport", "Ledger", "Rule", "Severity"),
-    "layout": ("Layout", "Slice"),
+    "layout": ("INPUTS", "Layout", "Slice"),
     "skeleton": ("Skeleton",),
     "statistics": ("SquashedStatistics", "Statistics"),
+    "systems.contract": ("Contract",),
 }
 _MODULE_OF = {name: module for module, names in _HOME.items() for name in names}
 
 __all__ = [
     "INPUTS",
+    "Character",
     "Contract",
     "ContractRefused",
     "Conventions",
@@ -49,6 +56,7 @@ __all__ = [
     "Statistics",
     "UnusableInput",
     "load_contract",
+    "open_contract",
     "read_document",
 ]
 

@@ -1,144 +1,32 @@
-"""The contract as a value: one schema bundle, read as the engine reads it.
+"""The reader of schema bundles: it reads one as the engine reads it.
 
-`load_contract` is the only way in. Everything downstream takes the `Contract` that it returns; every size comes from it.
 It refuses what the engine refuses (ContractRefused). It loads what the engine silently accepts, and the rules report it.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
-from functools import cached_property, partial
+from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from rigpact.contract.character import Character
 from rigpact.contract.conventions import Conventions
 from rigpact.contract.documents import Document, Kind, read_document
-from rigpact.contract.errors import ContractRefused, UnusableInput
-from rigpact.contract.layout import ANGULAR_VELOCITIES, CONTACTS, ROTATIONS, Layout, json_to_layout
-from rigpact.contract.meaning import Meaning, conventions_sha256
-from rigpact.contract.rules.bundle.loading import refusals
-from rigpact.contract.rules.bundle.view import DEFAULT_FPS, BundleView
-from rigpact.contract.skeleton import Skeleton, left_right_permutation, parent_cycle
+from rigpact.contract.errors import ContractRefused
+from rigpact.contract.layout import ROTATIONS, Layout, json_to_layout
+from rigpact.contract.meaning import Meaning
+from rigpact.contract.pages.registry import ENEMY_ANIMATION, find_system
+from rigpact.contract.rules.engine import refusals
+from rigpact.contract.rules.subject import Subject
+from rigpact.contract.rules.views.bundle import DEFAULT_FPS, BundleView
+from rigpact.contract.skeleton import Skeleton, parent_cycle
 from rigpact.contract.statistics import SquashedStatistics, Statistics, frozen_float32
-from rigpact.contract.systems.layout import FieldLayout
-from rigpact.contract.systems.registry import ENEMY_ANIMATION, find_system
-from rigpact.contract.systems.system import System
-
-INPUTS = ("state", "cond", "contacts", "angvel", "pose_hist")
-"""The five network inputs, in the order in which the engine binds them."""
-CONDITION_WIDTH = 7
-"""Four action bits, planar direction, speed."""
-CONTACTS_WIDTH = 2
-"""Left foot, right foot."""
-
-
-@dataclass(frozen=True, eq=False)
-class Contract:
-    """What both sides agreed on: layouts, statistics, skeleton, conventions. Immutable.
-
-    `pose_history` and `angular_velocity` are None when neither the bundle nor the companion has them;
-    `pose_history_length` is then None too, and the network's own width gives it. sha256, companion_sha256: of the files' bytes.
-    """
-
-    path: Path
-    sha256: str
-    fps: float
-    bone_names: tuple[str, ...]
-    state: Layout
-    output: Layout
-    state_statistics: Statistics
-    output_statistics: Statistics
-    rootvel_scales: NDArray[np.float32]
-    angvel_scales: NDArray[np.float32]
-    pose_history_length: int | None
-    pose_history: SquashedStatistics | None
-    angular_velocity: SquashedStatistics | None
-    skeleton: Skeleton | None
-    conventions: Conventions
-    companion_sha256: str | None = None
-    meaning: Meaning | None = None
-    whole: Contract | None = None
-    """The contract of all bones, where this is that of some of them: see some_bones.py."""
-    bones: tuple[int, ...] = ()
-    """Which of them, by their indices there."""
-
-    @property
-    def bone_count(self) -> int:
-        """Number of tracked bones, from the output's rotation slice."""
-        return self.output[ROTATIONS].size // 6
-
-    @property
-    def input_widths(self) -> dict[str, int | None]:
-        """Width of each network input by name; None where only the network knows it."""
-        length = self.pose_history_length
-        return {
-            "state": self.state.width,
-            "cond": CONDITION_WIDTH,
-            "contacts": self.state[CONTACTS].size if CONTACTS in self.state else CONTACTS_WIDTH,
-            "angvel": self.state[ANGULAR_VELOCITIES].size,
-            "pose_hist": None if length is None else length * self.bone_count * 6,
-        }
-
-    @property
-    def system(self) -> System:
-        """The system that a schema bundle is a contract of."""
-        return find_system(ENEMY_ANIMATION)
-
-    @property
-    def hashes(self) -> dict[str, str | None]:
-        """What a recording says of its contract: hashes of the files' bytes, of their meaning, and of the conventions."""
-        return {
-            "bundle_sha256": self.sha256 or None,
-            "companion_sha256": self.companion_sha256,
-            "meaning_sha256": None if self.meaning is None else self.meaning.sha256,
-            "conventions_sha256": conventions_sha256(self.conventions),
-        }
-
-    @property
-    def numbers(self) -> Contract:
-        """What a stage computes with: the contract itself."""
-        return self
-
-    def fields(self, stage: str) -> FieldLayout:
-        """The fields of a stage."""
-        return self.system.graph[stage].fields(self)
-
-    @cached_property
-    def stage_widths(self) -> dict[str, int | None]:
-        """Width of every stage by name; None where only the network knows it."""
-        return {stage.name: stage.fields(self).width or None for stage in self.system.stages}
-
-    @property
-    def bone_permutation(self) -> tuple[int, ...] | None:
-        """The published bone order as indices; None when it is as declared."""
-        order = self.conventions.bone_order
-        if order == "as_declared":
-            return None
-        if order == "left_right_swapped":
-            order = left_right_permutation(self.bone_names) or ()
-        if len(order) != self.bone_count:
-            raise UnusableInput("bone_order", f"{len(order)} bones", f"a permutation of {self.bone_count} bones")
-        return tuple(int(index) for index in order)
-
-    def with_conventions(self, changes: Mapping[str, Any]) -> Contract:
-        """Return a copy with some knobs changed."""
-        if not changes:
-            return self
-        whole = None if self.whole is None else self.whole.with_conventions(_of_all_bones(changes))
-        return replace(self, conventions=self.conventions.replaced(changes), whole=whole)
-
-    def with_pose_history_length(self, length: int) -> Contract:
-        """Return a copy whose history holds `length` frames, as the engine takes it from the network's width."""
-        return replace(self, pose_history_length=length)
-
-
-def _of_all_bones(changes: Mapping[str, Any]) -> dict[str, Any]:
-    """The changes that mean the same where there are more bones: an order of some bones says nothing of the others."""
-    return {name: value for name, value in changes.items() if name != "bone_order"}
+from rigpact.contract.systems.contract import Contract
 
 
 def load_contract(
@@ -153,63 +41,71 @@ def load_contract(
     """
     document = read_document(bundle, Kind.BUNDLE)
     extra = read_document(companion, Kind.COMPANION) if companion is not None else None
-    contract = document_to_contract(document, extra)
+    contract = bundle_to_contract(document, extra)
     return contract.with_conventions(changes or {})
 
 
-def document_to_contract(document: Document, companion: Document | None = None) -> Contract:
+def bundle_to_contract(document: Document, companion: Document | None = None) -> Contract:
     """Build the contract from documents that were read already."""
-    refused = refusals(document, companion)
+    refused = refusals(Subject(document, companion))
     if refused:
         raise ContractRefused(document.path, refused)
-    root, meta = document.data, document.data["meta"]
-    state = json_to_layout(meta["state_layout"], root.get("input_dim"))
+    root = document.data
+    fps, character = (
+        float(root.get("fps", DEFAULT_FPS)),
+        _character(root, (companion, document) if companion else (document,)),
+    )
+    conventions = _declared_conventions(document.once(BundleView), character)
+    contract = character_contract(character, conventions, document.path, document.file.sha256, fps)
+    companion_sha256 = None if companion is None else companion.file.sha256
+    return replace(contract, meaning=Meaning(partial(_meaning, fps, character)), companion_sha256=companion_sha256)
+
+
+def character_contract(
+    character: Character, conventions: Conventions, path: Path, sha256: str = "", fps: float = DEFAULT_FPS
+) -> Contract:
+    """The contract of a character's numbers, whatever they came from; it has no meaning of files."""
+    system = find_system(ENEMY_ANIMATION)
+    return Contract(system, path, sha256, {}, conventions, {}, fps, read_numbers=character)
+
+
+def _character(root: Mapping[str, Any], sources: Sequence[Document]) -> Character:
+    """The numbers of a bundle; those of the sources that come first win."""
+    meta = root["meta"]
     output = json_to_layout(meta["output_layout"], root.get("output_dim"))
-    sources = (companion, document) if companion else (document,)
-    angvel = _squashed(sources, "angvel", "AngVel")
-    history = _squashed(sources, "pose_hist", "PoseHist")
-    contract = Contract(
-        path=document.path,
-        sha256=document.file.sha256,
-        fps=float(root.get("fps", DEFAULT_FPS)),
-        bone_names=tuple(meta.get("bone_names") or _numbered_bones(output[ROTATIONS].size // 6)),
-        state=state,
+    bone_count = output[ROTATIONS].size // 6
+    return Character(
+        bone_names=tuple(meta.get("bone_names") or _numbered_bones(bone_count)),
+        state=json_to_layout(meta["state_layout"], root.get("input_dim")),
         output=output,
         state_statistics=_statistics(root, "X"),
         output_statistics=_statistics(root, "Y"),
         rootvel_scales=frozen_float32(root["tanh_scales_rootvel"]),
         angvel_scales=frozen_float32(root["tanh_scales_angvel"]),
         pose_history_length=_history_length(sources, output[ROTATIONS].size),
-        pose_history=history,
-        angular_velocity=angvel,
-        skeleton=_skeleton(meta.get("skeleton"), output[ROTATIONS].size // 6),
-        conventions=_declared_conventions(
-            document.once(BundleView),
-            has_angvel_statistics=angvel is not None,
-            has_history_statistics=history is not None,
-        ),
-        companion_sha256=None if companion is None else companion.file.sha256,
+        pose_history=_squashed(sources, "pose_hist", "PoseHist"),
+        angular_velocity=_squashed(sources, "angvel", "AngVel"),
+        skeleton=_skeleton(meta.get("skeleton"), bone_count),
     )
-    return replace(contract, meaning=Meaning(partial(_meaning, contract)))
 
 
-def _meaning(contract: Contract) -> dict[str, Any]:
+def _meaning(fps: float, character: Character) -> dict[str, Any]:
     """Everything that is computed with, under the names of docs/trace-format.md; conventions have a hash of their own."""
-    skeleton = contract.skeleton
+    skeleton = character.skeleton
     return {
-        "fps": contract.fps,
-        "bone_names": contract.bone_names,
-        "state": _places(contract.state),
-        "output": _places(contract.output),
-        "MuX": contract.state_statistics.mean,
-        "StdX": contract.state_statistics.std,
-        "MuY": contract.output_statistics.mean,
-        "StdY": contract.output_statistics.std,
-        "tanh_scales_rootvel": contract.rootvel_scales,
-        "tanh_scales_angvel": contract.angvel_scales,
-        "pose_hist_len": contract.pose_history_length,
-        "pose_hist": _squashed_values(contract.pose_history),
-        "angvel": _squashed_values(contract.angular_velocity),
+        "fps": fps,
+        "bone_names": character.bone_names,
+        "state": _places(character.state),
+        "output": _places(character.output),
+        "MuX": character.state_statistics.mean,
+        "StdX": character.state_statistics.std,
+        "MuY": character.output_statistics.mean,
+        "StdY": character.output_statistics.std,
+        "tanh_scales_rootvel": character.rootvel_scales,
+        "tanh_scales_angvel": character.angvel_scales,
+        "pose_hist_len": character.pose_history_length,
+        "pose_hist": _squashed_values(character.pose_history),
+        "angvel": _squashed_values(character.angular_velocity),
         "skeleton": None if skeleton is None else [skeleton.names, skeleton.parents, skeleton.offsets_m],
     }
 
@@ -256,13 +152,11 @@ def _skeleton(declared: Any, bone_count: int) -> Skeleton | None:
     return Skeleton(names, parents, offsets) if fits and in_range and not parent_cycle(parents) else None
 
 
-def _declared_conventions(
-    view: BundleView, *, has_angvel_statistics: bool, has_history_statistics: bool
-) -> Conventions:
+def _declared_conventions(view: BundleView, character: Character) -> Conventions:
     """What a bundle says of the conventions; without its statistics, what the engine falls back to."""
     declared = {"rot6d_columns": view.columns, "output_mode": view.output_mode}
-    declared |= {} if has_angvel_statistics else {"angvel_source": "state_slice"}
-    declared |= {} if has_history_statistics else {"pose_history_start": "identity_after_seed"}
+    declared |= {} if character.angular_velocity is not None else {"angvel_source": "state_slice"}
+    declared |= {} if character.pose_history is not None else {"pose_history_start": "identity_after_seed"}
     return find_system(ENEMY_ANIMATION).conventions(declared)
 
 

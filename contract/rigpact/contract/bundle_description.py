@@ -7,14 +7,15 @@ from typing import Any
 
 import numpy as np
 
-from rigpact.contract.bundle import INPUTS, Contract
-from rigpact.contract.layout import ANGULAR_VELOCITIES, ROOT_VELOCITY, ROOT_YAW, ROTATIONS, Slice
+from rigpact.contract.character import character_of
+from rigpact.contract.layout import ANGULAR_VELOCITIES, INPUTS, ROOT_VELOCITY, ROOT_YAW, ROTATIONS, Slice
 from rigpact.contract.model.binding import Misfit, Widths, accepted_orders, interchangeable_pairs, misfits
 from rigpact.contract.model.signature import ModelSignature
 from rigpact.contract.rotation6d import COLUMN_PAIRS, OUTPUT_MODES
-from rigpact.contract.rules.bundle.view import columns_word, member
+from rigpact.contract.rules.views.bundle import columns_word, member
 from rigpact.contract.skeleton import left_right_permutation
 from rigpact.contract.statistics import STD_FLOOR, SquashedStatistics, Statistics
+from rigpact.contract.systems.contract import Contract
 from rigpact.contract.systems.description import Description, Row, Section
 
 _CONSTANT = STD_FLOOR * (1 + 1e-3)
@@ -27,18 +28,19 @@ def bundle_facts(contract: Contract, root: Mapping[str, Any]) -> Sequence[Row]:
     """The bundle's version, its bones, the length of the pose history."""
     return (
         ("version", str(root.get("bundle_version", "not declared"))),
-        ("bones", str(contract.bone_count)),
+        ("bones", str(character_of(contract).bone_count)),
         ("pose history", _history(contract)),
     )
 
 
 def _history(contract: Contract) -> str:
-    if contract.pose_history_length is None:
+    character = character_of(contract)
+    if character.pose_history_length is None:
         return "from the model's width"
-    origin = contract.pose_history.origin if contract.pose_history else None
+    origin = character.pose_history.origin if character.pose_history else None
     name = None if origin is None else origin.replace("\\", "/").rpartition("/")[2]
     held = "no statistics: scale 1, mean 0, std 1" if name is None else f"statistics in {name}"
-    return f"{contract.pose_history_length} frames, {held}"
+    return f"{character.pose_history_length} frames, {held}"
 
 
 def declared_knobs(root: Mapping[str, Any]) -> Mapping[str, str]:
@@ -59,10 +61,11 @@ def own_sections(contract: Contract, model: ModelSignature | None) -> Iterator[S
 
 
 def _statistics(contract: Contract) -> Section:
-    rows = [_row("MuX, StdX", entry, contract.state_statistics, contract) for entry in contract.state]
-    rows += [_row("MuY, StdY", entry, contract.output_statistics, contract) for entry in contract.output]
-    rows += _auxiliary("PoseHist", ROTATIONS, contract.pose_history, contract)
-    rows += _auxiliary("AngVel", ANGULAR_VELOCITIES, contract.angular_velocity, contract)
+    character = character_of(contract)
+    rows = [_row("MuX, StdX", entry, character.state_statistics, contract) for entry in character.state]
+    rows += [_row("MuY, StdY", entry, character.output_statistics, contract) for entry in character.output]
+    rows += _auxiliary("PoseHist", ROTATIONS, character.pose_history, contract)
+    rows += _auxiliary("AngVel", ANGULAR_VELOCITIES, character.angular_velocity, contract)
     lines = (
         "Worst conditioned: where one float32 step of the raw value is the most deviations; a comparison cannot be finer.",
         "Constant: the deviation stands at the engine's floor of 1e-6.",
@@ -106,13 +109,13 @@ def _channel(place: int, entry: Slice, contract: Contract) -> str:
     per_bone = _PER_BONE.get(entry.name)
     if per_bone is None:
         return f"channel {entry.start + place}"
-    bone = place // per_bone % max(contract.bone_count, 1)
-    name = contract.bone_names[bone] if bone < len(contract.bone_names) else f"bone {bone}"
+    bone = place // per_bone % max(character_of(contract).bone_count, 1)
+    name = character_of(contract).bone_names[bone] if bone < len(character_of(contract).bone_names) else f"bone {bone}"
     return f"{name}, channel {entry.start + place}"
 
 
 def _skeleton(contract: Contract) -> Section:
-    skeleton = contract.skeleton
+    skeleton = character_of(contract).skeleton
     if skeleton is None:
         return Section("Skeleton", ("The bundle describes none: errors cannot be given in centimetres.",))
     lengths_cm = 100 * np.linalg.norm(skeleton.offsets_m.astype(np.float64), axis=1)
@@ -140,12 +143,15 @@ def _depth(parents: Sequence[int], bone: int) -> int:
 def model_widths(contract: Contract, model: ModelSignature | None) -> Widths:
     """The width of each input: the model's own by position where it has five, else the contract's."""
     if model is None or len(model.inputs) != len(INPUTS):
-        return contract.input_widths
+        return character_of(contract).input_widths
     return {name: entry.width for name, entry in zip(INPUTS, model.inputs, strict=True)}
 
 
 def _hazards(contract: Contract, widths: Widths, model: ModelSignature | None) -> Section:
-    vectors = {name: width if width is not None else widths[name] for name, width in contract.input_widths.items()}
+    vectors = {
+        name: width if width is not None else widths[name]
+        for name, width in character_of(contract).input_widths.items()
+    }
     accepted = accepted_orders(vectors, widths)
     pairs = interchangeable_pairs(vectors)
     rows = tuple(

@@ -7,15 +7,21 @@ a value: a row in the knob's table of effects, beside the operation that it chan
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass, field
 from itertools import permutations
 from pathlib import Path
 from typing import Any, Literal
 
+import numpy as np
+
 from rigpact.contract.errors import UnusableInput
 from rigpact.contract.files import read_toml
+from rigpact.contract.statistics import FloatArray
+
+_SAME = 2.0**-22
+"""Numbers this close, relative to their size, are the same float32 after two roundings."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -102,7 +108,7 @@ class InputOrder(Knob):
 
     def parsed(self, value: Any) -> tuple[str, ...]:
         """Read names separated by commas, or a list of them."""
-        order = tuple(_words(value))
+        order = tuple(_words(self.name, value))
         if sorted(order) != sorted(self.items):
             raise UnusableInput(self.name, ",".join(order), f"a permutation of {','.join(self.items)}")
         return order
@@ -128,7 +134,7 @@ class ChannelOrder(Knob):
         if isinstance(value, str) and value in self.effects:
             return value
         try:
-            order = tuple(int(word) for word in _words(value))
+            order = tuple(int(word) for word in _words(self.name, value))
         except ValueError:
             expected = f"{' or '.join(self.values)}, or bone indices separated by commas"
             raise UnusableInput(self.name, repr(value), expected) from None
@@ -151,8 +157,13 @@ def _moved(order: Sequence[int]) -> str:
     return ", ".join(moved[:6]) + (", …" if len(moved) > 6 else "")
 
 
-def _words(value: Any) -> list[str]:
-    return [word.strip() for word in value.split(",")] if isinstance(value, str) else [str(word) for word in value]
+def _words(name: str, value: Any) -> list[str]:
+    """The words of a list, or of a text with commas; UnusableInput for anything else."""
+    if isinstance(value, str):
+        return [word.strip() for word in value.split(",")]
+    if isinstance(value, list | tuple):
+        return [str(word) for word in value]
+    raise UnusableInput(name, repr(value)[:60], "a list, or words separated by commas")
 
 
 class Conventions(Mapping[str, Any]):
@@ -225,6 +236,19 @@ class Conventions(Mapping[str, Any]):
     def changes_from(self, base: Conventions) -> dict[str, Any]:
         """The knobs on which this value differs from `base`."""
         return {name: value for name, value in self.items() if value != base[name]}
+
+
+def that_differ(effects: Mapping[str, Any], shows: Callable[[Any], FloatArray]) -> dict[str, Any]:
+    """The effects that make other numbers than each one before them: 1 / scale is no mistake where scale is 1."""
+    kept: dict[str, Any] = {}
+    seen: list[FloatArray] = []
+    with np.errstate(all="ignore"):
+        for name, effect in effects.items():
+            made = np.asarray(shows(effect), np.float64)
+            if not any(np.allclose(made, other, rtol=_SAME, atol=0.0, equal_nan=True) for other in seen):
+                kept[name] = effect
+                seen.append(made)
+    return kept
 
 
 def split_settings(settings: Iterable[str]) -> dict[str, str]:

@@ -147,7 +147,7 @@ def file_to_document(file: JsonFile, expected: Kind | None = None) -> Document:
         raise UnusableInput(f"{path}#", f"a JSON {_json_type(file.data)} at the top", f"an object: {wanted}")
     kind = kind_of(file.data)
     if kind is None:
-        keys = ", ".join(list(file.data)[:6]) or "no keys"
+        keys = "unknown keys" if file.data else "no keys"
         raise UnusableInput(f"{path}#", f"an object with {keys}", wanted)
     if expected and kind is not expected:
         raise UnusableInput(f"{path}#", f"a {kind.words}", f"a {wanted}")

@@ -38,11 +38,12 @@ class UnusableInput(Exception):
         return copyreg.__newobj__, (type(self), *self.args), self.__dict__  # type: ignore[attr-defined]
 
     def one_line(self) -> str:
-        """Render the error on one line, control characters of hostile names escaped."""
-        text = f"{self.place}: found {self.found}, expected {self.expected}"
-        if self.hint:
-            text += f" (hint: {self.hint})"
-        return printable(text)
+        """Render the error on one line: control characters of hostile names escaped, the middle of long texts left out."""
+        place, found, expected, hint = (
+            shortened(printable(each)) for each in (self.place, self.found, self.expected, self.hint)
+        )
+        text = f"{place}: found {found}, expected {expected}"
+        return f"{text} (hint: {hint})" if hint else text
 
 
 def printable(text: object) -> str:
@@ -51,6 +52,16 @@ def printable(text: object) -> str:
 
 
 _SHOWN_CHARACTERS = 160
+LONGEST_SHOWN = 800
+"""Characters of a place, of what was found, of what was expected: a file's own words may be megabytes long."""
+
+
+def shortened(text: str) -> str:
+    """Text of at most that length; of a longer one its beginning and its end, and how much lies between."""
+    if len(text) <= LONGEST_SHOWN:
+        return text
+    half = LONGEST_SHOWN // 2 - 20
+    return f"{text[:half]} … {len(text) - 2 * half} more … {text[-half:]}"
 
 
 def line_of(error: BaseException, file: str) -> str:

@@ -19,7 +19,8 @@ State = tuple[int, int, int, int]
 
 @dataclass
 class _Inputs:
-    files: set[_Identity] = field(default_factory=set)
+    names: dict[_Identity, set[Path]] = field(default_factory=dict)
+    """Of each file: a file system gives the inode of a removed file to the next one that is written."""
     states: dict[str, State] = field(default_factory=dict)
 
 
@@ -54,15 +55,23 @@ def remember_input(path: Path, status: os.stat_result, *, grows: bool = False) -
     inputs = _INPUTS.get()
     if inputs is None:
         return
-    inputs.files.add((status.st_dev, status.st_ino))
+    inputs.names.setdefault((status.st_dev, status.st_ino), set()).add(path.absolute())
     if not grows and inputs.states.setdefault(str(path.absolute()), state_of(status)) != state_of(status):
         raise changed_meanwhile(path)
 
 
 def is_input(status: os.stat_result) -> bool:
-    """Whether the running command has read this file."""
-    inputs = _INPUTS.get()
-    return inputs is not None and (status.st_dev, status.st_ino) in inputs.files
+    """Whether the running command has read this file, and it still stands where it was read."""
+    inputs, identity = _INPUTS.get(), (status.st_dev, status.st_ino)
+    return inputs is not None and any(_identity(name) == identity for name in inputs.names.get(identity, ()))
+
+
+def _identity(path: Path) -> _Identity | None:
+    try:
+        status = path.stat()
+    except FileNotFoundError:
+        return None
+    return status.st_dev, status.st_ino
 
 
 def state_of(status: os.stat_result) -> State:

@@ -17,6 +17,12 @@ ROOT_VELOCITY = "RootVelocity"
 ROOT_POSITION = "RootPosition"
 ROOT_YAW = "RootYaw"
 CONTACTS = "Contacts"
+INPUTS = ("state", "cond", "contacts", "angvel", "pose_hist")
+"""The five network inputs, in the order in which the engine binds them."""
+CONDITION_WIDTH = 7
+"""Four action bits, planar direction, speed."""
+CONTACTS_WIDTH = 2
+"""Left foot, right foot."""
 
 
 @dataclass(frozen=True, order=True)

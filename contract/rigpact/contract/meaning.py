@@ -1,8 +1,8 @@
 """The meaning of a contract as one hash: two files with the same meaning make both sides compute the same numbers.
 
 Formatting, the order of keys, the digits of a number and texts that nothing computes with change a file's bytes and not its
-meaning. docs/trace-format.md defines both hashes for other programs. What has a meaning says so itself: `Contract` and
-`SystemContract` list the values that they compute with.
+meaning. docs/trace-format.md defines both hashes for other programs. What reads a contract lists
+the values that are computed with.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ def _number_text(value: float) -> str:
     try:
         number = float(value)
     except OverflowError:  # JSON may hold integers that no float64 holds
-        number = math.copysign(math.inf, value)
+        number = math.inf if value > 0 else -math.inf
     if not math.isfinite(number):
         return '"NaN"' if math.isnan(number) else '"Infinity"' if number > 0 else '"-Infinity"'
     if number.is_integer() and abs(number) < 1e16:

@@ -8,16 +8,18 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from rigpact.contract.bundle import Contract
+from rigpact.contract.character import Character, character_of
 from rigpact.contract.errors import UnusableInput
 from rigpact.contract.layout import ANGULAR_VELOCITIES, ROTATIONS, Layout, Slice
 from rigpact.contract.skeleton import Skeleton
 from rigpact.contract.statistics import SquashedStatistics, Statistics, frozen_float32
+from rigpact.contract.systems.contract import Contract
 from rigpact.contract.systems.layout import FieldLayout
 
 PER_BONE = {ROTATIONS: 6, ANGULAR_VELOCITIES: 3}
@@ -30,21 +32,26 @@ def contract_of_bones(whole: Contract, bones: Sequence[int]) -> Contract:
 
     UnusableInput where a slice does not hold every bone, and for a published order that mixes these bones with others.
     """
-    for layout in (whole.state, whole.output):
-        _check_slices(whole, layout)
-    state, output = (columns_of_layout(layout, bones) for layout in (whole.state, whole.output))
-    vectors = _columns_of_bones(whole.state[ANGULAR_VELOCITIES].size // 3, 3, bones)
+    character = character_of(whole)
+    for layout in (character.state, character.output):
+        _check_slices(whole.path, character.bone_count, layout)
+    state, output = (columns_of_layout(layout, bones) for layout in (character.state, character.output))
+    vectors = _columns_of_bones(character.state[ANGULAR_VELOCITIES].size // 3, 3, bones)
+    kept = replace(
+        character,
+        bone_names=tuple(character.bone_names[bone] for bone in bones),
+        state=_layout_of_bones(character.state, len(bones)),
+        output=_layout_of_bones(character.output, len(bones)),
+        state_statistics=_statistics(character.state_statistics, state),
+        output_statistics=_statistics(character.output_statistics, output),
+        angvel_scales=frozen_float32(character.angvel_scales[vectors]),
+        pose_history=_history(character, bones),
+        angular_velocity=_squashed(character.angular_velocity, vectors),
+        skeleton=_skeleton(character.skeleton, bones),
+    )
     return replace(
         whole,
-        bone_names=tuple(whole.bone_names[bone] for bone in bones),
-        state=_layout_of_bones(whole.state, len(bones)),
-        output=_layout_of_bones(whole.output, len(bones)),
-        state_statistics=_statistics(whole.state_statistics, state),
-        output_statistics=_statistics(whole.output_statistics, output),
-        angvel_scales=frozen_float32(whole.angvel_scales[vectors]),
-        pose_history=_history(whole, bones),
-        angular_velocity=_squashed(whole.angular_velocity, vectors),
-        skeleton=_skeleton(whole.skeleton, bones),
+        read_numbers=kept,
         conventions=whole.conventions.replaced(_published_order(whole, bones)),
         whole=whole,
         bones=tuple(bones),
@@ -91,16 +98,15 @@ def columns_of_layout(layout: Layout, bones: Sequence[int]) -> Columns:
     return np.array(found, np.intp)
 
 
-def _check_slices(whole: Contract, layout: Layout) -> None:
+def _check_slices(path: Path, bone_count: int, layout: Layout) -> None:
     ends = [entry.stop for entry in layout]
     if any(entry.start < end for entry, end in zip(list(layout)[1:], ends, strict=False)):
-        raise UnusableInput(whole.path, "slices that overlap", "slices side by side, to take some bones of them")
+        raise UnusableInput(path, "slices that overlap", "slices side by side, to take some bones of them")
     for entry in layout:
         held = entry.size / PER_BONE.get(entry.name, 1)
-        if entry.name in PER_BONE and held != whole.bone_count:
-            raise UnusableInput(
-                f"{whole.path}#/meta", f"{held:g} bones in {entry.name}", f"{whole.bone_count}, to take some of them"
-            )
+        if entry.name in PER_BONE and held != bone_count:
+            expected = f"{bone_count}, to take some of them"
+            raise UnusableInput(f"{path}#/meta", f"{held:g} bones in {entry.name}", expected)
 
 
 def _layout_of_bones(layout: Layout, count: int) -> Layout:
@@ -126,13 +132,13 @@ def _squashed(own: SquashedStatistics | None, columns: Columns) -> SquashedStati
     return SquashedStatistics(frozen_float32(own.scale[columns]), _statistics(own.statistics, columns), own.origin)
 
 
-def _history(whole: Contract, bones: Sequence[int]) -> SquashedStatistics | None:
-    if whole.pose_history is None:
+def _history(character: Character, bones: Sequence[int]) -> SquashedStatistics | None:
+    if character.pose_history is None:
         return None
-    width = 6 * whole.bone_count
-    each = _columns_of_bones(whole.bone_count, 6, bones)
-    frames = range(whole.pose_history.width // width)
-    return _squashed(whole.pose_history, np.concatenate([frame * width + each for frame in frames]))
+    width = 6 * character.bone_count
+    each = _columns_of_bones(character.bone_count, 6, bones)
+    frames = range(character.pose_history.width // width)
+    return _squashed(character.pose_history, np.concatenate([frame * width + each for frame in frames]))
 
 
 def _skeleton(whole: Skeleton | None, bones: Sequence[int]) -> Skeleton | None:

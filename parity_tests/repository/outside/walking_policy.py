@@ -13,14 +13,14 @@ import numpy as np
 
 from rigpact.contract.conventions import Knob
 from rigpact.contract.statistics import FloatArray
+from rigpact.contract.systems.frames import Frames
 from rigpact.contract.systems.layout import FieldKind, tiled
-from rigpact.contract.systems.stage import Bounds, Frames, Measure, Stage
+from rigpact.contract.systems.stage import Bounds, Measure, Stage
 from rigpact.contract.systems.system import System
+from rigpact.reference_runtime.graph.network import answer_of
 from rigpact.reference_runtime.operations.rounding import gamma
-from rigpact.reference_runtime.systems.network import answer_of
 
-JOINTS = ("hip_l", "knee_l", "hip_r", "knee_r")
-HISTORY = 3
+JOINTS, HISTORY = ("hip_l", "knee_l", "hip_r", "knee_r"), 3
 LONGEST_SUM = 64.0  # products in the longest sum of the network, rounded up
 _SENSORS = (
     ("angular_rate", 3, FieldKind.ANGULAR_RATE, "rad/s", "base"),

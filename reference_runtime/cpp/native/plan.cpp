@@ -9,9 +9,6 @@
 #define RIGPACT_EXPORT extern "C" __attribute__((visibility("default")))
 #endif
 
-// -1 of an operation that has no form in C++.
-RIGPACT_EXPORT int rigpact_operation_number(const char* name) { return rigpact::vocabulary::operation_number(name); }
-
 // The arrays stay the caller's. widest: of all tables; most_reads: of a step.
 RIGPACT_EXPORT void* rigpact_plan(const rigpact::PlanTable* tables, const rigpact::PlanRead* reads, const rigpact::PlanStep* steps,
                                   const int* words, const double* numbers, int characters, int widest, int most_reads) {

@@ -1,31 +1,51 @@
 """The engine's loop, frame by frame, in numpy and onnxruntime.
 
-Imports only `rigpact.contract`. Start with `Loop`; `run_frames` keeps every stage as a `Trace`.
+Imports only `rigpact.contract`. Start with `open_run`; `run_frames` keeps every stage as a `Trace`. Names are imported when first
+used, so that a declared contract does not load the enemy animation's loop.
 """
 
-from rigpact.reference_runtime.files.runner import run_frames
-from rigpact.reference_runtime.network import CallableNetwork, OnnxNetwork, ReplayNetwork, read_replay
-from rigpact.reference_runtime.recordings.clip import RawClip, TeacherFile, read_clip
-from rigpact.reference_runtime.recordings.recording import Recording, read_recording
-from rigpact.reference_runtime.recordings.trace import Trace, TraceHeader, read_trace, write_trace
-from rigpact.reference_runtime.systems.enemy_animation.loop import Loop, Playback, start_run
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from rigpact.reference_runtime.files.declared import open_run
+    from rigpact.reference_runtime.files.runner import run_frames
+    from rigpact.reference_runtime.network import CallableNetwork, OnnxNetwork, ReplayNetwork, read_replay
+    from rigpact.reference_runtime.recordings.clip import RawClip, TeacherFile, read_clip
+    from rigpact.reference_runtime.recordings.recording import Recording, read_recording
+    from rigpact.reference_runtime.recordings.trace import Trace, TraceHeader, read_trace, write_trace
+
+_HOME = {
+    "files.declared": ("open_run",),
+    "files.runner": ("run_frames",),
+    "network": ("CallableNetwork", "OnnxNetwork", "ReplayNetwork", "read_replay"),
+    "recordings.clip": ("RawClip", "TeacherFile", "read_clip"),
+    "recordings.recording": ("Recording", "read_recording"),
+    "recordings.trace": ("Trace", "TraceHeader", "read_trace", "write_trace"),
+}
+_MODULE_OF = {name: module for module, names in _HOME.items() for name in names}
 
 __all__ = [
     "CallableNetwork",
-    "Loop",
     "OnnxNetwork",
-    "Playback",
     "RawClip",
     "Recording",
     "ReplayNetwork",
     "TeacherFile",
     "Trace",
     "TraceHeader",
+    "open_run",
     "read_clip",
     "read_recording",
     "read_replay",
     "read_trace",
     "run_frames",
-    "start_run",
     "write_trace",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    """Import a public name from the module it lives in."""
+    if name not in _MODULE_OF:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(import_module(f"{__name__}.{_MODULE_OF[name]}"), name)

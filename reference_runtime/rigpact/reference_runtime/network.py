@@ -16,10 +16,11 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from rigpact.contract.bundle import INPUTS, Contract
 from rigpact.contract.errors import UnusableInput
+from rigpact.contract.layout import INPUTS
 from rigpact.contract.model.signature import run_binding, run_session
 from rigpact.contract.statistics import FloatArray
+from rigpact.contract.systems.contract import Contract
 from rigpact.reference_runtime.network_rounding.bounded_model import BoundedModel
 from rigpact.reference_runtime.network_rounding.rounding_of_network import Answer
 from rigpact.reference_runtime.recordings.clip import TeacherFile, read_clip
@@ -212,17 +213,39 @@ class CallableNetwork:
         return np.asarray(self._function(*inputs), np.float32)
 
 
+class CheckedNetwork:
+    """A network whose answers have the right shape: UnusableInput for another one.
+
+    one_by_one: rows are the first frames of a run. The network is asked once for each by itself, as an engine does: answers to
+    several rows at once are summed in another order.
+    """
+
+    def __init__(self, network: Network, width: int, *, one_by_one: bool) -> None:
+        """width: of an answer."""
+        self._network, self._width, self._one_by_one = network, width, one_by_one
+        self._answers: list[FloatArray] = []
+        self.name, self.bound_widths = network.name, network.bound_widths
+
+    def run(self, inputs: Vectors, frame: int) -> FloatArray:
+        """The answers to rows of inputs; frame: the number of the first."""
+        count = len(inputs[0])
+        if not self._one_by_one:
+            return of_shape(self._network.run(inputs, frame), (count, self._width), self.name)
+        for row in range(len(self._answers), count):
+            answer = self._network.run([vector[row : row + 1] for vector in inputs], frame + row)
+            self._answers.append(of_shape(answer, (1, self._width), self.name))
+        return np.concatenate(self._answers[:count])
+
+
 def read_replay(path: str | Path) -> ReplayNetwork:
     """Recorded network outputs: `y_norm` of a trace or of named columns, or `prediction.y_norm` of a teacher prediction.
 
     The contract's `output_mode` gives the meaning of the rows (residual, delta, absolute pose); the file does not.
     """
-    from rigpact.reference_runtime.recordings.named_columns import is_named_columns, is_recording_path, vectors_of
-    from rigpact.reference_runtime.recordings.trace import read_trace
+    from rigpact.reference_runtime.recordings.named_columns import is_recording_path, recorded_vectors
 
     if is_recording_path(path):
-        is_columns = is_named_columns(path)
-        stages = vectors_of(Path(path)) if is_columns else read_trace(path).stages
+        stages = recorded_vectors(Path(path))
         if "y_norm" not in stages:
             raise UnusableInput(f"{path}#/stages", ", ".join(stages), "y_norm, the network's output")
         return ReplayNetwork(stages["y_norm"].astype(np.float32), Path(path).name)
@@ -232,13 +255,13 @@ def read_replay(path: str | Path) -> ReplayNetwork:
     return ReplayNetwork(clip.y_norm, Path(path).name)
 
 
-def alignments_of(order: Sequence[str], vectors: Vectors, bound_widths: Sequence[int | None]) -> set[InputAlignment]:
-    """The vectors, (rows, width) by position, whose width is not the one that they are bound at."""
-    named = zip(order, vectors, bound_widths, strict=True)
+def alignments_of(widths: Mapping[str, int], bound_widths: Sequence[int | None]) -> set[InputAlignment]:
+    """The vectors, by name in the order of their positions, whose width is not the one that they are bound at."""
+    named = zip(widths.items(), bound_widths, strict=True)
     return {
-        InputAlignment(position, name, vector.shape[-1], bound)
-        for position, (name, vector, bound) in enumerate(named)
-        if bound is not None and bound != vector.shape[-1]
+        InputAlignment(position, name, width, bound)
+        for position, ((name, width), bound) in enumerate(named)
+        if bound is not None and bound != width
     }
 
 

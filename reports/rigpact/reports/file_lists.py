@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
+from fnmatch import translate
 from pathlib import Path
 
 from rigpact.contract.errors import UnusableInput
-
-_WILD = frozenset("*?[")
+from rigpact.contract.files.reach import is_pattern, refuse_outside, repository_of
 
 
 def listed_files(words: Iterable[str | Path], endings: tuple[str, ...], option: str) -> list[Path]:
@@ -22,9 +23,34 @@ def named_files(words: Iterable[str | Path], endings: tuple[str, ...], option: s
     """The same; a name that is no pattern is itself, even where no such file is: its reader says so. It may be said twice."""
     found: list[Path] = []
     for word in words:
-        is_plain = _WILD.isdisjoint(str(word)) and not Path(word).is_dir()
+        is_plain = not is_pattern(str(word)) and not Path(word).is_dir()
         found += [Path(word)] if is_plain else listed_files([word], endings, option)
     return found
+
+
+def files_of_settings(words: Iterable[str], endings: tuple[str, ...], option: str) -> list[Path]:
+    """The same for words of a stranger's settings: what they give lies in the repository around the working directory."""
+    root = repository_of(Path.cwd())
+    found = named_files(words, endings, option)
+    for path in found:
+        refuse_outside(path, root, option, "a file")
+    return found
+
+
+def meant_names(word: str, names: Iterable[Path], endings: tuple[str, ...]) -> list[Path]:
+    """Of whole names, whose files need not be there, those that a word of the working directory means."""
+    place = Path.cwd().resolve() / word
+    if is_pattern(word):
+        pattern = re.compile("".join(map(_expression, place.parts[1:])))
+        return [name for name in names if pattern.fullmatch("".join(f"{part}/" for part in name.parts[1:]))]
+    return [name for name in names if name == place or (name.parent == place and name.name.lower().endswith(endings))]
+
+
+def _expression(part: str) -> str:
+    """One part of a pattern, with the slash behind it: `**` is any number of folders, `*` stays inside a name."""
+    if part == "**":
+        return "(?:[^/]+/)*"
+    return translate(part).replace(".*", "[^/]*").removesuffix(r"\Z") + "/"
 
 
 def _matches(word: str, endings: tuple[str, ...], option: str) -> list[Path]:

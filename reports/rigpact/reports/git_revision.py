@@ -37,7 +37,7 @@ def read_bytes_at(path: Path, revision: str) -> bytes:
     """The bytes of `path` at a revision."""
     if not path.parent.is_dir():
         raise UnusableInput(path, "no such folder", "a file in a git repository")
-    root = _own_repository()
+    root = own_repository()
     place = path.parent.resolve() / path.name
     if root is None or not place.is_relative_to(root):
         hint = "run rigpact in the repository that has the file"
@@ -71,7 +71,26 @@ def is_at(path: Path, revision: str) -> bool:
         return False
 
 
-def _own_repository() -> Path | None:
+def names_at(folder: Path, revision: str) -> list[Path]:
+    """Every file below a folder at a known revision; none outside of the repository of the working directory."""
+    root, place = own_repository(), folder.resolve()
+    if root is None or not place.is_relative_to(root):
+        return []
+    inside = place.relative_to(root).as_posix()
+    found = _git(root, "ls-tree", "-r", "-z", "--name-only", "--full-tree", _commit(root, revision), "--", inside)
+    return [root / os.fsdecode(name) for name in found.split(b"\0") if name]
+
+
+def knows_revision(revision: str) -> bool:
+    """Whether the repository of the working directory has a revision; False without git."""
+    root = own_repository()
+    try:
+        return root is not None and bool(_commit(root, revision))
+    except UnusableInput:
+        return False
+
+
+def own_repository() -> Path | None:
     """The root of the repository around the working directory: the nearest folder with a `.git`."""
     here = Path.cwd().resolve()
     return next((folder for folder in (here, *here.parents) if (folder / ".git").exists()), None)

@@ -7,3 +7,5 @@
 
 The rest of rigpact does not import this package, and importing it costs nothing.
 """
+
+__all__ = ["strategies"]

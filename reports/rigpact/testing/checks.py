@@ -13,10 +13,12 @@ from pathlib import Path
 
 import numpy as np
 
+from rigpact.contract.character import bone_permutation, is_character
 from rigpact.contract.documents import Kind
 from rigpact.contract.findings import Rule
+from rigpact.contract.rules.answers import baseline
 from rigpact.contract.rules.catalogue import FAMILIES
-from rigpact.contract.rules.family import Family, Need
+from rigpact.contract.rules.family import GIVES, Need, Texts
 from rigpact.contract.rules.model import canary
 from rigpact.contract.settings.gate import RecordedRun
 from rigpact.reference_runtime.recordings.recording import TEACHER_STAGES, Recording
@@ -54,7 +56,8 @@ def judgements(files: UserFiles, *, strict: bool, examples: int, seed: int | Non
 def _contract(files: UserFiles) -> None:
     """The engine loads the contract; the declared conventions exist."""
     contract = files.contract
-    getattr(contract, "bone_permutation", None)  # raises for an order of other bones
+    if is_character(contract):
+        bone_permutation(contract)  # raises for an order of other bones
 
 
 # --- the rules --------------------------------------------------------------------------------------------------------
@@ -66,12 +69,11 @@ def _check_judgements(files: UserFiles, *, strict: bool) -> Iterator[Judgement]:
     Families that need something else, such as a project, have no judgements; their findings fail the account.
     """
     own: set[Rule] = set()
-    for family in filter(partial(_is_asked, files), FAMILIES):
-        missing = next(filter(None, (_MISSING[need](files) for need in family.needs)), "")
+    for family, missing in _asked(files):
         if missing:
             yield Judgement(("check", family.name), partial(not_judged, missing))
             continue
-        judged = partial(_canary if family is canary.FAMILY else _rule, files, strict=strict)
+        judged = partial(_canary if family is canary.TEXTS else _rule, files, strict=strict)
         for rule in family.rules:
             own.add(rule)
             yield Judgement(("check", rule.code), partial(judged, rule))
@@ -85,19 +87,16 @@ _NO_PREDICTION = "no teacher prediction: --rigpact-clip FILE"
 _NO_BASELINE = "no settings that let findings be: --rigpact-config FILE with a baseline or [[lower]]"
 _ROWS = (Kind.TEACHER_BATCH, Kind.TEACHER_PREDICTION)
 _MISSING: Mapping[Need, Callable[[UserFiles], str]] = {
-    Need.DOCUMENT: lambda _: "",
-    Need.BUNDLE: lambda _: "",
-    Need.STATISTICS: lambda _: "",
-    Need.SYSTEM_CONTRACT: lambda _: "",
     Need.SYSTEM_DATA: lambda files: "" if files.recordings else _NO_CLIP,
     Need.MODEL: lambda files: "" if files.paths.onnx is not None else NO_MODEL,
     Need.GRAPH: lambda _: "" if find_spec("onnx") is not None else _NO_GRAPH,
     Need.CLIP: lambda files: "" if files.clips_of_kind(Kind.RAW_CLIP) else _NO_CLIP,
     Need.ROWS: lambda files: "" if files.clips_of_kind(*_ROWS) else _NO_ROWS,
     Need.PREDICTION: lambda files: "" if files.clips_of_kind(Kind.TEACHER_PREDICTION) else _NO_PREDICTION,
-    Need.BASELINE: lambda files: "" if _lets_findings_be(files) else _NO_BASELINE,
 }
-"""Each need of a family of rules, with the text of what the files lack; '' if nothing."""
+"""What people may give beside the contract, with the text of what the files lack; '' if nothing."""
+_OF_A_BUNDLE = frozenset({Need.CLIP, Need.ROWS, Need.PREDICTION, Need.POSITIONS})
+_OF_A_SYSTEM = frozenset({Need.SYSTEM_DATA})
 
 
 def _lets_findings_be(files: UserFiles) -> bool:
@@ -105,15 +104,19 @@ def _lets_findings_be(files: UserFiles) -> bool:
     return configuration is not None and bool(configuration.baseline or configuration.lowerings)
 
 
-_OF_CONTRACT_FILES = frozenset({Need.SYSTEM_CONTRACT, Need.SYSTEM_DATA})
-_OF_ANY_MODEL = Need.GRAPH
+def _asked(files: UserFiles) -> Iterator[tuple[Texts, str]]:
+    """Yield each family that can be run with this kind of contract, and the text of what it lacks; '' if nothing."""
+    of_a_system = files.bundle.kind.is_of_a_system
+    possible = GIVES[files.bundle.kind] | {Need.MODEL, Need.GRAPH} | (_OF_A_SYSTEM if of_a_system else _OF_A_BUNDLE)
+    for family in filter(lambda each: possible.issuperset(each.needs), FAMILIES):
+        yield family, _lacking(files, *family.needs)
+    if not of_a_system:
+        yield canary.TEXTS, _lacking(files, Need.MODEL, Need.PREDICTION)
+        yield baseline.TEXTS, "" if _lets_findings_be(files) else _NO_BASELINE
 
 
-def _is_asked(files: UserFiles, family: Family) -> bool:
-    """Whether `rigpact check` runs a family on files of this kind of contract."""
-    if files.bundle.kind.is_of_a_system:
-        return not _OF_CONTRACT_FILES.isdisjoint(family.needs) or _OF_ANY_MODEL in family.needs
-    return _MISSING.keys() - _OF_CONTRACT_FILES >= set(family.needs)
+def _lacking(files: UserFiles, *needs: Need) -> str:
+    return next(filter(None, (_MISSING[need](files) for need in needs if need in _MISSING)), "")
 
 
 def _rule(files: UserFiles, rule: Rule, *, strict: bool) -> None:

@@ -4,22 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime
 from functools import cache, cached_property
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from rigpact.contract.contract_files import system_of
 from rigpact.contract.conventions import InputOrder, declared_changes
 from rigpact.contract.documents import Document, Kind, read_document
 from rigpact.contract.errors import UnusableInput
 from rigpact.contract.findings import FindingsReport
 from rigpact.contract.settings.configuration import Configuration, read_configuration
+from rigpact.contract.settings.days import today
 from rigpact.contract.settings.gate import GateSettings
 from rigpact.contract.settings.hearing import configured_report
 from rigpact.contract.statistics import FloatArray
-from rigpact.contract.systems.reading import system_of
+from rigpact.contract.systems.contract import Contract
 from rigpact.contract.systems.system import System
 from rigpact.reference_runtime.graph.replayed import Evidence, ReplayedFrames
 from rigpact.reference_runtime.recordings.named_columns import is_named_columns, is_recording_path
@@ -94,7 +95,7 @@ class UserFiles:
         return project
 
     @property
-    def contract(self) -> Any:
+    def contract(self) -> Contract:
         """The contract under the declared conventions."""
         return self.project.contract
 
@@ -175,7 +176,7 @@ class UserFiles:
         paths = self.paths
         documents = (self.bundle, *self.documents.values())
         request = CheckRequest(documents, self.recordings, model=paths.onnx, companion=paths.companion)
-        return configured_report(check_files(request), self.configuration, datetime.now().astimezone().date())
+        return configured_report(check_files(request), self.configuration, today())
 
 
 @cache

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 if TYPE_CHECKING:
-    from rigpact.reference_runtime.files.contracts import AnyContract
+    from rigpact.contract.systems.contract import Contract
     from rigpact.reference_runtime.files.runner import Runner
     from rigpact.reference_runtime.recordings.trace import Trace
     from rigpact.testing.files import UserFiles
@@ -38,9 +38,9 @@ def rigpact_files(pytestconfig: pytest.Config) -> UserFiles:
 
 
 @pytest.fixture(scope="session")
-def rigpact_contract(rigpact_files: UserFiles) -> AnyContract:
+def rigpact_contract(rigpact_files: UserFiles) -> Contract:
     """The contract that `--rigpact-bundle` and the conventions beside it declare."""
-    contract: AnyContract = rigpact_files.contract
+    contract: Contract = rigpact_files.contract
     return contract
 
 
@@ -77,7 +77,7 @@ def rigpact_traces(rigpact_files: UserFiles) -> dict[str, Trace]:
 
 @pytest.fixture(scope="session")
 def rigpact_loop(
-    rigpact_contract: AnyContract, rigpact_network: Any, rigpact_clips: dict[str, Any]
+    rigpact_contract: Contract, rigpact_network: Any, rigpact_clips: dict[str, Any]
 ) -> Callable[..., Runner]:
     """Start the reference runtime: `rigpact_loop("Walk_F")`, `rigpact_loop("Walk_F", "free", 300)`."""
     from rigpact.reference_runtime.files.declared import files_of

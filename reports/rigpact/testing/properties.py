@@ -11,6 +11,7 @@ from functools import partial
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
+from rigpact.contract.character import character_of
 from rigpact.testing.files import UserFiles
 from rigpact.testing.judgement import Judgement, NotJudged, Refuted
 
@@ -67,7 +68,7 @@ def _row(width: int) -> Any:
 
 
 def _published(files: UserFiles, y_norm: FloatArray, previous: FloatArray, before: FloatArray) -> FloatArray:
-    from rigpact.reference_runtime.systems.enemy_animation.output import OutputStages
+    from rigpact.reference_runtime.vocabulary.posing.outputs import OutputStages
 
     outputs = OutputStages(files.contract)
     return outputs(y_norm, previous, before)["y_out"][..., outputs.rotations]
@@ -82,8 +83,10 @@ def _refute_unless_rotations(files: UserFiles, rotations6d: FloatArray, words: s
     off = np.stack([(a * a).sum(-1) - 1.0, (b * b).sum(-1) - 1.0, (a * b).sum(-1)])
     wrong = np.where(np.isfinite(off), np.abs(off), np.inf).max(axis=0)
     if wrong.max() > ORTHONORMAL:
-        bone = int(np.argmax(wrong.reshape(-1, files.contract.bone_count).max(axis=0)))
-        raise Refuted(f"{words}: {files.contract.bone_names[bone]} is off orthonormal by {wrong.max():.3g}")
+        bone = int(np.argmax(wrong.reshape(-1, character_of(files.contract).bone_count).max(axis=0)))
+        raise Refuted(
+            f"{words}: {character_of(files.contract).bone_names[bone]} is off orthonormal by {wrong.max():.3g}"
+        )
 
 
 def _needs_orthonormal_output(files: UserFiles) -> None:
@@ -104,24 +107,23 @@ def composition_stays_a_rotation(files: UserFiles, run: Callable[..., None]) -> 
         published = _published(files, y_norm, previous, previous)
         _refute_unless_rotations(files, published, "the composed pose is no rotation")
 
-    run(test, _row(files.contract.output.width), strategies.poses(files.contract))
+    run(test, _row(character_of(files.contract).output.width), strategies.poses(files.contract))
 
 
 def degenerate_output_is_replaced(files: UserFiles, run: Callable[..., None]) -> None:
     """Axes that are zero, parallel or tiny are replaced before they are published."""
     import numpy as np
 
-    from rigpact.reference_runtime.systems.enemy_animation.output import OutputStages
+    from rigpact.reference_runtime.vocabulary.posing.outputs import OutputStages
     from rigpact.testing import strategies
 
     _needs_orthonormal_output(files)
-    outputs, bones = OutputStages(files.contract), files.contract.bone_count
+    outputs, bones = OutputStages(files.contract), character_of(files.contract).bone_count
 
     def test(six: FloatArray, previous: FloatArray) -> None:
-        y_raw = np.zeros((1, files.contract.output.width), np.float32)
+        y_raw = np.zeros((1, character_of(files.contract).output.width), np.float32)
         y_raw[:, outputs.rotations] = six
-        next6d = outputs.next6d(y_raw, outputs.delta6d(y_raw, previous), previous)
-        published = outputs.y_out(y_raw, next6d, previous)[..., outputs.rotations]
+        published = outputs.of_raw(y_raw, previous, previous)["y_out"][..., outputs.rotations]
         _refute_unless_rotations(
             files, published, f"six numbers of largest size {np.abs(six).max():.3g} are published as they are"
         )
@@ -133,7 +135,7 @@ def no_turn_keeps_the_pose(files: UserFiles, run: Callable[..., None]) -> None:
     """The identity as a delta publishes the previous pose."""
     import numpy as np
 
-    from rigpact.reference_runtime.systems.enemy_animation.output import OutputStages
+    from rigpact.reference_runtime.vocabulary.posing.outputs import OutputStages
     from rigpact.testing import strategies
 
     conventions = files.contract.conventions
@@ -142,7 +144,7 @@ def no_turn_keeps_the_pose(files: UserFiles, run: Callable[..., None]) -> None:
     outputs = OutputStages(files.contract)
 
     def test(previous: FloatArray) -> None:
-        identity = outputs.codec.identity(files.contract.bone_count).astype(np.float32)[None]
+        identity = outputs.codec.identity(character_of(files.contract).bone_count).astype(np.float32)[None]
         after = outputs.compose(identity, previous)
         error = float(np.abs(after - previous).max())
         if error > SAME_ROTATION:
@@ -168,7 +170,7 @@ def rotations_survive_their_packing(files: UserFiles, run: Callable[..., None]) 
         if error > SAME_ROTATION:
             raise Refuted(f"a rotation comes back from its six numbers off by {error:.3g}")
 
-    run(test, strategies.rotations((1, files.contract.bone_count)))
+    run(test, strategies.rotations((1, character_of(files.contract).bone_count)))
 
 
 def the_network_stays_finite(files: UserFiles, run: Callable[..., None]) -> None:

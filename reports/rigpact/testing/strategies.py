@@ -13,18 +13,20 @@ from typing import Any, Literal
 import numpy as np
 import orjson
 
-from rigpact.contract.bundle import Contract, document_to_contract
+from rigpact.contract.bundle import bundle_to_contract
+from rigpact.contract.character import character_of
 from rigpact.contract.conventions import Conventions
 from rigpact.contract.documents import file_to_document
 from rigpact.contract.errors import UnusableInput
 from rigpact.contract.files import bytes_to_json
 from rigpact.contract.layout import ANGULAR_VELOCITIES, CONTACTS
+from rigpact.contract.pages.registry import ENEMY_ANIMATION, find_system
+from rigpact.contract.rotation6d import COLUMN_PAIRS
 from rigpact.contract.statistics import FloatArray
+from rigpact.contract.systems.contract import Contract
 from rigpact.reference_runtime.operations.rot6d import Rot6d
 from rigpact.reference_runtime.recordings.clip import RawClip
 from rigpact.reference_runtime.recordings.trace import Trace, TraceHeader
-from rigpact.reference_runtime.systems.enemy_animation.knobs import KNOBS, enemy_conventions
-from rigpact.reference_runtime.systems.enemy_animation.stages import STAGE_NAMES
 from rigpact.reports.geometry_parity.oracle import exp_map
 
 try:
@@ -70,7 +72,9 @@ def _into_ball(values: FloatArray) -> FloatArray:
 def poses(contract: Contract, frames: int = 1) -> st.SearchStrategy[FloatArray]:
     """Published rotations (frames, 6·B), float32, in the contract's packing; shrinks to no rotation of any bone."""
     codec = Rot6d(contract.conventions)
-    return rotations((frames, contract.bone_count)).map(lambda matrices: codec.encode(matrices).astype(np.float32))
+    return rotations((frames, character_of(contract).bone_count)).map(
+        lambda matrices: codec.encode(matrices).astype(np.float32)
+    )
 
 
 _LENGTHS = np.array([0.0, 1e-4, 1.0, 9.9e-5, 1.01e-4, 1e-6, 1e-8, 1e-12, 1e-3, 1e6, 1e15])
@@ -99,7 +103,9 @@ def near_degenerate_rot6d(
     along, aside = _ALONG[pick(len(_ALONG), (bones, 1))], _LENGTHS[:_SHORT][pick(_SHORT, (bones, 1))]
     lengths = _LENGTHS[pick(len(_LENGTHS), (2, bones, 1))]
     axes = (first * lengths[0], (along * first + aside * other) * lengths[1])
-    return Rot6d(conventions or enemy_conventions()).join(*(axis.astype(np.float32) for axis in axes))
+    return Rot6d(conventions or find_system(ENEMY_ANIMATION).conventions()).join(
+        *(axis.astype(np.float32) for axis in axes)
+    )
 
 
 # --- contracts --------------------------------------------------------------------------------------------------------
@@ -119,7 +125,7 @@ def bundles(draw: st.DrawFn, *, max_bones: int = 4, history: int | None = None) 
     state = _layout({name: sizes[name] for name in draw(st.permutations(list(sizes)))})
     output = _layout({"BoneRotations6D": 6 * bones})
     spec = {
-        "columns": list(draw(st.sampled_from([value.upper() for value in KNOBS["rot6d_columns"].values]))),
+        "columns": list(draw(st.sampled_from([value.upper() for value in COLUMN_PAIRS]))),
         "order": "columns",
     }
     return {
@@ -139,16 +145,17 @@ def contracts(
 
     knobs: conventions to draw, out of those with a list of values; all others keep the bundle's value or the default.
     """
-    unknown = [name for name in knobs if name not in KNOBS]
+    known = find_system(ENEMY_ANIMATION).knobs
+    unknown = [name for name in knobs if name not in known]
     if unknown:
-        raise UnusableInput("knobs", ", ".join(unknown), f"some of {', '.join(KNOBS)}")
-    changes = st.fixed_dictionaries({name: st.sampled_from(KNOBS[name].values) for name in knobs})
+        raise UnusableInput("knobs", ", ".join(unknown), f"some of {', '.join(known)}")
+    changes = st.fixed_dictionaries({name: st.sampled_from(known[name].values) for name in knobs})
     return st.builds(_contract, bundles(max_bones=max_bones, history=history), changes)
 
 
 def _contract(bundle: Mapping[str, Any], changes: Mapping[str, Any]) -> Contract:
     document = file_to_document(bytes_to_json(orjson.dumps(bundle), DRAWN))
-    return document_to_contract(document).with_conventions(changes)
+    return bundle_to_contract(document).with_conventions(changes)
 
 
 def _layout(sizes: Mapping[str, int]) -> dict[str, dict[str, int]]:
@@ -197,15 +204,15 @@ def clips(draw: st.DrawFn, contract: Contract, *, min_frames: int = 2, max_frame
         return (drawn * np.float32(largest)).astype(np.float32)
 
     action = draw(st.integers(0, 3))
-    has_contacts = CONTACTS in contract.state or draw(st.booleans())
+    has_contacts = CONTACTS in character_of(contract).state or draw(st.booleans())
     return RawClip(
         path=Path("drawn", "clip.json"),
-        fps=contract.fps,
+        fps=contract.known_fps,
         root_position_m=numbers(3, largest=100.0),
         root_velocity_m_s=numbers(2, largest=10.0),
         root_yaw_rad=numbers(1, largest=20.0),
         rotations6d=draw(poses(contract, frames)),
-        angular_velocity_rad_s=numbers(contract.state[ANGULAR_VELOCITIES].size, largest=20.0),
+        angular_velocity_rad_s=numbers(character_of(contract).state[ANGULAR_VELOCITIES].size, largest=20.0),
         action_bits=np.tile(np.eye(4, dtype=np.float32)[action], (frames, 1)),
         trajectory_direction=numbers(3, 2),
         contact_scores=np.abs(numbers(2)) if has_contacts else None,
@@ -237,12 +244,14 @@ def traces(
     count = draw(st.integers(1, max_frames))
     steps = draw(st.lists(st.integers(1, 3), min_size=count, max_size=count))
     frame = np.cumsum(np.array(steps, np.int64)) - steps[0]
-    header = TraceHeader(contract.fps, mode or draw(st.sampled_from(("teacher", "free"))), "drawn", contract.sha256)
+    header = TraceHeader(
+        contract.known_fps, mode or draw(st.sampled_from(("teacher", "free"))), "drawn", contract.sha256
+    )
     recorded = {
         name: draw(_stage(name, contract, count, widths[name], allow_nan=allow_nan))
-        for name in sorted(chosen, key=STAGE_NAMES.index)
+        for name in sorted(chosen, key=contract.system.graph.names.index)
     }
-    return Trace(header, frame, frame / contract.fps, recorded)
+    return Trace(header, frame, frame / contract.known_fps, recorded)
 
 
 def _stage(name: str, contract: Contract, frames: int, width: int, *, allow_nan: bool) -> st.SearchStrategy[FloatArray]:

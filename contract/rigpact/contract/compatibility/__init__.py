@@ -2,17 +2,18 @@
 
     kinds          every kind of change as data: who is affected, why, what to do
     change         one change, all changes together, the version that they demand
-    layouts, bones, skeletons, numbers, declarations, companions    what differs in bundles, each in its own sense
-    contract_files, constants    what differs in contract files of a declared system
-    places, values    named parts of a vector, and JSON values, side by side
+    vectors, numbers, values    named parts of a vector, numbers of one meaning, and words, side by side
+    bundles, systems, declared  where two contracts of a kind differ, in these
+    bundle_rows, bones          what stands in a bundle, as rows; its bones
     compare        compare_contracts(): the way in
     record         the entry for the contract document's change record
 
-To add a kind of change: a row in kinds, and the comparison that yields it.
+To add a kind of change: a row in kinds, and the difference that yields it. To add a kind of contract: a module that yields where
+two of them differ, and its line in compare.
 """
 
 from rigpact.contract.compatibility.change import Change, Compatibility
-from rigpact.contract.compatibility.compare import compare_bundles, compare_contracts
+from rigpact.contract.compatibility.compare import compare_contracts
 from rigpact.contract.compatibility.kinds import KINDS, ChangeKind, Consumer
 
-__all__ = ["KINDS", "Change", "ChangeKind", "Compatibility", "Consumer", "compare_bundles", "compare_contracts"]
+__all__ = ["KINDS", "Change", "ChangeKind", "Compatibility", "Consumer", "compare_contracts"]

@@ -1,4 +1,4 @@
-"""Bones of two bundles: renamed, reordered, relabelled, added, removed.
+"""Bones of two bundles: renamed, reordered, relabelled, added, removed; and their skeletons: root, parents, offsets.
 
 Names alone do not distinguish a renamed bone from a replaced one, or a reordered table from one whose labels were moved.
 The statistics do: a bone keeps its mean pose and its deviation.
@@ -6,19 +6,23 @@ The statistics do: a bone keeps its mean pose and its deviation.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 
 from rigpact.contract.compatibility.change import Change, change
+from rigpact.contract.compatibility.numbers import Numbers, Worst
 from rigpact.contract.json_pointer import json_pointer
 from rigpact.contract.layout import ROTATIONS
-from rigpact.contract.rules.bundle.view import BundleView, json_to_names
+from rigpact.contract.rules.views.bundle import BundleView, json_to_array, json_to_names
 from rigpact.contract.rules.wording import listed
 from rigpact.contract.statistics import STD_FLOOR, FloatArray
 
 _NAMES = "/meta/bone_names"
+_SKELETON = "/meta/skeleton"
+_OFFSETS = ("skeleton-offsets-rounded", "skeleton-offsets-moved", "skeleton-offsets-moved")
 _SAME_SHIFT_SIGMA, _SAME_RATIO = 1.0, 2.0
 """Two rows of statistics nearer than this belong to one bone; the mean poses of other bones are many deviations away."""
 
@@ -156,3 +160,92 @@ def _table_changes(first: Sequence[str], keys: Sequence[str], second: Sequence[s
 def _first_moved(first: Sequence[str], second: Sequence[str]) -> str:
     moved = [f"{a} → {b} at {place}" for place, (a, b) in enumerate(zip(first, second, strict=False)) if a != b]
     return listed(moved, shown=2) or f"{len(first)} and {len(second)} bones"
+
+
+# --- the skeleton ---
+
+
+def compare_skeletons(old: BundleView, new: BundleView, match: BoneMatch) -> Iterator[Change | Numbers]:
+    """Yield what changed in the skeleton beyond the table of names."""
+    first, second = (view.meta.get("skeleton") for view in (old, new))
+    if not isinstance(first, Mapping) or not isinstance(second, Mapping):
+        if isinstance(second, Mapping):
+            yield change("skeleton-added", _SKELETON, None, sorted(second), "a skeleton is described")
+        elif isinstance(first, Mapping):
+            yield change("skeleton-removed", _SKELETON, sorted(first), None, "no skeleton is described any more")
+        return
+    own = [table.get("bone_names") for table in (first, second)]
+    follows = [names == view.meta.get("bone_names") for names, view in zip(own, (old, new), strict=True)]
+    if own[0] != own[1] and not all(follows):  # they are not simply the bundle's
+        said = "the skeleton lists other bones, or in another order"
+        yield change("skeleton-bones-changed", f"{_SKELETON}/bone_names", own[0], own[1], said)
+    roots = first.get("root_bone"), second.get("root_bone")
+    if roots[0] != roots[1]:
+        yield change(
+            "root-bone-renamed", f"{_SKELETON}/root_bone", *roots, f"the root is {roots[1]!r}, was {roots[0]!r}"
+        )
+    yield from _compare_parents(first, second, match)
+    yield from _compare_offsets(first, second, match)
+
+
+def _compare_parents(first: Mapping[str, Any], second: Mapping[str, Any], match: BoneMatch) -> Iterator[Change]:
+    raw, place = (first.get("parents"), second.get("parents")), f"{_SKELETON}/parents"
+    old, new = _parents(raw[0], match.old_keys), _parents(raw[1], match.new_keys)
+    moved = sorted(bone for bone in old.keys() & new.keys() if old[bone] != new[bone])
+    if moved:
+        said = listed([f"{bone} from {old[bone]} to {new[bone]}" for bone in moved], shown=3)
+        first_of, second_of = ({bone: side[bone] for bone in moved} for side in (old, new))
+        yield change("bone-reparented", place, first_of, second_of, f"other parents: {said}")
+    elif raw[0] != raw[1] and not (old and new):
+        said = "the table of parents differs and cannot be read bone by bone"
+        yield change("bone-reparented", place, *raw, said)
+
+
+def _parents(table: Any, keys: Sequence[str]) -> dict[str, str]:
+    if not isinstance(table, list) or not all(type(parent) is int for parent in table):
+        return {}
+    names = list(keys) or [f"#{place}" for place in range(len(table))]
+    if len(names) != len(table):
+        return {}
+    pairs = zip(names, table, strict=True)
+    return {name: names[parent] if 0 <= parent < len(names) else str(parent) for name, parent in pairs}
+
+
+def _compare_offsets(
+    first: Mapping[str, Any], second: Mapping[str, Any], match: BoneMatch
+) -> Iterator[Change | Numbers]:
+    raw, place = [table.get("ref_local_offsets_m") for table in (first, second)], f"{_SKELETON}/ref_local_offsets_m"
+    a, b = (_offsets(rows, len(keys)) for rows, keys in zip(raw, (match.old_keys, match.new_keys), strict=True))
+    if a is None or b is None:
+        if raw[0] != raw[1]:
+            said = "offsets are missing or cannot be read in one version"
+            yield change("skeleton-offsets-moved", place, None, None, said)
+        return
+    pairs = [*_paired(match, min(len(a), len(b)))]
+    if not pairs:
+        return
+    old, new = a[[i for i, _ in pairs]], b[[j for _, j in pairs]]
+    names = [match.new_keys[j] if match.new_keys else f"#{j}" for _, j in pairs]
+
+    def say(found: Worst) -> tuple[str, str]:
+        said = f"{found.count} offsets differ, {names[found.place]} most: by {found.amount:.3g} cm"
+        return f"{place}/{pairs[found.place][1]}", said
+
+    with np.errstate(over="ignore", invalid="ignore"):
+        distance_cm = 100 * np.linalg.norm(new - old, axis=1)
+    yield Numbers(old, new, distance_cm, lambda _group: _OFFSETS, say)
+
+
+def _offsets(rows: Any, count: int) -> FloatArray | None:
+    """Three numbers for each bone; any number of bones is right where no bone has a name."""
+    found = json_to_array(rows)
+    fits = found is not None and found.ndim == 2 and found.shape[1] == 3 and len(found) == (count or len(found))
+    return found if fits else None
+
+
+def _paired(match: BoneMatch, count: int) -> Iterator[tuple[int, int]]:
+    """Places of the same bone in both tables; the same place where one side has no names."""
+    if not match.old_keys or not match.new_keys:
+        yield from zip(range(count), range(count), strict=True)
+    where = {key: place for place, key in enumerate(match.new_keys)}
+    yield from ((i, where[key]) for i, key in enumerate(match.old_keys) if key in where)

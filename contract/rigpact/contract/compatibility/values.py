@@ -1,12 +1,19 @@
-"""JSON values of two versions side by side: whether they are the same, and how they are shown."""
+"""What two versions say at one place, side by side: whether it is the same, what the difference is called, how it is shown."""
 
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from typing import Any
+
+from rigpact.contract.compatibility.change import Change, change
+from rigpact.contract.json_pointer import Token
 
 UNDECLARED = object()
 """What stands for a key that a version does not have."""
+Both = tuple[Any, Any]
+"""The old and the new value."""
 _SHOWN_CHARACTERS = 80
 
 
@@ -30,3 +37,53 @@ def text_of(value: Any) -> str:
 def short_of(value: Any) -> Any:
     """The value itself where it is short, else the beginning of its text."""
     return None if value is UNDECLARED else value if len(str(value)) <= _SHOWN_CHARACTERS else text_of(value)
+
+
+def differences(
+    first: Any, second: Any, path: tuple[Token, ...] = (), depth: int | None = None
+) -> Iterator[tuple[tuple[Token, ...], Both]]:
+    """Yield every place where two JSON values differ: arrays as a whole, objects by member, down to a depth.
+
+    The members of an object that appears or disappears are yielded one by one, so that each is judged by its own meaning.
+    """
+    if same(first, second):
+        return
+    sides = [{} if one is UNDECLARED and other else one for one, other in ((first, second), (second, first))]
+    if depth == 0 or not all(isinstance(side, Mapping) for side in sides):
+        yield path, (first, second)
+        return
+    for key in sorted(sides[0].keys() | sides[1].keys()):
+        below = None if depth is None else depth - 1
+        yield from differences(sides[0].get(key, UNDECLARED), sides[1].get(key, UNDECLARED), (*path, key), below)
+
+
+@dataclass(frozen=True)
+class Said:
+    """One thing that contracts say: what it is called, the kind of its change, what both sides wrote and what they mean by it.
+
+    Without `meant`, the words mean themselves. shown: what the sentence says, if it is not what was written.
+    """
+
+    kind: str
+    pointer: str
+    what: str
+    written: Both
+    meant: Both | None = None
+    shown: Both | None = None
+    tail: str = ""
+    silent: tuple[str, str] = ("declaration-added", "declaration-removed")
+
+    def changes(self) -> Iterator[Change]:
+        """Yield the change, if there is one."""
+        if not same(*self.written) or (self.meant is not None and not same(*self.meant)):
+            said = f"{self.what}: {' → '.join(map(text_of, self.shown or self.written))}{self.tail}"
+            yield change(self._kind(), self.pointer, short_of(self.written[0]), short_of(self.written[1]), said)
+
+    def _kind(self) -> str:
+        """The kind if the meaning changed; else that a declaration came or went, or is spelled in another way."""
+        meant = self.written if self.meant is None else self.meant
+        if any(value is UNDECLARED for value in meant) or not same(*meant):
+            return self.kind
+        if UNDECLARED not in self.written:
+            return "spelled-differently"
+        return self.silent[0 if self.written[0] is UNDECLARED else 1]

@@ -8,19 +8,20 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
-from functools import partial
+from functools import cached_property, partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from rigpact.contract.conventions import CodeHint, Knob
-from rigpact.contract.declared.fields import declared_fields
-from rigpact.contract.declared.operation import Built, Input, NamedNumbers, Operation, Use, to_numbers
+from rigpact.contract.declared.fields import OF_A_VECTOR, declared_fields
+from rigpact.contract.declared.operation import Built, Input, NamedNumbers, Operation, Use
 from rigpact.contract.declared.problems import Misdeclared, NotBuilt, Wrong, unknown
-from rigpact.contract.declared.profiles import Profile, known_profiles
-from rigpact.contract.declared.sources import Sources
-from rigpact.contract.declared.vocabulary import HOW_TO_BRING, code_of, known_operations
+from rigpact.contract.declared.profiles import Profile, known_profiles, profile_facts
+from rigpact.contract.declared.sizes import MOST_OF_ALL, beyond_limits, refuse_wide
+from rigpact.contract.declared.sources import Sources, to_numbers
+from rigpact.contract.declared.vocabulary import code_of, known_operations, no_operation
 from rigpact.contract.declared.whole_file import (
     declared_names,
     declared_tables,
@@ -29,15 +30,15 @@ from rigpact.contract.declared.whole_file import (
 )
 from rigpact.contract.json_pointer import Token
 from rigpact.contract.statistics import FloatArray
+from rigpact.contract.systems.contract import Contract
 from rigpact.contract.systems.description import Description
-from rigpact.contract.systems.layout import FieldLayout
+from rigpact.contract.systems.layout import FieldLayout, known_fields
 from rigpact.contract.systems.stage import Stage
 from rigpact.contract.systems.system import NetworkBinding, System
+from rigpact.contract.units import shown
 
 FORMAT = "rigpact-contract"
-_OF_EVERY_STAGE = frozenset(
-    ("name", "operation", "of", "fields", "names", "parts", "size", "kind", "unit", "space", "low", "high", "knobs")
-) | {"left_open", "why"}
+_OF_EVERY_STAGE = frozenset((*OF_A_VECTOR, "operation", "of", "knobs", "left_open", "why"))
 
 
 @dataclass(frozen=True)
@@ -64,9 +65,11 @@ class Declaration:
     code: Mapping[str, bytes] = field(default_factory=dict)
 
 
-def read_declaration(root: Mapping[str, Any], folder: Path) -> Declaration:
-    """Read the root of a declaration that follows the schema; `folder` holds its files."""
-    return _Reader(root, Sources(folder)).declaration()
+def read_declaration(root: Mapping[str, Any], folder: Path, *, is_page: bool = False) -> Declaration:
+    """Read the root of a declaration that follows the schema; `folder` holds its files. is_page: it is a system's own page."""
+    if beyond := tuple(beyond_limits(root)):
+        return Declaration(None, {}, beyond, (), {})
+    return _Reader(root, Sources(folder), is_page).declaration()
 
 
 def flat_numbers(constants: Mapping[str, Any]) -> dict[str, FloatArray]:
@@ -81,6 +84,7 @@ def flat_numbers(constants: Mapping[str, Any]) -> dict[str, FloatArray]:
 class _Reader:
     root: Mapping[str, Any]
     sources: Sources
+    is_page: bool = False
     problems: list[Misdeclared] = field(default_factory=list)
     numbers: dict[str, NamedNumbers] = field(default_factory=dict)
     stages: dict[str, Stage] = field(default_factory=dict)
@@ -88,10 +92,12 @@ class _Reader:
     constants: dict[str, dict[str, Any]] = field(default_factory=dict)
     left_open: list[LeftOpen] = field(default_factory=list)
     code: dict[str, bytes] = field(default_factory=dict)
+    benign: dict[str, Knob] = field(default_factory=dict)
+    width: int = 0
 
     def declaration(self) -> Declaration:
         """Read everything, in the order in which one thing needs another."""
-        self.problems += words_that_name_nothing(self.root)
+        self.problems += words_that_name_nothing(self.root, is_page=self.is_page)
         for name, entry in self.root.get("numbers", {}).items():
             with self._noting():
                 self._add_numbers(name, entry)
@@ -128,8 +134,9 @@ class _Reader:
             fps=None if fps is None else float(fps),
             numbers=flat_numbers,
             networks=self.networks,
+            benign_knobs=tuple(self.benign.values()),
             recordings=self.root.get("recordings", {}),
-            description=Description(facts=_facts, declared=lambda _root: self._sources_of_knobs()),
+            description=Description(facts=profile_facts, declared=lambda _root: self._sources_of_knobs()),
         )
 
     def _sources_of_knobs(self) -> dict[str, str]:
@@ -145,6 +152,16 @@ class _Reader:
     @property
     def _names(self) -> dict[str, tuple[str, ...]]:
         return {name: tuple(words) for name, words in self.root.get("names", {}).items()}
+
+    @cached_property
+    def _conventions(self) -> dict[str, Mapping[str, Any]]:
+        """What a page says of each convention, by the STAGE.PARAMETER of every stage that has it, or by a shared one's name."""
+        tables = self.root.get("conventions", {})
+        shared = {name: entry for name, entry in tables.items() if "at" not in entry}
+        own = {name: entry for name, entry in tables.items() if "at" in entry}
+        return shared | {
+            place: {**entry, "name": name} for name, entry in own.items() for place in _as_list(entry["at"])
+        }
 
     def _add_numbers(self, name: str, entry: Any) -> None:
         place: tuple[Token, ...] = ("numbers", name)
@@ -180,9 +197,10 @@ class _Reader:
         self.networks[name] = NetworkBinding(name, inputs, outputs, path, input_names, output_names)
 
     def _add_given(self, table: Mapping[str, Any], place: tuple[Token, ...]) -> None:
-        layout = declared_fields(table, place, self._names)
+        layout = self._declared_fields(table, place)
         if layout is None:
             raise Misdeclared(Wrong.MISSING, place, f"{table['name']} without fields", "fields, names or size")
+        self._count(layout, place)
         name, carried = table["name"], table.get("carried")
         start = self._start(table, layout, place) if carried else None
         knob = None
@@ -195,8 +213,29 @@ class _Reader:
             meaning = f"the stage of the frame before that {name} is taken over from"
             knob = Knob(f"{name}.carried", effects, meaning, hints)
         self.stages[name] = Stage(
-            name, layout, carried=carried, reach=(1, 0) if carried else (0, 0), start=start, source_knob=knob
+            name,
+            layout,
+            carried=carried,
+            carried_fields=self._carried_fields(table, layout, place),
+            reach=(1, 0) if carried else (0, 0),
+            start=start,
+            source_knob=knob,
         )
+
+    def _carried_fields(
+        self, table: Mapping[str, Any], layout: FieldLayout, place: tuple[Token, ...]
+    ) -> tuple[str, ...]:
+        """The fields that a vector takes over from the frame before, where the others still come from outside."""
+        where = (*place, "carried_fields")
+        names = self._name_list(table.get("carried_fields", ()), where)
+        if names and "carried" not in table:
+            raise Misdeclared(
+                Wrong.MISSING, (*place, "carried"), "nothing", "the stage that the fields are taken over from"
+            )
+        for name in names:
+            if name not in layout:
+                raise unknown(where, name, [each.name for each in layout], f"a field of {table['name']}")
+        return names
 
     def _start(self, table: Mapping[str, Any], layout: FieldLayout, place: tuple[Token, ...]) -> Any:
         value = table.get("start")
@@ -212,20 +251,43 @@ class _Reader:
     def _add_stage(self, table: Mapping[str, Any], place: tuple[Token, ...]) -> None:
         operation = known_operations().get(table["operation"])
         if operation is None:
-            raise _no_operation((*place, "operation"), table["operation"])
+            raise no_operation((*place, "operation"), table["operation"])
         if code := code_of(operation.name):
             self.code[f"operation {operation.name}"] = code
+        if operation.only_on_pages and not self.is_page:
+            raise Misdeclared(
+                Wrong.CHOICE, (*place, "operation"), operation.name, "an operation that needs no character",
+                "a system's page names it, and a schema bundle brings the numbers",
+            )  # fmt: skip
         self._refuse_unknown_keys(table, place, operation)
         inputs = tuple(self._input(name, (*place, "of")) for name in _as_list(table.get("of", [])))
         fewest, most = operation.inputs
         if not fewest <= len(inputs) <= most:
             wanted = str(fewest) if fewest == most else f"{fewest} to {most}" if most < 1 << 10 else f"{fewest} or more"
             raise Misdeclared(Wrong.MISSING, (*place, "of"), f"{len(inputs)} stages", f"{wanted} for {operation.name}")
-        declared = declared_fields(table, place, self._names)
+        refuse_wide(sum(each.fields.width for each in inputs), (*place, "of"))
+        declared = self._declared_fields(table, place)
         use = replace(self._use(table, place, inputs, declared), code=operation.code)
+        for knob in operation.shared:
+            use.share(knob)
         built = operation.build(use)
         self._take_over(use)
-        self.stages[table["name"]] = _stage(use, built, declared)
+        self._count(known_fields(built.fields), place)
+        source = _answered_by(use) if built.is_answer and not self.is_page else ""  # a page's models have no files
+        self.stages[table["name"]] = _stage(use, replace(built, source=built.source or source), declared)
+
+    def _declared_fields(self, table: Mapping[str, Any], place: tuple[Token, ...]) -> FieldLayout | None:
+        """The fields that a vector declares, not too wide for one vector, after vectors that are not too wide together."""
+        if self.width > MOST_OF_ALL:
+            raise NotBuilt  # said already
+        layout = declared_fields(table, place, self._names)
+        refuse_wide(layout.width if layout else 0, place)
+        return layout
+
+    def _count(self, layout: FieldLayout, place: tuple[Token, ...]) -> None:
+        refuse_wide(layout.width, place)
+        self.width += layout.width
+        refuse_wide(self.width, place, MOST_OF_ALL)
 
     def _refuse_unknown_keys(self, table: Mapping[str, Any], place: tuple[Token, ...], operation: Operation) -> None:
         known = [*operation.parameters, *sorted(_OF_EVERY_STAGE)]
@@ -258,23 +320,29 @@ class _Reader:
             network,
             self._profile,
             not_read,
+            conventions=self._conventions,
+            slices=self.root.get("slices", {}),
         )
 
     def _take_over(self, use: Use) -> None:
         for path, value in use.constants.items():
             owner, key = path.split(".", 1)
             self._keep(owner, key, value)
+        self.benign |= {knob.name: knob for knob in use.knobs if knob.is_benign}
         for knob, key in use.left_open:
             self.left_open.append(LeftOpen("/" + "/".join(map(str, use.at(key))), knob.name, knob.values))
 
+    @cached_property
+    def _positions(self) -> dict[str, int]:
+        names = declared_names(self.root)
+        return dict(zip(reversed(names), reversed(range(len(names))), strict=True))  # the first of a repeated name
+
     def _input(self, name: Any, place: tuple[Token, ...]) -> Input:
         if name in self.stages:
-            return Input(name, self.stages[name].fields(None))  # a declaration's fields depend on nothing
-        declared = declared_names(self.root)
-        if name not in declared:
-            raise unknown(place, name, declared, "a vector of [[given]] or an earlier stage")
-        own = place[:2]
-        if declared.index(name) >= _position(own, self.root):
+            return Input(name, known_fields(self.stages[name].layout))
+        if name not in self._positions:
+            raise unknown(place, name, self._positions, "a vector of [[given]] or an earlier stage")
+        if self._positions[name] >= _position(place, self.root):
             raise Misdeclared(
                 Wrong.OUT_OF_ORDER, place, f"{name}, which is computed later", "a vector of [[given]] or an earlier stage",
                 f'to use the value of the frame before: a [[given]] with carried = "{name}"',
@@ -282,25 +350,8 @@ class _Reader:
         raise NotBuilt
 
 
-def _no_operation(place: tuple[Token, ...], word: object) -> Misdeclared:
-    """The mistake of a word that names no operation: the nearest one, and how to bring one's own."""
-    problem = unknown(place, word, known_operations(), "an operation")
-    problem.hint = "; ".join(filter(None, (problem.hint, HOW_TO_BRING)))
-    return problem
-
-
-def _facts(_contract: Any, root: Mapping[str, Any]) -> list[tuple[str, str]]:
-    """What `rigpact describe` says of a declared contract before its tables: its profile."""
-    profile = known_profiles().get(root.get("profile", ""))
-    if profile is None:
-        return []
-    says = ", ".join(f"{key} {value}" for key, value in profile.says.items())
-    return [("profile", f"{profile.name}: {says}")]
-
-
 def _position(place: tuple[Token, ...], root: Mapping[str, Any]) -> int:
-    kind, index = place
-    return int(index) + (len(root.get("given", [])) if kind == "stages" else 0)
+    return int(place[1]) + (len(root.get("given", [])) if place[0] == "stages" else 0)
 
 
 def _bound(value: Any) -> tuple[tuple[str, ...], tuple[str, ...]]:
@@ -312,15 +363,15 @@ def _as_list(value: Any) -> list[Any]:
     return [value] if isinstance(value, str) else list(value)
 
 
-def _row(path: str | None, width: int, contract: Any) -> FloatArray:
+def _row(path: str | None, width: int, contract: Contract) -> FloatArray:
     """The first row of a vector that is fed back, (width,)."""
-    value = np.zeros(width) if path is None else contract.numbers[path]
-    return np.broadcast_to(value.reshape(-1), (width,)).astype(np.float32)
+    value = 0.0 if path is None else contract.numbers[path].reshape(-1)
+    return np.broadcast_to(value, (width,)).astype(np.float32)
 
 
 def _stage(use: Use, built: Built, declared: FieldLayout | None) -> Stage:
     layout = built.fields
-    if declared is not None:
+    if declared is not None and isinstance(layout, FieldLayout):
         if declared.width != layout.width:
             raise Misdeclared(
                 Wrong.WIDTH, use.place, f"fields of {declared.width} numbers", f"{layout.width}, as the operation gives"
@@ -328,9 +379,12 @@ def _stage(use: Use, built: Built, declared: FieldLayout | None) -> Stage:
         layout = declared
     needs = use.network.inputs if built.is_answer and use.network else tuple(each.name for each in use.inputs)
     return Stage(
-        use.stage, layout, needs, built.compute, built.bound, tuple(use.knobs), built.measure,
-        is_answer=built.is_answer, is_propagated=built.is_propagated, source=_answered_by(use) if built.is_answer else "",
-        reach=built.reach, planned=built.planned,
+        use.stage, layout, needs, built.compute, built.bound, tuple(knob for knob in use.knobs if not knob.is_benign),
+        built.measure, built.may_use, built.carried, earlier=built.earlier, driven_ahead=built.driven_ahead,
+        is_answer=built.is_answer, is_propagated=built.is_propagated, other_way=built.other_way,
+        source=built.source, reach=built.reach, planned=built.planned,
+        unit=use.table.get("unit", "") if declared is None else shown(field.unit for field in declared),
+        undone=built.undone, judged=built.judged, details=built.details,
     )  # fmt: skip
 
 

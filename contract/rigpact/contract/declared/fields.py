@@ -2,25 +2,32 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from itertools import chain
 from typing import Any
 
 from rigpact.contract.declared.problems import Misdeclared, Wrong, shown, unknown
 from rigpact.contract.json_pointer import Token
-from rigpact.contract.systems.layout import Field, FieldKind, FieldLayout
+from rigpact.contract.systems.layout import Field, FieldKind, FieldLayout, range_end
 
+OF_A_VECTOR = ("name", "fields", "names", "parts", "join", "size", "kind", "unit", "space", "low", "high")
+"""What the table of every vector may say."""
 Names = Mapping[str, tuple[str, ...]]
+Entry = tuple[Mapping[str, Any], tuple[Token, ...]]
+"""A field's table, and where it stands."""
 
 
 def declared_fields(table: Mapping[str, Any], place: tuple[Token, ...], names: Names) -> FieldLayout | None:
-    """The fields that a stage declares: `fields`, or `names`, or one field of `size`; None where it declares none."""
+    """The fields that a stage declares: `fields`, groups of `names` among them; `names`; one of `size`; None for none."""
+    entries: Iterator[Entry]
     if "fields" in table:
-        entries = [(entry, (*place, "fields", index)) for index, entry in enumerate(table["fields"])]
+        groups = ((entry, (*place, "fields", index)) for index, entry in enumerate(table["fields"]))
+        entries = chain.from_iterable(_group(entry, where, names) for entry, where in groups)
     elif "names" in table:
         listed = _listed(table["names"], (*place, "names"), names)
-        entries = list(_of_names(table, listed, place))
+        entries = _of_names(table, listed, place)
     elif "size" in table or "kind" in table:
-        entries = [(table, place)]
+        entries = iter([(table, place)])
     else:
         return None
     fields, start, seen = [], 0, set()
@@ -34,15 +41,19 @@ def declared_fields(table: Mapping[str, Any], place: tuple[Token, ...], names: N
     return FieldLayout(tuple(fields))
 
 
-def _of_names(
-    table: Mapping[str, Any], listed: tuple[str, ...], place: tuple[Token, ...]
-) -> Iterator[tuple[Mapping[str, Any], tuple[Token, ...]]]:
-    """A field for each name; with `parts` one for each part of each name, `hand.velocity`, name by name."""
+def _group(entry: Mapping[str, Any], place: tuple[Token, ...], names: Names) -> Iterable[Entry]:
+    """An entry of `fields`: a field, or those of its own `names`."""
+    return _of_names(entry, _listed(entry["names"], place, names), place) if "names" in entry else [(entry, place)]
+
+
+def _of_names(table: Mapping[str, Any], listed: tuple[str, ...], place: tuple[Token, ...]) -> Iterator[Entry]:
+    """A field for each name; with `parts` one for each part of each name, `hand.velocity`, name by name; `join` for the dot."""
     for name in listed:
         if "parts" not in table:
             yield {**table, "name": name}, place
         for index, part in enumerate(table.get("parts", [])):
-            yield {**part, "name": f"{name}.{part['name']}"}, (*place, "parts", index)
+            own = {"space": table["space"], **part} if "space" in table else part
+            yield {**own, "name": f"{name}{table.get('join', '.')}{part['name']}"}, (*place, "parts", index)
 
 
 def _listed(value: Any, place: tuple[Token, ...], names: Names) -> tuple[str, ...]:
@@ -57,10 +68,10 @@ def _field(entry: Mapping[str, Any], start: int, place: tuple[Token, ...]) -> Fi
     kind = entry.get("kind", "raw" if entry.get("size", 1) > 1 else "scalar")
     if kind not in list(FieldKind):
         raise unknown((*place, "kind"), kind, [each.value for each in FieldKind], "a kind of field")
-    size = entry.get("size", _SIZES.get(kind, 1))
+    size = int(entry.get("size", _SIZES.get(kind, 1)))
     if kind in _WHOLE and size % _SIZES[kind]:
         raise Misdeclared(Wrong.WIDTH, (*place, "size"), f"{size} numbers of the kind {kind}", f"{_SIZES[kind]} each")
-    low, high = entry.get("low"), entry.get("high")
+    low, high = range_end(entry.get("low")), range_end(entry.get("high"))
     if low is not None and high is not None and low >= high:
         raise Misdeclared(
             Wrong.NUMBERS, (*place, "low"), f"{shown(low)} to {shown(high)}", "a low end below the high end"

@@ -13,14 +13,16 @@ from typing import Any
 
 import numpy as np
 
-from rigpact.contract.conventions import CodeHint, Knob
+from rigpact.contract.conventions import CodeHint, Knob, ModelKnob, that_differ
 from rigpact.contract.declared.problems import Misdeclared, NotBuilt, Wrong, near, shown, unknown
 from rigpact.contract.declared.profiles import Profile
+from rigpact.contract.declared.sources import to_numbers
 from rigpact.contract.json_pointer import Token
 from rigpact.contract.statistics import FloatArray
+from rigpact.contract.systems.frames import Frames
 from rigpact.contract.systems.layout import FieldLayout
-from rigpact.contract.systems.plan import Planned
-from rigpact.contract.systems.stage import RAW, Bound, Compute, Frames, Measure
+from rigpact.contract.systems.plan import Cpp, Planned
+from rigpact.contract.systems.stage import RAW, Bound, Compute, Judged, Measure
 from rigpact.contract.systems.system import NetworkBinding
 
 Reading = Callable[[FloatArray], FloatArray]
@@ -28,8 +30,6 @@ Reading = Callable[[FloatArray], FloatArray]
 Shows = Callable[[Any], FloatArray]
 """What an effect of a choice makes of sample numbers."""
 _REQUIRED: Any = object()
-_SAME = 2.0**-22
-"""Numbers this close, relative to their size, are the same float32 after two roundings."""
 
 
 @dataclass(frozen=True)
@@ -44,18 +44,28 @@ class Input:
 class Built:
     """What an operation makes of one use: the fields of its result, how it is computed, how far rounding moves it.
 
-    reach: how many frames back and ahead it looks. is_answer: a network gives it. is_propagated: its bound holds
-    what the bounds of its inputs lead to. planned: the same as a step in C++, where there is one.
+    fields may be a function of the contract, where a character makes them. is_answer: a network gives it. is_propagated: its
+    bound holds what the bounds of its inputs lead to. planned: the same as a step in C++, where there is one. reach, may_use,
+    earlier, carried, driven_ahead, other_way, source, undone, judged, details: as a `Stage` has them.
     """
 
-    fields: FieldLayout
+    fields: FieldLayout | Callable[[Any], FieldLayout]
     compute: Compute
     bound: Bound | None = None
-    reach: tuple[int, int] = (0, 0)
+    reach: tuple[int, int] | Callable[[Any], tuple[int, int]] = (0, 0)
     measure: Measure = RAW
     is_answer: bool = False
     is_propagated: bool = False
     planned: Planned | None = None
+    may_use: tuple[str, ...] = ()
+    earlier: tuple[str, ...] = ()
+    carried: str | None = None
+    driven_ahead: int = 0
+    other_way: Compute | None = None
+    source: str = ""
+    undone: Compute | None = None
+    judged: Judged | None = None
+    details: Callable[[Any], Any] | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -64,6 +74,10 @@ class Operation:
 
     parameters: each parameter with what it means. inputs: fewest and most stages that it reads. choices: the parameters that
     choose a convention; one that a declaration leaves out is left open. code: lines of code for the readings of parameters.
+    readings: the words of the choice that C++ makes too, as `vocabulary/readings.hpp` numbers them. shared: conventions of the
+    whole contract that it looks at, under one name at every stage. only_on_pages: it computes with what a reader brings, the
+    layouts and statistics of a character; no file of numbers does. cpp: the C++ of an operation from outside; its steps name the
+    operation itself.
     """
 
     name: str
@@ -73,15 +87,27 @@ class Operation:
     inputs: tuple[int, int] = (1, 1)
     choices: tuple[str, ...] = ()
     code: Mapping[str, Mapping[str, CodeHint]] = field(default_factory=dict)
+    readings: Collection[str] = ()
+    shared: tuple[Knob, ...] = ()
+    only_on_pages: bool = False
+    cpp: Cpp | None = None
+
+    def number_of(self, reading: str) -> int:
+        """A reading as C++ takes it."""
+        return {word: number for number, word in enumerate(self.readings)}[reading]
 
 
 @dataclass(frozen=True, eq=False)
 class Choice:
-    """A place where sides differ; without a knob where only one reading is left: `word` is its name."""
+    """A place where sides differ; without a knob where only one reading is left: `word` is its name.
+
+    readings: value of the knob -> the operation's own name of the reading, where the contract calls it otherwise.
+    """
 
     only: Any = None
     knob: Knob | None = None
     word: str = ""
+    readings: Mapping[str, str] = field(default_factory=dict)
 
     def of(self, frames: Frames) -> Any:
         """What the reading does that the conventions of an evaluation choose."""
@@ -89,7 +115,10 @@ class Choice:
 
     def word_of(self, frames: Frames) -> str:
         """The name of that reading."""
-        return self.word if self.knob is None else str(frames.contract.conventions[self.knob.name])
+        if self.knob is None:
+            return self.word
+        value = str(frames.contract.conventions[self.knob.name])
+        return self.readings.get(value, value)
 
 
 @dataclass(frozen=True, eq=False)
@@ -123,8 +152,9 @@ class Use:
 
     declared: the fields that the stage itself declares. network: the one that gives the stage, if one does. profile: whose
     conventions hold where the stage does not say them. not_read: names of [numbers] with a mistake of their own. code: the
-    operation's lines of code. knobs, constants: what the parameters that were read so far add to the stage and to the contract's
-    numbers. left_open: conventions that the declaration does not say, with their keys.
+    operation's lines of code. conventions: what a page says of the knob of a STAGE.PARAMETER, or of a shared one by its name.
+    slices: what a page says of the slices of a character's vectors. knobs, constants: what the parameters that were read so far
+    add to the stage and to the contract's numbers. left_open: conventions that the declaration does not say, with their keys.
     """
 
     stage: str
@@ -139,6 +169,8 @@ class Use:
     profile: Profile | None = None
     not_read: Collection[str] = ()
     code: Mapping[str, Mapping[str, CodeHint]] = field(default_factory=dict)
+    conventions: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    slices: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     knobs: list[Knob] = field(default_factory=list)
     constants: dict[str, FloatArray] = field(default_factory=dict)
     left_open: list[tuple[Knob, str]] = field(default_factory=list)
@@ -158,7 +190,7 @@ class Use:
     def not_one_of(self, key: str, known: Iterable[str]) -> Misdeclared:
         """A parameter that is none of the words that it may be."""
         names = list(known)
-        found = self.table.get(key)
+        found = self.table.get(key, self.said(key).get("value"))
         if found is None:
             return self.missing(key, f"one of {', '.join(names)}")
         return Misdeclared(Wrong.CHOICE, self.at(key), shown(found), f"one of {', '.join(names)}", near(found, names))
@@ -170,15 +202,15 @@ class Use:
 
     def choice(
         self, key: str, effects: Mapping[str, Any], meaning: str, hints: Mapping[str, str] | None = None,
-        *, default: str | None = None, shows: Shows | None = None,
+        *, default: str | None = None, shows: Shows | None = None, is_in_model: bool = False,
     ) -> Choice:  # fmt: skip
         """A convention: the declared value first, then the readings of other sides.
 
         One that the declaration leaves out is left open: the first value is taken, and a finding says so. With `default` it
         may be left out, and so it may where the declaration's profile says it. A stage may also name it in `left_open`: then
-        the word of the declaration is only assumed. shows: as in `knob`.
+        the word of the declaration is only assumed. shows, is_in_model: as in `knob`.
         """
-        declared = self.table.get(key, default)
+        declared = self.table.get(key, self.said(key).get("value", default))
         if declared is None and self.profile is not None:
             declared = self.profile.choice(str(self.table["operation"]), key)
         is_open = declared is None or key in self.table.get("left_open", ())
@@ -186,49 +218,94 @@ class Use:
             declared = next(iter(effects))
         if not isinstance(declared, str) or declared not in effects:
             raise self.not_one_of(key, effects)
-        choice = self.knob(key, {declared: effects[declared], **effects}, meaning, hints, shows=shows)
+        ordered = {declared: effects[declared], **effects}
+        choice = self.knob(key, ordered, meaning, hints, shows=shows, is_in_model=is_in_model)
         if is_open and choice.knob is not None:
             self.left_open.append((choice.knob, key))
         return choice
 
     def knob(
         self, key: str, effects: Mapping[str, Any], meaning: str, hints: Mapping[str, str] | None = None,
-        *, shows: Shows | None = None,
+        *, shows: Shows | None = None, is_in_model: bool = False,
     ) -> Choice:  # fmt: skip
         """A place where sides differ, under its name in this contract; `knobs.KEY = "NAME"` gives it another.
 
+        is_in_model: the sides differ in the model itself; an effect makes other bytes of its file.
         shows: what an effect makes of sample numbers under this use's parameters. Effects that make the same of them are one
         reading: to keep a history of one frame newest first or oldest first is no difference.
         """
+        readings = effects
         if shows is not None:
-            effects = _that_differ(effects, shows)
+            effects = that_differ(effects, shows)
         if len(effects) == 1:
             [(word, only)] = effects.items()
             return Choice(only, word=word)
-        renamed = self.table.get("knobs", {}).get(key)
-        words, code = hints or {}, self.code.get(key, {})
+        words, code, said = hints or {}, self.code.get(key, {}), self.said(key)
         both = {value: replace(code[value], words=words.get(value, "")) for value in effects if value in code}
-        knob = Knob(renamed or f"{self.stage}.{key}", effects, meaning, {**words, **both})
+        called = self._called(key, effects, readings)
+        every: dict[str, str | CodeHint] = {**words, **both}
+        own = {said_as: every[value] for value, said_as in called.items() if value in every}
+        knob = (ModelKnob if is_in_model else Knob)(
+            said.get("name") or self.table.get("knobs", {}).get(key, f"{self.stage}.{key}"),
+            {said_as: effects[value] for value, said_as in called.items()},
+            said.get("meaning", meaning),
+            {**own, **{value: _in_words(own.get(value), words) for value, words in said.get("hints", {}).items()}},
+            advice=said.get("advice", ""),
+            in_training=said.get("in_training"),
+        )
         self.knobs.append(knob)
-        return Choice(knob=knob)
+        return Choice(knob=knob, readings={said_as: value for value, said_as in called.items()})
+
+    def share(self, knob: Knob) -> None:
+        """Take a convention of the whole contract; the page says its value, and may say more of it."""
+        said = dict(self.conventions.get(knob.name, {}))
+        value = said.pop("value", next(iter(knob.effects)))
+        if value not in knob.effects:
+            raise unknown(("conventions", knob.name, "value"), value, knob.effects, f"a reading of {knob.name}")
+        self.knobs.append(replace(knob, effects={value: knob.effects[value], **knob.effects}, **said))
+
+    def word(self, key: str) -> str:
+        """A parameter of one word."""
+        value = self.table.get(key)
+        if not isinstance(value, str):
+            raise self.missing(key, "a word")
+        return value
+
+    def said(self, key: str) -> Mapping[str, Any]:
+        """What the page says of the convention that a parameter is."""
+        return self.conventions.get(f"{self.stage}.{key}", {})
+
+    def _called(self, key: str, effects: Mapping[str, Any], readings: Mapping[str, Any]) -> dict[str, str]:
+        """The effects that the page lets be, in its order, the declared first, by its own words; readings: all that there are."""
+        said = self.said(key)
+        words, only = said.get("words", {}), said.get("only", list(effects))
+        for reading in (*words, *only):
+            if reading not in readings:
+                raise unknown(self.at(key), reading, readings, f"a reading of {key}")
+        if next(iter(effects)) not in only:
+            raise self.wrong(Wrong.CHOICE, key, next(iter(effects)), f"one of {', '.join(only)}")
+        return {value: words.get(value, value) for value in (next(iter(effects)), *only) if value in effects}
 
     def number(
         self, key: str, width: int | None = None, *, default: Any = _REQUIRED, meaning: str = "",
-        misread: Mapping[str, Reading] | None = None,
+        misread: Mapping[str, Reading] | None = None, hints: Mapping[str, str] | None = None, is_table: bool = False,
     ) -> Number:  # fmt: skip
-        """A parameter of numbers: inline, or the name of an entry of `numbers`; one number, or `width` of them.
+        """A parameter of numbers: inline, or a name of `numbers`, or a row for each of several; one number, or `width`.
 
-        misread: readings of other sides, by name. A table {value, wrong = {NAME = NUMBERS}} adds the author's own.
+        is_table: never one for all. misread: other sides' readings; a table {value, wrong = {NAME = NUMBERS}} adds the author's.
         """
         given = self.table.get(key, default)
         if given is _REQUIRED:
             raise self.missing(key, f"{key}: numbers, or a name of [numbers]")
-        wrong: Mapping[str, Any] = {}
+        wrong: Mapping[str, Any] = self.said(key).get("wrong", {})
         if isinstance(given, Mapping):
             given, wrong = given.get("value", _REQUIRED), given.get("wrong", {})
             if given is _REQUIRED:
                 raise self.wrong(Wrong.MISSING, key, "a table without value", "value = NUMBERS")
-        path = self._kept(key, given, width)
+        value = self._array((key,), given, width)
+        if is_table and value.size != width:
+            raise self.wrong(Wrong.WIDTH, key, f"{value.size} numbers", f"{width}, each of its own")
+        path = self._kept(key, given, value)
         readings: dict[str, Reading] = {
             **(misread or {}),
             **self._by_position(given, width),
@@ -236,9 +313,8 @@ class Use:
         }
         for name, other in wrong.items():
             readings[name] = _always(self._array((key, "wrong", name), other, width))
-        value = self._array((key,), given, width)
-        effects = _that_differ({"declared": _as_declared, **readings}, lambda reading: np.ravel(reading(value)))
-        return Number(path, self.knob(key, effects, meaning or f"the {key} of {self.stage}"))
+        effects = that_differ({"declared": _as_declared, **readings}, lambda reading: np.ravel(reading(value)))
+        return Number(path, self.knob(key, effects, meaning or f"the {key} of {self.stage}", hints))
 
     def _by_position(self, given: Any, width: int | None) -> dict[str, Reading]:
         """Numbers whose entries have names, taken in the order of their file by a side that does not look at the names."""
@@ -256,14 +332,12 @@ class Use:
         }
         return {name: _reordered(order) for name, order in orders.items()}
 
-    def _kept(self, key: str, given: Any, width: int | None) -> str:
+    def _kept(self, key: str, given: Any, value: FloatArray) -> str:
         """The path of the numbers; inline numbers and numbers in another order get a path of their own."""
-        value = self._array((key,), given, width)
-        path = f"{self.stage}.{key}"
         if isinstance(given, str) and np.array_equal(value, self.numbers[given].value):
             return self.numbers[given].path
-        self.constants[path] = value
-        return path
+        self.constants[f"{self.stage}.{key}"] = value
+        return f"{self.stage}.{key}"
 
     def _array(self, path: tuple[Token, ...], given: Any, width: int | None) -> FloatArray:
         if isinstance(given, str):
@@ -272,6 +346,9 @@ class Use:
             if given not in self.numbers:
                 raise unknown(self.at(*path), given, self.numbers, "a name of [numbers]")
             value = self._in_own_order(self.numbers[given])
+        elif isinstance(given, list) and any(isinstance(each, str) for each in given):
+            rows = [self._array((*path, place), each, None).tolist() for place, each in enumerate(given)]
+            value = to_numbers(rows, self.at(*path))
         else:
             value = to_numbers(given, self.at(*path))
         if width is not None and value.size not in (1, width):
@@ -306,17 +383,9 @@ class Use:
         return tuple(value)
 
 
-def to_numbers(value: Any, place: tuple[Token, ...]) -> FloatArray:
-    """Numbers of a file as float64; Misdeclared for words, truth values, rows of several lengths, NaN and infinity."""
-    try:
-        array = np.asarray(value)
-    except ValueError:  # rows of several lengths
-        array = np.array("")
-    if array.dtype.kind not in "iuf" or not array.size:
-        raise Misdeclared(Wrong.NUMBERS, place, shown(value), "a number or a list of numbers")
-    if not np.isfinite(array).all():
-        raise Misdeclared(Wrong.NUMBERS, place, shown(value), "finite numbers")
-    return array.astype(np.float64)
+def _in_words(hint: str | CodeHint | None, words: str) -> str | CodeHint:
+    """The lines of code of a reading, with other words."""
+    return replace(hint, words=words) if isinstance(hint, CodeHint) else words
 
 
 def _reordered(order: list[int]) -> Reading:
@@ -325,19 +394,6 @@ def _reordered(order: list[int]) -> Reading:
 
 def _as_declared(declared: FloatArray) -> FloatArray:
     return declared
-
-
-def _that_differ(effects: Mapping[str, Any], shows: Shows) -> dict[str, Any]:
-    """The effects that make other numbers than each one before them: 1 / scale is no mistake where scale is 1."""
-    kept: dict[str, Any] = {}
-    seen: list[FloatArray] = []
-    with np.errstate(all="ignore"):
-        for name, effect in effects.items():
-            made = np.asarray(shows(effect), np.float64)
-            if not any(np.allclose(made, other, rtol=_SAME, atol=0.0, equal_nan=True) for other in seen):
-                kept[name] = effect
-                seen.append(made)
-    return kept
 
 
 def _always(value: FloatArray) -> Reading:

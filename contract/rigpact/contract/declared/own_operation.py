@@ -13,7 +13,9 @@ from rigpact.contract.declared.operation import Built, Operation, Use
 from rigpact.contract.declared.problems import Misdeclared, NotBuilt
 from rigpact.contract.errors import OwnFunctionFailed, UnusableInput, error_text, line_of
 from rigpact.contract.statistics import FloatArray
-from rigpact.contract.systems.stage import Bound, Bounds, Compute, Frames, NotKnown
+from rigpact.contract.systems.frames import Frames
+from rigpact.contract.systems.layout import FieldLayout
+from rigpact.contract.systems.stage import Bound, Bounds, Compute, NotKnown
 
 _PASS_ON = (Misdeclared, NotBuilt, NotKnown, UnusableInput)
 """What an operation may raise: a mistake in the declaration, something that is not known."""
@@ -40,8 +42,9 @@ def _called(place: str, function: Callable[..., Any], *arguments: Any) -> Any:
 
 def _build(build: Callable[[Use], Built], place: str, use: Use) -> Built:
     built = _called(f"{place}, stage {use.stage}", build, use)
-    if not isinstance(built, Built):
-        raise OwnFunctionFailed(f"{place}, stage {use.stage}", f"build that returns {type(built).__name__}", "a Built")
+    if not isinstance(built, Built) or not isinstance(built.fields, FieldLayout):
+        found = f"fields of type {type(built.fields).__name__}" if isinstance(built, Built) else type(built).__name__
+        raise OwnFunctionFailed(f"{place}, stage {use.stage}", f"build that returns {found}", "a Built")
     width, bound = built.fields.width, built.bound
     return replace(
         built,

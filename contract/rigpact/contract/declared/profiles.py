@@ -12,6 +12,8 @@ from functools import cache
 from importlib.resources import files
 from typing import Any
 
+from rigpact.contract.systems.contract import Contract
+
 
 @dataclass(frozen=True)
 class Profile:
@@ -34,3 +36,12 @@ def known_profiles() -> Mapping[str, Profile]:
     """Every profile, by name."""
     root = tomllib.loads(files(__package__).joinpath("profiles.toml").read_text(encoding="utf-8"))
     return {name: Profile(name, **table) for name, table in root.items()}
+
+
+def profile_facts(_contract: Contract, root: Mapping[str, Any]) -> list[tuple[str, str]]:
+    """What `rigpact describe` says of a declared contract before its tables: its profile."""
+    profile = known_profiles().get(root.get("profile", ""))
+    if profile is None:
+        return []
+    says = ", ".join(f"{key} {value}" for key, value in profile.says.items())
+    return [("profile", f"{profile.name}: {says}")]

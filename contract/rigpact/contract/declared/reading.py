@@ -12,7 +12,7 @@ from rigpact.contract.declared.declaration import Declaration, read_declaration
 from rigpact.contract.documents import Document, Kind
 from rigpact.contract.errors import UnusableInput
 from rigpact.contract.meaning import Meaning
-from rigpact.contract.systems.system import SystemContract
+from rigpact.contract.systems.contract import Contract
 
 
 def declaration_of(document: Document) -> Declaration:
@@ -27,14 +27,14 @@ def sources_of(document: Document) -> tuple[Path, ...]:
     return tuple(document.path.parent / name for name in declaration_of(document).read)
 
 
-def declared_contract(document: Document) -> SystemContract:
+def declared_contract(document: Document) -> Contract:
     """The contract of a declaration without mistakes."""
     declaration = declaration_of(document)
     system = declaration.system
     if system is None:
         raise UnusableInput(document.path, str(declaration.problems[0]), "a contract without mistakes")
     fps = document.data.get("fps")
-    return SystemContract(
+    return Contract(
         system=system,
         path=document.path,
         sha256=_digest(document.file.content, {**declaration.read, **declaration.code}),
@@ -43,6 +43,7 @@ def declared_contract(document: Document) -> SystemContract:
         constants=declaration.constants,
         fps=None if fps is None else float(fps),
         meaning=Meaning(partial(_meaning, document.data, declaration.constants)),
+        file_sha256=document.file.sha256,
     )
 
 

@@ -11,7 +11,7 @@ import tokenize
 import zipfile
 import zlib
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
 from typing import Any
@@ -23,6 +23,7 @@ from rigpact.contract.declared.yaml_text import parse_yaml
 from rigpact.contract.errors import UnusableInput
 from rigpact.contract.files import bytes_to_json, is_file, read_bytes, refuse_bomb
 from rigpact.contract.json_pointer import Token
+from rigpact.contract.statistics import FloatArray
 
 Place = tuple[Token, ...]
 
@@ -99,6 +100,12 @@ def _json(content: bytes, path: Path) -> Any:
     return bytes_to_json(content, path).data
 
 
+def read_chosen_arrays(content: bytes, path: Path, names: Collection[str]) -> Mapping[str, Any]:
+    """Some arrays of a .npz by name, without pickle; what lies beside them is not unpacked. UnusableInput for other bytes."""
+    chosen: Mapping[str, Any] = _npz(content, path, names)
+    return chosen
+
+
 def read_arrays(content: bytes, path: Path) -> Mapping[str, Any]:
     """The arrays of a .npz or .safetensors file by name, without pickle; UnusableInput for other bytes."""
     reader = _safetensors if path.name.lower().endswith(".safetensors") else _npz
@@ -106,18 +113,20 @@ def read_arrays(content: bytes, path: Path) -> Mapping[str, Any]:
     return arrays
 
 
-def _npz(content: bytes, path: Path) -> Any:
+def _npz(content: bytes, path: Path, names: Collection[str] | None = None) -> Any:
     try:
         _refuse_archive(content, path)
         loaded = np.load(io.BytesIO(content), allow_pickle=False)
-        return {key: loaded[key] for key in loaded.files} if hasattr(loaded, "files") else loaded
-    except _DAMAGED as error:
+        if not hasattr(loaded, "files"):
+            return loaded
+        return {key: loaded[key] for key in loaded.files if names is None or key in names}
+    except DAMAGED as error:
         raise UnusableInput(path, f"bytes that numpy does not read ({error})", "plain arrays without pickle") from None
 
 
-_DAMAGED = (
-    ValueError, OSError, EOFError, LookupError, SyntaxError, OverflowError, MemoryError, RuntimeError, zipfile.BadZipFile,
-    zlib.error, struct.error, tokenize.TokenError,
+DAMAGED = (
+    ValueError, TypeError, OSError, EOFError, LookupError, SyntaxError, OverflowError, MemoryError, RuntimeError,
+    zipfile.BadZipFile, zlib.error, struct.error, tokenize.TokenError,
 )  # fmt: skip
 """What zipfile and numpy raise for bytes that were damaged, or made to look like an archive."""
 
@@ -166,3 +175,16 @@ _READERS: Mapping[str, Callable[[bytes, Path], Any]] = {
     ".json": _json, ".yaml": parse_yaml, ".yml": parse_yaml, ".npz": _npz, ".npy": _npz, ".safetensors": _safetensors,
     ".onnx": _onnx_metadata,
 }  # fmt: skip
+
+
+def to_numbers(value: Any, place: tuple[Token, ...]) -> FloatArray:
+    """Numbers of a file as float64; Misdeclared for words, truth values, rows of several lengths, NaN and infinity."""
+    try:
+        array = np.asarray(value)
+    except ValueError:  # rows of several lengths
+        array = np.array("")
+    if array.dtype.kind not in "iuf" or not array.size:
+        raise Misdeclared(Wrong.NUMBERS, place, shown(value), "a number or a list of numbers")
+    if not np.isfinite(array).all():
+        raise Misdeclared(Wrong.NUMBERS, place, shown(value), "finite numbers")
+    return array.astype(np.float64)

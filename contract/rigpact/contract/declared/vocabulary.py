@@ -13,9 +13,10 @@ from importlib.metadata import entry_points
 
 from rigpact.contract.declared.operation import Operation
 from rigpact.contract.declared.own_operation import guarded
-from rigpact.contract.declared.problems import near
+from rigpact.contract.declared.problems import Misdeclared, near, unknown
 from rigpact.contract.declared.profiles import known_profiles
 from rigpact.contract.errors import UnusableInput
+from rigpact.contract.json_pointer import Token
 
 GROUP = "rigpact.operations"
 RIGPACT = "rigpact"
@@ -102,3 +103,10 @@ def find_operation(name: str) -> Operation:
         hint = near(name, names) or "`rigpact operations` lists them"
         raise UnusableInput("NAME", repr(name)[:60], f"one of {', '.join(names)}", hint)
     return known[name]
+
+
+def no_operation(place: tuple[Token, ...], word: object) -> Misdeclared:
+    """The mistake of a word that names no operation: the nearest one, and how to bring one's own."""
+    problem = unknown(place, word, known_operations(), "an operation")
+    problem.hint = "; ".join(filter(None, (problem.hint, HOW_TO_BRING)))
+    return problem

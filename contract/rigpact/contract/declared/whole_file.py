@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections import Counter
+from collections.abc import Collection, Iterator, Mapping
 from typing import Any
 
 import numpy as np
 
 from rigpact.contract.conventions import Knob
+from rigpact.contract.declared.fields import OF_A_VECTOR
 from rigpact.contract.declared.problems import Misdeclared, Wrong, unknown
 from rigpact.contract.declared.profiles import known_profiles
 from rigpact.contract.json_pointer import Token
@@ -18,9 +20,7 @@ Root = Mapping[str, Any]
 _SECTIONS = (
     "format", "version", "name", "title", "profile", "fps", "names", "numbers", "networks", "given", "stages", "recordings",
 )  # fmt: skip
-_OF_GIVEN = (
-    "name", "fields", "names", "parts", "size", "kind", "unit", "space", "low", "high", "carried", "start", "wrong", "why",
-)  # fmt: skip
+_OF_GIVEN = (*OF_A_VECTOR, "carried", "carried_fields", "start", "wrong", "why")
 
 
 def declared_tables(root: Root) -> list[tuple[tuple[Token, ...], Mapping[str, Any]]]:
@@ -33,19 +33,27 @@ def declared_names(root: Root) -> list[str]:
     return [table["name"] for _, table in declared_tables(root)]
 
 
-def words_that_name_nothing(root: Root) -> Iterator[Misdeclared]:
+_OF_A_PAGE = ("conventions", "published", "windowed", "classes", "posed", "architecture", "data", "slices")
+"""What only a system's own page says."""
+
+
+def words_that_name_nothing(root: Root, *, is_page: bool = False) -> Iterator[Misdeclared]:
     """Yield unknown keys outside of stages, an unknown profile, repeated names, and a rate that is no number."""
     names = declared_names(root)
-    tables: list[tuple[tuple[Token, ...], Mapping[str, Any], tuple[str, ...]]] = [((), root, _SECTIONS)]
+    tables: list[tuple[tuple[Token, ...], Mapping[str, Any], tuple[str, ...]]] = [
+        ((), root, _SECTIONS + _OF_A_PAGE if is_page else _SECTIONS)
+    ]
     tables += [(("given", index), table, _OF_GIVEN) for index, table in enumerate(root["given"])]
     tables.append((("recordings",), root.get("recordings", {}), tuple(names)))
     for place, table, known in tables:
         yield from (unknown((*place, key), key, known, "one of these") for key in table if key not in known)
-    for position, (place, table) in enumerate(declared_tables(root)):
-        if table["name"] in names[:position]:
+    seen = set[str]()
+    for place, table in declared_tables(root):
+        if table["name"] in seen:
             yield Misdeclared(Wrong.NAMED_TWICE, (*place, "name"), f"{table['name']} again", "a name of its own")
+        seen.add(table["name"])
     for name, words in root.get("names", {}).items():
-        twice = next((word for word in words if words.count(word) > 1), None)
+        twice = next((word for word, count in Counter(words).items() if count > 1), None)
         if twice is not None:
             yield Misdeclared(Wrong.NAMED_TWICE, ("names", name), f"{twice} twice", "each name once")
     if root.get("profile", next(iter(known_profiles()))) not in known_profiles():
@@ -58,27 +66,33 @@ def parts_that_do_not_meet(
     root: Root, stages: Mapping[str, Stage], networks: Mapping[str, NetworkBinding]
 ) -> Iterator[Misdeclared]:
     """Yield feedback of another width, networks that take or give what is not there, shared knobs that differ."""
+    names = dict.fromkeys(declared_names(root))
     for index, table in enumerate(root["given"]):
         for source in filter(None, [table.get("carried"), *table.get("wrong", [])]):
-            yield from _feedback(root, stages, table["name"], source, ("given", index, "carried"))
+            yield from _feedback(names, stages, table["name"], source, ("given", index, "carried"))
     for name, network in networks.items():
-        yield from _network(root, name, network)
+        yield from _network(root, name, network, {each.name for each in stages.values() if each.is_answer})
+    for stage in (each for each in stages.values() if each.compute is not None):
+        read = (*filter(None, (stage.carried,)), *stage.may_use, *stage.earlier)
+        yield from (
+            unknown(("stages",), name, names, f"a stage, for {stage.name}") for name in read if name not in names
+        )
     yield from _shared_knobs(stages)
 
 
 def _feedback(
-    root: Root, stages: Mapping[str, Stage], name: str, source: str, place: tuple[Token, ...]
+    names: Collection[str], stages: Mapping[str, Stage], name: str, source: str, place: tuple[Token, ...]
 ) -> Iterator[Misdeclared]:
-    if source not in declared_names(root):
-        yield unknown(place, source, declared_names(root), "a stage")
+    if source not in names:
+        yield unknown(place, source, names, "a stage")
     elif name in stages and source in stages:
         own, other = (stages[each].fields(None).width for each in (name, source))
         if own != other:
             yield Misdeclared(Wrong.WIDTH, place, f"{source}, {other} numbers", f"{own} numbers, as {name} has")
 
 
-def _network(root: Root, name: str, network: NetworkBinding) -> Iterator[Misdeclared]:
-    answers = {table["name"] for table in root["stages"] if table["operation"] == "network"}
+def _network(root: Root, name: str, network: NetworkBinding, built: Collection[str]) -> Iterator[Misdeclared]:
+    answers = {*built} | {table["name"] for table in root["stages"] if table["operation"] == "network"}
     for key, vectors in (("inputs", network.inputs), ("outputs", network.outputs)):
         place = ("networks", name, key)
         for vector in vectors:

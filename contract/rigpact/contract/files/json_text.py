@@ -22,6 +22,9 @@ from rigpact.contract.json_pointer import json_containers, json_pointer
 
 MAX_JSON_DEPTH = 64
 """The deepest valid file (a raw clip) nests 6 levels; orjson itself stops at 1024."""
+_KEY = rb"""(?:[\w-]++|"[^"\n]*+"|'[^'\n]*+')[ \t]*+"""
+_DEEP_KEY = re.compile(rb"(?<![\w.-])(?:%s\.[ \t]*+){%d}" % (_KEY, MAX_JSON_DEPTH))
+"""A dotted TOML key of as many parts: tomllib takes the square of its length, in time and in memory."""
 _BLOCK_BYTES = 131_072
 _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 _KEY_END = re.compile(rb'"\s*:')
@@ -64,6 +67,8 @@ def read_toml(path: str | Path) -> JsonFile:
 
 def bytes_to_toml(content: bytes, path: str | Path) -> JsonFile:
     """Parse the bytes of a TOML file; errors call it `path`."""
+    if _DEEP_KEY.search(content):
+        raise _too_deep(path)
     try:
         data = tomllib.loads(content.decode("utf-8-sig"))
     except UnicodeDecodeError:

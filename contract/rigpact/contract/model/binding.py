@@ -13,7 +13,7 @@ from itertools import combinations, permutations
 import numpy as np
 from numpy.typing import NDArray
 
-from rigpact.contract.bundle import INPUTS
+from rigpact.contract.layout import INPUTS
 
 Order = tuple[str, ...]
 """Which vector is bound at each of the five positions."""

@@ -7,10 +7,10 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from rigpact.contract.rules.catalogue import ALL_RULES, FAMILIES, RETIRED, check, check_bundle
+    from rigpact.contract.rules.catalogue import ALL_RULES, FAMILIES, MEASURED, RETIRED, check, check_bundle
     from rigpact.contract.rules.subject import Subject
 
-__all__ = ["ALL_RULES", "FAMILIES", "RETIRED", "Subject", "check", "check_bundle"]
+__all__ = ["ALL_RULES", "FAMILIES", "MEASURED", "RETIRED", "Subject", "check", "check_bundle"]
 
 
 def __getattr__(name: str) -> Any:

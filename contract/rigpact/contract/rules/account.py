@@ -2,13 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from rigpact.contract.documents import Document, Kind
 from rigpact.contract.findings import Finding, Ledger
 from rigpact.contract.json_pointer import json_pointer
-from rigpact.contract.rules.files.structure import MISSING_KEY, VALUE_NOT_ALLOWED, WRONG_ROW_LENGTH, WRONG_TYPE
+from rigpact.contract.model.signature import ModelSignature
+from rigpact.contract.rules.files.structure import (
+    MISSING_KEY,
+    VALUE_NOT_ALLOWED,
+    WRONG_ROW_LENGTH,
+    WRONG_TYPE,
+    has_its_shape,
+)
+from rigpact.contract.rules.hosted.system_data import OTHER_SYSTEM
+from rigpact.contract.rules.hosted.system_loading import UNKNOWN_SYSTEM, VECTOR_MISSING
 from rigpact.contract.rules.subject import Subject
 
 _REQUIRED = {
@@ -40,6 +49,8 @@ _OPTIONAL = {
 _OPTIONAL[Kind.TEACHER_PREDICTION] = _OPTIONAL[Kind.TEACHER_BATCH]
 _DIVIDED = {("meta", "state_layout"), ("meta", "output_layout"), ("Frames",)}
 """Sections in which each member counts as one part: each slice, each frame."""
+_OF_A_SYSTEM = ("vectors", "conventions", "constants", "given", "stages", "numbers", "networks", "names")
+"""Sections of other systems' contracts: the file is one part, and each member of a section."""
 _UNREADABLE = (WRONG_TYPE, MISSING_KEY, WRONG_ROW_LENGTH, VALUE_NOT_ALLOWED)
 
 
@@ -49,25 +60,61 @@ def account(subject: Subject, findings: Iterable[Finding]) -> Ledger:
     A part is a section that rules read: a statistics array, a slice of a layout, a frame of a clip, an array of rows, an input
     or output of a model. Declared are the parts that the given files hold or must hold; a companion that was not given is not
     counted. Compared are the parts that the rules could read. A part is missing if its JSON has the wrong shape, or if the
-    file must hold it and does not. Nothing is waived.
+    file must hold it and does not. Of another system's contract nothing is judged where any shape is wrong, of its models and
+    recordings only what belongs to a known system. Nothing is waived.
     """
+    found = list(findings)
+    parts = [_of_documents(subject, found), _of_models(subject), *_of_recordings(subject, found)]
+    return Ledger(sum(declared for declared, _ in parts), sum(compared for _, compared in parts))
+
+
+def _of_documents(subject: Subject, findings: Sequence[Finding]) -> tuple[int, int]:
+    system = None if subject.system is None else subject.system.document
     broken: dict[str, set[str]] = {}
     for finding in findings:
         if finding.rule in _UNREADABLE:
             place = finding.pointer + json_pointer(*filter(None, [finding.values.get("key")]))
             broken.setdefault(finding.file, set()).add(place)
-    declared = missing = 0
-    for document in subject.documents:
+    declared, missing = (0, 0) if system is None else _of_contract(system, findings)
+    for document in (each for each in subject.documents if each is not system):
         places = broken.get(str(document.path), set())
         around = {each for place in places for each in _around(place)}
         for part in _parts(document):
             declared += 1
             missing += part in around or not places.isdisjoint(_around(part))
-    model_parts = len(subject.model.inputs) + max(len(subject.model.outputs), 1) if subject.model else 0
-    unread = int(
-        bool(subject.model and subject.model.graph_not_read)
-    )  # its nodes and weights, which most rules are about
-    return Ledger(declared + model_parts + unread, declared - missing + model_parts)
+    return declared, declared - missing
+
+
+def _of_contract(document: Document, findings: Sequence[Finding]) -> tuple[int, int]:
+    """Parts of another system's contract that are declared, and those of them that are missing."""
+    sections = (document.data.get(name) for name in _OF_A_SYSTEM)
+    declared = 1 + sum(len(section) for section in sections if isinstance(section, Mapping | list))
+    missing = sum(finding.rule is VECTOR_MISSING for finding in findings)
+    if not has_its_shape(document):
+        return declared, declared
+    if any(finding.rule is UNKNOWN_SYSTEM for finding in findings):
+        return declared, declared - 1
+    return declared + missing, missing
+
+
+def _of_models(subject: Subject) -> tuple[int, int]:
+    """Inputs and outputs of every model; its nodes and weights, which most rules are about, where they were not read."""
+    given = () if subject.system is None else tuple(each.signature for each in subject.system.models)
+    given += () if subject.model is None else (subject.model,)
+    declared = sum(_tensors(each) + bool(each.graph_not_read) for each in given)
+    return declared, sum(map(_tensors, subject.models))
+
+
+def _tensors(model: ModelSignature) -> int:
+    return len(model.inputs) + max(len(model.outputs), 1)
+
+
+def _of_recordings(subject: Subject, findings: Sequence[Finding]) -> Iterator[tuple[int, int]]:
+    others = {finding.file for finding in findings if finding.rule is OTHER_SYSTEM}
+    files = subject.system
+    for each in () if files is None else files.recordings:
+        is_judged = files is not None and files.contract is not None and str(each.path) not in others
+        yield len(each.stages), len(each.stages) if is_judged else 0
 
 
 def _parts(document: Document) -> Iterator[str]:

@@ -1,11 +1,12 @@
-"""Every family of rules, listed once, and the check that runs them.
+"""Every family of rules, listed once, and the check that runs them all.
 
 A rule is a frozen `Rule` (its texts) next to the small generator that yields its findings. To add one:
 
  1. write the `Rule` in the module of its family, above `RULES`;
  2. write the generator, and call it from the function that the module's `FAMILY` names.
 
-To add a family: a module with `RULES` and a `FAMILY`, and its name in `FAMILIES`. Codes are never reused: a rule that goes
+To add a family: a module with `RULES` and a `FAMILY`, and its name in `FAMILIES`; with `TEXTS` and in `MEASURED` where its
+findings come with a measurement. Codes are never reused: a rule that goes
 leaves its code in `RETIRED`.
 
     RP0xx JSON text, structure, layout             RP5xx clips
@@ -52,7 +53,8 @@ from rigpact.contract.rules.clips import (
     mean_pose,
     root_motion,
 )
-from rigpact.contract.rules.family import Family
+from rigpact.contract.rules.engine import findings
+from rigpact.contract.rules.family import Family, Texts
 from rigpact.contract.rules.files import json_text, structure
 from rigpact.contract.rules.hosted import (
     declarations,
@@ -85,14 +87,18 @@ FAMILIES: tuple[Family, ...] = tuple(
         rotation_means, derived, rotation_spec,
         skeleton, symmetry, declaration, companion, model, model_graph, model_weights, clips, clip_rotations,
         root_motion, clip_condition, feet, angular_velocity, teacher, teacher_rows, history, prediction, recorded_output, across,
-        mean_pose, rows_of_clip, comparison, run, canary, baseline, gate, reading, geometry, system_loading, systems, system_data,
+        mean_pose, rows_of_clip, system_loading, systems, system_data,
         declarations, declared_profile, declared_orders, declared_numbers, declared_stages, declared_models, declared_metadata,
         stamp,
     )
 )  # fmt: skip
 """In the order in which they are checked and shown."""
+MEASURED: tuple[Texts, ...] = tuple(
+    module.TEXTS for module in (comparison, run, canary, baseline, gate, reading, geometry)
+)
+"""Rules about no file: their findings come with a measurement."""
 ALL_RULES: tuple[Rule, ...] = tuple(
-    sorted((rule for family in FAMILIES for rule in family.rules), key=lambda rule: rule.code)
+    sorted((rule for family in (*FAMILIES, *MEASURED) for rule in family.rules), key=lambda rule: rule.code)
 )
 """Every rule, by code."""
 RETIRED: tuple[str, ...] = ()
@@ -105,8 +111,8 @@ def check(subject: Subject) -> FindingsReport:
 
     Findings stand in the order of the files; within a file, the worst stand first.
     """
-    found = list(_findings(subject))
-    order = {str(document.path): place for place, document in enumerate(subject.documents)}
+    found = list(findings(subject, FAMILIES))
+    order = {file["path"]: place for place, file in enumerate(subject.files)}
 
     def rank(finding: Finding) -> tuple[int, int, str]:
         severity = _SEVERITIES.index(finding.rule.severity)
@@ -117,11 +123,4 @@ def check(subject: Subject) -> FindingsReport:
 
 def check_bundle(document: Document, companion: Document | None = None) -> Iterator[Finding]:
     """Yield every finding about a bundle (and its companion)."""
-    return _findings(Subject(document, companion))
-
-
-def _findings(subject: Subject) -> Iterator[Finding]:
-    kinds = [file["kind"] for file in subject.files]
-    for family in FAMILIES:
-        if family.check is not None and family.is_run_on(kinds):
-            yield from family.check(subject)
+    return findings(Subject(document, companion), FAMILIES)

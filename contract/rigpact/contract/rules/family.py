@@ -1,6 +1,7 @@
 """A family: the rules of one module, what they need, and the function that checks them.
 
-The catalogue lists the families. Everything else that has to know which rules run on which files reads `Family.needs`.
+The catalogue lists the families, engine.py runs them. Everything else that has to know which rules run on which files reads
+`Family.needs`.
 """
 
 from __future__ import annotations
@@ -13,10 +14,13 @@ from typing import TypeVar
 
 from rigpact.contract.documents import Document, Kind
 from rigpact.contract.findings import Finding, Rule
-from rigpact.contract.rules.bundle.view import BundleView
-from rigpact.contract.rules.clips.view import ClipView
-from rigpact.contract.rules.subject import MODEL, Subject
-from rigpact.contract.rules.teacher.rows import Rows
+from rigpact.contract.model.signature import ModelSignature
+from rigpact.contract.rules.subject import MODEL, TRACE, Subject
+from rigpact.contract.rules.views.bundle import BundleView
+from rigpact.contract.rules.views.clip import ClipView
+from rigpact.contract.rules.views.declaration import DeclaredView
+from rigpact.contract.rules.views.rows import Rows
+from rigpact.contract.systems.system import NetworkBinding
 
 T = TypeVar("T")
 Check = Callable[[Subject], Iterable[Finding]]
@@ -33,49 +37,64 @@ class Need(StrEnum):
     PREDICTION = "a teacher prediction"
     MODEL = "a model"
     GRAPH = "the nodes and weights of a model"
-    RECORDINGS = "two recordings"
-    BASELINE = "settings that let findings be"
-    PROJECT = "a project under the gate"
-    COMMIT = "the files of a commit"
-    FUNCTIONS = "the functions of a training side"
-    SYSTEM_CONTRACT = "the contract file of another system"
+    POSITIONS = "a model whose inputs an engine binds by position"
+    CONTRACT = "a bundle or a contract"
+    SYSTEM_CONTRACT = "the contract of another system"
+    CONTRACT_FILE = "the contract file of a system that rigpact hosts"
+    DECLARATION = "a contract of one's own"
     SYSTEM_DATA = "recordings of another system"
 
 
 GIVES: Mapping[str, frozenset[Need]] = {
-    Kind.BUNDLE: frozenset({Need.DOCUMENT, Need.BUNDLE, Need.STATISTICS}),
+    Kind.BUNDLE: frozenset({Need.DOCUMENT, Need.BUNDLE, Need.STATISTICS, Need.CONTRACT}),
     Kind.COMPANION: frozenset({Need.DOCUMENT, Need.STATISTICS}),
     Kind.RAW_CLIP: frozenset({Need.DOCUMENT, Need.CLIP}),
     Kind.TEACHER_BATCH: frozenset({Need.DOCUMENT, Need.ROWS}),
     Kind.TEACHER_PREDICTION: frozenset({Need.DOCUMENT, Need.ROWS, Need.PREDICTION}),
-    MODEL: frozenset({Need.MODEL, Need.GRAPH}),
+    MODEL: frozenset({Need.MODEL, Need.GRAPH, Need.POSITIONS}),
+    Kind.SYSTEM_CONTRACT: frozenset({Need.DOCUMENT, Need.CONTRACT, Need.SYSTEM_CONTRACT, Need.CONTRACT_FILE}),
+    Kind.DECLARATION: frozenset({Need.DOCUMENT, Need.CONTRACT, Need.SYSTEM_CONTRACT, Need.DECLARATION}),
+    TRACE: frozenset({Need.SYSTEM_DATA}),
 }
 """What each kind of file gives to the families that `check` runs."""
 
 
-@dataclass(frozen=True)
-class Family:
-    """The rules of one module.
+def given_by(kinds: Iterable[str]) -> frozenset[Need]:
+    """What files of these kinds give together: the contract of another system says itself how its models are bound."""
+    given = frozenset[Need]().union(*(GIVES[kind] for kind in kinds))
+    return given - {Need.POSITIONS} if Need.SYSTEM_CONTRACT in given else given
 
-    module: the module's `__name__`. needs: all that must be given, in the order in which people are asked for it.
-    check: yields the findings about a subject that gives what the family needs. It is None where a command of its own
-    checks the rules: a comparison, the gate.
+
+@dataclass(frozen=True)
+class Texts:
+    """The rules of one module whose findings come with a measurement: a comparison, the gate, a training side's functions.
+
+    module: the module's `__name__`. Whoever measures judges the numbers; these rules judge no file.
     """
 
     module: str
     rules: tuple[Rule, ...]
-    needs: tuple[Need, ...]
-    check: Check | None = None
 
     @property
     def name(self) -> str:
         """The last part of the module's name."""
         return self.module.rpartition(".")[2]
 
+
+@dataclass(frozen=True)
+class Family(Texts):
+    """The rules of one module about files.
+
+    needs: all that must be given, in the order in which people are asked for it. check: yields the findings about a subject
+    that gives what the family needs.
+    """
+
+    needs: tuple[Need, ...]
+    check: Check
+
     def is_run_on(self, kinds: Iterable[str]) -> bool:
         """Whether `check` runs this family on files of these kinds."""
-        given = frozenset[Need]().union(*(GIVES[kind] for kind in kinds))
-        return self.check is not None and given.issuperset(self.needs)
+        return given_by(kinds).issuperset(self.needs)
 
 
 def rules_in(names: Mapping[str, object]) -> tuple[Rule, ...]:
@@ -113,6 +132,29 @@ def on_clips(check: Callable[[ClipView], Iterator[Finding]]) -> Check:
 def on_rows(check: Callable[[Rows], Iterator[Finding]]) -> Check:
     """Check the rows of every teacher file under the bundle."""
     return lambda subject: _each(check, subject.rows)
+
+
+def on_declaration(check: Callable[[DeclaredView], Iterator[Finding]]) -> Check:
+    """Check a contract of one's own that has no mistakes."""
+
+    def findings(subject: Subject) -> Iterable[Finding]:
+        view = None if subject.system is None else subject.system.declared
+        return () if view is None else check(view)
+
+    return findings
+
+
+def on_declared_networks(check: Callable[[DeclaredView, NetworkBinding, ModelSignature], Iterator[Finding]]) -> Check:
+    """Check every model of one network against the contract of one's own that declares the network."""
+
+    def findings(subject: Subject) -> Iterator[Finding]:
+        view = None if subject.system is None else subject.system.declared
+        for model in subject.system.bound if subject.system is not None and view is not None else ():
+            networks = () if model.part is None else tuple(model.part.networks.values())
+            if view is not None and len(networks) == 1:
+                yield from check(view, networks[0], model.signature)
+
+    return findings
 
 
 def _each(check: Callable[[T], Iterable[Finding]], values: Iterable[T]) -> Iterator[Finding]:

@@ -8,14 +8,15 @@ from functools import cached_property
 from rigpact.contract.documents import Document, Kind
 from rigpact.contract.model.graph import ModelGraph
 from rigpact.contract.model.signature import ModelSignature
-from rigpact.contract.rules.bundle.auxiliary import Auxiliary, auxiliaries
-from rigpact.contract.rules.bundle.view import BundleView
-from rigpact.contract.rules.clips.view import ClipView
-from rigpact.contract.rules.teacher.rows import Rows
-from rigpact.contract.rules.teacher.view import TeacherView
+from rigpact.contract.rules.views.auxiliary import Auxiliary, auxiliaries
+from rigpact.contract.rules.views.bundle import BundleView
+from rigpact.contract.rules.views.clip import ClipView
+from rigpact.contract.rules.views.rows import Rows
+from rigpact.contract.rules.views.system_files import SystemFiles
+from rigpact.contract.rules.views.teacher import TeacherView
 
-MODEL = "model"
-"""The kind of file that is no JSON document."""
+MODEL, TRACE = "model", "trace"
+"""The kinds of file that are no JSON documents."""
 
 
 @dataclass(frozen=True)
@@ -23,7 +24,7 @@ class Subject:
     """The artefacts of one check: a bundle, its companion, files made with it, and a model; any of them may be absent.
 
     others: clips, teacher batches and teacher predictions. graph_beside: of a model that is judged elsewhere; rules about the
-    other files may read it.
+    other files may read it. system: in place of the bundle, the contract of another system and the files that belong to it.
     """
 
     bundle: Document | None = None
@@ -31,6 +32,7 @@ class Subject:
     others: tuple[Document, ...] = ()
     model: ModelSignature | None = None
     graph_beside: ModelGraph | None = None
+    system: SystemFiles | None = None
 
     @property
     def graph(self) -> ModelGraph | None:
@@ -40,7 +42,14 @@ class Subject:
     @property
     def documents(self) -> tuple[Document, ...]:
         """Every JSON artefact, the bundle first."""
-        return tuple(document for document in (self.bundle, self.companion, *self.others) if document is not None)
+        contract = None if self.system is None else self.system.document
+        return tuple(each for each in (self.bundle, contract, self.companion, *self.others) if each is not None)
+
+    @property
+    def models(self) -> tuple[ModelSignature, ...]:
+        """Every model that can be judged: the one of the bundle, or those whose part of their system is known."""
+        bound = () if self.system is None else self.system.bound
+        return (*(() if self.model is None else (self.model,)), *(each.signature for each in bound))
 
     @property
     def files(self) -> list[dict[str, str]]:
@@ -48,7 +57,16 @@ class Subject:
         listed = [(each.path, each.kind.value, each.file.sha256) for each in self.documents]
         if self.model is not None:
             listed.append((self.model.path, MODEL, self.model.sha256))
+        if self.system is not None:
+            listed += [(each.signature.path, MODEL, each.signature.sha256) for each in self.system.models]
+            listed += [(each.path, TRACE, each.sha256) for each in self.system.recordings]
         return [{"path": str(path), "kind": kind, "sha256": digest} for path, kind, digest in listed]
+
+    @property
+    def kinds(self) -> set[str]:
+        """The kinds of the artefacts. A system that is given without a file counts as its contract."""
+        own = {Kind.SYSTEM_CONTRACT.value} if self.system is not None and self.system.document is None else set()
+        return own | {file["kind"] for file in self.files}
 
     @cached_property
     def view(self) -> BundleView | None:

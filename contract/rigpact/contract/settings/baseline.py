@@ -14,10 +14,11 @@ from datetime import date
 from pathlib import Path, PurePath
 
 from rigpact.contract.errors import UnusableInput
-from rigpact.contract.files import read_json, write_bytes
+from rigpact.contract.files import JsonFile, read_json, write_bytes
 from rigpact.contract.findings import Finding, fingerprint_of
 from rigpact.contract.json_pointer import json_pointer
 from rigpact.contract.rules.files.structure import check_against_schema
+from rigpact.contract.settings.days import parse_day
 
 FORMAT, VERSION = "rigpact-baseline", 1
 
@@ -46,7 +47,12 @@ class Waiver:
 
 def read_baseline(path: Path) -> tuple[Waiver, ...]:
     """Read a file of known findings; UnusableInput where an entry lacks its owner, its reason or its day."""
-    data = read_json(path, is_updated=True).data
+    return waivers_of(read_json(path, is_updated=True), path)
+
+
+def waivers_of(file: JsonFile, path: Path) -> tuple[Waiver, ...]:
+    """The entries of a file that was read."""
+    data = file.data
     for pointer, message in check_against_schema(data, "baseline"):
         raise UnusableInput(f"{path}#{pointer}", message, "a file that `rigpact check --write-baseline` writes")
     waivers = tuple(Waiver(**entry) for entry in data["findings"])
@@ -57,14 +63,6 @@ def read_baseline(path: Path) -> tuple[Waiver, ...]:
             found = f"the fingerprint of another finding than {waiver.code} at {waiver.place}"
             raise UnusableInput(f"{place}/fingerprint", found, "an entry that `rigpact check --write-baseline` writes")
     return waivers
-
-
-def parse_day(text: str, place: object) -> date:
-    """Read YYYY-MM-DD; UnusableInput for anything else."""
-    try:
-        return date.fromisoformat(text)
-    except ValueError:
-        raise UnusableInput(place, repr(text), "a day as YYYY-MM-DD") from None
 
 
 def write_baseline(path: Path, findings: Iterable[Finding], owner: str, reason: str, expires: str) -> int:

@@ -22,6 +22,7 @@ from typing import Any
 
 from rigpact.contract.errors import UnusableInput
 from rigpact.contract.files import bytes_to_toml, read_bytes, read_toml
+from rigpact.contract.files.reach import refuse_outside, repository_of
 from rigpact.contract.findings import Rule, Severity
 from rigpact.contract.rules.catalogue import ALL_RULES
 from rigpact.contract.settings.gate import GateSettings, read_gate_settings
@@ -31,6 +32,7 @@ from rigpact.contract.settings.table import SettingsTable, did_you_mean
 
 FILE_NAME = "rigpact.toml"
 _PROJECT_FILE = "pyproject.toml"
+FILE_NAMES = (FILE_NAME, _PROJECT_FILE)
 _KEYS = ("severity", "lower", "baseline", "gate", "geometry")
 _DISARMING = ("select", "ignore", "per-path")
 """Keys that would silence errors without an owner and a day."""
@@ -48,6 +50,11 @@ class Configuration:
     baseline: Path | None = None
     gate: GateSettings | None = None
     geometry: GeometrySettings = field(default_factory=GeometrySettings)
+
+    @property
+    def says_anything(self) -> bool:
+        """Whether it holds a setting: a pyproject.toml may say nothing to rigpact."""
+        return self != Configuration(self.path)
 
     def raised(self, rule: Rule) -> Severity:
         """How bad a finding of a rule is here, before anything is lowered; the longest code that fits counts."""
@@ -69,6 +76,7 @@ def find_configuration(start: Path) -> Path | None:
 
 def read_configuration(path: Path) -> Configuration:
     """Read a configuration; UnusableInput names the key, its value and the allowed values."""
+    refuse_outside(path, repository_of(path.parent), path, "a link that leads")
     return text_to_configuration(read_bytes(path), path)
 
 
@@ -84,7 +92,7 @@ def text_to_configuration(text: bytes, path: Path) -> Configuration:
                 table.place(key), f"the key {key!r}", _LOWER, "what silences an error needs an owner and a day"
             )
     table.refuse_unknown(_KEYS)
-    baseline = table.text("baseline")
+    baseline = table.file("baseline")
     return Configuration(
         path=path,
         severity=_severities(table),

@@ -14,6 +14,7 @@ from pathlib import PurePath
 from typing import Any
 
 from rigpact.contract.errors import UnusableInput
+from rigpact.contract.settings.days import parse_day
 from rigpact.contract.settings.table import SettingsTable, did_you_mean
 
 KEYS: Mapping[str, Mapping[str, str]] = {
@@ -27,6 +28,8 @@ KEYS: Mapping[str, Mapping[str, str]] = {
         "free-run": "the clip that seeds and drives the free run; the first of `clips` if absent, `false` for none",
         "frames": "length of the free run, 600 if absent",
         "base": "git revision that the bundle must not break, for example `origin/main`",
+        "settings": "`may-change`: what a change narrows in these settings is said, and does not fail; it counts from the base "
+        "revision on",
         "change-record": "Markdown file; a breaking change with an entry there is acknowledged",
         "strict": "`true` lets warnings fail the gate too",
         "conventions": "table of conventions that the bundle does not declare, KNOB = VALUE",
@@ -69,7 +72,7 @@ KEYS: Mapping[str, Mapping[str, str]] = {
         "stage": "only this stage of it",
         "owner": "who answers for it",
         "reason": "why it may stay for now",
-        "expires": "the last day on which it holds, YYYY-MM-DD",
+        "expires": "the last day on which it holds, YYYY-MM-DD, at most a year ahead",
     },
 }
 """Every key by table, in words."""
@@ -77,6 +80,7 @@ FREE_RUN_FRAMES = 600
 """Ten seconds at 60 frames per second, for a free run without a number of frames."""
 ADEQUACY_MARGIN = 10.0
 INFERENCE_MARGIN = 3.0
+MAY_CHANGE = "may-change"
 MODES = ("teacher", "free", "playback")
 LOG_SUFFIXES = (".log", ".txt")
 """Names of files that may be a pasted log of the engine, which no clip has to explain."""
@@ -160,6 +164,7 @@ class GateSettings:
     frames: int = FREE_RUN_FRAMES
     base: str | None = None
     change_record: str | None = None
+    settings: str | None = None
     strict: bool = False
     conventions: Mapping[str, Any] = field(default_factory=dict)
     thresholds: Thresholds = field(default_factory=Thresholds)
@@ -178,17 +183,18 @@ def read_gate_settings(table: SettingsTable) -> GateSettings:
     )
     _refuse_repeated_names(table, (*teacher, *traces))
     return GateSettings(
-        bundle=table.text("bundle"),
-        companion=table.text("companion"),
-        model=table.text("model"),
-        clips=table.texts("clips", 'file names, for example ["clips/*.json"]'),
+        bundle=table.file("bundle"),
+        companion=table.file("companion"),
+        model=table.file("model"),
+        clips=table.files("clips", 'file names, for example ["clips/*.json"]'),
         teacher=teacher,
         traces=traces,
-        free_run=None if no_free_run else table.text("free-run", "a clip, or false"),
+        free_run=None if no_free_run else table.file("free-run", "a clip, or false"),
         no_free_run=no_free_run,
         frames=_frames(table) or FREE_RUN_FRAMES,
         base=table.text("base", "a git revision"),
-        change_record=table.text("change-record"),
+        change_record=table.file("change-record"),
+        settings=_settings(table),
         strict=table.flag("strict"),
         conventions=_conventions(table.table("conventions")),
         thresholds=_thresholds(table.table("thresholds").refuse_unknown(KEYS["gate.thresholds"])),
@@ -196,6 +202,15 @@ def read_gate_settings(table: SettingsTable) -> GateSettings:
         waivers=tuple(_waiver(entry, index) for index, entry in enumerate(table.tables("waive"))),
         place=table.place(),
     )
+
+
+def _settings(table: SettingsTable) -> str | None:
+    value = table.text("settings", repr(MAY_CHANGE))
+    if value not in (None, MAY_CHANGE):
+        raise UnusableInput(
+            table.place("settings"), repr(value), repr(MAY_CHANGE), did_you_mean(str(value), [MAY_CHANGE])
+        )
+    return value
 
 
 def _refuse_repeated_names(table: SettingsTable, runs: Sequence[RecordedRun]) -> None:
@@ -207,9 +222,9 @@ def _refuse_repeated_names(table: SettingsTable, runs: Sequence[RecordedRun]) ->
 
 
 def _run(entry: SettingsTable, kind: str) -> RecordedRun:
-    file = entry.required_text("file", KEYS[f"gate.{kind}"]["file"])
+    file = entry.required_file("file", KEYS[f"gate.{kind}"]["file"])
     needs_clip = kind == "trace" and PurePath(file).suffix.lower() not in LOG_SUFFIXES
-    clip = entry.required_text("clip", "the clip that drove it") if needs_clip else entry.text("clip")
+    clip = entry.required_file("clip", "the clip that drove it") if needs_clip else entry.file("clip")
     stages = entry.texts("stages", "stages of the project's system")
     name = entry.text("name", "a name") or PurePath(file).name.partition(".")[0]
     if kind != "trace":
@@ -267,8 +282,5 @@ def _waiver(entry: SettingsTable, index: int) -> PartWaiver:
     part, owner, reason, expires = (
         entry.required_text(key, KEYS["gate.waive"][key]) for key in ("part", "owner", "reason", "expires")
     )
-    try:
-        date.fromisoformat(expires)
-    except ValueError:
-        raise UnusableInput(entry.place("expires"), repr(expires), "a day as YYYY-MM-DD") from None
+    parse_day(expires, entry.place("expires"))
     return PartWaiver(part, entry.text("stage", "a stage"), owner, reason, expires, index)

@@ -25,6 +25,7 @@ from rigpact.contract.errors import UnusableInput
 from rigpact.contract.findings import Finding, Severity
 from rigpact.contract.rules.answers import baseline, gate
 from rigpact.contract.rules.catalogue import ALL_RULES
+from rigpact.contract.settings.days import parse_day
 from rigpact.contract.settings.table import SettingsTable, did_you_mean
 
 IGNORE = "ignore"
@@ -35,7 +36,7 @@ KEYS: Mapping[str, str] = {
     "paths": "only in files that match a pattern, seen from this file; `*` goes across folders; all files if absent",
     "owner": "who answers for it",
     "reason": "why it may stay for now",
-    "expires": "the last day on which it holds, YYYY-MM-DD",
+    "expires": "the last day on which it holds, YYYY-MM-DD, at most a year ahead",
 }
 """Every key of `[[lower]]`, in words; docs/configuration.md is generated from it."""
 _ABOUT_THE_SETTINGS = frozenset(
@@ -92,10 +93,7 @@ def _lowering(table: SettingsTable, index: int) -> Lowering:
     _refuse_other_rules(table.place("rule"), code)
     if to not in GRADES:
         raise UnusableInput(table.place("to"), repr(to), f"one of {', '.join(GRADES)}", did_you_mean(to, GRADES))
-    try:
-        date.fromisoformat(expires)
-    except ValueError:
-        raise UnusableInput(table.place("expires"), repr(expires), "a day as YYYY-MM-DD") from None
+    parse_day(expires, table.place("expires"))
     paths = table.texts("paths", 'patterns, for example ["clips/*"]')
     for pattern in paths:
         if not set(pattern) - set("*?/."):

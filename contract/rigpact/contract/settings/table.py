@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from rigpact.contract.errors import UnusableInput
+from rigpact.contract.files.reach import refuse_word_outside
 
 
 @dataclass(frozen=True)
@@ -41,6 +42,28 @@ class SettingsTable:
         if value is None or (isinstance(value, str) and value):
             return value
         raise UnusableInput(self.place(key), repr(value), expected)
+
+    def file(self, key: str, expected: str = "a file name") -> str | None:
+        """A file's name; UnusableInput for one outside of the repository."""
+        name = self.text(key, expected)
+        if name is not None:
+            self._refuse_outside(key, name)
+        return name
+
+    def files(self, key: str, expected: str) -> tuple[str, ...]:
+        """Names and patterns of files; UnusableInput for one that leads out of the repository."""
+        names = self.texts(key, expected)
+        for name in names:
+            self._refuse_outside(key, name)
+        return names
+
+    def required_file(self, key: str, expected: str) -> str:
+        """A file's name that must be there."""
+        self._refuse_outside(key, name := self.required_text(key, expected))
+        return name
+
+    def _refuse_outside(self, key: str, name: str) -> None:
+        refuse_word_outside(name, self.path.resolve().parent, self.place(key))
 
     def required_text(self, key: str, expected: str) -> str:
         """Text that must be there."""

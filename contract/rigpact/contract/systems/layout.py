@@ -7,7 +7,9 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterator, Mapping
+import math
+import sys
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
@@ -124,6 +126,11 @@ class FieldLayout:
         return {"fields": [field.to_json() for field in self.fields], "layout_hash": self.layout_hash}
 
 
+def known_fields(layout: FieldLayout | Callable[[Any], FieldLayout]) -> FieldLayout:
+    """The fields that depend on no contract; none where a character makes them."""
+    return layout if isinstance(layout, FieldLayout) else FieldLayout(())
+
+
 def tiled(
     *entries: tuple[str, int, FieldKind, str, str] | tuple[str, int, FieldKind, str, str, float, float],
 ) -> FieldLayout:
@@ -143,6 +150,13 @@ def json_to_fields(entries: Any) -> FieldLayout:
 
 def _field(entry: Mapping[str, Any]) -> Field:
     return Field(
-        entry["name"], entry["start"], entry["size"], FieldKind(entry["kind"]), entry.get("unit") or "",
-        entry.get("space") or "", entry.get("low"), entry.get("high"),
+        entry["name"], int(entry["start"]), int(entry["size"]), FieldKind(entry["kind"]), entry.get("unit") or "",
+        entry.get("space") or "", range_end(entry.get("low")), range_end(entry.get("high")),
     )  # fmt: skip
+
+
+def range_end(value: float | None) -> float | None:
+    """An end of a field's range as a file has it; infinite where that is an integer that no float holds."""
+    if value is None or abs(value) <= sys.float_info.max:
+        return value
+    return math.inf if value > 0 else -math.inf

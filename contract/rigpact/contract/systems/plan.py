@@ -1,11 +1,12 @@
-"""A stage as a step of a plan: an operation by name, what it reads, and numbers. The native executor runs plans.
+"""A stage as a step of a plan: an operation by name, what it reads, and numbers.
 
-A stage without one is computed by numpy, and so is the whole run that it is part of.
+The native executor runs plans; `rigpact codegen --loop` writes them as C++. A stage without one is computed by numpy, and so is
+the whole run that it is part of.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,23 +14,59 @@ import numpy as np
 
 from rigpact.contract.statistics import FloatArray
 
+STARTS = ("unknown", "first", "zeros")
+"""What stands before frame 0, as in `Frames.at`."""
+CPP_OPERATIONS: Mapping[str, str] = {
+    "move": "arranging",
+    "constant": "arranging",
+    "affine": "scaling",
+    "normalise": "scaling",
+    "denormalise": "scaling",
+    "clip": "scaling",
+    "squash": "scaling",
+    "wrap": "scaling",
+    "blend": "scaling",
+    "norm": "scaling",
+    "threshold": "scaling",
+    "rotate": "turning",
+    "relative": "turning",
+    "compose": "turning",
+    "convert": "converting",
+    "difference": "timing",
+    "integrate": "timing",
+    "integrate_rotation": "timing",
+}
+"""The operations of rigpact's own headers, each with the one of `cpp/include/rigpact/vocabulary` that it stands in."""
+
 
 @dataclass(frozen=True)
 class Read:
-    """A vector that a step reads: a stage `lag` frames later; start: what stands before frame 0, as in `Frames.at`."""
+    """A vector that a step reads: a stage `lag` frames later; start: one of `STARTS`, or the executor's own."""
 
     stage: str
     lag: int = 0
     start: str = "unknown"
 
 
+@dataclass(frozen=True)
+class Cpp:
+    """The C++ of an operation of one's own, for generated loops.
+
+    function: its whole name, as in `studio::spring`; it takes a `const rigpact::vocabulary::Call&`. code: C++17 that declares it,
+    with its includes.
+    """
+
+    function: str
+    code: str
+
+
 @dataclass(frozen=True, eq=False)
 class Step:
-    """One operation of `plan.hpp`, with its words and its numbers."""
+    """One of `CPP_OPERATIONS`, or one with a `Cpp`, with its words and its numbers; a word in letters is a reading of it."""
 
     operation: str
     reads: tuple[Read, ...]
-    words: tuple[int, ...] = ()
+    words: tuple[int | str, ...] = ()
     numbers: FloatArray | Sequence[float] = ()
 
 

@@ -8,69 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any, Protocol
-
-from numpy.typing import NDArray
+from typing import Any
 
 from rigpact.contract.conventions import Knob
 from rigpact.contract.statistics import FloatArray
 from rigpact.contract.systems.layout import FieldLayout
 from rigpact.contract.systems.plan import Planned
-
-
-class Frames(Protocol):
-    """What a stage's functions look at: the other stages at N frames, and the contract under which they are computed.
-
-    A stage that is not known raises `NotKnown`: then nothing that needs it can be computed either.
-    """
-
-    frame: NDArray[Any]
-    fps: float
-    mode: str
-
-    @property
-    def contract(self) -> Any:
-        """The contract, under the conventions of this evaluation."""
-        ...
-
-    @property
-    def numbers(self) -> Any:
-        """The contract's constants as the system reads them."""
-        ...
-
-    @property
-    def network(self) -> Any:
-        """The network; `NotKnown` where there is none."""
-        ...
-
-    @property
-    def drive(self) -> Any:
-        """The rows of the clip that drove the run; `NotKnown` where there is none."""
-        ...
-
-    def __getitem__(self, stage: str) -> FloatArray:
-        """The stage at these frames, (N, width)."""
-        ...
-
-    def get(self, stage: str) -> FloatArray | None:
-        """The same; None where it is not known."""
-        ...
-
-    def at(self, stage: str, lag: int, start: str = "unknown") -> FloatArray:
-        """The stage `lag` frames later, (N, width); NaN where that is not known.
-
-        start: what stands before frame 0: `unknown` (NaN), `first` (frame 0 again) or `zeros`.
-        """
-        ...
-
-    def pick(self, knob: Knob) -> Any:
-        """The effect of the value that the conventions choose for a knob."""
-        ...
-
-    def built(self, part: Callable[[Any], Any]) -> Any:
-        """`part(contract)`, built once for each contract."""
-        ...
-
+from rigpact.contract.systems.problem import DataCheck, Problem
+from rigpact.contract.units import NO_UNIT
 
 Compute = Callable[[Any], FloatArray]
 """`Frames` -> the stage's rows (N, width), float32."""
@@ -78,6 +23,8 @@ Bounds = Mapping[str, FloatArray]
 Bound = Callable[[Any, FloatArray, Bounds], FloatArray]
 """`Frames`, the stage's rows and the bounds of unrecorded stages before it -> how far two correct float32 implementations may
 differ, (N, width); NaN where nothing can be said."""
+Judged = Callable[[Any, Mapping[str, FloatArray], DataCheck], Iterator[Problem]]
+"""A contract, the rows of a data set by stage (N, width) and the page's check -> what is wrong with them."""
 
 
 class NotKnown(Exception):
@@ -94,7 +41,7 @@ class Measure:
     parts: contract -> the channels of the parts (bones, joints) and the width of one, where an order of parts can be matched.
     """
 
-    unit: str = "raw"
+    unit: str = NO_UNIT
     sizes: Callable[[Any, FloatArray, FloatArray], FloatArray] | None = None
     has_signless_quaternions: bool = False
     widest_bound: float | None = None
@@ -119,10 +66,13 @@ class Stage:
     frame, where nothing from outside says it. source_knob: stages that sides take it over from, where they differ.
     bound: None for a value that is stored once. is_propagated: its bound includes what the bounds of its needs lead to; else
     that is measured.
+    earlier: the stages whose rows of the frame before it reads; a batch of frames is repeated until these stay as they are.
     driven_ahead: in a run that a clip drives, the stage holds what the clip gives so many frames later; where that frame is not
     recorded, nobody can know it.
     is_answer: the network gives it. source: what gives it, for people. reach: how many frames back and ahead it looks.
-    planned: the same computation as a step of a plan.
+    planned: the same computation as a step of a plan. other_way: another computation of it that is right as well. unit: as a
+    contract declares it for all its numbers. undone: from its rows the rows of the one stage that it needs. judged: what is wrong
+    with a data set. details: what the computation gives besides the rows.
     """
 
     name: str
@@ -137,12 +87,18 @@ class Stage:
     carried_fields: tuple[str, ...] = ()
     start: Callable[[Any], FloatArray] | None = None
     source_knob: Knob | None = None
+    earlier: tuple[str, ...] = ()
     driven_ahead: int = 0
     is_propagated: bool = False
     is_answer: bool = False
     source: str = ""
     reach: tuple[int, int] | Callable[[Any], tuple[int, int]] = (0, 0)
     planned: Planned | None = None
+    unit: str = ""
+    other_way: Compute | None = None
+    undone: Compute | None = None
+    judged: Judged | None = None
+    details: Callable[[Any], Any] | None = None
 
     @property
     def every_knob(self) -> tuple[Knob, ...]:
@@ -162,6 +118,11 @@ class Stage:
     def fields(self, contract: Any) -> FieldLayout:
         """The stage's fields under a contract."""
         return self.layout if isinstance(self.layout, FieldLayout) else self.layout(contract)
+
+    @property
+    def shown_unit(self) -> str:
+        """The unit that its errors are shown in: of its measure, else its declared one, else `raw`."""
+        return self.measure.unit if self.measure.unit != NO_UNIT else self.unit or NO_UNIT
 
     def take_over(self, contract: Any, rows: FloatArray, before: FloatArray) -> FloatArray:
         """The stage's rows from outside, (N, width), with what the frame before hands on, (N, width)."""

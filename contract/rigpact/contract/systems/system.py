@@ -1,7 +1,7 @@
-"""What a system is, and a contract of it.
+"""What a system is: what its page declares, once for every contract of it.
 
 A `System` is declared once, where its stages are (see `rigpact.reference_runtime.systems`), and found through the entry points
-`rigpact.systems`. A `SystemContract` is what one exported contract file (`rigpact-system`, version 1) declares of it.
+`rigpact.systems`. An exported contract file of one is a `rigpact-system`, version 1.
 """
 
 from __future__ import annotations
@@ -13,7 +13,6 @@ from pathlib import Path
 from typing import Any, Self
 
 from rigpact.contract.conventions import Conventions, Knob
-from rigpact.contract.meaning import Meaning, conventions_sha256
 from rigpact.contract.systems.description import Description
 from rigpact.contract.systems.layout import FieldLayout
 from rigpact.contract.systems.problem import Problem
@@ -78,6 +77,7 @@ class System:
     and with a recording (contract, stages by name). files: the artefacts of this system, where it has some of its own.
     benign_knobs: choices that belong to no stage and are never a defect.
     classes: vectors of one number for each class: how many there are and what they are called stands in the contract.
+    own_page: the text of its page, where it is one.
     posed: the stage whose rotations move a skeleton, if any. description: what `rigpact describe` adds about its contracts.
     """
 
@@ -102,6 +102,7 @@ class System:
     published: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     template: Callable[[], Mapping[str, Any]] = dict
     architecture: Architecture | None = None
+    own_page: str = ""
 
     @cached_property
     def graph(self) -> Graph:
@@ -148,59 +149,15 @@ class System:
     def problems_of(self, constants: Mapping[str, Any]) -> Iterator[Problem]:
         """What is wrong with a contract file's constants; one that the system cannot read at all is a problem too."""
         found = list(self.constant_problems(constants))
-        yield from found
+        if found:
+            yield from found
+            return  # what is wrong in itself is not computed with
         try:
             self.numbers(constants)
         except (LookupError, TypeError, ValueError) as error:
-            if not found:
-                what = f"no {error}" if isinstance(error, KeyError) else f"{type(error).__name__}: {error}"
-                yield Problem("", what, f"the numbers of {self.title}", "nothing can be computed without them")
+            what = f"no {error}" if isinstance(error, KeyError) else f"{type(error).__name__}: {error}"
+            yield Problem("", what, f"the numbers of {self.title}", "nothing can be computed without them")
 
     def conventions(self, changes: Mapping[str, Any] | None = None) -> Conventions:
         """The system's own conventions, some changed; UnusableInput for an unknown knob or value."""
         return Conventions(self.knobs, changes)
-
-
-@dataclass(frozen=True, eq=False)
-class SystemContract:
-    """What an exported contract file declares, immutable.
-
-    vectors: the layouts that the file has; the system's own stand for the others.
-    constants: the system's own numbers, as JSON values.
-    """
-
-    system: System
-    path: Path
-    sha256: str
-    vectors: Mapping[str, FieldLayout]
-    conventions: Conventions
-    constants: Mapping[str, Any]
-    fps: float | None = None
-    meaning: Meaning | None = None
-
-    @cached_property
-    def numbers(self) -> Any:
-        """The constants as the system reads them."""
-        return self.system.numbers(self.constants)
-
-    @cached_property
-    def hashes(self) -> Mapping[str, str | None]:
-        """What a recording says of its contract: hashes of the file's bytes, of its meaning, and of the conventions."""
-        return {
-            "bundle_sha256": self.sha256 or None,
-            "companion_sha256": None,
-            "meaning_sha256": None if self.meaning is None else self.meaning.sha256,
-            "conventions_sha256": conventions_sha256(self.conventions),
-        }
-
-    def fields(self, stage: str) -> FieldLayout:
-        """The fields of a stage."""
-        return self.vectors[stage] if stage in self.vectors else self.system.vectors[stage]
-
-    def with_conventions(self, changes: Mapping[str, Any]) -> Self:
-        """The contract with some knobs changed; UnusableInput for a knob or a value that the system does not have."""
-        if not changes:
-            return self
-        changed = replace(self, conventions=self.conventions.replaced(changes))
-        vars(changed).update({"numbers": self.numbers})  # the same constants, read once
-        return changed

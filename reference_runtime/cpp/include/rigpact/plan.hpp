@@ -3,14 +3,10 @@
 #pragma once
 
 #include <cstddef>
-#include <cstring>
 #include <limits>
 #include <vector>
 
-#include "rigpact/vocabulary/arranging.hpp"
-#include "rigpact/vocabulary/converting.hpp"
-#include "rigpact/vocabulary/scaling.hpp"
-#include "rigpact/vocabulary/timing.hpp"
+#include "rigpact/vocabulary/operations.hpp"
 
 namespace rigpact {
 
@@ -23,48 +19,20 @@ struct PlanTable {
     int repeats;  // whether a clip starts again behind its last row; else nothing is known there
 };
 
-// What stands before the first frame.
-enum class PlanStart { unknown, first, zeros };
-
 struct PlanRead {
     int table;  // -1: nothing is known of it
     int lag;
-    PlanStart start;
+    vocabulary::Start start;
 };
 
 struct PlanStep {
-    int operation;
+    int operation;  // its place in vocabulary::kOperations
     int out;  // a table
     int first_read;
     int first_word;
     int first_number;
     int reads;
 };
-
-namespace vocabulary {
-
-struct NamedOperation {
-    const char* name;
-    Operation operation;
-};
-
-inline constexpr NamedOperation kOperations[] = {
-    {"move", move}, {"constant", constant_row}, {"affine", affine}, {"normalise", normalise}, {"denormalise", denormalise},
-    {"clip", clip}, {"squash", squash}, {"wrap", wrap}, {"blend", blend}, {"norm", norm}, {"threshold", threshold},
-    {"rotate", rotate}, {"relative", relative}, {"compose", compose}, {"convert", convert}, {"difference", difference},
-    {"integrate", integrate}, {"integrate_rotation", integrate_rotation}};
-
-// The place of an operation in the list; -1 of one that has no form in C++.
-inline int operation_number(const char* name) {
-    int number = 0;
-    for (const NamedOperation& each : kOperations) {
-        if (std::strcmp(each.name, name) == 0) return number;
-        ++number;
-    }
-    return -1;
-}
-
-}  // namespace vocabulary
 
 class Plan {
 public:
@@ -81,7 +49,7 @@ public:
         for (int s = first; s < end; ++s) {
             const PlanStep& step = steps_[s];
             const PlanTable& out = tables_[step.out];
-            const vocabulary::Operation operation = vocabulary::kOperations[step.operation].operation;
+            const vocabulary::Operation operation = vocabulary::kOperations[step.operation];
             for (int character = 0; character < characters_; ++character) {
                 for (int k = 0; k < step.reads; ++k) rows_[static_cast<std::size_t>(k)] = row(reads_[step.first_read + k], character, frame);
                 operation({rows_.data(), words_ + step.first_word, numbers_ + step.first_number,
@@ -96,8 +64,8 @@ private:
         const PlanTable& table = tables_[read.table];
         int wanted = frame + read.lag;
         if (wanted < 0) {
-            if (read.start == PlanStart::unknown) return nothing_.data();
-            if (read.start == PlanStart::zeros) return zeros_.data();
+            if (read.start == vocabulary::Start::unknown) return nothing_.data();
+            if (read.start == vocabulary::Start::zeros) return zeros_.data();
             wanted = 0;
         }
         if (table.rows != nullptr) {

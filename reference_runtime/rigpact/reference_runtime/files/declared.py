@@ -17,25 +17,32 @@ from numpy.typing import NDArray
 from rigpact.contract.declared.problems import near
 from rigpact.contract.errors import UnusableInput
 from rigpact.contract.statistics import FloatArray
+from rigpact.contract.systems.contract import Contract
 from rigpact.contract.systems.layout import FieldKind
-from rigpact.reference_runtime.files.declared_run import DeclaredClip, DeclaredLockstep, DeclaredRun, RecordedAnswers
 from rigpact.reference_runtime.files.numbers import json_numbers, with_json_numbers
 from rigpact.reference_runtime.files.ordinary import Baseline, Ordinary, ordinary_of_rows
+from rigpact.reference_runtime.files.run import (
+    DeclaredClip,
+    RecordedAnswers,
+    Rows,
+    Run,
+    declared_crowd,
+    declared_run,
+)
 from rigpact.reference_runtime.files.runner import Runner, RunOptions
 from rigpact.reference_runtime.files.sentinel import Watch
+from rigpact.reference_runtime.graph.network import OnnxSystemNetwork, bound_part
 from rigpact.reference_runtime.graph.replayed import check_widths
 from rigpact.reference_runtime.graph.run import ClipDrive
 from rigpact.reference_runtime.native.library import Engine
-from rigpact.reference_runtime.recordings.named_columns import is_named_columns, read_named_columns
+from rigpact.reference_runtime.recordings.named_columns import opened_recording
 from rigpact.reference_runtime.recordings.recording import Recording
 from rigpact.reference_runtime.recordings.trace import (
     TRACE_ENDINGS,
     Trace,
-    read_trace,
     run_header,
     write_trace,
 )
-from rigpact.reference_runtime.systems.network import OnnxSystemNetwork, bound_part
 
 
 class DeclaredFiles:
@@ -48,9 +55,9 @@ class DeclaredFiles:
     guards: Mapping[str, Callable[[Any], Any]] = {}
     """The system's own counterfactual runs by name: see `rigpact.reports.nonfinite.guards`."""
 
-    def recording(self, path: Path, contract: Any) -> Recording:
+    def recording(self, path: Path, contract: Contract) -> Recording:
         """A trace of this system; UnusableInput for a trace of another system."""
-        trace = read_named_columns(path, contract) if is_named_columns(path) else read_trace(path)
+        trace = opened_recording(path, contract)
         name = contract.system.name
         if trace.header.system != name:
             found = "no system in its header" if trace.header.system is None else f"a trace of {trace.header.system}"
@@ -66,7 +73,7 @@ class DeclaredFiles:
         check_widths(contract, trace.stages, path)
         return Recording(path, "trace", trace, frozenset(contract.system.graph.names))
 
-    def clip(self, path: Path, contract: Any) -> Any:
+    def clip(self, path: Path, contract: Contract) -> Any:
         """The clip of a run: the recorded rows of a trace."""
         trace = self.recording(path, contract).trace
         return DeclaredClip(path, trace.header.fps, trace.stages)
@@ -76,15 +83,15 @@ class DeclaredFiles:
         drive = ClipDrive(clip.stages)
         return lambda _contract: drive
 
-    def drive(self, path: Path, contract: Any) -> Callable[[Any], Any]:
+    def drive(self, path: Path, contract: Contract) -> Callable[[Any], Any]:
         """The same for a clip's file."""
         return self.drive_of(self.clip(path, contract))
 
-    def network(self, path: Path, contract: Any) -> Any:
+    def network(self, path: Path, contract: Contract) -> Any:
         """The model behind the system's answers."""
         return OnnxSystemNetwork(path, contract.system)
 
-    def own_network(self, contract: Any) -> Any:
+    def own_network(self, contract: Contract) -> Any:
         """The networks whose files the contract names; None where it names none."""
         networks = contract.system.networks
         opened = {
@@ -94,11 +101,11 @@ class DeclaredFiles:
         }
         return next(iter(opened.values())) if opened and len(networks) == 1 else opened or None
 
-    def replay(self, path: Path, contract: Any) -> Any:
+    def replay(self, path: Path, contract: Contract) -> Any:
         """Recorded answers in place of a model."""
         return RecordedAnswers(path.name, self.recording(path, contract).trace.stages)
 
-    def answers(self, path: Path, frame: NDArray[np.int64], contract: Any) -> dict[str, FloatArray]:
+    def answers(self, path: Path, frame: NDArray[np.int64], contract: Contract) -> dict[str, FloatArray]:
         """Recorded answers of the network at some frames; UnusableInput if a frame is missing."""
         trace = self.recording(path, contract).trace
         if not set(frame.tolist()) <= set(trace.frame.tolist()):
@@ -107,28 +114,28 @@ class DeclaredFiles:
         answers = contract.system.graph.answers
         return {name: values[rows] for name, values in trace.stages.items() if name in answers}
 
-    def start(self, contract: Any, network: Any, clip: Any, options: RunOptions) -> Runner:
+    def start(self, contract: Contract, network: Any, clip: Any, options: RunOptions) -> Run:
         """Begin a run; UnusableInput if the system cannot make such a run."""
-        return DeclaredRun(contract, network, clip, options)
+        return declared_run(contract, network, clip, options)
 
     def lockstep(
-        self, contract: Any, network: Any, clip: Any, starts: FloatArray, frames: int, engine: Engine = "auto"
-    ) -> Any:
+        self, contract: Contract, network: Any, clip: Any, starts: FloatArray, frames: int, engine: Engine = "auto"
+    ) -> Rows:
         """Free runs from several starts (R, width) of the fed-back stage; `step` returns stages (R, width)."""
-        return DeclaredLockstep(contract, network, clip, starts, frames, engine)
+        return declared_crowd(contract, network, clip, starts, frames, engine)
 
-    def write(self, out: Path, trace: Trace, contract: Any, clip: Any, model: str) -> None:
+    def write(self, out: Path, trace: Trace, contract: Contract, clip: Any, model: str) -> None:
         """Write a run in the system's own format; UnusableInput if it has no format for that file name."""
         raise UnusableInput(out, f"the name {out.name}", f"a name ending in {', '.join(TRACE_ENDINGS)}")
 
-    def measures(self, trace: Trace, contract: Any) -> dict[str, Any]:
+    def measures(self, trace: Trace, contract: Contract) -> dict[str, Any]:
         """Results of the system's own measures on a run."""
         return {}
 
-    def baseline(self, trace: Trace, contract: Any) -> Baseline | None:
+    def baseline(self, trace: Trace, contract: Contract) -> Baseline | None:
         """How a clip-driven run meets the clip's next frame, beside copying; None where a run has no next frame."""
         fed_back = next((stage for stage in contract.system.stages if stage.carried is not None), None)
-        if fed_back is None or trace.header.mode != "teacher" or len(trace.frame) < 2:
+        if fed_back is None or fed_back.carried is None or trace.header.mode != "teacher" or len(trace.frame) < 2:
             return None
         rows, answer = trace.stages.get(fed_back.name), trace.stages.get(fed_back.carried)
         if rows is None or answer is None:
@@ -152,27 +159,27 @@ class DeclaredFiles:
         """The clip with selected rows of other numbers."""
         return replace(clip, stages={name: values[rows] for name, values in columns.items()})
 
-    def seeded_columns(self, contract: Any) -> dict[str, slice]:
+    def seeded_columns(self, contract: Contract) -> dict[str, slice]:
         """For each column of the clip: the channels of the fed-back stage that it seeds."""
         return {stage.name: slice(None) for stage in contract.system.stages if stage.carried is not None}
 
-    def default_number(self, contract: Any, column: str, index: int) -> float:
+    def default_number(self, contract: Contract, column: str, index: int) -> float:
         """A neutral number for a clip: 0, or 1 for the w of a quaternion."""
         field = contract.fields(column).field_at(index)
         is_w = field is not None and field.kind is FieldKind.QUATERNION_XYZW and (index - field.start) % 4 == 3
         return 1.0 if is_w else 0.0
 
-    def write_clip(self, clip: Any, folder: Path, contract: Any) -> Path:
+    def write_clip(self, clip: Any, folder: Path, contract: Contract) -> Path:
         """Write a clip into a folder; returns the file."""
         path, frame = folder / "clip.trace.jsonl", np.arange(clip.steps)
         write_trace(Trace(run_header(contract, clip.fps, "playback"), frame, frame / clip.fps, dict(clip.stages)), path)
         return path
 
-    def next_poses(self, clip: Any, contract: Any) -> FloatArray | None:
+    def next_poses(self, clip: Any, contract: Contract) -> FloatArray | None:
         """The clip's own poses (N, 6·B), the seed first; None if it has no poses."""
         return None
 
-    def judging_network(self, clip: Any, contract: Any) -> Any:
+    def judging_network(self, clip: Any, contract: Contract) -> Any:
         """The network that `rigpact adequacy` uses on a clip; None: the answers that the clip recorded."""
         return None
 
@@ -184,23 +191,23 @@ class DeclaredFiles:
         """An injected defect, in the form that `--perturb` takes."""
         raise UnusableInput("--perturb", word, "a system with faults to inject")
 
-    def acting_contract(self, contract: Any, faults: Sequence[Any]) -> Any:
+    def acting_contract(self, contract: Contract, faults: Sequence[Any]) -> Contract:
         """The effective contract of an implementation with these faults."""
         return contract
 
-    def numbers(self, contract: Any) -> dict[str, FloatArray]:
+    def numbers(self, contract: Contract) -> dict[str, FloatArray]:
         """The contract's numbers, flat, by their names in the file."""
         return json_numbers(contract)
 
-    def with_numbers(self, contract: Any, name: str, values: FloatArray) -> Any:
+    def with_numbers(self, contract: Contract, name: str, values: FloatArray) -> Contract:
         """The contract with other numbers under that name."""
         return with_json_numbers(contract, name, values)
 
-    def watches(self, contract: Any) -> Sequence[Watch]:
+    def watches(self, contract: Contract) -> Sequence[Watch]:
         """The watched quantities of this system, besides the range of the clip's values."""
         return ()
 
-    def ordinary(self, clip: Any, contract: Any) -> Ordinary | None:
+    def ordinary(self, clip: Any, contract: Contract) -> Ordinary | None:
         """The ordinary size of what a free run feeds back, by its clip; None without a clip that moves, or feedback."""
         fed_back = next((stage for stage in contract.system.stages if stage.carried is not None), None)
         if clip is None or fed_back is None or len(clip.stages.get(fed_back.name, ())) < 2:
@@ -217,7 +224,7 @@ class DeclaredFiles:
         return {}, ()
 
 
-def network_of(contract: Any, onnx: Path | None) -> Any:
+def network_of(contract: Contract, onnx: Path | None) -> Any:
     """The model of an option, else the networks that the contract itself names, else None."""
     files = files_of(contract)
     if onnx is None:
@@ -233,6 +240,24 @@ def network_of(contract: Any, onnx: Path | None) -> Any:
     return files.network(onnx, contract)
 
 
-def files_of(contract: Any) -> Any:
+def files_of(contract: Contract) -> Any:
     """The reader of the artefacts of a contract's system."""
     return contract.system.files or DeclaredFiles()
+
+
+def open_run(
+    contract: Contract,
+    network: Any,
+    clip: Any,
+    mode: str = "teacher",
+    frames: int | None = None,
+    engine: Engine = "auto",
+) -> Runner:
+    """Begin a run of any system: `.step()` is one frame, `.record(60)` sixty.
+
+    network: a model, recorded answers or a callable; None in a playback, or where the clip holds the answers. mode: `teacher`
+    (the clip gives every frame's input), `free` (the run feeds itself) or `playback` (recorded poses are published). frames:
+    how many will be asked for; None for as many as the clip has. UnusableInput if the system cannot make such a run.
+    """
+    runner: Runner = files_of(contract).start(contract, network, clip, RunOptions(mode, frames, engine=engine))
+    return runner

@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 
 from rigpact.contract.statistics import FloatArray
-from rigpact.contract.systems.system import SystemContract
+from rigpact.contract.systems.contract import Contract
 
 
-def json_numbers(contract: SystemContract) -> dict[str, FloatArray]:
+def json_numbers(contract: Contract) -> dict[str, FloatArray]:
     """Every number and list of numbers among a contract file's constants, by its path."""
     return dict(_numbers(contract.constants, ""))
 
@@ -30,7 +30,7 @@ def _numbers(value: Any, path: str) -> Iterator[tuple[str, FloatArray]]:
         yield path, array.reshape(-1)
 
 
-def with_json_numbers(contract: SystemContract, name: str, values: FloatArray) -> SystemContract:
+def with_json_numbers(contract: Contract, name: str, values: FloatArray) -> Contract:
     """The contract with other numbers at a path."""
     return replace(contract, constants=_replaced(contract.constants, name.split("."), values))
 

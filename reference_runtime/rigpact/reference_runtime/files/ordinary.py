@@ -17,6 +17,7 @@ import numpy as np
 from rigpact.contract.statistics import FloatArray
 from rigpact.contract.systems.layout import FieldLayout
 from rigpact.contract.systems.stage import Stage
+from rigpact.contract.units import Kind, sized
 from rigpact.reference_runtime.operations.rounding import gamma
 
 ORDINARY_Z = 16.0
@@ -60,10 +61,11 @@ class Ordinary:
         return np.asarray(np.where(away >= self.least, away / self.deviation, 0.0))
 
 
-def ordinary_of_rows(stage: Stage, fields: FieldLayout, rows: FloatArray) -> Ordinary:
-    """What is ordinary by a clip's rows of a stage, (T, width).
+def ordinary_of_rows(stage: Stage, fields: FieldLayout, rows: FloatArray) -> Ordinary | None:
+    """What is ordinary by a clip's rows of a stage, (T, width); None where nothing that is fed back moves.
 
-    Every channel is measured by the one of its kind that moves most: in a clip many stand still, and theirs is rounding.
+    Every channel is measured by the one of its kind that moves most: in a clip many stand still, and theirs is rounding. Where
+    none of its kind moves by more than rounding, the clip does not say how far such a channel may go.
     """
     wide = rows.astype(np.float64)
     deviation, kinds = wide.std(axis=0), np.full(wide.shape[1], "", dtype=object)
@@ -74,14 +76,18 @@ def ordinary_of_rows(stage: Stage, fields: FieldLayout, rows: FloatArray) -> Ord
         least[field.range] = 0.0 if is_fed_back else np.inf
     for kind in set(kinds):
         deviation[kinds == kind] = deviation[kinds == kind].max()
-    rounding = gamma(1) * np.maximum(np.abs(wide).max(axis=0), 1.0)
-    return Ordinary(stage.name, np.maximum(deviation, rounding), least)
+    rounding = gamma(1) * np.abs(wide).max(axis=0)
+    is_still = deviation <= rounding
+    least[is_still] = np.inf
+    if np.isinf(least).all():
+        return None
+    return Ordinary(stage.name, np.where(is_still, 1.0, deviation), least)
 
 
 FRAMES_OLD = 4
 """An answer that is worse than a pose so many frames old is worse by far: networks are given fewer frames of the past."""
-_VISIBLE = {"deg": 1.0, "rad": VISIBLE_RAD, "cm": 1.0, "m": 0.01}
-"""Smaller errors, by unit, are no finding: a character that stands is copied without any error, and a network has one."""
+_VISIBLE: Mapping[Kind, float] = {"angle": VISIBLE_RAD, "length": 0.01}
+"""Smaller errors (radians, metres) are no finding: a character that stands is copied without error, a network has one."""
 
 
 @dataclass(frozen=True)
@@ -99,7 +105,7 @@ class Baseline:
 
         A pose n frames old is off by at most n times the mean error of copying, by the triangle inequality.
         """
-        return max(FRAMES_OLD * self.copied, _VISIBLE.get(self.unit, np.inf))
+        return max(FRAMES_OLD * self.copied, sized(self.unit, _VISIBLE, np.inf))
 
     @property
     def is_lost(self) -> bool:

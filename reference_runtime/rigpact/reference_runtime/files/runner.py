@@ -10,6 +10,7 @@ import numpy as np
 
 from rigpact.contract.errors import UnusableInput
 from rigpact.contract.statistics import FloatArray
+from rigpact.contract.systems.contract import Contract
 from rigpact.reference_runtime.native.library import Engine, EngineUse
 from rigpact.reference_runtime.network import InputAlignment
 from rigpact.reference_runtime.recordings.trace import Trace, run_header
@@ -30,7 +31,7 @@ class Runner(Protocol):
     engine: EngineUse
 
     @property
-    def contract(self) -> Any:
+    def contract(self) -> Contract:
         """The contract, completed with facts that only the network or the clip has."""
         ...
 
@@ -43,8 +44,8 @@ class Runner(Protocol):
         """Run one frame and return its stages, (width,) each."""
         ...
 
-    def record(self, frames: Iterable[int]) -> Stages:
-        """Run the frames and return every stage, (T, width): the same bits as repeated calls of `step`."""
+    def record(self, frames: int | Iterable[int]) -> Stages:
+        """Run the frames, or so many, and return every stage, (T, width): the same bits as repeated calls of `step`."""
         ...
 
 

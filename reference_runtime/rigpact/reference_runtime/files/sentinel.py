@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 
@@ -16,6 +16,7 @@ from rigpact.contract.errors import ModelFailed, UnusableInput
 from rigpact.contract.statistics import FloatArray
 from rigpact.contract.systems.stage import Graph
 from rigpact.reference_runtime.files.runner import Runner, Stages
+from rigpact.reference_runtime.files.unread import unread_stages
 
 WINDOW = 4
 """Frames kept before the failing one: every lag looks back at most three."""
@@ -41,13 +42,15 @@ class Watch:
 class Watched:
     """A watched run: number of finite frames, the frames kept, and the alarm that ended it, if any.
 
-    refusal: why the run could not continue, if it stopped while all numbers were finite.
+    refusal: why the run could not continue, if it stopped while all numbers were finite. unread: by stage, the first frame
+    in which it held a value that is not finite and that nothing reads.
     """
 
     finite_frames: int
     alarm: tuple[str, ...]
     frames: tuple[tuple[int, Stages], ...]
     refusal: UnusableInput | None = None
+    unread: Mapping[str, int] = field(default_factory=dict)
 
     @property
     def is_finite(self) -> bool:
@@ -82,6 +85,7 @@ def watch_run(runner: Runner, frames: Iterable[int], observers: Iterable[Observe
     exempt = of_later_frames(graph, runner.contract, runner.mode)
     kept: deque[tuple[int, Stages]] = deque(maxlen=WINDOW)
     seen, count = tuple(observers), 0
+    unread: dict[str, int] = {}
     with np.errstate(all="ignore"):
         for frame in frames:
             try:
@@ -89,12 +93,16 @@ def watch_run(runner: Runner, frames: Iterable[int], observers: Iterable[Observe
             except ModelFailed:
                 raise  # no run at all: nothing is known of its numbers
             except UnusableInput as refusal:
-                return Watched(count, (), tuple(kept), refusal)
+                return Watched(count, (), tuple(kept), refusal, unread)
             kept.append((frame, stages))
             alarm = not_finite(stages, graph, exempt)
             if alarm:
-                return Watched(count, alarm, tuple(kept))
+                passed_over = unread_stages(stages, runner.contract, runner.mode)
+                unread |= {name: frame for name in passed_over if name not in unread}
+                alarm = tuple(name for name in alarm if name not in passed_over)
+            if alarm:
+                return Watched(count, alarm, tuple(kept), unread=unread)
             for observe in seen:
                 observe(frame, stages)
             count += 1
-    return Watched(count, (), tuple(kept))
+    return Watched(count, (), tuple(kept), unread=unread)

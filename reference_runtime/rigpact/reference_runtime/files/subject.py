@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from rigpact.contract.systems.contract import Contract
 from rigpact.reference_runtime.files.declared import files_of
 from rigpact.reference_runtime.files.runner import Runner, RunOptions
 from rigpact.reference_runtime.native.library import Engine
@@ -18,7 +19,7 @@ class Subject:
     companion: the same contract with the companion statistics, if this contract was loaded without them.
     """
 
-    contract: Any
+    contract: Contract
     network: Any
     clip: Any
     mode: str = "free"
@@ -34,9 +35,10 @@ class Subject:
         return files_of(self.contract)
 
     @property
-    def acting_contract(self) -> Any:
+    def acting_contract(self) -> Contract:
         """The effective contract of the faulty implementation."""
-        return self.files.acting_contract(self.contract, self.faults)
+        acting: Contract = self.files.acting_contract(self.contract, self.faults)
+        return acting
 
     def start(self, frames: int | None = None) -> Runner:
         """A new run at frame 0, for `frames` frames."""

@@ -10,7 +10,7 @@ added.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from functools import partial
 from typing import Any
 
@@ -19,9 +19,10 @@ from numpy.typing import NDArray
 
 from rigpact.contract.conventions import Knob
 from rigpact.contract.statistics import FloatArray
+from rigpact.contract.systems.contract import Contract
 from rigpact.contract.systems.stage import Bounds, Graph, NotKnown, Stage
 from rigpact.reference_runtime.graph.answers import answer_bound
-from rigpact.reference_runtime.graph.replayed import ReplayedFrames, path_of, sign_pattern, source_of
+from rigpact.reference_runtime.graph.replayed import ReplayedFrames, one_frame_later, path_of, sign_pattern, source_of
 from rigpact.reference_runtime.operations.geometry import same_hemisphere
 from rigpact.reference_runtime.operations.rounding import gamma
 
@@ -99,15 +100,19 @@ class MovedFrames:
 class KnownFrames:
     """Known stages without any computation: the input of the bounds of a comparison."""
 
+    has_drive = False
+
     def __init__(
         self,
-        contract: Any,
+        contract: Contract,
         stages: Mapping[str, FloatArray],
         frame: NDArray[np.int64] | None = None,
         network: Any = None,
+        mode: str = "teacher",
     ) -> None:
-        """stages: (T, width) by name; frame: their numbers, 0 … T - 1 if not given."""
+        """stages: (T, width) by name; frame: their numbers, 0 … T - 1 if not given; mode: of the run that they are of."""
         self.contract, self.recorded, self._network = contract, stages, network
+        self.mode, self.fps = mode, contract.fps or 1.0
         self.frame = np.arange(max(map(len, stages.values()), default=0)) if frame is None else frame
 
     @property
@@ -132,9 +137,38 @@ class KnownFrames:
         """A known stage, or None."""
         return self.recorded.get(stage)
 
+    def left_before(self, stage: str) -> FloatArray:
+        """A stage one frame before, (T, width); NaN where that is not known."""
+        return one_frame_later(self.frame, self.recorded.get(stage), self.contract.fields(stage).width)
+
     def pick(self, knob: Knob) -> Any:
         """The effect of the value that the conventions choose for a knob."""
         return knob.effects[self.contract.conventions[knob.name]]
+
+
+def stage_tolerances(
+    contract: Contract,
+    stages: Bounds,
+    given: Collection[str] = (),
+    entering: Bounds | None = None,
+    mode: str = "teacher",
+) -> dict[str, FloatArray]:
+    """Tolerance of every recorded stage, arrays of the stage's own shape (T, width).
+
+    stages: recorded values by stage name, (T, width). If an upstream stage was not recorded, its bound is that of a
+    value stored once. given: stages whose exact values were the inputs of the later stages; no error is inherited from
+    them. entering: how far a stage is off already when its frame begins; the later stages inherit it. mode: of the run.
+    """
+    bounds: dict[str, FloatArray] = {}
+    upstream: dict[str, FloatArray] = {}
+    frames = KnownFrames(contract, stages, mode=mode)
+    for stage in contract.system.stages:
+        if stage.name in stages:
+            bounds[stage.name] = stage_bound(stage, frames, stages[stage.name], upstream)
+            if entering is not None and stage.name in entering:
+                bounds[stage.name] = bounds[stage.name] + entering[stage.name]
+            upstream[stage.name] = np.zeros_like(bounds[stage.name]) if stage.name in given else bounds[stage.name]
+    return bounds
 
 
 def replay_bound(
@@ -145,19 +179,25 @@ def replay_bound(
     Recorded numbers that were written with few digits or bits add what the lost ones lead to. written: the frames with every
     number moved by that, where the frames themselves hold numbers that somebody changed after reading them.
     """
-    bound = _rounding_bound(frames, stage, rows)
+    return rounding_bound(frames, stage, rows) + written_bound(frames, stage, rows, written)
+
+
+def written_bound(
+    frames: ReplayedFrames, stage: str, rows: FloatArray, written: Iterable[ReplayedFrames] | None = None
+) -> FloatArray | float:
+    """What the digits or bits lead to that were lost in writing the recorded numbers; 0 where every bit was kept."""
     if frames.evidence.precision is None:
-        return bound
+        return 0.0
     moved = frames.moved_by_writing() if written is None else written
-    return bound + WRITTEN_MARGIN * _largest_change(frames, stage, rows, moved)
+    return WRITTEN_MARGIN * largest_change(frames, stage, rows, moved)
 
 
-def _largest_change(
-    frames: ReplayedFrames, stage: str, rows: FloatArray, written: Iterable[ReplayedFrames]
+def largest_change(
+    frames: ReplayedFrames, stage: str, rows: FloatArray, others: Iterable[ReplayedFrames]
 ) -> FloatArray:
-    """The largest change of the rows when every recorded number moves by what writing it may have lost."""
+    """The largest change of the rows in other frames: those in which recorded or folded values are moved."""
     exact, largest = rows.astype(np.float64), np.zeros(rows.shape)
-    for moved in written:
+    for moved in others:
         found = moved.computed(stage)
         if found is None:
             continue
@@ -169,7 +209,11 @@ def _largest_change(
     return largest
 
 
-def _rounding_bound(frames: ReplayedFrames, stage: str, rows: FloatArray) -> FloatArray:
+def rounding_bound(frames: ReplayedFrames, stage: str, rows: FloatArray, *, is_through: bool = True) -> FloatArray:
+    """Bound of a replayed stage by the rounding of it and of the folded stages before it.
+
+    is_through: with what the rounding of a network's inputs leads to in its answer; else they count as exact.
+    """
     graph: Graph = frames.contract.system.graph
     on_the_way = path_of(graph, stage, frames.recorded)
     upstream: dict[str, FloatArray] = _nothing(graph[stage], frames)
@@ -180,13 +224,17 @@ def _rounding_bound(frames: ReplayedFrames, stage: str, rows: FloatArray) -> Flo
             upstream |= _nothing(each, frames)
             known = frames.computed(each.name)
             if known is not None:
-                bound = partial(_folded_bound, each, frames, known, upstream)
-                upstream[each.name] = frames.kept_bound(each.name, bound)
-    return stage_bound(graph[stage], frames, rows, upstream)
+                bound = partial(_own_bound, each, frames, known, _entering(each, upstream, is_through=is_through))
+                upstream[each.name] = frames.kept(each.name, bound, "bound" if is_through else "own bound")
+    return _own_bound(graph[stage], frames, rows, _entering(graph[stage], upstream, is_through=is_through))
 
 
-def _folded_bound(stage: Stage, frames: ReplayedFrames, rows: FloatArray, upstream: Bounds) -> FloatArray:
-    """The bound of a folded stage; a fed-back one has that of the unrecorded stage that it takes over."""
+def _entering(stage: Stage, upstream: Bounds, *, is_through: bool) -> Bounds:
+    return upstream if is_through or not stage.is_answer else {}
+
+
+def _own_bound(stage: Stage, frames: ReplayedFrames, rows: FloatArray, upstream: Bounds) -> FloatArray:
+    """The bound of a stage; a fed-back one has that of the unrecorded stage that it takes over, too."""
     own = stage_bound(stage, frames, rows, upstream)
     if stage.carried is None or frames.mode != "free":
         return own

@@ -18,18 +18,20 @@ from numpy.typing import NDArray
 
 from rigpact.contract.conventions import Knob
 from rigpact.contract.errors import UnusableInput
-from rigpact.contract.files import MAX_FILE_BYTES
 from rigpact.contract.statistics import FloatArray
+from rigpact.contract.systems.contract import Contract
 from rigpact.contract.systems.stage import Graph, NotKnown, Stage
 from rigpact.reference_runtime.recordings.precision import Precision
 
 Part = TypeVar("Part")
 Keep = Callable[[str, Any, Callable[[], FloatArray | None], str], FloatArray | None]
-"""Stage, conventions, function, `rows` or `bound` -> the stage's rows or their bound, from the cache or computed."""
+"""Stage, conventions, function, what it gives -> the stage's rows, their bound or draws of them, from the cache or computed."""
 
 
 WRITTEN_PATTERNS = 16
 """Patterns of signs in which recorded numbers are moved by what writing them may have lost."""
+MAX_FRAMES = 1 << 24
+"""Frames of a run: three days at 60 a second. A larger number is that of a counter that did not start with the run."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -89,7 +91,9 @@ class ReplayedFrames:
     `rigpact.contract.systems.stage.Frames`.
     """
 
-    def __init__(self, evidence: Evidence, contract: Any, *, chained: bool = False, keep: Keep | None = None) -> None:
+    def __init__(
+        self, evidence: Evidence, contract: Contract, *, chained: bool = False, keep: Keep | None = None
+    ) -> None:
         """`chained`: compute from computed stages instead of recorded stages. The result is the correct run."""
         self.evidence, self.contract, self._chained, self._keep = evidence, contract, chained, keep
         self.frame, self.fps, self.mode = evidence.frame, evidence.fps, evidence.mode
@@ -124,10 +128,10 @@ class ReplayedFrames:
             )
         return self._computed[stage]
 
-    def kept_bound(self, stage: str, bound: Callable[[], FloatArray]) -> FloatArray:
-        """The bound of a folded stage, from the cache or derived: like its rows it depends on the knobs of its path alone."""
-        kept = bound() if self._keep is None else self._keep(stage, self.contract.conventions, bound, "bound")
-        return bound() if kept is None else kept
+    def kept(self, stage: str, derive: Callable[[], FloatArray], what: str) -> FloatArray:
+        """A bound or draws of a folded stage, from the cache or derived: they depend on the knobs of its path, like its rows."""
+        kept = derive() if self._keep is None else self._keep(stage, self.contract.conventions, derive, what)
+        return derive() if kept is None else kept
 
     def _compute(self, stage: str) -> FloatArray | None:
         compute = self._graph[stage].compute
@@ -227,61 +231,93 @@ class ReplayedFrames:
         """Whether every frame from the start of the run was recorded."""
         return bool(self.frame[0] == 0 and self.follows[1:].all())
 
-    def recorded_at(self, stage: str, lag: int) -> FloatArray:
-        """A recorded stage `lag` frames later, (T, width); NaN where that frame was not recorded."""
-        values = self.recorded.get(stage)
-        if values is None:
-            raise NotKnown(stage)
-        return self.shifted(values, lag)
-
     def shifted(self, values: FloatArray, lag: int) -> FloatArray:
         """Rows of recorded frames, (T, width), `lag` frames later; NaN where that frame was not recorded."""
-        wanted = self.frame + lag
-        rows = np.minimum(np.searchsorted(self.frame, wanted), len(self.frame) - 1)
         found = np.full(values.shape, np.nan, np.float32)
-        known = self.frame[rows] == wanted
-        found[known] = values[rows[known]]
+        known, rows = self.looked_up(values, self.frame + lag)
+        found[known] = rows
         return found
 
-    def timeline(self, stage: str) -> FloatArray:
-        """A stage at frames 0 … end, (end + 1 or more, width); NaN where nothing is known of it.
+    def looked_up(self, values: FloatArray, wanted: NDArray[np.int64]) -> tuple[NDArray[np.bool_], FloatArray]:
+        """Which of the frames were recorded, and the rows of recorded frames, (T, width), at those."""
+        rows = np.minimum(np.searchsorted(self.frame, wanted), len(self.frame) - 1)
+        known = self.frame[rows] == wanted
+        return known, values[rows[known]]
 
-        Each row is the recorded one, else the row that the previous frame feeds back, else the teacher clip's row. The
-        rows go to the end of the clip, because some stages look ahead from the last recorded frame.
+    def left_before(self, stage: str) -> FloatArray:
+        """What was recorded of a stage one frame before, (T, width); NaN where that is not known. Nothing is computed."""
+        return one_frame_later(self.frame, self.recorded.get(stage), self.contract.fields(stage).width)
+
+    def of_clip(self, stage: str, choose: Callable[[FloatArray, NDArray[np.int64]], FloatArray]) -> FloatArray:
+        """`choose(rows, frame)` of the clip's rows of a stage, (N, width), and of the frames, (T,)."""
+        rows: FloatArray | None = self.drive.rows(stage)
+        if rows is None:
+            raise NotKnown(stage)
+        return choose(rows, self.frame)
+
+    def rows_at(self, stage: str, wanted: NDArray[np.int64]) -> FloatArray:
+        """A stage at frames of the run, (N, …) to (N, …, width); NaN where nothing is known of it.
+
+        Each row is the recorded one, else the row that the previous frame feeds back, else the teacher clip's row. Frames
+        are looked up: a frame's number is no size.
         """
+        frames, place = np.unique(wanted, return_inverse=True)
+        rows: FloatArray = self._rows_of(stage, frames)[place.reshape(wanted.shape)]
+        return rows
+
+    def _rows_of(self, stage: str, wanted: NDArray[np.int64]) -> FloatArray:
+        self._refuse_endless()
         own = self[stage]
         carried = self._graph[stage].carried
         following = None if carried is None else self.recorded.get(carried)
-        clip = self.drive.rows(stage) if self.mode == "teacher" and self.has_drive else None
-        before = own[:0] if clip is None else clip
-        self._refuse_endless(own.shape[1])
-        found = np.full((max(self.end + 1, len(before)), own.shape[1]), np.nan, np.float32)
-        found[: len(before)] = before
+        found = np.full((len(wanted), own.shape[1]), np.nan, np.float32)
+        clip = self.drive.rows(stage) if self._clip_reaches else None
+        if clip is not None:
+            inside = (wanted >= 0) & (wanted < len(clip))
+            found[inside] = clip[wanted[inside]]
         if following is not None:
-            found[self.frame + 1] = self._graph[stage].take_over(self.contract, found[self.frame + 1], following)
-        found[self.frame] = own
+            known, before = self.looked_up(following, wanted - 1)
+            found[known] = self._graph[stage].take_over(self.contract, found[known], before)
+        known, recorded = self.looked_up(own, wanted)
+        found[known] = recorded
         return found
 
-    def _refuse_endless(self, width: int) -> None:
-        """UnusableInput for frame numbers of which rows from frame 0 on do not fit in memory."""
-        most = MAX_FILE_BYTES // (np.dtype(np.float32).itemsize * width)
+    def _refuse_endless(self) -> None:
+        """UnusableInput for frame numbers that do not count from the start of the run."""
         for number in (self.frame[0], self.frame[-1]):
-            if not 0 <= number < most:
+            if not 0 <= number < MAX_FRAMES:
                 hint = "number the frames from the start of the run"
-                raise UnusableInput("the recording", f"the frame number {number}", f"0 to {most - 1}", hint)
+                raise UnusableInput("the recording", f"the frame number {number}", f"0 to {MAX_FRAMES - 1}", hint)
+
+    def last(self, stage: str) -> int:
+        """The last frame of which anything may be known: the one after the last recorded frame, or the teacher clip's last."""
+        clip = self.drive.rows(stage) if self._clip_reaches else None
+        last = max(self.end, 0 if clip is None else len(clip) - 1)
+        return last if np.isfinite(self.rows_at(stage, np.array([last]))).all() else last - 1
+
+    @property
+    def _clip_reaches(self) -> bool:
+        return self.mode == "teacher" and self.has_drive
 
     def at(self, stage: str, lag: int, start: str = "unknown") -> FloatArray:
         """A stage `lag` frames later, (T, width); NaN if it is not known.
 
         start: the values before frame 0: `unknown` (NaN), `first` (frame 0 again) or `zeros`.
         """
-        timeline, wanted = self.timeline(stage), self.frame + lag
-        found = np.full((len(wanted), timeline.shape[1]), np.nan, np.float32)
-        inside = (wanted >= 0) & (wanted < len(timeline))
-        found[inside] = timeline[wanted[inside]]
+        wanted = self.frame + lag
+        found = self.rows_at(stage, wanted)
         if start != "unknown":
-            found[wanted < 0] = timeline[0] if start == "first" else 0.0
+            found[wanted < 0] = self.rows_at(stage, np.zeros(1, np.int64))[0] if start == "first" else 0.0
         return found
+
+
+def one_frame_later(frame: NDArray[np.int64], rows: FloatArray | None, width: int) -> FloatArray:
+    """At frames (T,), the rows (T, width) of the frame directly before each; NaN where that is not known."""
+    found = np.full((len(frame), width), np.nan, np.float32)
+    if rows is not None:
+        follows = np.flatnonzero(np.diff(frame) == 1) + 1
+        found[follows] = rows[follows - 1]
+    return found
 
 
 def sign_pattern(pattern: int, shape: tuple[int, ...], rng: np.random.Generator) -> FloatArray | float:
@@ -308,7 +344,7 @@ def path_over_frames(graph: Graph, stage: str, recorded: Mapping[str, Any]) -> f
     return frozenset(found)
 
 
-def check_widths(contract: Any, stages: Mapping[str, FloatArray], place: object) -> None:
+def check_widths(contract: Contract, stages: Mapping[str, FloatArray], place: object) -> None:
     """UnusableInput for a stage of another width: it was recorded under another contract and cannot be judged."""
     for name, rows in stages.items():
         expected = contract.fields(name).width or None

@@ -64,7 +64,6 @@ def _typed(loaded: c.CDLL) -> c.CDLL:
     loaded.rigpact_crowd.argtypes = (c.c_void_p, c.c_void_p, c.c_double, c.c_int, c.c_int, c.c_void_p)
     loaded.rigpact_crowd_seed.argtypes = (c.c_void_p, c.c_void_p, c.c_void_p, c.c_int)
     loaded.rigpact_crowd_finish.argtypes = (c.c_void_p, c.c_int)
-    loaded.rigpact_operation_number.argtypes = (c.c_char_p,)
     loaded.rigpact_plan.restype = c.c_void_p
     loaded.rigpact_plan.argtypes = (*(c.c_void_p,) * 5, *(c.c_int,) * 3)
     loaded.rigpact_plan_run.argtypes = (c.c_void_p, *(c.c_int,) * 4)

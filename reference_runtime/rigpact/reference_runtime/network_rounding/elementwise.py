@@ -80,10 +80,20 @@ def _powered(value: Array, _x: Array, exponent: Array) -> Array:
     return (_LIBRARY + np.abs(exponent)) * np.abs(value)
 
 
+def _added(*terms: Array) -> Array:
+    return np.asarray(sum(terms[1:], terms[0]))
+
+
+def _added_deviation(_value: Array, *terms: Array) -> Array:
+    """A sum of n terms in any order has n - 1 roundings of partial sums, none larger than Σ|t|."""
+    return np.asarray(np.sqrt(max(len(terms) - 1, 1)) * sum(np.abs(each) for each in terms))
+
+
 _library, _once, _twice = partial(_relative, _LIBRARY), partial(_relative, 1.0), partial(_relative, 2.0)
 ROUNDING: Mapping[str, tuple[Function, Deviation]] = {
     "Add": (np.add, _once),
     "Sub": (np.subtract, _once),
+    "Sum": (_added, _added_deviation),
     "Mul": (np.multiply, _twice),  # a constant divisor may be a factor: one more rounding
     "Div": (np.divide, _twice),
     "Pow": (_power, _powered),

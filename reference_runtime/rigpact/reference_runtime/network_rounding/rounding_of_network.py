@@ -28,7 +28,7 @@ import numpy as np
 
 from rigpact.contract.errors import UnusableInput
 from rigpact.contract.model.program import Operation, Program, read_program
-from rigpact.reference_runtime.network_rounding import elementwise, recurrent
+from rigpact.reference_runtime.network_rounding import elementwise, recurrent, underived
 from rigpact.reference_runtime.network_rounding.arithmetic import (
     Array,
     Disturbance,
@@ -68,8 +68,8 @@ class Answer:
     @classmethod
     def joined(cls, answers: Sequence[Answer]) -> Answer:
         """The answers to consecutive rows as one."""
-        exact, bounds = ((getattr(each, name) for each in answers) for name in ("exact", "bound"))
-        return cls(_joined(exact), lambda: _joined(bounds))
+        parts = tuple(answers)
+        return cls(_joined(each.exact for each in parts), lambda: _joined(each.bound for each in parts))
 
 
 def _joined(parts: Iterable[Sequence[Array]]) -> list[Array]:
@@ -204,9 +204,7 @@ def _results(rounded: Rounded, node: Operation, values: list[Array], program: Pr
     if node.op in ("GRU", "LSTM"):
         return (recurrent.gru if node.op == "GRU" else recurrent.lstm)(rounded, node, values)
     found = elementwise.evaluate(rounded, node, values)
-    if found is None:
-        raise NotEvaluated(f"the operation {node.op}")
-    return [found]
+    return underived.evaluate(rounded, node, values, program.opset) if found is None else [found]
 
 
 def _variances(program: Program) -> Mapping[str, str]:

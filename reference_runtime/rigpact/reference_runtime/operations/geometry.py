@@ -2,9 +2,8 @@
 
 Convention: a rotation matrix holds the bone's axes as **columns** and acts on column vectors; leading axes broadcast.
 Quaternions are xyzw unless a name says otherwise. Angles are radians. Thresholds are the engine's.
-This module holds the maths of a rotation in readable form. Not here: the same maths in fast form (lanes.py; tests
-compare the two), the conventions of a bundle (six_numbers.py), the loop (loop.py). Depends on numpy only, so an engine
-team can port this file by reading it.
+Not here: what becomes of a short axis (gram_schmidt.py), the conventions of a bundle (six_numbers.py). Depends on numpy only,
+so an engine team can port this file by reading it.
 """
 
 from __future__ import annotations
@@ -63,7 +62,7 @@ def most_perpendicular_axis(v: FloatArray) -> FloatArray:
 def gram_schmidt(a: FloatArray, b: FloatArray) -> tuple[FloatArray, FloatArray]:
     """Two orthonormal axes from two (..., 3) axes that are neither short nor parallel: `a` keeps its direction.
 
-    Why no guard: the replacement of a short axis is a convention, see `Guard` in lanes.py.
+    Why no guard: the replacement of a short axis is a convention, see gram_schmidt.py.
     """
     first = normalised(a)
     return first, normalised(perpendicular(b, first))
@@ -72,10 +71,17 @@ def gram_schmidt(a: FloatArray, b: FloatArray) -> tuple[FloatArray, FloatArray]:
 def compose(delta: FloatArray, previous: FloatArray) -> FloatArray:
     """ΔR · R_prev: the delta turns the bone in its parent's frame.
 
-    The engine's `FMatrix` holds axes as rows, so a literal `DeltaM * PrevM` there is the other order.
+    The engine's `FMatrix` holds axes as rows, so a literal `DeltaM * PrevM` there is the other order. Why written out: a
+    library's product may fuse or reorder the sums, and would give other bits on another machine.
     Source: contract document, section 3; training `compose_rot6d_delta`.
     """
-    return np.asarray(delta @ previous)
+    first, second, third = (delta[..., :, k, None] * previous[..., None, k, :] for k in range(3))
+    return np.asarray(first + second + third)
+
+
+def transposed(matrix: FloatArray) -> FloatArray:
+    """The inverse of each rotation, (..., 3, 3)."""
+    return matrix.swapaxes(-1, -2)
 
 
 def rotation_angle_rad(a: FloatArray, b: FloatArray) -> FloatArray:

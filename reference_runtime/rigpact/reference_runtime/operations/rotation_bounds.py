@@ -1,7 +1,7 @@
 """How far rounding moves a rotation of six numbers: Gram–Schmidt, a lost axis, the angle of the result.
 
 A bound of infinity says that nothing can be said: the two sides may have decided differently whether an axis is lost, or the
-error spans the whole range of a rotation. Such a value is not judged. Not here: the arithmetic itself (lanes.py).
+error spans the whole range of a rotation. Such a value is not judged. Not here: the arithmetic itself (gram_schmidt.py).
 """
 
 from __future__ import annotations
@@ -14,9 +14,9 @@ from numpy.typing import NDArray
 
 from rigpact.contract.statistics import FloatArray
 from rigpact.reference_runtime.operations.geometry import KINDA_SMALL_NUMBER, length, perpendicular
-from rigpact.reference_runtime.operations.lanes import CLEARLY_LONG, Guard
+from rigpact.reference_runtime.operations.gram_schmidt import CLEARLY_LONG, Axes, Guard
+from rigpact.reference_runtime.operations.rot6d import Rot6d
 from rigpact.reference_runtime.operations.rounding import gamma
-from rigpact.reference_runtime.operations.six_numbers import Axes, SixNumbers
 
 ROTATION_RANGE = 2.0
 """Largest difference of any entry of two rotations: a tolerance this wide judges nothing."""
@@ -33,9 +33,7 @@ class Replacement(NamedTuple):
     axes: Callable[[], FloatArray]
 
 
-def gram_schmidt_bound(
-    codec: SixNumbers, six: FloatArray, upstream: FloatArray | float, instead: Replacement
-) -> FloatArray:
+def gram_schmidt_bound(codec: Rot6d, six: FloatArray, upstream: FloatArray | float, instead: Replacement) -> FloatArray:
     """Bound of Gram–Schmidt on (T, 6·B), given a bound of its input: 1/|a| for the first axis, |b|/|b⊥| for the second.
 
     The first axis moves by at most e_a = (|δa| + gamma) / |a|, the second by (|δb| + |b|·e_a + gamma) / |b⊥|. An axis that
@@ -87,7 +85,7 @@ def _decided(guard: Guard, axis: FloatArray, error: FloatArray) -> tuple[Flags, 
     return size > KINDA_SMALL_NUMBER + slack, size < KINDA_SMALL_NUMBER - slack
 
 
-def _axis_errors(codec: SixNumbers, bound: FloatArray | float, shape: tuple[int, ...]) -> tuple[FloatArray, FloatArray]:
+def _axis_errors(codec: Rot6d, bound: FloatArray | float, shape: tuple[int, ...]) -> tuple[FloatArray, FloatArray]:
     """Euclidean length of the bound of both axes of each bone, (T, B, 1)."""
     if isinstance(bound, float):
         both = np.full((*shape[:-1], 1), bound)
@@ -96,7 +94,7 @@ def _axis_errors(codec: SixNumbers, bound: FloatArray | float, shape: tuple[int,
     return length(axis_a), length(axis_b)
 
 
-def rotation_errors(codec: SixNumbers, bound: FloatArray) -> FloatArray:
+def rotation_errors(codec: Rot6d, bound: FloatArray) -> FloatArray:
     """Bound of a rotation's angle error, (T, B, 1) radians, from the bounds of its two axes; infinite if it judges nothing.
 
     One axis fixes two components of the rotation, the other axis the third: at most the root of the sum of squares.

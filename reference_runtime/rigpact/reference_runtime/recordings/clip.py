@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from rigpact.contract.character import character_of
 from rigpact.contract.documents import Document, Kind, read_document
 from rigpact.contract.errors import UnusableInput
 from rigpact.contract.layout import (
@@ -27,6 +28,9 @@ from rigpact.contract.layout import (
     Layout,
 )
 from rigpact.contract.statistics import FloatArray
+from rigpact.contract.systems.contract import Contract
+from rigpact.reference_runtime.operations.definitions.scaling import unscored
+from rigpact.reference_runtime.operations.precision import stored
 from rigpact.reference_runtime.recordings.trace_model import Trace
 
 _ANY = -1
@@ -128,6 +132,32 @@ class RecordedInputs:
 
 
 Clip = RawClip | TeacherFile | RecordedInputs
+
+
+def recorded_poses(clip: Clip, contract: Contract) -> FloatArray:
+    """The poses that a clip records, (T, Dy): row t is the pose of frame t + 1.
+
+    A prediction's `y_raw`, else its `y_norm` (a normalised pose), else a batch's `target_norm`; what an engine published; a raw
+    clip's own frames from the second on, other output slices at zero.
+    """
+    character = character_of(contract)
+    if isinstance(clip, RawClip):
+        if clip.frame_count < 2:
+            raise UnusableInput(f"{clip.path}#/Frames", "one frame", "at least two: the first is the seed")
+        poses = np.zeros((clip.frame_count - 1, character.output.width), np.float32)
+        poses[:, character.output[ROTATIONS].range] = clip.rotations6d[1:]
+        return poses
+    if isinstance(clip, RecordedInputs):
+        if clip.y_out is None:
+            raise UnusableInput(f"{clip.path}#/stages", "no y_out", "recorded poses to play back")
+        return clip.y_out
+    if clip.y_raw is not None:
+        return clip.y_raw
+    normalised = clip.y_norm if clip.y_norm is not None else clip.target_norm
+    if normalised is None:
+        raise UnusableInput(clip.path, "no prediction and no target_norm", "recorded poses to play back")
+    statistics = character.output_statistics
+    return stored(unscored(normalised.astype(np.float64), statistics.mean, statistics.std))
 
 
 def read_clip(path: str | Path) -> Clip:

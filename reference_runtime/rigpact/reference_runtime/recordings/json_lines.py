@@ -14,11 +14,12 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import IO, Any
 
+import numpy as np
 import orjson
 import zstandard
 
 from rigpact.contract.errors import UnusableInput
-from rigpact.contract.files import bytes_to_json, opened, read_bytes, refuse_bomb
+from rigpact.contract.files import MAX_JSON_DEPTH, bytes_to_json, opened, read_bytes, refuse_bomb
 from rigpact.contract.files.text import UTF16_MARKS, decoded
 
 _C_TOKENS = re.compile(
@@ -82,7 +83,7 @@ def _bounded(path: Path) -> Iterator[bytes]:
     for chunk in _chunks(path):
         total += len(chunk)
         refuse_bomb(path, packed, total)
-        yield chunk
+        yield from (chunk[start : start + _CHUNK_BYTES] for start in range(0, len(chunk), _CHUNK_BYTES))
 
 
 def _chunks(path: Path) -> Iterator[bytes]:
@@ -119,26 +120,38 @@ def _zst_chunks(raw: IO[bytes]) -> Iterator[bytes]:
 def json_line(line: bytes, place: str) -> Any:
     """The value of one line, with NaN as C and C++ print it; UnusableInput names its place."""
     try:
-        return _each_key_once(orjson.loads(line), line, place)
+        return _checked(orjson.loads(line), line, place)
     except orjson.JSONDecodeError:
         pass
     except RecursionError:
         raise UnusableInput(place, "names in names without end", "a JSON object on one line") from None
     try:  # NaN as C and C++ print it
         text = _C_TOKENS.sub(_standard_token, line.decode("utf-8"))
-        return _each_key_once(json.loads(text), text.encode("utf-8"), place)
+        return _checked(json.loads(text), text.encode("utf-8"), place)
     except (ValueError, RecursionError):
         is_json = line.lstrip()[:1] in (b"{", b"[")  # of another file no more is shown than its first character
         shown = line[: 40 if is_json else 1].decode("utf-8", "replace")
         raise UnusableInput(place, repr(shown), "a JSON object on one line", "a truncated line?") from None
 
 
-def _each_key_once(entry: Any, line: bytes, place: str) -> Any:
-    """The entry; UnusableInput for a key that stands twice. As a rule, counting `":` is enough to know."""
+def _checked(entry: Any, line: bytes, place: str) -> Any:
+    """The entry; UnusableInput for one that is nested too deep, and for a key that stands twice.
+
+    As a rule, counting brackets and `":` is enough to know.
+    """
+    if line.count(b"[") + line.count(b"{") > MAX_JSON_DEPTH and _most_open(line) > MAX_JSON_DEPTH:
+        bytes_to_json(line, place)  # a text may hold brackets
     if line.count(b'":') != _keys(entry):
         for pointer in bytes_to_json(line, place).repeated_keys:
             raise UnusableInput(f"{place}#{pointer}", "a key that stands twice", "every key once", "two parsers differ")
     return entry
+
+
+def _most_open(line: bytes) -> int:
+    """How many brackets are open at once at most, those in texts too."""
+    steps = np.zeros(256, np.int8)
+    steps[list(b"[{")], steps[list(b"]}")] = 1, -1
+    return int(np.cumsum(steps[np.frombuffer(line, np.uint8)], dtype=np.int32).max())
 
 
 def _keys(entry: Any) -> int:

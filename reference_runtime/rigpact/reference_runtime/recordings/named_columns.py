@@ -1,7 +1,7 @@
 """Recordings that people have: arrays or columns with names, in .npz, .csv, .json, .jsonl or .safetensors (tables.py reads them).
 
 A contract says under [recordings] by which name a file holds each vector; else it is the vector's own name, or one that the
-project of a hosted system uses. An array of a .npy has the file's name. A column of a table is one number: `q[3]`,
+project of a hosted system uses. An array of a .npy has the file's name. A column of a table is one number: `q[3]`, `q_3`,
 `q.left_knee` or `q.left_knee.2` belong to `q`. A column of a vector that has no place in it is refused, and so is a vector of
 which a column is missing: nothing is padded, and nothing is passed over.
 """
@@ -19,15 +19,19 @@ from numpy.typing import NDArray
 
 from rigpact.contract.errors import UnusableInput
 from rigpact.contract.statistics import FloatArray
+from rigpact.contract.systems.contract import Contract
 from rigpact.contract.systems.layout import Field, FieldKind, FieldLayout
 from rigpact.reference_runtime.recordings.number_rows import UNNAMED, Columns, Table
 from rigpact.reference_runtime.recordings.precision import PrecisionCensus
+from rigpact.reference_runtime.recordings.recognised import recognised_table
 from rigpact.reference_runtime.recordings.tables import is_table, read_table
-from rigpact.reference_runtime.recordings.trace import has_trace_header, is_trace_path
+from rigpact.reference_runtime.recordings.trace import has_trace_header, is_trace_path, read_trace
 from rigpact.reference_runtime.recordings.trace_model import MODES, Trace, TraceHeader
 
 _FRAME, _TIME = ("frame", "frames"), ("time", "time_s", "t", "timestamp")
+CLOCK = (*_FRAME, *_TIME)  # names of columns that say when a row was recorded
 _PLACE = re.compile(r"^(.*)\[(\d{1,9})\]$")
+_UNDERSCORED = re.compile(r"^(.*)_(\d{1,9})$")
 _INDEXED = re.compile(r"^(.*?)(?:[./]|\[)(\d+|[xyzw])\]?$")
 _LETTERS = {FieldKind.QUATERNION_XYZW: "xyzw", FieldKind.QUATERNION_WXYZ: "wxyz"}
 
@@ -46,14 +50,29 @@ def is_recording_path(path: str | Path) -> bool:
     return is_trace_path(path) or is_named_columns(path)
 
 
-def read_named_columns(path: Path, contract: Any, *, unnamed: Sequence[str] = ()) -> Trace:
+def opened_recording(path: Path, contract: Contract | None, *, unnamed: Sequence[str] = ()) -> Trace:
+    """A trace as it says itself, or named columns as the contract says; without a contract columns are refused.
+
+    unnamed: as in `read_named_columns`; a trace has no numbers without names.
+    """
+    if not is_named_columns(path):
+        if unnamed:
+            raise UnusableInput("--as", ", ".join(unnamed), "a file whose numbers have no names")
+        return read_trace(path)
+    if contract is None:
+        expected = f"the contract: {path.name} holds columns, and the contract says what they are"
+        raise UnusableInput("--bundle", "none", expected)
+    return read_named_columns(path, contract, unnamed=unnamed)
+
+
+def read_named_columns(path: Path, contract: Contract, *, unnamed: Sequence[str] = ()) -> Trace:
     """A recording of a contract's system; UnusableInput where it holds none of its vectors, or one of another width.
 
     unnamed: the vectors that stand one after the other in a file without names.
     """
-    table = read_table(path)
+    table = recognised_table(path, contract)
     named = _with_names(_by_file_name(table.columns, contract, path), unnamed, contract, path)
-    columns = _of_frames(named, contract, path)
+    columns = _of_frames(_with_brackets(named, contract, path), contract, path)
     names = _published(columns, contract)
     found: dict[str, FloatArray] = {}
     for stage in contract.system.graph.names:
@@ -63,8 +82,8 @@ def read_named_columns(path: Path, contract: Any, *, unnamed: Sequence[str] = ()
             found[stage] = rows
     _refuse_misspelt(columns, contract.system.graph.names, path)
     if not found:
-        held = ", ".join(list(columns)[:12])
-        raise NoVector(path, f"{held or 'nothing'}", "a vector of the contract", "name the columns under [recordings]")
+        held = f"{len(columns)} columns of other names" if columns else "nothing"
+        raise NoVector(path, held, "a vector of the contract", "name the columns under [recordings]")
     if contract.system.windowed:
         found = _one_window(found)
     frame, time_s, fps = _clock(table, columns, found, contract, path)
@@ -76,7 +95,7 @@ def read_named_columns(path: Path, contract: Any, *, unnamed: Sequence[str] = ()
     return Trace(header, frame, time_s, stages, table.truncation, of_text=census.precision)
 
 
-def _published(columns: Columns, contract: Any) -> dict[str, Any]:
+def _published(columns: Columns, contract: Contract) -> dict[str, Any]:
     """The name or names under which a file holds a vector: as the contract says, else as the system's own project calls it."""
     found = dict(contract.system.recordings)
     for stage, known in contract.system.published.items():
@@ -86,13 +105,28 @@ def _published(columns: Columns, contract: Any) -> dict[str, Any]:
     return found
 
 
-def _by_file_name(columns: Columns, contract: Any, path: Path) -> Columns:
+def _by_file_name(columns: Columns, contract: Contract, path: Path) -> Columns:
     """The one array of a .npy under the file's name, where that is the name of a vector."""
     said = [name for source in contract.system.recordings.values() for name in np.atleast_1d(source)]
     known = [name for names in contract.system.published.values() for name in names]
-    if UNNAMED not in columns or path.stem not in (*contract.system.graph.names, *said, *known):
-        return columns
-    return {path.stem: columns[UNNAMED]}
+    is_a_vector = UNNAMED in columns and path.stem in (*contract.system.graph.names, *said, *known)
+    return {path.stem: columns[UNNAMED]} if is_a_vector else columns
+
+
+def _with_brackets(columns: Columns, contract: Contract, path: Path) -> Columns:
+    """The columns, `q_3` of a table as `q[3]` where q is a vector; a name that means something itself stays as it is."""
+    said = {str(name) for source in contract.system.recordings.values() for name in np.atleast_1d(source)}
+    known = {str(name) for names in contract.system.published.values() for name in names}
+    vectors = {*contract.system.graph.names, *said, *known}
+    found: dict[str, NDArray[Any]] = {}
+    for name, values in columns.items():
+        match = _UNDERSCORED.match(name)
+        is_place = match and name not in vectors and match[1] in vectors and match[1] not in columns
+        own = f"{match[1]}[{int(match[2])}]" if match and is_place else name
+        if own in found or (own != name and own in columns):
+            raise UnusableInput(f"{path}#{name}", f"{own} a second time", "each number once")
+        found[own] = values
+    return found
 
 
 def _one_window(found: Mapping[str, FloatArray]) -> dict[str, FloatArray]:
@@ -101,7 +135,7 @@ def _one_window(found: Mapping[str, FloatArray]) -> dict[str, FloatArray]:
     return {name: np.repeat(rows, count, axis=0) if len(rows) == 1 else rows for name, rows in found.items()}
 
 
-def _of_frames(columns: Columns, contract: Any, path: Path) -> Columns:
+def _of_frames(columns: Columns, contract: Contract, path: Path) -> Columns:
     """The columns without single numbers, which belong to no frame; UnusableInput for a vector without a frame."""
     for name in contract.system.graph.names:
         if name in columns:
@@ -114,7 +148,7 @@ def _refuse_without_frames(values: NDArray[Any], place: str) -> None:
         raise UnusableInput(place, "no frames", "one row of numbers for each frame")
 
 
-def _header(table: Table, fps: float, contract: Any) -> TraceHeader:
+def _header(table: Table, fps: float, contract: Contract) -> TraceHeader:
     """Who drove the run stands in the file, else a system that feeds itself did."""
     said = table.said.get("mode")
     is_fed_back = contract.system.graph.feeds_itself and not contract.system.published
@@ -129,6 +163,11 @@ def _header(table: Table, fps: float, contract: Any) -> TraceHeader:
         system=contract.system.name,
         says_mode=said in MODES,
     )
+
+
+def recorded_vectors(path: Path) -> Mapping[str, FloatArray]:
+    """Every vector of a recording as the file itself names it, (T, width): no contract says what they are."""
+    return vectors_of(path) if is_named_columns(path) else read_trace(path).stages
 
 
 def vectors_of(path: Path) -> dict[str, FloatArray]:
@@ -151,7 +190,7 @@ def _place(column: tuple[str, Any]) -> int:
     return int(match[2]) if match else -1
 
 
-def _with_names(columns: Columns, unnamed: Sequence[str], contract: Any, path: Path) -> Columns:
+def _with_names(columns: Columns, unnamed: Sequence[str], contract: Contract, path: Path) -> Columns:
     """The columns, those without a name cut into the vectors that they are said to be."""
     if UNNAMED not in columns:
         return columns
@@ -316,7 +355,7 @@ def _refuse_misspelt(columns: Iterable[str], stages: Sequence[str], path: Path) 
 
 
 def _clock(
-    table: Table, columns: Columns, found: Mapping[str, FloatArray], contract: Any, path: Path
+    table: Table, columns: Columns, found: Mapping[str, FloatArray], contract: Contract, path: Path
 ) -> tuple[NDArray[np.int64], NDArray[np.float64], float]:
     count = _count(found, path)
     frame = next((columns[name] for name in _FRAME if name in columns and columns[name].shape == (count,)), None)

@@ -37,6 +37,8 @@ _HALF_ULP = 2.0**-24
 """Half a unit in the last place of a float32, relative to the number."""
 _PLENTY = 10_000
 """So many different numbers are remembered: more of them tell, even where one is counted again."""
+_AT_ONCE = 4096
+"""Numbers of a text wait for so many others: to judge the few of one line takes longer than to read the line."""
 _AT_FIRST = 4096
 """So many numbers of each stage are looked at first: almost every recording that keeps its bits shows it there."""
 _AT_ONCE = 1 << 20
@@ -110,16 +112,28 @@ class PrecisionCensus:
 
     _told: dict[Precision, tuple[int, int]] = field(default_factory=lambda: dict.fromkeys(_FORMATS, (0, 0)))
     _seen: set[float] = field(default_factory=set)
+    _waiting: list[FloatArray] = field(default_factory=list)
+    _waiting_count: int = 0
 
     @property
     def is_open(self) -> bool:
         """Whether a format is still possible; more numbers change nothing once none is."""
+        self._add_waiting()
         return bool(self._told)
 
     def add_text(self, values: Sequence[float] | FloatArray) -> None:
         """Count numbers of a text, as float64."""
-        if self._told:
-            size = self._fresh(values)
+        if not self._told:
+            return
+        self._waiting.append(np.asarray(values, np.float64))
+        self._waiting_count += self._waiting[-1].size
+        if self._waiting_count >= _AT_ONCE:
+            self._add_waiting()
+
+    def _add_waiting(self) -> None:
+        if self._waiting:
+            size = self._fresh(np.concatenate(self._waiting))
+            self._waiting, self._waiting_count = [], 0
             self._add(size, _FLOAT64 * np.maximum(size, 1.0))
 
     def add(self, values: FloatArray) -> None:
@@ -154,6 +168,7 @@ class PrecisionCensus:
     @property
     def precision(self) -> Precision | None:
         """The format; None where every bit was kept, or where too few numbers tell."""
+        self._add_waiting()
         telling = {
             precision: told / could_tell
             for precision, (told, could_tell) in self._told.items()

@@ -13,11 +13,12 @@ from typing import Any
 import numpy as np
 import orjson
 
-from rigpact.contract.bundle import Contract
+from rigpact.contract.character import character_of
 from rigpact.contract.errors import UnusableInput
 from rigpact.contract.files import write_bytes
 from rigpact.contract.layout import ROTATIONS, Layout
 from rigpact.contract.statistics import FloatArray
+from rigpact.contract.systems.contract import Contract
 from rigpact.reference_runtime.operations.geometry import rotation_angle_rad
 from rigpact.reference_runtime.operations.normalisation import zscored_by
 from rigpact.reference_runtime.operations.rot6d import Rot6d
@@ -46,9 +47,10 @@ def write_prediction(
 def _document(
     trace: Trace, contract: Contract, model: str, source: str, last_target: FloatArray | None
 ) -> dict[str, Any]:
+    character = character_of(contract)
     stages = {name: np.ascontiguousarray(rows, np.float32) for name, rows in trace.stages.items()}
     y_raw = stages["y_out"]
-    y_norm = zscored_by(y_raw.astype(np.float64), contract.output_statistics).astype(np.float32)
+    y_norm = zscored_by(y_raw.astype(np.float64), character.output_statistics).astype(np.float32)
     auxiliary = {
         "contacts": stages["contacts"],
         "angvel_norm": stages["angvel"],
@@ -62,7 +64,7 @@ def _document(
         "fps": trace.header.fps,
         "num_pairs": len(y_raw),
         "dims": _dims(stages, contract),
-        "layouts": {"state": _layout(contract.state), "output": _layout(contract.output)},
+        "layouts": {"state": _layout(character.state), "output": _layout(character.output)},
         "teacher": {"state_norm": stages["state"], "cond": stages["cond"], "aux_inputs": auxiliary},
         "aux_inputs": auxiliary,
         "prediction": {"y_norm": y_norm, "y_raw": y_raw},
@@ -72,7 +74,9 @@ def _document(
 
 def _dims(stages: Mapping[str, FloatArray], contract: Contract) -> dict[str, int]:
     names = {"Dx": "state", "Dc": "cond", "contacts": "contacts", "angvel": "angvel", "pose_hist": "pose_hist"}
-    return {"Dy": contract.output.width} | {key: int(stages[name].shape[1]) for key, name in names.items()}
+    return {"Dy": character_of(contract).output.width} | {
+        key: int(stages[name].shape[1]) for key, name in names.items()
+    }
 
 
 def _layout(layout: Layout) -> dict[str, dict[str, int]]:
@@ -87,12 +91,13 @@ def diagnostics(
     x_raw (T, Dx), y_raw (T, Dy). Mean geodesic angle in degrees over bones and frames, mean squared error in z; None if
     the clip has no target.
     """
-    place = contract.output[ROTATIONS].range
-    poses = x_raw[:, contract.state[ROTATIONS].range]
+    character = character_of(contract)
+    place = character.output[ROTATIONS].range
+    poses = x_raw[:, character.state[ROTATIONS].range]
     targets = poses[1:] if last_target is None else np.concatenate((poses[1:], last_target[None]))
     if not len(targets):
         return dict.fromkeys(("MSEnormY", "GeoDeg", "CopyLastMSEnormY", "CopyLastGeoDeg"))
-    std = contract.output_statistics.std_floored[place].astype(np.float64)
+    std = character.output_statistics.std_floored[place].astype(np.float64)
     codec = Rot6d(contract.conventions)
     result: dict[str, float | None] = {}
     for prefix, guess in (("", y_raw[: len(targets), place]), ("CopyLast", poses[: len(targets)])):

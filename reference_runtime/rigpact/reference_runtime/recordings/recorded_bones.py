@@ -13,10 +13,11 @@ from typing import Any
 
 import numpy as np
 
-from rigpact.contract.bundle import Contract
+from rigpact.contract.character import character_of
 from rigpact.contract.errors import UnusableInput
 from rigpact.contract.some_bones import columns_of_fields
 from rigpact.contract.statistics import FloatArray
+from rigpact.contract.systems.contract import Contract
 from rigpact.reference_runtime.recordings.trace import Trace
 
 
@@ -56,7 +57,7 @@ def held_stages(trace: Trace, contract: Contract, place: object) -> HeldStages |
 
 
 def _indices(given: Sequence[Any], contract: Contract, place: str) -> tuple[int, ...]:
-    names = list(contract.bone_names)
+    names = list(character_of(contract).bone_names)
     found = []
     for index, bone in enumerate(given):
         if isinstance(bone, str) and bone not in names:
@@ -69,7 +70,7 @@ def _indices(given: Sequence[Any], contract: Contract, place: str) -> tuple[int,
     return tuple(found)
 
 
-def cut_to(stages: Mapping[str, FloatArray], contract: Any, bones: Sequence[int]) -> dict[str, FloatArray]:
+def cut_to(stages: Mapping[str, FloatArray], contract: Contract, bones: Sequence[int]) -> dict[str, FloatArray]:
     """Stages under a contract, with some of its bones only."""
     found = {}
     for name, rows in stages.items():

@@ -15,20 +15,24 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rigpact.contract.bundle import Contract
+from rigpact.contract.character import character_of
 from rigpact.contract.documents import Document, Kind, read_document
 from rigpact.contract.errors import UnusableInput
 from rigpact.contract.layout import ROTATIONS
+from rigpact.contract.pages.registry import ENEMY_ANIMATION, find_system
 from rigpact.contract.some_bones import contract_of_bones
 from rigpact.contract.statistics import FloatArray
-from rigpact.contract.systems.registry import ENEMY_ANIMATION
-from rigpact.reference_runtime.recordings.clip import TeacherFile, document_to_raw_clip, document_to_teacher_file
-from rigpact.reference_runtime.recordings.named_columns import is_named_columns, read_named_columns
+from rigpact.contract.systems.contract import Contract
+from rigpact.reference_runtime.recordings.clip import (
+    TeacherFile,
+    document_to_raw_clip,
+    document_to_teacher_file,
+    recorded_poses,
+)
+from rigpact.reference_runtime.recordings.named_columns import is_recording_path, opened_recording
 from rigpact.reference_runtime.recordings.precision import words_to_precision
 from rigpact.reference_runtime.recordings.recorded_bones import cut_to, held_stages
-from rigpact.reference_runtime.recordings.trace import Trace, TraceHeader, is_trace_path, read_trace
-from rigpact.reference_runtime.systems.enemy_animation.loop import recorded_poses
-from rigpact.reference_runtime.systems.enemy_animation.stages import STAGE_NAMES
+from rigpact.reference_runtime.recordings.trace import Trace, TraceHeader
 
 TEACHER_STAGES = ("state", "cond", "contacts", "angvel", "pose_hist", "y_out")
 CLIP_STAGES = ("x_raw", "y_out")
@@ -90,14 +94,8 @@ def read_recording(path: str | Path, contract: Contract | None = None) -> Record
     Without a contract a teacher file needs its `prediction.y_raw`, only poses are read from clips, and columns are refused: only
     the contract says what they are.
     """
-    is_columns = is_named_columns(path)
-    if is_columns and contract is None:
-        name = Path(path).name
-        raise UnusableInput(
-            "--bundle", "none", f"the contract: {name} holds columns, and the contract says what they are"
-        )
-    if is_columns or is_trace_path(path):
-        trace = read_named_columns(Path(path), contract) if is_columns else read_trace(path)
+    if is_recording_path(path):
+        trace = opened_recording(Path(path), contract)
         if trace.header.system not in (None, ENEMY_ANIMATION):
             expected = f"the contract of {trace.header.system} beside it"
             raise UnusableInput(path, f"a trace of the system {trace.header.system}", expected, "give it with --bundle")
@@ -118,14 +116,15 @@ def _trace_recording(path: Path, trace: Trace, contract: Contract | None) -> Rec
                 f"{path}#/bones", "a recording of some bones", "--bundle: it says which bones these are"
             )
         held = held_stages(trace, contract, path)
+    stages = frozenset(find_system(ENEMY_ANIMATION).graph.names)
     if held is None or contract is None:
-        return Recording(path, "trace", trace, frozenset(STAGE_NAMES), **_trace_targets(trace, contract))
+        return Recording(path, "trace", trace, stages, **_trace_targets(trace, contract))
     trace = replace(trace, stages=held.some, mapping=None)
     targets = _trace_targets(trace, contract_of_bones(contract, held.bones))
-    return Recording(path, "trace", trace, frozenset(STAGE_NAMES), bones=held.bones, whole=held.whole, **targets)
+    return Recording(path, "trace", trace, stages, bones=held.bones, whole=held.whole, **targets)
 
 
-def contract_of_side(recording: Recording, contract: Any) -> Any:
+def contract_of_side(recording: Recording, contract: Contract) -> Contract:
     """The contract as the side that recorded has it: the training side's files have other values of undeclared conventions.
 
     The one place that decides it; `Knob.in_training` says which conventions and values these are.
@@ -135,7 +134,7 @@ def contract_of_side(recording: Recording, contract: Any) -> Any:
     return contract.with_conventions(contract.conventions.of_training)
 
 
-def judging_contract(recording: Recording, contract: Any) -> Any:
+def judging_contract(recording: Recording, contract: Contract) -> Contract:
     """The contract that judges a recording: that of its side, and of its bones where it holds some of them."""
     own = contract_of_side(recording, contract)
     return contract_of_bones(own, recording.bones) if recording.bones else own
@@ -175,7 +174,7 @@ def _trace_targets(trace: Trace, contract: Contract | None) -> dict[str, Any]:
     stages = trace.stages
     if contract is None or trace.header.mode != "teacher" or "x_raw" not in stages:
         return {}
-    poses = stages["x_raw"][:, contract.state[ROTATIONS].range]
+    poses = stages["x_raw"][:, character_of(contract).state[ROTATIONS].range]
     return {"poses6d": poses, "target_rows": _following(trace.frame)}
 
 
@@ -195,7 +194,7 @@ def _clip_recording(document: Document, contract: Contract | None) -> Recording:
     stages = {"y_out": clip.rotations6d[1:]}
     if contract is not None:
         _check_bones(document.path, clip.rotations6d.shape[1], contract)
-        stages = {"x_raw": clip.state_rows(contract.state)[:-1], "y_out": recorded_poses(clip, contract)}
+        stages = {"x_raw": clip.state_rows(character_of(contract).state)[:-1], "y_out": recorded_poses(clip, contract)}
     return Recording(
         path=document.path,
         title=_CLIP,
@@ -240,12 +239,15 @@ def _teacher_pose(teacher: TeacherFile, contract: Contract | None) -> FloatArray
 
 def _decoded_poses(teacher: TeacherFile, contract: Contract) -> FloatArray:
     """Poses of the state rows, (T, 6·B). Rotations are only z-scored, so they can be restored."""
-    if teacher.state_norm.shape[1] != contract.state.width:
+    character = character_of(contract)
+    if teacher.state_norm.shape[1] != character.state.width:
         raise UnusableInput(
-            f"{teacher.path}#/teacher/state_norm/0", f"{teacher.state_norm.shape[1]} numbers", f"{contract.state.width}"
+            f"{teacher.path}#/teacher/state_norm/0",
+            f"{teacher.state_norm.shape[1]} numbers",
+            f"{character.state.width}",
         )
-    place = contract.state[ROTATIONS].range
-    statistics = contract.state_statistics
+    place = character.state[ROTATIONS].range
+    statistics = character.state_statistics
     value = teacher.state_norm[:, place].astype(np.float64) * statistics.std_floored[place] + statistics.mean[place]
     return value.astype(np.float32)
 
@@ -263,5 +265,7 @@ def _declared_bones(meta: Any) -> tuple[str, ...] | None:
 
 
 def _check_bones(path: Path, width: int, contract: Contract) -> None:
-    if width != contract.bone_count * 6:
-        raise UnusableInput(f"{path}#/Frames/0/BoneRotations", f"{width // 6} bones", f"{contract.bone_count}")
+    if width != character_of(contract).bone_count * 6:
+        raise UnusableInput(
+            f"{path}#/Frames/0/BoneRotations", f"{width // 6} bones", f"{character_of(contract).bone_count}"
+        )

@@ -1,7 +1,7 @@
 """Files of named numbers: arrays in .npz or .safetensors, tables in .csv, rows in .jsonl, arrays or rows in .json.
 
 A file is read into columns: a name and one number, or one array, for each frame. What a name means, named_columns.py knows. To
-add a format: a reader, and a row in `_READERS`.
+add a format: a reader, and a row in `FORMATS`.
 """
 
 from __future__ import annotations
@@ -9,8 +9,9 @@ from __future__ import annotations
 import csv
 import io
 from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import orjson
@@ -30,27 +31,55 @@ from rigpact.reference_runtime.recordings.number_rows import UNNAMED, Table, sta
 from rigpact.reference_runtime.recordings.trace_json_lines import json_numbers
 from rigpact.reference_runtime.recordings.trace_model import Trace
 
-SUFFIXES = (".npz", ".npy", ".safetensors", ".csv", ".tsv", ".jsonl", ".jsonl.gz", ".jsonl.zst")
-"""Names of files that hold columns, whatever is in them."""
-_TEXTS = (".txt", ".log")
-"""Names of files that hold lines of JSON or of a table, if they are no engine's own log."""
+
+@dataclass(frozen=True)
+class Format:
+    """A format of named numbers. write: None for one that is only read.
+
+    holds: by its name a file is columns; or lines, which may be those of an engine's own log; or columns by what it holds.
+    """
+
+    read: Callable[[Path], Table]
+    write: Callable[[Trace], bytes] | None = None
+    holds: Literal["columns", "lines", "anything"] = "columns"
+    is_log: bool = False
+    """Whether lines of an engine's own log may stand in such a file."""
+
+
+def column_suffixes() -> tuple[str, ...]:
+    """Names of files that hold columns, whatever is in them."""
+    return tuple(suffix for suffix, each in FORMATS.items() if each.holds == "columns")
+
+
+def may_be_log(path: Path) -> bool:
+    """Whether the name of a file leaves open that it is an engine's own log."""
+    own = _format_of(path)
+    return own is None or own.is_log
+
+
+def written_suffixes() -> tuple[str, ...]:
+    """Names of files that `write_table` writes."""
+    return tuple(suffix for suffix, each in FORMATS.items() if each.write)
+
+
+def _format_of(path: Path) -> Format | None:
+    return next((each for suffix, each in FORMATS.items() if path.name.lower().endswith(suffix)), None)
 
 
 def is_table(path: str | Path) -> bool:
     """Whether a file holds named numbers: by its name, and a .json file by its content."""
-    name = Path(path).name.lower()
-    return is_json_table(Path(path)) if name.endswith(".json") else name.endswith((*SUFFIXES, *_TEXTS))
+    own = _format_of(Path(path))
+    return own is not None and (own.holds != "anything" or is_json_table(Path(path)))
 
 
 def read_table(path: Path) -> Table:
     """Every array or column of a recording; UnusableInput says where it is no table of numbers."""
-    name = path.name.lower()
-    reader = next((read for ending, read in _READERS.items() if name.endswith(ending)), None)
-    if reader is None:
-        raise UnusableInput(path, f"the name {path.name}", f"a name ending in {', '.join(_READERS)}")
+    own = _format_of(path)
+    if own is None:
+        raise UnusableInput(path, f"the name {path.name}", f"a name ending in {', '.join(FORMATS)}")
     if not path.is_file():
         read_bytes(path)  # says what is wrong with it
-    return reader(path)
+    return own.read(path)
 
 
 def _read_npz(path: Path) -> Table:
@@ -140,10 +169,10 @@ def _read_lines(path: Path) -> Table:
 
 def write_table(trace: Trace, path: Path) -> None:
     """Write a recording as arrays (.npz), as a table (.csv), or as arrays in JSON (.json), without what only a trace can say."""
-    writer = next((write for ending, write in _WRITERS.items() if path.name.lower().endswith(ending)), None)
-    if writer is None:
-        raise UnusableInput(path, f"the name {path.name}", f"a name ending in {', '.join(_WRITERS)}")
-    write_bytes(path, writer(trace))
+    own = _format_of(path)
+    if own is None or own.write is None:
+        raise UnusableInput(path, f"the name {path.name}", f"a name ending in {', '.join(written_suffixes())}")
+    write_bytes(path, own.write(trace))
 
 
 def _to_npz(trace: Trace) -> bytes:
@@ -175,17 +204,17 @@ def _to_json(trace: Trace) -> bytes:
     return orjson.dumps({**said, "stages": stages}, option=orjson.OPT_SERIALIZE_NUMPY) + b"\n"
 
 
-_WRITERS: Mapping[str, Callable[[Trace], bytes]] = {".npz": _to_npz, ".csv": _to_csv, ".json": _to_json}
-_READERS: Mapping[str, Callable[[Path], Table]] = {
-    ".npz": _read_npz,
-    ".npy": _read_npz,
-    ".safetensors": lambda path: _from_arrays(read_arrays(read_bytes(path), path), path),
-    ".csv": _read_csv,
-    ".tsv": _read_csv,
-    ".txt": _read_lines,
-    ".log": _read_lines,
-    ".jsonl": read_json_lines_table,
-    ".jsonl.gz": read_json_lines_table,
-    ".jsonl.zst": read_json_lines_table,
-    ".json": read_json_table,
+FORMATS: Mapping[str, Format] = {
+    ".npz": Format(_read_npz, _to_npz),
+    ".npy": Format(_read_npz),
+    ".safetensors": Format(lambda path: _from_arrays(read_arrays(read_bytes(path), path), path)),
+    ".csv": Format(_read_csv, _to_csv, is_log=True),
+    ".tsv": Format(_read_csv, is_log=True),
+    ".txt": Format(_read_lines, holds="lines", is_log=True),
+    ".log": Format(_read_lines, holds="lines", is_log=True),
+    ".jsonl": Format(read_json_lines_table),
+    ".jsonl.gz": Format(read_json_lines_table),
+    ".jsonl.zst": Format(read_json_lines_table),
+    ".json": Format(read_json_table, _to_json, holds="anything"),
 }
+"""Every format of named numbers, by the end of a file's name."""

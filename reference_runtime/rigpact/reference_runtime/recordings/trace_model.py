@@ -11,8 +11,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rigpact.contract.errors import UnusableInput
+from rigpact.contract.pages.registry import ENEMY_ANIMATION, canonical_name, find_system, known_systems
 from rigpact.contract.statistics import FloatArray
-from rigpact.contract.systems.registry import ENEMY_ANIMATION, canonical_name, find_system, known_systems
+from rigpact.contract.systems.contract import Contract
 from rigpact.contract.version import rigpact_version
 from rigpact.reference_runtime.recordings.precision import Precision, precision_of, words_to_precision
 
@@ -72,11 +73,12 @@ class TraceHeader:
         )
 
 
-def run_header(contract: Any, fps: float, mode: str, clip: str | None = None, network: Any = None) -> TraceHeader:
+def run_header(contract: Contract, fps: float, mode: str, clip: str | None = None, network: Any = None) -> TraceHeader:
     """The header of rigpact's own recording of a run: who recorded it, under which contract, with which model."""
     model = getattr(network, "signature", None)
     header = TraceHeader(fps, mode, clip, system=contract.system.name)
-    return replace(header, **contract.hashes, model_sha256=None if model is None else model.sha256)
+    hashes: dict[str, Any] = {**contract.hashes}
+    return replace(header, **hashes, model_sha256=None if model is None else model.sha256)
 
 
 @dataclass(frozen=True, eq=False)

@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 import numpy as np
 
+from rigpact.contract.conventions import CodeHint
 from rigpact.contract.declared.operation import Built, Operation, Use
 from rigpact.contract.statistics import FloatArray
-from rigpact.contract.systems.stage import Bounds, Frames, NotKnown
+from rigpact.contract.systems.frames import Frames
+from rigpact.contract.systems.stage import Bounds, NotKnown
 from rigpact.reference_runtime.operations.rounding import UNIT_ROUNDOFF
+from rigpact.reference_runtime.vocabulary.positional_table import without_positions
 
 _LONGEST_SUM = 4096.0
+_POSITIONS = "positional_encoding"
 
 
 def build(use: Use) -> Built:
@@ -21,6 +26,9 @@ def build(use: Use) -> Built:
         raise use.missing("size", "the fields of the answer: fields, names or size")
     if network is None:
         raise use.missing("name", f"a network with {use.stage} among its outputs", "[networks.NAME] outputs = [...]")
+    if _POSITIONS in use.table or use.said(_POSITIONS):
+        readings = {"added": None, "missing": without_positions}
+        use.choice(_POSITIONS, readings, "whether the network knows when a sample was", _HINTS, is_in_model=True)
 
     def compute(frames: Frames) -> FloatArray:
         evaluate = frames.network
@@ -28,10 +36,18 @@ def build(use: Use) -> Built:
             if network.name not in evaluate:
                 raise NotKnown(network.name)
             evaluate = evaluate[network.name]
-        rows = evaluate([frames[name] for name in network.inputs])[network.outputs.index(use.stage)]
-        return np.asarray(rows, np.float32)
+        return answered(frames, evaluate, network.inputs, network.outputs.index(use.stage))
 
     return Built(layout, compute, bound, is_answer=True)
+
+
+def answered(frames: Frames, evaluate: Any, inputs: Sequence[str], place: int) -> FloatArray:
+    """One output of a network, (N, width). An output of a whole window is repeated in each of its rows."""
+    rows = [frames[name] for name in inputs]
+    if not frames.contract.system.windowed:
+        return np.asarray(evaluate(rows)[place], np.float32)
+    answer = evaluate([each[None] for each in rows])[place][0]
+    return np.broadcast_to(answer, (len(rows[0]), answer.shape[-1])).astype(np.float32)
 
 
 def bound(_frames: Frames, rows: FloatArray, _upstream: Bounds) -> FloatArray:
@@ -40,4 +56,16 @@ def bound(_frames: Frames, rows: FloatArray, _upstream: Bounds) -> FloatArray:
     return np.broadcast_to(np.sqrt(_LONGEST_SUM) * 2.0 * UNIT_ROUNDOFF * largest, rows.shape)
 
 
-OPERATION = Operation("network", "a model's answer", build, inputs=(0, 0))
+_HINTS = {
+    "missing": "the table of positions is a buffer, not a parameter: a loader that copies parameters leaves zeros there"
+}
+_CODE = {
+    _POSITIONS: {
+        "added": CodeHint("x[t][c] += positions[t][c];", "x = self.positional_encoding(x)"),
+        "missing": CodeHint("x[t][c] += positions[t][c] is left out", "x = self.positional_encoding(x) is left out"),
+    }
+}
+OPERATION = Operation(
+    "network", "a model's answer", build,
+    {_POSITIONS: "added: the model adds a table of positions, which a side may have lost"}, (0, 0), code=_CODE,
+)  # fmt: skip

@@ -7,7 +7,8 @@ from collections.abc import Callable
 import numpy as np
 
 from rigpact.contract.statistics import FloatArray
-from rigpact.contract.systems.stage import Bound, Bounds, Frames
+from rigpact.contract.systems.frames import Frames
+from rigpact.contract.systems.stage import Bound, Bounds
 from rigpact.reference_runtime.operations.rounding import gamma
 
 Terms = Callable[[Frames], FloatArray]

@@ -42,7 +42,7 @@ def check_files(request: CheckRequest) -> FindingsReport:
     bundles = [each for each in request.documents if each.kind is Kind.BUNDLE or each.kind.is_of_a_system]
     if not request.declared or not bundles:
         return report
-    from rigpact.contract.systems.reading import system_of
+    from rigpact.contract.contract_files import system_of
     from rigpact.reports.checking.as_declared import without_declared
 
     return without_declared(report, system_of(bundles[0]), request.declared)
@@ -50,31 +50,30 @@ def check_files(request: CheckRequest) -> FindingsReport:
 
 def _checked(request: CheckRequest) -> FindingsReport:
     contracts = [document for document in request.documents if document.kind.is_of_a_system]
-    if not contracts:
-        return _check_bundle_files(request)
-    # numpy, onnxruntime and the recordings are not needed to check a bundle before a commit
-    from rigpact.reports.checking.system_files import check_system_files
+    if contracts:
+        # numpy, onnxruntime and the recordings are not needed to check a bundle before a commit
+        from rigpact.reports.checking.of_a_system import system_files
 
-    others = [document for document in request.documents if not document.kind.is_of_a_system]
-    if others:
-        raise UnusableInput(others[0].path, f"a {others[0].kind.words}", "files of the system's own contract")
-    refuse_second([document.path for document in contracts], "system contracts")
-    for option, path in (("--companion", request.companion), ("--canary", request.canary)):
-        if path is not None:
-            raise UnusableInput(option, str(path), "a contract file alone", "this system has no such file")
-    document, models = contracts[0], (request.model,) if request.model is not None else ()
-    return check_system_files(
-        document, models, request.recordings, request.declared, with_own_models=request.with_own_models
-    )
-
-
-def _check_bundle_files(request: CheckRequest) -> FindingsReport:
+        _refuse_other_files(request, contracts)
+        models = () if request.model is None else (request.model,)
+        chosen = models or (None if request.with_own_models else ())
+        return check(Subject(system=system_files(contracts[0], chosen, request.recordings, request.declared)))
     from rigpact.reports.engine.canary_report import with_canary
 
     if request.recordings:
         raise UnusableInput(request.recordings[0], "a trace", "clips or teacher files", "rigpact diff, rigpact explain")
     subject = _subject(request)
     return with_canary(check(subject), subject, request.canary)
+
+
+def _refuse_other_files(request: CheckRequest, contracts: Sequence[Document]) -> None:
+    others = [document for document in request.documents if document not in contracts]
+    if others:
+        raise UnusableInput(others[0].path, f"a {others[0].kind.words}", "files of the system's own contract")
+    refuse_second([document.path for document in contracts], "system contracts")
+    for option, path in (("--companion", request.companion), ("--canary", request.canary)):
+        if path is not None:
+            raise UnusableInput(option, str(path), "a contract file alone", "this system has no such file")
 
 
 def _subject(request: CheckRequest) -> Subject:

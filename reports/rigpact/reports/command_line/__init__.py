@@ -208,6 +208,7 @@ def run_command_line(arguments: Sequence[str] | None = None) -> int:
             warnings.filterwarnings(
                 "ignore", category=RuntimeWarning, module=r"rigpact\."
             )  # numpy's: findings say it better
+            warnings.showwarning = lambda message, *_, **__: _say_aside(f"rigpact: {message}")
             words = sys.argv[1:] if arguments is None else arguments
             _with_command(words[0] if words else "")(args=words, prog_name="rigpact")
     except SystemExit as leaving:  # how typer ends: usage errors are status 2, commands give their own

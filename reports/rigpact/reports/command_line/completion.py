@@ -13,7 +13,7 @@ def known_codes(incomplete: str) -> list[tuple[str, str]]:
 
 def system_names(incomplete: str) -> list[tuple[str, str]]:
     """The installed systems."""
-    from rigpact.contract.systems.registry import every_system
+    from rigpact.contract.pages.registry import every_system
 
     return [(each.name, each.title) for each in every_system() if each.name.startswith(incomplete)]
 
@@ -28,7 +28,7 @@ def known_words(incomplete: str) -> list[str]:
 
 def known_conventions(incomplete: str) -> list[str]:
     """KNOB=VALUE of every installed system."""
-    from rigpact.contract.systems.registry import every_system
+    from rigpact.contract.pages.registry import every_system
 
     knobs = {name: knob for system in every_system() for name, knob in system.knobs.items()}
     name, has_name, begin = incomplete.partition("=")

@@ -60,7 +60,7 @@ ConventionsFile = Annotated[
 def contract_files(
     bundle: Path | None, companion: Path | None, settings: list[str] | None, conventions: Path | None
 ) -> ContractFiles:
-    """The files and options that define a contract; `open_contract` reads them."""
+    """The files and options that define a contract; `opened` reads them."""
     from rigpact.reference_runtime.files.contracts import ContractFiles
 
     return ContractFiles(bundle, companion, tuple(settings or ()), conventions)
@@ -70,6 +70,5 @@ def contract_from_options(
     bundle: Path, companion: Path | None, settings: list[str] | None, conventions: Path | None
 ) -> Any:
     """The contract with the conventions from the options; `--set` wins over the file."""
-    from rigpact.reference_runtime.files.contracts import open_contract
 
-    return open_contract(contract_files(bundle, companion, settings, conventions))
+    return contract_files(bundle, companion, settings, conventions).opened()

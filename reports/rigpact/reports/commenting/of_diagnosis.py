@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 
 from rigpact.reports.commenting.comment import Comment
 from rigpact.reports.diagnosing.diagnosis import Cause, Diagnosis
-from rigpact.reports.diagnosing.diagnosis_text import changes_text, effect_text
+from rigpact.reports.diagnosing.diagnosis_text import changes_text, effect_text, rests_text
 
 
 def comment_on_diagnosis(diagnosis: Diagnosis, notes: Iterable[str] = ()) -> Comment:
@@ -25,18 +25,15 @@ def comment_on_diagnosis(diagnosis: Diagnosis, notes: Iterable[str] = ()) -> Com
 
 
 def _headline(diagnosis: Diagnosis) -> str:
-    judged = (
-        f"{sum(each.ok is not None for each in diagnosis.stages)} of {len(diagnosis.stages)} recorded stages judged"
-    )
-    word, supposed = diagnosis.verdict.upper(), _supposed(diagnosis)
+    judged, word, supposed = rests_text(diagnosis), diagnosis.verdict.upper(), _supposed(diagnosis)
     if diagnosis.causes:
-        return f"{word}: {supposed}{'; '.join(changes_text(cause.changes) for cause in diagnosis.causes)} ({judged})"
+        return f"{word}: {supposed}{'; '.join(changes_text(cause.changes) for cause in diagnosis.causes)}{judged}"
     if diagnosis.relations:
-        return f"{word} by a convention: {supposed}{diagnosis.relations[0].sentence} ({judged})"
+        return f"{word} by a convention: {supposed}{diagnosis.relations[0].sentence}{judged}"
     said = {"agrees": "every stage computes what the contract says", "undetermined": "not enough could be judged"}
     if supposed and all(stage.ok is not False for stage in diagnosis.stages):
         said[diagnosis.verdict] = "every stage that could be judged computes what the contract says"
-    return f"{word}: {supposed}{said.get(diagnosis.verdict, 'no known convention explains it')} ({judged})"
+    return f"{word}: {supposed}{said.get(diagnosis.verdict, 'no known convention explains it')}{judged}"
 
 
 def _supposed(diagnosis: Diagnosis) -> str:
@@ -53,6 +50,7 @@ def _lines(diagnosis: Diagnosis) -> Iterator[str]:
     yield from (relation.sentence for relation in diagnosis.relations[0 if diagnosis.causes else 1 :])
     yield from (f"Against the contract: {each}" for each in diagnosis.contradictions)
     yield from (f"Not judged: {each.stage}; {each.needs}" for each in diagnosis.stages if each.needs is not None)
+    yield from (f"{each.stage}: {each.sampled.words}" for each in diagnosis.stages if each.sampled is not None)
 
 
 def _cause(cause: Cause) -> Iterator[str]:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from rigpact.contract.layout import ROTATIONS
+from rigpact.contract.systems.contract import Contract
 from rigpact.contract.systems.layout import FieldKind
 
 
@@ -26,7 +26,7 @@ class Address:
         return f"{', '.join(words)} (channel {self.channel})" if words else f"channel {self.channel}"
 
 
-def channel_address(stage: str, channel: int, contract: Any, bones: Sequence[str] = ()) -> Address:
+def channel_address(stage: str, channel: int, contract: Contract | None, bones: Sequence[str] = ()) -> Address:
     """Name the place of one channel by its field. Without a contract, only published rotations have a name."""
     if contract is None:
         bone, offset = divmod(channel, 6)

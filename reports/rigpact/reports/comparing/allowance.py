@@ -25,13 +25,13 @@ from numpy.typing import NDArray
 
 from rigpact.contract.errors import UnusableInput
 from rigpact.contract.statistics import FloatArray
+from rigpact.contract.systems.contract import Contract
 from rigpact.contract.systems.stage import NotKnown, Stage
 from rigpact.reference_runtime.graph.answers import exact_answer
 from rigpact.reference_runtime.graph.bounds import KnownFrames, replay_bound, stage_bound
 from rigpact.reference_runtime.graph.replayed import Evidence, ReplayedFrames
 from rigpact.reference_runtime.operations.geometry import same_hemisphere
 from rigpact.reference_runtime.recordings.precision import Precision
-from rigpact.reference_runtime.systems.enemy_animation.tolerances import pose_tolerance_without_contract
 
 Values = Mapping[str, FloatArray]
 
@@ -45,7 +45,7 @@ class Allowance:
 
     def __init__(
         self,
-        contract: Any,
+        contract: Contract | None,
         frames: NDArray[np.int64],
         *,
         is_free: bool,
@@ -67,6 +67,8 @@ class Allowance:
         inside = slice(part.start - around.start, part.stop - around.start)
         shared = [name for name in a if name in b and a[name].shape == b[name].shape]
         if self._contract is None:
+            from rigpact.reference_runtime.vocabulary.posing.published_pose import pose_tolerance_without_contract
+
             return {name: pose_tolerance_without_contract(a[name][inside]) for name in shared}
         frames, network = self._frames[around], self._network
         sides = [
@@ -153,7 +155,7 @@ class _Side:
 
     def __init__(
         self,
-        contract: Any,
+        contract: Contract,
         values: Values,
         frames: NDArray[np.int64],
         *,

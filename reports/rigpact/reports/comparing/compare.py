@@ -14,12 +14,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from rigpact.contract.character import bone_names_of, character_of, skeleton_of
 from rigpact.contract.errors import UnusableInput
 from rigpact.contract.findings import Finding, Ledger
 from rigpact.contract.layout import ROTATIONS
+from rigpact.contract.pages.registry import ENEMY_ANIMATION, find_system
 from rigpact.contract.rules.answers import comparison as rules
 from rigpact.contract.skeleton import Skeleton
-from rigpact.contract.systems.registry import ENEMY_ANIMATION, find_system
+from rigpact.contract.systems.contract import Contract
 from rigpact.contract.systems.system import System
 from rigpact.reference_runtime.graph.replayed import check_widths
 from rigpact.reference_runtime.operations.rot6d import Rot6d
@@ -60,7 +62,7 @@ class Comparison:
 
     a: Recording
     b: Recording
-    contract: Any
+    contract: Contract | None
     bones: Sequence[str]
     frames: NDArray[np.int64]
     stages: Mapping[str, StageComparison]
@@ -77,16 +79,17 @@ class Comparison:
     behind_a_gap: int
     some_bones: SomeBones | None = None
 
-    def contract_of(self, stage: str) -> Any:
+    def contract_of(self, stage: str) -> Contract | None:
         """The contract that gives a stage its channels: of all bones, where both sides have the stage with all."""
         is_whole = self.some_bones is not None and stage in self.some_bones.whole_stages
-        return self.contract.whole if is_whole else self.contract
+        return self.contract.whole if is_whole and self.contract is not None else self.contract
 
     def numbers_of_others(self, stage: str) -> int:
         """How many numbers of a stage's frame belong to bones that are not compared."""
-        if self.some_bones is None or stage in self.some_bones.whole_stages:
+        own = self.contract
+        if self.some_bones is None or own is None or own.whole is None or stage in self.some_bones.whole_stages:
             return 0
-        return int(self.contract.whole.fields(stage).width - self.contract.fields(stage).width)
+        return int(own.whole.fields(stage).width - own.fields(stage).width)
 
     def undetermined(self, stage: str) -> int:
         """How many values of a stage differ, but have a tolerance that spans their whole range: they are missing.
@@ -129,7 +132,7 @@ class Comparison:
 def compare(
     a: Recording,
     b: Recording,
-    contract: Any = None,
+    contract: Contract | None = None,
     *,
     skeleton: Skeleton | None = None,
     only: Collection[str] = (),
@@ -144,7 +147,7 @@ def compare(
     teacher: holds the clip's own poses, which both sides should reach.
     Raises UnusableInput when `only` names a stage that neither side has.
     """
-    skeleton, graph = skeleton or getattr(contract, "skeleton", None), _system_of(contract).graph
+    skeleton, graph = skeleton or skeleton_of(contract), _system_of(contract).graph
     pairs = pairs_of(a, b, teacher)
     held = [name for name in graph.names if name in a.trace.stages or name in b.trace.stages]
     for name in only:
@@ -182,7 +185,7 @@ def _wholly_unjudged(stages: Mapping[str, StageComparison], answers: Collection[
 
 
 def _waived(
-    a: Recording, b: Recording, held: Sequence[str], only: Collection[str], contract: Any
+    a: Recording, b: Recording, held: Sequence[str], only: Collection[str], contract: Contract | None
 ) -> Iterator[tuple[str, str]]:
     for name in held:
         impossible = [side for side in (a, b) if name not in side.possible]
@@ -194,7 +197,7 @@ def _waived(
             yield name, "its tolerance needs the bundle's statistics (--bundle)"
 
 
-def _fits(name: str, side: Recording, contract: Any) -> bool:
+def _fits(name: str, side: Recording, contract: Contract | None) -> bool:
     """Whether a side's values of a stage, if it has any, are as wide as the contract says."""
     width = side.trace.widths.get(name)
     return contract is None or width is None or contract.fields(name).width in (0, width)
@@ -218,7 +221,7 @@ def _measure(
     pairs: Pairs,
     known: Sequence[str],
     chosen: Sequence[str],
-    contract: Any,
+    contract: Contract | None,
     skeleton: Skeleton | None,
     allowance: Allowance,
 ) -> tuple[dict[str, StageComparison], PoseError | None, Baseline | None]:
@@ -243,9 +246,9 @@ def _measure(
     return stages, *(poses.result(frames) if poses else (None, None))
 
 
-def _pose_meter(pairs: Pairs, contract: Any, skeleton: Skeleton | None) -> PoseMeter:
+def _pose_meter(pairs: Pairs, contract: Contract | None, skeleton: Skeleton | None) -> PoseMeter:
     codec = Rot6d(contract.conventions if contract else _system_of(None).conventions())
-    place = contract.output[ROTATIONS].range if contract else slice(None)
+    place = character_of(contract).output[ROTATIONS].range if contract else slice(None)
     six = len(range(pairs.a.trace.widths["y_out"])[place])
     if six % 6:
         where, hint = f"{pairs.a.path}#/stages/y_out", "--bundle FILE says which of them are rotations"
@@ -253,14 +256,13 @@ def _pose_meter(pairs: Pairs, contract: Any, skeleton: Skeleton | None) -> PoseM
     return PoseMeter(pairs.targets(), codec, place, skeleton, six)
 
 
-def _system_of(contract: Any) -> System:
+def _system_of(contract: Contract | None) -> System:
     """The contract's system; without a contract, the enemy animation."""
-    found: System = find_system(ENEMY_ANIMATION) if contract is None else contract.system
-    return found
+    return find_system(ENEMY_ANIMATION) if contract is None else contract.system
 
 
-def _bone_names(a: Recording, b: Recording, contract: Any) -> Sequence[str]:
-    return getattr(contract, "bone_names", None) or a.bone_names or b.bone_names or ()
+def _bone_names(a: Recording, b: Recording, contract: Contract | None) -> Sequence[str]:
+    return bone_names_of(contract) or a.bone_names or b.bone_names or ()
 
 
 def ledger_of(

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from rigpact.contract.errors import UnusableInput
 from rigpact.contract.findings import FindingsReport
-from rigpact.reference_runtime.files.contracts import ContractFiles, optional_contract
+from rigpact.contract.systems.contract import Contract
+from rigpact.reference_runtime.files.contracts import ContractFiles
 from rigpact.reference_runtime.files.declared import files_of
 from rigpact.reference_runtime.recordings.recording import Recording, read_recording
 from rigpact.reports.comparing.judgement import judge
@@ -36,7 +36,7 @@ class DiffRequest:
 
 def diff(request: DiffRequest) -> FindingsReport:
     """Compare any two recordings of one system; without a contract, only published poses are compared."""
-    contract = optional_contract(request.contract)
+    contract = request.contract.opened_if_given()
     first, second = (_recording(path, contract, request.resolution) for path in (request.a, request.b))
     teacher = None if request.teacher is None else _recording(request.teacher, contract)
     network = None
@@ -60,6 +60,6 @@ def diff(request: DiffRequest) -> FindingsReport:
     return judge(comparison)
 
 
-def _recording(path: Path, contract: Any, resolution: str | None = None) -> Recording:
+def _recording(path: Path, contract: Contract | None, resolution: str | None = None) -> Recording:
     found: Recording = read_recording(path) if contract is None else files_of(contract).recording(path, contract)
     return found.with_resolution(resolution)

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from rigpact.contract.character import bone_names_of
 from rigpact.contract.findings import Finding, FindingsReport
 from rigpact.contract.rules.answers import comparison as rules
 from rigpact.reference_runtime.recordings.recording import Recording
@@ -53,7 +54,10 @@ def _about_files(comparison: Comparison) -> Iterator[Finding]:
 def _about_bones(side: Recording, comparison: Comparison) -> Iterator[Finding]:
     if comparison.some_bones is None or side.path not in comparison.some_bones.held:
         return
-    every, held = comparison.contract.whole.bone_names, comparison.some_bones.held[side.path]
+    every, held = (
+        bone_names_of(comparison.contract and comparison.contract.of_all_bones),
+        comparison.some_bones.held[side.path],
+    )
     others = [name for name in every if name not in held]
     if others:
         yield rules.BONES_NOT_RECORDED.at(
@@ -98,7 +102,8 @@ def _not_finite(comparison: Comparison) -> Iterator[Finding]:
 
 def _judged_rows(comparison: Comparison, trace: Trace, stage: str) -> NDArray[np.bool_]:
     """The rows of a side that can be known: not those that the clip gives a frame that is not recorded."""
-    ahead = comparison.left_out.get(stage) and comparison.contract.system.graph[stage].driven_ahead
+    contract = comparison.contract
+    ahead = contract and comparison.left_out.get(stage) and contract.system.graph[stage].driven_ahead
     return np.isin(trace.frame + ahead, trace.frame) if ahead else np.ones(len(trace.frame), bool)
 
 

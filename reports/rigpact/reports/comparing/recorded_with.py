@@ -7,11 +7,11 @@ next. What the header does not say is no error, because most engines do not say 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import Any
 
+from rigpact.contract.character import is_character
 from rigpact.contract.findings import Finding
 from rigpact.contract.rules.answers import comparison as rules
-from rigpact.contract.systems.system import SystemContract
+from rigpact.contract.systems.contract import Contract
 from rigpact.reference_runtime.recordings.recording import Recording
 from rigpact.reference_runtime.recordings.trace import TraceHeader
 
@@ -24,12 +24,12 @@ def hashes_of(header: TraceHeader) -> dict[str, str | None]:
     return {name: getattr(header, name) for name in HASHES}
 
 
-def about_contract(recording: Recording, contract: Any) -> Iterator[Finding]:
+def about_contract(recording: Recording, contract: Contract | None) -> Iterator[Finding]:
     """Findings about the contract that a trace was recorded with; other kinds of files do not name theirs."""
     if recording.title != "trace" or contract is None or not contract.sha256:
         return
     said, own = hashes_of(recording.trace.header), contract.hashes
-    file = "contract file" if isinstance(contract, SystemContract) else "bundle"
+    file = "bundle" if is_character(contract) else "contract file"
     yield from _about_numbers(recording, said, own, file)
     if _differ(said, own, "conventions_sha256"):
         yield _other(recording, "conventions_sha256", "other conventions", said, own)

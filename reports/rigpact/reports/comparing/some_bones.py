@@ -11,9 +11,11 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from rigpact.contract.character import bone_names_of
 from rigpact.contract.errors import UnusableInput
 from rigpact.contract.findings import Ledger
 from rigpact.contract.some_bones import contract_of_bones
+from rigpact.contract.systems.contract import Contract
 from rigpact.reference_runtime.recordings.recording import Recording, of_bones, with_all_bones
 from rigpact.reports.comparing.compare import Comparison, SomeBones, compare, ledger_of
 
@@ -21,7 +23,7 @@ from rigpact.reports.comparing.compare import Comparison, SomeBones, compare, le
 def compare_recordings(
     a: Recording,
     b: Recording,
-    contract: Any = None,
+    contract: Contract | None = None,
     *,
     only: Collection[str] = (),
     network: Any = None,
@@ -32,6 +34,8 @@ def compare_recordings(
         return compare(a, b, contract, only=only, network=network, teacher=teacher)
     if teacher is not None:
         raise UnusableInput("--teacher", "a recording of some bones", "two recordings of all bones")
+    if contract is None:
+        raise UnusableInput("--bundle", "none", "the bundle: it says which bones the recordings hold")
     bones = _common(a, b)
     own = contract_of_bones(contract, bones)
     cut = of_bones(a, contract, bones), of_bones(b, contract, bones)
@@ -46,9 +50,9 @@ def compare_recordings(
         parts[True] = compare(every[0], every[1], contract, only=sorted(asked & whole), network=network)
     sides = _mixed(cut[0], every[0], whole), _mixed(cut[1], every[1], whole)
     joined = _joined(parts, sides, own, whole & asked)
-    names = contract.bone_names
+    names = bone_names_of(contract)
     held_by = {side.path: tuple(names[bone] for bone in side.bones) for side in (a, b) if side.bones}
-    return _with_account(joined, whole & asked, held_by)
+    return _with_account(joined, own, whole & asked, held_by)
 
 
 def _common(a: Recording, b: Recording) -> tuple[int, ...]:
@@ -60,7 +64,7 @@ def _common(a: Recording, b: Recording) -> tuple[int, ...]:
     return shared
 
 
-def _in_both(every: tuple[Recording, Recording], contract: Any) -> set[str]:
+def _in_both(every: tuple[Recording, Recording], contract: Contract) -> set[str]:
     """The stages of bones that both sides hold with all bones."""
     first, second = (set() if side.bones else set(side.trace.stages) for side in every)
     return {name for name in first & second if any(field.bone for field in contract.fields(name))}
@@ -73,7 +77,7 @@ def _mixed(cut: Recording, every: Recording, whole: Collection[str]) -> Recordin
 
 
 def _joined(
-    parts: Mapping[bool, Comparison], sides: tuple[Recording, Recording], own: Any, whole: Collection[str]
+    parts: Mapping[bool, Comparison], sides: tuple[Recording, Recording], own: Contract, whole: Collection[str]
 ) -> Comparison:
     """Both comparisons as one. parts: of some bones (False) and of all (True)."""
     some = next(iter(parts.values()))
@@ -101,11 +105,14 @@ def _joined(
     )  # fmt: skip
 
 
-def _with_account(joined: Comparison, whole: Collection[str], held_by: Mapping[Path, tuple[str, ...]]) -> Comparison:
+def _with_account(
+    joined: Comparison, own: Contract, whole: Collection[str], held_by: Mapping[Path, tuple[str, ...]]
+) -> Comparison:
     """The comparison with the bones that it rests on, and the numbers of the other bones in its ledger."""
-    own, ledger = joined.contract, joined.ledger
-    bones = tuple(name for name in own.whole.bone_names if name not in own.bone_names)
-    found = replace(joined, some_bones=SomeBones(own.bone_names, bones, tuple(sorted(whole)), held_by))
+    ledger = joined.ledger
+    names = bone_names_of(own)
+    bones = tuple(name for name in bone_names_of(own.of_all_bones) if name not in names)
+    found = replace(joined, some_bones=SomeBones(names, bones, tuple(sorted(whole)), held_by))
     held = [name for name in found.stage_order if name in {**found.a.trace.stages, **found.b.trace.stages}]
     others = sum(map(found.numbers_of_others, held)) * found.union
     return replace(found, ledger=Ledger(ledger.declared + others, ledger.compared, ledger.waived + others))

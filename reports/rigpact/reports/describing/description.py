@@ -13,6 +13,7 @@ from typing import Any
 
 from rigpact.contract.model.signature import ModelSignature
 from rigpact.contract.model.tensor import TensorSignature
+from rigpact.contract.systems.contract import Contract
 from rigpact.contract.systems.description import Row, Section
 from rigpact.contract.systems.layout import Field, FieldLayout
 from rigpact.contract.systems.stage import Stage
@@ -21,7 +22,9 @@ from rigpact.contract.systems.system import System
 _HASH_CHARACTERS = 12
 
 
-def describe_contract(contract: Any, root: Mapping[str, Any], model: ModelSignature | None = None) -> list[Section]:
+def describe_contract(
+    contract: Contract, root: Mapping[str, Any], model: ModelSignature | None = None
+) -> list[Section]:
     """All sections about a contract, and about a model if there is one.
 
     root: the JSON object of the contract's file. It shows which values are declared and which are assumed.
@@ -40,7 +43,12 @@ def describe_contract(contract: Any, root: Mapping[str, Any], model: ModelSignat
     ]
 
 
-def _identity(contract: Any, root: Mapping[str, Any]) -> Section:
+def page_section(page: str) -> Section:
+    """A system's own page, as it stands, for a Markdown page and for machines."""
+    return Section("Page", (f"```toml\n{page}```",))
+
+
+def _identity(contract: Contract, root: Mapping[str, Any]) -> Section:
     system: System = contract.system
     assumed = "declared" if "fps" in root else f"not declared: {system.name} assumes it"
     rate = "not declared" if contract.fps is None else f"{contract.fps:g} ({assumed})"
@@ -135,7 +143,7 @@ def _bound(side: tuple[TensorSignature, ...], place: int, model: ModelSignature 
     return (f"{entry.name} {entry.dtype} [{', '.join('?' if axis is None else str(axis) for axis in entry.shape)}]",)
 
 
-def _conventions(contract: Any, sources: Mapping[str, str]) -> Section:
+def _conventions(contract: Contract, sources: Mapping[str, str]) -> Section:
     rows = []
     for name, knob in contract.system.knobs.items():
         value = contract.conventions[name]

@@ -25,8 +25,17 @@ def operation_sections(operations: Sequence[Operation]) -> list[Section]:
         choices = operations[0].choices
         meanings = operations[0].parameters.items()
         told = tuple((key, meaning, "yes" if key in choices else "") for key, meaning in meanings)
-        sections.append(Section("Parameters", (), ("key", "meaning", "left open if it is not said"), told))
+        if told:
+            sections.append(Section("Parameters", (), ("key", "meaning", "left open if it is not said"), told))
+        sections += _shared(operations[0])
     return sections
+
+
+def _shared(operation: Operation) -> list[Section]:
+    """The conventions of the whole contract that an operation looks at, if any."""
+    rows = tuple((knob.name, ", ".join(knob.values), knob.meaning) for knob in operation.shared)
+    line = "Every stage that looks at one shares it; the system's page says its value."
+    return [Section("Conventions", (line,), ("name", "readings", "what it decides"), rows)] if rows else []
 
 
 def inputs_of(operation: Operation) -> str:

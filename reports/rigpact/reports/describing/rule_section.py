@@ -14,7 +14,7 @@ from importlib.resources import files
 from typing import Any
 
 from rigpact.contract.findings import Rule
-from rigpact.contract.rules import FAMILIES
+from rigpact.contract.rules import FAMILIES, MEASURED
 
 
 def rule_section(rule: Rule) -> str:
@@ -51,7 +51,7 @@ def examples() -> Mapping[str, Mapping[str, str]]:
 
 def _family_of(rule: Rule) -> str:
     """The first line of the family module's docstring, without its range of codes."""
-    family = next(family for family in FAMILIES if rule in family.rules)
+    family = next(family for family in (*FAMILIES, *MEASURED) if rule in family.rules)
     first = (sys.modules[family.module].__doc__ or "").partition("\n")[0]
     return first.rpartition("RP")[2].partition(": ")[2].rstrip(".") or first.rstrip(".")
 

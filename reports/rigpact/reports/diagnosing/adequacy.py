@@ -15,6 +15,7 @@ from itertools import combinations
 from typing import Any
 
 from rigpact.contract.conventions import InputOrder
+from rigpact.contract.systems.contract import Contract
 from rigpact.reference_runtime.files.declared import files_of
 from rigpact.reference_runtime.files.runner import RunOptions, run_frames
 from rigpact.reference_runtime.graph.replayed import Evidence
@@ -84,7 +85,7 @@ class Adequacy:
         }  # fmt: skip
 
 
-def assess(clips: Mapping[str, Any], probe: Any, contract: Any, network: Any = None) -> Adequacy:
+def assess(clips: Mapping[str, Any], probe: Any, contract: Contract, network: Any = None) -> Adequacy:
     """Measure what each clip separates; the probe shows what can be separated at all.
 
     network: the network for a system without an ideal one; None to use the answers recorded in the clips.
@@ -95,7 +96,7 @@ def assess(clips: Mapping[str, Any], probe: Any, contract: Any, network: Any = N
     return weigh(measured, measure("probe", probe, contract, model), advice_of(contract))
 
 
-def advice_of(contract: Any) -> dict[str, str]:
+def advice_of(contract: Contract) -> dict[str, str]:
     """What to add to the clips for each knob of the contract's system, by knob."""
     return {name: knob.advice for name, knob in contract.system.knobs.items() if knob.advice}
 
@@ -107,7 +108,7 @@ def weigh(clips: Sequence[ClipAdequacy], probe: ClipAdequacy, hints: Mapping[str
     return Adequacy(tuple(clips), separable, inseparable, _smallest_set(clips), hints or {})
 
 
-def measure(name: str, clip: Any, contract: Any, network: Any = None) -> ClipAdequacy:
+def measure(name: str, clip: Any, contract: Contract, network: Any = None) -> ClipAdequacy:
     """Margins of one clip: for each value, the largest over the system's modes, up to `CERTAIN_MARGIN`."""
     files = files_of(contract)
     network, drive = files.judging_network(clip, contract) or network, files.drive_of(clip)
@@ -123,7 +124,7 @@ def measure(name: str, clip: Any, contract: Any, network: Any = None) -> ClipAde
     return ClipAdequacy(name, margins, tuple(files.limits(clip)))
 
 
-def _others(contract: Any) -> Iterator[Choice]:
+def _others(contract: Contract) -> Iterator[Choice]:
     """Every value of every knob except the contract's own.
 
     The order of the inputs is left out: only the model can show it, and the canary of `rigpact check` judges it.

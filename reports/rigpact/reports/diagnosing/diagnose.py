@@ -11,23 +11,25 @@ from typing import Any
 import numpy as np
 
 from rigpact.contract.conventions import InputOrder
+from rigpact.contract.systems.contract import Contract
 from rigpact.contract.systems.stage import Graph
 from rigpact.reference_runtime.graph.replayed import Evidence, ReplayedFrames, path_of
 from rigpact.reports.comparing.address import channel_address
-from rigpact.reports.diagnosing.diagnosis import Cause, Diagnosis, Divergence, StageVerdict, Verdict
+from rigpact.reports.diagnosing.diagnosis import Cause, Diagnosis, Divergence, Sampled, StageVerdict, Verdict
 from rigpact.reports.diagnosing.explanation import Explanation, search
 from rigpact.reports.diagnosing.hypotheses import Changes, Hypotheses
 from rigpact.reports.diagnosing.relations.relation import Relation
 from rigpact.reports.diagnosing.relations.search import find_relations
+from rigpact.reports.diagnosing.seen.judged import is_computed, what_was_seen, without_verdict
 from rigpact.reports.diagnosing.stage_error import StageError, WorstChannel, error_between, largest_in_unit
 
 
 def diagnose(
-    evidence: Evidence, contract: Any, *, with_pairs: bool = True, allow_unjudged: Collection[str] = ()
+    evidence: Evidence, contract: Contract, *, with_pairs: bool = True, allow_unjudged: Collection[str] = ()
 ) -> Diagnosis:
     """Judge every recorded stage and search for the conventions that explain those that differ.
 
-    allow_unjudged: recorded stages that may stay unjudged in a recording that agrees.
+    allow_unjudged: recorded stages that may stay unjudged in a recording that agrees; any other leaves the answer undetermined.
     """
     hypotheses = Hypotheses(evidence, contract)
     stages = tuple(_stage_verdicts(hypotheses))
@@ -37,7 +39,8 @@ def diagnose(
     first = _first_divergence(hypotheses, {stage: {} for stage in hypotheses.judged}, not_finite)
     if not hypotheses.failing({}):
         agrees = _verdict_without_failures(hypotheses, first, allow_unjudged)
-        return Diagnosis(agrees, first, stages, (), tuple(_indistinguishable(hypotheses, {})))
+        alike = tuple(_indistinguishable(hypotheses, {}))
+        return Diagnosis(agrees, first, stages, (), alike, seen=what_was_seen(hypotheses))
     causes, unresolved = search(hypotheses, with_pairs=with_pairs)
     explained = not unresolved and not_finite is None
     accepted = {knob: value for cause in causes for knob, value in cause.changes.items()}
@@ -51,7 +54,7 @@ def diagnose(
     return Diagnosis(verdict, first, stages, named, alike, relations=relations, first_unexplained=left)
 
 
-def first_divergence(evidence: Evidence, contract: Any) -> Divergence | None:
+def first_divergence(evidence: Evidence, contract: Contract) -> Divergence | None:
     """The first frame that differs and, in it, the first stage; nothing is searched."""
     hypotheses = Hypotheses(evidence, contract)
     return _first_divergence(
@@ -69,29 +72,10 @@ def _relations(hypotheses: Hypotheses, causes: Sequence[Cause], unresolved: Sequ
 def _verdict_without_failures(
     hypotheses: Hypotheses, first: Divergence | None, allow_unjudged: Collection[str]
 ) -> Verdict:
-    """`agrees` only if every recorded value was judged, except the stages that come from outside the evidence."""
+    """`agrees` only if every recorded value was judged that the run computes."""
     if first is not None:
         return "unexplained"
-    evidence, graph = hypotheses.evidence, hypotheses.graph
-    outside = {stage.name for stage in graph if is_outside(graph, stage.name, evidence)}
-    unjudged = set(evidence.recorded) - set(hypotheses.judged) - outside
-    unjudged |= {stage for stage in hypotheses.judged if _undetermined(hypotheses, stage)}
-    return "undetermined" if unjudged - set(allow_unjudged) else "agrees"
-
-
-def _undetermined(hypotheses: Hypotheses, stage: str) -> int:
-    error = hypotheses.error(stage, {})
-    return 0 if error is None else error.undetermined
-
-
-def is_outside(graph: Graph, stage: str, evidence: Evidence) -> bool:
-    """Whether a stage comes from a missing clip, network or later frame: then it is an input, and cannot be judged."""
-    found = graph[stage]
-    if found.driven_ahead and evidence.mode != "free":
-        return not np.isin(evidence.frame + found.driven_ahead, evidence.frame).any()
-    if found.is_answer:
-        return evidence.network is None
-    return not found.needs and (evidence.drive is None or evidence.mode == "free" or found.compute is None)
+    return "undetermined" if without_verdict(hypotheses) - set(allow_unjudged) else "agrees"
 
 
 def _cause(hypotheses: Hypotheses, explanation: Explanation) -> Cause:
@@ -105,7 +89,7 @@ def _cause(hypotheses: Hypotheses, explanation: Explanation) -> Cause:
         equivalents=explanation.equivalents,
         error_before=_size(errors[0], contract),
         error_after=_size(errors[1], contract),
-        unit=hypotheses.graph[stage].measure.unit,
+        unit=hypotheses.graph[stage].shown_unit,
         code_hints=tuple(knobs[knob].hint(value) for knob, value in explanation.changes.items()),
         frames_explained=0 if errors[1] is None else errors[1].frames_within,
         frames=0 if errors[1] is None else errors[1].frames_judged,
@@ -116,7 +100,7 @@ def _cause(hypotheses: Hypotheses, explanation: Explanation) -> Cause:
     )
 
 
-def _size(error: StageError | None, contract: Any) -> float:
+def _size(error: StageError | None, contract: Contract) -> float:
     return float("nan") if error is None else largest_in_unit(error, contract)
 
 
@@ -125,9 +109,9 @@ def _stage_verdicts(hypotheses: Hypotheses) -> list[StageVerdict]:
     whole = ReplayedFrames(evidence, contract, chained=True)
     verdicts = []
     for stage in hypotheses.graph:
-        if stage.name not in evidence.recorded or stage.compute is None:
+        if stage.name not in evidence.recorded or not is_computed(stage, evidence):
             continue
-        unit = stage.measure.unit
+        unit = stage.shown_unit
         error = hypotheses.error(stage.name, {}) if stage.name in hypotheses.judged else None
         if error is None:
             needs = needed_for(hypotheses.graph, stage.name, evidence)
@@ -137,7 +121,7 @@ def _stage_verdicts(hypotheses: Hypotheses) -> list[StageVerdict]:
     return verdicts
 
 
-def _judged_verdict(error: StageError, inherited: float | None, unit: str, contract: Any) -> StageVerdict:
+def _judged_verdict(error: StageError, inherited: float | None, unit: str, contract: Contract) -> StageVerdict:
     """The verdict on a stage; neither right nor wrong if it fits, but some of its values are undetermined."""
     worst, undetermined = error.worst_channel, error.ok and error.undetermined
     needs = (
@@ -153,6 +137,22 @@ def _judged_verdict(error: StageError, inherited: float | None, unit: str, contr
         ok=None if undetermined else error.ok,
         unit=unit,
         needs=needs,
+        sampled=_sampled(error),
+    )
+
+
+def _sampled(error: StageError) -> Sampled | None:
+    """What a sampled bound judged of a stage, shown where the worst case is the largest."""
+    if error.judging is None or not error.judging.is_sampled.any():
+        return None
+    worst = np.where(error.judging.is_sampled, error.judging.worst_case, 0.0)
+    place = np.unravel_index(int(np.argmax(worst)), worst.shape)
+    worst_case = float(worst[place])
+    return Sampled(
+        int(np.count_nonzero(error.judging.is_sampled)),
+        worst.size,
+        float(error.tolerance[place]),
+        worst_case if np.isfinite(worst_case) else None,
     )
 
 
@@ -164,12 +164,13 @@ def needed_for(graph: Graph, stage: str, evidence: Evidence) -> str:
         for each in graph
         if each.name in path and each.source and not (each.name != stage and each.name in recorded)
     ]
-    parents = [parent for parent in graph[stage].needs if parent not in recorded]
+    before = (*graph[stage].needs, *((graph[stage].carried,) if graph[stage].compute is None else ()))
+    parents = [parent for parent in before if parent is not None and parent not in recorded]
     record = f"record {', '.join(parents)}" if parents else ""
     return " or ".join(word for word in (record, *dict.fromkeys(sources)) if word) or "more frames with finite values"
 
 
-def _inherited(whole: ReplayedFrames, error: StageError, contract: Any) -> float | None:
+def _inherited(whole: ReplayedFrames, error: StageError, contract: Contract) -> float | None:
     """The inherited error: the stage correctly computed from the engine's inputs, against the correct run."""
     reference = whole.computed(error.stage)
     if reference is None:
@@ -220,11 +221,11 @@ def _first_divergence(
     frame, index, (row, channel), error = min(found, key=lambda entry: entry[:2])
     if not_finite is not None and (not_finite.frame, names.index(not_finite.stage)) <= (frame, index):
         return not_finite
-    address, unit = channel_address(error.stage, channel, contract), hypotheses.graph[error.stage].measure.unit
+    address, unit = channel_address(error.stage, channel, contract), hypotheses.graph[error.stage].shown_unit
     return Divergence(frame, error.stage, address, largest_in_unit(error.row(row), contract), unit)
 
 
-def _first_not_finite(evidence: Evidence, contract: Any) -> Divergence | None:
+def _first_not_finite(evidence: Evidence, contract: Contract) -> Divergence | None:
     """The first non-finite recorded value: of the first such frame, the first stage of the loop."""
     found = []
     for place, name in enumerate(contract.system.graph.names):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
@@ -11,6 +11,7 @@ from rigpact.contract.systems.stage import Graph
 from rigpact.reports.comparing.address import Address
 from rigpact.reports.diagnosing.hypotheses import Changes
 from rigpact.reports.diagnosing.relations.relation import Relation
+from rigpact.reports.diagnosing.seen.seen import Seen, seen_together
 
 Verdict = Literal["agrees", "explained", "unexplained", "undetermined"]
 EXIT_OF: Mapping[Verdict, int] = {
@@ -22,11 +23,34 @@ EXIT_OF: Mapping[Verdict, int] = {
 
 
 @dataclass(frozen=True, eq=False)
+class Sampled:
+    """Values of a stage that a sampled bound judged, in place of a worst case far above what rounding does.
+
+    values: how many, `of` so many. sampled, worst_case: both bounds of the value whose worst case is the largest; worst_case is
+    None where nothing limits it.
+    """
+
+    values: int
+    of: int
+    sampled: float
+    worst_case: float | None
+
+    @property
+    def words(self) -> str:
+        """Which bound judged, and both numbers."""
+        worst = "without limit" if self.worst_case is None else f"of {self.worst_case:.2g}"
+        return (
+            f"a sampled bound judged {self.values} of {self.of} values:"
+            f" {self.sampled:.2g} where the worst case of rounding is {worst}"
+        )
+
+
+@dataclass(frozen=True, eq=False)
 class StageVerdict:
     """One stage: its own error and its inherited error in its unit, or the reason why it was not judged.
 
     channel_error, tolerance and ratio belong to the channel that is worst in tolerances: |recorded - replayed|, its
-    tolerance, and the first divided by the second.
+    tolerance, and the first divided by the second. sampled: what a sampled bound judged; None where the worst case judged all.
     """
 
     stage: str
@@ -38,6 +62,11 @@ class StageVerdict:
     ok: bool | None
     unit: str
     needs: str | None = None
+    sampled: Sampled | None = None
+
+    def to_json(self) -> dict[str, Any]:
+        """The row as it stands in a `rigpact-diagnosis` document."""
+        return vars(self) | {"sampled": None if self.sampled is None else vars(self.sampled)}
 
 
 @dataclass(frozen=True, eq=False)
@@ -112,7 +141,7 @@ class Diagnosis:
     relations: what a stage that no convention explains still is of what it should be. They change no verdict.
     supposition: another choice of the files at hand, in words, under which all this was found. first_unexplained: the first
     place where it still differs with the causes.
-    rests_on: the bones of a recording of some bones; None for one of all.
+    rests_on: the bones of a recording of some bones; None for one of all. seen: how far it saw, where nothing differs.
     """
 
     verdict: Verdict
@@ -125,6 +154,12 @@ class Diagnosis:
     supposition: str | None = None
     first_unexplained: Divergence | None = None
     rests_on: RestsOn | None = None
+    seen: Seen | None = None
+
+    @property
+    def unjudged(self) -> tuple[str, ...]:
+        """The recorded stages that nothing judged, or of which some values were not."""
+        return tuple(stage.stage for stage in self.stages if stage.ok is None)
 
     @property
     def exit_code(self) -> int:
@@ -137,7 +172,13 @@ class Diagnosis:
         With the files that were given it differs, so it stays unexplained where the choice leaves a stage unjudged.
         """
         under: Mapping[Verdict, Verdict] = {"agrees": "explained", "undetermined": "unexplained"}
-        return replace(self, supposition=words, verdict=under.get(self.verdict, self.verdict))
+        return replace(self, supposition=words, verdict=under.get(self.verdict, self.verdict), seen=None)
+
+    def without_unjudged(self, stages: Collection[str]) -> Diagnosis:
+        """The same without what it says of stages that it could not judge, and another part of the same recording can."""
+        return replace(
+            self, stages=tuple(each for each in self.stages if each.ok is not None or each.stage not in stages)
+        )
 
     def to_json(self) -> dict[str, Any]:
         """The `rigpact-diagnosis` document, version 1."""
@@ -148,12 +189,13 @@ class Diagnosis:
             "first_divergence": _divergence_to_json(self.first_divergence),
             "first_unexplained": _divergence_to_json(self.first_unexplained),
             "supposition": self.supposition,
-            "stages": [vars(stage) for stage in self.stages],
+            "stages": [stage.to_json() for stage in self.stages],
             "causes": [_cause_to_json(cause) for cause in self.causes],
             "indistinguishable": [[knob, _plain(value)] for knob, value in self.indistinguishable],
             "contradictions": list(self.contradictions),
             "relations": [relation.to_json() for relation in self.relations],
             **({} if self.rests_on is None else {"rests_on": self.rests_on.to_json()}),
+            "seen": None if self.seen is None else self.seen.to_json(),
         }  # fmt: skip
 
 
@@ -199,6 +241,7 @@ def together(
         stages.setdefault(stage.stage, stage)
     causes = {(cause.stage, str(cause.changes)): cause for part in parts for cause in part.causes}
     alike = [choice for part in parts for choice in part.indistinguishable]
+    seen = [part.seen for part in parts if part.seen is not None]
     return Diagnosis(
         next(verdict for verdict in _WORST_FIRST if verdict in verdicts),
         next((part.first_divergence for part in parts if part.first_divergence is not None), None),
@@ -207,6 +250,7 @@ def together(
         tuple(choice for choice in dict.fromkeys(alike) if all(_is_open(part, choice, graph) for part in parts)),
         contradictions,
         tuple({relation.sentence: relation for part in parts for relation in part.relations}.values()),
+        seen=seen_together(seen, graph.names) if seen and len(seen) == len(parts) else None,
     )
 
 

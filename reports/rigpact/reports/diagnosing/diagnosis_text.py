@@ -29,10 +29,11 @@ def print_diagnosis(diagnosis: Diagnosis, console: Console) -> None:
     for stage in diagnosis.stages:
         if stage.needs is not None:
             console.print(Text(f"  {stage.stage}: not judged; {stage.needs}", style="dim"))
+        if stage.sampled is not None:
+            console.print(Text(f"  {stage.stage}: {stage.sampled.words}", style="dim"))
     _print_answers(diagnosis, console)
     line = Text(diagnosis.verdict.upper(), style=_STYLE[diagnosis.verdict])
-    rests = f" ({len(judged)} of {len(diagnosis.stages)} recorded stages judged)"
-    sum_up(line.append(f": {_sentence(diagnosis)}{rests}", style="default"), console)
+    sum_up(line.append(f": {_sentence(diagnosis)}{rests_text(diagnosis)}", style="default"), console)
 
 
 def _print_answers(diagnosis: Diagnosis, console: Console) -> None:
@@ -62,7 +63,17 @@ def _sentence(diagnosis: Diagnosis) -> str:
     is_sound = all(stage.ok is not False for stage in diagnosis.stages)
     if diagnosis.supposition is not None and is_sound and not diagnosis.contradictions:
         return "supposing that, every stage that could be judged computes what the contract says"
+    if diagnosis.verdict == "undetermined" and any(stage.ok for stage in diagnosis.stages):
+        names = ", ".join(diagnosis.unjudged)
+        return f"nothing judged all of {names}: record or give what is named above, or --allow-unjudged STAGE"
     return _SENTENCE[diagnosis.verdict]
+
+
+def rests_text(diagnosis: Diagnosis) -> str:
+    """What a verdict rests on: of an agreement, how far it saw; else the recorded stages that were judged."""
+    if diagnosis.verdict == "agrees" and diagnosis.seen is not None:
+        return f". {diagnosis.seen.sentence}"
+    return f" ({len(diagnosis.stages) - len(diagnosis.unjudged)} of {len(diagnosis.stages)} recorded stages judged)"
 
 
 def _row(stage: StageVerdict) -> tuple[str, ...]:

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from rigpact.contract.findings import Severity
 from rigpact.contract.statistics import FloatArray
+from rigpact.contract.systems.contract import Contract
 from rigpact.reference_runtime.files.declared import files_of, network_of
 from rigpact.reference_runtime.graph.replayed import Evidence, check_widths
 from rigpact.reference_runtime.recordings.recorded_bones import cut_to
@@ -39,7 +40,7 @@ class Part(NamedTuple):
     """Evidence, and the contract that judges it."""
 
     evidence: Evidence
-    contract: Any
+    contract: Contract
 
 
 @dataclass(frozen=True, eq=False)
@@ -66,7 +67,7 @@ class Gathered:
         return replace(self, parts=tuple(parts))
 
 
-def read_evidence(path: Path, contract: Any, given: EvidenceFiles | None = None) -> Gathered:
+def read_evidence(path: Path, contract: Contract, given: EvidenceFiles | None = None) -> Gathered:
     """Read a recording and the files for its inputs."""
     given, files = given or EvidenceFiles(), files_of(contract)
     recording = files.recording(path, contract).with_resolution(given.resolution)
@@ -84,7 +85,7 @@ def read_evidence(path: Path, contract: Any, given: EvidenceFiles | None = None)
     return Gathered(recording, tuple(parts), notes)
 
 
-def _about_side(recording: Recording, contract: Any) -> list[str]:
+def _about_side(recording: Recording, contract: Contract) -> list[str]:
     """A note on the conventions that a file of the training side has by design, and the engine otherwise."""
     if not recording.is_of_training:
         return []
@@ -94,7 +95,7 @@ def _about_side(recording: Recording, contract: Any) -> list[str]:
     ]
 
 
-def _with_answers(recording: Recording, contract: Any, answers: Mapping[str, FloatArray]) -> Recording:
+def _with_answers(recording: Recording, contract: Contract, answers: Mapping[str, FloatArray]) -> Recording:
     """The recording with recorded answers of the network, which have all bones, where it has none itself."""
     trace, judged = recording.trace, len(_judged_frames(recording))
     own = {name: rows[:judged] for name, rows in trace.stages.items()}
@@ -107,7 +108,7 @@ def _with_answers(recording: Recording, contract: Any, answers: Mapping[str, Flo
 
 
 def parts_of(
-    recording: Recording, contract: Any, drive: Callable[[Any], Any] | None = None, network: Any = None
+    recording: Recording, contract: Contract, drive: Callable[[Any], Any] | None = None, network: Any = None
 ) -> list[Part]:
     """The recording as its own side has it; of a recording of some bones, first the stages that it holds with all bones.
 
@@ -119,7 +120,7 @@ def parts_of(
     ]
 
 
-def held_parts(recording: Recording, contract: Any) -> list[tuple[Recording, Any]]:
+def held_parts(recording: Recording, contract: Contract) -> list[tuple[Recording, Contract]]:
     """The recording and its contract; of a recording of some bones, first what it holds of all bones."""
     every = with_all_bones(recording)
     found = [] if every is None else [(every, contract)]
@@ -127,7 +128,7 @@ def held_parts(recording: Recording, contract: Any) -> list[tuple[Recording, Any
 
 
 def recording_to_evidence(
-    recording: Recording, contract: Any, drive: Callable[[Any], Any] | None = None, network: Any = None
+    recording: Recording, contract: Contract, drive: Callable[[Any], Any] | None = None, network: Any = None
 ) -> Evidence:
     """The evidence in a recording, under the contract that judges it; UnusableInput for a stage with a wrong width."""
     trace = recording.trace
@@ -153,7 +154,7 @@ def _judged_frames(recording: Recording) -> NDArray[np.int64]:
     return frame[before_a_gap(frame)] if recording.trace.header.mode == "free" else frame
 
 
-def _notes(recording: Recording, contract: Any) -> list[str]:
+def _notes(recording: Recording, contract: Contract) -> list[str]:
     notes: list[str] = []
     header, frame = recording.trace.header, recording.trace.frame
     found = (*about_contract(recording, contract), *about_clock(recording, contract), *about_precision(recording))

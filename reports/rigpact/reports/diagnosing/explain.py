@@ -8,7 +8,8 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from rigpact.contract.errors import UnusableInput
-from rigpact.reference_runtime.files.contracts import ContractFiles, optional_contract
+from rigpact.contract.findings import EXIT_FINDINGS
+from rigpact.reference_runtime.files.contracts import ContractFiles
 from rigpact.reports.diagnosing.diagnose import diagnose
 from rigpact.reports.diagnosing.diagnosis import Diagnosis
 from rigpact.reports.diagnosing.evidence import EvidenceFiles, Gathered, read_evidence
@@ -36,9 +37,9 @@ class ExplainRequest:
 
 def explain(request: ExplainRequest) -> tuple[Diagnosis, list[str]]:
     """Replay every recorded stage from its recorded inputs, and search the system's knobs. Also returns the notes."""
-    contract = optional_contract(request.contract)
+    contract = request.contract.opened_if_given()
     if is_engine_log(request.recording):
-        return explain_log(request.recording, contract, request.contract.changes)
+        return explain_log(request.recording, contract, request.contract.changes, request.given.clip)
     if contract is None:
         raise UnusableInput("--bundle", "none", "the bundle or contract that the recording was made under")
     unknown = [name for name in request.allow_unjudged if name not in contract.system.graph]
@@ -51,8 +52,8 @@ def explain(request: ExplainRequest) -> tuple[Diagnosis, list[str]]:
     gathered = _driven_as(read_evidence(request.recording, contract, request.given), request.mode)
     with working("replaying stages and searching conventions"):
         found = diagnose_gathered(gathered, with_pairs=request.with_pairs, allow_unjudged=request.allow_unjudged)
-        if not gathered.says_mode and found.verdict != "agrees":
-            _refuse_guessed_mode(gathered, request)
+        if not gathered.says_mode and found.exit_code == EXIT_FINDINGS:
+            _refuse_guessed_mode(gathered, found, request.recording)
         return _with_other_files(found, gathered, request), gathered.notes
 
 
@@ -73,15 +74,22 @@ def _with_other_files(found: Diagnosis, gathered: Gathered, request: ExplainRequ
         supposed = best_supposition(gathered, request.contract, request.given, Path(room))
         if supposed is None:
             return found
-        return diagnose(*supposed.part, with_pairs=request.with_pairs).supposing(supposed.words)
+        again = diagnose(*supposed.part, with_pairs=request.with_pairs, allow_unjudged=request.allow_unjudged)
+        return again.supposing(supposed.words)
 
 
-def _refuse_guessed_mode(gathered: Gathered, request: ExplainRequest) -> None:
-    """UnusableInput where a recording differs only because somebody guessed who drove it."""
+def _refuse_guessed_mode(gathered: Gathered, found: Diagnosis, path: Path) -> None:
+    """UnusableInput where a recording differs only because somebody guessed who drove it.
+
+    Driven otherwise, each stage that differs has to fit, or to come from outside: what feeds itself is given by the clip then.
+    """
     mode, other = gathered.mode, "teacher" if gathered.mode == "free" else "free"
-    if other == "free" and not gathered.parts[-1].contract.system.graph.feeds_itself:
+    graph = gathered.parts[-1].contract.system.graph
+    if other == "free" and not graph.feeds_itself:
         return
-    driven = diagnose_gathered(gathered.in_mode(other), with_pairs=False, allow_unjudged=request.allow_unjudged)
-    if driven.verdict == "agrees":
-        found = f"nothing that says who drove the run: as {mode} it differs, as {other} it agrees"
-        raise UnusableInput(request.recording, found, f"mode = {mode} or {other} in the file", "--mode says it")
+    driven = diagnose_gathered(gathered.in_mode(other), with_pairs=False)
+    fits = {each.stage for each in driven.stages if each.ok}
+    differs = {each.stage for each in found.stages if each.ok is False and graph[each.stage].carried is None}
+    if driven.exit_code != EXIT_FINDINGS and fits and differs <= fits:
+        words = f"nothing that says who drove the run: as {mode} it differs, as {other} nothing does"
+        raise UnusableInput(path, words, f"mode = {mode} or {other} in the file", "--mode says it")

@@ -3,7 +3,8 @@
 The search tries all single changes, then all pairs (a greedy search misses pairs that interact). If no pair explains
 everything, it goes stage by stage: it explains the first stage that differs by a single change, by a combination of
 that stage's own knobs, or by a pair. Then it looks at the remaining stages again. A change counts only if it brings a
-stage within its derived tolerance and breaks no other stage. A change that only makes the error smaller is not named.
+stage within its derived tolerance and breaks no other stage. A change that only makes the error smaller is not named, nor is
+one that only makes the tolerance wider.
 """
 
 from __future__ import annotations
@@ -12,13 +13,10 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from rigpact.reports.diagnosing.hypotheses import Changes, Hypotheses
+from rigpact.reports.diagnosing.stage_error import NEARLY
 
 MAX_PRODUCT = 512
 """Up to this many combinations of one stage's own knobs are all tried: the AngVel input has 60, the state 80."""
-
-
-NEARLY = 0.9
-"""From this share of explained frames on, the other frames count as exceptions."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -75,7 +73,7 @@ def _nearly(hypotheses: Hypotheses, stage: str, base: Changes, *, with_pairs: bo
             ((hypotheses.frames_within(stage, changes), changes) for changes in candidates),
             key=lambda found: found[0], default=(0, base),
         )  # fmt: skip
-        if count >= NEARLY * frames:
+        if count >= NEARLY * frames and hypotheses.earns(stage, best, base):
             return [Explanation(stage, base, {knob: best[knob] for knob in best if knob not in base}, ())]
     return []
 

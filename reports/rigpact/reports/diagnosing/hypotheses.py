@@ -16,13 +16,13 @@ import numpy as np
 from rigpact.contract.conventions import ChannelOrder, Conventions, InputOrder, Knob
 from rigpact.contract.errors import OwnFunctionFailed, UnusableInput
 from rigpact.contract.statistics import FloatArray
+from rigpact.contract.systems.contract import Contract
 from rigpact.reference_runtime.graph.replayed import Evidence, ReplayedFrames, path_of, path_over_frames
+from rigpact.reference_runtime.graph.sampled_bound import judging_bound
 from rigpact.reports.diagnosing.matching import matched_order
-from rigpact.reports.diagnosing.stage_error import Fit, StageError, error_between, stage_error
+from rigpact.reports.diagnosing.stage_error import ENOUGH, Fit, StageError, error_between, is_earned, stage_error
 
 Changes = dict[str, Any]
-ENOUGH = 0.5
-"""A change must keep this share of the judged values judged: values that cannot be judged explain nothing."""
 FEW_FRAMES = 6
 CLEARLY = 64.0
 """How many tolerances a replay is off where no bound of its own is derived for it."""
@@ -31,13 +31,14 @@ CLEARLY = 64.0
 class Hypotheses:
     """Changes of conventions, judged on one recording. judged: stages that can be judged, in loop order."""
 
-    def __init__(self, evidence: Evidence, contract: Any) -> None:
+    def __init__(self, evidence: Evidence, contract: Contract) -> None:
         """Find the recorded stages that can be judged."""
         self.evidence, self.contract, self.graph = evidence, contract, contract.system.graph
         self._kept: dict[Hashable, FloatArray | None] = {}
         self._asked: tuple[Conventions | None, list[tuple[str, Any]]] = None, []
         self._errors: dict[tuple[str, frozenset[tuple[str, Any]]], StageError | None] = {}
         self._fits: dict[tuple[str, frozenset[tuple[str, Any]]], Fit | None] = {}
+        self._earned: dict[tuple[str, frozenset[tuple[str, Any]], frozenset[tuple[str, Any]]], bool] = {}
         paths = {name: path_of(self.graph, name, evidence.recorded) for name in self.graph.names}
         self._knob_stages = {
             name: self.graph.stages_of(name) for name, knob in contract.system.knobs.items() if not knob.is_benign
@@ -97,28 +98,38 @@ class Hypotheses:
         try:
             contract = self.contract.with_conventions(dict(key))
             frames = ReplayedFrames(self.evidence, contract, keep=self._keep)
-            return (self._far_off(frames, stage) if key else None) or stage_error(frames, stage)
+            return (self._by_unchanged_bound(frames, stage) if key else None) or stage_error(frames, stage)
         except OwnFunctionFailed:
             raise
         except UnusableInput:
             return None
 
-    def _far_off(self, frames: ReplayedFrames, stage: str) -> StageError | None:
-        """The error of a stage behind an unrecorded answer of the network, where most frames are clearly off; else None.
+    def _by_unchanged_bound(self, frames: ReplayedFrames, stage: str) -> StageError | None:
+        """The error of a stage behind an answer of the network, or of a drawn answer, in the tolerances without a change.
 
-        It is measured in the tolerances of the replay without a change. The bound of an answer is most of a search's time, and
-        it grows with the network's inputs: a change that makes it CLEARLY times as wide would have to make them as much larger,
-        and the errors of a right change are a small part of such a worst case.
+        None where it does not tell. The bound of an answer is most of a search's time. It grows with the network's inputs: a
+        change that makes it CLEARLY times as wide would have to make them as much larger, and the errors of a right change are a
+        small part of such a worst case. So a change is out where most frames are CLEARLY off. A bound that was drawn is no worst
+        case, so one value that is CLEARLY off tells, and a change that brings every value within it is in. Where the recording
+        agrees without a change, it tells of every change. Between, a bound of few draws tells what does not fit.
         """
         error = self._errors.get((stage, frozenset()))
-        if error is None or not self._answers.intersection(self._paths.get(stage, ())):
+        if error is None or (error.judging is None and not self._answers.intersection(self._paths.get(stage, ()))):
             return None
         replayed = frames.computed(stage)
         if replayed is None or replayed.shape != error.recorded.shape:
             return None
         found = error_between(self.graph[stage], error.recorded, replayed, error.tolerance)
         off = np.any(found.excess > CLEARLY, axis=1)
-        return found if 2 * np.count_nonzero(off) > len(off) else None
+        if error.judging is None:
+            return found if 2 * np.count_nonzero(off) > len(off) else None
+        if error.ok or found.ok or bool(off.any()):
+            return found
+        few = judging_bound(frames, stage, replayed, few=True)
+        if self.evidence.precision is not None:
+            few = few.widened(self.evidence.precision.error(error.recorded))
+        found = error_between(self.graph[stage], error.recorded, replayed, few.bound)
+        return None if found.ok or 2 * found.frames_within > found.frames_judged else found
 
     @cached_property
     def _answers(self) -> frozenset[str]:
@@ -177,7 +188,20 @@ class Hypotheses:
         fit, before = self.fit(stage, changes), self.fit(stage, {})
         if fit is None:
             return False
-        return before is None or (fit.judged >= ENOUGH * before.judged and fit.undetermined <= before.undetermined)
+        if before is None:
+            return True
+        is_judged = fit.judged >= ENOUGH * before.judged and fit.undetermined <= before.undetermined
+        return is_judged and self.earns(stage, changes, {})
+
+    def earns(self, stage: str, changes: Mapping[str, Any], base: Mapping[str, Any]) -> bool:
+        """Whether the error of a stage falls from what it is under `base`, and not only its tolerance becomes wider."""
+        key = stage, self._that_matter(changes, stage), self._that_matter(base, stage)
+        if key[1] == key[2]:
+            return True
+        if key not in self._earned:
+            before, after = self.error(stage, base), self.error(stage, changes)
+            self._earned[key] = before is None or after is None or is_earned(self.graph[stage], before, after)
+        return self._earned[key]
 
     def failing(self, changes: Mapping[str, Any]) -> list[str]:
         """The judged stages that are beyond their tolerance, in loop order."""

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
+from rigpact.contract.character import bone_names_of
 from rigpact.contract.skeleton import left_right_permutation
 from rigpact.contract.statistics import FloatArray
+from rigpact.contract.systems.contract import Contract
 from rigpact.reports.diagnosing.stage_error import StageError
 
 
-def matched_order(error: StageError, contract: Any) -> tuple[int, ...] | str | None:
+def matched_order(error: StageError, contract: Contract) -> tuple[int, ...] | str | None:
     """The permutation from the replayed parts to the recorded ones; None if it is the declared one or none fits.
 
     The matching assigns to each recorded part a replayed part within its tolerance.
@@ -19,11 +19,11 @@ def matched_order(error: StageError, contract: Any) -> tuple[int, ...] | str | N
     order = _matched(*_part_values(error, contract))
     if order is None or order == tuple(range(len(order))):
         return None
-    names = getattr(contract, "bone_names", None)
+    names = bone_names_of(contract)
     return "left_right_swapped" if names and order == left_right_permutation(names) else order
 
 
-def _part_values(error: StageError, contract: Any) -> tuple[FloatArray, FloatArray, FloatArray]:
+def _part_values(error: StageError, contract: Contract) -> tuple[FloatArray, FloatArray, FloatArray]:
     """Recorded values, replayed values and tolerances as (B, T, k), without rows that cannot be judged."""
     parts = contract.system.graph[error.stage].measure.parts
     if parts is None:

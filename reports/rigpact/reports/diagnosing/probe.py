@@ -7,7 +7,7 @@ The field of each number gives its kind: unit quaternion, direction, flag, metre
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -17,7 +17,9 @@ import numpy as np
 from rigpact.contract.errors import UnusableInput
 from rigpact.contract.files import write_bytes
 from rigpact.contract.statistics import FloatArray
+from rigpact.contract.systems.contract import Contract
 from rigpact.contract.systems.layout import Field, FieldKind, FieldLayout
+from rigpact.contract.units import Kind, is_si, sized
 from rigpact.fixtures.json_files import document_bytes
 from rigpact.reference_runtime.files.declared import files_of
 from rigpact.reference_runtime.recordings.trace import TRACE_ENDINGS, Trace, is_trace_path, run_header, write_trace
@@ -25,11 +27,11 @@ from rigpact.reference_runtime.recordings.trace import TRACE_ENDINGS, Trace, is_
 FRAMES = 64
 _UNIT_LENGTH = {FieldKind.QUATERNION_XYZW: 4, FieldKind.DIRECTION: 3}
 """How many numbers together form a vector of length 1, by kind."""
-_SIZE_OF_UNIT = {"cm": 50.0, "deg": 90.0}
-"""The size of random numbers, by unit: half a metre, a right angle; 1 in every other unit."""
+_SIZES: Mapping[Kind, float] = {"length": 0.5, "angle": np.pi / 2}
+"""The size of random numbers: half a metre, a right angle; 1 in metres, in radians and where nothing is known of the unit."""
 
 
-def write_probe(contract: Any, path: Path) -> None:
+def write_probe(contract: Contract, path: Path) -> None:
     """Write a probe for a contract as a clip of its system."""
     maker = files_of(contract).probe
     if maker is not None:
@@ -43,7 +45,7 @@ def write_probe(contract: Any, path: Path) -> None:
     write_trace(Trace(header, np.arange(FRAMES), np.arange(FRAMES) / fps, stages), path)
 
 
-def read_probe(contract: Any) -> Any:
+def read_probe(contract: Contract) -> Any:
     """The probe as read back from a file."""
     files = files_of(contract)
     with tempfile.TemporaryDirectory() as folder:
@@ -71,8 +73,10 @@ def _numbers(field: Field, count: int, rng: np.random.Generator) -> FloatArray:
     if field.kind is FieldKind.FLAG:
         return rng.integers(0, 2, shape).astype(float)
     if field.low is not None and field.high is not None:
+        if not 0.0 <= field.high - field.low < np.inf:
+            raise UnusableInput(field.name, f"numbers from {field.low:g} to {field.high:g}", "a range of numbers")
         return rng.uniform(field.low, field.high, shape)
-    numbers = rng.normal(0.0, _SIZE_OF_UNIT.get(field.unit, 1.0), shape)
+    numbers = rng.normal(0.0, 1.0 if is_si(field.unit) else sized(field.unit, _SIZES, 1.0), shape)
     together = _UNIT_LENGTH.get(field.kind, 0)
     if together and field.size % together == 0:
         parts = numbers.reshape(count, -1, together)

@@ -13,14 +13,17 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from rigpact.contract.character import character_of
 from rigpact.contract.some_bones import contract_of_bones
+from rigpact.contract.systems.contract import Contract
 from rigpact.reference_runtime.graph.replayed import Evidence, path_of
 from rigpact.reference_runtime.recordings.recorded_bones import cut_to
-from rigpact.reports.diagnosing.diagnose import diagnose, is_outside
+from rigpact.reports.diagnosing.diagnose import diagnose
 from rigpact.reports.diagnosing.diagnosis import Diagnosis, RestsOn, StageVerdict, together
 from rigpact.reports.diagnosing.evidence import Gathered, Part
 from rigpact.reports.diagnosing.hypotheses import Hypotheses
 from rigpact.reports.diagnosing.relations.relation import Relation
+from rigpact.reports.diagnosing.seen.judged import is_computed
 
 MOST_FRAMES = 60
 """A second of motion tells bones apart; each of them is tried in each place."""
@@ -73,13 +76,17 @@ def _joined(of_all: Diagnosis, of_some: Diagnosis, whole: Part, allowed: Collect
 
 
 def _unjudged(evidence: Evidence, graph: Any, known: Collection[str]) -> set[str]:
-    return {name for name in evidence.recorded if name not in known and not is_outside(graph, name, evidence)}
+    return {name for name in evidence.recorded if name not in known and is_computed(graph[name], evidence)}
 
 
-def _rests_on(contract: Any, of_all: Sequence[StageVerdict]) -> RestsOn:
-    others = [name for name in contract.whole.bone_names if name not in contract.bone_names]
+def _rests_on(contract: Contract, of_all: Sequence[StageVerdict]) -> RestsOn:
+    others = [
+        name for name in character_of(contract.of_all_bones).bone_names if name not in character_of(contract).bone_names
+    ]
     judged = _judged(of_all)
-    return RestsOn(contract.bone_names, tuple(others), tuple(each.stage for each in of_all if each.stage in judged))
+    return RestsOn(
+        character_of(contract).bone_names, tuple(others), tuple(each.stage for each in of_all if each.stage in judged)
+    )
 
 
 @dataclass(frozen=True, eq=False)
@@ -92,7 +99,7 @@ class _Trial:
 
     def hypotheses(self, bones: Sequence[int]) -> Hypotheses:
         """The recorded rows under the contract of these bones; stages with all bones give these bones' channels."""
-        whole, recording = self.part.contract.whole, self.gathered.recording
+        whole, recording = self.part.contract.of_all_bones, self.gathered.recording
         evidence = self.part.evidence
         cut = cut_to(recording.whole, whole, bones)
         recorded = {name: cut[name][: len(rows)] if name in cut else rows for name, rows in evidence.recorded.items()}
@@ -104,7 +111,7 @@ class _Trial:
 
 def _other_bones(gathered: Gathered, part: Part) -> Iterator[Relation]:
     """The relation that the recording is one of other bones than its header says; none if that is not unmistakable."""
-    said, count = gathered.recording.bones, len(part.contract.whole.bone_names)
+    said, count = gathered.recording.bones, len(character_of(part.contract.of_all_bones).bone_names)
     trial = _Trial(gathered, part, slice(MOST_FRAMES))
     fits = np.zeros((len(said), count), bool)
     for shift in range(count):
@@ -120,7 +127,7 @@ def _other_bones(gathered: Gathered, part: Part) -> Iterator[Relation]:
     hypotheses = replace(trial, rows=slice(frames)).hypotheses(found)
     if hypotheses.failing({}):
         return
-    names = part.contract.whole.bone_names
+    names = character_of(part.contract.of_all_bones).bone_names
     moved = [
         f"{names[there]} where its header says {names[bone]}"
         for bone, there in zip(said, found, strict=True)
@@ -147,10 +154,10 @@ def _fitting(hypotheses: Hypotheses, count: int) -> NDArray[np.bool_]:
     return judged & ~beyond
 
 
-def _channels(contract: Any, stage: str) -> list[list[int]]:
+def _channels(contract: Contract, stage: str) -> list[list[int]]:
     """The channels of each bone in a stage."""
-    found: list[list[int]] = [[] for _ in contract.bone_names]
-    place = {name: index for index, name in enumerate(contract.bone_names)}
+    found: list[list[int]] = [[] for _ in character_of(contract).bone_names]
+    place = {name: index for index, name in enumerate(character_of(contract).bone_names)}
     for field in contract.fields(stage):
         if field.bone:
             found[place[field.bone]] += range(field.start, field.stop)

@@ -7,18 +7,26 @@ judged, nor are values that differ within a tolerance that spans their whole ran
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from rigpact.contract.statistics import FloatArray
+from rigpact.contract.systems.contract import Contract
 from rigpact.contract.systems.stage import Stage
-from rigpact.reference_runtime.graph.bounds import replay_bound, stage_bound
+from rigpact.reference_runtime.graph.bounds import stage_bound
 from rigpact.reference_runtime.graph.replayed import ReplayedFrames
+from rigpact.reference_runtime.graph.sampled_bound import JudgingBound, judging_bound
 from rigpact.reference_runtime.operations.geometry import same_hemisphere
 
 FAR = 1000.0
+NEARLY = 0.9
+"""From this share of what is explained on, the rest counts as exceptions."""
+ENOUGH = 0.5
+"""Of the values that a stage had to say something, a change must leave this share: what cannot be judged explains nothing."""
+STRICT = 1.0 / 16.0
+"""A tolerance up to this part of an error is narrow enough to explain it."""
 
 
 class WorstChannel(NamedTuple):
@@ -43,7 +51,8 @@ class Fit(NamedTuple):
 class StageError:
     """Recorded and replayed values of one stage. excess (T, width) is the error in tolerances.
 
-    blind: the share of the values whose tolerance is as wide as their range. excess is NaN for a value that is not judged,
+    blind: the share of the values whose tolerance is as wide as their range. judging: the two bounds that the tolerance is of,
+    where one of them was sampled. excess is NaN for a value that is not judged,
     and infinite for a non-finite recorded value.
     """
 
@@ -53,6 +62,7 @@ class StageError:
     tolerance: FloatArray
     excess: FloatArray
     blind: float = 0.0
+    judging: JudgingBound | None = None
 
     @property
     def judged(self) -> int:
@@ -134,11 +144,12 @@ def stage_error(frames: ReplayedFrames, name: str) -> StageError | None:
     if replayed is None or replayed.shape != recorded.shape:
         return None
     stage, evidence = frames.contract.system.graph[name], frames.evidence
-    bound = _far_beyond(stage, frames, recorded, replayed) if stage.is_answer else None
-    tolerance = replay_bound(frames, name, replayed) if bound is None else bound
+    far = _far_beyond(stage, frames, recorded, replayed) if stage.is_answer else None
+    found = judging_bound(frames, name, replayed) if far is None else JudgingBound(far)
     if evidence.precision is not None:
-        tolerance = tolerance + evidence.precision.error(recorded)
-    return error_between(stage, recorded, replayed, tolerance)
+        found = found.widened(evidence.precision.error(recorded))
+    error = error_between(stage, recorded, replayed, found.bound)
+    return error if found.sampled is None else replace(error, judging=found)
 
 
 def _far_beyond(stage: Stage, frames: ReplayedFrames, recorded: FloatArray, replayed: FloatArray) -> FloatArray | None:
@@ -157,10 +168,8 @@ def error_between(stage: Stage, recorded: FloatArray, replayed: FloatArray, tole
     """Measure recorded against replayed values, all (T, width)."""
     a: FloatArray = recorded.astype(np.float64)
     b: FloatArray = replayed.astype(np.float64)
-    if stage.measure.has_signless_quaternions:
-        b = same_hemisphere(a, b)
+    difference = distance(stage, recorded, replayed)
     with np.errstate(invalid="ignore", divide="ignore"):
-        difference = np.abs(a - b)
         excess = np.where(difference == 0.0, 0.0, np.minimum(difference / tolerance, np.finfo(np.float64).max))
     says_nothing = np.isnan(tolerance) if stage.measure.range is None else ~(tolerance < stage.measure.range)
     excess[np.isnan(b) | says_nothing & np.isfinite(a) | np.isinf(tolerance) & (difference > 0.0)] = np.nan
@@ -169,7 +178,36 @@ def error_between(stage: Stage, recorded: FloatArray, replayed: FloatArray, tole
     return StageError(stage.name, recorded, replayed, tolerance, excess, blind)
 
 
-def largest_in_unit(error: StageError, contract: Any) -> float:
+def distance(stage: Stage, recorded: FloatArray, replayed: FloatArray) -> FloatArray:
+    """How far recorded values are from replayed ones, (T, width); a quaternion and its negative are the same."""
+    a: FloatArray = recorded.astype(np.float64)
+    b: FloatArray = replayed.astype(np.float64)
+    if stage.measure.has_signless_quaternions:
+        b = same_hemisphere(a, b)
+    with np.errstate(invalid="ignore"):
+        return np.asarray(np.abs(a - b))
+
+
+def is_earned(stage: Stage, before: StageError, after: StageError) -> bool:
+    """Whether a change makes the error itself fall, and not only the tolerance wider.
+
+    Of the values that differed without the change, almost all that fit with it must be as near as the rounding of the unchanged
+    contract allows. Where the change makes rounding larger (a squash left out), its tolerance must be a STRICT part of the
+    error that it has to explain: a number that has nothing to do with the recorded one is within it once in eight times. A
+    value whose error was within the wider tolerance all along says nothing (a bone that hardly turns); ENOUGH must say something.
+    """
+    if before.excess.shape != after.excess.shape:
+        return True
+    with np.errstate(invalid="ignore"):
+        mended = (before.excess > 1.0) & np.isfinite(before.excess) & (after.excess <= 1.0)
+        error = distance(stage, before.recorded, before.replayed)
+        near = distance(stage, after.recorded, after.replayed) <= before.tolerance
+        told = np.count_nonzero(mended & (near | (after.tolerance < error)))
+        earned = np.count_nonzero(mended & (near | (after.tolerance <= STRICT * error)))
+    return bool(earned >= NEARLY * told and told >= ENOUGH * np.count_nonzero(mended))
+
+
+def largest_in_unit(error: StageError, contract: Contract) -> float:
     """The largest finite error of the judged values, in the unit of the stage's measure."""
     measure = contract.system.graph[error.stage].measure
     a = error.recorded.astype(np.float64)

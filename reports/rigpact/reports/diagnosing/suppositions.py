@@ -18,7 +18,7 @@ from rigpact.contract.errors import UnusableInput
 from rigpact.contract.files import write_bytes
 from rigpact.contract.model.quantised import quantised_models
 from rigpact.contract.statistics import FloatArray
-from rigpact.reference_runtime.files.contracts import ContractFiles, open_contract
+from rigpact.reference_runtime.files.contracts import ContractFiles
 from rigpact.reference_runtime.files.declared import files_of, network_of
 from rigpact.reference_runtime.graph.replayed import Evidence
 from rigpact.reference_runtime.recordings.recording import Recording, judging_contract
@@ -138,7 +138,7 @@ def _another_bundle(part: Part, recording: Recording, files: ContractFiles) -> I
         return
     for path in _beside(files.bundle):
         try:
-            other = judging_contract(recording, open_contract(replace(files, bundle=path)))
+            other = judging_contract(recording, replace(files, bundle=path).opened())
         except UnusableInput:  # no contract
             continue
         held = part.evidence.recorded
@@ -151,7 +151,7 @@ def _fewer_bits(given: Hypotheses, model: Path, room: Path) -> Iterator[Supposit
     """The model with the weights that alone bring the network's answer within its bound; none where several do."""
     network, before = given.evidence.network, set(given.failing({}))
     answers = set(given.graph.answers)
-    told = [stage for stage in given.judged if stage in before & (answers | given.graph.after(answers))]
+    told = [stage for stage in given.judged if stage in before & (answers | given.graph.after(tuple(answers)))]
     if network is None or not told or _values_off(given, told[0]) < PROOF:
         return
     found = []

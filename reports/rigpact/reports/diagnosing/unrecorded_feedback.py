@@ -9,11 +9,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 
 from rigpact.contract.statistics import FloatArray
+from rigpact.contract.systems.contract import Contract
 from rigpact.contract.systems.stage import Graph, NotKnown, Stage
 from rigpact.reference_runtime.graph.bounds import KnownFrames, stage_bound
 from rigpact.reference_runtime.graph.replayed import Evidence, path_of
@@ -24,7 +24,7 @@ _SIGNS = 2
 """Runs with moved rows: rounding of either sign."""
 
 
-def with_unrecorded_feedback(evidence: Evidence, contract: Any) -> Evidence:
+def with_unrecorded_feedback(evidence: Evidence, contract: Contract) -> Evidence:
     """The evidence with the rows of feedback that was not recorded, where they can be known; else as it is."""
     graph: Graph = contract.system.graph
     if not _is_replayable(evidence, graph):
@@ -58,7 +58,7 @@ def _is_fixed(stage: Stage, graph: Graph, recorded: Mapping[str, FloatArray]) ->
     return stage.start is not None and source.is_answer and not has_choices
 
 
-def _rows(evidence: Evidence, contract: Any, sign: float) -> dict[str, FloatArray] | None:
+def _rows(evidence: Evidence, contract: Contract, sign: float) -> dict[str, FloatArray] | None:
     """Every stage from the start on, (T, width): recorded where it was; carried rows moved by their rounding times `sign`."""
     graph: Graph = contract.system.graph
     frames = _Moved(contract, evidence, sign)
@@ -72,7 +72,7 @@ def _rows(evidence: Evidence, contract: Any, sign: float) -> dict[str, FloatArra
 class _Moved(LiveFrames):
     """A run in which the fed-back numbers are moved by one rounding in each frame."""
 
-    def __init__(self, contract: Any, evidence: Evidence, sign: float) -> None:
+    def __init__(self, contract: Contract, evidence: Evidence, sign: float) -> None:
         super().__init__(contract, [ClipDrive(evidence.recorded)], evidence.network, len(evidence.frame), "free")
         self._sign = sign
 
@@ -81,7 +81,7 @@ class _Moved(LiveFrames):
         return rows if stage.carried is None else (rows * (1.0 + self._sign * 2.0 * UNIT_ROUNDOFF)).astype(np.float32)
 
 
-def _is_stable(evidence: Evidence, contract: Any, rows: Mapping[str, FloatArray]) -> bool:
+def _is_stable(evidence: Evidence, contract: Contract, rows: Mapping[str, FloatArray]) -> bool:
     """Whether rounding of the fed-back numbers moves every answer by less than the network's own bound."""
     graph: Graph = contract.system.graph
     for sign in np.linspace(-1.0, 1.0, _SIGNS):

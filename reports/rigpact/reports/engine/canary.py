@@ -16,28 +16,30 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
-from rigpact.contract.bundle import INPUTS, Contract
+from rigpact.contract.character import character_of
 from rigpact.contract.conventions import InputOrder
 from rigpact.contract.errors import UnusableInput
+from rigpact.contract.layout import INPUTS
 from rigpact.contract.model.binding import ORDERS, Order, canary_inputs
 from rigpact.contract.model.signature import onnxruntime_errors, open_session, session_signature
 from rigpact.contract.rotation6d import OUTPUT_MODES
 from rigpact.contract.statistics import FloatArray
+from rigpact.contract.systems.contract import Contract
 from rigpact.contract.systems.system import System
 from rigpact.reference_runtime.network import aligned
 from rigpact.reference_runtime.operations.geometry import rotation_angle_rad
 from rigpact.reference_runtime.operations.precision import QUIETLY
-from rigpact.reference_runtime.recordings.clip import Clip, TeacherFile, read_clip
+from rigpact.reference_runtime.recordings.clip import Clip, TeacherFile, read_clip, recorded_poses
 from rigpact.reference_runtime.recordings.named_columns import is_recording_path
 from rigpact.reference_runtime.recordings.recording import read_recording
 from rigpact.reference_runtime.recordings.trace import Trace, run_header, write_trace
-from rigpact.reference_runtime.systems.enemy_animation.drive import TeacherInputs, clip_rows
-from rigpact.reference_runtime.systems.enemy_animation.loop import recorded_poses
-from rigpact.reference_runtime.systems.enemy_animation.output import OutputStages
+from rigpact.reference_runtime.systems.enemy_animation.drive import clip_rows, driven_frames
+from rigpact.reference_runtime.vocabulary.character.pose_history import Poses
+from rigpact.reference_runtime.vocabulary.posing.composed_pose import previous_pose
+from rigpact.reference_runtime.vocabulary.posing.outputs import OutputStages
 
 PROBE_ROWS = 16
 """Number of rows, spread over a recording; with more rows the errors of the orders become more alike."""
@@ -194,7 +196,7 @@ def _trace_probe(path: Path, contract: Contract) -> Probe:
 
 
 def _canary_of(contract: Contract, rows: int) -> Inputs:
-    widths = contract.input_widths
+    widths = character_of(contract).input_widths
     unknown = [name for name, width in widths.items() if width is None]
     if unknown:
         raise UnusableInput(contract.path, f"no width for {', '.join(unknown)}", "pose_hist_len", "name the companion")
@@ -202,9 +204,9 @@ def _canary_of(contract: Contract, rows: int) -> Inputs:
 
 
 def _clip_probe(clip: Clip, contract: Contract) -> Probe:
-    teacher = TeacherInputs(contract, clip_rows(clip, contract))
-    rows = _spread(int(teacher.frame_limit or 0))
-    previous = np.stack([teacher.previous6d(row) for row in rows.tolist()])
+    frames = driven_frames(contract, clip_rows(clip, contract))
+    rows = _spread(len(frames.frame))
+    previous = previous_pose(Poses("x_raw", "state"), frames)[rows]
     poses = recorded_poses(clip, contract)[rows]
     exact = isinstance(clip, TeacherFile) and (clip.y_raw is not None or clip.y_norm is not None)
     outputs = OutputStages(contract)
@@ -214,10 +216,11 @@ def _clip_probe(clip: Clip, contract: Contract) -> Probe:
     def pose_error(y_norm: FloatArray) -> float:
         if y_norm.shape != poses.shape:
             return float("inf")
-        y_out = outputs.run(y_norm, previous, previous).y_out
+        y_raw = outputs.y_raw(y_norm)
+        y_out = outputs.of_raw(y_raw, previous, previous)["y_out"]
         return _mean_angle_deg(outputs.codec.decode(y_out[:, outputs.rotations].astype(np.float64)), expected)
 
-    inputs = {name: teacher.stages[name][rows] for name in INPUTS}
+    inputs = {name: frames[name][rows] for name in INPUTS}
     size = _mean_angle_deg(held, expected)
     return Probe(clip.path, "poses" if exact else "targets", inputs, pose_error, size, "deg", exact=exact)
 
@@ -241,7 +244,7 @@ def _difference(a: FloatArray, b: FloatArray) -> float:
 # --- canary vectors for an engine -------------------------------------------------------------------------------------
 
 
-def write_canary(contract: Any, model: Path | None, out: Path) -> None:
+def write_canary(contract: Contract, model: Path | None, out: Path) -> None:
     """Write the canary vectors and the model's answers as a trace. An engine runs the vectors and records `y_norm`."""
     system: System = contract.system
     if not any(isinstance(knob, InputOrder) for knob in system.knobs.values()):
@@ -254,6 +257,6 @@ def write_canary(contract: Any, model: Path | None, out: Path) -> None:
     if answer is None:
         raise UnusableInput(model, "a graph that fails on the contract's widths", "a model of this bundle")
     frame = np.arange(len(answer), dtype=np.int64)
-    header = run_header(contract, contract.fps, "teacher", "canary")
+    header = run_header(contract, contract.known_fps, "teacher", "canary")
     stages: dict[str, FloatArray] = {**inputs, "y_norm": answer}
-    write_trace(Trace(header, frame, frame / contract.fps, stages), out)
+    write_trace(Trace(header, frame, frame / contract.known_fps, stages), out)

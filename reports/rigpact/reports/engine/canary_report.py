@@ -10,11 +10,12 @@ from typing import TYPE_CHECKING, Any
 from rich.console import Console
 from rich.text import Text
 
-from rigpact.contract.bundle import INPUTS, document_to_contract
+from rigpact.contract.contract_files import document_to_contract
 from rigpact.contract.documents import Kind
 from rigpact.contract.errors import UnusableInput
 from rigpact.contract.findings import Finding, FindingsReport
 from rigpact.contract.json_pointer import json_pointer
+from rigpact.contract.layout import INPUTS
 from rigpact.contract.rules import Subject
 from rigpact.contract.rules.model import canary as rules
 from rigpact.reports.terminal import plain

@@ -13,17 +13,19 @@ from pathlib import Path
 
 import numpy as np
 
-from rigpact.contract.bundle import Contract
+from rigpact.contract.character import character_of
 from rigpact.contract.layout import ANGULAR_VELOCITIES, ROTATIONS
 from rigpact.contract.statistics import AUXILIARY_SCALE_FLOOR, FloatArray
+from rigpact.contract.systems.contract import Contract
+from rigpact.reference_runtime.files.declared import open_run
 from rigpact.reference_runtime.files.runner import run_frames
+from rigpact.reference_runtime.graph.bounds import stage_tolerances
+from rigpact.reference_runtime.graph.run import Mode
 from rigpact.reference_runtime.network import ReplayNetwork
 from rigpact.reference_runtime.operations.precision import stored
 from rigpact.reference_runtime.operations.rot6d import Rot6d
 from rigpact.reference_runtime.operations.rotation_bounds import rotation_errors
 from rigpact.reference_runtime.recordings.clip import RawClip
-from rigpact.reference_runtime.systems.enemy_animation.loop import Mode, start_run
-from rigpact.reference_runtime.systems.enemy_animation.tolerances import stage_tolerances
 
 _LONGEST = 8
 """The longest history that the vectors fill: each further frame adds a state to the header."""
@@ -49,9 +51,10 @@ class Vectors:
 
 def conformance_vectors(contract: Contract) -> Vectors:
     """Run the reference loop on generated motion; UnusableInput for a state that no clip can fill."""
-    frame = min(contract.pose_history_length or 1, _LONGEST)
+    character = character_of(contract)
+    frame = min(character.pose_history_length or 1, _LONGEST)
     clip = made_up_clip(contract, frame + 2)
-    outputs = stored(_waves(frame + 1, contract.output.width, 1.0, 0.9))
+    outputs = stored(_waves(frame + 1, character.output.width, 1.0, 0.9))
     teacher = _run(contract, clip, outputs, "teacher")
     bounds = stage_tolerances(contract, teacher, given=("x_raw", "y_norm"))
     free = _run(contract, clip, outputs, "free")
@@ -69,9 +72,10 @@ def free_tolerances(contract: Contract, stages: Mapping[str, FloatArray]) -> dic
     A pose that is turned by a small angle stays turned by this angle when a rotation is composed with it, so the angles of the
     frames add up; a turn by an angle moves no number of a unit axis further than the angle. All other numbers are copied on.
     """
+    character = character_of(contract)
     local = stage_tolerances(contract, stages, given=("x_raw", "y_norm"))
-    codec, own = Rot6d(contract.conventions), contract.state[ROTATIONS].range
-    turned = rotation_errors(codec, local["y_out"][:, contract.output[ROTATIONS].range])
+    codec, own = Rot6d(contract.conventions), character.state[ROTATIONS].range
+    turned = rotation_errors(codec, local["y_out"][:, character.output[ROTATIONS].range])
     angle = _before(np.cumsum(turned, axis=0)).reshape(len(turned), -1)
     x_raw = _before(np.cumsum(local["x_raw_next"], axis=0))
     x_raw[:, own] = np.repeat(angle, 6, axis=1)
@@ -79,7 +83,7 @@ def free_tolerances(contract: Contract, stages: Mapping[str, FloatArray]) -> dic
     if contract.conventions.output_mode != "absolute":
         entering["next6d"] = x_raw[:, own]
     if "pose_hist_raw" in stages:
-        entering["pose_hist_raw"] = np.tile(x_raw[:, own], contract.pose_history_length or 1)
+        entering["pose_hist_raw"] = np.tile(x_raw[:, own], character.pose_history_length or 1)
     return stage_tolerances(contract, stages, given=("y_norm",), entering=entering)
 
 
@@ -90,18 +94,19 @@ def _before(summed: FloatArray) -> FloatArray:
 
 def _angular(contract: Contract, x_raw: FloatArray, angle: FloatArray) -> FloatArray:
     """Of the squashed angular velocity: that of the state's own slice, or of two poses; tanh has no slope above 1."""
+    character = character_of(contract)
     slope: FloatArray = np.ones(1)
-    if contract.angular_velocity is not None:
-        scale = np.maximum(np.abs(contract.angular_velocity.scale), AUXILIARY_SCALE_FLOOR)
-        slope = 1.0 / (scale * contract.angular_velocity.statistics.std_floored)
+    if character.angular_velocity is not None:
+        scale = np.maximum(np.abs(character.angular_velocity.scale), AUXILIARY_SCALE_FLOOR)
+        slope = 1.0 / (scale * character.angular_velocity.statistics.std_floored)
     raw = np.maximum(
-        x_raw[:, contract.state[ANGULAR_VELOCITIES].range], np.repeat(2.0 * contract.fps * angle, 3, axis=1)
+        x_raw[:, character.state[ANGULAR_VELOCITIES].range], np.repeat(2.0 * contract.known_fps * angle, 3, axis=1)
     )
     return np.asarray(raw * slope, np.float64)
 
 
 def _run(contract: Contract, clip: RawClip, outputs: FloatArray, mode: Mode) -> Mapping[str, FloatArray]:
-    runner = start_run(contract, ReplayNetwork(outputs), clip, mode)
+    runner = open_run(contract, ReplayNetwork(outputs), clip, mode, engine="numpy")
     return run_frames(runner, range(len(outputs)), None, mode).stages
 
 
@@ -111,20 +116,21 @@ def _rows(stages: Mapping[str, FloatArray], frames: int | tuple[int, ...]) -> di
 
 def made_up_clip(contract: Contract, frames: int) -> RawClip:
     """Motion of `frames` frames that the contract's state can hold."""
-    codec, place = Rot6d(contract.conventions), contract.state[ROTATIONS].range
-    mean = contract.state_statistics.mean[place].astype(np.float64)
+    character = character_of(contract)
+    codec, place = Rot6d(contract.conventions), character.state[ROTATIONS].range
+    mean = character.state_statistics.mean[place].astype(np.float64)
     poses = codec.reproject(
-        mean + 0.6 * _waves(frames, mean.size, 0.7, 0.4), np.tile(codec.identity(contract.bone_count), (frames, 1))
+        mean + 0.6 * _waves(frames, mean.size, 0.7, 0.4), np.tile(codec.identity(character.bone_count), (frames, 1))
     )
     count = np.arange(frames)
     return RawClip(
         path=Path("conformance"),
-        fps=contract.fps,
+        fps=contract.known_fps,
         root_position_m=stored(_waves(frames, 3, 0.5, 0.1)),
-        root_velocity_m_s=stored(_waves(frames, 2, 1.1, 0.5) * np.abs(contract.rootvel_scales)),
+        root_velocity_m_s=stored(_waves(frames, 2, 1.1, 0.5) * np.abs(character.rootvel_scales)),
         root_yaw_rad=stored(-2.0 + 1.7 * count[:, None]),
         rotations6d=stored(poses),
-        angular_velocity_rad_s=stored(_waves(frames, contract.angvel_scales.size, 0.8, 0.6) * np.abs(contract.angvel_scales)),
+        angular_velocity_rad_s=stored(_waves(frames, character.angvel_scales.size, 0.8, 0.6) * np.abs(character.angvel_scales)),
         action_bits=stored(np.eye(4)[count % 4]),
         trajectory_direction=stored(_waves(frames, 2, 1.0, 0.3)[:, None, :]),
         contact_scores=stored(0.5 + 0.5 * _waves(frames, 2, 1.0, 0.8)),

@@ -96,6 +96,14 @@ def float_literal(value: Any) -> str:
     return f"{np.float32(value)!s}f"
 
 
+def double_literal(value: float) -> str:
+    """A literal that gives exactly this float64, infinity and NaN included."""
+    if np.isfinite(value):
+        return repr(float(value))
+    word = "quiet_NaN" if np.isnan(value) else "infinity"
+    return f"{'-' * (value < 0)}std::numeric_limits<double>::{word}()"
+
+
 def float_lines(values: FloatArray) -> list[str]:
     """An array of float32 as lines of literals."""
     return lines([float_literal(value) for value in values.ravel()])

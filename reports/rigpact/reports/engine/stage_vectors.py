@@ -13,15 +13,16 @@ import numpy as np
 
 from rigpact.contract.errors import UnusableInput
 from rigpact.contract.statistics import FloatArray
+from rigpact.contract.systems.contract import Contract
 from rigpact.contract.systems.layout import Field, FieldKind, FieldLayout
-from rigpact.contract.systems.system import SystemContract
+from rigpact.contract.units import Kind, is_si, sized
 from rigpact.reference_runtime.graph.bounds import stage_bound
 from rigpact.reference_runtime.graph.replayed import Evidence, ReplayedFrames
 from rigpact.reference_runtime.operations.precision import stored
 
 FRAMES = 4
-_CENTIMETRES = 40.0
-"""Positions in centimetres are as large as a character's limbs."""
+_SIZES: Mapping[Kind, float] = {"length": 0.4}
+"""Positions are as large as a character's limbs, in metres; 1 in metres themselves."""
 Rows = Mapping[str, FloatArray]
 
 
@@ -34,7 +35,7 @@ class StageVectors:
     tolerance: Rows
 
 
-def stage_vectors(contract: SystemContract) -> StageVectors:
+def stage_vectors(contract: Contract) -> StageVectors:
     """Evaluate the graph on generated inputs; UnusableInput where no stage can be computed from them."""
     graph = contract.system.graph
     given = {
@@ -71,7 +72,7 @@ def _field_rows(field: Field) -> FloatArray:
     if field.low is not None and field.high is not None:
         return np.asarray(field.low + (0.5 + 0.4 * waves) * (field.high - field.low))
     rows = _MADE_UP[field.kind](waves) if field.kind in _MADE_UP else waves
-    return np.asarray(_CENTIMETRES * rows if field.unit == "cm" else rows)
+    return np.asarray(rows if is_si(field.unit) else sized(field.unit, _SIZES, 1.0) * rows)
 
 
 def _unit(lead: tuple[float, ...], waves: FloatArray) -> FloatArray:

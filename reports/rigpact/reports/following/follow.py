@@ -10,11 +10,11 @@ import time
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
 from rigpact.contract.errors import UnusableInput
+from rigpact.contract.systems.contract import Contract
 from rigpact.reference_runtime.files.declared import files_of, network_of
 from rigpact.reference_runtime.graph.replayed import Evidence, check_widths
 from rigpact.reference_runtime.recordings.trace_model import Trace
@@ -34,7 +34,7 @@ class FollowRequest:
     """A recording that grows. idle_s: end when nothing came for so long; None: wait until somebody ends it."""
 
     recording: Path
-    contract: Any
+    contract: Contract
     given: EvidenceFiles
     idle_s: float | None = None
 

@@ -27,11 +27,16 @@ WAIVERS_TITLE, ARCHIVE_TITLE = "Waivers and thresholds", "Archive and the files 
 
 
 def judge_gate(
-    measurement: GateMeasurement, configuration: Configuration, today: date, other_files: Sequence[Finding] = ()
+    measurement: GateMeasurement,
+    configuration: Configuration,
+    today: date,
+    other_files: Sequence[Finding] = (),
+    about_settings: Sequence[Finding] = (),
 ) -> GateReport:
     """The answer under a configuration on a day; UnusableInput for a bad baseline file.
 
-    other_files: what differs between the files that were measured and those here.
+    other_files: what differs between the files that were measured and those here. about_settings: what they narrow (guarding.py);
+    no setting lowers it.
     """
     settings = configuration.gate or GateSettings()
     hearing, waiving = Hearing(configuration, today), _Waiving(settings, configuration, today)
@@ -50,7 +55,11 @@ def judge_gate(
     ):
         report = hearing.hear(FindingsReport(found, Ledger(len(found), len(found))))
         parts.append(Part(name, title, replace(report, summary=_without_idle_configuration(report))))
-    parts[-1] = _with_debts(parts[-1], (*hearing.about(), *waiving.about()), hearing.declared + len(settings.waivers))
+    parts[-1] = _with_debts(
+        parts[-1],
+        (*hearing.about(), *waiving.about(), *about_settings),
+        hearing.declared + len(settings.waivers) + len(about_settings),
+    )
     parts = [part for part in parts if part.name not in BESIDE or part.report.ledger.declared]
     answer = GateReport(tuple(parts), measurement.provenance, not_asked, strict=settings.strict)
     return replace(answer, next_steps=next_steps(answer))

@@ -48,11 +48,6 @@ class Measured:
         return FindingsReport(self.findings, self.ledger, self.summary)
 
 
-NO_FEEDBACK = "this system does not feed itself"
-IMPOSSIBLE = frozenset({NO_FEEDBACK})
-"""Reasons that no setting can change; the next steps do not mention such parts."""
-
-
 @dataclass(frozen=True)
 class NotAsked:
     """A question that the project did not ask or its system cannot have, with the reason."""

@@ -10,6 +10,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+from rigpact.contract.contract_files import open_contract, system_of
 from rigpact.contract.declared.reading import sources_of
 from rigpact.contract.documents import Document, Kind, read_document
 from rigpact.contract.errors import UnusableInput
@@ -17,18 +18,19 @@ from rigpact.contract.model.file import read_model
 from rigpact.contract.model.signature import ModelSignature
 from rigpact.contract.settings.gate import GateSettings, RecordedRun
 from rigpact.contract.settings.table import did_you_mean
-from rigpact.contract.systems.reading import system_of
+from rigpact.contract.systems.contract import Contract
 from rigpact.contract.systems.system import System
-from rigpact.reference_runtime.files.contracts import AnyContract, ContractFiles, open_contract
 from rigpact.reference_runtime.files.declared import files_of, network_of
 from rigpact.reference_runtime.recordings.named_columns import is_recording_path
 from rigpact.reference_runtime.recordings.recording import Recording
-from rigpact.reference_runtime.recordings.tables import SUFFIXES
+from rigpact.reference_runtime.recordings.tables import column_suffixes
 from rigpact.reference_runtime.recordings.trace import TRACE_ENDINGS
-from rigpact.reports.file_lists import named_files
+from rigpact.reports.file_lists import files_of_settings
 
-_CLIPS = (".json", *TRACE_ENDINGS, *SUFFIXES)
-"""Names of the files that are taken from a folder of clips."""
+
+def clip_endings() -> tuple[str, ...]:
+    """Names of the files that are taken from a folder of clips."""
+    return (".json", *TRACE_ENDINGS, *column_suffixes())
 
 
 class Project:
@@ -46,7 +48,7 @@ class Project:
         self.bundle_path = Path(settings.bundle)
         self.companion_path = Path(settings.companion) if settings.companion else None
         self.model_path = Path(settings.model) if settings.model else None
-        self.clip_paths = tuple(named_files(settings.clips, _CLIPS, "[gate] clips"))
+        self.clip_paths = tuple(files_of_settings(settings.clips, clip_endings(), "[gate] clips"))
         self._clips: dict[Path, Any] = {}
         self.document = read_document(self.bundle_path)
         self.system = system_of(self.document)
@@ -91,9 +93,9 @@ class Project:
         return tuple(dict.fromkeys((*self.clip_paths, *(Path(run.file) for run in self.settings.teacher))))
 
     @cached_property
-    def contract(self) -> AnyContract:
+    def contract(self) -> Contract:
         """The contract under the project's conventions."""
-        opened = open_contract(ContractFiles(self.bundle_path, self.companion_path))
+        opened = open_contract(self.bundle_path, self.companion_path)
         return opened.with_conventions(self.settings.conventions)
 
     @cached_property

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from rigpact.contract.findings import Finding
 from rigpact.contract.settings.gate import RecordedRun
 from rigpact.contract.statistics import FloatArray
+from rigpact.contract.systems.contract import Contract
 from rigpact.contract.systems.system import System
 from rigpact.reference_runtime.files.declared import files_of
 from rigpact.reference_runtime.files.runner import RunOptions, run_frames
@@ -62,7 +63,7 @@ def holds_answers(system: System, recorded: Trace) -> bool:
     return recorded.header.mode == "teacher" and bool(answers) and answers <= set(recorded.stages)
 
 
-def _without_a_model(project: Project, contract: Any, run: RecordedRun, recorded: Trace) -> Trace:
+def _without_a_model(project: Project, contract: Contract, run: RecordedRun, recorded: Trace) -> Trace:
     """The stages before the model and, from the recorded answers, those after it; for the whole clip in one batch."""
     graph, drive = project.system.graph, project.drive(run.clip or run.file)
     frame = np.arange(expected_frames(project, run))
@@ -82,7 +83,7 @@ def _answers_at(frame: NDArray[np.int64], recorded: Trace, answers: Collection[s
     return found if len(shared) else {}
 
 
-def played(project: Project, contract: Any, network: Any, run: RecordedRun, recorded: Trace) -> Trace:
+def played(project: Project, contract: Contract, network: Any, run: RecordedRun, recorded: Trace) -> Trace:
     """A run under a contract, not necessarily the project's own; UnusableInput where it cannot run."""
     asked = run.mode or recorded.header.mode
     mode = asked if project.system.posed or asked == "free" else "teacher"

@@ -16,6 +16,7 @@ from rigpact.contract.rules.answers import gate as rules
 from rigpact.contract.settings.configuration import Configuration
 from rigpact.contract.settings.gate import GateSettings
 from rigpact.contract.version import rigpact_version
+from rigpact.reports.gate.archive.kept_runs import as_kept
 from rigpact.reports.gate.archive.kept_values import from_plain, to_plain
 from rigpact.reports.gate.measured import GateMeasurement, Measured, NotAsked
 from rigpact.reports.gate.parts.catalogue import PARTS
@@ -45,7 +46,7 @@ def measure_gate(configuration: Configuration) -> GateMeasurement:
     return GateMeasurement(project.system.name, tuple(parts), not_asked, provenance, questions(settings))
 
 
-_NOT_ASKED = ("thresholds", "waivers", "strict", "change_record", "budget", "place")
+_NOT_ASKED = ("thresholds", "waivers", "strict", "change_record", "budget", "place", "settings")
 
 
 def questions(settings: GateSettings) -> dict[str, Any]:
@@ -74,15 +75,16 @@ def rebound(measurement: GateMeasurement, configuration: Configuration) -> GateM
 
 
 def other_files(measurement: GateMeasurement) -> Iterator[Finding]:
-    """A finding for each file here that is not the one an archive measured; a file that is not here is no other file.
+    """A finding for each file that is not here as an archive measured it: another one lies here, or none.
 
     The settings and the known findings are always today's.
     """
     for name, kept in measurement.provenance.items():
-        path = Path(name)
-        if name != "rigpact" and kept != ABSENT and (today := _sha256(path)) not in (kept, ABSENT):
-            more = f" (SHA-256 {today[:12]}, the archive's is {kept[:12]})"
-            yield rules.OTHER_FILES.at(name, "", more=more)
+        today = _sha256(Path(name))
+        if name == "rigpact" or today == kept:
+            continue
+        more = f"SHA-256 {today[:12]}" if today != ABSENT else "there is none"
+        yield rules.OTHER_FILES.at(name, "", more=f" ({more}, the archive's is {kept[:12]})")
 
 
 def _answers(project: Project) -> list[Measured | NotAsked]:
@@ -90,9 +92,14 @@ def _answers(project: Project) -> list[Measured | NotAsked]:
     with documents_remembered(), counted(len(PARTS), "parts of the gate") as done:
         for kind in PARTS.values():
             asked = kind.ask(project)
-            answers.extend(each if isinstance(each, NotAsked) else each.answered() for each in asked)
+            answers.extend(each if isinstance(each, NotAsked) else _as_kept(each.answered()) for each in asked)
             done(1)
     return answers
+
+
+def _as_kept(part: Measured) -> Measured:
+    """The part with its run as an archive gives it back."""
+    return part if part.run is None else replace(part, run=as_kept(part.run))
 
 
 def _baseline(configuration: Configuration) -> Iterable[Path]:

@@ -20,7 +20,7 @@ from rigpact.reports.geometry_parity.calling.arguments import forms_of, order_pa
 from rigpact.reports.geometry_parity.calling.backend import Array
 from rigpact.reports.geometry_parity.calling.function import CallFailed, UserFunction
 from rigpact.reports.geometry_parity.calling.layouts import LAYOUTS, TIMED, Layout
-from rigpact.reports.geometry_parity.checks.precision import MATCH, row_errors, scale_of
+from rigpact.reports.geometry_parity.precision import MATCH, row_errors, scale_of
 from rigpact.reports.geometry_parity.readings import READINGS
 from rigpact.reports.geometry_parity.readings.euler import ORDERS, EulerOrder, order_in_name, own_euler, read_euler
 from rigpact.reports.geometry_parity.readings.reading import Reading

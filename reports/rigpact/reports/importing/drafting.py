@@ -15,14 +15,12 @@ import numpy as np
 
 from rigpact.contract.errors import UnusableInput
 from rigpact.contract.statistics import FloatArray
-from rigpact.reference_runtime.recordings.named_columns import vectors_of
+from rigpact.reference_runtime.recordings.named_columns import CLOCK, vectors_of
+from rigpact.reference_runtime.recordings.tables import column_suffixes
 from rigpact.reports.importing.draft import Draft, Entry, lower_word, word
 from rigpact.reports.importing.evidence_in_rows import Block, blocks_of, is_unit_length, previous_of
 from rigpact.reports.importing.model_beside import Model, read_model_beside
 from rigpact.reports.importing.statistics_files import Statistics, find_statistics
-
-_RECORDINGS = (".npz", ".safetensors", ".csv", ".jsonl")
-_CLOCK = ("frame", "frames", "time", "time_s", "t", "timestamp")
 
 
 @dataclass(eq=False)
@@ -72,7 +70,7 @@ def _look(folder: Path) -> _Folder:
         )
     statistics = [each for path in files for each in find_statistics(path, folder)]
     own = {each.path for each in statistics}
-    recordings = [path for path in files if path.name.lower().endswith(_RECORDINGS) and path not in own]
+    recordings = [path for path in files if path.name.lower().endswith(column_suffixes()) and path not in own]
     for path in recordings:
         rows = vectors_of(path)
         lengths = {len(each) for each in rows.values()}
@@ -87,7 +85,7 @@ def _names_of(found: _Folder) -> list[str]:
 
 
 def _rate(found: _Folder) -> float | None:
-    time = next((found.rows[name] for name in _CLOCK[2:] if name in found.rows), None)
+    time = next((found.rows[name] for name in CLOCK[2:] if name in found.rows), None)
     if time is None or time.shape[1] != 1:
         return None
     step = float(np.median(np.diff(time[:, 0])))
@@ -151,7 +149,7 @@ def _source(draft: Draft, found: _Folder, name: str, raw: str, width: int, stati
     rows = None if recorded is None or recorded.shape[1] != width else recorded
     if rows is not None and statistics is not None:
         rows = rows * statistics.std + statistics.mean
-    others = {each: values for each, values in found.rows.items() if each not in (name, *_CLOCK)}
+    others = {each: values for each, values in found.rows.items() if each not in (name, *CLOCK)}
     blocks = [] if rows is None else blocks_of(rows, others)
     if blocks and _covers(blocks, width) and len(blocks) > 1:
         for block in blocks:
@@ -221,7 +219,7 @@ def _recordings(draft: Draft, found: _Folder) -> None:
     left = [
         f"{name} ({rows.shape[1]}{', length 1: a quaternion?' if rows.shape[1] == 4 and is_unit_length(rows) else ''})"
         for name, rows in found.rows.items()
-        if word(name, "column") not in names and name not in _CLOCK
+        if word(name, "column") not in names and name not in CLOCK
     ]
     if left:
         draft.recordings_comments = [

@@ -16,8 +16,10 @@ import numpy as np
 from rich.console import Console
 from rich.text import Text
 
+from rigpact.contract.character import bone_names_of
 from rigpact.contract.errors import UnusableInput
 from rigpact.contract.statistics import FloatArray
+from rigpact.contract.systems.contract import Contract
 from rigpact.contract.systems.stage import Stage
 from rigpact.reference_runtime.files.subject import Subject
 from rigpact.reference_runtime.recordings.recorded_bones import cut_to
@@ -127,7 +129,7 @@ def judge_drift(subject: Subject, frames: int, against: Path | Recording | None 
     parted = np.flatnonzero(is_parted)
     compared, outside = (0, None) if against is None else _compared(subject, stage, spread, against)
     return Drift(
-        frames=len(spread.published), stage=stage.name, unit=stage.measure.unit, sampled=spread.sampled,
+        frames=len(spread.published), stage=stage.name, unit=stage.shown_unit, sampled=spread.sampled,
         envelope=np.maximum.accumulate(spread.apart.max(axis=1)), allowed=allowed, growth_per_frame=growth,
         trend=_trend(growth, frames), parted_frame=int(spread.sampled[parted[0]]) if len(parted) else None,
         benign_apart=None if beside is None else float(beside.max()), finite=spread.finite, facts=facts, lines=lines,
@@ -172,12 +174,12 @@ def _compared(subject: Subject, stage: Stage, spread: Spread, against: Path | Re
     return len(frame), Outside(int(frame[row]), part, float(apart[row]), float(limit[row]))
 
 
-def _farthest_part(contract: Any, stage: Stage, theirs: FloatArray, ours: FloatArray) -> str:
+def _farthest_part(contract: Contract, stage: Stage, theirs: FloatArray, ours: FloatArray) -> str:
     """The bone or field with the largest distance; a non-finite value is the farthest."""
     with np.errstate(all="ignore"):
         difference = np.abs(theirs.astype(np.float64) - ours)
         sizes = None if stage.measure.sizes is None else stage.measure.sizes(contract, ours[None], theirs[None])[0]
-    names = getattr(contract, "bone_names", ())
+    names = bone_names_of(contract)
     if sizes is not None and len(sizes) == len(names):
         return str(names[int(np.argmax(np.nan_to_num(sizes, nan=np.inf)))])
     channel = int(np.argmax(np.nan_to_num(difference, nan=np.inf)))

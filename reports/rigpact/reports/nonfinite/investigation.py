@@ -2,27 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
 
+from rigpact.contract.character import bone_names_of
 from rigpact.contract.documents import Kind, read_document
 from rigpact.contract.errors import ContractRefused, UnusableInput
 from rigpact.contract.findings import EXIT_FINDINGS, EXIT_PASS, Finding, Severity
 from rigpact.contract.rules import check_bundle
+from rigpact.contract.systems.contract import Contract
 from rigpact.reference_runtime.files.runner import Runner
 from rigpact.reference_runtime.files.sentinel import Observer, Watched, watch_run
 from rigpact.reference_runtime.files.subject import Subject
+from rigpact.reference_runtime.files.unread import unread_rows
 from rigpact.reference_runtime.recordings.recording import Recording, judging_contract
 from rigpact.reports.diagnosing.evidence import held_parts, recording_to_evidence
 from rigpact.reports.nonfinite.guards import GuardResult, try_guards
 from rigpact.reports.nonfinite.leaving import Leaving, Left
 from rigpact.reports.nonfinite.origin import Origin, find_origin, origin_of_run, refused_origin
 from rigpact.reports.nonfinite.precursors import Envelope, Precursor
-from rigpact.reports.nonfinite.swallowed import Swallowed, swallowed_values
+from rigpact.reports.nonfinite.swallowed import Swallowed, SwallowedValues, swallowed_values
 from rigpact.reports.terminal import tracked
 
 Verdict = Literal["finite", "nonfinite", "diverging"]
@@ -104,11 +107,27 @@ def investigate(subject: Subject, frames: int, *, guard_frames: int | None = Non
     with np.errstate(all="ignore"):
         origin = origin_of_run(subject, watched)
     precursors = sorted(envelope.found.values(), key=lambda entry: entry.frame) if envelope else ()
-    swallowed = tuple(found for each in inside for found in each.found.values())
     return Investigation(
-        verdict, watched.finite_frames, origin, tuple(precursors), tuple(guards), notes=subject.notes,
-        left=leaving.found if verdict == "diverging" else None, swallowed=swallowed,
+        verdict, watched.finite_frames, origin, tuple(precursors), tuple(guards),
+        notes=(*subject.notes, *_about_unread(watched.unread), *_about_not_seen(inside)),
+        left=leaving.found if verdict == "diverging" else None, swallowed=_found(inside),
     )  # fmt: skip
+
+
+def _about_unread(unread: Mapping[str, int]) -> Iterator[str]:
+    """Values that are no defect of the run: by stage, the first frame that has one."""
+    for name, frame in unread.items():
+        yield f"{name} holds values that are not finite from frame {frame} on, and nothing of this contract reads them"
+
+
+def _found(inside: Iterable[SwallowedValues]) -> tuple[Swallowed, ...]:
+    return tuple(found for each in inside for found in each.found.values())
+
+
+def _about_not_seen(inside: Iterable[SwallowedValues]) -> Iterator[str]:
+    for each in inside:
+        if each.not_seen:
+            yield f"the values inside the model were not looked at: {each.not_seen}"
 
 
 def _envelope(subject: Subject, runner: Runner) -> Envelope | None:
@@ -143,7 +162,7 @@ def statistics_suspects(bundle: Path, companion: Path | None) -> tuple[Finding, 
     )
 
 
-def investigate_recording(recording: Recording, contract: Any, network: Any = None) -> Investigation:
+def investigate_recording(recording: Recording, contract: Contract, network: Any = None) -> Investigation:
     """Find the producer in a recorded run; of a recording of some bones, in what it has of all bones too."""
     parts = held_parts(recording, contract)
     found = [_investigate_part(held, own, None if held.bones else network) for held, own in parts]
@@ -151,22 +170,32 @@ def investigate_recording(recording: Recording, contract: Any, network: Any = No
     if not recording.bones:
         return worst
     own = judging_contract(recording, contract)
-    note = f"the recording holds {own.bone_count} of {contract.bone_count} bones: nothing is known of the others"
+    held, every = len(bone_names_of(own)), len(bone_names_of(contract))
+    note = f"the recording holds {held} of {every} bones: nothing is known of the others"
     return replace(worst, notes=(*worst.notes, note))
 
 
-def _investigate_part(recording: Recording, contract: Any, network: Any) -> Investigation:
+def _investigate_part(recording: Recording, contract: Contract, network: Any) -> Investigation:
     trace = recording.trace
     evidence = recording_to_evidence(recording, contract, None, network)
     with np.errstate(all="ignore"):
         origin = find_origin(evidence, contract)
     notes = (f"the recording is incomplete: {trace.truncation}",) if trace.truncation else ()
-    leaving = Leaving(contract, trace.header.mode)
-    for row, frame in enumerate(trace.frame if origin is None else ()):
-        leaving(int(frame), {name: rows[row] for name, rows in trace.stages.items()})
+    unread = unread_rows(evidence, contract)
+    first = {name: int(evidence.frame[np.argmax(rows)]) for name, rows in unread.items() if rows.any()}
+    notes = (*notes, *_about_unread(first))
+    leaving, inside = Leaving(contract, trace.header.mode), swallowed_values(network, contract)
+    observers: list[Observer] = [*inside, *([leaving] if origin is None else [])]
+    for row, frame in enumerate(trace.frame):
+        stages = {name: rows[row] for name, rows in trace.stages.items()}
+        for observe in observers if origin is None or frame < origin.frame else ():
+            observe(int(frame), stages)
+    for each in inside:
+        each.finish()
     verdict: Verdict = "nonfinite" if origin else "finite" if leaving.found is None else "diverging"
     good = len(trace.frame) if origin is None else int(np.count_nonzero(trace.frame < origin.frame))
-    return Investigation(verdict, good, origin, notes=notes, left=leaving.found)
+    notes = (*notes, *_about_not_seen(inside))
+    return Investigation(verdict, good, origin, notes=notes, left=leaving.found, swallowed=_found(inside))
 
 
 def with_suspects(found: Investigation, suspects: Sequence[Finding]) -> Investigation:

@@ -10,6 +10,7 @@ import numpy as np
 
 from rigpact.contract.errors import UnusableInput
 from rigpact.contract.statistics import FloatArray
+from rigpact.contract.systems.contract import Contract
 from rigpact.contract.systems.layout import FieldKind
 from rigpact.contract.systems.stage import Stage
 from rigpact.reference_runtime.files.runner import Stages
@@ -28,23 +29,21 @@ _ROTATIONS = {FieldKind.ROT6D, FieldKind.QUATERNION_XYZW}
 _LARGEST_DEG = 180.0
 
 
-def carried_stage(contract: Any) -> Stage:
+def carried_stage(contract: Contract) -> Stage:
     """The stage that holds the values from the frame before; UnusableInput where the system has none."""
     system = contract.system
     for stage in system.stages:
         if stage.carried is not None:
-            found: Stage = stage
-            return found
+            return stage
     raise UnusableInput("a free run", f"{system.title}, which does not feed itself", "a system that feeds itself")
 
 
-def published_stage(contract: Any) -> Stage:
+def published_stage(contract: Contract) -> Stage:
     """The stage whose differences count: the published pose, else the stage that the next frame takes over."""
-    found: Stage = contract.system.graph[contract.system.posed or carried_stage(contract).carried]
-    return found
+    return contract.system.graph[contract.system.posed or str(carried_stage(contract).carried)]
 
 
-def moved_channels(contract: Any) -> list[int]:
+def moved_channels(contract: Contract) -> list[int]:
     """The channels in which the starts differ: the rotations among the carried channels, else all carried channels."""
     stage = carried_stage(contract)
     fields = [
@@ -77,7 +76,7 @@ def seed_of(subject: Subject) -> FloatArray:
     return row
 
 
-def distances(contract: Any, stage: Stage, rows: FloatArray, other: FloatArray) -> FloatArray:
+def distances(contract: Contract, stage: Stage, rows: FloatArray, other: FloatArray) -> FloatArray:
     """Distance of each row (R, width) from the other, (R,), in the stage's unit: the largest over its parts."""
     base = np.broadcast_to(other, rows.shape)
     if stage.measure.sizes is not None:
@@ -149,14 +148,14 @@ def spread_of(subject: Subject, frames: Iterator[int] | range, count: int) -> Sp
     return Spread(np.stack(published), kept, np.array(sampled), apart, beside, sizes, finite, largest)
 
 
-def _apart(contract: Any, stage: Stage, rows: FloatArray, base: FloatArray) -> FloatArray:
+def _apart(contract: Contract, stage: Stage, rows: FloatArray, base: FloatArray) -> FloatArray:
     """Distances (samples, R) of rows (samples, R, width) from one row of each sample, in one go."""
     samples, runs, width = rows.shape
     flat = distances(contract, stage, rows.reshape(-1, width), np.repeat(base, runs, axis=0))
     return flat.reshape(samples, runs)
 
 
-def _benign_changes(contract: Any) -> Iterator[dict[str, Any]]:
+def _benign_changes(contract: Contract) -> Iterator[dict[str, Any]]:
     for knob in contract.system.benign_knobs:
         for value in knob.alternatives(contract.conventions[knob.name]):
             yield {knob.name: value}

@@ -13,6 +13,7 @@ from typing import Any, Literal
 import numpy as np
 
 from rigpact.contract.statistics import FloatArray
+from rigpact.contract.systems.contract import Contract
 from rigpact.reference_runtime.files.declared import files_of
 from rigpact.reference_runtime.files.ordinary import ORDINARY_Z, largest_departure, largest_meaning
 from rigpact.reports.comparing.address import channel_address
@@ -79,7 +80,7 @@ class Growth:
 class Leaving:
     """An observer of a run: whether, where and when it leaves what its numbers can mean."""
 
-    def __init__(self, contract: Any, mode: str, clip: Any = None) -> None:
+    def __init__(self, contract: Contract, mode: str, clip: Any = None) -> None:
         """clip: what the run starts from; None for a recording of an unknown clip."""
         system = contract.system
         self._contract, self._frame, self._start = contract, 0, 0

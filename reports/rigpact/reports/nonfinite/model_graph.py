@@ -6,38 +6,47 @@ Extra outputs and replaced values are made in a copy of the model; the file is n
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from rigpact.contract.errors import UnusableInput
 from rigpact.contract.files import write_bytes
+from rigpact.contract.model.graph import onnx_is_installed
 from rigpact.contract.model.signature import open_session, run_session
 from rigpact.contract.rules.model.model_weights import LARGEST_BYTES
 from rigpact.contract.statistics import FloatArray
+from rigpact.reference_runtime.files.ordinary import ORDINARY_Z
 
 Values = dict[str, FloatArray]
+Places = dict[str, NDArray[np.bool_]]
+"""Where the values of some names are something."""
 
 
 class ModelGraph:
     """The nodes and weights of a model file, and runs of it; one of its outputs is looked at."""
 
     def __init__(self, path: Path, output: int = 0) -> None:
-        """Read the model and its weights."""
+        """Read the model and its weights; UnusableInput without the package `onnx`."""
+        if not onnx_is_installed():
+            expected = "onnx, to see the values inside the model"
+            raise UnusableInput(path, "the package onnx is not installed", expected, "pip install onnx")
         import onnx
 
         self._onnx, self._path = onnx, path
         self._model = onnx.load(str(path))
         graph = self._model.graph
         self.inputs = [entry.name for entry in graph.input if entry.name not in {w.name for w in graph.initializer}]
-        self.output = graph.output[output].name
+        self.outputs = [entry.name for entry in graph.output]
+        self.output = self.outputs[output]
         self.nodes = [node for node in graph.node if node.output and node.op_type != "Constant"]
         self.weights: Values = {w.name: onnx.numpy_helper.to_array(w) for w in graph.initializer}
         for node in graph.node:
-            if node.op_type == "Constant" and node.attribute and node.attribute[0].HasField("t"):
-                self.weights[node.output[0]] = onnx.numpy_helper.to_array(node.attribute[0].t)
+            for attribute in node.attribute if node.op_type == "Constant" else ():
+                self.weights[node.output[0]] = _numbers(onnx.helper.get_attribute_value(attribute))
 
     @property
     def computed(self) -> list[str]:
@@ -46,11 +55,29 @@ class ModelGraph:
 
     def observing(self, names: Sequence[str]) -> Observing:
         """The model with these values as extra outputs, ready to run."""
+        return self._observing(self._copy(), names)
+
+    def without_masks(self, inputs: Sequence[FloatArray]) -> Values:
+        """All computed values if the masks among the constants are finite; none where that cannot be run."""
         model = self._copy()
-        known = {entry.name for entry in model.graph.output}
-        extra = [name for name in names if name not in known]
+        attributes = [each for node in model.graph.node for each in node.attribute]
+        held = [*model.graph.initializer, *(each.t for each in attributes if each.HasField("t"))]
+        masks = [each for each in held if is_mask(self._onnx.numpy_helper.to_array(each))]
+        single = [each for each in attributes if each.HasField("f") and is_mask(np.asarray(each.f, np.float32))]
+        for each in masks:
+            values = _finite_mask(self._onnx.numpy_helper.to_array(each))
+            each.CopyFrom(self._onnx.numpy_helper.from_array(values, each.name))
+        for each in single:
+            each.f = float(_finite_mask(np.asarray(each.f, np.float32)))
+        try:
+            return self._observing(model, self.computed)(inputs) if masks or single else {}
+        except UnusableInput:
+            return {}
+
+    def _observing(self, model: Any, names: Sequence[str]) -> Observing:
+        extra = [name for name in names if name not in self.outputs]
         model.graph.output.extend(self._onnx.ValueInfoProto(name=name) for name in extra)
-        return Observing(_session(model), (self.output, *extra), self.inputs, self._path)
+        return Observing(_session(model), (*self.outputs, *extra), self.inputs, self._path)
 
     def observed(self, names: Sequence[str], inputs: Sequence[FloatArray]) -> tuple[FloatArray, Values] | None:
         """Run with `names` as extra outputs: the output and their values; None where that cannot be run."""
@@ -104,22 +131,45 @@ def _session(model: Any) -> Any:
         return open_session(path)
 
 
+def _numbers(value: Any) -> FloatArray:
+    """The numbers of a Constant node in any of its forms."""
+    from onnx import TensorProto, numpy_helper
+
+    return numpy_helper.to_array(value) if isinstance(value, TensorProto) else np.asarray(value)
+
+
 def is_finite(value: FloatArray) -> bool:
     """Whether no number is NaN or infinite; whole numbers and flags always are finite."""
     return value.dtype.kind != "f" or bool(np.isfinite(value).all())
 
 
-def produces(node: Any, known: Values, weights: Values) -> bool:
-    """Whether a node's output is bad while its computed inputs are not; a bad weight counts as the node's own."""
-    outputs = [known[name] for name in node.output if name in known]
-    if all(map(is_finite, outputs)):
-        return False
-    return all(is_finite(known[name]) for name in node.input if name in known and name not in weights)
+def is_mask(value: FloatArray) -> bool:
+    """Whether a constant is infinite on purpose: one infinity, and every other number is 0. Nothing trained looks like that."""
+    return not is_finite(value) and any(bool(np.isin(value, (0.0, end)).all()) for end in (np.inf, -np.inf))
 
 
-def bad_output(node: Any, known: Values) -> str:
-    """The name of the first output of a node that is not finite."""
-    return str(next(name for name in node.output if name in known and not is_finite(known[name])))
+def _finite_mask(value: FloatArray) -> FloatArray:
+    return np.asarray(np.nan_to_num(value, posinf=ORDINARY_Z, neginf=-ORDINARY_Z))
+
+
+def has_nan(value: FloatArray) -> bool:
+    """Whether a number is NaN."""
+    return value.dtype.kind == "f" and bool(np.isnan(value).any())
+
+
+def made(node: Any, known: Values, weights: Values) -> Places:
+    """What a node makes and does not pass on, by output: where there is a NaN that no computed input has, or an infinity
+    while all of them are finite. A bad weight counts as the node's own."""
+    operands = [known[name] for name in node.input if name in known and name not in weights]
+    if any(map(has_nan, operands)):
+        return {}
+    bad: Callable[[FloatArray], NDArray[np.bool_]] = _is_bad if all(map(is_finite, operands)) else np.isnan
+    places = {name: bad(known[name]) for name in node.output if name in known and not is_finite(known[name])}
+    return {name: where for name, where in places.items() if where.any()}
+
+
+def _is_bad(values: FloatArray) -> NDArray[np.bool_]:
+    return np.asarray(~np.isfinite(values))
 
 
 def node_name(node: Any) -> str:

@@ -2,22 +2,26 @@
 
 Intermediate values become extra outputs, on the failing frame only. An extra output can stop onnxruntime from fusing
 nodes, and so change the result. Therefore an observation counts only if the observed network gives exactly the bits
-that failed. Needs the optional package `onnx`; without it no node is named.
+that failed.
+
+A NaN comes from the first node that makes one from none. Where it makes it from infinities that were computed (an overflow, a
+quotient), it comes from the node that made those. An infinity that a mask among the constants holds is no such one: nor is the
+minus infinity that a softmax takes for a weight of zero.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-from rigpact.contract.model.graph import onnx_is_installed
 from rigpact.contract.statistics import FloatArray
 from rigpact.reference_runtime.files.ordinary import ORDINARY_Z
-from rigpact.reports.nonfinite.model_graph import ModelGraph, Values, bad_output, is_finite, node_name, produces
+from rigpact.reports.nonfinite.model_graph import ModelGraph, Places, Values, is_finite, made, node_name
 
 _MOST_PROBES = 256
 """Largest number of nodes to observe one by one, if observing all together changes the result."""
@@ -57,13 +61,51 @@ def name_node(path: Path, inputs: Sequence[FloatArray], failed: FloatArray, outp
 
     inputs: as they are bound. failed: the output's rows (N, width) as they were.
     """
-    if not onnx_is_installed() or not all(np.isfinite(vector).all() for vector in inputs):
+    if not all(np.isfinite(vector).all() for vector in inputs):
         return None
     graph = ModelGraph(path, output)
     values, same = _observe(graph, inputs, failed)
     known = {**values, **dict(zip(graph.inputs, inputs, strict=True)), **graph.weights}
-    node = _guilty(graph, [node for node in graph.nodes if produces(node, known, graph.weights)], known, inputs)
+    node = _origin_of(graph, known, inputs)
     return None if node is None else _described(graph, node, known, inputs, same_bits=same)
+
+
+def _origin_of(graph: ModelGraph, known: Values, inputs: Sequence[FloatArray]) -> Any:
+    """The node to name; None where no node makes a bad value."""
+    makers = [(node, made(node, known, graph.weights)) for node in graph.nodes]
+    meant = _meant(graph, known, inputs)
+    first_nan = None
+    output = known.get(graph.output, np.zeros(1))
+    if np.isnan(output[~np.isfinite(output)][:1]).any():
+        of_nan = [node for node, places in makers if any(np.isnan(known[name]).any() for name in places)]
+        first_nan = _guilty(graph, of_nan, known, inputs)
+        if first_nan is not None and not _given_computed_infinity(first_nan, known, graph.weights, meant):
+            return first_nan
+    own = [node for node, places in makers if any((where & ~meant[name]).any() for name, where in places.items())]
+    found = _guilty(graph, own, known, inputs) or first_nan
+    return found or _guilty(graph, [node for node, places in makers if places], known, inputs)
+
+
+def _meant(graph: ModelGraph, known: Values, inputs: Sequence[FloatArray]) -> Places:
+    """Where the infinities of each value are those of a mask: they are gone if the masks are finite."""
+    sane = graph.without_masks(inputs)
+    meant: Places = {name: np.zeros(value.shape, np.bool_) for name, value in known.items()}
+    for name, other in sane.items():
+        if name in known and known[name].dtype.kind == "f" and other.shape == known[name].shape:
+            meant[name] = np.isinf(known[name]) & np.isfinite(other)
+    return meant
+
+
+_TAKES_MINUS_INFINITY = frozenset({"Softmax", "LogSoftmax", "ReduceLogSumExp"})
+"""Operators to which minus infinity is a weight of zero."""
+
+
+def _given_computed_infinity(node: Any, known: Values, weights: Values, meant: Places) -> bool:
+    """Whether an operand holds an infinity that a node computed, and that the node has no meaning for."""
+    operands = [(known[name], meant[name]) for name in node.input if name in known and name not in weights]
+    floats = [(value, mask) for value, mask in operands if value.dtype.kind == "f"]
+    bad: Callable[[FloatArray], NDArray[np.bool_]] = np.isposinf if node.op_type in _TAKES_MINUS_INFINITY else np.isinf
+    return any(bool((bad(value) & ~mask).any()) for value, mask in floats)
 
 
 def _guilty(graph: ModelGraph, suspects: Sequence[Any], known: Values, inputs: Sequence[FloatArray]) -> Any:
@@ -132,8 +174,8 @@ def _bad_weight(node: Any, weights: Values) -> str | None:
 def _described(
     graph: ModelGraph, node: Any, known: Values, inputs: Sequence[FloatArray], *, same_bits: bool
 ) -> NodeOrigin:
-    output = known[bad_output(node, known)]
-    element = tuple(int(index) for index in np.argwhere(~np.isfinite(output))[0])
+    where = next(iter(made(node, known, graph.weights).values()))
+    element = tuple(int(index) for index in np.argwhere(where)[0])
     ranges = {name: float(np.abs(known[name]).max()) for name in node.input if name in known and known[name].size}
     weight = _bad_weight(node, graph.weights)
     blame = "weights" if weight or _fails_on_ordinary_inputs(graph, node, inputs) else "inputs"

@@ -15,6 +15,7 @@ import numpy as np
 
 from rigpact.contract.errors import UnusableInput
 from rigpact.contract.statistics import FloatArray
+from rigpact.contract.systems.contract import Contract
 from rigpact.contract.systems.stage import Graph
 from rigpact.reference_runtime.files.declared import files_of
 from rigpact.reference_runtime.graph.replayed import Evidence, ReplayedFrames
@@ -29,7 +30,7 @@ Place = tuple[str, int]
 class Moment:
     """One recorded frame, `row` of the evidence, under the contract of the run."""
 
-    contract: Any
+    contract: Contract
     evidence: Evidence
     row: int
 
@@ -66,7 +67,8 @@ def operation_of(moment: Moment, stage: str) -> str:
         if found.carried is not None and mode == "free" and moment.frame > 0:
             return f"taken over from the frame before: not what its {found.carried} is"
         return f"read from the clip, row {moment.frame}"
-    sentence = (getattr(found.compute, "__doc__", None) or f"computed from {', '.join(found.needs)}").split("\n")[0]
+    function = getattr(found.compute, "func", found.compute)  # what a partial calls
+    sentence = (getattr(function, "__doc__", None) or f"computed from {', '.join(found.needs)}").split("\n")[0]
     return sentence.strip().rstrip(".")
 
 

@@ -14,13 +14,16 @@ import numpy as np
 
 from rigpact.contract.conventions import InputOrder
 from rigpact.contract.errors import ContractRefused, UnusableInput
+from rigpact.contract.statistics import FloatArray
+from rigpact.contract.systems.contract import Contract
 from rigpact.contract.systems.system import System
 from rigpact.reference_runtime.files.runner import stacked
 from rigpact.reference_runtime.files.sentinel import Watched, not_finite, of_later_frames
 from rigpact.reference_runtime.files.subject import Subject
+from rigpact.reference_runtime.files.unread import unread_rows
+from rigpact.reference_runtime.graph.network import each_network
 from rigpact.reference_runtime.graph.replayed import Evidence
 from rigpact.reference_runtime.network import aligned
-from rigpact.reference_runtime.systems.network import each_network
 from rigpact.reports.comparing.address import channel_address
 from rigpact.reports.nonfinite.network_node import NodeOrigin, name_node
 from rigpact.reports.nonfinite.operands import Moment, operands_of, operation_of
@@ -121,11 +124,13 @@ def evidence_of(subject: Subject, watched: Watched) -> Evidence:
     return Evidence(count, contract.fps or 1.0, subject.mode, recorded, drive, subject.network)
 
 
-def find_origin(evidence: Evidence, contract: Any, *, with_operands: bool = True) -> Origin | None:
+def find_origin(evidence: Evidence, contract: Contract, *, with_operands: bool = True) -> Origin | None:
     """The producer of a recording's first non-finite value; None if all values are finite."""
     graph = contract.system.graph
     exempt = of_later_frames(graph, contract, evidence.mode)
     bad = {name: ~np.isfinite(rows).all(axis=1) for name, rows in evidence.recorded.items() if name not in exempt}
+    unread = unread_rows(evidence, contract)
+    bad |= {name: bad[name] & ~rows for name, rows in unread.items() if name in bad}
     bad_rows = np.flatnonzero(np.logical_or.reduce(list(bad.values())))
     if not len(bad_rows):
         return None
@@ -133,7 +138,8 @@ def find_origin(evidence: Evidence, contract: Any, *, with_operands: bool = True
     if contract.system.windowed:  # a window is evaluated at once: order by stage first, then by row
         row = int(np.argmax(next(bad[name] for name in graph.names if name in bad and bad[name].any())))
     moment = Moment(contract, evidence, row)
-    origin = _producer(moment, not_finite(moment.stages, graph, exempt))
+    passed_over = [name for name, rows in unread.items() if rows[row]]
+    origin = _producer(moment, not_finite(moment.stages, graph, {*exempt, *passed_over}))
     if not with_operands or origin.channel is None or origin.frame != moment.frame:
         return origin
     return replace(origin, operands=operands_of(moment, origin.stage, origin.channel))
@@ -197,16 +203,23 @@ def _node(moment: Moment, stage: str) -> NodeOrigin | None:
         return None
     rows = slice(None) if system.windowed else slice(moment.row, moment.row + 1)
     vectors = [moment.evidence.recorded[name][rows] for name in names]
-    widths = getattr(network, "bound_widths", None)
-    if widths is not None:
-        vectors = aligned(vectors, widths)
-    if system.windowed:
-        vectors = [window[None] for window in vectors]
     failed = moment.evidence.recorded[stage][rows]
-    return name_node(signature.path, vectors, failed, system.outputs.index(stage))
+    output = system.outputs.index(stage)
+    own_place = getattr(network, "own_output", None)
+    vectors = bound_inputs(network, vectors, windowed=system.windowed)
+    return name_node(signature.path, vectors, failed, output if own_place is None else own_place(output))
 
 
-def input_order(contract: Any, part: System | None = None) -> Sequence[str]:
+def bound_inputs(network: Any, vectors: Sequence[FloatArray], *, windowed: bool) -> list[FloatArray]:
+    """Stages as the model itself takes them: its order, its axes, its widths."""
+    given = [window[None] for window in vectors] if windowed else list(vectors)
+    if hasattr(network, "own_inputs"):
+        return list(network.own_inputs(given))
+    widths = getattr(network, "bound_widths", None)
+    return given if widths is None else aligned(given, widths)
+
+
+def input_order(contract: Contract, part: System | None = None) -> Sequence[str]:
     """The model's input stages, in the order of binding; part: the system reduced to one of several networks."""
     system = part or contract.system
     orders = [name for name, knob in system.knobs.items() if isinstance(knob, InputOrder)]

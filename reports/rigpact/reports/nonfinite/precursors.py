@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from rigpact.contract.statistics import FloatArray
+from rigpact.contract.systems.contract import Contract
 from rigpact.reference_runtime.files.runner import Stages
 from rigpact.reference_runtime.files.sentinel import Watch
 from rigpact.reference_runtime.files.subject import Subject
@@ -56,7 +57,7 @@ def samuelson_limit(samples: int) -> float:
 class Envelope:
     """An observer of a run: the first time that each watched quantity leaves its range."""
 
-    def __init__(self, subject: Subject, contract: Any) -> None:
+    def __init__(self, subject: Subject, contract: Contract) -> None:
         """Take the range of every input from the clip under a contract, and add the system's own watches."""
         self._contract = contract
         with np.errstate(all="ignore"):
@@ -81,7 +82,7 @@ class Envelope:
             )
 
 
-def _ranges(subject: Subject, contract: Any) -> Iterator[Watch]:
+def _ranges(subject: Subject, contract: Contract) -> Iterator[Watch]:
     """The ranges of the network's inputs, in deviations from the mean over the clip's rows."""
     drive = subject.files.drive_of(subject.clip)
     frame = np.arange(drive(contract).steps)

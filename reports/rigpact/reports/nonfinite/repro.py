@@ -17,10 +17,10 @@ from typing import Any
 
 import numpy as np
 
+from rigpact.contract.contract_files import open_contract
 from rigpact.contract.errors import UnusableInput
 from rigpact.contract.files import copy_file, copy_folder, write_bytes
 from rigpact.contract.statistics import FloatArray
-from rigpact.reference_runtime.files.contracts import ContractFiles, open_contract
 from rigpact.reference_runtime.files.declared import files_of
 from rigpact.reference_runtime.files.sentinel import watch_run
 from rigpact.reference_runtime.files.subject import Subject
@@ -99,7 +99,7 @@ def replay_repro(folder: Path, guard: str | None = None) -> Investigation:
 
 def _declared(folder: Path, names: Mapping[str, Any]) -> Any:
     companion = names["companion"] and folder / names["companion"]
-    return open_contract(ContractFiles(folder / names["bundle"], companion))
+    return open_contract(folder / names["bundle"], companion)
 
 
 def _facts(shrunk: Shrunk, guard: str | None, folder: Path, names: Mapping[str, Any]) -> dict[str, Any]:

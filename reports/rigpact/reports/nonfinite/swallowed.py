@@ -1,7 +1,7 @@
 """Values inside the model that are not finite and never arrive: a Where, a Clip, a softmax keeps them from the output.
 
 Such a value is no defect of the run: an attention mask is minus infinity on purpose. But a guard that catches a value
-today may not catch tomorrow's, so each is a note. Needs the package `onnx`, and a model.
+today may not catch tomorrow's, so each is a note. Needs a model file.
 """
 
 from __future__ import annotations
@@ -13,28 +13,21 @@ from typing import Any
 import numpy as np
 
 from rigpact.contract.errors import UnusableInput
-from rigpact.contract.model.graph import onnx_is_installed
 from rigpact.contract.statistics import FloatArray
+from rigpact.contract.systems.contract import Contract
 from rigpact.contract.systems.system import System
 from rigpact.reference_runtime.files.runner import Stages
-from rigpact.reference_runtime.network import aligned
-from rigpact.reference_runtime.systems.network import each_network
-from rigpact.reports.nonfinite.model_graph import (
-    ModelGraph,
-    Observing,
-    Values,
-    bad_output,
-    is_finite,
-    node_name,
-    produces,
-)
-from rigpact.reports.nonfinite.origin import input_order
+from rigpact.reference_runtime.graph.network import each_network
+from rigpact.reports.nonfinite.model_graph import ModelGraph, Values, is_finite, made, node_name
+from rigpact.reports.nonfinite.origin import bound_inputs, input_order
 
+CONSTANT = "constant"
+"""In place of an operator, for a number of the model itself."""
 _TOGETHER = 64
 """Frames that are looked at in one inference: a few megabytes of intermediate values."""
 
 
-def swallowed_values(network: Any, contract: Any) -> list[SwallowedValues]:
+def swallowed_values(network: Any, contract: Contract) -> list[SwallowedValues]:
     """An observer for each network of a run."""
     return [SwallowedValues(each, contract, part) for each, part in each_network(network, contract.system)]
 
@@ -60,18 +53,25 @@ class Swallowed:
 
 
 class SwallowedValues:
-    """An observer of a run: gathers the model's inputs, and looks at its intermediate values many frames at a time."""
+    """An observer of a run: gathers the model's inputs, and looks at its intermediate values many frames at a time.
 
-    def __init__(self, network: Any, contract: Any, part: System) -> None:
+    not_seen: why the values inside the model could not be looked at, in words; empty where they were.
+    """
+
+    def __init__(self, network: Any, contract: Contract, part: System) -> None:
         """Prepare the model; without a model file nothing is looked at. part: what the network takes and gives."""
         self.found: dict[str, Swallowed] = {}
-        self._names, self._widths = input_order(contract, part), getattr(network, "bound_widths", None)
+        self.not_seen = ""
+        self._network, self._names = network, input_order(contract, part)
         self._windowed = contract.system.windowed
         self._waiting: list[tuple[int, list[FloatArray]]] = []
         signature = getattr(network, "signature", None)
-        self._graph = ModelGraph(signature.path) if signature is not None and onnx_is_installed() else None
-        self._run = None if self._graph is None else _observing(self._graph)
-        self._takes_one = signature is not None and any(entry.shape[:1] == (1,) for entry in signature.inputs)
+        self._graph = None if signature is None else ModelGraph(signature.path)
+        self._run = None
+        try:
+            self._run = None if self._graph is None else self._graph.observing(self._graph.computed)
+        except UnusableInput as error:  # a value that cannot be an output, such as a sequence
+            self.not_seen = str(error.found)
 
     def __call__(self, frame: int, stages: Stages) -> None:
         """Keep the inputs of one frame; look when there are enough."""
@@ -82,60 +82,59 @@ class SwallowedValues:
             self.finish()
 
     def finish(self) -> None:
-        """Look at the frames that wait."""
+        """Look at the frames that wait: together, and one by one where something is not finite or the model takes one."""
         waiting, self._waiting = self._waiting, []
-        if not waiting:
-            return
-        one_by_one = self._takes_one and not self._windowed
-        for group in [[each] for each in waiting] if one_by_one else [waiting]:
-            self._look(
-                [frame for frame, _ in group], [np.stack(rows) for rows in zip(*(v for _, v in group), strict=True)]
-            )
+        if waiting and not self._look(waiting, is_last=self._windowed or len(waiting) == 1):
+            for each in waiting:
+                self._look([each], is_last=True)
 
-    def _look(self, frames: Sequence[int], inputs: list[FloatArray]) -> None:
+    def _look(self, waiting: Sequence[tuple[int, list[FloatArray]]], *, is_last: bool) -> bool:
+        """Whether all is said of these frames. is_last: they cannot be looked at in smaller groups."""
         graph, run = self._graph, self._run
         if graph is None or run is None:
-            return
-        if self._windowed:
-            inputs = [window[None] for window in inputs]
-        elif self._widths is not None:
-            inputs = aligned(inputs, self._widths)
+            return True
+        rows = [np.stack(each) for each in zip(*(vectors for _, vectors in waiting), strict=True)]
         try:
+            inputs = bound_inputs(self._network, rows, windowed=self._windowed)
             values = run(inputs)
-        except UnusableInput:  # the run itself says so; more outputs are no reason to fail
-            self._run = None
-            return
-        if is_finite(values[graph.output]):
-            self._note(graph, {**values, **dict(zip(graph.inputs, inputs, strict=True)), **graph.weights}, frames)
+        except (UnusableInput, ValueError) as error:  # of a group: a model of one row
+            if is_last:
+                self._run, self.not_seen = None, getattr(error, "found", str(error))
+            return is_last
+        known = {**values, **dict(zip(graph.inputs, inputs, strict=True)), **graph.weights}
+        if is_last or all(map(is_finite, values.values())):
+            self._note(graph, known, [frame for frame, _ in waiting])
+            return True
+        return False
 
     def _note(self, graph: ModelGraph, known: Values, frames: Sequence[int]) -> None:
+        if not all(is_finite(known[name]) for name in graph.outputs):
+            return
         for node in graph.nodes:
-            if not produces(node, known, graph.weights):
-                continue
-            value = known[bad_output(node, known)]
-            bad = ~np.isfinite(value)
-            rows = np.flatnonzero(bad.reshape(len(value), -1).any(axis=1)) if value.shape[:1] == (len(frames),) else [0]
-            seen = self.found.get(node_name(node))
-            if seen is not None:
-                seen.frames += len(rows)
-                continue
-            caught = _caught_by(graph, node, known)
-            first = float(value[bad][0])
-            self.found[node_name(node)] = Swallowed(
-                node_name(node), node.op_type, first, frames[int(rows[0])], caught, len(rows)
-            )
+            places = made(node, known, graph.weights)
+            for name, where in list(places.items())[:1]:
+                self._tell((node_name(node), node.op_type), name, known[name][where], graph, known, frames)
+        for name, values in graph.weights.items():
+            readers = [node for node in graph.nodes if name in node.input]
+            outputs = [known[output] for node in readers for output in node.output if output in known]
+            if outputs and not is_finite(values) and all(map(is_finite, outputs)):
+                self._tell((name, CONSTANT), name, values[~np.isfinite(values)], graph, known, frames)
+
+    def _tell(
+        self, maker: tuple[str, str], name: str, bad: FloatArray, graph: ModelGraph, known: Values,
+        frames: Sequence[int],
+    ) -> None:  # fmt: skip
+        seen = self.found.get(name)
+        if seen is not None:
+            seen.frames += len(frames)
+            return
+        caught = _caught_by(graph, name, known)
+        self.found[name] = Swallowed(*maker, float(bad.flat[0]), frames[0], caught, len(frames))
 
 
-def _observing(graph: ModelGraph) -> Observing | None:
-    try:
-        return graph.observing(graph.computed)
-    except UnusableInput:  # a value that cannot be an output, such as a sequence
-        return None
-
-
-def _caught_by(graph: ModelGraph, node: Any, known: Values) -> str:
+def _caught_by(graph: ModelGraph, name: str, known: Values) -> str:
     """The first node after it whose output is finite although an input of it is not."""
-    tainted = {name for name in node.output if name in known and not is_finite(known[name])}
+    tainted = {name}
     for after in graph.nodes:
         if not tainted.intersection(after.input):
             continue

@@ -107,7 +107,7 @@ def _rules_run(summary: Mapping[str, Any]) -> tuple[Rule, ...]:
 def rules_run(kinds: Iterable[str]) -> tuple[Rule, ...]:
     """The rules of all families that `check` runs on files of these kinds.
 
-    None if a file has another kind, because then the rules of another system ran.
+    None if a file has a kind that `check` does not know.
     """
     from rigpact.contract.rules.catalogue import FAMILIES
     from rigpact.contract.rules.family import GIVES

@@ -78,7 +78,14 @@ def part_text(part: Part) -> str:
         return "could not be judged; its finding says why" if told else unjudged_text(part)
     if part.is_waived:
         return "; ".join(message_text(finding) for finding in part.report.findings) or account_text(part.report.ledger)
-    return account_text(part.report.ledger)
+    return f"{account_text(part.report.ledger)}{_seen_text(part)}"
+
+
+def _seen_text(part: Part) -> str:
+    """How far the diagnosis of a recording saw that agrees; empty for every other part."""
+    diagnosis = part.report.summary.get("diagnosis")
+    seen = diagnosis.get("seen") if isinstance(diagnosis, dict) and diagnosis.get("verdict") == "agrees" else None
+    return f"; {plain(seen.get('sentence', ''))}" if isinstance(seen, dict) else ""
 
 
 def worst_first(findings: tuple[Finding, ...]) -> list[Finding]:

@@ -8,12 +8,12 @@ from pathlib import Path
 from typing import Any
 
 from rigpact.contract.errors import UnusableInput
-from rigpact.reference_runtime.files.contracts import ContractFiles, optional_contract
+from rigpact.reference_runtime.files.contracts import ContractFiles
 from rigpact.reference_runtime.files.declared import files_of
-from rigpact.reference_runtime.recordings.named_columns import is_named_columns, read_named_columns
+from rigpact.reference_runtime.recordings.named_columns import is_recording_path, opened_recording
 from rigpact.reference_runtime.recordings.recording import read_recording
-from rigpact.reference_runtime.recordings.tables import write_table
-from rigpact.reference_runtime.recordings.trace import TRACE_ENDINGS, Trace, is_trace_path, read_trace, write_trace
+from rigpact.reference_runtime.recordings.tables import write_table, written_suffixes
+from rigpact.reference_runtime.recordings.trace import TRACE_ENDINGS, Trace, is_trace_path, write_trace
 
 
 @dataclass(frozen=True)
@@ -78,19 +78,17 @@ def convert_recording(request: ConvertRequest) -> Converted:
 
 def _refuse_name(out: Path) -> None:
     """UnusableInput for a name that no format has, before anything is read."""
-    endings = (*TRACE_ENDINGS, ".npz", ".csv", ".json")
+    endings = (*TRACE_ENDINGS, *written_suffixes())
     if not out.name.lower().endswith(endings):
         raise UnusableInput(out, f"the name {out.name}", f"a name ending in {', '.join(endings)}")
 
 
 def _read(request: ConvertRequest) -> Trace:
-    path, contract = request.recording, optional_contract(request.contract)
+    path, contract = request.recording, request.contract.opened_if_given()
     if contract is None:
-        return read_trace(path) if is_trace_path(path) and not is_named_columns(path) else read_recording(path).trace
+        return opened_recording(path, None) if is_recording_path(path) else read_recording(path).trace
     if request.unnamed:
-        if not is_named_columns(path):
-            raise UnusableInput("--as", ", ".join(request.unnamed), "a file whose numbers have no names")
-        return read_named_columns(path, contract, unnamed=request.unnamed)
+        return opened_recording(path, contract, unnamed=request.unnamed)
     found: Trace = files_of(contract).recording(path, contract).trace
     return found
 

@@ -12,11 +12,12 @@ from rigpact.contract.findings import Finding
 from rigpact.contract.model.clamps import bound_clamps
 from rigpact.contract.model.graph import onnx_is_installed, read_model_graph
 from rigpact.contract.rules.answers import run as rules
+from rigpact.contract.systems.contract import Contract
 from rigpact.contract.systems.system import System
 from rigpact.reference_runtime.files.declared import files_of
 from rigpact.reference_runtime.files.ordinary import FRAMES_OLD, ORDINARY_Z
+from rigpact.reference_runtime.graph.network import each_network
 from rigpact.reference_runtime.recordings.trace import Trace
-from rigpact.reference_runtime.systems.network import each_network
 from rigpact.reports.comparing.address import channel_address
 from rigpact.reports.nonfinite.leaving import Leaving
 from rigpact.reports.nonfinite.origin import input_order
@@ -26,7 +27,7 @@ _OPEN = "nothing in the graph clamps it"
 _UNKNOWN = "recorded answers do not show what the network makes of it"
 
 
-def measured_findings(contract: Any, network: Any, clip: Any, trace: Trace, out: Path) -> Iterator[Finding]:
+def measured_findings(contract: Contract, network: Any, clip: Any, trace: Trace, out: Path) -> Iterator[Finding]:
     """Yield what a run says against itself; every system is measured in the same way."""
     baseline = files_of(contract).baseline(trace, contract)
     if baseline is not None and baseline.is_lost:
@@ -41,7 +42,7 @@ def measured_findings(contract: Any, network: Any, clip: Any, trace: Trace, out:
         yield rules.RUN_LEAVES.at(out, f"/stages/{left.stage}/{left.channel}", mode=trace.header.mode, words=str(left))
 
 
-def _inputs(contract: Any, network: Any, trace: Trace, out: Path) -> Iterator[Finding]:
+def _inputs(contract: Contract, network: Any, trace: Trace, out: Path) -> Iterator[Finding]:
     parts = each_network(network, contract.system)
     signature = getattr(parts[0][0], "signature", None)
     clamps: dict[str, tuple[float, float]] = {}
@@ -65,7 +66,7 @@ def _inputs(contract: Any, network: Any, trace: Trace, out: Path) -> Iterator[Fi
         )  # fmt: skip
 
 
-def _clamps(contract: Any, part: System, model: Path | None) -> dict[str, tuple[float, float]]:
+def _clamps(contract: Contract, part: System, model: Path | None) -> dict[str, tuple[float, float]]:
     """The range to which the model's graph clamps each input, by stage: an engine binds inputs by position."""
     if model is None or not onnx_is_installed():
         return {}

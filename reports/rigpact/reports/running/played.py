@@ -3,32 +3,30 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
+from rigpact.contract.contract_files import open_contract
 from rigpact.contract.errors import UnusableInput
 from rigpact.contract.statistics import FloatArray
-from rigpact.contract.systems.system import SystemContract
-from rigpact.reference_runtime.files.contracts import ContractFiles, open_contract
+from rigpact.contract.systems.contract import Contract
 from rigpact.reference_runtime.files.declared import files_of
 from rigpact.reference_runtime.graph.run import stages_from
 from rigpact.reference_runtime.recordings.trace import Trace, TraceHeader, run_header, write_trace
 from rigpact.reference_runtime.systems.neurarig.capture import Captured
 from rigpact.reference_runtime.systems.neurarig.client import Played, replies_of
-from rigpact.reference_runtime.systems.neurarig.graph import SYSTEM
-from rigpact.reference_runtime.systems.neurarig.wire import LEGS, Profile
+from rigpact.reference_runtime.systems.neurarig.wire import LEGS, SYSTEM, Profile
 
 
-def open_own_contract(bundle: Path) -> SystemContract:
+def open_own_contract(bundle: Path) -> Contract:
     """The contract in a file; UnusableInput for a contract of another system."""
-    contract = open_contract(ContractFiles(bundle))
-    if not isinstance(contract, SystemContract) or contract.system is not SYSTEM:
+    contract = open_contract(bundle)
+    if contract.system is not SYSTEM:
         raise UnusableInput(bundle, f"a contract of {contract.system.name}", SYSTEM.name)
     return contract
 
 
-def packets_of(clip: Path, bundle: Path) -> tuple[SystemContract, Trace, FloatArray]:
+def packets_of(clip: Path, bundle: Path) -> tuple[Contract, Trace, FloatArray]:
     """The contract, the recording and its packets (T, 63), built from `engine_pose` if they were not recorded."""
     contract = open_own_contract(bundle)
     trace = files_of(contract).recording(clip, contract).trace
@@ -38,7 +36,7 @@ def packets_of(clip: Path, bundle: Path) -> tuple[SystemContract, Trace, FloatAr
     return contract, trace, packets
 
 
-def write_played(out: Path, contract: SystemContract, trace: Trace, packets: FloatArray, played: Played) -> None:
+def write_played(out: Path, contract: Contract, trace: Trace, packets: FloatArray, played: Played) -> None:
     """Write the answered frames: the engine's pose, the packet sent, the reply, and the resulting legs."""
     if not played.replies:
         refused = "".join(f"; refused {count} times: {words}" for words, count in played.refusals.items())
@@ -60,9 +58,9 @@ def write_played(out: Path, contract: SystemContract, trace: Trace, packets: Flo
     write_trace(Trace(header, frames, frames / trace.header.fps, ordered), out)
 
 
-def contract_of_wire(bundle: Path) -> tuple[Any, Profile]:
+def contract_of_wire(bundle: Path) -> tuple[Contract, Profile]:
     """The contract, and what its datagrams hold; a declared contract has `packet` and `reply` of its own."""
-    contract = open_contract(ContractFiles(bundle))
+    contract = open_contract(bundle)
     if contract.system is SYSTEM:
         return contract, LEGS
     missing = [name for name in ("packet", "reply") if name not in contract.system.graph]
@@ -74,7 +72,7 @@ def contract_of_wire(bundle: Path) -> tuple[Any, Profile]:
     return contract, Profile(contract.system.name, (), sent, answered, has_header=False)
 
 
-def write_captured(out: Path, contract: Any, captured: Captured) -> None:
+def write_captured(out: Path, contract: Contract, captured: Captured) -> None:
     """Write the answered frames of a capture with their replies; every frame where no reply was captured."""
     rows = np.array(sorted(captured.replies) or range(len(captured.frames)))
     fps = contract.fps or 60.0

@@ -14,10 +14,14 @@ from rich.text import Text
 from rigpact.contract.errors import UnusableInput
 from rigpact.contract.findings import Finding, FindingsReport, Ledger
 from rigpact.contract.rules.answers import comparison as rules
+from rigpact.contract.rules.answers.run import VALUE_UNREAD
 from rigpact.contract.settings.gate import FREE_RUN_FRAMES
-from rigpact.reference_runtime.files.contracts import ContractFiles, open_contract
+from rigpact.contract.systems.contract import Contract
+from rigpact.reference_runtime.files.contracts import ContractFiles
 from rigpact.reference_runtime.files.declared import files_of, network_of
 from rigpact.reference_runtime.files.runner import Runner, RunOptions, run_frames
+from rigpact.reference_runtime.files.unread import unread_rows
+from rigpact.reference_runtime.graph.replayed import Evidence
 from rigpact.reference_runtime.native.library import Engine
 from rigpact.reference_runtime.recordings.trace import Trace, is_trace_path, write_trace
 from rigpact.reports.comparing.address import channel_address
@@ -45,7 +49,7 @@ class RunRequest:
 
 def run(request: RunRequest) -> FindingsReport:
     """Run the reference runtime, write every stage of every frame, and report the problems."""
-    contract = open_contract(request.contract)
+    contract = request.contract.opened()
     if not is_trace_path(request.out):  # a teacher prediction is a file of the training side
         contract = contract.with_conventions(contract.conventions.of_training)
     files = files_of(contract)
@@ -63,7 +67,7 @@ def run(request: RunRequest) -> FindingsReport:
     return describe_run(runner, trace, request.contract.bundle or request.clip, request.out, measured)
 
 
-def read_network(contract: Any, onnx: Path | None, replay: Path | None) -> Any:
+def read_network(contract: Contract, onnx: Path | None, replay: Path | None) -> Any:
     """The model, or recorded answers instead; None if neither is given, because the clip may hold the answers."""
     if onnx is not None and replay is not None:
         raise UnusableInput("--onnx and --replay", "both", "one of them")
@@ -104,9 +108,19 @@ def _alignments(runner: Runner, bundle: Path) -> Iterator[Finding]:
         )  # fmt: skip
 
 
-def _not_finite(contract: Any, trace: Trace, out: Path) -> Iterator[Finding]:
+def _not_finite(contract: Contract, trace: Trace, out: Path) -> Iterator[Finding]:
+    evidence = Evidence(trace.frame, trace.header.fps, trace.header.mode, trace.stages)
+    unread = unread_rows(evidence, contract)
     for name, rows in trace.stages.items():
-        bad = np.argwhere(~np.isfinite(rows))
+        is_read = ~unread.get(name, np.zeros(len(rows), bool))
+        places = np.argwhere(~np.isfinite(rows))
+        bad, passed_over = places[is_read[places[:, 0]]], places[~is_read[places[:, 0]]]
+        if len(passed_over):
+            row, channel = (int(index) for index in passed_over[0])
+            yield VALUE_UNREAD.at(
+                out, f"/stages/{name}/{channel}", stage=name, value=str(rows[row, channel]), frame=int(trace.frame[row]),
+                count=len(passed_over), address=channel_address(name, channel, contract),
+            )  # fmt: skip
         if len(bad):
             row, channel = (int(index) for index in bad[0])
             yield rules.NOT_FINITE.at(

@@ -12,11 +12,12 @@ from typing import Any
 
 import numpy as np
 
+from rigpact.contract.contract_files import open_contract
 from rigpact.contract.errors import UnusableInput
 from rigpact.contract.inputs import inputs_remembered
 from rigpact.contract.statistics import FloatArray
+from rigpact.contract.systems.contract import Contract
 from rigpact.contract.version import rigpact_version
-from rigpact.reference_runtime.files.contracts import ContractFiles, open_contract
 from rigpact.reference_runtime.files.declared import files_of
 from rigpact.reference_runtime.files.runner import Runner
 from rigpact.reference_runtime.files.sentinel import Watched, watch_run
@@ -200,11 +201,11 @@ def _compare(sources: tuple[SweptFile, ...]) -> None:
 
 
 @lru_cache(maxsize=4)
-def _declared(bundle: SweptFile, companion: SweptFile | None) -> Any:
-    return open_contract(ContractFiles(_checked(bundle), _checked(companion) if companion else None))
+def _declared(bundle: SweptFile, companion: SweptFile | None) -> Contract:
+    return open_contract(_checked(bundle), _checked(companion) if companion else None)
 
 
-def _contract(bundle: SweptFile, companion: SweptFile | None, changes: Changes) -> Any:
+def _contract(bundle: SweptFile, companion: SweptFile | None, changes: Changes) -> Contract:
     return _declared(bundle, companion).with_conventions(dict(changes))
 
 

@@ -21,6 +21,7 @@ from rigpact.contract.declared.vocabulary import files_of_operations
 from rigpact.contract.documents import read_document
 from rigpact.contract.errors import UnusableInput
 from rigpact.contract.files import opened
+from rigpact.contract.systems.contract import Contract
 from rigpact.contract.version import rigpact_version
 from rigpact.reference_runtime.files.declared import files_of
 from rigpact.reference_runtime.native.library import Engine
@@ -115,7 +116,7 @@ class SweepPlan:
 
 
 def plan_sweep(
-    contract: Any,
+    contract: Contract,
     companion: Path | None,
     models: Sequence[str],
     clips: Sequence[str],
@@ -146,7 +147,7 @@ def plan_sweep(
     )
 
 
-def modes_of(contract: Any, modes: Sequence[str]) -> tuple[str, ...]:
+def modes_of(contract: Contract, modes: Sequence[str]) -> tuple[str, ...]:
     """The modes of a sweep. If both are asked for but the system does not feed itself, the clip drives every run."""
     if contract.system.graph.feeds_itself:
         return tuple(dict.fromkeys(modes))

@@ -15,7 +15,7 @@ _HEADLINE: dict[Verdict, str] = {
     "agrees": "Every stage that could be judged computes what the contract says.",
     "explained": "{side} computes with {changes}. That explains every stage that was judged ({judged} of {recorded}).",
     "unexplained": "No combination of known conventions explains all of it. Look at the first divergence.",
-    "undetermined": "Why they differ could not be judged: no stage could be computed from those before it.",
+    "undetermined": "Not everything could be judged: nothing says what all of {unjudged} should be.",
 }
 NOT_DIAGNOSED = "Why they differ was not looked into."
 AGREES = "It agrees with the reference in every stage that was compared."
@@ -57,6 +57,7 @@ def diagnosis_words(
         changes=_changes(everything),
         judged=judged,
         recorded=len(diagnosis.stages),
+        unjudged=plain(", ".join(diagnosis.unjudged) or "it"),
     )
     return DiagnosisWords(headline, tuple(causes), tuple(_lines(diagnosis)))
 
@@ -70,11 +71,14 @@ def _cause(cause: Cause, meanings: Mapping[str, str]) -> CauseWords:
 
 def _lines(diagnosis: Diagnosis) -> list[str]:
     lines = []
+    if diagnosis.verdict == "agrees" and diagnosis.seen is not None:
+        lines.append(f"{diagnosis.seen.sentence}.")
     first = diagnosis.first_divergence
     if first is not None:
         size = "a value that is not finite" if first.error is None else f"{first.error:.3g} {first.unit}"
         lines.append(f"First divergence: frame {first.frame}, stage {first.stage}, {plain(first.address)}: {size}.")
     lines += [f"Relation: {plain(relation.sentence)}." for relation in diagnosis.relations]
+    lines += [f"{plain(each.stage)}: {each.sampled.words}." for each in diagnosis.stages if each.sampled is not None]
     if diagnosis.indistinguishable:
         choices = ", ".join(f"{knob}={_shown(value)}" for knob, value in diagnosis.indistinguishable)
         lines.append(f"This data cannot tell apart: {choices}.")

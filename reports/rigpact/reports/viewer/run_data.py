@@ -50,7 +50,12 @@ def bone_index(run: ComparedRun, name: str | None) -> int:
 
 def skeleton_of(run: ComparedRun) -> Skeleton | None:
     """The run's skeleton; None if it is incomplete or its parents form a cycle."""
-    if run.parents is None or run.offsets_m is None or parent_cycle(run.parents):
+    if (
+        run.parents is None
+        or run.offsets_m is None
+        or parent_cycle(run.parents)
+        or not np.isfinite(run.offsets_m).all()
+    ):
         return None
     return Skeleton(tuple(bone_names(run)), tuple(run.parents), np.asarray(run.offsets_m, np.float32))
 
@@ -91,12 +96,12 @@ def first_divergence(run: ComparedRun) -> Place | None:
 
 def run_data(run: ComparedRun, rows: Rows) -> dict[str, Any]:
     """The run in the script's format. rows: from `rows_drawn`."""
-    first = first_divergence(run)
+    first, path = first_divergence(run), None if run.path is None else run.path[rows]
     return {
         "name": plain(run.name),
         "fps": float(run.fps),
         "against": run.against,
-        "path": None if run.path is None else [[round(float(value), 4) for value in at] for at in run.path[rows]],
+        "path": None if path is None or not np.isfinite(path).all() else np.round(path.astype(float), 4).tolist(),
         "frames": run.frames[rows].tolist(),
         "bones": [plain(name) for name in bone_names(run)],
         "deg": magnitudes_to_text(_largest(run.deg, rows)),

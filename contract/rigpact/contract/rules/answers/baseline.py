@@ -1,7 +1,7 @@
 """RP950-RP959: what a project's settings let be, for whom and how long. rigpact.contract.settings.hearing finds them."""
 
 from rigpact.contract.findings import Rule, Severity
-from rigpact.contract.rules.family import Family, Need, rules_in
+from rigpact.contract.rules.family import Texts, rules_in
 
 WAIVER_EXPIRED = Rule(
     code="RP950",
@@ -52,4 +52,4 @@ FINDINGS_WAIVED = Rule(
     why="who reads a pass has to see what it does not count, and who answers for that",
 )
 RULES = rules_in(globals())
-FAMILY = Family(__name__, RULES, (Need.BASELINE,))
+TEXTS = Texts(__name__, RULES)

@@ -1,7 +1,7 @@
 """Rules about two recordings of the same run. rigpact.reports.comparing.compare compares them."""
 
 from rigpact.contract.findings import Rule, Severity
-from rigpact.contract.rules.family import Family, Need, rules_in
+from rigpact.contract.rules.family import Texts, rules_in
 
 STAGE_DIFFERS = Rule(
     code="RP801",
@@ -153,4 +153,4 @@ NATIVE_LOOP_DIFFERS = Rule(
 )
 
 RULES = rules_in(globals())
-FAMILY = Family(__name__, RULES, (Need.RECORDINGS,))
+TEXTS = Texts(__name__, RULES)

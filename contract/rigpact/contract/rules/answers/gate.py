@@ -1,7 +1,7 @@
-"""RP960-RP979, RP985-RP987: what the gate says about a whole project. rigpact.reports.gate measures it."""
+"""RP960-RP979, RP985-RP989: what the gate says about a whole project. rigpact.reports.gate measures it."""
 
 from rigpact.contract.findings import Rule, Severity
-from rigpact.contract.rules.family import Family, Need, rules_in
+from rigpact.contract.rules.family import Texts, rules_in
 
 PART_NOT_JUDGED = Rule(
     code="RP960",
@@ -203,8 +203,24 @@ OTHER_FILES = Rule(
     name="archive-of-other-files",
     severity=Severity.ERROR,
     message="the file here is not the one that the archive measured{more}",
-    hint="run the gate again, or judge the archive where its own files lie",
+    hint="run the gate again, or judge the archive where its own files lie; `rigpact report` shows what it said",
     why="the answer is about the files of the day on which the archive was made; those here were never judged",
 )
+SETTINGS_NARROWED = Rule(
+    code="RP988",
+    name="settings-narrowed",
+    severity=Severity.ERROR,
+    message="the change narrows what is judged since {base}: {key} was {was}, and is {now}",
+    hint='merge the settings by themselves, by somebody who may; or `settings = "may-change"` in [gate] of the base revision',
+    why="a change that chooses its own judge passes whatever it breaks",
+)
+SETTINGS_UNGUARDED = Rule(
+    code="RP989",
+    name="settings-unguarded",
+    severity=Severity.INFO,
+    message="nobody guards the settings: {reason}",
+    hint="give `--base REV`, the revision that the change is merged into; the GitHub action does",
+    why="the judged change may have narrowed what is judged, and the answer could not show it",
+)
 RULES = rules_in(globals())
-FAMILY = Family(__name__, RULES, (Need.PROJECT,))
+TEXTS = Texts(__name__, RULES)

@@ -7,7 +7,7 @@ gives the numbers. `{function}` is the user's name for it; `pointer` is the role
 from __future__ import annotations
 
 from rigpact.contract.findings import Rule, Severity
-from rigpact.contract.rules.family import Family, Need, rules_in
+from rigpact.contract.rules.family import Texts, rules_in
 
 _ERROR, _WARNING, _INFO = Severity.ERROR, Severity.WARNING, Severity.INFO
 
@@ -234,4 +234,4 @@ ORDER_NOT_DECLARED = Rule(
     why="six orders look alike near the rest pose; only a declaration tells the right one",
 )  # fmt: skip
 RULES = rules_in(globals())
-FAMILY = Family(__name__, RULES, (Need.FUNCTIONS,))
+TEXTS = Texts(__name__, RULES)

@@ -1,7 +1,7 @@
 """RP004: one of many files cannot be read. `rigpact check-each` judges the others all the same."""
 
 from rigpact.contract.findings import Rule, Severity
-from rigpact.contract.rules.family import Family, Need, rules_in
+from rigpact.contract.rules.family import Texts, rules_in
 
 FILE_NOT_READ = Rule(
     code="RP004",
@@ -12,4 +12,4 @@ FILE_NOT_READ = Rule(
     why="a file that cannot be read cannot be judged: the engine refuses it, or loads half of it",
 )
 RULES = rules_in(globals())
-FAMILY = Family(__name__, RULES, (Need.COMMIT,))
+TEXTS = Texts(__name__, RULES)

@@ -1,7 +1,7 @@
 """RP820-RP829: what a run of the runtime has measured about itself. rigpact.reports.running runs and measures."""
 
 from rigpact.contract.findings import Rule, Severity
-from rigpact.contract.rules.family import Family, Need, rules_in
+from rigpact.contract.rules.family import Texts, rules_in
 
 COPYING_IS_BETTER = Rule(
     code="RP820",
@@ -29,5 +29,14 @@ RUN_LEAVES = Rule(
     hint="`rigpact nan` names what announced it, and the guard that it survives",
     why="the network sees numbers that training never saw: the character bends in ways that nobody made",
 )
+VALUE_UNREAD = Rule(
+    code="RP823",
+    name="value-not-finite-unread",
+    severity=Severity.INFO,
+    message="{stage} of the run holds {value} at frame {frame}, {address}, {count} values in all: nothing of this contract reads"
+    " them",
+    hint="mend the clip where another contract reads it; this run does not depend on it",
+    why="the same numbers come out whatever stands there; a contract that reads the field one day fails on this clip",
+)
 RULES = rules_in(globals())
-FAMILY = Family(__name__, RULES, (Need.RECORDINGS,))
+TEXTS = Texts(__name__, RULES)

@@ -11,11 +11,11 @@ from rigpact.contract.documents import Document
 from rigpact.contract.findings import Finding, Rule, Severity
 from rigpact.contract.json_pointer import json_pointer
 from rigpact.contract.rotation6d import rot6d_to_matrix, rotation_angle_rad, transposed
-from rigpact.contract.rules.bundle.auxiliary import ANGVEL_KEYS, POSE_HISTORY_KEYS, Auxiliary
 from rigpact.contract.rules.bundle.statistics import check_mean, check_scale, check_std
-from rigpact.contract.rules.bundle.view import POSE_HISTORY, BundleView, NamedArray, is_finite_float32, one_slice
 from rigpact.contract.rules.family import Family, Need, rules_in
 from rigpact.contract.rules.subject import Subject
+from rigpact.contract.rules.views.auxiliary import ANGVEL_KEYS, POSE_HISTORY_KEYS, Auxiliary
+from rigpact.contract.rules.views.bundle import POSE_HISTORY, BundleView, NamedArray, is_finite_float32, one_slice
 from rigpact.contract.rules.wording import and_more, listed
 from rigpact.contract.statistics import FloatArray
 

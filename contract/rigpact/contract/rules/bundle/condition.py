@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from rigpact.contract.bundle import CONDITION_WIDTH
 from rigpact.contract.findings import Finding, Rule, Severity
 from rigpact.contract.json_pointer import json_pointer
-from rigpact.contract.rules.bundle.view import BundleView, member
+from rigpact.contract.layout import CONDITION_WIDTH
 from rigpact.contract.rules.family import Family, Need, on_bundle, rules_in
+from rigpact.contract.rules.views.bundle import BundleView, member
 from rigpact.contract.rules.wording import number_text
 
 ENGINE_MODES = ("Raw", "ZScore")

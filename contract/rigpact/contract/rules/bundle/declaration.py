@@ -13,10 +13,11 @@ import numpy as np
 from rigpact.contract.findings import Finding, Rule, Severity
 from rigpact.contract.json_pointer import json_pointer
 from rigpact.contract.rules.bundle.symmetry import across_body
-from rigpact.contract.rules.bundle.view import BundleView, json_to_numbers, member
 from rigpact.contract.rules.family import Family, Need, on_bundle, rules_in
+from rigpact.contract.rules.views.bundle import BundleView, json_to_numbers, member
 from rigpact.contract.rules.wording import json_value
 from rigpact.contract.statistics import FloatArray
+from rigpact.contract.units import spellings
 
 SPACE_UNDECLARED = Rule(
     code="RP206",
@@ -95,8 +96,6 @@ TRAJECTORY_TIMES = Rule(
 )
 RULES = rules_in(globals())
 
-METRES = ("meters", "metres", "meter", "metre", "m")
-RADIANS = ("radians", "radian", "rad")
 _DIRECTIONS = {
     "forward": (1, 0, 0), "backward": (-1, 0, 0), "right": (0, 1, 0), "left": (0, -1, 0), "up": (0, 0, 1),
     "down": (0, 0, -1),
@@ -116,8 +115,8 @@ _SAME_SIDE_DEG = 45.0
 
 def check_declaration(view: BundleView) -> Iterator[Finding]:
     """Yield where a bundle's declarations contradict the engine, each other or the skeleton."""
-    yield from _check_word(view, ("units",), METRES, UNITS_NOT_METRES)
-    yield from _check_word(view, ("root_motion", "root_yaw_units"), RADIANS, YAW_NOT_RADIANS)
+    yield from _check_word(view, ("units",), spellings("m"), UNITS_NOT_METRES)
+    yield from _check_word(view, ("root_motion", "root_yaw_units"), spellings("rad"), YAW_NOT_RADIANS)
     yield from _check_spaces(view)
     yield from _check_handedness(view)
     yield from _check_axes(view)

@@ -14,7 +14,8 @@ import numpy as np
 from rigpact.contract.findings import Finding, Rule, Severity
 from rigpact.contract.json_pointer import json_pointer
 from rigpact.contract.layout import ANGULAR_VELOCITIES, ROOT_VELOCITY, ROOT_YAW, ROTATIONS, Layout
-from rigpact.contract.rules.bundle.view import (
+from rigpact.contract.rules.family import Family, Need, on_bundle, rules_in
+from rigpact.contract.rules.views.bundle import (
     BundleView,
     NamedArray,
     is_finite_float32,
@@ -22,7 +23,6 @@ from rigpact.contract.rules.bundle.view import (
     json_to_rate,
     member,
 )
-from rigpact.contract.rules.family import Family, Need, on_bundle, rules_in
 from rigpact.contract.rules.wording import and_more, number_text
 from rigpact.contract.statistics import FloatArray
 

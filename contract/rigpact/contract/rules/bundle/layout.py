@@ -18,8 +18,8 @@ from rigpact.contract.layout import (
     Layout,
     Slice,
 )
-from rigpact.contract.rules.bundle.view import BundleView
 from rigpact.contract.rules.family import Family, Need, on_bundle, rules_in
+from rigpact.contract.rules.views.bundle import BundleView
 from rigpact.contract.rules.wording import listed
 
 SLICES_OVERLAP = Rule(

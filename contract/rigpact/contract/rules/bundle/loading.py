@@ -1,23 +1,21 @@
 """RP050 to RP061, RP100, RP305: the slices and lengths without which an engine does not load a bundle.
 
-`load_contract` refuses what `refusals` finds, and runs nothing else. A rule belongs here if `LoadSchemaAndStats` fails on the
-defect, or if the defect leaves nothing to compute with: a slice outside its vector.
+`load_contract` refuses what `rules.engine.refusals` finds, and runs nothing else. A rule belongs here if `LoadSchemaAndStats`
+fails on the defect, or if the defect leaves nothing to compute with: a slice outside its vector.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from rigpact.contract.documents import Document, Kind
+from rigpact.contract.documents import Kind
 from rigpact.contract.findings import Finding, Rule, Severity
 from rigpact.contract.json_pointer import json_pointer
 from rigpact.contract.layout import ANGULAR_VELOCITIES, ROOT_VELOCITY, ROOT_YAW, ROTATIONS, Layout, Slice
-from rigpact.contract.rules.bundle.auxiliary import ANGVEL_KEYS, POSE_HISTORY_KEYS, TARGET_KEYS, Auxiliary
-from rigpact.contract.rules.bundle.view import BundleView
 from rigpact.contract.rules.family import Family, Need, rules_in
-from rigpact.contract.rules.files.json_text import check_json_text
-from rigpact.contract.rules.files.structure import check_structure
 from rigpact.contract.rules.subject import Subject
+from rigpact.contract.rules.views.auxiliary import ANGVEL_KEYS, POSE_HISTORY_KEYS, TARGET_KEYS, Auxiliary
+from rigpact.contract.rules.views.bundle import BundleView
 from rigpact.contract.rules.wording import listed
 
 REQUIRED_SLICE_MISSING = Rule(
@@ -90,13 +88,6 @@ _REQUIRED = {
     "state_layout": (ROOT_YAW, ROOT_VELOCITY, ANGULAR_VELOCITIES, ROTATIONS),
     "output_layout": (ROTATIONS,),
 }
-
-
-def refusals(bundle: Document, companion: Document | None = None) -> list[Finding]:
-    """Every finding that keeps an engine from loading a bundle, with its companion if there is one."""
-    subject = Subject(bundle, companion)
-    found = [finding for each in subject.documents for finding in (*check_json_text(each), *check_structure(each))]
-    return [finding for finding in (*found, *check_loading(subject)) if finding.rule.engine_refuses]
 
 
 def check_loading(subject: Subject) -> Iterator[Finding]:

@@ -12,8 +12,8 @@ from rigpact.contract.json_pointer import json_pointer
 from rigpact.contract.layout import ROTATIONS, Layout
 from rigpact.contract.rotation6d import identity_rot6d, rotation_angle_rad, transposed
 from rigpact.contract.rules.bundle.rotation_spec import largest_mean_step_rad, mean_output_angles_rad
-from rigpact.contract.rules.bundle.view import BundleView, is_finite_float32
 from rigpact.contract.rules.family import Family, Need, on_bundle, rules_in
+from rigpact.contract.rules.views.bundle import BundleView, is_finite_float32
 from rigpact.contract.rules.wording import and_more
 from rigpact.contract.statistics import STD_FLOOR, FloatArray
 

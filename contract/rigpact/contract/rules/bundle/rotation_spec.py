@@ -10,8 +10,8 @@ from rigpact.contract.findings import Finding, Rule, Severity
 from rigpact.contract.json_pointer import json_pointer
 from rigpact.contract.layout import ROTATIONS
 from rigpact.contract.rotation6d import COLUMN_PAIRS, OUTPUT_MODES, rot6d_to_matrix, rotation_angle_rad
-from rigpact.contract.rules.bundle.view import BundleView, columns_word, is_finite_float32, member
 from rigpact.contract.rules.family import Family, Need, on_bundle, rules_in
+from rigpact.contract.rules.views.bundle import BundleView, columns_word, is_finite_float32, member
 from rigpact.contract.statistics import FloatArray
 
 COLUMNS_UNDECLARED = Rule(

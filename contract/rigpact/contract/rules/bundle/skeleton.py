@@ -8,8 +8,8 @@ from typing import Any
 from rigpact.contract.findings import Finding, Rule, Severity
 from rigpact.contract.json_pointer import json_pointer
 from rigpact.contract.layout import ANGULAR_VELOCITIES, ROTATIONS
-from rigpact.contract.rules.bundle.view import BundleView, json_to_names
 from rigpact.contract.rules.family import Family, Need, on_bundle, rules_in
+from rigpact.contract.rules.views.bundle import BundleView, json_to_names
 from rigpact.contract.rules.wording import and_more, listed
 from rigpact.contract.skeleton import parent_cycle
 

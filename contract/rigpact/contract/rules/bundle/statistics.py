@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 
 from rigpact.contract.findings import Finding, Rule, Severity
 from rigpact.contract.layout import ANGULAR_VELOCITIES, CONTACTS, ROOT_VELOCITY, ROOT_YAW, ROTATIONS
-from rigpact.contract.rules.bundle.view import POSE_HISTORY, BundleView, NamedArray, one_slice
 from rigpact.contract.rules.family import Family, Need, on_bundle, rules_in
+from rigpact.contract.rules.views.bundle import POSE_HISTORY, BundleView, NamedArray, one_slice
 from rigpact.contract.statistics import AUXILIARY_SCALE_FLOOR, STD_FLOOR, TANH_SCALE_FLOOR
 
 NOT_FINITE = Rule(

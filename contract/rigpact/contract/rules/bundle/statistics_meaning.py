@@ -15,10 +15,10 @@ from rigpact.contract.documents import Kind
 from rigpact.contract.findings import Finding, Rule, Severity
 from rigpact.contract.json_pointer import json_pointer
 from rigpact.contract.layout import ANGULAR_VELOCITIES, ROOT_POSITION, ROOT_VELOCITY
-from rigpact.contract.rules.bundle.auxiliary import Auxiliary
-from rigpact.contract.rules.bundle.view import POSE_HISTORY, BundleView, NamedArray, is_finite_float32, one_slice
 from rigpact.contract.rules.family import Family, Need, rules_in
 from rigpact.contract.rules.subject import Subject
+from rigpact.contract.rules.views.auxiliary import Auxiliary
+from rigpact.contract.rules.views.bundle import POSE_HISTORY, BundleView, NamedArray, is_finite_float32, one_slice
 from rigpact.contract.statistics import STD_FLOOR
 
 STEP_BEYOND_SIGMA = Rule(

@@ -10,8 +10,8 @@ import numpy as np
 
 from rigpact.contract.findings import Finding, Rule, Severity
 from rigpact.contract.json_pointer import json_pointer
-from rigpact.contract.rules.bundle.view import BundleView, finite_array, json_to_names, member
 from rigpact.contract.rules.family import Family, Need, on_bundle, rules_in
+from rigpact.contract.rules.views.bundle import BundleView, finite_array, json_to_names, member
 from rigpact.contract.rules.wording import and_more
 from rigpact.contract.skeleton import Skeleton, left_right_permutation
 from rigpact.contract.statistics import FloatArray

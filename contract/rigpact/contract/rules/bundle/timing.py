@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from rigpact.contract.findings import Finding, Rule, Severity
-from rigpact.contract.rules.bundle.view import DEFAULT_FPS, BundleView, json_to_rate, member
 from rigpact.contract.rules.family import Family, Need, on_bundle, rules_in
+from rigpact.contract.rules.views.bundle import DEFAULT_FPS, BundleView, json_to_rate, member
 from rigpact.contract.rules.wording import number_text
 
 FPS_ABSENT = Rule(

@@ -17,8 +17,8 @@ from numpy.typing import NDArray
 from rigpact.contract.findings import Finding, Rule, Severity
 from rigpact.contract.rotation6d import rotation_vector, transposed
 from rigpact.contract.rules.clips.root_motion import fit_slope
-from rigpact.contract.rules.clips.view import ClipView
 from rigpact.contract.rules.family import Family, Need, on_clips, rules_in
+from rigpact.contract.rules.views.clip import ClipView
 from rigpact.contract.statistics import FloatArray
 
 ANGLE_SCALED = Rule(

@@ -8,9 +8,9 @@ import numpy as np
 
 from rigpact.contract.findings import Finding, Rule, Severity
 from rigpact.contract.json_pointer import json_pointer
-from rigpact.contract.rules.bundle.view import member
-from rigpact.contract.rules.clips.view import ClipView
 from rigpact.contract.rules.family import Family, Need, on_clips, rules_in
+from rigpact.contract.rules.views.bundle import member
+from rigpact.contract.rules.views.clip import ClipView
 from rigpact.contract.rules.wording import and_more
 from rigpact.contract.statistics import FloatArray
 

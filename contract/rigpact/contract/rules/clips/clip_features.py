@@ -11,9 +11,9 @@ from collections.abc import Iterator
 import numpy as np
 
 from rigpact.contract.layout import ANGULAR_VELOCITIES, CONTACTS, ROOT_POSITION, ROOT_VELOCITY, ROOT_YAW, ROTATIONS
-from rigpact.contract.rules.bundle.view import BundleView, NamedArray, is_finite_float32, one_slice
 from rigpact.contract.rules.clips.feet import contact_scores
-from rigpact.contract.rules.clips.view import ClipView
+from rigpact.contract.rules.views.bundle import BundleView, NamedArray, is_finite_float32, one_slice
+from rigpact.contract.rules.views.clip import ClipView
 from rigpact.contract.statistics import TANH_SCALE_FLOOR, FloatArray
 
 _SLOWEST_M_S = 1e-3

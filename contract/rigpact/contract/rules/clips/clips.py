@@ -9,13 +9,13 @@ import numpy as np
 
 from rigpact.contract.findings import Finding, Rule, Severity
 from rigpact.contract.json_pointer import json_pointer
-from rigpact.contract.rules.bundle.view import (
+from rigpact.contract.rules.family import Family, Need, rules_in
+from rigpact.contract.rules.subject import Subject
+from rigpact.contract.rules.views.bundle import (
     BundleView,
     json_to_rate,
 )
-from rigpact.contract.rules.clips.view import BONE_CHANNELS, CHANNELS, FPS_KEYS, ClipView, same_rate
-from rigpact.contract.rules.family import Family, Need, rules_in
-from rigpact.contract.rules.subject import Subject
+from rigpact.contract.rules.views.clip import BONE_CHANNELS, CHANNELS, FPS_KEYS, ClipView, same_rate
 from rigpact.contract.rules.wording import and_more, number_text
 
 FRAME_COUNT_DIFFERS = Rule(

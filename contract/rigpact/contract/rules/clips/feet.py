@@ -13,9 +13,9 @@ from numpy.typing import NDArray
 
 from rigpact.contract.findings import Finding, Rule, Severity
 from rigpact.contract.json_pointer import json_pointer
-from rigpact.contract.rules.bundle.view import finite_array, member
-from rigpact.contract.rules.clips.view import ClipView
 from rigpact.contract.rules.family import Family, Need, on_clips, rules_in
+from rigpact.contract.rules.views.bundle import finite_array, member
+from rigpact.contract.rules.views.clip import ClipView
 from rigpact.contract.rules.wording import and_more
 from rigpact.contract.statistics import FloatArray
 

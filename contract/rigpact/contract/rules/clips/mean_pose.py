@@ -22,11 +22,11 @@ from rigpact.contract.json_pointer import json_pointer
 from rigpact.contract.layout import ROOT_POSITION
 from rigpact.contract.rotation6d import rotation_angle_rad, transposed
 from rigpact.contract.rules.bundle.symmetry import twins
-from rigpact.contract.rules.bundle.view import BundleView, is_finite_float32, member
 from rigpact.contract.rules.clips.pose_readings import ClipRotations, Kind, PoseReading, exchanged, readings_of
-from rigpact.contract.rules.clips.view import ClipView
 from rigpact.contract.rules.family import Family, Need, rules_in
 from rigpact.contract.rules.subject import Subject
+from rigpact.contract.rules.views.bundle import BundleView, is_finite_float32, member
+from rigpact.contract.rules.views.clip import ClipView
 from rigpact.contract.statistics import FloatArray
 
 _MESSAGE = (

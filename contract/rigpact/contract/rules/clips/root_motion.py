@@ -11,8 +11,8 @@ from rigpact.contract.findings import Finding, Rule, Severity
 from rigpact.contract.json_pointer import json_pointer
 from rigpact.contract.rules.bundle.statistics_meaning import FASTEST_M_S
 from rigpact.contract.rules.clips.spikes import TIMES_AROUND, spikes
-from rigpact.contract.rules.clips.view import ClipView
 from rigpact.contract.rules.family import Family, Need, on_clips, rules_in
+from rigpact.contract.rules.views.clip import ClipView
 from rigpact.contract.rules.wording import and_more
 from rigpact.contract.statistics import FloatArray
 

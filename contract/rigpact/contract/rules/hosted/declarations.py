@@ -12,8 +12,8 @@ from rigpact.contract.declared.reading import declaration_of
 from rigpact.contract.documents import Document
 from rigpact.contract.findings import Finding, Rule, Severity
 from rigpact.contract.rules.family import Family, Need, rules_in
-from rigpact.contract.rules.files.json_text import check_json_text
-from rigpact.contract.rules.files.structure import check_structure
+from rigpact.contract.rules.files.structure import has_its_shape
+from rigpact.contract.rules.subject import Subject
 
 _ERROR = Severity.ERROR
 _MESSAGE = "found {found}, expected {expected}{advice}"
@@ -70,25 +70,25 @@ LEFT_OPEN = Rule(
     why="both sides compute something sensible, and not the same",
 )  # fmt: skip
 RULES = rules_in(globals())
-FAMILY = Family(__name__, RULES, (Need.SYSTEM_CONTRACT,))
 _RULES: Mapping[Wrong, Rule] = {
     Wrong.UNKNOWN_WORD: UNKNOWN_WORD, Wrong.MISSING: NOT_SAID, Wrong.OUT_OF_ORDER: OUT_OF_ORDER, Wrong.WIDTH: WIDTH,
     Wrong.NUMBERS: NUMBERS, Wrong.SOURCE: SOURCE, Wrong.CHOICE: CHOICE, Wrong.NAMED_TWICE: NAMED_TWICE, Wrong.KIND: KIND,
 }  # fmt: skip
 
 
-def check_declaration(document: Document) -> Iterator[Finding]:
-    """Yield what is wrong with a declaration's text, its shape and, where the shape is right, its meaning."""
-    yield from check_json_text(document)
-    shape = list(check_structure(document))
-    yield from shape
-    if shape:
+def check_declaration(subject: Subject) -> Iterator[Finding]:
+    """Yield what is wrong with the meaning of a declaration; nothing where its shape is wrong."""
+    document = None if subject.system is None else subject.system.document
+    if document is None or not has_its_shape(document):
         return
     declaration = declaration_of(document)
     yield from (_finding(document, problem) for problem in declaration.problems)
     for choice in declaration.left_open:
         assumed, *others = choice.values
         yield LEFT_OPEN.at(document.path, choice.pointer, knob=choice.knob, assumed=assumed, others=" or ".join(others))
+
+
+FAMILY = Family(__name__, RULES, (Need.DECLARATION,), check_declaration)
 
 
 def _finding(document: Document, problem: Misdeclared) -> Finding:

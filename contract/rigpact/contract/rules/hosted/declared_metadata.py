@@ -14,8 +14,8 @@ import numpy as np
 from rigpact.contract.findings import Finding, Rule, Severity
 from rigpact.contract.json_pointer import json_pointer
 from rigpact.contract.model.signature import ModelSignature
-from rigpact.contract.rules.family import Family, Need, rules_in
-from rigpact.contract.rules.hosted.declared_view import DeclaredView
+from rigpact.contract.rules.family import Family, Need, on_declared_networks, rules_in
+from rigpact.contract.rules.views.declaration import DeclaredView
 from rigpact.contract.rules.wording import listed
 from rigpact.contract.statistics import FloatArray
 from rigpact.contract.systems.system import NetworkBinding
@@ -33,7 +33,6 @@ ROUNDED = Rule(
     why="the network was trained with the exact factor: every command is off by that share",
 )  # fmt: skip
 RULES = rules_in(globals())
-FAMILY = Family(__name__, RULES, (Need.SYSTEM_CONTRACT,))
 Said = tuple[str, str, tuple[str, ...], FloatArray]
 """A key of the metadata, the parameter that it speaks of, the joints that its numbers follow, the numbers."""
 _PRINTED = 0.5e-3
@@ -50,6 +49,9 @@ def check_metadata(view: DeclaredView, network: NetworkBinding, model: ModelSign
         if value is not None:
             yield from _behind_answer(view, network, model, (key, parameter, joints, value))
     yield from _terms(view, network, model, metadata)
+
+
+FAMILY = Family(__name__, RULES, (Need.DECLARATION, Need.MODEL), on_declared_networks(check_metadata))
 
 
 def _differs(model: ModelSignature, key: str, found: str, expected: str) -> Finding:

@@ -12,10 +12,10 @@ from rigpact.contract.model.edges import Edge, before_output, behind_input
 from rigpact.contract.model.graph import ModelGraph
 from rigpact.contract.model.signature import ModelSignature
 from rigpact.contract.model.tensor import TensorSignature
-from rigpact.contract.rules.family import Family, Need, rules_in
+from rigpact.contract.rules.family import Family, Need, on_declared_networks, rules_in
 from rigpact.contract.rules.hosted.declared_numbers import unused_numbers
 from rigpact.contract.rules.hosted.declared_stages import changes_much, shown_numbers
-from rigpact.contract.rules.hosted.declared_view import DeclaredView
+from rigpact.contract.rules.views.declaration import DeclaredView
 from rigpact.contract.statistics import FloatArray
 from rigpact.contract.systems.system import NetworkBinding
 
@@ -38,7 +38,6 @@ SCALED_INSIDE = Rule(
     why="what the network says or hears is scaled by the square of the factor",
 )  # fmt: skip
 RULES = rules_in(globals())
-FAMILY = Family(__name__, RULES, (Need.SYSTEM_CONTRACT,))
 _SAME = 0.01
 """An exporter's three digits move a number by up to half a percent, on either side."""
 
@@ -54,6 +53,9 @@ def check_edges(view: DeclaredView, network: NetworkBinding, model: ModelSignatu
     if len(model.outputs) == len(network.outputs):
         for tensor, vector in zip(model.outputs, network.outputs, strict=True):
             yield from _output(view, graph, tensor.name, vector)
+
+
+FAMILY = Family(__name__, RULES, (Need.DECLARATION, Need.MODEL), on_declared_networks(check_edges))
 
 
 def _in_order(network: NetworkBinding, tensors: tuple[TensorSignature, ...]) -> list[TensorSignature]:

@@ -9,8 +9,8 @@ import numpy as np
 
 from rigpact.contract.findings import Finding, Rule, Severity
 from rigpact.contract.json_pointer import json_pointer
-from rigpact.contract.rules.family import Family, Need, rules_in
-from rigpact.contract.rules.hosted.declared_view import DeclaredView
+from rigpact.contract.rules.family import Family, Need, on_declaration, rules_in
+from rigpact.contract.rules.views.declaration import DeclaredView
 from rigpact.contract.statistics import FloatArray
 
 ROUNDED = Rule(
@@ -26,7 +26,6 @@ UNUSED = Rule(
     why="a statistic that is declared and not applied is one that the engine forgot as well",
 )  # fmt: skip
 RULES = rules_in(globals())
-FAMILY = Family(__name__, RULES, (Need.SYSTEM_CONTRACT,))
 FEWEST = 4
 """Measured numbers that happen to end after three digits: one in a hundred. Four of them: one in 10^8."""
 MOST_DIGITS = 3
@@ -48,6 +47,9 @@ def check_numbers(view: DeclaredView) -> Iterator[Finding]:
     for name in unused_numbers(view):
         count = np.size(view.declaration.constants["numbers"][name])
         yield UNUSED.at(view.path, json_pointer("numbers", name), numbers=name, count=count)
+
+
+FAMILY = Family(__name__, RULES, (Need.DECLARATION,), on_declaration(check_numbers))
 
 
 def unused_numbers(view: DeclaredView) -> list[str]:

@@ -9,8 +9,8 @@ import numpy as np
 
 from rigpact.contract.findings import Finding, Rule, Severity
 from rigpact.contract.json_pointer import json_pointer
-from rigpact.contract.rules.family import Family, Need, rules_in
-from rigpact.contract.rules.hosted.declared_view import DeclaredView
+from rigpact.contract.rules.family import Family, Need, on_declaration, rules_in
+from rigpact.contract.rules.views.declaration import DeclaredView
 from rigpact.contract.statistics import FloatArray
 
 BY_NUMBERS = Rule(
@@ -38,7 +38,6 @@ OTHER_NAMES = Rule(
     why="the names look as if they decided the order, and they do not",
 )  # fmt: skip
 RULES = rules_in(globals())
-FAMILY = Family(__name__, RULES, (Need.SYSTEM_CONTRACT,))
 FEWEST = 3
 """0, 1 and 1, 0 are limits and flags as well."""
 _NUMBERS = ("scale", "offset", "subtract", "mean", "std", "lowest", "highest", "start")
@@ -54,6 +53,9 @@ def check_orders(view: DeclaredView) -> Iterator[Finding]:
     yield from _two_orders(view)
     yield from _renamed(view)
     yield from _other_names(view)
+
+
+FAMILY = Family(__name__, RULES, (Need.DECLARATION,), on_declaration(check_orders))
 
 
 def _by_numbers(view: DeclaredView) -> Iterator[Finding]:

@@ -8,9 +8,10 @@ from itertools import pairwise
 
 from rigpact.contract.declared.profiles import Profile, known_profiles
 from rigpact.contract.findings import Finding, Rule, Severity
-from rigpact.contract.rules.family import Family, Need, rules_in
-from rigpact.contract.rules.hosted.declared_view import DeclaredView
+from rigpact.contract.rules.family import Family, Need, on_declaration, rules_in
+from rigpact.contract.rules.views.declaration import DeclaredView
 from rigpact.contract.systems.layout import Field, FieldKind
+from rigpact.contract.units import kind_of, numerator
 
 CONTRADICTED = Rule(
     code="RP756", name="declared-profile-contradicted", severity=Severity.WARNING,
@@ -25,10 +26,8 @@ JOINTS = Rule(
     why="every joint gets the command of another one, and each command is in range",
 )  # fmt: skip
 RULES = rules_in(globals())
-FAMILY = Family(__name__, RULES, (Need.SYSTEM_CONTRACT,))
 
 _KINDS = {FieldKind.QUATERNION_WXYZ: "wxyz", FieldKind.QUATERNION_XYZW: "xyzw"}
-_LENGTHS, _ANGLES = ("m", "cm", "mm", "km"), ("rad", "deg", "turns")
 _WAYS = {"breadth_first": "level by level", "depth_first": "limb by limb"}
 
 
@@ -53,6 +52,9 @@ def check_profile(view: DeclaredView) -> Iterator[Finding]:
     yield from _joints(view, profile)
 
 
+FAMILY = Family(__name__, RULES, (Need.DECLARATION,), on_declaration(check_profile))
+
+
 def _contradicted(view: DeclaredView, profile: Profile, place: str, found: tuple[str, str, str]) -> Finding:
     what, value, expected = found
     return CONTRADICTED.at(view.path, place, what=what, found=value, profile=profile.name, expected=expected)
@@ -61,11 +63,11 @@ def _contradicted(view: DeclaredView, profile: Profile, place: str, found: tuple
 def _of_field(profile: Profile, field: Field) -> Iterator[tuple[str, str, str]]:
     """Yield what a field says and what the profile says of the same."""
     says = profile.says
-    unit = re.split(r"[/·* ²^]", field.unit, maxsplit=1)[0]
+    unit = numerator(field.unit)
     pairs = (
         ("quaternion", f"the quaternion {field.name}", _KINDS.get(field.kind)),
-        ("length", f"the unit of {field.name}", unit if unit in _LENGTHS else None),
-        ("angle", f"the unit of {field.name}", unit if unit in _ANGLES else None),
+        ("length", f"the unit of {field.name}", unit if kind_of(unit) == "length" else None),
+        ("angle", f"the unit of {field.name}", unit if kind_of(unit) == "angle" else None),
         ("angular_velocity", f"the frame of {field.name}", _frame_of(field)),
     )
     for key, what, found in pairs:

@@ -7,8 +7,8 @@ from collections.abc import Iterator
 import numpy as np
 
 from rigpact.contract.findings import Finding, Rule, Severity
-from rigpact.contract.rules.family import Family, Need, rules_in
-from rigpact.contract.rules.hosted.declared_view import DeclaredView
+from rigpact.contract.rules.family import Family, Need, on_declaration, rules_in
+from rigpact.contract.rules.views.declaration import DeclaredView
 from rigpact.contract.statistics import FloatArray
 
 IDENTITY = Rule(
@@ -24,7 +24,6 @@ TWICE = Rule(
     why="the network gets every number scaled by the square of what it was trained with",
 )  # fmt: skip
 RULES = rules_in(globals())
-FAMILY = Family(__name__, RULES, (Need.SYSTEM_CONTRACT,))
 
 
 def check_stages(view: DeclaredView) -> Iterator[Finding]:
@@ -38,6 +37,9 @@ def check_stages(view: DeclaredView) -> Iterator[Finding]:
         if earlier:
             shown = shown_numbers(view.scale(stage))
             yield TWICE.at(view.path, view.at(stage), stage=stage, numbers=shown, earlier=earlier)
+
+
+FAMILY = Family(__name__, RULES, (Need.DECLARATION,), on_declaration(check_stages))
 
 
 def _hands_on(view: DeclaredView, stage: str) -> str:

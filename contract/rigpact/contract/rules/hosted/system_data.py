@@ -11,12 +11,16 @@ from collections.abc import Collection, Iterator, Mapping
 import numpy as np
 
 from rigpact.contract.findings import Finding, Rule, Severity
+from rigpact.contract.rules.answers import comparison
 from rigpact.contract.rules.family import Family, Need, rules_in
+from rigpact.contract.rules.subject import Subject
+from rigpact.contract.rules.views.system_files import RecordedRows
 from rigpact.contract.rules.wording import listed
 from rigpact.contract.statistics import FloatArray
+from rigpact.contract.systems.contract import Contract
 from rigpact.contract.systems.layout import Field, FieldKind, FieldLayout
 from rigpact.contract.systems.problem import Problem
-from rigpact.contract.systems.system import SystemContract
+from rigpact.contract.systems.system import System
 
 _ERROR, _WARNING = Severity.ERROR, Severity.WARNING
 UNIT_WITHIN = 1e-3
@@ -92,11 +96,61 @@ OTHER_CONTRACT = Rule(
     why="conventions or constants may have changed between the two",
 )  # fmt: skip
 RULES = rules_in(globals())
-FAMILY = Family(__name__, RULES, (Need.SYSTEM_DATA,))
 
 
-def check_rows(
-    contract: SystemContract, stages: Mapping[str, FloatArray], file: object, varied: Collection[str] = ()
+def check_recordings(subject: Subject) -> Iterator[Finding]:
+    """Yield every finding about each recording and data set, where the contract can be read."""
+    files = subject.system
+    if files is not None and files.contract is not None:
+        for recording in files.recordings:
+            yield from _check_recording(files.contract, recording)
+
+
+FAMILY = Family(__name__, RULES, (Need.SYSTEM_CONTRACT, Need.SYSTEM_DATA), check_recordings)
+
+
+def _check_recording(contract: Contract, recorded: RecordedRows) -> Iterator[Finding]:
+    """Judge a recording; one that holds only the stages up to the network's answer is a data set, its answers are labels."""
+    system, path = contract.system, recorded.path
+    if recorded.system != system.name:
+        found = recorded.system or "no declared system"
+        yield OTHER_SYSTEM.at(path, "/system", found=found, expected=system.name)
+        return
+    yield from _check_header(contract, recorded)
+    graph = system.graph
+    behind = set(graph.names) - set(graph.given) - set(graph.answers) - _before_the_model(system)
+    is_data_set = not behind & set(recorded.stages)
+    varied = {*graph.given, *system.inputs} - set(system.outputs) if is_data_set else set()
+    found_in_rows = list(_check_rows(contract, recorded.stages, path, varied))
+    yield from found_in_rows
+    if is_data_set and not any(each.rule is NOT_FINITE for each in found_in_rows):
+        for problem in system.data_problems(contract, recorded.stages):
+            yield _problem_to_finding(problem, path)
+
+
+def _check_header(contract: Contract, recorded: RecordedRows) -> Iterator[Finding]:
+    meaning, own = recorded.meaning_sha256, contract.sha256
+    has_same_meaning = meaning is not None and meaning == contract.hashes["meaning_sha256"]
+    if recorded.contract_sha256 not in (None, own) and not has_same_meaning:
+        found = str(recorded.contract_sha256)[:12]
+        yield OTHER_CONTRACT.at(recorded.path, "/contract/bundle_sha256", found=found, expected=own[:12])
+    if recorded.truncation:
+        yield comparison.CUT_OFF.at(recorded.path, "", holder=recorded.path.name, truncation=recorded.truncation)
+
+
+def _before_the_model(system: System) -> set[str]:
+    """The model's inputs, and every stage from which they are computed."""
+    found: set[str] = set()
+    open_names = list(system.inputs)
+    while open_names:
+        name = open_names.pop()
+        found.add(name)
+        open_names += [each for each in system.graph[name].needs if each not in found]
+    return found
+
+
+def _check_rows(
+    contract: Contract, stages: Mapping[str, FloatArray], file: object, varied: Collection[str] = ()
 ) -> Iterator[Finding]:
     """Yield every finding about recorded rows, {vector: (T, width)}; every vector is one of the contract's.
 
@@ -114,7 +168,7 @@ def check_rows(
             yield from _check_variety(name, layout, rows, file)
 
 
-def problem_to_finding(problem: Problem, file: object) -> Finding:
+def _problem_to_finding(problem: Problem, file: object) -> Finding:
     """Turn what a system's own gate found in its data into a finding."""
     pointer = f"/stages/{problem.pointer.lstrip('/')}"
     return DATA_CONTRADICTS.at(

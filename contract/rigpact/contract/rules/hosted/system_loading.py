@@ -1,7 +1,7 @@
 """RP700 to RP711: what keeps a runtime from loading the contract file of a hosted system (rigpact-system).
 
 Two orders of the same 63 numbers pass every check of sizes. So each field is compared with what the system means, and the
-finding names the first field that moved. `read_system_contract` refuses what `refusals` finds.
+finding names the first field that moved. `open_contract` refuses what `rules.engine.refusals` finds.
 """
 
 from __future__ import annotations
@@ -12,11 +12,11 @@ from typing import Any
 from rigpact.contract.documents import Document
 from rigpact.contract.findings import Finding, Rule, Severity
 from rigpact.contract.json_pointer import json_pointer
+from rigpact.contract.pages.registry import ENEMY_ANIMATION, canonical_name, find_system, known_systems
 from rigpact.contract.rules.family import Family, Need, rules_in
-from rigpact.contract.rules.files.json_text import check_json_text
-from rigpact.contract.rules.files.structure import check_structure
+from rigpact.contract.rules.files.structure import has_its_shape
+from rigpact.contract.rules.subject import Subject
 from rigpact.contract.systems.layout import Field, FieldLayout, json_to_fields
-from rigpact.contract.systems.registry import ENEMY_ANIMATION, canonical_name, find_system, known_systems
 from rigpact.contract.systems.system import System
 
 _ERROR = Severity.ERROR
@@ -88,27 +88,18 @@ CONSTANT_WRONG = Rule(
     why="skeleton, limits and calibration enter every frame; both sides must have the same numbers",
 )  # fmt: skip
 RULES = rules_in(globals())
-FAMILY = Family(__name__, RULES, (Need.SYSTEM_CONTRACT,))
 
 
-def refusals(document: Document) -> list[Finding]:
-    """Every finding for which a runtime does not load a contract file."""
-    return [finding for finding in check_loading(document) if finding.rule.engine_refuses]
-
-
-def check_loading(document: Document) -> Iterator[Finding]:
-    """Yield what is wrong with the file's text, its shape and, where the shape is right, its meaning."""
-    yield from check_json_text(document)
-    shape = list(check_structure(document))
-    yield from shape
-    if shape:
+def check_loading(subject: Subject) -> Iterator[Finding]:
+    """Yield what is wrong with the meaning of a contract file; nothing where its shape is wrong."""
+    document = None if subject.system is None else subject.system.document
+    if document is None or not has_its_shape(document):
         return
     root = document.data
-    known = [name for name in known_systems() if name != ENEMY_ANIMATION]  # whose contract is a schema bundle
-    if canonical_name(root["system"]) not in known:
-        yield UNKNOWN_SYSTEM.at(document.path, "/system", name=root["system"], known=", ".join(known))
+    system = hosted_system(document)
+    if system is None:
+        yield UNKNOWN_SYSTEM.at(document.path, "/system", name=root["system"], known=", ".join(_hosted_names()))
         return
-    system = find_system(root["system"])
     yield from _check_vectors(document, system)
     yield from _check_knobs(document, system)
     for problem in system.problems_of(root.get("constants", {})):
@@ -116,6 +107,19 @@ def check_loading(document: Document) -> Iterator[Finding]:
             document.path, f"/constants{problem.pointer}", found=problem.found, expected=problem.expected,
             consequence=problem.why,
         )  # fmt: skip
+
+
+FAMILY = Family(__name__, RULES, (Need.CONTRACT_FILE,), check_loading)
+
+
+def hosted_system(document: Document) -> System | None:
+    """The system that a contract file names; None where rigpact hosts no such system."""
+    name = document.data.get("system")
+    return find_system(name) if isinstance(name, str) and canonical_name(name) in _hosted_names() else None
+
+
+def _hosted_names() -> list[str]:
+    return [name for name in known_systems() if name != ENEMY_ANIMATION]  # whose contract is a schema bundle
 
 
 def _check_vectors(document: Document, system: System) -> Iterator[Finding]:

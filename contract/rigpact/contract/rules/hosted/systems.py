@@ -8,16 +8,16 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from rigpact.contract.documents import Document
+from rigpact.contract.documents import Document, Kind
 from rigpact.contract.findings import Finding, Rule, Severity
 from rigpact.contract.json_pointer import json_pointer
 from rigpact.contract.model.signature import ModelSignature
 from rigpact.contract.model.tensor import TensorSignature
 from rigpact.contract.rules.family import Family, Need, rules_in
-from rigpact.contract.rules.files import structure
-from rigpact.contract.rules.hosted import system_loading
+from rigpact.contract.rules.files.structure import has_its_shape
+from rigpact.contract.rules.hosted.system_loading import hosted_system
+from rigpact.contract.rules.subject import Subject
 from rigpact.contract.rules.wording import listed
-from rigpact.contract.systems.registry import find_system
 from rigpact.contract.systems.system import System
 
 _ERROR, _WARNING = Severity.ERROR, Severity.WARNING
@@ -82,16 +82,29 @@ ACTIVATIONS = frozenset({
 })  # fmt: skip
 """ONNX's functions of one number that networks have between their layers."""
 RULES = rules_in(globals())
-FAMILY = Family(__name__, RULES, (Need.SYSTEM_CONTRACT,))
 
 
-def check_contract_file(document: Document) -> Iterator[Finding]:
-    """Yield every finding about a system's contract file; its meaning is judged only where its shape is right."""
-    found = list(system_loading.check_loading(document))
-    yield from found
-    if any(finding.rule in structure.RULES or finding.rule is system_loading.UNKNOWN_SYSTEM for finding in found):
+def check_systems(subject: Subject) -> Iterator[Finding]:
+    """Yield what an engine does not refuse in a contract file that has its shape, and what is wrong with the models."""
+    files = subject.system
+    if files is None:
         return
-    root, system = document.data, find_system(document.data["system"])
+    if files.document is not None and files.document.kind is Kind.SYSTEM_CONTRACT and has_its_shape(files.document):
+        yield from _check_contract_file(files.document)
+    for model in files.bound:
+        if model.part is not None:
+            yield from _check_model(model.signature, model.part)
+            if files.contract is not None:
+                yield from _check_architecture(model.signature, model.part, files.contract.constants)
+
+
+FAMILY = Family(__name__, RULES, (Need.SYSTEM_CONTRACT,), check_systems)
+
+
+def _check_contract_file(document: Document) -> Iterator[Finding]:
+    root, system = document.data, hosted_system(document)
+    if system is None:
+        return
     for name in root["vectors"]:
         if name not in system.vectors:
             known = listed(list(system.vectors), 12)
@@ -101,7 +114,7 @@ def check_contract_file(document: Document) -> Iterator[Finding]:
         yield RATE_DIFFERS.at(document.path, "/fps", found=fps, expected=expected)
 
 
-def check_system_model(model: ModelSignature, system: System) -> Iterator[Finding]:
+def _check_model(model: ModelSignature, system: System) -> Iterator[Finding]:
     """Yield every finding about a model's inputs and outputs against the vectors of its system."""
     if model.refusal:
         yield MODEL_REFUSED.at(model.path, "", reason=model.refusal)
@@ -126,7 +139,7 @@ def check_system_model(model: ModelSignature, system: System) -> Iterator[Findin
             yield from _check_tensor(model, what, tensor, vector, system)
 
 
-def check_architecture(model: ModelSignature, system: System, constants: Mapping[str, Any]) -> Iterator[Finding]:
+def _check_architecture(model: ModelSignature, system: System, constants: Mapping[str, Any]) -> Iterator[Finding]:
     """Yield every finding about what a model is made of, where all models of a system are made of the same."""
     if system.architecture is None or model.graph is None:
         return

@@ -8,7 +8,7 @@ the numbers.
 from __future__ import annotations
 
 from rigpact.contract.findings import Rule, Severity
-from rigpact.contract.rules.family import Family, Need, rules_in
+from rigpact.contract.rules.family import Texts, rules_in
 
 INPUTS_WIRED_OTHERWISE = Rule(
     code="RP415",
@@ -60,4 +60,4 @@ OUTPUT_MODE_CONTRADICTED = Rule(
     why="the engine reads every pose of the network in another sense than training wrote it: the character is crumpled or spins",
 )
 RULES = rules_in(globals())
-FAMILY = Family(__name__, RULES, (Need.MODEL, Need.PREDICTION))
+TEXTS = Texts(__name__, RULES)

@@ -8,17 +8,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from rigpact.contract.bundle import CONDITION_WIDTH, CONTACTS_WIDTH, INPUTS
 from rigpact.contract.findings import Finding, Rule, Severity
 from rigpact.contract.json_pointer import json_pointer
-from rigpact.contract.layout import ANGULAR_VELOCITIES, CONTACTS
+from rigpact.contract.layout import ANGULAR_VELOCITIES, CONDITION_WIDTH, CONTACTS, CONTACTS_WIDTH, INPUTS
 from rigpact.contract.model.binding import Widths, accepted_orders, interchangeable_pairs
 from rigpact.contract.model.signature import ModelSignature
 from rigpact.contract.model.tensor import TensorSignature
-from rigpact.contract.rules.bundle.auxiliary import history_length
-from rigpact.contract.rules.bundle.view import BundleView
 from rigpact.contract.rules.family import Family, Need, rules_in
 from rigpact.contract.rules.subject import Subject
+from rigpact.contract.rules.views.auxiliary import history_length
+from rigpact.contract.rules.views.bundle import BundleView
 from rigpact.contract.rules.wording import listed
 
 INPUT_COUNT_DIFFERS = Rule(
@@ -162,7 +161,7 @@ def check_model(subject: Subject) -> Iterator[Finding]:
     yield from _check_output(model, subject.view)
 
 
-FAMILY = Family(__name__, RULES, (Need.MODEL,), check_model)
+FAMILY = Family(__name__, RULES, (Need.MODEL, Need.POSITIONS), check_model)
 
 
 def _names_and_missing(model: ModelSignature) -> str:

@@ -171,21 +171,24 @@ _CAST_TO = {1: "float32", 10: "float16", 11: "float64", 16: "bfloat16"}
 
 def check_graph(subject: Subject) -> Iterator[Finding]:
     """Yield why a graph could not be judged, or what is wrong with its operators."""
-    model = subject.model
-    if model is None:
-        return
-    if model.refusal:
-        yield MODEL_NOT_LOADABLE.at(model.path, "", reason=model.refusal)
-    if model.graph_not_read:
-        yield GRAPH_NOT_INSPECTED.at(model.path, "/graph", reason=model.graph_not_read)
-    if model.graph is not None:
-        # the engine of a bundle reads output 0; networks of other contracts may have more outputs than one
-        answers = model.graph.outputs[:1] if subject.bundle is not None else model.graph.outputs
-        yield from _check_inputs_used(model.graph, [entry.name for entry in answers])
-        yield from _check_operators_of(model.graph)
+    for model in subject.models:
+        if model.refusal:
+            yield MODEL_NOT_LOADABLE.at(model.path, "", reason=model.refusal)
+        if model.graph_not_read:
+            yield GRAPH_NOT_INSPECTED.at(model.path, "/graph", reason=model.graph_not_read)
+        if model.graph is not None:
+            yield from _check_nodes(model.graph, subject)
 
 
 FAMILY = Family(__name__, RULES, (Need.MODEL, Need.GRAPH), check_graph)
+
+
+def _check_nodes(graph: ModelGraph, subject: Subject) -> Iterator[Finding]:
+    # the engine of a bundle reads output 0; networks of other contracts may have more outputs than one
+    answers = graph.outputs[:1] if subject.bundle is not None else graph.outputs
+    yield from _check_inputs_used(graph, [entry.name for entry in answers])
+    silent = () if subject.system is None else ABOUT_THE_EXPORTER
+    yield from (finding for finding in _check_operators_of(graph) if finding.rule not in silent)
 
 
 def _check_operators_of(graph: ModelGraph) -> Iterator[Finding]:

@@ -9,9 +9,9 @@ import math
 from collections import Counter
 from collections.abc import Iterator
 
-from rigpact.contract.bundle import INPUTS
 from rigpact.contract.findings import Finding, Rule, Severity
 from rigpact.contract.json_pointer import json_pointer
+from rigpact.contract.layout import INPUTS
 from rigpact.contract.model.graph import ESCAPES, MISSING, External, ModelGraph, Weight
 from rigpact.contract.rules.family import Family, Need, rules_in
 from rigpact.contract.rules.subject import Subject
@@ -126,8 +126,7 @@ _HANDS_ON = frozenset({
 
 def check_weights(subject: Subject) -> Iterator[Finding]:
     """Yield what is wrong with the weights of a graph."""
-    graph = subject.model.graph if subject.model is not None else None
-    if graph is not None:
+    for graph in (model.graph for model in subject.models if model.graph is not None):
         for check_part in (_check_numbers, _check_places, _check_size, _check_use, _check_names):
             yield from check_part(graph)
 

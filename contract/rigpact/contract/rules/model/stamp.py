@@ -21,8 +21,20 @@ RULES = rules_in(globals())
 _HASH_CHARACTERS = 12
 
 
-def check_stamp(model: ModelSignature, sha256: str) -> Iterator[Finding]:
-    """Yield a finding where a stamped model belongs to another contract; one without a stamp says nothing."""
+def check_stamp(subject: Subject) -> Iterator[Finding]:
+    """Yield a finding for each stamped model that belongs to another contract; one without a stamp says nothing."""
+    expected = _sha256(subject)
+    for model in subject.models if expected is not None else ():
+        yield from _check_model(model, str(expected))
+
+
+def _sha256(subject: Subject) -> str | None:
+    if subject.system is not None:
+        return None if subject.system.contract is None else subject.system.contract.sha256
+    return None if subject.bundle is None else subject.bundle.file.sha256
+
+
+def _check_model(model: ModelSignature, sha256: str) -> Iterator[Finding]:
     found = model.graph.metadata.get(STAMP) if model.graph is not None else None
     if found is not None and found != sha256:
         yield OTHER_CONTRACT.at(
@@ -30,10 +42,4 @@ def check_stamp(model: ModelSignature, sha256: str) -> Iterator[Finding]:
         )  # fmt: skip
 
 
-def check_stamp_of_bundle(subject: Subject) -> Iterator[Finding]:
-    """Yield the same for a bundle and the model that is checked with it."""
-    if subject.bundle is not None and subject.model is not None:
-        yield from check_stamp(subject.model, subject.bundle.file.sha256)
-
-
-FAMILY = Family(__name__, RULES, (Need.MODEL, Need.BUNDLE), check_stamp_of_bundle)
+FAMILY = Family(__name__, RULES, (Need.MODEL, Need.CONTRACT), check_stamp)

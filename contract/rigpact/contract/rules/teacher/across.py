@@ -10,13 +10,13 @@ import numpy as np
 
 from rigpact.contract.findings import Finding, Rule, Severity
 from rigpact.contract.json_pointer import json_pointer
-from rigpact.contract.rules.bundle.view import BundleView, NamedArray, is_finite_float32, json_to_names, member
 from rigpact.contract.rules.clips.clip_features import clip_features, scaled_speeds
-from rigpact.contract.rules.clips.view import ClipView
 from rigpact.contract.rules.family import Family, Need, rules_in
 from rigpact.contract.rules.subject import Subject
 from rigpact.contract.rules.teacher import teacher_rows
 from rigpact.contract.rules.teacher.clamps import InputClamp, clamp_of
+from rigpact.contract.rules.views.bundle import BundleView, NamedArray, is_finite_float32, json_to_names, member
+from rigpact.contract.rules.views.clip import ClipView
 from rigpact.contract.rules.wording import and_more, json_value
 from rigpact.contract.statistics import STD_FLOOR, FloatArray
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from rigpact.contract.bundle import INPUTS
+from rigpact.contract.layout import INPUTS
 from rigpact.contract.model.clamps import bound_clamps
 from rigpact.contract.rules.subject import Subject
 from rigpact.contract.statistics import FloatArray

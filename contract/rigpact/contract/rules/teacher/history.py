@@ -16,7 +16,7 @@ from rigpact.contract.findings import Finding, Rule, Severity
 from rigpact.contract.json_pointer import json_pointer
 from rigpact.contract.rotation6d import rotation_angle_rad, transposed
 from rigpact.contract.rules.family import Family, Need, on_rows, rules_in
-from rigpact.contract.rules.teacher.rows import Rows
+from rigpact.contract.rules.views.rows import Rows
 from rigpact.contract.rules.wording import and_more
 from rigpact.contract.statistics import FloatArray
 

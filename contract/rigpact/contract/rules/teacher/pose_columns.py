@@ -10,7 +10,7 @@ from rigpact.contract.findings import Finding, Rule
 from rigpact.contract.json_pointer import json_pointer
 from rigpact.contract.rotation6d import rot6d_defect
 from rigpact.contract.rules.clips.clip_rotations import UNIT_TOLERANCE
-from rigpact.contract.rules.teacher.rows import Rows
+from rigpact.contract.rules.views.rows import Rows
 from rigpact.contract.rules.wording import and_more
 from rigpact.contract.statistics import FloatArray
 

@@ -17,10 +17,8 @@ from rigpact.contract.rotation6d import (
     rotation_vector,
     transposed,
 )
-from rigpact.contract.rules.bundle.view import member
 from rigpact.contract.rules.family import Family, Need, on_rows, rules_in
 from rigpact.contract.rules.teacher.pose_columns import not_poses
-from rigpact.contract.rules.teacher.rows import Y_NORM, Y_RAW, Rows
 from rigpact.contract.rules.teacher.y_norm import (
     SAME_DEG,
     UNIT_ROUNDOFF,
@@ -29,6 +27,8 @@ from rigpact.contract.rules.teacher.y_norm import (
     readings,
     y_statistics,
 )
+from rigpact.contract.rules.views.bundle import member
+from rigpact.contract.rules.views.rows import Y_NORM, Y_RAW, Rows
 from rigpact.contract.rules.wording import and_more
 from rigpact.contract.statistics import FloatArray
 

@@ -17,12 +17,12 @@ from rigpact.contract.documents import Kind
 from rigpact.contract.findings import Finding, Rule, Severity
 from rigpact.contract.json_pointer import json_pointer
 from rigpact.contract.rotation6d import identity_rot6d, rot6d_to_matrix, rotation_angle_rad, transposed
-from rigpact.contract.rules.bundle.view import member
 from rigpact.contract.rules.family import Family, Need, rules_in
 from rigpact.contract.rules.subject import Subject
-from rigpact.contract.rules.teacher.rows import Y_NORM, Rows
-from rigpact.contract.rules.teacher.view import TeacherView
 from rigpact.contract.rules.teacher.y_norm import SAME_DEG, readings
+from rigpact.contract.rules.views.bundle import member
+from rigpact.contract.rules.views.rows import Y_NORM, Rows
+from rigpact.contract.rules.views.teacher import TeacherView
 from rigpact.contract.rules.wording import and_more, listed
 from rigpact.contract.statistics import FloatArray
 

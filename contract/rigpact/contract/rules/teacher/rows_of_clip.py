@@ -8,16 +8,16 @@ from functools import cached_property
 
 import numpy as np
 
-from rigpact.contract.bundle import CONDITION_WIDTH
 from rigpact.contract.findings import Finding, Rule, Severity
 from rigpact.contract.json_pointer import json_pointer
-from rigpact.contract.rules.bundle.view import NamedArray, member
+from rigpact.contract.layout import CONDITION_WIDTH
 from rigpact.contract.rules.clips.clip_features import clip_features, condition_of
 from rigpact.contract.rules.clips.feet import contact_scores
-from rigpact.contract.rules.clips.view import ClipView
 from rigpact.contract.rules.family import Family, Need, rules_in
 from rigpact.contract.rules.subject import Subject
-from rigpact.contract.rules.teacher.rows import COND, STATE, Rows, lagged
+from rigpact.contract.rules.views.bundle import NamedArray, member
+from rigpact.contract.rules.views.clip import ClipView
+from rigpact.contract.rules.views.rows import COND, STATE, Rows, lagged
 from rigpact.contract.rules.wording import and_more
 from rigpact.contract.statistics import FloatArray
 

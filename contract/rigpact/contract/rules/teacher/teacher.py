@@ -9,15 +9,14 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from rigpact.contract.bundle import CONDITION_WIDTH
 from rigpact.contract.findings import Finding, Rule, Severity
 from rigpact.contract.json_pointer import json_pointer
-from rigpact.contract.layout import Layout, json_to_layout
-from rigpact.contract.rules.bundle.view import BundleView, json_to_rate, member
-from rigpact.contract.rules.clips.view import same_rate
+from rigpact.contract.layout import CONDITION_WIDTH, Layout, json_to_layout
 from rigpact.contract.rules.family import Family, Need, rules_in
 from rigpact.contract.rules.subject import Subject
-from rigpact.contract.rules.teacher.view import ARRAYS, TeacherView
+from rigpact.contract.rules.views.bundle import BundleView, json_to_rate, member
+from rigpact.contract.rules.views.clip import same_rate
+from rigpact.contract.rules.views.teacher import ARRAYS, TeacherView
 from rigpact.contract.rules.wording import and_more
 
 ROW_COUNT_DIFFERS = Rule(

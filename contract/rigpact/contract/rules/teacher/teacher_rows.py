@@ -9,20 +9,19 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from rigpact.contract.bundle import CONDITION_WIDTH
 from rigpact.contract.findings import Finding, Rule, Severity
 from rigpact.contract.json_pointer import json_pointer
-from rigpact.contract.layout import json_to_layout
+from rigpact.contract.layout import CONDITION_WIDTH, json_to_layout
 from rigpact.contract.rotation6d import rot6d_to_matrix, rotation_angle_rad, transposed
-from rigpact.contract.rules.bundle.view import member
 from rigpact.contract.rules.clips.angular_velocity import Motion, check_motion
 from rigpact.contract.rules.clips.clip_condition import angle_between_deg, is_one_hot
 from rigpact.contract.rules.family import Family, Need, rules_in
 from rigpact.contract.rules.subject import Subject
 from rigpact.contract.rules.teacher.clamps import clamp_of
 from rigpact.contract.rules.teacher.pose_columns import not_poses
-from rigpact.contract.rules.teacher.rows import COND, STATE, TARGET, Rows, lagged
-from rigpact.contract.rules.teacher.view import AUX_DIMS, TeacherView
+from rigpact.contract.rules.views.bundle import member
+from rigpact.contract.rules.views.rows import COND, STATE, TARGET, Rows, lagged
+from rigpact.contract.rules.views.teacher import AUX_DIMS, TeacherView
 from rigpact.contract.rules.wording import and_more
 from rigpact.contract.statistics import FloatArray
 

@@ -17,8 +17,8 @@ from rigpact.contract.rotation6d import (
     rotation_angle_rad,
     transposed,
 )
-from rigpact.contract.rules.bundle.view import BundleView, is_finite_float32
-from rigpact.contract.rules.teacher.rows import Y_NORM, Rows
+from rigpact.contract.rules.views.bundle import BundleView, is_finite_float32
+from rigpact.contract.rules.views.rows import Y_NORM, Rows
 from rigpact.contract.statistics import FloatArray
 
 UNIT_ROUNDOFF = 2.0**-24

@@ -17,7 +17,7 @@ inline void move(const Call& c) {
 }
 
 // numbers: the row.
-inline void constant_row(const Call& c) {
+inline void constant(const Call& c) {
     for (int i = 0; i < c.width; ++i) c.out[i] = static_cast<float>(c.numbers[i]);
 }
 

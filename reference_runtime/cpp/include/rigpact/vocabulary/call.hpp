@@ -1,7 +1,9 @@
 // One operation of a declared contract on one frame of one character: rows of float32 in, doubles inside, a row of float32 out.
-// The operations are those of docs/operations.md; each says what it takes of `words` and `numbers`. A word is the place of a
-// reading in Python's table of that choice. What is left open, or read as another side reads it, is chosen before: by words.
+// The operations are those of docs/operations.md; each says what it takes of `words` and `numbers`. A word is a number, or a
+// reading: readings.hpp names them, as Python does. What is left open, or read as another side reads it, is chosen before: by words.
 #pragma once
+
+#include "rigpact/vocabulary/readings.hpp"
 
 namespace rigpact {
 namespace vocabulary {
@@ -14,6 +16,12 @@ struct Call {
     int width;     // of `out`
     double* room;  // `width` numbers that an operation may write to
 };
+
+// The first word of an operation that has readings.
+template <class Reading>
+Reading reading_of(const Call& c) {
+    return static_cast<Reading>(c.words[0]);
+}
 
 using Operation = void (*)(const Call&);
 

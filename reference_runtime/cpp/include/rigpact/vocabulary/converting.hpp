@@ -12,10 +12,17 @@ namespace vocabulary {
 
 using Matrix = Mat3<double>;
 
-enum Form { kQuaternion, kMatrix, kSixNumbers, kRotationVector, kEuler };
+using Form = ConvertReading;
 constexpr int kFormWords = 5;
 constexpr int kFormNumbers = 1;
-inline int size_of(int form) { return form == kQuaternion ? 4 : form == kMatrix ? 9 : form == kSixNumbers ? 6 : 3; }
+inline int size_of(int form) {
+    switch (static_cast<Form>(form)) {
+        case Form::quaternion: return 4;
+        case Form::matrix: return 9;
+        case Form::six_numbers: return 6;
+        default: return 3;
+    }
+}
 
 inline Matrix matrix_of(const Quaternion& q) {
     const double x = q.xyzw[0], y = q.xyzw[1], z = q.xyzw[2], w = q.xyzw[3];
@@ -100,14 +107,14 @@ inline void write_euler(const int* words, double factor, const Matrix& matrix, f
 // words: the form, then of its variant: a quaternion's order (what its entries are, four words); of a matrix whether it is
 // column_major. number: a rotation vector is factor · vector in radians; Euler angles are divided by it.
 inline Matrix read_rotation(const int* words, double number, const float* row) {
-    switch (words[0]) {
-        case kQuaternion: return matrix_of(quaternion_at(row, 0, words + 1));
-        case kMatrix: {
+    switch (static_cast<Form>(words[0])) {
+        case Form::quaternion: return matrix_of(quaternion_at(row, 0, words + 1));
+        case Form::matrix: {
             const Matrix columns{{vector_at(row, 0), vector_at(row, 1), vector_at(row, 2)}};
             return words[1] ? columns : columns.transposed();
         }
-        case kSixNumbers: return of_six(words + 1, row);
-        case kRotationVector: return matrix_of(exponential(vector_at(row, 0) * (0.5 * number)));
+        case Form::six_numbers: return of_six(words + 1, row);
+        case Form::rotation_vector: return matrix_of(exponential(vector_at(row, 0) * (0.5 * number)));
         default: return of_euler(words + 1, number, row);
     }
 }
@@ -115,13 +122,13 @@ inline Matrix read_rotation(const int* words, double number, const float* row) {
 // The way back; number: what a rotation vector is multiplied by, and Euler angles.
 inline void write_rotation(const int* words, double number, const Matrix& matrix, float* row) {
     const Matrix lines = words[1] ? matrix : matrix.transposed();
-    switch (words[0]) {
-        case kQuaternion: return store(sign_branches(matrix), row, 0, words + 1);
-        case kMatrix:
+    switch (static_cast<Form>(words[0])) {
+        case Form::quaternion: return store(sign_branches(matrix), row, 0, words + 1);
+        case Form::matrix:
             for (int i = 0; i < 3; ++i) store(lines.axis[i], row, i);
             return;
-        case kSixNumbers: return write_six(words + 1, matrix, row);
-        case kRotationVector: return store(rotation_vector(matrix) * number, row, 0);
+        case Form::six_numbers: return write_six(words + 1, matrix, row);
+        case Form::rotation_vector: return store(rotation_vector(matrix) * number, row, 0);
         default: return write_euler(words + 1, number, matrix, row);
     }
 }

@@ -12,10 +12,10 @@ namespace vocabulary {
 inline double largest_of(double a, double b) { return a < b || b != b ? b : a; }
 inline double smallest_of(double a, double b) { return b < a || b != b ? b : a; }
 
-// words: 0 scale first, 1 constant first. numbers: scales, constants.
+// words: the reading. numbers: scales, constants.
 inline void affine(const Call& c) {
     const double *scale = c.numbers, *constant = c.numbers + c.width;
-    const bool is_first = c.words[0] != 0;
+    const bool is_first = reading_of<AffineReading>(c) == AffineReading::constant_first;
     for (int i = 0; i < c.width; ++i) {
         const double x = c.in[0][i];
         c.out[i] = static_cast<float>(is_first ? (x + constant[i]) * scale[i] : x * scale[i] + constant[i]);
@@ -39,20 +39,21 @@ inline void denormalise(const Call& c) {
     }
 }
 
-inline double clipped(int how, double x, double low, double high) {
+inline double clipped(ClipReading how, double x, double low, double high) {
     switch (how) {
-        case 0: return smallest_of(largest_of(x, low), high);
-        case 2: return low + (x + 1.0) * 0.5 * (high - low);  // stretched
-        case 3: return largest_of(x, low);
-        case 4: return smallest_of(x, high);
-        default: return x;
+        case ClipReading::clamped: return smallest_of(largest_of(x, low), high);
+        case ClipReading::scaled_to_range: return low + (x + 1.0) * 0.5 * (high - low);
+        case ClipReading::low_only: return largest_of(x, low);
+        case ClipReading::high_only: return smallest_of(x, high);
+        case ClipReading::none: break;
     }
+    return x;
 }
 
-// words: clamped, none, scaled_to_range, low_only, high_only. numbers: low ends, high ends.
+// words: the reading. numbers: low ends, high ends.
 inline void clip(const Call& c) {
     for (int i = 0; i < c.width; ++i) {
-        c.out[i] = static_cast<float>(clipped(c.words[0], c.in[0][i], c.numbers[i], c.numbers[c.width + i]));
+        c.out[i] = static_cast<float>(clipped(reading_of<ClipReading>(c), c.in[0][i], c.numbers[i], c.numbers[c.width + i]));
     }
 }
 
@@ -62,21 +63,22 @@ inline double softplus(double x) {
     return x > 0.0 ? x + std::log1p(std::exp(-x)) : std::log1p(std::exp(x));
 }
 
-// tanh, sigmoid, (softmax,) softplus, exp, log, arctanh, arcsin, elu, relu.
-inline double squashed(int function, double x) {
+// One number; softmax takes a row.
+inline double squashed(SquashReading function, double x) {
     switch (function) {
-        case 0: return std::tanh(x);
-        case 1: return 1.0 / (1.0 + std::exp(-x));
-        case 3: return softplus(x);
-        case 4: return std::exp(x);
-        case 5: return std::log(x);
-        case 6: return std::atanh(x);
-        case 7: return std::asin(smallest_of(largest_of(x, -1.0), 1.0));
-        case 8: return x > 0.0 ? x : std::expm1(smallest_of(x, 0.0));
-        default: return largest_of(x, 0.0);
+        case SquashReading::tanh: return std::tanh(x);
+        case SquashReading::sigmoid: return 1.0 / (1.0 + std::exp(-x));
+        case SquashReading::softplus: return softplus(x);
+        case SquashReading::exp: return std::exp(x);
+        case SquashReading::log: return std::log(x);
+        case SquashReading::arctanh: return std::atanh(x);
+        case SquashReading::arcsin: return std::asin(smallest_of(largest_of(x, -1.0), 1.0));
+        case SquashReading::elu: return x > 0.0 ? x : std::expm1(smallest_of(x, 0.0));
+        case SquashReading::relu: return largest_of(x, 0.0);
+        case SquashReading::softmax: break;
     }
+    return x;
 }
-constexpr int kSoftmax = 2;
 
 inline void softmax(double* row, int width) {
     double most = row[0], sum = 0.0;
@@ -89,23 +91,22 @@ inline void softmax(double* row, int width) {
 inline void squash(const Call& c) {
     for (int i = 0; i < c.width; ++i) c.room[i] = c.in[0][i] / c.numbers[i];
     for (int k = 1; k <= c.words[0]; ++k) {
-        if (c.words[k] == kSoftmax) {
-            softmax(c.room, c.width);
-            continue;
-        }
-        for (int i = 0; i < c.width; ++i) c.room[i] = squashed(c.words[k], c.room[i]);
+        const auto function = static_cast<SquashReading>(c.words[k]);
+        if (function == SquashReading::softmax) softmax(c.room, c.width);
+        for (int i = 0; function != SquashReading::softmax && i < c.width; ++i) c.room[i] = squashed(function, c.room[i]);
     }
     const double factor = c.numbers[c.width];
     for (int i = 0; i < c.width; ++i) c.out[i] = static_cast<float>(factor * c.room[i] * c.numbers[i]);
 }
 
-// words: symmetric, positive, none. numbers: one turn.
+// words: the reading. numbers: one turn.
 inline void wrap(const Call& c) {
     const double turn = c.numbers[0];
+    const auto range = reading_of<WrapReading>(c);
     for (int i = 0; i < c.width; ++i) {
         double angle = c.in[0][i];
-        if (c.words[0] == 0) angle -= turn * std::ceil(angle / turn - 0.5);
-        if (c.words[0] == 1) angle -= turn * std::floor(angle / turn);
+        if (range == WrapReading::symmetric) angle -= turn * std::ceil(angle / turn - 0.5);
+        if (range == WrapReading::positive) angle -= turn * std::floor(angle / turn);
         c.out[i] = static_cast<float>(angle);
     }
 }
@@ -119,25 +120,28 @@ inline void blend(const Call& c) {
     }
 }
 
-// words: euclidean, squared, absolute_sum, largest; how many numbers a vector has.
+// words: the reading; how many numbers a vector has.
 inline void norm(const Call& c) {
-    const int measure = c.words[0], size = c.words[1];
+    const auto measure = reading_of<NormReading>(c);
+    const bool is_squared = measure == NormReading::euclidean || measure == NormReading::squared;
+    const int size = c.words[1];
     for (int i = 0; i < c.width; ++i) {
         double sum = 0.0;
         for (int k = 0; k < size; ++k) {
-            const double x = c.in[0][i * size + k], part = measure < 2 ? x * x : std::fabs(x);
-            sum = measure == 3 ? largest_of(sum, part) : sum + part;
+            const double x = c.in[0][i * size + k], part = is_squared ? x * x : std::fabs(x);
+            sum = measure == NormReading::largest ? largest_of(sum, part) : sum + part;
         }
-        c.out[i] = static_cast<float>(measure == 0 ? std::sqrt(sum) : sum);
+        c.out[i] = static_cast<float>(measure == NormReading::euclidean ? std::sqrt(sum) : sum);
     }
 }
 
-// words: above, below, not_applied. numbers: limits. Of a number that is not known nothing is known.
+// words: the reading. numbers: limits. Of a number that is not known nothing is known.
 inline void threshold(const Call& c) {
+    const auto side = reading_of<ThresholdReading>(c);
     for (int i = 0; i < c.width; ++i) {
         const float x = c.in[0][i];
-        const bool is_beyond = c.words[0] == 0 ? x > c.numbers[i] : x < c.numbers[i];
-        c.out[i] = c.words[0] == 2 || x != x ? x : (is_beyond ? 1.0f : 0.0f);
+        const bool is_beyond = side == ThresholdReading::above ? x > c.numbers[i] : x < c.numbers[i];
+        c.out[i] = side == ThresholdReading::not_applied || x != x ? x : (is_beyond ? 1.0f : 0.0f);
     }
 }
 

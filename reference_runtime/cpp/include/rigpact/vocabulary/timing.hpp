@@ -14,30 +14,31 @@ inline void difference(const Call& c) {
     }
 }
 
-// derivative, absolute, delta, negated, skipped.
-inline double stepped(int meaning, double state, double rate, double step) {
+inline double stepped(IntegrateReading meaning, double state, double rate, double step) {
     switch (meaning) {
-        case 0: return state + step * rate;
-        case 1: return rate;
-        case 2: return state + rate;
-        case 3: return state - step * rate;
-        default: return state;
+        case IntegrateReading::derivative: return state + step * rate;
+        case IntegrateReading::absolute: return rate;
+        case IntegrateReading::delta: return state + rate;
+        case IntegrateReading::negated: return state - step * rate;
+        case IntegrateReading::skipped: break;
     }
+    return state;
 }
 
-// words: what the rate means. numbers: the step. Reads the state, then the rate.
+// words: the reading. numbers: the step. Reads the state, then the rate.
 inline void integrate(const Call& c) {
     for (int i = 0; i < c.width; ++i) {
-        c.out[i] = static_cast<float>(stepped(c.words[0], c.in[0][i], c.in[1][i], c.numbers[0]));
+        c.out[i] = static_cast<float>(stepped(reading_of<IntegrateReading>(c), c.in[0][i], c.in[1][i], c.numbers[0]));
     }
 }
 
-// words: 0 exp ⊗ q, 1 q ⊗ exp; the order that is read, and the one that is written. numbers: the step; the part of the angle.
+// words: the reading, left: exp ⊗ q; the order that is read, and the one that is written. numbers: the step; the part of the angle.
 inline void integrate_rotation(const Call& c) {
+    const bool is_left = reading_of<IntegrateRotationReading>(c) == IntegrateRotationReading::left;
     for (int k = 0; 4 * k < c.width; ++k) {
         const Quaternion q = quaternion_at(c.in[0], k, c.words + 1);
         const Quaternion turn = exponential(vector_at(c.in[1], k) * c.numbers[0] * c.numbers[1]);
-        store(c.words[0] == 0 ? product(turn, q) : product(q, turn), c.out, k, c.words + 5);
+        store(is_left ? product(turn, q) : product(q, turn), c.out, k, c.words + 5);
     }
 }
 

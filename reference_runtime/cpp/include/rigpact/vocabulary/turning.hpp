@@ -56,62 +56,62 @@ inline Quaternion exponential(const Vector& half) {
     return q;
 }
 
-// forward, inverse, none: which rotation turns a vector.
-inline Quaternion turn_of(int direction, const Quaternion& q) {
-    if (direction == 0) return q;
-    if (direction == 1) return conjugate(q);
+// Which rotation turns a vector.
+inline Quaternion turn_of(RotateReading direction, const Quaternion& q) {
+    if (direction == RotateReading::forward) return q;
+    if (direction == RotateReading::inverse) return conjugate(q);
     return {{q.xyzw[0] * 0.0, q.xyzw[1] * 0.0, q.xyzw[2] * 0.0, q.xyzw[3] * 0.0 + 1.0}};
 }
 
-// words: direction; how many quaternions, one or as many as vectors; whether the vector is a constant; the order.
+// words: the reading; how many quaternions, one or as many as vectors; whether the vector is a constant; the order.
 // numbers: that constant. Reads the quaternions, then the vectors.
 inline void rotate(const Call& c) {
     const bool is_one = c.words[1] == 1, is_constant = c.words[2] != 0;
     for (int k = 0; 3 * k < c.width; ++k) {
-        const Quaternion q = turn_of(c.words[0], quaternion_at(c.in[0], is_one ? 0 : k, c.words + 3));
+        const Quaternion q = turn_of(reading_of<RotateReading>(c), quaternion_at(c.in[0], is_one ? 0 : k, c.words + 3));
         const Vector constant = is_constant ? Vector{{c.numbers[0], c.numbers[1], c.numbers[2]}} : vector_at(c.in[1], k);
         store(rotated(q, constant), c.out, k);
     }
 }
 
-// into_frame, out_of_frame, into_frame_origin_kept, into_frame_turned_forward, into_frame_not_turned, out_of_frame_not_turned.
-inline Vector seen_from(int direction, const Vector& point, const Vector& origin, const Quaternion& q) {
+inline Vector seen_from(RelativeReading direction, const Vector& point, const Vector& origin, const Quaternion& q) {
     switch (direction) {
-        case 0: return rotated(conjugate(q), point - origin);
-        case 1: return sum_of(rotated(q, point), origin);
-        case 2: return rotated(conjugate(q), point);
-        case 3: return rotated(q, point - origin);
-        case 4: return point - origin;
-        default: return sum_of(point, origin);
+        case RelativeReading::into_frame: return rotated(conjugate(q), point - origin);
+        case RelativeReading::out_of_frame: return sum_of(rotated(q, point), origin);
+        case RelativeReading::into_frame_origin_kept: return rotated(conjugate(q), point);
+        case RelativeReading::into_frame_turned_forward: return rotated(q, point - origin);
+        case RelativeReading::into_frame_not_turned: return point - origin;
+        case RelativeReading::out_of_frame_not_turned: break;
     }
+    return sum_of(point, origin);
 }
 
-// words: direction; how many origins, how many quaternions: one, or as many as points; the order. Reads points, origin, quaternion.
+// words: the reading; how many origins, how many quaternions: one, or as many as points; the order. Reads points, origin, quaternion.
 inline void relative(const Call& c) {
     for (int k = 0; 3 * k < c.width; ++k) {
         const Vector origin = vector_at(c.in[1], c.words[1] == 1 ? 0 : k);
         const Quaternion q = quaternion_at(c.in[2], c.words[2] == 1 ? 0 : k, c.words + 3);
-        store(seen_from(c.words[0], vector_at(c.in[0], k), origin, q), c.out, k);
+        store(seen_from(reading_of<RelativeReading>(c), vector_at(c.in[0], k), origin, q), c.out, k);
     }
 }
 
-// first_second, second_first, inverse_of_first, inverse_of_second, first_only, second_only.
-inline Quaternion combined(int how, const Quaternion& a, const Quaternion& b) {
+inline Quaternion combined(ComposeReading how, const Quaternion& a, const Quaternion& b) {
     switch (how) {
-        case 0: return product(a, b);
-        case 1: return product(b, a);
-        case 2: return product(conjugate(a), b);
-        case 3: return product(a, conjugate(b));
-        case 4: return a;
-        default: return b;
+        case ComposeReading::first_second: return product(a, b);
+        case ComposeReading::second_first: return product(b, a);
+        case ComposeReading::inverse_of_first: return product(conjugate(a), b);
+        case ComposeReading::inverse_of_second: return product(a, conjugate(b));
+        case ComposeReading::first_only: return a;
+        case ComposeReading::second_only: break;
     }
+    return b;
 }
 
-// words: product; how many of the first, one or as many as of the second; their orders, and the one that is written.
+// words: the reading; how many of the first, one or as many as of the second; their orders, and the one that is written.
 inline void compose(const Call& c) {
     for (int k = 0; 4 * k < c.width; ++k) {
         const Quaternion a = quaternion_at(c.in[0], c.words[1] == 1 ? 0 : k, c.words + 2);
-        store(combined(c.words[0], a, quaternion_at(c.in[1], k, c.words + 6)), c.out, k, c.words + 10);
+        store(combined(reading_of<ComposeReading>(c), a, quaternion_at(c.in[1], k, c.words + 6)), c.out, k, c.words + 10);
     }
 }
 

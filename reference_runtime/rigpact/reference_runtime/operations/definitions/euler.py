@@ -13,9 +13,10 @@ from itertools import permutations, product
 import numpy as np
 
 from rigpact.contract.statistics import FloatArray
+from rigpact.contract.units import UNITS
 
 Pair = tuple[Callable[[FloatArray], FloatArray], Callable[[FloatArray], FloatArray]]
-_FACTORS = {"rad": 1.0, "deg": 180.0 / np.pi}
+_FACTORS = {unit: 1.0 / UNITS[unit].si for unit in ("rad", "deg")}
 
 
 def _turn(axis: int, angle: FloatArray) -> FloatArray:

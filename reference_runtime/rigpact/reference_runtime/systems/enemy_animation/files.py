@@ -9,16 +9,18 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rigpact.contract.bundle import Contract
+from rigpact.contract.character import character_of
 from rigpact.contract.errors import UnusableInput
 from rigpact.contract.layout import ROTATIONS
 from rigpact.contract.statistics import FloatArray
+from rigpact.contract.systems.contract import Contract
 from rigpact.reference_runtime.files.declared import DeclaredFiles
 from rigpact.reference_runtime.files.ordinary import Baseline, Ordinary
-from rigpact.reference_runtime.files.runner import Runner, RunOptions, Stages
+from rigpact.reference_runtime.files.run import Rows, Run
+from rigpact.reference_runtime.files.runner import RunOptions, Stages
 from rigpact.reference_runtime.files.sentinel import Watch
 from rigpact.reference_runtime.files.subject import Subject
-from rigpact.reference_runtime.native.library import Engine, EngineUse
+from rigpact.reference_runtime.native.library import Engine
 from rigpact.reference_runtime.network import Network, OnnxNetwork, ReplayNetwork, read_replay
 from rigpact.reference_runtime.operations.rot6d import Rot6d
 from rigpact.reference_runtime.recordings.clip import Clip, RawClip, read_clip, recorded_inputs
@@ -26,12 +28,11 @@ from rigpact.reference_runtime.recordings.named_columns import is_recording_path
 from rigpact.reference_runtime.recordings.prediction import diagnostics, write_prediction
 from rigpact.reference_runtime.recordings.recording import Recording, read_recording
 from rigpact.reference_runtime.recordings.trace import TRACE_ENDINGS, Trace
-from rigpact.reference_runtime.systems.enemy_animation.cpp.free_runs import NativeCrowd, NativeLoop, engine_for
 from rigpact.reference_runtime.systems.enemy_animation.drive import clip_rows, drive_of
-from rigpact.reference_runtime.systems.enemy_animation.ground_contacts import GroundedInputs
+from rigpact.reference_runtime.systems.enemy_animation.ground_contacts import on_floor
 from rigpact.reference_runtime.systems.enemy_animation.investigating.faults import (
+    faulty,
     faulty_contract,
-    faulty_parts,
     parse_fault,
     refuse_idle,
 )
@@ -48,8 +49,13 @@ from rigpact.reference_runtime.systems.enemy_animation.investigating.raw_clips i
     write_clip,
 )
 from rigpact.reference_runtime.systems.enemy_animation.investigating.watches import ordinary_state, watches
-from rigpact.reference_runtime.systems.enemy_animation.lockstep import Lockstep
-from rigpact.reference_runtime.systems.enemy_animation.loop import LoopParts, Mode, start_run, with_history_length
+from rigpact.reference_runtime.systems.enemy_animation.runs import (
+    free_crowd,
+    free_run,
+    playback,
+    teacher_run,
+    with_history_length,
+)
 
 
 class EnemyFiles(DeclaredFiles):
@@ -91,27 +97,26 @@ class EnemyFiles(DeclaredFiles):
             raise UnusableInput(path, f"{len(outputs)} recorded outputs", f"one for frame {frame[-1]}")
         return {"y_norm": outputs[frame]}
 
-    def start(self, contract: Contract, network: Network | None, clip: Clip, options: RunOptions) -> Runner:
+    def start(self, contract: Contract, network: Network | None, clip: Clip, options: RunOptions) -> Run:
         """The engine's loop; a playback needs no network."""
-        mode: Mode = options.mode  # type: ignore[assignment]
-        if options.faults and mode != "free":
-            raise UnusableInput("--perturb", f"a {mode} run", "a free run")
-        if options.on_floor and mode != "free":
-            raise UnusableInput("--floor-contacts", f"a {mode} run", "--mode free")
-        if options.faults and options.on_floor:
-            raise UnusableInput("--perturb with --floor-contacts", "both", "one of them")
+        is_plain = options.mode == "free" and not options.on_floor and not options.faults
+        _refuse_options(options, is_plain=is_plain)
+        if options.mode == "playback":
+            return playback(contract, clip)
+        if network is None:
+            raise UnusableInput(
+                f"mode {options.mode}", "no network", "a model or recorded outputs", "give --onnx or --replay"
+            )
+        if options.mode == "teacher":
+            return teacher_run(contract, network, clip)
         refuse_idle(options.faults, contract, options.frames)
-        parts = LoopParts(GroundedInputs) if options.on_floor else faulty_parts(options.faults)
-        is_plain = mode == "free" and not options.on_floor and not options.faults
-        if options.engine == "native" and not is_plain:
-            raise UnusableInput("--engine native", "another run than a plain free run", "--mode free, or --engine auto")
-        use = engine_for(contract, options.engine) if is_plain and network is not None else EngineUse()
-        if use.name == "native" and network is not None:
-            completed = with_history_length(contract, network, clip)
-            return NativeLoop(completed, network, clip_rows(clip, completed))
-        run = start_run(contract, network, clip, mode, parts)
-        run.engine = use
-        return run
+        if is_plain:
+            return free_run(contract, network, clip, options.engine)
+        completed = with_history_length(contract, network, clip)
+        changes = (
+            on_floor(completed, clip_rows(clip, completed)) if options.on_floor else faulty(completed, options.faults)
+        )
+        return free_run(contract, network, clip, "numpy", changes)
 
     def lockstep(
         self,
@@ -121,11 +126,9 @@ class EnemyFiles(DeclaredFiles):
         starts: FloatArray,
         frames: int,
         engine: Engine = "auto",
-    ) -> Lockstep | NativeCrowd:
+    ) -> Rows:
         """Free runs from several raw states at once."""
-        if engine_for(contract, engine).name == "native":
-            return NativeCrowd(contract, network, [clip_rows(clip, contract)], starts)
-        return Lockstep(contract, network, clip, starts)
+        return free_crowd(contract, network, clip, starts, engine)
 
     def write(self, out: Path, trace: Trace, contract: Contract, clip: Clip, model: str) -> None:
         """Write a teacher prediction, if the name ends in .json."""
@@ -142,7 +145,7 @@ class EnemyFiles(DeclaredFiles):
         if trace.header.mode != "teacher" or "x_raw" not in trace.stages:
             return {}
         after = trace.stages.get("x_raw_next")
-        last = None if after is None else after[-1, contract.state[ROTATIONS].range]
+        last = None if after is None else after[-1, character_of(contract).state[ROTATIONS].range]
         return {"diagnostics": diagnostics(trace.stages["x_raw"], trace.stages["y_out"], contract, last)}
 
     def baseline(self, trace: Trace, contract: Contract) -> Baseline | None:
@@ -186,7 +189,19 @@ class EnemyFiles(DeclaredFiles):
         facts: dict[str, Any] = {"floor": None, "inputs": [vars(use) for use in uses]}
         lines = [str(use) for use in uses]
         try:
-            floor = measure_floor(subject, published[:, subject.contract.output[ROTATIONS].range])
+            floor = measure_floor(subject, published[:, character_of(subject.contract).output[ROTATIONS].range])
         except UnusableInput as refusal:
             return facts, (*lines, f"feet not measured: {refusal.found}")
         return facts | {"floor": floor.to_json()}, (floor.words, *lines)
+
+
+def _refuse_options(options: RunOptions, *, is_plain: bool) -> None:
+    """UnusableInput for what does not go together."""
+    if options.faults and options.mode != "free":
+        raise UnusableInput("--perturb", f"a {options.mode} run", "a free run")
+    if options.on_floor and options.mode != "free":
+        raise UnusableInput("--floor-contacts", f"a {options.mode} run", "--mode free")
+    if options.faults and options.on_floor:
+        raise UnusableInput("--perturb with --floor-contacts", "both", "one of them")
+    if options.engine == "native" and not is_plain:
+        raise UnusableInput("--engine native", "another run than a plain free run", "--mode free, or --engine auto")

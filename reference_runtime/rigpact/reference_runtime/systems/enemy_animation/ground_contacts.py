@@ -1,26 +1,113 @@
 """Foot contacts from forward kinematics over a floor plane, so that a free run has real contacts.
 
 The deployed engine measures its feet against the world. Here the floor is the plane z = 0 of the clip. The actor moves
-like the clip's root. Thresholds and timers are those of contacts.py.
+like the clip's root. Thresholds and timers are those of `UpdateFootContacts`.
 """
 
 from __future__ import annotations
 
+from dataclasses import dataclass, replace
+
 import numpy as np
 
-from rigpact.contract.bundle import Contract
+from rigpact.contract.character import character_of
 from rigpact.contract.errors import UnusableInput
 from rigpact.contract.layout import CONTACTS, ROOT_POSITION, ROOT_VELOCITY, ROOT_YAW, ROTATIONS
 from rigpact.contract.skeleton import Skeleton
 from rigpact.contract.statistics import FloatArray, Statistics
-from rigpact.reference_runtime.operations.contacts import FootContact, foot_sample, updated_contact
+from rigpact.contract.systems.contract import Contract
+from rigpact.reference_runtime.graph.run import Changes, LiveFrames
 from rigpact.reference_runtime.operations.normalisation import zscored_by
 from rigpact.reference_runtime.operations.precision import stored
 from rigpact.reference_runtime.operations.rot6d import Rot6d
-from rigpact.reference_runtime.systems.enemy_animation.drive import ClipRows, FreeRunInputs, Stages
+from rigpact.reference_runtime.systems.enemy_animation.drive import ClipRows
 
 FEET = ("ball_l", "ball_r")
 _CM = 100.0
+SOLE_OFFSET_CM = 2.0
+ENTER_DISTANCE_CM, LEAVE_DISTANCE_CM = 2.5, 5.0
+ENTER_VERTICAL_CM_S, LEAVE_VERTICAL_CM_S = 5.0, 15.0
+ENTER_PLANAR_CM_S, LEAVE_PLANAR_CM_S = 12.0, 18.0
+MINIMUM_DURATION_S = 0.05
+MINIMUM_FRAME_TIME_S = 1e-3
+FOOT_REACH_CM = 40.0
+DEFAULT_CAPSULE_RADIUS_CM = 34.0
+
+
+@dataclass(frozen=True)
+class FootContact:
+    """One foot's flag and the two timers that delay its change."""
+
+    touching: bool = True
+    on_time_s: float = 0.0
+    off_time_s: float = 0.0
+
+
+@dataclass(frozen=True)
+class FootSample:
+    """A foot relative to the floor, in centimetres and centimetres per second.
+
+    `reachable` is False without a walkable floor, or if the foot is farther than capsule radius + 40 cm in the plane.
+    """
+
+    distance_cm: float
+    vertical_cm_s: float
+    planar_cm_s: float
+    reachable: bool = True
+
+
+def foot_sample(
+    position_cm: FloatArray,
+    previous_cm: FloatArray | None,
+    frame_time_s: float,
+    *,
+    actor_cm: FloatArray,
+    floor_height_cm: float | None = 0.0,
+    capsule_radius_cm: float = DEFAULT_CAPSULE_RADIUS_CM,
+) -> FootSample:
+    """Measure one foot over a horizontal floor; positions are (3,) in world centimetres, z up.
+
+    The sole is 2 cm below the bone. On the first frame there is no previous position and both speeds are zero.
+    """
+    motion = np.zeros_like(position_cm) if previous_cm is None else position_cm - previous_cm
+    frame_time_s = max(MINIMUM_FRAME_TIME_S, frame_time_s)
+    reach = float(np.hypot(*(position_cm - actor_cm)[:2]))
+    return FootSample(
+        distance_cm=float(position_cm[2]) - SOLE_OFFSET_CM - (floor_height_cm or 0.0),
+        vertical_cm_s=abs(float(motion[2])) / frame_time_s,
+        planar_cm_s=float(np.hypot(*motion[:2])) / frame_time_s,
+        reachable=floor_height_cm is not None and reach <= capsule_radius_cm + FOOT_REACH_CM,
+    )
+
+
+def updated_contact(contact: FootContact, foot: FootSample, frame_time_s: float) -> FootContact:
+    """One frame of contact hysteresis: a change is proposed by thresholds and must last 0.05 s."""
+    if not foot.reachable:
+        return contact
+    proposed = _stays(foot) if contact.touching else _enters(foot)
+    frame_time_s = max(MINIMUM_FRAME_TIME_S, frame_time_s)
+    on_time_s = contact.on_time_s + frame_time_s if proposed else 0.0
+    off_time_s = 0.0 if proposed else contact.off_time_s + frame_time_s
+    lasted_s = on_time_s if proposed else off_time_s
+    switches = proposed != contact.touching and lasted_s >= MINIMUM_DURATION_S
+    timed = replace(contact, on_time_s=on_time_s, off_time_s=off_time_s)
+    return replace(timed, touching=proposed) if switches else timed
+
+
+def _enters(foot: FootSample) -> bool:
+    return (
+        foot.distance_cm <= ENTER_DISTANCE_CM
+        and foot.vertical_cm_s <= ENTER_VERTICAL_CM_S
+        and foot.planar_cm_s <= ENTER_PLANAR_CM_S
+    )
+
+
+def _stays(foot: FootSample) -> bool:
+    return not (
+        foot.distance_cm > LEAVE_DISTANCE_CM
+        or foot.vertical_cm_s >= LEAVE_VERTICAL_CM_S
+        or foot.planar_cm_s >= LEAVE_PLANAR_CM_S
+    )
 
 
 class FeetInWorld:
@@ -50,15 +137,16 @@ class RootPath:
 
     def __init__(self, contract: Contract, rows: ClipRows) -> None:
         """Read position, velocity and yaw from the clip's raw states."""
+        character = character_of(contract)
         self._steps = rows.steps
         x_raw = rows.x_raw.astype(np.float64)
         zeros = np.zeros((len(x_raw), 3))
-        position = x_raw[:, contract.state[ROOT_POSITION].range] if ROOT_POSITION in contract.state else zeros
-        velocity = x_raw[:, contract.state[ROOT_VELOCITY].range]
+        position = x_raw[:, character.state[ROOT_POSITION].range] if ROOT_POSITION in character.state else zeros
+        velocity = x_raw[:, character.state[ROOT_VELOCITY].range]
         self._velocity = velocity[:, 0] + 1j * velocity[:, 1]
         self._height, self._start = position[:, 2], complex(position[0, 0], position[0, 1])
         self._path = np.concatenate(([0.0], np.cumsum(self._velocity / rows.fps)))
-        self._yaw = x_raw[:, contract.state[ROOT_YAW].start]
+        self._yaw = x_raw[:, character.state[ROOT_YAW].start]
         self._turn = float(self._yaw[min(self._steps, len(self._yaw) - 1)] - self._yaw[0])
         self._lap_starts = [0j]
 
@@ -96,33 +184,37 @@ class FloorContacts:
         return np.array([foot.touching for foot in self._feet], np.float64)
 
 
-class GroundedInputs(FreeRunInputs):
-    """Free run with contacts measured on the loop's own pose; z-scored if the schema has a Contacts slice."""
+def on_floor(contract: Contract, rows: ClipRows) -> Changes:
+    """A free run with contacts measured on its own pose; z-scored if the schema has a Contacts slice.
 
-    def __init__(self, contract: Contract, rows: ClipRows) -> None:
-        """Put the character on the floor."""
-        super().__init__(contract, rows)
-        self._feet = FeetInWorld(contract)
-        self._path = RootPath(contract, rows)
-        self._contacts = FloorContacts(rows.fps)
-        self._place = contract.state[CONTACTS].range if CONTACTS in contract.state else None
-        self._state_statistics = contract.state_statistics
+    The flags also stand in the raw state's Contacts slice, if there is one.
+    """
+    character = character_of(contract)
+    feet, path, contacts = FeetInWorld(contract), RootPath(contract, rows), FloorContacts(rows.fps)
+    place = character.state[CONTACTS].range if CONTACTS in character.state else None
+    flags: list[FloatArray] = []
 
-    def at(self, frame: int) -> Stages:
-        """The input stages of one frame; the flags also stand in the raw state's Contacts slice, if there is one."""
-        position, yaw = self._path.at(frame)
-        feet = self._feet.positions_cm(self.current[self._rotations], position, yaw)
-        flags = self._contacts.update(feet, position * _CM)
-        if self._place is not None:
-            self.current = self.current.copy()
-            self.current[self._place] = flags
-        return super().at(frame) | {"contacts": self._as_input(flags)}
+    def x_raw(frames: LiveFrames, state: FloatArray) -> FloatArray:
+        position, yaw = path.at(int(frames.frame[0]))
+        flags[:] = [
+            contacts.update(
+                feet.positions_cm(state[0, character.state[ROTATIONS].range], position, yaw),
+                position * _CM,
+            )
+        ]
+        if place is None:
+            return state
+        landed = state.copy()
+        landed[:, place] = flags[0]
+        return landed
 
-    def _as_input(self, flags: FloatArray) -> FloatArray:
-        if self._place is None:
-            return stored(flags)
-        statistics = self._state_statistics
-        return stored(zscored_by(flags, Statistics(statistics.mean[self._place], statistics.std[self._place])))
+    def as_input(_frames: LiveFrames, _of_clip: FloatArray) -> FloatArray:
+        if place is None:
+            return stored(flags[0])[None]
+        own = character.state_statistics
+        return stored(zscored_by(flags[0], Statistics(own.mean[place], own.std[place])))[None]
+
+    return Changes(stages={"x_raw": x_raw, "contacts": as_input})
 
 
 def contact_flags(poses6d: FloatArray, contract: Contract, rows: ClipRows) -> FloatArray:
@@ -141,11 +233,12 @@ def feet_positions_cm(poses6d: FloatArray, contract: Contract, rows: ClipRows) -
 
 
 def _skeleton_with_feet(contract: Contract) -> Skeleton:
-    skeleton = contract.skeleton
+    character = character_of(contract)
+    skeleton = character.skeleton
     if skeleton is None or any(name not in skeleton.names for name in FEET):
         raise UnusableInput(
             contract.path, "no skeleton with ball_l and ball_r", "meta.skeleton", "contacts need forward kinematics"
         )
-    if ROTATIONS not in contract.state:
+    if ROTATIONS not in character.state:
         raise UnusableInput(contract.path, "no rotations in the state", ROTATIONS)
     return skeleton

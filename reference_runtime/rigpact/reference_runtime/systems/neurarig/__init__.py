@@ -1,1 +1,1 @@
-"""NeuraRig's loop (engine pose, packet, network, rotations, reply, legs) and its datagrams."""
+"""NeuraRig's wire: datagrams, both ends of it, a capture of it. Its loop is a page: `rigpact describe neurarig`."""

@@ -7,12 +7,12 @@ from collections.abc import Callable
 import numpy as np
 
 from rigpact.contract.statistics import FloatArray
-from rigpact.contract.systems.system import SystemContract
+from rigpact.contract.systems.contract import Contract
+from rigpact.reference_runtime.graph.network import Evaluate
 from rigpact.reference_runtime.graph.run import stages_from
-from rigpact.reference_runtime.systems.network import Evaluate
 
 
-def answer_with(contract: SystemContract, evaluate: Evaluate) -> Callable[[FloatArray], FloatArray]:
+def answer_with(contract: Contract, evaluate: Evaluate) -> Callable[[FloatArray], FloatArray]:
     """A function from a packet (63,) to a reply (24,): scaled, through the network, unit, w not negative."""
 
     def answer(packet: FloatArray) -> FloatArray:
@@ -26,7 +26,7 @@ def answer_with(contract: SystemContract, evaluate: Evaluate) -> Callable[[Float
 class FixedModel:
     """A `Learner` that does not learn: a fixed model answers."""
 
-    def __init__(self, contract: SystemContract, evaluate: Evaluate) -> None:
+    def __init__(self, contract: Contract, evaluate: Evaluate) -> None:
         """Keep the model."""
         self._answer = answer_with(contract, evaluate)
 

@@ -16,10 +16,10 @@ from typing import Protocol
 import numpy as np
 
 from rigpact.contract.statistics import FloatArray
-from rigpact.contract.systems.neurarig import PACKET as _FRAME
 from rigpact.reference_runtime.operations.definitions.scaling import LENGTHS
 from rigpact.reference_runtime.systems.neurarig.wire import (
     LEGS,
+    PACKET,
     Frame,
     Handshake,
     Ping,
@@ -39,8 +39,8 @@ UNIT_WITHIN, LARGEST_VALUE = 1e-2, 1e5
 STEADY_FRAMES = 30
 """Number of consecutive frames with a loss below the threshold before the network solves: one good frame is not
 enough."""
-_QUATERNIONS = [each.start for each in _FRAME if each.name.endswith("_quat")]
-_DEAD_TAIL = _FRAME["ground_normal_r"].start
+_QUATERNIONS = [each.start for each in PACKET if each.name.endswith("_quat")]
+_DEAD_TAIL = PACKET["ground_normal_r"].start
 Address = tuple[str, int]
 
 
@@ -195,4 +195,4 @@ def shows_something(values: FloatArray, profile: Profile) -> bool:
     """Whether the loss of this frame depends on the answer: without a hit under any foot the loss is masked."""
     if profile is not LEGS:
         return True
-    return any(values[_FRAME[f"has_hit_{side}"].start] > 0.0 for side in ("r", "l"))
+    return any(values[PACKET[f"has_hit_{side}"].start] > 0.0 for side in ("r", "l"))

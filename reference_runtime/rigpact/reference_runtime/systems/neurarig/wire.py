@@ -18,8 +18,8 @@ from enum import StrEnum
 
 import numpy as np
 
+from rigpact.contract.pages.registry import find_system
 from rigpact.contract.statistics import FloatArray
-from rigpact.contract.systems.neurarig import BONES, PACKET, RAW_ROTATIONS
 
 HANDSHAKE, FRAME, REPLY = 0x01, 0x02, 0x03
 LARGEST_DATAGRAM = 32_768
@@ -61,7 +61,9 @@ class Profile:
     has_header: bool = True
 
 
-LEGS = Profile("legs", ("pelvis", *BONES), PACKET.width, RAW_ROTATIONS.width)
+SYSTEM = find_system("neurarig")
+PACKET = SYSTEM.vectors["packet"]
+LEGS = Profile("legs", ("pelvis", *SYSTEM.template()["bones"]), PACKET.width, SYSTEM.vectors["reply"].width)
 TWO_BONE = Profile("two-bone", ("foot_r", "foot_l"), 12, 6)
 """The build with the published losses: two input and two target vectors in, two vectors out."""
 PROFILES = {profile.name: profile for profile in (LEGS, TWO_BONE)}
@@ -110,41 +112,37 @@ def decode_at_server(datagram: bytes, profile: Profile) -> Message:
         return Refusal(Reason.TOO_LARGE, f"{len(datagram)} bytes")
     if len(datagram) <= 1:
         return Ping()
-    if not profile.has_header:
-        values = _headless(datagram, profile.frame_floats, Reason.FRAME_LENGTH)
-        return values if isinstance(values, Refusal) else Frame(values)
-    kind = datagram[0]
+    kind = datagram[0] if profile.has_header else FRAME
     if kind == HANDSHAKE:
         return _handshake(datagram)
-    if kind == FRAME:
-        return _frame(datagram, profile)
-    reason = Reason.REPLY_TO_SERVER if kind == REPLY else Reason.UNKNOWN_KIND
-    return Refusal(reason, f"0x{kind:02x}, {len(datagram)} bytes")
+    if kind != FRAME:
+        reason = Reason.REPLY_TO_SERVER if kind == REPLY else Reason.UNKNOWN_KIND
+        return Refusal(reason, f"0x{kind:02x}, {len(datagram)} bytes")
+    values = _floats(datagram, profile, profile.frame_floats, Reason.FRAME_LENGTH)
+    return values if isinstance(values, Refusal) else Frame(values)
 
 
 def decode_at_client(datagram: bytes, profile: Profile) -> Message:
     """The server's datagram as a message or a `Refusal`, also for a wrong length (the published bug: 25 bytes)."""
     if len(datagram) <= 1:
         return Ping()
-    if not profile.has_header:
-        bare = _headless(datagram, profile.reply_floats, Reason.REPLY_LENGTH)
-        return bare if isinstance(bare, Refusal) else Reply(bare)
-    expected = 1 + 4 * profile.reply_floats
-    if datagram[0] != REPLY:
+    if profile.has_header and datagram[0] != REPLY:
         return Refusal(Reason.UNKNOWN_KIND, f"0x{datagram[0]:02x}")
+    values = _floats(datagram, profile, profile.reply_floats, Reason.REPLY_LENGTH)
+    return values if isinstance(values, Refusal) else Reply(values)
+
+
+def _floats(datagram: bytes, profile: Profile, floats: int, wrong: Reason) -> FloatArray | Refusal:
+    """The floats behind the first byte, if there is one; they are not aligned there, so they are copied out."""
+    head = int(profile.has_header)
+    expected = head + 4 * floats
     if len(datagram) != expected:
-        cut = ", as if its floats were counted as bytes" if len(datagram) == 1 + profile.reply_floats else ""
-        return Refusal(Reason.REPLY_LENGTH, f"{len(datagram)} bytes, expected {expected}{cut}")
-    values = _floats(datagram)
-    return Reply(values) if np.isfinite(values).all() else Refusal(Reason.NOT_FINITE, f"float {_first_bad(values)}")
-
-
-def _headless(datagram: bytes, floats: int, wrong: Reason) -> FloatArray | Refusal:
-    """The floats of a datagram without a first byte."""
-    if len(datagram) != 4 * floats:
-        return Refusal(wrong, f"{len(datagram)} bytes, expected {4 * floats}")
-    values: FloatArray = np.frombuffer(datagram, "<f4").astype(np.float32)
-    return values if np.isfinite(values).all() else Refusal(Reason.NOT_FINITE, f"float {_first_bad(values)}")
+        is_cut = head and wrong is Reason.REPLY_LENGTH and len(datagram) == head + floats
+        cut = ", as if its floats were counted as bytes" if is_cut else ""
+        return Refusal(wrong, f"{len(datagram)} bytes, expected {expected}{cut}")
+    values: FloatArray = np.frombuffer(datagram, "<f4", offset=head).astype(np.float32)
+    bad = np.flatnonzero(~np.isfinite(values))
+    return Refusal(Reason.NOT_FINITE, f"float {bad[0]}") if len(bad) else values
 
 
 def encode_handshake(bones: tuple[str, ...]) -> bytes:
@@ -161,12 +159,6 @@ def encode_frame(values: FloatArray) -> bytes:
 def encode_reply(values: FloatArray) -> bytes:
     """0x03 and the floats: four bytes each. The published build used one byte each."""
     return bytes([REPLY]) + np.ascontiguousarray(values, "<f4").tobytes()
-
-
-def _floats(datagram: bytes) -> FloatArray:
-    """The floats behind the first byte; they are not aligned there, so they are copied out."""
-    values: FloatArray = np.frombuffer(datagram, "<f4", offset=1).astype(np.float32)
-    return values
 
 
 def _handshake(datagram: bytes) -> Message:
@@ -201,17 +193,3 @@ def _bone(datagram: bytes, offset: int, place: int) -> str | Refusal:
     if not all(0x20 <= byte < 0x7F for byte in raw):
         return Refusal(Reason.NAME_BYTES, f"bone {place}")
     return raw.decode("ascii")
-
-
-def _frame(datagram: bytes, profile: Profile) -> Message:
-    expected = 1 + 4 * profile.frame_floats
-    if len(datagram) != expected:
-        return Refusal(Reason.FRAME_LENGTH, f"{len(datagram)} bytes, expected {expected}")
-    values = _floats(datagram)
-    if not np.isfinite(values).all():
-        return Refusal(Reason.NOT_FINITE, f"float {_first_bad(values)}")
-    return Frame(values)
-
-
-def _first_bad(values: FloatArray) -> int:
-    return int(np.flatnonzero(~np.isfinite(values))[0])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import combinations
@@ -12,9 +13,10 @@ import numpy as np
 from rigpact.contract.declared.operation import Built, Choice, Input, Operation, Use
 from rigpact.contract.declared.problems import Misdeclared, Wrong
 from rigpact.contract.statistics import FloatArray
+from rigpact.contract.systems.frames import Frames
 from rigpact.contract.systems.layout import Field, FieldLayout
 from rigpact.contract.systems.plan import Read, Step, moved
-from rigpact.contract.systems.stage import Bounds, Frames
+from rigpact.contract.systems.stage import Bounds
 from rigpact.reference_runtime.vocabulary.code_hints import CODE_HINTS
 from rigpact.reference_runtime.vocabulary.rounding_bounds import of_same_frame
 
@@ -82,10 +84,11 @@ _INTERLEAVED: Mapping[str, Callable[[Sequence[FieldLayout]], Any]] = {
 def orders_of(names: Sequence[str]) -> dict[str, tuple[str, ...]]:
     """The declared order, and the near ones that people write instead, by what is moved."""
     declared = tuple(names)
-    orders: dict[str, tuple[str, ...]] = {"as_declared": declared}
+    orders, seen = {"as_declared": declared}, {declared}
     for name, order in _near_orders(declared):
-        if order not in orders.values():
+        if order not in seen:
             orders[name] = order
+            seen.add(order)
     return orders
 
 
@@ -112,11 +115,11 @@ def interleaved_fields(inputs: Sequence[Input]) -> FieldLayout:
 
 def joined_fields(inputs: Sequence[Input]) -> FieldLayout:
     """The fields of vectors laid end to end; where names repeat, each has the name of its vector before it."""
-    every = [each.name for source in inputs for each in source.fields]
+    times = Counter(each.name for source in inputs for each in source.fields)
     fields, start = [], 0
     for source in inputs:
         for each in source.fields:
-            name = each.name if every.count(each.name) == 1 else f"{source.name}.{each.name}"
+            name = each.name if times[each.name] == 1 else f"{source.name}.{each.name}"
             fields.append(Field(name, start, each.size, each.kind, each.unit, each.space, each.low, each.high))
             start += each.size
     return FieldLayout(tuple(fields))

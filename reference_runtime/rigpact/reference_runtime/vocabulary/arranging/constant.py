@@ -13,8 +13,8 @@ import numpy as np
 from rigpact.contract.declared.operation import Built, Choice, Number, Operation, Use
 from rigpact.contract.declared.problems import Misdeclared, Wrong
 from rigpact.contract.statistics import FloatArray
+from rigpact.contract.systems.frames import Frames
 from rigpact.contract.systems.plan import Step
-from rigpact.contract.systems.stage import Frames
 from rigpact.reference_runtime.operations.precision import stored
 from rigpact.reference_runtime.vocabulary.code_hints import CODE_HINTS
 from rigpact.reference_runtime.vocabulary.rounding_bounds import exact

@@ -11,10 +11,12 @@ from collections.abc import Callable, Mapping, Sequence
 import numpy as np
 
 from rigpact.contract.declared.operation import Built, Operation, Use
+from rigpact.contract.declared.sizes import refuse_wide
 from rigpact.contract.statistics import FloatArray
+from rigpact.contract.systems.frames import Frames
 from rigpact.contract.systems.layout import Field, FieldKind, FieldLayout
 from rigpact.contract.systems.plan import Read, Step, moved
-from rigpact.contract.systems.stage import Bounds, Frames
+from rigpact.contract.systems.stage import Bounds
 from rigpact.reference_runtime.operations.definitions.history import ORDERS, ages
 from rigpact.reference_runtime.vocabulary.arranging.concatenate import orders_of
 from rigpact.reference_runtime.vocabulary.code_hints import CODE_HINTS
@@ -36,6 +38,7 @@ def build(use: Use) -> Built:
     names = [each.name for each in use.inputs]
     length = use.whole("length", low=1)
     widths = [each.fields.width for each in use.inputs]
+    refuse_wide(length * sum(widths), use.at("length"))
     blocks = [[sample[None] for sample in samples(width, length) + place] for place, width in enumerate(widths)]
     layout = use.choice("layout", _LAYOUTS, "how terms and frames are nested in the history", {
         "term_major": "the frames of one term stand together, then the next term follows",

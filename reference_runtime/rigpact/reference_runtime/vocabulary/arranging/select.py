@@ -7,13 +7,15 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from rigpact.contract.declared.operation import Built, Operation, Use
-from rigpact.contract.declared.problems import Misdeclared, Wrong, shown, unknown
+from rigpact.contract.declared.problems import Misdeclared, Wrong, shown
 from rigpact.contract.json_pointer import Token
 from rigpact.contract.statistics import FloatArray
+from rigpact.contract.systems.frames import Frames
 from rigpact.contract.systems.layout import Field, FieldLayout
 from rigpact.contract.systems.plan import Read, Step, moved
-from rigpact.contract.systems.stage import Bounds, Frames
+from rigpact.contract.systems.stage import Bounds
 from rigpact.reference_runtime.vocabulary.code_hints import CODE_HINTS
+from rigpact.reference_runtime.vocabulary.named_fields import channels_of, found_fields
 from rigpact.reference_runtime.vocabulary.rounding_bounds import of_same_frame
 
 
@@ -25,7 +27,7 @@ def build(use: Use) -> Built:
         raise Misdeclared(Wrong.NAMED_TWICE, use.at("take"), "a field that is taken twice", "each field once")
     orders = _orders(chosen, source.fields)
     for reading, other in _other_lists(use, names).items():
-        channels = _channels(other)
+        channels = channels_of(other)
         if len(channels) == len(orders["by_name"]) and channels not in orders.values():
             orders[reading] = channels
     knob = use.knob("order", orders, f"the order of the fields in {use.stage}", _HINTS)
@@ -46,15 +48,8 @@ def build(use: Use) -> Built:
 
 def _found(use: Use, names: Sequence[str], place: tuple[Token, ...]) -> list[Field]:
     """The fields of these names; with `part`, that part of each."""
-    source, part = use.inputs[0], use.table.get("part")
-    fields = []
-    for index, name in enumerate(names):
-        field = name if part is None else f"{name}.{part}"
-        if field not in source.fields:
-            known = [each.name for each in source.fields]
-            raise unknown(use.at(*place, index), field, known, f"a field of {source.name}")
-        fields.append(source.fields[field])
-    return fields
+    part = use.table.get("part")
+    return found_fields(use, use.inputs[0], place, [name if part is None else f"{name}.{part}" for name in names])
 
 
 def _other_lists(use: Use, names: Sequence[str]) -> dict[str, list[Field]]:
@@ -84,7 +79,7 @@ _HINTS = {
 
 def _orders(chosen: Sequence[Field], source: FieldLayout) -> dict[str, list[int]]:
     """The declared channels, and those of other readings where they differ."""
-    declared = _channels(chosen)
+    declared = channels_of(chosen)
     orders = {"by_name": declared}
     places = {each.name: place for place, each in enumerate(source)}
     picked = [places[each.name] for each in chosen]
@@ -96,7 +91,7 @@ def _orders(chosen: Sequence[Field], source: FieldLayout) -> dict[str, list[int]
     others["swapped_sides"] = [places.get(_other_side(each.name), places[each.name]) for each in chosen]
     fields = tuple(source)
     for name, order in others.items():
-        channels = _channels([fields[place] for place in order])
+        channels = channels_of([fields[place] for place in order])
         if len(channels) == len(declared) and channels not in orders.values():
             orders[name] = channels
     return orders
@@ -115,10 +110,6 @@ def _other_side(name: str) -> str:
             if ends and name.endswith(here):
                 return name[: -len(here)] + there
     return name
-
-
-def _channels(fields: Sequence[Field]) -> list[int]:
-    return [channel for each in fields for channel in range(each.start, each.stop)]
 
 
 def _laid_end_to_end(fields: Sequence[Field]) -> FieldLayout:

@@ -8,8 +8,8 @@ import numpy as np
 
 from rigpact.contract.declared.operation import Built, Number, Operation, Reading, Use
 from rigpact.contract.statistics import FloatArray
+from rigpact.contract.systems.frames import Frames
 from rigpact.contract.systems.plan import Read, Step
-from rigpact.contract.systems.stage import Frames
 from rigpact.reference_runtime.operations.precision import stored
 from rigpact.reference_runtime.vocabulary.code_hints import CODE_HINTS
 from rigpact.reference_runtime.vocabulary.rounding_bounds import samples, sum_of, wide
@@ -64,7 +64,7 @@ def build(use: Use) -> Built:
     def planned(frames: Frames) -> Step:
         word = own_order if order is None else order.word_of(frames)
         rows = [np.broadcast_to(part, (width,)) for part in parts(frames)]
-        return Step("affine", (Read(source.name),), (list(_ORDERS).index(word),), np.concatenate(rows))
+        return Step("affine", (Read(source.name),), (word,), np.concatenate(rows))
 
     return Built(source.fields, compute, sum_of(3, terms), planned=planned)
 
@@ -85,4 +85,5 @@ OPERATION = Operation(
         "order": "scale_first or constant_first, where it is not the usual one",
     },
     code=CODE_HINTS["affine"],
+    readings=_ORDERS,
 )

@@ -10,8 +10,8 @@ import numpy as np
 from rigpact.contract.declared.operation import Built, Operation, Reading, Use
 from rigpact.contract.declared.problems import Misdeclared, Wrong
 from rigpact.contract.statistics import FloatArray
+from rigpact.contract.systems.frames import Frames
 from rigpact.contract.systems.plan import Read, Step
-from rigpact.contract.systems.stage import Frames
 from rigpact.reference_runtime.operations.precision import stored
 from rigpact.reference_runtime.vocabulary.code_hints import CODE_HINTS
 from rigpact.reference_runtime.vocabulary.rounding_bounds import sum_of, wide
@@ -31,7 +31,8 @@ def build(use: Use) -> Built:
         found = ", ".join(f"{each.name} {each.fields.width}" for each in use.inputs)
         raise Misdeclared(Wrong.WIDTH, use.at("of"), f"widths {found}", "vectors of one width")
     names = [each.name for each in use.inputs]
-    weights = use.number("weights", len(names), meaning=f"the weights of {', '.join(names)}", misread=_READINGS)
+    meaning = f"the weights of {', '.join(names)}"
+    weights = use.number("weights", len(names), meaning=meaning, misread=_READINGS, is_table=True)
 
     def parts(frames: Frames) -> list[FloatArray]:
         values = np.broadcast_to(weights.of(frames).reshape(-1), (len(names),))

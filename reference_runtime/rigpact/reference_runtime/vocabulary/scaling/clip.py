@@ -7,8 +7,9 @@ import numpy as np
 from rigpact.contract.declared.operation import Built, Operation, Use
 from rigpact.contract.declared.problems import Misdeclared, Wrong
 from rigpact.contract.statistics import FloatArray
+from rigpact.contract.systems.frames import Frames
 from rigpact.contract.systems.plan import Read, Step
-from rigpact.contract.systems.stage import Bounds, Frames
+from rigpact.contract.systems.stage import Bounds
 from rigpact.reference_runtime.operations.definitions.scaling import CLIPPED, stretched
 from rigpact.reference_runtime.operations.precision import stored
 from rigpact.reference_runtime.operations.rounding import gamma
@@ -46,8 +47,7 @@ def build(use: Use) -> Built:
 
     def planned(frames: Frames) -> Step:
         rows = [number.row(frames, width) for number in (low, high)]
-        how = list(CLIPPED).index(knob.word_of(frames))
-        return Step("clip", (Read(source.name),), (how,), np.concatenate(rows))
+        return Step("clip", (Read(source.name),), (knob.word_of(frames),), np.concatenate(rows))
 
     return Built(source.fields, compute, bound, planned=planned)
 
@@ -55,5 +55,5 @@ def build(use: Use) -> Built:
 OPERATION = Operation(
     "clip", "every number within its range", build,
     {"lowest": "one number, or one for each", "highest": "one number, or one for each"},
-    code=CODE_HINTS["clip"],
+    code=CODE_HINTS["clip"], readings=CLIPPED,
 )  # fmt: skip

@@ -5,9 +5,9 @@ from __future__ import annotations
 from rigpact.contract.declared.operation import Built, Operation, Use
 from rigpact.contract.declared.problems import Misdeclared, Wrong
 from rigpact.contract.statistics import FloatArray
+from rigpact.contract.systems.frames import Frames
 from rigpact.contract.systems.layout import Field, FieldKind, FieldLayout
 from rigpact.contract.systems.plan import Read, Step
-from rigpact.contract.systems.stage import Frames
 from rigpact.reference_runtime.operations.definitions.scaling import LENGTHS
 from rigpact.reference_runtime.operations.precision import stored
 from rigpact.reference_runtime.vocabulary.code_hints import CODE_HINTS
@@ -36,7 +36,7 @@ def build(use: Use) -> Built:
     layout = FieldLayout(tuple(Field(name, place, 1, FieldKind.SCALAR) for place, name in enumerate(names)))
 
     def planned(frames: Frames) -> Step:
-        return Step("norm", (Read(source.name),), (list(LENGTHS).index(measure.word_of(frames)), size))
+        return Step("norm", (Read(source.name),), (measure.word_of(frames), size))
 
     return Built(layout, compute, bound, planned=planned)
 
@@ -44,5 +44,5 @@ def build(use: Use) -> Built:
 OPERATION = Operation(
     "norm", "how long vectors are", build,
     {"of_each": "numbers of one vector, 3 if left out", "measure": ", ".join(LENGTHS)}, choices=("measure",),
-    code=CODE_HINTS["norm"],
+    code=CODE_HINTS["norm"], readings=LENGTHS,
 )  # fmt: skip

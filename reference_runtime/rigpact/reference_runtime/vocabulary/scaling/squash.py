@@ -6,8 +6,9 @@ import numpy as np
 
 from rigpact.contract.declared.operation import Built, Number, Operation, Use
 from rigpact.contract.statistics import FloatArray
+from rigpact.contract.systems.frames import Frames
 from rigpact.contract.systems.plan import Read, Step
-from rigpact.contract.systems.stage import Bounds, Frames
+from rigpact.contract.systems.stage import Bounds
 from rigpact.reference_runtime.operations.definitions.scaling import FUNCTIONS, Function
 from rigpact.reference_runtime.operations.precision import stored
 from rigpact.reference_runtime.operations.rounding import UNIT_ROUNDOFF
@@ -59,7 +60,7 @@ def build(use: Use) -> Built:
         word, width = knob.word_of(frames), source.fields.width
         chain = {"none": (), "twice": (name, name), "doubled": (name,)}.get(word, (word,))
         numbers = *scale.row(frames, width), 2.0 if word == "doubled" else 1.0
-        words = len(chain), *(list(FUNCTIONS).index(each) for each in chain)
+        words: tuple[int | str, ...] = len(chain), *chain
         return Step("squash", (Read(source.name),), words, numbers)
 
     return Built(source.fields, compute, bound, planned=planned)
@@ -68,5 +69,5 @@ def build(use: Use) -> Built:
 OPERATION = Operation(
     "squash", "tanh, sigmoid and their like", build,
     {"function": ", ".join(FUNCTIONS), "scale": "the limit: function(x / scale) · scale, 1 if left out"},
-    code=CODE_HINTS["squash"],
+    code=CODE_HINTS["squash"], readings=FUNCTIONS,
 )  # fmt: skip

@@ -6,9 +6,10 @@ import numpy as np
 
 from rigpact.contract.declared.operation import Built, Operation, Use
 from rigpact.contract.statistics import FloatArray
+from rigpact.contract.systems.frames import Frames
 from rigpact.contract.systems.layout import Field, FieldKind, FieldLayout
 from rigpact.contract.systems.plan import Read, Step
-from rigpact.contract.systems.stage import Bounds, Frames
+from rigpact.contract.systems.stage import Bounds
 from rigpact.reference_runtime.operations.precision import stored
 from rigpact.reference_runtime.operations.rounding import UNIT_ROUNDOFF
 from rigpact.reference_runtime.vocabulary.code_hints import CODE_HINTS
@@ -43,7 +44,7 @@ def build(use: Use) -> Built:
         return np.broadcast_to(np.where(np.abs(numbers - at) <= reach, 1.0, 0.0) if is_step else reach, rows.shape)
 
     def planned(frames: Frames) -> Step:
-        words = (list(_SIDES).index(side.word_of(frames)),)
+        words = (side.word_of(frames),)
         return Step("threshold", (Read(source.name),), words, limit.row(frames, source.fields.width))
 
     fields = (Field(each.name, each.start, each.size, FieldKind.FLAG) for each in source.fields)
@@ -53,5 +54,5 @@ def build(use: Use) -> Built:
 OPERATION = Operation(
     "threshold", "1 beyond a limit, else 0", build,
     {"limit": "one number, or one for each", "side": "above or below"}, choices=("side",),
-    code=CODE_HINTS["threshold"],
+    code=CODE_HINTS["threshold"], readings=_SIDES,
 )  # fmt: skip

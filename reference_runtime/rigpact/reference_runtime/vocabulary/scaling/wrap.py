@@ -8,15 +8,17 @@ import numpy as np
 
 from rigpact.contract.declared.operation import Built, Operation, Use
 from rigpact.contract.statistics import FloatArray
+from rigpact.contract.systems.frames import Frames
 from rigpact.contract.systems.plan import Read, Step
-from rigpact.contract.systems.stage import Bounds, Frames
+from rigpact.contract.systems.stage import Bounds
+from rigpact.contract.units import UNITS
 from rigpact.reference_runtime.operations.geometry import wrapped
 from rigpact.reference_runtime.operations.precision import stored
 from rigpact.reference_runtime.operations.rounding import gamma
 from rigpact.reference_runtime.vocabulary.code_hints import CODE_HINTS
 from rigpact.reference_runtime.vocabulary.rounding_bounds import samples, wide
 
-_TURNS = {"rad": 2.0 * np.pi, "deg": 360.0}
+_TURNS = {unit: 2.0 * np.pi / UNITS[unit].si for unit in ("rad", "deg")}
 _RANGES: Mapping[str, Callable[..., FloatArray]] = {
     "symmetric": wrapped,
     "positive": lambda rows, turn: rows - turn * np.floor(rows / turn),
@@ -48,8 +50,7 @@ def build(use: Use) -> Built:
         return np.asarray(np.where(is_near, turn + rounding, rounding))
 
     def planned(frames: Frames) -> Step:
-        words = (list(_RANGES).index(into.word_of(frames)),)
-        return Step("wrap", (Read(source.name),), words, [unit.of(frames)])
+        return Step("wrap", (Read(source.name),), (into.word_of(frames),), [unit.of(frames)])
 
     return Built(source.fields, compute, bound, planned=planned)
 
@@ -58,5 +59,5 @@ OPERATION = Operation(
     "wrap", "angles into one turn", build,
     {"unit_of_angle": "rad or deg", "range": "symmetric (-half turn, half turn], positive [0, turn), or none"},
     choices=("unit_of_angle", "range"),
-    code=CODE_HINTS["wrap"],
+    code=CODE_HINTS["wrap"], readings=_RANGES,
 )  # fmt: skip

@@ -9,8 +9,8 @@ import numpy as np
 from rigpact.contract.declared.operation import Built, Operation, Reading, Use
 from rigpact.contract.declared.problems import Misdeclared, Wrong
 from rigpact.contract.statistics import FloatArray
+from rigpact.contract.systems.frames import Frames
 from rigpact.contract.systems.plan import Read, Step
-from rigpact.contract.systems.stage import Frames
 from rigpact.reference_runtime.operations.precision import stored
 from rigpact.reference_runtime.vocabulary.code_hints import CODE_HINTS
 from rigpact.reference_runtime.vocabulary.rounding_bounds import samples, sum_of, wide
@@ -60,8 +60,8 @@ def build(use: Use) -> Built:
         return np.asarray(np.abs(combine(rows, 0.0 * rates, size)) + np.abs(combine(0.0 * rows, rates, size)))
 
     def planned(frames: Frames) -> Step:
-        meaning = list(_MEANINGS).index(means.word_of(frames))
-        return Step("integrate", (Read(state.name), Read(rate.name)), (meaning,), step.row(frames, 1))
+        words = (means.word_of(frames),)
+        return Step("integrate", (Read(state.name), Read(rate.name)), words, step.row(frames, 1))
 
     return Built(state.fields, compute, sum_of(3, terms), planned=planned)
 
@@ -69,5 +69,5 @@ def build(use: Use) -> Built:
 OPERATION = Operation(
     "integrate", "state + step · rate", build,
     {"step": "seconds of a frame, 1/fps if left out", "rate_means": ", ".join(_MEANINGS)}, (2, 2),
-    code=CODE_HINTS["integrate"],
+    code=CODE_HINTS["integrate"], readings=_MEANINGS,
 )  # fmt: skip

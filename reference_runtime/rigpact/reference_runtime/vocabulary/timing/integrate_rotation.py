@@ -7,8 +7,8 @@ import numpy as np
 from rigpact.contract.declared.operation import Built, Operation, Use
 from rigpact.contract.declared.problems import Misdeclared, Wrong
 from rigpact.contract.statistics import FloatArray
+from rigpact.contract.systems.frames import Frames
 from rigpact.contract.systems.plan import Read, Step
-from rigpact.contract.systems.stage import Frames
 from rigpact.reference_runtime.operations.definitions.quaternions import PRODUCTS, exponential
 from rigpact.reference_runtime.operations.precision import stored
 from rigpact.reference_runtime.vocabulary.code_hints import CODE_HINTS
@@ -58,7 +58,7 @@ def build(use: Use) -> Built:
         return np.broadcast_to(sizes, q.shape).reshape(len(q), -1)
 
     def planned(frames: Frames) -> Step:
-        words = list(_SIDES).index(side.word_of(frames)), *order.of(frames), *written
+        words = side.word_of(frames), *order.of(frames), *written
         numbers = step.row(frames, 1)[0], angle.of(frames)
         return Step("integrate_rotation", (Read(quaternion.name), Read(rate.name)), words, numbers)
 
@@ -72,5 +72,5 @@ OPERATION = Operation(
         "angle": ", ".join(_ANGLES), "quaternion_order": "xyzw or wxyz, where the quaternion's field does not say it",
     },
     (2, 2), ("side", "quaternion_order"),
-    code=CODE_HINTS["integrate_rotation"],
+    code=CODE_HINTS["integrate_rotation"], readings=_SIDES,
 )  # fmt: skip

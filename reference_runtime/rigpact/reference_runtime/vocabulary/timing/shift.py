@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from rigpact.contract.declared.operation import Built, Operation, Use
 from rigpact.contract.declared.problems import Wrong, shown
+from rigpact.contract.declared.sizes import MOST_FRAMES
 from rigpact.contract.statistics import FloatArray
+from rigpact.contract.systems.frames import Frames
 from rigpact.contract.systems.plan import Read, Step, moved
-from rigpact.contract.systems.stage import Bounds, Frames
+from rigpact.contract.systems.stage import Bounds
 from rigpact.reference_runtime.vocabulary.code_hints import CODE_HINTS
 from rigpact.reference_runtime.vocabulary.rounding_bounds import of_any_frame
 
@@ -14,8 +16,8 @@ from rigpact.reference_runtime.vocabulary.rounding_bounds import of_any_frame
 def build(use: Use) -> Built:
     """frames: how much later; -1 is the frame before. The first frame stands before itself; behind the last nothing is known."""
     source, lag = use.inputs[0], use.table.get("frames")
-    if not isinstance(lag, int) or isinstance(lag, bool):
-        raise use.wrong(Wrong.NUMBERS, "frames", shown(lag), "a whole number of frames")
+    if not isinstance(lag, int) or isinstance(lag, bool) or abs(lag) > MOST_FRAMES:
+        raise use.wrong(Wrong.NUMBERS, "frames", shown(lag), f"a whole number of frames, at most {MOST_FRAMES}")
     near = dict.fromkeys((lag, 0, lag - 1, lag + 1, -lag))
     knob = use.knob("frames", {f"{each:+d}": each for each in near}, f"the frame that {use.stage} is taken from", {
         f"{each:+d}": f"the frame is {each:+d} from the current one; the contract takes {lag:+d}" for each in near if each != lag

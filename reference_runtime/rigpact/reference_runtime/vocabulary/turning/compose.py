@@ -6,8 +6,8 @@ import numpy as np
 
 from rigpact.contract.declared.operation import Built, Operation, Use
 from rigpact.contract.statistics import FloatArray
+from rigpact.contract.systems.frames import Frames
 from rigpact.contract.systems.plan import Read, Step
-from rigpact.contract.systems.stage import Frames
 from rigpact.reference_runtime.operations.definitions.quaternions import PRODUCTS
 from rigpact.reference_runtime.operations.precision import stored
 from rigpact.reference_runtime.vocabulary.code_hints import CODE_HINTS
@@ -43,8 +43,8 @@ def build(use: Use) -> Built:
         return np.asarray(4.0 * sizes[0] * sizes[1])
 
     def planned(frames: Frames) -> Step:
-        how, (reads, other) = list(PRODUCTS).index(pick.word_of(frames)), (knob.of(frames) for knob in orders)
-        words = how, one, *reads, *other, *written
+        reads, other = (knob.of(frames) for knob in orders)
+        words = pick.word_of(frames), one, *reads, *other, *written
         return Step("compose", (Read(first.name), Read(second.name)), words)
 
     return Built(second.fields, compute, sum_of(8, terms), measure=QUATERNIONS, planned=planned)
@@ -58,5 +58,5 @@ OPERATION = Operation(
         "second_quaternion_order": "the same of the second",
     },
     (2, 2), ("product", "quaternion_order", "second_quaternion_order"),
-    code=CODE_HINTS["compose"],
+    code=CODE_HINTS["compose"], readings=PRODUCTS,
 )  # fmt: skip

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from enum import IntEnum
+from enum import StrEnum, auto
 from functools import partial
 
 import numpy as np
@@ -16,12 +16,13 @@ import numpy as np
 from rigpact.contract.declared.operation import Built, Operation, Use
 from rigpact.contract.declared.problems import Misdeclared, Wrong
 from rigpact.contract.statistics import FloatArray
+from rigpact.contract.systems.frames import Frames
 from rigpact.contract.systems.layout import Field, FieldKind, FieldLayout
 from rigpact.contract.systems.plan import Read, Step
-from rigpact.contract.systems.stage import RAW, Bounds, Frames
+from rigpact.contract.systems.stage import RAW, Bounds
 from rigpact.reference_runtime.operations.definitions.euler import EULER
 from rigpact.reference_runtime.operations.definitions.quaternions import FROM_XYZW, TO_XYZW, exponential, to_matrix
-from rigpact.reference_runtime.operations.geometry import cross, rotation_vector, same_hemisphere
+from rigpact.reference_runtime.operations.geometry import cross, rotation_vector, same_hemisphere, transposed
 from rigpact.reference_runtime.operations.precision import stored
 from rigpact.reference_runtime.operations.rounding import gamma
 from rigpact.reference_runtime.operations.six_numbers import PACKING
@@ -39,10 +40,10 @@ _PATTERNS = 6
 """Patterns of signs in which the roundings are tried."""
 
 
-class Form(IntEnum):
+class Form(StrEnum):
     """The forms of `converting.hpp`."""
 
-    QUATERNION, MATRIX, SIX_NUMBERS, ROTATION_VECTOR, EULER = range(5)
+    QUATERNION, MATRIX, SIX_NUMBERS, ROTATION_VECTOR, EULER = auto(), auto(), auto(), auto(), auto()
 
 
 @dataclass(frozen=True)
@@ -61,7 +62,7 @@ class Variant:
     factors: tuple[float, float] = (1.0, 1.0)
     only_reads: bool = False
 
-    def words(self, *, written: bool) -> tuple[int, ...]:
+    def words(self, *, written: bool) -> tuple[int | str, ...]:
         """The five words of a form."""
         own = self.writes if written and self.writes is not None else self.reads
         return self.form, *own, *(0,) * (4 - len(own))
@@ -186,7 +187,7 @@ _WORDS = {
 }  # fmt: skip
 _EXAMPLE = EULER["xyz_deg"][0](np.array([[20.0, -35.0, 50.0], [110.0, 15.0, -70.0]]))
 """Two rotations on which the ways to write one are told apart."""
-_SENSE = {"as_given": lambda matrix: matrix, "transposed": lambda matrix: matrix.swapaxes(-1, -2)}
+_SENSE = {"as_given": lambda matrix: matrix, "transposed": transposed}
 
 
 def build(use: Use) -> Built:
@@ -279,5 +280,5 @@ OPERATION = Operation(
         "writes": "the variant that is written",
     },
     choices=("reads", "writes"),
-    code=CODE_HINTS["convert"],
+    code=CODE_HINTS["convert"], readings=tuple(Form),
 )  # fmt: skip

@@ -10,6 +10,7 @@ from rigpact.contract.statistics import FloatArray
 from rigpact.contract.systems.layout import FieldKind
 from rigpact.contract.systems.stage import Measure
 from rigpact.reference_runtime.operations.definitions.quaternions import FROM_XYZW, TO_XYZW
+from rigpact.reference_runtime.vocabulary.named_fields import whole_quaternions
 
 ORDER_OF = {FieldKind.QUATERNION_XYZW: "xyzw", FieldKind.QUATERNION_WXYZ: "wxyz"}
 QUATERNIONS = Measure(has_signless_quaternions=True)
@@ -22,10 +23,7 @@ _HINTS = {
 def order_knob(use: Use, source: Input, key: str = "quaternion_order") -> Choice:
     """The order of the components of a vector of quaternions: its fields' kind says it, or the parameter; else it is open."""
     declared = {ORDER_OF.get(each.kind) for each in source.fields}
-    if source.fields.width % 4:
-        raise Misdeclared(
-            Wrong.WIDTH, use.at("of"), f"{source.name}, {source.fields.width} numbers", "quaternions, 4 each"
-        )
+    whole_quaternions(use, source)
     own = next(iter(declared)) if len(declared) == 1 else None
     return use.choice(key, TO_XYZW, f"the order of the quaternion's components in {source.name}", _HINTS, default=own)
 

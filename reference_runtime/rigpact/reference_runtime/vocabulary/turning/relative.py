@@ -7,8 +7,8 @@ import numpy as np
 from rigpact.contract.declared.operation import Built, Operation, Use
 from rigpact.contract.declared.problems import Misdeclared, Wrong
 from rigpact.contract.statistics import FloatArray
+from rigpact.contract.systems.frames import Frames
 from rigpact.contract.systems.plan import Read, Step
-from rigpact.contract.systems.stage import Frames
 from rigpact.reference_runtime.operations.definitions.quaternions import FRAMES
 from rigpact.reference_runtime.operations.precision import stored
 from rigpact.reference_runtime.vocabulary.code_hints import CODE_HINTS
@@ -51,7 +51,7 @@ def build(use: Use) -> Built:
 
     def planned(frames: Frames) -> Step:
         counts = origin.fields.width // 3, quaternion.fields.width // 4
-        words = list(FRAMES).index(direction.word_of(frames)), *counts, *order.of(frames)
+        words = direction.word_of(frames), *counts, *order.of(frames)
         return Step("relative", tuple(Read(each.name) for each in use.inputs), words)
 
     return Built(points.fields, compute, sum_of(_OPERATIONS, terms), planned=planned)
@@ -64,5 +64,5 @@ OPERATION = Operation(
         "quaternion_order": "xyzw or wxyz, where the quaternion's field does not say it",
     },
     (3, 3), ("direction", "quaternion_order"),
-    code=CODE_HINTS["relative"],
+    code=CODE_HINTS["relative"], readings=FRAMES,
 )  # fmt: skip

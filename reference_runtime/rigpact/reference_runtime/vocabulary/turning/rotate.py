@@ -7,9 +7,9 @@ import numpy as np
 from rigpact.contract.declared.operation import Built, Operation, Use
 from rigpact.contract.declared.problems import Misdeclared, Wrong
 from rigpact.contract.statistics import FloatArray
+from rigpact.contract.systems.frames import Frames
 from rigpact.contract.systems.layout import Field, FieldKind, FieldLayout
 from rigpact.contract.systems.plan import Read, Step
-from rigpact.contract.systems.stage import Frames
 from rigpact.reference_runtime.operations.definitions.quaternions import TURNS, rotated
 from rigpact.reference_runtime.operations.precision import stored
 from rigpact.reference_runtime.vocabulary.code_hints import CODE_HINTS
@@ -48,9 +48,8 @@ def build(use: Use) -> Built:
             rows = wide(frames, source.name)
             return rows.reshape(len(rows), -1, 3)
     else:
-        constant = use.number("vector", 3, meaning="the vector that is turned", misread=_VECTOR_READINGS)
-        if use.value_of(constant).size != 3:
-            raise use.wrong(Wrong.WIDTH, "vector", f"{use.value_of(constant).size} numbers", "3")
+        meaning = "the vector that is turned"
+        constant = use.number("vector", 3, meaning=meaning, misread=_VECTOR_READINGS, is_table=True)
         layout = FieldLayout((Field(use.stage, 0, quaternion.fields.width // 4 * 3, FieldKind.DIRECTION),))
 
         def vectors(frames: Frames) -> FloatArray:
@@ -68,8 +67,8 @@ def build(use: Use) -> Built:
 
     def planned(frames: Frames) -> Step:
         numbers = vectors(frames).reshape(-1) if len(use.inputs) == 1 else ()
-        turn, count = list(TURNS).index(direction.word_of(frames)), quaternion.fields.width // 4
-        words = turn, count, int(len(use.inputs) == 1), *order.of(frames)
+        count = quaternion.fields.width // 4
+        words = direction.word_of(frames), count, int(len(use.inputs) == 1), *order.of(frames)
         return Step("rotate", tuple(Read(each.name) for each in use.inputs), words, numbers)
 
     return Built(layout, compute, sum_of(_OPERATIONS, terms), planned=planned)
@@ -83,5 +82,5 @@ OPERATION = Operation(
         "quaternion_order": "xyzw or wxyz, where the quaternion's field does not say it",
     },
     (1, 2), ("direction", "quaternion_order"),
-    code=CODE_HINTS["rotate"],
+    code=CODE_HINTS["rotate"], readings=TURNS,
 )  # fmt: skip

@@ -96,6 +96,7 @@ def _print(report: FindingsReport, console: Console) -> None:
 
 def _read_request(paths: list[Path], companion: Path | None, onnx: Path | None, canary: Path | None) -> CheckRequest:
     from rigpact.contract.documents import read_document
+    from rigpact.contract.processed_clip import is_processed_clip, read_processed_clip
     from rigpact.reference_runtime.recordings.named_columns import is_recording_path
     from rigpact.reports.checking.artefacts import artefacts_of
     from rigpact.reports.checking.check import CheckRequest, refuse_second
@@ -105,5 +106,9 @@ def _read_request(paths: list[Path], companion: Path | None, onnx: Path | None, 
     recordings = [path for path in paths if is_recording_path(path)]
     others = [path for path in paths if path.suffix.lower() != _MODEL_SUFFIX and path not in recordings]
     refuse_second(models, "models")
-    documents = tuple(read_document(path) for path in others)
+    documents = [read_document(path) for path in others]
+    if not any(document.kind.is_of_a_system for document in documents):  # there an array may have any name
+        processed = [path for path in recordings if is_processed_clip(path)]
+        recordings = [path for path in recordings if path not in processed]
+        documents += [read_processed_clip(path) for path in processed]
     return CheckRequest(documents, tuple(recordings), models[0] if models else None, companion, canary)

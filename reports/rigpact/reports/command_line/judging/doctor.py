@@ -18,17 +18,18 @@ def doctor(*, config: ConfigFile = None, output_format: Format = OutputFormat.TE
     Files are opened, and nothing is measured. Exit status 0: all that [gate] in rigpact.toml asks can be judged; 2: something
     cannot, or nothing is asked.
     """
-    from datetime import datetime
-
     from rigpact.contract.settings.configuration import FILE_NAME
+    from rigpact.contract.settings.days import today
+    from rigpact.contract.settings.hearing import Hearing
     from rigpact.reports.gate.setup.doctor import examine, print_examination
     from rigpact.reports.terminal import print_json, show
 
-    today = datetime.now().astimezone().date()
     configuration = configuration_from_option(config)
     place = Path(FILE_NAME) if configuration is None else configuration.path
+    if configuration is not None:
+        Hearing(configuration, today())  # refuses what the gate refuses: known findings that cannot be read, far days
     with contextlib.chdir(place.resolve().parent):
-        found = examine(None if configuration is None else configuration.gate, today)
+        found = examine(None if configuration is None else configuration.gate, today())
     if output_format is OutputFormat.JSON:
         print_json(found.to_json())
     else:

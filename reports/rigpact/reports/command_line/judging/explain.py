@@ -126,7 +126,6 @@ def _print(diagnosis: Diagnosis, notes: list[str], console: Console) -> None:
 def _follow(request: ExplainRequest, idle_s: float | None, *, is_asked: bool) -> None:
     """Say where a growing recording first differs; what is then recorded is explained as any other recording."""
     from rigpact.contract.errors import UnusableInput
-    from rigpact.reference_runtime.files.contracts import optional_contract
     from rigpact.reports.diagnosing.diagnosis_text import divergence_text
     from rigpact.reports.following.follow import FollowRequest
     from rigpact.reports.following.follow import follow as follow_recording
@@ -134,7 +133,7 @@ def _follow(request: ExplainRequest, idle_s: float | None, *, is_asked: bool) ->
 
     if not is_asked:
         raise UnusableInput("--until-idle", "no --follow beside it", "--follow")
-    contract = optional_contract(request.contract)
+    contract = request.contract.opened_if_given()
     if contract is None:
         raise UnusableInput("--bundle", "none", "the bundle or contract that the recording is made under")
     say_aside(f"following {request.recording}; Control-C ends it")

@@ -54,12 +54,13 @@ def gate(
 
     outputs = outputs_of(report, html)
     kept, source = (path.absolute() if path else None for path in (archive, from_archive))
+    _refuse_one_path_twice([path for _, path in outputs] + ([kept] if kept else []))
     if source is not None and base is not None:
         raise UnusableInput("--base", "--from beside it", "one of them", "an archive holds what was measured")
     configuration = configuration_of_gate(config)
     with contextlib.chdir(configuration.path.resolve().parent):
         configuration = _here(configuration, base, strict=strict)
-        measurement, answer = _answer(configuration, source)
+        measurement, answer = _answer(configuration, source, base)
         if kept is not None:
             write_archive(kept, measurement, answer)
         write_outputs(answer, measurement.runs, outputs)
@@ -91,33 +92,58 @@ def _here(configuration: Configuration, base: str | None, *, strict: bool) -> Co
     return replace(configuration, path=Path(configuration.path.name), gate=settings)
 
 
-def _answer(configuration: Configuration, source: Path | None) -> tuple[GateMeasurement, GateReport]:
-    from datetime import datetime
+def _asked(configuration: Configuration, base: str | None) -> Configuration:
+    """Without the base revision where it has neither settings nor the bundle: nothing there can break."""
+    from dataclasses import replace
 
+    from rigpact.reports.gate.guarding import is_first_change
+
+    if base is None or configuration.gate is None or not is_first_change(configuration, base):
+        return configuration
+    return replace(configuration, gate=replace(configuration.gate, base=None))
+
+
+def _answer(configuration: Configuration, source: Path | None, base: str | None) -> tuple[GateMeasurement, GateReport]:
+    from rigpact.contract.settings.days import today
     from rigpact.reports.gate.archive.archive import read_archive
+    from rigpact.reports.gate.guarding import about_settings
     from rigpact.reports.gate.judging import judge_gate
     from rigpact.reports.gate.run_gate import measure_gate, other_files, rebound
 
-    today = datetime.now().astimezone().date()
     if source is None:
-        measurement = measure_gate(configuration)
-        return measurement, judge_gate(measurement, configuration, today)
+        about = tuple(about_settings(configuration, base))
+        measurement = measure_gate(_asked(configuration, base))
+        return measurement, judge_gate(measurement, configuration, today(), about_settings=about)
     measurement = rebound(read_archive(source).measurement, configuration)
-    return measurement, judge_gate(measurement, configuration, today, tuple(other_files(measurement)))
+    return measurement, judge_gate(measurement, configuration, today(), tuple(other_files(measurement)))
 
 
 def outputs_of(report: Sequence[str] | None, html: Path | None) -> list[tuple[str, Path]]:
     """Format and absolute path of every file to write; checked before anything runs."""
-    from rigpact.reports.gate.answer.outputs import HTML, parse_output
+    from rigpact.reports.outputs import HTML, parse_output
 
     wanted = [parse_output(word) for word in report or ()]
     found = [(output.format, output.path) for output in wanted]
-    return found + ([(HTML, html.absolute())] if html else [])
+    found += [(HTML, html.absolute())] if html else []
+    _refuse_one_path_twice([path for _, path in found])
+    return found
+
+
+def _refuse_one_path_twice(paths: Sequence[Path]) -> None:
+    """UnusableInput where one report would replace another: a view that reads it would show nothing, or the wrong one."""
+    from rigpact.contract.errors import UnusableInput
+
+    seen: set[Path] = set()
+    for path in paths:
+        whole = path.resolve()
+        if whole in seen:
+            raise UnusableInput("--report", f"{path} twice", "a file of its own for every report")
+        seen.add(whole)
 
 
 def write_outputs(answer: GateReport, runs: Sequence[ComparedRun], outputs: Sequence[tuple[str, Path]]) -> None:
     """Write the files."""
-    from rigpact.reports.gate.answer.outputs import Output, write_output
+    from rigpact.reports.outputs import Output, write_output
 
     for name, path in outputs:
         write_output(Output(name, path), answer, runs)

@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING, Annotated, NamedTuple
 
 import typer
 
-from rigpact.contract.settings.geometry import GeometrySettings
 from rigpact.reports.command_line.making.known_findings import ConfigFile, configuration_from_option
 from rigpact.reports.command_line.options import Companion, ConventionsFile, Format, OutputFormat, Settings, Strict
 
 if TYPE_CHECKING:
     from rigpact.contract.conventions import Conventions
+    from rigpact.contract.settings.geometry import GeometrySettings
     from rigpact.reports.geometry_parity.calling.backend import BackendName
 
 
@@ -57,6 +57,7 @@ def geometry(
     Exit status 0: they are the contract's; 1: findings; 2: a function that must be tested cannot be, there is none, or the
     module cannot be imported.
     """
+    from rigpact.contract.settings.geometry import GeometrySettings
     from rigpact.reports.geometry_parity.declared import asked_functions, of_module
     from rigpact.reports.geometry_parity.examination import examine, print_examination
     from rigpact.reports.geometry_parity.loading import find_functions, load_module, parse_mapping, unknown_functions
@@ -95,8 +96,9 @@ def _declared(project: GeometrySettings, options: _Options) -> Conventions:
     """
     from rigpact.contract import load_contract
     from rigpact.contract.conventions import declared_changes
-    from rigpact.reference_runtime.systems.enemy_animation.knobs import enemy_conventions
+    from rigpact.contract.pages.registry import ENEMY_ANIMATION, find_system
 
-    base = load_contract(options.bundle, options.companion).conventions if options.bundle else enemy_conventions()
+    own = find_system(ENEMY_ANIMATION).conventions()
+    base = load_contract(options.bundle, options.companion).conventions if options.bundle else own
     changes = declared_changes(options.settings or (), options.conventions)
     return base.replaced({"output_mode": "residual", **project.conventions, **changes})

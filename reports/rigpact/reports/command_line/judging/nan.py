@@ -21,6 +21,7 @@ from rigpact.reports.command_line.options import (
 from rigpact.reports.command_line.report_formats import JSON, TEXT, FormatOfAnswer, print_comment
 
 if TYPE_CHECKING:
+    from rigpact.contract.systems.contract import Contract
     from rigpact.reference_runtime.files.contracts import ContractFiles
     from rigpact.reference_runtime.files.subject import Subject
     from rigpact.reports.nonfinite.investigation import Investigation
@@ -121,11 +122,10 @@ _WHY = {
 def _opened(files: ContractFiles, output_format: str) -> Any:
     """The contract; the command's own answer for one that the engine refuses."""
     from rigpact.contract.errors import ContractRefused
-    from rigpact.reference_runtime.files.contracts import open_contract
     from rigpact.reports.nonfinite.investigation import refused_bundle
 
     try:
-        return open_contract(files)
+        return files.opened()
     except ContractRefused as refusal:
         raise _answer(refused_bundle(refusal), output_format) from None
 
@@ -158,12 +158,14 @@ def _answer(found: Investigation, output_format: str) -> typer.Exit:
     return typer.Exit(found.exit_code)
 
 
-def _mode(contract: Any, *, teacher: bool) -> str:
+def _mode(contract: Contract, *, teacher: bool) -> str:
     """A free run for a system that feeds itself; otherwise the clip drives the run."""
     return "teacher" if teacher or not contract.system.graph.feeds_itself else "free"
 
 
-def _subject(contract: Any, onnx: Path | None, replay: Path | None, clip: Path | None, perturb: list[str]) -> Subject:
+def _subject(
+    contract: Contract, onnx: Path | None, replay: Path | None, clip: Path | None, perturb: list[str]
+) -> Subject:
     from rigpact.reference_runtime.files.declared import files_of
     from rigpact.reference_runtime.files.subject import Subject
     from rigpact.reports.running.run import read_network
@@ -182,10 +184,9 @@ def _companion_beside(files: ContractFiles) -> Path | None:
 
 
 def _merged(files: ContractFiles, beside: Path | None) -> Any:
-    from rigpact.reference_runtime.files.contracts import open_contract
 
     try:
-        return open_contract(replace(files, companion=beside)) if beside else None
+        return replace(files, companion=beside).opened() if beside else None
     except UnusableInput:
         return None
 
@@ -206,7 +207,7 @@ def _investigated(
     return found
 
 
-def _look_into(trace: Path, contract: Any, onnx: Path | None) -> Investigation:
+def _look_into(trace: Path, contract: Contract, onnx: Path | None) -> Investigation:
     from rigpact.reference_runtime.files.declared import files_of
     from rigpact.reports.nonfinite.investigation import investigate_recording
 

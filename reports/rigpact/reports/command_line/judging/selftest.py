@@ -37,8 +37,8 @@ def selftest(
     """
     import contextlib
     from dataclasses import replace
-    from datetime import datetime
 
+    from rigpact.contract.settings.days import today
     from rigpact.reports.command_line.judging.gate import configuration_of_gate
     from rigpact.reports.gate.selftest.selftest import print_selftest, run_selftest
     from rigpact.reports.terminal import print_json, show
@@ -46,7 +46,7 @@ def selftest(
     configuration = configuration_of_gate(config)
     with contextlib.chdir(configuration.path.resolve().parent):
         inside = replace(configuration, path=Path(configuration.path.name))
-        found = run_selftest(inside, datetime.now().astimezone().date(), [kind.value for kind in only or ()])
+        found = run_selftest(inside, today(), [kind.value for kind in only or ()])
     if output_format is OutputFormat.JSON:
         print_json(found.to_json())
     else:

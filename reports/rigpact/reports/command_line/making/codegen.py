@@ -23,6 +23,12 @@ def codegen(
         Path | None,
         typer.Option("--headers", metavar="DIR", help="Also copy the headers that it includes to DIR/rigpact."),
     ] = None,
+    loop: Annotated[
+        bool,
+        typer.Option(
+            "--loop", help="With the loop: step() computes every stage. The enemy animation's header has its own."
+        ),
+    ] = False,
     onnx: Annotated[
         Path | None,
         typer.Option("--onnx", metavar="FILE", help="The model: the engine's self-test then refuses another one."),
@@ -39,16 +45,17 @@ def codegen(
     """Write a C++ header of a contract: layout, numbers, conventions, conformance vectors, SelfTest() and SelfTestEngine().
 
     An engine runs one of them when it starts: files that changed since, or a stage that computes something else, are refused
-    before the first frame, without Python. SelfTestEngine() drives the engine's own loop. The same contract gives the same
-    bytes. Lines to paste into the engine's code are printed.
+    before the first frame, without Python. SelfTestEngine() drives the engine's own loop. With --loop the header computes every
+    stage itself: State and step(). The same contract gives the same bytes. Lines to paste into the engine's code are printed.
     """
     from rigpact.contract.files import read_bytes, write_bytes
-    from rigpact.reference_runtime.files.contracts import ContractFiles, open_contract
-    from rigpact.reports.engine.codegen import contract_header, copy_headers, copy_plugin, lines_to_paste
+    from rigpact.reference_runtime.files.contracts import ContractFiles
+    from rigpact.reports.engine.codegen import copy_headers, copy_plugin
+    from rigpact.reports.engine.header import contract_header, lines_to_paste
 
-    read = open_contract(ContractFiles(contract, companion, settings or (), conventions))
+    read = ContractFiles(contract, companion, settings or (), conventions).opened()
     model_sha256 = None if onnx is None else hashlib.sha256(read_bytes(onnx)).hexdigest()
-    write_bytes(out, contract_header(read, namespace, model_sha256).encode())
+    write_bytes(out, contract_header(read, namespace, model_sha256, with_loop=loop).encode())
     _say_errors(contract, companion)
     folders = [copy(folder) for copy, folder in ((copy_headers, headers), (copy_plugin, unreal)) if folder is not None]
     stages, paste = len(read.system.stages), lines_to_paste(read, namespace)

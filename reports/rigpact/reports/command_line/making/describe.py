@@ -7,20 +7,22 @@ from typing import Annotated
 
 import typer
 
+from rigpact.reports.command_line.completion import system_names
 from rigpact.reports.command_line.options import Companion, ConventionsFile, Format, OutputFormat, Settings
+
+_CONTRACT = "The schema bundle, or a contract; the name of a system prints its page."
+_BESIDE = "Show only where this contract and OTHER part."
 
 
 def describe(
     contract: Annotated[
-        Path, typer.Argument(metavar="CONTRACT", help="The schema bundle, or a contract.")
+        Path,
+        typer.Argument(metavar="CONTRACT", help=_CONTRACT, autocompletion=system_names),
     ],
     *,
     companion: Companion = None,
     onnx: Annotated[Path | None, typer.Option("--onnx", metavar="FILE", help="Model to describe too.")] = None,
-    beside: Annotated[
-        Path | None,
-        typer.Option("--beside", metavar="OTHER", help="Show only where this contract and OTHER part."),
-    ] = None,
+    beside: Annotated[Path | None, typer.Option("--beside", metavar="OTHER", help=_BESIDE)] = None,
     markdown: Annotated[bool, typer.Option("--markdown", help="A Markdown page for the contract document.")] = False,
     canary: Annotated[
         Path | None,
@@ -43,21 +45,24 @@ def describe(
     from rigpact.contract.documents import read_document
     from rigpact.contract.errors import UnusableInput
     from rigpact.contract.model.file import read_model
-    from rigpact.reference_runtime.files.contracts import ContractFiles, open_contract
+    from rigpact.contract.pages.registry import page_of
+    from rigpact.reference_runtime.files.contracts import ContractFiles
     from rigpact.reports.describing.beside import beside_section
-    from rigpact.reports.describing.description import describe_contract
+    from rigpact.reports.describing.description import describe_contract, page_section
     from rigpact.reports.describing.description_text import description_markdown, description_to_json, print_description
     from rigpact.reports.terminal import print_json, stdout
 
     if markdown and output_format is OutputFormat.JSON:
         raise UnusableInput("--markdown with --format json", "both", "one of them")
-    read = open_contract(ContractFiles(contract, companion, settings or (), conventions))
-    document = read_document(contract)
-    if beside is None:
-        sections = describe_contract(read, document.data, read_model(onnx) if onnx else None)
+    page = page_of(contract)
+    read = None if page else ContractFiles(contract, companion, settings or (), conventions).opened()
+    if read is None:
+        sections = [page_section(page)]
+    elif beside is None:
+        sections = describe_contract(read, read_document(contract).data, read_model(onnx) if onnx else None)
     else:
-        sections = [beside_section(document, read_document(beside))]
-    if canary is not None:
+        sections = [beside_section(read_document(contract), read_document(beside))]
+    if canary is not None and read is not None:
         from rigpact.reports.engine.canary import write_canary
 
         write_canary(read, onnx, canary)
@@ -65,5 +70,7 @@ def describe(
         print_json(description_to_json(sections))
     elif markdown:
         sys.stdout.write(description_markdown(sections))
+    elif page:
+        sys.stdout.write(page)
     else:
         print_description(sections, stdout())

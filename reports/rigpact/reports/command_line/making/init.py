@@ -34,11 +34,12 @@ def init(
     if contract:
         _draft_contract(folder, output_format, is_forced=force)
         return
-    from datetime import UTC, datetime
+    from datetime import timedelta
 
     from rigpact.contract.errors import UnusableInput
     from rigpact.contract.files import write_bytes
     from rigpact.contract.settings.configuration import FILE_NAME
+    from rigpact.contract.settings.days import today
     from rigpact.reports.gate.setup.doctor import print_examination
     from rigpact.reports.gate.setup.found_files import find_files, project_files
     from rigpact.reports.gate.setup.written_settings import budget_text, settings_text
@@ -55,7 +56,7 @@ def init(
     compared = [folder / path for path in (*found.bundles[:1], *found.companions[:1])]
     base = next((name for name in revisions if all(is_at(path, name) for path in compared)), None)
     budget = budget_text(*_figures(folder, found))
-    text = settings_text(found, base=base, year=datetime.now(UTC).year + 1, budget=budget)
+    text = settings_text(found, base=base, last_day=today() + timedelta(days=90), budget=budget)
     write_bytes(path, text.encode("utf-8"))
     examination, counts = _what_can_be_judged(path), _counts(found)
     words = ", ".join(f"{count} {name}" for name, count in counts.items())
@@ -82,14 +83,14 @@ def _start_from_published(folder: Path) -> list[str]:
 
 def _what_can_be_judged(path: Path) -> Examination:
     import contextlib
-    from datetime import datetime
 
     from rigpact.contract.settings.configuration import read_configuration
+    from rigpact.contract.settings.days import today
     from rigpact.reports.gate.setup.doctor import examine
 
     configuration = read_configuration(path)
     with contextlib.chdir(path.resolve().parent):
-        return examine(configuration.gate, datetime.now().astimezone().date())
+        return examine(configuration.gate, today())
 
 
 def _draft_contract(folder: Path, output_format: OutputFormat, *, is_forced: bool) -> None:

@@ -39,11 +39,10 @@ def configuration_from_option(path: Path | None) -> Configuration | None:
 
 def configured(report: FindingsReport, configuration: Configuration | None) -> FindingsReport:
     """The report after the project's configuration is applied, with today's date."""
-    from datetime import datetime
-
+    from rigpact.contract.settings.days import today
     from rigpact.contract.settings.hearing import configured_report
 
-    return configured_report(report, configuration, datetime.now().astimezone().date())
+    return configured_report(report, configuration, today())
 
 
 def save_baseline(
@@ -51,11 +50,11 @@ def save_baseline(
 ) -> None:
     """Write today's errors and warnings as known findings, without those that the configuration removes."""
     from dataclasses import replace
-    from datetime import datetime
 
     from rigpact.contract.errors import UnusableInput
     from rigpact.contract.findings import Severity
-    from rigpact.contract.settings.baseline import parse_day, write_baseline
+    from rigpact.contract.settings.baseline import write_baseline
+    from rigpact.contract.settings.days import refuse_far_day, today
     from rigpact.contract.settings.hearing import Hearing
     from rigpact.reports.terminal import say
 
@@ -63,9 +62,9 @@ def save_baseline(
     for name in about:
         if name not in given:
             raise UnusableInput("--write-baseline", f"no --{name}", "--owner, --reason and --expires beside it")
-    parse_day(given["expires"], "--expires")
+    refuse_far_day(given["expires"], "--expires", today())
     if configuration is not None:
-        report = Hearing(replace(configuration, baseline=None), datetime.now().astimezone().date()).hear(report)
+        report = Hearing(replace(configuration, baseline=None), today()).hear(report)
     failing = [finding for finding in report.findings if finding.rule.severity is not Severity.INFO]
     count = write_baseline(path, failing, given["owner"], given["reason"], given["expires"])
     say(f'{count} known findings written to {path}; name it in rigpact.toml: baseline = "{path.name}"')

@@ -92,15 +92,14 @@ def serve(
 def _learner(
     bundle: Path | None, onnx: Path | None, profile: ProfileName, solve_below: float | None
 ) -> tuple[Learner, float | None]:
+    from rigpact.contract.contract_files import contract_in_memory
     from rigpact.contract.errors import UnusableInput
-    from rigpact.contract.systems.neurarig import declared_constants
-    from rigpact.contract.systems.reading import contract_in_memory
-    from rigpact.reference_runtime.systems.network import OnnxSystemNetwork
+    from rigpact.reference_runtime.graph.network import OnnxSystemNetwork
     from rigpact.reference_runtime.systems.neurarig.answering import FixedModel
-    from rigpact.reference_runtime.systems.neurarig.graph import SYSTEM
+    from rigpact.reference_runtime.systems.neurarig.wire import SYSTEM
     from rigpact.reports.running.played import open_own_contract
 
-    contract = contract_in_memory(SYSTEM, declared_constants()) if bundle is None else open_own_contract(bundle)
+    contract = contract_in_memory(SYSTEM, SYSTEM.template()) if bundle is None else open_own_contract(bundle)
     if onnx is not None:
         if profile is not ProfileName.LEGS or solve_below is not None:
             raise UnusableInput("--onnx", "--profile two-bone or --solve-below beside it", "--onnx alone")

@@ -25,12 +25,12 @@ def stamp(
     The hash covers the contract and the files that its numbers and operations come from. The model's numbers stay as they are.
     Exit status 0; 2 for a file that cannot be read or written.
     """
+    from rigpact.contract.contract_files import open_contract
     from rigpact.contract.documents import Kind, read_document
     from rigpact.contract.errors import UnusableInput
     from rigpact.contract.model.stamp import write_stamped
-    from rigpact.reference_runtime.files.contracts import ContractFiles, open_contract
 
-    read = open_contract(ContractFiles(contract, None, (), None))
+    read = open_contract(contract)
     document = read_document(contract)
     if document.kind is Kind.DECLARATION:
         from rigpact.contract.declared.reading import declaration_of

@@ -35,7 +35,7 @@ def systems(
     """
     from rigpact.contract.errors import UnusableInput
     from rigpact.contract.files import write_bytes
-    from rigpact.contract.systems.registry import every_system, find_system, known_systems
+    from rigpact.contract.pages.registry import every_system, find_system, known_systems
     from rigpact.reports.describing.description_text import print_description
     from rigpact.reports.describing.system_description import (
         contract_template,

@@ -18,6 +18,7 @@ import numpy as np
 from rigpact.contract.files import read_bytes
 from rigpact.contract.files.text import encoding_of
 from rigpact.contract.statistics import FloatArray
+from rigpact.reference_runtime.recordings.tables import may_be_log
 
 _NUMBER = r"[-+]?(?:1\.#\w++|(?:\d++(?:\.\d*+)?|\.\d++)(?:e[-+]?\d++)?|nan(?:\(\w++\))?|inf(?:inity)?)"
 """Digits are never given back (`++`): a line of nothing but digits is read once, not once for each of its digits."""
@@ -32,6 +33,7 @@ _PUBLISHED = re.compile(
     rf"y_reproj\[0\.\.11\]\s*=\s*({_NUMBER}(?:[\s,]+{_NUMBER}){{11}})\s*\(len=(\d{{1,18}})\)", _ANY_CASE
 )
 _CONDITION = re.compile(r"Dim=(\d{1,18})\s++Raw=", _ANY_CASE)
+_PLAYER = "useTeacher=0"
 _SCHEMA = re.compile(
     r"\[Schema OK\]\s*X=(?P<state>\d{1,18})\s+Y=(?P<output>\d{1,18})\s+C=(?P<cond>\d{1,18})\s+fps=(?P<fps>\d{1,9}(?:\.\d*+)?)"
 )
@@ -45,7 +47,16 @@ _LENGTHS = re.compile(
 )
 _STEP = re.compile(r"\]\[\s*(\d+)\]")
 """The frame counter in the engine's prefix."""
-_MARKS = ("[DeltaCompose]", "[Schema OK]", "[FusedModel]", "[TDbg]", "[PoseHist]", "[Probe-CS]")
+_MARKS = (
+    "[DeltaCompose]",
+    "[Schema OK]",
+    "[FusedModel]",
+    "[TDbg]",
+    "[PoseHist]",
+    "[Probe-CS]",
+    "[BuildCondVector]",
+    "y_reproj[0..11]",
+)
 
 
 class Printed(NamedTuple):
@@ -69,11 +80,15 @@ class Composition(NamedTuple):
 
 
 class Condition(NamedTuple):
-    """A `[BuildCondVector]` line: the raw condition, the one that the network gets, and the width that it says."""
+    """A `[BuildCondVector]` line: the raw condition, the one that the network gets, and the width that it says.
+
+    is_players: the line says that no clip drove the engine.
+    """
 
     width: int
     raw: Printed
     out: Printed
+    is_players: bool = False
 
 
 @dataclass(eq=False)
@@ -101,20 +116,13 @@ class EngineLog:
         return runs
 
 
+_BINARY = {".onnx", ".bin", ".gz", ".zst"}
+
+
 def is_engine_log(path: str | Path) -> bool:
     """Whether a file is text with lines of the engine's motion model in it."""
     place = Path(path)
-    if not place.is_file() or place.suffix.lower() in {
-        ".json",
-        ".jsonl",
-        ".gz",
-        ".zst",
-        ".bin",
-        ".safetensors",
-        ".onnx",
-        ".npz",
-        ".npy",
-    }:
+    if not place.is_file() or place.suffix.lower() in _BINARY or not may_be_log(place):
         return False
     text = _text(place)
     return any(mark in text for mark in _MARKS)
@@ -183,7 +191,7 @@ def _read_condition(log: EngineLog, _step: _Step, line: str) -> bool:
         return False
     if not line.endswith("\n") and _decimals(out[-1]) < _decimals(raw[-1]):
         return False  # the end of the file is in the last number
-    log.conditions.append(Condition(int(match[1]), _printed(raw), _printed(out)))
+    log.conditions.append(Condition(int(match[1]), _printed(raw), _printed(out), _PLAYER in line))
     return True
 
 

@@ -12,51 +12,87 @@ from typing import Any
 
 import numpy as np
 
-from rigpact.contract.bundle import CONDITION_WIDTH, INPUTS, Contract
+from rigpact.contract.bundle import character_contract
+from rigpact.contract.character import Character, character_of, is_character
 from rigpact.contract.conventions import Conventions
 from rigpact.contract.errors import UnusableInput
-from rigpact.contract.layout import ANGULAR_VELOCITIES, ROOT_VELOCITY, ROOT_YAW, ROTATIONS, Layout, Slice
+from rigpact.contract.layout import (
+    ANGULAR_VELOCITIES,
+    CONDITION_WIDTH,
+    INPUTS,
+    ROOT_VELOCITY,
+    ROOT_YAW,
+    ROTATIONS,
+    Layout,
+    Slice,
+)
+from rigpact.contract.pages.registry import ENEMY_ANIMATION, find_system
 from rigpact.contract.statistics import FloatArray, Statistics, frozen_float32
+from rigpact.contract.systems.contract import Contract
 from rigpact.reference_runtime.graph.replayed import Evidence
 from rigpact.reference_runtime.operations.rot6d import Rot6d
 from rigpact.reference_runtime.operations.rotation_bounds import GRAM_SCHMIDT
 from rigpact.reference_runtime.operations.rounding import gamma
 from rigpact.reference_runtime.recordings.precision import Precision
-from rigpact.reference_runtime.systems.enemy_animation import knobs
 from rigpact.reports.diagnosing.diagnose import diagnose
 from rigpact.reports.diagnosing.diagnosis import Diagnosis, together
 from rigpact.reports.diagnosing.logs.engine_log import Composition, EngineLog, Printed, read_engine_log
+from rigpact.reports.diagnosing.logs.log_conditions import conditions_of_clip, whole_conditions
 
-_GIVEN = ("delta6d",)
-"""The log prints this factor, and nothing that it could be computed from."""
+_GIVEN = ("delta6d", "x_raw", "cond_raw")
+"""The log prints these, and nothing that they could be computed from."""
 _BITS, _DIRECTION, _SPEED = slice(0, 4), slice(4, 6), slice(6, 7)
 _LAYOUT = Layout(
     (Slice(0, 6, ROTATIONS), Slice(6, 1, ROOT_YAW), Slice(7, 2, ROOT_VELOCITY), Slice(9, 3, ANGULAR_VELOCITIES)), 12
 )
 
 
-def explain_log(path: Path, contract: Any, changes: Mapping[str, Any]) -> tuple[Diagnosis, list[str]]:
-    """Explain a log; a bundle is optional. UnusableInput when no line of it can be judged."""
-    if contract is not None and not isinstance(contract, Contract):
+def explain_log(
+    path: Path, contract: Contract | None, changes: Mapping[str, Any], clip: Path | None = None
+) -> tuple[Diagnosis, list[str]]:
+    """Explain a log; bundle and clip are optional. UnusableInput when it holds no line that says anything.
+
+    clip: what drove the logged engine; it needs the bundle.
+    """
+    if contract is not None and not is_character(contract):
         raise UnusableInput(
             "--bundle", f"a contract of {contract.system.title}", "the schema bundle of the logged engine"
         )
+    if clip is not None and contract is None:
+        raise UnusableInput("--clip", "no bundle", "--bundle too: it says how the clip's rows are made")
     log = read_engine_log(path)
-    declared = contract.conventions if contract else knobs.enemy_conventions(changes)
+    declared = contract.conventions if contract else find_system(ENEMY_ANIMATION).conventions(changes)
     one_bone = _one_bone(declared, path)
     found = [diagnose(evidence, one_bone, allow_unjudged=_GIVEN) for evidence in log_evidence(log, declared)]
+    driven = None if clip is None or contract is None else conditions_of_clip(log, contract, clip)
+    if driven is not None and contract is not None:
+        found = [part.without_unjudged(("cond_raw",)) for part in found] + [diagnose(driven, contract)]
     contradictions = tuple(_contradictions(log, contract, declared))
     needs_bundle = log.history_fell_back and contract is None
     is_complete = not needs_bundle and all(line.width == CONDITION_WIDTH for line in log.conditions)
     if not found and not contradictions:
         cut = " and ".join(f"{count} cut off {mark} lines" for mark, count in log.cut_off.items())
         hint = "give --bundle: it says whether its statistics were there" if needs_bundle else "log the first 4 steps"
-        raise UnusableInput(path, cut or "no line that can be judged", "at least one whole [DeltaCompose] line", hint)
-    return together(found, one_bone.system.graph, contradictions, complete=is_complete), _notes(log, contract)
+        wanted = "at least one whole [DeltaCompose], y_reproj or [BuildCondVector] line"
+        raise UnusableInput(path, cut or "no line that can be judged", wanted, hint)
+    of_clip = [] if driven is None else _about_placing(log, driven)
+    answer = together(found, one_bone.system.graph, contradictions, complete=is_complete)
+    return answer, [*_notes(log, contract), *of_clip]
+
+
+def _about_placing(log: EngineLog, driven: Evidence) -> list[str]:
+    """Which frames of the clip the conditions are held against, and which of them the engine says the player drove."""
+    frames = ", ".join(map(str, driven.frame[:8].tolist())) + (", …" if len(driven.frame) > 8 else "")
+    notes = [f"[BuildCondVector] lines are held against the frames of the clip that they fit best: {frames}"]
+    players = sum(line.is_players for line in log.conditions)
+    if players:
+        notes.append(f"{players} [BuildCondVector] lines say useTeacher=0: a player drove them, not the clip")
+    return notes
 
 
 def _notes(log: EngineLog, contract: Contract | None) -> list[str]:
-    notes = [f"{count} {mark} lines are cut off and were passed over" for mark, count in log.cut_off.items()]
+    notes = _about_published(log)
+    notes += [f"{count} {mark} lines are cut off and were passed over" for mark, count in log.cut_off.items()]
     if log.probes:
         notes.append(f"{log.probes} [Probe-CS] lines were not judged: the contract has no component-space poses")
     others = sum(line.width != CONDITION_WIDTH for line in log.conditions)
@@ -70,13 +106,19 @@ def _notes(log: EngineLog, contract: Contract | None) -> list[str]:
 
 
 def log_evidence(log: EngineLog, conventions: Conventions) -> Iterator[Evidence]:
-    """The lines of a log as recordings of a character of one bone: a run of compositions each, and the conditions."""
+    """The lines of a log as recordings of a character of one bone: a run of compositions each, and the conditions.
+
+    Published poses without any composition are a recording of their own: what they follow from is not in the log.
+    """
     for run in log.runs:
         published = [line for line in run if line.published is not None]
         if 0 < len(published) < len(run):
             yield _compositions(published, conventions, log.fps or 60.0)
         yield _compositions(run, conventions, log.fps or 60.0)
-    conditions = [line for line in log.conditions if len(line.raw.numbers) == CONDITION_WIDTH]
+    poses = [] if log.compositions else [printed for printed, _ in log.published]
+    if poses:
+        yield _published_alone(poses, conventions, log.fps or 60.0)
+    conditions = whole_conditions(log)
     if conditions:
         recorded = {
             "cond_raw": np.stack([line.raw.numbers for line in conditions]),
@@ -85,6 +127,22 @@ def log_evidence(log: EngineLog, conventions: Conventions) -> Iterator[Evidence]
         decimals = min(min(line.raw.decimals, line.out.decimals) for line in conditions)
         frame = np.arange(len(conditions))
         yield Evidence(frame, log.fps or 60.0, "teacher", recorded, precision=Precision(decimals=decimals))
+
+
+def _published_alone(poses: Sequence[Printed], conventions: Conventions, fps: float) -> Evidence:
+    precision = Precision(decimals=min(each.decimals for each in poses))
+    rows = np.stack([_axes_by_name(pose, conventions) for pose in poses])
+    return Evidence(np.arange(len(poses)), fps, "teacher", {"y_out": rows}, precision=precision)
+
+
+def _about_published(log: EngineLog) -> list[str]:
+    """What was asked of published poses that no composition stands beside."""
+    if not log.published or log.compositions:
+        return []
+    return [
+        f"{len(log.published)} y_reproj lines: only whether each is a rotation was judged; which one it should be, the"
+        " [DeltaCompose] lines of the same steps say"
+    ]
 
 
 def _compositions(run: Sequence[Composition], conventions: Conventions, fps: float) -> Evidence:
@@ -112,10 +170,7 @@ def _one_bone(conventions: Conventions, path: Path) -> Contract:
     def unit(width: int) -> Statistics:
         return Statistics(frozen_float32(np.zeros(width)), frozen_float32(np.ones(width)))
 
-    return Contract(
-        path=path,
-        sha256="",
-        fps=60.0,
+    character = Character(
         bone_names=("bone 0",),
         state=_LAYOUT,
         output=Layout((Slice(0, 6, ROTATIONS),), 6),
@@ -127,11 +182,10 @@ def _one_bone(conventions: Conventions, path: Path) -> Contract:
         pose_history=None,
         angular_velocity=None,
         skeleton=None,
-        # the log prints the axes X and Z by name, whatever the bundle's packing
-        conventions=conventions.replaced({
-            "rot6d_columns": "xz", "rot6d_packing": "columns", "angvel_source": "zeros", "bone_order": "as_declared",
-        }),
-    )  # fmt: skip
+    )
+    # the log prints the axes X and Z by name, whatever the bundle's packing
+    by_name = {"rot6d_columns": "xz", "rot6d_packing": "columns", "angvel_source": "zeros", "bone_order": "as_declared"}
+    return character_contract(character, conventions.replaced(by_name), path)
 
 
 def _contradictions(log: EngineLog, contract: Contract | None, conventions: Conventions) -> Iterator[str]:
@@ -153,7 +207,8 @@ def _contradictions(log: EngineLog, contract: Contract | None, conventions: Conv
 
 def _width_disagreements(log: EngineLog, contract: Contract) -> Iterator[str]:
     """Where widths and rate in the log differ from the bundle."""
-    expected: dict[str, int | None] = {"output": contract.output.width, **contract.input_widths}
+    character = character_of(contract)
+    expected: dict[str, int | None] = {"output": character.output.width, **character.input_widths}
     widths = {**log.widths, "output": log.widths.get("output", set()) | {width for _, width in log.published}}
     widths["cond"] = widths.get("cond", set()) | {line.width for line in log.conditions}
     for name, found in widths.items():
@@ -162,7 +217,7 @@ def _width_disagreements(log: EngineLog, contract: Contract) -> Iterator[str]:
                 yield f"the engine reports {name} = {width}, the bundle gives {expected[name]}"
     if log.fps is not None and log.fps != contract.fps:
         yield f"the engine reports fps = {log.fps:g}, the bundle gives {contract.fps:g}"
-    own = contract.pose_history is None or contract.conventions.pose_history_norm == "tanh_unit_scale"
+    own = character.pose_history is None or contract.conventions.pose_history_norm == "tanh_unit_scale"
     if log.history_fell_back and not own:
         yield "the engine fell back on pose-history statistics of its own: none are in its bundle"
 

@@ -10,9 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rigpact.contract.statistics import FloatArray
-from rigpact.reports.diagnosing.explanation import NEARLY
 from rigpact.reports.diagnosing.relations.relation import Reading, frames_words
 from rigpact.reports.diagnosing.relations.subject import Place, Subject
+from rigpact.reports.diagnosing.stage_error import NEARLY
 
 _FEWEST = 4
 """Channels in a row that are taken from neighbouring channels: one alone may be equal by chance."""

@@ -10,8 +10,10 @@ from typing import Any
 
 import numpy as np
 
+from rigpact.contract.character import is_character
 from rigpact.contract.errors import UnusableInput
 from rigpact.contract.statistics import FloatArray
+from rigpact.contract.systems.contract import Contract
 from rigpact.reports.diagnosing.relations.relation import Reading
 from rigpact.reports.diagnosing.relations.subject import Place, Subject
 
@@ -72,13 +74,12 @@ def _nothing(_known: Subject) -> Mapping[str, FloatArray]:
     return {}
 
 
-def arrays_of(contract: Any) -> Iterator[Array]:
+def arrays_of(contract: Contract) -> Iterator[Array]:
     """Every array of numbers that a contract computes with: a bundle's, or those among the constants of a contract file."""
-    constants = getattr(contract, "constants", None)
-    if constants is None:
-        yield from _in_dataclass(contract, "", lambda changed: changed)
+    if is_character(contract):
+        yield from _in_dataclass(contract.numbers, "", contract.with_numbers)
     else:
-        yield from _in_constants(contract, constants)
+        yield from _in_constants(contract, contract.constants)
 
 
 def _in_dataclass(value: Any, prefix: str, put: Callable[[Any], Any]) -> Iterator[Array]:
@@ -105,7 +106,7 @@ def _holds_arrays(part: Any) -> bool:
     )
 
 
-def _in_constants(contract: Any, constants: Mapping[str, Any], path: tuple[str, ...] = ()) -> Iterator[Array]:
+def _in_constants(contract: Contract, constants: Mapping[str, Any], path: tuple[str, ...] = ()) -> Iterator[Array]:
     """Numbers and lists of numbers among the constants, and among the tables in them. Whole numbers are counts or indices."""
     for name, value in constants.items():
         place = (*path, name)
@@ -119,7 +120,7 @@ def _is_list_of_floats(value: Any) -> bool:
     return isinstance(value, list) and bool(value) and all(isinstance(each, float) for each in value)
 
 
-def _with_constant(contract: Any, path: Sequence[str], values: FloatArray) -> Any:
+def _with_constant(contract: Contract, path: Sequence[str], values: FloatArray) -> Contract | None:
     """The contract with other numbers; None if they are such that it is no contract."""
     constants = _with_value(contract.constants, path, values.tolist())
     if any(True for _ in contract.system.problems_of(constants)):

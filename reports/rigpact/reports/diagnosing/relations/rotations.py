@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from rigpact.contract.statistics import FloatArray
+from rigpact.contract.systems.contract import Contract
 from rigpact.contract.systems.layout import FieldKind
 from rigpact.reference_runtime.operations.geometry import matrix_to_quat
 from rigpact.reference_runtime.operations.rot6d import Rot6d
@@ -22,7 +23,7 @@ class Codec(NamedTuple):
     encode: Callable[[FloatArray], FloatArray]
 
 
-def codec_of(group: Group, contract: Any) -> Codec | None:
+def codec_of(group: Group, contract: Contract) -> Codec | None:
     """How a slice holds its rotations; None if it holds none, or nothing says how."""
     maker = _CODECS.get(group.kind)
     return None if maker is None or (group.stop - group.start) % group.part else maker(contract)
@@ -48,7 +49,7 @@ def _quaternions(order: list[int]) -> Callable[[Any], Codec]:
     return lambda _contract: Codec(4, decode, encode)
 
 
-def _six_numbers(contract: Any) -> Codec | None:
+def _six_numbers(contract: Contract) -> Codec | None:
     """Six numbers as the contract's conventions read them."""
     if "rot6d_columns" not in contract.system.knobs:
         return None
@@ -58,7 +59,7 @@ def _six_numbers(contract: Any) -> Codec | None:
     )
 
 
-def _nine_numbers(_contract: Any) -> Codec:
+def _nine_numbers(_contract: Contract) -> Codec:
     return Codec(
         9, lambda rows: rows.reshape(len(rows), -1, 3, 3), lambda matrices: matrices.reshape(len(matrices), -1)
     )

@@ -13,7 +13,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rigpact.contract.statistics import FloatArray
-from rigpact.reports.diagnosing.explanation import NEARLY
 from rigpact.reports.diagnosing.hypotheses import Changes, Hypotheses
 from rigpact.reports.diagnosing.relations.activations import activations
 from rigpact.reports.diagnosing.relations.elsewhere import another_bone, elsewhere
@@ -34,7 +33,7 @@ from rigpact.reports.diagnosing.relations.shifted import at_another_speed, held,
 from rigpact.reports.diagnosing.relations.statistics import other_statistics
 from rigpact.reports.diagnosing.relations.subject import Place, Subject
 from rigpact.reports.diagnosing.relations.turned import turned
-from rigpact.reports.diagnosing.stage_error import error_between
+from rigpact.reports.diagnosing.stage_error import NEARLY, error_between
 
 Family = Callable[[Subject, Place], Iterator[Reading]]
 SAY_MUCH: tuple[Family, ...] = (

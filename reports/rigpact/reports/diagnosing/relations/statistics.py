@@ -11,6 +11,7 @@ from rigpact.contract.statistics import FloatArray
 from rigpact.reference_runtime.operations.rounding import gamma
 from rigpact.reports.diagnosing.relations.relation import Reading
 from rigpact.reports.diagnosing.relations.subject import Place, Subject
+from rigpact.reports.diagnosing.stage_error import NEARLY
 
 _OPERATIONS = 8
 _CLEARLY = 16.0
@@ -30,7 +31,7 @@ def other_statistics(subject: Subject, place: Place) -> Iterator[Reading]:
     bounds as well: nothing is added for the fit.
     """
     lines = None if subject.stage.is_answer else _Lines.through(subject, place)
-    if lines is None:
+    if lines is None or lines.are_still or not lines.holds_on_the_other_half():
         return
     scaled, moved, both = (
         (lines.factor(), 0.0, _SCALED, 1),
@@ -68,6 +69,25 @@ class _Lines:
         if len(own) <= 3 or not all(np.isfinite(rows).all() for rows in (own, recorded, bound)):
             return None
         return cls(own, recorded, bound, subject.failing[:, place.channels])
+
+    @property
+    def are_still(self) -> bool:
+        """Whether the recorded numbers stand still where they should move: a line through one number proves nothing."""
+        should_move = self._moves & self._failing.any(axis=0)
+        still = should_move & (np.ptp(self._recorded, axis=0) == 0.0)
+        return bool(np.count_nonzero(still) > (1.0 - NEARLY) * np.count_nonzero(should_move))
+
+    def holds_on_the_other_half(self) -> bool:
+        """Whether lines through every second frame tell almost all that differs in the frames between.
+
+        A true line and the fitted one are within one bound of every value, so they are within two of each other.
+        """
+        fitted, tested = slice(None, None, 2), slice(1, None, 2)
+        half = _Lines(self._own[fitted], self._recorded[fitted], self._bound[fitted], self._failing[fitted])
+        rows, bound = self.rows(*half.line())
+        off = np.abs(self._recorded - rows) > 3.0 * bound
+        asked = (self._failing & self._sure)[tested]
+        return bool(np.count_nonzero(off[tested] & asked) <= (1.0 - NEARLY) * np.count_nonzero(asked))
 
     def rows(self, factor: float | FloatArray, summand: float | FloatArray) -> tuple[FloatArray, FloatArray]:
         """a·x + c and its bound."""

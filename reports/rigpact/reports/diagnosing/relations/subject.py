@@ -6,22 +6,22 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from itertools import groupby
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from rigpact.contract.errors import UnusableInput
 from rigpact.contract.statistics import FloatArray
+from rigpact.contract.systems.contract import Contract
 from rigpact.contract.systems.layout import FieldKind, FieldLayout
 from rigpact.contract.systems.stage import Stage
 from rigpact.reference_runtime.graph.answers import other_answers
-from rigpact.reference_runtime.graph.bounds import replay_bound, stage_bound
+from rigpact.reference_runtime.graph.bounds import stage_bound
 from rigpact.reference_runtime.graph.replayed import Evidence, ReplayedFrames
+from rigpact.reference_runtime.graph.sampled_bound import judging_bound
 from rigpact.reference_runtime.operations.geometry import same_hemisphere
-from rigpact.reports.diagnosing.explanation import NEARLY
 from rigpact.reports.diagnosing.relations.relation import Reading
-from rigpact.reports.diagnosing.stage_error import StageError, error_between
+from rigpact.reports.diagnosing.stage_error import NEARLY, StageError, error_between
 
 Channels = NDArray[np.intp]
 NUMBERS_OF_A_ROTATION = {
@@ -65,7 +65,7 @@ class Subject:
     """One failing stage. recorded, replayed, bound: (T, width) float64; failing: the values beyond their tolerance."""
 
     def __init__(
-        self, evidence: Evidence, contract: Any, error: StageError, frames: ReplayedFrames | None = None
+        self, evidence: Evidence, contract: Contract, error: StageError, frames: ReplayedFrames | None = None
     ) -> None:
         """Keep what was measured. contract: under the conventions that are named already."""
         self.evidence, self.contract = evidence, contract
@@ -83,7 +83,7 @@ class Subject:
         precision = self.evidence.precision
         if precision is None or not self.stage.is_answer:
             return error
-        bound = replay_bound(self.frames, self.stage.name, error.replayed) + precision.error(error.recorded)
+        bound = judging_bound(self.frames, self.stage.name, error.replayed).bound + precision.error(error.recorded)
         return error_between(self.stage, error.recorded, error.replayed, bound)
 
     @cached_property
@@ -159,7 +159,7 @@ class Subject:
         worst = min(max(self.worst_row, 1), count - 1)
         return sorted({0, 1, worst - 1, worst, count - 2, count - 1})
 
-    def recomputed(self, kind: str, words: str, change: Change, contract: Any = None) -> Reading | None:
+    def recomputed(self, kind: str, words: str, change: Change, contract: Contract | None = None) -> Reading | None:
         """The stage from changed inputs, or under another contract; None where that is far from what was recorded."""
         contract, changed = contract or self.contract, change(self)
         stored = _stored(changed)
@@ -171,7 +171,7 @@ class Subject:
         if rows is None or not self._explains_roughly(rows):
             return None
         written = (frames.with_recorded({**each.evidence.recorded, **_stored(change(each))}) for each in self._moved)
-        bound = replay_bound(frames, self.stage.name, rows, written) + self.lost_in_writing(self.recorded)
+        bound = judging_bound(frames, self.stage.name, rows, written).bound + self.lost_in_writing(self.recorded)
         lost = {name: np.abs(rows - stored[name]) for name, rows in changed.items()}
         if any(part.any() for part in lost.values()):  # what the change itself lost by being stored as float32
             nothing = {name: np.zeros(rows.shape) for name, rows in self.inputs.items()}
@@ -224,7 +224,7 @@ class Subject:
             left[:, np.any(trial != self.replayed[few], axis=0)] = False
         return self._may_explain(left, few)
 
-    def _is_near(self, evidence: Evidence, contract: Any, few: Sequence[int]) -> bool:
+    def _is_near(self, evidence: Evidence, contract: Contract, few: Sequence[int]) -> bool:
         rows = self._rows(ReplayedFrames(evidence.at_rows(few), contract))
         return rows is None or self._may_explain(self._apart_roughly(rows, few), few)
 

@@ -8,9 +8,11 @@ from functools import partial
 import numpy as np
 from numpy.typing import NDArray
 
+from rigpact.contract.character import skeleton_of
 from rigpact.contract.skeleton import Skeleton
 from rigpact.contract.statistics import FloatArray
 from rigpact.contract.systems.layout import FieldKind
+from rigpact.contract.units import UNITS, kind_of
 from rigpact.reference_runtime.operations.geometry import rotation_vector, wrap_to_pi
 from rigpact.reference_runtime.operations.rounding import gamma
 from rigpact.reports.diagnosing.relations.relation import Reading
@@ -86,7 +88,7 @@ def _rotations(subject: Subject, place: Place) -> _Rotations | None:
 
 def _in_another_space(found: _Rotations) -> Iterator[Reading]:
     """Of the whole skeleton: rotations against the root where each should be against its parent, or the other way round."""
-    skeleton = getattr(found.subject.contract, "skeleton", None)
+    skeleton = skeleton_of(found.subject.contract)
     if skeleton is None or found.own.shape[1] != len(skeleton.parents):
         return
     _, in_component = skeleton.forward_kinematics(found.own)
@@ -184,9 +186,9 @@ def _angles(subject: Subject) -> Mapping[str, FloatArray]:
     found: dict[str, FloatArray] = {}
     for stage, rows in subject.others.items():
         for field in subject.contract.fields(stage):
-            if field.unit in ("rad", "deg") and field.size == 1:
+            if kind_of(field.unit) == "angle" and field.size == 1:
                 values = rows[:, field.start].astype(np.float64)
-                found.setdefault(f"{stage}[{field.name}]", np.radians(values) if field.unit == "deg" else values)
+                found.setdefault(f"{stage}[{field.name}]", UNITS[field.unit].si * values)
     return {name: wrap_to_pi(values) for name, values in found.items() if np.ptp(values) > 0.0}
 
 

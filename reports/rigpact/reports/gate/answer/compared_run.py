@@ -7,14 +7,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from rigpact.contract.character import bone_names_of, character_of, skeleton_of
 from rigpact.contract.layout import ROTATIONS
 from rigpact.contract.skeleton import Skeleton
 from rigpact.contract.statistics import FloatArray
+from rigpact.contract.systems.contract import Contract
 from rigpact.reference_runtime.operations.rot6d import Rot6d
 from rigpact.reports.comparing.compare import Comparison
 from rigpact.reports.comparing.pose_error import PoseError
@@ -66,12 +67,12 @@ class Poses:
 
     @classmethod
     def of(
-        cls, rows: tuple[FloatArray, FloatArray], contract: Any, error: PoseError, against: str = REFERENCE
+        cls, rows: tuple[FloatArray, FloatArray], contract: Contract, error: PoseError, against: str = REFERENCE
     ) -> Poses:
         """Of published rotations, (T, 6·B) each."""
         codec = Rot6d(contract.conventions)
         reference, engine = (codec.decode(each.astype(np.float64)) for each in rows)
-        return cls(contract.bone_names, contract.skeleton, reference, engine, error, against)
+        return cls(bone_names_of(contract), skeleton_of(contract), reference, engine, error, against)
 
 
 def compared_run(
@@ -108,17 +109,18 @@ def compared_run(
     )
 
 
-def _meanings(diagnosis: Diagnosis | None, contract: Any) -> dict[str, str]:
-    causes = () if diagnosis is None else diagnosis.causes
-    return {knob: contract.system.knobs[knob].meaning for cause in causes for knob in cause.changes}
+def _meanings(diagnosis: Diagnosis | None, contract: Contract | None) -> dict[str, str]:
+    if diagnosis is None or contract is None:
+        return {}
+    return {knob: contract.system.knobs[knob].meaning for cause in diagnosis.causes for knob in cause.changes}
 
 
 def _compared_poses(comparison: Comparison) -> Poses | None:
     """The poses of both sides; None where one of them holds none."""
-    if comparison.pose is None:
-        return None
     contract = comparison.contract_of(comparison.posed)
-    place = contract.output[ROTATIONS].range
+    if comparison.pose is None or contract is None:
+        return None
+    place = character_of(contract).output[ROTATIONS].range
     a, b = (
         side.trace.stages[comparison.posed][np.isin(side.trace.frame, comparison.frames)][:, place]
         for side in (comparison.a, comparison.b)

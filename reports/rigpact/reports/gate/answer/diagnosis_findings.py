@@ -9,6 +9,7 @@ from typing import Any, Literal
 
 from rigpact.contract.findings import Finding
 from rigpact.contract.rules.answers import gate as rules
+from rigpact.contract.systems.contract import Contract
 from rigpact.reports.diagnosing.diagnosis import Cause, Diagnosis, Divergence
 from rigpact.reports.diagnosing.diagnosis_text import changes_text, effect_text, shown_value
 
@@ -19,7 +20,7 @@ class Recorded:
 
     file: Path
     side: Literal["cpp", "python"]
-    contract: Any
+    contract: Contract
     effect_of: Callable[[Mapping[str, Any]], Mapping[str, Any]]
 
 

@@ -11,9 +11,11 @@ from rigpact.contract.findings import Severity
 from rigpact.reports.gate.answer.cause import CLIPS, CONTRACT, ENGINE, MODEL, TRAINING, Cause
 from rigpact.reports.gate.answer.part import Part
 from rigpact.reports.gate.answer.report import GateReport
-from rigpact.reports.gate.measured import IMPOSSIBLE
 
 MOST = 3
+NO_FEEDBACK = "this system does not feed itself"
+IMPOSSIBLE = frozenset({NO_FEEDBACK})
+"""Reasons that no setting can change; the next steps do not mention such parts."""
 _SIDES = {
     CONTRACT: "the export of the contract", MODEL: "the export of the model", ENGINE: "the engine",
     TRAINING: "the training side", CLIPS: "the clips",

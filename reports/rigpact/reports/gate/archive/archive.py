@@ -32,9 +32,11 @@ from rigpact.contract.version import rigpact_version
 from rigpact.reports.gate.answer.compared_run import ComparedRun
 from rigpact.reports.gate.answer.report import GateReport
 from rigpact.reports.gate.archive.kept_arrays import array_to_bytes, bytes_to_array
+from rigpact.reports.gate.archive.kept_documents import KeptMeasurement, KeptPart
 from rigpact.reports.gate.archive.kept_gate import gate_to_plain, measured_to_plain, plain_to_gate, plain_to_measured
 from rigpact.reports.gate.archive.kept_runs import kept_to_run, run_to_kept
 from rigpact.reports.gate.archive.kept_values import from_plain, to_plain
+from rigpact.reports.gate.archive.shapes import fits
 from rigpact.reports.gate.measured import GateMeasurement, Measured
 
 FORMAT, VERSION = "rigpact-archive", 2
@@ -127,15 +129,15 @@ def read_archive(path: str | Path) -> Archive:
         raise UnusableInput(f"{path}!{_MANIFEST}", "other words than its hash says", "an archive as it was written")
     _check_hashes(members, manifest["members"], path)
     plain = _document(members, _MEASURED, path)
-    try:
-        parts = tuple(_part(members, entry, index, path) for index, entry in enumerate(plain["parts"]))
-        not_asked = {str(name): str(reason) for name, reason in plain["not_asked"].items()}
-    except (KeyError, TypeError, AttributeError):
-        raise UnusableInput(f"{path}!{_MEASURED}", "no parts", "what rigpact writes") from None
+    if not fits(plain, KeptMeasurement):
+        raise UnusableInput(f"{path}!{_MEASURED}", "no parts", "what rigpact writes")
+    parts = tuple(_part(members, entry, index, path) for index, entry in enumerate(plain["parts"]))
+    if len({part.name for part in parts}) < len(parts):
+        raise UnusableInput(f"{path}!{_MEASURED}", "a part twice", "what rigpact writes")
     if manifest["rigpact"] == rigpact_version():
         _refuse_other_severities(parts, path)
-    questions = from_plain(plain.get("questions"))
-    measurement = GateMeasurement(manifest["system"], parts, not_asked, manifest["provenance"], questions)
+    questions = {name: from_plain(value) for name, value in plain["questions"].items()}
+    measurement = GateMeasurement(manifest["system"], parts, plain["not_asked"], manifest["provenance"], questions)
     return Archive(measurement, plain_to_gate(_document(members, _VERDICT, path)))
 
 
@@ -149,7 +151,7 @@ def _refuse_other_severities(parts: Sequence[Measured], path: str | Path) -> Non
             raise UnusableInput(f"{path}!{_MEASURED}", f"{code} as {severity.value}", wanted)
 
 
-def _part(members: Mapping[str, bytes], entry: Any, index: int, path: str | Path) -> Measured:
+def _part(members: Mapping[str, bytes], entry: KeptPart, index: int, path: str | Path) -> Measured:
     run = None
     if f"runs/{index}/run.json" in members:
         run = kept_to_run(_document(members, f"runs/{index}/run.json", path), _arrays(members, f"runs/{index}/", path))
@@ -167,7 +169,10 @@ def _arrays(members: Mapping[str, bytes], folder: str, path: str | Path) -> dict
 def _document(members: Mapping[str, bytes], name: str, path: str | Path) -> Any:
     if name not in members:
         raise UnusableInput(path, f"no {name} in it", "an archive that `rigpact gate --archive` writes")
-    return bytes_to_json(members[name], f"{path}!{name}").data
+    file = bytes_to_json(members[name], f"{path}!{name}")
+    if not file.standard:  # half a character, or a number that no JSON has: nothing that rigpact writes
+        raise UnusableInput(f"{path}!{name}", "text that is not standard JSON", "what `rigpact gate --archive` writes")
+    return file.data
 
 
 def _check_hashes(members: Mapping[str, bytes], hashes: Mapping[str, str], path: str | Path) -> None:

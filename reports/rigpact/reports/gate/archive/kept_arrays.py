@@ -32,7 +32,7 @@ def bytes_to_array(content: bytes, place: str) -> NDArray[Any]:
         shape, fortran, dtype = np.lib.format.read_array_header_1_0(stream)
     except (ValueError, EOFError, SyntaxError, TypeError, TokenError):
         raise UnusableInput(place, "no array", "a .npy file, version 1.0") from None
-    if version != (1, 0) or fortran or dtype.str not in _TYPES or len(shape) > _MAX_DIMENSIONS:
+    if version != (1, 0) or fortran or dtype.str not in _TYPES or not 1 <= len(shape) <= _MAX_DIMENSIONS:
         raise UnusableInput(place, f"an array of {dtype} in another form", f"one of {', '.join(_TYPES)}, in C order")
     size, start = prod(shape) * dtype.itemsize, stream.tell()
     if size != len(content) - start:

@@ -12,10 +12,11 @@ from rigpact.contract.findings import FindingsReport, Ledger
 from rigpact.reports.gate.answer.compared_run import ComparedRun
 from rigpact.reports.gate.answer.part import Part
 from rigpact.reports.gate.answer.report import GateReport
+from rigpact.reports.gate.archive.kept_documents import KeptGate, KeptPart, KnownSummary
 from rigpact.reports.gate.archive.kept_values import finding_to_plain, from_plain, plain_to_finding, to_plain
+from rigpact.reports.gate.archive.shapes import fits
 from rigpact.reports.gate.measured import Measured
-
-_BROKEN = (TypeError, ValueError, KeyError, AttributeError, OverflowError)
+from rigpact.reports.gate.parts.catalogue import PARTS, PartKind
 
 
 def measured_to_plain(part: Measured) -> dict[str, Any]:
@@ -23,14 +24,21 @@ def measured_to_plain(part: Measured) -> dict[str, Any]:
     return {"name": part.name, "title": part.title, "metrics": to_plain(dict(part.metrics))} | _report(part.report)
 
 
-def plain_to_measured(entry: Any, arrays: Mapping[str, NDArray[Any]], run: ComparedRun | None) -> Measured:
-    """The measurement from its plain values."""
-    try:
-        report = _restored(entry)
-        name, title, metrics = str(entry["name"]), str(entry["title"]), from_plain(entry["metrics"])
-    except _BROKEN:
-        raise _misfit("a part") from None
-    return Measured(name, title, report.findings, report.ledger, report.summary, metrics, arrays, run)
+def plain_to_measured(entry: KeptPart, arrays: Mapping[str, NDArray[Any]], run: ComparedRun | None) -> Measured:
+    """The measurement from its plain values; UnusableInput where its figures are not those of its kind."""
+    report, metrics = _restored(entry), _tree(entry["metrics"])
+    part = Measured(entry["name"], entry["title"], report.findings, report.ledger, report.summary, metrics, arrays, run)
+    kind = PARTS.get(part.kind)
+    if kind is None or not _has_figures(part, kind):
+        raise _misfit("a part")
+    return part
+
+
+def _has_figures(part: Measured, kind: PartKind) -> bool:
+    """Whether a part has the figures and arrays that judging reads. One that could not be judged has none of them."""
+    if not part.metrics:
+        return not part.arrays and part.run is None
+    return kind.metrics is not None and fits(part.metrics, kind.metrics) and kind.is_sound(part)
 
 
 def gate_to_plain(gate: GateReport) -> dict[str, Any]:
@@ -47,20 +55,14 @@ def gate_to_plain(gate: GateReport) -> dict[str, Any]:
 
 def plain_to_gate(entry: Any) -> GateReport:
     """The answer from its plain values."""
-    try:
-        parts = tuple(
-            Part(str(each["name"]), str(each["title"]), _restored(each), is_waived=each["is_waived"] is True)
-            for each in entry["parts"]
-        )
-        named = {
-            key: {str(name): str(text) for name, text in entry[key].items()} for key in ("provenance", "not_asked")
-        }
-        steps = tuple(str(step) for step in entry["next_steps"])
-        report = GateReport(parts, named["provenance"], named["not_asked"], steps, strict=entry["strict"] is True)
-        fits = report.verdict == entry["verdict"]
-    except _BROKEN:
-        raise _misfit("a verdict") from None
-    if not fits:
+    if not fits(entry, KeptGate):
+        raise _misfit("a verdict")
+    parts = tuple(
+        Part(each["name"], each["title"], _restored(each), is_waived=each["is_waived"]) for each in entry["parts"]
+    )
+    steps = tuple(entry["next_steps"])
+    report = GateReport(parts, entry["provenance"], entry["not_asked"], steps, strict=entry["strict"])
+    if report.verdict != entry["verdict"] or len({part.name for part in parts}) < len(parts):
         raise _misfit("a verdict")
     return report
 
@@ -75,9 +77,15 @@ def _report(report: FindingsReport) -> dict[str, Any]:
 
 
 def _restored(entry: Any) -> FindingsReport:
-    counts = [int(count) for count in entry["ledger"]]
-    findings = tuple(plain_to_finding(finding) for finding in entry["findings"])
-    return FindingsReport(findings, Ledger(*counts), from_plain(entry["summary"]))
+    findings, summary = tuple(plain_to_finding(finding) for finding in entry["findings"]), _tree(entry["summary"])
+    if not fits(summary, KnownSummary) or min(entry["ledger"]) < 0:
+        raise _misfit("a summary")
+    return FindingsReport(findings, Ledger(*entry["ledger"]), summary)
+
+
+def _tree(entry: Mapping[str, Any]) -> dict[str, Any]:
+    """An object whose values are kept; itself it is none of the kept types."""
+    return {name: from_plain(value) for name, value in entry.items()}
 
 
 def _misfit(what: str) -> UnusableInput:

@@ -10,11 +10,14 @@ from numpy.typing import NDArray
 
 from rigpact.contract.errors import UnusableInput
 from rigpact.contract.statistics import FloatArray
+from rigpact.reports.diagnosing.diagnosis import Diagnosis, Divergence
 from rigpact.reports.gate.answer.compared_run import CLIP, REFERENCE, ComparedRun
+from rigpact.reports.gate.archive.kept_documents import KeptRun
 from rigpact.reports.gate.archive.kept_values import from_plain, to_plain
+from rigpact.reports.gate.archive.shapes import fits
 
 Arrays = dict[str, NDArray[Any]]
-_BROKEN = (TypeError, ValueError, KeyError, IndexError, AttributeError)
+_ARRAYS = {"frames", "reference", "engine", "deg", "ratios"}
 
 
 def run_to_kept(run: ComparedRun) -> tuple[dict[str, Any], Arrays]:
@@ -48,29 +51,28 @@ def _rows(rows: list[FloatArray], frames: int) -> FloatArray:
 
 def kept_to_run(plain: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> ComparedRun:
     """The run from its arrays and plain values; UnusableInput where they do not fit together."""
-    try:
-        run = ComparedRun(
-            name=str(plain["name"]), fps=float(plain["fps"]), frames=arrays["frames"],
-            bone_names=tuple(str(name) for name in plain["bone_names"]),
-            parents=None if plain["parents"] is None else tuple(int(parent) for parent in plain["parents"]),
-            offsets_m=arrays.get("offsets"),
-            reference=arrays["reference"],
-            engine=arrays["engine"],
-            deg=arrays["deg"], cm=arrays.get("cm"),
-            stages=[(str(name), row, str(note)) for (name, note), row in zip(plain["stages"], arrays["ratios"], strict=True)],
-            first_divergence=from_plain(plain["first_divergence"]), diagnosis=from_plain(plain["diagnosis"]),
-            meanings={str(knob): str(meaning) for knob, meaning in plain.get("meanings", {}).items()},
-            against=str(plain.get("against", REFERENCE)), path=arrays.get("path"),
-        )  # fmt: skip
-        fits = _fits(run)
-    except _BROKEN:
-        fits = False
-    if not fits:
-        raise UnusableInput("archive", "a compared run that does not fit together", "what rigpact writes")
+    if not fits(plain, KeptRun) or not arrays.keys() >= _ARRAYS or len(arrays["ratios"]) != len(plain["stages"]):
+        raise _misfit()
+    run = ComparedRun(
+        name=plain["name"], fps=float(plain["fps"]), frames=arrays["frames"], bone_names=tuple(plain["bone_names"]),
+        parents=None if plain["parents"] is None else tuple(plain["parents"]), offsets_m=arrays.get("offsets"),
+        reference=arrays["reference"], engine=arrays["engine"], deg=arrays["deg"], cm=arrays.get("cm"),
+        stages=[(name, row, note) for (name, note), row in zip(plain["stages"], arrays["ratios"], strict=True)],
+        first_divergence=from_plain(plain["first_divergence"]), diagnosis=from_plain(plain["diagnosis"]),
+        meanings=plain["meanings"], against=plain["against"], path=arrays.get("path"),
+    )  # fmt: skip
+    if not _fit_together(run):
+        raise _misfit()
     return run
 
 
-def _fits(run: ComparedRun) -> bool:
+def _misfit() -> UnusableInput:
+    return UnusableInput("archive", "a compared run that does not fit together", "what rigpact writes")
+
+
+def _fit_together(run: ComparedRun) -> bool:
+    if run.deg.ndim != 2:
+        return False
     frames, bones = run.deg.shape
     shapes = [
         run.reference.shape == (frames, bones, 3, 3), run.engine.shape == (frames, bones, 3, 3), frames > 0,
@@ -78,7 +80,8 @@ def _fits(run: ComparedRun) -> bool:
         len(run.bone_names) == bones or not run.bone_names,
         run.parents is None or (len(run.parents) == bones and all(-1 <= parent < bones for parent in run.parents)),
         run.offsets_m is None or run.offsets_m.shape == (bones, 3), run.path is None or run.path.shape == (frames, 4),
-        run.against in (REFERENCE, CLIP),
+        run.against in (REFERENCE, CLIP), 0 < run.fps < np.inf, bones + len(run.stages) > 0, run.frames.dtype.kind == "i",
+        fits(run.first_divergence, Divergence | None), fits(run.diagnosis, Diagnosis | None),
         all(ratios.shape == (frames,) for _, ratios, _ in run.stages),
     ]  # fmt: skip
     return all(shapes)

@@ -16,14 +16,18 @@ import numpy as np
 from rigpact.contract.errors import UnusableInput
 from rigpact.contract.findings import Finding, Rule, Severity
 from rigpact.reports.comparing.address import Address
-from rigpact.reports.diagnosing.diagnosis import Cause, Diagnosis, Divergence, RestsOn, StageVerdict
+from rigpact.reports.diagnosing.diagnosis import Cause, Diagnosis, Divergence, RestsOn, Sampled, StageVerdict
 from rigpact.reports.diagnosing.relations.relation import Relation
+from rigpact.reports.diagnosing.seen.seen import Seen, Widest
+from rigpact.reports.gate.archive.kept_documents import KeptFinding
+from rigpact.reports.gate.archive.shapes import fields_of, fits
 
 _KEPT: Mapping[str, type[Any]] = {
-    kind.__name__: kind for kind in (Address, Cause, Diagnosis, Divergence, Relation, RestsOn, StageVerdict)
+    kind.__name__: kind
+    for kind in (Address, Cause, Diagnosis, Divergence, Relation, RestsOn, Sampled, Seen, StageVerdict, Widest)
 }
 _MESSAGE = "kept message"
-_BROKEN = (TypeError, ValueError, KeyError, IndexError, AttributeError)
+_BROKEN = (TypeError, KeyError, AttributeError)
 
 
 def to_plain(value: Any) -> Any:
@@ -65,11 +69,15 @@ def from_plain(value: Any) -> Any:
 
 
 def _built(name: str, content: Any) -> Any:
-    if name == "float":
+    if name == "float" and content in ("nan", "inf", "-inf"):
         return float(content)
-    if name == "tuple":
+    if name == "tuple" and isinstance(content, list):
         return tuple(from_plain(each) for each in content)
-    return _KEPT[name](**{key: from_plain(each) for key, each in content.items()})
+    kind: Any = _KEPT[name]
+    given, hints = {key: from_plain(each) for key, each in content.items()}, fields_of(kind)
+    if not all(fits(each, hints[key]) for key, each in given.items()):
+        raise TypeError(name)
+    return kind(**given)
 
 
 def finding_to_plain(finding: Finding) -> dict[str, Any]:
@@ -84,13 +92,11 @@ def finding_to_plain(finding: Finding) -> dict[str, Any]:
 
 def plain_to_finding(entry: Any) -> Finding:
     """The finding from its plain values. Its message stays text, so no text of a file is used as a format string."""
-    try:
-        rule = Rule(
-            code=str(entry["code"]), name=str(entry["name"]), severity=Severity(entry["severity"]),
-            message=f"{{{_MESSAGE}}}", hint=str(entry["hint"]), why=str(entry["why"]),
-            engine_refuses=bool(entry["engine_refuses"]),
-        )  # fmt: skip
-        values = from_plain(entry["values"]) | {_MESSAGE: str(entry["message"])}
-        return Finding(rule, str(entry["file"]), str(entry["pointer"]), values)
-    except _BROKEN:
-        raise UnusableInput("archive", "a finding that does not fit", "what rigpact writes") from None
+    if not fits(entry, KeptFinding):
+        raise UnusableInput("archive", "a finding that does not fit", "what rigpact writes")
+    rule = Rule(
+        code=entry["code"], name=entry["name"], severity=Severity(entry["severity"]), message=f"{{{_MESSAGE}}}",
+        hint=entry["hint"], why=entry["why"], engine_refuses=entry["engine_refuses"],
+    )  # fmt: skip
+    values = {name: from_plain(value) for name, value in entry["values"].items()} | {_MESSAGE: entry["message"]}
+    return Finding(rule, entry["file"], entry["pointer"], values)

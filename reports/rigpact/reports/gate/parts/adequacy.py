@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any, TypedDict
 
 from rigpact.contract.findings import Finding, FindingsReport, Ledger
 from rigpact.contract.json_pointer import json_pointer
@@ -19,6 +19,29 @@ from rigpact.reports.terminal import working
 
 NAME, TITLE = "adequacy", "What the clips can show"
 _LARGEST = 1e300
+
+
+class ClipMetrics(TypedDict):
+    """A clip: (knob, value, margin) of each value, and what it never shows."""
+
+    name: str
+    margins: list[Annotated[list[Any], str, str, float]]
+    limits: list[str]
+
+
+class Metrics(TypedDict):
+    """What is kept of the part: its clips, the probe as the last one, the contract's own values, what to add."""
+
+    clips: list[ClipMetrics]
+    declared: dict[str, str]
+    advice: dict[str, str]
+
+
+def is_sound(measured: Measured) -> bool:
+    """Whether there is a probe, and every convention of a margin has a declared value."""
+    clips, declared = measured.metrics["clips"], measured.metrics["declared"]
+    knows = all(knob in declared for clip in clips for knob, _, _ in clip["margins"])
+    return bool(clips) and knows and not measured.arrays and measured.run is None
 
 
 def ask(project: Project) -> Iterator[NotAsked | Question]:
@@ -71,7 +94,7 @@ def judge(measured: Measured, settings: GateSettings) -> FindingsReport:
         return measured.report
     *clips, probe = (_restored(entry, settings) for entry in measured.metrics["clips"])
     found = weigh(clips, probe, measured.metrics["advice"])
-    findings = tuple(_findings(found, str(clips[0].name), measured.metrics["declared"]))
+    findings = tuple(_findings(found, clips[0].name if clips else "[gate] clips", measured.metrics["declared"]))
     known = len(found.separable)
     summary = {
         "margin": settings.thresholds.adequacy_margin,

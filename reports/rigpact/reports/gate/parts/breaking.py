@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
+from typing import TypedDict
 
 from rigpact.contract.compatibility import Change, Compatibility, Consumer, compare_contracts
 from rigpact.contract.compatibility.record import record_key
@@ -20,10 +21,19 @@ from rigpact.reports.git_revision import read_document_at
 NAME, TITLE = "breaking", "Changes since the base revision"
 
 
+class Metrics(TypedDict):
+    """What is kept of the part."""
+
+    record_key: str
+    base: str
+    step: str
+    bundle: str
+
+
 def ask(project: Project) -> Iterator[NotAsked | Question]:
     """Compare the bundle or contract file, and the companion, with the base revision's."""
     if project.settings.base is None:
-        yield NotAsked(NAME, "no base revision in [gate], nor --base")
+        yield NotAsked(NAME, "no base revision in [gate], nor --base: nobody guards the settings")
         return
     base = project.settings.base
     yield Question(NAME, TITLE, project.bundle_path, lambda: _measure(project, base), lambda: _old(project, base))

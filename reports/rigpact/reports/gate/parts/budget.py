@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from statistics import median
 from time import perf_counter
-from typing import Any
+from typing import Any, NotRequired, TypedDict
 
 import numpy as np
 
@@ -25,6 +25,23 @@ from rigpact.reports.gate.project import Project
 NAME, TITLE = "budget", "Model within its budget"
 WARM_UPS, RUNS, ONE_WINDOW = 20, 200, 100
 _NO_BUDGET = "no [gate.budget]"
+
+
+class Timed(TypedDict):
+    """The limit under which a time was judged, and whether it was over."""
+
+    limit_us: float
+    margin: float
+    over: bool
+
+
+class Metrics(TypedDict):
+    """What is kept of the part."""
+
+    file: str
+    model_bytes: int
+    parameters: NotRequired[int]
+    inference: NotRequired[Timed]
 
 
 def ask(project: Project) -> Iterator[NotAsked | Question]:

@@ -19,11 +19,17 @@ def as_measured(measured: Measured, _settings: GateSettings) -> FindingsReport:
 
 @dataclass(frozen=True)
 class PartKind:
-    """One question: its name, the function that measures it, and the function that judges it under thresholds."""
+    """One question: its name, the function that measures it, and the function that judges it under thresholds.
+
+    metrics: the type of the figures that it judges, a TypedDict; None where there are none. is_sound: whether figures and arrays
+    of an archive fit together.
+    """
 
     name: str
     ask: Callable[[Project], Iterator[NotAsked | Question]]
     judge: Callable[[Measured, GateSettings], FindingsReport | NotAsked] = as_measured
+    metrics: type | None = None
+    is_sound: Callable[[Measured], bool] = lambda measured: not measured.arrays and measured.run is None
 
 
 PARTS: Mapping[str, PartKind] = {
@@ -31,12 +37,12 @@ PARTS: Mapping[str, PartKind] = {
     for kind in (
         PartKind(files.FILES, files.ask_files),
         PartKind(files.MODEL, files.ask_model),
-        PartKind(recordings.TEACHER, recordings.ask_teacher, recordings.judge),
-        PartKind(recordings.TRACE, recordings.ask_traces, recordings.judge),
+        PartKind(recordings.TEACHER, recordings.ask_teacher, recordings.judge, recordings.Metrics, recordings.is_sound),
+        PartKind(recordings.TRACE, recordings.ask_traces, recordings.judge, recordings.Metrics, recordings.is_sound),
         PartKind(free_run.NAME, free_run.ask),
-        PartKind(breaking.NAME, breaking.ask, breaking.judge),
-        PartKind(adequacy.NAME, adequacy.ask, adequacy.judge),
-        PartKind(budget.NAME, budget.ask, budget.judge),
+        PartKind(breaking.NAME, breaking.ask, breaking.judge, breaking.Metrics),
+        PartKind(adequacy.NAME, adequacy.ask, adequacy.judge, adequacy.Metrics, adequacy.is_sound),
+        PartKind(budget.NAME, budget.ask, budget.judge, budget.Metrics),
     )
 }
 """The parts by name."""

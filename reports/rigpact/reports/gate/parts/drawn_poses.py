@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from rigpact.contract.character import character_of
 from rigpact.contract.layout import ROOT_POSITION, ROOT_YAW, ROTATIONS
 from rigpact.contract.settings.gate import RecordedRun
 from rigpact.contract.statistics import FloatArray
+from rigpact.contract.systems.contract import Contract
+from rigpact.contract.units import is_si
 from rigpact.reference_runtime.operations.rot6d import Rot6d
 from rigpact.reference_runtime.recordings.recording import Recording
 from rigpact.reports.comparing.pose_error import pose_error
@@ -26,7 +28,7 @@ def predicted_poses(project: Project, run: RecordedRun, recording: Recording, fr
 
     None where the recording has no pose of every bone, ran free, or has a frame whose next pose the clip does not have.
     """
-    contract: Any = project.contract
+    contract: Contract = project.contract
     stage = project.system.posed
     if (
         run.clip is None
@@ -39,11 +41,11 @@ def predicted_poses(project: Project, run: RecordedRun, recording: Recording, fr
     if clip.poses6d is None or not np.isin(frames, clip.trace.frame).all():
         return None
     _, following = targets_of(clip, frames).around(slice(None))
-    place = contract.output[ROTATIONS].range
+    place = character_of(contract).output[ROTATIONS].range
     predicted = recording.trace.stages[stage][np.isin(recording.trace.frame, frames)][:, place]
     if following.shape != predicted.shape or not np.isfinite(following).all():
         return None
-    error = pose_error(following, predicted, Rot6d(contract.conventions), contract.skeleton)
+    error = pose_error(following, predicted, Rot6d(contract.conventions), character_of(contract).skeleton)
     return Poses.of((following, predicted), contract, error, CLIP)
 
 
@@ -54,7 +56,7 @@ def root_path(project: Project, run: RecordedRun, recording: Recording, frames: 
     drive = project.drive(run.clip)(project.contract)
     for stage in project.system.graph.names:
         layout, rows = project.contract.fields(stage), drive.rows(stage)
-        place = {field.name: slice(field.start, field.stop) for field in layout if field.unit in ("m", "rad")}
+        place = {field.name: slice(field.start, field.stop) for field in layout if is_si(field.unit)}
         if rows is None or not {ROOT_POSITION, ROOT_YAW} <= set(place):
             continue
         at = frames % len(rows) if recording.trace.header.mode == "free" else np.minimum(frames, len(rows) - 1)

@@ -8,18 +8,19 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
-from typing import Any
 
+from rigpact.contract.character import bone_names_of
 from rigpact.contract.errors import UnusableInput
 from rigpact.contract.findings import Finding
 from rigpact.contract.rules.answers import gate as rules
 from rigpact.contract.settings.gate import RecordedRun
 from rigpact.contract.settings.table import did_you_mean
+from rigpact.contract.systems.contract import Contract
 from rigpact.reference_runtime.recordings.recording import Recording
 from rigpact.reference_runtime.recordings.trace import OWN_PRODUCER
 
 
-def about_recording(run: RecordedRun, recording: Recording, contract: Any) -> Iterator[Finding]:
+def about_recording(run: RecordedRun, recording: Recording, contract: Contract) -> Iterator[Finding]:
     """Findings about a recording that is not what the project expects; training files have no such expectation."""
     if run.mode is None:
         return
@@ -40,9 +41,9 @@ def about_recording(run: RecordedRun, recording: Recording, contract: Any) -> It
     yield from _about_bones(run, recording, contract)
 
 
-def _about_bones(run: RecordedRun, recording: Recording, contract: Any) -> Iterator[Finding]:
+def _about_bones(run: RecordedRun, recording: Recording, contract: Contract) -> Iterator[Finding]:
     """A finding for bones that the project expects and the recording does not hold; all bones, if it names none."""
-    known = tuple(getattr(contract, "bone_names", ()))
+    known = bone_names_of(contract)
     for place, bone in enumerate(run.bones):
         if bone not in known:
             found, expected = repr(bone), f"one of the contract's {len(known)} bones"

@@ -10,11 +10,13 @@ from rigpact.contract.findings import Finding, Ledger
 from rigpact.contract.json_pointer import json_pointer
 from rigpact.contract.rules.answers import gate as rules
 from rigpact.reference_runtime.files.subject import Subject
-from rigpact.reports.gate.measured import NO_FEEDBACK, Measured, NotAsked, Question
+from rigpact.reports.gate.answer.next_steps import NO_FEEDBACK
+from rigpact.reports.gate.measured import Measured, NotAsked, Question
 from rigpact.reports.gate.project import Project
 from rigpact.reports.nonfinite.drift import judge_drift
 from rigpact.reports.nonfinite.investigation import Investigation, investigate
 from rigpact.reports.nonfinite.origin import Origin
+from rigpact.reports.nonfinite.swallowed import CONSTANT
 
 NAME, TITLE = "free-run", "Free run"
 
@@ -73,7 +75,11 @@ def _swallowed(found: Investigation, clip: Path, project: Project) -> Iterator[F
     is_one = len(project.models) == 1
     for each in found.swallowed:
         file = project.models[0] if is_one else project.bundle_path
-        pointer = json_pointer("graph", "node", each.node) if is_one else "/networks"
+        pointer = (
+            json_pointer("graph", "initializer" if each.op == CONSTANT else "node", each.node)
+            if is_one
+            else "/networks"
+        )
         yield rules.VALUE_SWALLOWED.at(file, pointer, clip=clip.name, words=str(each))
 
 

@@ -19,16 +19,17 @@ from rigpact.reports.gate.project import Project
 def measure_log(project: Project, run: RecordedRun, name: str, title: str) -> Measured:
     """Judge every line that can be judged; a stage that the project expects and the log does not print counts as missing."""
     path = Path(run.file)
-    diagnosis, notes = explain_log(path, project.contract, project.settings.conventions)
+    clip = Path(run.clip) if run.clip else None
+    diagnosis, notes = explain_log(path, project.contract, project.settings.conventions, clip)
     findings = (*about_diagnosis(diagnosis, Recorded(path, "cpp", project.contract, lambda _: {})),
                 *_contradictions(diagnosis, path))  # fmt: skip
     summary = {"diagnosis": diagnosis.to_json(), "notes": notes}
     return Measured(name, title, tuple(findings), _account(diagnosis, run), summary)
 
 
-def read_log(run: RecordedRun) -> object:
+def read_log(project: Project, run: RecordedRun) -> object:
     """All that the measurement reads."""
-    return read_engine_log(run.file)
+    return read_engine_log(run.file), run.clip and project.drive(run.clip)
 
 
 def _contradictions(diagnosis: Diagnosis, path: Path) -> Iterator[Finding]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from functools import partial
 from pathlib import Path
-from typing import Any, Literal
+from typing import Annotated, Any, Literal, TypedDict
 
 import numpy as np
 
@@ -28,7 +28,6 @@ from rigpact.reports.diagnosing.logs.engine_log import is_engine_log
 from rigpact.reports.diagnosing.some_bones import diagnose_gathered
 from rigpact.reports.gate.answer.compared_run import ComparedRun, compared_run
 from rigpact.reports.gate.answer.diagnosis_findings import Recorded, about_diagnosis
-from rigpact.reports.gate.archive.kept_runs import as_kept
 from rigpact.reports.gate.limits import beyond_limits
 from rigpact.reports.gate.measured import Measured, NotAsked, Question
 from rigpact.reports.gate.parts.drawn_poses import predicted_poses, root_path
@@ -58,6 +57,25 @@ def ask_teacher(project: Project) -> Iterator[NotAsked | Question]:
     yield from _ask_each(project, project.settings.teacher, TEACHER, "Training file {} against the runtime")
 
 
+class Metrics(TypedDict):
+    """What is kept of a recording: the stages in the order of `stage_ratios`, and the account of every stage."""
+
+    file: str
+    stages: list[str]
+    accounts: dict[str, Annotated[list[int], int, int, int]]
+
+
+def is_sound(measured: Measured) -> bool:
+    """Whether every frame has a number, and every stage a ratio in every frame."""
+    stages, arrays = measured.metrics["stages"], measured.arrays
+    if not arrays:
+        return True
+    if arrays.keys() != {"frames", "stage_ratios"} or arrays["frames"].ndim != 1 or arrays["frames"].dtype.kind != "i":
+        return False
+    frames = len(arrays["frames"])
+    return arrays["stage_ratios"].shape == (len(stages), frames) and (frames > 0 or not stages)
+
+
 def ask_traces(project: Project) -> Iterator[NotAsked | Question]:
     """Compare every engine trace with the runtime, and diagnose it."""
     if not project.settings.traces:
@@ -76,7 +94,7 @@ def _ask_each(project: Project, runs: Sequence[RecordedRun], kind: str, title: s
 def _read(project: Project, run: RecordedRun) -> object:
     """All that the comparison reads: the recording, its clip, and the network where a stage depends on it."""
     if is_engine_log(run.file):
-        return read_log(run)
+        return read_log(project, run)
     recording, driving = as_expected(run, project.recording(run)), run.clip and project.drive(run.clip)
     if is_without_model(project, run, recording):
         return recording, driving
@@ -107,7 +125,7 @@ def _drawn(
 ) -> ComparedRun:
     predicted = predicted_poses(project, run, recording, compared.frames) if compared.pose is None else None
     path = root_path(project, run, recording, compared.frames)
-    return as_kept(compared_run(run.name, compared, diagnosis, predicted, path))
+    return compared_run(run.name, compared, diagnosis, predicted, path)
 
 
 def _stages(project: Project, run: RecordedRun, recording: Recording) -> tuple[str, ...]:
@@ -140,7 +158,7 @@ def _findings(
         stage = published_stage(project.contract)
         yield rules.OUTSIDE_ENVELOPE.at(
             run.file, f"/stages/{stage.name}", recording=Path(run.file).name, frame=outside.frame, bone=outside.bone,
-            error=outside.error, unit=_UNITS.get(stage.measure.unit, stage.measure.unit), allowed=outside.allowed,
+            error=outside.error, unit=_UNITS.get(unit := stage.shown_unit, unit), allowed=outside.allowed,
         )  # fmt: skip
     agrees = diagnosis is not None and diagnosis.verdict == "agrees"
     is_amplified = recording.trace.header.mode == "free" and outside is None and agrees

@@ -25,6 +25,7 @@ from rigpact.contract.model.graph import onnx_is_installed
 from rigpact.contract.settings.gate import GateSettings, RecordedRun
 from rigpact.fixtures.mutants.artefacts import BUNDLE, CLIP, COMPANION, EDITS
 from rigpact.fixtures.mutants.conventions import Changes, single_changes, words
+from rigpact.fixtures.mutants.engine import slipped
 from rigpact.fixtures.mutants.model_files import MODEL_EDITS, edited_model
 from rigpact.fixtures.mutants.recordings import Damage
 from rigpact.fixtures.mutants.teacher_files import TEACHER_EDITS, edited_teacher
@@ -37,7 +38,7 @@ from rigpact.reports.gate.reference_run import played, sound_run
 from rigpact.reports.gate.selftest.contract_edits import CONTRACT_EDITS
 from rigpact.reports.gate.selftest.damages import broken_files, wrong_rows
 from rigpact.reports.gate.selftest.declaration_edits import DECLARATION_EDITS, edited_declaration
-from rigpact.reports.gate.selftest.slips import SLIPS, slipped
+from rigpact.reports.gate.selftest.slips import SLIPS
 
 FILE_PARTS = ("files", "model", "teacher", "engine-trace", "free-run")
 READERS: Mapping[str, tuple[str, ...]] = {
@@ -195,7 +196,9 @@ def _slip(settings: GateSettings, run: RecordedRun, stage: str, name: str) -> No
         raise NotApplicable(f"the reference runtime does not compute {stage} here")
     recording = replace(project.recording(run), trace=sound, bones=(), whole={})
     evidence = recording_to_evidence(recording, project.contract, project.drive(str(run.clip)), project.network)
-    _record(project, run, recorded, slipped(evidence, project.contract, stage, SLIPS[name]), sound)
+    with np.errstate(over="ignore", invalid="ignore"):
+        spoilt = SLIPS[name](sound.stages[stage])
+    _record(project, run, recorded, slipped(evidence, project.contract, stage, spoilt), sound)
 
 
 def _sound(project: Project, run: RecordedRun, recorded: Trace) -> Trace:

@@ -145,9 +145,9 @@ class Trials:
     def outcome(self, number: int, known: Mapping[str, Marks]) -> Planted:
         """Inject one defect into the copy, and run the parts that read it until one fails."""
         plant = self.plants[number]
-        self._copy.restore()
         try:
-            with contextlib.chdir(self._copy.folder), inputs_may_be_replaced(), documents_remembered(self._remembered):
+            with inputs_may_be_replaced(), documents_remembered(self._remembered), contextlib.chdir(self._copy.folder):
+                self._copy.restore()
                 plant.make()
                 return _noticed(plant, self.configuration, known, self.today, self.sound)
         except NotApplicable as reason:

@@ -6,12 +6,10 @@ To add one: a row in `SLIPS`, with a name for what happens to the stage.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any
 
 import numpy as np
 
 from rigpact.contract.statistics import FloatArray
-from rigpact.reference_runtime.graph.replayed import Evidence, ReplayedFrames
 
 Spoil = Callable[[FloatArray], FloatArray]
 
@@ -48,21 +46,3 @@ SLIPS: Mapping[str, Spoil] = {
     "noise": _noisy,
 }
 """Name -> function that changes the rows (T, width) of a stage."""
-
-
-def slipped(evidence: Evidence, contract: Any, stage: str, spoil: Spoil) -> dict[str, FloatArray]:
-    """The stages of a sound run (the evidence) with one stage changed: dependent stages are recomputed, others stay."""
-    graph = contract.system.graph
-    sound = evidence.recorded
-    with np.errstate(over="ignore", invalid="ignore"):
-        spoilt = np.asarray(spoil(sound[stage]), np.float32)
-    after = graph.after((stage,))
-    known = {name: rows for name, rows in sound.items() if name not in after} | {stage: spoilt}
-    frames = ReplayedFrames(
-        Evidence(evidence.frame, evidence.fps, evidence.mode, known, evidence.drive, evidence.network), contract
-    )
-    found = {}
-    for name in sound:
-        rows = frames.get(name)
-        found[name] = sound[name] if rows is None else rows
-    return found

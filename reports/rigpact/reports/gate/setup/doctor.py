@@ -18,8 +18,8 @@ from rigpact.contract.errors import UnusableInput
 from rigpact.contract.findings import EXIT_CANNOT_JUDGE, EXIT_PASS, Ledger
 from rigpact.contract.settings.configuration import FILE_NAME
 from rigpact.contract.settings.gate import GateSettings
-from rigpact.reports.gate.answer.next_steps import NEXT_QUESTIONS
-from rigpact.reports.gate.measured import IMPOSSIBLE, Measured, NotAsked, Question
+from rigpact.reports.gate.answer.next_steps import IMPOSSIBLE, NEXT_QUESTIONS
+from rigpact.reports.gate.measured import Measured, NotAsked, Question
 from rigpact.reports.gate.parts.catalogue import PARTS, PartKind
 from rigpact.reports.gate.project import Project
 from rigpact.reports.gate.setup.installation import Tool, installation

@@ -6,16 +6,15 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path, PurePath
 
+from rigpact.contract.contract_files import open_contract, system_of
 from rigpact.contract.documents import Kind, read_document
 from rigpact.contract.errors import UnusableInput
-from rigpact.contract.systems.reading import system_of
-from rigpact.contract.systems.registry import ENEMY_ANIMATION
+from rigpact.contract.pages.registry import ENEMY_ANIMATION
 from rigpact.contract.systems.system import System
-from rigpact.reference_runtime.files.contracts import ContractFiles, open_contract
 from rigpact.reference_runtime.files.declared import files_of
 from rigpact.reference_runtime.recordings.clip import TeacherFile, read_clip
 from rigpact.reference_runtime.recordings.named_columns import NoVector, is_named_columns
-from rigpact.reference_runtime.recordings.tables import SUFFIXES
+from rigpact.reference_runtime.recordings.tables import column_suffixes
 from rigpact.reference_runtime.recordings.trace import OWN_PRODUCER, Trace, is_trace_path, read_trace
 from rigpact.reports.importing.stacks.torch_weights import is_of_torch
 from rigpact.reports.terminal import tracked
@@ -111,7 +110,7 @@ def _named_columns(folder: Path, found: FoundFiles) -> Iterator[tuple[Path, Trac
     is_own = read_document(folder / found.bundles[0]).kind is Kind.DECLARATION
     companion = folder / found.companions[0] if found.companions else None
     try:
-        contract = open_contract(ContractFiles(folder / found.bundles[0], companion))
+        contract = open_contract(folder / found.bundles[0], companion)
     except UnusableInput:
         if is_own:
             raise
@@ -135,7 +134,7 @@ def _models(folder: Path, found: FoundFiles) -> Iterator[Path]:
     """The models that fit the contract; all models where the contract cannot be read."""
     companion = folder / found.companions[0] if found.companions else None
     try:
-        contract = open_contract(ContractFiles(folder / found.bundles[0], companion))
+        contract = open_contract(folder / found.bundles[0], companion)
     except UnusableInput:
         yield from found.models
         return
@@ -191,7 +190,11 @@ def _candidates(folder: Path) -> Iterator[Path]:
 
 
 def _is_of_a_project(path: Path) -> bool:
-    is_read = path.suffix in (".json", ".toml", _MODEL) or is_trace_path(path) or path.name.lower().endswith(SUFFIXES)
+    is_read = (
+        path.suffix in (".json", ".toml", _MODEL)
+        or is_trace_path(path)
+        or path.name.lower().endswith(column_suffixes())
+    )
     return (is_read or is_of_torch(path)) and path.name not in _OTHER_SETTINGS
 
 

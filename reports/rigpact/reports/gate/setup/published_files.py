@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from rigpact.contract.contract_files import contract_in_memory
 from rigpact.contract.errors import UnusableInput
 from rigpact.contract.files import write_bytes
-from rigpact.contract.systems.reading import contract_in_memory
-from rigpact.contract.systems.registry import every_system
+from rigpact.contract.pages.registry import every_system
 from rigpact.contract.systems.system import System
 from rigpact.reference_runtime.recordings.named_columns import read_named_columns
 from rigpact.reference_runtime.recordings.number_rows import UNNAMED

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator, Sequence
+from datetime import date
 from pathlib import Path
 
 from rigpact.reference_runtime.recordings.trace import OWN_PRODUCER, Trace
@@ -43,11 +44,11 @@ _REST = """
 # stage = "quat"
 # owner = "Ana"
 # reason = "the recorder swaps w and x; next build"
-# expires = "{year}-12-31"
+# expires = "{last_day}"
 """
 
 
-def settings_text(found: FoundFiles, *, base: str | None, year: int, budget: str) -> str:
+def settings_text(found: FoundFiles, *, base: str | None, last_day: date, budget: str) -> str:
     """The text of rigpact.toml. base: a git revision known here. budget: the table from `budget_text`."""
     lines = [_HEAD, *_artefacts(found)]
     if base is not None:
@@ -55,7 +56,7 @@ def settings_text(found: FoundFiles, *, base: str | None, year: int, budget: str
     elif found.has_revisions:
         lines.append('# base = "origin/main"   # with it, breaking changes since then fail\n')
     lines += _recorded(found)
-    lines.append(_REST.replace("{budget}", budget).replace("{year}", str(year)))
+    lines.append(_REST.replace("{budget}", budget).replace("{last_day}", last_day.isoformat()))
     return "".join(lines)
 
 

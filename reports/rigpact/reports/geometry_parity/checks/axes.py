@@ -12,8 +12,8 @@ from rigpact.contract.statistics import FloatArray
 from rigpact.reports.geometry_parity.calling.backend import Array
 from rigpact.reports.geometry_parity.calling.function import CallFailed
 from rigpact.reports.geometry_parity.calling.layouts import ALONE, LAYOUTS, ROWS, Layout, shown
-from rigpact.reports.geometry_parity.checks.precision import row_errors, scale_of, tolerance
 from rigpact.reports.geometry_parity.meaning import Known
+from rigpact.reports.geometry_parity.precision import row_errors, scale_of, tolerance
 
 Facts = dict[str, str]
 Check = Callable[[Known, Facts], Iterator[Finding]]

@@ -16,8 +16,8 @@ from rigpact.contract.statistics import FloatArray
 from rigpact.reports.geometry_parity.calling.backend import Array
 from rigpact.reports.geometry_parity.calling.function import CallFailed
 from rigpact.reports.geometry_parity.checks.axes import Check, Facts, check_axes, same
-from rigpact.reports.geometry_parity.checks.precision import row_errors, scale_of, tolerance
 from rigpact.reports.geometry_parity.meaning import Known
+from rigpact.reports.geometry_parity.precision import row_errors, scale_of, tolerance
 from rigpact.reports.geometry_parity.readings.velocity import RATES_HZ
 from rigpact.reports.geometry_parity.roles import UNIT
 

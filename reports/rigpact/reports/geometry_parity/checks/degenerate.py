@@ -18,9 +18,9 @@ from rigpact.reports.geometry_parity import oracle
 from rigpact.reports.geometry_parity.calling.backend import Array
 from rigpact.reports.geometry_parity.calling.function import CallFailed
 from rigpact.reports.geometry_parity.checks.axes import Check, Facts
-from rigpact.reports.geometry_parity.checks.precision import row_errors
 from rigpact.reports.geometry_parity.checks.singular_cases import Cases, cases_of, half_turns
 from rigpact.reports.geometry_parity.meaning import Known
+from rigpact.reports.geometry_parity.precision import row_errors
 from rigpact.reports.geometry_parity.readings.scaled import fitted_ratio
 
 NO_ROTATION_FROM = 1e-3

@@ -12,7 +12,7 @@ from rigpact.contract.conventions import Conventions
 from rigpact.contract.rules.answers import geometry as rules
 from rigpact.contract.statistics import FloatArray
 from rigpact.reports.geometry_parity import oracle
-from rigpact.reports.geometry_parity.checks.precision import MATCH
+from rigpact.reports.geometry_parity.precision import MATCH
 from rigpact.reports.geometry_parity.readings.quaternions import as_matrix, as_quat, order_findings, orders
 from rigpact.reports.geometry_parity.readings.reading import Named, Reading, after
 

@@ -8,10 +8,10 @@ from itertools import product
 import numpy as np
 
 from rigpact.contract.conventions import Conventions
+from rigpact.contract.rotation6d import COLUMN_PAIRS
 from rigpact.contract.rules.answers import geometry as rules
 from rigpact.contract.statistics import FloatArray
 from rigpact.reference_runtime.operations.rot6d import Rot6d
-from rigpact.reference_runtime.systems.enemy_animation.knobs import KNOBS
 from rigpact.reports.geometry_parity import oracle
 from rigpact.reports.geometry_parity.readings.reading import Compute, Named, Reading
 from rigpact.reports.geometry_parity.samples import decoded, encoded
@@ -34,7 +34,7 @@ def codecs(declared: Conventions) -> Iterator[tuple[Conventions, bool]]:
     ]
     columns = [
         declared.rot6d_columns,
-        *(name for name in KNOBS["rot6d_columns"].values if name != declared.rot6d_columns),
+        *(name for name in COLUMN_PAIRS if name != declared.rot6d_columns),
     ]
     for packing, transposed, pair in product(packings, (False, True), columns):
         yield declared.replaced({"rot6d_packing": packing, "rot6d_columns": pair}), transposed

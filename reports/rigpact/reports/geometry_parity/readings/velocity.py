@@ -15,7 +15,7 @@ from rigpact.contract.rules.answers import geometry as rules
 from rigpact.contract.statistics import FloatArray
 from rigpact.reference_runtime.operations.rot6d import Rot6d
 from rigpact.reports.geometry_parity import oracle
-from rigpact.reports.geometry_parity.checks.precision import MATCH
+from rigpact.reports.geometry_parity.precision import MATCH
 from rigpact.reports.geometry_parity.readings.quaternions import as_matrix, order_findings, orders
 from rigpact.reports.geometry_parity.readings.reading import Named, Reading, after
 from rigpact.reports.geometry_parity.readings.scaled import fitted_ratio, ratio_findings, words_of

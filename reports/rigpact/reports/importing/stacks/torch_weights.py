@@ -1,18 +1,14 @@
 """The linear layers of a network in a file of weights: torch's state dicts and TorchScript, or arrays in a .npz.
 
-A file is read without running anything of it: `torch.load(weights_only=True)`, `numpy.load(allow_pickle=False)`; of a TorchScript
-file only the parameters are taken. What a state dict does not hold, the functions between its layers, is asked for.
+A file is read without running anything of it: torch_file.py reads those of torch, `numpy.load(allow_pickle=False)` the others.
+What a state dict does not hold, the functions between its layers, is asked for.
 """
 
 from __future__ import annotations
 
-import io
-import zipfile
 from collections.abc import Mapping, Sequence
 from itertools import pairwise
 from pathlib import Path
-from pickle import UnpicklingError
-from typing import Any
 
 import numpy as np
 
@@ -20,10 +16,10 @@ from rigpact.contract.declared.sources import read_arrays
 from rigpact.contract.errors import UnusableInput
 from rigpact.contract.files import read_bytes
 from rigpact.contract.statistics import FloatArray
+from rigpact.reports.importing.stacks.torch_file import torch_arrays
 
 TORCH_SUFFIXES = (".pt", ".pth", ".pth.tar")
 SUFFIXES = (*TORCH_SUFFIXES, ".npz", ".npy")
-_MOST_DEEP = 4
 Layers = tuple[tuple[FloatArray, FloatArray], ...]
 """(weight (in, out), bias (out,)) of each linear layer, in their order."""
 
@@ -83,7 +79,7 @@ def _single(rows: FloatArray) -> FloatArray:
 def arrays_of(path: Path) -> dict[str, FloatArray]:
     """Every array of a file by its name; of a dictionary in a dictionary by both names."""
     if is_of_torch(path):
-        return dict(_flat(_torch_content(path), "", path, 0))
+        return torch_arrays(read_bytes(path), path)
     content = read_bytes(path)
     if path.name.lower().endswith(".npy"):
         _refuse_objects(content, path)
@@ -97,37 +93,3 @@ def _refuse_objects(content: bytes, path: Path) -> None:
     if b"'|O'" in header:
         hint = f"where you trust it: np.savez('weights.npz', **np.load('{path.name}', allow_pickle=True).item())"
         raise UnusableInput(path, "a pickled dictionary", "plain arrays: a pickle can run any program", hint)
-
-
-def _torch_content(path: Path) -> Any:
-    content = read_bytes(path)
-    try:
-        import torch
-    except ModuleNotFoundError:
-        raise UnusableInput(path, "a file of torch", "torch, to read it", 'pip install "rigpact[training]"') from None
-    try:
-        if _is_script(content):
-            return dict(torch.jit.load(io.BytesIO(content), map_location="cpu").state_dict())
-        return torch.load(io.BytesIO(content), map_location="cpu", weights_only=True)
-    except (UnpicklingError, RuntimeError, ValueError, LookupError, EOFError, AttributeError, OSError) as error:
-        first = str(error).splitlines()[0][:80] if str(error) else type(error).__name__
-        hint = "torch.save(model.state_dict(), path) writes one"
-        raise UnusableInput(path, f"no plain weights ({first})", "a state dict of tensors and numbers", hint) from None
-
-
-def _is_script(content: bytes) -> bool:
-    """Whether an archive holds code of TorchScript beside its weights."""
-    if not zipfile.is_zipfile(io.BytesIO(content)):
-        return False
-    with zipfile.ZipFile(io.BytesIO(content)) as archive:
-        return any(name.endswith("/constants.pkl") for name in archive.namelist())
-
-
-def _flat(value: Any, name: str, path: Path, depth: int) -> Any:
-    if depth > _MOST_DEEP:
-        raise UnusableInput(path, "dictionaries without end", f"at most {_MOST_DEEP} levels")
-    if isinstance(value, Mapping):
-        for key, each in value.items():
-            yield from _flat(each, f"{name}.{key}" if name else str(key), path, depth + 1)
-    elif hasattr(value, "detach") and hasattr(value, "numpy"):
-        yield name, value.detach().cpu().float().numpy()

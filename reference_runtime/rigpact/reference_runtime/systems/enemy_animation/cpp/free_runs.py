@@ -12,18 +12,19 @@ from functools import lru_cache
 
 import numpy as np
 
-from rigpact.contract.bundle import CONTACTS_WIDTH, Contract
+from rigpact.contract.character import character_of
 from rigpact.contract.errors import UnusableInput
-from rigpact.contract.layout import ROTATIONS
+from rigpact.contract.layout import CONTACTS_WIDTH, ROTATIONS
 from rigpact.contract.statistics import FloatArray
+from rigpact.contract.systems.contract import Contract
+from rigpact.reference_runtime.files.runner import Stages
+from rigpact.reference_runtime.graph.native.agreement import CHECKED_FRAMES, chosen_engine, first_difference
 from rigpact.reference_runtime.graph.replayed import Evidence, ReplayedFrames
-from rigpact.reference_runtime.native.agreement import CHECKED_FRAMES, chosen_engine, first_difference
 from rigpact.reference_runtime.native.library import Engine, EngineUse, library
 from rigpact.reference_runtime.network import Network, OnnxNetwork, ReplayNetwork, aligned, alignments_of, of_shape
-from rigpact.reference_runtime.operations.normalisation import StateNormaliser
 from rigpact.reference_runtime.systems.enemy_animation.cpp.views import FLOATS, KeptContract
-from rigpact.reference_runtime.systems.enemy_animation.drive import ClipRows, FreeRunInputs, Stages
-from rigpact.reference_runtime.systems.enemy_animation.stages import STAGE_NAMES
+from rigpact.reference_runtime.systems.enemy_animation.drive import ClipRows, refuse_unrunnable
+from rigpact.reference_runtime.vocabulary.character.state_features import StateNormaliser
 
 BLOCK = 256
 """Frames that are recorded into one piece of memory."""
@@ -40,13 +41,13 @@ class DriveStruct(c.Structure):
 class NativeCrowd:
     """R free runs of one contract and network, from their raw states (R, Dx); one clip for all, or one for each.
 
-    Stages are (R, width); `advance` and `step` return copies, `record` is for a single run.
+    Stages are (R, width), in copies.
     """
 
     def __init__(self, contract: Contract, network: Network, sources: Sequence[ClipRows], starts: FloatArray) -> None:
         """Seed every run. UnusableInput where the clip cannot drive a free run, or C++ cannot run the contract."""
         for rows in sources:
-            FreeRunInputs(contract, rows)  # what numpy refuses to run, C++ does not run
+            refuse_unrunnable(contract, rows, "free")  # what numpy refuses to run, C++ does not run
         self.contract, self.network, self.frame = contract, network, 0
         self.rows, self.fps = sources[0], sources[0].fps
         self._call, self._kept, self._runs = library(), KeptContract(), len(starts)
@@ -57,7 +58,8 @@ class NativeCrowd:
         self._direct: Callable[[], None] | None = None
         drives = (DriveStruct * len(sources))(*map(self._drive, sources))
         self._call.rigpact_crowd_seed(self._crowd, self._kept.floats(starts), drives, len(sources))
-        self.alignments = alignments_of(contract.conventions.input_order, self._vectors, network.bound_widths)
+        widths = {name: self._stages[name].shape[1] for name in contract.conventions.input_order}
+        self.alignments = alignments_of(widths, network.bound_widths)
 
     def _made(self) -> int:
         defect = c.c_char_p()
@@ -77,7 +79,7 @@ class NativeCrowd:
 
     def _matrices(self) -> Stages:
         """The loop's own memory, by stage, (R, width)."""
-        widths = {name: self.contract.stage_widths[name] or CONTACTS_WIDTH for name in STAGE_NAMES}
+        widths = {name: self.contract.stage_widths[name] or CONTACTS_WIDTH for name in self.contract.system.graph.names}
         address = c.cast(self._call.rigpact_crowd_memory(self._crowd), FLOATS)
         self._memory = np.ctypeslib.as_array(address, (self._runs * sum(widths.values()),))
         ends = np.cumsum([self._runs * width for width in widths.values()])
@@ -110,7 +112,7 @@ class NativeCrowd:
     def given(self) -> tuple[str, ...]:
         """The stages that a frame has under the conventions."""
         is_pose = self.contract.conventions.output_mode == "absolute"
-        return tuple(name for name in STAGE_NAMES if not (is_pose and name == "delta6d"))
+        return tuple(name for name in self.contract.system.graph.names if not (is_pose and name == "delta6d"))
 
     def advance(self) -> FloatArray:
         """Run one frame of every run and return the published output, y_out (R, Dy)."""
@@ -122,47 +124,19 @@ class NativeCrowd:
         self._frame(with_quaternions=True)
         return {name: self._stages[name].copy() for name in self.given}
 
-
-class NativeLoop:
-    """One free run in the C++ loop, with the methods of `Loop`."""
-
-    mode = "free"
-    frame_limit: int | None = None
-    engine = EngineUse("native")
-
-    def __init__(self, contract: Contract, network: Network, rows: ClipRows) -> None:
-        """Seed the run with the clip's first frame."""
-        self.contract, self.network, self.fps = contract, network, rows.fps
-        self._crowd = NativeCrowd(contract, network, [rows], rows.x_raw[:1])
-        self.alignments = self._crowd.alignments
-
-    @property
-    def frame(self) -> int:
-        """The number of the next frame."""
-        return self._crowd.frame
-
-    def step(self) -> Stages:
-        """Run one frame and return its stages in loop order."""
-        return {name: rows[0] for name, rows in self._crowd.step().items()}
-
-    def advance(self) -> FloatArray:
-        """Run one frame as `step` does, but return only the published output, y_out (Dy,)."""
-        published: FloatArray = self._crowd.advance()[0]
-        return published
-
     def record(self, frames: Iterable[int]) -> Stages:
-        """Run the frames and return every stage, (T, width): the same bits as repeated calls of `step`."""
-        crowd, columns = self._crowd, self._columns()
-        table, row = np.empty((BLOCK, crowd._memory.size), np.float32), 0
+        """Run the frames and return every stage, (T, R, width): the same bits as repeated calls of `step`."""
+        columns = self._columns()
+        table, row = np.empty((BLOCK, self._memory.size), np.float32), 0
         blocks: dict[str, list[FloatArray]] = {name: [] for name in columns}
 
         def keep() -> None:
             for name, place in columns.items():
-                blocks[name].append(table[:row, place].copy())
+                blocks[name].append(table[:row, place].reshape(row, self._runs, -1).copy())
 
         for _ in frames:
-            crowd._frame(with_quaternions=True)
-            table[row] = crowd._memory
+            self._frame(with_quaternions=True)
+            table[row] = self._memory
             row += 1
             if row == BLOCK:
                 keep()
@@ -173,15 +147,17 @@ class NativeLoop:
         return {name: parts[0] if len(parts) == 1 else np.concatenate(parts) for name, parts in kept.items()}
 
     def _columns(self) -> dict[str, slice]:
-        """Where each stage stands in the memory of a single run."""
-        ends = np.cumsum([rows.shape[1] for rows in self._crowd._stages.values()])
-        places = dict(zip(self._crowd._stages, map(slice, (0, *ends[:-1]), ends), strict=True))
-        return {name: places[name] for name in self._crowd.given}
+        """Where each stage stands in the memory."""
+        ends = np.cumsum([rows.size for rows in self._stages.values()])
+        places = dict(zip(self._stages, map(slice, (0, *ends[:-1]), ends), strict=True))
+        return {name: places[name] for name in self.given}
 
 
 def engine_for(contract: Contract, asked: Engine) -> EngineUse:
     """Who computes a plain free run. UnusableInput where C++ was asked for and cannot."""
-    return chosen_engine(asked, lambda: None, lambda: disagreement(contract) if contract.pose_history_length else "")
+    return chosen_engine(
+        asked, lambda: None, lambda: disagreement(contract) if character_of(contract).pose_history_length else ""
+    )
 
 
 @lru_cache(maxsize=32)
@@ -189,16 +165,18 @@ def disagreement(contract: Contract) -> str:
     """How the C++ loop differs from numpy under a contract, in words; empty where it agrees. Clip and answers are drawn."""
     rng = np.random.default_rng(2)
     rows = _drawn_rows(contract, rng)
-    answers = rng.normal(0.0, 1.0, (CHECKED_FRAMES, contract.output.width)).astype(np.float32)
-    stages = NativeLoop(contract, ReplayNetwork(answers), rows).record(range(CHECKED_FRAMES))
+    answers = rng.normal(0.0, 1.0, (CHECKED_FRAMES, character_of(contract).output.width)).astype(np.float32)
+    crowd = NativeCrowd(contract, ReplayNetwork(answers), [rows], rows.x_raw[:1])
+    stages = {name: values[:, 0] for name, values in crowd.record(range(CHECKED_FRAMES)).items()}
     evidence = Evidence(np.arange(CHECKED_FRAMES), rows.fps, "free", stages, lambda _contract: rows)
     return first_difference(ReplayedFrames(evidence, contract), stages)
 
 
 def _drawn_rows(contract: Contract, rng: np.random.Generator) -> ClipRows:
     """A clip of no motion that anyone made: states about their mean, intent and contacts between 0 and 1."""
-    count, statistics = CHECKED_FRAMES + 1, contract.state_statistics
-    noise = rng.normal(0.0, 0.5, (count, contract.state.width))
+    character = character_of(contract)
+    count, statistics = CHECKED_FRAMES + 1, character.state_statistics
+    noise = rng.normal(0.0, 0.5, (count, character.state.width))
     x_raw = (statistics.mean + noise * statistics.std).astype(np.float32)
     cond_raw, contacts = (rng.uniform(0.0, 1.0, (count, width)).astype(np.float32) for width in (7, 2))
     return ClipRows(
@@ -210,5 +188,5 @@ def _drawn_rows(contract: Contract, rng: np.random.Generator) -> ClipRows:
         contacts=contacts,
         angvel=None,
         pose_hist=None,
-        poses=x_raw[:, contract.state[ROTATIONS].range],
+        poses=x_raw[:, character.state[ROTATIONS].range],
     )

@@ -9,10 +9,11 @@ from typing import Any
 
 import numpy as np
 
-from rigpact.contract.bundle import INPUTS, Contract
+from rigpact.contract import pages
+from rigpact.contract.character import bone_permutation, character_of
 from rigpact.contract.conventions import Conventions
-from rigpact.contract.layout import Layout
-from rigpact.reference_runtime.systems.enemy_animation.knobs import KNOBS
+from rigpact.contract.layout import INPUTS, Layout
+from rigpact.contract.systems.contract import Contract
 
 FLOATS, INTS = c.POINTER(c.c_float), c.POINTER(c.c_int)
 NOT_ENUMERATED = ("math", "bone_order", "input_order")
@@ -20,8 +21,8 @@ NOT_ENUMERATED = ("math", "bone_order", "input_order")
 
 
 def enumerated() -> tuple[str, ...]:
-    """The knobs that are enumerations in C++, in the order of the struct's members."""
-    return tuple(name for name in KNOBS if name not in NOT_ENUMERATED)
+    """The knobs that are enumerations in C++, in the order of the struct's members: that of the page."""
+    return tuple(name for name in pages.enemy_animation.root["conventions"] if name not in NOT_ENUMERATED)
 
 
 class SliceStruct(c.Structure):
@@ -94,17 +95,19 @@ class KeptContract:
 
     def contract(self, contract: Contract) -> ContractStruct:
         """The bundle as the engine's own loader reads it."""
-        x, y = contract.state_statistics, contract.output_statistics
-        arrays = (x.mean, x.std, y.mean, y.std, contract.rootvel_scales, contract.angvel_scales)
+        character = character_of(contract)
+        x, y = character.state_statistics, character.output_statistics
+        arrays = (x.mean, x.std, y.mean, y.std, character.rootvel_scales, character.angvel_scales)
         return ContractStruct(
-            self.layout(contract.state), self.layout(contract.output), contract.bone_count,
-            contract.pose_history_length or 0, *map(self.floats, arrays), self.squashed(contract.angular_velocity),
-            self.squashed(contract.pose_history),
+            self.layout(character.state), self.layout(character.output), character.bone_count,
+            character.pose_history_length or 0, *map(self.floats, arrays), self.squashed(character.angular_velocity),
+            self.squashed(character.pose_history),
         )  # fmt: skip
 
     def conventions(self, contract: Contract) -> ConventionsStruct:
         """One choice a knob, by its place among the knob's values."""
         chosen: Conventions = contract.conventions
-        places = [KNOBS[name].values.index(getattr(chosen, name)) for name in enumerated()]
+        knobs = contract.system.knobs
+        places = [knobs[name].values.index(getattr(chosen, name)) for name in enumerated()]
         order = (c.c_int * 5)(*(INPUTS.index(name) for name in chosen.input_order))
-        return ConventionsStruct(*places, order, self.ints(contract.bone_permutation))
+        return ConventionsStruct(*places, order, self.ints(bone_permutation(contract)))

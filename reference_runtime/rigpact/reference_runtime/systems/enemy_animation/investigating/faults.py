@@ -1,6 +1,6 @@
 """Injected faults: defects inside an engine that no file shows. For free runs only.
 
-A fault is data; `faulty_contract` and `faulty_parts` build a loop with the fault. Faults are missing guards (a floor, a
+A fault is data; `faulty_contract` and `faulty` say what a run with the fault is. Faults are missing guards (a floor, a
 fallback axis, a tanh written by hand) and damaged memory (history, state). Bad numbers in files need no fault. To add
 one: a row in `KINDS`, and its effect in the affected part.
 """
@@ -8,23 +8,30 @@ one: a row in `KINDS`, and its effect in the affected part.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
+from functools import partial
+from typing import Any
 
 import numpy as np
 
-from rigpact.contract.bundle import Contract
+from rigpact.contract.character import character_of
 from rigpact.contract.conventions import Conventions
 from rigpact.contract.errors import UnusableInput
-from rigpact.contract.statistics import FloatArray, SquashedStatistics, Statistics
-from rigpact.reference_runtime.operations.angular_velocity import AngularVelocityInput
-from rigpact.reference_runtime.operations.lanes import UNGUARDED
-from rigpact.reference_runtime.operations.normalisation import SQUASH, Squash, StateNormaliser, zscored_by
-from rigpact.reference_runtime.operations.pose_history import PoseHistory
+from rigpact.contract.layout import ROTATIONS
+from rigpact.contract.statistics import AUXILIARY_SCALE_FLOOR, FloatArray, SquashedStatistics, Statistics
+from rigpact.contract.systems.contract import Contract
+from rigpact.reference_runtime.graph.run import Changes, LiveFrames
+from rigpact.reference_runtime.operations.gram_schmidt import UNGUARDED
+from rigpact.reference_runtime.operations.normalisation import zscored_by
 from rigpact.reference_runtime.operations.rot6d import Rot6d
-from rigpact.reference_runtime.systems.enemy_animation.drive import ClipRows, FreeRunInputs, Stages
-from rigpact.reference_runtime.systems.enemy_animation.loop import LoopParts
-from rigpact.reference_runtime.systems.enemy_animation.output import OutputStages
+from rigpact.reference_runtime.vocabulary.character.bone_rates import AngularVelocityInput
+from rigpact.reference_runtime.vocabulary.character.pose_history import Frame, PoseHistory, free_history
+from rigpact.reference_runtime.vocabulary.character.squashed_zscore import HistoryNormaliser
+from rigpact.reference_runtime.vocabulary.character.state_features import SQUASH, Squash, StateNormaliser
+from rigpact.reference_runtime.vocabulary.posing.composed_pose import ComposedPose
+from rigpact.reference_runtime.vocabulary.posing.published_pose import PublishedPose
+from rigpact.reference_runtime.vocabulary.posing.turn import Turn
 
 KINDS: Mapping[str, str] = {
     "no-std-floor": "z-scores divide by std itself, not by max(|std|, 1e-6)",
@@ -89,7 +96,8 @@ class UnflooredStatistics(Statistics):
 
 def refuse_idle(faults: Iterable[Fault], contract: Contract, frames: int | None) -> None:
     """UnusableInput for a fault that a run of so many frames would never meet, or that names no number of the run."""
-    width = {"state": contract.state.width, "ring-slot": 6 * contract.bone_count}
+    character = character_of(contract)
+    width = {"state": character.state.width, "ring-slot": 6 * character.bone_count}
     for fault in faults:
         if fault.kind not in width:
             continue
@@ -102,27 +110,46 @@ def refuse_idle(faults: Iterable[Fault], contract: Contract, frames: int | None)
 
 def faulty_contract(contract: Contract, faults: Iterable[Fault]) -> Contract:
     """The effective contract of an implementation with these faults."""
+    character = character_of(contract)
     kinds = {fault.kind for fault in faults}
     if "no-reprojection" in kinds:
         contract = contract.with_conventions({"reproject": "none"})
     if "no-std-floor" not in kinds:
         return contract
-    return replace(
-        contract,
-        state_statistics=_unfloored(contract.state_statistics),
-        pose_history=_unfloored_auxiliary(contract.pose_history),
-        angular_velocity=_unfloored_auxiliary(contract.angular_velocity),
+    unfloored = replace(
+        character,
+        state_statistics=_unfloored(character.state_statistics),
+        pose_history=_unfloored_auxiliary(character.pose_history),
+        angular_velocity=_unfloored_auxiliary(character.angular_velocity),
     )
+    return contract.with_numbers(unfloored)
 
 
-def faulty_parts(faults: Iterable[Fault]) -> LoopParts:
-    """The parts of a loop with these faults."""
+def faulty(contract: Contract, faults: Iterable[Fault]) -> Changes:
+    """What is different in a free run with these faults."""
     kept = tuple(faults)
-    kinds = {fault.kind for fault in kept}
-    if not kept:
-        return LoopParts()
-    outputs = UnguardedOutputs if "no-axis-guard" in kinds else OutputStages
-    return LoopParts(lambda contract, rows: FaultyInputs(contract, rows, kept), outputs)
+    kinds = frozenset(fault.kind for fault in kept)
+    squashing, history = _Squashing(kinds), FaultyHistory(contract, kept)
+    parts: dict[Any, Any] = {
+        StateNormaliser: FaultyNormaliser(contract, squashing),
+        PoseHistory: history,
+        free_history: history,
+        HistoryNormaliser: FaultyHistoryNormaliser(contract, squashing),
+        AngularVelocityInput: FaultyAngularVelocity(contract, squashing),
+    }
+    if "no-axis-guard" in kinds:
+        codec = UnguardedRot6d(contract.conventions)
+        parts |= {part: part(contract, codec) for part in (Turn, ComposedPose, PublishedPose)}
+    return Changes(parts, {"x_raw": partial(_damaged_state, kept, character_of(contract).state[ROTATIONS].range)})
+
+
+def _damaged_state(faults: Iterable[Fault], rotations: slice, frames: LiveFrames, x_raw: FloatArray) -> FloatArray:
+    for fault in faults:
+        if fault.kind == "state" and fault.frame == frames.frame[0]:
+            x_raw = _overwritten(x_raw, fault)
+        elif fault.kind.startswith("seed-") and frames.frame[0] == 0:
+            x_raw = _nudged(x_raw, rotations, fault.kind)
+    return x_raw
 
 
 def _unfloored(statistics: Statistics) -> Statistics:
@@ -167,22 +194,49 @@ class FaultyNormaliser(StateNormaliser):
 
     def __init__(self, contract: Contract, squashing: _Squashing) -> None:
         """Replace the scales and the squash of the engine's normaliser."""
+        character = character_of(contract)
         super().__init__(contract)
-        scales = (contract.rootvel_scales, contract.angvel_scales)
+        scales = (character.rootvel_scales, character.angvel_scales)
         self._squashed = [
             (place, scale if squashing.floored else np.abs(own).astype(scale.dtype), squashing.squash(squash))
             for (place, scale, squash), own in zip(self._squashed, scales, strict=True)
         ]
 
 
-class FaultyHistory(PoseHistory):
+class FaultyHistoryNormaliser(HistoryNormaliser):
     """Pose history without its floors, or with a tanh written by hand."""
 
     def __init__(self, contract: Contract, squashing: _Squashing) -> None:
         """Replace the normalisation if the contract has one."""
-        super().__init__(contract, "free")
+        super().__init__(contract)
         if contract.conventions.pose_history_norm == "tanh_zscore":
-            self._normalise = lambda value: squashing.auxiliary(value, self._statistics, 1e-6)
+            self._normalise = lambda value, statistics: squashing.auxiliary(value, statistics, AUXILIARY_SCALE_FLOOR)
+
+
+class FaultyHistory(PoseHistory):
+    """A pose history whose ring holds what nobody pushed."""
+
+    def __init__(self, contract: Contract, faults: tuple[Fault, ...]) -> None:
+        """Keep the faults."""
+        super().__init__(contract, "free")
+        self._faults = faults
+
+    def padding(self, first_pose: FloatArray) -> FloatArray:
+        """Whatever was in memory, where the ring was never reset."""
+        unset = [fault.value for fault in self._faults if fault.kind == "uninitialised-history"]
+        return np.full_like(first_pose, unset[-1]) if unset else super().padding(first_pose)
+
+    def rows(self, frame: Frame, poses_at: Callable[[Frame], FloatArray], padding: FloatArray) -> FloatArray:
+        """The entries of the poses that were overwritten in the ring hold the other number as long as they are there."""
+
+        def damaged(wanted: Frame) -> FloatArray:
+            poses = poses_at(wanted)
+            for fault in self._faults:
+                if fault.kind == "ring-slot":
+                    poses = np.where((wanted == fault.frame)[..., None], _overwritten(poses, fault), poses)
+            return poses
+
+        return super().rows(frame, damaged, padding)
 
 
 class FaultyAngularVelocity(AngularVelocityInput):
@@ -193,49 +247,20 @@ class FaultyAngularVelocity(AngularVelocityInput):
         super().__init__(contract)
         self._squashing = squashing
 
-    def _normalised(self, omega: FloatArray) -> FloatArray:
-        if self._statistics is None:
-            return super()._normalised(omega)
-        return self._squashing.auxiliary(omega, self._statistics, 1e-6)
-
-
-class FaultyInputs(FreeRunInputs):
-    """Free-run's inputs with injected faults."""
-
-    def __init__(self, contract: Contract, rows: ClipRows, faults: tuple[Fault, ...]) -> None:
-        """Remove the guards from the parts, and damage the memory."""
-        super().__init__(contract, rows)
-        squashing = _Squashing(frozenset(fault.kind for fault in faults))
-        self._normaliser = FaultyNormaliser(contract, squashing)
-        self._history = FaultyHistory(contract, squashing)
-        self._angvel = FaultyAngularVelocity(contract, squashing)
-        self._faults = faults
-        for fault in faults:
-            if fault.kind == "uninitialised-history":
-                self._padding = np.full_like(self._padding, fault.value)
-            elif fault.kind.startswith("seed-"):
-                self.seed = self.current = self.before = _nudged(self.seed, self._rotations, fault.kind)
-
-    def at(self, frame: int) -> Stages:
-        """The input stages of one frame, damaged memory included."""
-        for fault in self._faults:
-            if fault.frame == frame and fault.kind == "state":
-                self.current = _overwritten(self.current, fault)
-            elif fault.frame == frame and fault.kind == "ring-slot":
-                self._recent[-1] = _overwritten(self._recent[-1], fault)
-        return super().at(frame)
+    def _squashed(self, omega: FloatArray, statistics: SquashedStatistics) -> FloatArray:
+        return self._squashing.auxiliary(omega, statistics, AUXILIARY_SCALE_FLOOR)
 
 
 def _overwritten(vector: FloatArray, fault: Fault) -> FloatArray:
     changed = vector.copy()
-    changed[fault.channel % len(vector)] = fault.value
+    changed[..., fault.channel] = fault.value
     return changed
 
 
 def _nudged(seed: FloatArray, rotations: slice, kind: str) -> FloatArray:
     changed = seed.copy()
-    here = changed[rotations]
-    changed[rotations] = np.nextafter(here, np.float32(2.0)) if kind == "seed-1ulp" else here + np.float32(1e-6)
+    here = changed[..., rotations]
+    changed[..., rotations] = np.nextafter(here, np.float32(2.0)) if kind == "seed-1ulp" else here + np.float32(1e-6)
     return changed
 
 
@@ -246,9 +271,3 @@ class UnguardedRot6d(Rot6d):
         """Leave out the guards that the conventions name."""
         super().__init__(conventions)
         self.reproject_guard = self.decode_guard = self.delta_guard = UNGUARDED
-
-
-class UnguardedOutputs(OutputStages):
-    """Output stages without a fallback axis."""
-
-    codec_type = UnguardedRot6d

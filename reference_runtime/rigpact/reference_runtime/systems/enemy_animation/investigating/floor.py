@@ -9,10 +9,10 @@ import numpy as np
 
 from rigpact.contract.statistics import FloatArray
 from rigpact.reference_runtime.files.subject import Subject
-from rigpact.reference_runtime.operations.contacts import CONTACT_SCORE
 from rigpact.reference_runtime.recordings.clip import RawClip
 from rigpact.reference_runtime.systems.enemy_animation.drive import ClipRows
 from rigpact.reference_runtime.systems.enemy_animation.ground_contacts import RootPath, contact_flags, feet_positions_cm
+from rigpact.reference_runtime.vocabulary.character.foot_contacts import CONTACT_SCORE
 
 _STANDING_M = 0.01
 """A root that travels less than this stands still: a drift per metre has no meaning."""

@@ -11,7 +11,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from rigpact.contract.bundle import Contract
+from rigpact.contract.character import character_of
 from rigpact.contract.statistics import (
     AUXILIARY_SCALE_FLOOR,
     STD_FLOOR,
@@ -19,6 +19,7 @@ from rigpact.contract.statistics import (
     FloatArray,
     SquashedStatistics,
 )
+from rigpact.contract.systems.contract import Contract
 from rigpact.reference_runtime.files.subject import Subject
 
 Changed = tuple[Subject, str]
@@ -31,7 +32,7 @@ def _without(subject: Subject, *kinds: str) -> Subject | None:
 
 def _std_floor(subject: Subject) -> Changed | None:
     contract, without = subject.contract, _without(subject, "no-std-floor")
-    words = [*_below("StdX", contract.state_statistics.std, STD_FLOOR)]
+    words = [*_below("StdX", character_of(contract).state_statistics.std, STD_FLOOR)]
     for name, auxiliary in _auxiliaries(contract).items():
         words += _below(f"Std{name}", auxiliary.statistics.std, STD_FLOOR)
     if without is None or not words:
@@ -41,8 +42,8 @@ def _std_floor(subject: Subject) -> Changed | None:
 
 def _scale_floor(subject: Subject) -> Changed | None:
     contract, without = subject.contract, _without(subject, "no-scale-floor")
-    words = _below("tanh_scales_rootvel", contract.rootvel_scales, TANH_SCALE_FLOOR)
-    words += _below("tanh_scales_angvel", contract.angvel_scales, TANH_SCALE_FLOOR)
+    words = _below("tanh_scales_rootvel", character_of(contract).rootvel_scales, TANH_SCALE_FLOOR)
+    words += _below("tanh_scales_angvel", character_of(contract).angvel_scales, TANH_SCALE_FLOOR)
     for name, auxiliary in _auxiliaries(contract).items():
         words += _below(f"tanh scale of {name}", auxiliary.scale, AUXILIARY_SCALE_FLOOR)
     if without is None or not words:
@@ -78,7 +79,7 @@ def _merged_statistics(subject: Subject) -> Changed | None:
     if merged is None:
         return None
     changes = subject.contract.conventions.changes_from(merged.conventions)
-    if subject.contract.angular_velocity is None:
+    if character_of(subject.contract).angular_velocity is None:
         changes.pop("angvel_source", None)  # without statistics the default differs
     contract = merged.with_conventions(changes)
     return replace(subject, contract=contract, companion=None), "statistics of the companion file merged in"
@@ -87,21 +88,21 @@ def _merged_statistics(subject: Subject) -> Changed | None:
 def _training_scales(subject: Subject) -> Changed | None:
     """Training squashes with the companion's scale: its merge overwrites the bundle's scale."""
     contract = subject.contract
-    auxiliary = contract.angular_velocity
-    if auxiliary is None or auxiliary.origin == str(contract.path) or auxiliary.width != len(contract.angvel_scales):
+    character = character_of(contract)
+    auxiliary, own = character.angular_velocity, character.angvel_scales
+    if auxiliary is None or auxiliary.origin == str(contract.path) or auxiliary.width != len(own):
         return None
-    differs = np.flatnonzero(auxiliary.scale != contract.angvel_scales)
+    differs = np.flatnonzero(auxiliary.scale != own)
     if len(differs) == 0:
         return None
-    words = [
-        f"tanh_scales_angvel[{i}] = {contract.angvel_scales[i]:g}, training {auxiliary.scale[i]:g}" for i in differs
-    ]
-    changed = replace(contract, angvel_scales=auxiliary.scale)
+    words = [f"tanh_scales_angvel[{i}] = {own[i]:g}, training {auxiliary.scale[i]:g}" for i in differs]
+    changed = contract.with_numbers(replace(character, angvel_scales=auxiliary.scale))
     return replace(subject, contract=changed), f"{_listed(words)}: as in training"
 
 
 def _auxiliaries(contract: Contract) -> dict[str, SquashedStatistics]:
-    known = {"PoseHist": contract.pose_history, "AngVel": contract.angular_velocity}
+    character = character_of(contract)
+    known = {"PoseHist": character.pose_history, "AngVel": character.angular_velocity}
     return {name: auxiliary for name, auxiliary in known.items() if auxiliary is not None}
 
 

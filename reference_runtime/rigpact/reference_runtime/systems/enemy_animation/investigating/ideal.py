@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import numpy as np
 
-from rigpact.contract.bundle import Contract
+from rigpact.contract.character import character_of
 from rigpact.contract.layout import ROTATIONS
 from rigpact.contract.statistics import FloatArray
+from rigpact.contract.systems.contract import Contract
 from rigpact.reference_runtime.operations.definitions.scaling import zscored
 from rigpact.reference_runtime.recordings.clip import Clip, RawClip
 from rigpact.reference_runtime.systems.enemy_animation.drive import clip_rows
-from rigpact.reference_runtime.systems.enemy_animation.output import ADDS_IDENTITY, ADDS_MEAN, OutputStages
+from rigpact.reference_runtime.vocabulary.posing.denormalised_output import ADDS_IDENTITY, ADDS_MEAN
+from rigpact.reference_runtime.vocabulary.posing.outputs import OutputStages
 
 _NETWORK_ERROR_Z = 0.05
 """Error of a well-trained network's output, in standard deviations."""
@@ -21,14 +23,15 @@ def ideal_outputs(clip: Clip, contract: Contract) -> FloatArray:
 
     Why only almost: a perfect ΔR is already orthonormal, so the result would be the same with and without reprojection.
     """
+    character = character_of(contract)
     rows = clip_rows(clip, contract)
-    outputs, statistics = OutputStages(contract), contract.output_statistics
-    place, mode = contract.output[ROTATIONS].range, contract.conventions.output_mode
+    outputs, statistics = OutputStages(contract), character.output_statistics
+    place, mode = character.output[ROTATIONS].range, contract.conventions.output_mode
     rotations = outputs.codec.decode(rows.poses.astype(np.float64))
     wanted = rotations[1:] if mode == "absolute" else rotations[1:] @ np.swapaxes(rotations[:-1], -1, -2)
-    six = outputs.codec.encode(wanted) - ADDS_IDENTITY[mode] * outputs.codec.identity(contract.bone_count)
+    six = outputs.codec.encode(wanted) - ADDS_IDENTITY[mode] * outputs.codec.identity(character.bone_count)
     mean = statistics.mean[place].astype(np.float64) * ADDS_MEAN[mode]
-    y_norm = np.zeros((len(wanted), contract.output.width))
+    y_norm = np.zeros((len(wanted), character.output.width))
     y_norm[:, place] = zscored(six, mean, statistics.std_floored[place])
     y_norm += _NETWORK_ERROR_Z * np.sin(np.arange(y_norm.size)).reshape(y_norm.shape)
     return y_norm.astype(np.float32)

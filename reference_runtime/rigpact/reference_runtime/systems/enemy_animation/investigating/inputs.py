@@ -7,14 +7,15 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from rigpact.contract.character import character_of
 from rigpact.contract.errors import UnusableInput
 from rigpact.contract.layout import CONTACTS, ROTATIONS
 from rigpact.contract.statistics import FloatArray
 from rigpact.reference_runtime.files.subject import Subject
 from rigpact.reference_runtime.network import aligned
-from rigpact.reference_runtime.operations.angular_velocity import AngularVelocityInput, Motion
 from rigpact.reference_runtime.operations.geometry import rotation_angle_rad
-from rigpact.reference_runtime.systems.enemy_animation.output import OutputStages
+from rigpact.reference_runtime.vocabulary.character.bone_rates import AngularVelocityInput, Motion
+from rigpact.reference_runtime.vocabulary.posing.outputs import OutputStages
 
 Inputs = dict[str, FloatArray]
 _SAMPLES = 32
@@ -57,13 +58,17 @@ def _angular_velocity(subject: Subject, sampled: Sequence[Inputs]) -> InputUse:
         source = AngularVelocityInput(subject.contract.with_conventions({"angvel_source": "rotations"}))
     except UnusableInput:
         return InputUse("angvel", _state(sampled, "angvel"), deployed, "", None, None)
-    place, fps, codec = subject.contract.state[ROTATIONS].range, subject.rows().fps, OutputStages(subject.contract)
+    place, fps, codec = (
+        character_of(subject.contract).state[ROTATIONS].range,
+        subject.rows().fps,
+        OutputStages(subject.contract),
+    )
     changed = []
     for inputs in sampled:
         following = inputs["x_raw"].copy()
         following[:, place] = _next_pose(subject, codec, inputs)
         pair = np.concatenate((inputs["x_raw"], following))
-        changed.append(source.rows(Motion(pair, np.zeros_like(pair), fps, 1)))
+        changed.append(source.rows(Motion.of_clip(pair, np.zeros_like(pair), fps, 1)))
     moved = _moved(subject, sampled, "angvel", changed)
     return InputUse("angvel", _state(sampled, "angvel"), deployed, "the log map of the run's own poses", *moved)
 
@@ -71,7 +76,7 @@ def _angular_velocity(subject: Subject, sampled: Sequence[Inputs]) -> InputUse:
 def _contacts(subject: Subject, sampled: Sequence[Inputs]) -> InputUse:
     contract = subject.contract
     zeros = [np.zeros_like(inputs["contacts"]) for inputs in sampled]
-    has_slice = CONTACTS in contract.state
+    has_slice = CONTACTS in character_of(contract).state
     deployed = "flags of the floor" if has_slice else "the schema has no Contacts slice: zeros are bound"
     moved = _moved(subject, sampled, "contacts", zeros)
     state = "live" if has_slice else "zero"
@@ -95,7 +100,7 @@ def _run(subject: Subject, inputs: Inputs) -> FloatArray:
 
 
 def _next_pose(subject: Subject, stages: OutputStages, inputs: Inputs) -> FloatArray:
-    previous = inputs["x_raw"][:, subject.contract.state[ROTATIONS].range]
+    previous = inputs["x_raw"][:, character_of(subject.contract).state[ROTATIONS].range]
     return stages(_run(subject, inputs), previous, stages.identity_pose()[None])["y_out"][:, stages.rotations]
 
 

@@ -8,8 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from rigpact.contract.bundle import Contract
+from rigpact.contract.character import character_of
 from rigpact.contract.statistics import FloatArray
+from rigpact.contract.systems.contract import Contract
 
 PLACES: Mapping[str, Sequence[str]] = {
     "MuX": ("state_statistics", "mean"),
@@ -32,7 +33,7 @@ def bundle_numbers(contract: Contract) -> dict[str, FloatArray]:
     """The arrays that the contract has."""
     found = {}
     for name, place in PLACES.items():
-        value: Any = contract
+        value: Any = character_of(contract)
         for attribute in place:
             value = None if value is None else getattr(value, attribute)
         if value is not None:
@@ -42,8 +43,7 @@ def bundle_numbers(contract: Contract) -> dict[str, FloatArray]:
 
 def with_bundle_numbers(contract: Contract, name: str, values: FloatArray) -> Contract:
     """The contract with another array under that name."""
-    changed: Contract = _replaced(contract, PLACES[name], values.astype(np.float32))
-    return changed
+    return contract.with_numbers(_replaced(character_of(contract), PLACES[name], values.astype(np.float32)))
 
 
 def _replaced(owner: Any, place: Sequence[str], values: FloatArray) -> Any:

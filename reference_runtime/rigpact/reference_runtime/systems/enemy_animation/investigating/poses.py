@@ -6,13 +6,14 @@ from pathlib import Path
 
 import numpy as np
 
-from rigpact.contract.bundle import Contract
+from rigpact.contract.character import character_of
 from rigpact.contract.errors import UnusableInput
 from rigpact.contract.layout import ROTATIONS
 from rigpact.contract.rotation6d import rot6d_defect
 from rigpact.contract.rules.bundle.rotation_spec import largest_mean_step_rad
 from rigpact.contract.rules.clips.clip_rotations import UNIT_TOLERANCE
 from rigpact.contract.statistics import FloatArray
+from rigpact.contract.systems.contract import Contract
 from rigpact.reference_runtime.operations.geometry import rotation_angle_rad
 from rigpact.reference_runtime.operations.rot6d import Rot6d
 
@@ -23,12 +24,13 @@ def refuse_poses(path: Path, outputs: FloatArray, contract: Contract) -> None:
     Un-normalised, a pose is columns of a rotation in every row and bone; an answer is so only after reprojection. Exact
     steps are rotations too, but their mean over the rows is small, or they are so after the identity is added.
     """
-    mode, place = contract.conventions.output_mode, contract.output[ROTATIONS].range
-    if mode == "absolute" or outputs.ndim != 2 or outputs.shape[1] != contract.output.width:
+    character = character_of(contract)
+    mode, place = contract.conventions.output_mode, character.output[ROTATIONS].range
+    if mode == "absolute" or outputs.ndim != 2 or outputs.shape[1] != character.output.width:
         return  # poses are meant, or the width is refused where the rows are used
-    scaled = (outputs.astype(np.float64) * contract.output_statistics.std)[:, place]
-    codec, bones = Rot6d(contract.conventions), contract.bone_count
-    pose = (scaled + contract.output_statistics.mean[place]).reshape(-1, bones, 6)
+    scaled = (outputs.astype(np.float64) * character.output_statistics.std)[:, place]
+    codec, bones = Rot6d(contract.conventions), character.bone_count
+    pose = (scaled + character.output_statistics.mean[place]).reshape(-1, bones, 6)
     step = scaled.reshape(-1, bones, 6) + codec.identity(1)
     if not _are_rotations(pose) or (mode == "residual" and _are_rotations(step)):
         return

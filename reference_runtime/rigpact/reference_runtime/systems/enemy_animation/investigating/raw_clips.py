@@ -8,10 +8,11 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from rigpact.contract.bundle import Contract
+from rigpact.contract.character import character_of
 from rigpact.contract.errors import UnusableInput
 from rigpact.contract.files import write_bytes
 from rigpact.contract.statistics import FloatArray
+from rigpact.contract.systems.contract import Contract
 from rigpact.reference_runtime.recordings.clip import Clip, RawClip
 
 COLUMNS: Mapping[str, str] = {
@@ -39,7 +40,8 @@ def with_columns(clip: Clip, columns: Mapping[str, FloatArray], rows: Any) -> Cl
 
 def seeded_columns(contract: Contract) -> dict[str, slice]:
     """The channels of the raw state that each column seeds."""
-    return {name: contract.state[field].range for name, field in COLUMNS.items() if field in contract.state}
+    character = character_of(contract)
+    return {name: character.state[field].range for name, field in COLUMNS.items() if field in character.state}
 
 
 def write_clip(clip: RawClip, path: Path) -> None:

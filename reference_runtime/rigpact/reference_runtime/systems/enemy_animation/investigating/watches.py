@@ -9,13 +9,15 @@ from collections.abc import Iterator, Mapping
 
 import numpy as np
 
-from rigpact.contract.bundle import Contract
+from rigpact.contract.character import character_of
 from rigpact.contract.layout import ANGULAR_VELOCITIES, ROOT_VELOCITY
 from rigpact.contract.statistics import TANH_SCALE_FLOOR, FloatArray
+from rigpact.contract.systems.contract import Contract
 from rigpact.reference_runtime.files.ordinary import ORDINARY_Z, VISIBLE_RAD, Ordinary
 from rigpact.reference_runtime.files.sentinel import Watch
 from rigpact.reference_runtime.operations.geometry import KINDA_SMALL_NUMBER, length, perpendicular
-from rigpact.reference_runtime.systems.enemy_animation.output import ADDS_IDENTITY, OutputStages
+from rigpact.reference_runtime.vocabulary.posing.denormalised_output import ADDS_IDENTITY
+from rigpact.reference_runtime.vocabulary.posing.outputs import OutputStages
 
 TANH_SATURATION = 9.02
 """Beyond atanh(1 - 2^-25) = 9.01 tanh rounds to 1 in float32: the channel carries no signal."""
@@ -25,10 +27,11 @@ NEAR_DEGENERATE = 10.0 * KINDA_SMALL_NUMBER
 
 def watches(contract: Contract) -> Iterator[Watch]:
     """The watched quantities under a contract."""
+    character = character_of(contract)
     for name in ("state", "cond"):
         yield Watch("clamp", name, ORDINARY_Z, lambda stages, name=name: stages[name])  # type: ignore[misc]
-    for name, scales in ((ROOT_VELOCITY, contract.rootvel_scales), (ANGULAR_VELOCITIES, contract.angvel_scales)):
-        yield _saturation(contract.state[name].range, np.maximum(np.abs(scales), np.float32(TANH_SCALE_FLOOR)))
+    for name, scales in ((ROOT_VELOCITY, character.rootvel_scales), (ANGULAR_VELOCITIES, character.angvel_scales)):
+        yield _saturation(character.state[name].range, np.maximum(np.abs(scales), np.float32(TANH_SCALE_FLOOR)))
     yield Watch(
         "degenerate", "y_raw", NEAR_DEGENERATE, _AxisLengths(contract), OutputStages(contract).rotations.start,
         is_floor=True,
@@ -41,11 +44,12 @@ def ordinary_state(contract: Contract) -> Ordinary:
     The least raw change is a degree in a column of a rotation; in a squashed velocity or a yaw as a share of half a
     turn, 2% of its whole range is less than that.
     """
-    deviation = contract.state_statistics.std_floored.astype(np.float64)
+    character = character_of(contract)
+    deviation = character.state_statistics.std_floored.astype(np.float64)
     least = np.full(len(deviation), np.inf)
-    for entry in contract.output:
-        if entry.name in contract.state and contract.state[entry.name].size == entry.size:  # what is written back
-            place = contract.state[entry.name].range
+    for entry in character.output:
+        if entry.name in character.state and character.state[entry.name].size == entry.size:  # what is written back
+            place = character.state[entry.name].range
             least[place] = VISIBLE_RAD / np.maximum(deviation[place], np.finfo(np.float32).tiny)
     return Ordinary("state", np.ones(len(deviation)), least)
 
@@ -60,7 +64,7 @@ class _AxisLengths:
     def __init__(self, contract: Contract) -> None:
         self._outputs = OutputStages(contract)
         offset = ADDS_IDENTITY[contract.conventions.output_mode]
-        self._offset = self._outputs.codec.identity(contract.bone_count) * offset
+        self._offset = self._outputs.codec.identity(character_of(contract).bone_count) * offset
 
     def __call__(self, stages: Mapping[str, FloatArray]) -> FloatArray:
         a, b = self._outputs.codec.split(stages["y_raw"][self._outputs.rotations].astype(np.float64) + self._offset)

@@ -1,0 +1,118 @@
+"""Opens contracts, whatever file they come from; reads and writes a system's contract files."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import orjson
+
+from rigpact.contract.bundle import bundle_to_contract
+from rigpact.contract.declared.reading import declared_contract
+from rigpact.contract.documents import Document, Kind, read_document
+from rigpact.contract.errors import ContractRefused, UnusableInput
+from rigpact.contract.meaning import Meaning
+from rigpact.contract.pages.registry import ENEMY_ANIMATION, find_system
+from rigpact.contract.rules.engine import refusals
+from rigpact.contract.rules.subject import Subject
+from rigpact.contract.rules.views.system_files import SystemFiles
+from rigpact.contract.systems.contract import Contract
+from rigpact.contract.systems.layout import json_to_fields
+from rigpact.contract.systems.system import FORMAT, VERSION, System
+
+
+def open_contract(
+    path: str | Path, companion: str | Path | None = None, changes: Mapping[str, Any] | None = None
+) -> Contract:
+    """Read a contract: a schema bundle, a system's contract file or a contract of one's own. The content decides.
+
+    companion: `pretrain_template.json` beside a bundle; its values win over those merged there. changes: conventions that the
+    file does not declare (`--set`). UnusableInput: the file is no contract. ContractRefused: nothing can be computed from it.
+    """
+    document = read_document(path)
+    if companion is not None and document.kind.is_of_a_system:
+        raise UnusableInput("--companion", str(companion), "a contract file alone", "this system has no such file")
+    has_companion = companion is not None and document.kind is Kind.BUNDLE
+    beside = read_document(str(companion), Kind.COMPANION) if has_companion else None
+    return document_to_contract(document, beside).with_conventions(changes or {})
+
+
+def document_to_contract(document: Document, companion: Document | None = None) -> Contract:
+    """Build the contract from documents that were read already: the content decides what reads them."""
+    if document.kind is Kind.BUNDLE:
+        return bundle_to_contract(document, companion)
+    if not document.kind.is_of_a_system:
+        raise UnusableInput(document.path, f"a {document.kind.words}", "a schema bundle or a contract")
+    refused = refusals(Subject(system=SystemFiles(document)))
+    if refused:
+        raise ContractRefused(document.path, refused)
+    if document.kind is Kind.DECLARATION:
+        return declared_contract(document)
+    return _contract(document.data, document.path, document.file.sha256)
+
+
+def system_of(document: Document) -> System:
+    """The system of a bundle, a contract file or a declaration; UnusableInput for another file."""
+    if document.kind is Kind.BUNDLE:
+        return find_system(ENEMY_ANIMATION)
+    if document.kind is Kind.DECLARATION:
+        return document_to_contract(document).system
+    if document.kind is Kind.SYSTEM_CONTRACT:
+        return find_system(str(document.data.get("system")), f"{document.path}#/system")
+    raise UnusableInput(document.path, f"a {document.kind.words}", "a schema bundle or a contract")
+
+
+def _contract(root: Mapping[str, Any], path: Path, sha256: str) -> Contract:
+    vectors = {name: json_to_fields(entry["fields"]) for name, entry in root["vectors"].items()}
+    system = find_system(root["system"]).with_classes(vectors)
+    fps = root.get("fps", system.fps)
+    return _with_meaning(
+        Contract(
+            system=system,
+            path=path,
+            sha256=sha256,
+            vectors=vectors,
+            conventions=system.conventions(root.get("conventions")),
+            constants=root.get("constants", {}),
+            fps=None if fps is None else float(fps),
+        )
+    )
+
+
+def _with_meaning(contract: Contract) -> Contract:
+    """The contract, with the hash of everything that it computes with; conventions have a hash of their own."""
+
+    def values() -> dict[str, Any]:
+        vectors = {name: layout.layout_hash for name, layout in contract.vectors.items()}
+        own = {"system": contract.system.name, "fps": contract.fps}
+        return {**own, "vectors": vectors, "constants": contract.constants}
+
+    return replace(contract, meaning=Meaning(values))
+
+
+def contract_to_json(system: System, constants: Mapping[str, Any]) -> dict[str, Any]:
+    """What an exporter writes: the system's vectors with their hashes, conventions, constants."""
+    return {
+        "format": FORMAT,
+        "version": VERSION,
+        "system": system.name,
+        "fps": system.fps,
+        "vectors": {name: layout.to_json() for name, layout in system.vectors.items()},
+        "conventions": dict(system.conventions()),
+        "constants": dict(constants),
+    }
+
+
+def contract_to_bytes(document: Mapping[str, Any]) -> bytes:
+    """The file's bytes: the same document, the same bytes."""
+    return orjson.dumps(document, option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE)
+
+
+def contract_in_memory(system: System, constants: Mapping[str, Any]) -> Contract:
+    """A contract without a file, for exporters and tests: the same as if `contract_to_json` were read."""
+    digest = hashlib.sha256(contract_to_bytes(contract_to_json(system, constants))).hexdigest()
+    conventions, path = system.conventions(), Path(f"{system.name}.json")
+    return _with_meaning(Contract(system, path, digest, system.vectors, conventions, constants, system.fps))

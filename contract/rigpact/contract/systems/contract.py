@@ -1,0 +1,94 @@
+"""A contract: a system with a customer's numbers and conventions, whatever file they came from."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from functools import cached_property
+from pathlib import Path
+from typing import Any, Self
+
+from rigpact.contract.conventions import Conventions
+from rigpact.contract.errors import UnusableInput
+from rigpact.contract.meaning import Meaning, conventions_sha256
+from rigpact.contract.systems.layout import FieldLayout
+from rigpact.contract.systems.system import System
+
+
+@dataclass(frozen=True, eq=False)
+class Contract:
+    """What both sides agreed on, immutable; `rigpact.contract.contract_files.open_contract` reads one.
+
+    sha256, companion_sha256: of the files' bytes; file_sha256: of the file's own, where `sha256` is of several files.
+    vectors: the layouts that the file has; the system's own stand for the others. constants: the numbers, as JSON values.
+    read_numbers: what the system computes with, where the reader brings it and it is not made from the constants.
+    whole: the contract of all bones, where this is that of some of them; bones: which of them, by their indices there.
+    """
+
+    system: System
+    path: Path
+    sha256: str
+    vectors: Mapping[str, FieldLayout]
+    conventions: Conventions
+    constants: Mapping[str, Any]
+    fps: float | None = None
+    meaning: Meaning | None = None
+    companion_sha256: str | None = None
+    file_sha256: str | None = None
+    read_numbers: Any = None
+    whole: Contract | None = None
+    bones: tuple[int, ...] = ()
+
+    @cached_property
+    def numbers(self) -> Any:
+        """What the system computes with: the constants as the system reads them, or a `Character` of a schema bundle."""
+        return self.system.numbers(self.constants) if self.read_numbers is None else self.read_numbers
+
+    @cached_property
+    def hashes(self) -> dict[str, str | None]:
+        """What a recording says of its contract: hashes of the files' bytes, of their meaning, and of the conventions."""
+        return {
+            "bundle_sha256": self.sha256 or None,
+            "companion_sha256": self.companion_sha256,
+            "meaning_sha256": None if self.meaning is None else self.meaning.sha256,
+            "conventions_sha256": conventions_sha256(self.conventions),
+        }
+
+    @property
+    def known_fps(self) -> float:
+        """Frames per second; UnusableInput where the contract says none."""
+        if self.fps is None:
+            raise UnusableInput(f"{self.path}#/fps", "none", "the frames per second of the runtime")
+        return self.fps
+
+    @property
+    def of_all_bones(self) -> Contract:
+        """The contract itself, or the whole one where this is that of some bones."""
+        return self if self.whole is None else self.whole
+
+    def fields(self, stage: str) -> FieldLayout:
+        """The fields of a stage; KeyError where there is no such stage."""
+        return self.vectors[stage] if stage in self.vectors else self.system.graph[stage].fields(self)
+
+    @cached_property
+    def stage_widths(self) -> Mapping[str, int | None]:
+        """Width of every stage by name; None where only the network knows it."""
+        return {name: self.fields(name).width or None for name in self.system.graph.names}
+
+    def with_conventions(self, changes: Mapping[str, Any]) -> Self:
+        """The contract with some knobs changed; UnusableInput for a knob or a value that the system does not have."""
+        if not changes:
+            return self
+        whole = None if self.whole is None else self.whole.with_conventions(_of_all_bones(changes))
+        changed = replace(self, conventions=self.conventions.replaced(changes), whole=whole)
+        vars(changed).update({"numbers": self.numbers})  # the same constants, read once
+        return changed
+
+    def with_numbers(self, numbers: Any) -> Self:
+        """The contract with other numbers to compute with; its files' hashes and meaning stay."""
+        return replace(self, read_numbers=numbers)
+
+
+def _of_all_bones(changes: Mapping[str, Any]) -> dict[str, Any]:
+    """The changes that mean the same where there are more bones: an order of some bones says nothing of the others."""
+    return {name: value for name, value in changes.items() if name != "bone_order"}

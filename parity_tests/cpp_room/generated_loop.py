@@ -1,0 +1,200 @@
+"""The loop that `rigpact codegen --loop` writes, in a program of its own: rows in, every stage out, allocations counted."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rigpact.contract.statistics import FloatArray
+from rigpact.contract.systems.contract import Contract
+from rigpact.contract.systems.system import NetworkBinding
+from rigpact.reference_runtime.graph.native.agreement import first_difference
+from rigpact.reference_runtime.graph.replayed import Evidence, ReplayedFrames
+from rigpact.reference_runtime.graph.run import ClipDrive, LiveFrames
+from rigpact.reports.engine.cpp_text import identifier, identifiers
+from rigpact.reports.engine.header import contract_header
+
+from .conftest import ENGINE_LIKE, ROOM, compiled, ran
+
+Rows = Mapping[str, FloatArray]
+EXACT = "-ffp-contract=off"
+MAIN = """
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <vector>
+
+#include "contract.hpp"
+#include "counting_heap.hpp"
+
+using namespace rigpact_contract;
+
+// The networks of the test: recorded answers, or half of the first input and a quarter, going round.
+struct Networks {
+    const float*& recorded;
+    bool is_recorded;
+
+    template <int width, int taken>
+    void answer(const float (&in)[taken], float (&out)[width]) {
+        for (int i = 0; i < width; ++i) out[i] = is_recorded ? *recorded++ : 0.5f * in[i % taken] + 0.25f;
+    }
+NETWORKS
+};
+
+template <int width>
+static void take(const float*& from, float (&row)[width]) {
+    std::memcpy(row, from, sizeof(row));
+    from += width;
+}
+template <int width>
+static void put(const float (&row)[width], float*& to) {
+    std::memcpy(to, row, sizeof(row));
+    to += width;
+}
+
+static std::vector<unsigned char> bytes_of(const char* name) {
+    std::FILE* file = std::fopen(name, "rb");
+    std::fseek(file, 0, SEEK_END);
+    std::vector<unsigned char> bytes(static_cast<std::size_t>(std::ftell(file)));
+    std::rewind(file);
+    if (std::fread(bytes.data(), 1, bytes.size(), file) != bytes.size()) return {};
+    std::fclose(file);
+    return bytes;
+}
+
+// words: the contract, the rows of all frames, where the stages go, teacher or free, recorded or function, how many frames.
+int main(int, char** words) {
+    const std::vector<unsigned char> contract = bytes_of(words[1]), rows = bytes_of(words[2]);
+    const bool is_teacher = std::strcmp(words[4], "teacher") == 0, is_recorded = std::strcmp(words[5], "recorded") == 0;
+    const int frames = std::atoi(words[6]);
+    std::vector<float> out(static_cast<std::size_t>(frames) * WIDTH);
+    std::vector<float> in(rows.size() / sizeof(float));
+    std::memcpy(in.data(), rows.data(), rows.size());
+    State s;
+    const float* from = in.data();
+    float* to = out.data();
+    const long before = allocations;
+    for (int frame = 0; frame < frames; ++frame) {
+TAKES
+        step(s, Networks{from, is_recorded}, is_teacher ? Mode::teacher : Mode::free);
+PUTS
+    }
+    const long allocated = allocations - before;
+    std::FILE* file = std::fopen(words[3], "wb");
+    std::fwrite(out.data(), sizeof(float), out.size(), file);
+    std::fclose(file);
+    const SelfTestResult test = SelfTestLoop(contract.data(), contract.size(), nullptr, 0);
+    std::printf("%ld|%s|%d\\n", allocated, test.what, test.compared);
+    return 0;
+}
+"""
+
+
+@dataclass(frozen=True, eq=False)
+class GeneratedLoop:
+    """The program of one contract. ahead: how many coming frames of a given stage are read, by stage."""
+
+    contract: Contract
+    program: Path
+    ahead: Mapping[str, int]
+
+    def run(self, clip: Rows, count: int, mode: str) -> Rows:
+        """Every stage (count, width) of the first frames; a free run begins the clip again.
+
+        The networks give the answers that the clip has; else they are functions.
+        """
+        graph, folder = self.contract.system.graph, self.program.parent
+        is_recorded = all(name in clip for name in graph.answers)
+        answers = [name for each in networks_of(self.contract) for name in each.outputs] if is_recorded else []
+        rows = [_at(clip[name], np.arange(count), mode) for name in graph.given]
+        rows += [_at(clip[name], np.arange(count) + lag, mode) for name, lag in _lags(self.ahead)]
+        rows += [_at(clip[name], np.arange(count), mode) for name in answers]
+        (folder / "in.f32").write_bytes(np.hstack(rows).tobytes())
+        words = folder / "in.f32", folder / "out.f32", mode, "recorded" if is_recorded else "function", count
+        done = ran(self.program, self.contract.path, *words)
+        assert done.returncode == 0, done.stderr
+        allocated, problem, compared = done.stdout.strip().split("|")
+        assert (allocated, problem) == ("0", ""), done.stdout
+        assert int(compared) > 0
+        widths = [self.contract.fields(name).width for name in graph.names]
+        found = np.fromfile(folder / "out.f32", np.float32).reshape(count, sum(widths))
+        return dict(zip(graph.names, np.split(found, np.cumsum(widths)[:-1], axis=1), strict=True))
+
+
+def networks_of(contract: Contract) -> list[NetworkBinding]:
+    """The networks in the order in which the loop asks them."""
+    answers = contract.system.graph.answers
+    return sorted(contract.system.networks.values(), key=lambda each: min(map(answers.index, each.outputs)))
+
+
+def by_function(contract: Contract) -> Any:
+    """The networks as Python has them: half of the first input and a quarter, going round, in float32 as in C++."""
+
+    def of(network: NetworkBinding) -> Any:
+        widths = [contract.fields(name).width for name in network.outputs]
+
+        def evaluate(inputs: Sequence[FloatArray]) -> list[FloatArray]:
+            taken = np.float32(0.5) * np.asarray(inputs[0], np.float32) + np.float32(0.25)
+            return [taken[:, np.arange(width) % taken.shape[1]] for width in widths]
+
+        return evaluate
+
+    every = {each.name: of(each) for each in contract.system.networks.values()}
+    return every if len(every) != 1 else next(iter(every.values()))
+
+
+def as_numpy(loop: GeneratedLoop, clip: Rows, count: int, mode: Any) -> Rows:
+    """The loop's stages, after a comparison with numpy's: within each stage's derived bound, and known where numpy knows them."""
+    contract, stages = loop.contract, loop.run(clip, count, mode)
+    drive = ClipDrive({name: rows[np.arange(count) % len(rows)] for name, rows in clip.items()})
+    evidence = Evidence(np.arange(count), contract.fps or 1.0, mode, stages, lambda _: drive)
+    numpys = LiveFrames(contract, [ClipDrive(clip)], by_function(contract), count, mode)
+    with np.errstate(all="ignore"):
+        assert first_difference(ReplayedFrames(evidence, contract), stages) == ""
+        numpys.run(count)
+    assert list(numpys.kept) == list(stages)
+    for name, rows in numpys.kept.items():
+        np.testing.assert_array_equal(np.isnan(stages[name]), np.isnan(rows[:, 0]), err_msg=name)
+    return stages
+
+
+def build_loop(
+    compiler: str, contract: Contract, folder: Path, *flags: str, ahead: Mapping[str, int] | None = None
+) -> GeneratedLoop:
+    """Write the header of a contract and compile the program."""
+    graph = contract.system.graph
+    member = dict(zip(graph.names, identifiers(("State", *graph.names))[1:], strict=True))
+    lags = _lags(ahead or {})
+    takes = [f"take(from, s.{member[name]});" for name in graph.given]
+    takes += [f"take(from, s.ahead_.{member[name]}[{lag - 1}]);" for name, lag in lags]
+    networks = [
+        f"    void operator()(networks::{identifier(each.name)}, State& s) {{ "
+        + " ".join(f"answer(s.{member[each.inputs[0]]}, s.{member[name]});" for name in each.outputs)
+        + " }"
+        for each in networks_of(contract)
+    ]
+    text = MAIN.replace("NETWORKS", "\n".join(networks)).replace("TAKES", "\n".join(takes))
+    text = text.replace("PUTS", "\n".join(f"put(s.{each}, to);" for each in member.values()))
+    text = text.replace("WIDTH", str(sum(contract.fields(name).width for name in graph.names)))
+    (folder / "contract.hpp").write_text(contract_header(contract, with_loop=True), encoding="utf-8")
+    (folder / "loop.cpp").write_text(text, encoding="utf-8")
+    words = ("-O1", EXACT, *ENGINE_LIKE, *flags)
+    program = compiled(compiler, folder / "loop.cpp", folder / "loop", *words, include=[folder, ROOM])
+    return GeneratedLoop(contract, program, ahead or {})
+
+
+def _lags(ahead: Mapping[str, int]) -> list[tuple[str, int]]:
+    return [(name, lag) for name, most in ahead.items() for lag in range(1, most + 1)]
+
+
+def _at(rows: FloatArray, frames: NDArray[np.int64], mode: str) -> FloatArray:
+    """Rows of the clip; behind its end nothing is known, where it does not begin again."""
+    found = np.asarray(rows[frames % len(rows)], np.float32)
+    if mode == "teacher":
+        found[frames >= len(rows)] = np.nan
+    return found

@@ -1,0 +1,252 @@
+"""Systems that are one page: the page is short and follows the schema, and a contract file fills it."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from importlib.resources import files
+from pathlib import Path
+from typing import Any
+
+import jsonschema
+import numpy as np
+import pytest
+
+from rigpact.contract import pages
+from rigpact.contract.contract_files import open_contract
+from rigpact.contract.declared.page import Page
+from rigpact.contract.errors import UnusableInput
+from rigpact.contract.pages.registry import find_system, known_systems
+from rigpact.reference_runtime.graph.run import stages_from
+from rigpact.reports.command_line import run_command_line
+
+MOST_LINES = 120
+NAMES = sorted(path.name.removesuffix(".toml") for path in files(pages).iterdir() if path.name.endswith(".toml"))
+SMALL = """
+format = "rigpact-contract"
+version = 1
+name = "small"
+title = "A small system"
+given = [{ name = "x", names = ["a", "b"] }]
+stages = [
+    { name = "y", operation = "affine", of = "x", scale = "gain" },
+    { name = "z", operation = "affine", of = "y", offset = "gain" },
+    { name = "far", operation = "norm", of = "z", of_each = 2 },
+    { name = "near", operation = "norm", of = "y", of_each = 2 },
+]
+[constants]
+gain = { value = [2.0, 3.0], positive = "nothing would move" }
+frozen = { value = [[1, 2], [3, 4]], fixed = "it is printed on the box" }
+words = { value = ["one", "two"] }
+names = { value = ["left", "right"], fixed = "they are wired so" }
+sizes = { value = [20, 30], between = [10, 40], expected = "two sizes of 10 to 40", why = "no such part is sold" }
+axes = { value = [[1, 0], [-1, 0]], unit_rows = "it would be longer", opposed = "both would be on one side" }
+spare = { value = 7, optional = true }
+[conventions]
+length = { at = ["far.measure", "near.measure"], value = "squared", only = ["squared", "largest"], words = { squared = "sum" } }
+gain_use = { at = "y.scale", words = { declared = "as_said" }, wrong = { old = 4.0 }, hints = { old = "the old gain" } }
+"""
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_page_is_read_at_a_sitting(name: str, checkout: Path) -> None:
+    """Who has to read 600 lines to learn what a system computes asks a colleague instead."""
+    text = getattr(pages, name).text
+    assert len(text.splitlines()) <= MOST_LINES
+    assert max(map(len, text.splitlines())) <= 160, "a line fits a wide screen"
+    schema = checkout / "contract/rigpact/contract/schemas/declaration.schema.json"
+    jsonschema.validate(getattr(pages, name).root, json.loads(schema.read_text(encoding="utf-8")))
+
+
+@pytest.mark.parametrize("name", [name for name in NAMES if find_system(name).vectors])
+def test_the_committed_contract_is_the_pages(name: str, checkout: Path) -> None:
+    """An exporter that starts from the page and one that has the committed file mean the same.
+
+    A file need not list what only goes into the next frame.
+    """
+    committed = json.loads((checkout / "fixtures" / "bundles" / name / f"{name}.json").read_text(encoding="utf-8"))
+    system = find_system(name)
+    said = {vector: entry["layout_hash"] for vector, entry in committed["vectors"].items()}
+    own = {vector: layout.layout_hash for vector, layout in system.vectors.items()}
+    assert said == {vector: hashed for vector, hashed in own.items() if vector in said}
+    assert own.keys() - said.keys() <= system.graph.handed_on
+    assert dict(system.conventions()) == committed["conventions"]
+    assert set(system.template()) == set(committed["constants"])
+    assert known_systems()[name].value == f"rigpact.contract.pages:{name}"
+
+
+CHARACTER = """
+format = "rigpact-contract"
+version = 1
+name = "character"
+given = []
+stages = [
+    { name = "x", operation = "fed_state", carried = "next" },
+    { name = "z", operation = "state_features", of = "x" },
+    { name = "y", operation = "bone_rates", of = ["x", "z"] },
+    { name = "next", operation = "write_back", of = ["x", "y"] },
+]
+[slices]
+BoneRotations6D = { kind = "rot6d", of_a_bone = 6 }
+[conventions]
+rot6d_columns = { value = "zx", meaning = "which columns" }
+angvel_angle = { value = "half", advice = "turn faster", in_training = "full" }
+"""
+
+
+def test_a_convention_of_several_stages_is_said_once() -> None:
+    """Said at each stage, one side's word would be changed at one of them, and the reference would run on two conventions."""
+    system = Page("character", CHARACTER).system()
+    assert system.graph.stages_of("rot6d_columns") == {"y", "next"}
+    assert system.knobs["rot6d_columns"].values == ("zx", "xz", "xy", "yx", "yz", "zy")
+    assert {stage.name: [k.meaning for k in stage.knobs if k.name == "rot6d_columns"] for stage in system.stages} == {
+        "x": [], "z": [], "y": ["which columns"], "next": ["which columns"],
+    }  # fmt: skip
+    angle = system.knobs["angvel_angle"]
+    assert (angle.default, angle.advice, angle.in_training) == ("half", "turn faster", "full")
+    assert system.conventions().of_training == {"angvel_angle": "full"}
+    assert [knob.name for knob in system.benign_knobs] == ["math"], "no value of it is ever a defect"
+    assert system.graph.stages_of("math") == frozenset()
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "says"),
+    [
+        ('"next" }', '"nxt" }', "found 'nxt', expected a stage, for x: x, z, y, next"),
+        ('carried = "next"', "carried = 1", "found nothing, expected a word"),
+        ("rot6d_columns =", "rot6d_column =", "found rot6d_column, expected a convention that stages share"),
+        ('"zx"', '"zz"', "found 'zz', expected a reading of rot6d_columns: xz"),
+    ],
+)
+def test_a_slip_on_a_characters_page_is_refused(old: str, new: str, says: str) -> None:
+    """A convention that nothing reads, or feedback from nowhere, would be lost without a word."""
+    assert old in CHARACTER
+    with pytest.raises(UnusableInput) as refusal:
+        Page("character", CHARACTER.replace(old, new)).system()
+    assert says in str(refusal.value)
+
+
+def test_the_page_of_a_character_is_as_wide_as_its_bundle(demo_bundle: Path) -> None:
+    """A layout of the page's own would call another rig's recording broken, or read one bone's numbers as another's."""
+    contract = open_contract(demo_bundle / "norm_template.json")
+    meta = json.loads((demo_bundle / "norm_template.json").read_text(encoding="utf-8"))["meta"]
+    fields = find_system("enemy_animation").graph["x_raw"].fields(contract)
+    bones = len(meta["bone_names"])
+    rotations = [field for field in fields if field.name == "BoneRotations6D"]
+    start = meta["state_layout"]["BoneRotations6D"]["start"]
+    assert [(field.bone, field.start, field.kind) for field in rotations] == [
+        (name, start + 6 * place, "rot6d") for place, name in enumerate(meta["bone_names"])
+    ]
+    assert {field.unit for field in fields if field.name == "BoneAngularVelocities"} == {"rad/s"}
+    assert find_system("enemy_animation").graph["quat"].fields(contract).width == 4 * bones
+    assert find_system("enemy_animation").vectors == {}
+
+
+def test_a_contract_of_ones_own_has_no_character(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Its numbers are numbers of a file: an operation that asks for a skeleton would end in an error of rigpact."""
+    given = 'given = [{ name = "v", size = 3 }]\nstages = [{ name = "s", operation = "state_features", of = "v" }]\n'
+    path = tmp_path / "own.toml"
+    path.write_text(f'format = "rigpact-contract"\nversion = 1\nname = "own"\n{given}', encoding="utf-8")
+    assert run_command_line(["check", str(path)]) == 1
+    assert "found state_features, expected an operation that needs no character" in capsys.readouterr().out
+
+
+def small(**changes: Any) -> Any:
+    """The system of the page above, with constants of a contract file."""
+    system = Page("small", SMALL).system()
+    return system, {**system.template(), **changes}
+
+
+def test_a_contract_file_fills_the_page() -> None:
+    """A customer's numbers that are read and not computed with would agree with nobody's engine."""
+    system, constants = small(gain=[5.0, 7.0])
+    numbers = system.numbers(constants)
+    assert numbers["numbers.gain"].tolist() == [5.0, 7.0]
+    assert list(system.problems_of(constants)) == []
+
+
+@pytest.mark.parametrize(
+    ("changes", "pointer", "expected"),
+    [
+        ({"gain": [2.0, 0.0]}, "/gain", "above zero"),
+        ({"gain": [2.0, 3.0, 4.0]}, "/gain", "2 numbers"),
+        ({"gain": [True, False]}, "/gain", "2 numbers"),
+        ({"gain": [float("nan"), 1.0]}, "/gain", "2 numbers"),
+        ({"frozen": [[1, 2], [3, 5]]}, "/frozen/1", "[3, 4]"),
+        ({"frozen": [[1, 2], [3]]}, "/frozen", "2 × 2 numbers"),
+        ({"words": ["one", 2]}, "/words", "names: one, two, …"),
+        ({"words": []}, "/words", "names: one, two, …"),
+        ({"names": ["right", "left"]}, "/names", "left, right"),
+        ({"names": ["left"]}, "/names", "left, right"),
+        ({"sizes": [20, 40]}, "/sizes", "two sizes of 10 to 40"),
+        ({"sizes": [20]}, "/sizes", "two sizes of 10 to 40"),
+        ({"axes": [[1, 0], [-2, 0]]}, "/axes", "unit vectors"),
+        ({"axes": [[1, 0], [0.6, 0.8]]}, "/axes", "rows that point to opposite sides"),
+        ({"spare": "seven"}, "/spare", "a number"),
+    ],
+)
+def test_a_constant_that_contradicts_the_page_is_named(changes: dict[str, Any], pointer: str, expected: str) -> None:
+    """A file that loads with a table of another shape computes something else."""
+    system, constants = small(**changes)
+    assert [(each.pointer, each.expected) for each in system.problems_of(constants)] == [(pointer, expected)]
+
+
+def test_what_a_contract_file_leaves_out_is_said_in_one_finding() -> None:
+    """Of a file without constants, a list of seven findings hides that it is one mistake."""
+    system, _ = small()
+    (problem,) = system.problems_of({"words": ["one", "two"]})
+    assert (problem.pointer, problem.found) == ("", "no gain, frozen, names, sizes, axes")
+
+
+def test_a_convention_of_two_stages_is_said_once_under_the_pages_words() -> None:
+    """Two knobs of one convention would be two causes of one mistake."""
+    system, _ = small()
+    assert system.knobs["length"].values == ("sum", "largest")
+    assert system.graph.stages_of("length") == {"far", "near"}
+    assert system.knobs["gain_use"].values[0] == "as_said"
+    assert system.knobs["gain_use"].hint("old") == "the old gain"
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "says"),
+    [
+        ('value = "squared"', 'value = "cubed"', "cubed"),
+        ('only = ["squared", "largest"]', 'only = ["squared", "longest"]', "longest"),
+        ('only = ["squared", "largest"]', 'only = ["largest"]', "squared"),
+        ('at = "y.scale"', 'at = "y.sale"', "y.sale"),
+        ('at = "y.scale"', 'at = "w.scale"', "w.scale"),
+    ],
+)
+def test_a_convention_that_names_nothing_is_refused(old: str, new: str, says: str) -> None:
+    """A convention with a slip in its name is nobody's, and no mistake of it is ever found."""
+    with pytest.raises(UnusableInput, match=says):
+        Page("small", SMALL.replace(old, new)).system()
+
+
+def test_words_of_a_page_are_none_of_a_contract_of_ones_own(tmp_path: Path) -> None:
+    """What a command does not compute with must not look as if it did."""
+    path = tmp_path / "contract.toml"
+    path.write_text(SMALL, encoding="utf-8")
+    with pytest.raises(UnusableInput, match="constants"):
+        open_contract(path)
+
+
+def test_numbers_of_a_filled_page_are_computed_with(checkout: Path) -> None:
+    """The rig of a customer has vertices of its own."""
+    contract: Any = open_contract(checkout / "fixtures/bundles/rig_inversion/rig_inversion.json")
+    doubled = {**contract.constants, "vertices": (2.0 * np.array(contract.constants["vertices"])).tolist()}
+    known = {"transform": np.array([[0.1, 0.2, 0.3, 1.0, 1.5, -0.5]], np.float32)}
+    once, twice = (
+        stages_from(each, known)["reconstruction"] for each in (contract, replace(contract, constants=doubled))
+    )
+    assert twice == pytest.approx(2.0 * once, rel=1e-6)
+
+
+@pytest.mark.parametrize("words", [(), ("--markdown",), ("--format", "json")], ids=["text", "markdown", "json"])
+def test_describe_prints_the_page(words: tuple[str, ...], capsys: pytest.CaptureFixture[str]) -> None:
+    """Who asks what a system computes gets the page itself, comments and all."""
+    assert run_command_line(["describe", "rig-inversion", *words]) == 0
+    said = capsys.readouterr().out
+    page = pages.rig_inversion.text
+    told = json.loads(said)["sections"][0]["lines"][0] if "json" in words else said
+    assert page in told

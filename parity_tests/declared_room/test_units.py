@@ -1,0 +1,63 @@
+"""Units of a declared contract: an error is shown in the unit that the stage declares."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from rigpact.contract.units import UNITS, sized
+from rigpact.reports.command_line import app
+
+CONTRACT = """format = "rigpact-contract"
+version = 1
+name = "one_hand"
+fps = 30
+
+[[given]]
+name = "hand"
+size = 2
+unit = "m"
+
+[[stages]]
+name = "reach"
+operation = "affine"
+of = "hand"
+scale = 100
+unit = "{unit}"
+"""
+RECORDING = "hand[0],hand[1],reach[0],reach[1]\n" + "".join(f"{k},{2 * k},{100 * k + 3},{200 * k}\n" for k in range(8))
+
+
+def _explained(folder: Path, unit: str, *more: str) -> str:
+    contract, recording = folder / "one_hand.toml", folder / "engine.csv"
+    contract.write_text(CONTRACT.format(unit=unit), encoding="utf-8")
+    recording.write_text(RECORDING, encoding="utf-8")
+    return CliRunner().invoke(app, ["explain", str(recording), "--bundle", str(contract), *more]).output
+
+
+@pytest.mark.parametrize("unit", ["cm", "furlong"])
+def test_an_error_is_shown_in_the_unit_that_the_stage_declares(tmp_path: Path, unit: str) -> None:
+    """Three centimetres that are shown as 3 raw are looked up in the contract, or taken for three metres."""
+    assert f"3 {unit}" in _explained(tmp_path, unit)
+    document = json.loads(_explained(tmp_path, unit, "--format", "json"))
+    assert document["first_divergence"]["unit"] == unit
+
+
+def test_a_stage_without_a_unit_shows_none(tmp_path: Path) -> None:
+    """A unit that nobody declared is a guess that looks like a fact."""
+    assert json.loads(_explained(tmp_path, "", "--format", "json"))["first_divergence"]["unit"] == "raw"
+
+
+@pytest.mark.parametrize(("unit", "half_a_metre"), [("m", 0.5), ("cm", 50.0), ("mm", 500.0), ("km", 0.0005)])
+def test_a_length_is_the_same_in_every_unit(unit: str, half_a_metre: float) -> None:
+    """A factor of ten in the table makes drawn positions of a hand as large as a house."""
+    assert sized(unit, {"length": 0.5}, -1.0) == pytest.approx(half_a_metre)
+    assert sized(unit, {"angle": 0.5}, -1.0) == -1.0
+
+
+def test_an_angle_is_the_same_in_every_unit() -> None:
+    """A whole turn is 360 degrees; another factor turns every character."""
+    assert sized("deg", {"angle": UNITS["turns"].si}, 0.0) == pytest.approx(360.0)

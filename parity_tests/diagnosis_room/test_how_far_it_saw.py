@@ -1,0 +1,122 @@
+"""How far an agreement saw: the stages that were judged, the widest tolerance, and what nothing judged."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import jsonschema
+import numpy as np
+import pytest
+from safetensors.numpy import load_file
+
+from rigpact.reports.diagnosing.diagnose import diagnose
+from rigpact.reports.diagnosing.diagnosis import together
+from rigpact.reports.diagnosing.seen.seen import Widest
+
+from .conftest import Doctor, allowing
+
+FEW = ("x_raw", "y_norm", "quat")
+Command = Any
+
+
+def _widest(doctor: Doctor, stages: Any, unit: str = "deg") -> Widest:
+    seen = doctor(stages, FEW).seen
+    assert seen is not None
+    return next(each for each in seen.widest if each.unit == unit)
+
+
+def test_an_agreement_counts_what_it_judged_and_what_it_folded(doctor: Doctor, honest: Any) -> None:
+    """Two of fifteen stages and fifteen of fifteen were the same word; who reads it cannot know how much was looked at."""
+    few, whole = doctor(honest.stages, FEW), doctor(honest.stages)
+    assert few.verdict == whole.verdict == "agrees"
+    assert few.seen is not None
+    assert whole.seen is not None
+    assert (few.seen.judged, few.seen.stages) == (FEW, 15)
+    assert set(few.seen.folded) == set(honest.stages) - {*FEW, "x_raw_next"}
+    assert (len(whole.seen.judged), whole.seen.folded) == (15, ())
+    assert few.seen.sentence.startswith("3 of 15 stages judged, 11 more folded into them; the widest tolerance")
+    assert few.seen.sentence.endswith(": a smaller difference would not show")
+
+
+def test_a_turn_below_the_widest_tolerance_does_not_show_and_a_larger_one_does(doctor: Doctor, honest: Any) -> None:
+    """A figure that no experiment bears out would be believed. The turn is planted by hand: about x, on the named bone."""
+    said = _widest(doctor, honest.stages)
+    contract, bone, row = doctor.scene.contract, said.address.bone, said.frame
+    start = 4 * contract.numbers.bone_names.index(str(bone))
+    for times, verdict in ((0.2, "agrees"), (4.0, "unexplained")):
+        stages = {name: rows.copy() for name, rows in honest.stages.items()}
+        x, y, z, w = stages["quat"][row, start : start + 4].astype(np.float64)
+        half = np.radians(times * said.tolerance) / 2.0
+        sine, cosine = np.sin(half), np.cos(half)
+        turned = (cosine * x + sine * w, cosine * y - sine * z, cosine * z + sine * y, cosine * w - sine * x)
+        stages["quat"][row, start : start + 4] = turned
+        assert doctor(stages, FEW).verdict == verdict
+
+
+def test_the_place_of_the_widest_tolerance_is_a_bone_of_the_character(doctor: Doctor, honest: Any) -> None:
+    """`channel 35` sends an animator to the source; a bone's name sends them to the picture."""
+    said = _widest(doctor, honest.stages)
+    assert said.address.bone in doctor.scene.contract.numbers.bone_names
+    assert said.words.endswith(f"° at {said.address.bone} ({said.stage}, frame {said.frame})")
+
+
+def test_a_network_answer_without_its_model_is_never_an_agreement(doctor: Doctor, honest: Any) -> None:
+    """The answer of another checkpoint was recorded, and nothing looked at it: exit 0."""
+    recorded = {**honest.stages, "y_norm": honest.stages["y_norm"]}
+    alone = doctor(recorded, FEW, network=None)
+    assert (alone.verdict, alone.exit_code, alone.unjudged) == ("undetermined", 2, ("y_norm",))
+    evidence = doctor.evidence(recorded, FEW, network=None)
+    assert diagnose(evidence, doctor.scene.contract, allow_unjudged=("y_norm",)).verdict == "agrees"
+
+
+def test_stages_of_the_clip_without_the_clip_are_never_an_agreement(doctor: Doctor, honest: Any) -> None:
+    """The condition of another clip was recorded, and nothing looked at it."""
+    found = doctor(honest.stages, ("cond_raw", "cond"), drive=None)
+    assert (found.verdict, found.unjudged) == ("undetermined", ("cond_raw",))
+
+
+def test_a_pose_of_motion_matching_thirty_percent_too_large_is_no_pass(
+    command: Command, checkout: Path, tmp_path: Path
+) -> None:
+    """The decompressor's weights are not there, so nothing can say what its answer should be: silence is no pass."""
+    contracts = checkout / "fixtures" / "contracts"
+    contract = contracts / "learned_motion_matching.toml"
+    held = load_file(contracts / "recordings" / "learned_motion_matching.safetensors")
+    path = tmp_path / "scaled.npz"
+    kept = {name: held[name] for name in ("stepper_out", "features", "latent")}
+    np.savez(path, decompressed=held["decompressed"] * np.float32(1.3), **kept)
+    answer = command("explain", path, "--bundle", contract, "--mode", "free")
+    assert answer.status == 2
+    assert "UNDETERMINED: nothing judged all of stepper_out, decompressed" in answer.out
+    allowed = command("explain", path, "--bundle", contract, "--mode", "free", *allowing("stepper_out", "decompressed"))
+    assert (allowed.status, "2 of 23 stages judged" in allowed.out) == (0, True), allowed.out
+
+
+@pytest.mark.parametrize("verdict", ["agrees", "undetermined"])
+def test_the_json_says_how_far_it_saw(doctor: Doctor, honest: Any, checkout: Path, verdict: str) -> None:
+    """A dashboard shows the same sentence as the terminal, and the numbers behind it."""
+    schema = json.loads((checkout / "contract/rigpact/contract/schemas/diagnosis.schema.json").read_text("utf-8"))
+    found = doctor(honest.stages, FEW, **({} if verdict == "agrees" else {"network": None}))
+    document = json.loads(json.dumps(found.to_json()))
+    jsonschema.validate(document, schema)
+    assert document["verdict"] == verdict
+    assert document["seen"]["widest"][0]["unit"] == "deg"
+    assert document["seen"]["widest"][0]["tolerance"] > 0.0
+
+
+def test_two_parts_of_a_recording_see_what_either_sees(doctor: Doctor, honest: Any) -> None:
+    """A log is several recordings; the widest tolerance of the second would be lost."""
+    one, two = doctor(honest.stages, ("cond_raw", "cond")), doctor(honest.stages, FEW)
+    both = together([one, two], doctor.scene.contract.system.graph).seen
+    assert both is not None
+    assert set(both.judged) == {"cond_raw", "cond", *FEW}
+    assert "cond" not in both.folded
+    assert both.widest[0].unit == "deg"
+
+
+def test_what_differs_says_nothing_of_how_far_it_saw(doctor: Doctor, honest: Any) -> None:
+    """Behind a stage that differs the sentence would read as an excuse."""
+    stages = {**honest.stages, "quat": honest.stages["quat"] + np.float32(0.1)}
+    assert doctor(stages, FEW).seen is None

@@ -1,0 +1,201 @@
+"""Which command lines the frozen answers are of, and the files that they need. A group shares a folder; its lines run in order.
+
+To freeze more: a group here. Everything is made from committed files, and from the real exported files where those are.
+"""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from rigpact.contract.contract_files import open_contract
+from rigpact.reference_runtime.recordings.trace import read_trace, write_trace
+
+from ...engine_recordings import as_engine
+from ...repository.commands import FOLDERS, FRAMES, PROJECTS, Project, questions
+
+CHECKOUT = Path(__file__).parents[3]
+CONTRACTS = CHECKOUT / "fixtures" / "contracts"
+Words = tuple[str, ...]
+ALONE = {"enemy_animation": ("y_out", "quat")}
+"""Stages that are recorded alone; of another system the last stage of its loop."""
+_JSON = ("--format", "json")
+
+
+@dataclass(frozen=True)
+class Group:
+    """Command lines over one folder. prepare: puts the files there. after: what the next lines need, told the last one."""
+
+    name: str
+    prepare: Callable[[Path], None]
+    lines: tuple[Words, ...]
+    after: Callable[[Words], None] = lambda _words: None
+
+
+def groups(real: Path | None) -> Iterator[Group]:
+    """Every group. real: the folder of the real exported files."""
+    for project in PROJECTS:
+        folder = CHECKOUT / "fixtures" / "bundles" / FOLDERS.get(project.name, project.name)
+        if folder.is_dir():
+            yield _every_command(project, folder)
+            yield _every_convention(project, folder)
+            yield _damaged_contract(project.name, folder / project.contract, project.more)
+    for contract in sorted(CONTRACTS.glob("*.toml")):
+        yield _declared(contract)
+        yield _damaged_declaration(contract)
+    if real is not None:
+        yield _real_files(real)
+        yield from _mistakes(real)
+
+
+def _words(*parts: object) -> Words:
+    return tuple(map(str, parts))
+
+
+def _copied(source: Path) -> Callable[[Path], None]:
+    def prepare(folder: Path) -> None:
+        shutil.copytree(source, folder, dirs_exist_ok=True)
+
+    return prepare
+
+
+def _engine_records(stages: tuple[str, ...], words: Words) -> None:
+    """A run's recording becomes an engine's: under its own name, without conventions; and once more with one stage alone."""
+    path = Path(words[-1])
+    if words[0] != "run" or not path.name.endswith(".trace.jsonl") or not path.is_file():
+        return
+    as_engine(path)
+    whole = read_trace(path)
+    for stage in set(stages) & set(whole.stages):
+        write_trace(
+            replace(whole, stages={stage: whole.stages[stage]}, mapping=None), path.with_name(f"{stage}.{path.name}")
+        )
+
+
+def _every_command(project: Project, folder: Path) -> Group:
+    lines = tuple(_words(*words) for _, words in questions(project, Path("aside")))
+    return Group(f"{project.name}: commands", _copied(folder), lines, partial(_engine_records, ()))
+
+
+def _every_convention(project: Project, folder: Path) -> Group:
+    """An engine with each other value of each convention: compared, explained, and explained from one stage alone."""
+    companion = folder / str(project.more[1]) if project.more else None
+    contract = open_contract(folder / project.contract, companion)
+    alone = ALONE.get(project.name, (contract.system.stages[-1].name,))
+    judged = _words("--bundle", project.contract, *project.more)
+    asked = (*judged, "--onnx", project.model, "--clip", project.clip, *_JSON)
+    run = _words("run", project.contract, *project.more, *asked[len(judged) : -2], "--frames", FRAMES)
+    lines = [(*run, "--out", "engine.trace.jsonl")]
+    for number, change in enumerate(_changes(contract)):
+        wrong = f"wrong{number}.trace.jsonl"
+        lines.append((*run, "--set", change, "--out", wrong))
+        lines.append(("diff", "engine.trace.jsonl", wrong, *judged, *_JSON))
+        lines += [("explain", file, *asked) for file in (wrong, *(f"{stage}.{wrong}" for stage in alone))]
+    return Group(f"{project.name}: conventions", _copied(folder), tuple(lines), partial(_engine_records, alone))
+
+
+def _changes(contract: Any) -> Iterator[str]:
+    """NAME=VALUE of every other value of every convention."""
+    for knob in contract.system.knobs.values():
+        for value in knob.values:
+            if value != contract.conventions[knob.name]:
+                yield f"{knob.name}={value}"
+
+
+def _damaged_contract(name: str, contract: Path, more: tuple[object, ...]) -> Group:
+    """The contract without each of its keys, and with a number that is none in its place."""
+    whole = json.loads(contract.read_text(encoding="utf-8"))
+    broken = {f"{change}{number}.json": (key, change) for number, key in enumerate(whole) for change in ("no", "nan")}
+
+    def prepare(folder: Path) -> None:
+        shutil.copytree(contract.parent, folder, dirs_exist_ok=True)
+        for file, (key, change) in broken.items():
+            other = {each: value for each, value in whole.items() if each != key}
+            text = json.dumps(other if change == "no" else {**whole, key: float("nan")})
+            (folder / file).write_text(text, encoding="utf-8", newline="\n")
+
+    lines = [_words("check", file, *more, *_JSON) for file in broken]
+    lines += [_words("breaking", contract.name, file, *more, *more, *_JSON) for file in broken]
+    return Group(f"{name}: damaged", prepare, tuple(lines))
+
+
+def _declared(path: Path) -> Group:
+    """A declared contract: described, checked, written for C++; its recording explained under each other reading."""
+    contract = open_contract(path)
+    recording = f"recordings/{path.stem}.safetensors"
+    lines = [
+        _words("check", path.name, recording, *_JSON),
+        _words("describe", path.name, *_JSON),
+        _words("codegen", path.name, "--out", "contract.hpp"),
+        _words("breaking", path.name, path.name, *_JSON),
+        _words("explain", recording, "--bundle", path.name, *_JSON),
+        _words("diff", recording, recording, "--bundle", path.name, *_JSON),
+    ]
+    lines += [
+        _words("explain", recording, "--bundle", path.name, "--set", change, *_JSON) for change in _changes(contract)
+    ]
+    return Group(f"{path.stem}: declared", _copied(CONTRACTS), tuple(lines))
+
+
+def _damaged_declaration(path: Path) -> Group:
+    """The declaration without each of its lines."""
+    text = path.read_text(encoding="utf-8").splitlines()
+    without = {f"without{number}.toml": number for number, line in enumerate(text) if line.strip()}
+
+    def prepare(folder: Path) -> None:
+        shutil.copytree(CONTRACTS, folder, dirs_exist_ok=True)
+        for file, number in without.items():
+            (folder / file).write_text("\n".join(text[:number] + text[number + 1 :]), encoding="utf-8", newline="\n")
+
+    lines = tuple(_words("check", file, *_JSON) for file in without)
+    return Group(f"{path.stem}: damaged", prepare, lines)
+
+
+def _real_files(real: Path) -> Group:
+    """The exported files of a deployed character, and the contracts of others as `import` writes them."""
+    companion = ("--companion", "pretrain_template.json")
+    rows = (
+        "Walk_F_teacher.json",
+        "Walk_F_prediction.json",
+        "Walk_F_prediction_best.json",
+        "Walk_F_network_output.json",
+    )
+    lines = [
+        _words("check", "norm_template.json", clip, *companion, *_JSON)
+        for clip in ("Walk_F.json", "Walk_L_To_R.json", *rows)
+    ]
+    lines += [
+        _words("describe", "norm_template.json", *companion, *_JSON),
+        _words("codegen", "norm_template.json", *companion, "--out", "aside.hpp"),
+        _words("adequacy", "Walk_F.json", "Walk_L_To_R.json", "--bundle", "norm_template.json", *companion),
+    ]
+    for imported in sorted((real / "others").rglob("*.yaml")):
+        contract = f"{imported.parent.name}_{imported.stem}.toml"
+        lines.append(_words("import", imported.relative_to(real), "--out", contract))
+        lines.append(_words("check", contract, *_JSON))
+    return Group("real files", _copied(real), tuple(lines))
+
+
+def _mistakes(real: Path) -> Iterator[Group]:
+    """Recordings of real programs, each explained with the contract that a first user wrote."""
+    settings = ("output_mode=residual", "contacts_source=zeros", "angvel_source=state_slice")
+    enemy: Words = ("--bundle", "bundle.json", "--companion", "pretrain_template.json")
+    enemy += tuple(word for each in settings for word in ("--set", each))
+
+    def prepare(recorded: Path, folder: Path) -> None:
+        shutil.copytree(recorded, folder, dirs_exist_ok=True)
+        for name in ("Walk_F.json", "pretrain_template.json"):
+            shutil.copyfile(real / name, folder / name)
+
+    for recorded in sorted(each for each in (real / "mistakes").iterdir() if each.is_dir()):
+        own = enemy if recorded.name == "enemy_engine" else ("--bundle", "contract.toml")
+        own += ("--operations", "choose.py") if (recorded / "choose.py").is_file() else ()
+        files = sorted((*recorded.glob("*.npz"), *recorded.glob("*.trace.safetensors")))
+        clip = ("--clip", "Walk_F.json")
+        lines = tuple(("explain", f.name, *own, *(clip if ".teacher." in f.name else ()), *_JSON) for f in files)
+        yield Group(f"mistakes: {recorded.name}", partial(prepare, recorded), lines)

@@ -1,0 +1,360 @@
+"""Every reader of rigpact, with the sound files from which it is fuzzed. To add one: a function, and a line in `all_readers`."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import safetensors.numpy
+import yaml
+
+from rigpact.contract.bundle import load_contract
+from rigpact.contract.conventions import conventions_table
+from rigpact.contract.documents import read_document
+from rigpact.contract.errors import UnusableInput
+from rigpact.fixtures import demo_bundle
+from rigpact.reference_runtime import OnnxNetwork, open_run, read_clip
+from rigpact.reference_runtime.files.runner import run_frames
+from rigpact.reference_runtime.recordings.recording import read_recording
+from rigpact.reference_runtime.recordings.tables import write_table
+from rigpact.reference_runtime.recordings.trace import Trace, write_trace
+from rigpact.reference_runtime.systems.neurarig.capture import read_capture
+from rigpact.reference_runtime.systems.neurarig.wire import PROFILES, Refusal, decode_at_client, decode_at_server
+from rigpact.reports.checking.check import CheckRequest, check_files
+from rigpact.reports.describing.description import describe_contract
+from rigpact.reports.diagnosing.logs.engine_log import is_engine_log, read_engine_log
+from rigpact.reports.diagnosing.logs.log_evidence import explain_log
+from rigpact.reports.following.growing import growing
+from rigpact.reports.importing.formats import ImportRequest, import_file
+
+from ...contract_room import small_character
+from ...declared_room import foreign_files
+from ...trust_room import infinity_models
+from ..pages.operations_page import SAMPLES, sample_text
+from .mutations import restructured, revalued
+from .seeds import Seed, archived, framed, packed, rewired, tensors, zipped
+from .uses import SoundGate, compared, drafted, explained, ran, run, shown
+
+Read = Callable[[Path], object]
+_TRACES = ("jsonl", "jsonl.gz", "jsonl.zst", "bin", "safetensors")
+_TABLES = ("csv", "npz", "json")
+_AXES = " ".join(
+    f"{name}=(0.1,-2.5,{place})" for place, name in enumerate(("prevX", "prevZ", "deltaX", "deltaZ", "nextX", "nextZ"))
+)
+_LOG = f"""[2024.01.01][ 12]LogMotion: [Schema OK] X=35 Y=18 C=7 fps=60.0
+LogMotion: [FusedModel] Requested dims: motion=35 cond=7 contacts=2 angvel=9 pose_hist=36
+LogMotion: [StepModel] lens X=35 C=7 Contacts=2 Ang=9 Pose=36 | bound 35/7/2/9/36
+LogMotion: [TDbg] y_reproj[0..11] = {", ".join(["0.25"] * 12)} (len=18)
+[ 13]LogMotion: [DeltaCompose] frame=1 {_AXES}
+LogMotion: [BuildCondVector] Dim=7 Raw=0.1 0.2 -nan(ind) 1.#INF 5 6 7 Out=0.1 0.2 0.3 0.4 0.5 0.6 0.7
+"""
+_SETTINGS = """[severity]
+RP526 = "error"
+[gate]
+bundle = "norm_template.json"
+model = "model.onnx"
+clips = ["clips/*.json"]
+free-run = false
+[[gate.trace]]
+file = "a.trace.jsonl"
+clip = "clips/a.json"
+mode = "teacher"
+[[lower]]
+rule = "RP060"
+to = "info"
+owner = "animation"
+reason = "no feet"
+expires = "2027-01-01"
+"""
+
+
+_CONVENTIONS = b"""[conventions]
+output_mode = "residual"
+bone_order = "as_declared"
+input_order = "state,cond,contacts,angvel,pose_hist"
+angvel_lag = 0
+"""
+
+
+_OF_NUMBERS = """format = "rigpact-contract"
+version = 1
+name = "of_numbers"
+title = "A stage of numbers from a file"
+fps = 50
+[names]
+motors = ["hip", "knee", "foot"]
+[numbers]
+mean = { SOURCE }
+[[given]]
+name = "q"
+names = "motors"
+unit = "rad"
+[[stages]]
+name = "normal"
+operation = "normalise"
+of = "q"
+mean = "mean"
+std = 2
+"""
+
+
+@dataclass(frozen=True)
+class Reader:
+    """A reader and its seeds."""
+
+    name: str
+    read: Read
+    seeds: Sequence[Seed]
+
+
+class _Files:
+    """The small character's files in a folder, for readers that need others beside their own."""
+
+    def __init__(self, folder: Path) -> None:
+        bundle = small_character.bundle_document()
+        batch = small_character.batch_document(bundle)
+        self.documents = {
+            "bundle": bundle, "companion": small_character.companion_document(bundle),
+            "clip": small_character.clip_document(), "batch": batch,
+            "prediction": small_character.prediction_document(batch),
+        }  # fmt: skip
+        self.folder = folder
+        for name, document in self.documents.items():
+            (folder / f"sound_{name}.json").write_text(json.dumps(document), encoding="utf-8")
+        self.bundle = folder / "sound_bundle.json"
+        self.contract = load_contract(self.bundle)
+        self.model = infinity_models.model_bytes(self.contract, [], "x")
+        (folder / "sound.onnx").write_bytes(self.model)
+        self.trace = self._ran(folder / "sound.onnx")
+
+    def seed(self, kind: str) -> Seed:
+        """One of the character's documents."""
+        return Seed(f"{kind}.json", json.dumps(self.documents[kind]).encode())
+
+    def _ran(self, model: Path) -> Trace:
+        clip = read_clip(self.folder / "sound_clip.json")
+        return run_frames(
+            open_run(self.contract, OnnxNetwork(model, self.contract), clip, "teacher"), range(5), "c", "teacher"
+        )
+
+
+def all_readers(folder: Path) -> Iterator[Reader]:
+    """Every reader; its files lie in the folder."""
+    files = _Files(folder)
+    yield from _of_the_bundle(files)
+    yield from _of_recordings(files)
+    yield Reader(
+        "pasted log",
+        _read_log,
+        [Seed("engine.log", _LOG.encode()), Seed("utf16.log", _LOG.encode("utf-16"))],
+    )
+    log = Seed("engine.log", _LOG.encode())
+    yield Reader("explained log", lambda path: shown(explain_log(path, files.contract, {})[0]), [log])
+    yield Reader("ONNX model", lambda path: _run_model(path, files), [Seed("model.onnx", files.model, own=rewired)])
+    gate = SoundGate.of(folder, files.trace)
+    yield Reader("archive", gate.judge, [archived("a.rigpact.zip", gate.archive)])
+    yield Reader("configuration", gate.configured, [Seed("rigpact.toml", _SETTINGS.encode(), own=revalued)])
+    yield Reader("conventions", lambda path: _conventions(path, files), [Seed("set.toml", _CONVENTIONS, own=revalued)])
+    yield Reader("known findings", gate.known, [Seed("known.json", _known(files))])
+    yield _numbers(folder)
+    yield _declared(folder)
+    yield _importers(folder)
+    yield _datagrams()
+
+
+def _of_the_bundle(files: _Files) -> Iterator[Reader]:
+    sound = read_document(files.bundle)
+
+    def bundle(path: Path) -> None:
+        document = read_document(path)
+        check_files(CheckRequest([document]))
+        contract = load_contract(path)
+        describe_contract(contract, document.data)
+        run(contract, files.folder / "sound.onnx", files.folder / "sound_clip.json")
+
+    def companion(path: Path) -> None:
+        check_files(CheckRequest([sound, read_document(path)]))
+        load_contract(files.bundle, path)
+
+    def clip(path: Path) -> None:
+        check_files(CheckRequest([sound, read_document(path)]))
+        run(files.contract, files.folder / "sound.onnx", path)
+
+    yield Reader("bundle", bundle, [files.seed("bundle")])
+    yield Reader("companion", companion, [files.seed("companion")])
+    yield Reader("clip", clip, [files.seed("clip")])
+    yield Reader("teacher batch", clip, [files.seed("batch")])
+    yield Reader("prediction", clip, [files.seed("prediction")])
+
+
+def _of_recordings(files: _Files) -> Iterator[Reader]:
+    def written(ending: str) -> bytes:
+        path = files.folder / f"sound.{ending}"
+        (write_trace if ".trace" in path.name else write_table)(trace, path)
+        return path.read_bytes()
+
+    trace = replace(files.trace, header=replace(files.trace.header, producer="game"))
+    sound = files.folder / "sound.trace.jsonl"
+    write_trace(trace, sound)
+    recording = read_recording(sound, files.contract)
+
+    def compare(path: Path) -> None:
+        compared(path, recording, files.contract)
+
+    def explain(path: Path) -> None:
+        explained(path, files.contract)
+
+    text = written("trace.jsonl")
+    made = {
+        "jsonl": Seed("a.trace.jsonl", text), "jsonl.gz": packed("a.trace.jsonl.gz", text),
+        "jsonl.zst": packed("a.trace.jsonl.zst", text), "bin": framed("a.trace.bin", written("trace.bin")),
+        "safetensors": tensors("a.trace.safetensors", written("trace.safetensors")),
+    }  # fmt: skip
+    for ending in _TRACES:
+        yield Reader(f"trace .{ending}", compare, [made[ending]])
+    yield Reader("trace that grows", lambda path: growing(path).more(), [made["jsonl"], made["bin"]])
+    tables = {ending: written(ending) for ending in _TABLES}
+    lines = b"\n".join(text.split(b"\n")[1:])
+    yield Reader("table .csv", compare, [Seed("a.csv", tables["csv"])])
+    yield Reader("table .npz", compare, [zipped("a.npz", tables["npz"])])
+    json_seeds = [Seed("a.json", tables["json"]), Seed("lines.jsonl", lines)]
+    yield Reader("table .json", compare, json_seeds)
+    yield Reader("evidence", explain, [made["jsonl"], Seed("lines.jsonl", lines), Seed("a.csv", tables["csv"])])
+
+
+def _read_log(path: Path) -> None:
+    if is_engine_log(path):
+        read_engine_log(path)
+
+
+def _run_model(path: Path, files: _Files) -> None:
+    """A model is read, judged, and run on three frames."""
+    check_files(CheckRequest([read_document(files.bundle)], model=path))
+    run(files.contract, path, files.folder / "sound_clip.json")
+
+
+def _conventions(path: Path, files: _Files) -> None:
+    contract = files.contract.with_conventions(conventions_table(path))
+    run(contract, files.folder / "sound.onnx", files.folder / "sound_clip.json")
+
+
+def _known(files: _Files) -> bytes:
+    from rigpact.contract.settings.baseline import write_baseline
+
+    changed = files.folder / "other.json"
+    changed.write_text(json.dumps({**files.documents["bundle"], "fps": 0}), encoding="utf-8")
+    report = check_files(CheckRequest([read_document(changed)]))
+    write_baseline(files.folder / "known_sound.json", report.findings, "a", "b", "2027-01-01")
+    return (files.folder / "known_sound.json").read_bytes()
+
+
+def _declared(folder: Path) -> Reader:
+    bundles = demo_bundle().parent
+    names = (
+        "blender_ik/blender_ik.json",
+        "imu_pose/imu_pose.json",
+        "neurarig/neurarig.json",
+        "neurarig/neurarig_plugin.toml",
+        "rig_inversion/rig_inversion_approximation.toml",
+    )
+    for name in ("model.onnx", "approximation.onnx"):
+        shutil.copy(bundles / "rig_inversion" / name, folder / name)
+
+    def read(path: Path) -> None:
+        check_files(CheckRequest([read_document(path)], with_own_models=False))
+        ran(path)
+
+    return Reader(
+        "declared contract",
+        read,
+        [
+            Seed(
+                Path(name).name, (bundles / name).read_bytes(), own=revalued if name.endswith(".toml") else restructured
+            )
+            for name in names
+        ]
+        + [Seed(f"{name}.toml", sample_text(name).encode(), own=revalued) for name in SAMPLES],
+    )
+
+
+def _numbers(folder: Path) -> Reader:
+    """Files with the numbers of a declared contract; each is read to its last value."""
+    rows = {"mean": np.arange(3.0), "std": np.ones(3), "name": np.array(["hip", "knee"])}
+    np.savez(folder / "sound_numbers.npz", **rows)
+    np.save(folder / "sound_numbers.npy", rows["mean"])
+    numbers = {name: rows[name] for name in ("mean", "std")}
+    plain = {name: each.tolist() for name, each in rows.items()}
+    seeds = [
+        zipped("numbers.npz", (folder / "sound_numbers.npz").read_bytes()),
+        Seed("numbers.npy", (folder / "sound_numbers.npy").read_bytes()),
+        tensors("numbers.safetensors", safetensors.numpy.save(numbers)),
+        Seed("numbers.json", json.dumps(plain).encode()), Seed("numbers.yaml", yaml.safe_dump(plain).encode(), own=revalued),
+    ]  # fmt: skip
+
+    def read(path: Path) -> None:
+        at = "" if path.suffix == ".npy" else ', at = "mean"'
+        contract = folder / "of_numbers.toml"
+        contract.write_text(_OF_NUMBERS.replace("SOURCE", f'file = "{path.name}"{at}'), encoding="utf-8")
+        check_files(CheckRequest([read_document(contract)], with_own_models=False))
+        ran(contract)
+
+    return Reader("numbers", read, seeds)
+
+
+def _importers(folder: Path) -> Reader:
+    tables: dict[str, Any] = {
+        "deploy.yaml": foreign_files.DEPLOY,
+        "io.yaml": foreign_files.DESCRIPTOR,
+        "leapp.yaml": foreign_files.LEAPP,
+    }
+    seeds = [
+        Seed(name, yaml.safe_dump(table, sort_keys=False).encode(), own=revalued) for name, table in tables.items()
+    ]
+    np.savez(folder / "sound_weights.npz", W1=np.eye(3, dtype=np.float32), b1=np.zeros(3, np.float32))
+    seeds += [
+        Seed("weights.bin", foreign_files.weights_bytes((3, 4, 2))),
+        zipped("weights.npz", (folder / "sound_weights.npz").read_bytes()),
+        zipped("weights.pt", foreign_files.torch_bytes()),
+        Seed("old.pth", foreign_files.old_torch_bytes()),
+        Seed("arrays.json", json.dumps({"sequences": [{"imu": [[1.0, 2.0], [3.0, 4.0]]}], "fps": 60}).encode()),
+    ]
+    outs = {".json": "made.npz", **dict.fromkeys((".npz", ".bin", ".pt", ".pth"), "made.onnx")}
+
+    def read(path: Path) -> None:
+        out = folder / outs.get(path.suffix, "made.toml")
+        out.write_bytes(import_file(ImportRequest(path, out, hidden="Relu")).content)
+        drafted(out)
+
+    return Reader("importers", read, seeds)
+
+
+def _datagrams() -> Reader:
+    from ...systems_room import published_files
+
+    rng = np.random.default_rng(0)
+    legs = PROFILES["legs"] if "legs" in PROFILES else next(iter(PROFILES.values()))
+    packets = rng.normal(size=(3, legs.frame_floats)).astype(np.float32)
+    reply = b"\x03" + rng.normal(size=legs.reply_floats).astype("<f4").tobytes()
+    frame = b"\x02" + packets[0].astype("<f4").tobytes()
+    seeds = [
+        Seed("frame.datagram", frame), Seed("reply.datagram", reply),
+        Seed("a.pcap", published_files.capture(packets, [reply] * 3)),
+    ]  # fmt: skip
+
+    def read(path: Path) -> None:
+        content = path.read_bytes()
+        if path.suffix == ".pcap":
+            read_capture(content, path, published_files.SERVER_PORT, legs)
+            return
+        answers = [
+            decode(content, profile) for profile in PROFILES.values() for decode in (decode_at_server, decode_at_client)
+        ]
+        if all(isinstance(answer, Refusal) for answer in answers):
+            raise UnusableInput(path, "a datagram that every side refuses", "a message")
+
+    return Reader("datagrams", read, seeds)

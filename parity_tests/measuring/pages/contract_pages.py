@@ -1,0 +1,102 @@
+"""docs/contracts/NAME.md: a page for each contract that ships, from the contract itself and its recording."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Mapping
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from rigpact.contract.contract_files import open_contract
+from rigpact.contract.conventions import Knob
+from rigpact.contract.documents import read_document
+from rigpact.reference_runtime.files.declared import files_of
+from rigpact.reports.describing.description import origin
+
+from .operations_page import knob_row
+
+CONTRACTS = Path(__file__).resolve().parents[3] / "fixtures" / "contracts"
+
+
+def contract_pages() -> Mapping[str, Callable[[], str]]:
+    """Each page's name below docs/, and what makes it."""
+    return {f"contracts/{path.stem}.md": partial(contract_page, path) for path in sorted(CONTRACTS.glob("*.toml"))}
+
+
+def contract_page(path: Path) -> str:
+    """docs/contracts/NAME.md."""
+    contract: Any = open_contract(path)
+    system, text = contract.system, path.read_text(encoding="utf-8")
+    place = f"fixtures/contracts/{path.name}"
+    knob, value = _another_reading(contract)
+    recording = f"fixtures/contracts/recordings/{path.stem}.safetensors"
+    parts = [
+        f"# {system.title}", "", *_introduction(text), "",
+        f"The contract is [{path.name}](../../{place}), {text.count(chr(10))} lines.",
+        f"[declared-contracts.md](../declared-contracts.md#{path.stem}) says which mistakes `rigpact explain` names.", "",
+        "## Try it", "",
+        f"[A recording](../../{recording}) of a runtime that follows the contract holds 24 frames of",
+        f"{', '.join(f'`{name}`' for name in _recorded(contract, path))}. Its inputs and networks are drawn.", "",
+        "```console",
+        f"$ rigpact check {place} {recording}",
+        f"$ rigpact explain {recording} --bundle {place}{_unjudged(contract, path)}",
+        f"$ rigpact explain {recording} --bundle {place} --set {knob.name}={value}",
+        "```", "",
+        *_about_unjudged(contract, path),
+        f"With `--set` the contract reads `{knob.name}` as `{value}`; the recorded runtime does not. The answer says so.", "",
+        "## Stages", "", "| stage | numbers | computed from | operation |", "|---|---|---|---|", *_stages(contract, path), "",
+    ]  # fmt: skip
+    if system.networks:
+        parts += ["## Networks", "", "| network | takes | gives |", "|---|---|---|"]
+        parts += [
+            f"| {each.name} | {', '.join(each.inputs)} | {', '.join(each.outputs)} |"
+            for each in system.networks.values()
+        ]
+        parts += [""]
+    parts += [
+        "## Conventions", "", "The first value is what the contract says; `explain` searches the others.", "",
+        "| knob | readings | meaning |", "|---|---|---|", *map(knob_row, system.knobs.values()),
+    ]  # fmt: skip
+    return "\n".join(
+        [*parts, "", "This page is generated; `python -m parity_tests.measuring.pages.generated_docs` writes it.", ""]
+    )
+
+
+def _introduction(text: str) -> list[str]:
+    """The comment between the head of the file and its first vector."""
+    head = itertools.takewhile(lambda line: not line.startswith("given"), text.splitlines())
+    return [line.removeprefix("# ") for line in head if line.startswith("#")]
+
+
+def _recorded(contract: Any, path: Path) -> list[str]:
+    recording = path.parent / "recordings" / f"{path.stem}.safetensors"
+    return list(files_of(contract).recording(recording, contract).trace.stages)
+
+
+def _unjudged(contract: Any, path: Path) -> str:
+    """The options that let the answers of networks stay unjudged: their models are not there."""
+    answers = [name for name in _recorded(contract, path) if name in contract.system.graph.answers]
+    return "".join(f" --allow-unjudged {name}" for name in answers)
+
+
+def _about_unjudged(contract: Any, path: Path) -> list[str]:
+    if not _unjudged(contract, path):
+        return []
+    why = "The models of its networks are not there, so nothing judges what they answered:"
+    words = f"{why} `--allow-unjudged` says that you know it."
+    return [words, "Without it the answer is `UNDETERMINED`.", ""]
+
+
+def _another_reading(contract: Any) -> tuple[Knob, Any]:
+    """A knob of a stage that the recording shows: of the last stage that has one, with its second reading."""
+    knob = [knob for stage in contract.system.stages for knob in stage.knobs][-1]
+    return knob, knob.values[1]
+
+
+def _stages(contract: Any, path: Path) -> list[str]:
+    tables = {table["name"]: table for table in read_document(path).data["stages"]}
+    return [
+        f"| {stage.name} | {stage.fields(contract).width} | {origin(stage)} | {tables.get(stage.name, {}).get('operation', '')} |"
+        for stage in contract.system.stages
+    ]

@@ -1,0 +1,318 @@
+"""docs/clip-conventions.md: what `rigpact check` says of clips whose rotations were exported by another convention.
+
+`python -m parity_tests.measuring.scores.clips_score docs/clip-conventions.md` exports every clip under every convention and
+writes the page; the exit status is 1 if a bar is missed. The conventions are plain numpy on the numbers of the files: they share
+no code with the rules. With a folder in RIGPACT_REAL_DATA the clips of a deployed character count too; the page has the demo
+alone.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import sys
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from rigpact.contract.documents import Document, Kind, read_document
+from rigpact.contract.files import JsonFile
+from rigpact.contract.findings import Finding
+from rigpact.contract.rules import Subject, check
+
+NAMED = 0.95
+CODES = ("RP560", "RP561", "RP562", "RP912")
+"""The rules that name a reading."""
+DEMO = Path("fixtures/bundles/demo")
+HEAD = """# Clips that were exported by another convention
+
+Every row is a mistake of an exporter, made on the rotations of a sound clip. The bundle stays as it is. `rigpact check BUNDLE
+CLIP` compares the clip's mean pose with the bundle's under every reading, and names the one that fits where the declared one
+does not.
+
+What cannot be told: two bones that are exchanged, if their mean poses are no farther apart than they move in training; a few rows
+of a clip whose motion is not in the statistics (RP904 warns); a root that is tilted, where the height of the root never varies; a
+body that really walks a quarter turn off its root, under statistics without such a walk, is taken for a turned root.
+
+This page is generated: `python -m parity_tests.measuring.scores.clips_score docs/clip-conventions.md`.
+"""
+Rotations = np.ndarray[Any, np.dtype[np.float64]]
+Export = Callable[[Rotations, "Character"], Rotations]
+
+
+@dataclass(frozen=True, eq=False)
+class Character:
+    """A bundle with its clips. name: for the page; bones and parents as the bundle lists them."""
+
+    name: str
+    bundle: Document
+    clips: tuple[tuple[str, Any], ...]
+
+    @property
+    def bones(self) -> list[str]:
+        return list(self.bundle.data["meta"]["bone_names"])
+
+    @property
+    def parents(self) -> list[int]:
+        own = self.bundle.data["meta"].get("skeleton") or self.clips[0][1]["meta"]["skeleton"]
+        return list(own["parents"])
+
+
+@dataclass(frozen=True)
+class Mistake:
+    """name: in plain words; export: from rotations (T, B, 3, 3) to six numbers (T, B, 6); code and words of the right answer."""
+
+    name: str
+    export: Export
+    code: str
+    words: str
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What was said of one mistake in one clip."""
+
+    mistake: Mistake
+    clip: str
+    said: tuple[str, ...]
+
+    @property
+    def word(self) -> str:
+        """One word for the table."""
+        if not self.said:
+            return "silent"
+        if not all(re.search(self.mistake.words, said) for said in self.said):
+            return "misleading"
+        return "named" if all(said.startswith(self.mistake.code) for said in self.said) else "one of two"
+
+
+def columns(first: int, second: int) -> Export:
+    """Two columns of each matrix, one after the other."""
+    return lambda matrices, _: np.concatenate([matrices[..., first], matrices[..., second]], axis=-1)
+
+
+def in_xz(change: Export) -> Export:
+    """A change of the matrices; the columns stay the declared ones."""
+    return lambda matrices, character: columns(0, 2)(change(matrices, character), character)
+
+
+def rows(pick: Callable[[list[str]], Sequence[int]]) -> Export:
+    """The row of bone `pick[b]` in the place of bone b."""
+    return in_xz(lambda matrices, character: matrices[:, list(pick(character.bones))])
+
+
+def turned(turn: Sequence[Sequence[float]]) -> Export:
+    """The root bone turned, nothing else."""
+
+    def change(matrices: Rotations, character: Character) -> Rotations:
+        result = matrices.copy()
+        for bone, parent in enumerate(character.parents):
+            if parent < 0:
+                result[:, bone] = np.asarray(turn, dtype=np.float64) @ matrices[:, bone]
+        return result
+
+    return in_xz(change)
+
+
+def in_axes(axes: Sequence[Sequence[float]]) -> Export:
+    """Every rotation written in other axes: P·R·P⁻¹."""
+    change = np.asarray(axes, dtype=np.float64)
+    return in_xz(lambda matrices, _: change @ matrices @ change.T)
+
+
+def mirrored(axis: int) -> Export:
+    """Every rotation mirrored in an axis: S·R·S."""
+    return in_axes([[(-1.0 if i == axis else 1.0) * (i == j) for j in range(3)] for i in range(3)])
+
+
+def component(matrices: Rotations, character: Character) -> Rotations:
+    """Every bone against the character; a parent may stand behind its child."""
+
+    def whole(bone: int) -> Rotations:
+        parent = character.parents[bone]
+        own: Rotations = matrices[:, bone]
+        return own if parent < 0 else whole(parent) @ own
+
+    return np.stack([whole(bone) for bone in range(matrices.shape[1])], axis=1)
+
+
+def extra_root(matrices: Rotations, _: Character) -> Rotations:
+    """A root that does not turn stands first, and the last bone falls off."""
+    still = np.broadcast_to(np.eye(3), matrices[:, :1].shape)
+    return np.concatenate([still, matrices[:, :-1]], axis=1)
+
+
+def twin(bones: list[str]) -> list[int]:
+    other = {"_l": "_r", "_r": "_l"}
+    wanted = [re.sub(r"_([lr])(?=$|_)", lambda side: other[side.group(0)], name) for name in bones]
+    return [bones.index(name) if name in bones else place for place, name in enumerate(wanted)]
+
+
+def exchange(a: str, b: str) -> Mistake:
+    def order(bones: list[str]) -> list[int]:
+        swap = {a: b, b: a}
+        return [bones.index(swap.get(name, name)) for name in bones]
+
+    return Mistake(f"the rows of {a} and {b} exchanged", rows(order), "RP562", f"rows of ({a} and {b}|{b} and {a})")
+
+
+QUARTER = ((0, -1, 0), (1, 0, 0), (0, 0, 1))
+QUARTER_BACK = ((0, 1, 0), (-1, 0, 0), (0, 0, 1))
+HALF = ((-1, 0, 0), (0, -1, 0), (0, 0, 1))
+Y_UP = ((1, 0, 0), (0, 0, 1), (0, -1, 0))
+_ORDERS = {"X and Y": (0, 1), "Z and X": (2, 0), "Y and X": (1, 0), "Y and Z": (1, 2), "Z and Y": (2, 1)}
+MISTAKES: tuple[Mistake, ...] = (
+    *(Mistake(f"columns {name}", columns(*pair), "RP560", f"columns {name}[:;(]") for name, pair in _ORDERS.items()),
+    Mistake(
+        "the first two rows", lambda matrices, _: matrices[..., :2, :].reshape(*matrices.shape[:2], 6), "RP560", "two rows"
+    ),
+    Mistake(
+        "two columns, one number of each in turn",
+        lambda matrices, _: matrices[..., [0, 2]].reshape(*matrices.shape[:2], 6), "RP560", "X and Z, one number of each",
+    ),
+    Mistake("matrices transposed", in_xz(lambda matrices, _: matrices.swapaxes(-1, -2)), "RP561", "transposed"),
+    Mistake("mirrored in x", mirrored(0), "RP561", "mirrored in x"),
+    Mistake("mirrored in y", mirrored(1), "RP561", "mirrored in y"),
+    Mistake("mirrored in z", mirrored(2), "RP561", "mirrored in z"),
+    Mistake("every rotation in Y-up axes", in_axes(Y_UP), "RP561", r"x to x, y to -z, z to y"),
+    Mistake("every rotation in axes turned by 90°", in_axes(QUARTER), "RP561", r"x to y, y to -x, z to z"),
+    Mistake("component space", in_xz(component), "RP561", "component space"),
+    Mistake("the root turned by 90°", turned(QUARTER), "RP561", "root bone is turned, 90° about z"),
+    Mistake("the root turned by -90°", turned(QUARTER_BACK), "RP561", "root bone is turned, -90° about z"),
+    Mistake("the root turned by 180°", turned(HALF), "RP561", "root bone is turned, -?180° about z"),
+    Mistake("a root row too many in front", in_xz(extra_root), "RP562", "every row stands one behind"),
+    Mistake("the first row at the end", rows(lambda bones: [*range(1, len(bones)), 0]), "RP562", "every row stands one before"),
+    Mistake("left and right exchanged", rows(twin), "RP912", "left and right"),
+    Mistake(
+        "the row of hand_l missing, the last one twice",
+        rows(lambda bones: [b if b < bones.index("hand_l") else min(b + 1, len(bones) - 1) for b in range(len(bones))]),
+        "RP562", "from about .* on, every row stands one before",
+    ),
+    exchange("pelvis", "head"),
+    exchange("clavicle_l", "clavicle_r"),
+    exchange("hand_l", "hand_r"),
+    exchange("upperarm_l", "spine_02"),
+    exchange("neck_01", "foot_l"),
+)  # fmt: skip
+
+
+def decoded(clip: Any) -> Rotations:
+    """The matrices of a clip whose six numbers are the columns X and Z, (T, B, 3, 3)."""
+    six = np.array([frame["BoneRotations"] for frame in clip["Frames"]], dtype=np.float64)
+    x = six[..., :3] / np.linalg.norm(six[..., :3], axis=-1, keepdims=True)
+    z = six[..., 3:] - np.sum(x * six[..., 3:], axis=-1, keepdims=True) * x
+    z /= np.linalg.norm(z, axis=-1, keepdims=True)
+    return np.stack([x, np.cross(z, x), z], axis=-1)
+
+
+def with_numbers(clip: Any, numbers: Rotations) -> Any:
+    """The clip with other six numbers, in seven digits."""
+    frames = [
+        {**frame, "BoneRotations": each.round(7).tolist()} for frame, each in zip(clip["Frames"], numbers, strict=True)
+    ]
+    return {**clip, "Frames": frames}
+
+
+def said_of(character: Character, content: Any) -> tuple[Finding, ...]:
+    """The findings that name a reading of a clip."""
+    clip = Document(Kind.RAW_CLIP, JsonFile(Path("clip.json"), b"", content, standard=True))
+    return tuple(each for each in check(Subject(character.bundle, others=(clip,))).findings if each.rule.code in CODES)
+
+
+def answers_of(character: Character, mistakes: Iterable[Mistake] = MISTAKES) -> Iterator[Answer]:
+    """Every mistake in every clip; an exchange of bones that the character does not have is left out."""
+    for mistake in mistakes:
+        for name, clip in character.clips:
+            content = with_numbers(clip, mistake.export(decoded(clip), character))
+            said = tuple(f"{each.rule.code} {each.message}" for each in said_of(character, content))
+            yield Answer(mistake, f"{character.name}, {name}", said)
+
+
+def honest_alarms(character: Character) -> list[str]:
+    """What is said of the clips as they are; also in reverse, slowed to a single pose, and of their second half alone."""
+    found = []
+    for name, clip in character.clips:
+        frames = clip["Frames"]
+        for how, part in (
+            ("", frames),
+            ("reversed", frames[::-1]),
+            ("still", frames[:1] * 5),
+            ("half", frames[len(frames) // 2 :]),
+        ):
+            found += [
+                f"{character.name}, {name} {how}: {each.message}"
+                for each in said_of(character, {**clip, "Frames": part})
+            ]
+    return found
+
+
+def demo() -> Character:
+    """The demo character."""
+    return _character("demo", DEMO, sorted((DEMO / "clips").glob("*.json")))
+
+
+def real(folder: Path) -> Character:
+    """The deployed character."""
+    return _character("deployed", folder, [folder / "Walk_F.json", folder / "Walk_L_To_R.json"])
+
+
+def _character(name: str, folder: Path, clips: Iterable[Path]) -> Character:
+    bundle = read_document(folder / "norm_template.json", Kind.BUNDLE)
+    return Character(name, bundle, tuple((path.stem, json.loads(path.read_text("utf-8"))) for path in clips))
+
+
+def shortcomings(answers: Sequence[Answer], alarms: Sequence[str]) -> list[str]:
+    """The bars that are missed, in words."""
+    named = sum(answer.word == "named" for answer in answers)
+    few = [f"named {named} of {len(answers)}, required {NAMED:.0%}"] if named < NAMED * len(answers) else []
+    wrong = [f"{each.mistake.name} in {each.clip}: {each.said[0]}" for each in answers if each.word == "misleading"]
+    return [*few, *wrong, *alarms]
+
+
+def page(answers: Sequence[Answer], honest: int) -> str:
+    """The page: counts, and a row for each mistake."""
+    words = [answer.word for answer in answers]
+    counts = (
+        f"**Of {len(answers)} clips {words.count('named')} are named, {words.count('silent')} silent,"
+        f" {words.count('misleading')} misleading. Of {honest} sound clips none raises an alarm.**"
+    )
+    lines = [
+        HEAD,
+        counts,
+        "",
+        "| mistake | named | rule | what `rigpact check` says of the first |",
+        "|---|---|---|---|",
+    ]
+    for mistake in dict.fromkeys(answer.mistake for answer in answers):
+        own = [answer for answer in answers if answer.mistake == mistake]
+        said = own[0].said[0].partition(" ")[2] if own[0].said else "-"
+        lines.append(
+            f"| {mistake.name} | {sum(each.word == 'named' for each in own)} of {len(own)} | {mistake.code} | {said} |"
+        )
+    return "\n".join([*lines, ""])
+
+
+def main(arguments: Sequence[str]) -> int:
+    """Write the page; 1 if a bar is missed."""
+    character = demo()
+    answers, alarms = list(answers_of(character)), honest_alarms(character)
+    text = page(answers, 4 * len(character.clips))
+    if arguments:
+        Path(arguments[0]).write_text(text, encoding="utf-8", newline="\n")
+    else:
+        sys.stdout.write(text)
+    if folder := os.environ.get("RIGPACT_REAL_DATA"):
+        others = real(Path(folder))
+        answers, alarms = answers + list(answers_of(others)), alarms + honest_alarms(others)
+    missed = shortcomings(answers, alarms)
+    for line in missed:
+        sys.stderr.write(f"{line}\n")
+    return 1 if missed else 0
+
+
+if __name__ == "__main__":
+    raise SystemExit(main(sys.argv[1:]))

@@ -1,0 +1,133 @@
+"""How many mistakes of an independent runtime the diagnosis names under a declared contract, from a sparse recording.
+
+`named`: the answer's conventions are the mistake, or the mistake stands among the changes that explain this data equally well; a
+mistake that shows nothing beside the others is left out of them. `alike`: other conventions are named, and the runtime that makes
+those records the same numbers. `unseen`: the recording is the one without mistakes. `missed`: it is not, and the answer is that
+both agree. `located`: the stage is named, and no cause for all of it. `misleading`: other conventions are named with certainty.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import combinations, islice, product
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from rigpact.contract.contract_files import open_contract
+from rigpact.contract.statistics import FloatArray
+from rigpact.reference_runtime.graph.replayed import Evidence
+from rigpact.reports.diagnosing.diagnose import diagnose
+from rigpact.reports.diagnosing.diagnosis import Diagnosis
+
+from .plain import AS_WRITTEN, Maths
+
+Mistakes = Mapping[str, str]
+Record = Callable[[Mistakes, int, Maths], Mapping[str, FloatArray]]
+"""Mistakes, a seed and how the engine computes -> what an engine with these mistakes records."""
+_MOST_READINGS = 4096
+NAMED, ALIKE, LOCATED, UNSEEN, MISSED, MISLEADING = "named", "alike", "located", "unseen", "missed", "misleading"
+RIGHT = frozenset((NAMED, ALIKE))
+_ROUNDINGS = 64
+"""Roundings of the longest chain of a runtime here; two that differ by no more than these record the same."""
+
+
+@dataclass(frozen=True, eq=False)
+class Subject:
+    """A declared contract, its independent runtime, and the network that both run. recorded: the sparse recording."""
+
+    contract: Path
+    record: Record
+    network: Any
+    recorded: tuple[str, ...]
+    changes: Mapping[str, str] | None = None
+
+
+def opened(subject: Subject) -> Any:
+    """The contract, under the subject's own conventions."""
+    return open_contract(subject.contract).with_conventions(subject.changes or {})
+
+
+def every_mistake(contract: Any) -> list[Mistakes]:
+    """Each other value of each knob, alone."""
+    knobs = contract.system.knobs.values()
+    return [{knob.name: value} for knob in knobs for value in knob.values if value != contract.conventions[knob.name]]
+
+
+def drawn_pairs(contract: Any, count: int, seed: int = 0) -> list[Mistakes]:
+    """Pairs of mistakes of different knobs, drawn without repetition."""
+    singles = every_mistake(contract)
+    pairs = [{**one, **other} for one, other in combinations(singles, 2) if one.keys() != other.keys()]
+    chosen = np.random.default_rng(seed).permutation(len(pairs))[:count]
+    return [pairs[index] for index in sorted(chosen)]
+
+
+def evidence_of(subject: Subject, contract: Any, rows: Mapping[str, FloatArray]) -> Evidence:
+    """The sparse recording as a diagnosis takes it."""
+    recorded = {
+        name: np.asarray(rows[name], np.float32) for name in contract.system.graph.names if name in subject.recorded
+    }
+    count = len(next(iter(recorded.values())))
+    mode = "free" if contract.system.graph.feeds_itself else "teacher"
+    return Evidence(np.arange(count), contract.fps or 1.0, mode, recorded, network=subject.network)
+
+
+@dataclass(frozen=True, eq=False)
+class Answer:
+    """What the diagnosis made of one recording: a word of this module, and its changes."""
+
+    planted: Mistakes
+    word: str
+    said: Mistakes
+    verdict: str
+
+
+def answered(subject: Subject, contract: Any, planted: Mistakes, seed: int) -> Answer:
+    """What the diagnosis makes of one recording."""
+    rows = subject.record(planted, seed, AS_WRITTEN)
+    diagnosis = diagnose(evidence_of(subject, contract, rows), contract)
+    said = {name: str(value) for cause in diagnosis.causes for name, value in cause.changes.items()}
+    return Answer(planted, _word(subject, planted, seed, rows, diagnosis), said, diagnosis.verdict)
+
+
+def _word(subject: Subject, planted: Mistakes, seed: int, rows: Mapping[str, FloatArray], diagnosis: Diagnosis) -> str:
+    def records(mistakes: Mistakes) -> bool:
+        return _is_same(subject, rows, subject.record(mistakes, seed, AS_WRITTEN))
+
+    if diagnosis.verdict == "agrees":
+        return UNSEEN if records({}) else MISSED
+    shown = {name: value for name, value in planted.items() if not records(_without(planted, name))}
+    choices = [(cause.changes, *cause.equivalents) for cause in diagnosis.causes]
+    readings = [
+        {name: str(value) for changes in chosen for name, value in changes.items()}
+        for chosen in islice(product(*choices), _MOST_READINGS)
+    ]
+    if any(reading in (shown, dict(planted)) for reading in readings):
+        return NAMED
+    if diagnosis.verdict != "explained":
+        return LOCATED
+    return ALIKE if records(readings[0]) else MISLEADING
+
+
+def _without(planted: Mistakes, left_out: str) -> Mistakes:
+    return {name: value for name, value in planted.items() if name != left_out}
+
+
+def _is_same(subject: Subject, rows: Mapping[str, FloatArray], others: Mapping[str, FloatArray]) -> bool:
+    """Whether two recordings differ by rounding at most: by `_ROUNDINGS` of the largest number of a stage in a frame."""
+    for stage in subject.recorded:
+        one, other = (np.asarray(each[stage], np.float64) for each in (rows, others))
+        size = np.abs(other).max(axis=1, keepdims=True)
+        with np.errstate(invalid="ignore"):
+            if not np.all((np.abs(one - other) <= _ROUNDINGS * 2.0**-24 * size) | (one == other)):
+                return False
+    return True
+
+
+def counted(subject: Subject, planted: Sequence[Mistakes], seed: int = 0) -> Iterator[Answer]:
+    """The answer to each set of mistakes."""
+    contract = opened(subject)
+    for mistakes in planted:
+        yield answered(subject, contract, mistakes, seed)

@@ -1,0 +1,250 @@
+"""docs/source-mutation.md: how many small changes of rigpact's own source its tests notice.
+
+`python -m parity_tests.measuring.scores.source_mutation [--sample N] [--seed S] [--minutes M] [MODULE…] [PAGE]` draws N mutants
+of the modules of source_killers.py (all without `--sample`), runs the module's tests on each, in the order in which they were
+drawn and until the minutes are over, and prints the page, or writes it. Run it in the root of a checkout. Each mutant runs in a
+process of its own, in which an import hook puts it in the module's place: no file is changed.
+"""
+
+from __future__ import annotations
+
+import argparse
+import importlib.abc
+import importlib.machinery
+import importlib.util
+import math
+import os
+import random
+import signal
+import sys
+import tempfile
+import time
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from types import CodeType, ModuleType
+from typing import Literal
+
+from .source_killers import ARGUED, KILLERS
+from .source_mutants import SourceMutant, mutants_of, mutated
+
+ROOT = Path(__file__).resolve().parents[3]
+ROOTS = ("contract", "reference_runtime", "fixtures", "fixtures/training", "reports")
+LONGER, AT_LEAST_S, ALONE_S = 5.0, 30.0, 300.0
+"""A mutant that takes so many times as long as its tests do without it hangs; a busy machine is slow, too."""
+PRELOADED = (
+    "numpy",
+    "pytest",
+    "hypothesis",
+    "pandas",
+    "onnx",
+    "onnxruntime",
+    "scipy.spatial.transform",
+    "typer",
+    "jsonschema",
+)
+"""What every run of tests imports: the processes of the mutants begin with it. Nothing of rigpact is among it."""
+Outcome = Literal["killed", "survived", "argued"]
+
+
+@dataclass(frozen=True)
+class Judged:
+    """A mutant and what became of it."""
+
+    mutant: SourceMutant
+    outcome: Outcome
+
+
+class _Loader(importlib.machinery.SourceFileLoader):
+    """Loads a module from one of its mutants."""
+
+    def __init__(self, name: str, path: str, code: CodeType) -> None:
+        super().__init__(name, path)
+        self._code = code
+
+    def get_code(self, fullname: str) -> CodeType:
+        """The mutant's code; no compiled file is read or written."""
+        return self._code
+
+
+class _InPlace(importlib.abc.MetaPathFinder):
+    """Finds the mutant where the module is asked for."""
+
+    def __init__(self, path: Path, code: CodeType) -> None:
+        self._name, self._path, self._code = module_name(path), path, code
+
+    def find_spec(
+        self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None
+    ) -> importlib.machinery.ModuleSpec | None:
+        """The mutant, or nothing of another module."""
+        del path, target
+        if fullname != self._name:
+            return None
+        loader = _Loader(fullname, str(self._path), self._code)
+        return importlib.util.spec_from_file_location(fullname, self._path, loader=loader)
+
+
+def module_name(path: Path) -> str:
+    """The import path of a source file."""
+    parts = path.with_suffix("").parts
+    return ".".join(parts[parts.index("rigpact") :])
+
+
+def passes(tests: Iterable[str], limit_s: float, in_place: tuple[Path, CodeType] | None = None) -> bool:
+    """Whether test files pass in a process of their own; one that takes longer than the limit does not."""
+    if in_place is not None and module_name(in_place[0]) in sys.modules:
+        raise RuntimeError(f"{module_name(in_place[0])} is imported already: no mutant can take its place")
+    sys.stdout.flush()
+    child = os.fork()
+    if child == 0:
+        os.setsid()
+        _be_the_child(tests, in_place)
+    end = time.monotonic() + limit_s
+    while time.monotonic() < end:
+        done, status = os.waitpid(child, os.WNOHANG)
+        if done:
+            return status == 0
+        time.sleep(0.02)
+    os.killpg(child, signal.SIGKILL)
+    os.waitpid(child, 0)
+    return False
+
+
+def _be_the_child(tests: Iterable[str], in_place: tuple[Path, CodeType] | None) -> None:
+    """Run the tests, and end with their exit status."""
+    status = 1
+    try:
+        silent = os.open(os.devnull, os.O_RDWR)
+        for stream in (0, 1, 2):
+            os.dup2(silent, stream)
+        import pytest
+
+        if in_place is not None:
+            sys.path[:0] = [str(ROOT / root) for root in ROOTS]
+            sys.meta_path.insert(0, _InPlace(*in_place))
+            importlib.import_module(module_name(in_place[0]))  # before pytest puts its own finder first
+        options = ("-x", "-q", "-p", "no:cacheprovider", "-p", "no:randomly", "--hypothesis-seed=0", "-m", "not slow")
+        with tempfile.TemporaryDirectory() as folder:
+            os.environ["HYPOTHESIS_STORAGE_DIRECTORY"] = folder
+            status = int(pytest.main([*options, f"--basetemp={folder}/tests", *tests]))
+    finally:
+        os._exit(status)
+
+
+@cache
+def seconds_alone(tests: str) -> float:
+    """How long a file of tests takes without a mutant; SystemExit where it does not pass."""
+    begin = time.monotonic()
+    if not passes([tests], ALONE_S):
+        raise SystemExit(f"{tests} does not pass without a mutant")
+    return time.monotonic() - begin
+
+
+def judge(mutant: SourceMutant) -> Outcome:
+    """Run the tests of a mutant's module on it."""
+    if (mutant.path, mutant.scope, mutant.change) in ARGUED:
+        return "argued"
+    tests = [f"parity_tests/{name}" for name in KILLERS[mutant.path]]
+    limit_s = max(AT_LEAST_S, LONGER * sum(map(seconds_alone, tests)))
+    path = ROOT / mutant.path
+    code = compile(mutated(path.read_text(encoding="utf-8"), mutant.index), str(path), "exec", dont_inherit=True)
+    return "survived" if passes(tests, limit_s, (path, code)) else "killed"
+
+
+def judge_all(drawn: Sequence[SourceMutant], minutes: float) -> list[Judged]:
+    """Judge the mutants in their order, one on each processor, until the minutes are over."""
+    end = time.monotonic() + 60.0 * minutes
+
+    def judged(mutant: SourceMutant) -> list[Judged]:
+        if time.monotonic() > end:
+            return []
+        found = Judged(mutant, judge(mutant))
+        sys.stderr.write(f"{found.outcome} {mutant.place} {mutant.change}\n")
+        return [found]
+
+    with ThreadPoolExecutor(os.cpu_count()) as side_by_side:
+        return [each for found in side_by_side.map(judged, drawn) for each in found]
+
+
+def drawn_mutants(paths: Sequence[str], sample: int | None, seed: int) -> tuple[list[SourceMutant], int]:
+    """The mutants to run, in the order drawn, and how many there are in all."""
+    every = [each for path in paths for each in mutants_of((ROOT / path).read_text(encoding="utf-8"), path)]
+    return random.Random(seed).sample(every, min(sample or len(every), len(every))), len(every)  # noqa: S311 - no secret
+
+
+def page(run: Sequence[Judged], total: int, how: str) -> str:
+    """The page."""
+    judged = sorted(run, key=lambda each: (list(KILLERS).index(each.mutant.path), each.mutant.index))
+    counts = Counter(each.outcome for each in judged)
+    tried = len(judged) - counts["argued"]
+    share = f"{counts['killed'] / tried:.1%}" if tried else "none"
+    lines = [
+        _HEAD.format(how=how),
+        f"**Killed {counts['killed']} of {tried} mutants ({share}); {counts['argued']} more compute the same. "
+        f"These are {len(judged)} of the {total} mutants of these modules, drawn at random.**\n",
+        "| module | tried | killed | survived | argued |\n|---|---|---|---|---|",
+    ]
+    for path in dict.fromkeys(each.mutant.path for each in judged):
+        own = Counter(each.outcome for each in judged if each.mutant.path == path)
+        numbers = own["killed"] + own["survived"], own["killed"], own["survived"], own["argued"]
+        lines.append(f"| {path.partition('rigpact/')[2]} | {' | '.join(map(str, numbers))} |")
+    for title, outcome in (("Survivors", "survived"), ("Argued", "argued")):
+        rows = [each.mutant for each in judged if each.outcome == outcome]
+        lines += [f"\n## {title}\n"] * bool(rows) + [_row(mutant) for mutant in rows]
+    return "\n".join(lines) + "\n"
+
+
+def _row(mutant: SourceMutant) -> str:
+    why = ARGUED.get((mutant.path, mutant.scope, mutant.change), "")
+    scope = f", {mutant.scope}" if mutant.scope else ""
+    return f"- {mutant.place}{scope}: {mutant.change}" + (f": {why}" if why else "")
+
+
+_HEAD = """# Mutation of the source
+
+Would rigpact's own tests notice a slip in rigpact? Each mutant is one small change of one module: a comparison or its boundary,
+an operator of arithmetic, a number plus or minus one, a condition turned round, `and` for `or`, `min` for `max`. A mutant is
+killed when one of the module's tests fails. The modules are those that decide an answer: operations, bounds and tolerances, the
+ledger, judgement, and the readers. `parity_tests/measuring/scores/source_killers.py` says which tests belong to which module; no
+other test runs, so a survivor may still be noticed by the whole suite.
+
+[Planted defects](mutation.md) asks another question: whether the gate notices an engine that is wrong.
+
+This page is generated: `{how}`.
+"""
+
+
+def main(words: Sequence[str]) -> None:
+    """Run what was asked for, and print or write the page."""
+    parser = argparse.ArgumentParser(prog="python -m parity_tests.measuring.scores.source_mutation")
+    parser.add_argument("--sample", type=int, help="how many mutants are drawn; all if left out")
+    parser.add_argument("--seed", type=int, default=0, help="which are drawn")
+    parser.add_argument("--minutes", type=float, default=math.inf, help="when to stop; never if left out")
+    parser.add_argument("names", nargs="*", help="modules, as the end of a path; a page that ends in .md")
+    asked = parser.parse_args(words)
+    pages = [name for name in asked.names if name.endswith(".md")]
+    wanted = [name for name in asked.names if not name.endswith(".md")]
+    paths = [path for path in KILLERS if not wanted or any(path.endswith(name) for name in wanted)]
+    if not paths:
+        parser.error(f"no module ends in {' or '.join(wanted)}")
+    for name in PRELOADED:
+        importlib.import_module(name)
+    drawn, total = drawn_mutants(paths, asked.sample, asked.seed)
+    text = page(
+        judge_all(drawn, asked.minutes),
+        total,
+        f"python -m parity_tests.measuring.scores.source_mutation {' '.join(words)}".strip(),
+    )
+    if not pages:
+        sys.stdout.write(text)
+        return
+    from rigpact.contract.files import write_bytes  # only now: no mutant may find rigpact imported
+
+    write_bytes(Path(pages[0]), text.encode("utf-8"))
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

@@ -1,0 +1,125 @@
+"""docs/systems-defects-blender_ik.md: what `rigpact explain` says of the upstream's formulas with one mistake in them.
+
+`python -m parity_tests.measuring.scores.upstream.blender_ik docs/systems-defects-blender_ik.md` plants every mistake and writes
+the page; without an argument it prints it. It exits with 1 if a bar is missed. To add a mistake: a line in blender_ik_side.py and
+a row here.
+"""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+from safetensors.numpy import load_file
+
+from .blender_ik_side import Upstream
+from .scene import Scene, named_by_knob, named_by_relation, score
+
+NAMED = 0.8
+"""The bar: so many are named."""
+FOLDER = Path(__file__).parents[4] / "fixtures" / "bundles" / "blender_ik"
+_HEAD = """# Mistakes in the formulas of Blender IK
+
+The add-on's context, network, clamp and kinematics are written again in plain numpy float32 (`blender_ik_side.py` under
+parity_tests/measuring/scores/upstream/), without a line of rigpact. Without a mistake, every stage that they record agrees with
+the committed contract and model. Each row plants one mistake, records the committed clip, and asks `rigpact explain`.
+
+A mistake is *located* when the first divergence is in the stage where it shows first. It is *named* when a convention or a
+relation says what it is. It would be *misleading* to say anything that is not true of it, and *silent* to see nothing.
+
+This page is generated: `python -m parity_tests.measuring.scores.upstream.blender_ik docs/systems-defects-blender_ik.md`.
+"""
+
+
+MISTAKES = (
+    named_by_knob(
+        "root_transposed", "positions are multiplied by the root's axes", "context", "root_relative=out_of_hips_axes"
+    ),
+    named_by_knob("not_turned", "positions are only moved to the hips", "context", "root_relative=translation_only"),
+    named_by_knob("posed_root", "the root's axes are those of the posed hips", "context", "root_frame=posed_hips"),
+    named_by_knob("armature_axes", "the root's axes are the armature's", "context", "root_frame=armature"),
+    named_by_relation(
+        "left_handed",
+        "right is up x forward",
+        "context",
+        "_position] is what it should be with -x, y, z in place of x, y, z",
+    ),
+    named_by_knob("up_first", "up comes before forward", "context", "root_axes=z_forward_y_up"),
+    named_by_knob(
+        "quaternion_w_first", "a quaternion with w last is read w first", "context", "effector_quaternion=wxyz"
+    ),
+    named_by_knob("euler_zyx", "angles of Rx Ry Rz", "context", "euler_order=zyx"),
+    named_by_knob(
+        "euler_one_triple", "the middle angle within 90 degrees", "context", "euler_triple=middle_within_90_deg"
+    ),
+    named_by_relation("euler_degrees", "angles in degrees", "context", "180/π"),
+    named_by_knob("euler_transposed", "angles of the transposed matrix", "context", "effector_rotation_sense=inverse"),
+    named_by_knob("rotation_in_root", "rotations are relative to the root", "context", "effector_rotation_space=hips"),
+    named_by_knob("tails", "tails of bones for heads", "context", "effector_point=tail"),
+    named_by_relation("centimetres", "positions in centimetres", "context", "100 times"),
+    named_by_knob("feet_first", "feet before hands", "context", "effector_order=feet_hands_head"),
+    named_by_knob("right_first", "right before left", "context", "effector_order=right_before_left"),
+    named_by_knob("ground_height", "the ground's height for the foot's", "context", "height=ground_height"),
+    named_by_knob("above_zero", "the foot's height above zero", "context", "height=above_zero"),
+    named_by_knob("feet_swapped", "the feet swapped in the ground's block", "context", "feet_order=right_left"),
+    named_by_knob("flags_swapped", "grounded and desired contact swapped", "context", "contact_flags=desired_grounded"),
+    named_by_knob("tasks_sorted", "tasks numbered by the alphabet", "context", "task_numbers=sorted_by_name"),
+    named_by_knob("grab_is_reach", "grab is labelled reach", "context", "task_numbers=grab_is_reach"),
+    named_by_relation("context_late", "the context is a frame late", "context", "frame t-1"),
+    named_by_knob("not_normalised", "inputs are not normalised", "model_input", "normalisation=missing"),
+    named_by_knob("angles_not_divided", "angles are not divided by pi", "model_input", "rotation_scale=none"),
+    named_by_knob("heights_not_divided", "heights are not divided", "model_input", "height_scale=none"),
+    named_by_knob("phase_in_radians", "the phase in radians", "model_input", "phase_unit=radians"),
+    named_by_knob("task_to_one", "the task scaled to one", "model_input", "task_scale=fifth"),
+    named_by_relation("relu", "ReLU for tanh", "rotations", "Relu in place of Tanh"),
+    named_by_relation(
+        "leaky_relu",
+        "the LeakyReLU of the later network for tanh",
+        "rotations",
+        "LeakyRelu of a slope of 0.1 in place of Tanh",
+    ),
+    named_by_relation("no_last_bias", "the last layer has no bias", "rotations", "without the bias of the last layer"),
+    named_by_knob("no_clamp", "no clamp", "limited", "clamp=none"),
+    named_by_knob("limits_in_degrees", "limits in degrees", "limited", "limit_set=in_degrees"),
+    named_by_knob("limits_y_z", "limits of y and z swapped", "limited", "limit_set=y_and_z_swapped"),
+    named_by_knob(
+        "limits_not_mirrored", "the right side has the left side's limits", "limited", "limit_set=right_as_left"
+    ),
+    named_by_relation("wide_limits", "limits 0.2 rad wider", "limited", "held"),
+    named_by_knob("pose_w_first", "quaternions with w first", "pose", "quaternion_order=wxyz"),
+    named_by_relation("pose_inverse", "quaternions turned around", "pose", "x, y, z, -w in place of x, y, z, w"),
+    named_by_relation("pose_late", "the pose is a frame late", "pose", "frame t-1"),
+    named_by_knob(
+        "whole_angle", "the length of a rotation vector is half the angle", "pose", "rotation_vector=norm_is_half_angle"
+    ),
+    named_by_knob("no_rest", "kinematics without rest orientations", "positions", "rest_orientation=ignored"),
+    named_by_knob(
+        "flat_offsets", "offsets without rest orientations", "positions", "rest_orientation=ignored_in_offsets"
+    ),
+    named_by_knob("local_first", "A B for B A", "positions", "local_order=local_then_rest"),
+    named_by_knob(
+        "local_first_below", "A B for B A, but in the root", "positions", "local_order=local_then_rest_below_root"
+    ),
+    named_by_knob("no_armature", "kinematics without the armature", "positions", "armature_rotation=ignored"),
+    named_by_knob("default_root", "the hips at (0, 0, 1)", "positions", "fk_root=default"),
+    named_by_knob("rodrigues_sign", "the signs of Rodrigues' sine", "positions", "kinematics_sense=clockwise"),
+    named_by_knob("clamped_late", "kinematics of unclamped rotations", "positions", "clamp_place=behind_kinematics"),
+    named_by_relation("own_offset", "an offset turned by the child", "positions", "child"),
+    named_by_knob("targets_in_root", "targets relative to the root", "effector_error", "target_space=hips_relative"),
+    named_by_knob("squared_error", "the error is the squared distance", "effector_error", "error_measure=squared"),
+)
+FEW = (
+    "euler_one_triple", "no_armature", "tails", "feet_swapped", "tasks_sorted", "limits_in_degrees", "limits_y_z",
+    "rodrigues_sign", "leaky_relu",
+)  # fmt: skip
+"""Mistakes of the small version in the ordinary suite: those that once had no name."""
+
+
+def scene() -> Scene:
+    """The committed contract, model and clip, and the add-on's formulas on them."""
+    clip = load_file(FOLDER / "clip.trace.safetensors")
+    return Scene(FOLDER, Upstream(FOLDER / "blender_ik.json", FOLDER / "model.onnx", clip), 30.0)
+
+
+if __name__ == "__main__":
+    sys.exit(score(scene(), MISTAKES, _HEAD, NAMED, sys.argv[1:]))

@@ -1,0 +1,63 @@
+"""What the scores of published programs share: a committed contract and model, and the program's own recordings of them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Protocol
+
+import numpy as np
+
+from rigpact.contract.contract_files import open_contract
+from rigpact.contract.statistics import FloatArray
+from rigpact.reference_runtime.graph.network import OnnxSystemNetwork
+from rigpact.reference_runtime.graph.replayed import Evidence
+from rigpact.reports.diagnosing.diagnose import diagnose
+from rigpact.reports.diagnosing.diagnosis import Diagnosis
+
+from ..planted import MISTAKE, Answer, Planted, judged, knob, page, publish, says, shortcomings
+
+
+class Program(Protocol):
+    """The program, written again."""
+
+    def record(self, mistake: str = "") -> Mapping[str, FloatArray]:
+        """Its stages on the committed clip, (T, width) by name, with one mistake or none."""
+
+
+class Scene:
+    """A committed contract and model, and a program that records what they compute."""
+
+    def __init__(self, folder: Path, upstream: Program, fps: float) -> None:
+        """Read the contract and the model of a folder."""
+        self.contract = open_contract(folder / f"{folder.name}.json")
+        self.upstream, self._fps = upstream, fps
+        self._network = OnnxSystemNetwork(folder / "model.onnx", self.contract.system)
+
+    def explained(self, mistake: str = "") -> Diagnosis:
+        """What `rigpact explain` says of a recording of the upstream."""
+        rows = self.upstream.record(mistake)
+        frame = np.arange(len(next(iter(rows.values()))))
+        return diagnose(Evidence(frame, self._fps, "teacher", rows, network=self._network), self.contract)
+
+    def answers(self, chosen: Sequence[Planted]) -> Iterator[Answer]:
+        """The answer to each mistake."""
+        for planted in chosen:
+            yield judged(planted, self.explained(planted.name))
+
+
+def named_by_knob(name: str, what: str, stage: str, *changes: str) -> Planted:
+    """A mistake that one of these conventions names."""
+    return Planted(name, what, (stage,), knob(*changes))
+
+
+def named_by_relation(name: str, what: str, stage: str, *words: str) -> Planted:
+    """A mistake that a relation with these words names."""
+    return Planted(name, what, (stage,), says(*words))
+
+
+def score(scene: Scene, mistakes: Sequence[Planted], head: str, named: float, arguments: Sequence[str]) -> int:
+    """Write or print the page; 1 if a bar is missed."""
+    honest, answers = scene.explained().verdict, list(scene.answers(mistakes))
+    text = page(head, answers, honest, (MISTAKE,))
+    return publish(arguments, text, shortcomings(answers, {"without a mistake": honest}, named))

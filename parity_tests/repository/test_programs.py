@@ -1,0 +1,73 @@
+"""Programs beside Python and g++: a test that needs one says so, and CI runs README's commands before it installs any."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from ..programs import missing, require_programs_of
+
+NEEDED_BY_CI = ("bash", "dirname", "awk", "mktemp", "rm", "mkdir", "touch")
+SAYS = '#!/bin/bash\necho "${0##*/} $*" >> "$LOG"\n'
+VENV = '[ "$2" = venv ] && mkdir -p "$3/bin" && touch "$3/bin/activate"; true\n'
+
+
+def item_that_needs(*programs: str) -> Any:
+    return SimpleNamespace(iter_markers=lambda _name: [SimpleNamespace(args=programs)])
+
+
+def test_a_test_without_its_program_is_skipped_with_the_reason(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A newcomer without a browser runs README's command, and it must not fail."""
+    monkeypatch.delenv("RIGPACT_PROGRAMS", raising=False)
+    monkeypatch.setenv("CI", "true")
+    with pytest.raises(pytest.skip.Exception, match="no such-program on this machine"):
+        require_programs_of(item_that_needs("bash", "such-program"))
+    with pytest.raises(pytest.skip.Exception, match="no C\\+\\+ compiler"):
+        missing("C++ compiler")
+    require_programs_of(item_that_needs("bash"))
+
+
+def test_where_everything_must_be_there_a_missing_program_fails(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A page that is never opened, or a loop that is never compiled, looks as green as one that was."""
+    monkeypatch.setenv("RIGPACT_PROGRAMS", "required")
+    with pytest.raises(pytest.fail.Exception, match="no such-program"):
+        require_programs_of(item_that_needs("such-program"))
+
+
+@pytest.fixture
+def bare_machine(tmp_path: Path, checkout: Path) -> Path:
+    """A folder with CI's script and README, and a PATH on which python, rigpact and apt-get only say how they were called."""
+    (tmp_path / ".ci").mkdir()
+    shutil.copy(checkout / ".ci" / "run", tmp_path / ".ci" / "run")
+    shutil.copy(checkout / "README.md", tmp_path / "README.md")
+    path = tmp_path / "path"
+    path.mkdir()
+    for name in NEEDED_BY_CI:
+        (path / name).symlink_to(str(shutil.which(name)))
+    for name in ("python", "python3", "rigpact", "apt-get"):
+        (path / name).write_text(SAYS + (VENV if name == "python3" else ""), encoding="utf-8")
+        (path / name).chmod(0o755)
+    return tmp_path
+
+
+@pytest.mark.skipif(shutil.which("bash") is None, reason="CI's script is for bash")
+def test_ci_runs_the_readmes_commands_before_it_installs_programs(bare_machine: Path) -> None:
+    """Installed first, clang hid for weeks that README's own command fails without it."""
+    log = bare_machine / "log"
+    environment = {**os.environ, "PATH": str(bare_machine / "path"), "LOG": str(log), "TMPDIR": str(bare_machine)}
+    subprocess.run([".ci/run"], cwd=bare_machine, env=environment, check=True, timeout=60)
+    called = log.read_text(encoding="utf-8").splitlines()
+    assert called[0].startswith("python3 -m venv ")
+    assert called[1:6] == [
+        "python -m pip install .", "rigpact demo", "python -m pip install tox", "python -m tox -p --parallel-live",
+        "apt-get update -qq",
+    ]  # fmt: skip
+    assert called[6].split()[-4:] == ["chromium-driver", "clang", "g++", "cmake"]
+    assert called[7].endswith("-m needs_program and not slow parity_tests")
+    assert len(called) == 8

@@ -1,0 +1,218 @@
+"""The runner of every system: a clip in one batch, or frame after frame, one run or several side by side."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from functools import partial
+from pathlib import Path
+from typing import Any, Protocol
+
+import numpy as np
+
+from rigpact.contract.errors import UnusableInput
+from rigpact.contract.statistics import FloatArray
+from rigpact.contract.systems.contract import Contract
+from rigpact.reference_runtime.files.runner import RunOptions, Stages
+from rigpact.reference_runtime.graph.native.drawn import engine_for
+from rigpact.reference_runtime.graph.native.plan import NativeFrames
+from rigpact.reference_runtime.graph.run import ROOM, ClipDrive, LiveFrames, run_clip
+from rigpact.reference_runtime.native.library import Engine, EngineUse
+from rigpact.reference_runtime.network import InputAlignment
+
+
+@dataclass(frozen=True, eq=False)
+class DeclaredClip:
+    """A recording that drives a run: its rows by stage, (T, width), and its name."""
+
+    path: Path
+    fps: float
+    stages: Mapping[str, FloatArray]
+
+    @property
+    def steps(self) -> int:
+        """Number of frames."""
+        return min(map(len, self.stages.values()))
+
+
+@dataclass(frozen=True, eq=False)
+class RecordedAnswers:
+    """Recorded answers of the network, by stage, in place of a model."""
+
+    name: str
+    outputs: Mapping[str, FloatArray]
+
+
+class Rows(Protocol):
+    """What computes a run's frames."""
+
+    def step(self) -> Stages:
+        """The stages of the next frame."""
+        ...
+
+    def record(self, frames: Iterable[int]) -> Stages:
+        """Every stage of the next frames, with a leading axis of frames."""
+        ...
+
+
+class Batch:
+    """`Rows` of a single run whose frames are computed together, when they are asked for."""
+
+    def __init__(self, compute: Callable[[int], Stages], count: int, place: str, *, is_one: bool) -> None:
+        """compute: the first frames, so many. count: those that there are; place: what ends there. is_one: always all."""
+        self._compute, self._count, self._place = compute, count, place
+        self._frame, self._known, self._least = 0, 0, count if is_one else 1
+        self._stages: Stages = {}
+
+    def step(self) -> Stages:
+        """The stages of the next frame, (width,); UnusableInput after the last one."""
+        return {name: rows[0] for name, rows in self.record(range(1)).items()}
+
+    def record(self, frames: Iterable[int]) -> Stages:
+        """Every stage of the next frames, (T, width)."""
+        part = slice(self._frame, self._frame + sum(1 for _ in frames))
+        if part.stop > self._count:
+            raise UnusableInput(self._place, f"{self._count} frames", f"one for frame {self._count}")
+        if part.stop > self._known:
+            self._known = min(max(part.stop, 2 * self._known, self._least), self._count)
+            self._stages = self._compute(self._known)
+        self._frame = part.stop
+        return {name: rows[part].copy() for name, rows in self._stages.items()}
+
+
+class Crowd:
+    """`Rows` of runs side by side: every stage has an axis of runs before its width."""
+
+    def __init__(self, frames: LiveFrames, stages: tuple[str, ...] | None = None) -> None:
+        """frames: what computes them. stages: those that are given; None for all."""
+        self._frames, self._names = frames, stages
+
+    def step(self) -> Stages:
+        """The stages of the next frame, (runs, width)."""
+        self._frames.step()
+        return self._chosen(self._frames.stages())
+
+    def record(self, frames: Iterable[int]) -> Stages:
+        """Every stage of the next frames, (T, runs, width)."""
+        return self._chosen(self._frames.record(frames))
+
+    def _chosen(self, stages: Stages) -> Stages:
+        return stages if self._names is None else {name: stages[name] for name in self._names}
+
+
+class OfCrowd:
+    """`Rows` of the only run of a crowd."""
+
+    def __init__(self, crowd: Rows) -> None:
+        """Take its axis of runs away."""
+        self._crowd = crowd
+
+    def step(self) -> Stages:
+        """The stages of the next frame, (width,)."""
+        return {name: rows[0] for name, rows in self._crowd.step().items()}
+
+    def record(self, frames: Iterable[int]) -> Stages:
+        """Every stage of the next frames, (T, width)."""
+        return {name: rows[:, 0] for name, rows in self._crowd.record(frames).items()}
+
+
+@dataclass(eq=False)
+class Run:
+    """One run of any system; a `Runner`, which says what the fields are."""
+
+    contract: Contract
+    mode: str
+    fps: float
+    rows: Rows
+    network: Any = None
+    frame_limit: int | None = None
+    engine: EngineUse = field(default_factory=EngineUse)
+    alignments: set[InputAlignment] = field(default_factory=set)
+
+    def step(self) -> Stages:
+        """Run one frame and return its stages in loop order, (width,) each. The caller may keep them."""
+        with np.errstate(all="ignore"):
+            return self.rows.step()
+
+    def record(self, frames: int | Iterable[int]) -> Stages:
+        """Run the frames, or so many, and return every stage, (T, width): the same bits as repeated calls of `step`."""
+        with np.errstate(all="ignore"):
+            return self.rows.record(range(frames) if isinstance(frames, int) else frames)
+
+
+def declared_run(contract: Contract, network: Any, clip: DeclaredClip, options: RunOptions) -> Run:
+    """A run of a declared system. UnusableInput if it does not have the mode, or if nothing gives the network's answers."""
+    refuse_mode(contract, options)
+    is_free, is_recorded = options.mode == "free", isinstance(network, RecordedAnswers)
+    evaluate, known = None if is_recorded else network, known_rows(contract, network, clip)
+    steps = min(map(len, known.values()))
+    limit = None if is_free and evaluate is not None else steps  # recorded answers end, and do not start again
+    engine = engine_for(contract, options.engine) if is_free else EngineUse()
+    count = min(options.frames or steps, limit or options.frames or steps)
+
+    rows: Rows
+    if is_free:
+        rows = OfCrowd(Crowd(frames_of(engine)(contract, [ClipDrive(known)], evaluate, count)))
+    else:  # rows may be samples of a window, which is evaluated as a whole
+        whole = partial(_whole, contract, known, evaluate)
+        rows = Batch(whole, count, str(clip.path), is_one=True)
+    return Run(contract, options.mode, contract.fps or clip.fps, rows, evaluate, limit, engine)
+
+
+def _whole(contract: Contract, known: Mapping[str, FloatArray], network: Any, frames: int) -> Stages:
+    return dict(run_clip(contract, known, network, frames).stages)
+
+
+def declared_crowd(
+    contract: Contract, network: Any, clip: DeclaredClip, starts: FloatArray, frames: int = ROOM,
+    engine: Engine = "auto",
+) -> Crowd:  # fmt: skip
+    """Free runs from several starts at once, the first rows of the fed-back stage, (R, width)."""
+    known = known_rows(contract, network, clip)
+    carried = next(stage.name for stage in contract.system.stages if stage.carried is not None)
+    drives, steps = [], min(map(len, known.values()))
+    for start in starts:
+        own = np.array(known.get(carried, np.zeros((steps, len(start)))), np.float32)
+        own[0] = start
+        drives.append(ClipDrive({**known, carried: own}))
+    evaluate = None if isinstance(network, RecordedAnswers) else network
+    return Crowd(frames_of(engine_for(contract, engine))(contract, drives, evaluate, frames))
+
+
+def frames_of(engine: EngineUse) -> type[LiveFrames]:
+    """What computes the frames of a free run."""
+    return NativeFrames if engine.name == "native" else LiveFrames
+
+
+def refuse_mode(contract: Contract, options: RunOptions) -> None:
+    """UnusableInput if a declared system cannot make the run."""
+    system = contract.system
+    if options.engine == "native" and options.mode != "free":
+        raise UnusableInput("--engine native", "another run than a free run", "--mode free, or --engine auto")
+    if options.mode == "free" and not system.graph.feeds_itself:
+        raise UnusableInput("a free run", f"{system.title}, which does not feed itself", "a run that a clip drives")
+    if options.mode == "free" and system.windowed:
+        raise UnusableInput("a free run", f"{system.title}, a system of windows", "a system of frames")
+    if options.mode == "playback":
+        raise UnusableInput("--mode playback", f"{system.title}, which plays nothing back", "teacher or free")
+    for option, asked in (("--floor-contacts", options.on_floor), ("--perturb", options.faults)):
+        if asked:
+            raise UnusableInput(option, f"a run of {system.title}", "a system that has them")
+
+
+def known_rows(contract: Contract, network: Any, clip: DeclaredClip) -> dict[str, FloatArray]:
+    """The stages that a run does not compute: input stages, and recorded answers if they replace a model."""
+    graph, place = contract.system.graph, str(clip.path)
+    given = {name: clip.stages[name] for name in graph.given if name in clip.stages}
+    missing = [name for name in graph.given if name not in given and graph[name].start is None]
+    if missing or not given:
+        raise UnusableInput(place, f"no {', '.join(missing or graph.given)}", ", ".join(graph.given))
+    if network is not None and not isinstance(network, RecordedAnswers):
+        return given
+    answers = clip.stages if network is None else network.outputs
+    missing = [name for name in graph.answers if name not in answers]
+    if missing:
+        raise UnusableInput(place, f"no {', '.join(missing)}", "the network's answers", "--onnx or --replay gives them")
+    known = given | {name: answers[name] for name in graph.answers}
+    frames = min(map(len, known.values()))
+    return {name: rows[:frames] for name, rows in known.items()}

@@ -1,0 +1,78 @@
+"""Whether C++ computes a run: it has to be there, to be asked for, and to agree with numpy on frames that are drawn.
+
+Each stage is computed by numpy from the native run's own stages before it. One that differs by more than rounding is not used.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Mapping
+from functools import cache
+
+import numpy as np
+
+from rigpact.contract.errors import UnusableInput
+from rigpact.contract.statistics import FloatArray
+from rigpact.reference_runtime.graph.bounds import replay_bound
+from rigpact.reference_runtime.graph.replayed import ReplayedFrames
+from rigpact.reference_runtime.native.library import BUILD_IT, Engine, EngineUse, library
+from rigpact.reference_runtime.operations.geometry import same_hemisphere
+
+CHECKED_FRAMES = 4
+"""Frames that are compared before a contract's first run: the history of the second frame on is the run's own."""
+
+
+def chosen_engine(asked: Engine, possible: Callable[[], None], disagreement: Callable[[], str]) -> EngineUse:
+    """Who computes a run. UnusableInput where C++ was asked for and cannot.
+
+    possible: raises UnusableInput where C++ has no form of the run. disagreement: how it differs from numpy, in words.
+    """
+    if asked == "numpy":
+        return EngineUse()
+    try:
+        library()
+    except UnusableInput as refusal:
+        if asked == "native":
+            raise
+        say_slow(refusal.found)
+        return EngineUse()
+    try:
+        possible()
+    except UnusableInput:
+        if asked == "native":
+            raise
+        return EngineUse()  # not all of it exists in C++
+    words = disagreement()
+    if words and asked == "native":
+        raise UnusableInput("--engine native", f"a loop that differs: {words}", "agreement with numpy", BUILD_IT)
+    return EngineUse("numpy", words) if words else EngineUse("native")
+
+
+@cache
+def say_slow(found: str) -> None:
+    """Warn, once in a process, that runs are slower than they need be; the numbers are the same. found: why, in words."""
+    warnings.warn(f"{found}: numpy computes free runs, many times slower; {BUILD_IT}", stacklevel=2)
+
+
+def first_difference(frames: ReplayedFrames, stages: Mapping[str, FloatArray]) -> str:
+    """The first number beyond its bound, in words; empty where there is none."""
+    for name, found in stages.items():
+        expected = frames.computed(name)
+        words = "" if expected is None else _differs(frames, name, found, expected)
+        if words:
+            return words
+    return ""
+
+
+def _differs(frames: ReplayedFrames, name: str, found: FloatArray, expected: FloatArray) -> str:
+    values: FloatArray = found.astype(np.float64)
+    if frames.contract.system.graph[name].measure.has_signless_quaternions:
+        values = same_hemisphere(expected.astype(np.float64), values)
+    bound = replay_bound(frames, name, expected)
+    with np.errstate(invalid="ignore"):
+        within = (np.abs(values - expected) <= bound) | (values == expected)  # infinity is
+    beyond = np.argwhere(~within & ~np.isnan(expected))  # NaN: not known, it needs a frame before the first
+    if not len(beyond):
+        return ""
+    frame, channel = map(int, beyond[0])
+    return f"{name} at frame {frame}, channel {channel}: {values[frame, channel]:.9g}, by numpy {expected[frame, channel]:.9g}"

@@ -1,0 +1,40 @@
+"""The stages of a contract as steps of C++: for the native executor, and for the loop that `rigpact codegen` writes."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+
+from rigpact.contract.declared.vocabulary import known_operations
+from rigpact.contract.systems.contract import Contract
+from rigpact.contract.systems.plan import CPP_OPERATIONS, Read, Step, moved
+from rigpact.contract.systems.stage import Stage
+from rigpact.reference_runtime.graph.bounds import KnownFrames
+from rigpact.reference_runtime.graph.replayed import source_of
+
+
+def stage_without_cpp(contract: Contract, operations: Collection[str] = CPP_OPERATIONS) -> Stage | None:
+    """The first stage that C++ cannot compute; None where there is none. operations: those that it has."""
+    every: tuple[Stage, ...] = contract.system.stages
+    for stage in every:
+        is_given = stage.compute is None and not stage.carried_fields
+        if not is_given and not stage.is_answer:
+            step = planned_step(stage, contract)
+            if step is None or step.operation not in operations:
+                return stage
+    return None
+
+
+def planned_step(stage: Stage, contract: Contract) -> Step | None:
+    """The step that computes a stage under the contract's conventions; None where it has none."""
+    return None if stage.planned is None else stage.planned(KnownFrames(contract, {}))
+
+
+def fed_back(stage: Stage, contract: Contract) -> Step:
+    """The step by which a free run takes a stage over from the frame before."""
+    width = stage.fields(contract).width
+    return moved([Read(source_of(stage, KnownFrames(contract, {})), -1)], [width], range(width))
+
+
+def word_number(step: Step, word: int | str) -> int:
+    """A word of a step as a number: readings as `vocabulary/readings.hpp` numbers them."""
+    return known_operations()[step.operation].number_of(word) if isinstance(word, str) else word

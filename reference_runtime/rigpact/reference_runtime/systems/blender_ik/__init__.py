@@ -1,1 +1,0 @@
-"""Blender full-body IK at run time: context, scaling, network, limits, forward kinematics."""

@@ -1,0 +1,153 @@
+"""The runs of the enemy animation: what drives each mode, and who computes it.
+
+Mirrors `UEnemyAnimInstance`. Modes: `teacher` (every frame's input from the clip), `free` (the run feeds itself), `playback` (no
+network: the recorded pose is published, again and again).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from rigpact.contract.character import character_of, with_pose_history_length
+from rigpact.contract.errors import UnusableInput
+from rigpact.contract.layout import INPUTS, ROTATIONS
+from rigpact.contract.statistics import FloatArray
+from rigpact.contract.systems.contract import Contract
+from rigpact.reference_runtime.files.run import Batch, Crowd, OfCrowd, Rows, Run
+from rigpact.reference_runtime.files.runner import Stages
+from rigpact.reference_runtime.graph.run import ROOM, Changes, ClipDrive, LiveFrames, batch
+from rigpact.reference_runtime.native.library import Engine, EngineUse
+from rigpact.reference_runtime.network import CheckedNetwork, InputAlignment, Network, ReplayNetwork, alignments_of
+from rigpact.reference_runtime.recordings.clip import Clip, TeacherFile, recorded_poses
+from rigpact.reference_runtime.systems.enemy_animation.cpp.free_runs import NativeCrowd, engine_for
+from rigpact.reference_runtime.systems.enemy_animation.drive import (
+    ClipRows,
+    clip_rows,
+    driven_frames,
+    refuse_unrunnable,
+)
+
+PLAYED = ("y_out", "quat")
+"""The stages of a playback."""
+
+
+def playback(contract: Contract, clip: Clip) -> Run:
+    """Recorded poses, published without a network. They loop at the end, like the engine's playback."""
+    poses = recorded_poses(clip, contract)
+    given = {"y_raw": poses, "next6d": poses[:, character_of(contract).output[ROTATIONS].range]}
+    frames = LiveFrames(contract, [ClipDrive(given, clip.fps)], None, mode="playback", keeps=2, only=(*given, *PLAYED))
+    return Run(contract, "playback", clip.fps, OfCrowd(Crowd(frames, PLAYED)))
+
+
+def teacher_run(contract: Contract, network: Network, clip: Clip) -> Run:
+    """A run of which the clip gives every frame's input."""
+    contract = with_history_length(contract, network, clip)
+    rows = clip_rows(clip, contract)
+    limit, place = len(driven_frames(contract, rows).frame), str(clip.path)
+    count, checked = limit, CheckedNetwork(network, character_of(contract).output.width, one_by_one=True)
+    if isinstance(network, ReplayNetwork) and len(network.outputs) < limit:
+        count, place = len(network.outputs), network.name
+
+    def first(frames: int) -> Stages:
+        found = batch(driven_frames(contract, rows, checked, frames))
+        unknown = {"x_raw_next"} if len(rows.x_raw) <= frames else set()  # what follows the clip's last frame
+        if rows.pose_hist is not None:
+            unknown.add("pose_hist_raw")  # the training side wrote down what it made of it
+        return {name: values for name, values in found.items() if name not in unknown}
+
+    alignments = _alignments(contract, rows, network)
+    return Run(
+        contract, "teacher", rows.fps, Batch(first, count, place, is_one=False), network, limit, alignments=alignments
+    )
+
+
+def free_run(
+    contract: Contract, network: Network, clip: Clip, engine: Engine = "auto", changes: Changes | None = None
+) -> Run:
+    """A run that feeds itself: condition and contacts come from the clip, which loops; with `changes`, numpy computes it."""
+    use = EngineUse() if changes is not None else engine_for(contract, engine)
+    contract = with_history_length(contract, network, clip)
+    rows = clip_rows(clip, contract)
+    crowd = _crowd(contract, network, [rows], rows.x_raw[:1], use, changes)
+    alignments = _alignments(contract, rows, network)
+    return Run(contract, "free", rows.fps, OfCrowd(crowd), network, None, use, alignments)
+
+
+def free_crowd(
+    contract: Contract, network: Network, clips: Clip | Sequence[Clip], starts: FloatArray | None = None,
+    engine: Engine = "auto",
+) -> Rows:  # fmt: skip
+    """Free runs side by side: one call of the network per frame for all; every stage has an axis of runs.
+
+    clips: one for all runs, or one for each. starts: (R, Dx) raw states; None takes the clips' first frames. UnusableInput if the
+    clips differ in frame rate, or if their number differs from the number of starts.
+    """
+    character = character_of(contract)
+    sources = [clip_rows(clip, contract) for clip in (clips if isinstance(clips, Sequence) else (clips,))]
+    seeds = np.stack([rows.x_raw[0] for rows in sources]) if starts is None else starts.astype(np.float32)
+    if seeds.ndim != 2 or seeds.shape[1] != character.state.width:
+        raise UnusableInput("starts", f"shape {seeds.shape}", f"(runs, {character.state.width})")
+    if len(sources) not in (1, len(seeds)):
+        raise UnusableInput("clips", f"{len(sources)} clips", f"one, or one for each of {len(seeds)} starts")
+    rates = sorted({rows.fps for rows in sources})
+    if len(rates) > 1:
+        raise UnusableInput("clips", f"frame rates of {', '.join(f'{rate:g}' for rate in rates)}", "one frame rate")
+    return _crowd(contract, network, sources, seeds, engine_for(contract, engine))
+
+
+def _crowd(
+    contract: Contract, network: Network, sources: Sequence[ClipRows], seeds: FloatArray, engine: EngineUse,
+    changes: Changes | None = None,
+) -> Rows:  # fmt: skip
+    if engine.name == "native":
+        return NativeCrowd(contract, network, sources, seeds)
+    return Crowd(free_frames(contract, network, sources, seeds, changes))
+
+
+def free_frames(
+    contract: Contract, network: Network, sources: Sequence[ClipRows], seeds: FloatArray, changes: Changes | None = None
+) -> LiveFrames:
+    """The frames of free runs from raw states (R, Dx), computed by numpy; one clip for all, or one for each."""
+    for rows in sources:
+        refuse_unrunnable(contract, rows, "free")
+    changes = changes or Changes()
+    own = changes.stages.get("x_raw")
+
+    def x_raw(frames: LiveFrames, rows: FloatArray) -> FloatArray:
+        rows = seeds if frames.frame[0] == 0 else rows
+        return rows if own is None else own(frames, rows)
+
+    drives = list(sources) if len(sources) == len(seeds) else [sources[0]] * len(seeds)
+    checked = CheckedNetwork(network, character_of(contract).output.width, one_by_one=False)
+    seeded = replace(changes, stages={**changes.stages, "x_raw": x_raw})
+    return LiveFrames(contract, drives, checked, ROOM, "free", seeded, keeps=1 + _looks_back(contract))
+
+
+def _looks_back(contract: Contract) -> int:
+    """How many frames the stages look back, the first one aside."""
+    return max(stage.reach_of(contract)[0] for stage in contract.system.graph)
+
+
+def _alignments(contract: Contract, rows: ClipRows, network: Network) -> set[InputAlignment]:
+    own = {"cond": rows.cond_raw, "contacts": rows.contacts} | rows.of_training
+    widths = {
+        name: (own[name].shape[1] if name in own else width or 0)
+        for name, width in character_of(contract).input_widths.items()
+    }
+    return alignments_of({name: widths[name] for name in contract.conventions.input_order}, network.bound_widths)
+
+
+def with_history_length(contract: Contract, network: Network, clip: Clip) -> Contract:
+    """The contract; without pose-history statistics, the network gives the history's length, as in the engine."""
+    character = character_of(contract)
+    if character.pose_history_length is not None:
+        return contract
+    widths = (network.bound_widths[contract.conventions.input_order.index(INPUTS[4])],)
+    recorded = clip.pose_hist_norm if isinstance(clip, TeacherFile) else None
+    known = [width for width in (*widths, None if recorded is None else recorded.shape[1]) if width]
+    if not known:
+        return contract
+    return with_pose_history_length(contract, known[0] // (6 * character.bone_count))

@@ -1,0 +1,34 @@
+"""Replaced: a vector in which some fields have the numbers of another one."""
+
+from __future__ import annotations
+
+from rigpact.contract.declared.operation import Built, Operation, Use
+from rigpact.contract.declared.problems import Misdeclared, Wrong
+from rigpact.contract.statistics import FloatArray
+from rigpact.contract.systems.frames import Frames
+from rigpact.reference_runtime.vocabulary.named_fields import channels_of, fields_named
+
+
+def build(use: Use) -> Built:
+    """of = [vector, new]: the numbers of `new` are those of the fields that `taken` names, in this order."""
+    source, new = use.inputs
+    places = channels_of(fields_named(use, source, "taken", 0))
+    if len(places) != new.fields.width:
+        found = f"{new.name}, {new.fields.width} numbers"
+        raise Misdeclared(Wrong.WIDTH, use.at("of"), found, f"{len(places)}, as the fields of `taken` have")
+
+    def compute(frames: Frames) -> FloatArray:
+        rows = frames[source.name].copy()
+        rows[:, places] = frames[new.name]
+        return rows
+
+    return Built(source.fields, compute)
+
+
+OPERATION = Operation(
+    "replaced",
+    "a vector in which some fields have the numbers of another one",
+    build,
+    {"taken": "the fields whose numbers the second vector has, in its order, or a name of [names]"},
+    (2, 2),
+)

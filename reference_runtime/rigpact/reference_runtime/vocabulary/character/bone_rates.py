@@ -1,0 +1,239 @@
+"""Bone rates: how fast each bone turns, as a motion network is given it.
+
+The deployed engine copies the state's normalised slice. Training computes the input from rotations, with its own
+statistics. Vectors are rad/s, three numbers per bone, in the parent's frame unless `angvel_frame` is local. To add a
+source: a row in `SOURCE`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from functools import partial
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rigpact.contract.conventions import CodeHint, Knob
+from rigpact.contract.declared.operation import Built, Operation, Use
+from rigpact.contract.errors import UnusableInput
+from rigpact.contract.layout import ANGULAR_VELOCITIES, ROTATIONS
+from rigpact.contract.statistics import AUXILIARY_SCALE_FLOOR, FloatArray, SquashedStatistics, Statistics
+from rigpact.contract.systems.contract import Contract
+from rigpact.contract.systems.frames import Frames
+from rigpact.contract.systems.stage import Z_SCORE, Bounds
+from rigpact.reference_runtime.operations.definitions.scaling import FUNCTIONS, unscored
+from rigpact.reference_runtime.operations.geometry import angular_velocity, length
+from rigpact.reference_runtime.operations.normalisation import squashed_zscored
+from rigpact.reference_runtime.operations.precision import compute_dtype, stored
+from rigpact.reference_runtime.operations.rot6d import Rot6d
+from rigpact.reference_runtime.operations.rotation_bounds import GRAM_SCHMIDT
+from rigpact.reference_runtime.operations.rounding import UNIT_ROUNDOFF, gamma
+from rigpact.reference_runtime.vocabulary.character.bounds import floored_scale, squashed_bound, zscore_bound
+from rigpact.reference_runtime.vocabulary.character.codec import CODEC, MATH
+from rigpact.reference_runtime.vocabulary.character.state_features import ANGVEL_SQUASH
+from rigpact.reference_runtime.vocabulary.character.vectors import rates_fields
+
+ANGLE_FACTOR: Mapping[str, float] = {"full": 1.0, "half": 0.5}
+LAG: Mapping[str, int] = {"0": 0, "-1": -1, "+1": 1}
+Frame = NDArray[np.int64]
+RowsAt = Callable[[Frame], FloatArray]
+
+
+@dataclass(frozen=True, eq=False)
+class Motion:
+    """The sources of an angular velocity at frames (N,) of a run.
+
+    x_raw, state: frames (N,) to raw states and to their z-scores, (N, Dx). last: the last frame that there is; None in a free
+    run, which has no frame after this one: every lag reads the newest one or two.
+    """
+
+    x_raw: RowsAt
+    state: RowsAt
+    fps: float
+    frame: Frame
+    last: int | None
+
+    @classmethod
+    def of_clip(cls, x_raw: FloatArray, state: FloatArray, fps: float, steps: int) -> Motion:
+        """The first `steps` of consecutive frames, both (N, Dx)."""
+        return cls(x_raw.__getitem__, state.__getitem__, fps, np.arange(steps), len(x_raw) - 1)
+
+
+class AngularVelocityInput:
+    """AngVel rows (N, 3·B) under one contract."""
+
+    def __init__(self, contract: Contract) -> None:
+        """Look the conventions up once. UnusableInput if the source needs statistics that no file has."""
+        conventions = contract.conventions
+        self._dtype = compute_dtype(conventions)
+        self._codec = Rot6d(conventions)
+        self._rotations = contract.numbers.state[ROTATIONS].range
+        self._slice = contract.numbers.state[ANGULAR_VELOCITIES].range
+        self._statistics = contract.numbers.angular_velocity
+        self._source_name = conventions.angvel_source
+        self._source = SOURCE[self._source_name]
+        self._factor = ANGLE_FACTOR[conventions.angvel_angle]
+        self._in_frame = FRAME[conventions.angvel_frame]
+        self._is_in_parent = conventions.angvel_frame == "parent"
+        self._lag = int(conventions.angvel_lag)
+        if self._statistics is None and conventions.angvel_source in NEEDS_STATISTICS:
+            raise _no_statistics(conventions.angvel_source)
+
+    def rows(self, motion: Motion) -> FloatArray:
+        """AngVel input at the frames, (N, 3·B), stored as float32."""
+        return stored(self._source(self, motion))
+
+    def from_state(self, motion: Motion) -> FloatArray:
+        """The state's raw angular velocity, normalised with the companion's statistics."""
+        x_raw = motion.x_raw(self._lagged(motion.frame, motion.last))
+        omega = x_raw[:, self._slice].astype(self._dtype).reshape(len(x_raw), -1, 3)
+        if not self._is_in_parent:  # the rotations are not used otherwise
+            omega = self._in_frame(omega, self._matrices(x_raw))
+        return self._normalised(omega)
+
+    def from_rotations(self, motion: Motion) -> FloatArray:
+        """From consecutive rotations; the last pair is repeated for frames beyond the clip."""
+        if motion.last is not None and motion.last < 1:
+            return self.from_state(motion)  # a single frame has no pair: take its own measured velocity
+        if motion.last is None:
+            earlier, later = np.maximum(motion.frame - 1, 0), motion.frame
+        else:
+            earlier = self._lagged(motion.frame, motion.last - 1)
+            later = earlier + 1
+        before, after = (self._matrices(motion.x_raw(frame)) for frame in (earlier, later))
+        return self._normalised(self._in_frame(angular_velocity(before, after, motion.fps), before))
+
+    def from_state_slice(self, motion: Motion) -> FloatArray:
+        """The normalised state's own slice: the fallback of the engine."""
+        return motion.state(motion.frame)[:, self._slice]
+
+    def frozen(self, motion: Motion) -> FloatArray:
+        """The first row in every frame: the deployed engine's free run never recomputes this input."""
+        known = self.from_state_slice if self._statistics is None else self.from_state
+        return known(replace(motion, frame=np.zeros_like(motion.frame)))
+
+    def zeros(self, motion: Motion) -> FloatArray:
+        """Zeros: the input is not bound."""
+        return np.zeros((len(motion.frame), self._slice.stop - self._slice.start), self._dtype)
+
+    def _matrices(self, x_raw: FloatArray) -> FloatArray:
+        return self._codec.decode(x_raw[:, self._rotations].astype(self._dtype))
+
+    def _lagged(self, frame: Frame, last: int | None) -> Frame:
+        return frame if last is None else np.clip(frame + self._lag, 0, last)
+
+    def _normalised(self, omega: FloatArray) -> FloatArray:
+        """z of rotation vectors (N, B, 3), as (N, 3·B)."""
+        if self._statistics is None:
+            raise _no_statistics(self._source_name)
+        return self._squashed(omega.reshape(len(omega), -1) * self._factor, self._statistics)
+
+    def _squashed(self, omega: FloatArray, statistics: SquashedStatistics) -> FloatArray:
+        return squashed_zscored(omega, statistics, AUXILIARY_SCALE_FLOOR)
+
+
+def _no_statistics(source: str) -> UnusableInput:
+    return UnusableInput(
+        f"angvel_source={source}",
+        "no tanh_scales_angvel, MuAngVel and StdAngVel together in one file",
+        "the angular-velocity statistics",
+        "give the companion file, or --set angvel_source=state_slice",
+    )
+
+
+SOURCE: Mapping[str, Callable[[AngularVelocityInput, Motion], FloatArray]] = {
+    "aux_stats": AngularVelocityInput.from_state,
+    "rotations": AngularVelocityInput.from_rotations,
+    "state_slice": AngularVelocityInput.from_state_slice,
+    "frozen": AngularVelocityInput.frozen,
+    "zeros": AngularVelocityInput.zeros,
+}
+NEEDS_STATISTICS = {"aux_stats", "rotations"}
+FRAME: Mapping[str, Callable[[FloatArray, FloatArray], FloatArray]] = {
+    "parent": lambda omega, _matrices: omega,
+    "local": lambda omega, matrices: np.einsum("nbji,nbj->nbi", matrices, omega),
+}
+ANGVEL_SOURCE = Knob(
+    "angvel_source", SOURCE, "where the AngVel input comes from", {
+        "aux_stats": CodeHint(
+            "raw angular velocity with MuAngVel, StdAngVel", "(tanh(w / scale) - mu_angvel) / std_angvel"
+        ),
+        "rotations": CodeHint("log of consecutive rotations × fps, then MuAngVel", "angvel_vec_from_R_seq(R) * fps"),
+        "state_slice": CodeHint("CopySlice(XNorm, BoneAngularVelocities)", "state_norm[angvel_slice]"),
+        "frozen": CodeHint("AngVel set at reset and never again", "angvel[0] for every t"),
+        "zeros": CodeHint("AngVel buffer never filled", "torch.zeros(3 * bones)"),
+    },
+)  # fmt: skip
+ANGVEL_ANGLE = Knob(
+    "angvel_angle", ANGLE_FACTOR, "the rotation vector's angle: θ or θ/2", {
+        "full": CodeHint("Axis * Angle", "so3_log_map(R)"),
+        "half": CodeHint("Axis * (Angle / 2); // acos(W) without the 2", "so3_log_map(R) / 2  # legacy"),
+    },
+)  # fmt: skip
+ANGVEL_FRAME = Knob(
+    "angvel_frame", FRAME, "the frame in which the rotation vector is expressed", {
+        "parent": CodeHint("log(Next * Prev⁻¹)", "log(R[1:] @ R[:-1].mT)"),
+        "local": CodeHint("log(Prev⁻¹ * Next); // in the bone's own frame", "log(R[:-1].mT @ R[1:])"),
+    },
+)  # fmt: skip
+ANGVEL_LAG = Knob(
+    "angvel_lag", LAG, "frames by which the AngVel input runs ahead", {
+        "0": CodeHint("AngVel of this frame", "angvel[t]"),
+        "-1": CodeHint("AngVel of the frame before", "angvel[t - 1]"),
+        "+1": CodeHint("AngVel of the frame after", "angvel[t + 1]"),
+    },
+)  # fmt: skip
+
+
+def build(use: Use) -> Built:
+    """From the raw states of neighbouring frames, or out of the normalised state."""
+    raw, normalised = (each.name for each in use.inputs)
+
+    def compute(frames: Frames) -> FloatArray:
+        """The AngVel input, from the raw states of neighbouring frames."""
+        operation: AngularVelocityInput = frames.built(AngularVelocityInput)
+        frames[raw]  # every source needs it
+        last = frames.last(raw) if frames.mode == "teacher" else None
+        x_raw, state = (partial(frames.rows_at, name) for name in (raw, normalised))
+        rows = operation.rows(Motion(x_raw, state, frames.fps, frames.frame, last))
+        if last is not None and not frames.has_drive:  # the end of the run, and the values after it, are not known
+            conventions = frames.contract.conventions
+            ahead = int(conventions.angvel_lag) + (conventions.angvel_source == "rotations")
+            rows = np.where((frames.frame + ahead > last)[:, None], np.float32(np.nan), rows)
+        return rows
+
+    fields = partial(rates_fields, name=ANGULAR_VELOCITIES)
+    return Built(fields, compute, partial(bound, normalised), (1, 2), Z_SCORE, is_propagated=True)
+
+
+def bound(normalised: str, frames: Frames, rows: FloatArray, bounds: Bounds) -> FloatArray:
+    """Bound of the state's own slice, or of a squashed rotation vector."""
+    numbers, conventions = frames.numbers, frames.contract.conventions
+    own, auxiliary, place = numbers.state_statistics, numbers.angular_velocity, numbers.state[ANGULAR_VELOCITIES].range
+    if conventions.angvel_source == "zeros":
+        return np.zeros(rows.shape)
+    if auxiliary is None or conventions.angvel_source == "state_slice":
+        inherited = bounds[normalised][..., place] if normalised in bounds else 0.0
+        return zscore_bound(rows, Statistics(own.mean[place], own.std[place])) + inherited
+    if conventions.angvel_source == "rotations":
+        # a difference of two rotations, each with the absolute error gamma(GRAM_SCHMIDT), times fps
+        return squashed_bound(rows, auxiliary, np.asarray(gamma(GRAM_SCHMIDT) * frames.contract.known_fps))
+    if conventions.angvel_frame == "local":
+        return squashed_bound(rows, auxiliary, _turned_error(rows, auxiliary))
+    return zscore_bound(rows, auxiliary.statistics)
+
+
+def _turned_error(z: FloatArray, auxiliary: SquashedStatistics) -> FloatArray:
+    """Absolute error of a vector rotated into another frame: each component is a sum over the vector's components."""
+    own = auxiliary.statistics
+    value, nearest = unscored(z.astype(np.float64), own.mean, own.std_floored), 1.0 - UNIT_ROUNDOFF
+    feature = np.clip(value, -nearest, nearest)
+    omega = (floored_scale(auxiliary) * FUNCTIONS["arctanh"](feature)).reshape(len(z), -1, 3)
+    return np.repeat(gamma(GRAM_SCHMIDT) * length(omega), 3).reshape(z.shape)
+
+
+OPERATION = Operation(
+    "bone_rates", "how fast each bone turns, z-scored; reads the raw state and its z-scores", build, {}, (2, 2),
+    shared=(*CODEC, ANGVEL_SQUASH, ANGVEL_SOURCE, ANGVEL_ANGLE, ANGVEL_FRAME, ANGVEL_LAG, MATH), only_on_pages=True,
+)  # fmt: skip

@@ -1,0 +1,89 @@
+"""Unit quaternions: a network's numbers as rotations, each of length one and of one sign."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+
+import numpy as np
+
+from rigpact.contract.conventions import CodeHint
+from rigpact.contract.declared.operation import Built, Operation, Use
+from rigpact.contract.statistics import FloatArray
+from rigpact.contract.systems.frames import Frames
+from rigpact.contract.systems.layout import FieldKind, FieldLayout
+from rigpact.contract.systems.stage import Bounds
+from rigpact.reference_runtime.operations.definitions.quaternions import unit, unit_or_identity
+from rigpact.reference_runtime.operations.precision import stored
+from rigpact.reference_runtime.operations.rounding import gamma
+from rigpact.reference_runtime.vocabulary.named_fields import whole_quaternions
+from rigpact.reference_runtime.vocabulary.rounding_bounds import wide
+
+_NORMALISE = 12
+"""A length, its root, a quotient."""
+
+
+def _by_one_length(quats: FloatArray) -> FloatArray:
+    """Quaternions (N, B, 4), all of a frame divided by the length of all its numbers."""
+    return unit(quats.reshape(len(quats), -1)).reshape(quats.shape)
+
+
+_LENGTHS: Mapping[str, Callable[[FloatArray], FloatArray]] = {
+    "unit": unit_or_identity,
+    "none": lambda raw: raw,
+    "together": _by_one_length,
+}
+_SIGNS: Mapping[str, Callable[[FloatArray], FloatArray]] = {
+    "w_not_negative": lambda q: np.where(q[..., 3:] < 0.0, -q, q),
+    "as_it_comes": lambda q: q,
+}
+
+
+def build(use: Use) -> Built:
+    """Quaternions xyzw, as many as come in."""
+    source, count = use.inputs[0], whole_quaternions(use, use.inputs[0])
+    hints = {
+        "none": "the network's quaternions are not unit: normalise before any use",
+        "together": f"each quaternion has a length of its own: sum over its four numbers, not over all {4 * count}",
+    }
+    length = use.choice("normalisation", _LENGTHS, "whether the network's quaternions are made unit", hints)
+    sign = use.choice("sign", _SIGNS, "which of q and -q is sent back", _SIGN_HINTS)
+
+    def compute(frames: Frames) -> FloatArray:
+        rows = wide(frames, source.name)
+        return stored(sign.of(frames)(length.of(frames)(rows.reshape(len(rows), -1, 4))).reshape(len(rows), -1))
+
+    fields = tuple(replace(each, kind=FieldKind.QUATERNION_XYZW) for each in source.fields)
+    return Built(FieldLayout(fields), compute, bound)
+
+
+def bound(_frames: Frames, rows: FloatArray, _upstream: Bounds) -> FloatArray:
+    """Roundings of a unit quaternion. If w is zero within rounding, the sign is undefined and not judged."""
+    quats = rows.astype(np.float64).reshape(len(rows), -1, 4)
+    found = np.broadcast_to(gamma(_NORMALISE) * np.maximum(np.abs(quats).max(axis=2, keepdims=True), 1.0), quats.shape)
+    undecided = np.abs(quats[..., 3:]) <= gamma(_NORMALISE)
+    return np.where(undecided, np.nan, found).reshape(rows.shape)
+
+
+_SIGN_HINTS = {
+    "as_it_comes": "q and -q are one rotation: flip where w < 0, or interpolation takes the long way",
+}
+_CODE = {
+    "normalisation": {
+        "unit": CodeHint("q / |q|", "F.normalize(q, dim=-1)"),
+        "none": CodeHint("q", "q"),
+        "together": CodeHint("q / |all|", "F.normalize(answer.flatten(1), dim=-1)"),
+    },
+    "sign": {
+        "w_not_negative": CodeHint("q.w < 0 ? -q : q", "torch.where(q[..., 3:] < 0, -q, q)"),
+        "as_it_comes": CodeHint("q", "q"),
+    },
+}
+OPERATION = Operation(
+    "unit_quaternions",
+    "a network's quaternions xyzw as rotations: of length one, one of q and -q",
+    build,
+    {"normalisation": ", ".join(_LENGTHS), "sign": ", ".join(_SIGNS)},
+    choices=("normalisation", "sign"),
+    code=_CODE,
+)

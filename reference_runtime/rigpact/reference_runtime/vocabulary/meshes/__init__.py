@@ -1,0 +1,1 @@
+"""Operations on meshes and other points: three coordinates of one point after the other."""

@@ -1,0 +1,239 @@
+"""The C++ header of any contract: identity, layout, numbers, conventions, conformance vectors and a self-test.
+
+All headers begin alike. What the C++ loop runs becomes a view for the loop, which drives the vectors itself. For every other
+contract the engine keeps its own loop, runs its stages on the given rows, and passes the results in; that header needs only
+rigpact/sha256.hpp and rigpact/bits.hpp.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from rigpact.contract.character import bone_permutation, character_of, is_character
+from rigpact.contract.conventions import Knob
+from rigpact.contract.errors import UnusableInput
+from rigpact.contract.layout import INPUTS, Layout
+from rigpact.contract.statistics import FloatArray, SquashedStatistics
+from rigpact.contract.systems.contract import Contract
+from rigpact.contract.systems.layout import Field, FieldLayout
+from rigpact.reference_runtime.systems.enemy_animation.cpp.views import enumerated
+from rigpact.reports.engine.conformance import Vectors, conformance_vectors
+from rigpact.reports.engine.cpp_numbers import declaration, declarations
+from rigpact.reports.engine.cpp_text import (
+    IDENTIFIER,
+    checked_namespace,
+    comment,
+    enumerator,
+    float_lines,
+    float_literal,
+    identifier,
+    identifiers,
+    lines,
+    rounded_up,
+    string_literal,
+    template,
+    type_name,
+)
+from rigpact.reports.engine.stage_loop import stage_loop
+from rigpact.reports.engine.stage_vectors import FRAMES, stage_vectors
+
+NAMESPACE = "rigpact_contract"
+_ANGVEL, _POSE_HIST = ("AngvelScale", "MuAngVel", "StdAngVel"), ("PoseHistScale", "MuPoseHist", "StdPoseHist")
+_UNKNOWN = -1.0
+"""The tolerance that marks a number as not compared."""
+
+
+def contract_header(
+    contract: Contract, namespace: str = NAMESPACE, model_sha256: str | None = None, *, with_loop: bool = False
+) -> str:
+    """The header of one contract: the same files give the same bytes. model_sha256: of the model that belongs to it.
+
+    with_loop: with `State` and `step`, where the C++ loop does not run the contract anyway.
+
+    UnusableInput where the files alone do not define every size, and for a number that is not finite.
+    """
+    name, word = ("loop", "bundle") if is_character(contract) else ("stages", "contract")
+    rendered: str = template(f"{name}.hpp.j2").render(
+        word=word,
+        namespace=checked_namespace(namespace),
+        file=comment(contract.path.name),
+        sha256=contract.sha256,
+        model_sha256=model_sha256,
+        meaning_sha256=contract.hashes["meaning_sha256"],
+        conventions_sha256=contract.hashes["conventions_sha256"],
+        fps=repr(float(contract.fps or 0.0)),
+        **(_loop(contract) if is_character(contract) else _stages(contract, with_loop=with_loop)),
+    )
+    return rendered
+
+
+def lines_to_paste(contract: Contract, namespace: str = NAMESPACE) -> list[str]:
+    """`static_assert` lines for the engine's own code: with another contract than today's it does not compile."""
+    asserts = [f"kFingerprint == 0x{contract.sha256[:16]}ULL", *_asserts(contract)]
+    return [f'static_assert({namespace}::{each}, "the contract changed");' for each in asserts]
+
+
+def _asserts(contract: Contract) -> Iterator[str]:
+    """What engine code was written for, as expressions of the header: widths, and where each slice stands."""
+    if not is_character(contract):
+        names = contract.system.graph.names
+        for cpp, name in zip(identifiers(names), names, strict=True):
+            yield f"layout::{cpp}::kWidth == {contract.fields(name).width}"
+        return
+    own = character_of(contract)
+    sizes = (own.bone_count, own.state.width, own.output.width, own.pose_history_length)
+    yield f"widths_are({', '.join(map(str, sizes))})"
+    for title, layout in (("State", own.state), ("Output", own.output)):
+        for entry in layout:
+            if IDENTIFIER.fullmatch(entry.name):
+                yield f"k{title}{entry.name}Start == {entry.start}"
+
+
+def _array(cpp: str, values: FloatArray) -> dict[str, Any]:
+    return {"type": "float", "name": f"k{cpp}", "lines": float_lines(values)}
+
+
+# --- for an engine's own loop ---
+
+
+def _stages(contract: Contract, *, with_loop: bool) -> dict[str, Any]:
+    system, vectors = contract.system, stage_vectors(contract)
+    names = system.graph.names
+    cpp = dict(zip(names, identifiers(names), strict=True))
+    tolerances = {
+        name: np.where(np.isnan(each), _UNKNOWN, rounded_up(each)) for name, each in vectors.tolerance.items()
+    }
+
+    def rows(name: str, values: FloatArray, title: str) -> dict[str, Any]:
+        own = {"cpp": cpp[name], "literal": string_literal(name), "width": values.shape[1]}
+        return own | {"array": _array(f"{title}_{cpp[name]}", values)}
+
+    expected = [
+        rows(name, values, "Expected")
+        | {"tolerance": _array(f"Tolerance_{cpp[name]}", tolerances[name])}
+        | {"signless": system.graph[name].measure.has_signless_quaternions}
+        for name, values in vectors.expected.items()
+    ]
+    return {
+        "system": string_literal(system.name),
+        "file_sha256": contract.file_sha256 or contract.sha256,
+        "plan": stage_loop(contract, cpp) if with_loop else None,
+        "frames": FRAMES,
+        "layouts": [_fields(cpp[name], name, contract.fields(name)) for name in names],
+        "numbers": list(declarations(contract.constants, str(contract.path))),
+        "conventions": [_convention(knob, contract.conventions[name]) for name, knob in system.knobs.items()],
+        "given": [rows(name, values, "Given") for name, values in vectors.given.items()],
+        "expected": expected,
+        "left_out": ", ".join(name for name in names if name not in {*vectors.given, *vectors.expected}),
+    }
+
+
+def _fields(cpp: str, name: str, layout: FieldLayout) -> dict[str, Any]:
+    names = identifiers("_".join(filter(None, (field.name, field.bone))) for field in layout)
+    fields = [_field(own, field) for own, field in zip(names, layout, strict=True)]
+    return {"cpp": cpp, "name": comment(name), "width": layout.width, "hash": layout.layout_hash, "fields": fields}
+
+
+def _field(cpp: str, field: Field) -> dict[str, Any]:
+    words = ("name", "bone", "kind", "unit", "space")
+    said = ", ".join(filter(None, (field.kind.value, field.unit, field.space)))
+    literals = {word: string_literal(str(getattr(field, word))) for word in words}
+    return {"cpp": cpp, "start": field.start, "size": field.size, "comment": comment(said), **literals}
+
+
+def _convention(knob: Knob, value: Any) -> dict[str, Any]:
+    """A knob as an enumeration with the contract's choice; an order of parts becomes an array."""
+    name = type_name(identifier(knob.name))
+    own = {"cpp": f"k{name}", "type": name, "meaning": comment(knob.meaning)}
+    if not isinstance(value, str):
+        return {**own, "array": declaration(f"k{name}", list(value), knob.name)}
+    choices = identifiers(enumerator(each) for each in knob.values)
+    return {**own, "array": None, "choices": choices, "value": choices[knob.values.index(value)]}
+
+
+# --- for the C++ loop ---
+
+
+def _loop(contract: Contract) -> dict[str, Any]:
+    character = character_of(contract)
+    if character.pose_history_length is None:
+        raise UnusableInput(contract.path, "no pose_hist_len", "the history's length", "give the companion file")
+    vectors, conventions = conformance_vectors(contract), contract.conventions
+    parents = character.skeleton.parents if character.skeleton else (-2,) * character.bone_count
+    return {
+        "companion_sha256": contract.companion_sha256,
+        "bones": [string_literal(name) for name in character.bone_names],
+        "parents": parents,
+        "layouts": [_slices("State", character.state), _slices("Output", character.output)],
+        "history": character.pose_history_length,
+        "arrays": list(_arrays(contract, vectors)),
+        "angvel": _members(_ANGVEL, character.angular_velocity),
+        "pose_hist": _members(_POSE_HIST, character.pose_history),
+        "conventions": [(type_name(name), enumerator(getattr(conventions, name))) for name in enumerated()],
+        "input_order": ", ".join(str(INPUTS.index(name)) for name in conventions.input_order),
+        "bone_order": "nullptr" if bone_permutation(contract) is None else "detail::kBoneOrder",
+        "wishes": [_wish(vectors, frame) for frame in range(vectors.clip.frame_count)],
+        "vectors": list(vectors.expected),
+        "free_frames": vectors.free_frames,
+        "free_vectors": list(vectors.free_expected),
+        "frame": vectors.frame,
+        "clip_frames": vectors.clip.frame_count,
+    }
+
+
+def _slices(title: str, layout: Layout) -> dict[str, Any]:
+    entries = [{"literal": string_literal(entry.name), "start": entry.start, "size": entry.size,
+                "identifier": entry.name if IDENTIFIER.fullmatch(entry.name) else ""} for entry in layout]  # fmt: skip
+    return {"title": title, "width": layout.width, "slices": entries}
+
+
+def _members(names: tuple[str, ...], statistics: SquashedStatistics | None) -> str:
+    return "nullptr, nullptr, nullptr" if statistics is None else ", ".join(f"detail::k{name}" for name in names)
+
+
+def _wish(vectors: Vectors, frame: int) -> tuple[str, ...]:
+    clip = vectors.clip
+    middle = clip.trajectory_direction[frame, clip.trajectory_direction.shape[1] // 2]
+    parts = clip.action_bits[frame], clip.root_velocity_m_s[frame], middle
+    return tuple(", ".join(map(float_literal, part)) for part in parts)
+
+
+def _arrays(contract: Contract, vectors: Vectors) -> Iterator[dict[str, Any]]:
+    for name, values in (_statistics(contract) | _vector_arrays(contract, vectors)).items():
+        if not np.isfinite(values).all():
+            raise UnusableInput(f"{contract.path}#/{name}", "a number that is not finite", "finite numbers")
+        yield _array(name, values)
+    order = bone_permutation(contract)
+    if order is not None:
+        yield {"type": "int", "name": "kBoneOrder", "lines": lines([str(bone) for bone in order])}
+
+
+def _statistics(contract: Contract) -> dict[str, FloatArray]:
+    character = character_of(contract)
+    state, output = character.state_statistics, character.output_statistics
+    arrays: dict[str, FloatArray] = {
+        "MuX": state.mean, "StdX": state.std, "MuY": output.mean, "StdY": output.std,
+        "RootvelScales": character.rootvel_scales, "AngvelScales": character.angvel_scales,
+    }  # fmt: skip
+    for names, own in ((_ANGVEL, character.angular_velocity), (_POSE_HIST, character.pose_history)):
+        if own is not None:
+            arrays |= dict(zip(names, (own.scale, own.statistics.mean, own.statistics.std), strict=True))
+    return arrays
+
+
+def _vector_arrays(contract: Contract, vectors: Vectors) -> dict[str, FloatArray]:
+    scores = vectors.clip.contact_scores
+    arrays: dict[str, FloatArray] = {
+        "ClipStates": vectors.clip.state_rows(character_of(contract).state),
+        "ClipContacts": np.zeros(2) if scores is None else scores,
+        "ClipOutputs": vectors.outputs,
+    }
+    for free, expected, tolerance in (
+        ("", vectors.expected, vectors.tolerance), ("free_", vectors.free_expected, vectors.free_tolerance),
+    ):  # fmt: skip
+        for stage, values in expected.items():
+            arrays |= {f"Expected_{free}{stage}": values, f"Tolerance_{free}{stage}": rounded_up(tolerance[stage])}
+    return arrays
