@@ -92,8 +92,6 @@ def _layout(entry: Any) -> FieldLayout | None:
     fields = []
     try:
         for field in json_to_fields(entry["fields"]):
-            if not all(type(place) is int for place in (field.start, field.size)):
-                return None
             seen[field.name] += 1
             fields.append(field if seen[field.name] == 1 else replace(field, name=f"{field.name} ({seen[field.name]})"))
     except (KeyError, TypeError, ValueError, AttributeError):

@@ -150,9 +150,18 @@ def json_to_fields(entries: Any) -> FieldLayout:
 
 def _field(entry: Mapping[str, Any]) -> Field:
     return Field(
-        entry["name"], int(entry["start"]), int(entry["size"]), FieldKind(entry["kind"]), entry.get("unit") or "",
+        entry["name"], _whole(entry["start"]), _whole(entry["size"]), FieldKind(entry["kind"]), entry.get("unit") or "",
         entry.get("space") or "", range_end(entry.get("low")), range_end(entry.get("high")),
     )  # fmt: skip
+
+
+def _whole(place: Any) -> int:
+    """A place or size as a file has it: 3 or 3.0; ValueError for another number and for what is not a number."""
+    if type(place) is int:
+        return place
+    if type(place) is not float or not place.is_integer():
+        raise ValueError(f"{place!r} is not a whole number")
+    return int(place)
 
 
 def range_end(value: float | None) -> float | None:
