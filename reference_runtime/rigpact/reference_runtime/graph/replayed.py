@@ -265,6 +265,20 @@ class ReplayedFrames:
         rows: FloatArray = self._rows_of(stage, frames)[place.reshape(wanted.shape)]
         return rows
 
+    def _moved_rows(self, stage: str, lag: int) -> FloatArray:
+        """A stage at the frames `lag` later; only its own rows tell of frames up to the last, where none is missing."""
+        if self._clip_reaches or lag > 0 or not self._is_unbroken:
+            return self.rows_at(stage, self.frame + lag)
+        self._refuse_endless()
+        own, found = self[stage], np.full((len(self.frame), self[stage].shape[1]), np.nan, np.float32)
+        found[-lag:] = own[: max(0, len(own) + lag)]
+        return found
+
+    @cached_property
+    def _is_unbroken(self) -> bool:
+        """Whether every frame from the first recorded one to the last was recorded."""
+        return bool(self.follows[1:].all())
+
     def _rows_of(self, stage: str, wanted: NDArray[np.int64]) -> FloatArray:
         self._refuse_endless()
         own = self[stage]
@@ -304,11 +318,14 @@ class ReplayedFrames:
 
         start: the values before frame 0: `unknown` (NaN), `first` (frame 0 again) or `zeros`.
         """
-        wanted = self.frame + lag
-        found = self.rows_at(stage, wanted)
-        if start != "unknown":
-            found[wanted < 0] = self.rows_at(stage, np.zeros(1, np.int64))[0] if start == "first" else 0.0
+        found = self._moved_rows(stage, lag)
+        if start != "unknown" and self.frame[0] + lag < 0:
+            found[self.frame + lag < 0] = self._first_row(stage) if start == "first" else 0.0
         return found
+
+    def _first_row(self, stage: str) -> FloatArray:
+        """A stage in frame 0, (width,)."""
+        return self[stage][0] if self.frame[0] == 0 else self.rows_at(stage, np.zeros(1, np.int64))[0]
 
 
 def one_frame_later(frame: NDArray[np.int64], rows: FloatArray | None, width: int) -> FloatArray:

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from rigpact.reports.diagnosing.relations.relation import Reading
-from rigpact.reports.diagnosing.relations.subject import Place, Subject
+from rigpact.reports.diagnosing.relations.subject import Subject
 
 
-def activations(subject: Subject, place: Place) -> Iterator[Reading]:
+def activations(subject: Subject) -> Iterator[Reading]:
     """Every other activation of the model, on the recorded inputs."""
-    if not place.is_whole or not subject.stage.is_answer:
+    if not subject.stage.is_answer:
         return
     for words, rows, bound in subject.other_answers():
         yield Reading("activation", f"computed {words}", rows, bound)

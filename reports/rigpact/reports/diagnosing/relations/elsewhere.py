@@ -29,8 +29,6 @@ _MOST_VECTORS = 6
 
 def elsewhere(subject: Subject, place: Place) -> Iterator[Reading]:
     """Every channel that differs holds a channel of one other vector, or of two, in runs of neighbouring channels."""
-    if not place.is_whole:
-        return
     channels = np.flatnonzero(subject.failing.any(axis=0))
     if len(channels) < _FEWEST or not np.isfinite(subject.recorded).all():
         return
@@ -156,10 +154,10 @@ def _reading(subject: Subject, runs: Sequence[_Run]) -> Reading:
     return Reading("elsewhere", f"filled from other channels: {shown}{more}{when}", expected, moved)
 
 
-def another_bone(subject: Subject, place: Place) -> Iterator[Reading]:
+def another_bone(subject: Subject) -> Iterator[Reading]:
     """Every part that differs (a bone, a joint) holds another part, whichever sign its quaternion has."""
     group = subject.groups[0] if len(subject.groups) == 1 else None
-    if not place.is_whole or group is None or group.part < 3 or not np.isfinite(subject.recorded).all():
+    if group is None or group.part < 3 or not np.isfinite(subject.recorded).all():
         return
     own, recorded, bound = (_parts(rows, group.part) for rows in (subject.replayed, subject.recorded, subject.bound))
     differs = _parts(subject.failing, group.part).any(axis=(0, 2))

@@ -2,27 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
-from itertools import combinations
+from itertools import combinations, permutations, product
+from typing import Any
 
 import numpy as np
 
 from rigpact.contract.statistics import FloatArray
+from rigpact.contract.systems.layout import FieldKind
+from rigpact.reports.diagnosing.relations.maps import ROUNDINGS
 from rigpact.reports.diagnosing.relations.numbers import arrays_of
 from rigpact.reports.diagnosing.relations.relation import Reading
 from rigpact.reports.diagnosing.relations.rotations import Codec, codec_of, transposed
-from rigpact.reports.diagnosing.relations.scaled import ROUNDINGS, factors_of
-from rigpact.reports.diagnosing.relations.subject import Change, Group, Place, Subject, groups_of
+from rigpact.reports.diagnosing.relations.round_numbers import factors_of
+from rigpact.reports.diagnosing.relations.subject import Change, Group, Subject, groups_of
 
 _FARTHEST = 12
 """Channels by which a slice may be read too early or too late; beyond, only whole bones and fields."""
 
 
-def inputs(subject: Subject, place: Place) -> Iterator[Reading]:
+def inputs(subject: Subject) -> Iterator[Reading]:
     """Every reading of the inputs of a stage, one input at a time, and all together where bits are lost."""
-    if not place.is_whole:
-        return
     yield from _rounded(subject)
     for name in subject.inputs:
         yield from _late(subject, name)
@@ -31,6 +32,7 @@ def inputs(subject: Subject, place: Place) -> Iterator[Reading]:
         for group in filter(partial(subject.can_mend, name), groups_of(subject.contract.fields(name))):
             yield from _elsewhere(subject, name, group)
             yield from _inverted(subject, name, group)
+            yield from _reordered(subject, name, group)
             yield from _with_constants(subject, name, group)
         yield from _squashed(subject, name)
 
@@ -110,6 +112,33 @@ def _put(name: str, group: Group, other: str, source: Group, lag: int, known: Su
     moved = known.frames.shifted(values[:, source.range].astype(np.float32), lag)
     changed[:, group.range] = np.where(np.isnan(moved), changed[:, group.range], moved)
     return {name: changed}
+
+
+def _reordered(subject: Subject, name: str, group: Group) -> Iterator[Reading]:
+    """The components of every vector or quaternion in another order, or some with the other sign."""
+    names = _COMPONENTS.get((group.kind, group.part)) or _COMPONENTS.get(group.part)
+    if names is None or (group.stop - group.start) % group.part:
+        return
+    own = tuple(range(group.part))
+    orders = [(order, (1.0,) * group.part) for order in permutations(own) if order != own]
+    signs = [(own, sign) for sign in product((1.0, -1.0), repeat=group.part) if min(sign) < 0.0]
+    for order, sign in (*orders, *signs):
+        shown = ", ".join(f"{'-' if sign[place] < 0.0 else ''}{names[place]}" for place in order)
+        words = f"{name} with {shown} in place of {', '.join(names)}"
+        yield from _try(subject, words, _of(name, partial(_with_components, group, order, sign)))
+
+
+def _with_components(group: Group, order: Sequence[int], sign: Sequence[float], rows: FloatArray) -> FloatArray:
+    changed = rows.astype(np.float64)
+    parts = changed[:, group.range].reshape(len(rows), -1, group.part) * np.asarray(sign)
+    changed[:, group.range] = parts[..., list(order)].reshape(len(rows), -1)
+    return changed
+
+
+_COMPONENTS: Mapping[Any, str] = {
+    (FieldKind.QUATERNION_XYZW, 4): "xyzw", (FieldKind.QUATERNION_WXYZ, 4): "wxyz", 3: "xyz", 2: "xy",
+}  # fmt: skip
+"""What the numbers of a vector or of a quaternion are called."""
 
 
 def _inverted(subject: Subject, name: str, group: Group) -> Iterator[Reading]:

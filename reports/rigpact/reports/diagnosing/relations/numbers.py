@@ -15,7 +15,7 @@ from rigpact.contract.errors import UnusableInput
 from rigpact.contract.statistics import FloatArray
 from rigpact.contract.systems.contract import Contract
 from rigpact.reports.diagnosing.relations.relation import Reading
-from rigpact.reports.diagnosing.relations.subject import Place, Subject
+from rigpact.reports.diagnosing.relations.subject import Subject
 
 
 def _at_least(floor: float, values: FloatArray) -> FloatArray:
@@ -50,9 +50,9 @@ class Array:
     put: Callable[[FloatArray], Any]
 
 
-def numbers(subject: Subject, place: Place) -> Iterator[Reading]:
+def numbers(subject: Subject) -> Iterator[Reading]:
     """Every array of the contract, changed; the stage must have other rows then."""
-    if not place.is_whole or subject.stage.is_answer:
+    if subject.stage.is_answer:
         return
     for array in arrays_of(subject.contract):
         for word, changed in CHANGES.items():
@@ -65,12 +65,12 @@ def numbers(subject: Subject, place: Place) -> Iterator[Reading]:
                 continue
             if contract is None:
                 continue
-            found = subject.recomputed("numbers", f"computed with {array.name} {word}", _nothing, contract)
+            found = subject.recomputed("numbers", f"computed with {array.name} {word}", nothing, contract)
             if found is not None:
                 yield found
 
 
-def _nothing(_known: Subject) -> Mapping[str, FloatArray]:
+def nothing(_known: Subject) -> Mapping[str, FloatArray]:
     return {}
 
 

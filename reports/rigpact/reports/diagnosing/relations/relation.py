@@ -16,8 +16,8 @@ _FRAMES_LISTED = 6
 class Reading:
     """What a stage would hold if a simple relation were true: rows and their bound, both (T, width).
 
-    kind: of the relation, for programs; words: after "`place` is …", for people. fitted: numbers that were taken from
-    the recording itself for each channel; so many values of a channel prove nothing.
+    kind: of the relation, for programs; words: after "`place` is …", for people. fitted: how many numbers were taken from the
+    recording itself: so many of its values prove nothing. place: of it; None where the rows say it.
     """
 
     kind: str
@@ -25,6 +25,7 @@ class Reading:
     rows: FloatArray
     bound: FloatArray
     fitted: int = 0
+    place: Any = None
 
 
 @dataclass(frozen=True, eq=False)

@@ -15,33 +15,41 @@ from numpy.typing import NDArray
 from rigpact.contract.statistics import FloatArray
 from rigpact.reports.diagnosing.hypotheses import Changes, Hypotheses
 from rigpact.reports.diagnosing.relations.activations import activations
-from rigpact.reports.diagnosing.relations.elsewhere import another_bone, elsewhere
+from rigpact.reports.diagnosing.relations.constants import one_number, zeroed
+from rigpact.reports.diagnosing.relations.elsewhere import another_bone
+from rigpact.reports.diagnosing.relations.fitted import fitted_numbers
+from rigpact.reports.diagnosing.relations.histories import histories
 from rigpact.reports.diagnosing.relations.inputs import inputs
+from rigpact.reports.diagnosing.relations.maps import mapped
 from rigpact.reports.diagnosing.relations.numbers import numbers
-from rigpact.reports.diagnosing.relations.relation import Reading, Relation
-from rigpact.reports.diagnosing.relations.reordered import reordered
-from rigpact.reports.diagnosing.relations.scaled import (
-    added,
-    clamped,
-    fewer_bits,
-    one_factor,
-    one_number,
-    scaled,
-    stuck,
+from rigpact.reports.diagnosing.relations.parts import parts_elsewhere
+from rigpact.reports.diagnosing.relations.played import played
+from rigpact.reports.diagnosing.relations.provenance import (
+    elsewhere,
+    exchanged,
+    of_other_vectors,
+    on_fitted_line,
+    on_lines,
+    on_one_line,
+    only_moves,
 )
-from rigpact.reports.diagnosing.relations.shifted import at_another_speed, held, late, smoothed, sometimes_late
-from rigpact.reports.diagnosing.relations.statistics import other_statistics
+from rigpact.reports.diagnosing.relations.relation import Reading, Relation, frames_words
 from rigpact.reports.diagnosing.relations.subject import Place, Subject
+from rigpact.reports.diagnosing.relations.target import Target, targets
 from rigpact.reports.diagnosing.relations.turned import turned
+from rigpact.reports.diagnosing.relations.unfolded import relations_before
 from rigpact.reports.diagnosing.stage_error import NEARLY, error_between
 
-Family = Callable[[Subject, Place], Iterator[Reading]]
-SAY_MUCH: tuple[Family, ...] = (
-    scaled, late, held, sometimes_late, at_another_speed, turned, fewer_bits, reordered, another_bone, activations, inputs,
-    numbers, elsewhere,
+Family = Callable[[Target], Iterator[Reading]]
+OF_TARGETS: tuple[Family, ...] = (
+    on_one_line, zeroed, exchanged, played, on_fitted_line, elsewhere, of_other_vectors, mapped,
 )  # fmt: skip
-"""Readings that fit nothing, or a few numbers, to the whole recording."""
-SAY_LITTLE: tuple[Family, ...] = (one_number, stuck, one_factor, added, clamped, smoothed, other_statistics)
+"""Edits of numbers wherever they stand: of the answer, or of an input that can be worked back from it."""
+OF_STAGES: tuple[Callable[[Subject], Iterator[Reading]], ...] = (
+    another_bone, activations, histories, parts_elsewhere, fitted_numbers, inputs, numbers,
+)  # fmt: skip
+"""Edits of how the stage is computed."""
+SAY_LITTLE: tuple[Family, ...] = (on_lines, one_number)
 """Readings that take more from the recording itself."""
 MOST_FRAMES = 600
 """Ten seconds at 60 frames a second prove a relation; hundreds of readings of an hour would take another."""
@@ -78,51 +86,87 @@ def _most_frames(hypotheses: Hypotheses, stage: str, base: Changes) -> Hypothese
 
 
 def relations_of(subject: Subject) -> list[Relation]:
-    """The relations of one stage: one for all of it, or one for each place that differs."""
-    found, possible = list[Relation](), list[Relation]()
-    is_open = np.ones(subject.recorded.shape[1], bool)
-    for families in (SAY_MUCH, SAY_LITTLE):
-        for chosen in (_is_whole, _is_part):
-            for family in families:
-                found += _of_places(subject, family, is_open, chosen, possible)
-                if not (subject.failing.any(axis=0) & is_open).any():
-                    return found
+    """The relations of one stage: one that explains all that differs, else those that explain most, each of its own channels."""
+    found, explained = relations_before(subject, relations_of)
+    possible = list[Relation]()
+    is_open = np.asarray(subject.failing.any(axis=0) & ~explained)
+    if not is_open.any():
+        return found
+    for readings in (_that_say_much, _that_say_little):
+        fits = list[_Fit]()
+        for fit in _fits(subject, readings(subject, is_open), is_open, possible):
+            if fit.is_whole and not (is_open & ~fit.channels).any():
+                return [*found, fit.relation]
+            fits.append(fit)
+        for fit in sorted(fits, key=lambda fit: -fit.count):
+            if not (fit.channels & ~is_open).any():
+                found.append(fit.relation)
+                is_open = is_open & ~fit.channels
+        if not is_open.any():
+            break
     return found or (possible if len(possible) == 1 else [])
 
 
-def _is_whole(place: Place) -> bool:
-    return place.is_whole
+def _that_say_much(subject: Subject, is_open: NDArray[np.bool_]) -> Iterator[Reading]:
+    every = [target.in_channels(is_open) for target in targets(subject)]
+    for family in OF_TARGETS:
+        yield from family(every[0])
+    for target in every[1:]:
+        for family in OF_TARGETS:
+            yield from family(target)
+    for place in subject.places(np.ones(len(is_open), bool)):
+        yield from turned(subject, place)
+    for of_stage in OF_STAGES if not only_moves(subject) else (histories, fitted_numbers):
+        yield from of_stage(subject)
 
 
-def _is_part(place: Place) -> bool:
-    return not place.is_whole
+def _that_say_little(subject: Subject, is_open: NDArray[np.bool_]) -> Iterator[Reading]:
+    for target in targets(subject):
+        for family in SAY_LITTLE:
+            yield from family(target.in_channels(is_open))
 
 
-def _of_places(
-    subject: Subject,
-    family: Family,
-    is_open: NDArray[np.bool_],
-    chosen: Callable[[Place], bool],
-    possible: list[Relation],
-) -> Iterator[Relation]:
-    """The relations of one family; the channels of each are closed for the next. possible: gets those of the whole stage
-    that hold, where lost digits leave it open whether another holds too."""
-    for place in filter(chosen, subject.places(is_open)):
-        relation = _first(subject, place, family, possible) if is_open[place.channels].all() else None
-        if relation is not None:
-            is_open[place.channels] = False
-            yield relation
-
-
-def _first(subject: Subject, place: Place, family: Family, possible: list[Relation]) -> Relation | None:
+def _fits(
+    subject: Subject, readings: Iterator[Reading], is_open: NDArray[np.bool_], possible: list[Relation]
+) -> Iterator[_Fit]:
+    """The readings that hold: in every frame, else in those that differ. possible: gets those of the whole stage that hold,
+    where lost digits leave it open whether another holds too."""
     with np.errstate(all="ignore"):  # readings compute with values that are not finite; such values never fit
-        for reading in family(subject, place):
+        for reading in readings:
+            place = _place_of(subject, reading, is_open)
+            if place is None:
+                continue
             fit = _Fit.of(subject, place, reading)
+            if not fit.holds:
+                if place.is_whole and fit.may_hold:
+                    possible.append(fit.relation)
+                some = _in_some_frames(subject, place, reading)
+                if some is None:
+                    continue
+                fit = _Fit.of(subject, place, some)
             if fit.holds:
-                return fit.relation
-            if place.is_whole and fit.may_hold:
-                possible.append(fit.relation)
-    return None
+                yield fit
+
+
+def _place_of(subject: Subject, reading: Reading, is_open: NDArray[np.bool_]) -> Place | None:
+    """The channels that a reading changes; all of the stage where it changes every one that differs."""
+    changed = (reading.rows != subject.replayed).any(axis=0)
+    if not (changed & is_open).any():
+        return None
+    if not (is_open & ~changed).any():
+        return Place(subject.stage.name, np.arange(len(changed)), is_whole=True) if reading.place is None else reading.place
+    return subject.place_of(np.flatnonzero(changed)) if reading.place is None else reading.place
+
+
+def _in_some_frames(subject: Subject, place: Place, reading: Reading) -> Reading | None:
+    """A reading in the frames that differ, what it should be in the others; None where almost every frame differs."""
+    differs = subject.failing[:, place.channels].any(axis=1)
+    if np.count_nonzero(differs) >= NEARLY * len(differs):
+        return None
+    rows = np.where(differs[:, None], reading.rows, subject.replayed)
+    bound = np.where(differs[:, None], reading.bound, subject.bound)
+    when = frames_words([int(frame) for frame in subject.evidence.frame[differs]])
+    return replace(reading, words=f"{reading.words} in {when}, and of its own elsewhere", rows=rows, bound=bound)
 
 
 @dataclass(frozen=True, eq=False)
@@ -153,7 +197,7 @@ class _Fit:
         """Whether it explains almost every value and frame that differed, and enough of them to be no chance."""
         if np.count_nonzero(self.explained) < NEARLY * np.count_nonzero(self.failing) or not self._is_judged:
             return False
-        proof = PROOF + (PROOF + self.reading.fitted) * self._channels_fitted
+        proof = PROOF + (PROOF + 1) * self.reading.fitted
         if _different(self.subject, self.place, self.explained) < proof:
             return False
         differed = self.failing.any(axis=1)
@@ -161,6 +205,23 @@ class _Fit:
             np.count_nonzero(self._within & differed) >= NEARLY * np.count_nonzero(differed)
             and np.count_nonzero(self._within) >= NEARLY * np.count_nonzero(self._frames)
         )
+
+    @property
+    def channels(self) -> NDArray[np.bool_]:
+        """(W,): the channels that differ and are explained."""
+        found = np.zeros(self.subject.recorded.shape[1], bool)
+        found[self.place.channels] = self.failing.any(axis=0)
+        return found
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether it holds in every frame."""
+        return bool(np.count_nonzero(self._within) == np.count_nonzero(self._frames))
+
+    @property
+    def count(self) -> int:
+        """How many values are explained."""
+        return int(np.count_nonzero(self.explained))
 
     @property
     def may_hold(self) -> bool:
@@ -194,10 +255,6 @@ class _Fit:
     @property
     def _within(self) -> NDArray[np.bool_]:
         return np.asarray(self._frames & ~(self.after > 1.0).any(axis=1))
-
-    @property
-    def _channels_fitted(self) -> int:
-        return int(np.count_nonzero(self.failing.any(axis=0))) if self.reading.fitted else 0
 
 
 def _different(subject: Subject, place: Place, explained: NDArray[np.bool_]) -> int:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from itertools import groupby
@@ -30,6 +30,8 @@ NUMBERS_OF_A_ROTATION = {
     FieldKind.ROT6D: 6,
     FieldKind.MATRIX: 9,
 }
+_LISTED = 3
+"""More names than these in a row are said by the first and the last."""
 FEW = 6
 """Frames on which a reading is tried first: most readings fail there."""
 ROUGHLY = 1e-3
@@ -103,19 +105,26 @@ class Subject:
 
     def places(self, is_open: NDArray[np.bool_]) -> list[Place]:
         """Where a relation may hold: all of the stage, each slice that differs, the bones or fields of it that differ."""
+        return places_of(self.stage.name, self.stage.fields(self.contract), self.failing, is_open)
+
+    def place_of(self, channels: Channels) -> Place:
+        """Some channels as a place: all that differ are the whole stage."""
         width = self.recorded.shape[1]
-        found = [Place(self.stage.name, np.arange(width), is_whole=True)] if is_open.all() else []
-        differs = self.failing.any(axis=0) & is_open
-        layout = self.stage.fields(self.contract)
-        for group in self.groups:
-            channels = np.arange(group.start, group.stop)
-            if differs[channels].any() and len(channels) < width:
-                found.append(Place(f"{self.stage.name}[{group.name or self.stage.name}]", channels))
-            parts = [part for part in channels.reshape(-1, group.part) if differs[part].any()]
-            if parts and len(parts) * group.part < len(channels):
-                names = dict.fromkeys(_named(layout, int(part[0])) for part in parts)
-                found.append(Place(f"{self.stage.name} of {_some(list(names))}", np.concatenate(parts)))
-        return found
+        if len(channels) == width:
+            return Place(self.stage.name, channels, is_whole=True)
+        return Place(f"{self.stage.name} of {names_of(self.stage.fields(self.contract), channels)}", channels)
+
+    def few_rows(self, count: int) -> list[int]:
+        """So many rows, spread over the recording, neighbours among them."""
+        frames = len(self.evidence.frame)
+        return sorted({min(frames - 1, place * frames // count) for place in range(count)})
+
+    def rows_from(self, name: str, rows: FloatArray, few: Sequence[int] | None = None) -> FloatArray | None:
+        """The stage computed with other rows of an input, float64; few: of those recorded frames only."""
+        evidence = self.evidence if few is None else self.evidence.at_rows(few)
+        evidence = replace(evidence, recorded={**evidence.recorded, **_stored({name: rows})})
+        found = self._rows(ReplayedFrames(evidence, self.contract))
+        return None if found is None else found.astype(np.float64)
 
     def spread(self, place: Place, rows: FloatArray, bound: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Rows and bound of a place, put into those of the stage."""
@@ -129,7 +138,7 @@ class Subject:
         self, place: Place, kind: str, words: str, rows: FloatArray, bound: FloatArray, fitted: int = 0
     ) -> Reading:
         """A reading of a place."""
-        return Reading(kind, words, *self.spread(place, rows, bound), fitted)
+        return Reading(kind, words, *self.spread(place, rows, bound), fitted, place)
 
     def shifted(self, rows: FloatArray, lag: int) -> FloatArray:
         """Rows of `lag` frames later, (T, width); where that frame was not recorded, the frame's own."""
@@ -159,7 +168,15 @@ class Subject:
         worst = min(max(self.worst_row, 1), count - 1)
         return sorted({0, 1, worst - 1, worst, count - 2, count - 1})
 
-    def recomputed(self, kind: str, words: str, change: Change, contract: Contract | None = None) -> Reading | None:
+    def rows_under(self, contract: Contract, few: Sequence[int] | None = None) -> FloatArray | None:
+        """The stage computed under another contract, float64; few: of those recorded frames only."""
+        evidence = self.evidence if few is None else self.evidence.at_rows(few)
+        found = self._rows(ReplayedFrames(evidence, contract))
+        return None if found is None else found.astype(np.float64)
+
+    def recomputed(
+        self, kind: str, words: str, change: Change, contract: Contract | None = None, fitted: int = 0
+    ) -> Reading | None:
         """The stage from changed inputs, or under another contract; None where that is far from what was recorded."""
         contract, changed = contract or self.contract, change(self)
         stored = _stored(changed)
@@ -176,7 +193,7 @@ class Subject:
         if any(part.any() for part in lost.values()):  # what the change itself lost by being stored as float32
             nothing = {name: np.zeros(rows.shape) for name, rows in self.inputs.items()}
             bound = np.maximum(bound, stage_bound(self.stage, frames, rows, {**nothing, **lost}))
-        return Reading(kind, words, rows.astype(np.float64), np.maximum(bound, self.bound))
+        return Reading(kind, words, rows.astype(np.float64), np.maximum(bound, self.bound), fitted)
 
     @cached_property
     def _moved(self) -> list[Subject]:
@@ -288,6 +305,41 @@ def groups_of(layout: FieldLayout) -> list[Group]:
         whole = (fields[-1].stop - fields[0].start) % part == 0
         found.append(Group(name, fields[0].start, fields[-1].stop, kind, part if whole else 1))
     return found
+
+
+def places_of(
+    stage: str, layout: FieldLayout, failing: NDArray[np.bool_], is_open: NDArray[np.bool_]
+) -> list[Place]:
+    """All of a vector, each slice that differs, the bones or fields of it that differ."""
+    width = failing.shape[1]
+    found = [Place(stage, np.arange(width), is_whole=True)] if is_open.all() else []
+    differs = failing.any(axis=0) & is_open
+    for group in groups_of(layout):
+        channels = np.arange(group.start, group.stop)
+        if differs[channels].any() and len(channels) < width:
+            found.append(Place(f"{stage}[{group.name or stage}]", channels))
+        parts = [part for part in channels.reshape(-1, group.part) if differs[part].any()]
+        if parts and len(parts) * group.part < len(channels):
+            names = dict.fromkeys(_named(layout, int(part[0])) for part in parts)
+            found.append(Place(f"{stage} of {_some(list(names))}", np.concatenate(parts)))
+    return found
+
+
+def names_of(layout: FieldLayout, channels: Iterable[int]) -> str:
+    """The channels of a vector in words: fields or bones by name, a number behind those of which only some are meant."""
+    wanted = sorted({int(channel) for channel in channels})
+    names = list(dict.fromkeys(_part_name(layout, channel, set(wanted)) for channel in wanted))
+    if len(names) > _LISTED and wanted[-1] - wanted[0] == len(wanted) - 1:
+        return f"{names[0]} to {names[-1]} (channels {wanted[0]} to {wanted[-1]})"
+    return _some(names)
+
+
+def _part_name(layout: FieldLayout, channel: int, wanted: set[int]) -> str:
+    field = layout.field_at(channel)
+    if field is None:
+        return f"channel {channel}"
+    name = field.bone or field.name
+    return name if set(range(field.start, field.stop)) <= wanted else f"{name}[{channel - field.start}]"
 
 
 def _named(layout: FieldLayout, channel: int) -> str:

@@ -123,9 +123,9 @@ def _by_one_turn(found: _Rotations) -> Iterator[Reading]:
         means = _mean_rotations(turns[rows])
         for one in (_in_whole_degrees(means[0]), means[0]):
             if turn_words(one):
-                yield found.reading("turned", f"{words} {turn_words(one)}", applied(one[None, None]), 3.0, 1)
+                yield found.reading("turned", f"{words} {turn_words(one)}", applied(one[None, None]), 3.0, 3)
         if turns.shape[1] > 1 and found.every_one_differs:
-            yield found.reading("turned", f"{words} a turn of its own for each bone", applied(means[None]), 3.0, 3)
+            yield found.reading("turned", f"{words} a turn of its own for each bone", applied(means[None]), 3.0, 3 * len(means))
 
 
 def _matmul(right: FloatArray, left: FloatArray) -> FloatArray:
@@ -213,4 +213,4 @@ def _in_another_basis(found: _Rotations) -> Iterator[Reading]:
     if not turn_words(basis):
         return
     words = f"in another basis, C·R·C⁻¹ with C = {turn_words(basis)}"
-    yield found.reading("basis", words, basis @ found.own @ basis.T, 4.0, 1)
+    yield found.reading("basis", words, basis @ found.own @ basis.T, 4.0, 3)

@@ -1,0 +1,266 @@
+"""What happens to a number on its way: held between limits, squashed, smoothed, kept from moving fast, rounded to fewer bits.
+
+Each has few free numbers, read off from what was recorded: a limit is where many values stand, a share is a quotient.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from functools import partial
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rigpact.contract.statistics import FloatArray
+from rigpact.reports.diagnosing.relations.numbers import arrays_of
+from rigpact.reports.diagnosing.relations.relation import Reading
+from rigpact.reports.diagnosing.relations.round_numbers import roundest
+from rigpact.reports.diagnosing.relations.subject import Place
+from rigpact.reports.diagnosing.relations.target import Target
+from rigpact.reports.diagnosing.stage_error import NEARLY
+
+_FEWEST = 4
+"""Values at a limit, or in a band."""
+
+
+def to_float16(rows: FloatArray) -> FloatArray:
+    """Rounded to eleven bits."""
+    with np.errstate(over="ignore"):
+        return rows.astype(np.float16).astype(np.float64)
+
+
+def to_bfloat16(rows: FloatArray) -> FloatArray:
+    """Rounded to eight bits, ties to even."""
+    bits = np.ascontiguousarray(rows, np.float32).view(np.uint32).astype(np.uint64)
+    rounded = ((bits + 0x7FFF + ((bits >> np.uint64(16)) & np.uint64(1))) >> np.uint64(16)) << np.uint64(16)
+    return rounded.astype(np.uint32).view(np.float32).astype(np.float64)
+
+
+ROUNDINGS = {"float16": to_float16, "bfloat16": to_bfloat16}
+FUNCTIONS: Mapping[str, Callable[[FloatArray], FloatArray]] = {
+    "tanh({it})": np.tanh,
+    "atanh({it}): the tanh is missing": np.arctanh,
+    "the size of {it}, without its sign": np.abs,
+    "{it} where it is above 0, else 0": lambda rows: np.maximum(rows, 0.0),
+    "the sine of {it}": np.sin,
+    "the square of {it}": np.square,
+    "1 divided by {it}": lambda rows: np.divide(1.0, rows, out=np.zeros_like(rows), where=rows != 0.0),
+    "1 minus {it}": lambda rows: 1.0 - rows,
+    "exp({it})": np.exp,
+    "1/(1 + exp(-{it}))": lambda rows: 1.0 / (1.0 + np.exp(-rows)),
+    "{it} rounded to whole numbers": np.rint,
+}
+"""Functions of one number without a free one."""
+
+
+def mapped(target: Target) -> Iterator[Reading]:
+    """Every map of a number, at every place that differs."""
+    if not (np.isfinite(target.own).all() and np.isfinite(target.held).all()):
+        return
+    for place in target.places(np.ones(target.own.shape[1], bool)):
+        for find in (_rounded, _banded, _limited, _functions, _squashed, _slowed, _blended, _limited_each):
+            yield from (reading for reading in find(target, place) if reading is not None)
+
+
+def _of(target: Target, place: Place) -> tuple[FloatArray, FloatArray, FloatArray, NDArray[np.bool_]]:
+    own, held, bound = (rows[:, place.channels] for rows in (target.own, target.held, target.bound))
+    return own, held, bound, target.failing[:, place.channels]
+
+
+def _on(place: Place, function: Callable[[FloatArray], FloatArray], own: FloatArray) -> FloatArray:
+    return function(own[:, place.channels])
+
+
+def _rounded(target: Target, place: Place) -> Iterator[Reading | None]:
+    """Rounded to float16 or bfloat16; a value within its bound of the middle of two steps may be on either."""
+    if target.subject.evidence.precision is not None:  # numbers that were written coarsely do not show who rounded them
+        return
+    own, held, bound, _ = _of(target, place)
+    for name, rounded in ROUNDINGS.items():
+        steps = np.stack([rounded(own), rounded(own - bound), rounded(own + bound)])
+        nearest = np.argmin(np.abs(steps - held), axis=0)
+        rows = np.take_along_axis(steps, nearest[None], axis=0)[0]
+        words = f"{target.it}, rounded to {name}" if not target.name else f"a {target.name} that was rounded to {name}"
+        rule: Callable[[FloatArray], FloatArray] = partial(_given, rows) if not target.name else partial(_on, place, rounded)
+        yield target.reading("rounded", words, place.channels, rule)
+
+
+def _given(rows: FloatArray, _own: FloatArray) -> FloatArray:
+    return rows
+
+
+def _limited(target: Target, place: Place) -> Iterator[Reading | None]:
+    """Held between two limits, the same for every channel, or above or below one."""
+    own, held, bound, failing = _of(target, place)
+    low = _limit(held, bound, failing & (held > own))
+    high = _limit(held, bound, failing & (held < own))
+    if (low is None and high is None) or low == high:
+        return
+    if low is not None and high is not None:
+        words = f"clipped to [{low:.6g}, {high:.6g}]"
+    else:
+        words = f"held at {low:.6g} and above" if low is not None else f"held at {high:.6g} and below"
+    limits = (-np.inf if low is None else low, np.inf if high is None else high)
+    said = f"{target.it} {words}" if target.name else words
+    yield target.reading("clamped", said, place.channels, partial(_clipped, place, *limits), fitted=1)
+
+
+def _clipped(place: Place, low: float | FloatArray, high: float | FloatArray, own: FloatArray) -> FloatArray:
+    return np.asarray(np.clip(own[:, place.channels], low, high))
+
+
+def _limit(held: FloatArray, bound: FloatArray, stands: NDArray[np.bool_]) -> float | None:
+    """The one number at which several values stand; None where they differ."""
+    if np.count_nonzero(stands) < _FEWEST:
+        return None
+    low, high = (held - bound)[stands].max(), (held + bound)[stands].min()
+    return roundest(float(low), float(high)) if low <= high else None
+
+
+def _limited_each(target: Target, place: Place) -> Iterator[Reading | None]:
+    """Held between limits of its own in each channel."""
+    own, held, bound, failing = _of(target, place)
+    limits = np.stack((np.full(own.shape[1], -np.inf), np.full(own.shape[1], np.inf)))
+    for channel in np.flatnonzero(failing.any(axis=0)):
+        column = slice(channel, channel + 1)
+        for side, stands in enumerate((held > own, held < own)):
+            where = failing[:, column] & stands[:, column]
+            limit = _limit(held[:, column], bound[:, column], where)
+            if limit is None and where.any():
+                return
+            if limit is not None:
+                limits[side, channel] = limit
+    if not np.isfinite(limits).any() or own.shape[1] == 1:
+        return
+    shown = [f"[{low:.4g}, {high:.4g}]" for low, high in limits.T if np.isfinite((low, high)).any()]
+    words = f"held between limits of its own in each channel, {', '.join(shown[:3])}{' …' if len(shown) > 3 else ''}"
+    said = f"{target.it} {words}" if target.name else words
+    fitted = int(np.isfinite(limits).sum())
+    yield target.reading("clamped", said, place.channels, partial(_clipped, place, *limits), fitted=fitted)
+
+
+def _banded(target: Target, place: Place) -> Iterator[Reading | None]:
+    """Zero where it is small, or brought nearer to zero by a constant."""
+    own, held, bound, failing = _of(target, place)
+    zero = failing & (np.abs(held) <= bound)
+    if np.count_nonzero(zero) < _FEWEST or np.count_nonzero(zero) < 0.9 * np.count_nonzero(failing):
+        return
+    largest, rest = np.abs(own[zero]).max(), np.abs(own[~failing & (np.abs(own) > bound)])
+    above = rest[rest > largest].min(initial=np.inf)
+    if not np.isfinite(above) or np.any(rest < largest):
+        return
+    band = roundest(float(largest), float(above))
+    words = f"{target.it} with 0 where its size is below {band:.6g}"
+    yield target.reading("deadband", words, place.channels, partial(_without_small, place, band), fitted=1)
+
+
+def _without_small(place: Place, band: float, own: FloatArray) -> FloatArray:
+    values = own[:, place.channels]
+    return np.where(np.abs(values) < band, 0.0, values)
+
+
+def _functions(target: Target, place: Place) -> Iterator[Reading | None]:
+    for words, function in FUNCTIONS.items():
+        if _is_known(function, target, place):
+            said, rule = words.format(it=target.it), partial(_on, place, function)
+            yield target.reading("function", said, place.channels, rule, steepness=_steep(function, target, place))
+
+
+def _is_known(function: Callable[[FloatArray], FloatArray], target: Target, place: Place) -> bool:
+    """Whether almost every value that differs has a finite one."""
+    own, failing = target.own[:, place.channels], target.failing[:, place.channels]
+    with np.errstate(all="ignore"):
+        known = np.isfinite(function(own))
+    return bool(np.count_nonzero(known & failing) >= NEARLY * np.count_nonzero(failing))
+
+
+def _steep(function: Callable[[FloatArray], FloatArray], target: Target, place: Place) -> FloatArray:
+    """How much a function enlarges a small error, where it is."""
+    own, bound = target.own[:, place.channels], np.maximum(target.bound[:, place.channels], 1e-30)
+    with np.errstate(all="ignore"):
+        step = np.maximum(np.abs(function(own + bound) - function(own)), np.abs(function(own - bound) - function(own)))
+    return np.nan_to_num(step / bound, nan=1.0, posinf=np.inf)
+
+
+def _squashed(target: Target, place: Place) -> Iterator[Reading | None]:
+    """tanh by a scale of the contract, where the numbers were squashed once more, or not at all."""
+    if not place.is_whole:
+        return
+    for array in arrays_of(target.subject.contract):
+        if array.values.shape != (target.own.shape[1],) or not np.all(array.values > 0.0):
+            continue
+        squash, back = partial(_tanh_of, array.values), partial(_atanh_of, array.values)
+        words = f"tanh({target.it} / {array.name}): it is squashed once more than it should be"
+        yield target.reading("function", words, place.channels, partial(_on, place, squash))
+        if _is_known(back, target, place):
+            words = f"atanh({target.it}) · {array.name}: the tanh is missing"
+            yield target.reading("function", words, place.channels, partial(_on, place, back), steepness=_steep(back, target, place))
+
+
+def _tanh_of(scale: FloatArray, rows: FloatArray) -> FloatArray:
+    return np.asarray(np.tanh(rows / scale))
+
+
+def _atanh_of(scale: FloatArray, rows: FloatArray) -> FloatArray:
+    return np.asarray(np.arctanh(rows) * scale)
+
+
+def _slowed(target: Target, place: Place) -> Iterator[Reading | None]:
+    """Moved by at most so much a frame, from what stood there the frame before."""
+    own, held, bound, failing = _of(target, place)
+    before = target.subject.shifted(target.held, -1)[:, place.channels]
+    step = held - before
+    stands = failing & (np.sign(own - before) == np.sign(step)) & (np.abs(step) > 2.0 * bound)
+    stands[0] = False
+    most = _limit(np.abs(step), 2.0 * bound, stands)
+    if most is None or np.count_nonzero(stands) < 0.9 * np.count_nonzero(failing[1:]):
+        return
+    words = f"{target.it}, moved by at most {most:.6g} a frame"
+    yield target.reading("rate-limited", words, place.channels, partial(_limited_step, place, before, most), extra=2.0 * bound, fitted=1)
+
+
+def _limited_step(place: Place, before: FloatArray, most: float, own: FloatArray) -> FloatArray:
+    return np.asarray(before + np.clip(own[:, place.channels] - before, -most, most))
+
+
+def _blended(target: Target, place: Place) -> Iterator[Reading | None]:
+    """A share of the way to another vector: what stood there the frame before (smoothed), its first row, a vector as wide."""
+    own, held, bound, failing = _of(target, place)
+    for words, towards, extra in _blends(target, place):
+        step = towards - own
+        counts = failing & np.isfinite(step) & (np.abs(step) > 4.0 * bound)
+        if np.count_nonzero(counts) < 2 * _FEWEST:
+            continue
+        share = (held - own)[counts] / step[counts]
+        reach = (bound + extra)[counts] * 2.0 / np.abs(step[counts])
+        low, high = float(np.quantile(share - reach, 0.95)), float(np.quantile(share + reach, 0.05))
+        if low > high or not 0.0 < low <= high < 1.0:
+            continue
+        part = roundest(low, high)
+        said = words.format(it=target.it, part=part, rest=1.0 - part)
+        rule = partial(_between, place, towards, part)
+        yield target.reading("blended", said, place.channels, rule, extra=extra + bound, fitted=1)
+
+
+def _between(place: Place, towards: FloatArray, part: float, own: FloatArray) -> FloatArray:
+    values = own[:, place.channels]
+    return np.where(np.isfinite(towards), values + part * (towards - values), values)
+
+
+def _blends(target: Target, place: Place) -> Iterator[tuple[str, FloatArray, FloatArray]]:
+    subject, (own, held, _, _) = target.subject, _of(target, place)
+    lost = subject.lost_in_writing(held)
+    before = subject.shifted(target.held, -1)[:, place.channels]
+    yield "smoothed: {it}, {rest:.4g} of the way from the frame before", _first_unknown(before), lost
+    earlier = subject.shifted(target.own, -1)[:, place.channels]
+    yield "{it}, with {part:.4g} of the one of frame t-1 in it", _first_unknown(earlier), target.bound[:, place.channels]
+    yield "{it}, with {part:.4g} of the first frame's in it", np.broadcast_to(own[:1], own.shape), target.bound[:, place.channels]
+    for name, rows in {**subject.inputs, **subject.others}.items():
+        if rows.shape[1] == target.own.shape[1] and name != target.name and subject.may_be_read(name, 0):
+            yield f"{{it}}, with {{part:.4g}} of {name} in it", rows.astype(np.float64)[:, place.channels], lost
+
+
+def _first_unknown(rows: FloatArray) -> FloatArray:
+    known = rows.copy()
+    known[0] = np.nan
+    return known

@@ -1,0 +1,70 @@
+"""An input's rotations or vectors taken from another part: the right arm computed with the left arm's."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from functools import partial
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rigpact.contract.statistics import FloatArray
+from rigpact.reports.diagnosing.relations.relation import Reading
+from rigpact.reports.diagnosing.relations.subject import FEW, Group, Subject, groups_of, names_of
+
+_MOST_PARTS = 256
+_LISTED = 3
+
+
+def parts_elsewhere(subject: Subject) -> Iterator[Reading]:
+    """Every part that differs is computed with another part of one input."""
+    own = [group for group in subject.groups if group.part >= 3]
+    if len(own) != 1:
+        return
+    for name in subject.inputs:
+        for group in groups_of(subject.contract.fields(name)):
+            count = (group.stop - group.start) // group.part
+            if group.part >= 3 and count == (own[0].stop - own[0].start) // own[0].part and 2 <= count <= _MOST_PARTS:
+                sources = _sources(subject, own[0], name, group, count)
+                if sources is not None:
+                    reading = _reading(subject, name, group, sources)
+                    if reading is not None:
+                        yield reading
+
+
+def _sources(subject: Subject, own: Group, name: str, group: Group, count: int) -> NDArray[np.intp] | None:
+    """For each part of the stage the part of an input that gives what was recorded; None where a part has none."""
+    few = subject.few_rows(FEW)
+    failing = subject.failing[:, own.range].reshape(len(subject.recorded), count, own.part).any(axis=(0, 2))
+    recorded, bound = (rows[few, own.range].reshape(len(few), count, own.part) for rows in (subject.recorded, subject.bound))
+    sources = np.arange(count)
+    is_open = failing.copy()
+    for step in range(1, count):
+        moved = _with_parts(name, group, (np.arange(count) + step) % count, subject)[name]
+        rows = subject.rows_from(name, moved[few], few)
+        if rows is None:
+            return None
+        apart = np.abs(rows[:, own.range].reshape(recorded.shape) - recorded)
+        near = (apart <= np.maximum(4.0 * bound, 1e-5)).all(axis=(0, 2)) & is_open
+        sources[near] = (np.flatnonzero(near) + step) % count
+        is_open &= ~near
+        if not is_open.any():
+            return sources
+    return None
+
+
+def _with_parts(name: str, group: Group, sources: NDArray[np.intp], known: Subject) -> Mapping[str, FloatArray]:
+    rows = known.inputs[name].astype(np.float64)
+    parts = rows[:, group.range].reshape(len(rows), -1, group.part)
+    rows[:, group.range] = parts[:, sources].reshape(len(rows), -1)
+    return {name: rows}
+
+
+def _reading(subject: Subject, name: str, group: Group, sources: NDArray[np.intp]) -> Reading | None:
+    layout = subject.contract.fields(name)
+    named = [names_of(layout, range(start, start + group.part)) for start in range(group.start, group.stop, group.part)]
+    moved = np.flatnonzero(sources != np.arange(len(sources)))
+    pairs = [f"{named[part]} from {named[sources[part]]}" for part in moved]
+    more = f" and {len(pairs) - _LISTED} more" if len(pairs) > _LISTED else ""
+    words = f"computed from {name} with other parts: {', '.join(pairs[:_LISTED])}{more}"
+    return subject.recomputed("input", words, partial(_with_parts, name, group, sources))

@@ -1,0 +1,467 @@
+"""Where each number came from: every channel that differs against every channel that could have reached it.
+
+A channel holds another channel (exchanged, of another vector, of the frame before), its negative, or a line of its own: a factor and
+a constant. Lines are fitted on one half of the frames and tested on the other. What one rule says of all channels is said once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import partial
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rigpact.contract.statistics import FloatArray
+from rigpact.contract.systems.contract import Contract
+from rigpact.reports.diagnosing.relations.lines import Lines
+from rigpact.reports.diagnosing.relations.numbers import arrays_of
+from rigpact.reports.diagnosing.relations.relation import Reading
+from rigpact.reports.diagnosing.relations.round_numbers import factors_of, roundest
+from rigpact.reports.diagnosing.relations.subject import Channels, Subject, names_of
+from rigpact.reports.diagnosing.relations.target import Target
+
+_SCREEN = 3
+"""Rows on which every channel of a vector is tried first."""
+_LAGS = (0, -1, -2, -3)
+_FEWEST = 4
+"""Values of a channel that differ: fewer prove no copy."""
+_VECTORS = 4
+"""Vectors that are said alone: those that most channels come from."""
+_PROBED = 8
+"""Channels of which it is asked whether a stage only moves numbers."""
+_LISTED = 4
+"""More channels than these are counted, not listed."""
+
+
+@dataclass(frozen=True, eq=False)
+class _Vector:
+    """What may stand in a wrong place, (T, K), and how far rounding may move it. own: the target itself."""
+
+    words: str
+    rows: FloatArray
+    bound: FloatArray
+    is_own: bool = False
+
+
+@dataclass(frozen=True, eq=False)
+class _Copy:
+    """A channel that holds `sign` times a channel of a vector."""
+
+    channel: int
+    vector: _Vector
+    source: int
+    sign: float
+
+
+def exchanged(target: Target) -> Iterator[Reading]:
+    """Channels that hold others of their own vector, or their negatives."""
+    found = _copies(target, [_Vector("", target.own, target.bound, is_own=True)])
+    if found:
+        yield from _given(_reading_of(target, found))
+
+
+def elsewhere(target: Target) -> Iterator[Reading]:
+    """Channels that hold those of any vector that could have reached them."""
+    copies = _copies(target, list(_vectors(target)))
+    by_vector = {copy.vector.words: [each for each in copies if each.vector is copy.vector] for copy in copies}
+    for found in sorted(by_vector.values(), key=len, reverse=True)[:_VECTORS]:
+        yield from _given(_reading_of(target, found))
+    if len(by_vector) > 1:
+        yield from _given(_reading_of(target, copies))
+
+
+def _copies(target: Target, vectors: Sequence[_Vector]) -> list[_Copy]:
+    """The copies of channels that differ in enough values; none where some values are not finite."""
+    if not (np.isfinite(target.held).all() and np.isfinite(target.own).all()):
+        return []
+    found = list[_Copy]()
+    before: _Copy | None = None
+    for channel in target.channels:
+        rows = np.flatnonzero(target.failing[:, channel])
+        values = target.held[rows, channel]
+        if len(np.unique(values)) < _FEWEST:
+            before = None
+            continue
+        before = _copy_of(target, int(channel), rows, vectors, before)
+        if before is not None:
+            found.append(before)
+    return found
+
+
+def _copy_of(
+    target: Target, channel: int, rows: NDArray[np.intp], vectors: Sequence[_Vector], before: _Copy | None
+) -> _Copy | None:
+    """The channel that one holds where it differs: its neighbour's next, if that fits, else the first that does."""
+    if before is not None and before.channel == channel - 1 and before.source + 1 < before.vector.rows.shape[1]:
+        vector, source, sign = before.vector, before.source + 1, before.sign
+        if _holds(target, channel, rows, vector, np.array([source]), sign).size:
+            return _Copy(channel, vector, source, sign)
+    screen = rows[:: max(1, len(rows) // _SCREEN)][:_SCREEN]
+    for vector in vectors:
+        for sign in (1.0, -1.0):
+            possible = np.arange(vector.rows.shape[1])
+            for some in (screen, rows):
+                possible = _holds(target, channel, some, vector, possible, sign)
+            if possible.size:
+                return _Copy(channel, vector, int(_nearest(possible, channel)), sign)
+    return None
+
+
+def _nearest(possible: NDArray[np.intp], channel: int) -> np.intp:
+    found: np.intp = possible[np.argmin(np.abs(possible - channel))]
+    return found
+
+
+def _holds(
+    target: Target, channel: int, rows: NDArray[np.intp], vector: _Vector, sources: NDArray[np.intp], sign: float
+) -> NDArray[np.intp]:
+    """Those of some channels of a vector that a channel holds in some rows."""
+    places = np.ix_(rows, sources)
+    apart = np.abs(sign * vector.rows[places] - target.held[rows, channel, None])
+    near = apart <= vector.bound[places] + target.bound[rows, channel, None]
+    return sources[near.all(axis=0)]
+
+
+def _vectors(target: Target) -> Iterator[_Vector]:
+    """The target itself, its frames before, then every vector that could have reached it."""
+    subject = target.subject
+    yield _Vector("", target.own, target.bound, is_own=True)
+    seen = {target.name}
+    for lag in _LAGS:
+        for name, rows in {**subject.inputs, **subject.others}.items():
+            if (name in seen and lag == 0) or not subject.may_be_read(name, lag):
+                continue
+            exact = rows.astype(np.float64)
+            if not np.isfinite(exact).all():
+                continue
+            words = name if lag == 0 else f"{name} of frame t{lag:+d}"
+            moved = exact if lag == 0 else subject.shifted(exact, lag)
+            yield _Vector(words, moved, subject.lost_in_writing(exact))
+
+
+def _reading_of(target: Target, copies: Sequence[_Copy]) -> Reading | None:
+    channels = np.array([copy.channel for copy in copies])
+    extra = np.stack([copy.vector.bound[:, copy.source] for copy in copies], axis=1)
+    return target.reading(
+        "elsewhere", _copy_words(target, copies), channels, partial(_put, target, copies), extra=extra
+    )
+
+
+def _put(target: Target, copies: Sequence[_Copy], own: FloatArray) -> FloatArray:
+    rows = own[:, [copy.channel for copy in copies]].copy()
+    for place, copy in enumerate(copies):
+        source = own if copy.vector.is_own else copy.vector.rows
+        where = target.failing[:, copy.channel]
+        rows[where, place] = copy.sign * source[where, copy.source]
+    return rows
+
+
+def _copy_words(target: Target, copies: Sequence[_Copy]) -> str:
+    signed = _component_words(target, copies)
+    if signed:
+        return signed
+    pairs = {(copy.channel, copy.source) for copy in copies if copy.vector.is_own and copy.sign > 0}
+    names = partial(names_of, target.layout)
+    if pairs and len(pairs) == len(copies):
+        exchanged = [(a, b) for a, b in sorted(pairs) if a < b and (b, a) in pairs]
+        if 2 * len(exchanged) == len(copies):
+            words = _some([f"{names([a])} and {names([b])}" for a, b in _in_runs(target, exchanged)])
+            return f"{_with(target)}{words} exchanged"
+    own_order = _own_order(target, copies)
+    return own_order or f"{_with(target)}filled from other channels: {_runs_words(target, copies)}"
+
+
+def _with(target: Target) -> str:
+    return f"{target.name} with " if target.name else "what it should be with "
+
+
+def _in_runs(target: Target, pairs: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:
+    """Of pairs in fields of several numbers, the first of each field."""
+    seen, found = set[tuple[str, str]](), list[tuple[int, int]]()
+    for a, b in pairs:
+        fields = tuple(target.layout.field_at(each) for each in (a, b))
+        key = tuple("" if field is None else f"{field.bone}{field.name}{field.start}" for field in fields)
+        if key not in seen:
+            seen.add(key)  # type: ignore[arg-type]
+            found.append((a, b))
+    return found
+
+
+def _some(words: Sequence[str]) -> str:
+    return ", ".join(words[:_LISTED]) + (f" and {len(words) - _LISTED} more" if len(words) > _LISTED else "")
+
+
+def _component_words(target: Target, copies: Sequence[_Copy]) -> str:
+    """One order and choice of signs of the components of every vector: `-x, y, z in place of x, y, z`."""
+    sizes = {group.part for group in target.groups if any(group.start <= copy.channel < group.stop for copy in copies)}
+    size = sizes.pop() if len(sizes) == 1 else 0
+    if size not in (3, 4) or not all(copy.vector.is_own for copy in copies):
+        return ""
+    order, signs = list(range(size)), [1.0] * size
+    start = {group.start: group for group in target.groups}
+    for copy in copies:
+        group = next(each for each in start.values() if each.start <= copy.channel < each.stop)
+        own, source = copy.channel - group.start, copy.source - group.start
+        if own // size != source // size:
+            return ""
+        order[own % size], signs[own % size] = source % size, copy.sign
+    if sorted(order) != list(range(size)):
+        return ""
+    names = {3: "xyz", 4: "xyzw"}[size]
+    shown = ", ".join(f"{'-' if sign < 0.0 else ''}{names[place]}" for place, sign in zip(order, signs, strict=True))
+    return f"{target.it} with {shown} in place of {', '.join(names)}"
+
+
+def _own_order(target: Target, copies: Sequence[_Copy]) -> str:
+    """Whole fields in the order of another list of the contract's names."""
+    if len(copies) < _FEWEST or not all(copy.vector.is_own and copy.sign > 0 for copy in copies):
+        return ""
+    width = target.own.shape[1]
+    order = np.arange(width)
+    for copy in copies:
+        order[copy.channel] = copy.source
+    fields = [target.layout.field_at(channel) for channel in range(width)]
+    if any(field is None or field.size != 1 for field in fields):
+        return ""
+    own = [field.name for field in fields if field is not None]
+    for words, other in _orders(target.subject.contract, own):
+        if (order == other).all():
+            return f"{target.it} {words}"
+    return ""
+
+
+def _orders(contract: Contract, own: Sequence[str]) -> Iterator[tuple[str, NDArray[np.intp]]]:
+    """Every order in which another vector of the contract has the same fields: taken by name, or through the map once more."""
+    seen = {tuple(own)}
+    for name in contract.system.graph.names:
+        other = tuple(field.name for field in contract.fields(name))
+        if other not in seen and sorted(other) == sorted(own):
+            seen.add(other)
+            to_other = np.array([own.index(each) for each in other])
+            yield f"in the order of {name}", to_other
+            yield f"reordered: sent through the map to the order of {name} once more", np.argsort(to_other)
+
+
+def _runs_words(target: Target, copies: Sequence[_Copy]) -> str:
+    runs: list[list[_Copy]] = []
+    for copy in copies:
+        last = runs[-1][-1] if runs else None
+        if last is not None and (last.vector, last.channel + 1, last.source + 1, last.sign) == (
+            copy.vector, copy.channel, copy.source, copy.sign,
+        ):  # fmt: skip
+            runs[-1].append(copy)
+        else:
+            runs.append([copy])
+    runs.sort(key=lambda run: -len(run))
+    more = f" and {len(runs) - 3} more runs" if len(runs) > 3 else ""
+    return ", ".join(_run_words(target, run[0], len(run)) for run in runs[:3]) + more
+
+
+def _run_words(target: Target, first: _Copy, length: int) -> str:
+    """`[3:6] from NAME[0:3] of frame t-1`; whole fields of the same vector by their names."""
+    vector, sign = first.vector, "" if first.sign > 0 else "minus "
+    to, source = range(first.channel, first.channel + length), range(first.source, first.source + length)
+    if vector.is_own and (_is_field(target, to) and _is_field(target, source)):
+        return f"{names_of(target.layout, to)} from {sign}{names_of(target.layout, source)}"
+    name, _, when = (vector.words or target.name or target.subject.stage.name).partition(" of frame")
+    shown = names_of(target.layout, to) if length == 1 else f"[{to.start}:{to.stop}]"
+    return f"{shown} from {sign}{name}[{source.start}:{source.stop}]{' of frame' * bool(when)}{when}"
+
+
+def _is_field(target: Target, channels: range) -> bool:
+    field = target.layout.field_at(channels.start)
+    if field is None or sum(each.name == field.name and each.bone == field.bone for each in target.layout) > 1:
+        return False
+    return (field.start, field.stop) == (channels.start, channels.stop)
+
+
+# --- lines ---
+
+
+def on_one_line(target: Target) -> Iterator[Reading]:
+    """One factor, or one constant, for every channel that differs: named factors first, then those that were fitted."""
+    for place in target.places(np.ones(target.own.shape[1], bool)):
+        for words, factor in factors_of(target.subject.evidence.fps).items():
+            reading = _times(target, words, place.channels, factor)
+            if reading is not None:
+                yield reading
+
+
+def _times(target: Target, words: str, channels: Channels, factor: float, fitted: int = 0) -> Reading | None:
+    said = f"{words} times {target.it}"
+    return target.reading(
+        "scaled", said, channels, partial(_scaled, channels, factor, 0.0), steepness=factor, fitted=fitted
+    )
+
+
+def _scaled(channels: Channels, factor: float | FloatArray, summand: float | FloatArray, own: FloatArray) -> FloatArray:
+    return np.asarray(factor * own[:, channels] + summand)
+
+
+def on_fitted_line(target: Target) -> Iterator[Reading]:
+    """One factor, or one constant, for channels that differ."""
+    lines = Lines.of(target.own, target.held, target.bound, target.failing)
+    if lines is not None:
+        yield from _in_groups(lines.channels, *lines.factors(), partial(_factor_reading, target))
+        yield from _in_groups(lines.channels, *lines.summands(), partial(_summand_reading, target))
+
+
+def of_other_vectors(target: Target) -> Iterator[Reading]:
+    """Another vector as wide, times one number or a table of the contract, or with one added."""
+    subject = target.subject
+    if target.name:
+        return
+    for name, rows in {**subject.inputs, **subject.others}.items():
+        if rows.shape != target.own.shape or not subject.may_be_read(name, 0):
+            continue
+        other = rows.astype(np.float64)
+        lines = Lines.of(other, target.held, target.bound, target.failing)
+        if lines is not None:
+            extra = subject.lost_in_writing(other)
+            for words, factor, summand in _from_other(subject.contract, lines):
+                yield from _given(
+                    target.reading(
+                        "elsewhere", f"{words.format(it=name)} in place of it", lines.channels,
+                        partial(_line_of, other, lines.channels, factor, summand), extra=extra[:, lines.channels],
+                        fitted=int(np.ndim(factor) == np.ndim(summand) == 0),
+                    )
+                )  # fmt: skip
+
+
+def _from_other(
+    contract: Contract, lines: Lines
+) -> Iterator[tuple[str, float | FloatArray, float | FloatArray]]:
+    """One number, or the numbers of a table, that tell every value of another vector's lines: words, factor, summand."""
+    for (low, high), words, neutral in ((lines.factors(), "{it} times", 0.0), (lines.summands(), "{it} plus", 1.0)):
+        if (low > high).any():
+            continue
+        told: list[tuple[str, float | FloatArray]] = []
+        if low.max() <= high.min():
+            number = roundest(low.max(), high.min())
+            told.append((f"{number:.6g}", number))
+        for array in arrays_of(contract):
+            own = array.values
+            if own.size > int(lines.channels.max()):
+                values = own[lines.channels]
+                told += [(array.name, values)] if _within(values, low, high) else []
+                if neutral == 0.0 and (values != 0.0).all() and _within(1.0 / values, low, high):
+                    told.append((f"1 / {array.name}", 1.0 / values))
+        for name, values in told[:1]:
+            yield f"{words} {name}", *((values, 0.0) if neutral == 0.0 else (1.0, values))
+
+
+def _within(values: FloatArray, low: FloatArray, high: FloatArray) -> bool:
+    """Whether numbers that are not all one are each in its interval."""
+    return bool((values >= low).all() and (values <= high).all() and np.ptp(values) > 0.0)
+
+
+def _line_of(
+    other: FloatArray, channels: Channels, factor: float | FloatArray, summand: float | FloatArray, _own: FloatArray
+) -> FloatArray:
+    return np.asarray(factor * other[:, channels] + summand)
+
+
+def on_lines(target: Target) -> Iterator[Reading]:
+    """A factor, a constant or both of its own for each channel that differs, as few numbers as fit."""
+    lines = Lines.of(target.own, target.held, target.bound, target.failing)
+    if lines is None:
+        return
+    yield from _each(lines.channels, *lines.factors(), partial(_factor_reading, target))
+    yield from _each(lines.channels, *lines.summands(), partial(_summand_reading, target))
+    factor, summand = lines.line()
+    fits = lines.fits(factor, summand)
+    channels, factor, summand = lines.channels[fits], factor[fits], summand[fits]
+    if not len(channels):
+        return
+    shown = [
+        f"{a:.4g}·x{c:+.4g} at {names_of(target.layout, [int(channel)])}"
+        for channel, a, c in zip(channels, factor, summand, strict=True)
+    ]
+    words = "scaled and moved by constants of its own in each channel, as with other statistics"
+    yield from _given(
+        target.reading(
+            "statistics", f"{_it_is(target)}{words}: {_some(shown)}", channels,
+            partial(_scaled, channels, factor, summand), steepness=factor, extra=lines.slack[fits], fitted=2 * len(channels),
+        )
+    )  # fmt: skip
+
+
+def _given(reading: Reading | None) -> Iterator[Reading]:
+    if reading is not None:
+        yield reading
+
+
+def _it_is(target: Target) -> str:
+    return f"{target.name} " if target.name else ""
+
+
+def _factor_reading(target: Target, channels: Channels, values: FloatArray) -> Reading | None:
+    if len(np.unique(values)) == 1:
+        return _times(target, f"{values[0]:.6g}", channels, float(values[0]), 1)
+    words = "scaled by a constant of its own in each channel, as with another scale, σ or floor"
+    return target.reading(
+        "statistics", f"{_it_is(target)}{words}: {_listed(target, channels, values, '·')}", channels,
+        partial(_scaled, channels, values, 0.0), steepness=values, fitted=len(values),
+    )  # fmt: skip
+
+
+def _summand_reading(target: Target, channels: Channels, values: FloatArray) -> Reading | None:
+    rule = partial(_scaled, channels, 1.0, values)
+    if len(np.unique(values)) == 1:
+        of = f" than {target.name}" if target.name else " than it should be"
+        size, more = abs(float(values[0])), "more" if values[0] > 0 else "less"
+        words = f"{size:.6g} {more}{of}"
+        return target.reading("added", words, channels, rule, extra=np.abs(values) * 2.0**-22, fitted=1)
+    words = "moved by a constant of its own in each channel, as with another mean"
+    words = f"{_it_is(target)}{words}: {_listed(target, channels, values, '+')}"
+    return target.reading("statistics", words, channels, rule, extra=np.abs(values) * 2.0**-22, fitted=len(values))
+
+
+def _listed(target: Target, channels: Channels, values: FloatArray, sign: str) -> str:
+    shown = [
+        f"{value:{'+' if sign == '+' else ''}.6g} at {names_of(target.layout, [int(channel)])}"
+        for channel, value in zip(channels[:_LISTED], values, strict=False)
+    ]
+    return ", ".join(shown) + (f" and {len(channels) - _LISTED} more" if len(channels) > _LISTED else "")
+
+
+Say = Callable[[Channels, FloatArray], Reading | None]
+
+
+def _in_groups(channels: Channels, low: FloatArray, high: FloatArray, say: Say) -> Iterator[Reading]:
+    """Channels that one number explains together, the group of the number that is known best first."""
+    left = low <= high
+    while left.any():
+        best = np.argmin(np.where(left, high - low, np.inf))
+        together = left & (low <= high[best]) & (high >= low[best])
+        lowest, highest = low[together].max(), high[together].min()
+        if lowest > highest:
+            together = np.arange(len(left)) == best
+            lowest, highest = low[best], high[best]
+        yield from _given(say(channels[together], np.full(np.count_nonzero(together), roundest(lowest, highest))))
+        left &= ~together
+
+
+def _each(channels: Channels, low: FloatArray, high: FloatArray, say: Say) -> Iterator[Reading]:
+    """All channels that a number each explains."""
+    possible = low <= high
+    if np.count_nonzero(possible) > 1:
+        values = [roundest(a, b) for a, b in zip(low[possible], high[possible], strict=True)]
+        yield from _given(say(channels[possible], np.array(values)))
+
+
+def only_moves(subject: Subject) -> bool:
+    """Whether the stage only moves numbers: a channel that differs is, rightly, a copy of one of an input."""
+    channels = np.flatnonzero(subject.failing.any(axis=0))
+    reach = subject.stage.reach_of(subject.contract)[0]
+    own = subject.replayed
+    for channel in channels[:: max(1, len(channels) // _PROBED)]:
+        if not any(
+            (subject.shifted(rows, -lag)[reach:] == own[reach:, channel, None]).all(axis=0).any()
+            for rows in subject.inputs.values()
+            for lag in range(reach + 1)
+        ):
+            return False
+    return bool(len(channels) and len(own) > reach)

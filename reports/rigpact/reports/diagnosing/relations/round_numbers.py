@@ -1,0 +1,29 @@
+"""Numbers as people write them: factors that mistakes have, and the roundest number of an interval."""
+
+from __future__ import annotations
+
+import math
+
+_DIGITS = 9
+"""A float32 has no more that tell."""
+FACTORS = {
+    "-1": -1.0, "2": 2.0, "1/2": 0.5, "100": 100.0, "1/100": 0.01, "180/π": 180.0 / math.pi, "π/180": math.pi / 180.0,
+    "π": math.pi, "1/π": 1.0 / math.pi, "2π": 2.0 * math.pi,
+}  # fmt: skip
+"""Factors that mistakes have: a sign, half an angle, centimetres, degrees, half turns."""
+
+
+def factors_of(fps: float) -> dict[str, float]:
+    """Every factor by name, with the frame rate and its inverse."""
+    rate = {} if fps in (0.0, 1.0) else {f"the frame rate, {fps:g},": fps, f"1/{fps:g}, a frame's time,": 1.0 / fps}
+    return {**FACTORS, **rate}
+
+
+def roundest(low: float, high: float) -> float:
+    """The number of fewest decimal digits in [low, high]; the middle where nine do not reach."""
+    middle = 0.5 * (low + high)
+    for digits in range(1, _DIGITS + 1):
+        value = float(f"{middle:.{digits - 1}e}")
+        if low <= value <= high:
+            return value
+    return middle
