@@ -82,9 +82,10 @@ class Budget:
 
     def cuts(self, what: str) -> bool:
         """Whether it is spent, so that `what` is not tried."""
-        if self.is_spent:
+        is_spent = self.is_spent
+        if is_spent:
             self._left[what] = None
-        return self.is_spent
+        return is_spent
 
     def within(self, candidates: Iterable[Candidate], what: str) -> Iterator[Candidate]:
         """The candidates until the budget is spent; what: all of them, in words."""

@@ -32,7 +32,7 @@ RELATION_DIFFERS = Rule(
     name="difference-explained",
     severity=Severity.ERROR,
     message="{recording}: {relation}{code}",
-    hint="look at the line that computes {stage} on the side that recorded it: the relation says what it does there",
+    hint="look at the line that computes that stage on the side that recorded it: the relation says what it does there",
     why="a defect that no convention names, and that one simple relation explains in every value that differs",
 )
 LOG_CONTRADICTS = Rule(
