@@ -49,7 +49,8 @@ def test_a_relation_that_misses_a_frame_explains_in_part(doctor: Doctor, honest:
 
     assert _verdict(found) == ("partly_explained", 1, ["quat"])
     (quat,) = (stage for stage in found.stages if stage.stage == "quat")
-    assert quat.differs is not None and quat.remains is not None
+    assert quat.differs is not None
+    assert quat.remains is not None
     assert (quat.differs.when, quat.remains.when) == ("in all 16 frames", "only in frame 4")
     assert found.first_unexplained is not None
     assert (found.first_unexplained.frame, found.first_unexplained.stage) == (4, "quat")
@@ -64,8 +65,12 @@ def test_one_wrong_value_beside_what_is_explained_remains(doctor: Doctor, honest
 
     assert found.verdict == "partly_explained"
     left = {stage.stage: stage.remains for stage in found.stages if stage.remains is not None}
-    assert left.keys() == {"delta6d", "next6d"}  # the next pose is computed from the engine's delta before it was damaged
-    assert left["delta6d"] is not None and left["delta6d"].when == "only in frame 7"
+    assert left.keys() == {
+        "delta6d",
+        "next6d",
+    }  # the next pose is computed from the engine's delta before it was damaged
+    assert left["delta6d"] is not None
+    assert left["delta6d"].when == "only in frame 7"
     assert len(left["delta6d"].parts) == 1
 
 
@@ -95,7 +100,8 @@ def test_a_search_without_time_judges_and_says_what_it_left(doctor: Doctor, hone
     )  # fmt: skip
 
     assert (found.verdict, found.relations, found.causes) == ("unexplained", (), ())
-    assert found.search is not None and not found.search.is_complete
+    assert found.search is not None
+    assert not found.search.is_complete
     assert "the relations of quat" in found.search.not_tried
     assert told == [(len(found.stages), found.first_divergence)]
 

@@ -27,16 +27,23 @@ _SENTENCE = {
 
 def print_diagnosis(diagnosis: Diagnosis, console: Console) -> None:
     """Print stages, the first divergence, causes with code hints, and the verdict."""
-    print_stages(diagnosis.stages, diagnosis.first_divergence, console)
+    print_stages(diagnosis.stages, diagnosis.first_divergence, console, diagnosis.supposition)
     print_answers(diagnosis, console)
 
 
-def print_stages(stages: Sequence[StageVerdict], first: Divergence | None, console: Console) -> None:
-    """Print what is known before anything is searched: every stage, who differs and when, and where it begins."""
+def print_stages(
+    stages: Sequence[StageVerdict], first: Divergence | None, console: Console, supposition: str | None = None
+) -> None:
+    """Print what is known before anything is searched: every stage, who differs and when, and where it begins.
+
+    supposition: the other choice of files under which they were judged.
+    """
     judged = [stage for stage in stages if stage.ok is not None]
     if judged:
         columns = ("stage", "own error", "inherited", "unit", "worst channel", "tolerance", "ratio", "")
-        console.print(table("Stages, each replayed from its own recorded inputs", columns, map(_row, judged)))
+        supposed = "" if supposition is None else f", supposing that {plain(supposition)}"
+        title = f"Stages, each replayed from its own recorded inputs{supposed}"
+        console.print(table(title, columns, map(_row, judged)))
     for stage in stages:
         if stage.needs is not None:
             console.print(Text(f"  {stage.stage}: not judged; {stage.needs}", style="dim"))

@@ -51,7 +51,7 @@ def write_patch(path: Path, diagnosis: Diagnosis, request: ExplainRequest) -> Pa
     if not found or files.bundle is None:
         return None
     contract = files.opened()
-    changes = {**contract.conventions.changes_from(contract.system.conventions()), **found}
+    changes = {**{knob: contract.conventions[knob] for knob in files.changes}, **found}
     content, opened = _content(path, files, contract, changes)
     write_bytes(path, content)
     use = f"--bundle {path}" if opened.bundle == path else f"--conventions {path}"

@@ -150,14 +150,19 @@ def _rendered(answer: Callable[[Console], None]) -> str:
 
 
 def _print_known(
-    notes: Sequence[str], stages: Sequence[StageVerdict], first: Divergence | None, console: Console
+    notes: Sequence[str],
+    stages: Sequence[StageVerdict],
+    first: Divergence | None,
+    console: Console,
+    *,
+    supposition: str | None = None,
 ) -> None:
     from rigpact.reports.diagnosing.diagnosis_text import print_stages
     from rigpact.reports.terminal import plain
 
     for note in notes:
         console.print(f"note: {plain(note)}", style="yellow", markup=False)
-    print_stages(stages, first, console)
+    print_stages(stages, first, console, supposition)
 
 
 def _show(diagnosis: Diagnosis, notes: list[str], output_format: str, early: _Early) -> None:
@@ -169,16 +174,19 @@ def _show(diagnosis: Diagnosis, notes: list[str], output_format: str, early: _Ea
     elif output_format != TEXT:
         print_comment(comment_on_diagnosis(diagnosis, notes), output_format)
     else:
-        known = partial(_print_known, notes, diagnosis.stages, diagnosis.first_divergence)
-        show(partial(_print, diagnosis, None if early.text and _rendered(known) == early.text else known))
+        show(partial(_print, diagnosis, notes, early.text))
 
 
-def _print(diagnosis: Diagnosis, known: Callable[[Console], None] | None, console: Console) -> None:
-    """known: prints what is known before a search; None where that was printed."""
+def _print(diagnosis: Diagnosis, notes: Sequence[str], early: str, console: Console) -> None:
+    """early: what was printed before the search; the answer does not say it again."""
     from rigpact.reports.diagnosing.diagnosis_text import print_answers
 
-    if known is not None:
+    first, supposition = diagnosis.first_divergence, diagnosis.supposition
+    known = partial(_print_known, notes, diagnosis.stages, first, supposition=supposition)
+    if not early:
         known(console)
+    elif _rendered(known) != early:
+        _print_known((), diagnosis.stages, first, console, supposition=supposition)
     print_answers(diagnosis, console)
 
 
