@@ -30,7 +30,11 @@ def _headline(diagnosis: Diagnosis) -> str:
         return f"{word}: {supposed}{'; '.join(changes_text(cause.changes) for cause in diagnosis.causes)}{judged}"
     if diagnosis.relations:
         return f"{word}: {supposed}{diagnosis.relations[0].sentence}{judged}"
-    said = {"agrees": "every stage computes what the contract says", "undetermined": "not enough could be judged"}
+    said = {
+        "agrees": "every stage computes what the contract says",
+        "undetermined": "not enough could be judged",
+        "partly_explained": "a part is explained, and something remains",
+    }
     if supposed and all(stage.ok is not False for stage in diagnosis.stages):
         said[diagnosis.verdict] = "every stage that could be judged computes what the contract says"
     return f"{word}: {supposed}{said.get(diagnosis.verdict, 'no known convention or relation explains it')}{judged}"
