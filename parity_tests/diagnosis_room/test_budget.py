@@ -53,6 +53,20 @@ def test_a_budget_counts_from_the_search_on() -> None:
     assert not budget.is_spent
 
 
+def test_half_of_a_budget_leaves_the_rest() -> None:
+    """Thousands of pairs of conventions would leave no time for the relation that explains the recording."""
+    now = [100.0]
+    budget = Budget(10.0, clock=lambda: now[0])
+    budget.start()
+    now[0] = 102.0
+    half = budget.half()
+
+    now[0] = 106.0
+    assert half.cuts("pairs")
+    assert not budget.is_spent
+    assert budget.search.not_tried == ("pairs",)
+
+
 def test_a_spent_budget_tries_nothing() -> None:
     """A replay that only judges would search after all."""
     budget = Budget.spent()

@@ -75,6 +75,14 @@ class Budget:
         if self._end is None and self.seconds is not None:
             self._end = self.clock() + self.seconds
 
+    def half(self) -> Budget:
+        """Half of what is left of it, so that what comes later is tried too; both say together what was not tried."""
+        part = Budget(self.seconds, self.says, self.clock, _left=self._left)
+        if self._end is not None:
+            now = self.clock()
+            part._end = now + max(self._end - now, 0.0) / 2.0
+        return part
+
     @property
     def is_spent(self) -> bool:
         """Whether nothing more may be tried. A budget that was not started is not spent."""

@@ -35,8 +35,11 @@ class Explanation:
 def search(
     hypotheses: Hypotheses, *, with_pairs: bool, budget: Budget | None = None
 ) -> tuple[list[Explanation], list[str]]:
-    """Explanations in the order of their stages, and the stages without an explanation."""
-    budget = budget or Budget.unlimited()
+    """Explanations in the order of their stages, and the stages without an explanation.
+
+    It takes at most half of the budget: the relations are tried with the rest.
+    """
+    budget = (budget or Budget.unlimited()).half()
     failing = hypotheses.failing({})
     singles = hypotheses.singles(failing, {})
     everything = [changes for changes in budget.within(singles, ONE) if hypotheses.explains(changes)]
