@@ -15,7 +15,7 @@ def _clock(*seconds: float) -> Budget:
 
 def test_candidates_end_with_the_budget() -> None:
     """A search that looks at the clock only at its end has no answer for minutes."""
-    budget = _clock(0.0, 1.0, 9.0, 10.0)  # the start, then before each candidate
+    budget = _clock(0.0, 0.5, 1.0, 9.0, 10.0)  # the start, before all, then before each candidate
     budget.start()
 
     assert list(budget.within("abc", "letters")) == ["a", "b"]

@@ -98,6 +98,8 @@ class Budget:
     def within(self, candidates: Iterable[Candidate], what: str) -> Iterator[Candidate]:
         """The candidates until the budget is spent; what: all of them, in words."""
         self.says(what)
+        if self.cuts(what):
+            return
         for each in candidates:
             if self.cuts(what):
                 return

@@ -44,7 +44,7 @@ def search(
     singles = hypotheses.singles(failing, {})
     everything = [changes for changes in budget.within(singles, ONE) if hypotheses.explains(changes)]
     if not everything and with_pairs:
-        pairs = hypotheses.pairs(singles, failing)
+        pairs = hypotheses.pairs(singles, failing, budget)
         everything = [pair for pair in budget.within(pairs, TWO) if hypotheses.explains(pair)]
     if everything:
         return [_explanation(hypotheses, failing[0], {}, everything)], []
@@ -79,8 +79,9 @@ def _nearly(
     if hypotheses.frames_within(stage, base) > (1.0 - NEARLY) * frames:
         return []
     singles = hypotheses.singles([stage], base)
-    pairs = ({**base, **pair} for pair in hypotheses.pairs(singles, [stage])) if with_pairs else ()
-    for candidates in (singles, (pair for pair in pairs if hypotheses.may_nearly_fit(stage, pair))):
+    pairs = budget.within(hypotheses.pairs(singles, [stage], budget), almost) if with_pairs else ()
+    both = ({**base, **pair} for pair in pairs)
+    for candidates in (singles, (pair for pair in both if hypotheses.may_nearly_fit(stage, pair))):
         count, best = max(
             ((hypotheses.frames_within(stage, changes), changes) for changes in budget.within(candidates, almost)),
             key=lambda found: found[0], default=(0, base),
@@ -105,7 +106,7 @@ def _mending(hypotheses: Hypotheses, budget: Budget, stage: str, base: Changes, 
 
     mending = mends(singles)
     if not mending and with_pairs:
-        mending = mends({**base, **changes} for changes in hypotheses.pairs(singles, [stage]))
+        mending = mends({**base, **changes} for changes in hypotheses.pairs(singles, [stage], budget))
     if not mending and with_pairs:
         mending = mends({**base, **changes} for changes in hypotheses.own_products(stage, MAX_PRODUCT))
     fewest = min((len(hypotheses.failing(changes)) for changes in mending), default=0)
