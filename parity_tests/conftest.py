@@ -14,6 +14,7 @@ from .programs import mark_by_fixtures, require_programs_of
 
 pytest_plugins = ["pytester"]  # testing_room runs pytest in pytest
 CHECKOUT = Path(__file__).resolve().parents[1]
+os.environ["RIGPACT_BUDGET"] = "0"  # an answer of a test depends on no machine's speed
 os.environ.pop("COLUMNS", None)  # xdist gives its workers a terminal's width; tests see what a log sees
 
 

@@ -115,7 +115,7 @@ def test_a_prediction_of_another_clip_is_not_explained(command: Any, demo_files:
     status, document = _explain(
         command, demo_files, demo_files["prediction"], "--companion", demo_files["companion"], "--clip", other
     )
-    assert (status, document["verdict"], document["causes"]) == (1, "unexplained", [])
+    assert (status, document["verdict"], document["causes"]) == (1, "partly_explained", [])
     assert document["supposition"] == "Sneak_Turn.json drove it, not Run_F.json"
 
 

@@ -124,7 +124,7 @@ def test_a_convention_is_found_beside_a_nan_but_does_not_settle(scene: Any, doct
     mutant["quat"] = mutant["quat"].copy()
     mutant["quat"][3, 8] = np.nan
     diagnosis = doctor(mutant)
-    assert diagnosis.verdict == "unexplained"
+    assert diagnosis.verdict == "partly_explained"
     assert diagnosis.causes[0].changes == {"compose_order": "prev_delta"}
 
 
@@ -159,7 +159,8 @@ def test_other_statistics_are_no_convention(doctor: Doctor, scene: Any) -> None:
         replace(scene.contract.numbers, state_statistics=Statistics(own.mean + own.std * 0.25, own.std * 1.5))
     )
     diagnosis = doctor(replace(scene, contract=stale).record().stages)
-    assert (diagnosis.verdict, diagnosis.causes) == ("unexplained", ())
+    assert (diagnosis.verdict, diagnosis.causes) == ("explained", ())
+    assert [(each.stage, each.kind) for each in diagnosis.relations] == [("state", "statistics")]
     assert diagnosis.first_divergence is not None
     assert diagnosis.first_divergence.stage == "state"
 
@@ -187,4 +188,5 @@ def test_what_cannot_be_looked_at_explains_nothing(doctor: Doctor, honest: Any) 
     from rigpact.reports.diagnosing.diagnose import diagnose
 
     diagnosis = diagnose(evidence, doctor.scene.contract)
-    assert (diagnosis.verdict, diagnosis.causes) == ("unexplained", ())
+    assert (diagnosis.verdict, diagnosis.causes) == ("explained", ())
+    assert {each.stage for each in diagnosis.relations} == {"cond", "angvel"}

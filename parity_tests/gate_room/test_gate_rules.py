@@ -96,6 +96,15 @@ def one_bone_off(folder: Path) -> GateReport:
     return gated(folder, FILES)
 
 
+def conjugated(folder: Path) -> GateReport:
+    """Every published quaternion is the inverse of what it should be: no convention says so, a relation does."""
+    trace = record(folder, TRACE)
+    quats = trace.stages["quat"].copy().reshape(len(trace.frame), -1, 4)
+    quats[..., :3] *= -1.0
+    respoil(folder, trace, TRACE, {"quat": quats.reshape(len(trace.frame), -1)})
+    return gated(folder, FILES)
+
+
 def beyond_limit(folder: Path) -> GateReport:
     nudged(folder)
     return gated(folder, FILES + "[gate.thresholds]\npose-deg = 2.5\n")
@@ -241,6 +250,7 @@ CASES: dict[str, Callable[[Path], GateReport]] = {
     "RP960": missing_trace,
     "RP961": other_convention,
     "RP962": one_bone_off,
+    "RP963": conjugated,
     "RP964": beyond_limit,
     "RP965": beyond_factor,
     "RP966": not_finite,
@@ -312,7 +322,7 @@ def test_the_honest_project_has_none_of_them(project: Path) -> None:
 
 @pytest.mark.parametrize(
     ("code", "verdict"),
-    [("RP960", "undetermined"), ("RP961", "fail"), ("RP970", "pass"), ("RP985", "fail"), ("RP986", "pass"),
+    [("RP960", "undetermined"), ("RP961", "fail"), ("RP963", "fail"), ("RP970", "pass"), ("RP985", "fail"), ("RP986", "pass"),
      ("RP971", "pass"), ("RP974", "pass"), ("RP975", "fail"), ("RP976", "pass"), ("RP973", "fail"), ("RP977", "fail"),
      ("RP978", "pass"), ("RP979", "fail"), ("RP988", "fail"), ("RP989", "pass")],
 )  # fmt: skip

@@ -71,7 +71,7 @@ def test_damaged_predictions_and_models_are_noticed(project: Path, command: Comm
 def test_a_gate_that_ignores_everything_is_found_out(project: Path, command: Command) -> None:
     """The configuration is what is tested: a few entries in it can make the gate blind."""
     debt = f'owner = "Ana"\nreason = "later"\nexpires = "{SOON}"\n'
-    codes = ("RP307", "RP801", "RP810", "RP961", "RP962")
+    codes = ("RP307", "RP801", "RP810", "RP961", "RP962", "RP963")
     lowered = [f'[[lower]]\nrule = "{code}"\nto = "ignore"\n{debt}' for code in codes]
     deaf = FILES + "".join(lowered)
 

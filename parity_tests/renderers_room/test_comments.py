@@ -198,12 +198,12 @@ def test_what_else_explains_a_recording_is_told(tmp_path: Path) -> None:
     relation = Relation("y_out", "hand_l", "scaled", "twice what it should be", 9, 9, 0.5)
     found = Diagnosis("explained", None, (stage,), (cause,), ())
     assert "The same on this data: reproject = both" in comment_on_diagnosis(found, ()).lines
-    related = Diagnosis("unexplained", None, (stage,), (), (), relations=(relation,))
-    headline = comment_on_diagnosis(related, ()).headline
-    assert headline.startswith("UNEXPLAINED by a convention: ")
-    assert relation.sentence in headline
-    supposed = replace(related, relations=()).supposing("the clip starts late")
-    assert "no known convention explains it" in comment_on_diagnosis(supposed, ()).headline
+    related = Diagnosis("explained", None, (stage,), (), (), relations=(relation,))
+    assert comment_on_diagnosis(related, ()).headline.startswith(f"EXPLAINED: {relation.sentence}")
+    nothing = Diagnosis("unexplained", None, (stage,), (), ())
+    assert "no known convention or relation explains it" in comment_on_diagnosis(nothing, ()).headline
+    supposed = comment_on_diagnosis(nothing.supposing("the clip starts late"), ()).headline
+    assert supposed.startswith("PARTLY EXPLAINED: supposing that the clip starts late, a part is explained")
 
 
 def test_recordings_that_agree_or_cannot_be_compared_are_told_apart(

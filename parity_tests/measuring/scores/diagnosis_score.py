@@ -89,7 +89,7 @@ def is_named(diagnosis: Diagnosis, truth: Changes, scene: Scene, mutant: Trace) 
     ]
     if truth in named:
         return True, named[0] == truth
-    if diagnosis.verdict not in ("explained", "agrees"):
+    if diagnosis.verdict != "agrees" and not diagnosis.is_one_set_of_conventions:
         return False, False
     return same_run(scene, named[0], mutant), False
 
@@ -143,7 +143,7 @@ def invents_nothing(diagnosis: Diagnosis, stage: str, excess: FloatArray) -> boo
 
     excess: error of the spoilt stage in tolerances, (T, width).
     """
-    if diagnosis.causes or diagnosis.verdict not in ("agrees", "unexplained"):
+    if diagnosis.causes or diagnosis.verdict == "undetermined":
         return False
     first = diagnosis.first_divergence
     surely, maybe = _first_row(excess > CLEARLY), _first_row(excess > 1.0 / CLEARLY)

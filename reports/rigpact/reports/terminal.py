@@ -92,6 +92,12 @@ def say(text: str) -> None:
         sys.stdout.write(f"{plain(text)}\n")
 
 
+def say_now(text: str) -> None:
+    """Write a part of an answer that is ready before the rest."""
+    sys.stdout.write(text)
+    sys.stdout.flush()
+
+
 def say_aside(text: str) -> None:
     """Print a line on stderr: progress, or what is no part of the answer. A stderr that is closed or full changes nothing."""
     with suppress(OSError):
@@ -229,14 +235,17 @@ def counted(total: int, what: str) -> Iterator[Callable[[int], None]]:
 
 
 @contextmanager
-def working(what: str) -> Iterator[None]:
-    """Show on stderr that work of unknown length is running; nothing if stderr is not a terminal."""
+def working(what: str) -> Iterator[Callable[[str], None]]:
+    """Show on stderr that work of unknown length is running; nothing if stderr is not a terminal.
+
+    Call the yielded function with what is done now.
+    """
     console = Console(stderr=True)
     if not _is_watched():
-        yield
+        yield lambda _: None
         return
-    with console.status(what):
-        yield
+    with console.status(what) as status:
+        yield status.update
 
 
 @contextmanager

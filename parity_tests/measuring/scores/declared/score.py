@@ -106,7 +106,7 @@ def _word(subject: Subject, planted: Mistakes, seed: int, rows: Mapping[str, Flo
     ]
     if any(reading in (shown, dict(planted)) for reading in readings):
         return NAMED
-    if diagnosis.verdict != "explained":
+    if not diagnosis.is_one_set_of_conventions:
         return LOCATED
     return ALIKE if records(readings[0]) else MISLEADING
 

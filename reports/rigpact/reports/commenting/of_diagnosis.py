@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 
 from rigpact.reports.commenting.comment import Comment
 from rigpact.reports.diagnosing.diagnosis import Cause, Diagnosis
-from rigpact.reports.diagnosing.diagnosis_text import changes_text, effect_text, rests_text
+from rigpact.reports.diagnosing.diagnosis_text import changes_text, effect_text, remains_texts, rests_text
 
 
 def comment_on_diagnosis(diagnosis: Diagnosis, notes: Iterable[str] = ()) -> Comment:
@@ -25,15 +25,19 @@ def comment_on_diagnosis(diagnosis: Diagnosis, notes: Iterable[str] = ()) -> Com
 
 
 def _headline(diagnosis: Diagnosis) -> str:
-    judged, word, supposed = rests_text(diagnosis), diagnosis.verdict.upper(), _supposed(diagnosis)
+    judged, word, supposed = rests_text(diagnosis), diagnosis.word, _supposed(diagnosis)
     if diagnosis.causes:
         return f"{word}: {supposed}{'; '.join(changes_text(cause.changes) for cause in diagnosis.causes)}{judged}"
     if diagnosis.relations:
-        return f"{word} by a convention: {supposed}{diagnosis.relations[0].sentence}{judged}"
-    said = {"agrees": "every stage computes what the contract says", "undetermined": "not enough could be judged"}
+        return f"{word}: {supposed}{diagnosis.relations[0].sentence}{judged}"
+    said = {
+        "agrees": "every stage computes what the contract says",
+        "undetermined": "not enough could be judged",
+        "partly_explained": "a part is explained, and something remains",
+    }
     if supposed and all(stage.ok is not False for stage in diagnosis.stages):
         said[diagnosis.verdict] = "every stage that could be judged computes what the contract says"
-    return f"{word}: {supposed}{said.get(diagnosis.verdict, 'no known convention explains it')}{judged}"
+    return f"{word}: {supposed}{said.get(diagnosis.verdict, 'no known convention or relation explains it')}{judged}"
 
 
 def _supposed(diagnosis: Diagnosis) -> str:
@@ -47,7 +51,16 @@ def _lines(diagnosis: Diagnosis) -> Iterator[str]:
         yield f"First divergence: frame {first.frame}, stage {first.stage}, {first.address}: {size}"
     for cause in diagnosis.causes:
         yield from _cause(cause)
-    yield from (relation.sentence for relation in diagnosis.relations[0 if diagnosis.causes else 1 :])
+    for place, relation in enumerate(diagnosis.relations):
+        if place or diagnosis.causes:
+            yield relation.sentence
+        yield from relation.hints
+    yield from (f"Remains: {words}" for words in remains_texts(diagnosis))
+    if diagnosis.search is not None and not diagnosis.search.is_complete:
+        yield diagnosis.search.sentence
+    yield from (
+        f"{each.stage} differs: {each.differs.sentence}" for each in diagnosis.stages if each.differs is not None
+    )
     yield from (f"Against the contract: {each}" for each in diagnosis.contradictions)
     yield from (f"Not judged: {each.stage}; {each.needs}" for each in diagnosis.stages if each.needs is not None)
     yield from (f"{each.stage}: {each.sampled.words}" for each in diagnosis.stages if each.sampled is not None)

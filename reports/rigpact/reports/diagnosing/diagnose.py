@@ -1,11 +1,13 @@
-"""Find why two sides differ: judge each recorded stage, and name the convention that explains it (explanation.py).
+"""Find why two sides differ: judge each recorded stage, and name the conventions and relations that explain it.
 
-A defect that is not a convention gets the verdict `unexplained` with stage and address, never a false cause.
+`explained`: with what was found every judged value is within its bound (remaining.py). What remains is said with its stage and
+address, never with a false cause. The stages are judged before the search begins, and `says_stages` hears of them then.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -15,43 +17,79 @@ from rigpact.contract.systems.contract import Contract
 from rigpact.contract.systems.stage import Graph
 from rigpact.reference_runtime.graph.replayed import Evidence, ReplayedFrames, path_of
 from rigpact.reports.comparing.address import channel_address
+from rigpact.reports.diagnosing.budget import Budget
 from rigpact.reports.diagnosing.diagnosis import Cause, Diagnosis, Divergence, Sampled, StageVerdict, Verdict
 from rigpact.reports.diagnosing.explanation import Explanation, search
+from rigpact.reports.diagnosing.extent import Extent, extent_of
 from rigpact.reports.diagnosing.hypotheses import Changes, Hypotheses
 from rigpact.reports.diagnosing.relations.relation import Relation
 from rigpact.reports.diagnosing.relations.search import find_relations
+from rigpact.reports.diagnosing.remaining import Mask, remaining
 from rigpact.reports.diagnosing.seen.judged import is_computed, what_was_seen, without_verdict
 from rigpact.reports.diagnosing.stage_error import StageError, WorstChannel, error_between, largest_in_unit
 
+SaysStages = Callable[[Sequence[StageVerdict], Divergence | None], None]
+"""Is told of every stage and of the first divergence before a search begins."""
+
 
 def diagnose(
-    evidence: Evidence, contract: Contract, *, with_pairs: bool = True, allow_unjudged: Collection[str] = ()
+    evidence: Evidence,
+    contract: Contract,
+    *,
+    with_pairs: bool = True,
+    allow_unjudged: Collection[str] = (),
+    budget: Budget | None = None,
+    says_stages: SaysStages | None = None,
 ) -> Diagnosis:
-    """Judge every recorded stage and search for the conventions that explain those that differ.
+    """Judge every recorded stage and search for what explains those that differ.
 
     allow_unjudged: recorded stages that may stay unjudged in a recording that agrees; any other leaves the answer undetermined.
+    budget: how long to search; without one the search goes to its end.
     """
     hypotheses = Hypotheses(evidence, contract)
     stages = tuple(_stage_verdicts(hypotheses))
     not_finite = _first_not_finite(evidence, contract)
+    first = _first_divergence(hypotheses, {stage: {} for stage in hypotheses.judged}, not_finite)
     if not hypotheses.judged:
         return Diagnosis("undetermined", not_finite, stages, (), ())
-    first = _first_divergence(hypotheses, {stage: {} for stage in hypotheses.judged}, not_finite)
     if not hypotheses.failing({}):
         agrees = _verdict_without_failures(hypotheses, first, allow_unjudged)
         alike = tuple(_indistinguishable(hypotheses, {}))
         return Diagnosis(agrees, first, stages, (), alike, seen=what_was_seen(hypotheses))
-    causes, unresolved = search(hypotheses, with_pairs=with_pairs)
-    explained = not unresolved and not_finite is None
-    accepted = {knob: value for cause in causes for knob, value in cause.changes.items()}
-    found = [_cause(hypotheses, explanation) for explanation in causes]
-    alike = tuple(_indistinguishable(hypotheses, accepted)) if explained else ()
-    relations = _relations(hypotheses, found, unresolved)
+    if says_stages is not None:
+        says_stages(stages, first)
+    budget = budget or Budget.unlimited()
+    budget.start()
+    judged = Diagnosis("unexplained", first, stages, (), ())
+    return _searched(hypotheses, budget, judged, not_finite, with_pairs=with_pairs)
+
+
+def _searched(
+    hypotheses: Hypotheses, budget: Budget, judged: Diagnosis, not_finite: Divergence | None, *, with_pairs: bool
+) -> Diagnosis:
+    """The diagnosis with what explains the stages that differ, and what remains."""
+    causes, unresolved = search(hypotheses, with_pairs=with_pairs, budget=budget)
+    everywhere = {
+        knob: value for each in causes if each.stage not in unresolved for knob, value in each.changes.items()
+    }
+    found = [_cause(hypotheses, explanation, everywhere) for explanation in causes]
+    relations = _relations(hypotheses, found, unresolved, everywhere, budget)
     better = {relation.stage for relation in relations if relation.is_whole}
     named = tuple(cause for cause in found if not (cause.is_partial and cause.stage in better))
-    left = None if explained else _first_unexplained(hypotheses, found, unresolved, relations, not_finite)
-    verdict: Verdict = "explained" if explained else "unexplained"
-    return Diagnosis(verdict, first, stages, named, alike, relations=relations, first_unexplained=left)
+    partly = {each.stage: each.changes for each in named if each.is_partial or _holds_alone(hypotheses, each)}
+    left = remaining(hypotheses, everywhere, partly, relations)
+    explained = not left and not_finite is None
+    verdict: Verdict = "explained" if explained else "partly_explained" if named or relations else "unexplained"
+    return replace(
+        judged,
+        verdict=verdict,
+        stages=tuple(replace(each, remains=_extent(hypotheses, each.stage, left)) for each in judged.stages),
+        causes=named,
+        indistinguishable=tuple(_indistinguishable(hypotheses, everywhere)) if not unresolved and explained else (),
+        relations=tuple(replace(relation, excess=None) for relation in relations),
+        first_unexplained=None if explained else _first_left(hypotheses, left, everywhere, partly, not_finite),
+        search=budget.search,
+    )
 
 
 def first_divergence(evidence: Evidence, contract: Contract) -> Divergence | None:
@@ -62,11 +100,23 @@ def first_divergence(evidence: Evidence, contract: Contract) -> Divergence | Non
     )
 
 
-def _relations(hypotheses: Hypotheses, causes: Sequence[Cause], unresolved: Sequence[str]) -> tuple[Relation, ...]:
+def _holds_alone(hypotheses: Hypotheses, cause: Cause) -> bool:
+    """Whether changes may hold at one stage while others fit only without: the two share nothing that was not recorded."""
+    evidence, graph = hypotheses.evidence, hypotheses.graph
+    own, others = (
+        frozenset[str]().union(*(path_of(graph, stage, evidence.recorded) for stage in stages))
+        for stages in ((cause.stage,), cause.breaks)
+    )
+    return bool(cause.breaks) and evidence.mode != "free" and own.isdisjoint(others)
+
+
+def _relations(
+    hypotheses: Hypotheses, causes: Sequence[Cause], unresolved: Sequence[str], base: Changes, budget: Budget
+) -> list[Relation]:
     """The relations of the stages that no convention explains in every frame, under the conventions that explain others."""
-    base = _base(causes, unresolved)
     at_one_stage = {cause.stage for cause in causes if not cause.is_partial}
-    return tuple(find_relations(hypotheses, [stage for stage in unresolved if stage not in at_one_stage], base))
+    stages = [stage for stage in unresolved if stage not in at_one_stage]
+    return find_relations(hypotheses, stages, base, budget)
 
 
 def _verdict_without_failures(
@@ -78,9 +128,13 @@ def _verdict_without_failures(
     return "undetermined" if without_verdict(hypotheses) - set(allow_unjudged) else "agrees"
 
 
-def _cause(hypotheses: Hypotheses, explanation: Explanation) -> Cause:
+def _cause(hypotheses: Hypotheses, explanation: Explanation, everywhere: Changes) -> Cause:
+    """everywhere: the conventions that hold for the whole recording; those that hold at one stage break others."""
     stage, before, contract = explanation.stage, explanation.base, hypotheses.contract
-    errors = [hypotheses.error(stage, changes) for changes in (before, {**before, **explanation.changes})]
+    after = {**before, **explanation.changes}
+    errors = [hypotheses.error(stage, changes) for changes in (before, after)]
+    is_everywhere = all(everywhere.get(knob) == value for knob, value in explanation.changes.items())
+    breaks = set() if is_everywhere else set(hypotheses.failing(after)) - set(hypotheses.failing(before))
     knobs = contract.system.knobs
     worst = WorstChannel(None, None, None) if errors[1] is None else errors[1].worst_channel
     return Cause(
@@ -97,6 +151,7 @@ def _cause(hypotheses: Hypotheses, explanation: Explanation) -> Cause:
         tolerance=worst.tolerance,
         ratio=worst.ratio,
         frames_left=() if errors[1] is None else tuple(hypotheses.evidence.frame[errors[1].rows_over].tolist()),
+        breaks=tuple(each for each in hypotheses.judged if each in breaks),
     )
 
 
@@ -117,8 +172,23 @@ def _stage_verdicts(hypotheses: Hypotheses) -> list[StageVerdict]:
             needs = needed_for(hypotheses.graph, stage.name, evidence)
             verdicts.append(StageVerdict(stage.name, None, None, None, None, None, None, unit, needs))
             continue
-        verdicts.append(_judged_verdict(error, _inherited(whole, error, contract), unit, contract))
+        own = _judged_verdict(error, _inherited(whole, error, contract), unit, contract)
+        verdicts.append(replace(own, differs=_extent(hypotheses, stage.name, {stage.name: _beyond(error)})))
     return verdicts
+
+
+def _beyond(error: StageError) -> Mask:
+    with np.errstate(invalid="ignore"):
+        return np.asarray(error.excess > 1.0)
+
+
+def _extent(hypotheses: Hypotheses, stage: str, differs: Mapping[str, Mask]) -> Extent | None:
+    """Which parts of a stage differ, and in which frames; None where none does."""
+    error = hypotheses.error(stage, {})
+    if stage not in differs or error is None:
+        return None
+    layout = hypotheses.graph[stage].fields(hypotheses.contract)
+    return extent_of(differs[stage], ~np.isnan(error.excess), layout, hypotheses.evidence.frame)
 
 
 def _judged_verdict(error: StageError, inherited: float | None, unit: str, contract: Contract) -> StageVerdict:
@@ -179,40 +249,29 @@ def _inherited(whole: ReplayedFrames, error: StageError, contract: Contract) -> 
     return largest_in_unit(error_between(stage, error.replayed, reference, error.tolerance), contract)
 
 
-def _first_unexplained(
-    hypotheses: Hypotheses,
-    causes: Sequence[Cause],
-    unresolved: Sequence[str],
-    relations: Sequence[Relation],
+def _first_left(
+    hypotheses: Hypotheses, left: Mapping[str, Mask], base: Changes, partly: Mapping[str, Changes],
     not_finite: Divergence | None,
-) -> Divergence | None:
+) -> Divergence | None:  # fmt: skip
     """The first place that neither a cause nor a relation explains."""
-    base = _base(causes, unresolved)
-    under = dict.fromkeys(unresolved, base)
-    for cause in causes:
-        if cause.stage in under:
-            under[cause.stage] = {**base, **cause.changes}
-    related = {relation.stage for relation in relations if relation.is_whole}
-    left = {stage: changes for stage, changes in under.items() if stage not in related}
-    return _first_divergence(hypotheses, left, not_finite)
-
-
-def _base(causes: Sequence[Cause], unresolved: Sequence[str]) -> Changes:
-    """The conventions that explain whole stages."""
-    return {knob: value for cause in causes if cause.stage not in unresolved for knob, value in cause.changes.items()}
+    under = {stage: {**base, **partly.get(stage, {})} for stage in left}
+    return _first_divergence(hypotheses, under, not_finite, left)
 
 
 def _first_divergence(
-    hypotheses: Hypotheses, under: Mapping[str, Changes], not_finite: Divergence | None
-) -> Divergence | None:
+    hypotheses: Hypotheses, under: Mapping[str, Changes], not_finite: Divergence | None,
+    left: Mapping[str, Mask] | None = None,
+) -> Divergence | None:  # fmt: skip
     """The first frame that differs and, in it, the first stage; under: the stages to look at, each under its changes.
 
-    A non-finite value comes before all others.
+    left: of each stage, the only values to look at. A non-finite value comes before all others.
     """
     evidence, contract, names = hypotheses.evidence, hypotheses.contract, hypotheses.graph.names
     found = []
     for stage, changes in under.items():
         error = hypotheses.error(stage, changes)
+        if error is not None and left is not None:
+            error = replace(error, excess=np.where(left[stage], np.fmax(error.excess, np.nextafter(1.0, 2.0)), np.nan))
         place = None if error is None else error.first_over
         if error is not None and place is not None:
             found.append((int(evidence.frame[place[0]]), names.index(stage), place, error))

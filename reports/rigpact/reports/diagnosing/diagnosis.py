@@ -9,14 +9,17 @@ from typing import Any, Literal
 from rigpact.contract.findings import EXIT_CANNOT_JUDGE, EXIT_FINDINGS, EXIT_PASS
 from rigpact.contract.systems.stage import Graph
 from rigpact.reports.comparing.address import Address
+from rigpact.reports.diagnosing.budget import Search, searches_together
+from rigpact.reports.diagnosing.extent import Extent
 from rigpact.reports.diagnosing.hypotheses import Changes
 from rigpact.reports.diagnosing.relations.relation import Relation
 from rigpact.reports.diagnosing.seen.seen import Seen, seen_together
 
-Verdict = Literal["agrees", "explained", "unexplained", "undetermined"]
+Verdict = Literal["agrees", "explained", "partly_explained", "unexplained", "undetermined"]
 EXIT_OF: Mapping[Verdict, int] = {
     "agrees": EXIT_PASS,
     "explained": EXIT_FINDINGS,
+    "partly_explained": EXIT_FINDINGS,
     "unexplained": EXIT_FINDINGS,
     "undetermined": EXIT_CANNOT_JUDGE,
 }
@@ -51,6 +54,7 @@ class StageVerdict:
 
     channel_error, tolerance and ratio belong to the channel that is worst in tolerances: |recorded - replayed|, its
     tolerance, and the first divided by the second. sampled: what a sampled bound judged; None where the worst case judged all.
+    differs: which parts differ, and in which frames. remains: the same of what nothing that was found explains.
     """
 
     stage: str
@@ -63,10 +67,16 @@ class StageVerdict:
     unit: str
     needs: str | None = None
     sampled: Sampled | None = None
+    differs: Extent | None = None
+    remains: Extent | None = None
 
     def to_json(self) -> dict[str, Any]:
         """The row as it stands in a `rigpact-diagnosis` document."""
-        return vars(self) | {"sampled": None if self.sampled is None else vars(self.sampled)}
+        return vars(self) | {
+            "sampled": None if self.sampled is None else vars(self.sampled),
+            "differs": None if self.differs is None else self.differs.to_json(),
+            "remains": None if self.remains is None else self.remains.to_json(),
+        }
 
 
 @dataclass(frozen=True, eq=False)
@@ -84,11 +94,11 @@ class Divergence:
 class Cause:
     """Changes of conventions that bring a stage, and all stages that depend on the changes, within rounding.
 
-    They explain `frames_explained` of `frames` frames; if these are not all, the stage is only partly explained and the
-    verdict is `unexplained`. `equivalents` are other changes that explain this data equally well. error_before and
-    error_after are the largest errors of `stage` in its unit, without and with the changes. channel_error, tolerance and
-    ratio are those with the changes, at the channel that is then worst in tolerances. frames_left: the numbers of the
-    frames that they do not explain.
+    They explain `frames_explained` of `frames` frames; if these are not all, the stage is only partly explained. `equivalents`
+    are other changes that explain this data equally well. error_before and error_after are the largest errors of `stage` in its
+    unit, without and with the changes. channel_error, tolerance and ratio are those with the changes, at the channel that is then
+    worst in tolerances. frames_left: the numbers of the frames that they do not explain. breaks: other stages that fit only
+    without the changes: these hold at `stage` alone.
     """
 
     stage: str
@@ -104,6 +114,7 @@ class Cause:
     tolerance: float | None = None
     ratio: float | None = None
     frames_left: tuple[int, ...] = ()
+    breaks: tuple[str, ...] = ()
 
     @property
     def is_partial(self) -> bool:
@@ -138,10 +149,11 @@ class RestsOn:
 class Diagnosis:
     """The answer of `explain`. contradictions: what a log says against the contract, where no stage was recorded.
 
-    relations: what a stage that no convention explains still is of what it should be. They change no verdict.
+    relations: what a stage that no convention explains still is of what it should be.
     supposition: another choice of the files at hand, in words, under which all this was found. first_unexplained: the first
-    place where it still differs with the causes.
+    place where it still differs under causes and relations.
     rests_on: the bones of a recording of some bones; None for one of all. seen: how far it saw, where nothing differs.
+    search: whether the search came to its end; None where nothing was searched.
     """
 
     verdict: Verdict
@@ -155,6 +167,23 @@ class Diagnosis:
     first_unexplained: Divergence | None = None
     rests_on: RestsOn | None = None
     seen: Seen | None = None
+    search: Search | None = None
+
+    @property
+    def word(self) -> str:
+        """The verdict as people read it."""
+        return self.verdict.upper().replace("_", " ")
+
+    @property
+    def is_open(self) -> bool:
+        """Whether something that differs has no explanation."""
+        return self.verdict in ("unexplained", "partly_explained")
+
+    @property
+    def is_one_set_of_conventions(self) -> bool:
+        """Whether conventions alone explain everything."""
+        is_alone = any(cause.breaks for cause in self.causes) or self.supposition is not None
+        return self.verdict == "explained" and not self.relations and not is_alone
 
     @property
     def unjudged(self) -> tuple[str, ...]:
@@ -169,9 +198,11 @@ class Diagnosis:
     def supposing(self, words: str) -> Diagnosis:
         """The same, found under another choice of files: where all agrees then, the choice is what explains the recording.
 
-        With the files that were given it differs, so it stays unexplained where the choice leaves a stage unjudged.
+        With the files that were given it differs, so it is explained in part where the choice leaves a stage unjudged or open.
         """
-        under: Mapping[Verdict, Verdict] = {"agrees": "explained", "undetermined": "unexplained"}
+        under: Mapping[Verdict, Verdict] = {
+            "agrees": "explained", "undetermined": "partly_explained", "unexplained": "partly_explained",
+        }  # fmt: skip
         return replace(self, supposition=words, verdict=under.get(self.verdict, self.verdict), seen=None)
 
     def without_unjudged(self, stages: Collection[str]) -> Diagnosis:
@@ -196,6 +227,7 @@ class Diagnosis:
             "relations": [relation.to_json() for relation in self.relations],
             **({} if self.rests_on is None else {"rests_on": self.rests_on.to_json()}),
             "seen": None if self.seen is None else self.seen.to_json(),
+            "search": None if self.search is None else self.search.to_json(),
         }  # fmt: skip
 
 
@@ -224,7 +256,7 @@ def _plain(value: Any) -> Any:
     return list(value) if isinstance(value, tuple) else value
 
 
-_WORST_FIRST: tuple[Verdict, ...] = ("unexplained", "explained", "undetermined", "agrees")
+_WORST_FIRST: tuple[Verdict, ...] = ("unexplained", "partly_explained", "explained", "undetermined", "agrees")
 
 
 def together(
@@ -232,25 +264,33 @@ def together(
 ) -> Diagnosis:
     """The diagnoses of several recordings of one engine as one; its verdict is the worst of theirs.
 
+    Where one has an explanation and another has none, all of it is explained in part.
+
     complete: whether everything that was recorded is in one of the parts.
     """
     verdicts = {part.verdict for part in parts} | ({"unexplained"} if contradictions else set())
     verdicts |= set() if complete else {"undetermined"}
+    verdict = next(each for each in _WORST_FIRST if each in verdicts)
+    if verdict == "unexplained" and not verdicts.isdisjoint({"explained", "partly_explained"}):
+        verdict = "partly_explained"
     stages: dict[str, StageVerdict] = {}
     for stage in sorted((stage for part in parts for stage in part.stages), key=_badness, reverse=True):
         stages.setdefault(stage.stage, stage)
     causes = {(cause.stage, str(cause.changes)): cause for part in parts for cause in part.causes}
     alike = [choice for part in parts for choice in part.indistinguishable]
     seen = [part.seen for part in parts if part.seen is not None]
+    searches = [part.search for part in parts if part.search is not None]
     return Diagnosis(
-        next(verdict for verdict in _WORST_FIRST if verdict in verdicts),
+        verdict,
         next((part.first_divergence for part in parts if part.first_divergence is not None), None),
         tuple(stages[name] for name in graph.names if name in stages),
         tuple(causes.values()),
         tuple(choice for choice in dict.fromkeys(alike) if all(_is_open(part, choice, graph) for part in parts)),
         contradictions,
         tuple({relation.sentence: relation for part in parts for relation in part.relations}.values()),
+        first_unexplained=next((part.first_unexplained for part in parts if part.first_unexplained is not None), None),
         seen=seen_together(seen, graph.names) if seen and len(seen) == len(parts) else None,
+        search=searches_together(searches),
     )
 
 

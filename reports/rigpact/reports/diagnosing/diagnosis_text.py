@@ -2,70 +2,110 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from rich.console import Console
 from rich.text import Text
 
 from rigpact.reports.diagnosing.diagnosis import Cause, Diagnosis, Divergence, StageVerdict
-from rigpact.reports.diagnosing.relations.relation import frames_words
+from rigpact.reports.diagnosing.relations.relation import Relation, frames_words
 from rigpact.reports.terminal import plain, sum_up, table
 
-_STYLE = {"agrees": "bold green", "explained": "bold red", "unexplained": "bold red", "undetermined": "bold yellow"}
+_STYLE = {
+    "agrees": "bold green", "explained": "bold red", "partly_explained": "bold red", "unexplained": "bold red",
+    "undetermined": "bold yellow",
+}  # fmt: skip
 _SENTENCE = {
     "agrees": "every stage that could be judged computes what the contract says",
-    "explained": "one set of conventions explains every stage that was judged",
-    "unexplained": "no combination of known conventions explains all of it: look at the stage and address above",
+    "explained": "what is named above explains every value that differs",
+    "partly_explained": "what is named above explains a part",
+    "unexplained": "no known convention or relation explains it: look at the stage and address above",
     "undetermined": "not enough could be judged: record or give what is named above, or --allow-unjudged STAGE",
 }
 
 
 def print_diagnosis(diagnosis: Diagnosis, console: Console) -> None:
     """Print stages, the first divergence, causes with code hints, and the verdict."""
-    judged = [stage for stage in diagnosis.stages if stage.ok is not None]
+    print_stages(diagnosis.stages, diagnosis.first_divergence, console, diagnosis.supposition)
+    print_answers(diagnosis, console)
+
+
+def print_stages(
+    stages: Sequence[StageVerdict], first: Divergence | None, console: Console, supposition: str | None = None
+) -> None:
+    """Print what is known before anything is searched: every stage, who differs and when, and where it begins.
+
+    supposition: the other choice of files under which they were judged.
+    """
+    judged = [stage for stage in stages if stage.ok is not None]
     if judged:
         columns = ("stage", "own error", "inherited", "unit", "worst channel", "tolerance", "ratio", "")
-        console.print(table("Stages, each replayed from its own recorded inputs", columns, map(_row, judged)))
-    for stage in diagnosis.stages:
+        supposed = "" if supposition is None else f", supposing that {plain(supposition)}"
+        title = f"Stages, each replayed from its own recorded inputs{supposed}"
+        console.print(table(title, columns, map(_row, judged)))
+    for stage in stages:
         if stage.needs is not None:
             console.print(Text(f"  {stage.stage}: not judged; {stage.needs}", style="dim"))
         if stage.sampled is not None:
             console.print(Text(f"  {stage.stage}: {stage.sampled.words}", style="dim"))
-    _print_answers(diagnosis, console)
-    line = Text(diagnosis.verdict.upper(), style=_STYLE[diagnosis.verdict])
-    sum_up(line.append(f": {_sentence(diagnosis)}{rests_text(diagnosis)}", style="default"), console)
+    for stage in stages:
+        if stage.differs is not None:
+            console.print(Text(f"{stage.stage} differs: {plain(stage.differs.sentence)}"))
+    _print_divergence("First divergence", first, console)
 
 
-def _print_answers(diagnosis: Diagnosis, console: Console) -> None:
-    """Print what was found: the place, the causes, the relations, what is left, and what the answer rests on."""
-    _print_divergence("First divergence", diagnosis.first_divergence, console)
+def print_answers(diagnosis: Diagnosis, console: Console) -> None:
+    """Print what the search found: the causes, the relations, what is left, what the answer rests on, and the verdict."""
     if diagnosis.supposition is not None:
         console.print(Text(f"Supposing that {plain(diagnosis.supposition)}:", style="bold"))
     for cause in diagnosis.causes:
         _print_cause(cause, console)
     for relation in diagnosis.relations:
-        console.print(Text(f"Relation: {plain(relation.sentence)}"))
+        _print_relation(relation, console)
     for contradiction in diagnosis.contradictions:
         console.print(Text(f"Against the contract: {plain(contradiction)}", style="bold"))
     if diagnosis.indistinguishable:
         words = ", ".join(f"{knob}={shown_value(value)}" for knob, value in diagnosis.indistinguishable)
         console.print(Text(f"Not told apart by this data: {words}", style="dim"))
-    if diagnosis.causes:
+    for words in remains_texts(diagnosis):
+        console.print(Text(f"Remains: {plain(words)}"))
+    if diagnosis.verdict == "partly_explained":
         _print_divergence("First unexplained", diagnosis.first_unexplained, console)
     if diagnosis.rests_on is not None:
         console.print(Text(f"Rests on {plain(diagnosis.rests_on.words)}", style="bold"))
+    if diagnosis.search is not None and not diagnosis.search.is_complete:
+        console.print(Text(plain(diagnosis.search.sentence), style="yellow"))
+    line = Text(diagnosis.word, style=_STYLE[diagnosis.verdict])
+    sum_up(line.append(f": {verdict_text(diagnosis)}{rests_text(diagnosis)}", style="default"), console)
 
 
-def _sentence(diagnosis: Diagnosis) -> str:
-    related = {relation.stage for relation in diagnosis.relations}
-    if diagnosis.verdict == "unexplained" and related:
-        return f"no convention explains {', '.join(sorted(related))}: see what each relation above says of it"
+def _print_relation(relation: Relation, console: Console) -> None:
+    console.print(Text(f"Relation: {plain(relation.sentence)}"))
+    for hint in relation.hints:
+        console.print(Text(f"  {plain(hint)}", style="cyan"))
+
+
+def remains_texts(diagnosis: Diagnosis) -> list[str]:
+    """Of each stage, what nothing that was found explains: who and when; nothing where nothing was found."""
+    if diagnosis.verdict != "partly_explained":
+        return []
+    return [f"{stage.stage}: {stage.remains.sentence}" for stage in diagnosis.stages if stage.remains is not None]
+
+
+def verdict_text(diagnosis: Diagnosis) -> str:
+    """What the verdict means for this recording, in a sentence without an end."""
     is_sound = all(stage.ok is not False for stage in diagnosis.stages)
     if diagnosis.supposition is not None and is_sound and not diagnosis.contradictions:
         return "supposing that, every stage that could be judged computes what the contract says"
+    if diagnosis.is_one_set_of_conventions and diagnosis.causes:
+        return "one set of conventions explains every stage that was judged"
     if diagnosis.verdict == "undetermined" and any(stage.ok for stage in diagnosis.stages):
         names = ", ".join(diagnosis.unjudged)
         return f"nothing judged all of {names}: record or give what is named above, or --allow-unjudged STAGE"
+    left = [stage.stage for stage in diagnosis.stages if stage.remains is not None]
+    if diagnosis.verdict == "partly_explained" and left:
+        return f"{_SENTENCE[diagnosis.verdict]}; of {', '.join(left)} remains what it says above"
     return _SENTENCE[diagnosis.verdict]
 
 
@@ -117,7 +157,8 @@ def effect_text(cause: Cause) -> str:
     unit = f" {cause.unit}" if cause.unit != "raw" else ""
     fall = f"the error of {cause.stage} falls from {cause.error_before:.3g} to {cause.error_after:.2g}{unit}"
     if not cause.is_partial:
-        return f"{fall}, everywhere within rounding (ratio {_number(cause.ratio)})"
+        alone = f", but only there: {', '.join(cause.breaks)} would differ with it" if cause.breaks else ""
+        return f"{fall}, everywhere within rounding (ratio {_number(cause.ratio)}){alone}"
     within = f"{cause.stage} is partly explained: {cause.frames_explained} of {cause.frames} frames are within rounding"
     return f"{within}, all but {frames_words(cause.frames_left)}; {fall}, still {_number(cause.ratio)} tolerances"
 

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
-from dataclasses import dataclass, field
+from collections.abc import Callable, Collection, Sequence
+from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from rigpact.contract.errors import UnusableInput
 from rigpact.contract.findings import EXIT_FINDINGS
 from rigpact.reference_runtime.files.contracts import ContractFiles
+from rigpact.reports.diagnosing.budget import Budget
 from rigpact.reports.diagnosing.diagnose import diagnose
-from rigpact.reports.diagnosing.diagnosis import Diagnosis
+from rigpact.reports.diagnosing.diagnosis import Diagnosis, Divergence, StageVerdict
 from rigpact.reports.diagnosing.evidence import EvidenceFiles, Gathered, read_evidence
 from rigpact.reports.diagnosing.logs.engine_log import is_engine_log
 from rigpact.reports.diagnosing.logs.log_evidence import explain_log
@@ -24,7 +26,8 @@ from rigpact.reports.terminal import working
 class ExplainRequest:
     """A recording to explain. allow_unjudged: recorded stages that may stay unjudged.
 
-    mode: who drove the run, where the file does not say it.
+    mode: who drove the run, where the file does not say it. budget_s: seconds of the search, None without a limit.
+    says: is told of notes, stages and the first divergence before the search begins.
     """
 
     recording: Path
@@ -33,13 +36,20 @@ class ExplainRequest:
     with_pairs: bool = True
     allow_unjudged: Collection[str] = ()
     mode: str | None = None
+    budget_s: float | None = None
+    says: Callable[[Sequence[str], Sequence[StageVerdict], Divergence | None], None] = lambda *_: None
+
+    def budget(self, says: Callable[[str], None]) -> Budget:
+        """The budget of its search. says: is told what is looked at."""
+        return Budget(self.budget_s, says)
 
 
 def explain(request: ExplainRequest) -> tuple[Diagnosis, list[str]]:
     """Replay every recorded stage from its recorded inputs, and search the system's knobs. Also returns the notes."""
     contract = request.contract.opened_if_given()
     if is_engine_log(request.recording):
-        return explain_log(request.recording, contract, request.contract.changes, request.given.clip)
+        budget = request.budget(lambda _words: None)
+        return explain_log(request.recording, contract, request.contract.changes, request.given.clip, budget)
     if contract is None:
         raise UnusableInput("--bundle", "none", "the bundle or contract that the recording was made under")
     unknown = [name for name in request.allow_unjudged if name not in contract.system.graph]
@@ -50,11 +60,25 @@ def explain(request: ExplainRequest) -> tuple[Diagnosis, list[str]]:
             f"one of {', '.join(contract.system.graph.names)}",
         )
     gathered = _driven_as(read_evidence(request.recording, contract, request.given), request.mode)
-    with working("replaying stages and searching conventions"):
-        found = diagnose_gathered(gathered, with_pairs=request.with_pairs, allow_unjudged=request.allow_unjudged)
-        if not gathered.says_mode and found.exit_code == EXIT_FINDINGS:
-            _refuse_guessed_mode(gathered, found, request.recording)
-        return _with_other_files(found, gathered, request), gathered.notes
+    with working("replaying stages") as says:
+        budget = request.budget(lambda words: says(f"searching: {words}"))
+        found = diagnose_gathered(
+            gathered,
+            with_pairs=request.with_pairs,
+            allow_unjudged=request.allow_unjudged,
+            budget=budget,
+            says_stages=partial(_before_the_search, request, gathered),
+        )
+        if (found.search is None or gathered.recording.bones) and found.exit_code == EXIT_FINDINGS:
+            _refuse_guessed_mode(gathered, found.stages, request.recording)
+        return _with_other_files(found, gathered, request, budget), gathered.notes
+
+
+def _before_the_search(
+    request: ExplainRequest, gathered: Gathered, stages: Sequence[StageVerdict], first: Divergence | None
+) -> None:
+    _refuse_guessed_mode(gathered, stages, request.recording)
+    request.says(gathered.notes, stages, first)
 
 
 def _driven_as(gathered: Gathered, mode: str | None) -> Gathered:
@@ -66,30 +90,35 @@ def _driven_as(gathered: Gathered, mode: str | None) -> Gathered:
     return gathered.in_mode(mode)
 
 
-def _with_other_files(found: Diagnosis, gathered: Gathered, request: ExplainRequest) -> Diagnosis:
+def _with_other_files(found: Diagnosis, gathered: Gathered, request: ExplainRequest, budget: Budget) -> Diagnosis:
     """The diagnosis; where no convention explains all, under another choice of the files at hand that explains more."""
-    if found.verdict != "unexplained" or gathered.recording.bones:
+    is_sure = found.exit_code != EXIT_FINDINGS or found.is_one_set_of_conventions
+    if is_sure or gathered.recording.bones:
         return found
     with TemporaryDirectory() as room:
-        supposed = best_supposition(gathered, request.contract, request.given, Path(room))
+        supposed = best_supposition(gathered, request.contract, request.given, Path(room), budget)
         if supposed is None:
-            return found
-        again = diagnose(*supposed.part, with_pairs=request.with_pairs, allow_unjudged=request.allow_unjudged)
-        return again.supposing(supposed.words)
+            return replace(found, search=budget.search)
+        again = diagnose(
+            *supposed.part, with_pairs=request.with_pairs, allow_unjudged=request.allow_unjudged, budget=budget
+        )
+        return replace(again.supposing(supposed.words), search=budget.search)
 
 
-def _refuse_guessed_mode(gathered: Gathered, found: Diagnosis, path: Path) -> None:
+def _refuse_guessed_mode(gathered: Gathered, stages: Sequence[StageVerdict], path: Path) -> None:
     """UnusableInput where a recording differs only because somebody guessed who drove it.
 
     Driven otherwise, each stage that differs has to fit, or to come from outside: what feeds itself is given by the clip then.
     """
+    if gathered.says_mode:
+        return
     mode, other = gathered.mode, "teacher" if gathered.mode == "free" else "free"
     graph = gathered.parts[-1].contract.system.graph
     if other == "free" and not graph.feeds_itself:
         return
-    driven = diagnose_gathered(gathered.in_mode(other), with_pairs=False)
+    driven = diagnose_gathered(gathered.in_mode(other), with_pairs=False, budget=Budget.spent())
     fits = {each.stage for each in driven.stages if each.ok}
-    differs = {each.stage for each in found.stages if each.ok is False and graph[each.stage].carried is None}
+    differs = {each.stage for each in stages if each.ok is False and graph[each.stage].carried is None}
     if driven.exit_code != EXIT_FINDINGS and fits and differs <= fits:
         words = f"nothing that says who drove the run: as {mode} it differs, as {other} nothing does"
         raise UnusableInput(path, words, f"mode = {mode} or {other} in the file", "--mode says it")

@@ -12,11 +12,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
+from rigpact.reports.diagnosing.budget import Budget
 from rigpact.reports.diagnosing.hypotheses import Changes, Hypotheses
 from rigpact.reports.diagnosing.stage_error import NEARLY
 
 MAX_PRODUCT = 512
 """Up to this many combinations of one stage's own knobs are all tried: the AngVel input has 60, the state 80."""
+
+ONE, TWO = "single conventions", "pairs of conventions"
 
 
 @dataclass(frozen=True, eq=False)
@@ -29,48 +32,58 @@ class Explanation:
     equivalents: tuple[Changes, ...]
 
 
-def search(hypotheses: Hypotheses, *, with_pairs: bool) -> tuple[list[Explanation], list[str]]:
-    """Explanations in the order of their stages, and the stages without an explanation."""
+def search(
+    hypotheses: Hypotheses, *, with_pairs: bool, budget: Budget | None = None
+) -> tuple[list[Explanation], list[str]]:
+    """Explanations in the order of their stages, and the stages without an explanation.
+
+    It takes at most half of the budget: the relations are tried with the rest.
+    """
+    budget = (budget or Budget.unlimited()).half()
     failing = hypotheses.failing({})
     singles = hypotheses.singles(failing, {})
-    everything = [changes for changes in singles if hypotheses.explains(changes)]
+    everything = [changes for changes in budget.within(singles, ONE) if hypotheses.explains(changes)]
     if not everything and with_pairs:
-        everything = [pair for pair in hypotheses.pairs(singles, failing) if hypotheses.explains(pair)]
+        pairs = hypotheses.pairs(singles, failing, budget)
+        everything = [pair for pair in budget.within(pairs, TWO) if hypotheses.explains(pair)]
     if everything:
         return [_explanation(hypotheses, failing[0], {}, everything)], []
-    return _stage_by_stage(hypotheses, with_pairs=with_pairs)
+    return _stage_by_stage(hypotheses, budget, with_pairs=with_pairs)
 
 
-def _stage_by_stage(hypotheses: Hypotheses, *, with_pairs: bool) -> tuple[list[Explanation], list[str]]:
+def _stage_by_stage(hypotheses: Hypotheses, budget: Budget, *, with_pairs: bool) -> tuple[list[Explanation], list[str]]:
     base: Changes = {}
     found: list[Explanation] = []
     unresolved: list[str] = []
     while open_stages := [stage for stage in hypotheses.failing(base) if stage not in unresolved]:
         stage = open_stages[0]
-        mending = _mending(hypotheses, stage, base, with_pairs=with_pairs)
+        mending = _mending(hypotheses, budget, stage, base, with_pairs=with_pairs)
         if not mending:
             unresolved.append(stage)
-            found += _nearly(hypotheses, stage, base, with_pairs=with_pairs)
+            found += _nearly(hypotheses, budget, stage, base, with_pairs=with_pairs)
             continue
         found.append(_explanation(hypotheses, stage, base, mending))
         base = {**base, **found[-1].changes}
     return found, unresolved
 
 
-def _nearly(hypotheses: Hypotheses, stage: str, base: Changes, *, with_pairs: bool) -> list[Explanation]:
+def _nearly(
+    hypotheses: Hypotheses, budget: Budget, stage: str, base: Changes, *, with_pairs: bool
+) -> list[Explanation]:
     """The change, or the two, that explain almost every frame of a stage, where almost no frame fits without.
 
-    At most one of them is returned. An example is a tool that treats its first frame differently. Such a change is named, but
-    the verdict stays `unexplained`.
+    At most one of them is returned. An example is a tool that treats its first frame differently. Such a change is named, and
+    the frames that it leaves stay open.
     """
-    frames = hypotheses.frame_count
+    frames, almost = hypotheses.frame_count, f"what almost explains {stage}"
     if hypotheses.frames_within(stage, base) > (1.0 - NEARLY) * frames:
         return []
     singles = hypotheses.singles([stage], base)
-    pairs = ({**base, **pair} for pair in hypotheses.pairs(singles, [stage])) if with_pairs else ()
-    for candidates in (singles, (pair for pair in pairs if hypotheses.may_nearly_fit(stage, pair))):
+    pairs = budget.within(hypotheses.pairs(singles, [stage], budget), almost) if with_pairs else ()
+    both = ({**base, **pair} for pair in pairs)
+    for candidates in (singles, (pair for pair in both if hypotheses.may_nearly_fit(stage, pair))):
         count, best = max(
-            ((hypotheses.frames_within(stage, changes), changes) for changes in candidates),
+            ((hypotheses.frames_within(stage, changes), changes) for changes in budget.within(candidates, almost)),
             key=lambda found: found[0], default=(0, base),
         )  # fmt: skip
         if count >= NEARLY * frames and hypotheses.earns(stage, best, base):
@@ -78,18 +91,22 @@ def _nearly(hypotheses: Hypotheses, stage: str, base: Changes, *, with_pairs: bo
     return []
 
 
-def _mending(hypotheses: Hypotheses, stage: str, base: Changes, *, with_pairs: bool) -> list[Changes]:
+def _mending(hypotheses: Hypotheses, budget: Budget, stage: str, base: Changes, *, with_pairs: bool) -> list[Changes]:
     """The changes, added to `base`, that explain a stage, break none, and leave the fewest stages open."""
     before = set(hypotheses.failing(base))
     singles = hypotheses.singles([stage], base)
 
     def mends(candidates: Iterable[Changes]) -> list[Changes]:
-        fitting = (changes for changes in candidates if hypotheses.fits(stage, changes))
+        fitting = (
+            changes
+            for changes in budget.within(candidates, f"conventions of {stage}")
+            if hypotheses.fits(stage, changes)
+        )
         return [changes for changes in fitting if set(hypotheses.failing(changes)) < before]
 
     mending = mends(singles)
     if not mending and with_pairs:
-        mending = mends({**base, **changes} for changes in hypotheses.pairs(singles, [stage]))
+        mending = mends({**base, **changes} for changes in hypotheses.pairs(singles, [stage], budget))
     if not mending and with_pairs:
         mending = mends({**base, **changes} for changes in hypotheses.own_products(stage, MAX_PRODUCT))
     fewest = min((len(hypotheses.failing(changes)) for changes in mending), default=0)

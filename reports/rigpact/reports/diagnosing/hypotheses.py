@@ -19,6 +19,7 @@ from rigpact.contract.statistics import FloatArray
 from rigpact.contract.systems.contract import Contract
 from rigpact.reference_runtime.graph.replayed import Evidence, ReplayedFrames, path_of, path_over_frames
 from rigpact.reference_runtime.graph.sampled_bound import judging_bound
+from rigpact.reports.diagnosing.budget import Budget
 from rigpact.reports.diagnosing.matching import matched_order
 from rigpact.reports.diagnosing.stage_error import ENOUGH, Fit, StageError, error_between, is_earned, stage_error
 
@@ -253,7 +254,7 @@ class Hypotheses:
     def _has_parts(self, stage: str) -> bool:
         return self.graph[stage].measure.parts is not None
 
-    def pairs(self, singles: list[Changes], failing: Iterable[str]) -> Iterator[Changes]:
+    def pairs(self, singles: list[Changes], failing: Iterable[str], budget: Budget) -> Iterator[Changes]:
         """Every pair of single changes of different knobs, where each failing stage depends on one of the two.
 
         If the network's answer was not recorded, pairs contain only input orders that exchange two inputs.
@@ -267,16 +268,16 @@ class Hypotheses:
         for (first, one), (second, other) in combinations(list(zip(singles, knobs, strict=True)), 2):
             if one != other and not orders & {one, other} and reach[one] | reach[other] == wanted:
                 yield {**first, **second}
-        yield from self._repairs(singles, wanted)
+        yield from self._repairs(singles, wanted, budget)
         for changes in singles:
             for name in orders - set(changes):
                 order = self._matched(name, changes)
                 if order is not None:
                     yield {**changes, name: order}
 
-    def _repairs(self, singles: list[Changes], wanted: set[str]) -> Iterator[Changes]:
+    def _repairs(self, singles: list[Changes], wanted: set[str], budget: Budget) -> Iterator[Changes]:
         """Pairs: one change that breaks a stage outside `wanted`, and one that only repairs such a stage."""
-        for first in singles:
+        for first in budget.within(singles, "pairs of which one repairs what the other breaks"):
             broken = set(self.failing(first)) - wanted
             base = dict(list(first.items())[:-1])
             for second in self.singles(broken, base):

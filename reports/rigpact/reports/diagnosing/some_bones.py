@@ -8,17 +8,20 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from rigpact.contract.character import character_of
+from rigpact.contract.findings import EXIT_FINDINGS
 from rigpact.contract.some_bones import contract_of_bones
 from rigpact.contract.systems.contract import Contract
 from rigpact.reference_runtime.graph.replayed import Evidence, path_of
 from rigpact.reference_runtime.recordings.recorded_bones import cut_to
-from rigpact.reports.diagnosing.diagnose import diagnose
+from rigpact.reports.diagnosing.budget import Budget
+from rigpact.reports.diagnosing.diagnose import SaysStages, diagnose
 from rigpact.reports.diagnosing.diagnosis import Diagnosis, RestsOn, StageVerdict, together
 from rigpact.reports.diagnosing.evidence import Gathered, Part
 from rigpact.reports.diagnosing.hypotheses import Hypotheses
@@ -31,23 +34,37 @@ _NEEDS_ALL = "the network looks at all bones: record its inputs and its answer w
 
 
 def diagnose_gathered(
-    gathered: Gathered, *, with_pairs: bool = True, allow_unjudged: Collection[str] = ()
+    gathered: Gathered,
+    *,
+    with_pairs: bool = True,
+    allow_unjudged: Collection[str] = (),
+    budget: Budget | None = None,
+    says_stages: SaysStages | None = None,
 ) -> Diagnosis:
-    """The diagnosis of everything that was gathered."""
+    """The diagnosis of everything that was gathered. says_stages: is told of the stages of a recording of all bones."""
     *before, own = gathered.parts
+    search = partial(diagnose, with_pairs=with_pairs, budget=budget)
     if not gathered.recording.bones:
-        return diagnose(own.evidence, own.contract, with_pairs=with_pairs, allow_unjudged=allow_unjudged)
+        return search(own.evidence, own.contract, allow_unjudged=allow_unjudged, says_stages=says_stages)
     whole = before[0] if before else None
     judged = set() if whole is None else set(Hypotheses(whole.evidence, whole.contract).judged)
-    found = diagnose(own.evidence, own.contract, with_pairs=with_pairs, allow_unjudged={*allow_unjudged, *judged})
-    if found.verdict == "unexplained":
-        found = replace(found, relations=tuple(_other_bones(gathered, own)) or found.relations)
+    found = search(own.evidence, own.contract, allow_unjudged={*allow_unjudged, *judged})
+    if found.exit_code == EXIT_FINDINGS and not found.is_one_set_of_conventions:
+        found = _as_of_other_bones(found, tuple(_other_bones(gathered, own, budget or Budget.unlimited())))
     found = replace(found, stages=tuple(_about_answers(found.stages, own)))
     if whole is None:
         return replace(found, rests_on=_rests_on(own.contract, ()))
     allowed = {*allow_unjudged, *_judged(found.stages)}
-    of_all = diagnose(whole.evidence, whole.contract, with_pairs=with_pairs, allow_unjudged=allowed)
+    of_all = search(whole.evidence, whole.contract, allow_unjudged=allowed)
     return replace(_joined(of_all, found, whole, allowed), rests_on=_rests_on(own.contract, of_all.stages))
+
+
+def _as_of_other_bones(found: Diagnosis, of_others: tuple[Relation, ...]) -> Diagnosis:
+    """The diagnosis where the recording is one of other bones: then every stage fits as it is."""
+    if not of_others:
+        return found
+    stages = tuple(replace(stage, remains=None) for stage in found.stages)
+    return replace(found, verdict="explained", relations=of_others, causes=(), stages=stages, first_unexplained=None)
 
 
 def _about_answers(stages: Sequence[StageVerdict], part: Part) -> Iterator[StageVerdict]:
@@ -109,16 +126,16 @@ class _Trial:
         )
 
 
-def _other_bones(gathered: Gathered, part: Part) -> Iterator[Relation]:
+def _other_bones(gathered: Gathered, part: Part, budget: Budget) -> Iterator[Relation]:
     """The relation that the recording is one of other bones than its header says; none if that is not unmistakable."""
     said, count = gathered.recording.bones, len(character_of(part.contract.of_all_bones).bone_names)
     trial = _Trial(gathered, part, slice(MOST_FRAMES))
     fits = np.zeros((len(said), count), bool)
-    for shift in range(count):
+    for shift in budget.within(range(count), "other bones than the header says"):
         tried = [(bone + shift) % count for bone in said]
         fits[np.arange(len(said)), tried] = _fitting(trial.hypotheses(tried), len(said))
     own = fits[np.arange(len(said)), said]
-    if own.all() or not (own | (fits.sum(axis=1) == 1)).all():
+    if budget.is_spent or own.all() or not (own | (fits.sum(axis=1) == 1)).all():
         return
     found = [bone if is_own else int(np.argmax(row)) for bone, is_own, row in zip(said, own, fits, strict=True)]
     if len(set(found)) < len(found):

@@ -22,6 +22,7 @@ from rigpact.reference_runtime.files.contracts import ContractFiles
 from rigpact.reference_runtime.files.declared import files_of, network_of
 from rigpact.reference_runtime.graph.replayed import Evidence
 from rigpact.reference_runtime.recordings.recording import Recording, judging_contract
+from rigpact.reports.diagnosing.budget import Budget
 from rigpact.reports.diagnosing.evidence import EvidenceFiles, Gathered, Part
 from rigpact.reports.diagnosing.hypotheses import Hypotheses
 
@@ -45,16 +46,18 @@ class Supposition:
 
 
 def best_supposition(
-    gathered: Gathered, files: ContractFiles, given_files: EvidenceFiles, room: Path
+    gathered: Gathered, files: ContractFiles, given_files: EvidenceFiles, room: Path, budget: Budget | None = None
 ) -> Supposition | None:
     """The choice that leaves the fewest stages open; None where none leaves fewer than what was given.
 
     room: a folder for models with other weights, which has to last as long as the supposition.
     """
+    budget = budget or Budget.unlimited()
     given = Hypotheses(*gathered.parts[-1])
     before, best = set(given.failing({})), None
     fewest = len(before)
-    for supposed in _suppositions(given, gathered.recording, files, given_files, room) if before else ():
+    others = _suppositions(given, gathered.recording, files, given_files, room) if before else ()
+    for supposed in budget.within(others, "other clips, bundles and weights"):
         tried = Hypotheses(*supposed.part)
         left = set(tried.failing({}))
         if set(given.judged) <= set(tried.judged) and left < before and len(left) < fewest:

@@ -7,16 +7,18 @@ from dataclasses import dataclass
 from typing import Any
 
 from rigpact.reports.diagnosing.diagnosis import Cause, Diagnosis, Verdict
-from rigpact.reports.diagnosing.diagnosis_text import effect_text
+from rigpact.reports.diagnosing.diagnosis_text import effect_text, remains_texts
 from rigpact.reports.diagnosing.hypotheses import Changes
 from rigpact.reports.terminal import plain
 
 _HEADLINE: dict[Verdict, str] = {
     "agrees": "Every stage that could be judged computes what the contract says.",
-    "explained": "{side} computes with {changes}. That explains every stage that was judged ({judged} of {recorded}).",
-    "unexplained": "No combination of known conventions explains all of it. Look at the first divergence.",
+    "explained": "What is named below explains every value that differs ({judged} of {recorded} stages judged).",
+    "partly_explained": "What is named below explains a part. Look at what remains.",
+    "unexplained": "No known convention or relation explains it. Look at the first divergence.",
     "undetermined": "Not everything could be judged: nothing says what all of {unjudged} should be.",
 }
+_ONE_SET = "{side} computes with {changes}. That explains every stage that was judged ({judged} of {recorded})."
 NOT_DIAGNOSED = "Why they differ was not looked into."
 AGREES = "It agrees with the reference in every stage that was compared."
 _EQUIVALENTS_SHOWN = 6
@@ -52,7 +54,8 @@ def diagnosis_words(
     everything = {knob: value for cause in diagnosis.causes for knob, value in cause.changes.items()}
     causes = (_cause(cause, meanings) for cause in diagnosis.causes)
     judged = sum(stage.ok is not None for stage in diagnosis.stages)
-    headline = _HEADLINE[diagnosis.verdict].format(
+    is_one_set = diagnosis.is_one_set_of_conventions and bool(diagnosis.causes)
+    headline = (_ONE_SET if is_one_set else _HEADLINE[diagnosis.verdict]).format(
         side="Training" if side == "training" else "The engine",
         changes=_changes(everything),
         judged=judged,
@@ -77,7 +80,15 @@ def _lines(diagnosis: Diagnosis) -> list[str]:
     if first is not None:
         size = "a value that is not finite" if first.error is None else f"{first.error:.3g} {first.unit}"
         lines.append(f"First divergence: frame {first.frame}, stage {first.stage}, {plain(first.address)}: {size}.")
-    lines += [f"Relation: {plain(relation.sentence)}." for relation in diagnosis.relations]
+    lines += [
+        f"{plain(each.stage)} differs: {plain(each.differs.sentence)}." for each in diagnosis.stages if each.differs
+    ]
+    lines += [
+        f"Relation: {plain('. '.join((relation.sentence, *relation.hints)))}." for relation in diagnosis.relations
+    ]
+    lines += [f"Remains: {plain(words)}." for words in remains_texts(diagnosis)]
+    if diagnosis.search is not None and not diagnosis.search.is_complete:
+        lines.append(f"{plain(diagnosis.search.sentence)}.")
     lines += [f"{plain(each.stage)}: {each.sampled.words}." for each in diagnosis.stages if each.sampled is not None]
     if diagnosis.indistinguishable:
         choices = ", ".join(f"{knob}={_shown(value)}" for knob, value in diagnosis.indistinguishable)

@@ -27,6 +27,14 @@ NOT_EXPLAINED = Rule(
     hint="look at that stage in the engine at that frame; `rigpact explain` shows every stage's own error",
     why="a defect that is no convention: a wrong index, a stale buffer, another weight",
 )
+RELATION_DIFFERS = Rule(
+    code="RP963",
+    name="difference-explained",
+    severity=Severity.ERROR,
+    message="{recording}: {relation}{code}",
+    hint="look at the line that computes that stage on the side that recorded it: the relation says what it does there",
+    why="a defect that no convention names, and that one simple relation explains in every value that differs",
+)
 LOG_CONTRADICTS = Rule(
     code="RP987",
     name="log-contradicts-contract",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -20,7 +21,7 @@ from rigpact.reports.command_line.report_formats import JSON, TEXT, FormatOfAnsw
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from rigpact.reports.diagnosing.diagnosis import Diagnosis
+    from rigpact.reports.diagnosing.diagnosis import Diagnosis, Divergence, StageVerdict
     from rigpact.reports.diagnosing.explain import ExplainRequest
 
 
@@ -38,6 +39,20 @@ Follow = Annotated[
 UntilIdle = Annotated[
     float | None,
     typer.Option("--until-idle", min=0.1, metavar="SECONDS", help="With --follow: end when nothing came for so long."),
+]
+Seconds = Annotated[
+    float,
+    typer.Option(
+        "--budget",
+        min=0.0,
+        metavar="SECONDS",
+        envvar="RIGPACT_BUDGET",
+        help="End the search after so long, with what was found; 0: search to the end.",
+    ),
+]
+PatchFile = Annotated[
+    Path | None,
+    typer.Option("--patch", metavar="FILE", help="Write the conventions that were found as a change of the contract."),
 ]
 
 
@@ -73,12 +88,15 @@ def explain(
     follow: Follow = False,
     until_idle: UntilIdle = None,
     singles_only: Annotated[bool, typer.Option("--singles-only", help="Do not search pairs of changes.")] = False,
+    budget_s: Seconds = 10.0,
+    patch: PatchFile = None,
     output_format: FormatOfAnswer = TEXT,
 ) -> None:
-    """Name the convention that differs, or say that none does.
+    """Name what differs, where and when, and what explains it.
 
-    Each recorded stage is recomputed from the engine's own recorded inputs to it; where one differs, the knobs that can
-    change it are searched, all singles and all pairs. Exit status 0: agrees; 1: explained or unexplained; 2: undetermined.
+    Each recorded stage is recomputed from the engine's own recorded inputs to it. Where one differs, that is printed; then the
+    knobs that can change it are searched, all singles and all pairs, then relations. Exit status 0: agrees; 1: explained,
+    explained in part or unexplained; 2: undetermined.
     """
     from rigpact.reference_runtime.files.contracts import ContractFiles
     from rigpact.reports.diagnosing.evidence import EvidenceFiles
@@ -87,6 +105,7 @@ def explain(
 
     files = ContractFiles(bundle, companion, settings or (), conventions)
     given = EvidenceFiles(clip, onnx, replay, resolution)
+    early = _Early(is_shown=output_format == TEXT)
     request = ExplainRequest(
         recording,
         files,
@@ -94,15 +113,59 @@ def explain(
         with_pairs=not singles_only,
         allow_unjudged=tuple(allow_unjudged or ()),
         mode=None if mode is None else mode.value,
+        budget_s=budget_s or None,
+        says=early,
     )
     if follow or until_idle is not None:
         _follow(request, until_idle, is_asked=follow)
     diagnosis, notes = explain_recording(request)
-    _show(diagnosis, notes, output_format)
+    _show(diagnosis, notes, output_format, early)
+    if patch is not None:
+        _write_patch(patch, diagnosis, request, is_text=output_format == TEXT)
     raise typer.Exit(diagnosis.exit_code)
 
 
-def _show(diagnosis: Diagnosis, notes: list[str], output_format: str) -> None:
+class _Early:
+    """Prints what is known before the search, and keeps it: the answer does not say it again."""
+
+    def __init__(self, *, is_shown: bool) -> None:
+        self.text, self._is_shown = "", is_shown
+
+    def __call__(self, notes: Sequence[str], stages: Sequence[StageVerdict], first: Divergence | None) -> None:
+        """Print notes, stages and the first divergence."""
+        from rigpact.reports.terminal import is_quiet, say_now
+
+        if self._is_shown and not is_quiet():
+            self.text = _rendered(partial(_print_known, notes, stages, first))
+            say_now(self.text)
+
+
+def _rendered(answer: Callable[[Console], None]) -> str:
+    from rigpact.reports.terminal import stdout
+
+    console = stdout()
+    with console.capture() as captured:
+        answer(console)
+    return captured.get()
+
+
+def _print_known(
+    notes: Sequence[str],
+    stages: Sequence[StageVerdict],
+    first: Divergence | None,
+    console: Console,
+    *,
+    supposition: str | None = None,
+) -> None:
+    from rigpact.reports.diagnosing.diagnosis_text import print_stages
+    from rigpact.reports.terminal import plain
+
+    for note in notes:
+        console.print(f"note: {plain(note)}", style="yellow", markup=False)
+    print_stages(stages, first, console, supposition)
+
+
+def _show(diagnosis: Diagnosis, notes: list[str], output_format: str, early: _Early) -> None:
     from rigpact.reports.commenting.of_diagnosis import comment_on_diagnosis
     from rigpact.reports.terminal import print_json, show
 
@@ -111,16 +174,30 @@ def _show(diagnosis: Diagnosis, notes: list[str], output_format: str) -> None:
     elif output_format != TEXT:
         print_comment(comment_on_diagnosis(diagnosis, notes), output_format)
     else:
-        show(partial(_print, diagnosis, notes))
+        show(partial(_print, diagnosis, notes, early.text))
 
 
-def _print(diagnosis: Diagnosis, notes: list[str], console: Console) -> None:
-    from rigpact.reports.diagnosing.diagnosis_text import print_diagnosis
-    from rigpact.reports.terminal import plain
+def _print(diagnosis: Diagnosis, notes: Sequence[str], early: str, console: Console) -> None:
+    """early: what was printed before the search; the answer does not say it again."""
+    from rigpact.reports.diagnosing.diagnosis_text import print_answers
 
-    for note in notes:
-        console.print(f"note: {plain(note)}", style="yellow", markup=False)
-    print_diagnosis(diagnosis, console)
+    first, supposition = diagnosis.first_divergence, diagnosis.supposition
+    known = partial(_print_known, notes, diagnosis.stages, first, supposition=supposition)
+    if not early:
+        known(console)
+    elif _rendered(known) != early:
+        _print_known((), diagnosis.stages, first, console, supposition=supposition)
+    print_answers(diagnosis, console)
+
+
+def _write_patch(path: Path, diagnosis: Diagnosis, request: ExplainRequest, *, is_text: bool) -> None:
+    """Write what was found, and say whether the recording agrees with it."""
+    from rigpact.reports.diagnosing.patch import write_patch
+    from rigpact.reports.terminal import say, say_aside
+
+    patch = write_patch(path, diagnosis, request)
+    sentence = f"{path} is not written: no convention was found" if patch is None else f"patch {patch.sentence}"
+    (say if is_text else say_aside)(sentence)
 
 
 def _follow(request: ExplainRequest, idle_s: float | None, *, is_asked: bool) -> None:

@@ -34,6 +34,7 @@ from rigpact.reference_runtime.operations.rot6d import Rot6d
 from rigpact.reference_runtime.operations.rotation_bounds import GRAM_SCHMIDT
 from rigpact.reference_runtime.operations.rounding import gamma
 from rigpact.reference_runtime.recordings.precision import Precision
+from rigpact.reports.diagnosing.budget import Budget
 from rigpact.reports.diagnosing.diagnose import diagnose
 from rigpact.reports.diagnosing.diagnosis import Diagnosis, together
 from rigpact.reports.diagnosing.logs.engine_log import Composition, EngineLog, Printed, read_engine_log
@@ -48,11 +49,12 @@ _LAYOUT = Layout(
 
 
 def explain_log(
-    path: Path, contract: Contract | None, changes: Mapping[str, Any], clip: Path | None = None
-) -> tuple[Diagnosis, list[str]]:
+    path: Path, contract: Contract | None, changes: Mapping[str, Any], clip: Path | None = None,
+    budget: Budget | None = None,
+) -> tuple[Diagnosis, list[str]]:  # fmt: skip
     """Explain a log; bundle and clip are optional. UnusableInput when it holds no line that says anything.
 
-    clip: what drove the logged engine; it needs the bundle.
+    clip: what drove the logged engine; it needs the bundle. budget: how long to search.
     """
     if contract is not None and not is_character(contract):
         raise UnusableInput(
@@ -63,10 +65,11 @@ def explain_log(
     log = read_engine_log(path)
     declared = contract.conventions if contract else find_system(ENEMY_ANIMATION).conventions(changes)
     one_bone = _one_bone(declared, path)
-    found = [diagnose(evidence, one_bone, allow_unjudged=_GIVEN) for evidence in log_evidence(log, declared)]
+    recorded = log_evidence(log, declared)
+    found = [diagnose(evidence, one_bone, allow_unjudged=_GIVEN, budget=budget) for evidence in recorded]
     driven = None if clip is None or contract is None else conditions_of_clip(log, contract, clip)
     if driven is not None and contract is not None:
-        found = [part.without_unjudged(("cond_raw",)) for part in found] + [diagnose(driven, contract)]
+        found = [part.without_unjudged(("cond_raw",)) for part in found] + [diagnose(driven, contract, budget=budget)]
     contradictions = tuple(_contradictions(log, contract, declared))
     needs_bundle = log.history_fell_back and contract is None
     is_complete = not needs_bundle and all(line.width == CONDITION_WIDTH for line in log.conditions)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -33,7 +33,9 @@ class Relation:
     """A relation that holds in `frames_explained` of the `frames` frames in which `place` of a stage was judged.
 
     ratio: the largest error that is left in those frames, in tolerances. looked_at: which frames of a long
-    recording were looked at, in words.
+    recording were looked at, in words. hints: a line of code for each side, where one is known. patch: the same as a change of
+    the contract. excess: (T, width) of the stage, the error under the relation in tolerances; NaN where it says nothing. A
+    diagnosis that was made keeps no excess.
     """
 
     stage: str
@@ -44,6 +46,9 @@ class Relation:
     frames: int
     ratio: float
     looked_at: str = ""
+    hints: tuple[str, ...] = ()
+    patch: Mapping[str, Any] | None = None
+    excess: Any = None
 
     @property
     def is_whole(self) -> bool:
@@ -58,7 +63,8 @@ class Relation:
 
     def to_json(self) -> dict[str, Any]:
         """The relation as it stands in a `rigpact-diagnosis` document."""
-        return {**vars(self), "sentence": self.sentence}
+        own = {name: value for name, value in vars(self).items() if name != "excess"}
+        return {**own, "hints": list(self.hints), "sentence": self.sentence}
 
 
 def frames_words(frames: Sequence[int]) -> str:

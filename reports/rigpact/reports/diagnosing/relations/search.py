@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rigpact.contract.statistics import FloatArray
+from rigpact.reports.diagnosing.budget import Budget
 from rigpact.reports.diagnosing.hypotheses import Changes, Hypotheses
 from rigpact.reports.diagnosing.relations.activations import activations
 from rigpact.reports.diagnosing.relations.constants import one_number, zeroed
@@ -59,20 +60,36 @@ PROOF_OF_MANY = 32
 """Where bounds are as wide as what differs, so many must be: by chance that is one in four thousand million."""
 
 
-def find_relations(hypotheses: Hypotheses, stages: Iterable[str], base: Changes) -> list[Relation]:
+def find_relations(
+    hypotheses: Hypotheses, stages: Iterable[str], base: Changes, budget: Budget | None = None
+) -> list[Relation]:
     """The relations of stages that no convention explains, each under the conventions that explain the others."""
     found: list[Relation] = []
+    budget = budget or Budget.unlimited()
     for stage in stages:
+        if budget.cuts(f"the relations of {stage}"):
+            continue
+        budget.says(f"searching relations of {stage}")
         looked_at = _most_frames(hypotheses, stage, base)
         error = looked_at.error(stage, base)
         if error is None or error.ok:
             continue
         contract = looked_at.contract.with_conventions(base) if base else looked_at.contract
-        relations = relations_of(Subject(looked_at.evidence, contract, error))
+        relations = relations_of(Subject(looked_at.evidence, contract, error, budget=budget))
         frame = looked_at.evidence.frame
         part = "" if looked_at is hypotheses else f"frames {frame[0]} to {frame[-1]} were looked at"
-        found += [replace(relation, looked_at=part) for relation in relations]
+        found += [
+            replace(relation, looked_at=part, excess=_in_all_frames(relation.excess, frame, hypotheses.evidence.frame))
+            for relation in relations
+        ]
     return found
+
+
+def _in_all_frames(excess: FloatArray, looked_at: NDArray[np.int64], frame: NDArray[np.int64]) -> FloatArray:
+    """Errors of the frames that were looked at in their places among all frames; NaN elsewhere."""
+    every = np.full((len(frame), excess.shape[1]), np.nan)
+    every[np.searchsorted(frame, looked_at)] = excess
+    return every
 
 
 def _most_frames(hypotheses: Hypotheses, stage: str, base: Changes) -> Hypotheses:
@@ -94,7 +111,8 @@ def relations_of(subject: Subject) -> list[Relation]:
         return found
     for readings in (_that_say_much, _that_say_little):
         fits = list[_Fit]()
-        for fit in _fits(subject, readings(subject, is_open), is_open, possible):
+        tried = subject.budget.within(readings(subject, is_open), f"some relations of {subject.stage.name}")
+        for fit in _fits(subject, tried, is_open, possible):
             if fit.is_whole and not (is_open & ~fit.channels).any():
                 return [*found, fit.relation]
             fits.append(fit)
@@ -237,10 +255,12 @@ class _Fit:
     @property
     def relation(self) -> Relation:
         """The relation that the reading is."""
+        excess = np.full(self.subject.recorded.shape, np.nan)
+        excess[:, self.place.channels] = self.after
         return Relation(
             self.subject.stage.name, self.place.name, self.reading.kind, self.reading.words,
             int(np.count_nonzero(self._within)), int(np.count_nonzero(self._frames)),
-            float(np.nanmax(self.after[self._within], initial=0.0)),
+            float(np.nanmax(self.after[self._within], initial=0.0)), excess=excess,
         )  # fmt: skip
 
     @property

@@ -20,6 +20,7 @@ from rigpact.reference_runtime.graph.bounds import stage_bound
 from rigpact.reference_runtime.graph.replayed import Evidence, ReplayedFrames
 from rigpact.reference_runtime.graph.sampled_bound import judging_bound
 from rigpact.reference_runtime.operations.geometry import same_hemisphere
+from rigpact.reports.diagnosing.budget import Budget
 from rigpact.reports.diagnosing.relations.relation import Reading
 from rigpact.reports.diagnosing.stage_error import NEARLY, StageError, error_between
 
@@ -67,10 +68,11 @@ class Subject:
     """One failing stage. recorded, replayed, bound: (T, width) float64; failing: the values beyond their tolerance."""
 
     def __init__(
-        self, evidence: Evidence, contract: Contract, error: StageError, frames: ReplayedFrames | None = None
-    ) -> None:
+        self, evidence: Evidence, contract: Contract, error: StageError, frames: ReplayedFrames | None = None,
+        budget: Budget | None = None,
+    ) -> None:  # fmt: skip
         """Keep what was measured. contract: under the conventions that are named already."""
-        self.evidence, self.contract = evidence, contract
+        self.evidence, self.contract, self.budget = evidence, contract, budget or Budget.unlimited()
         self.stage: Stage = contract.system.graph[error.stage]
         self.frames = frames or ReplayedFrames(evidence, contract)
         error = self.error = self._with_lost_digits(error)
@@ -178,6 +180,8 @@ class Subject:
         self, kind: str, words: str, change: Change, contract: Contract | None = None, fitted: int = 0
     ) -> Reading | None:
         """The stage from changed inputs, or under another contract; None where that is far from what was recorded."""
+        if self.budget.cuts(f"some relations of {self.stage.name}"):
+            return None
         contract, changed = contract or self.contract, change(self)
         stored = _stored(changed)
         evidence = replace(self.evidence, recorded={**self.evidence.recorded, **stored})

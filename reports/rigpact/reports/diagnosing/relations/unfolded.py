@@ -16,7 +16,7 @@ from rigpact.reference_runtime.graph.replayed import ReplayedFrames
 from rigpact.reports.diagnosing.relations.moved import channels_of
 from rigpact.reports.diagnosing.relations.relation import Relation
 from rigpact.reports.diagnosing.relations.subject import Subject
-from rigpact.reports.diagnosing.stage_error import stage_error
+from rigpact.reports.diagnosing.stage_error import StageError, stage_error
 
 
 def relations_before(
@@ -36,11 +36,18 @@ def relations_before(
         changed = (rest.replayed != subject.replayed).any(axis=0)
         if (rest.excess[:, changed] > 1.0).any():
             continue
-        relations = relations_of(Subject(evidence, subject.contract, error))
-        if relations:
-            found += [replace(relation, stage=subject.stage.name) for relation in relations]
+        relations = relations_of(Subject(evidence, subject.contract, error, budget=subject.budget))
+        if relations and _are_all(relations, error):
+            excess = np.where(changed, rest.excess, np.nan)
+            found += [replace(relation, stage=subject.stage.name, excess=excess) for relation in relations]
             explained |= changed
     return found, explained
+
+
+def _are_all(relations: Sequence[Relation], error: StageError) -> bool:
+    """Whether every value that differs is within its bound under one of the relations."""
+    within = np.any([relation.excess <= 1.0 for relation in relations], axis=0)
+    return bool(within[error.excess > 1.0].all())
 
 
 def _seen_in(subject: Subject) -> Mapping[str, FloatArray]:

@@ -22,7 +22,7 @@ _SIDE_OF_KIND: Mapping[str, str] = {
     "model": MODEL,
 }  # fmt: skip
 _SIDE_OF_PART = {"teacher": TRAINING, "engine-trace": ENGINE, "model": MODEL, "adequacy": CLIPS, "waivers": PROJECT}
-_NAMED = (gate.CONVENTION_DIFFERS.code, gate.NOT_EXPLAINED.code)
+_NAMED = (gate.CONVENTION_DIFFERS.code, gate.RELATION_DIFFERS.code, gate.NOT_EXPLAINED.code)
 _INHERITING = frozenset(
     {comparison.STAGE_DIFFERS.code, gate.BEYOND_DECLARED_TOLERANCE.code, gate.POSE_BEYOND_LIMIT.code}
 )

@@ -1,8 +1,8 @@
-"""Turn a diagnosis into findings: each cause by name, or the first place without an explanation."""
+"""Turn a diagnosis into findings: each cause by name, each relation, or the first place without an explanation."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
@@ -12,6 +12,7 @@ from rigpact.contract.rules.answers import gate as rules
 from rigpact.contract.systems.contract import Contract
 from rigpact.reports.diagnosing.diagnosis import Cause, Diagnosis, Divergence
 from rigpact.reports.diagnosing.diagnosis_text import changes_text, effect_text, shown_value
+from rigpact.reports.diagnosing.relations.relation import Relation
 
 
 @dataclass(frozen=True, eq=False)
@@ -25,13 +26,35 @@ class Recorded:
 
 
 def about_diagnosis(diagnosis: Diagnosis | None, of: Recorded) -> Iterator[Finding]:
-    """Yield one finding for each cause, and one more where the causes do not explain everything."""
+    """Yield one finding for each cause and each relation that explains a stage, and one more for what remains."""
     if diagnosis is None or diagnosis.verdict in ("agrees", "undetermined"):
         return
     for cause in diagnosis.causes:
         yield _cause(cause, of)
-    if diagnosis.verdict == "unexplained" and diagnosis.first_divergence is not None:
-        yield _unexplained(diagnosis, diagnosis.first_divergence, of.file)
+    if diagnosis.is_open:
+        first = diagnosis.first_unexplained or diagnosis.first_divergence
+        if first is not None:
+            yield _unexplained(diagnosis, first, of.file)
+    for stage, related in _explaining(diagnosis).items():
+        yield _related(stage, related, of.file)
+
+
+def _explaining(diagnosis: Diagnosis) -> dict[str, list[Relation]]:
+    """The relations of each stage that they explain whole."""
+    left = {each.stage for each in diagnosis.stages if each.remains is not None}
+    found: dict[str, list[Relation]] = {}
+    for relation in diagnosis.relations:
+        if relation.stage not in left:
+            found.setdefault(relation.stage, []).append(relation)
+    return found
+
+
+def _related(stage: str, related: Sequence[Relation], file: Path) -> Finding:
+    words = "; ".join(each.sentence for each in related)
+    hints = "; ".join(hint for each in related for hint in each.hints)
+    return rules.RELATION_DIFFERS.at(
+        file, f"/stages/{stage}", recording=file.name, stage=stage, relation=words, code=f". {hints}" if hints else ""
+    )
 
 
 def _cause(cause: Cause, of: Recorded) -> Finding:

@@ -16,7 +16,9 @@ import numpy as np
 from rigpact.contract.errors import UnusableInput
 from rigpact.contract.findings import Finding, Rule, Severity
 from rigpact.reports.comparing.address import Address
+from rigpact.reports.diagnosing.budget import Search
 from rigpact.reports.diagnosing.diagnosis import Cause, Diagnosis, Divergence, RestsOn, Sampled, StageVerdict
+from rigpact.reports.diagnosing.extent import Extent
 from rigpact.reports.diagnosing.relations.relation import Relation
 from rigpact.reports.diagnosing.seen.seen import Seen, Widest
 from rigpact.reports.gate.archive.kept_documents import KeptFinding
@@ -24,7 +26,20 @@ from rigpact.reports.gate.archive.shapes import fields_of, fits
 
 _KEPT: Mapping[str, type[Any]] = {
     kind.__name__: kind
-    for kind in (Address, Cause, Diagnosis, Divergence, Relation, RestsOn, Sampled, Seen, StageVerdict, Widest)
+    for kind in (
+        Address,
+        Cause,
+        Diagnosis,
+        Divergence,
+        Extent,
+        Relation,
+        RestsOn,
+        Sampled,
+        Search,
+        Seen,
+        StageVerdict,
+        Widest,
+    )
 }
 _MESSAGE = "kept message"
 _BROKEN = (TypeError, KeyError, AttributeError)

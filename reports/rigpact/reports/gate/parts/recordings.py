@@ -173,7 +173,9 @@ def _diagnosis(project: Project, run: RecordedRun, recording: Recording) -> Diag
         recording = with_stages(recording, run.stages)
     parts = parts_of(recording, project.contract, drive, network)
     with working(f"{run.name}: replaying stages and searching conventions"):
-        return diagnose_gathered(Gathered(recording, tuple(parts)))
+        return diagnose_gathered(
+            Gathered(recording, tuple(parts))
+        )  # without a budget: no machine decides what it finds
 
 
 def _outside(project: Project, run: RecordedRun, recording: Recording) -> Outside | None:
@@ -231,7 +233,7 @@ def judge(measured: Measured, settings: GateSettings) -> FindingsReport:
     return FindingsReport(tuple(findings), measured.ledger, measured.summary)
 
 
-_BY_TOLERANCE = tuple(rule.code for rule in (comparison.STAGE_DIFFERS, rules.NOT_EXPLAINED))
+_BY_TOLERANCE = tuple(rule.code for rule in (comparison.STAGE_DIFFERS, rules.NOT_EXPLAINED, rules.RELATION_DIFFERS))
 """Rules are compared by code, because a finding from an archive has its own Rule object.
 
 A convention that explains every stage to within rounding is no matter of tolerance: no factor lets it be.

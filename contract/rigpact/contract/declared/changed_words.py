@@ -1,0 +1,91 @@
+"""A declaration with other words for some of its conventions: the same text, comments and order, and only these words changed.
+
+A convention is a word of a stage (`direction = "inverse"`), the stage that a vector is taken over from, or a reading of a number:
+then the number that the reading makes stands there. How a side looks names up is no word of a file, nor is a table misread. The
+text is found by trying: an edit counts only where the parsed file is then exactly the one that is wanted.
+"""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from collections.abc import Iterator, Mapping
+from copy import deepcopy
+from typing import Any
+
+import numpy as np
+
+from rigpact.contract.conventions import Knob
+from rigpact.contract.declared.vocabulary import known_operations
+from rigpact.contract.declared.whole_file import declared_tables
+
+Root = dict[str, Any]
+_ONE_VALUE = r"""("[^"\n]*"|'[^'\n]*'|[-+.\w]+)"""
+
+
+def with_changed_words(content: bytes, knobs: Mapping[str, Knob], changes: Mapping[str, Any]) -> bytes | None:
+    """The text of a declaration under changed conventions; None where one of them is no word or number of the file.
+
+    knobs: those of the declaration, by name.
+    """
+    text: str | None = content.decode("utf-8")
+    for name, value in changes.items():
+        places = [] if text is None else list(_places(tomllib.loads(text), knobs[name], value))
+        if not places:
+            return None
+        for section, index, key, word in places:
+            text = None if text is None else _edited(text, (section, index, key), word)
+    return None if text is None else text.encode("utf-8")
+
+
+def _places(root: Root, knob: Knob, value: Any) -> Iterator[tuple[str, int, str, Any]]:
+    """Section, index and key of each table that says the convention, and what has to stand there."""
+    for (section, index), table in declared_tables(root):
+        for key in _keys(str(section), table, knob.name):
+            said = table.get(key)
+            is_word = section == "given" or key in known_operations()[table["operation"]].choices
+            if is_word:
+                yield str(section), int(index), key, str(value)
+            elif isinstance(said, int | float) and not isinstance(said, bool):
+                made = np.asarray(knob.effects[value](np.asarray(float(said))))
+                if made.size == 1:
+                    yield str(section), int(index), key, float(made.reshape(())) + 0.0
+
+
+def _keys(section: str, table: Mapping[str, Any], name: str) -> list[str]:
+    """The parameters of a table that are the convention of that name."""
+    if section == "given":
+        return ["carried"] if name == f"{table['name']}.carried" else []
+    keys = [*known_operations()[table["operation"]].parameters]
+    own = table.get("knobs", {})
+    return [key for key in keys if own.get(key, f"{table['name']}.{key}") == name]
+
+
+def _edited(text: str, place: tuple[str, int, str], word: Any) -> str | None:
+    """The text with one value changed or added, such that it reads as the file that is wanted; None where none does."""
+    section, index, key = place
+    wanted = deepcopy(tomllib.loads(text))
+    table = wanted[section][index]
+    table[key] = word
+    for candidate in _candidates(text, key, table["name"], _written(word)):
+        try:
+            if tomllib.loads(candidate) == wanted:
+                return candidate
+        except tomllib.TOMLDecodeError:
+            continue
+    return None
+
+
+def _candidates(text: str, key: str, stage: str, written: str) -> Iterator[str]:
+    """Every text with one value of that key changed, then with the key added after the stage's name."""
+    for found in re.finditer(rf"(?<![\w.-]){re.escape(key)}\s*=\s*{_ONE_VALUE}", text):
+        yield text[: found.start(1)] + written + text[found.end(1) :]
+    for found in re.finditer(rf"(?<![\w.-])name\s*=\s*[\"']{re.escape(stage)}[\"']", text):
+        for between in (", ", "\n"):
+            yield f"{text[: found.end()]}{between}{key} = {written}{text[found.end() :]}"
+
+
+def _written(word: Any) -> str:
+    if isinstance(word, float):
+        return repr(word)
+    return '"' + str(word).replace("\\", "\\\\").replace('"', '\\"') + '"'
