@@ -1,0 +1,105 @@
+"""What an answer of `rigpact explain --format json` claims, and whether a claim has certain words and numbers.
+
+A claim is a convention, a relation or a supposition. Its text is all that the answer writes of it, without how well it fits.
+Numbers are compared as numbers: 0.5, 1/2 and 5e-1 are one, and so are 57.2958 and 180/π.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+MEASURES = frozenset(
+    ("frames_explained", "frames", "frames_left", "ratio", "channel_error", "tolerance", "error_before", "error_after",
+     "looked_at", "unit", "kind", "code_hint", "code_hints", "patch")
+)  # fmt: skip
+"""Keys of a claim that say how well it fits, or how to mend it: nothing in them is said of the mistake."""
+SHARE = 0.005
+"""Answers print four to six digits, and people round to two or three; 0.25 is still told from 0.2 and 0.3."""
+VAGUE = re.compile(r"constants? of its own|of their own|held (between|at .* and (above|below))|wherever it differs")
+_FITS = re.compile(r":? explains \d+ of \d+ frames( \([^)]*\))?")
+_NUMBER = re.compile(r"(?<![\w.])[-+−±]?\d+(?:\.\d+)?(?:[eE][-+]?\d+)?(?:\s?/\s?(?:π|pi\b|\d+(?:\.\d+)?))?(?![\w])")
+
+
+@dataclass(frozen=True)
+class Claim:
+    """One thing that an answer says.
+
+    stage: of which it is said; empty for a supposition. text: all its words; shown: the line for people. readings: the
+    conventions that it names, each a set of KNOB=VALUE; any of them explains as much. is_whole: whether it holds in every frame
+    that was judged.
+    """
+
+    stage: str
+    text: str
+    shown: str
+    readings: tuple[frozenset[str], ...] = ()
+    is_whole: bool = True
+
+    def has(self, *tokens: str | float) -> bool:
+        """Whether the text has every token: a pattern, or a number whatever its sign."""
+        return all(self._has(token) for token in tokens)
+
+    def _has(self, token: str | float) -> bool:
+        if isinstance(token, str):
+            return re.search(token, self.text, re.IGNORECASE) is not None
+        return any(is_close(abs(value), abs(token)) for value in numbers_in(self.text))
+
+    @property
+    def is_vague(self) -> bool:
+        """Whether it names no operation, number or place."""
+        return not self.readings and VAGUE.search(self.text) is not None
+
+
+def is_close(value: float, wanted: float) -> bool:
+    """Whether two numbers are one, as people print them."""
+    return math.isclose(value, wanted, rel_tol=SHARE, abs_tol=1e-9)
+
+
+def numbers_in(text: str) -> Iterator[float]:
+    """Every number of a text; digits of a name are none."""
+    for found in _NUMBER.findall(text):
+        over, _, under = found.replace("−", "-").replace("±", "").partition("/")
+        divisor = {"": 1.0, "π": math.pi, "pi": math.pi}.get(under.strip()) if not under[:1].isdigit() else float(under)
+        if divisor:
+            yield float(over) / divisor
+
+
+def claims_of(answer: Mapping[str, Any]) -> list[Claim]:
+    """Every claim of an answer."""
+    found = [_cause(each) for each in answer.get("causes") or ()]
+    found += [_relation(each) for each in answer.get("relations") or ()]
+    if answer.get("supposition"):
+        found.append(Claim("", str(answer["supposition"]), str(answer["supposition"])))
+    return found
+
+
+def _cause(cause: Mapping[str, Any]) -> Claim:
+    every = [cause["changes"], *cause["equivalents"]]
+    readings = tuple(frozenset(f"{knob}={value}" for knob, value in changes.items()) for changes in every)
+    ratio = cause.get("ratio")
+    is_whole = not cause.get("frames_left") and (ratio is None or ratio <= 1.0)
+    stage = str(cause.get("stage", ""))
+    shown = f"{', '.join(sorted(readings[0]))} at {stage}"
+    return Claim(stage, "; ".join(_texts(cause)), shown, readings, is_whole)
+
+
+def _relation(relation: Mapping[str, Any]) -> Claim:
+    is_whole = relation["frames_explained"] >= relation["frames"]
+    return Claim(relation["stage"], "; ".join(_texts(relation)), relation["sentence"], is_whole=is_whole)
+
+
+def _texts(value: Any) -> Iterator[str]:
+    if isinstance(value, Mapping):
+        for key, part in value.items():
+            if key not in MEASURES:
+                yield from (f"{key} = {text}" if "." in key else text for text in _texts(part))
+    elif isinstance(value, list):
+        yield from (text for part in value for text in _texts(part))
+    elif isinstance(value, str):
+        yield _FITS.sub("", value)
+    elif value is not None and not isinstance(value, bool):
+        yield f"{value:.9g}"

@@ -1,0 +1,222 @@
+"""docs/real-mistakes.md: recordings of real programs with one mistake each, and what `rigpact explain` answers.
+
+`python -m parity_tests.measuring.scores.real_mistakes [PAGE] [--only GLOB] [--json FILE] [--jobs N]` reads the folder
+`mistakes` in RIGPACT_REAL_DATA, asks about every recording in a process of its own, and prints a line each; with PAGE it writes
+the page. It exits with 1 if a bar is missed. What is right stands in `truths`, how it is graded in `grading`.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import statistics
+import sys
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from rigpact.contract.files import write_bytes
+from rigpact.reference_runtime.recordings.trace import read_trace
+
+from ..claims import claims_of
+from .answers import LIMIT_S, PATIENCE, Asked, asked
+from .grading import GRADES, Grade, Right, grade
+from .truths import TRUTHS
+
+PRECISE, MEDIAN_S = 0.92, 2.0
+"""The bars: so many mistakes that show are named, in so many seconds; none misleads, nothing right alarms, none is late."""
+SHOWS = 1e-6
+"""A mistake of the engine class that moves no number by more shows nowhere in that recording."""
+_HEAD = """# Real mistakes
+
+Recordings of four real programs, made by their own code with one mistake planted in it, where a person would make it: two C++
+runtimes of the G1 robot, a motion matching controller with three networks, and the engine class that the contract was written
+for, driven by a clip (`teacher`) and free. `rigpact explain` sees the recording and the contract that a first user wrote. A table
+says what the right answer must contain: the operation, its number, its place, and in which frames.
+
+| grade | when |
+|---|---|
+| precise | every part of the mistake is said, with its numbers and its place, and nothing else is |
+| vague | what is said is true of the numbers, and not what a person would call the mistake |
+| located | nothing is said but the place where it shows first |
+| silent | it agrees, though the recording differs |
+| misleading | something is said that is not true of the mistake, or of another place |
+| alarm | nothing is wrong, and it does not agree |
+| timeout | more than {limit:g} s |
+| no answer | the recording was refused |
+
+A mistake counts once, by the worse of its recordings in which it shows. Where no number of a recording differs from the one
+without a mistake, the right answer is that it agrees; {unseen} recordings are of this kind.
+
+This page is generated: `python -m parity_tests.measuring.scores.real_mistakes docs/real-mistakes.md`. It needs the recordings, in
+the folder `mistakes` of `RIGPACT_REAL_DATA`; they are not in the project. Seconds are those of the processors, or of the clock
+where that is shorter, and count the start of the program.
+"""
+
+
+@dataclass(frozen=True)
+class Row:
+    """A recording, its label, what was answered, and the grade. is_wrong: whether a mistake shows in it."""
+
+    name: str
+    what: str
+    is_wrong: bool
+    asked: Asked
+    grade: Grade
+
+    @property
+    def mistake(self) -> str:
+        """The name that its recordings share."""
+        return mistake_of(self.name)
+
+    @property
+    def said(self) -> tuple[str, ...]:
+        """What is claimed, or where it differs first."""
+        answer = self.asked.answer
+        if answer is None:
+            return (self.asked.error or "no answer",)
+        first = answer["first_divergence"]
+        claims = tuple(each.shown for each in claims_of(answer))
+        return claims or ((f"first: {first['stage']}, frame {first['frame']}",) if first else ())
+
+
+def mistake_of(name: str) -> str:
+    """The name without file ending and mode."""
+    return name.split(".", maxsplit=1)[0]
+
+
+def shows(folder: Path, name: str) -> bool:
+    """Whether a recording of the engine class differs from the one without a mistake in the same mode; others all do."""
+    system, file = name.split("/")
+    if system != "enemy_engine":
+        return True
+    mode = file.split(".", maxsplit=1)[1]
+    own, honest = (read_trace(folder / system / each).stages for each in (file, f"none.{mode}"))
+    return own.keys() != honest.keys() or any(
+        own[key].shape != honest[key].shape or float(np.max(np.abs(own[key].astype(float) - honest[key]))) > SHOWS
+        for key in own
+    )
+
+
+def graded(folder: Path, labels: Mapping[str, Mapping[str, object]], only: str, jobs: int) -> Iterator[Row]:
+    """Every recording asked about and graded."""
+    for each in asked(folder, list(labels), only, jobs):
+        label = labels[each.name]
+        is_wrong = bool(label["wrong"]) and shows(folder, each.name)
+        truth = TRUTHS[mistake_of(each.name)] if is_wrong else None
+        yield Row(each.name, str(label["what"]), is_wrong, each, _grade(each, truth))
+
+
+def _grade(each: Asked, truth: Right | None) -> Grade:
+    if each.answer is None or each.is_late:
+        return Grade("timeout" if each.is_late else "no answer", (each.error,))
+    return grade(each.answer, truth)
+
+
+def by_mistake(rows: Sequence[Row]) -> Mapping[str, Row]:
+    """Each mistake that shows, with the worse of its rows."""
+    worse = ("precise", "vague", "located", "silent", "no answer", "timeout", "misleading")
+    found: dict[str, Row] = {}
+    for row in filter(lambda each: each.is_wrong, rows):
+        known = found.get(row.mistake)
+        if known is None or worse.index(row.grade.word) > worse.index(known.grade.word):
+            found[row.mistake] = row
+    return found
+
+
+def shortcomings(rows: Sequence[Row]) -> list[str]:
+    """The bars that are missed, in words."""
+    mistakes, counts = by_mistake(rows), Counter(row.grade.word for row in rows)
+    precise = sum(row.grade.word == "precise" for row in mistakes.values())
+    missed = (
+        [] if precise >= PRECISE * len(mistakes) else [f"precise {precise} of {len(mistakes)}, required {PRECISE:.0%}"]
+    )
+    missed += [f"{counts[word]} {word}" for word in ("misleading", "alarm", "timeout", "no answer") if counts[word]]
+    median = statistics.median(row.asked.seconds for row in rows)
+    return missed + ([f"median {median:.1f} s, required {MEDIAN_S:g} s"] if median > MEDIAN_S else [])
+
+
+def summary(rows: Sequence[Row]) -> Iterator[str]:
+    """A line for each folder, and one for all."""
+    columns = ("program", "mistakes that show", *GRADES[:7], "right, alarms", "median s", "worst s")
+    yield f"| {' | '.join(columns)} |"
+    yield "|---|" + "---:|" * (len(columns) - 1)
+    folders = sorted({row.name.split("/")[0] for row in rows})
+    for folder in (*folders, ""):
+        chosen = [row for row in rows if row.name.startswith(folder)]
+        counts = Counter(row.grade.word for row in by_mistake(chosen).values())
+        right = [row for row in chosen if not row.is_wrong]
+        alarms = sum(row.grade.word != "agrees" for row in right)
+        seconds = [row.asked.seconds for row in chosen]
+        cells = [folder or "**all**", counts.total(), *(counts[word] for word in GRADES[:7]), f"{len(right)}, {alarms}",
+                 f"{statistics.median(seconds):.1f}", f"{max(seconds):.1f}"]  # fmt: skip
+        yield f"| {' | '.join(map(str, cells))} |"
+
+
+def page(rows: Sequence[Row]) -> str:
+    """docs/real-mistakes.md."""
+    unseen = sum(not row.is_wrong and mistake_of(row.name) in TRUTHS for row in rows)
+    head = _HEAD.format(limit=LIMIT_S, unseen=unseen).rstrip()
+    lines = [
+        head,
+        "",
+        *summary(rows),
+        "",
+        "| recording | mistake | | s | what `rigpact explain` says |",
+        "|---|---|---|---:|---|",
+    ]
+    for row in rows:
+        name = row.name.removesuffix(".npz").removesuffix(".trace.safetensors")
+        cells = (f"`{name}`", row.what, row.grade.word, f"{row.asked.seconds:.1f}", _shown(row.said))
+        lines.append(f"| {' | '.join(cells)} |")
+    return "\n".join((*lines, ""))
+
+
+def _shown(said: Sequence[str], most: int = 160) -> str:
+    text = " / ".join(said).replace("|", "/")
+    return text if len(text) <= most else f"{text[:most]}…"
+
+
+def as_json(rows: Sequence[Row]) -> bytes:
+    """Every row for programs."""
+    kept = [{"name": row.name, "what": row.what, "is_wrong": row.is_wrong, "grade": row.grade.word, "not_true": row.grade.others,
+             "seconds": round(row.asked.seconds, 2), "said": row.said} for row in rows]  # fmt: skip
+    return (json.dumps(kept, indent=1, ensure_ascii=False) + "\n").encode()
+
+
+def main() -> int:
+    """Ask, print a line each, write what is wanted; 1 if a bar is missed."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("page", type=Path, nargs="?")
+    parser.add_argument("--only", default="*", metavar="GLOB", help="recordings whose name matches, or has it within")
+    parser.add_argument("--json", type=Path, dest="rows", metavar="FILE", help="also write every row for programs")
+    parser.add_argument("--jobs", type=int, default=1, help=f"at once; each is ended after {PATIENCE * LIMIT_S:g} s")
+    given = parser.parse_args()
+    if "RIGPACT_REAL_DATA" not in os.environ:
+        parser.error("RIGPACT_REAL_DATA is to name the folder of real files; the recordings are in its folder mistakes")
+    folder = Path(os.environ["RIGPACT_REAL_DATA"]) / "mistakes"
+    rows = []
+    for row in graded(folder, json.loads((folder / "labels.json").read_text(encoding="utf-8")), given.only, given.jobs):
+        rows.append(row)
+        sys.stdout.write(
+            f"{row.grade.word:<10} {row.asked.seconds:5.1f}s {row.name:<55} {row.what[:60]} -> {_shown(row.said)}\n"
+        )
+        sys.stdout.flush()
+    if not rows:
+        parser.error(f"no recording matches {given.only}")
+    sys.stdout.write("\n".join(summary(rows)) + "\n")
+    if given.page:
+        write_bytes(given.page, page(rows).encode())
+    if given.rows:
+        write_bytes(given.rows, as_json(rows))
+    missed = shortcomings(rows)
+    sys.stderr.write("".join(f"{words}\n" for words in missed))
+    return 1 if missed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
