@@ -9,10 +9,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from parity_tests.measuring.scores.claims import Claim, numbers_in
-from parity_tests.measuring.scores.real_mistakes.__main__ import mistake_of
-from parity_tests.measuring.scores.real_mistakes.grading import grade, of_parts, right
-from parity_tests.measuring.scores.real_mistakes.truths import TRUTHS
+
+from ..measuring.scores.claims import Claim, numbers_in
+from ..measuring.scores.real_mistakes.__main__ import mistake_of
+from ..measuring.scores.real_mistakes.grading import grade, of_parts, right
+from ..measuring.scores.real_mistakes.truths import TRUTHS
 
 
 def answer(
@@ -53,6 +54,7 @@ GIVEN = (
         "misleading",
         answer(relation("kp", "0.5 times what it should be"), relation("kd", "0.5 times what it should be")),
     ),
+    ("misleading", answer(relation("kd", "like kp, 1/2 times what it should be"))),
     ("misleading", answer(causes=[cause("kd", **{"kd.scale": "half"})])),
     ("misleading", answer(first="kd")),
     ("located", answer()),
