@@ -22,11 +22,34 @@ def channels_in(claim: Claim, program: Program, vector: str) -> set[int]:
         for place, name in enumerate(fields)
         if not name.isdigit() and claim.has(rf"(?<!\w){re.escape(name)}(?!\w)")
     }
-    for first, last in _spans(text):
+    for first, last in (*_spans(text), *_parts(text, program, vector)):
         found |= set(range(first, last))
     for numbers in re.findall(r"\[(\d+(?:, \d+)*)\]|channels? (\d+(?:, \d+)*(?: and \d+)?)(?!\d|\.\d)", text):
         found |= {int(each) for each in re.findall(r"\d+", " ".join(numbers))}
     return found
+
+
+def _parts(text: str, program: Program, vector: str) -> Iterator[tuple[int, int]]:
+    """The places of vectors that stand end to end: `joined[gyro]`."""
+    own, first = program.vector(vector), 0
+    for name in own.of if isinstance(own, Operation) and own.kind == "concatenate" else ():
+        width = program.vector(name).width
+        if any(f"{vector}[{each}]" in text for each in _called(program, name)):
+            yield first, first + width
+        first += width
+
+
+def _called(program: Program, name: str) -> Iterator[str]:
+    """A vector's name, and those of the vectors whose fields it keeps."""
+    yield name
+    vector = program.vector(name)
+    if (
+        isinstance(vector, Operation)
+        and not vector.names
+        and vector.of
+        and program.vector(vector.of[-1]).width == vector.width
+    ):
+        yield from _called(program, vector.of[-1])
 
 
 def _spans(text: str) -> Iterator[tuple[int, int]]:
@@ -51,9 +74,11 @@ def candidates(claim: Claim, program: Program, words: Mapping[str, tuple[str, st
         if not claim.has(words[kind][0].replace("{0}", r"\d")):
             continue
         for values in _numbers_for(kind, numbers):
-            yield Edit(kind, claim.stage, source, values, () if source else channels)
+            frames = (int(values[0]), 1) if kind == "frozen" else (0, 1)
+            yield Edit(kind, claim.stage, source, values, () if source else channels, frames)
     yield from _exchanges(claim, own, channels)
     yield from _other_sources(claim, program, own)
+    yield from _slices(claim, program, own)
     yield from _other_numbers(claim, program, own, channels)
 
 
@@ -65,12 +90,17 @@ def _exchanges(claim: Claim, own: Operation, channels: Sequence[int]) -> Iterato
     found = re.search(r"with ((?:-?[wxyz], )+-?[wxyz]) in place of ((?:[wxyz], )+[wxyz])", claim.text)
     if found is not None:
         new, old = (each.split(", ") for each in found.groups())
-        named = {3: "xyz", 4: "wxyz"}.get(own.width, "")  # the program's quaternions are w, x, y, z
-        if sorted(old) == sorted(named) and len(new) == own.width:
-            placed = dict(zip(old, new, strict=True))
-            order = [named.index(placed[name].strip("-")) for name in named]
-            signs = [-1.0 if placed[name].startswith("-") else 1.0 for name in named]
-            yield Edit("permuted", own.name, numbers=tuple(map(float, order)))
+        named = {3: "xyz", 4: "wxyz"}.get(len(new), "")  # the program's quaternions are w, x, y, z
+        first = channels[0] if len(channels) == len(new) else 0
+        if (
+            sorted(old) == sorted(named)
+            and first + len(new) <= own.width
+            and (first or own.width == len(new) or channels)
+        ):
+            placed, order, signs = dict(zip(old, new, strict=True)), list(range(own.width)), [1.0] * own.width
+            for place, name in enumerate(named):
+                order[first + place] = first + named.index(placed[name].strip("-"))
+                signs[first + place] = -1.0 if placed[name].startswith("-") else 1.0
             yield Edit("signed_axes", own.name, numbers=(*map(float, order), *signs))
 
 
@@ -81,6 +111,15 @@ def _other_sources(claim: Claim, program: Program, own: Operation) -> Iterator[E
         if old in own.of and before.get(new) == before[old]:
             taken = tuple(new if name == old else name for name in own.of)
             yield Edit("source", own.name, program=program.with_operation(replace(own, of=taken)))
+
+
+def _slices(claim: Claim, program: Program, own: Operation) -> Iterator[Edit]:
+    """An input that is read some channels too early or too late."""
+    for source, step in re.findall(r"(\w+) read (\d+) channels too", claim.text):
+        if source in own.of:
+            places = np.arange(program.vector(source).width)
+            for shift in (int(step), -int(step)):
+                yield Edit("permuted", own.name, source, tuple(np.roll(places, shift).astype(float).tolist()))
 
 
 def _other_numbers(claim: Claim, program: Program, own: Operation, channels: Sequence[int]) -> Iterator[Edit]:
