@@ -19,7 +19,7 @@ from typing import Any
 
 LIMIT_S = 12.0
 MOST_S = 24
-"""A process ends after so much processor time. On a busy machine that may be long by the clock, so the clock has its own limit."""
+"""A process ends after so much processor time. On a busy machine that may be long by the clock, which has its own limit."""
 PATIENCE = 25.0
 """Limits by the clock."""
 ENGINE_WORDS = ("output_mode=residual", "contacts_source=zeros", "angvel_source=state_slice")
