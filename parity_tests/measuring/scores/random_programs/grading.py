@@ -265,7 +265,7 @@ def _explaining(case: Case, claims: Sequence[Claim], wrong: Mapping[str, Rows]) 
     """The claims that, planted together at their stage from the recorded inputs, give what was recorded there."""
     found: set[Claim] = set()
     for stage in {claim.stage for claim in claims}:
-        mine = [name for name in wrong if stage in places(case, [name])]
+        mine = [stage] if stage in wrong else [name for name in wrong if stage in places(case, [name])]
         said = [claim for claim in claims if claim.stage == stage]
         meant = {claim: edit for claim in said if (edit := _meant(case, claim, mine, wrong)) is not None}
         if not meant or not mine:
