@@ -304,5 +304,7 @@ def _contradicts(case: Case, claim: Claim, wrong: Mapping[str, Rows]) -> bool:
     """Whether a claim gives a factor, a constant or a lag in all frames, and the recorded numbers have another one."""
     if claim.stage not in wrong or not claim.is_whole or not _FIRM.search(claim.shown.split(": explains")[0]):
         return False
+    if "[" in claim.shown and not channels_in(claim, case.program, claim.stage):
+        return False  # a part that this module cannot place
     is_tried = next(candidates(claim, case.program, WORDS), None) is not None
     return is_tried and _meant(case, claim, [claim.stage], wrong) is None
