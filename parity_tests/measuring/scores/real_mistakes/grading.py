@@ -32,16 +32,17 @@ class Right:
     """What is true of one mistake.
 
     stages: the vectors in which it may show first; parts: for each part of the mistake the ways to say it, either
-    `KNOB=VALUE KNOB=VALUE` or the tokens that a claim must have.
+    `KNOB=VALUE KNOB=VALUE` or the tokens that a claim must have; also: what follows from it and may be said beside it.
     """
 
     stages: tuple[str, ...]
     parts: tuple[tuple[Way, ...], ...]
+    also: tuple[Way, ...] = ()
 
 
-def right(stages: str, *ways: Way) -> Right:
+def right(stages: str, *ways: Way, also: tuple[Way, ...] = ()) -> Right:
     """A mistake of one part. stages: names between spaces."""
-    return Right(tuple(stages.split()), (ways,))
+    return Right(tuple(stages.split()), (ways,), also)
 
 
 def of_parts(stages: str, *parts: tuple[Way, ...]) -> Right:
@@ -75,7 +76,9 @@ def grade(answer: Mapping[str, Any], truth: Right | None) -> Grade:
     if wrong:
         return Grade("misleading", _texts(wrong))
     complete = all(any(_says(each, way, truth.stages) for each in said for way in ways) for ways in truth.parts)
-    rest = [each for each in others if not each.is_vague]
+    rest = [
+        each for each in others if not each.is_vague and not any(_says(each, way, truth.stages) for way in truth.also)
+    ]
     return Grade("precise" if complete and not rest else "vague", _texts(others))
 
 

@@ -295,6 +295,7 @@ _ENGINE = {
         "x_raw_next x_raw pose_hist_raw state",
         ("x_raw_next", r"\b0:276\b"),
         ("x_raw_next", r"offset|shift|6 (channels|places)|read at"),
+        also=(("pose_hist_raw", "next6d", r"t ?[-−] ?1\b"),),  # the history holds the right pose, which x_raw has lost
     ),
 }
 
