@@ -167,6 +167,10 @@ class Alone:
     wrong: Mapping[str, Rows]
     places: frozenset[str]
 
+    def shows_in(self, name: str) -> bool:
+        """Whether the edit moves a vector, or may: one that was not recorded, on the way to what it moves."""
+        return name in self.wrong or (name in self.places and name not in self.case.recorded)
+
 
 def alone(case: Case, edit: Edit) -> Alone:
     """Plant one edit only."""
@@ -196,7 +200,7 @@ def grade(case: Case, answer: Mapping[str, Any], ask_again: Callable[[Mapping[st
     others = [claim for claim in claims if claim not in false]
     true |= _explaining(case, [claim for claim in others if not (claim.readings and again)], wrong)
     said = tuple(
-        any(said_by[claim][place] or (claim in true and claim.stage in one.places) for claim in others)
+        any(said_by[claim][place] or (claim in true and one.shows_in(claim.stage)) for claim in others)
         for place, one in enumerate(each_alone)
     )
     false += [
