@@ -80,11 +80,13 @@ def claims_of(answer: Mapping[str, Any]) -> list[Claim]:
 def _cause(cause: Mapping[str, Any]) -> Claim:
     every = [cause["changes"], *cause["equivalents"]]
     readings = tuple(frozenset(f"{knob}={value}" for knob, value in changes.items()) for changes in every)
-    ratio = cause.get("ratio")
+    ratio, stage = cause.get("ratio"), str(cause.get("stage", ""))
     is_whole = not cause.get("frames_left") and (ratio is None or ratio <= 1.0)
-    stage = str(cause.get("stage", ""))
-    shown = f"{', '.join(sorted(readings[0]))} at {stage}"
-    return Claim(stage, "; ".join(_texts(cause)), shown, readings, is_whole)
+    named = [f"{knob} = {value}" for changes in every for knob, value in changes.items()]
+    rest = {key: value for key, value in cause.items() if key not in ("changes", "equivalents")}
+    return Claim(
+        stage, "; ".join((*named, *_texts(rest))), f"{', '.join(sorted(readings[0]))} at {stage}", readings, is_whole
+    )
 
 
 def _relation(relation: Mapping[str, Any]) -> Claim:
@@ -96,7 +98,7 @@ def _texts(value: Any) -> Iterator[str]:
     if isinstance(value, Mapping):
         for key, part in value.items():
             if key not in MEASURES:
-                yield from (f"{key} = {text}" if "." in key else text for text in _texts(part))
+                yield from _texts(part)
     elif isinstance(value, list):
         yield from (text for part in value for text in _texts(part))
     elif isinstance(value, str):

@@ -23,7 +23,7 @@ from rigpact.contract.files import write_bytes
 from rigpact.reference_runtime.recordings.trace import read_trace
 
 from ..claims import claims_of
-from .answers import LIMIT_S, PATIENCE, Asked, asked
+from .answers import LIMIT_S, MOST_S, Asked, asked
 from .grading import GRADES, Grade, Right, grade
 from .truths import TRUTHS
 
@@ -194,7 +194,7 @@ def main() -> int:
     parser.add_argument("page", type=Path, nargs="?")
     parser.add_argument("--only", default="*", metavar="GLOB", help="recordings whose name matches, or has it within")
     parser.add_argument("--json", type=Path, dest="rows", metavar="FILE", help="also write every row for programs")
-    parser.add_argument("--jobs", type=int, default=1, help=f"at once; each is ended after {PATIENCE * LIMIT_S:g} s")
+    parser.add_argument("--jobs", type=int, default=1, help=f"at once; each is ended after {MOST_S} s")
     given = parser.parse_args()
     if "RIGPACT_REAL_DATA" not in os.environ:
         parser.error("RIGPACT_REAL_DATA is to name the folder of real files; the recordings are in its folder mistakes")

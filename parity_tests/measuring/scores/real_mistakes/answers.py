@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import resource
 import signal
 import subprocess
 import sys
@@ -17,8 +18,10 @@ from pathlib import Path
 from typing import Any
 
 LIMIT_S = 12.0
-PATIENCE = 5.0
-"""A process ends after so many limits: other work on the machine makes it wait, which its own time does not count."""
+MOST_S = 24
+"""A process ends after so much processor time. On a busy machine that may be long by the clock, which has its own limit."""
+PATIENCE = 25.0
+"""Limits by the clock."""
 ENGINE_WORDS = ("output_mode=residual", "contacts_source=zeros", "angvel_source=state_slice")
 
 
@@ -56,14 +59,15 @@ def ask(recording: Path, words: Sequence[str], name: str) -> Asked:
     with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err:
         started = time.monotonic()
         running = subprocess.Popen(line, stdout=out, stderr=err, start_new_session=True)
+        resource.prlimit(running.pid, resource.RLIMIT_CPU, (MOST_S, MOST_S))
         used = _used(running, started + PATIENCE * LIMIT_S)
         seconds = min(time.monotonic() - started, used)
         out.seek(0)
         err.seek(0)
         printed, said = out.read(), err.read().decode(errors="replace")
     if not printed.strip():
-        late = PATIENCE * LIMIT_S if running.returncode is None or running.returncode < 0 else seconds
-        return Asked(name, None, late, said[-400:])
+        was_ended = running.returncode < 0
+        return Asked(name, None, max(seconds, float(MOST_S)) if was_ended else seconds, said[-400:])
     return Asked(name, json.loads(printed), seconds)
 
 

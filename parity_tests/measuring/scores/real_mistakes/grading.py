@@ -32,16 +32,17 @@ class Right:
     """What is true of one mistake.
 
     stages: the vectors in which it may show first; parts: for each part of the mistake the ways to say it, either
-    `KNOB=VALUE KNOB=VALUE` or the tokens that a claim must have.
+    `KNOB=VALUE KNOB=VALUE` or the tokens that a claim must have; also: what follows from it and may be said beside it.
     """
 
     stages: tuple[str, ...]
     parts: tuple[tuple[Way, ...], ...]
+    also: tuple[Way, ...] = ()
 
 
-def right(stages: str, *ways: Way) -> Right:
+def right(stages: str, *ways: Way, also: tuple[Way, ...] = ()) -> Right:
     """A mistake of one part. stages: names between spaces."""
-    return Right(tuple(stages.split()), (ways,))
+    return Right(tuple(stages.split()), (ways,), also)
 
 
 def of_parts(stages: str, *parts: tuple[Way, ...]) -> Right:
@@ -69,13 +70,15 @@ def grade(answer: Mapping[str, Any], truth: Right | None) -> Grade:
         return (
             Grade("located") if first["stage"] in truth.stages else Grade("misleading", (f"first: {first['stage']}",))
         )
-    said = [each for each in claims if any(_says(each, way) for ways in truth.parts for way in ways)]
+    said = [each for each in claims if any(_says(each, way, truth.stages) for ways in truth.parts for way in ways)]
     others = [each for each in claims if each not in said]
     wrong = [each for each in others if not (each.is_whole and each.stage in truth.stages)]
     if wrong:
         return Grade("misleading", _texts(wrong))
-    complete = all(any(_says(each, way) for each in said for way in ways) for ways in truth.parts)
-    rest = [each for each in others if not each.is_vague]
+    complete = all(any(_says(each, way, truth.stages) for each in said for way in ways) for ways in truth.parts)
+    rest = [
+        each for each in others if not each.is_vague and not any(_says(each, way, truth.stages) for way in truth.also)
+    ]
     return Grade("precise" if complete and not rest else "vague", _texts(others))
 
 
@@ -83,8 +86,8 @@ def _texts(claims: Sequence[Claim]) -> tuple[str, ...]:
     return tuple(each.shown for each in claims)
 
 
-def _says(claim: Claim, way: Way) -> bool:
-    """A supposition is said of the files; a convention may be of a stage that was not recorded."""
+def _says(claim: Claim, way: Way, stages: Sequence[str]) -> bool:
+    """Words count at one of the stages, or of the files; a convention may be named of a vector that was not recorded."""
     if isinstance(way, tuple):
-        return claim.has(*way)
+        return claim.stage in (*stages, "") and claim.has(*way)
     return frozenset(way.split()) in claim.readings

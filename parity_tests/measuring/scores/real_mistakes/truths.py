@@ -111,7 +111,6 @@ _LAB = {
     "policy_every_second_step": right(
         "base_ang_vel projected_gravity velocity_commands joint_pos_rel joint_vel_rel last_action obs action",
         (r"every (second|other|2nd)|odd frames|every 2 frames|(one|1) (frame )?(in|of) (two|2)",),
-        (LATE, "60 frames"),
     ),
     "policy_input_half_precision": right("action obs", (HALF,)),
     "q_degrees": right("q_policy joint_pos_rel", ("q", DEGREES)),
@@ -244,11 +243,10 @@ _ENGINE = {
     "cond_first_trajectory": right("cond_raw cond", ("first", "trajectory")),
     "dt_30hz": right("", ("30",)),
     # the oldest entry is the one that should be second, and one slot in turn was never written
-    "history_head_off_by_one": right(
+    "history_head_off_by_one": of_parts(
         "pose_hist_raw",
-        ("hist", r"t ?\+ ?1\b"),
-        ("hist", "wrap|ring|slot|never (written|set)"),
-        ("hist", "one (entry|frame) (early|newer)"),
+        (("hist", r"t ?\+ ?1\b|newer|early|wrap|ring"),),
+        (("hist", "wrap|ring|slot|never|not written|unset|stuck"),),
     ),
     "history_no_tanh": right(
         "pose_hist", ("tanh", rf"{WITHOUT}|before"), "pose_history_norm=linear", "pose_history_norm=zscore"
@@ -260,20 +258,17 @@ _ENGINE = {
     # delta6d of the last bone is zero and next6d of it is y_raw
     "last_bone_not_composed": right(
         "delta6d next6d",
-        (r"\b270\b|last|hand|toe|ik_", r"\by_raw\b.*\b270\b|not composed|in place of|y_raw\b(?!\[6)|" + ZERO),
+        ("next6d", r"from y_raw\[270:276\]"),
+        (r"\b270\b|last (bone|part)", rf"not composed|skipped|left out|{ZERO}"),
     ),
     "mu_added_to_residual": right("y_raw", "output_mode=delta", "denorm=std_and_mean", ("mean|MuY", "added|more")),
-    "n11_history_every_second": right(
-        "pose_hist_raw",
-        ("hist", r"every (second|other|2nd)|every 2|in 20 frames|odd frames|hold"),
-    ),
+    "n11_history_every_second": right("pose_hist_raw", ("hist", r"every (second|other|2nd)|every 2|odd frames|hold")),
     "n1_right_arm_prev_of_left": right(
-        "next6d", (r"\bleft|_l\b|L_|other part|x_raw", r"right|_r\b|R_", "previous|x_raw|prev|holds?|other")
+        "next6d", (r"\bleft|_l\b|L_", r"right|_r\b|R_", "previous|x_raw|prev"), (r"\b102\b", "x_raw|previous|prev")
     ),
     "n3_rootvel_clamped": right("state", (CLIP, 0.5)),
     "n5_history_stride_last_bones": right(
-        "pose_hist_raw",
-        (r"hist", r"\b240\b|last|thigh|calf|hand|40\b", r"other channels|from|place|read|never|stride|wrong"),
+        "pose_hist_raw", ("hist", r"\b240\b|last (6|six|bones)", "other channels|from|place|read|stride|offset")
     ),
     "n7_state_rotations_half": right("state", (HALF, r"rotation|\b6:282\b|x_raw|\b6\b")),
     "n9_stdy_shifted_by_one_tail": right(
@@ -300,6 +295,7 @@ _ENGINE = {
         "x_raw_next x_raw pose_hist_raw state",
         ("x_raw_next", r"\b0:276\b"),
         ("x_raw_next", r"offset|shift|6 (channels|places)|read at"),
+        also=(("pose_hist_raw", "next6d", r"t ?[-−] ?1\b"),),  # the history holds the right pose, which x_raw has lost
     ),
 }
 

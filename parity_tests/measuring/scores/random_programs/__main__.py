@@ -1,0 +1,144 @@
+"""docs/random-programs.md: contracts that are drawn, with one or two mistakes each, and what `rigpact explain` answers.
+
+`python -m parity_tests.measuring.scores.random_programs [PAGE] [--count N] [--benign N] [--seed S] [--jobs N] [--json FILE]`
+draws, asks, grades, and prints a table; with PAGE it writes the page. `--show SEED` prints one program, its mistakes, the answer
+and the grade. It exits with 1 if a bar is missed.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import statistics
+import sys
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from dataclasses import asdict
+from pathlib import Path
+
+from rigpact.contract.files import write_bytes
+
+from .program import as_toml
+from .trial import LIMIT_S, Result, benign_trial, drawn_case, trial
+
+NAMED = 0.9
+"""The bar: so many are named; no answer is false, no benign variant alarms."""
+GRADES = ("named", "located", "vague", "silent", "false", "timeout")
+_HEAD = """# Random programs
+
+Contracts that nobody wrote: 3 to 12 operations in an order that is drawn, with drawn widths, numbers, tables and names. An
+interpreter in plain numpy, which shares no code with rigpact, computes each program with one or two mistakes of the
+kinds that people make, and records all vectors, most of them, or only what goes in and out. `rigpact explain` sees the recording
+and the contract.
+
+| grade | when |
+|---|---|
+| named | each mistake is said with its numbers and place; another edit that gives the same numbers counts, and is tried |
+| located | nothing is said but the right place |
+| vague | what is said is at the right place, and is not the mistake |
+| silent | it agrees |
+| false | something is said that does not hold, or of a vector that is right |
+| timeout | more than {limit:g} s |
+
+This page is generated: `python -m parity_tests.measuring.scores.random_programs docs/random-programs.md --count {count} --benign
+{benign} --seed {seed}`. Seconds are the processor's.
+"""
+
+
+def results(count: int, benign: int, seed: int, jobs: int) -> Iterator[Result]:
+    """Every trial, those with mistakes first."""
+    seeds = [seed * 1_000_000 + place for place in range(max(count, benign))]
+    with ProcessPoolExecutor(jobs) as workers:
+        yield from workers.map(trial, seeds[:count], chunksize=4)
+        yield from workers.map(benign_trial, seeds[:benign], chunksize=4)
+
+
+def tables(found: Sequence[Result]) -> Iterator[str]:
+    """How many of each grade: by what is recorded, by the kind of the mistake; then the benign variants."""
+    planted = [each for each in found if each.kinds]
+    groups = {"**all**": planted}
+    groups |= {
+        f"recorded: {word}": [each for each in planted if each.density == word] for word in ("dense", "most", "sparse")
+    }
+    groups |= {
+        f"{count} mistake{'s' * (count > 1)}": [each for each in planted if len(each.kinds) == count]
+        for count in (1, 2)
+    }
+    kinds = sorted({each.kinds[0] for each in planted if len(each.kinds) == 1})
+    groups |= {f"one: {kind.replace('_', ' ')}": [each for each in planted if each.kinds == (kind,)] for kind in kinds}
+    yield f"| programs | count | {' | '.join(GRADES)} | median s | 90 % s | worst s |"
+    yield "|---|" + "---:|" * (len(GRADES) + 4)
+    for name, rows in groups.items():
+        if rows:
+            counts, seconds = Counter(each.graded.word for each in rows), sorted(each.seconds for each in rows)
+            times = statistics.median(seconds), seconds[int(0.9 * (len(seconds) - 1))], seconds[-1]
+            cells = [name, len(rows), *(counts[word] for word in GRADES), *(f"{each:.2f}" for each in times)]
+            yield f"| {' | '.join(map(str, cells))} |"
+    benign = [each for each in found if not each.kinds]
+    yield f"\nBenign variants: {len(benign)}, alarms: {sum(each.graded.word != 'agrees' for each in benign)}."
+
+
+def shortcomings(found: Sequence[Result]) -> list[str]:
+    """The bars that are missed, in words."""
+    planted = [each for each in found if each.kinds]
+    counts = Counter(each.graded.word for each in planted)
+    missed = (
+        []
+        if counts["named"] >= NAMED * len(planted)
+        else [f"named {counts['named']} of {len(planted)}, required {NAMED:.0%}"]
+    )
+    missed += [f"{counts[word]} {word}" for word in ("false", "timeout") if counts[word]]
+    return missed + [f"alarm: seed {each.seed}, {each.what}: {each.graded.claims}" for each in found
+                     if not each.kinds and each.graded.word != "agrees"]  # fmt: skip
+
+
+def _line(each: Result) -> str:
+    said = " / ".join(each.graded.false or each.graded.claims)
+    return f"{each.graded.word:<8} {each.seconds:5.1f}s {each.seed:>9} {each.what} -> {said[:200]}\n"
+
+
+def show(seed: int) -> None:
+    """One program, what was planted, the answer and the grade."""
+    case = drawn_case(seed)
+    recorded = ", ".join(case.recorded)
+    sys.stdout.write(f"{as_toml(case.program)}\nrecorded: {recorded}\n")
+    sys.stdout.write("".join(f"planted: {each.shown}\n" for each in case.edits))
+    found = trial(seed)
+    sys.stdout.write(_line(found) + "".join(f"  said: {each}\n" for each in found.graded.claims))
+    sys.stdout.write("".join(f"  false: {each}\n" for each in found.graded.false))
+
+
+def main() -> int:
+    """Draw, ask, grade; 1 if a bar is missed."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("page", type=Path, nargs="?")
+    parser.add_argument("--count", type=int, default=1000)
+    parser.add_argument("--benign", type=int, default=200)
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--jobs", type=int, default=2)
+    parser.add_argument("--show", type=int, metavar="SEED", help="one program of the list that is printed")
+    parser.add_argument("--json", type=Path, dest="rows", metavar="FILE")
+    given = parser.parse_args()
+    if given.show is not None:
+        show(given.show)
+        return 0
+    found = []
+    for each in results(given.count, given.benign, given.seed, given.jobs):
+        found.append(each)
+        sys.stdout.write(_line(each))
+        sys.stdout.flush()
+    text = "\n".join(tables(found))
+    sys.stdout.write(text + "\n")
+    if given.page:
+        head = _HEAD.format(limit=LIMIT_S, count=given.count, benign=given.benign, seed=given.seed)
+        write_bytes(given.page, f"{head}\n{text}\n".encode())
+    if given.rows:
+        write_bytes(given.rows, json.dumps([asdict(each) for each in found], indent=1).encode())
+    missed = shortcomings(found)
+    sys.stderr.write("".join(f"{words}\n" for words in missed))
+    return 1 if missed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,114 @@
+"""Mistakes as edits of a program: rows that are moved behind an operation or before it, or an operation that is another one.
+
+`MOVES` says what each kind does to a row. Row edits hold in some channels and frames only, if they say so.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+import numpy as np
+
+from .program import Operation, Program, Rows, Table
+
+Move = Callable[[int, Rows, Rows, tuple[float, ...]], Rows]
+"""(frame, rows before up to it, rows after up to the one before it, numbers) -> the row after."""
+
+
+@dataclass(frozen=True)
+class Edit:
+    """One mistake.
+
+    kind: a key of `MOVES`, or what an operation is replaced for; at: the operation; source: the input before which it stands,
+    empty behind it; numbers: of the move; channels: () for all; frames: the first, and the step or 0 for that frame alone;
+    program: the program with the operation replaced; words: what an answer has to hold besides the kind's own words; knob: the
+    convention that says it, where the vocabulary has one.
+    """
+
+    kind: str
+    at: str
+    source: str = ""
+    numbers: tuple[float, ...] = ()
+    channels: tuple[int, ...] = ()
+    frames: tuple[int, int] = (0, 1)
+    program: Program | None = None
+    words: tuple[str, ...] = ()
+    knob: str = ""
+
+    @property
+    def shown(self) -> str:
+        """For people."""
+        where = f"before {self.at}({self.source})" if self.source else f"at {self.at}"
+        parts = [self.kind, where, *(f"{number:.6g}" for number in self.numbers[:6]), *self.words]
+        if self.channels:
+            parts.append(f"channels {', '.join(map(str, self.channels))}")
+        if self.frames != (0, 1):
+            parts.append(f"frame {self.frames[0]} only" if not self.frames[1] else f"from frame {self.frames[0]} on")
+        return " ".join(parts)
+
+
+def moved_row(edit: Edit, frame: int, x: Rows, y: Rows) -> Rows:
+    """One row behind the edit, float32."""
+    first, step = edit.frames
+    if frame < first or (step == 0 and frame > first):
+        return x[frame]
+    moved = np.asarray(MOVES[edit.kind](frame, x, y, edit.numbers), np.float32)
+    if not edit.channels:
+        return moved
+    row = x[frame].copy()
+    row[list(edit.channels)] = moved[list(edit.channels)]
+    return row
+
+
+def _permuted(frame: int, x: Rows, _y: Rows, order: tuple[float, ...]) -> Rows:
+    return x[frame][[int(each) for each in order]]
+
+
+def _smoothed(frame: int, x: Rows, y: Rows, share: tuple[float, ...]) -> Rows:
+    """y = y before + share · (x - y before)."""
+    return x[frame] if frame == 0 else y[frame - 1] + np.float64(share[0]) * (x[frame].astype(float) - y[frame - 1])
+
+
+def _limited(frame: int, x: Rows, y: Rows, most: tuple[float, ...]) -> Rows:
+    return x[frame] if frame == 0 else y[frame - 1] + np.clip(x[frame].astype(float) - y[frame - 1], -most[0], most[0])
+
+
+MOVES: Mapping[str, Move] = {
+    "exchanged": _permuted,
+    "permuted": _permuted,
+    "signed_axes": lambda t, x, _y, n: x[t][[int(each) for each in n[: len(n) // 2]]] * n[len(n) // 2 :],
+    "sign": lambda t, x, _y, _n: -x[t],
+    "scale": lambda t, x, _y, n: x[t].astype(float) * n[0],
+    "offset": lambda t, x, _y, n: x[t].astype(float) + n[0],
+    "delay": lambda t, x, _y, n: x[max(t - int(n[0]), 0)],
+    "hold": lambda t, x, _y, n: x[t - t % int(n[0])],
+    "clip": lambda t, x, _y, n: np.clip(x[t].astype(float), n[0], n[1]),
+    "tanh": lambda t, x, _y, _n: np.tanh(x[t].astype(float)),
+    "smoothed": _smoothed,
+    "half": lambda t, x, _y, _n: x[t].astype(np.float16),
+    "deadband": lambda t, x, _y, n: np.where(np.abs(x[t]) < n[0], 0.0, x[t]),
+    "rate_limit": _limited,
+    "stuck": lambda t, x, _y, n: np.full_like(x[t], n[0]),
+    "frozen": lambda _t, x, _y, n: x[int(n[0])],
+    "glitch": lambda t, x, _y, n: x[t].astype(float) * n[0] + n[1],
+}
+
+
+def replaced_numbers(program: Program, own: Operation, key: str, numbers: tuple[float, ...]) -> Program:
+    """The program in which one parameter of an operation has other numbers, in the operation's own order."""
+    return program.with_operation(
+        Operation(own.name, own.kind, own.of, {**own.params, key: numbers}, own.width, own.names)
+    )
+
+
+def numbers_of(program: Program, own: Operation, key: str) -> tuple[float, ...]:
+    """A parameter's numbers in the operation's own order."""
+    value = own.params[key]
+    if not isinstance(value, Table):
+        return tuple(np.atleast_1d(np.asarray(value, float)).tolist())
+    numbers, names = program.tables[value.name]
+    fields = program.lists.get(own.names, ())
+    if names and fields and names != own.names:
+        return tuple(numbers[program.lists[names].index(each)] for each in fields)
+    return numbers

@@ -1,0 +1,247 @@
+"""Programs run frame by frame in plain numpy. It shares no code with rigpact: each operation is written from docs/operations.md.
+
+Every operation's answer is stored as float32. `floating` is what it computes in: float32, as most engines do, or float64.
+To add an operation: a function in `OPERATIONS`, and a way to draw it in `drawing`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+
+from .edits import Edit, moved_row
+from .program import Operation, Program, Rows, Table
+
+
+@dataclass
+class Run:
+    """A run in progress. values: of each vector every frame, filled up to the current one; forced: vectors taken as recorded."""
+
+    program: Program
+    floating: Any = np.float64
+    edits: Sequence[Edit] = ()
+    forced: Mapping[str, Rows] = field(default_factory=dict)
+    values: dict[str, Rows] = field(default_factory=dict)
+    before: dict[tuple[str, str], tuple[Rows, Rows]] = field(default_factory=dict)
+    frame: int = 0
+
+    def rows(self, name: str, operation: Operation) -> Rows:
+        """All frames of an input as this operation sees it: recorded, computed, or with an edit between the two."""
+        kept = self.before.get((operation.name, name))
+        return self.forced.get(name, self.values[name]) if kept is None else kept[1]
+
+    def row(self, name: str, operation: Operation, lag: int = 0, *, start: str = "first") -> Rows:
+        """One row in the floating type; before the first frame its own value or zeros."""
+        rows, at = self.rows(name, operation), self.frame - lag
+        if at < 0 and start == "zeros":
+            return np.zeros(rows.shape[1], self.floating)
+        return rows[max(at, 0)].astype(self.floating)
+
+    def number(self, value: Any, operation: Operation) -> Rows:
+        """A parameter as numbers; a table with names in the order of the operation's fields."""
+        if not isinstance(value, Table):
+            return np.asarray(value, self.floating)
+        numbers, names = self.program.tables[value.name]
+        own = self.program.lists.get(operation.names, ())
+        if names and own and names != operation.names:
+            numbers = tuple(numbers[self.program.lists[names].index(each)] for each in own)
+        return np.asarray(numbers, self.floating)
+
+
+def run(
+    program: Program,
+    inputs: Mapping[str, Rows],
+    *,
+    floating: Any = np.float64,
+    edits: Sequence[Edit] = (),
+    forced: Mapping[str, Rows] | None = None,
+) -> dict[str, Rows]:
+    """Every vector of every frame, float32. forced: recorded vectors, from which each operation then computes."""
+    frames = len(next(iter(inputs.values())))
+    state = Run(program, floating, edits, forced or {})
+    for each in (*program.given, *program.operations):
+        state.values[each.name] = np.zeros((frames, each.width), np.float32)
+    state.values |= {name: np.array(rows, np.float32) for name, rows in inputs.items()}
+    chains = {each.name: _chain(program, edits, each.name, frames) for each in program.operations}
+    for edit in edits:
+        if edit.source:
+            width = program.vector(edit.source).width
+            state.before[edit.at, edit.source] = (
+                np.zeros((frames, width), np.float32),
+                np.zeros((frames, width), np.float32),
+            )
+    for state.frame in range(frames):
+        _frame(state, chains)
+    return state.values
+
+
+Chain = list[tuple[Edit | None, Rows]]
+"""What an operation gives, and what each edit behind it makes of that, all frames."""
+
+
+def _chain(program: Program, edits: Sequence[Edit], name: str, frames: int) -> Chain:
+    behind: list[Edit | None] = [None, *(each for each in edits if each.at == name and not each.source)]
+    return [(each, np.zeros((frames, program.operation(name).width), np.float32)) for each in behind]
+
+
+def _frame(state: Run, chains: Mapping[str, Chain]) -> None:
+    frame = state.frame
+    for given in state.program.given:
+        if given.carried and frame:
+            source = state.forced.get(given.carried, state.values[given.carried])
+            state.values[given.name][frame] = source[frame - 1]
+    for operation in state.program.operations:
+        for edit in state.edits:
+            if edit.at == operation.name and edit.source:
+                seen, changed = state.before[edit.at, edit.source]
+                seen[frame] = state.forced.get(edit.source, state.values[edit.source])[frame]
+                changed[frame] = moved_row(edit, frame, seen, changed)
+        chain = chains[operation.name]
+        with np.errstate(all="ignore"):
+            chain[0][1][frame] = OPERATIONS[operation.kind](state, operation)
+        for (_, x), (edit_behind, y) in pairwise(chain):
+            assert edit_behind is not None
+            y[frame] = moved_row(edit_behind, frame, x, y)
+        state.values[operation.name][frame] = chain[-1][1][frame]
+
+
+def _affine(run: Run, own: Operation) -> Rows:
+    x, params = run.row(own.of[0], own), own.params
+    scale = run.number(params.get("scale", 1.0), own)
+    if "subtract" in params:
+        constant, usual = -run.number(params["subtract"], own), "constant_first"
+    else:
+        constant, usual = run.number(params.get("offset", 0.0), own), "scale_first"
+    return (x + constant) * scale if params.get("order", usual) == "constant_first" else x * scale + constant
+
+
+def _squash(run: Run, own: Operation) -> Rows:
+    size = run.number(own.params.get("scale", 1.0), own)
+    return FUNCTIONS[own.params["function"]](run.row(own.of[0], own) / size) * size
+
+
+FUNCTIONS: Mapping[str, Callable[[Rows], Rows]] = {
+    "tanh": np.tanh,
+    "sigmoid": lambda x: 1 / (1 + np.exp(-x)),
+    "none": lambda x: x,
+    "twice": lambda x: np.tanh(np.tanh(x)),
+}
+
+
+def _clip(run: Run, own: Operation) -> Rows:
+    low, high = (run.number(own.params[key], own) for key in ("lowest", "highest"))
+    return np.minimum(np.maximum(run.row(own.of[0], own), low), high)
+
+
+def _select(run: Run, own: Operation) -> Rows:
+    taken = own.params["take"]
+    words = run.program.lists[taken] if isinstance(taken, str) else taken
+    source = run.program.fields(own.of[0])
+    return run.row(own.of[0], own)[[source.index(word) for word in words]]
+
+
+def _history(run: Run, own: Operation) -> Rows:
+    length = own.params["length"]
+    ages = list(range(length)) if own.params["order"] == "newest_first" else list(range(length))[::-1]
+    blocks = [[run.row(name, own, age, start=own.params["start"]) for age in ages] for name in own.of]
+    if own.params["layout"] == "term_major":
+        return np.concatenate([block for term in blocks for block in term])
+    if own.params["layout"] == "frame_major":
+        return np.concatenate([term[place] for place in range(length) for term in blocks])
+    return np.concatenate([[block[channel] for block in term] for term in blocks for channel in range(len(term[0]))])
+
+
+def _matrix(q: Rows) -> Rows:
+    """The matrix of w, x, y, z; homogeneous, so that a length other than 1 shows."""
+    w, x, y, z = q
+    return np.array([
+        [w * w + x * x - y * y - z * z, 2 * (x * y - w * z), 2 * (x * z + w * y)],
+        [2 * (x * y + w * z), w * w - x * x + y * y - z * z, 2 * (y * z - w * x)],
+        [2 * (x * z - w * y), 2 * (y * z + w * x), w * w - x * x - y * y + z * z],
+    ])  # fmt: skip
+
+
+def _rotate(run: Run, own: Operation) -> Rows:
+    q = run.row(own.of[0], own)
+    if own.params.get("quaternion_order") == "xyzw":
+        q = q[[3, 0, 1, 2]]
+    vector = run.row(own.of[1], own) if len(own.of) == 2 else run.number(own.params["vector"], own)
+    turn = {"forward": _matrix(q), "inverse": _matrix(q).T, "none": np.eye(3, dtype=run.floating)}
+    return turn[own.params["direction"]] @ vector
+
+
+def _compose(run: Run, own: Operation) -> Rows:
+    a, b = (run.row(name, own) for name in own.of)
+    if own.params["product"] == "second_first":
+        a, b = b, a
+    if own.params["product"] == "inverse_of_first":
+        a = a * np.array([1, -1, -1, -1], run.floating)
+    (w, x, y, z), (i, j, k, m) = a, b
+    return np.array([
+        w * i - x * j - y * k - z * m, w * j + x * i + y * m - z * k,
+        w * k - x * m + y * i + z * j, w * m + x * k - y * j + z * i,
+    ])  # fmt: skip
+
+
+def _difference(run: Run, own: Operation) -> Rows:
+    rate = {"per_second": run.program.fps, "per_frame": 1.0, "inverse": 1.0 / run.program.fps}[own.params["rate"]]
+    now, then = run.row(own.of[0], own), run.row(own.of[0], own, 1)
+    return (then - now if own.params["span"] == "reversed" else now - then) * run.floating(rate)
+
+
+def _normalise(run: Run, own: Operation) -> Rows:
+    mean, std = (run.number(own.params[key], own) for key in ("mean", "std"))
+    return (run.row(own.of[0], own) - mean) / (std + run.floating(own.params.get("epsilon", 0.0)))
+
+
+def _denormalise(run: Run, own: Operation) -> Rows:
+    mean, std = (run.number(own.params[key], own) for key in ("mean", "std"))
+    return run.row(own.of[0], own) * std + mean
+
+
+def _blend(run: Run, own: Operation) -> Rows:
+    weights = run.number(own.params["weights"], own)
+    return sum(weight * run.row(name, own) for weight, name in zip(weights, own.of, strict=True))
+
+
+def _integrate(run: Run, own: Operation) -> Rows:
+    state, rate = (run.row(name, own) for name in own.of)
+    step = run.floating(1.0 / run.program.fps)
+    means = own.params.get("rate_means", "derivative")
+    return {"derivative": state + step * rate, "delta": state + rate, "absolute": rate, "negated": state - step * rate}[
+        means
+    ]
+
+
+def _norm(run: Run, own: Operation) -> Rows:
+    x = run.row(own.of[0], own).reshape(-1, own.params["of_each"])
+    measures = {
+        "euclidean": np.sqrt((x * x).sum(1)), "squared": (x * x).sum(1),
+        "absolute_sum": np.abs(x).sum(1), "largest": np.abs(x).max(1),
+    }  # fmt: skip
+    return measures[own.params["measure"]]
+
+
+def _network(run: Run, own: Operation) -> Rows:
+    layers = run.program.networks[own.name]
+    x = np.concatenate([run.row(name, own) for name in own.of]).astype(np.float32)
+    return np.tanh(x @ layers.first + layers.first_bias) @ layers.second + layers.second_bias
+
+
+def _threshold(run: Run, own: Operation) -> Rows:
+    x, limit = run.row(own.of[0], own), run.number(own.params["limit"], own)
+    return np.where(x > limit if own.params["side"] == "above" else x < limit, 1.0, 0.0)
+
+
+OPERATIONS: Mapping[str, Callable[[Run, Operation], Rows]] = {
+    "affine": _affine, "squash": _squash, "clip": _clip, "select": _select, "history": _history, "rotate": _rotate,
+    "compose": _compose, "difference": _difference, "normalise": _normalise, "denormalise": _denormalise, "blend": _blend,
+    "integrate": _integrate, "norm": _norm, "network": _network, "threshold": _threshold,
+    "concatenate": lambda run, own: np.concatenate([run.row(name, own) for name in own.of]),
+    "shift": lambda run, own: run.row(own.of[0], own, -own.params["frames"]),
+    "constant": lambda run, own: np.broadcast_to(run.number(own.params["value"], own), (own.width,)),
+}  # fmt: skip

@@ -1,0 +1,166 @@
+"""The edits that a claim may mean, so that they can be tried: its words say the kind, its text the numbers and channels."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from itertools import product
+
+import numpy as np
+
+from ..claims import Claim, numbers_in
+from .edits import Edit, numbers_of, replaced_numbers
+from .program import Operation, Program, Table
+
+
+def channels_in(claim: Claim, program: Program, vector: str) -> set[int]:
+    """The channels that a claim names."""
+    fields, text = program.fields(vector), re.sub(r"frames? [\d, ]+(and \d+)?", "", claim.text)
+    found = {
+        place
+        for place, name in enumerate(fields)
+        if not name.isdigit() and claim.has(rf"(?<!\w){re.escape(name)}(?!\w)")
+    }
+    for first, last in (*_spans(text), *_parts(text, program, vector)):
+        found |= set(range(first, last))
+    for numbers in re.findall(r"\[(\d+(?:, \d+)*)\]|channels? (\d+(?:, \d+)*(?: and \d+)?)(?!\d|\.\d)", text):
+        found |= {int(each) for each in re.findall(r"\d+", " ".join(numbers))}
+    return found
+
+
+def _parts(text: str, program: Program, vector: str) -> Iterator[tuple[int, int]]:
+    """The places of vectors that stand end to end: `joined[gyro]`."""
+    own, first = program.vector(vector), 0
+    for name in own.of if isinstance(own, Operation) and own.kind == "concatenate" else ():
+        width = program.vector(name).width
+        if any(f"{vector}[{each}]" in text for each in _called(program, name)):
+            yield first, first + width
+        first += width
+
+
+def _called(program: Program, name: str) -> Iterator[str]:
+    """A vector's name, and those of the vectors whose fields it keeps."""
+    yield name
+    vector = program.vector(name)
+    if (
+        isinstance(vector, Operation)
+        and not vector.names
+        and vector.of
+        and program.vector(vector.of[-1]).width == vector.width
+    ):
+        yield from _called(program, vector.of[-1])
+
+
+def _spans(text: str) -> Iterator[tuple[int, int]]:
+    for first, last in re.findall(r"\[(\d+):(\d+)\]", text):
+        yield int(first), int(last)
+    for first, last in re.findall(r"channels? (\d+) (?:to|–|-) (\d+)", text):
+        yield int(first), int(last) + 1
+
+
+def candidates(claim: Claim, program: Program, words: Mapping[str, tuple[str, str]]) -> Iterator[Edit]:
+    """The edits that a claim may mean: kinds whose words it has, with its numbers, at its stage or before one of its inputs."""
+    operations = {each.name: each for each in program.operations}
+    if claim.stage not in operations:
+        return
+    numbers = tuple(dict.fromkeys(numbers_in(claim.text)))[:5]
+    channels = tuple(
+        sorted(each for each in channels_in(claim, program, claim.stage) if each < operations[claim.stage].width)
+    )
+    own = operations[claim.stage]
+    sources = ["", *(name for name in own.of if re.search(rf"\b{re.escape(name)}\b", claim.text))]
+    for kind, source in product(_TRIED, sources):
+        if not claim.has(words[kind][0].replace("{0}", r"\d")):
+            continue
+        for values in _numbers_for(kind, numbers):
+            frames = (int(values[0]), 1) if kind == "frozen" else (0, 1)
+            yield Edit(kind, claim.stage, source, values, () if source else channels, frames)
+    yield from _exchanges(claim, own, channels)
+    yield from _other_sources(claim, program, own)
+    yield from _slices(claim, program, own)
+    yield from _other_numbers(claim, program, own, channels)
+
+
+def _exchanges(claim: Claim, own: Operation, channels: Sequence[int]) -> Iterator[Edit]:
+    """Two channels that are exchanged, or components with signs: `y, -x, z in place of x, y, z`."""
+    if len(channels) == 2 and claim.has("exchang|swap"):
+        order = [{channels[0]: channels[1], channels[1]: channels[0]}.get(place, place) for place in range(own.width)]
+        yield Edit("exchanged", own.name, numbers=tuple(map(float, order)), channels=tuple(channels))
+    found = re.search(r"with ((?:-?[wxyz], )+-?[wxyz]) in place of ((?:[wxyz], )+[wxyz])", claim.text)
+    if found is not None:
+        new, old = (each.split(", ") for each in found.groups())
+        named = {3: "xyz", 4: "wxyz"}.get(len(new), "")  # the program's quaternions are w, x, y, z
+        first = channels[0] if len(channels) == len(new) else 0
+        if (
+            sorted(old) == sorted(named)
+            and first + len(new) <= own.width
+            and (first or own.width == len(new) or channels)
+        ):
+            placed, order, signs = dict(zip(old, new, strict=True)), list(range(own.width)), [1.0] * own.width
+            for place, name in enumerate(named):
+                order[first + place] = first + named.index(placed[name].strip("-"))
+                signs[first + place] = -1.0 if placed[name].startswith("-") else 1.0
+            yield Edit("signed_axes", own.name, numbers=(*map(float, order), *signs))
+
+
+def _other_sources(claim: Claim, program: Program, own: Operation) -> Iterator[Edit]:
+    """`a in place of b`, where both are vectors of one width."""
+    before = {each.name: each.width for each in (*program.given, *program.operations)}
+    for new, old in re.findall(r"(\w+) in place of (\w+)", claim.text):
+        if old in own.of and before.get(new) == before[old]:
+            taken = tuple(new if name == old else name for name in own.of)
+            yield Edit("source", own.name, program=program.with_operation(replace(own, of=taken)))
+
+
+def _slices(claim: Claim, program: Program, own: Operation) -> Iterator[Edit]:
+    """An input that is read some channels too early or too late."""
+    for source, step in re.findall(r"(\w+) read (\d+) channels too", claim.text):
+        if source in own.of:
+            places = np.arange(program.vector(source).width)
+            for shift in (int(step), -int(step)):
+                yield Edit("permuted", own.name, source, tuple(np.roll(places, shift).astype(float).tolist()))
+
+
+def _other_numbers(claim: Claim, program: Program, own: Operation, channels: Sequence[int]) -> Iterator[Edit]:
+    """A parameter, or its table, that holds another number; `as ones`, `of the channel before`, as relations say it."""
+    for key, value in own.params.items():
+        name = value.name if isinstance(value, Table) else key
+        if isinstance(value, str | int) or not claim.has(rf"\b({key}|{name})\b"):
+            continue
+        now = numbers_of(program, own, key)
+        others = [
+            (float(each),) * len(now) for each in (*numbers_in(claim.text), *((1.0,) if claim.has("ones") else ()))
+        ]
+        others = [
+            tuple(new[place] if place in channels or not channels else each for place, each in enumerate(now))
+            for new in others
+        ]
+        others += (
+            [tuple(np.roll(now, step).tolist()) for step in (-1, 1)] if claim.has("channel|shift|next|before") else []
+        )
+        others += [
+            table
+            for other, (table, _) in program.tables.items()
+            if claim.has(rf"\b{other}\b") and len(table) == len(now)
+        ]
+        yield from (Edit("number", own.name, program=replaced_numbers(program, own, key, each)) for each in others)
+
+
+_TRIED = (
+    "scale", "offset", "sign", "tanh", "half", "delay", "stuck", "smoothed", "deadband", "rate_limit", "hold", "clip", "frozen",
+)  # fmt: skip
+
+
+def _numbers_for(kind: str, numbers: Sequence[float]) -> Iterator[tuple[float, ...]]:
+    if kind in ("sign", "tanh", "half"):
+        yield ()
+    elif kind == "clip":
+        yield from ((-abs(each), abs(each)) for each in numbers)
+        yield from ((low, high) for low in numbers for high in numbers if low < high)
+    elif kind in ("delay", "hold", "frozen"):
+        yield from ((abs(each),) for each in (*numbers, 1.0) if float(each).is_integer() and 0 < abs(each) < 50)
+    elif kind == "stuck":
+        yield from ((each,) for each in (*numbers, 0.0))
+    else:
+        yield from ((each,) for each in numbers)

@@ -1,0 +1,165 @@
+"""One trial: draw a program and its mistakes from a seed, record it, ask `rigpact explain`, grade the answer."""
+
+from __future__ import annotations
+
+import json
+import signal
+import tempfile
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from rigpact.reference_runtime.files.contracts import ContractFiles
+from rigpact.reports.diagnosing.explain import ExplainRequest, explain
+
+from .benign import variant
+from .drawing import drawn_inputs, drawn_program, drawn_recorded
+from .edits import Edit
+from .grading import Case, Graded, differing, grade, recorded_run
+from .planting import drawn_edit
+from .program import Program, Rows, as_toml, write_network
+
+LIMIT_S = 12.0
+"""Of processor time."""
+MOST_DRAWN = 60
+
+
+class LateError(BaseException):
+    """The limit was passed. It is no Exception: what is asked catches none of these."""
+
+
+@dataclass(frozen=True)
+class Result:
+    """What came of one seed. what: the planted edits, or the benign variant, in words."""
+
+    seed: int
+    what: str
+    kinds: tuple[str, ...]
+    operations: int
+    density: str
+    graded: Graded
+    seconds: float
+
+
+def drawn_case(seed: int) -> Case:
+    """A program with one edit or two, each of which changes a recorded vector beyond rounding."""
+    draw = np.random.default_rng([seed, 0])
+    while True:
+        program = drawn_program(draw)
+        inputs = drawn_inputs(program, draw)
+        recorded = drawn_recorded(program, draw)
+        floating: Any = (np.float32, np.float64)[int(draw.integers(2))]
+        honest = recorded_run(program, inputs, (), recorded, floating)
+        count = 1 if draw.integers(3) else 2
+        edits: list[Edit] = []
+        for _ in range(MOST_DRAWN):
+            edit = drawn_edit(program, honest.values, draw, edits[0].at if edits else "")
+            case = recorded_run(program, inputs, [*edits, edit], recorded, floating)
+            if _shows(honest, recorded_run(program, inputs, [edit], recorded, floating)) and _is_usable(case):
+                edits.append(edit)
+            if len(edits) == count:
+                return case
+
+
+def _shows(honest: Case, case: Case) -> bool:
+    """Whether a mistake moves a recorded vector, and some replay of it."""
+    return _is_usable(case) and bool(differing(case))
+
+
+def _is_usable(case: Case) -> bool:
+    """Numbers as an engine has them: finite, and none so large that float32 loses the others."""
+    return all(
+        np.all(np.isfinite(rows)) and float(np.max(np.abs(rows), initial=0.0)) < 1e5 for rows in case.values.values()
+    )
+
+
+def written(program: Program, columns: Mapping[str, Rows], folder: Path) -> tuple[Path, Path]:
+    """The recording and the contract as files."""
+    contract, recording = folder / "contract.toml", folder / "run.npz"
+    contract.write_text(as_toml(program), encoding="utf-8")
+    for name, layers in program.networks.items():
+        write_network(layers, folder / f"{name}.onnx")
+    arrays: dict[str, Any] = {"frame": np.arange(len(next(iter(columns.values())))), **columns}
+    np.savez(recording, **arrays)
+    return recording, contract
+
+
+def asked(program: Program, recording: Path, contract: Path, changes: Mapping[str, str]) -> dict[str, Any]:
+    """The answer as JSON, within the limit."""
+    mode = "free" if any(each.carried for each in program.given) else None
+    settings = tuple(f"{knob}={value}" for knob, value in changes.items())
+    found, _ = explain(ExplainRequest(recording, ContractFiles(contract, None, settings), mode=mode))
+    answer: dict[str, Any] = json.loads(json.dumps(found.to_json()))
+    return answer
+
+
+def trial(seed: int) -> Result:
+    """One program with mistakes."""
+    case = drawn_case(seed)
+    columns = {name: case.values[name] for name in case.recorded}
+    shown = "; ".join(each.shown for each in case.edits)
+    with tempfile.TemporaryDirectory() as folder:
+        files = written(case.program, columns, Path(folder))
+        graded, seconds = _timed(case, files)
+    return Result(
+        seed,
+        shown,
+        tuple(each.kind for each in case.edits),
+        len(case.program.operations),
+        _density(case),
+        graded,
+        seconds,
+    )
+
+
+def _timed(case: Case, files: tuple[Path, Path]) -> tuple[Graded, float]:
+    started = time.process_time()
+    try:
+        with limited():
+            answer = asked(case.program, *files, {})
+    except LateError:
+        return Graded("timeout"), time.process_time() - started
+    seconds = time.process_time() - started
+    return grade(case, answer, lambda changes: asked(case.program, *files, changes)), seconds
+
+
+@contextmanager
+def limited() -> Iterator[None]:
+    """End what takes more processor time than the limit."""
+
+    def end(_number: int, _frame: object) -> None:
+        raise LateError
+
+    before = signal.signal(signal.SIGPROF, end)
+    signal.setitimer(signal.ITIMER_PROF, LIMIT_S)
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_PROF, 0.0)
+        signal.signal(signal.SIGPROF, before)
+
+
+def benign_trial(seed: int) -> Result:
+    """One program without a mistake, computed or written as another correct engine would."""
+    name, program, columns = variant(seed)
+    started = time.process_time()
+    with tempfile.TemporaryDirectory() as folder:
+        try:
+            with limited():
+                answer = asked(program, *written(program, columns, Path(folder)), {})
+        except LateError:
+            return Result(seed, name, (), len(program.operations), "", Graded("timeout"), LIMIT_S)
+    is_quiet = answer["verdict"] in ("agrees", "undetermined")
+    first = answer["first_divergence"] or {"stage": ""}
+    graded = Graded("agrees" if is_quiet else "alarm", claims=(f"first: {first['stage']}",) if not is_quiet else ())
+    return Result(seed, name, (), len(program.operations), "", graded, time.process_time() - started)
+
+
+def _density(case: Case) -> str:
+    computed = sum(each.name in case.recorded for each in case.program.operations)
+    return "dense" if computed == len(case.program.operations) else "sparse" if computed <= 3 else "most"
