@@ -49,6 +49,15 @@ def test_a_statement_is_judged_by_the_truth_of_its_recording(word: str, recordin
     assert classified([statement], TRUTHS[recording]).word == word
 
 
+def test_a_name_beside_something_vaguer_counts() -> None:
+    """gaitkeeper's two commands say one thing in two ways; the vaguer way takes nothing from the other, an untrue one does."""
+    truth = TRUTHS["mjlab/default_pose_not_subtracted"]
+    offset, named = Statement(Q, "constant offset on columns [0, 3]"), Statement(Q, "default_pose not subtracted")
+    assert classified([offset], truth).word == "vague"
+    assert classified([offset, named], truth).word == "precise"
+    assert classified([named, Statement("kp", "kp scaled x0.5")], truth).word == "misleading"
+
+
 def test_silence_and_alarms() -> None:
     """A tool that says nothing is silent on a mistake and right on a right recording; one that says something is not."""
     assert classified([], TRUTHS["lab/kp_halved"]).word == "silent"
@@ -116,3 +125,5 @@ def test_an_answer_about_a_recording_without_terms_has_the_terms_for_places() ->
     assert placed["first_divergence"]["stage"] == placed["relations"][0]["stage"] == "joint_pos_rel"
     other = ours.in_terms({**answer, "first_divergence": {"stage": "obs", "channel": 3}}, FACTS, truth)
     assert other["first_divergence"]["stage"] == "base_ang_vel"
+    sent = ours.in_terms({**answer, "first_divergence": {"stage": "motor_q"}}, FACTS, TRUTHS["lab/action_tanh"])
+    assert sent["first_divergence"]["stage"] == "processed_action"

@@ -1,7 +1,7 @@
 """docs/side-by-side.md: rigpact and two public tools of its kind on the same recordings of a robot's runtime.
 
-`python -m parity_tests.measuring.scores.side_by_side [PAGE] [--environments FOLDER] [--only GLOB] [--json FILE]` makes an
-environment for each tool in the folder (a temporary one, where none is given), asks every tool about every recording of
+`python -m parity_tests.measuring.scores.side_by_side [PAGE] [--environments FOLDER] [--only GLOB] [--jobs N] [--json FILE]`
+makes an environment for each tool in the folder (a temporary one, where none is given), asks every tool about every recording of
 `mistakes/lab` and `mistakes/mjlab` in RIGPACT_REAL_DATA, and prints a line each; with PAGE it writes the page. All are judged by
 the truths and the grading of `real_mistakes`. To add a tool: a module like `efferent`, and a line in `all_rows`.
 """
@@ -25,12 +25,12 @@ from rigpact.contract.files import write_bytes
 
 from ..claims import claims_of
 from ..real_mistakes.answers import LIMIT_S as OURS_S
-from ..real_mistakes.grading import Grade, Right, grade
+from ..real_mistakes.grading import Grade, Right
 from ..real_mistakes.truths import TRUTHS
 from . import efferent, gaitkeeper, ours
 from .environments import LIMIT_S, Environment, made
 from .facts import facts_of
-from .statements import Statement, classified, in_contract_words
+from .statements import Statement, classified, in_contract_words, kind
 
 DEPLOYED = {"lab": "unitree_rl_lab_g1", "mjlab": "unitree_rl_mjlab_g1"}
 """The folders of recordings, and where their deploy.yaml lies in `others`."""
@@ -43,8 +43,8 @@ _TEXT = """# Side by side
 
 Two public tools look for the same kind of mistake as `rigpact explain`, in the log of a robot's policy:
 [gaitkeeper](https://pypi.org/project/gaitkeeper/) {gaitkeeper} and [efferent](https://pypi.org/project/efferent/) {efferent}.
-This page asks all three about {count} recordings of two C++ runtimes of the G1 robot, made by the runtimes' own code: {wrong}
-with one mistake planted, {right} without one or with a harmless change.
+This page asks all three about {count} recordings of C++ runtimes of the G1 robot ({systems}), made by the runtimes' own code:
+{wrong} with one mistake planted, {right} without one or with a harmless change.
 
 - Each tool is used as its own pages say, in an environment of its own, and gets what a robot logs: sensors, observation, action,
   targets and gains. rigpact is asked twice: with the same columns (`raw`), and with the runtime's own terms as well, which the
@@ -62,7 +62,7 @@ with one mistake planted, {right} without one or with a harmless change.
 
 | word | when |
 |---|---|
-| named | the mistake as a person would say it, with its number and place, and nothing untrue |
+| named | the mistake as a person would say it, with its number and place; what else is said is true of the numbers |
 | located | the right place; or something true of the numbers that is not the mistake's name |
 | wrong | something untrue, another place, or an alarm on a right recording |
 | silent | nothing differs, it says, though something does |
@@ -126,7 +126,7 @@ def _rigpact(folder: Path, raw: Path | None) -> Answer:
         answer = ours.in_terms(asked.answer, facts_of(folder / _system(name)), truth) if raw else asked.answer
         first, claims = answer["first_divergence"], tuple(each.shown for each in claims_of(answer))
         said = claims or ((f"first: {first['stage']}",) if first else ())
-        return Row(tool, name, grade(answer, truth), asked.seconds, said)
+        return Row(tool, name, kind(answer, truth), asked.seconds, said)
 
     return answered
 
@@ -150,38 +150,33 @@ def _shown(said: Sequence[Statement]) -> tuple[str, ...]:
 
 
 def all_rows(
-    folder: Path, work: Path, environments: Mapping[str, Environment], labels: Mapping[str, bool]
+    folder: Path, work: Path, environments: Mapping[str, Environment], labels: Mapping[str, bool], jobs: int
 ) -> Iterator[Row]:
-    """Every tool about every recording, two tools at a time. labels: whether a recording is wrong."""
+    """Every tool about every recording. labels: whether a recording is wrong; jobs: so many tools at a time."""
     keepers, efferents = {}, {}
     for system in sorted({_system(name) for name in labels}):
-        facts = facts_of(folder / system)
-        deploy = folder.parent / "others" / DEPLOYED[system] / "deploy.yaml"
-        right = next(path for path in sorted((folder / system).glob("right_*.npz")))
-        keepers[system] = gaitkeeper.set_up(
-            environments["gaitkeeper"], facts, deploy, work / "gaitkeeper" / system, right
-        )
+        facts, deploy = facts_of(folder / system), folder.parent / "others" / DEPLOYED[system] / "deploy.yaml"
+        right, own = min((folder / system).glob("right_*.npz")), work / "gaitkeeper" / system
+        keepers[system] = gaitkeeper.set_up(environments["gaitkeeper"], facts, deploy, own, right)
         efferents[system] = efferent.set_up(environments["efferent"], facts, work / "efferent" / system)
-    pairs = (
-        (_rigpact(folder, None), _rigpact(folder, work / "raw.npz")),
-        (_other("gaitkeeper", keepers, folder), _other("efferent", efferents, folder)),
+    answers = (
+        _rigpact(folder, None),
+        _rigpact(folder, work / "raw.npz"),
+        _other("gaitkeeper", keepers, folder),
+        _other("efferent", efferents, folder),
     )
-
-    def both(answers: Sequence[Answer]) -> list[Row]:
-        rows = []
-        for name, is_wrong in labels.items():
-            for answered in answers:
-                row = answered(name, TRUTHS[name] if is_wrong else None)
-                sys.stdout.write(
-                    f"{row.word:<10}{row.seconds:6.1f}s {row.tool:<13}{name:<40}{' / '.join(row.said)[:200]}\n"
-                )
-                sys.stdout.flush()
-                rows.append(row)
-        return rows
-
-    with ThreadPoolExecutor(len(pairs)) as workers:
-        for rows in workers.map(both, pairs):
+    with ThreadPoolExecutor(jobs) as workers:
+        for rows in workers.map(lambda answered: list(_asked(answered, labels)), answers):
             yield from rows
+
+
+def _asked(answered: Answer, labels: Mapping[str, bool]) -> Iterator[Row]:
+    for name, is_wrong in labels.items():
+        row = answered(name, TRUTHS[name] if is_wrong else None)
+        said = " / ".join(row.said)[:200]
+        sys.stdout.write(f"{row.word:<10}{row.seconds:6.1f}s {row.tool:<13}{name:<40}{said}\n")
+        sys.stdout.flush()
+        yield row
 
 
 def inferred(
@@ -221,7 +216,10 @@ def page(
     wrong = sum(labels.values())
     right = len(labels) - wrong
     better = _better(words, labels)
-    head = _TEXT.format(count=len(labels), wrong=wrong, right=right, ours=OURS_S, theirs=LIMIT_S, **versions)
+    systems = ", ".join(dict.fromkeys(DEPLOYED[_system(name)] for name in labels))
+    head = _TEXT.format(
+        systems=systems, count=len(labels), wrong=wrong, right=right, ours=OURS_S, theirs=LIMIT_S, **versions
+    )
     parts = [head, *summary(rows, labels), ""]
     infer_s = statistics.median(seconds for _, seconds in found)
     parts.append(_BETTER.format(inferred=sum(whole for whole, _ in found), right=right, infer_s=infer_s).rstrip())
@@ -247,6 +245,7 @@ def main() -> int:
         "--environments", type=Path, metavar="FOLDER", help="where the tools are, or are to be, installed"
     )
     parser.add_argument("--only", default="*", metavar="GLOB", help="recordings whose name matches")
+    parser.add_argument("--jobs", type=int, default=2, help="so many tools at once")
     parser.add_argument("--json", type=Path, metavar="FILE", help="also write every answer's short form for programs")
     given = parser.parse_args()
     if "RIGPACT_REAL_DATA" not in os.environ:
@@ -261,7 +260,7 @@ def main() -> int:
         work = Path(temporary)
         place = given.environments or work / "environments"
         environments = {name: made(place, name, requirement) for name, requirement in _REQUIREMENTS.items()}
-        rows = list(all_rows(folder, work, environments, labels))
+        rows = list(all_rows(folder, work, environments, labels, given.jobs))
         sys.stdout.write("\n".join(summary(rows, labels)) + "\n")
         if given.json:
             kept = [{"tool": row.tool, "name": row.name, "word": row.word, "seconds": round(row.seconds, 2),

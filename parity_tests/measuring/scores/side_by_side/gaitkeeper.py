@@ -103,6 +103,8 @@ class Gaitkeeper:
             moved = [label for label, own in zip(labels, known, strict=True) if label != own]
             yield Statement("observation", f"terms exchanged: {', '.join(moved)}")
         for block in found:
+            if block["width"] != self.facts.width(block["label"]):
+                continue  # a part of a term
             own = known.get(block["label"], block)["detail"]
             for key in block["detail"].keys() | own.keys():
                 value = block["detail"].get(key)
@@ -170,6 +172,7 @@ def _numbers(fit: Mapping[str, Any], term: str, facts: Facts) -> str:
 
 
 def _listed(values: Any, neutral: float, words: str) -> list[str]:
+    values = np.where(np.abs(values) > _EQUAL, values, 0.0)
     differing = np.flatnonzero(np.abs(values - neutral) > _EQUAL)
     if len(differing) == len(values) and np.ptp(values) <= _EQUAL * abs(values[0]):
         return [words.format(float(f"{values[0]:.4g}"))]

@@ -31,20 +31,21 @@ def in_terms(answer: Mapping[str, Any], facts: Facts, truth: Right | None) -> di
     stages = truth.stages if truth else ()
     first = answer["first_divergence"]
     if first is not None:
-        channel = first.get("channel")
-        term = facts.term_at(channel) if first["stage"] == "obs" and channel is not None else first["stage"]
-        first = {**first, "stage": _one_of(STAGES.get(term, (term,)), stages)}
+        stage, channel = first["stage"], first.get("channel")
+        covered = STAGES[facts.term_at(channel)] if stage == "obs" and channel is not None else _covered(stage)
+        first = {**first, "stage": _one_of(covered, stages)}
     moved = {key: [_moved(each, stages) for each in answer.get(key) or ()] for key in ("causes", "relations")}
     return {**answer, "first_divergence": first, **moved}
 
 
 def _moved(claim: Mapping[str, Any], wanted: Sequence[str]) -> dict[str, Any]:
-    stage = claim.get("stage", "")
-    covered = {
-        "obs": tuple(dict.fromkeys(each for term in STAGES.values() if "obs" in term for each in term)),
-        "motor_q": STAGES["target"],
-    }.get(stage, ())
-    return {**claim, "stage": _one_of((stage, *covered), wanted)}
+    return {**claim, "stage": _one_of(_covered(claim.get("stage", "")), wanted)}
+
+
+def _covered(stage: str) -> tuple[str, ...]:
+    """The stage, and those that it holds in a recording without terms."""
+    terms = [each for covered in STAGES.values() if "obs" in covered for each in covered]
+    return (stage, *{"obs": terms, "motor_q": STAGES["target"]}.get(stage, ()))
 
 
 def _one_of(covered: Sequence[str], wanted: Sequence[str]) -> str:

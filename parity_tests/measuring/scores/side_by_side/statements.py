@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from ..real_mistakes.grading import Grade, Right, grade
 
@@ -48,6 +49,9 @@ JOINTS = tuple(f"{name}_joint" for name in (*_SIDES, "waist_yaw", "waist_roll", 
 """The names of the G1's 29 motors, in their order: `joint_N` of the contracts is the Nth."""
 
 
+_CLAIMS = ("causes", "relations")
+
+
 @dataclass(frozen=True)
 class Statement:
     """One thing that a tool states. place: a key of `STAGES`; words: what is wrong there; empty where it names the place only."""
@@ -72,7 +76,18 @@ def classified(statements: Sequence[Statement], truth: Right | None) -> Grade:
     relations = [_relation(_stage(each, stages), each) for each in dict.fromkeys(statements) if each.words]
     first = {"stage": places[0], "frame": None} if places else None
     verdict = "unexplained" if statements else "agrees"
-    return grade({"verdict": verdict, "first_divergence": first, "relations": relations}, truth)
+    return kind({"verdict": verdict, "first_divergence": first, "relations": relations}, truth)
+
+
+def kind(answer: Mapping[str, Any], truth: Right | None) -> Grade:
+    """The grade, of any tool: a mistake is named if one claim names it, whatever else is said that is true of the numbers."""
+    whole = grade(answer, truth)
+    if whole.word != "vague":
+        return whole
+    single = [
+        {**answer, **dict.fromkeys(_CLAIMS, ()), key: [claim]} for key in _CLAIMS for claim in answer.get(key) or ()
+    ]
+    return next((each for each in (grade(one, truth) for one in single) if each.word == "precise"), whole)
 
 
 def _stage(statement: Statement, wanted: Sequence[str]) -> str:
