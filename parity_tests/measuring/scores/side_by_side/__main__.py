@@ -51,7 +51,8 @@ This page asks all three about {count} recordings of C++ runtimes of the G1 robo
   others rebuild and do not read.
 - gaitkeeper: `verify` on a harness log, against the contract that it reads from the policy's deploy.yaml, then `infer`. Two
   lines of deploy.yaml are changed for it: a Python tag that it refuses, and the command's clamp, which the file does not have.
-  Effort is computed from the recorded gains.
+  Effort is computed from the recorded gains. `infer` gets the clamped command; what it finds is held against what it finds in a
+  right recording, as a reader would hold it against the contract.
 - efferent: `audit` on the log, against a manifest with the contract's numbers, then `doctor --reference`. Its history is newest
   first and its command has no clamp: the log is put in that form.
 - Both search permutations and axes better in one frame than in five: where the stacked observation has no name, they are asked
