@@ -56,19 +56,34 @@ def options(folder: Path, name: str) -> list[str]:
 def ask(recording: Path, words: Sequence[str], name: str) -> Asked:
     """Ask about one recording."""
     line = [sys.executable, "-m", "rigpact.reports", "explain", str(recording), *words, "--format", "json"]
+    ran = timed(line)
+    if not ran.printed.strip():
+        return Asked(name, None, PATIENCE * LIMIT_S if ran.is_ended else ran.seconds, ran.said[-400:])
+    return Asked(name, json.loads(ran.printed), ran.seconds)
+
+
+@dataclass(frozen=True)
+class Ran:
+    """A program that ran. seconds: as of `Asked`; is_ended: whether it did not end by itself."""
+
+    printed: bytes
+    said: str
+    seconds: float
+    is_ended: bool
+
+
+def timed(line: Sequence[str], limit_s: float = LIMIT_S) -> Ran:
+    """Run a program; it is ended after the limit times the patience."""
     with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err:
         started = time.monotonic()
         running = subprocess.Popen(line, stdout=out, stderr=err, start_new_session=True)
         resource.prlimit(running.pid, resource.RLIMIT_CPU, (MOST_S, MOST_S))
-        used = _used(running, started + PATIENCE * LIMIT_S)
+        used = _used(running, started + PATIENCE * limit_s)
         seconds = min(time.monotonic() - started, used)
         out.seek(0)
         err.seek(0)
         printed, said = out.read(), err.read().decode(errors="replace")
-    if not printed.strip():
-        was_ended = running.returncode < 0
-        return Asked(name, None, max(seconds, float(MOST_S)) if was_ended else seconds, said[-400:])
-    return Asked(name, json.loads(printed), seconds)
+    return Ran(printed, said, seconds, running.returncode is None or running.returncode < 0)
 
 
 def _used(running: subprocess.Popen[bytes], end: float) -> float:

@@ -114,7 +114,8 @@ _LAB = {
     ),
     "policy_input_half_precision": right("action obs", (HALF,)),
     "q_degrees": right("q_policy joint_pos_rel", ("q", DEGREES)),
-    "q_one_joint_sign": right("joint_pos_rel q_policy", (r"joint_7\b|\b4\b", SIGN)),
+    # the label says motor 7; the recording has motor 9, the policy's channel 10
+    "q_one_joint_sign": right("joint_pos_rel q_policy", (r"joint_9\b|\b10\b", SIGN)),
     "q_order_sdk": right("joint_pos_rel q_policy", "q_policy.order=as_given", (r"\bq\b|q_policy", "sdk", ORDER)),
     "q_wrists_swapped": right("joint_pos_rel q_policy", (EXCHANGED, r"joint_21\b|\b27\b", r"joint_28\b|\b28\b")),
     "sensor_dropout": right(
