@@ -19,7 +19,7 @@ from rigpact.contract.findings import (
 )
 
 ERROR, WARNING, INFO = (
-    Rule(f"RP00{place}", severity.value, severity, "{what} is {number:g}", "repair it", "it breaks")
+    Rule(f"RP00{place}", severity.value, "{what} is {number:g}", "repair it", "it breaks", severity=severity)
     for place, severity in enumerate((Severity.ERROR, Severity.WARNING, Severity.INFO), start=1)
 )
 ALL, NOTHING, SOME = Ledger(4, 4), Ledger(4, 0), Ledger(4, 3)

@@ -15,7 +15,7 @@ from rigpact.reference_runtime.systems.enemy_animation.system import SYSTEM
 from rigpact.reports.checking.as_declared import declared_text, without_declared
 
 Command = Callable[..., Any]
-RULES = {rule.code: rule for rule in angular_velocity.RULES}
+RULES = {rule.code: rule for rule in angular_velocity.FAMILY.rules}
 
 
 def finding(code: str, **says: str) -> Any:

@@ -151,7 +151,7 @@ def checked(command: Any, demo_bundle: Path, model: Path, *words: object) -> tup
     bundle = demo_bundle / "norm_template.json"
     answer = command("check", bundle, "--companion", companion, "--onnx", model, *words, "--format", "json")
     report = json.loads(answer.out)
-    canary = {rule.code for rule in rules.RULES}
+    canary = {rule.code for rule in rules.TEXTS.rules}
     codes = [finding["code"] for finding in report["findings"] if finding["code"] in canary]
     return answer.status, report["summary"].get("canary", {}), codes
 

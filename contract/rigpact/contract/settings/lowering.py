@@ -41,7 +41,13 @@ KEYS: Mapping[str, str] = {
 """Every key of `[[lower]]`, in words; docs/configuration.md is generated from it."""
 _ABOUT_THE_SETTINGS = frozenset(
     rule.code
-    for rule in (*baseline.RULES, gate.PART_WAIVED, gate.PART_WAIVER_EXPIRED, gate.PART_WAIVER_UNUSED, gate.LET_BE)
+    for rule in (
+        *baseline.TEXTS.rules,
+        gate.PART_WAIVED,
+        gate.PART_WAIVER_EXPIRED,
+        gate.PART_WAIVER_UNUSED,
+        gate.LET_BE,
+    )
 )
 
 

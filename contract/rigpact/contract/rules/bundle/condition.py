@@ -38,7 +38,6 @@ CONDITION_RANGE_DIFFERS = Rule(
     hint="normalise all seven channels: start 0, size 7",
     why="normalising part of the condition turns action bits and speed into another vector than the engine builds",
 )
-RULES = rules_in(globals())
 
 
 def check_condition(view: BundleView) -> Iterator[Finding]:
@@ -55,4 +54,4 @@ def check_condition(view: BundleView) -> Iterator[Finding]:
     yield rule.at(view.path, "/cond_norm_config/mode", mode=mode, known=", ".join(ENGINE_MODES))
 
 
-FAMILY = Family(__name__, RULES, (Need.BUNDLE,), on_bundle(check_condition))
+FAMILY = Family(__name__, rules_in(globals()), (Need.BUNDLE,), on_bundle(check_condition))
