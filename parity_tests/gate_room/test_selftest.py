@@ -22,8 +22,7 @@ from rigpact.reports.gate.selftest.contract_edits import CONTRACT_EDITS
 from rigpact.reports.gate.selftest.copied_project import RestoredCopy
 from rigpact.reports.gate.selftest.damages import broken_files, wrong_rows
 from rigpact.reports.gate.selftest.declaration_edits import DECLARATION_EDITS, edited_declaration
-from rigpact.reports.gate.selftest.plants import READERS
-from rigpact.reports.gate.selftest.slips import SLIPS
+from rigpact.reports.gate.selftest.plants import READERS, SLIPS
 from rigpact.reports.processes import process_pool
 
 from ..engine_recordings import as_engine

@@ -17,7 +17,7 @@ import pytest
 
 from rigpact.fixtures import demo_bundle
 from rigpact.reports.command_line import app
-from rigpact.reports.command_line.answers import ANSWERS
+from rigpact.reports.command_line.making.schema import ANSWERS
 
 from ..declared_room.foreign_files import DEPLOY, write_yaml
 from ..engine_recordings import as_engine

@@ -14,8 +14,7 @@ from scipy.spatial.transform import Rotation
 
 from rigpact.contract.pages.registry import find_system
 from rigpact.reports.sweep import measure
-from rigpact.reports.sweep.errors import pose_errors, stage_errors
-from rigpact.reports.sweep.measure import Measured, measure_cell
+from rigpact.reports.sweep.measure import Measured, measure_cell, pose_errors, stage_errors
 from rigpact.reports.sweep.plan import SweepPlan
 
 Plan = Callable[..., SweepPlan]

@@ -105,14 +105,14 @@ def test_a_missing_dependency_is_told(command: Command, project: Path, monkeypat
     """A package that a slim image left out is found when a release is due."""
     from importlib.metadata import PackageNotFoundError, version
 
-    from rigpact.reports.gate.setup import installation
+    from rigpact.reports.gate.setup import doctor
 
     def without_onnx(name: str) -> str:
         if name == "onnx":
             raise PackageNotFoundError(name)
         return version(name)
 
-    monkeypatch.setattr(installation, "version", without_onnx)
+    monkeypatch.setattr(doctor, "version", without_onnx)
     answer = command("doctor", "--format", "json")
     lacking = [tool for tool in json.loads(answer.out)["installation"] if tool["needed"] and tool["version"] is None]
     assert answer.status == 2

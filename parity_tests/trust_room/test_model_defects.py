@@ -19,7 +19,7 @@ import onnx
 import pytest
 from onnx import TensorProto, helper, numpy_helper
 
-from rigpact.reports.gate.setup.installation import EXTRAS
+from rigpact.reports.gate.setup.doctor import EXTRAS
 
 from .tried import passes, refused
 

@@ -18,9 +18,12 @@ import re
 import zipfile
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from math import prod
 from pathlib import Path
+from tokenize import TokenError
 from typing import Any
 
+import numpy as np
 import orjson
 from numpy.typing import NDArray
 
@@ -31,7 +34,6 @@ from rigpact.contract.rules.files.structure import check_against_schema
 from rigpact.contract.version import rigpact_version
 from rigpact.reports.gate.answer.compared_run import ComparedRun
 from rigpact.reports.gate.answer.report import GateReport
-from rigpact.reports.gate.archive.kept_arrays import array_to_bytes, bytes_to_array
 from rigpact.reports.gate.archive.kept_documents import KeptMeasurement, KeptPart
 from rigpact.reports.gate.archive.kept_gate import gate_to_plain, measured_to_plain, plain_to_gate, plain_to_measured
 from rigpact.reports.gate.archive.kept_runs import kept_to_run, run_to_kept
@@ -207,3 +209,31 @@ def _refuse_foreign(entries: list[zipfile.ZipInfo], path: Path, size: int) -> No
             raise UnusableInput(path, f"the member {entry.filename!r}", "members that rigpact writes, stored")
     if total > size:
         raise UnusableInput(path, f"members of {total} bytes in a file of {size}", "members that do not overlap")
+
+
+_TYPES = ("<f4", "<f8", "<i8")
+_MAX_DIMENSIONS = 4
+
+
+def array_to_bytes(array: NDArray[Any]) -> bytes:
+    """The array as .npy, version 1.0, little-endian, in C order: the same values give the same bytes."""
+    stream = io.BytesIO()
+    whole = np.ascontiguousarray(array, array.dtype.newbyteorder("<"))
+    np.lib.format.write_array(stream, whole, version=(1, 0), allow_pickle=False)
+    return stream.getvalue()
+
+
+def bytes_to_array(content: bytes, place: str) -> NDArray[Any]:
+    """The array, read-only; UnusableInput for other types, or if header and length disagree."""
+    stream = io.BytesIO(content)
+    try:
+        version = np.lib.format.read_magic(stream)
+        shape, fortran, dtype = np.lib.format.read_array_header_1_0(stream)
+    except (ValueError, EOFError, SyntaxError, TypeError, TokenError):
+        raise UnusableInput(place, "no array", "a .npy file, version 1.0") from None
+    if version != (1, 0) or fortran or dtype.str not in _TYPES or not 1 <= len(shape) <= _MAX_DIMENSIONS:
+        raise UnusableInput(place, f"an array of {dtype} in another form", f"one of {', '.join(_TYPES)}, in C order")
+    size, start = prod(shape) * dtype.itemsize, stream.tell()
+    if size != len(content) - start:
+        raise UnusableInput(place, f"{len(content) - start} bytes of numbers", f"{size}, as its header says")
+    return np.frombuffer(content, dtype, offset=start).reshape(shape)
