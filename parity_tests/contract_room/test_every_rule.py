@@ -4,8 +4,6 @@ The failing cases stand in the `…_cases.py` files beside this one, the whole r
 writes the reports anew; read the difference before it is committed.
 """
 
-from __future__ import annotations
-
 import importlib
 import inspect
 import json

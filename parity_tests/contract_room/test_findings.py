@@ -1,7 +1,5 @@
 """Findings, their account and the verdict that follows, on findings put together by hand."""
 
-from __future__ import annotations
-
 import hashlib
 
 import pytest

@@ -1,7 +1,5 @@
 """docs/rules.md and `rigpact rule`: what they show is what the rules really say."""
 
-from __future__ import annotations
-
 import json
 import os
 from pathlib import Path

@@ -4,8 +4,6 @@ A `Subject` says for every reading of every knob what comes out, as a function o
 in float64 it gives the expected values, in float32 it is another implementation, with another order of operations.
 """
 
-from __future__ import annotations
-
 import tempfile
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field

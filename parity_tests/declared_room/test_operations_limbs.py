@@ -3,8 +3,6 @@
 A pose of two arms: a root, of each arm the places and turns of two bones, then for each side a normal, a flag and a goal.
 """
 
-from __future__ import annotations
-
 import json
 import struct
 from collections.abc import Callable, Iterator, Sequence

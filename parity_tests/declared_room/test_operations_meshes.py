@@ -1,7 +1,5 @@
 """Every reading of the operations on meshes and other points, against expected values that stand here, point by point."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Every reading of the operations on rigs, against kinematics and contexts that stand here, bone by bone and number by number."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any

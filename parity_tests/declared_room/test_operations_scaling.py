@@ -1,7 +1,5 @@
 """Every reading of the operations on single numbers, against expected values that stand here."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Every reading of the operations on sensors and distributions, against expected values that stand here, number by number."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any

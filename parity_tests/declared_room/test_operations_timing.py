@@ -1,7 +1,5 @@
 """Every reading of the operations that look at other frames: history, difference, shift, integrate; the start, the end, gaps."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Every reading of the operations on rotations, against scipy's rotations; Euler angles at their poles, several at once."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np

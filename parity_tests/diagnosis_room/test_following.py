@@ -1,7 +1,5 @@
 """`rigpact explain --follow`: a recording is judged while it grows."""
 
-from __future__ import annotations
-
 import json
 import threading
 import time

@@ -1,7 +1,5 @@
 """The archive: the same results give the same bytes, and nothing that is not ours is believed."""
 
-from __future__ import annotations
-
 import hashlib
 import io
 import json

@@ -1,7 +1,5 @@
 """After a convention is declared for both sides, the findings that say no more than that go away, and are named."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable
 from pathlib import Path

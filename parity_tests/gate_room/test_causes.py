@@ -1,7 +1,5 @@
 """Causes: what one mistake does in several files, rules and comparisons is said once, the worst first."""
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Callable

@@ -3,8 +3,6 @@
 golden/ holds the finding of each rule. RIGPACT_REGENERATE=1 writes them anew; read the difference before it is committed.
 """
 
-from __future__ import annotations
-
 import contextlib
 import json
 import os

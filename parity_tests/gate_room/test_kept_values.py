@@ -1,7 +1,5 @@
 """What an archive holds reads back as it was: findings, values, diagnoses, arrays."""
 
-from __future__ import annotations
-
 import json
 from typing import Any
 

@@ -1,7 +1,5 @@
 """`rigpact selftest`: it reports which defects the gate notices, and which it misses."""
 
-from __future__ import annotations
-
 import copy
 import json
 import shutil

@@ -1,7 +1,5 @@
 """Observation must not change the run."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from pathlib import Path
 

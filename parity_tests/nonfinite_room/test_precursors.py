@@ -1,7 +1,5 @@
 """The precursors of a failure, and how early they appear."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np

@@ -1,7 +1,5 @@
 """`--format markdown` and `--format html` of diff, explain and nan: one screen, the answer first."""
 
-from __future__ import annotations
-
 import html
 import io
 import re

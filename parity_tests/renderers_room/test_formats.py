@@ -1,7 +1,5 @@
 """Every format fits its readers: schemas, counts, places, and the gate's verdict in each."""
 
-from __future__ import annotations
-
 import json
 import re
 import shutil

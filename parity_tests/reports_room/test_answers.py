@@ -1,7 +1,5 @@
 """`--format json` of every command follows its published schema, and `rigpact schema` prints it."""
 
-from __future__ import annotations
-
 import contextlib
 import json
 import re

@@ -1,7 +1,5 @@
 """All 120 input orders of the demo model: each is seen in the file or found by the probe."""
 
-from __future__ import annotations
-
 import json
 from collections import Counter
 from collections.abc import Callable, Iterator

@@ -1,7 +1,5 @@
 """A release: the same bytes from the same commit, metadata that is true, dependencies that can be had, oldest and newest."""
 
-from __future__ import annotations
-
 import os
 import re
 import subprocess

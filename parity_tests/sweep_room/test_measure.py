@@ -1,7 +1,5 @@
 """One cell: its numbers against the training side's own, and everything that can go wrong in it."""
 
-from __future__ import annotations
-
 import itertools
 import json
 from collections.abc import Callable

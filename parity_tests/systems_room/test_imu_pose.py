@@ -1,7 +1,5 @@
 """IMU pose: simulated bodies, the sensor on them, the network, its head and its spread."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

@@ -3,8 +3,6 @@
 A rule that is skipped for want of a package, a file or time is missing: exit 2, which is no pass, unless it is waived.
 """
 
-from __future__ import annotations
-
 import json
 import shutil
 from collections.abc import Callable

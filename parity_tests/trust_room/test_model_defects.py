@@ -3,8 +3,6 @@
 Each defect is planted here with the package onnx alone, which every installation has; none of them is one that `selftest` plants.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import shutil

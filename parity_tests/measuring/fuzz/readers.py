@@ -1,7 +1,5 @@
 """Every reader of rigpact, with the sound files from which it is fuzzed. To add one: a function, and a line in `all_readers`."""
 
-from __future__ import annotations
-
 import json
 import shutil
 from collections.abc import Callable, Iterator, Sequence

@@ -1,7 +1,5 @@
 """The constants of a page: what a contract file may state in their place, and when it contradicts the page."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 

@@ -4,8 +4,6 @@ A package brings operations through the entry points `rigpact.operations`. A mod
 command; nothing that a file says can name one.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from functools import cache, partial

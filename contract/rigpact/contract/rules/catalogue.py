@@ -21,8 +21,6 @@ The modules named `view`, auxiliary.py, rows.py, clip_features.py and pose_readi
 the rules judge.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from rigpact.contract.documents import Document

@@ -12,8 +12,6 @@ Each is a debt as a waiver is: it has an owner, a reason and a last day, and eve
 lowered, nor can the rules that say what is lowered.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import date

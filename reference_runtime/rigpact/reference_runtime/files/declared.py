@@ -4,8 +4,6 @@ A system with its own artefacts, runs or checks derives from `DeclaredFiles` and
 `System.files`.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path

@@ -4,8 +4,6 @@ Only the newest frames are judged, with as many before them as the stages look b
 recording.
 """
 
-from __future__ import annotations
-
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass, replace

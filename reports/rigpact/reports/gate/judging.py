@@ -3,8 +3,6 @@
 Nothing is measured here, so the same functions judge an archive and a run.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from datetime import date

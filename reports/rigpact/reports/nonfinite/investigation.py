@@ -1,7 +1,5 @@
 """The answer about one run: finite or not, the producer, the precursors, the guards that keep it finite."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path

@@ -5,8 +5,6 @@ the contract. Groups are replaced first, and halved where the channel changes. S
 hundreds of numbers.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any

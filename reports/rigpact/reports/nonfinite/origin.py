@@ -4,8 +4,6 @@ The order is time first, then dataflow: in the first frame with such a value, th
 while all its inputs are finite. Works on a live run and on a recording, for any system.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any

@@ -3,8 +3,6 @@
 The clip gives the range of the network's inputs; the system defines the other watched quantities (`files.watches`).
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any

@@ -7,8 +7,6 @@ test_repro.py         fails while the defect exists; RIGPACT_GUARD=NAME shows th
 repro_inputs.h        the same inputs as C++ arrays
 """
 
-from __future__ import annotations
-
 import json
 import tempfile
 from collections.abc import Mapping

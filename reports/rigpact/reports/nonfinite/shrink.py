@@ -4,8 +4,6 @@ Channels are the columns of the clip that drives the run. The method is delta de
 Simplifying and isolating failure-inducing input, 2002). The default values are 0 and no rotation.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass, replace

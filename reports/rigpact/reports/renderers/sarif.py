@@ -6,8 +6,6 @@ a trace has the file, and its pointer as a logical location. Fingerprints do not
 messages.
 """
 
-from __future__ import annotations
-
 import os
 import re
 from collections.abc import Mapping

@@ -1,7 +1,5 @@
 """Run any system from a user's files: a recording and a findings report."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path

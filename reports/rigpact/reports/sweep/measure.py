@@ -3,8 +3,6 @@
 Nothing here depends on the clock, on other cells or on the process, so a cell measured twice gives the same bytes.
 """
 
-from __future__ import annotations
-
 from dataclasses import asdict, dataclass
 from functools import lru_cache
 from pathlib import Path

@@ -1,7 +1,5 @@
 """A compared run in words and figures: title, diagnosis, still picture, table of bones."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any

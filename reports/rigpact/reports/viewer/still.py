@@ -4,8 +4,6 @@ Camera and symbols are the same as in assets/scene.js: the reference is wide and
 with a ring at the worst bone. Axes x forward, y right, z up, left-handed.
 """
 
-from __future__ import annotations
-
 import math
 from typing import Any
 

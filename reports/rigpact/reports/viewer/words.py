@@ -1,7 +1,5 @@
 """The page's texts as plain values for the template. All text from files goes through `plain`."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any
 

@@ -4,8 +4,6 @@ This module holds only the texts, because the contract cannot run functions. rig
 gives the numbers. `{function}` is the user's name for it; `pointer` is the role it plays (/so3_log_map).
 """
 
-from __future__ import annotations
-
 from rigpact.contract.findings import Rule, Severity
 from rigpact.contract.rules.family import Texts, rules_in
 

@@ -1,7 +1,5 @@
 """RP300-RP329: statistics of the auxiliary inputs, and the second file that usually holds them."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import Any
 

@@ -1,7 +1,5 @@
 """RP080-RP089: the condition vector's normalisation."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from rigpact.contract.findings import Finding, Rule, Severity

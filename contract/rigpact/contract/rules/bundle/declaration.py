@@ -3,8 +3,6 @@
 Declarations are text; no program computes with them. So a wrong one breaks no program, but it misleads people.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import Any
 

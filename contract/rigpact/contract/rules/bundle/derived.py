@@ -4,8 +4,6 @@ The engine reads none of them, but training does. A loss with a wrong scale, or 
 another network than intended.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 from typing import Any
 

@@ -1,7 +1,5 @@
 """RP050-RP069: where each feature stands in the state and in the output."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 from difflib import get_close_matches
 from typing import Any

@@ -4,8 +4,6 @@
 fails on the defect, or if the defect leaves nothing to compute with: a slice outside its vector.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 
 from rigpact.contract.documents import Kind

@@ -1,7 +1,5 @@
 """RP115-RP118: the means of rotations: whether they are those of unit columns, and of one motion in state and output."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 import numpy as np

@@ -1,7 +1,5 @@
 """RP200-RP219: what the six numbers of a rotation are, and what the network's rotations mean."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 import numpy as np

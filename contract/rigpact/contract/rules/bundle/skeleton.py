@@ -1,7 +1,5 @@
 """RP220-RP249: the bones: how many, which names, which parents."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 

@@ -4,8 +4,6 @@ Every array is judged as float32, because both sides hold float32. numpy writes 
 9.999999974752427e-07, and this is exactly the engine's floor.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 import numpy as np

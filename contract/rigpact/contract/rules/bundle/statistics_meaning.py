@@ -4,8 +4,6 @@ statistics.py judges each array alone, rotation_means.py the means of rotations.
 two arrays, or between an array and the meaning of its feature.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import Any
 

@@ -2,8 +2,6 @@
 
 skeleton.py judges the table itself."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 import numpy as np

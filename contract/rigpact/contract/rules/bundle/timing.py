@@ -1,7 +1,5 @@
 """RP070-RP079: frames a second."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from rigpact.contract.findings import Finding, Rule, Severity

@@ -4,8 +4,6 @@ One number decides: the slope of the recorded vectors against the log map of the
 the angle, 57.3 is degrees. If no slope fits, the rules try another frame of reference and another moment.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property

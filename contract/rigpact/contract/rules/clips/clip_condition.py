@@ -1,7 +1,5 @@
 """RP525-RP529: the trajectory and the action that a raw clip declares."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 import numpy as np

@@ -1,7 +1,5 @@
 """RP510-RP514: the six numbers of every bone in a raw clip: whether they are rotations, and whether they move like a body."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import dataclass
 

@@ -1,7 +1,5 @@
 """RP500-RP549: raw clips, as the engine exports them and as training and playback read them."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import Any
 

@@ -3,8 +3,6 @@
 Thresholds are the engine's own: a foot leaves contact above 5 cm, or when it moves faster than 18 cm/s in the plane.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 from typing import Any
 

@@ -6,8 +6,6 @@ on bones that the spread does not explain. Another motion than the statistics' d
 column of it gives the mean pose of a body.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property

@@ -1,7 +1,5 @@
 """RP515-RP519: the root of a raw clip: its position, its velocity, its yaw."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 

@@ -1,7 +1,5 @@
 """RP001-RP009: text that two JSON parsers read differently, or that one of them refuses."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterator
 from typing import Any

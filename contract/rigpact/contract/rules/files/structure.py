@@ -4,8 +4,6 @@ The shapes stand in schemas/*.schema.json (JSON Schema, Draft 2020-12). This mod
 Other families judge what depends on numbers, such as the length of an array against its slice.
 """
 
-from __future__ import annotations
-
 import json
 from collections import Counter
 from collections.abc import Callable, Iterator

@@ -3,8 +3,6 @@
 The mistakes are found by `rigpact.contract.declared`, which builds the system; here each becomes a finding.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 
 from rigpact.contract.declared.problems import Misdeclared, Wrong

@@ -4,8 +4,6 @@ The keys are those that exporters of walking policies write: joint_names, defaul
 observation_terms_history_length. Lists are text with commas, numbers have three decimals.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 from typing import Any
 

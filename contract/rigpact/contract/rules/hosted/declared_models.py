@@ -1,7 +1,5 @@
 """RP765 to RP767: normalisers and factors that stand inside a model, against those that the contract applies outside."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 import numpy as np

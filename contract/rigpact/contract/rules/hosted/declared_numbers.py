@@ -1,7 +1,5 @@
 """RP759 and RP762: rounded statistics, and numbers that no stage takes."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import Any
 

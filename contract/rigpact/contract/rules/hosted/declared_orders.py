@@ -1,7 +1,5 @@
 """RP758, RP760, RP761 and RP771: orders of joints and bones in a contract of one's own."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from itertools import combinations
 

@@ -1,7 +1,5 @@
 """RP756 and RP757: where a contract of one's own contradicts the profile that it names."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 from itertools import pairwise

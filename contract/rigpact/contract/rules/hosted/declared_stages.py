@@ -1,7 +1,5 @@
 """RP763 and RP764: stages of a contract of one's own that compute nothing, and factors that are applied twice."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 import numpy as np

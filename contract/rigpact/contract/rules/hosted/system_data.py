@@ -4,8 +4,6 @@ Training also runs on a data set of a single pose, on a packet of zeros, or on q
 The rules take rows as arrays; they do not read files.
 """
 
-from __future__ import annotations
-
 from collections.abc import Collection, Iterator, Mapping
 
 import numpy as np

@@ -4,8 +4,6 @@ Two orders of the same 63 numbers pass every check of sizes. So each field is co
 finding names the first field that moved. `open_contract` refuses what `rules.engine.refusals` finds.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 from typing import Any
 

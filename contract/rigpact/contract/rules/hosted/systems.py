@@ -3,8 +3,6 @@
 What is in recordings and data sets is for system_data.py.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 

@@ -5,8 +5,6 @@ This module holds only the texts, because the contract cannot run models. rigpac
 the numbers.
 """
 
-from __future__ import annotations
-
 from rigpact.contract.findings import Rule, Severity
 from rigpact.contract.rules.family import Texts, rules_in
 

@@ -4,8 +4,6 @@ The engine binds five inputs by position and reads no names. Before that, it sil
 model's width. So these rules judge exactly what the engine does not report.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from rigpact.contract.findings import Finding, Rule, Severity

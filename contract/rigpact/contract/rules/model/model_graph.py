@@ -4,8 +4,6 @@ A game runs with these defects and reports nothing, or the editor imports the mo
 judges the weights; rigpact.contract.model.graph reads the graph.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from rigpact.contract.findings import Finding, Rule, Severity

@@ -3,8 +3,6 @@
 model_graph.py judges the operators; rigpact.contract.model.graph measures the weights.
 """
 
-from __future__ import annotations
-
 import math
 from collections import Counter
 from collections.abc import Iterator

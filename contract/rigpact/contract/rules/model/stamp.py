@@ -1,7 +1,5 @@
 """RP770: a model that carries the hash of another contract. `rigpact stamp` writes the hash."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from rigpact.contract.findings import Finding, Rule

@@ -1,7 +1,5 @@
 """RP900-RP905: a clip against the bundle that it is used with."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import asdict
 from typing import Any

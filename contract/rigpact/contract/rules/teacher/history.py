@@ -4,8 +4,6 @@ Angles between poses are means over bones. A history entry is a certain pose if 
 the motion from one frame to the next. A clip without motion decides nothing.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property

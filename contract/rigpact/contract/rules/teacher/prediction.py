@@ -1,7 +1,5 @@
 """RP620, RP630-RP639: what the numbers of a teacher prediction mean."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property

@@ -4,8 +4,6 @@ An early recording holds the network's residuals where later ones hold poses. Wi
 network: composed onto the poses of its rows, it gives the poses that other files recorded.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import product

@@ -1,7 +1,5 @@
 """RP906-RP909, RP911: the rows of teacher files against the clip that they were made from."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property

@@ -3,8 +3,6 @@
 prediction.py judges what the numbers of a prediction mean.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 import numpy as np

@@ -1,7 +1,5 @@
 """RP606-RP619, RP910: what the rows of a teacher batch or prediction mean, row against row."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass
 from functools import cached_property

@@ -10,8 +10,6 @@ Members are stored without compression, in a fixed order and without times. So t
 a file is never larger in memory than on disk. Nothing is unpacked to disk or unpickled.
 """
 
-from __future__ import annotations
-
 import hashlib
 import io
 import re

@@ -1,7 +1,5 @@
 """Convert measurements and answers to plain values and back."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any
 

@@ -3,8 +3,6 @@
 An edit changes the document in place. It raises LookupError where the file holds nothing to damage.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Mapping
 from itertools import pairwise
 from typing import Any

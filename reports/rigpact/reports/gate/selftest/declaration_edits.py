@@ -3,8 +3,6 @@
 An edit changes the parsed document in place. It raises LookupError where the file holds nothing to damage.
 """
 
-from __future__ import annotations
-
 import tomllib
 from collections.abc import Callable, Mapping
 from typing import Any

@@ -5,8 +5,6 @@ reference runtime plays the engine. To add a kind: add a generator here, call it
 read its files to `READERS`.
 """
 
-from __future__ import annotations
-
 import json
 import tempfile
 from collections.abc import Callable, Iterator, Mapping

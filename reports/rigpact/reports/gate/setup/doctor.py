@@ -3,8 +3,6 @@
 Files are opened, and nothing is measured.
 """
 
-from __future__ import annotations
-
 import platform
 import re
 import shutil

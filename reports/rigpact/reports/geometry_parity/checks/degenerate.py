@@ -3,8 +3,6 @@
 Gradients are checked there too. Inputs are made in float64 and float32: many functions are correct in only one type.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Mapping
 
 import numpy as np

@@ -4,8 +4,6 @@ Scaling, gravity, history and offsets are inside the graph, so the declaration i
 format has no field for a frame, a unit or the order of a quaternion; only the names of elements say it.
 """
 
-from __future__ import annotations
-
 import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass

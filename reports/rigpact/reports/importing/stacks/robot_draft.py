@@ -1,7 +1,5 @@
 """The declaration of a robot's policy: terms, their history, the network, what becomes of its answer."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any
 

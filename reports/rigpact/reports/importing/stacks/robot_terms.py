@@ -3,8 +3,6 @@
 To add a term: a function of (robot, term, steps), and its name in `_FUNCTIONS`.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 

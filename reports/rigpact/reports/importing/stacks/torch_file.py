@@ -4,8 +4,6 @@ Two forms are read. Since version 1.6 a file is an archive: `data.pkl` says whic
 their numbers. A TorchScript is such an archive; of its code nothing is read. Before, it was five pickles with the numbers behind.
 """
 
-from __future__ import annotations
-
 import io
 import re
 import zipfile

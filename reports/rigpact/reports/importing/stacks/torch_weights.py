@@ -4,8 +4,6 @@ A file is read without running anything of it: torch_file.py reads those of torc
 What a state dict does not hold, the functions between its layers, is asked for.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from itertools import pairwise
 from pathlib import Path
