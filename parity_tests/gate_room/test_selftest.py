@@ -16,10 +16,9 @@ from rigpact.fixtures.mutants.model_files import MODEL_EDITS
 from rigpact.fixtures.mutants.teacher_files import TEACHER_EDITS
 from rigpact.reports import processes
 from rigpact.reports.gate.selftest import plants, selftest
-from rigpact.reports.gate.selftest.contract_edits import CONTRACT_EDITS
+from rigpact.reports.gate.selftest.contract_edits import CONTRACT_EDITS, DECLARATION_EDITS, edited_declaration
 from rigpact.reports.gate.selftest.copied_project import RestoredCopy
 from rigpact.reports.gate.selftest.damages import broken_files, wrong_rows
-from rigpact.reports.gate.selftest.declaration_edits import DECLARATION_EDITS, edited_declaration
 from rigpact.reports.gate.selftest.plants import READERS, SLIPS
 from rigpact.reports.processes import process_pool
 

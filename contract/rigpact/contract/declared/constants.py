@@ -1,4 +1,7 @@
-"""The constants of a page: what a contract file may state in their place, and when it contradicts the page."""
+"""The constants of a page: what a contract file may state in their place, and when it contradicts the page.
+
+Of a rig's constants: the tree of its bones, their axes at rest, the ranges of its joints.
+"""
 
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any

@@ -2,6 +2,8 @@
 
 A package brings operations through the entry points `rigpact.operations`. A module is named by the user, in the words of a
 command; nothing that a file says can name one.
+
+Mistakes of an own module are those of an input, not defects of rigpact.
 """
 
 from collections.abc import Callable, Iterable, Mapping

@@ -2,6 +2,8 @@
 
 Only the newest frames are judged, with as many before them as the stages look back. The cost of a look does not grow with the
 recording.
+
+Lines of JSON and the binary form can grow; a compressed file and a safetensors file are written at their end.
 """
 
 import time

@@ -1,6 +1,8 @@
 """Turn measurements into the gate's answer: thresholds, configuration, waivers, next steps.
 
 Nothing is measured here, so the same functions judge an archive and a run.
+
+A threshold that judges nothing any more is a finding too.
 """
 
 from collections.abc import Iterator, Sequence

@@ -4,6 +4,8 @@ Paths are relative to the repository, `%SRCROOT%`. The repository's address is l
 same bytes. A finding in a JSON file has the line and column of its value, in UTF-16 code units. A finding in a model or
 a trace has the file, and its pointer as a logical location. Fingerprints do not depend on paths or on numbers in
 messages.
+
+Links go to the project URL named Documentation of the installed distribution; `RIGPACT_DOCS_URL` replaces it.
 """
 
 import os

@@ -2,6 +2,8 @@
 
 Both kinds of recording are compared for every stage and frame. Where they differ, the diagnosis names the convention. A
 free run is also compared with its own drift envelope, because its rounding grows from frame to frame.
+
+A pasted log is judged by what its lines prove, without a reference run beside it.
 """
 
 from __future__ import annotations

@@ -3,6 +3,8 @@
 The defects come from contract_edits.py, damages.py and rigpact.fixtures.mutants. For a wrong convention, the
 reference runtime plays the engine. To add a kind: add a generator here, call it from `plants`, and add the parts that
 read its files to `READERS`.
+
+A mistake of an engine at one stage that is no convention is a row in `SLIPS`.
 """
 
 import json
@@ -34,9 +36,8 @@ from rigpact.reports.diagnosing.evidence import recording_to_evidence
 from rigpact.reports.diagnosing.logs.engine_log import is_engine_log
 from rigpact.reports.gate.project import Project
 from rigpact.reports.gate.reference_run import played, sound_run
-from rigpact.reports.gate.selftest.contract_edits import CONTRACT_EDITS
+from rigpact.reports.gate.selftest.contract_edits import CONTRACT_EDITS, DECLARATION_EDITS, edited_declaration
 from rigpact.reports.gate.selftest.damages import broken_files, wrong_rows
-from rigpact.reports.gate.selftest.declaration_edits import DECLARATION_EDITS, edited_declaration
 
 Spoil = Callable[[FloatArray], FloatArray]
 

@@ -2,6 +2,8 @@
 
 Scaling, gravity, history and offsets are inside the graph, so the declaration is networks with named inputs and outputs. The
 format has no field for a frame, a unit or the order of a quaternion; only the names of elements say it.
+
+A path in it never leaves its folder, and a model is the one whose hash it has.
 """
 
 import hashlib
