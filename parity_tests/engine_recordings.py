@@ -1,7 +1,5 @@
 """A recording by the reference runtime, as an engine would have written it: under its own name."""
 
-from __future__ import annotations
-
 import json
 from dataclasses import replace
 from pathlib import Path

@@ -3,8 +3,6 @@
 The examples of docs/rules.md are made from these files.
 """
 
-from __future__ import annotations
-
 import json
 import os
 from collections.abc import Mapping, Sequence

@@ -4,8 +4,6 @@ Linux counts `ru_maxrss` on from the process that started this one, so a large p
 `/proc/self/status` begins with the program itself.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import subprocess

@@ -5,8 +5,6 @@ A test that needs one is marked `@pytest.mark.needs_program(NAME, …)`. It is s
 add a program: mark its tests, and add a line to `.ci/run`.
 """
 
-from __future__ import annotations
-
 import os
 import shutil
 

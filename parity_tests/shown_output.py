@@ -5,8 +5,6 @@ written, or added to (`at=end`), or one line of it replaced (`replace="LINE"`). 
 RIGPACT_REGENERATE=1 writes the outputs into the page and its translations anew.
 """
 
-from __future__ import annotations
-
 import contextlib
 import os
 import re

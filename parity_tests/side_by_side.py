@@ -1,7 +1,5 @@
 """Runs of a declared system side by side, frame by frame, as recordings."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any
 

@@ -1,7 +1,5 @@
 """What an engine at a lower level of detail records: the columns of some bones, laid out by hand."""
 
-from __future__ import annotations
-
 from collections.abc import Collection, Sequence
 from dataclasses import replace
 from pathlib import Path

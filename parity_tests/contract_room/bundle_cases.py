@@ -1,7 +1,5 @@
 """Defects of the bundle and its companion."""
 
-from __future__ import annotations
-
 import json
 from typing import Any
 

@@ -4,8 +4,6 @@ E: ENGINE_LAYOUT, M: ENGINE_MATH, R: RETRAIN, T: TRACE, C: COSMETIC. The labels 
 computes none of them.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """Defects of a raw clip, alone and against the bundle."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable
 from itertools import pairwise

@@ -3,8 +3,6 @@
 The whole sample checks clean; a test edits one place and asks for one finding.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable
 from dataclasses import dataclass, field

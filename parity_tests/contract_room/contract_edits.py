@@ -3,8 +3,6 @@
 The letters are those of `bundle_edits`. The file is NeuraRig's as it is committed; nothing is computed by the code under test.
 """
 
-from __future__ import annotations
-
 import json
 from typing import Any
 

@@ -4,8 +4,6 @@ The graph is written down here as values, so that the rules are exercised withou
 test_every_rule.py collects `CASES`: (code, pointer, edit of the sample, a word that the message must hold).
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path

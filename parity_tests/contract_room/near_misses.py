@@ -3,8 +3,6 @@
 Users switch off a rule that fires too early, and then it never fires.
 """
 
-from __future__ import annotations
-
 import math
 from itertools import pairwise
 from typing import Any

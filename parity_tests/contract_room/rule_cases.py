@@ -3,8 +3,6 @@
 The cases themselves stand in bundle_cases.py, clip_cases.py, teacher_cases.py and model_cases.py.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any

@@ -1,7 +1,5 @@
 """Defects that a model shows in its inputs and outputs alone."""
 
-from __future__ import annotations
-
 from rigpact.contract.model.tensor import TensorSignature
 
 from .rule_cases import F32, Case, outputs, reorder, reshape

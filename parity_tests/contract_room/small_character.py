@@ -4,8 +4,6 @@ Three bones, thirteen frames: every bone is tilted about x and swings about z, t
 Every number is derived here, independently of rigpact.
 """
 
-from __future__ import annotations
-
 import copy
 import math
 from pathlib import Path

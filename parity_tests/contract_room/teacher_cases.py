@@ -1,7 +1,5 @@
 """Defects of teacher batches and predictions, alone, against the bundle and against the clip."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable
 from typing import Any

@@ -1,7 +1,5 @@
 """Changes between two bundles, and who must act: labelled pairs, symmetry, no lost change."""
 
-from __future__ import annotations
-
 import json
 import random
 from collections import Counter

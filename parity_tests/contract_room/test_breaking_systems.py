@@ -1,7 +1,5 @@
 """Changes between two contract files of a declared system: labelled pairs, symmetry, no lost change."""
 
-from __future__ import annotations
-
 import json
 import random
 from collections import Counter

@@ -1,7 +1,5 @@
 """`rigpact check` from the outside: exit status, place, one line for what cannot be read, never a traceback."""
 
-from __future__ import annotations
-
 import json
 import os
 import subprocess

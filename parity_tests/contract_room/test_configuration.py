@@ -1,7 +1,5 @@
 """`rigpact.toml` and known findings: which findings a project may silence, and for how long."""
 
-from __future__ import annotations
-
 import json
 import os
 from datetime import date, timedelta

@@ -1,7 +1,5 @@
 """Every number of a bundle and of a companion is watched by some rule: broken in any way, it is found where it stands."""
 
-from __future__ import annotations
-
 import copy
 import json
 from collections.abc import Callable, Iterator

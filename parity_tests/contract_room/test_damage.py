@@ -1,7 +1,5 @@
 """Random damage to any artefact: the check gives findings; an artefact that passes can be loaded and used."""
 
-from __future__ import annotations
-
 import random
 from typing import Any
 

@@ -4,8 +4,6 @@ The failing cases stand in the `…_cases.py` files beside this one, the whole r
 writes the reports anew; read the difference before it is committed.
 """
 
-from __future__ import annotations
-
 import importlib
 import inspect
 import json
@@ -77,24 +75,30 @@ FIRST_CASE = {case.code: case for case in reversed(CASES)}
 GOLDEN = Path(__file__).parent / "golden"
 REGENERATE = bool(os.environ.get("RIGPACT_REGENERATE"))
 ELSEWHERE = {
-    "reports_room/test_comparison_rules.py": comparison.RULES,
-    "reports_room/test_canary.py": canary.RULES,
-    "contract_room/test_configuration.py": baseline.RULES,
-    "trust_room/test_run_measures.py": run.RULES,
-    "gate_room/test_gate_rules.py": gate.RULES,
-    "trust_room/test_files_of_a_commit.py": reading.RULES,
-    "geometry_room/defects.py": tuple(rule for rule in geometry.RULES if rule is not geometry.GRADIENT_NOT_FINITE),
+    "reports_room/test_comparison_rules.py": comparison.TEXTS.rules,
+    "reports_room/test_canary.py": canary.TEXTS.rules,
+    "contract_room/test_configuration.py": baseline.TEXTS.rules,
+    "trust_room/test_run_measures.py": run.TEXTS.rules,
+    "gate_room/test_gate_rules.py": gate.TEXTS.rules,
+    "trust_room/test_files_of_a_commit.py": reading.TEXTS.rules,
+    "geometry_room/defects.py": tuple(
+        rule for rule in geometry.TEXTS.rules if rule is not geometry.GRADIENT_NOT_FINITE
+    ),
     "geometry_room/torch_defects.py": (geometry.GRADIENT_NOT_FINITE,),
-    "systems_room/system_rule_cases.py": (*system_loading.RULES, *systems.RULES, *system_data.RULES),
+    "systems_room/system_rule_cases.py": (
+        *system_loading.FAMILY.rules,
+        *systems.FAMILY.rules,
+        *system_data.FAMILY.rules,
+    ),
     "declared_room/declared_rule_cases.py": (
-        *declarations.RULES,
-        *declared_profile.RULES,
-        *declared_orders.RULES,
-        *declared_numbers.RULES,
-        *declared_stages.RULES,
-        *declared_models.RULES,
-        *declared_metadata.RULES,
-        *stamp.RULES,
+        *declarations.FAMILY.rules,
+        *declared_profile.FAMILY.rules,
+        *declared_orders.FAMILY.rules,
+        *declared_numbers.FAMILY.rules,
+        *declared_stages.FAMILY.rules,
+        *declared_models.FAMILY.rules,
+        *declared_metadata.FAMILY.rules,
+        *stamp.FAMILY.rules,
     ),
 }
 """Rules about two recordings, a model that runs, waivers, a whole project, a commit and functions have their cases there."""
@@ -124,7 +128,7 @@ def test_the_whole_report_is_as_it_was(sample: Any, code: str) -> None:
 
 def test_no_golden_report_is_left_over() -> None:
     """A golden report of a removed rule suggests a check that does not exist."""
-    waivers = {rule.code for rule in baseline.RULES}
+    waivers = {rule.code for rule in baseline.TEXTS.rules}
     assert {path.stem for path in GOLDEN.glob("*.json")} == set(FIRST_CASE) | waivers
 
 

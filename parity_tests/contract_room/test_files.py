@@ -1,7 +1,5 @@
 """Files that are none: pipes, folders, more bytes than memory; and where nothing may be written."""
 
-from __future__ import annotations
-
 import math
 import os
 from contextlib import nullcontext

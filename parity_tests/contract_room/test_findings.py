@@ -1,7 +1,5 @@
 """Findings, their account and the verdict that follows, on findings put together by hand."""
 
-from __future__ import annotations
-
 import hashlib
 
 import pytest
@@ -19,7 +17,7 @@ from rigpact.contract.findings import (
 )
 
 ERROR, WARNING, INFO = (
-    Rule(f"RP00{place}", severity.value, severity, "{what} is {number:g}", "repair it", "it breaks")
+    Rule(f"RP00{place}", severity.value, "{what} is {number:g}", "repair it", "it breaks", severity=severity)
     for place, severity in enumerate((Severity.ERROR, Severity.WARNING, Severity.INFO), start=1)
 )
 ALL, NOTHING, SOME = Ledger(4, 4), Ledger(4, 0), Ledger(4, 3)

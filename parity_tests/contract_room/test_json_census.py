@@ -1,7 +1,5 @@
 """Strictness of reading JSON does not depend on how quickly it is read: what hides behind a number is found too."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

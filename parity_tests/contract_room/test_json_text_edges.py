@@ -1,7 +1,5 @@
 """Text that is nearly JSON, written by hand: what is read, what is refused, and the place that the error names."""
 
-from __future__ import annotations
-
 import math
 
 import pytest

@@ -1,7 +1,5 @@
 """Which input orders survive a check of byte sizes, and vectors that tell the orders apart."""
 
-from __future__ import annotations
-
 from itertools import permutations
 
 import numpy as np

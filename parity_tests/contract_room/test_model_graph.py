@@ -1,7 +1,5 @@
 """Real ONNX files with one defect each: the content that the reader finds, and the rule that fires."""
 
-from __future__ import annotations
-
 import math
 import os
 import subprocess

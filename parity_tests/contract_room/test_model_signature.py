@@ -1,7 +1,5 @@
 """Read a model's signature, and refuse files that are not models."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Sound files of many kinds: motion of a body that was exported correctly has no error and no warning."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

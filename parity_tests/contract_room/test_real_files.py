@@ -1,7 +1,5 @@
 """The findings on the exported files of a deployed character; skips where the files are absent."""
 
-from __future__ import annotations
-
 import time
 from pathlib import Path
 

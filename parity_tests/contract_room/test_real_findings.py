@@ -3,8 +3,6 @@
 A finding that appears or goes, or a number that changes, must be reviewed and written down there.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 from pathlib import Path

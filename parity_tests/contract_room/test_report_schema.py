@@ -1,7 +1,5 @@
 """The machine-readable report follows its published schema, whatever is checked."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

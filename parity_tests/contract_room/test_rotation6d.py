@@ -1,7 +1,5 @@
 """The rules' own rotation arithmetic against quaternions written out by hand."""
 
-from __future__ import annotations
-
 import math
 from itertools import permutations
 

@@ -1,7 +1,5 @@
 """The schemas, and the short cut past them for long arrays of numbers."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """Compilers, and what is built with them, once for all tests."""
 
-from __future__ import annotations
-
 import ctypes
 import shutil
 import subprocess

@@ -1,7 +1,5 @@
 """The C++ loop from Python: ctypes mirrors of its plain structs, and a run that gives the same stages as the Python loop."""
 
-from __future__ import annotations
-
 import ctypes as c
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass

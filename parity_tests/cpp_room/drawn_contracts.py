@@ -1,7 +1,5 @@
 """Small contracts: one fixed, and those that hypothesis draws (bones, history, order of slices, what the output holds)."""
 
-from __future__ import annotations
-
 import json
 import math
 from collections.abc import Callable, Mapping

@@ -1,7 +1,5 @@
 """The loop that `rigpact codegen --loop` writes, in a program of its own: rows in, every stage out, allocations counted."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The runtime in C++ as shared libraries: those that the install compiled, and others from the same or from spoilt sources."""
 
-from __future__ import annotations
-
 import ctypes
 import shutil
 import subprocess

@@ -1,7 +1,5 @@
 """The engine of own_engine.cpp: built with any flags, played, and what it said."""
 
-from __future__ import annotations
-
 import shutil
 from dataclasses import dataclass
 

@@ -1,7 +1,5 @@
 """The generated header: up to date, deterministic, with a SelfTest() that refuses a changed bundle at start."""
 
-from __future__ import annotations
-
 import copy
 import ctypes as c
 import hashlib

@@ -1,7 +1,5 @@
 """The generated header of a declared system: it compiles, and its self-test fails for every changed stage."""
 
-from __future__ import annotations
-
 import json
 import shutil
 from dataclasses import replace

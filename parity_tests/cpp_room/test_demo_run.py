@@ -1,7 +1,5 @@
 """A thousand frames of free-run on the demo model, C++ calling back into the same ONNX session, and its trace judged."""
 
-from __future__ import annotations
-
 import json
 
 import numpy as np

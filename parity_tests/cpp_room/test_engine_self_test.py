@@ -1,7 +1,5 @@
 """SelfTestEngine() of the generated header: an engine's own loop, driven over seed, player and network answers of a free run."""
 
-from __future__ import annotations
-
 import hashlib
 import re
 from collections.abc import Callable

@@ -1,7 +1,5 @@
 """An engine built with fast maths: its start-up test must not take NaN for a right number."""
 
-from __future__ import annotations
-
 import pytest
 
 from rigpact.contract.contract_files import open_contract

@@ -1,7 +1,5 @@
 """The loop that `rigpact codegen --loop` writes of a declared contract: compiled, run, and held against numpy's."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

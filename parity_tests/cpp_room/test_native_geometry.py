@@ -1,7 +1,5 @@
 """Rotations of long arrays in C++: numpy's bits under every convention, scipy's rotations, and stepping aside."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from scipy.spatial.transform import Rotation

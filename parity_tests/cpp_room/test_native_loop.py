@@ -1,7 +1,5 @@
 """`--engine native`: the compiled loop against numpy under every convention, and every way in which it must step aside."""
 
-from __future__ import annotations
-
 import ctypes
 import json
 import os

@@ -1,8 +1,6 @@
 """`--engine native` for declared contracts: each operation in C++ against the oracles of the declared room, whole contracts,
 and every way in which C++ must step aside."""
 
-from __future__ import annotations
-
 import json
 import os
 import sys

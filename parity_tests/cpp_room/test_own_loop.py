@@ -1,7 +1,5 @@
 """An engine that keeps its loop: stages in any order, its own types, and a recorder that never stops or slows the game."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 import threading

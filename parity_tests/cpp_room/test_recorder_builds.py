@@ -1,7 +1,5 @@
 """The recorder under every compiler, standard and sanitizer, and under valgrind."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

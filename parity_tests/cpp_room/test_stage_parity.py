@@ -1,7 +1,5 @@
 """The C++ loop against the Python loop, stage by stage: every value of every knob, both widths of maths, drawn contracts."""
 
-from __future__ import annotations
-
 import ctypes
 import hashlib
 import itertools

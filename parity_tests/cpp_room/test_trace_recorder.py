@@ -1,7 +1,5 @@
 """The files of the C++ recorder, also when it is killed during a write."""
 
-from __future__ import annotations
-
 import ctypes as c
 import json
 import signal

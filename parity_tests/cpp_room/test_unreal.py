@@ -1,7 +1,5 @@
 """The Unreal plug-in and the example that uses it, compiled against a stub of the engine's types; the plug-in also runs."""
 
-from __future__ import annotations
-
 import json
 import os
 import re

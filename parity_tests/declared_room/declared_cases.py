@@ -1,7 +1,5 @@
 """A small contract of one's own, and many ways to damage it: what the answer must say, and where."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from pathlib import Path
 

@@ -3,8 +3,6 @@
 The letters are those of `bundle_edits`: E engine layout, M engine maths, R retrain, T trace, C cosmetic.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 from .declared_rule_cases import FOUR, MEAN, SPREAD

@@ -1,7 +1,5 @@
 """One defect a rule of declared contracts, on a sample that is clean without it: four joints, their contract, a model."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass

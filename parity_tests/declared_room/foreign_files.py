@@ -3,8 +3,6 @@
 Policy order: left_hip, right_hip, left_knee, right_knee. Motor order: left_hip, left_knee, right_hip, right_knee.
 """
 
-from __future__ import annotations
-
 import copy
 import io
 import struct

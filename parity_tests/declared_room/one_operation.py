@@ -4,8 +4,6 @@ A `Subject` says for every reading of every knob what comes out, as a function o
 in float64 it gives the expected values, in float32 it is another implementation, with another order of operations.
 """
 
-from __future__ import annotations
-
 import tempfile
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -15,7 +13,8 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import settings
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from rigpact.contract.contract_files import open_contract
 from rigpact.reference_runtime.graph.bounds import replay_bound
@@ -146,17 +145,42 @@ def readings_of(subjects: tuple[Subject, ...]) -> Any:
     return pytest.mark.parametrize(("subject", "knob", "value", "oracle"), cases)
 
 
-def assert_every_reading_has_an_oracle(subject: Subject) -> None:
-    """The knobs and values that the operation offers are those that the test wrote expected values for."""
-    found = offered(subject.given, subject.stage, subject.more, subject.fps)
-    expected = {knob: set(values) for knob, values in subject.wrong.items()}
-    assert {knob: set(values[1:]) for knob, values in found.items()} == expected
+def judging_tests(
+    subjects: tuple[Subject, ...],
+    *,
+    rows: tuple[int, int] = (3, 3),
+    frames: int = 4000,
+    also: tuple[Subject, ...] = (),
+    unbounded: tuple[Subject, ...] = (),
+) -> tuple[Callable[..., None], Callable[..., None], Callable[..., None]]:
+    """The three tests of a module's subjects: every reading has an oracle, gives its numbers, and is within its bound.
 
+    rows: the fewest and the most frames of a drawn run. frames: those that the bound is judged on. also: subjects that are
+    judged by their numbers alone; unbounded: those of the subjects whose bound is not.
+    """
 
-def assert_bound_holds_and_is_near(subject: Subject, knob: str, value: str, oracle: Oracle, frames: int = 4000) -> None:
-    """Float32 stays within the bound, and the bound is not far wider."""
-    inputs = subject.draw(np.random.default_rng(7), frames)
-    ratio = ratio_of(subject, knob, value, oracle, inputs)
-    assert ratio <= 1.0, f"float32 differs by {ratio:.2f} bounds"
-    if not subject.is_moved and ratio > 0.0:
-        assert ratio >= 1.0 / subject.widest, f"the bound is {1.0 / ratio:.0f} times the largest error"
+    @pytest.mark.parametrize("subject", subjects, ids=lambda each: each.name)
+    def every_reading_has_an_oracle(subject: Subject) -> None:
+        """A reading without an expected value of its own may do anything under its name."""
+        found = offered(subject.given, subject.stage, subject.more, subject.fps)
+        expected = {knob: set(values) for knob, values in subject.wrong.items()}
+        assert {knob: set(values[1:]) for knob, values in found.items()} == expected
+
+    @readings_of((*subjects, *also))
+    @settings(max_examples=15 if frames < 400 else settings().max_examples)
+    @given(seed=st.integers(0, 2**32 - 1), count=st.integers(*rows))
+    def a_reading_gives_the_numbers_of_its_name(
+        subject: Subject, knob: str, value: str, oracle: Oracle, seed: int, count: int
+    ) -> None:
+        """A wrong name for a cause sends a team to code that is right."""
+        judge_value(subject, knob, value, oracle, subject.draw(np.random.default_rng(seed), count))
+
+    @readings_of(tuple(each for each in subjects if each not in unbounded))
+    def float32_is_within_a_bound_that_is_near(subject: Subject, knob: str, value: str, oracle: Oracle) -> None:
+        """A bound that is too small accuses right engines; one that is too wide hides wrong ones."""
+        ratio = ratio_of(subject, knob, value, oracle, subject.draw(np.random.default_rng(7), frames))
+        assert ratio <= 1.0, f"float32 differs by {ratio:.2f} bounds"
+        if not subject.is_moved and ratio > 0.0:
+            assert ratio >= 1.0 / subject.widest, f"the bound is {1.0 / ratio:.0f} times the largest error"
+
+    return every_reading_has_an_oracle, a_reading_gives_the_numbers_of_its_name, float32_is_within_a_bound_that_is_near

@@ -1,7 +1,5 @@
 """Lines of code for the readings of a declared contract: both sides have one, so the answer says what to look for."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

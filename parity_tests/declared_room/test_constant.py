@@ -1,7 +1,5 @@
 """Numbers that a runtime sets and never changes: whose order they follow."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """A damaged contract of one's own: one clear answer for each mistake, with place, found, expected and a hint."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable
 from pathlib import Path

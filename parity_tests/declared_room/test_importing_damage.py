@@ -1,7 +1,5 @@
 """Damaged files of other stacks: one clear error each, with place, found, expected; no contract is written."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 import struct

@@ -1,7 +1,5 @@
 """Each format that `rigpact import` reads, and the traps of each, on small files written by hand."""
 
-from __future__ import annotations
-
 import tomllib
 from collections.abc import Callable
 from pathlib import Path

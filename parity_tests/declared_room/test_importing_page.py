@@ -1,7 +1,5 @@
 """docs/importing.md: every command on the page runs, on small files of the names that it uses."""
 
-from __future__ import annotations
-
 import re
 import shlex
 from collections.abc import Callable

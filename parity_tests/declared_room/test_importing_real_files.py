@@ -1,7 +1,5 @@
 """Importers on the files that the stacks themselves ship. Skipped where these files are absent."""
 
-from __future__ import annotations
-
 import json
 import shutil
 import tomllib

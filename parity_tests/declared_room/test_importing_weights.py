@@ -1,7 +1,5 @@
 """`rigpact import` of weights: torch's files and arrays become the model that torch evaluates; nothing of a file runs."""
 
-from __future__ import annotations
-
 import io
 import pickle
 import zipfile

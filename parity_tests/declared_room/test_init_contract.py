@@ -1,7 +1,5 @@
 """`rigpact init --contract`: a first contract from a model, a recording and statistics that lie in a folder."""
 
-from __future__ import annotations
-
 import json
 import tomllib
 from collections.abc import Callable

@@ -1,7 +1,5 @@
 """Every operation that a contract can name has an oracle, and what C++ lacks is said."""
 
-from __future__ import annotations
-
 import importlib
 import re
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Convert: every form of a rotation and every variant of it against scipy; poles of Euler angles; bounds in degrees."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 
 import numpy as np

@@ -1,24 +1,17 @@
 """Every reading of the operations on meshes and other points, against expected values that stand here, point by point."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from .one_operation import (
     Array,
     Oracle,
     Subject,
-    assert_bound_holds_and_is_near,
-    assert_every_reading_has_an_oracle,
-    judge_value,
+    judging_tests,
     offered,
-    readings_of,
 )
 
 COUNT = 8
@@ -234,29 +227,7 @@ DISTANCE = Subject(
     },
 )  # fmt: skip
 SUBJECTS = (MESH_INPUT, RIG_TRANSFORM, TURNED_MESH, DISTANCE)
-
-
-@pytest.mark.parametrize("subject", SUBJECTS, ids=lambda each: each.name)
-def test_every_reading_is_judged(subject: Subject) -> None:
-    """A reading without an expected value of its own may do anything under its name."""
-    assert_every_reading_has_an_oracle(subject)
-
-
-@readings_of(SUBJECTS)
-@given(seed=st.integers(0, 2**32 - 1))
-def test_a_reading_gives_the_numbers_of_its_name(
-    subject: Subject, knob: str, value: str, oracle: Oracle, seed: int
-) -> None:
-    """A wrong name for a cause sends a team to code that is right."""
-    judge_value(subject, knob, value, oracle, subject.draw(np.random.default_rng(seed), 3))
-
-
-@readings_of(SUBJECTS)
-def test_an_engine_in_single_precision_is_within_the_bound(
-    subject: Subject, knob: str, value: str, oracle: Oracle
-) -> None:
-    """A bound that is too small accuses right engines; one that is too wide hides wrong ones."""
-    assert_bound_holds_and_is_near(subject, knob, value, oracle, frames=400)
+test_oracles, test_numbers, test_bounds = judging_tests(SUBJECTS, frames=400)
 
 
 @pytest.mark.parametrize(

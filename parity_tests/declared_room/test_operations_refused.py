@@ -1,7 +1,5 @@
 """Operations of a declaration that fit no numbers: each is refused at its place, before anything is computed."""
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Callable

@@ -1,7 +1,5 @@
 """Every reading of the operations on single numbers, against expected values that stand here."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -15,11 +13,8 @@ from .one_operation import (
     Array,
     Oracle,
     Subject,
-    assert_bound_holds_and_is_near,
-    assert_every_reading_has_an_oracle,
-    judge_value,
+    judging_tests,
     offered,
-    readings_of,
     result_of,
 )
 
@@ -237,27 +232,7 @@ SUBJECTS = (
     }, is_moved=True),
 )  # fmt: skip
 """`root` of the limit 0.25 is 0.5: the reading `half` already."""
-
-
-@pytest.mark.parametrize("subject", SUBJECTS, ids=lambda subject: subject.name)
-def test_every_reading_has_expected_values(subject: Subject) -> None:
-    """A reading that nobody wrote values for could compute anything, and explain an engine with it."""
-    assert_every_reading_has_an_oracle(subject)
-
-
-@readings_of(SUBJECTS)
-@given(seed=st.integers(0, 2**32 - 1))
-def test_readings_compute_what_they_say(subject: Subject, knob: str, value: str, oracle: Oracle, seed: int) -> None:
-    """A reading that computes something else names an innocent convention."""
-    judge_value(subject, knob, value, oracle, subject.draw(np.random.default_rng(seed), 5))
-
-
-@readings_of(SUBJECTS)
-def test_float32_stays_within_the_bound_and_the_bound_is_near(
-    subject: Subject, knob: str, value: str, oracle: Oracle
-) -> None:
-    """Below the errors of float32 the bound alarms on a correct engine; far above it passes a wrong one."""
-    assert_bound_holds_and_is_near(subject, knob, value, oracle)
+test_oracles, test_numbers, test_bounds = judging_tests(SUBJECTS)
 
 
 FUNCTIONS: Mapping[str, Callable[[Any], Any]] = {

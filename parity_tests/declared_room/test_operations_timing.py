@@ -1,7 +1,5 @@
 """Every reading of the operations that look at other frames: history, difference, shift, integrate; the start, the end, gaps."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
@@ -15,12 +13,9 @@ from .one_operation import (
     Array,
     Oracle,
     Subject,
-    assert_bound_holds_and_is_near,
-    assert_every_reading_has_an_oracle,
     contract_of,
-    judge_value,
+    judging_tests,
     offered,
-    readings_of,
 )
 
 NAN = np.nan
@@ -150,29 +145,7 @@ SUBJECTS = (
         "swapped_sides": picked((4, 2, 0, 3, 1)), "in_order_of_sdk": picked((1, 0, 3, 2, 4)),
     }}, more='[names]\nsdk = ["left_knee", "left_hip", "right_knee", "right_hip", "waist"]\n', is_moved=True),
 )  # fmt: skip
-
-
-@pytest.mark.parametrize("subject", SUBJECTS, ids=lambda subject: subject.name)
-def test_every_reading_has_expected_values(subject: Subject) -> None:
-    """A reading that nobody wrote values for could compute anything, and explain an engine with it."""
-    assert_every_reading_has_an_oracle(subject)
-
-
-@readings_of(SUBJECTS)
-@given(seed=st.integers(0, 2**32 - 1), count=st.integers(1, 6))
-def test_readings_compute_what_they_say(
-    subject: Subject, knob: str, value: str, oracle: Oracle, seed: int, count: int
-) -> None:
-    """A reading that computes something else names an innocent convention; runs are as short as one frame here."""
-    judge_value(subject, knob, value, oracle, subject.draw(np.random.default_rng(seed), count))
-
-
-@readings_of(SUBJECTS)
-def test_float32_stays_within_the_bound_and_the_bound_is_near(
-    subject: Subject, knob: str, value: str, oracle: Oracle
-) -> None:
-    """Below the errors of float32 the bound alarms on a correct engine; far above it passes a wrong one."""
-    assert_bound_holds_and_is_near(subject, knob, value, oracle)
+test_oracles, test_numbers, test_bounds = judging_tests(SUBJECTS, rows=(1, 6))
 
 
 def _with_gaps(stage: str, given_: str, kept: Sequence[int], rows: Mapping[str, Array], **changes: str) -> Array:

@@ -1,7 +1,5 @@
 """Operations of a module that the command line names: `--operations FILE.py`; and that nothing else can name one."""
 
-from __future__ import annotations
-
 import csv
 import json
 import os

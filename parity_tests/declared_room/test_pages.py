@@ -1,7 +1,5 @@
 """Systems that are one page: the page is short and follows the schema, and a contract file fills it."""
 
-from __future__ import annotations
-
 import json
 from dataclasses import replace
 from importlib.resources import files

@@ -1,7 +1,5 @@
 """Profiles of conventions: what a declared contract takes over from the stack that it names, and where it contradicts it."""
 
-from __future__ import annotations
-
 import json
 import tomllib
 from collections.abc import Callable

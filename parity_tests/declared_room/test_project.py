@@ -1,7 +1,5 @@
 """A project whose contract is of one's own: its numbers and its model in files, its recording a table."""
 
-from __future__ import annotations
-
 import csv
 import json
 from collections.abc import Callable

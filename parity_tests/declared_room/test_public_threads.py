@@ -1,7 +1,5 @@
 """Public threads about conventions, as small cases: what people searched for by hand is named from one recording."""
 
-from __future__ import annotations
-
 import ast
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Recordings of a contract of one's own: which columns of a file are which vector, and what is refused."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

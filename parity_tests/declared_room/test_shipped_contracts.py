@@ -1,7 +1,5 @@
 """The contracts that ship: short, judged, known to no package, right on published files, and searched by their knobs."""
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Callable

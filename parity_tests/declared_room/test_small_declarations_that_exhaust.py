@@ -1,7 +1,5 @@
 """Declarations of a few kilobytes that would fill the memory, or never end: the limit comes before the allocation."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 from itertools import pairwise

@@ -1,7 +1,5 @@
 """YAML of two megabytes or less that would fill the memory, or take a minute: values are counted before one is built."""
 
-from __future__ import annotations
-
 import sys
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """A contract's hash inside a model: `rigpact stamp` writes it, `check` says when the model belongs to another contract."""
 
-from __future__ import annotations
-
 import json
 import shutil
 from collections.abc import Callable

@@ -4,8 +4,6 @@ What the numbers have to be is judged elsewhere, against formulas that the tests
 and the tests of each system). Here two ways through the product meet.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cache

@@ -1,7 +1,5 @@
 """Two declared contracts of one robot: `rigpact breaking` and `describe --beside` print where they part, each place once."""
 
-from __future__ import annotations
-
 import json
 import random
 import tomllib

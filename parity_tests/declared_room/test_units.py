@@ -1,7 +1,5 @@
 """Units of a declared contract: an error is shown in the unit that the stage declares."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

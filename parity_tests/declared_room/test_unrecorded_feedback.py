@@ -1,7 +1,5 @@
 """A network hands its own history on, and the engine does not record it: what it gives is judged, where it can be."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """What commands say about a contract of one's own: which network is missing, which file is needed, and how to give it."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

@@ -1,7 +1,5 @@
 """A generated clip on the demo character, a correct run of it, and the diagnosis of wrong runs."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """A cause makes the error itself fall; one that only makes the tolerance wider is none."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

@@ -1,7 +1,5 @@
 """Pasted engine logs: prefixes, other lines in between, CRLF, lines cut off anywhere, three printed decimals."""
 
-from __future__ import annotations
-
 import json
 import math
 from pathlib import Path

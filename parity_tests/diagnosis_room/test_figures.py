@@ -1,7 +1,5 @@
 """The figures of the diagnosis, guarded on a sample; `tox -e bench` prints them all."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys

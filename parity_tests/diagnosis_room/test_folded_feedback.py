@@ -1,7 +1,5 @@
 """A free run without what it wrote back: the next state is judged from the pose that was published."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from typing import Any
 

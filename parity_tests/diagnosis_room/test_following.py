@@ -1,7 +1,5 @@
 """`rigpact explain --follow`: a recording is judged while it grows."""
 
-from __future__ import annotations
-
 import json
 import threading
 import time
@@ -20,8 +18,7 @@ from rigpact.reference_runtime.graph.run import Mode
 from rigpact.reports.diagnosing.diagnose import diagnose
 from rigpact.reports.diagnosing.evidence import EvidenceFiles, read_evidence
 from rigpact.reports.following import follow as following
-from rigpact.reports.following.follow import FollowRequest, follow
-from rigpact.reports.following.growing import growing
+from rigpact.reports.following.follow import FollowRequest, follow, growing
 
 from .conftest import allowing
 

@@ -1,7 +1,5 @@
 """How far an agreement saw: the stages that were judged, the widest tolerance, and what nothing judged."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """What `rigpact explain` takes and gives: predictions, raw clips, declared conventions, JSON, and bad input in one line."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

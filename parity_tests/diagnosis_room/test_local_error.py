@@ -1,7 +1,5 @@
 """Separate the stage with the defect from the stages that only pass the error on."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -1,7 +1,5 @@
 """The catalogue of mutants, and the page that says who catches them."""
 
-from __future__ import annotations
-
 from collections import Counter
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """What users really have: one stage, one frame, another bone order, a NaN, the wrong bundle."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """Real exported files: what their training code does differently from the contract document is found and named."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """A character whose history has deviations of 1e-6: from its pose alone the worst case of rounding says nothing."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Sequence
 from dataclasses import replace

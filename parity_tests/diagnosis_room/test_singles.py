@@ -1,7 +1,5 @@
 """Every value of every knob, one at a time: named, or truly the same on the clip at hand."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

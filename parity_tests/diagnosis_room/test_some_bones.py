@@ -1,7 +1,5 @@
 """A recording of some bones: an engine at a lower level of detail is judged on the bones that it computes."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """Mutation of the source: what is changed, and that the changed module is the one that tests import."""
 
-from __future__ import annotations
-
 import ast
 import importlib
 import os

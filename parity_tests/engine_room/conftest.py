@@ -1,7 +1,5 @@
 """An engine's own loop, compiled once for all tests of this room."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from pathlib import Path
 

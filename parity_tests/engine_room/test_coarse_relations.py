@@ -3,8 +3,6 @@
 Every case spoils one stage in numpy before the numbers are written; what is computed from it is not recorded.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable, Mapping
 from functools import cache

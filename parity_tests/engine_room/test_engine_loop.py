@@ -1,7 +1,5 @@
 """An engine's own loop in C++ against the reference, and what is said of it when it makes a mistake."""
 
-from __future__ import annotations
-
 import json
 import re
 

@@ -3,8 +3,6 @@
 The weights are quantised here, in numpy, and the deployed network runs in onnxruntime.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable
 from dataclasses import replace

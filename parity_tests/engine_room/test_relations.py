@@ -3,8 +3,6 @@
 Every case spoils one stage; what is computed from it is not recorded.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from functools import cache
 

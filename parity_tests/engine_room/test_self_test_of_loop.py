@@ -1,7 +1,5 @@
 """SelfTestEngine on a loop that shares no code with rigpact: it passes without a mistake, and refuses what a free run shows."""
 
-from __future__ import annotations
-
 import subprocess
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Small versions of three score pages: labelled situations, coarse numbers, one recorded stage."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

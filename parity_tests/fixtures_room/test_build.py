@@ -1,7 +1,5 @@
 """The bundle builder: same bytes twice, a graph that equals torch, no torch where none is needed."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 from pathlib import Path

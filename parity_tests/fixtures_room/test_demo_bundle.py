@@ -1,7 +1,5 @@
 """The committed demo bundle: it regenerates, its files agree with each other, and its network is worth running."""
 
-from __future__ import annotations
-
 import json
 import math
 import re

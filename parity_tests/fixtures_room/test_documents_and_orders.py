@@ -1,7 +1,5 @@
 """Documents that fixtures write, and the orders that planted defects take."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """The torch geometry of the training side against scalar arithmetic in 50 digits."""
 
-from __future__ import annotations
-
 import itertools
 from collections.abc import Sequence
 from typing import Any

@@ -1,7 +1,5 @@
 """Generated clips: planted feet, channels that agree with each other, numbers that fit the engine."""
 
-from __future__ import annotations
-
 import itertools
 import json
 from typing import Any

@@ -1,7 +1,5 @@
 """The generated character's bone table."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

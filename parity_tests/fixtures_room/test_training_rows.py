@@ -1,7 +1,5 @@
 """Statistics and network inputs of the training side, re-derived from raw clips with plain Python floats."""
 
-from __future__ import annotations
-
 import math
 import statistics as plain
 from typing import Any

@@ -1,7 +1,5 @@
 """A project for the gate: the demo character in its own folder, with a recording of a correct engine."""
 
-from __future__ import annotations
-
 import contextlib
 import shutil
 from collections.abc import Callable, Mapping

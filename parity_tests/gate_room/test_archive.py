@@ -1,7 +1,5 @@
 """The archive: the same results give the same bytes, and nothing that is not ours is believed."""
 
-from __future__ import annotations
-
 import hashlib
 import io
 import json
@@ -22,9 +20,14 @@ from rigpact.reference_runtime import read_trace
 from rigpact.reference_runtime.operations.rot6d import Rot6d
 from rigpact.reports.gate.answer.report import GateReport
 from rigpact.reports.gate.archive.against import FigureChange, Progress, print_progress, progress_between
-from rigpact.reports.gate.archive.archive import MAX_MEMBERS, archive_bytes, read_archive, write_archive
-from rigpact.reports.gate.archive.kept_arrays import array_to_bytes
-from rigpact.reports.gate.archive.kept_gate import plain_to_measured
+from rigpact.reports.gate.archive.archive import (
+    MAX_MEMBERS,
+    archive_bytes,
+    array_to_bytes,
+    plain_to_measured,
+    read_archive,
+    write_archive,
+)
 from rigpact.reports.gate.measured import GateMeasurement
 from rigpact.reports.renderers import FORMATS, render
 from rigpact.reports.viewer import render_html

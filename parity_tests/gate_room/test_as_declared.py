@@ -1,7 +1,5 @@
 """After a convention is declared for both sides, the findings that say no more than that go away, and are named."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable
 from pathlib import Path
@@ -15,7 +13,7 @@ from rigpact.reference_runtime.systems.enemy_animation.system import SYSTEM
 from rigpact.reports.checking.as_declared import declared_text, without_declared
 
 Command = Callable[..., Any]
-RULES = {rule.code: rule for rule in angular_velocity.RULES}
+RULES = {rule.code: rule for rule in angular_velocity.FAMILY.rules}
 
 
 def finding(code: str, **says: str) -> Any:

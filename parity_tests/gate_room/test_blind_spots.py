@@ -1,7 +1,5 @@
 """docs/gate.md: mistakes that pass other comparators fail here, and the page is up to date."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

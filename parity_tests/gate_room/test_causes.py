@@ -1,7 +1,5 @@
 """Causes: what one mistake does in several files, rules and comparisons is said once, the worst first."""
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Callable
@@ -35,7 +33,7 @@ def differs(file: str, stage: str) -> Any:
 
 
 def half(file: str) -> Any:
-    (rule,) = [rule for rule in angular_velocity.RULES if rule.code == "RP550"]
+    (rule,) = [rule for rule in angular_velocity.FAMILY.rules if rule.code == "RP550"]
     return rule.at(file, "/aux_inputs/angvel_norm", array="angvel_norm", slope=0.5, guess="", count=1, rest=0.0)
 
 
@@ -70,7 +68,7 @@ def test_a_stage_that_differs_because_an_earlier_one_does_is_no_cause_of_its_own
 
 def test_what_follows_in_the_same_file_goes_with_it_and_elsewhere_not() -> None:
     """A prediction that loses to copying because it was composed with its target is one mistake; a bad network is another."""
-    rules = {rule.code: rule for rule in prediction.RULES}
+    rules = {rule.code: rule for rule in prediction.FAMILY.rules}
     target = rules["RP633"].at("a.json", "", slope=1.6, spread=0.1, error_deg=0.5)
     copying = [rules["RP635"].at(file, "", model_deg=0.5, copy_deg=0.3) for file in ("a.json", "b.json")]
     found = part("files", target, *copying, a_json="teacher_prediction", b_json="teacher_prediction")

@@ -1,7 +1,5 @@
 """`rigpact gate` as people and build servers use it."""
 
-from __future__ import annotations
-
 import json
 import shutil
 from datetime import date

@@ -1,7 +1,5 @@
 """`rigpact init`: what it writes is read back as what lies there."""
 
-from __future__ import annotations
-
 import json
 import shutil
 import tomllib

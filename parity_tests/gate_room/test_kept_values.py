@@ -1,7 +1,5 @@
 """What an archive holds reads back as it was: findings, values, diagnoses, arrays."""
 
-from __future__ import annotations
-
 import json
 from typing import Any
 
@@ -13,7 +11,7 @@ from rigpact.contract.rules import ALL_RULES
 from rigpact.reports.comparing.address import Address
 from rigpact.reports.diagnosing.diagnosis import Diagnosis, Divergence, RestsOn, StageVerdict
 from rigpact.reports.diagnosing.relations.relation import Relation
-from rigpact.reports.gate.archive.kept_arrays import array_to_bytes, bytes_to_array
+from rigpact.reports.gate.archive.archive import array_to_bytes, bytes_to_array
 from rigpact.reports.gate.archive.kept_values import finding_to_plain, from_plain, plain_to_finding, to_plain
 
 

@@ -1,7 +1,5 @@
 """`rigpact selftest`: it reports which defects the gate notices, and which it misses."""
 
-from __future__ import annotations
-
 import copy
 import json
 import shutil
@@ -18,12 +16,10 @@ from rigpact.fixtures.mutants.model_files import MODEL_EDITS
 from rigpact.fixtures.mutants.teacher_files import TEACHER_EDITS
 from rigpact.reports import processes
 from rigpact.reports.gate.selftest import plants, selftest
-from rigpact.reports.gate.selftest.contract_edits import CONTRACT_EDITS
+from rigpact.reports.gate.selftest.contract_edits import CONTRACT_EDITS, DECLARATION_EDITS, edited_declaration
 from rigpact.reports.gate.selftest.copied_project import RestoredCopy
 from rigpact.reports.gate.selftest.damages import broken_files, wrong_rows
-from rigpact.reports.gate.selftest.declaration_edits import DECLARATION_EDITS, edited_declaration
-from rigpact.reports.gate.selftest.plants import READERS
-from rigpact.reports.gate.selftest.slips import SLIPS
+from rigpact.reports.gate.selftest.plants import READERS, SLIPS
 from rigpact.reports.processes import process_pool
 
 from ..engine_recordings import as_engine

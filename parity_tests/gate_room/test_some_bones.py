@@ -1,7 +1,5 @@
 """An engine's recording of some bones in the gate: the project says which bones it is to hold."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

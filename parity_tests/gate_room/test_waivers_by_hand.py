@@ -1,7 +1,5 @@
 """What waivers, lowered rules and thresholds make of measured parts, on measurements put together by hand."""
 
-from __future__ import annotations
-
 from datetime import date
 from pathlib import Path
 

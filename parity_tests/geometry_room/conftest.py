@@ -1,7 +1,5 @@
 """The command line in this process, and functions examined in their roles."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable
 from dataclasses import dataclass

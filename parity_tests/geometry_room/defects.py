@@ -3,8 +3,6 @@
 Each is a sound function with one change. `alone` marks those that must bring about that finding and no other.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any

@@ -1,7 +1,5 @@
 """Defects planted in modules of the style of public training code; subjects/styles has the modules, all of them sound."""
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 STYLES: dict[str, tuple[str, ...]] = {

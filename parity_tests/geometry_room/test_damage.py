@@ -1,7 +1,5 @@
 """For any behaviour of a user's function, the answer is a findings report: not a pass, not an error of rigpact."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 

@@ -1,7 +1,5 @@
 """`rigpact geometry` with other people's modules: found by name or by mapping, under other conventions, broken."""
 
-from __future__ import annotations
-
 import json
 import os
 import subprocess

@@ -1,7 +1,5 @@
 """The definitions that functions are held against, held against mpmath with 50 digits."""
 
-from __future__ import annotations
-
 import mpmath
 import numpy as np
 import pytest

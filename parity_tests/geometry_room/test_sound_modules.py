@@ -1,7 +1,5 @@
 """Sound modules have no finding; the deployed training side has its known ones and no others."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Torch functions that are wrong in one way each; apart from the others because torch may not be installed."""
 
-from __future__ import annotations
-
 import torch
 
 from .defects import Defect

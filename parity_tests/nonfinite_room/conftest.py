@@ -1,7 +1,5 @@
 """The demo character as a subject, and the command line in this process."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable
 from dataclasses import dataclass

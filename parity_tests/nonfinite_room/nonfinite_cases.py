@@ -4,8 +4,6 @@ Every case is built by damaging one thing in a sound character of three bones (o
 worked out here from the engine's formulas, not from any finder. To add a kind: a function in `KINDS`.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cache

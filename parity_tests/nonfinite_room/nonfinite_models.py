@@ -3,8 +3,6 @@
 Needs `onnx`. The demo model is damaged in one weight; small models of their own fail in one operation.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any

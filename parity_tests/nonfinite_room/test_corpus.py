@@ -1,7 +1,5 @@
 """The seeded corpus: is the producer named exactly, and how would a scan for the first NaN have done?"""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Separate defects from chaos: growth, envelopes, and traces compared with them."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from pathlib import Path
 

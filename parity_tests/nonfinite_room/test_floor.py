@@ -1,7 +1,5 @@
 """Contacts from forward kinematics, slide and timing."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from pathlib import Path
 

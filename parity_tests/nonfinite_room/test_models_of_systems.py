@@ -1,7 +1,5 @@
 """Models of a declared system: their own order of inputs and outputs, their own axes, one row at a time."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

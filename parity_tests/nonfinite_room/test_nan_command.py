@@ -1,7 +1,5 @@
 """`rigpact nan` as its users meet it."""
 
-from __future__ import annotations
-
 import json
 import os
 import subprocess

@@ -1,7 +1,5 @@
 """Observation must not change the run."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from pathlib import Path
 
@@ -15,10 +13,9 @@ from rigpact.reference_runtime.files.runner import run_frames
 from rigpact.reference_runtime.files.sentinel import watch_run
 from rigpact.reference_runtime.files.subject import Subject
 from rigpact.reference_runtime.systems.enemy_animation.runs import free_crowd
-from rigpact.reports.nonfinite.investigation import investigate
+from rigpact.reports.nonfinite.investigation import Envelope, investigate
 from rigpact.reports.nonfinite.leaving import Growth
 from rigpact.reports.nonfinite.network_node import name_node, same_values
-from rigpact.reports.nonfinite.precursors import Envelope
 
 from .nonfinite_models import damaged_demo_cases, failing_operation_cases
 

@@ -1,7 +1,5 @@
 """The precursors of a failure, and how early they appear."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np
@@ -9,9 +7,8 @@ import pytest
 
 from rigpact.reference_runtime.files.subject import Subject
 from rigpact.reference_runtime.network import ReplayNetwork
-from rigpact.reports.nonfinite.investigation import investigate
-from rigpact.reports.nonfinite.precursors import samuelson_limit
-from rigpact.reports.nonfinite.shrink import _minimal
+from rigpact.reports.nonfinite.investigation import investigate, samuelson_limit
+from rigpact.reports.nonfinite.repro import _minimal
 
 from .nonfinite_cases import cases
 from .nonfinite_character import sound_contract, sound_network

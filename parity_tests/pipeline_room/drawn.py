@@ -1,7 +1,5 @@
 """What a pipeline is drawn from: a contract of one to eighty bones, its clip, the network's answers; and how often."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any

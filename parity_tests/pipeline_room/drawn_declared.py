@@ -1,7 +1,5 @@
 """Declared contracts that hypothesis draws: up to twelve operations of the vocabulary, some with feedback, and their clip."""
 
-from __future__ import annotations
-
 import tempfile
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field

@@ -1,7 +1,5 @@
 """What holds for every declared contract: drawn graphs of up to twelve operations, their knobs and clips, some with feedback."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

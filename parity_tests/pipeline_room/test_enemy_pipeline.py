@@ -1,7 +1,5 @@
 """What holds for every contract of the enemy animation: drawn bones, slices, history, statistics, clips and conventions."""
 
-from __future__ import annotations
-
 from dataclasses import fields, replace
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Folding: a stage with a wrong convention that was not recorded is judged in the next recorded one, never passed over."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any
 

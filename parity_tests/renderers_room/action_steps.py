@@ -1,7 +1,5 @@
 """The steps of action.yml, run as GitHub's runner runs them: the same shell, the same environment files, nothing else."""
 
-from __future__ import annotations
-
 import os
 import re
 import subprocess

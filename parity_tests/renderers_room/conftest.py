@@ -1,7 +1,5 @@
 """The command line in this process, its output as bytes."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass
 

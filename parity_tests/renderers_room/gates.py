@@ -1,7 +1,5 @@
 """Gate reports for the tests of the renderers, and text that is meant to break out of them."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any
 

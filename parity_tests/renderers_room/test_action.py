@@ -1,7 +1,5 @@
 """action.yml: its steps, run as a runner runs them."""
 
-from __future__ import annotations
-
 import json
 import os
 import re

@@ -1,7 +1,5 @@
 """docs/ci.md: what it tells people to paste is valid, and names what is there."""
 
-from __future__ import annotations
-
 import configparser
 import re
 import subprocess

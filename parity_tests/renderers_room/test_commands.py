@@ -1,7 +1,5 @@
 """`--format` of the commands that judge, on the demo's files."""
 
-from __future__ import annotations
-
 import json
 import shutil
 from pathlib import Path

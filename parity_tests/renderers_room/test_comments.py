@@ -1,7 +1,5 @@
 """`--format markdown` and `--format html` of diff, explain and nan: one screen, the answer first."""
 
-from __future__ import annotations
-
 import html
 import io
 import re
@@ -23,11 +21,10 @@ from rigpact.reports.commenting.of_run import comment_on_drift, comment_on_run
 from rigpact.reports.diagnosing.diagnosis import Cause, Diagnosis, StageVerdict
 from rigpact.reports.diagnosing.relations.relation import Relation
 from rigpact.reports.nonfinite.drift import Drift, Outside, print_drift
-from rigpact.reports.nonfinite.investigation import Investigation
+from rigpact.reports.nonfinite.investigation import Investigation, Precursor
 from rigpact.reports.nonfinite.leaving import Left
 from rigpact.reports.nonfinite.network_node import NodeOrigin
 from rigpact.reports.nonfinite.origin import Origin
-from rigpact.reports.nonfinite.precursors import Precursor
 from rigpact.reports.nonfinite.text import print_investigation
 
 from ..trust_room.recorded_demo import recorded

@@ -1,7 +1,5 @@
 """Every format fits its readers: schemas, counts, places, and the gate's verdict in each."""
 
-from __future__ import annotations
-
 import json
 import re
 import shutil
@@ -272,7 +270,7 @@ def test_an_address_of_the_docs_that_is_none_is_refused(
 def test_without_an_address_there_are_texts_and_no_links(repository: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Without an address, a link would lead nowhere."""
     monkeypatch.delenv("RIGPACT_DOCS_URL", raising=False)
-    monkeypatch.setattr("rigpact.reports.renderers.documentation._project_url", lambda: None)
+    monkeypatch.setattr("rigpact.reports.renderers.sarif._project_url", lambda: None)
     (rule,) = sarif(gate(part(finding("x"))))["tool"]["driver"]["rules"]
     assert "helpUri" not in rule
     assert "A reason." in rule["help"]["text"]

@@ -1,7 +1,5 @@
 """Text of user files in formats for people: shown, never executed. Each oracle reads like the format's reader."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 from html.parser import HTMLParser

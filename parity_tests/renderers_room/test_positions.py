@@ -1,7 +1,5 @@
 """Line and column of a JSON pointer, against a writer that knows where it put each value."""
 
-from __future__ import annotations
-
 import json
 import statistics
 import time

@@ -1,7 +1,5 @@
 """The pre-commit hooks, installed as pre-commit installs them, in a repository that is made to break them."""
 
-from __future__ import annotations
-
 import json
 import os
 import shutil

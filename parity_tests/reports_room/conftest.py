@@ -1,7 +1,5 @@
 """The command line in this process, and a recorded demo run to compare with."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any

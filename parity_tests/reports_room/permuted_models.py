@@ -1,7 +1,5 @@
 """Copies of a model whose inputs are declared in another order, made node by node with the package onnx."""
 
-from __future__ import annotations
-
 import copy
 from collections.abc import Sequence
 from pathlib import Path

@@ -1,7 +1,5 @@
 """`rigpact adequacy`: what a set of clips cannot show, and the probe that shows it."""
 
-from __future__ import annotations
-
 import io
 import json
 from pathlib import Path

@@ -1,7 +1,5 @@
 """What a comparison needs around a piece of frames, and what an unseen difference may grow to, worked out by hand."""
 
-from __future__ import annotations
-
 import math
 from types import SimpleNamespace
 

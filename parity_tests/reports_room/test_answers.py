@@ -1,7 +1,5 @@
 """`--format json` of every command follows its published schema, and `rigpact schema` prints it."""
 
-from __future__ import annotations
-
 import contextlib
 import json
 import re
@@ -17,7 +15,7 @@ import pytest
 
 from rigpact.fixtures import demo_bundle
 from rigpact.reports.command_line import app
-from rigpact.reports.command_line.answers import ANSWERS
+from rigpact.reports.command_line.making.schema import ANSWERS
 
 from ..declared_room.foreign_files import DEPLOY, write_yaml
 from ..engine_recordings import as_engine

@@ -1,7 +1,5 @@
 """Bad input gets one clear line and status 2, and nothing is lost."""
 
-from __future__ import annotations
-
 import json
 import subprocess
 import sys

@@ -1,7 +1,5 @@
 """`rigpact breaking` from the outside: two files, a git revision, the change record, bad input in one line."""
 
-from __future__ import annotations
-
 import json
 import os
 import shutil

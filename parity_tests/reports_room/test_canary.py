@@ -1,7 +1,5 @@
 """All 120 input orders of the demo model: each is seen in the file or found by the probe."""
 
-from __future__ import annotations
-
 import json
 from collections import Counter
 from collections.abc import Callable, Iterator
@@ -151,7 +149,7 @@ def checked(command: Any, demo_bundle: Path, model: Path, *words: object) -> tup
     bundle = demo_bundle / "norm_template.json"
     answer = command("check", bundle, "--companion", companion, "--onnx", model, *words, "--format", "json")
     report = json.loads(answer.out)
-    canary = {rule.code for rule in rules.RULES}
+    canary = {rule.code for rule in rules.TEXTS.rules}
     codes = [finding["code"] for finding in report["findings"] if finding["code"] in canary]
     return answer.status, report["summary"].get("canary", {}), codes
 

@@ -3,8 +3,6 @@
 The degrees are derived again here, number by number in float64, and share no code with rigpact.
 """
 
-from __future__ import annotations
-
 import json
 import math
 from collections.abc import Callable

@@ -1,7 +1,5 @@
 """What all commands have in common: help, completion, -q, lists of files, the words of options, colours, width."""
 
-from __future__ import annotations
-
 import fcntl
 import json
 import os

@@ -1,7 +1,5 @@
 """`rigpact describe`: the contract document, generated, and the same every time."""
 
-from __future__ import annotations
-
 import json
 import re
 from pathlib import Path

@@ -1,7 +1,5 @@
 """`rigpact diff`: what counts as the same, and everything that must never pass."""
 
-from __future__ import annotations
-
 import json
 import math
 from collections.abc import Callable

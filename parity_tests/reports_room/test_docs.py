@@ -1,7 +1,5 @@
 """The pages under docs/: generated ones are fresh, examples are read as described."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 

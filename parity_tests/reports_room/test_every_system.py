@@ -1,7 +1,5 @@
 """describe, breaking, codegen and systems answer for every system through one path, the enemy animation among them."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable
 from pathlib import Path

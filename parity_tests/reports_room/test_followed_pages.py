@@ -3,8 +3,6 @@
 Set RIGPACT_REGENERATE=1 to write the outputs into the pages and their translations anew.
 """
 
-from __future__ import annotations
-
 import re
 import shutil
 from datetime import date

@@ -1,7 +1,5 @@
 """What a comparison's measurements are called in findings and in the summary, on small comparisons put together by hand."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import replace
 from pathlib import Path

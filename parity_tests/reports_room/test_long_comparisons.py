@@ -1,7 +1,5 @@
 """Comparisons piece by piece: the answer does not depend on the pieces, the memory not on the length."""
 
-from __future__ import annotations
-
 import sys
 from collections.abc import Callable
 from dataclasses import replace

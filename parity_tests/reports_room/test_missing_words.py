@@ -1,7 +1,5 @@
 """Options without the file or the word that they need: one line that names it, and exit 2."""
 
-from __future__ import annotations
-
 import json
 from dataclasses import replace
 from pathlib import Path

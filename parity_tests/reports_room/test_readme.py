@@ -3,8 +3,6 @@
 Set RIGPACT_REGENERATE=1 to write the outputs into README.md anew.
 """
 
-from __future__ import annotations
-
 import json
 import re
 import shlex

@@ -1,7 +1,5 @@
 """How far two sides of a very small system may differ: every tolerance is worked out by hand."""
 
-from __future__ import annotations
-
 import math
 from types import SimpleNamespace
 

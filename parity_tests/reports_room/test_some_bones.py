@@ -1,7 +1,5 @@
 """Recordings of some bones compared: the others are counted and named, and stages with all bones are compared whole."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

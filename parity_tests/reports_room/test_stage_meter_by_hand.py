@@ -1,7 +1,5 @@
 """What a stage's numbers are measured to be, piece by piece, with every expected number worked out by hand."""
 
-from __future__ import annotations
-
 import math
 import warnings
 

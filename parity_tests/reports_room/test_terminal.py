@@ -1,7 +1,5 @@
 """What is shown while work runs, and what is not: bars for people who look, nothing in a log."""
 
-from __future__ import annotations
-
 import io
 import sys
 

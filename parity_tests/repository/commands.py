@@ -1,7 +1,5 @@
 """The answer of each command for each system, in a word: the columns of docs/commands.md."""
 
-from __future__ import annotations
-
 import contextlib
 import io
 import json

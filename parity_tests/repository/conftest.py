@@ -1,7 +1,5 @@
 """The outside system, installed once for every test of the repository."""
 
-from __future__ import annotations
-
 import importlib
 import sys
 from collections.abc import Iterator

@@ -4,8 +4,6 @@ The first line of a block says where its text goes: `path=FILE` alone is a new f
 `replace="LINE"` name one line of the file; `after="LINE" at=end` is the end of the table that the line opens.
 """
 
-from __future__ import annotations
-
 import re
 import shlex
 import shutil

@@ -1,7 +1,5 @@
 """ARCHITECTURE.md is the truth of the tree: what it names is there, and every package of a room is named."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 from pathlib import Path

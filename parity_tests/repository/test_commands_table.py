@@ -1,7 +1,5 @@
 """docs/commands.md: what every command answers for every system, run here and compared."""
 
-from __future__ import annotations
-
 import os
 import shutil
 from collections.abc import Mapping

@@ -1,7 +1,5 @@
 """The installed package: the wheel's content, the editable install, a quick start of the command."""
 
-from __future__ import annotations
-
 import ast
 import os
 import shutil

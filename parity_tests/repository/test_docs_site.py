@@ -1,7 +1,5 @@
 """The pages under docs/ as a site: each in the navigation, each link right, nothing loaded from elsewhere."""
 
-from __future__ import annotations
-
 import re
 import subprocess
 import sys

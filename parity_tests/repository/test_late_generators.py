@@ -3,8 +3,6 @@
 ruff's B023 sees functions and lambdas; a generator inside a generator has the same fault and is not seen there.
 """
 
-from __future__ import annotations
-
 import ast
 from collections.abc import Iterator
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The repository itself: one namespace, four roots in the wheel and one beside it, one import direction."""
 
-from __future__ import annotations
-
 import ast
 import configparser
 import subprocess

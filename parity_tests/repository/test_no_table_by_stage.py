@@ -1,7 +1,5 @@
 """What a stage is, needs and does stands in its `Stage`: no table beside it is keyed by stage names."""
 
-from __future__ import annotations
-
 import ast
 from collections.abc import Iterator
 from pathlib import Path

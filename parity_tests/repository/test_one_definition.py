@@ -4,8 +4,6 @@ Three nets, from fine to coarse: two functions with one body, whatever their nam
 only; numpy's trigonometry and its like, in the modules that define with it.
 """
 
-from __future__ import annotations
-
 import ast
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping

@@ -1,7 +1,5 @@
 """There is one rule engine: everything that is said of a file comes from a family of the catalogue, run in one place."""
 
-from __future__ import annotations
-
 import ast
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """One contract, one comparer, one generator of headers, one way in which both sides name a number: a second one would drift."""
 
-from __future__ import annotations
-
 import ast
 from collections.abc import Iterable
 from pathlib import Path

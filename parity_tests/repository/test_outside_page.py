@@ -3,8 +3,6 @@
 One of its operations is the package's own, with its C++. No file of rigpact names the robot.
 """
 
-from __future__ import annotations
-
 import importlib
 import shutil
 import sys

@@ -3,8 +3,6 @@
 No file of rigpact names the walking policy. If a command fails here, the command knows systems by their names.
 """
 
-from __future__ import annotations
-
 import json
 import shutil
 import subprocess

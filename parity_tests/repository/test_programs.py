@@ -1,7 +1,5 @@
 """Programs beside Python and g++: a test that needs one says so, and CI runs README's commands before it installs any."""
 
-from __future__ import annotations
-
 import os
 import shutil
 import subprocess

@@ -1,7 +1,5 @@
 """The public packages: what `__all__` names is what docs/python.md names, and it can be imported."""
 
-from __future__ import annotations
-
 import re
 from importlib import import_module
 from pathlib import Path

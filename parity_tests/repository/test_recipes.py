@@ -1,7 +1,5 @@
 """The recipes of CONTRIBUTING.md, followed word for word in a copy of the repository: they work, and touch what they say."""
 
-from __future__ import annotations
-
 import json
 import re
 import shutil

@@ -1,7 +1,5 @@
 """A release: the same bytes from the same commit, metadata that is true, dependencies that can be had, oldest and newest."""
 
-from __future__ import annotations
-
 import os
 import re
 import subprocess
@@ -14,7 +12,7 @@ from typing import Any
 import pytest
 import yaml
 
-from rigpact.reports.renderers import documentation
+from rigpact.reports.renderers import sarif
 
 from .recipes import copied
 
@@ -145,8 +143,8 @@ def test_reports_link_to_the_address_of_the_project(
         def get_all(self, _name: str) -> list[str]:
             return [f"Documentation, {declared}"]
 
-    monkeypatch.setattr(documentation, "metadata", lambda _name: Declared())
-    assert documentation.documentation_url() == linked
+    monkeypatch.setattr(sarif, "metadata", lambda _name: Declared())
+    assert sarif.documentation_url() == linked
 
 
 def test_the_files_of_others_are_named(checkout: Path) -> None:

@@ -3,8 +3,6 @@
 Expected values are written from Higham's gamma and from what a stage's docstring derives, with `math` alone.
 """
 
-from __future__ import annotations
-
 import math
 from dataclasses import replace
 

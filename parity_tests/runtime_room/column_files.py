@@ -1,7 +1,5 @@
 """Small files of named columns, and what a reader asks of a contract: for the tests of named columns."""
 
-from __future__ import annotations
-
 import json
 from types import SimpleNamespace
 

@@ -1,7 +1,5 @@
 """Settings of this room: drawn examples may take as long as a busy machine needs."""
 
-from __future__ import annotations
-
 from hypothesis import settings
 
 settings.register_profile("runtime_room", deadline=None)

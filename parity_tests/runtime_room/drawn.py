@@ -1,7 +1,5 @@
 """Hypothesis strategies of this folder: vectors, rotations and numbers that shrink to simple values."""
 
-from __future__ import annotations
-
 from hypothesis import strategies as st
 
 from .scalar_oracle import length, rodrigues

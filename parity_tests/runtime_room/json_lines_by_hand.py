@@ -1,7 +1,5 @@
 """Traces as lines of JSON, written by hand: for the tests of readers."""
 
-from __future__ import annotations
-
 import json
 
 HEADER = {"format": "rigpact-trace", "version": 1, "fps": 60.0, "mode": "free", "stages": {"cond": 7, "contacts": 2}}

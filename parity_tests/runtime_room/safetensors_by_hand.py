@@ -1,7 +1,5 @@
 """Safetensors files of two frames: sound ones of other tensors, and traces whose header was tampered with."""
 
-from __future__ import annotations
-
 import json
 import struct
 

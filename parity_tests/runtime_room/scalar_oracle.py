@@ -3,8 +3,6 @@
 Nothing of the code under test is imported here. Rotations are lists of rows, R[row][column], columns are axes.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 

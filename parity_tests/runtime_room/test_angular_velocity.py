@@ -1,7 +1,5 @@
 """The AngVel input: from rotations, from the state, frozen; angle, frame and lag."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

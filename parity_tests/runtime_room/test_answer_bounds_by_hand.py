@@ -1,7 +1,5 @@
 """The bounds of the network's answer and of all that follows from it, worked out again by hand."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import replace
 

@@ -1,7 +1,5 @@
 """The bounds of what the network is given, worked out again by hand: a bound a step too wide or too narrow shows."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import replace
 

@@ -1,7 +1,5 @@
 """Clips and teacher files field by field: what is read, what stays unknown, and the words for what is neither."""
 
-from __future__ import annotations
-
 import json
 from itertools import chain
 

@@ -1,7 +1,5 @@
 """The columns of one vector: which column of a file is which of its numbers. Expected numbers are written by hand."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

@@ -1,7 +1,5 @@
 """The Cond input: bits, direction and speed of a clip, and the z-score over a window."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

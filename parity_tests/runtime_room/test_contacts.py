@@ -1,7 +1,5 @@
 """The Contacts input, and the engine's hysteresis at its thresholds."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass
 

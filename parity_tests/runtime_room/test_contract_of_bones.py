@@ -1,7 +1,5 @@
 """The contract of some bones: what it holds, and where it cannot be taken from a whole one."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Bounds of stages that nobody recorded, in a graph of four small stages: what each adds is worked out by hand."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from types import SimpleNamespace
 

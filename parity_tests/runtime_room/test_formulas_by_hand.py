@@ -1,7 +1,5 @@
 """Formulas on one number at a time, and lengths of vectors: each beside numbers worked out by hand."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Rotations of the runtime against scalar arithmetic and against the training side's torch functions."""
 
-from __future__ import annotations
-
 import itertools
 import math
 

@@ -1,7 +1,5 @@
 """Axes that are lost, worked out again for one bone at a time."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

@@ -4,8 +4,6 @@ The same stages are evaluated in each way, so the numbers must be the same to th
 here once more, frame by frame, without them.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Traces as lines of JSON at their edges: the first line, the last one, a row that is none. Written here by hand."""
 
-from __future__ import annotations
-
 import json
 import math
 

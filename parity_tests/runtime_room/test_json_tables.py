@@ -1,7 +1,5 @@
 """Recordings as JSON: rows of names and numbers, one a line or in a list, or an object of arrays. Written here by hand."""
 
-from __future__ import annotations
-
 import json
 import math
 

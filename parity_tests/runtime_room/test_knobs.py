@@ -1,7 +1,5 @@
 """Every value of every knob: it runs in every mode, it changes something, and float32 stays within tolerance of float64."""
 
-from __future__ import annotations
-
 import itertools
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Leading axes: what a function gives for an array of rotations is what it gives for each of them alone."""
 
-from __future__ import annotations
-
 import itertools
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Lines of plain and compressed files, and the JSON of one line: ends, limits, words for what is not finite. Written by hand."""
 
-from __future__ import annotations
-
 import gzip
 import json
 

@@ -1,7 +1,5 @@
 """The loop as a whole: what is fed to the network, what is written back, and what may not change a bit."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import fields, replace
 

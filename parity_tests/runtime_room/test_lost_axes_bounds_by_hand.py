@@ -1,7 +1,5 @@
 """The bounds of axes that are lost, or nearly so, worked out again by hand."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

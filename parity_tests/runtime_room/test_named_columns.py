@@ -1,7 +1,5 @@
 """Recordings as named columns: which file is one, which vectors it holds, and when each row was. Files are written by hand."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Checks of a model before a run: five inputs by position, their order, type, rank and width."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

@@ -1,7 +1,5 @@
 """State features and z-scores, channel by channel, against scalar arithmetic; and the way back."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

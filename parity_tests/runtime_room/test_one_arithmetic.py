@@ -1,7 +1,5 @@
 """One frame, a block, a crowd and a whole clip are the same arithmetic: bit for bit, whatever the conventions."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from hypothesis import HealthCheck, example, given, settings

@@ -1,7 +1,5 @@
 """A format of recordings is one row: every command that looks at names knows it from there."""
 
-from __future__ import annotations
-
 import shutil
 from pathlib import Path
 

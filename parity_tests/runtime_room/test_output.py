@@ -1,7 +1,5 @@
 """From the network's output to the published pose, bone by bone, against scalar arithmetic."""
 
-from __future__ import annotations
-
 import itertools
 import math
 

@@ -1,7 +1,5 @@
 """The PoseHist input against tables written out by hand, and the free-run ring against the teacher's rows."""
 
-from __future__ import annotations
-
 import itertools
 import math
 

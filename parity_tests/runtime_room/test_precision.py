@@ -1,7 +1,5 @@
 """How finely numbers are written, format by format: half a unit of the last digit or bit, and how many numbers tell."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

@@ -1,7 +1,5 @@
 """Teacher prediction files: the place of each array, and the diagnostics."""
 
-from __future__ import annotations
-
 import json
 import math
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """Quaternions beside numbers worked out by hand: the product, what it turns, and the readings that sides confuse."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

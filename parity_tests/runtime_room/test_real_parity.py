@@ -3,8 +3,6 @@
 The knob values are those that spec 02 found in the training side's code. Skips, visibly, where the files are absent.
 """
 
-from __future__ import annotations
-
 import json
 import math
 

@@ -1,7 +1,5 @@
 """What a file is as a recording: its stages, its poses, its bones; worked out by hand for a character of three bones."""
 
-from __future__ import annotations
-
 import json
 from types import SimpleNamespace
 

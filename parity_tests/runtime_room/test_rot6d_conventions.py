@@ -1,7 +1,5 @@
 """Six numbers for a rotation under every convention: which entry stands where, and what replaces a lost axis."""
 
-from __future__ import annotations
-
 import itertools
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Traces as safetensors: a file of other tensors, a header that was tampered with, the longest header."""
 
-from __future__ import annotations
-
 import json
 import struct
 

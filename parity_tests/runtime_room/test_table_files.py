@@ -1,7 +1,5 @@
 """Tables as files: words and numbers of .csv, .txt and .npz, written here by hand; the least that is one, and what is refused."""
 
-from __future__ import annotations
-
 import io
 import json
 import math

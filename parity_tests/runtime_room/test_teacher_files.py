@@ -1,7 +1,5 @@
 """Teacher files as drivers of the loop and as recordings: rows are used as they are, poses come back from z-scores."""
 
-from __future__ import annotations
-
 import json
 from dataclasses import replace
 

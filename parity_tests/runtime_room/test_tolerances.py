@@ -1,7 +1,5 @@
 """Tolerances: two correct implementations never exceed them, and a small defect does."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Trace files that are whole: all formats and both compressions give back every bit."""
 
-from __future__ import annotations
-
 import gzip
 import json
 import math

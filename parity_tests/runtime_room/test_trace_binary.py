@@ -1,7 +1,5 @@
 """Binary traces: torn at the end they are read up to the last whole frame; damaged anywhere else they are refused."""
 
-from __future__ import annotations
-
 import json
 import math
 import struct

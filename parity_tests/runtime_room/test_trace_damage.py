@@ -1,7 +1,5 @@
 """Trace files that are cut off, damaged or wrong: whole frames are kept and counted, errors are named."""
 
-from __future__ import annotations
-
 import gzip
 import json
 import math

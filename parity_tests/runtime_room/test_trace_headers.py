@@ -1,7 +1,5 @@
 """The header of a trace: what it must say, what it may leave out, and which stages a system has. Written here by hand."""
 
-from __future__ import annotations
-
 import mmap
 from types import MappingProxyType, SimpleNamespace
 

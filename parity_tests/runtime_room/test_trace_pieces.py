@@ -1,7 +1,5 @@
 """Traces as JSON Lines are read in pieces: no frame is lost, doubled or moved where two pieces meet."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

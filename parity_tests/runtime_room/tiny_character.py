@@ -3,8 +3,6 @@
 `bundle` and `clip` return documents that a test may change before it writes them.
 """
 
-from __future__ import annotations
-
 import json
 import math
 from collections.abc import Mapping

@@ -1,7 +1,5 @@
 """The demo character as a small sweep, and the command line in this process."""
 
-from __future__ import annotations
-
 import shutil
 from collections.abc import Callable
 from dataclasses import dataclass

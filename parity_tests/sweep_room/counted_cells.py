@@ -3,8 +3,6 @@
 Imported by its own name from this folder: a process that a test starts knows this folder, not the package of the tests.
 """
 
-from __future__ import annotations
-
 import os
 import signal
 import time

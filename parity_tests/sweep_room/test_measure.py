@@ -1,7 +1,5 @@
 """One cell: its numbers against the training side's own, and everything that can go wrong in it."""
 
-from __future__ import annotations
-
 import itertools
 import json
 from collections.abc import Callable
@@ -14,8 +12,7 @@ from scipy.spatial.transform import Rotation
 
 from rigpact.contract.pages.registry import find_system
 from rigpact.reports.sweep import measure
-from rigpact.reports.sweep.errors import pose_errors, stage_errors
-from rigpact.reports.sweep.measure import Measured, measure_cell
+from rigpact.reports.sweep.measure import Measured, measure_cell, pose_errors, stage_errors
 from rigpact.reports.sweep.plan import SweepPlan
 
 Plan = Callable[..., SweepPlan]

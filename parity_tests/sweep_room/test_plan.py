@@ -1,7 +1,5 @@
 """The plan of a sweep: its cells, their order and their names."""
 
-from __future__ import annotations
-
 import itertools
 from collections.abc import Callable
 from dataclasses import replace

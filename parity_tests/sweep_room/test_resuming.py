@@ -1,7 +1,5 @@
 """A sweep that is stopped, broken or repeated: nothing is lost, nothing is measured twice, the bytes stay the same."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Iterator
 from functools import partial
 from pathlib import Path

@@ -1,7 +1,5 @@
 """docs/scale.md: every figure of the night follows from the rates that the page itself shows."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 

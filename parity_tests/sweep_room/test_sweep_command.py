@@ -1,7 +1,5 @@
 """`rigpact sweep` as people and CI use it: exit status, table, machine-readable answer, refusals."""
 
-from __future__ import annotations
-
 import importlib.util
 import json
 import os

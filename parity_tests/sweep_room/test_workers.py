@@ -1,7 +1,5 @@
 """Processes and cluster workers that die: the others' results arrive, the one to blame is found."""
 
-from __future__ import annotations
-
 import os
 import signal
 import threading

@@ -1,7 +1,5 @@
 """The rig of Blender IK, and oracles with scipy: angles as Blender tells them, the root's axes."""
 
-from __future__ import annotations
-
 import json
 from importlib.resources import files
 from typing import Any

@@ -1,7 +1,5 @@
 """Stages of a declared system in tests: run, recomputed from recorded ones, compared within their bounds."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Files as the projects write them that the hosted systems come from, made without rigpact's own writers."""
 
-from __future__ import annotations
-
 import struct
 from pathlib import Path
 from typing import Any

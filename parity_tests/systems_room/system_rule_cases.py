@@ -1,7 +1,5 @@
 """One defect a rule of the hosted systems, on a sample that is clean without it: NeuraRig's contract, a model, a data set."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable
 from dataclasses import dataclass, replace

@@ -1,7 +1,5 @@
 """Blender IK: its contract, its runtime stage by stage, and the committed files."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterator
 from copy import deepcopy

@@ -1,7 +1,5 @@
 """Blender IK: every other convention has the effect that its name describes, recomputed for each frame."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any

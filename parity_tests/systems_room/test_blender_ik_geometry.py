@@ -1,7 +1,5 @@
 """Blender IK: kinematics with rest orientations, rotations, the rig's own numbers."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from hypothesis import given, settings

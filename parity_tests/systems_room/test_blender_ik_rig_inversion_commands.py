@@ -1,7 +1,5 @@
 """Blender IK and rig inversion from a user's side: the committed files under check, run, diff and explain."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any

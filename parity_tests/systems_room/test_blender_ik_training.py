@@ -1,7 +1,5 @@
 """Blender IK: the training side, its losses and gradients, and whether it agrees with the runtime and with ONNX."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Blender IK against the add-on's formulas, written again without rigpact: they agree, and their mistakes are named."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 

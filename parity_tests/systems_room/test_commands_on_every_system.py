@@ -1,7 +1,5 @@
 """run, nan, adequacy and sweep through the command line, on every system that has committed files."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable
 from dataclasses import dataclass, replace

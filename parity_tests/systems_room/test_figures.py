@@ -1,7 +1,5 @@
 """The figures that the pages of Blender IK, rig inversion and IMU pose claim, on a run of seconds."""
 
-from __future__ import annotations
-
 from types import ModuleType
 
 import pytest

@@ -1,7 +1,5 @@
 """check, run, diff, explain and systems on hosted systems, from the command line, and what they refuse."""
 
-from __future__ import annotations
-
 import json
 import socket
 import sys

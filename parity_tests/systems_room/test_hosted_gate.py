@@ -1,7 +1,5 @@
 """`rigpact gate` on a hosted system: every part asked of its contract, its model and its stages, one verdict."""
 
-from __future__ import annotations
-
 import json
 import shutil
 import subprocess

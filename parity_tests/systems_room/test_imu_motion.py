@@ -1,7 +1,5 @@
 """IMU pose: the motion that MuJoCo simulates for the exercises."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

@@ -1,7 +1,5 @@
 """IMU pose: simulated bodies, the sensor on them, the network, its head and its spread."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np
@@ -13,12 +11,12 @@ from numpy.typing import NDArray
 from rigpact.contract.contract_files import contract_in_memory
 from rigpact.contract.errors import UnusableInput
 from rigpact.reference_runtime.graph.window import SampleWindow, stream
-from rigpact.training.imu_pose.calibration import coverage, fit_temperature, moving, standard_scores
+from rigpact.training.imu_pose.evaluation import coverage, fit_temperature, moving, standard_scores
 from rigpact.training.imu_pose.exporter import export_imu_pose
 from rigpact.training.imu_pose.facts import EXERCISES, FORMS, JOINTS, SYSTEM
-from rigpact.training.imu_pose.losses import MultiTaskLoss, mean_joint_error_m, negative_log_likelihood
 from rigpact.training.imu_pose.model import FULL, ImuPoseNetwork, Size, parameter_count
 from rigpact.training.imu_pose.sensor import Flaws, draw_flaws, ideal, measured
+from rigpact.training.imu_pose.training import MultiTaskLoss, mean_joint_error_m, negative_log_likelihood
 
 from .declared_runs import recomputed
 

@@ -1,7 +1,5 @@
 """IMU pose with the exercises and forms of another project: upstream's presets have one and ten."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Sequence
 from pathlib import Path

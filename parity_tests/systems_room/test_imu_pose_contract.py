@@ -1,7 +1,5 @@
 """IMU pose: the committed files, and contract files that mean something else at the same width."""
 
-from __future__ import annotations
-
 import json
 import math
 from collections.abc import Callable

@@ -1,7 +1,5 @@
 """IMU pose against upstream's formulas, written out without rigpact, and what is said of their mistakes."""
 
-from __future__ import annotations
-
 import inspect
 import re
 from pathlib import Path

@@ -1,7 +1,5 @@
 """NeuraRig's stages against scipy, the contract's refusals, and what a wrong copy of the packet does."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

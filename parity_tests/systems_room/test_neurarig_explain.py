@@ -1,7 +1,5 @@
 """NeuraRig under `explain`: every convention is named, alone and in pairs, and no defect gets a made-up cause."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from itertools import combinations
 from pathlib import Path

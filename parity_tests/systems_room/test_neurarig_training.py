@@ -1,7 +1,5 @@
 """NeuraRig's training side: the published band, the figures of its page on a run of seconds, learning over the wire."""
 
-from __future__ import annotations
-
 import threading
 
 import numpy as np

@@ -3,8 +3,6 @@
 `python -m parity_tests.measuring.scores.upstream.neurarig docs/systems-defects-neurarig.md` measures all of them.
 """
 
-from __future__ import annotations
-
 import ast
 from pathlib import Path
 

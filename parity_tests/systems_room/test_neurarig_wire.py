@@ -1,7 +1,5 @@
 """NeuraRig's datagrams: golden bytes in both directions; every malformed one is refused and counted."""
 
-from __future__ import annotations
-
 import json
 import logging
 import struct

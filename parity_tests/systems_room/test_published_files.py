@@ -1,7 +1,5 @@
 """Files as the upstream projects write them: to a verdict with the commands of each page, in a folder with nothing else."""
 
-from __future__ import annotations
-
 import json
 import shlex
 import shutil

@@ -1,7 +1,5 @@
 """The approximation that upstream trains first and keeps, and rigs of one's own: declared contracts over upstream's data sets."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Rig inversion: its contract, the rig in closed form, the runtime stage by stage, and the committed files."""
 
-from __future__ import annotations
-
 import math
 from copy import deepcopy
 from pathlib import Path

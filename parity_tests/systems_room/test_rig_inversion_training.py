@@ -1,7 +1,5 @@
 """Rig inversion: both networks, their training and the original's, and whether torch, ONNX and numpy agree."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

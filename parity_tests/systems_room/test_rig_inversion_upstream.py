@@ -1,7 +1,5 @@
 """Rig inversion against the published scripts, written again without rigpact: they agree, and their mistakes are named."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 

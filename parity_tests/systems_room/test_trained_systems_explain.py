@@ -1,7 +1,5 @@
 """Blender IK, rig inversion and IMU pose under `explain`: conventions are named, no defect gets a made-up cause."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from itertools import combinations
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Run pytest inside pytest, in a user's repository, with the plugin as installed."""
 
-from __future__ import annotations
-
 import json
 import os
 import re

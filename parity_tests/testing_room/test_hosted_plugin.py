@@ -1,7 +1,5 @@
 """The plugin on a hosted system's contract file: its rules, its traces, and what it cannot judge."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable
 from pathlib import Path

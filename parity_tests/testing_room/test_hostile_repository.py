@@ -3,8 +3,6 @@
 Its conftest has fixtures of our words, its settings are strict, its warnings are errors. Its tests and ours must both run.
 """
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys

@@ -1,7 +1,5 @@
 """docs/testing.md and docs/geometry.md are complete."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """`pytest --rigpact-bundle`: what is added, how it fails, and that nothing judged is no pass."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from pathlib import Path
 from shutil import copy

@@ -1,7 +1,5 @@
 """Values drawn by `rigpact.testing.strategies` load, fit their contract, are finite, and shrink to simple cases."""
 
-from __future__ import annotations
-
 import math
 import os
 import subprocess

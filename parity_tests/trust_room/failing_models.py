@@ -1,7 +1,5 @@
 """The demo's model with one thing wrong that shows only when it runs, or only to a reader of its graph. Needs `onnx`."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """A network of five inputs for any contract: an ONNX file, and the same function in float32 numpy with other sums."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any

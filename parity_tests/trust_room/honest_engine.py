@@ -4,8 +4,6 @@ Teacher-driven by a raw clip. It differs from the reference in everything that i
 as quaternions, sums in another order.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable, Mapping
 from pathlib import Path

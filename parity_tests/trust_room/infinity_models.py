@@ -3,8 +3,6 @@
 Every model picks its numbers from the state and calls the node of interest `innocent` or `culprit`. Needs `onnx`.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """The demo character in a folder of its own, and what a correct engine records of it, written as an engine would write it."""
 
-from __future__ import annotations
-
 import json
 import shutil
 from collections.abc import Callable

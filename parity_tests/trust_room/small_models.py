@@ -1,7 +1,5 @@
 """Small ONNX models of the kinds that motion networks are: one input `x` (N, width), one output `y`, random weights."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any

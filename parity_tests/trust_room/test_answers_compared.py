@@ -3,8 +3,6 @@
 Both sides have the same model, and an inference of their own.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any

@@ -3,8 +3,6 @@
 How far two recordings may differ comes from the smaller bound of both, and never from frame numbers.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path

@@ -3,8 +3,6 @@
 A cause is a convention that brings a stage within its bound. One that only makes the error smaller is no explanation.
 """
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Callable, Mapping

@@ -1,7 +1,5 @@
 """Changes of a contract, and whom they concern"""
 
-from __future__ import annotations
-
 import dataclasses
 import json
 from collections.abc import Callable, Iterator

@@ -1,7 +1,5 @@
 """Clips against the bundle: a convention of the exporter is an error, another motion is none."""
 
-from __future__ import annotations
-
 import copy
 import json
 import math

@@ -3,8 +3,6 @@
 Two parsers read a damaged text differently, so it is refused. Only a recording that was cut off is read up to its last frame.
 """
 
-from __future__ import annotations
-
 import gzip
 import json
 import struct

@@ -3,8 +3,6 @@
 A build is cancelled, a job is started twice, an export is still writing. What was finished is kept, and nothing mixed is judged.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import shutil

@@ -1,7 +1,5 @@
 """Models that fail when they run"""
 
-from __future__ import annotations
-
 import json
 import shutil
 from collections.abc import Callable

@@ -3,8 +3,6 @@
 The pre-commit hook hands over whatever the commit holds.
 """
 
-from __future__ import annotations
-
 import json
 import shutil
 from collections.abc import Callable

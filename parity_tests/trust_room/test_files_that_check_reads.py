@@ -1,7 +1,5 @@
 """Bundles, clips, teacher files and models that `rigpact check` reads"""
 
-from __future__ import annotations
-
 import json
 import math
 from collections.abc import Callable

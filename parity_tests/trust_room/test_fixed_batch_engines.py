@@ -1,7 +1,5 @@
 """The gate, diff and explain on a model with a fixed batch of 1 and an operation without a derived rule."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any

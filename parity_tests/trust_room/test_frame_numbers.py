@@ -1,7 +1,5 @@
 """A frame's number is no size: memory depends on the recorded frames, and a recording that starts late loses nothing."""
 
-from __future__ import annotations
-
 import json
 import shutil
 import sys

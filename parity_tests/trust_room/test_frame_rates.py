@@ -3,8 +3,6 @@
 A recording at another rate agrees frame by frame, and the character plays at another speed.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path

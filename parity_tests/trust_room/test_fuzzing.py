@@ -3,8 +3,6 @@
 docs/security.md has the numbers of the long runs. Here a few hundred files of each kind are drawn from another seed.
 """
 
-from __future__ import annotations
-
 import json
 from dataclasses import asdict
 from pathlib import Path

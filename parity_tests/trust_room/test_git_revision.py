@@ -3,8 +3,6 @@
 Git is asked for the user's own repository, never for a folder of it.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import shutil

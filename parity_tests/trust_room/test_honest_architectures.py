@@ -4,8 +4,6 @@ The engines are onnxruntime with and without its optimiser and threads, and the 
 Some operations here have no derived rule: their bound is measured in float64.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any

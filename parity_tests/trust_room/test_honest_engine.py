@@ -4,8 +4,6 @@ Real bundles have channels that hardly move: their deviation is a floor of 1e-6,
 tenth of a z. An engine with its own arithmetic is then off by thousands of roundings behind the network, and is right.
 """
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

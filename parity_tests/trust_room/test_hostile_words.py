@@ -3,8 +3,6 @@
 Numbers with thousands of digits, names that give orders to a terminal or a build, modules that shadow rigpact's own.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import shutil

@@ -1,7 +1,5 @@
 """Answers to rows one by one, joined: each half stays what it is."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from rigpact.reference_runtime.network_rounding.rounding_of_network import Answer

@@ -3,8 +3,6 @@
 The settings of the base revision say what is judged; a change may ask for more.
 """
 
-from __future__ import annotations
-
 import json
 import shutil
 import subprocess

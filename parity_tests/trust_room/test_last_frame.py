@@ -3,8 +3,6 @@
 In a run that a clip drives, the next state is the clip's next frame. Of the last frame an engine cannot know it.
 """
 
-from __future__ import annotations
-
 from dataclasses import replace
 from pathlib import Path
 from typing import Any

@@ -4,8 +4,6 @@ A network may give six numbers that are no rotation: an axis of length zero, or 
 part of the contract. The expected values here follow from the engine's loop, written out by hand.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from pathlib import Path

@@ -3,8 +3,6 @@
 A file of a megabyte can hold a mistake in each of its twenty thousand slices. The answer must come within seconds and fit a log.
 """
 
-from __future__ import annotations
-
 import json
 import re
 import sys

@@ -3,8 +3,6 @@
 A rule that is skipped for want of a package, a file or time is missing: exit 2, which is no pass, unless it is waived.
 """
 
-from __future__ import annotations
-
 import json
 import shutil
 from collections.abc import Callable
@@ -105,14 +103,14 @@ def test_a_missing_dependency_is_told(command: Command, project: Path, monkeypat
     """A package that a slim image left out is found when a release is due."""
     from importlib.metadata import PackageNotFoundError, version
 
-    from rigpact.reports.gate.setup import installation
+    from rigpact.reports.gate.setup import doctor
 
     def without_onnx(name: str) -> str:
         if name == "onnx":
             raise PackageNotFoundError(name)
         return version(name)
 
-    monkeypatch.setattr(installation, "version", without_onnx)
+    monkeypatch.setattr(doctor, "version", without_onnx)
     answer = command("doctor", "--format", "json")
     lacking = [tool for tool in json.loads(answer.out)["installation"] if tool["needed"] and tool["version"] is None]
     assert answer.status == 2

@@ -3,8 +3,6 @@
 Each defect is planted here with the package onnx alone, which every installation has; none of them is one that `selftest` plants.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import shutil
@@ -19,7 +17,7 @@ import onnx
 import pytest
 from onnx import TensorProto, helper, numpy_helper
 
-from rigpact.reports.gate.setup.installation import EXTRAS
+from rigpact.reports.gate.setup.doctor import EXTRAS
 
 from .tried import passes, refused
 

@@ -4,8 +4,6 @@ The tolerance of a network's answer is derived from the operations of its model.
 its optimiser, and sums in other orders; none of them is used to derive the tolerance.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any

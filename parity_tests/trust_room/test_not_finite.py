@@ -1,7 +1,5 @@
 """Values that are not finite"""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

@@ -3,8 +3,6 @@
 Every operation that a network's rounding follows is asked of a model that holds it alone. onnxruntime is the oracle.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any

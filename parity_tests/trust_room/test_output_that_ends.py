@@ -3,8 +3,6 @@
 A reader that goes away changes no verdict: status 1 means findings. A full disk is no defect of rigpact, and no pass.
 """
 
-from __future__ import annotations
-
 import subprocess
 import sys
 from pathlib import Path

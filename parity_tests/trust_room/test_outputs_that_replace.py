@@ -3,8 +3,6 @@
 A command that writes over its input, a device or a link destroys what nobody can make again. One module writes files.
 """
 
-from __future__ import annotations
-
 import ast
 import os
 import shutil

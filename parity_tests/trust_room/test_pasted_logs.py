@@ -3,8 +3,6 @@
 The deployed engine prints some numbers of its first steps. Every printed line is evidence, alone or together with others.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable, Sequence
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Projects without a model, where the network's recorded output is all that is known of it"""
 
-from __future__ import annotations
-
 import json
 import shutil
 from collections.abc import Callable

@@ -1,7 +1,5 @@
 """Wrong arguments, and promises that cannot be kept"""
 
-from __future__ import annotations
-
 import json
 import shutil
 from dataclasses import replace

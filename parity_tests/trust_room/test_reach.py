@@ -3,8 +3,6 @@
 Files of the repository, and nothing else of the machine.
 """
 
-from __future__ import annotations
-
 import shutil
 from pathlib import Path
 

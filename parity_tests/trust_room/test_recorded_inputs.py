@@ -3,8 +3,6 @@
 No clip holds what a player did. The engine records it: its own inputs drive the reference run, free-run included.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable
 from dataclasses import replace

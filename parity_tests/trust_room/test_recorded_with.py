@@ -3,8 +3,6 @@
 A recording says under which files it was made. One clip may agree although the engine loads other numbers.
 """
 
-from __future__ import annotations
-
 import hashlib
 import json
 import re

@@ -3,8 +3,6 @@
 Engines log what is easy to log: arrays, tables, lines. The same numbers get the same answer, whatever file they come in.
 """
 
-from __future__ import annotations
-
 import csv
 import gzip
 import json

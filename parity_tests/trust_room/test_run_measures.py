@@ -1,7 +1,5 @@
 """What a run has measured about itself"""
 
-from __future__ import annotations
-
 import json
 import os
 from collections.abc import Callable

@@ -3,8 +3,6 @@
 What lowers an error has an owner, a reason and a last day, and every answer shows it.
 """
 
-from __future__ import annotations
-
 import hashlib
 import json
 import shutil

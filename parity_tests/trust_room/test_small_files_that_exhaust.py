@@ -3,8 +3,6 @@
 A pull request may hold any file. A few kilobytes must not take a build machine down: a limit comes before the allocation.
 """
 
-from __future__ import annotations
-
 import gzip
 import io
 import json

@@ -1,7 +1,5 @@
 """A training side's own functions"""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable
 from pathlib import Path

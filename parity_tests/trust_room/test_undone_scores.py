@@ -3,8 +3,6 @@
 A teacher file holds z-scores. Each side undoes them: z times the deviation plus the mean, in its own arithmetic.
 """
 
-from __future__ import annotations
-
 from dataclasses import replace
 from pathlib import Path
 from typing import Any

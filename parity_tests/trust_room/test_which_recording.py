@@ -3,8 +3,6 @@
 `[[gate.trace]]` says what it expects: the file that is judged does not choose its own reference.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path

@@ -3,8 +3,6 @@
 Emulated here: files as an editor on Windows saves them, and the encodings of its consoles.
 """
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys

@@ -3,8 +3,6 @@
 A text with seven digits is not the float32 that the engine had; the difference is the recorder's rounding.
 """
 
-from __future__ import annotations
-
 import json
 import math
 from collections.abc import Callable

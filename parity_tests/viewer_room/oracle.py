@@ -1,7 +1,5 @@
 """The page's expected values, computed without the page's code: one bone and one number at a time, in float64."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 

@@ -1,7 +1,5 @@
 """The page as bytes: content, size, safety. These tests need no browser."""
 
-from __future__ import annotations
-
 import base64
 import hashlib
 import html

@@ -3,8 +3,6 @@
 It refuses what the engine refuses (ContractRefused). It loads what the engine silently accepts, and the rules report it.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import partial

@@ -1,7 +1,5 @@
 """What a description of a schema bundle adds: statistics, skeleton, input orders that an engine accepts."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 

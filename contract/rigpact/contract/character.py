@@ -1,7 +1,5 @@
 """What a schema bundle says of a character, in numbers: layouts, statistics, skeleton. The `numbers` of its contract."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, replace
 
 import numpy as np

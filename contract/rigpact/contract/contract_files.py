@@ -1,7 +1,5 @@
 """Opens contracts, whatever file they come from; reads and writes a system's contract files."""
 
-from __future__ import annotations
-
 import hashlib
 from collections.abc import Mapping
 from dataclasses import replace

@@ -37,10 +37,10 @@ class Rule:
 
     code: str
     name: str
-    severity: Severity
     message: str
     hint: str
     why: str
+    severity: Severity = field(default=Severity.ERROR, kw_only=True)
     engine_refuses: bool = False
     about: str = ""
     follows: tuple[str, ...] = ()

@@ -1,7 +1,5 @@
 """The files that the running command has read: an output must not take their place, and they must stay as they were."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager

@@ -3,8 +3,6 @@
 Each finding carries one, so that an editor, a code review or a script can go to the exact number.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator
 from typing import Any
 

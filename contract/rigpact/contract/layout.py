@@ -4,8 +4,6 @@ A layout says where each feature of the state or the output stands. It is read f
 of rules/bundle/layout.py judge whether it makes sense (overlaps, gaps, sizes).
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property

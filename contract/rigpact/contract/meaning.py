@@ -5,8 +5,6 @@ meaning. docs/trace-format.md defines both hashes for other programs. What reads
 the values that are computed with.
 """
 
-from __future__ import annotations
-
 import hashlib
 import json
 import math

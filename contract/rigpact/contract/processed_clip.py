@@ -3,8 +3,6 @@
 To add an array that a teacher batch has too: a row in `_ROWS`.
 """
 
-from __future__ import annotations
-
 import zipfile
 from collections.abc import Mapping
 from pathlib import Path

@@ -4,8 +4,6 @@ The runtime's own geometry (every convention, the engine's fallbacks, float32) i
 contract may not import it, and a rule needs an answer for broken input too.
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from rigpact.contract.statistics import FloatArray

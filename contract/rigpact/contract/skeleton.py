@@ -4,8 +4,6 @@ Convention: a bone's rotation is local (parent space), columns are axes; a bone'
 frame, in metres. The root bone's offset is measured from the character's origin.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property

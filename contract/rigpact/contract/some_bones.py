@@ -4,8 +4,6 @@ Per-bone slices and their statistics hold only those bones, in the order that is
 remembers the whole contract, because a clip, the network and its inputs have all bones.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path

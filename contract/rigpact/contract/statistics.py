@@ -3,8 +3,6 @@
 The rules of rules/bundle judge statistics; the reference runtime applies them.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Any
 

@@ -4,8 +4,6 @@ A unit that is not here keeps its own word where an error is shown, and nothing 
 `UNITS`.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """Recordings of any length and characters of any size for benchmarks."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from pathlib import Path
 

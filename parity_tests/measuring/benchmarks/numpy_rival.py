@@ -3,8 +3,6 @@
 A rival for speed and nothing else: it knows only the demo's conventions and guards against nothing.
 """
 
-from __future__ import annotations
-
 from collections import deque
 
 import numpy as np

@@ -8,8 +8,6 @@ renews the page, or only the rows of the benchmarks named after it:
 To add a row: measure ours and the rival in one run (timing.py), then call `add_row` with a `what` of its own.
 """
 
-from __future__ import annotations
-
 import os
 import platform
 import subprocess

@@ -5,8 +5,6 @@
 A test of the sweeps works the second table out again from the first.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable
 from importlib import import_module

@@ -1,7 +1,5 @@
 """Start time of commands: people do not use a command that starts slowly."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys

@@ -1,7 +1,5 @@
 """Comparing two runs: beside Polygraphy's command line, and within a memory that does not grow with the runs."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys

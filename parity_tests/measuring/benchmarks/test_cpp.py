@@ -1,7 +1,5 @@
 """Cost of the C++ loop and the Python loop in one run, without the network: both replay recorded outputs."""
 
-from __future__ import annotations
-
 import ctypes
 import os
 import shutil

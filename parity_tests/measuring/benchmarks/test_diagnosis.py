@@ -1,7 +1,5 @@
 """Every figure of the diagnosis and of the mutants, printed; and how long one diagnosis takes."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path

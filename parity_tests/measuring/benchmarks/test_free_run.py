@@ -1,7 +1,5 @@
 """Cost of one free-run frame, compared with the bare network, a plain numpy loop and torch, on one core."""
 
-from __future__ import annotations
-
 import os
 import statistics
 import time

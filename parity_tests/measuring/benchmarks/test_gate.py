@@ -1,7 +1,5 @@
 """What the gate and its self-test cost on the demo bundle, from a cold start."""
 
-from __future__ import annotations
-
 import os
 import shutil
 import statistics

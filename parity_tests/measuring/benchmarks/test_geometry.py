@@ -1,7 +1,5 @@
 """Decoding, composing and encoding rotations: beside roma, beside scipy, and beside copying the same bytes."""
 
-from __future__ import annotations
-
 import statistics
 import time
 from collections.abc import Callable

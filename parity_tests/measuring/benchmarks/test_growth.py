@@ -3,8 +3,6 @@
 The exponent is the slope of log cost over log size; 1 is proportional. A constant cost beside it makes it smaller.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """A teacher file of 3.3 MB to float32 arrays, beside the least that anybody could do: `orjson.loads` and `np.array`."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Figures on non-finite values: exact producers against a scan, and what watching costs."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import numpy as np

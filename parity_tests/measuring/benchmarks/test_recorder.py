@@ -1,7 +1,5 @@
 """Cost of the C++ recorder on the thread that records: formats × queue × bones, with the fifteen stages of a character."""
 
-from __future__ import annotations
-
 import os
 import shutil
 import subprocess

@@ -1,7 +1,5 @@
 """Cost of a sweep without its cells, compared with plain Dask on a cluster; and the rate of real cells per second."""
 
-from __future__ import annotations
-
 import shutil
 import time
 from collections.abc import Iterator

@@ -3,8 +3,6 @@
 Belongs here: clocks. Not here: what is timed (the test_*.py), where figures are written (performance_table.py).
 """
 
-from __future__ import annotations
-
 import math
 import statistics
 import time

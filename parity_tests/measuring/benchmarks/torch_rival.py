@@ -3,8 +3,6 @@
 A rival for speed and nothing else: it knows only the demo's conventions.
 """
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import onnx

@@ -5,8 +5,6 @@
 RIGPACT_REAL_DATA names the folder of real exported files; without it they are left out, and so are their lines of FILE.
 """
 
-from __future__ import annotations
-
 import argparse
 import contextlib
 import json

@@ -1,7 +1,5 @@
 """An answer without its wording: exit status, verdict, first place that differs, causes, and the rules that found something."""
 
-from __future__ import annotations
-
 import contextlib
 import io
 import json

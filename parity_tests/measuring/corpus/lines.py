@@ -3,8 +3,6 @@
 To freeze more: a group here. Everything is made from committed files, and from the real exported files where those are.
 """
 
-from __future__ import annotations
-
 import json
 import shutil
 from collections.abc import Callable, Iterator

@@ -10,8 +10,6 @@
 The readers run in processes of their own with a limit on their memory. Exit status 1 where anything but a typed error was seen.
 """
 
-from __future__ import annotations
-
 import argparse
 import json
 import resource

@@ -1,7 +1,5 @@
 """How executions of readers ended, counted."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 

@@ -1,7 +1,5 @@
 """Runs a reader on drawn files and counts how it ended: with a value, a typed error, anything else, or not in time."""
 
-from __future__ import annotations
-
 import faulthandler
 import math
 import random

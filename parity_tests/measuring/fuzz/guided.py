@@ -4,8 +4,6 @@ Here is the process of one reader. libFuzzer, inside atheris, chooses what is ch
 fuzzer. A file under a checksum is guided by its parts: libFuzzer changes the part, and the file around it is made whole again.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import random

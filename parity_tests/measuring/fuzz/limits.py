@@ -1,7 +1,5 @@
 """What a fuzzed process may take."""
 
-from __future__ import annotations
-
 import tempfile
 from pathlib import Path
 

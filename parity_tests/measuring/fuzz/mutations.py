@@ -1,7 +1,5 @@
 """Changes of a file as damage, slips and malice make them: drawn from a seed, so that each can be made again."""
 
-from __future__ import annotations
-
 import json
 import math
 import random

@@ -1,7 +1,5 @@
 """Which files are drawn for which reader, in pieces: each piece is a process, and a finished one is kept in a journal."""
 
-from __future__ import annotations
-
 import json
 import re
 import subprocess

@@ -1,7 +1,5 @@
 """Every reader of rigpact, with the sound files from which it is fuzzed. To add one: a function, and a line in `all_readers`."""
 
-from __future__ import annotations
-
 import json
 import shutil
 from collections.abc import Callable, Iterator, Sequence
@@ -29,7 +27,7 @@ from rigpact.reports.checking.check import CheckRequest, check_files
 from rigpact.reports.describing.description import describe_contract
 from rigpact.reports.diagnosing.logs.engine_log import is_engine_log, read_engine_log
 from rigpact.reports.diagnosing.logs.log_evidence import explain_log
-from rigpact.reports.following.growing import growing
+from rigpact.reports.following.follow import growing
 from rigpact.reports.importing.formats import ImportRequest, import_file
 
 from ...contract_room import small_character

@@ -4,8 +4,6 @@ A file with a checksum would be refused at its first changed byte. So a part of 
 what somebody does who forges a file.
 """
 
-from __future__ import annotations
-
 import gzip
 import hashlib
 import io

@@ -1,7 +1,5 @@
 """The tables of docs/security.md: one row a reader, between two marks of the page."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from .counts import Count, together

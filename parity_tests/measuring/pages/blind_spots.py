@@ -5,8 +5,6 @@ recording of the demo character. The gate gets the file. The comparators get the
 of it. To add one: a row in `SPOTS`.
 """
 
-from __future__ import annotations
-
 import contextlib
 import json
 import shutil

@@ -1,7 +1,5 @@
 """docs/breaking.md: every kind of change between two contracts, and for whom it is breaking. Generated from the table."""
 
-from __future__ import annotations
-
 from rigpact.contract.compatibility.bundles import RETRAIN_RATIO, RETRAIN_SHIFT_SIGMA
 from rigpact.contract.compatibility.change import MAJOR, MINOR, PATCH
 from rigpact.contract.compatibility.kinds import ADVICE, KINDS, MEANING, ChangeKind, Consumer

@@ -1,7 +1,5 @@
 """docs/configuration.md: the keys of rigpact.toml, from the tables that the reader uses."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 
 from rigpact.contract.settings import gate, geometry

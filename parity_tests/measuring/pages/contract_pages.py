@@ -1,7 +1,5 @@
 """docs/contracts/NAME.md: a page for each contract that ships, from the contract itself and its recording."""
 
-from __future__ import annotations
-
 import itertools
 from collections.abc import Callable, Mapping
 from functools import partial

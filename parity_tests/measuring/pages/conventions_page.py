@@ -1,7 +1,5 @@
 """docs/conventions.md: every knob of every system with its values, from the stages that the runtime itself runs."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from rigpact.contract.conventions import Knob

@@ -4,8 +4,6 @@
 quotient of float32 or float64 numbers, which IEEE 754 fixes to the last bit, so every machine draws the same picture.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator
 from html import escape
 from math import log10

@@ -4,8 +4,6 @@
 argument it prints it.
 """
 
-from __future__ import annotations
-
 import sys
 from collections.abc import Sequence
 from pathlib import Path

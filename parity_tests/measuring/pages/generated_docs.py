@@ -6,8 +6,6 @@ file. Two more pages run the gate and all mutants, which takes longer: gate_page
 To add a page: a module with a function that returns the page, and a row in `PAGES`.
 """
 
-from __future__ import annotations
-
 import sys
 from collections.abc import Callable, Mapping
 from pathlib import Path

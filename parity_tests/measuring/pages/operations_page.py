@@ -1,7 +1,5 @@
 """docs/operations.md: the vocabulary of declared contracts, from the operations themselves; a use of each shows its knobs."""
 
-from __future__ import annotations
-
 import tempfile
 import tomllib
 from collections.abc import Iterator, Mapping, Sequence

@@ -1,7 +1,5 @@
 """docs/rules.md: a table of all rules, then one section for each rule."""
 
-from __future__ import annotations
-
 from rigpact.contract.findings import Rule
 from rigpact.contract.rules import ALL_RULES
 from rigpact.reports.describing.rule_section import rule_section

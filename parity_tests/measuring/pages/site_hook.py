@@ -4,8 +4,6 @@ The words behind a fence's language are for the tests; the site shows the file's
 repository outside docs/ leads to a copy of it in the site.
 """
 
-from __future__ import annotations
-
 import re
 from pathlib import Path, PurePosixPath
 from posixpath import normpath, relpath

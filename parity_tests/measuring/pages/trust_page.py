@@ -1,7 +1,5 @@
 """docs/trust.md: which wrong passes were tried and refused, which benign variations were tried and passed."""
 
-from __future__ import annotations
-
 import importlib
 from pathlib import Path
 

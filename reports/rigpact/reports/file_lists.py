@@ -1,7 +1,5 @@
 """Lists of files on the command line and in settings: files, folders, patterns with `*` and `**`."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable
 from fnmatch import translate

@@ -6,8 +6,6 @@ This module finds its `.git`, which no commit can contain, and passes it to git 
 folder of the project, and fetches nothing.
 """
 
-from __future__ import annotations
-
 import os
 import subprocess
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Write the gate's answer: in a renderer's format or as the HTML page, chosen by name or by the file's suffix."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Python modules of the user. Loading one runs its code, so nothing names one but the words of a command."""
 
-from __future__ import annotations
-
 import importlib.util
 import sys
 from collections.abc import Callable, Sequence

@@ -1,7 +1,5 @@
 """Processes of one command on this machine: they end when it does."""
 
-from __future__ import annotations
-
 import multiprocessing
 import os
 import threading

@@ -4,8 +4,6 @@ A judgement returns, or raises `Refuted` with a text for people, or `NotJudged` 
 function, and a row in the list of its family. `judgements` gives all of them in order.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Collection, Iterator, Mapping
 from functools import partial
 from importlib.util import find_spec

@@ -1,7 +1,5 @@
 """The user's files of any system, each read once and only when a judgement needs it. Independent of pytest."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, cached_property

@@ -1,7 +1,5 @@
 """A judgement on the user's files: its name, its function, and its two exceptions."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 

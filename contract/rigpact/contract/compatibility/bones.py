@@ -4,8 +4,6 @@ Names alone do not distinguish a renamed bone from a replaced one, or a reordere
 The statistics do: a bone keeps its mean pose and its deviation.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any

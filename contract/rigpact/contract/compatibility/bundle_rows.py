@@ -3,8 +3,6 @@
 A place without a row is one that nobody can judge: it may matter to everybody.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any

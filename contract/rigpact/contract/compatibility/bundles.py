@@ -4,8 +4,6 @@ Channels are matched by their meaning (slice, bone, component; frames of history
 place. So a slice that moved, or bones in another order, do not make every mean look changed.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import partial

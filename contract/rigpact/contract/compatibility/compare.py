@@ -4,8 +4,6 @@ A contract of each kind says where it differs from another of its kind: in named
 words. How such a difference becomes changes is the same for all.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 
 from rigpact.contract.compatibility.bundles import bundle_differences

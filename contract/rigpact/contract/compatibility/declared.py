@@ -4,8 +4,6 @@ Vectors and stages are matched by their names. A stage that only one side has is
 `obs` of a scaled gyro and `obs` of the gyro itself differ in the scale alone. Numbers are matched by the names of the fields.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial

@@ -3,8 +3,6 @@
 Swapping old and new turns each kind into its `mirror` (an addition into a removal); a test asks for that symmetry.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum

@@ -1,7 +1,5 @@
 """Numbers of two contracts that belong together: which moved by more than rounding, and the worst of each group."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 

@@ -3,8 +3,6 @@
 It says what changed, from which version to which, whom it concerns, and who must do what before it ships.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 from datetime import date

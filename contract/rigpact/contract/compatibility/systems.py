@@ -4,8 +4,6 @@ Files that the engine would refuse are compared as far as they can be read. Wher
 for what a file may leave out: the rate, conventions, and the vectors that the next frame takes over.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import replace

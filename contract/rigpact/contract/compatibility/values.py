@@ -1,7 +1,5 @@
 """What two versions say at one place, side by side: whether it is the same, what the difference is called, how it is shown."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """Named parts of a vector in two versions, slices or fields: added, removed, moved, resized, renamed, meant otherwise."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 

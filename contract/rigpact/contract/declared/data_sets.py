@@ -1,7 +1,5 @@
 """What must hold in every row of a data set, as a system's page says it."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any

@@ -3,8 +3,6 @@
 Every mistake is found in one pass: a stage that cannot be built is left out, and what reads it is not judged.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace

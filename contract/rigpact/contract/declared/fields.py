@@ -1,7 +1,5 @@
 """The fields of a declared vector: one by one, or one for each name of a list, or several `parts` for each name."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Mapping
 from itertools import chain
 from typing import Any

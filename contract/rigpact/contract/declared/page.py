@@ -4,8 +4,6 @@ Entry points `rigpact.systems` name pages. A contract file (`rigpact-system`) na
 and constants: so it fills the page. Where it says nothing, the page holds.
 """
 
-from __future__ import annotations
-
 import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass, replace

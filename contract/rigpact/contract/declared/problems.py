@@ -1,7 +1,5 @@
 """What is wrong with a declaration, before it becomes a finding."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from difflib import get_close_matches
 from enum import StrEnum

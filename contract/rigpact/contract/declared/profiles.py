@@ -3,8 +3,6 @@
 They are data, in profiles.toml. To add one: a table there, with the source of every statement.
 """
 
-from __future__ import annotations
-
 import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass, field

@@ -1,7 +1,5 @@
 """Reads a declaration, a TOML file, into the contract that it declares."""
 
-from __future__ import annotations
-
 import hashlib
 from collections.abc import Mapping
 from functools import partial

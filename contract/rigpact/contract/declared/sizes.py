@@ -1,7 +1,5 @@
 """How large a declaration may be: limits that hold before anything is built of it."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 from typing import Any
 

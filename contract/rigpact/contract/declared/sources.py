@@ -3,8 +3,6 @@
 Files: JSON, YAML, .npz, .npy, .safetensors, and the metadata of an ONNX model. A path never leaves the declaration's folder.
 """
 
-from __future__ import annotations
-
 import io
 import struct
 import tokenize

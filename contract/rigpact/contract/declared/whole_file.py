@@ -1,7 +1,5 @@
 """Mistakes of a declaration that only show where its parts are seen together: repeated and unknown names, feedback, networks."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping
 from typing import Any

@@ -1,7 +1,5 @@
 """Reads YAML as data: unknown tags name nothing, and nothing is constructed from them."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import yaml

@@ -1,7 +1,5 @@
 """Reading JSON and TOML strictly, so that the same bad input gives the same clear error in every command."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 import re

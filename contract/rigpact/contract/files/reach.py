@@ -3,8 +3,6 @@
 A stranger's pull request writes settings. A path in them, or a link that is committed, must not show a file of the machine.
 """
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from rigpact.contract.errors import UnusableInput

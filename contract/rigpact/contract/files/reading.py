@@ -4,8 +4,6 @@ The files that a command reads are remembered while it runs (inputs.py): writing
 at one must find what the first one found.
 """
 
-from __future__ import annotations
-
 import os
 import stat
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """Text as programs write it: UTF-8, with or without a byte order mark, or UTF-16, as Windows shells and Excel do."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from rigpact.contract.errors import UnusableInput

@@ -3,8 +3,6 @@
 Never written over: what is no regular file (a device would be replaced by a file), and what the running command has read.
 """
 
-from __future__ import annotations
-
 import errno
 import os
 import stat

@@ -4,8 +4,6 @@ The engine binds five vectors to five inputs by position, as bytes. This module 
 the canary vectors; rigpact.reports.engine.canary runs a model on them.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass
 from itertools import combinations, permutations

@@ -1,7 +1,5 @@
 """Where a graph cuts numbers off: its Clip nodes, their bounds, and the input that each of them is applied to."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 

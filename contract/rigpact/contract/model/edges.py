@@ -3,8 +3,6 @@
 Exporters put normalisers and factors there; then a side that applies them outside applies them twice.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 

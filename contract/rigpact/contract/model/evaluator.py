@@ -1,7 +1,5 @@
 """One operation of a model in the reference evaluator of `onnx`, which takes float64."""
 
-from __future__ import annotations
-
 from functools import lru_cache
 from typing import Any
 

@@ -3,8 +3,6 @@
 The graph is read first: a model whose weights lie outside its folder is never opened.
 """
 
-from __future__ import annotations
-
 from dataclasses import replace
 from pathlib import Path
 

@@ -5,8 +5,6 @@ one by one and then released, so memory never holds a large model twice. The siz
 before they are read; files outside the model's folder are never read. The rules of rules/model judge a graph.
 """
 
-from __future__ import annotations
-
 import hashlib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field

@@ -4,8 +4,6 @@ Only top-level operations are read. A model with subgraphs, functions of its own
 whoever evaluates it needs another way.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from importlib import import_module

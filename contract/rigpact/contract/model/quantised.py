@@ -4,8 +4,6 @@ An int8 weight is the nearest of 255 multiples of a scale, the largest weight di
 format: a function of a weight and the axes that share a scale, and a row in `FORMATS`.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any

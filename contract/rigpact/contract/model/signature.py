@@ -3,8 +3,6 @@
 The rules of rules/model judge whether an engine can bind them. This module does not read the graph's nodes and weights.
 """
 
-from __future__ import annotations
-
 import hashlib
 import re
 from collections.abc import Mapping, Sequence

@@ -1,7 +1,5 @@
 """Writes the hash of a contract into a model's metadata, so that `rigpact check` knows which contract the model belongs to."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """One input or output of an ONNX model, as its file and onnxruntime both declare it."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass
 

@@ -5,8 +5,6 @@ page is installed, and every command works on it. What a page cannot say is an o
 `rigpact.reference_runtime.vocabulary`.
 """
 
-from __future__ import annotations
-
 from importlib.resources import files
 from pathlib import Path
 

@@ -4,8 +4,6 @@ A package brings a system by naming it in its own pyproject.toml; rigpact's own 
 loaded here: a contract file names a system, it never brings code.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from difflib import get_close_matches
 from functools import cache

@@ -1,7 +1,5 @@
 """The account of a check: what the artefacts declare, and how much of it could be judged."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 

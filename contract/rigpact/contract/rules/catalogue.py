@@ -2,10 +2,10 @@
 
 A rule is a frozen `Rule` (its texts) next to the small generator that yields its findings. To add one:
 
- 1. write the `Rule` in the module of its family, above `RULES`;
+ 1. write the `Rule` in the module of its family, above its `FAMILY`;
  2. write the generator, and call it from the function that the module's `FAMILY` names.
 
-To add a family: a module with `RULES` and a `FAMILY`, and its name in `FAMILIES`; with `TEXTS` and in `MEASURED` where its
+To add a family: a module with a `FAMILY`, and its name in `FAMILIES`; with `TEXTS` and in `MEASURED` where its
 findings come with a measurement. Codes are never reused: a rule that goes
 leaves its code in `RETIRED`.
 
@@ -20,8 +20,6 @@ leaves its code in `RETIRED`.
 The modules named `view`, auxiliary.py, rows.py, clip_features.py and pose_readings.py hold no rules: they turn files into what
 the rules judge.
 """
-
-from __future__ import annotations
 
 from collections.abc import Iterator
 

@@ -3,8 +3,6 @@
 Nothing else calls a family's check. What keeps a runtime from loading a contract is asked here too, of a few families alone.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator
 
 from rigpact.contract.findings import Finding

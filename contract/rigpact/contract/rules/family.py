@@ -4,8 +4,6 @@ The catalogue lists the families, engine.py runs them. Everything else that has 
 `Family.needs`.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from enum import StrEnum

@@ -1,7 +1,5 @@
 """What one check looks at: the artefacts that were given, and what the rules read out of them."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from functools import cached_property
 

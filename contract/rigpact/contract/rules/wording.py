@@ -1,7 +1,5 @@
 """Phrases that many messages share, so that all messages use the same words."""
 
-from __future__ import annotations
-
 from typing import Any, TypeGuard
 
 _SHOWN_CHARACTERS = 32

@@ -5,8 +5,6 @@ finding is waived: it leaves the report, and the ledger counts it. After its day
 itself becomes a finding too (hearing.py).
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterable
 from dataclasses import asdict, dataclass

@@ -13,8 +13,6 @@
 This module does not know how findings are made. To add a setting: a key in `_KEYS`, a field, a reader.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path

@@ -3,8 +3,6 @@
 What is let be is a debt: it ends within a year of today, or nobody would look at it again.
 """
 
-from __future__ import annotations
-
 from datetime import date, datetime, timedelta
 
 from rigpact.contract.errors import UnusableInput

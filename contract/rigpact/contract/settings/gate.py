@@ -5,8 +5,6 @@ This module does not know how a question is answered, nor any system: the stages
 where the project is opened. To add a setting: a row in `KEYS`, a field, a reader.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import date

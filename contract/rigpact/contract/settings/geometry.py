@@ -4,8 +4,6 @@ This module reads the text. Whether a role or a shape exists is known where the 
 (rigpact.reports.geometry_parity.declared). To add a key: a row in `KEYS`, a field, a reader.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any

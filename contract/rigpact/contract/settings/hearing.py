@@ -3,8 +3,6 @@
 Whatever is let be shows in the answer: the ledger counts it as declared and waived, and a finding names its owner and its day.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import asdict, replace

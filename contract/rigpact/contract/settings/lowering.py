@@ -12,8 +12,6 @@ Each is a debt as a waiver is: it has an owner, a reason and a last day, and eve
 lowered, nor can the rules that say what is lowered.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import date
@@ -41,7 +39,13 @@ KEYS: Mapping[str, str] = {
 """Every key of `[[lower]]`, in words; docs/configuration.md is generated from it."""
 _ABOUT_THE_SETTINGS = frozenset(
     rule.code
-    for rule in (*baseline.RULES, gate.PART_WAIVED, gate.PART_WAIVER_EXPIRED, gate.PART_WAIVER_UNUSED, gate.LET_BE)
+    for rule in (
+        *baseline.TEXTS.rules,
+        gate.PART_WAIVED,
+        gate.PART_WAIVER_EXPIRED,
+        gate.PART_WAIVER_UNUSED,
+        gate.LET_BE,
+    )
 )
 
 

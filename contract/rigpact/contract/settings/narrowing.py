@@ -4,8 +4,6 @@ A setting that is not known to judge more counts as narrower: another file, anot
 [gate]: a row in `_GATE` or `_RUN`.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any

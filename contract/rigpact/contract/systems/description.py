@@ -4,8 +4,6 @@
 contract file can fill. Nothing here judges a number; that is `rigpact check`'s.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any

@@ -1,7 +1,5 @@
 """The frames at which a stage is computed, as its functions see them."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any, Protocol
 

@@ -3,8 +3,6 @@
 Width alone never decides whether two sides mean the same: two orders of the same 63 numbers pass every size check.
 """
 
-from __future__ import annotations
-
 import hashlib
 import json
 import math

@@ -4,8 +4,6 @@ The native executor runs plans; `rigpact codegen --loop` writes them as C++. A s
 the whole run that it is part of.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any

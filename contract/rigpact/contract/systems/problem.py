@@ -1,7 +1,5 @@
 """What is wrong with a system's constants or with its training data, before it becomes a finding."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any

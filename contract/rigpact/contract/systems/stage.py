@@ -4,8 +4,6 @@ Its layout, what it is computed from, how, under which knobs, how far rounding m
 in one `Stage`. No other table is keyed by stage. How stages are evaluated is not here: see `rigpact.reference_runtime.graph`.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any

@@ -1,7 +1,5 @@
 """The files and options of a command line that make a contract."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path

@@ -4,9 +4,7 @@ A system with its own artefacts, runs or checks derives from `DeclaredFiles` and
 `System.files`.
 """
 
-from __future__ import annotations
-
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -19,7 +17,6 @@ from rigpact.contract.errors import UnusableInput
 from rigpact.contract.statistics import FloatArray
 from rigpact.contract.systems.contract import Contract
 from rigpact.contract.systems.layout import FieldKind
-from rigpact.reference_runtime.files.numbers import json_numbers, with_json_numbers
 from rigpact.reference_runtime.files.ordinary import Baseline, Ordinary, ordinary_of_rows
 from rigpact.reference_runtime.files.run import (
     DeclaredClip,
@@ -261,3 +258,33 @@ def open_run(
     """
     runner: Runner = files_of(contract).start(contract, network, clip, RunOptions(mode, frames, engine=engine))
     return runner
+
+
+def json_numbers(contract: Contract) -> dict[str, FloatArray]:
+    """Every number and list of numbers among a contract file's constants, by its path."""
+    return dict(_numbers(contract.constants, ""))
+
+
+def _numbers(value: Any, path: str) -> Iterator[tuple[str, FloatArray]]:
+    if isinstance(value, Mapping):
+        for name, each in value.items():
+            yield from _numbers(each, f"{path}.{name}" if path else str(name))
+        return
+    try:
+        array = np.atleast_1d(np.array(value, np.float64))
+    except (TypeError, ValueError):
+        return  # words, or a list of several lengths
+    if array.size and not isinstance(value, str | bool | None):
+        yield path, array.reshape(-1)
+
+
+def with_json_numbers(contract: Contract, name: str, values: FloatArray) -> Contract:
+    """The contract with other numbers at a path."""
+    return replace(contract, constants=_replaced(contract.constants, name.split("."), values))
+
+
+def _replaced(value: Any, path: list[str], values: FloatArray) -> Any:
+    if path:
+        return {**value, path[0]: _replaced(value[path[0]], path[1:], values)}
+    shape = np.shape(value)
+    return values.reshape(shape).tolist() if shape else float(values[0])

@@ -7,8 +7,6 @@ VISIBLE_RAD    a change that people see
 FRAMES_OLD     an answer worse than a pose of so many frames ago is worse by far
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass
 

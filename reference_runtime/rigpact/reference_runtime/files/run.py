@@ -1,7 +1,5 @@
 """The runner of every system: a clip in one batch, or frame after frame, one run or several side by side."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import partial

@@ -1,7 +1,5 @@
 """A run of any system, frame by frame, and its recording."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any, Protocol

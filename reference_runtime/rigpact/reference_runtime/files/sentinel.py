@@ -4,8 +4,6 @@ This module notices the first stage that is not finite and keeps the frames arou
 which stage *produced* the value, and why.
 """
 
-from __future__ import annotations
-
 from collections import deque
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field

@@ -1,7 +1,5 @@
 """The subject of an investigation: a run of any system that can be started again and again."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any

@@ -4,8 +4,6 @@ Such a value is no defect of a run. Whether a stage reads a number is asked of t
 numbers in its place. Where that cannot be asked (a stage that looks at other frames, a network, feedback), it counts as read.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import replace
 

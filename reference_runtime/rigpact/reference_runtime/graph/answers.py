@@ -5,8 +5,6 @@ replaced: first by one that keeps the inputs it is given, then by one that gives
 arrangement is the stage's own, in every system.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Container, Iterator, Mapping, Sequence
 from functools import partial
 from typing import Any

@@ -8,8 +8,6 @@ measured: the inputs are moved by their bounds in several patterns of signs, and
 added.
 """
 
-from __future__ import annotations
-
 from collections.abc import Collection, Iterable, Mapping
 from functools import partial
 from typing import Any

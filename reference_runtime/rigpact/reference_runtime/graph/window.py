@@ -5,8 +5,6 @@ evaluates them all. The newest row of the answer is the current pose; it depends
 no future sample.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 import numpy as np

@@ -4,8 +4,6 @@ Bones whose axes are short or not a number are left to numpy: what replaces an a
 bits on drawn bones is not used; the numbers are the same without it.
 """
 
-from __future__ import annotations
-
 import ctypes as c
 from collections.abc import Callable
 from typing import NamedTuple

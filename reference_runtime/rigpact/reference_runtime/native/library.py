@@ -4,8 +4,6 @@
 for every processor and once for those with AVX2. The library carries the hash of the sources that it was made from.
 """
 
-from __future__ import annotations
-
 import ctypes as c
 from functools import lru_cache
 from pathlib import Path

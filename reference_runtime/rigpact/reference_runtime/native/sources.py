@@ -1,7 +1,5 @@
 """What the compiled loop is made from, and its file's name. The build imports this module alone."""
 
-from __future__ import annotations
-
 import hashlib
 import os
 from pathlib import Path

@@ -10,8 +10,6 @@ and changes nothing. `Disturbance` adds each deviation with a random sign. The s
 result for one row does not depend on the others.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from itertools import pairwise
 from typing import Any, Protocol

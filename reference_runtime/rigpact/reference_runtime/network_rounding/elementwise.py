@@ -5,8 +5,6 @@ a function from parts that cancel (`exp(x) - 1`, `1 + erf`, a rational approxima
 parts: then their size is added.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from functools import partial
 from math import erf as scalar_erf

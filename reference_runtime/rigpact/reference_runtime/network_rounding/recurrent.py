@@ -3,8 +3,6 @@
 Only the standard activations, all steps of every sequence, and the layout with steps first are evaluated.
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from rigpact.contract.model.program import Operation

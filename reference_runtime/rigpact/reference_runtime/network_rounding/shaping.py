@@ -1,7 +1,5 @@
 """Operations that only move numbers: no rounding. Their integer inputs (shapes, axes, indices) are exact."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from typing import Any
 

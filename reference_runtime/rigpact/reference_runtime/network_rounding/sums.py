@@ -1,7 +1,5 @@
 """Operations that sum: products of matrices, convolutions, means, softmax and normalisations."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from typing import Any
 

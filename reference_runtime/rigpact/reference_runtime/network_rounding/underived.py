@@ -6,8 +6,6 @@ largest change of each result counts, times the roundings of a sum as long as th
 the result itself is added. That the operation is backward stable is assumed here: the rules beside this module are derived.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 import numpy as np

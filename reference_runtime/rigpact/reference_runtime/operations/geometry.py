@@ -6,8 +6,6 @@ Not here: what becomes of a short axis (gram_schmidt.py), the conventions of a b
 so an engine team can port this file by reading it.
 """
 
-from __future__ import annotations
-
 import numpy as np
 from numpy.typing import NDArray
 

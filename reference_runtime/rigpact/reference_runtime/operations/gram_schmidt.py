@@ -3,8 +3,6 @@
 To add a guard against short axes: a constant beside `SHORT`. Not here: which guard a convention names (six_numbers.py).
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass
 

@@ -1,7 +1,5 @@
 """Z-scores by the statistics of a contract, with the engine's floors."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from rigpact.contract.statistics import FloatArray, SquashedStatistics, Statistics

@@ -1,7 +1,5 @@
 """The numeric model: float32 between stages, float64 (UE 5) or float32 (UE 4) inside one."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 
 import numpy as np

@@ -5,8 +5,6 @@ from the conventions. Long arrays go through the compiled library, to the same b
 (six_numbers.py), what becomes of a short axis (gram_schmidt.py).
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from rigpact.contract.conventions import Conventions

@@ -4,8 +4,6 @@ A bound of infinity says that nothing can be said: the two sides may have decide
 error spans the whole range of a rotation. Such a value is not judged. Not here: the arithmetic itself (gram_schmidt.py).
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import NamedTuple
 

@@ -4,8 +4,6 @@ Every float32 operation has a relative error of at most u = 2⁻²⁴ (IEEE 754,
 Numerical Algorithms, ch. 3), k of them in a row gamma(k) = k·u / (1 - k·u); a library tanh, sqrt, sin or atan2 counts as 4.
 """
 
-from __future__ import annotations
-
 UNIT_ROUNDOFF = 2.0**-24
 
 

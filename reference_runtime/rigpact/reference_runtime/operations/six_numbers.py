@@ -4,8 +4,6 @@ To add a packing or a degenerate-axis policy: a row in the table below. Not here
 gram_schmidt.py).
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from typing import NamedTuple
 

@@ -5,8 +5,6 @@ with rows normalised by the training side. The engine zero-fills short rows; her
 location.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path

@@ -4,8 +4,6 @@ A file that is damaged is refused: a failing checksum, bytes after the end, a ke
 read up to its last whole line.
 """
 
-from __future__ import annotations
-
 import gzip
 import json
 import re

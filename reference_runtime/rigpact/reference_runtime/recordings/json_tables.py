@@ -3,8 +3,6 @@
 A row may be a frame of a trace without the trace's header. Nested objects are read as names: `imu.orientation.x`.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any

@@ -6,8 +6,6 @@ project of a hosted system uses. An array of a .npy has the file's name. A colum
 which a column is missing: nothing is padded, and nothing is passed over.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from difflib import get_close_matches

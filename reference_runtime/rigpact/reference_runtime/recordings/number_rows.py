@@ -1,7 +1,5 @@
 """Rows of named numbers, one for each frame, as one array for each name. A row of another shape is refused at its place."""
 
-from __future__ import annotations
-
 import math
 import sys
 from collections.abc import Iterable, Mapping

@@ -4,8 +4,6 @@ Nine significant digits, or the shortest text that reads back, keep every bit of
 number by up to half a unit of its last digit or bit; that is the recorder's rounding and no defect.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 

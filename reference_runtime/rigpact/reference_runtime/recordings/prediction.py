@@ -4,8 +4,6 @@
 does, *and* under `teacher`, where the engine reads them.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """Whether a file of numbers is a recording of a contract: else its refusal shows nothing that stands in it."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 

@@ -4,8 +4,6 @@ An engine at a lower level of detail computes only some bones, and its header sa
 bones, or all of them: the network has all inputs whatever is drawn. Both are judged, each under its own contract.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches

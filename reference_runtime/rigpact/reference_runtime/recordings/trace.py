@@ -5,8 +5,6 @@
 Any subset of stages is allowed; every frame has the same subset.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from pathlib import Path
 

@@ -4,8 +4,6 @@ A header, then frames of one size, each behind its length and its CRC-32. A cras
 up to it, and says so. A frame that does not match its checksum with others after it is damage, and refused.
 """
 
-from __future__ import annotations
-
 import mmap
 import zlib
 from dataclasses import dataclass, replace

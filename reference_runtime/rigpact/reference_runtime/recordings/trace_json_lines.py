@@ -4,8 +4,6 @@ The file is written frame by frame, so a crash loses at most the last line. It i
 that is damaged in any other way is refused: a failing checksum, bytes after the end, a key that stands twice.
 """
 
-from __future__ import annotations
-
 import gzip
 import math
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """The trace: a header and recorded stages, independent of the file format."""
 
-from __future__ import annotations
-
 import mmap
 from dataclasses import dataclass, field, replace
 from functools import cached_property

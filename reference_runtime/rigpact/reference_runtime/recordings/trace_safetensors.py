@@ -5,8 +5,6 @@ are done: five stages of 100 000 frames, read in pieces, keep 18 MB in memory. T
 Long recordings are compared so: see the memory row of docs/performance.md.
 """
 
-from __future__ import annotations
-
 import mmap
 from pathlib import Path
 from typing import Any

@@ -4,8 +4,6 @@ A row shows the code of the reading that was found. Names: x what comes in, y wh
 the step in seconds. To add one: a row under its operation and parameter; a test requires one for every reading.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 
 from rigpact.contract.conventions import CodeHint

@@ -1,7 +1,5 @@
 """Fields of a vector by their names, as operations take them, and the frame that two of them are."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import takewhile

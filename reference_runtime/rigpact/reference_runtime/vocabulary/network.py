@@ -1,7 +1,5 @@
 """Network: a stage that a model gives. The table [networks.NAME] says which stages it takes and gives."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from typing import Any
 

@@ -1,7 +1,5 @@
 """The table of positions in a model: found by its numbers, because exporters rename it."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

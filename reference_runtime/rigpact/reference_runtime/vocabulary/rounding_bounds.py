@@ -1,7 +1,5 @@
 """Bounds that operations share: Higham, Accuracy and Stability of Numerical Algorithms, ch. 3 (gamma_n)."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 import numpy as np

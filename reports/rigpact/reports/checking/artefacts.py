@@ -1,7 +1,5 @@
 """Which files of a folder are judged: those that rigpact knows by their content. A file that is named is judged in any case."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 

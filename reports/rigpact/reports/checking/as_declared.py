@@ -3,8 +3,6 @@
 A finding that amounts to a convention carries it in its values: `says = {"angvel_angle": "half"}`.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any

@@ -1,7 +1,5 @@
 """`rigpact check` of any system: judge files that belong together by the rules that apply to them."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path

@@ -1,7 +1,5 @@
 """`rigpact check-each`: every artefact among some files judged by itself; other people's files are passed over."""
 
-from __future__ import annotations
-
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import suppress

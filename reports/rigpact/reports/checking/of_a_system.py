@@ -1,7 +1,5 @@
 """Read the files that `rigpact check` judges by the contract of another system than the enemy animation."""
 
-from __future__ import annotations
-
 import hashlib
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path

@@ -1,7 +1,5 @@
 """What a shell offers to complete: rule codes, systems, operations, conventions. Files are completed by the shell itself."""
 
-from __future__ import annotations
-
 
 def known_codes(incomplete: str) -> list[tuple[str, str]]:
     """Rules by code or by name."""

@@ -4,8 +4,6 @@ Only the words of `--operations` name a module with operations that contracts ma
 recording are data: none can have one loaded.
 """
 
-from __future__ import annotations
-
 import inspect
 from collections.abc import Callable
 from functools import wraps

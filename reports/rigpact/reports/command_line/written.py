@@ -1,7 +1,5 @@
 """The answer of a command that writes files: what was written, facts about it, notes; as lines for people, or as one document."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any

@@ -4,8 +4,6 @@ It fits a screen whatever was found. All of it stands in `--format json`. To com
 `Comment` of it, in this folder.
 """
 
-from __future__ import annotations
-
 import html
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass

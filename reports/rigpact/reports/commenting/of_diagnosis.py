@@ -1,7 +1,5 @@
 """The comment on a diagnosis: the convention that differs, or the place where nothing explains the difference."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator
 
 from rigpact.reports.commenting.comment import Comment

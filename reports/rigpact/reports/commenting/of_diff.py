@@ -1,7 +1,5 @@
 """The comment on two recordings: which prediction is better, or where the two first differ."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import Any
 

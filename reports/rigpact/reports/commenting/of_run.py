@@ -1,7 +1,5 @@
 """The comment on a run: where the first value that is not finite was produced, or that all of them are finite."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from rigpact.reports.commenting.comment import Comment

@@ -1,7 +1,5 @@
 """Name the place of a channel of a stage in words: slice, bone, component."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 

@@ -14,8 +14,6 @@ time are written. Steps that wait for a display can lie on a line too, until the
 clock is off by more than one step, only the rounding is allowed instead of 1 / n.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 import numpy as np

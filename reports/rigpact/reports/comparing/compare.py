@@ -4,8 +4,6 @@ Every value that either side declares is compared, waived with a reason, or miss
 module only measures: judgement.py makes findings, and allowance.py gives the tolerances.
 """
 
-from __future__ import annotations
-
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Print a comparison for people, in degrees and centimetres."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

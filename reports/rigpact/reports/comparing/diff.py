@@ -1,7 +1,5 @@
 """`rigpact diff`: two recordings of any system."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path

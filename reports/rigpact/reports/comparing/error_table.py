@@ -1,7 +1,5 @@
 """The error of every bone in every frame as a table, for other tools."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Turn a comparison's measurements into findings and a summary."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import Any
 

@@ -1,7 +1,5 @@
 """The frames that two recordings share, and what each side holds of them."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 

@@ -5,8 +5,6 @@ lie 3 cm from the bone along its axes. So an error near the root counts as much 
 object-space metric of animation compression libraries.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np

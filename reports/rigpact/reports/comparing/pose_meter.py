@@ -1,7 +1,5 @@
 """Pose errors of every frame: between two sides, and of each side and of copy-last against the clip's own next pose."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from dataclasses import dataclass
 

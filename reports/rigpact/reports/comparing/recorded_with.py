@@ -4,8 +4,6 @@ Another contract is an error and no note: an engine that provably loads other nu
 next. What the header does not say is no error, because most engines do not say it; it is listed as not verifiable.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 
 from rigpact.contract.character import is_character

@@ -4,8 +4,6 @@ Stages that both sides have with all bones are compared with all of them; every 
 What remains was not recorded: it is counted, as waived, and the answer names the bones.
 """
 
-from __future__ import annotations
-
 from collections.abc import Collection, Mapping
 from dataclasses import replace
 from pathlib import Path

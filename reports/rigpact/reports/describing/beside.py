@@ -1,7 +1,5 @@
 """Two contracts beside each other: a table of the places where they part."""
 
-from __future__ import annotations
-
 from rigpact.contract.compatibility import Consumer, compare_contracts
 from rigpact.contract.documents import Document
 from rigpact.contract.systems.description import Section

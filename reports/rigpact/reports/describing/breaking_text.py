@@ -1,7 +1,5 @@
 """Print the changes between two bundles for people, and write the change record."""
 
-from __future__ import annotations
-
 from datetime import date
 from pathlib import Path
 

@@ -5,8 +5,6 @@ document can be generated instead of kept by hand. A system's `Description` adds
 Nothing here judges; `rigpact check` does.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 from itertools import groupby
 from typing import Any

@@ -1,7 +1,5 @@
 """Render a contract's description as text for the terminal or as a Markdown page."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Describe operations and profiles of declared contracts: what `rigpact operations` and docs/operations.md show."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from typing import Any
 

@@ -3,8 +3,6 @@
 All text comes from the rule itself and from the example that is stored beside the rules.
 """
 
-from __future__ import annotations
-
 import json
 import re
 import sys

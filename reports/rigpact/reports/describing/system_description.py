@@ -1,7 +1,5 @@
 """Describe a system without a contract: the tables that `rigpact systems` shows."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from importlib.metadata import EntryPoint
 from typing import Any

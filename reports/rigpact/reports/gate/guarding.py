@@ -5,8 +5,6 @@ no setting of the change can lower; `settings = "may-change"` in [gate] of the b
 the settings of the base cannot be read.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import replace
 from itertools import takewhile

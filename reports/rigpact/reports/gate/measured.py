@@ -3,8 +3,6 @@
 The archive (archive.py) stores measurements, and judging.py judges them again whenever thresholds change.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any

@@ -3,8 +3,6 @@
 The bundle or contract file defines the system. The only system that this module names is that of a schema bundle.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from functools import cached_property
 from pathlib import Path

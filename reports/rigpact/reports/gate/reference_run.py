@@ -1,7 +1,5 @@
 """The reference run for a recording: the reference runtime with the same clip, mode and frames."""
 
-from __future__ import annotations
-
 from collections.abc import Collection, Sequence
 from pathlib import Path
 from typing import Any

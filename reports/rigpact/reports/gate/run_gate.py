@@ -1,7 +1,5 @@
 """Measure a project: all parts of its system, the questions that were not asked, and the provenance."""
 
-from __future__ import annotations
-
 import hashlib
 from collections.abc import Iterable, Iterator
 from dataclasses import asdict, replace

@@ -1,7 +1,5 @@
 """What a project declares of its functions, put together with what was found in the module."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import PurePath

@@ -3,8 +3,6 @@
 Loading a module runs its code; the documentation says so. An error in the module gives one clear message.
 """
 
-from __future__ import annotations
-
 import importlib
 import re
 import sys

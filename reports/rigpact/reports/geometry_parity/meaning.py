@@ -1,7 +1,5 @@
 """Say what a function computes: the call that was proposed, its meaning, and what is certain of it."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any

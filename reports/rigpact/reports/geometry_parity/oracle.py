@@ -4,8 +4,6 @@ Logarithm, angle, quaternion and six numbers come from the reference runtime, wh
 module adds the few functions that an engine never computes.
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from rigpact.contract.statistics import FloatArray

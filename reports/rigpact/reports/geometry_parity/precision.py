@@ -6,8 +6,6 @@ logarithm, with acos and division by sin θ, amplifies the rounding of each entr
 The training side may add an epsilon of 1e-8 to a length of at least 0.15 (|b⊥| of the shortest axis): that is 7e-8.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 
 import numpy as np

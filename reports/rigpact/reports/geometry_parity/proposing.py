@@ -4,8 +4,6 @@ A candidate is a shape and a form. It counts if its result has the shape of the 
 are the contract's is taken; else the one with the fewest findings; else the first one, whose results nothing explains.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace

@@ -3,8 +3,6 @@
 To add a role: a row here, its inputs in samples.py, its readings in readings/.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal

@@ -4,8 +4,6 @@ Ordinary means far from every singularity: axes that are not nearly parallel, an
 singular inputs are in degenerate.py.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 
 import numpy as np

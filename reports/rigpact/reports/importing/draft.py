@@ -1,7 +1,5 @@
 """A declaration that is being written: its parts in order, each with the comments that stand above it."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field

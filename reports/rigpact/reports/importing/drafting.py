@@ -6,21 +6,22 @@ found out LEFT OPEN.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import re
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from rigpact.contract.declared.sources import read_arrays
 from rigpact.contract.errors import UnusableInput
+from rigpact.contract.files import read_bytes, read_json
 from rigpact.contract.statistics import FloatArray
 from rigpact.reference_runtime.recordings.named_columns import CLOCK, vectors_of
 from rigpact.reference_runtime.recordings.tables import column_suffixes
 from rigpact.reports.importing.draft import Draft, Entry, lower_word, word
-from rigpact.reports.importing.evidence_in_rows import Block, blocks_of, is_unit_length, previous_of
 from rigpact.reports.importing.model_beside import Model, read_model_beside
-from rigpact.reports.importing.statistics_files import Statistics, find_statistics
 
 
 @dataclass(eq=False)
@@ -225,3 +226,136 @@ def _recordings(draft: Draft, found: _Folder) -> None:
         draft.recordings_comments = [
             f"Columns of {found.recording.name} that belong to no vector yet: {', '.join(left)}."
         ]
+
+
+_SAME = 2.0**-18
+"""Relative to the largest number: a float32 that went through a mean and a std and back, and a little more."""
+
+
+@dataclass(frozen=True)
+class Block:
+    """Columns start:stop of a vector hold a recorded vector."""
+
+    name: str
+    start: int
+    stop: int
+
+
+def blocks_of(rows: FloatArray, others: Mapping[str, FloatArray]) -> list[Block]:
+    """Where each of the other vectors stands in `rows`, in order; one that stands nowhere, or never changes, is left out."""
+    found: list[Block] = []
+    for name, values in sorted(others.items(), key=lambda each: -each[1].shape[1]):
+        width = values.shape[1]
+        if not np.any(values != values[0]):
+            continue
+        for start in range(rows.shape[1] - width + 1):
+            is_free = all(start + width <= each.start or each.stop <= start for each in found)
+            if is_free and is_same(rows[:, start : start + width], values):
+                found.append(Block(name, start, start + width))
+                break
+    return sorted(found, key=lambda block: block.start)
+
+
+def is_same(one: FloatArray, other: FloatArray) -> bool:
+    """Whether two recorded vectors hold the same numbers, but for rounding."""
+    largest = float(np.abs(other).max(initial=0.0))
+    return bool(np.allclose(one, other, rtol=_SAME, atol=_SAME * largest))
+
+
+def previous_of(rows: FloatArray, recorded: Mapping[str, FloatArray], outputs: Sequence[str]) -> str | None:
+    """The answer whose numbers of the frame before these rows hold."""
+    for name, values in recorded.items():
+        if word(name, "output") not in outputs or values.shape != rows.shape or len(rows) < 3:
+            continue
+        if np.any(values[1:] != values[0]) and np.array_equal(rows[1:], values[:-1]):
+            return word(name, "output")
+    return None
+
+
+def is_unit_length(rows: FloatArray) -> bool:
+    """Whether each row has the length 1, within what storing as float32 rounds."""
+    return bool(np.all(np.abs(np.linalg.norm(rows, axis=1) - 1.0) < 1e-4))
+
+
+_MEAN, _STD = ("mean", "mu"), ("std", "sigma")
+_SUFFIXES = (".npz", ".safetensors", ".json")
+
+
+@dataclass(frozen=True, eq=False)
+class Statistics:
+    """A mean and a std: their file, their places in it, the word that both names share."""
+
+    path: Path
+    file: str
+    label: str
+    mean_at: str
+    std_at: str
+    mean: FloatArray
+    std: FloatArray
+
+    @property
+    def width(self) -> int:
+        """How many numbers each has."""
+        return int(self.mean.size)
+
+    @property
+    def mean_name(self) -> str:
+        """A name among the declaration's numbers."""
+        return word(f"{self.label}_mean" if self.label else "mean", "mean")
+
+    @property
+    def std_name(self) -> str:
+        """A name among the declaration's numbers."""
+        return word(f"{self.label}_std" if self.label else "std", "std")
+
+
+def find_statistics(path: Path, folder: Path) -> Iterator[Statistics]:
+    """The pairs that a file holds; none where it is no such file."""
+    if path.suffix.lower() not in _SUFFIXES:
+        return
+    vectors = dict(_vectors(path))
+    for key, mean in vectors.items():
+        for one, other in zip(_MEAN, _STD, strict=True):
+            partner = _partner(key, one, (other, *_STD), vectors)
+            if partner is not None and vectors[partner].size == mean.size:
+                label = re.sub(r"[^a-z0-9]+", "_", re.sub(one, "", key.lower())).strip("_")
+                yield Statistics(path, path.relative_to(folder).as_posix(), label, key, partner, mean, vectors[partner])
+                break
+
+
+def _partner(key: str, one: str, others: tuple[str, ...], vectors: Mapping[str, FloatArray]) -> str | None:
+    """The key that says std where this one says mean."""
+    if one not in key.lower():
+        return None
+    for other in others:
+        wanted = key.lower().replace(one, other)
+        found = next((each for each in vectors if each.lower() == wanted), None)
+        if found is not None:
+            return found
+    return None
+
+
+def _vectors(path: Path) -> Iterator[tuple[str, FloatArray]]:
+    if path.suffix.lower() == ".json":
+        entries: Mapping[str, Any] = _lists(read_json(path).data)
+    else:
+        try:
+            arrays = read_arrays(read_bytes(path), path)
+        except UnusableInput:
+            return  # a file that holds no arrays is no statistics; reading it as a recording says what is wrong
+        entries = arrays if isinstance(arrays, Mapping) else {}
+    for name, value in entries.items():
+        array = np.asarray(value)
+        if array.dtype.kind == "f" and array.ndim <= 1 and array.size and np.isfinite(array).all():
+            yield str(name), array.astype(np.float64).reshape(-1)
+
+
+def _lists(root: Any, prefix: str = "") -> dict[str, Any]:
+    """The lists of numbers of a JSON object and of the objects in it, by their path."""
+    found: dict[str, Any] = {}
+    for key, value in root.items() if isinstance(root, dict) else ():
+        if isinstance(value, dict) and not prefix:
+            found |= _lists(value, f"{prefix}/{key}")
+        elif isinstance(value, list) and value and all(type(each) in (int, float) for each in value):
+            found[f"{prefix}/{key}" if prefix else key] = np.array(value, np.float64)
+    return found

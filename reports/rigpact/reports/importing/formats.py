@@ -3,8 +3,6 @@
 To add a format: a row in `_YAML`, or a branch in `import_file` for another kind of file.
 """
 
-from __future__ import annotations
-
 import tomllib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass

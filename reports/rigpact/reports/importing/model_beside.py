@@ -1,7 +1,5 @@
 """The network that belongs to a declaration: its inputs, outputs and metadata, and whether the declaration can name it."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass
 from math import prod

@@ -1,7 +1,5 @@
 """Which column of a recording holds which vector: guessed by names and widths, and marked as a guess."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path

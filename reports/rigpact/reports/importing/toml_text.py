@@ -4,8 +4,6 @@ A library that writes TOML lays a table out in its own way and wraps no list, so
 again, by Python's own reader, before it is written to a file (formats.py).
 """
 
-from __future__ import annotations
-
 import json
 import math
 import re

@@ -2,5 +2,3 @@
 
 To add a guard: a row in guards.GUARDS.
 """
-
-from __future__ import annotations

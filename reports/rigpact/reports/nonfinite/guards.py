@@ -4,8 +4,6 @@ The guards for all systems are here; a system's own are in its `files.guards`. A
 nothing.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any

@@ -1,7 +1,5 @@
 """Free runs side by side from starts that differ by rounding, and their distances; for systems that feed themselves."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any

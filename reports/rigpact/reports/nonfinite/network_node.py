@@ -9,8 +9,6 @@ quotient), it comes from the node that made those. An infinity that a mask among
 minus infinity that a softmax takes for a weight of zero.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path

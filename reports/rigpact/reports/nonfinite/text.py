@@ -1,7 +1,5 @@
 """Print the answer about a run for people."""
 
-from __future__ import annotations
-
 from rich.console import Console
 from rich.text import Text
 

@@ -3,8 +3,6 @@
 GitHub shows only ten of each severity in a step, without a note. So the tenth line gives the total number.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 
 from rigpact.contract.findings import Finding, Severity

@@ -5,8 +5,6 @@ findings, a number; it does not contain the numbers in a message. The format has
 judged; the exit status and the JUnit report show it.
 """
 
-from __future__ import annotations
-
 import hashlib
 from collections import Counter
 from typing import Any

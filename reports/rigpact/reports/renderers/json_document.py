@@ -1,7 +1,5 @@
 """The `rigpact-gate` document: keys in the order of the format, numbers unrounded, a newline at the end."""
 
-from __future__ import annotations
-
 from rigpact.reports.gate.answer.report import GateReport
 from rigpact.reports.terminal import json_text
 

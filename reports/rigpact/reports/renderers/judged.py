@@ -5,8 +5,6 @@ cases are the compared stages, the rules with findings and, if the part read fil
 that is waived or left out by the configuration is skipped, with the reason.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum

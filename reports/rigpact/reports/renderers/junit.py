@@ -5,8 +5,6 @@ the same files give the same bytes. The XML is valid under the XSD of Jenkins' x
 support its elements and attributes.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping
 from xml.etree import ElementTree as Xml
 

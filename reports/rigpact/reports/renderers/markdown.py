@@ -4,8 +4,6 @@ All text from outside goes through `escaped`. It replaces punctuation with a mea
 references, which are shown and never read as markup. It also breaks up mentions and issue numbers.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 

@@ -5,8 +5,6 @@ directory. A path inside it is relative with forward slashes, so it is the same 
 absolute. Models, traces and other files that are not a single JSON value have no lines; a deleted file has none either.
 """
 
-from __future__ import annotations
-
 import os
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass

@@ -4,24 +4,57 @@ Paths are relative to the repository, `%SRCROOT%`. The repository's address is l
 same bytes. A finding in a JSON file has the line and column of its value, in UTF-16 code units. A finding in a model or
 a trace has the file, and its pointer as a logical location. Fingerprints do not depend on paths or on numbers in
 messages.
+
+Links go to the project URL named Documentation of the installed distribution; `RIGPACT_DOCS_URL` replaces it.
 """
 
-from __future__ import annotations
-
+import os
 import re
 from collections.abc import Mapping
+from importlib.metadata import PackageNotFoundError, metadata
 from typing import Any
 
 import orjson
 
+from rigpact.contract.errors import UnusableInput
 from rigpact.contract.findings import Finding, Rule, Severity
 from rigpact.contract.version import rigpact_version
 from rigpact.reports.gate.answer.part import Part
 from rigpact.reports.gate.answer.report import GateReport
-from rigpact.reports.renderers.documentation import documentation_url, rule_url
 from rigpact.reports.renderers.places import Place, places_of
 from rigpact.reports.renderers.wording import hint_text, message_text, unanswered
 from rigpact.reports.terminal import plain
+
+ENVIRONMENT = "RIGPACT_DOCS_URL"
+_SCHEMES = ("https://", "http://")
+_PLACEHOLDER = "/OWNER/"
+"""Stands in pyproject.toml until somebody publishes a copy; a link to it would lead nowhere."""
+
+
+def documentation_url() -> str | None:
+    """The address of the docs folder without a final slash; UnusableInput for a wrong environment variable."""
+    given = os.environ.get(ENVIRONMENT, "").strip() or _project_url()
+    if given is None:
+        return None
+    if not given.startswith(_SCHEMES) or not given.isprintable() or " " in given:
+        raise UnusableInput(ENVIRONMENT, repr(given), "an address that begins with https://")
+    return given.rstrip("/")
+
+
+def rule_url(rule: Rule, base: str | None) -> str | None:
+    """The address of a rule's section in docs/rules.md under `base`."""
+    return None if base is None else f"{base}/rules.md#{rule.code.lower()}-{rule.name}"
+
+
+def _project_url() -> str | None:
+    try:
+        urls = metadata("rigpact").get_all("Project-URL") or []
+    except PackageNotFoundError:
+        return None
+    named = dict(entry.split(", ", 1) for entry in urls if ", " in entry)
+    address = named.get("Documentation")
+    return None if address is None or _PLACEHOLDER in address else address
+
 
 SCHEMA = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
 FINGERPRINT = "rigpactFinding/v1"

@@ -1,7 +1,5 @@
 """The gate's answer at a terminal: parts, the causes of the findings, account, next steps. Colour adds no information."""
 
-from __future__ import annotations
-
 from io import StringIO
 
 from rich.console import Console

@@ -1,7 +1,5 @@
 """Texts that several formats share. Each is one line without control characters; the formats add the markup."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 
 from rigpact.contract.findings import Finding, Severity

@@ -1,7 +1,5 @@
 """A recording in another format: whatever can be read is written as a trace, or as a table."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path

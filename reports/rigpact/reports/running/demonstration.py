@@ -3,8 +3,6 @@
 It calls the same functions as the commands, on files like a user's.
 """
 
-from __future__ import annotations
-
 import contextlib
 import tempfile
 from pathlib import Path

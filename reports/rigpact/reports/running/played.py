@@ -1,7 +1,5 @@
 """Convert recordings of NeuraRig's wire: a trace to packets, the exchanged packets and a capture of a network to a trace."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import numpy as np

@@ -10,5 +10,3 @@
 
 To add a measurement: a field of `measure.Measured`, and a column of the same name in `results.COLUMNS`.
 """
-
-from __future__ import annotations

@@ -5,8 +5,6 @@ again alone; if that fails, it becomes an error. Workers read the files at the s
 the sweep, and refuse a file whose bytes changed since the plan.
 """
 
-from __future__ import annotations
-
 import itertools
 import logging
 from collections.abc import Callable, Iterable, Iterator

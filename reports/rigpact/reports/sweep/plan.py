@@ -4,8 +4,6 @@ The name of a cell is a hash of everything that affects its result: bundle, comp
 frames, modules of operations and the version of rigpact. File names are not in the hash, so a moved file is not measured again.
 """
 
-from __future__ import annotations
-
 import hashlib
 import itertools
 import json

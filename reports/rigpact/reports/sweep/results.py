@@ -3,8 +3,6 @@
 A row holds no time and no machine name. Needs pyarrow (extra `sweep`). To add a column: a row in `COLUMNS`.
 """
 
-from __future__ import annotations
-
 import itertools
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path

@@ -3,8 +3,6 @@
 It reads the rows once, and keeps only a few of the worst cells and the best one for each clip and mode.
 """
 
-from __future__ import annotations
-
 import heapq
 from collections import Counter
 from collections.abc import Iterable, Iterator

@@ -1,7 +1,5 @@
 """Run a sweep: measure the missing cells, write the results, summarise."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import partial

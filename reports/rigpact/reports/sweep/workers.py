@@ -4,8 +4,6 @@ A runner takes cells one by one, and yields outcomes as they arrive. It holds on
 kind of runner (like cluster.py): a generator with the same signature.
 """
 
-from __future__ import annotations
-
 import itertools
 import os
 import socket

@@ -5,8 +5,6 @@ top bits give the index of the missing component. Magnitudes: a logarithmic scal
 metre both have three correct digits.
 """
 
-from __future__ import annotations
-
 import base64
 from collections.abc import Mapping
 

@@ -1,7 +1,5 @@
 """The document: template, style and script in one file, with a policy that allows nothing else."""
 
-from __future__ import annotations
-
 import base64
 import hashlib
 import json

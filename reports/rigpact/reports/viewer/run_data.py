@@ -4,8 +4,6 @@ Long runs are thinned: the page draws every n-th frame, and always the first div
 of a drawn frame is the largest of all frames up to the next drawn one, so thinning hides no error.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Any
 

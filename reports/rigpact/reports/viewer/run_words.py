@@ -1,20 +1,205 @@
-"""A compared run in words and figures: title, diagnosis, still picture, table of bones."""
+"""A compared run in words and figures: title, diagnosis, still picture, table of bones.
 
-from __future__ import annotations
+The picture is for print and for browsers without scripts. Camera and symbols are those of assets/scene.js; axes x forward,
+y right, z up, left-handed.
+"""
 
-from collections.abc import Sequence
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
+from rigpact.contract.skeleton import Skeleton
 from rigpact.contract.statistics import FloatArray
+from rigpact.reports.diagnosing.diagnosis import Cause, Diagnosis, Verdict
+from rigpact.reports.diagnosing.diagnosis_text import effect_text, remains_texts
+from rigpact.reports.diagnosing.hypotheses import Changes
 from rigpact.reports.gate.answer.compared_run import CLIP, ComparedRun
 from rigpact.reports.gate.answer.part import Part
 from rigpact.reports.gate.answer.report import GateReport
 from rigpact.reports.terminal import plain
-from rigpact.reports.viewer.diagnosis import diagnosis_words
-from rigpact.reports.viewer.run_data import bone_names
-from rigpact.reports.viewer.still import still_picture
+from rigpact.reports.viewer.run_data import bone_names, skeleton_of, worst_row
+
+WIDTH, HEIGHT = 720, 460
+_YAW, _PITCH = 2.45, 0.2
+_MARGIN = 40
+HEAD_M = 0.085
+_BODY_SHARE, _THINNEST_M, _WIDEST_M = 0.16, 0.008, 0.042
+"""A bone's half width: a share of its length, limited by two bounds."""
+
+
+def still_picture(run: ComparedRun, side: str = "engine") -> dict[str, Any] | None:
+    """The lines of both skeletons in the worst frame, for the template; None without a skeleton or finite poses."""
+    skeleton = skeleton_of(run)
+    if skeleton is None:
+        return None
+    row = worst_row(run)
+    both = np.stack([run.reference[row], run.engine[row]]).astype(np.float64)
+    positions, _ = skeleton.forward_kinematics(both)
+    if not np.isfinite(positions).any(axis=(1, 2)).all():
+        return None
+    points, scale = _on_paper(positions)
+    deg = np.where(np.isfinite(run.deg[row]), run.deg[row], np.inf)
+    bone = int(np.argmax(deg))
+    mark = points[1, bone]
+    return {
+        "width": WIDTH,
+        "height": HEIGHT,
+        "body": _lines_drawn(points[0], skeleton, scale),
+        "bones": _lines_drawn(points[1], skeleton, 0.4 * scale),
+        "heads": _heads(points, skeleton, scale),
+        "mark": _pair(mark) if np.isfinite(mark).all() else None,
+        "label": f"{plain(skeleton.names[bone])} {_size(deg[bone])}",
+        "caption": f"{plain(run.name)}, frame {run.frames[row]}, the worst: "
+        f"the {run.against} wide and pale, the {side} side narrow and dark, a ring at the bone with the largest error.",
+    }
+
+
+def _size(deg: Any) -> str:
+    return f"{deg:.3g}°" if np.isfinite(deg) else "not finite"
+
+
+def _on_paper(positions: FloatArray) -> tuple[FloatArray, float]:
+    """Parallel projection of (sides, B, 3), fitted to the picture: (sides, B, 2), and the picture's units per metre."""
+    right = np.array([-math.sin(_YAW), math.cos(_YAW), 0.0])
+    up = np.array([math.cos(_YAW) * math.sin(_PITCH), math.sin(_YAW) * math.sin(_PITCH), math.cos(_PITCH)])
+    flat = np.stack([positions @ right, -(positions @ up)], axis=-1)
+    low, high = np.nanmin(_finite(flat), axis=(0, 1)), np.nanmax(_finite(flat), axis=(0, 1))
+    room = np.array([WIDTH - 2 * _MARGIN, HEIGHT - 2 * _MARGIN])
+    scale = float(np.min(room / np.maximum(high - low, 0.1)))
+    return (flat - (low + high) / 2.0) * scale + np.array([WIDTH, HEIGHT]) / 2.0, scale
+
+
+def _finite(values: FloatArray) -> FloatArray:
+    return np.where(np.isfinite(values), values, np.nan)
+
+
+def _lines_drawn(points: FloatArray, skeleton: Skeleton, scale: float) -> list[dict[str, str]]:
+    lengths: NDArray[np.float64] = np.linalg.norm(skeleton.offsets_m, axis=1)
+    lines = []
+    for bone, parent in enumerate(skeleton.parents):
+        if parent < 0 or not np.isfinite(points[[parent, bone]]).all():
+            continue
+        half = min(max(_BODY_SHARE * float(lengths[bone]), _THINNEST_M), _WIDEST_M)
+        (x1, y1), (x2, y2) = _pair(points[parent]), _pair(points[bone])
+        lines.append({"x1": x1, "y1": y1, "x2": x2, "y2": y2, "w": f"{2.0 * half * scale:.1f}",
+                      "edge": f"{2.0 * half * scale + 2.0:.1f}"})  # fmt: skip
+    return lines
+
+
+def _heads(points: FloatArray, skeleton: Skeleton, scale: float) -> list[dict[str, Any]]:
+    """A circle beyond every last bone called head; it makes the figure readable as a person."""
+    heads = []
+    for bone, name in enumerate(skeleton.names):
+        neck = skeleton.parents[bone]
+        if "head" not in name.lower() or neck < 0 or bone in skeleton.parents:
+            continue
+        for side, kind in enumerate(("still-head", "still-ring")):
+            rise = points[side, bone] - points[side, neck]
+            middle = points[side, bone] + rise / max(float(np.hypot(*rise)), 1e-6) * 0.75 * HEAD_M * scale
+            if np.isfinite(middle).all():
+                heads.append({"kind": kind, "at": _pair(middle), "r": f"{HEAD_M * scale * (1.0, 0.8)[side]:.1f}"})
+    return heads
+
+
+def _pair(point: FloatArray) -> tuple[str, str]:
+    return f"{point[0]:.1f}", f"{point[1]:.1f}"
+
+
+_HEADLINE: dict[Verdict, str] = {
+    "agrees": "Every stage that could be judged computes what the contract says.",
+    "explained": "What is named below explains every value that differs ({judged} of {recorded} stages judged).",
+    "partly_explained": "What is named below explains a part. Look at what remains.",
+    "unexplained": "No known convention or relation explains it. Look at the first divergence.",
+    "undetermined": "Not everything could be judged: nothing says what all of {unjudged} should be.",
+}
+_ONE_SET = "{side} computes with {changes}. That explains every stage that was judged ({judged} of {recorded})."
+NOT_DIAGNOSED = "Why they differ was not looked into."
+AGREES = "It agrees with the reference in every stage that was compared."
+_EQUIVALENTS_SHOWN = 6
+
+
+@dataclass(frozen=True)
+class CauseWords:
+    """One cause: the changes, the knob's meaning, hints for the code, and equivalent changes."""
+
+    sentence: str
+    hints: tuple[str, ...]
+    equivalents: str
+
+
+@dataclass(frozen=True)
+class DiagnosisWords:
+    """A headline, the causes, and further lines."""
+
+    headline: str
+    causes: tuple[CauseWords, ...] = ()
+    lines: tuple[str, ...] = ()
+
+
+def diagnosis_words(
+    diagnosis: Diagnosis | None, meanings: Mapping[str, str], side: str = "engine", *, agrees: bool = False
+) -> DiagnosisWords:
+    """A diagnosis in words; None if a recording was not diagnosed. meanings: the meaning of each convention.
+
+    side: who recorded it. agrees: whether nothing was found in it, so that nothing had to be diagnosed.
+    """
+    if diagnosis is None:
+        return DiagnosisWords(AGREES if agrees else NOT_DIAGNOSED)
+    everything = {knob: value for cause in diagnosis.causes for knob, value in cause.changes.items()}
+    causes = (_cause(cause, meanings) for cause in diagnosis.causes)
+    judged = sum(stage.ok is not None for stage in diagnosis.stages)
+    is_one_set = diagnosis.is_one_set_of_conventions and bool(diagnosis.causes)
+    headline = (_ONE_SET if is_one_set else _HEADLINE[diagnosis.verdict]).format(
+        side="Training" if side == "training" else "The engine",
+        changes=_changes(everything),
+        judged=judged,
+        recorded=len(diagnosis.stages),
+        unjudged=plain(", ".join(diagnosis.unjudged) or "it"),
+    )
+    return DiagnosisWords(headline, tuple(causes), tuple(_lines(diagnosis)))
+
+
+def _cause(cause: Cause, meanings: Mapping[str, str]) -> CauseWords:
+    meaning = "; ".join(f"{knob}: {meanings[knob]}" for knob in cause.changes if knob in meanings)
+    sentence = f"With {_changes(cause.changes)} {effect_text(cause)}." + (f" ({meaning}.)" if meaning else "")
+    equivalents = "; ".join(_changes(changes) for changes in cause.equivalents[:_EQUIVALENTS_SHOWN])
+    return CauseWords(sentence, cause.code_hints, equivalents)
+
+
+def _lines(diagnosis: Diagnosis) -> list[str]:
+    lines = []
+    if diagnosis.verdict == "agrees" and diagnosis.seen is not None:
+        lines.append(f"{diagnosis.seen.sentence}.")
+    first = diagnosis.first_divergence
+    if first is not None:
+        size = "a value that is not finite" if first.error is None else f"{first.error:.3g} {first.unit}"
+        lines.append(f"First divergence: frame {first.frame}, stage {first.stage}, {plain(first.address)}: {size}.")
+    lines += [
+        f"{plain(each.stage)} differs: {plain(each.differs.sentence)}." for each in diagnosis.stages if each.differs
+    ]
+    lines += [
+        f"Relation: {plain('. '.join((relation.sentence, *relation.hints)))}." for relation in diagnosis.relations
+    ]
+    lines += [f"Remains: {plain(words)}." for words in remains_texts(diagnosis)]
+    if diagnosis.search is not None and not diagnosis.search.is_complete:
+        lines.append(f"{plain(diagnosis.search.sentence)}.")
+    lines += [f"{plain(each.stage)}: {each.sampled.words}." for each in diagnosis.stages if each.sampled is not None]
+    if diagnosis.indistinguishable:
+        choices = ", ".join(f"{knob}={_shown(value)}" for knob, value in diagnosis.indistinguishable)
+        lines.append(f"This data cannot tell apart: {choices}.")
+    return lines
+
+
+def _changes(changes: Changes) -> str:
+    return " and ".join(f"{knob} = {_shown(value)}" for knob, value in changes.items())
+
+
+def _shown(value: Any) -> str:
+    return ",".join(map(str, value)) if isinstance(value, tuple) else str(value)
 
 
 def parts_of_runs(gate: GateReport, runs: Sequence[ComparedRun]) -> list[Part | None]:

@@ -6,7 +6,6 @@ from rigpact.contract.rules.family import Texts, rules_in
 WAIVER_EXPIRED = Rule(
     code="RP950",
     name="waiver-expired",
-    severity=Severity.ERROR,
     message="the waiver of {code} at {place} expired on {expires} ({owner}: {reason})",
     hint="repair the finding, or ask its owner for a new date",
     why="a defect that was to be repaired by then is still there; without an end every waiver is for ever",
@@ -22,7 +21,6 @@ WAIVER_UNUSED = Rule(
 LOWERING_EXPIRED = Rule(
     code="RP952",
     name="lowering-expired",
-    severity=Severity.ERROR,
     message="{code} was lowered to {to} in {scope} until {expires} ({owner}: {reason}); it counts in full again",
     hint="repair what it finds and remove the entry from [[lower]], or ask its owner for a new day",
     why="a rule that nobody hears any more is no rule; without an end every exception is for ever",
@@ -51,5 +49,4 @@ FINDINGS_WAIVED = Rule(
     hint="repair them before that day; then remove their entries",
     why="who reads a pass has to see what it does not count, and who answers for that",
 )
-RULES = rules_in(globals())
-TEXTS = Texts(__name__, RULES)
+TEXTS = Texts(__name__, rules_in(globals()))

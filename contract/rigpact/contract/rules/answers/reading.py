@@ -1,15 +1,13 @@
 """RP004: one of many files cannot be read. `rigpact check-each` judges the others all the same."""
 
-from rigpact.contract.findings import Rule, Severity
+from rigpact.contract.findings import Rule
 from rigpact.contract.rules.family import Texts, rules_in
 
 FILE_NOT_READ = Rule(
     code="RP004",
     name="file-not-read",
-    severity=Severity.ERROR,
     message="not judged: {reason}",
     hint="export the file again; was the writing interrupted, or is it a pointer of a large-file store?",
     why="a file that cannot be read cannot be judged: the engine refuses it, or loads half of it",
 )
-RULES = rules_in(globals())
-TEXTS = Texts(__name__, RULES)
+TEXTS = Texts(__name__, rules_in(globals()))

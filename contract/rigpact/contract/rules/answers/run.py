@@ -6,7 +6,6 @@ from rigpact.contract.rules.family import Texts, rules_in
 COPYING_IS_BETTER = Rule(
     code="RP820",
     name="copying-is-better-by-far",
-    severity=Severity.ERROR,
     message="the run misses the clip's next {what} by {error:.3g} {unit} on average; copying the last one misses it by"
     " {copied:.3g} {unit}, and even one that is {old} frames old by at most {limit:.3g} {unit}",
     hint="look at the output's convention first (`--set output_mode=…`), then at the model: does it belong to this bundle?",
@@ -24,7 +23,6 @@ INPUT_BEYOND_RANGE = Rule(
 RUN_LEAVES = Rule(
     code="RP822",
     name="run-beyond-ordinary",
-    severity=Severity.ERROR,
     message="the {mode} run leaves what its numbers can mean: {words}",
     hint="`rigpact nan` names what announced it, and the guard that it survives",
     why="the network sees numbers that training never saw: the character bends in ways that nobody made",
@@ -38,5 +36,4 @@ VALUE_UNREAD = Rule(
     hint="mend the clip where another contract reads it; this run does not depend on it",
     why="the same numbers come out whatever stands there; a contract that reads the field one day fails on this clip",
 )
-RULES = rules_in(globals())
-TEXTS = Texts(__name__, RULES)
+TEXTS = Texts(__name__, rules_in(globals()))

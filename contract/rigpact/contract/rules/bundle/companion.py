@@ -1,7 +1,5 @@
 """RP300-RP329: statistics of the auxiliary inputs, and the second file that usually holds them."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import Any
 
@@ -22,7 +20,6 @@ from rigpact.contract.statistics import FloatArray
 POSE_HISTORY_STATISTICS_ABSENT = Rule(
     code="RP300",
     name="pose-history-statistics-absent",
-    severity=Severity.ERROR,
     message="no pose-history statistics ({missing}): the engine falls back to scale 1, mean 0, std 1",
     hint="merge them into the bundle on disk; check again with --companion and the file that training merges",
     why="training merges them in memory only: in the game the network's largest input is off by whole standard"
@@ -31,7 +28,6 @@ POSE_HISTORY_STATISTICS_ABSENT = Rule(
 POSE_HISTORY_STATISTICS_UNMERGED = Rule(
     code="RP301",
     name="pose-history-statistics-unmerged",
-    severity=Severity.ERROR,
     message="pose-history statistics are present, but only in a file the engine does not read ({companion}):"
     " the engine falls back to scale 1, mean 0, std 1",
     hint="write pose_hist_len, tanh_scales_pose_hist, MuPoseHist and StdPoseHist into the bundle; not the companion's"
@@ -63,7 +59,6 @@ ANGVEL_STATISTICS_UNMERGED = Rule(
 STATISTICS_INCOMPLETE = Rule(
     code="RP304",
     name="auxiliary-statistics-incomplete",
-    severity=Severity.ERROR,
     message="{present} without {missing}",
     hint="merge all of the keys or none",
     why="the engine skips the standardisation where one of mean and deviation is missing, and tanh where the scale is",
@@ -81,7 +76,6 @@ ANGVEL_SCALE_CLOBBERED_BY_MERGE = Rule(
 MERGED_STATISTICS_DIFFER = Rule(
     code="RP307",
     name="merged-statistics-differ",
-    severity=Severity.ERROR,
     message="{array}[{index}] is {found:.6g} in the companion and {expected:.6g} in the bundle ({where}):"
     " {count} of {total} differ",
     hint="merge again after every new export of the statistics",
@@ -90,7 +84,6 @@ MERGED_STATISTICS_DIFFER = Rule(
 DECLARED_DIMENSION_DIFFERS = Rule(
     code="RP308",
     name="declared-dimension-differs",
-    severity=Severity.ERROR,
     message="{key} is {found}, the character has {expected} ({derivation})",
     hint="write the companion and the bundle from one character and one history length",
     why="training sizes its inputs with these numbers: the network is built for another character than the engine",
@@ -98,12 +91,10 @@ DECLARED_DIMENSION_DIFFERS = Rule(
 AUXILIARY_POSE_DIFFERS = Rule(
     code="RP310",
     name="auxiliary-mean-pose-differs",
-    severity=Severity.ERROR,
     message="{array}: the mean pose of {bone} is {angle_deg:.0f}° from the state's ({where}){more}",
     hint="take both statistics from the same character, in one bone order",
     why="history and state are the same motion: with statistics of another one the network reads another pose",
 )
-RULES = rules_in(globals())
 
 _ANOTHER_POSE_RAD = np.radians(90.0)
 """Means of other clips of the same character may differ by tens of degrees. A quarter turn shows another bone."""
@@ -128,7 +119,7 @@ def check_companion(subject: Subject) -> Iterator[Finding]:
             yield from _check_both(file, apart)
 
 
-FAMILY = Family(__name__, RULES, (Need.STATISTICS,), check_companion)
+FAMILY = Family(__name__, rules_in(globals()), (Need.STATISTICS,), check_companion)
 
 
 def _check_merged(view: BundleView, companion: Document | None) -> Iterator[Finding]:

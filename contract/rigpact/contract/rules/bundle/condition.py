@@ -1,7 +1,5 @@
 """RP080-RP089: the condition vector's normalisation."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from rigpact.contract.findings import Finding, Rule, Severity
@@ -38,7 +36,6 @@ CONDITION_RANGE_DIFFERS = Rule(
     hint="normalise all seven channels: start 0, size 7",
     why="normalising part of the condition turns action bits and speed into another vector than the engine builds",
 )
-RULES = rules_in(globals())
 
 
 def check_condition(view: BundleView) -> Iterator[Finding]:
@@ -55,4 +52,4 @@ def check_condition(view: BundleView) -> Iterator[Finding]:
     yield rule.at(view.path, "/cond_norm_config/mode", mode=mode, known=", ".join(ENGINE_MODES))
 
 
-FAMILY = Family(__name__, RULES, (Need.BUNDLE,), on_bundle(check_condition))
+FAMILY = Family(__name__, rules_in(globals()), (Need.BUNDLE,), on_bundle(check_condition))

@@ -3,8 +3,6 @@
 Declarations are text; no program computes with them. So a wrong one breaks no program, but it misleads people.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import Any
 
@@ -31,7 +29,6 @@ SPACE_UNDECLARED = Rule(
 UNITS_NOT_METRES = Rule(
     code="RP240",
     name="units-not-metres",
-    severity=Severity.ERROR,
     message="meta.units is {found}; positions, offsets and speeds of the contract are in metres",
     hint="convert the data and declare 'meters'",
     why="the engine multiplies by 100 to get centimetres: the character takes steps of a hundred metres, or of none",
@@ -39,7 +36,6 @@ UNITS_NOT_METRES = Rule(
 HANDEDNESS_CONTRADICTS = Rule(
     code="RP241",
     name="handedness-contradicts",
-    severity=Severity.ERROR,
     message="meta.handedness is {found}, but {other} {says}",
     hint="find out which one the data follow, and correct the other",
     why="who believes the wrong one mirrors the character: it limps with the other leg and turns the other way",
@@ -47,7 +43,6 @@ HANDEDNESS_CONTRADICTS = Rule(
 AXES_NO_FRAME = Rule(
     code="RP242",
     name="axes-no-frame",
-    severity=Severity.ERROR,
     message="meta.axes ({axes}) are no three perpendicular directions",
     hint="name one of forward/backward, one of right/left and one of up/down",
     why="a reader that builds a change of basis from them flattens the character",
@@ -64,7 +59,6 @@ AXES_CONTRADICT_SKELETON = Rule(
 YAW_NOT_RADIANS = Rule(
     code="RP244",
     name="yaw-units-not-radians",
-    severity=Severity.ERROR,
     message="meta.root_motion.root_yaw_units is {found}; the engine divides RootYaw by pi",
     hint="export radians",
     why="one degree is read as 57: the character's heading is noise",
@@ -72,7 +66,6 @@ YAW_NOT_RADIANS = Rule(
 ALIGNMENT_NOT_NEXT = Rule(
     code="RP245",
     name="alignment-not-next",
-    severity=Severity.ERROR,
     message="meta.alignment.x_to_y.{key} is {found}; the engine takes the output for the frame after the state"
     " ({expected})",
     hint="train on pairs of neighbouring frames",
@@ -81,7 +74,6 @@ ALIGNMENT_NOT_NEXT = Rule(
 SPACES_NOT_LOCAL = Rule(
     code="RP246",
     name="rotations-not-parent-space",
-    severity=Severity.ERROR,
     message="meta.spaces.{key} is {found}; the engine reads {expected}",
     hint="export rotations and angular velocities relative to the parent bone",
     why="component-space rotations played as local ones add up along every limb",
@@ -94,7 +86,6 @@ TRAJECTORY_TIMES = Rule(
     hint="export the window's times from the past to the future, an odd number of them",
     why="the engine takes the middle entry as the present direction: another one turns the character early or late",
 )
-RULES = rules_in(globals())
 
 _DIRECTIONS = {
     "forward": (1, 0, 0), "backward": (-1, 0, 0), "right": (0, 1, 0), "left": (0, -1, 0), "up": (0, 0, 1),
@@ -125,7 +116,7 @@ def check_declaration(view: BundleView) -> Iterator[Finding]:
     yield from _check_trajectory(view)
 
 
-FAMILY = Family(__name__, RULES, (Need.BUNDLE,), on_bundle(check_declaration))
+FAMILY = Family(__name__, rules_in(globals()), (Need.BUNDLE,), on_bundle(check_declaration))
 
 
 def _check_word(view: BundleView, path: tuple[str, ...], known: tuple[str, ...], rule: Rule) -> Iterator[Finding]:

@@ -4,8 +4,6 @@ The engine reads none of them, but training does. A loss with a wrong scale, or 
 another network than intended.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 from typing import Any
 
@@ -69,7 +67,6 @@ STD_BELOW_DECLARED_FLOOR = Rule(
     hint="apply the floor before writing the statistics, or correct the declaration",
     why="who reads the declaration divides by another number than who reads the statistics",
 )
-RULES = rules_in(globals())
 
 _RELATIVE = 1e-5
 """Products of two float32 numbers agree to this if they are written with at least six digits."""
@@ -89,7 +86,7 @@ def check_derived(view: BundleView) -> Iterator[Finding]:
         yield from _check_priors(view, json_to_numbers(priors.get("prior_per_dim")))
 
 
-FAMILY = Family(__name__, RULES, (Need.BUNDLE,), on_bundle(check_derived))
+FAMILY = Family(__name__, rules_in(globals()), (Need.BUNDLE,), on_bundle(check_derived))
 
 
 def _check_effective_scale(view: BundleView, letter: str, layout: Layout, owner: str) -> Iterator[Finding]:

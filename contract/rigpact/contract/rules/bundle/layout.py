@@ -1,7 +1,5 @@
 """RP050-RP069: where each feature stands in the state and in the output."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 from difflib import get_close_matches
 from typing import Any
@@ -25,7 +23,6 @@ from rigpact.contract.rules.wording import listed
 SLICES_OVERLAP = Rule(
     code="RP053",
     name="slices-overlap",
-    severity=Severity.ERROR,
     message="{name} [{start}, {stop}) overlaps {other} [{other_start}, {other_stop}) by {shared} channels",
     hint="recompute the offsets from the sizes, in order",
     why="two features share numbers: the engine writes one and reads it back as the other",
@@ -41,7 +38,6 @@ LAYOUT_GAP = Rule(
 ARRAY_FORM_ENTRY = Rule(
     code="RP056",
     name="array-form-layout-entry",
-    severity=Severity.ERROR,
     message="{name} is the array [{first}, {second}], which four readers take in different ways: the engine as"
     " [start, end): {engine_size} channels from {first}; training as [start, size]: {second} channels from {first};"
     " training elsewhere as [start, end] with the end included: {closed_size} channels; a third loader guesses: {guess}",
@@ -51,7 +47,6 @@ ARRAY_FORM_ENTRY = Rule(
 OBJECT_ENTRY_DROPPED = Rule(
     code="RP057",
     name="object-entry-dropped",
-    severity=Severity.ERROR,
     message="{names} are objects beside array entries ({arrays}): the engine drops them without a word",
     hint="write every entry of the layout as an object",
     why="one array entry switches the engine's reader to arrays for the whole layout",
@@ -59,7 +54,6 @@ OBJECT_ENTRY_DROPPED = Rule(
 DECLARED_WIDTH_DIFFERS = Rule(
     code="RP058",
     name="declared-width-differs",
-    severity=Severity.ERROR,
     message="{key} is {declared}, the slices of {layout} end at {end}",
     hint="remove the key (the engine then takes the layout's end), or correct it",
     why="the engine believes the declared width: statistics, slices and the network's input no longer fit each other",
@@ -67,7 +61,6 @@ DECLARED_WIDTH_DIFFERS = Rule(
 SLICE_SIZE_WRONG = Rule(
     code="RP059",
     name="slice-size-wrong",
-    severity=Severity.ERROR,
     message="{layout}: {name} has {size} channels, the feature has {expected}",
     hint="the slice's size is fixed by what the feature is; correct the layout or rename the slice",
     why="the two sides no longer agree which number of the slice is which",
@@ -84,7 +77,6 @@ CONTACTS_SLICE_ABSENT = Rule(
 OUTPUT_NOT_WRITTEN_BACK = Rule(
     code="RP062",
     name="output-slice-not-written-back",
-    severity=Severity.ERROR,
     message="output slice {name} has {size} channels, the state {state}: it is not written back",
     hint="give the slice the same name and size in both layouts",
     why="free-run copies only slices whose name and size agree; the others stay frozen at the seed pose",
@@ -97,7 +89,6 @@ UNKNOWN_SLICE = Rule(
     hint="spell it as the contract does, or leave it out",
     why="slices are looked up by name: nobody writes this one, and what it was meant to be is missing",
 )
-RULES = rules_in(globals())
 
 _KNOWN = (ROOT_POSITION, ROOT_VELOCITY, ROOT_YAW, ROTATIONS, ANGULAR_VELOCITIES, CONTACTS)
 _FIXED_SIZES = {ROOT_POSITION: 3, ROOT_VELOCITY: 2, ROOT_YAW: 1, CONTACTS: 2}
@@ -117,7 +108,7 @@ def check_layout(view: BundleView) -> Iterator[Finding]:
     yield from _check_across(view)
 
 
-FAMILY = Family(__name__, RULES, (Need.BUNDLE,), on_bundle(check_layout))
+FAMILY = Family(__name__, rules_in(globals()), (Need.BUNDLE,), on_bundle(check_layout))
 
 
 def _check_entries(view: BundleView, key: str, declared: Mapping[str, Any]) -> Iterator[Finding]:

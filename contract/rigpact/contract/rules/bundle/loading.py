@@ -4,12 +4,10 @@
 fails on the defect, or if the defect leaves nothing to compute with: a slice outside its vector.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 
 from rigpact.contract.documents import Kind
-from rigpact.contract.findings import Finding, Rule, Severity
+from rigpact.contract.findings import Finding, Rule
 from rigpact.contract.json_pointer import json_pointer
 from rigpact.contract.layout import ANGULAR_VELOCITIES, ROOT_VELOCITY, ROOT_YAW, ROTATIONS, Layout, Slice
 from rigpact.contract.rules.family import Family, Need, rules_in
@@ -21,7 +19,6 @@ from rigpact.contract.rules.wording import listed
 REQUIRED_SLICE_MISSING = Rule(
     code="RP050",
     name="required-slice-missing",
-    severity=Severity.ERROR,
     message="{layout} has no slice {missing} (it has {present})",
     hint="re-export the bundle; slice names are part of the contract, so a renamed slice is a missing one",
     why="the engine looks slices up by name and stops loading: the character stays in its reference pose",
@@ -30,7 +27,6 @@ REQUIRED_SLICE_MISSING = Rule(
 LAYOUT_EMPTY = Rule(
     code="RP051",
     name="layout-empty",
-    severity=Severity.ERROR,
     message="{layout} has {entries} entries, none that can be read as {{start, size}}",
     hint="write every slice as an object with start and size",
     why="without one readable slice the engine stops loading",
@@ -39,7 +35,6 @@ LAYOUT_EMPTY = Rule(
 ROTATIONS_NOT_SIXES = Rule(
     code="RP052",
     name="rotation-slice-not-multiple-of-six",
-    severity=Severity.ERROR,
     message="{layout}: BoneRotations6D has {size} channels, which is not a multiple of 6",
     hint="each tracked bone has two columns of three numbers",
     why="the engine stops loading; the last bone would read its neighbour's numbers",
@@ -48,7 +43,6 @@ ROTATIONS_NOT_SIXES = Rule(
 SLICE_OUT_OF_RANGE = Rule(
     code="RP055",
     name="slice-out-of-range",
-    severity=Severity.ERROR,
     message="{name} is [{start}, {stop}), the {layout} vector is [0, {width})",
     hint="correct start and size, or the declared width",
     why="the engine does not check it and reads past the end of its array",
@@ -57,7 +51,6 @@ SLICE_OUT_OF_RANGE = Rule(
 SLICE_EMPTY = Rule(
     code="RP061",
     name="slice-empty",
-    severity=Severity.ERROR,
     message="{layout}: {name} has {size} channels",
     hint="give the slice its size, or remove it; [start, end] where [start, size] was meant gives this too",
     why="a feature without channels is looked up, found, and never read",
@@ -66,7 +59,6 @@ SLICE_EMPTY = Rule(
 LENGTH_DIFFERS = Rule(
     code="RP100",
     name="statistic-length-differs",
-    severity=Severity.ERROR,
     message="{array} has {found} numbers, {owner} has {expected} channels",
     hint="statistics and layout come from one export; re-run it",
     why="the engine stops loading: the character stays in its reference pose",
@@ -75,14 +67,12 @@ LENGTH_DIFFERS = Rule(
 AUXILIARY_LENGTH_DIFFERS = Rule(
     code="RP305",
     name="auxiliary-length-differs",
-    severity=Severity.ERROR,
     message="{array} has {found} numbers, {expected} are expected ({derivation})",
     hint="statistics of another character or another history length; re-run them",
     why="numbers and channels are matched by index: from the first one too many or too few every bone is normalised with"
     " another bone's statistics",
     engine_refuses=True,
 )
-RULES = rules_in(globals())
 
 _REQUIRED = {
     "state_layout": (ROOT_YAW, ROOT_VELOCITY, ANGULAR_VELOCITIES, ROTATIONS),
@@ -101,7 +91,7 @@ def check_loading(subject: Subject) -> Iterator[Finding]:
         yield from _check_auxiliary(file)
 
 
-FAMILY = Family(__name__, RULES, (Need.STATISTICS,), check_loading)
+FAMILY = Family(__name__, rules_in(globals()), (Need.STATISTICS,), check_loading)
 
 
 def _check_layout(view: BundleView, key: str, layout: Layout | None) -> Iterator[Finding]:

@@ -1,7 +1,5 @@
 """RP115-RP118: the means of rotations: whether they are those of unit columns, and of one motion in state and output."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 import numpy as np
@@ -20,7 +18,6 @@ from rigpact.contract.statistics import STD_FLOOR, FloatArray
 COLUMNS_NOT_UNIT = Rule(
     code="RP115",
     name="rotation-statistics-not-unit",
-    severity=Severity.ERROR,
     message="{bone}, column {column}: Mu² + Std² of {mean} and {std} add up to {total:.3f}, but for columns of"
     " rotations they add up to 1{more}",
     hint="the statistics were taken from other data than rotation columns, or a mean was edited or scaled",
@@ -38,7 +35,6 @@ DEVIATION_INFLATED = Rule(
 MEAN_POSES_DISAGREE = Rule(
     code="RP117",
     name="mean-poses-disagree",
-    severity=Severity.ERROR,
     message="{bone}: the mean pose of MuY is {angle_deg:.1f}° from that of MuX{more}; output and state are the same"
     " motion, one frame apart",
     hint="export MuX and MuY from one run, with one bone order",
@@ -47,13 +43,11 @@ MEAN_POSES_DISAGREE = Rule(
 OUTPUT_MEAN_NOT_OF_STATE = Rule(
     code="RP118",
     name="output-mean-not-of-state",
-    severity=Severity.ERROR,
     message="{bone}: MuY[{index}] = {found:.4g}, but MuX[{place}] = {expected:.4g}: {sigma:.3g} standard deviations"
     " apart{more}; output and state are the same motion, one frame apart",
     hint="export MuX and MuY from one run; look for values that changed places or sign",
     why="recorded poses are measured from this mean, and in delta and absolute mode it is part of every pose",
 )
-RULES = rules_in(globals())
 
 _UNIT_SLACK = 0.1
 """How far mean² + deviation² may be from 1. Exact for one data set; trimmed or smoothed statistics lose a percent."""
@@ -72,7 +66,7 @@ def check_rotation_means(view: BundleView) -> Iterator[Finding]:
     yield from _check_mean_poses(view)
 
 
-FAMILY = Family(__name__, RULES, (Need.BUNDLE,), on_bundle(check_rotation_means))
+FAMILY = Family(__name__, rules_in(globals()), (Need.BUNDLE,), on_bundle(check_rotation_means))
 
 
 def _check_unit_columns(view: BundleView) -> Iterator[Finding]:

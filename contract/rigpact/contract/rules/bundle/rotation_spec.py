@@ -1,7 +1,5 @@
 """RP200-RP219: what the six numbers of a rotation are, and what the network's rotations mean."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 import numpy as np
@@ -25,7 +23,6 @@ COLUMNS_UNDECLARED = Rule(
 COLUMNS_UNKNOWN = Rule(
     code="RP201",
     name="rot6d-columns-unknown",
-    severity=Severity.ERROR,
     message="rot6d columns {found} are no two different axes: the engine takes X and Z",
     hint="name two of X, Y, Z, in the order in which they stand in the six numbers",
     why="the decoder falls back to its default and decodes other axes than the encoder wrote",
@@ -42,7 +39,6 @@ OUTPUT_MODE_UNDECLARED = Rule(
 OUTPUT_MODE_UNKNOWN = Rule(
     code="RP203",
     name="output-mode-unknown",
-    severity=Severity.ERROR,
     message="output mode {found!r} is none of {known}",
     hint="declare delta, residual or absolute",
     why="an unknown mode falls back to delta, which turns every bone by the wrong rotation each frame",
@@ -50,7 +46,6 @@ OUTPUT_MODE_UNKNOWN = Rule(
 MEAN_POSE_READ_AS_DELTA = Rule(
     code="RP204",
     name="mean-pose-read-as-delta",
-    severity=Severity.ERROR,
     message="MuY is a mean pose, so output_mode cannot be 'delta': it turns {bone} by {angle_deg:.1f}° a frame"
     " ({turns:.1f} turns a second at {fps:g} fps; {count} of {bones} bones above {limit_deg:.3g}°)",
     hint="declare meta.rot6d_spec.output_mode: 'residual' if the network adds to the identity, 'absolute' if it gives"
@@ -62,12 +57,10 @@ MEAN_POSE_READ_AS_DELTA = Rule(
 SPEC_UNSUPPORTED = Rule(
     code="RP205",
     name="rot6d-spec-unsupported",
-    severity=Severity.ERROR,
     message="meta.rot6d_spec.{key} is {found}; the engine reads {expected}",
     hint="export columns of the rotation, the first named one first",
     why="the same six numbers are then another rotation: rows for columns turn every bone the other way",
 )
-RULES = rules_in(globals())
 
 _SPEC = ("meta", "rot6d_spec")
 _SUPPORTED = {"matrix_layout": "columns_are_axes", "order": "A_then_B"}
@@ -84,7 +77,7 @@ def check_rotation_spec(view: BundleView) -> Iterator[Finding]:
             yield SPEC_UNSUPPORTED.at(view.path, pointer, key=key, found=repr(found), expected=repr(expected))
 
 
-FAMILY = Family(__name__, RULES, (Need.BUNDLE,), on_bundle(check_rotation_spec))
+FAMILY = Family(__name__, rules_in(globals()), (Need.BUNDLE,), on_bundle(check_rotation_spec))
 
 
 def _check_columns(view: BundleView) -> Iterator[Finding]:

@@ -1,7 +1,5 @@
 """RP220-RP249: the bones: how many, which names, which parents."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
@@ -16,7 +14,6 @@ from rigpact.contract.skeleton import parent_cycle
 BONE_COUNT_DIFFERS = Rule(
     code="RP220",
     name="bone-count-differs",
-    severity=Severity.ERROR,
     message="{what} is for {found} bones, output BoneRotations6D for {expected}",
     hint="export skeleton, names and layout from the same character",
     why="bones are matched by index: from the first one too many or too few, every rotation drives its neighbour",
@@ -24,7 +21,6 @@ BONE_COUNT_DIFFERS = Rule(
 DUPLICATE_BONE_NAME = Rule(
     code="RP221",
     name="duplicate-bone-name",
-    severity=Severity.ERROR,
     message="the bone name {name!r} stands at {first} and {second}{more}",
     hint="rename one of the bones, or remove the repeated row",
     why="the engine finds bones by name: one of the two rotations is applied to the other's bone",
@@ -32,7 +28,6 @@ DUPLICATE_BONE_NAME = Rule(
 PARENT_OUT_OF_RANGE = Rule(
     code="RP222",
     name="parent-out-of-range",
-    severity=Severity.ERROR,
     message="the parent of {bone} is {parent}, the bones are 0 to {last} (-1 for a root)",
     hint="indices count the tracked bones, not those of the whole asset",
     why="the bone has no place in the skeleton: positions and everything measured in centimetres are wrong",
@@ -40,7 +35,6 @@ PARENT_OUT_OF_RANGE = Rule(
 PARENTS_FORM_A_CYCLE = Rule(
     code="RP223",
     name="parents-form-a-cycle",
-    severity=Severity.ERROR,
     message="the parents of {bones} lead back to themselves",
     hint="re-export the skeleton",
     why="forward kinematics never reaches these bones",
@@ -48,7 +42,6 @@ PARENTS_FORM_A_CYCLE = Rule(
 BONE_NAMES_DIFFER = Rule(
     code="RP224",
     name="bone-names-differ",
-    severity=Severity.ERROR,
     message="bone {index} is {found!r} in meta.skeleton and {expected!r} in meta.bone_names{more}",
     hint="write both lists from one source, in the order of the layout",
     why="one side pairs rotations with the first list, the other with the second: limbs swap",
@@ -77,7 +70,6 @@ SKELETON_ABSENT = Rule(
     hint="export parents and ref_local_offsets_m with the bundle",
     why="three degrees at the pelvis move a foot by centimetres, three at a finger by nothing: degrees alone mislead",
 )
-RULES = rules_in(globals())
 
 _SKELETON = ("meta", "skeleton")
 
@@ -98,7 +90,7 @@ def check_skeleton(view: BundleView) -> Iterator[Finding]:
     yield from _check_parents(view, skeleton.get("parents"))
 
 
-FAMILY = Family(__name__, RULES, (Need.BUNDLE,), on_bundle(check_skeleton))
+FAMILY = Family(__name__, rules_in(globals()), (Need.BUNDLE,), on_bundle(check_skeleton))
 
 
 def _check_counts(view: BundleView, skeleton: Mapping[str, Any]) -> Iterator[Finding]:

@@ -4,8 +4,6 @@ Every array is judged as float32, because both sides hold float32. numpy writes 
 9.999999974752427e-07, and this is exactly the engine's floor.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 import numpy as np
@@ -20,7 +18,6 @@ from rigpact.contract.statistics import AUXILIARY_SCALE_FLOOR, STD_FLOOR, TANH_S
 NOT_FINITE = Rule(
     code="RP101",
     name="statistic-not-finite",
-    severity=Severity.ERROR,
     message="{array}[{index}] = {value:g} is not finite in float32 ({where}){more}",
     hint="find the clip whose values overflow, and re-run the statistics",
     why="the network's input becomes NaN in the first frame; the mesh vanishes",
@@ -28,7 +25,6 @@ NOT_FINITE = Rule(
 BOUNDED_MEAN_OUT_OF_RANGE = Rule(
     code="RP102",
     name="bounded-mean-out-of-range",
-    severity=Severity.ERROR,
     message="{array}[{index}] = {value:g}, but the feature lies within ±{bound:g} ({where}){more}",
     hint="the statistics were taken before tanh, wrapping or the division by pi, or in other units (degrees?)",
     why="these channels are squashed or are components of unit vectors: no average of them can lie outside",
@@ -36,7 +32,6 @@ BOUNDED_MEAN_OUT_OF_RANGE = Rule(
 BOUNDED_STD_TOO_LARGE = Rule(
     code="RP103",
     name="bounded-std-too-large",
-    severity=Severity.ERROR,
     message="{array}[{index}] = {value:g}, but a feature within ±1 deviates by at most {bound:.4g} ({where}){more}",
     hint="the statistics were taken before tanh, wrapping or the division by pi, or in other units (degrees?)",
     why="dividing by it leaves the network hardly any signal on the channel",
@@ -44,7 +39,6 @@ BOUNDED_STD_TOO_LARGE = Rule(
 STD_NOT_POSITIVE = Rule(
     code="RP104",
     name="std-not-positive",
-    severity=Severity.ERROR,
     message="{array}[{index}] = {value:g}: a standard deviation must be > 0 ({where}){more}",
     hint="re-run the statistics; a constant channel needs a floor (the engine uses 1e-6)",
     why="normalising divides by it; the engine's floor hides it there and training divides by zero",
@@ -61,7 +55,6 @@ STD_BELOW_FLOOR = Rule(
 SCALE_NOT_POSITIVE = Rule(
     code="RP106",
     name="tanh-scale-not-positive",
-    severity=Severity.ERROR,
     message="{array}[{index}] = {value:g}: a tanh scale must be > 0 ({where}){more}",
     hint="re-run the statistics; a bone that never moves needs a floor (the engine uses 1e-3)",
     why="the engine takes max(|scale|, floor), training max(scale, 1e-6): the same velocity saturates on one side",
@@ -74,7 +67,6 @@ SCALE_BELOW_FLOOR = Rule(
     hint="apply the floor where the scale is computed",
     why="training floors at 1e-6, so between the two floors the sides squash the same velocity differently",
 )
-RULES = rules_in(globals())
 
 _BOUNDED = (ROOT_VELOCITY, ROOT_YAW, ROTATIONS, ANGULAR_VELOCITIES, POSE_HISTORY, CONTACTS)
 """Slices whose features lie within ±1: squashed, wrapped over pi, components of unit vectors, or scores."""
@@ -99,7 +91,7 @@ def check_statistics(view: BundleView) -> Iterator[Finding]:
             yield from check_scale(view.statistic(key, layout), floor=TANH_SCALE_FLOOR)
 
 
-FAMILY = Family(__name__, RULES, (Need.BUNDLE,), on_bundle(check_statistics))
+FAMILY = Family(__name__, rules_in(globals()), (Need.BUNDLE,), on_bundle(check_statistics))
 
 
 def check_mean(array: NamedArray | None, bound: float = 1.0) -> Iterator[Finding]:

@@ -4,8 +4,6 @@ statistics.py judges each array alone, rotation_means.py the means of rotations.
 two arrays, or between an array and the meaning of its feature.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import Any
 
@@ -24,7 +22,6 @@ from rigpact.contract.statistics import STD_FLOOR
 STEP_BEYOND_SIGMA = Rule(
     code="RP108",
     name="float-step-beyond-sigma",
-    severity=Severity.ERROR,
     message="{array}[{index}] = {std:g} about a mean of {mean:g}: one float32 step of the value is {sigma:.3g} standard"
     " deviations ({where}){more}",
     hint="raise the floor of the deviation, or measure the feature from a nearer origin",
@@ -44,7 +41,6 @@ CHANNELS_ON_FLOOR = Rule(
 POSITION_BEYOND_FLOAT32 = Rule(
     code="RP110",
     name="position-beyond-float32",
-    severity=Severity.ERROR,
     message="RootPosition reaches {reach:.4g} m ({array}[{index}] = {value:g}): beyond {limit:g} m a float32 cannot hold"
     " a millimetre",
     hint="export positions in metres from the clip's own origin, not in centimetres of the world",
@@ -62,7 +58,6 @@ ROOT_SCALE_NOT_METRES = Rule(
 ANGULAR_SCALE_BEYOND_SAMPLING = Rule(
     code="RP112",
     name="angular-scale-beyond-sampling",
-    severity=Severity.ERROR,
     message="{array}[{index}] = {value:g} rad/s ({where}), but at {fps:g} frames a second no rotation is faster than"
     " {limit:.4g} rad/s{more}",
     hint="scales are rad/s: these look like degrees a second, or like another frame rate",
@@ -71,7 +66,6 @@ ANGULAR_SCALE_BEYOND_SAMPLING = Rule(
 MEAN_BEYOND_SQUASH = Rule(
     code="RP113",
     name="statistic-beyond-its-squash",
-    severity=Severity.ERROR,
     message="{scale}[{index}] = {value:g} keeps the feature within ±{reach:.4g}, but {array}[{index}] = {found:g}"
     " ({where}){more}",
     hint="take scale, mean and deviation from one export",
@@ -86,7 +80,6 @@ NEVER_FITTED = Rule(
     why="0 and 1 are what an exporter starts from: no data has such a mean or deviation, so the channels reach the"
     " network unstandardised",
 )
-RULES = rules_in(globals())
 
 FASTEST_M_S = 50.0
 """No land animal is faster than 33 m/s, and a walk in cm/s (150) is above it. So a higher speed is not in m/s."""
@@ -106,7 +99,7 @@ def check_statistics_meaning(subject: Subject) -> Iterator[Finding]:
             yield from _check_auxiliary(file, subject.view.fps)
 
 
-FAMILY = Family(__name__, RULES, (Need.BUNDLE,), check_statistics_meaning)
+FAMILY = Family(__name__, rules_in(globals()), (Need.BUNDLE,), check_statistics_meaning)
 
 
 def _check_own(view: BundleView) -> Iterator[Finding]:

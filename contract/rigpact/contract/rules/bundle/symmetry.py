@@ -2,8 +2,6 @@
 
 skeleton.py judges the table itself."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 import numpy as np
@@ -19,7 +17,6 @@ from rigpact.contract.statistics import FloatArray
 OFFSETS_NOT_METRES = Rule(
     code="RP228",
     name="bone-offsets-not-metres",
-    severity=Severity.ERROR,
     message="the longest offset is {longest:.4g} m ({bone}); a body's lies between {lowest:g} m and {highest:g} m",
     hint="ref_local_offsets_m is in metres; the engine's own bones are in centimetres",
     why="every error in centimetres is then off by the same factor, and thresholds in centimetres judge nothing",
@@ -43,7 +40,6 @@ PARENTS_NOT_MIRRORED = Rule(
 SIDES_SWAPPED = Rule(
     code="RP231",
     name="left-right-sides-swapped",
-    severity=Severity.ERROR,
     message="in the mean pose {left} lies {apart_m:.3f} m from {right} on the side where the other pairs have their"
     " right bones{more}",
     hint="swap the two rows, or their names",
@@ -57,7 +53,6 @@ PARENT_AFTER_CHILD = Rule(
     hint="sort the table so that every parent precedes its children",
     why="loops that walk the table once, as training does, use the parent's transform of the frame before",
 )
-RULES = rules_in(globals())
 
 _LOWEST_M, _HIGHEST_M = 0.1, 10.0
 """The longest offset of a human (floor to pelvis) is about 1 m. A factor of 10 is half of the way to centimetres."""
@@ -77,7 +72,7 @@ def check_symmetry(view: BundleView) -> Iterator[Finding]:
         yield from _check_sides(view, skeleton)
 
 
-FAMILY = Family(__name__, RULES, (Need.BUNDLE,), on_bundle(check_symmetry))
+FAMILY = Family(__name__, rules_in(globals()), (Need.BUNDLE,), on_bundle(check_symmetry))
 
 
 def _check_lengths(view: BundleView) -> Iterator[Finding]:

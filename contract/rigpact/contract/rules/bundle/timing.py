@@ -1,7 +1,5 @@
 """RP070-RP079: frames a second."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from rigpact.contract.findings import Finding, Rule, Severity
@@ -20,7 +18,6 @@ FPS_ABSENT = Rule(
 FPS_NOT_POSITIVE = Rule(
     code="RP071",
     name="fps-not-positive",
-    severity=Severity.ERROR,
     message="fps = {fps}: a frame rate must be > 0 and finite",
     hint="write the rate the training data was sampled at",
     why="the length of a step is 1 / fps",
@@ -33,7 +30,6 @@ FPS_IMPLAUSIBLE = Rule(
     hint="fps counts frames a second: a step in seconds or milliseconds belongs elsewhere",
     why="the engine steps the network fps times a second: the character races, or freezes between steps",
 )
-RULES = rules_in(globals())
 
 _LOWEST, _HIGHEST = 5.0, 1000.0
 """A gait has two steps a second, so fewer than 5 frames a second do not sample it. No capture rig or game loop exceeds 1000."""
@@ -53,4 +49,4 @@ def check_timing(view: BundleView) -> Iterator[Finding]:
         yield FPS_IMPLAUSIBLE.at(view.path, "/fps", fps=declared, lowest=_LOWEST, highest=_HIGHEST)
 
 
-FAMILY = Family(__name__, RULES, (Need.BUNDLE,), on_bundle(check_timing))
+FAMILY = Family(__name__, rules_in(globals()), (Need.BUNDLE,), on_bundle(check_timing))

@@ -4,8 +4,6 @@ One number decides: the slope of the recorded vectors against the log map of the
 the angle, 57.3 is degrees. If no slope fits, the rules try another frame of reference and another moment.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
@@ -14,7 +12,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from rigpact.contract.findings import Finding, Rule, Severity
+from rigpact.contract.findings import Finding, Rule
 from rigpact.contract.rotation6d import rotation_vector, transposed
 from rigpact.contract.rules.clips.root_motion import fit_slope
 from rigpact.contract.rules.family import Family, Need, on_clips, rules_in
@@ -24,7 +22,6 @@ from rigpact.contract.statistics import FloatArray
 ANGLE_SCALED = Rule(
     code="RP550",
     name="angular-velocity-scaled",
-    severity=Severity.ERROR,
     message="{array}: {slope:.4f} times the rotations' angular velocity{guess} (fitted over {count} vectors, {rest:.2%}"
     " left over)",
     hint="use the full rotation vector: angle times axis, times fps",
@@ -34,7 +31,6 @@ ANGLE_SCALED = Rule(
 IN_DEGREES = Rule(
     code="RP551",
     name="angular-velocity-in-degrees",
-    severity=Severity.ERROR,
     message="{array}: {slope:.2f} times the rotations' angular velocity in radians a second: these are degrees",
     hint="export radians a second",
     why="every joint saturates its tanh scale: the network sees signs, no speeds",
@@ -43,7 +39,6 @@ IN_DEGREES = Rule(
 OTHER_FRAME = Rule(
     code="RP552",
     name="angular-velocity-in-bone-frame",
-    severity=Severity.ERROR,
     message="{array} is given in the bone's own frame ({rest:.2%} left over), the contract's is the parent's"
     " ({parent_rest:.0%} left over)",
     hint="take log(R[k+1]·R[k-1]^T), not log(R[k-1]^T·R[k+1])",
@@ -53,7 +48,6 @@ OTHER_FRAME = Rule(
 OTHER_MOMENT = Rule(
     code="RP553",
     name="angular-velocity-lags",
-    severity=Severity.ERROR,
     message="{array} belongs to {moment} ({rest:.2%} left over; of its own frame {parent_rest:.0%} are)",
     hint="take the central difference about the frame of the row",
     why="training reads the future and the game cannot know it, or the other way round reads stale speeds",
@@ -62,14 +56,12 @@ OTHER_MOMENT = Rule(
 DISAGREES = Rule(
     code="RP554",
     name="angular-velocity-disagrees",
-    severity=Severity.ERROR,
     message="{array} is not the rotations' angular velocity: the best reading ({moment}, {frame} frame, {slope:.2f} times)"
     " leaves {rest:.0%} of it over",
     hint="export both from one animation, with one bone order",
     why="two of the network's inputs contradict each other in every frame",
     about="angvel",
 )
-RULES = rules_in(globals())
 
 _FITS = 0.05
 """The part that a right reading may leave unexplained. Exporters leave 0.1 % (they use Euler angles); a lag of half a frame
@@ -141,7 +133,7 @@ def check_clip_velocities(clip: ClipView) -> Iterator[Finding]:
     yield from check_motion(motion)
 
 
-FAMILY = Family(__name__, RULES, (Need.CLIP,), on_clips(check_clip_velocities))
+FAMILY = Family(__name__, rules_in(globals()), (Need.CLIP,), on_clips(check_clip_velocities))
 
 
 def check_motion(motion: Motion) -> Iterator[Finding]:

@@ -1,7 +1,5 @@
 """RP525-RP529: the trajectory and the action that a raw clip declares."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 import numpy as np
@@ -35,7 +33,6 @@ TRAJECTORY_AGAINST_VELOCITY = Rule(
 ACTION_NOT_ONE_HOT = Rule(
     code="RP527",
     name="action-bits-not-one-hot",
-    severity=Severity.ERROR,
     message="frame {frame}: ActionBits = {bits}: one bit is 1 and the others are 0{more}",
     hint="idle, walk, run, jump; blends of two actions are not part of the contract",
     why="the engine clamps the bits into 0 to 1 and training does not: the network sees an action that never was",
@@ -51,12 +48,10 @@ ACTION_CONTRADICTS = Rule(
 TRAJECTORY_SAMPLES_DIFFER = Rule(
     code="RP529",
     name="trajectory-samples-differ",
-    severity=Severity.ERROR,
     message="frame {frame}: TrajectoryDir has {found} entries, {source} {expected}{more}",
     hint="export the same window in every frame, an odd number of entries with the present in the middle",
     why="the engine takes the middle entry as the present: with one entry more it is the future or the past",
 )
-RULES = rules_in(globals())
 
 ACTIONS = ("idle", "walk", "run", "jump")
 """What the four bits stand for, in order."""
@@ -80,7 +75,7 @@ def check_clip_condition(clip: ClipView) -> Iterator[Finding]:
         yield from _check_bits(clip, bits)
 
 
-FAMILY = Family(__name__, RULES, (Need.CLIP,), on_clips(check_clip_condition))
+FAMILY = Family(__name__, rules_in(globals()), (Need.CLIP,), on_clips(check_clip_condition))
 
 
 def _check_samples(clip: ClipView) -> Iterator[Finding]:

@@ -4,8 +4,6 @@ This module holds no rules; across.py and rows_of_clip.py compare its results wi
 float64, and the formulas are the contract's, so that a difference is a defect of the file.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 import numpy as np

@@ -1,7 +1,5 @@
 """RP510-RP514: the six numbers of every bone in a raw clip: whether they are rotations, and whether they move like a body."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import dataclass
 
@@ -20,7 +18,6 @@ from rigpact.contract.statistics import FloatArray
 COLUMNS_NOT_UNIT = Rule(
     code="RP510",
     name="rotation-columns-not-unit",
-    severity=Severity.ERROR,
     message="frame {frame}, {bone}: a rotation column is {length:.6g} long, not 1{more}",
     hint="export columns of the rotation matrix without scale; round to no fewer than four decimals",
     why="statistics are taken of the numbers as they stand, while the engine re-normalises them: the two sides hold"
@@ -29,7 +26,6 @@ COLUMNS_NOT_UNIT = Rule(
 COLUMNS_NOT_ORTHOGONAL = Rule(
     code="RP511",
     name="rotation-columns-not-orthogonal",
-    severity=Severity.ERROR,
     message="frame {frame}, {bone}: the two columns meet at {angle_deg:.3f}°, not at 90°{more}",
     hint="export two columns of one rotation matrix; a sheared bone or mixed-up columns give this",
     why="Gram–Schmidt straightens the second column on every read: the pose that is played is not the one exported",
@@ -37,7 +33,6 @@ COLUMNS_NOT_ORTHOGONAL = Rule(
 COLUMNS_DEGENERATE = Rule(
     code="RP512",
     name="rotation-columns-degenerate",
-    severity=Severity.ERROR,
     message="frame {frame}, {bone}: {what}{more}",
     hint="a bone without rotation is the identity, not zeros; columns must point in different directions",
     why="no rotation can be decoded: the engine substitutes the previous frame's axis or its default, training another",
@@ -45,7 +40,6 @@ COLUMNS_DEGENERATE = Rule(
 ROTATION_JUMPS = Rule(
     code="RP513",
     name="rotation-jumps",
-    severity=Severity.ERROR,
     message="frame {frame}, {bone}: turns {angle_deg:.0f}° in one frame{back}{more}",
     hint="look for a flipped column, an euler angle past its range, or a cut between two takes",
     why="the network learns the jump as motion, and its velocity saturates every scale",
@@ -59,7 +53,6 @@ FRAMES_REPEATED = Rule(
     hint="sample at the rate of the animation; 30 frames a second written as 60 repeats every other one",
     why="the character moves in steps: velocities alternate between zero and double",
 )
-RULES = rules_in(globals())
 
 UNIT_TOLERANCE = 1e-3
 """Three decimals: each number is off by up to 5e-4, a column's length by at most sqrt(3) of that."""
@@ -82,7 +75,7 @@ def check_clip_rotations(clip: ClipView) -> Iterator[Finding]:
         yield from _check_steps(clip, values, clip.rotations)
 
 
-FAMILY = Family(__name__, RULES, (Need.CLIP,), on_clips(check_clip_rotations))
+FAMILY = Family(__name__, rules_in(globals()), (Need.CLIP,), on_clips(check_clip_rotations))
 
 
 @dataclass(frozen=True, eq=False)

@@ -1,13 +1,11 @@
 """RP500-RP549: raw clips, as the engine exports them and as training and playback read them."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 
-from rigpact.contract.findings import Finding, Rule, Severity
+from rigpact.contract.findings import Finding, Rule
 from rigpact.contract.json_pointer import json_pointer
 from rigpact.contract.rules.family import Family, Need, rules_in
 from rigpact.contract.rules.subject import Subject
@@ -21,7 +19,6 @@ from rigpact.contract.rules.wording import and_more, number_text
 FRAME_COUNT_DIFFERS = Rule(
     code="RP500",
     name="frame-count-differs",
-    severity=Severity.ERROR,
     message="NumFrames is {declared}, Frames holds {found}",
     hint="the export was interrupted or edited; export again",
     why="one side loops at the declared length, the other at the real one: the clip jumps, or plays zeros",
@@ -29,7 +26,6 @@ FRAME_COUNT_DIFFERS = Rule(
 CLIP_TOO_SHORT = Rule(
     code="RP501",
     name="clip-too-short",
-    severity=Severity.ERROR,
     message="the clip has {found} frames; one step of the network needs 2",
     hint="export the whole animation",
     why="there is no pair of frames to train on, and nothing to play",
@@ -37,7 +33,6 @@ CLIP_TOO_SHORT = Rule(
 CLIP_BONE_COUNT_DIFFERS = Rule(
     code="RP502",
     name="clip-bone-count-differs",
-    severity=Severity.ERROR,
     message="frame {frame}: {key} has {found} bones, {source} {expected}{more}",
     hint="export the clip with the character that the bundle describes",
     why="bones are matched by index; the engine fills missing rows with zeros, which collapses the limb",
@@ -45,7 +40,6 @@ CLIP_BONE_COUNT_DIFFERS = Rule(
 CLIP_VALUE_NOT_FINITE = Rule(
     code="RP503",
     name="clip-value-not-finite",
-    severity=Severity.ERROR,
     message="frame {frame}: {key} has a value that is not finite in float32{bone}{more}",
     hint="find the frame in the animation tool; a zero-scaled bone or a division by a zero time step",
     why="one such frame spoils the statistics of the whole data set, or blows up playback",
@@ -53,7 +47,6 @@ CLIP_VALUE_NOT_FINITE = Rule(
 CLIP_FPS_DIFFERS = Rule(
     code="RP505",
     name="clip-fps-differs",
-    severity=Severity.ERROR,
     message="the clip has {found:g} frames a second, the bundle {expected:g}{origin}",
     hint="resample the clip, or write the right fps at the root of the bundle",
     why="the engine steps the network at the bundle's rate: the clip plays at the wrong speed, its velocities disagree",
@@ -61,7 +54,6 @@ CLIP_FPS_DIFFERS = Rule(
 CLIP_FPS_ABSENT = Rule(
     code="RP506",
     name="clip-fps-absent",
-    severity=Severity.ERROR,
     message="the clip has neither fps nor FPS at its root",
     hint="write the rate at which the clip was sampled",
     why="velocities cannot be computed from positions, and playback guesses the speed",
@@ -69,7 +61,6 @@ CLIP_FPS_ABSENT = Rule(
 CLIP_FPS_NOT_POSITIVE = Rule(
     code="RP507",
     name="clip-fps-not-positive",
-    severity=Severity.ERROR,
     message="{key} = {fps}: a frame rate must be > 0 and finite",
     hint="write the rate at which the clip was sampled",
     why="the length of a frame is 1 / fps",
@@ -77,12 +68,10 @@ CLIP_FPS_NOT_POSITIVE = Rule(
 CLIP_FPS_CONFLICTS = Rule(
     code="RP508",
     name="clip-fps-conflicts",
-    severity=Severity.ERROR,
     message="fps = {lower} and FPS = {upper} in one clip",
     hint="keep one of the two keys",
     why="whichever key a reader looks for first decides the speed",
 )
-RULES = rules_in(globals())
 
 
 def check_clips(subject: Subject) -> Iterator[Finding]:
@@ -94,7 +83,7 @@ def check_clips(subject: Subject) -> Iterator[Finding]:
         yield from _check_fps(clip, subject.view)
 
 
-FAMILY = Family(__name__, RULES, (Need.CLIP,), check_clips)
+FAMILY = Family(__name__, rules_in(globals()), (Need.CLIP,), check_clips)
 
 
 def _check_frame_count(clip: ClipView) -> Iterator[Finding]:

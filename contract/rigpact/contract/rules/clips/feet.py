@@ -3,8 +3,6 @@
 Thresholds are the engine's own: a foot leaves contact above 5 cm, or when it moves faster than 18 cm/s in the plane.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 from typing import Any
 
@@ -30,7 +28,6 @@ EVIDENCE_ABSENT = Rule(
 SCORE_OUT_OF_RANGE = Rule(
     code="RP531",
     name="contact-score-out-of-range",
-    severity=Severity.ERROR,
     message="frame {frame}, foot {foot}: soft_contact_score = {score:g} lies outside 0 to 1{more}",
     hint="the score is a probability; percent and logits are not",
     why="the network was trained on scores within 0 and 1: one outside is an input it has never seen",
@@ -79,7 +76,6 @@ PLANTED_FEET_SLIDE = Rule(
     hint="bring bones and root into one frame; a mesh that is turned within its actor is the usual cause",
     why="played in the game the character skates, whatever the network does",
 )
-RULES = rules_in(globals())
 
 _LEAVES_M, _LEAVES_M_S, _LEAVES_AFTER_S = 0.05, 0.18, 0.05
 """The height, the speed and the time at which `UpdateFootContacts` ends a contact."""
@@ -102,7 +98,7 @@ def check_feet(clip: ClipView) -> Iterator[Finding]:
     yield from _check_slide(clip, scores)
 
 
-FAMILY = Family(__name__, RULES, (Need.CLIP,), on_clips(check_feet))
+FAMILY = Family(__name__, rules_in(globals()), (Need.CLIP,), on_clips(check_feet))
 
 
 def _records(clip: ClipView) -> list[list[Mapping[str, Any] | None]]:

@@ -6,8 +6,6 @@ on bones that the spread does not explain. Another motion than the statistics' d
 column of it gives the mean pose of a body.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
@@ -17,7 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rigpact.contract.findings import Finding, Rule, Severity
+from rigpact.contract.findings import Finding, Rule
 from rigpact.contract.json_pointer import json_pointer
 from rigpact.contract.layout import ROOT_POSITION
 from rigpact.contract.rotation6d import rotation_angle_rad, transposed
@@ -36,7 +34,6 @@ _MESSAGE = (
 CLIP_NUMBERS_READ_OTHERWISE = Rule(
     code="RP560",
     name="clip-numbers-read-otherwise",
-    severity=Severity.ERROR,
     message=_MESSAGE,
     hint="export the columns that meta.rot6d_spec declares, or declare what both files hold (--set rot6d_columns=…)",
     why="clip and bundle decode the same six numbers to other rotations: every limb points elsewhere",
@@ -44,7 +41,6 @@ CLIP_NUMBERS_READ_OTHERWISE = Rule(
 CLIP_IN_OTHER_SPACE = Rule(
     code="RP561",
     name="clip-in-other-space",
-    severity=Severity.ERROR,
     message=_MESSAGE,
     hint="export the clip with the bundle's settings: local rotations, columns are axes, the same axes and root",
     why="training learns a pose in one space and the engine plays it in another: limbs turn about the wrong axes",
@@ -52,7 +48,6 @@ CLIP_IN_OTHER_SPACE = Rule(
 CLIP_ROWS_MOVED = Rule(
     code="RP562",
     name="clip-rows-moved",
-    severity=Severity.ERROR,
     message=_MESSAGE,
     hint="export the rows in the order of bone_names; look for a root row too many and for two bones that changed places",
     why="bones are matched by index: a leg plays an arm, and every number is in range",
@@ -60,13 +55,11 @@ CLIP_ROWS_MOVED = Rule(
 CLIP_SIDES_SWAPPED = Rule(
     code="RP912",
     name="clip-sides-swapped",
-    severity=Severity.ERROR,
     message="left and right of the clip are exchanged: its mean pose is {own_deg:.1f}° from the bundle's, and"
     " {fit_deg:.1f}° with every left bone read as its right twin (mean of {pairs} pairs){also}",
     hint="export the clip again; a mirror or a bone map was applied to the names or to the rotations only",
     why="each limb plays the motion of the other side: the character limps, and contacts belong to the other foot",
 )
-RULES = rules_in(globals())
 
 _RULE_OF = {
     Kind.NUMBERS: CLIP_NUMBERS_READ_OTHERWISE, Kind.SPACE: CLIP_IN_OTHER_SPACE, Kind.ROWS: CLIP_ROWS_MOVED,
@@ -95,7 +88,7 @@ def check_mean_pose(subject: Subject) -> Iterator[Finding]:
             yield comparison.finding(fits[0], fits[1:])
 
 
-FAMILY = Family(__name__, RULES, (Need.CLIP, Need.BUNDLE), check_mean_pose)
+FAMILY = Family(__name__, rules_in(globals()), (Need.CLIP, Need.BUNDLE), check_mean_pose)
 
 
 @dataclass(frozen=True, eq=False)

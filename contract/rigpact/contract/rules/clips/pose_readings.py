@@ -3,8 +3,6 @@
 This module holds no rules; mean_pose.py compares the poses with the bundle's. To add a reading: a generator in `READINGS`.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from enum import Enum

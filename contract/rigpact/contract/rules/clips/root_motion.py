@@ -1,13 +1,11 @@
 """RP515-RP519: the root of a raw clip: its position, its velocity, its yaw."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 import numpy as np
 
-from rigpact.contract.findings import Finding, Rule, Severity
+from rigpact.contract.findings import Finding, Rule
 from rigpact.contract.json_pointer import json_pointer
 from rigpact.contract.rules.bundle.statistics_meaning import FASTEST_M_S
 from rigpact.contract.rules.clips.spikes import TIMES_AROUND, spikes
@@ -19,7 +17,6 @@ from rigpact.contract.statistics import FloatArray
 POSITION_JUMPS = Rule(
     code="RP515",
     name="root-position-jumps",
-    severity=Severity.ERROR,
     message="frame {frame}: the root moves {step_m:.3f} m in one frame{back}, and {around_m:.4f} m in the frames around it"
     "{more}",
     hint="look for a cut between takes, or a loop that was joined end to start",
@@ -28,7 +25,6 @@ POSITION_JUMPS = Rule(
 YAW_JUMPS = Rule(
     code="RP516",
     name="root-yaw-jumps",
-    severity=Severity.ERROR,
     message="frame {frame}: the root turns {step_deg:.1f}° in one frame{back}, and {around_deg:.2f}° in the frames around it"
     "{more}",
     hint="look for a cut between takes; a wrap from pi to -pi is no jump and is not reported",
@@ -37,7 +33,6 @@ YAW_JUMPS = Rule(
 YAW_IN_DEGREES = Rule(
     code="RP517",
     name="root-yaw-in-degrees",
-    severity=Severity.ERROR,
     message="RootYaw reaches {yaw:.4g} at frame {frame}: {turns:.1f} turns as radians, {deg:.3g}° as degrees",
     hint="export radians",
     why="the engine wraps it into pi and divides: the heading is noise",
@@ -45,7 +40,6 @@ YAW_IN_DEGREES = Rule(
 VELOCITY_DISAGREES = Rule(
     code="RP518",
     name="root-velocity-disagrees",
-    severity=Severity.ERROR,
     message="RootVelocityXY is not the motion of RootPosition: {slope:.4g} times it at best, and {rest:.0%} of it is"
     " something else{guess}",
     hint="export d/dt of RootPosition in the same axes and in m/s",
@@ -54,12 +48,10 @@ VELOCITY_DISAGREES = Rule(
 ROOT_NOT_METRES = Rule(
     code="RP519",
     name="root-motion-not-metres",
-    severity=Severity.ERROR,
     message="frame {frame}: the root moves at {speed:.4g} m/s; in centimetres that is {metres:.3g} m/s{more}",
     hint="export positions and velocities in metres",
     why="every speed saturates the network's input: it cannot tell a walk from a run",
 )
-RULES = rules_in(globals())
 
 _SMALLEST_JUMP_M, _SMALLEST_JUMP_RAD = 0.05, np.radians(10.0)
 """A character that starts from rest may move so far in one frame: 3 m/s, or 600° a second, at 60 frames a second."""
@@ -82,7 +74,7 @@ def check_root_motion(clip: ClipView) -> Iterator[Finding]:
         yield from _check_yaw(clip, yaw)
 
 
-FAMILY = Family(__name__, RULES, (Need.CLIP,), on_clips(check_root_motion))
+FAMILY = Family(__name__, rules_in(globals()), (Need.CLIP,), on_clips(check_root_motion))
 
 
 @dataclass(frozen=True)

@@ -1,7 +1,5 @@
 """Frames that leave the motion and come back: a pulse of one frame. clip_rotations.py and root_motion.py have the rules."""
 
-from __future__ import annotations
-
 import numpy as np
 from numpy.typing import NDArray
 

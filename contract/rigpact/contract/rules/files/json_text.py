@@ -1,7 +1,5 @@
 """RP001-RP009: text that two JSON parsers read differently, or that one of them refuses."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterator
 from typing import Any
@@ -15,7 +13,6 @@ from rigpact.contract.rules.wording import and_more, is_beyond_float64, number_t
 REPEATED_KEY = Rule(
     code="RP001",
     name="repeated-key",
-    severity=Severity.ERROR,
     message="the key {key!r} stands more than once in its object",
     hint="keep one of them; a merge of two templates by text leaves both",
     why="JSON does not say which one counts: Python keeps the last, other parsers the first, so the two sides load"
@@ -24,7 +21,6 @@ REPEATED_KEY = Rule(
 NON_FINITE_NUMBER = Rule(
     code="RP002",
     name="non-finite-number-in-json",
-    severity=Severity.ERROR,
     message="{number}{more}: JSON has no such number",
     hint="find where the exporter divided by zero or overflowed; write the file with allow_nan=False",
     why="Python writes and reads NaN and Infinity without a word; the engine's parser refuses the whole file",
@@ -38,7 +34,6 @@ NOT_STRICT_JSON = Rule(
     hint="write it as UTF-8, every character whole",
     why="UTF-16 text or half of a surrogate pair is accepted by one parser and refused by the next",
 )
-RULES = rules_in(globals())
 
 
 def check_json_text(document: Document) -> Iterator[Finding]:
@@ -49,7 +44,7 @@ def check_json_text(document: Document) -> Iterator[Finding]:
         yield from _what_strict_parsers_refuse(document)
 
 
-FAMILY = Family(__name__, RULES, (Need.DOCUMENT,), on_documents(check_json_text))
+FAMILY = Family(__name__, rules_in(globals()), (Need.DOCUMENT,), on_documents(check_json_text))
 
 
 def _what_strict_parsers_refuse(document: Document) -> Iterator[Finding]:

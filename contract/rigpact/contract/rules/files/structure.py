@@ -4,8 +4,6 @@ The shapes stand in schemas/*.schema.json (JSON Schema, Draft 2020-12). This mod
 Other families judge what depends on numbers, such as the length of an array against its slice.
 """
 
-from __future__ import annotations
-
 import json
 from collections import Counter
 from collections.abc import Callable, Iterator
@@ -28,7 +26,6 @@ from rigpact.contract.rules.wording import and_more, json_type, json_value
 WRONG_TYPE = Rule(
     code="RP020",
     name="wrong-type",
-    severity=Severity.ERROR,
     message="{found} where {expected} is expected{more}",
     hint="see the schema in rigpact/contract/schemas; numbers in quotes are strings",
     why="the engine skips what has the wrong type, or the load fails",
@@ -37,7 +34,6 @@ WRONG_TYPE = Rule(
 MISSING_KEY = Rule(
     code="RP021",
     name="missing-key",
-    severity=Severity.ERROR,
     message="the key {key!r} is missing{more}",
     hint="re-export the file; a key that is written by hand is easily misspelt",
     why="the engine stops loading a bundle without it, and reads zeros from a clip without it",
@@ -46,7 +42,6 @@ MISSING_KEY = Rule(
 WRONG_ROW_LENGTH = Rule(
     code="RP022",
     name="wrong-row-length",
-    severity=Severity.ERROR,
     message="{found} numbers where {expected} are expected{more}",
     hint="re-export the file; ragged rows come from an interrupted or hand-edited export",
     why="the engine fills short rows with zeros: the limb collapses for that frame and nothing says so",
@@ -55,7 +50,6 @@ WRONG_ROW_LENGTH = Rule(
 VALUE_NOT_ALLOWED = Rule(
     code="RP023",
     name="value-not-allowed",
-    severity=Severity.ERROR,
     message="{found}, but {expected} is expected{more}",
     hint="see the schema in rigpact/contract/schemas for what may stand here",
     why="a value outside the format's range is clamped or ignored on one side only",
@@ -69,7 +63,6 @@ MALFORMED_ANNOTATION = Rule(
     hint="correct it, or leave it out",
     why="tools that do read it fail on it, or guess",
 )
-RULES = rules_in(globals())
 
 _UNREAD = {
     Kind.BUNDLE: (
@@ -120,7 +113,9 @@ def has_its_shape(document: Document) -> bool:
     return not document.once(shape_findings)
 
 
-FAMILY = Family(__name__, RULES, (Need.DOCUMENT,), on_documents(lambda document: iter(document.once(shape_findings))))
+FAMILY = Family(
+    __name__, rules_in(globals()), (Need.DOCUMENT,), on_documents(lambda document: iter(document.once(shape_findings)))
+)
 
 
 def check_against_schema(data: Any, schema_name: str) -> Iterator[tuple[str, str]]:

@@ -3,8 +3,6 @@
 The mistakes are found by `rigpact.contract.declared`, which builds the system; here each becomes a finding.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 
 from rigpact.contract.declared.problems import Misdeclared, Wrong
@@ -15,51 +13,50 @@ from rigpact.contract.rules.family import Family, Need, rules_in
 from rigpact.contract.rules.files.structure import has_its_shape
 from rigpact.contract.rules.subject import Subject
 
-_ERROR = Severity.ERROR
 _MESSAGE = "found {found}, expected {expected}{advice}"
 
 UNKNOWN_WORD = Rule(
-    code="RP740", name="declared-word-unknown", severity=_ERROR, engine_refuses=True, message=_MESSAGE,
+    code="RP740", name="declared-word-unknown", engine_refuses=True, message=_MESSAGE,
     hint="correct the word; `rigpact operations` lists the operations and their parameters",
     why="a word that names nothing is a parameter, a joint or a stage that nobody reads",
 )  # fmt: skip
 NOT_SAID = Rule(
-    code="RP741", name="declared-part-missing", severity=_ERROR, engine_refuses=True, message=_MESSAGE,
+    code="RP741", name="declared-part-missing", engine_refuses=True, message=_MESSAGE,
     hint="say it: a contract that leaves it out can be read in several ways",
     why="the stage cannot be computed without it",
 )  # fmt: skip
 OUT_OF_ORDER = Rule(
-    code="RP742", name="declared-stage-out-of-order", severity=_ERROR, engine_refuses=True, message=_MESSAGE,
+    code="RP742", name="declared-stage-out-of-order", engine_refuses=True, message=_MESSAGE,
     hint="move the stage, or take the value of the frame before",
     why="within a frame a stage can use only what is computed before it",
 )  # fmt: skip
 WIDTH = Rule(
-    code="RP743", name="declared-vector-width-differs", severity=_ERROR, engine_refuses=True, message=_MESSAGE,
+    code="RP743", name="declared-vector-width-differs", engine_refuses=True, message=_MESSAGE,
     hint="count the numbers on both sides; a joint or a term is missing, or one too many",
     why="a runtime that goes on with it reads beyond its data, or pads with zeros",
 )  # fmt: skip
 NUMBERS = Rule(
-    code="RP744", name="declared-numbers-wrong", severity=_ERROR, engine_refuses=True, message=_MESSAGE,
+    code="RP744", name="declared-numbers-wrong", engine_refuses=True, message=_MESSAGE,
     hint="write numbers, without quotation marks",
     why="nothing can be computed with it",
 )  # fmt: skip
 SOURCE = Rule(
-    code="RP745", name="declared-source-not-read", severity=_ERROR, engine_refuses=True, message=_MESSAGE,
+    code="RP745", name="declared-source-not-read", engine_refuses=True, message=_MESSAGE,
     hint="name a file in the contract's folder, and with `at` the place inside it",
     why="the numbers that both sides share are not known",
 )  # fmt: skip
 CHOICE = Rule(
-    code="RP746", name="declared-choice-unknown", severity=_ERROR, engine_refuses=True, message=_MESSAGE,
+    code="RP746", name="declared-choice-unknown", engine_refuses=True, message=_MESSAGE,
     hint="take one of the words that the operation knows",
     why="no runtime knows what to do under it",
 )  # fmt: skip
 NAMED_TWICE = Rule(
-    code="RP747", name="declared-name-repeated", severity=_ERROR, engine_refuses=True, message=_MESSAGE,
+    code="RP747", name="declared-name-repeated", engine_refuses=True, message=_MESSAGE,
     hint="rename one of the two",
     why="code that looks a name up gets one of them",
 )  # fmt: skip
 KIND = Rule(
-    code="RP748", name="declared-kind-unfit", severity=_ERROR, engine_refuses=True, message=_MESSAGE,
+    code="RP748", name="declared-kind-unfit", engine_refuses=True, message=_MESSAGE,
     hint="declare what the numbers are: kind = \"quaternion_wxyz\", \"rot6d\", …",
     why="an operation on rotations needs to know which numbers are one",
 )  # fmt: skip
@@ -69,7 +66,6 @@ LEFT_OPEN = Rule(
     hint="ask the side that trained the network, and write the word here",
     why="both sides compute something sensible, and not the same",
 )  # fmt: skip
-RULES = rules_in(globals())
 _RULES: Mapping[Wrong, Rule] = {
     Wrong.UNKNOWN_WORD: UNKNOWN_WORD, Wrong.MISSING: NOT_SAID, Wrong.OUT_OF_ORDER: OUT_OF_ORDER, Wrong.WIDTH: WIDTH,
     Wrong.NUMBERS: NUMBERS, Wrong.SOURCE: SOURCE, Wrong.CHOICE: CHOICE, Wrong.NAMED_TWICE: NAMED_TWICE, Wrong.KIND: KIND,
@@ -88,7 +84,7 @@ def check_declaration(subject: Subject) -> Iterator[Finding]:
         yield LEFT_OPEN.at(document.path, choice.pointer, knob=choice.knob, assumed=assumed, others=" or ".join(others))
 
 
-FAMILY = Family(__name__, RULES, (Need.DECLARATION,), check_declaration)
+FAMILY = Family(__name__, rules_in(globals()), (Need.DECLARATION,), check_declaration)
 
 
 def _finding(document: Document, problem: Misdeclared) -> Finding:

@@ -4,8 +4,6 @@ The keys are those that exporters of walking policies write: joint_names, defaul
 observation_terms_history_length. Lists are text with commas, numbers have three decimals.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 from typing import Any
 
@@ -32,7 +30,6 @@ ROUNDED = Rule(
     hint="take the numbers that training computed with, not those that an exporter printed",
     why="the network was trained with the exact factor: every command is off by that share",
 )  # fmt: skip
-RULES = rules_in(globals())
 Said = tuple[str, str, tuple[str, ...], FloatArray]
 """A key of the metadata, the parameter that it speaks of, the joints that its numbers follow, the numbers."""
 _PRINTED = 0.5e-3
@@ -51,7 +48,7 @@ def check_metadata(view: DeclaredView, network: NetworkBinding, model: ModelSign
     yield from _terms(view, network, model, metadata)
 
 
-FAMILY = Family(__name__, RULES, (Need.DECLARATION, Need.MODEL), on_declared_networks(check_metadata))
+FAMILY = Family(__name__, rules_in(globals()), (Need.DECLARATION, Need.MODEL), on_declared_networks(check_metadata))
 
 
 def _differs(model: ModelSignature, key: str, found: str, expected: str) -> Finding:

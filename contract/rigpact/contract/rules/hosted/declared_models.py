@@ -1,7 +1,5 @@
 """RP765 to RP767: normalisers and factors that stand inside a model, against those that the contract applies outside."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 import numpy as np
@@ -37,7 +35,6 @@ SCALED_INSIDE = Rule(
     hint="keep one of the two: ask whether the exporter put the factor into the graph",
     why="what the network says or hears is scaled by the square of the factor",
 )  # fmt: skip
-RULES = rules_in(globals())
 _SAME = 0.01
 """An exporter's three digits move a number by up to half a percent, on either side."""
 
@@ -55,7 +52,7 @@ def check_edges(view: DeclaredView, network: NetworkBinding, model: ModelSignatu
             yield from _output(view, graph, tensor.name, vector)
 
 
-FAMILY = Family(__name__, RULES, (Need.DECLARATION, Need.MODEL), on_declared_networks(check_edges))
+FAMILY = Family(__name__, rules_in(globals()), (Need.DECLARATION, Need.MODEL), on_declared_networks(check_edges))
 
 
 def _in_order(network: NetworkBinding, tensors: tuple[TensorSignature, ...]) -> list[TensorSignature]:

@@ -1,7 +1,5 @@
 """RP759 and RP762: rounded statistics, and numbers that no stage takes."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import Any
 
@@ -25,7 +23,6 @@ UNUSED = Rule(
     hint="name it where it is applied, or leave it out",
     why="a statistic that is declared and not applied is one that the engine forgot as well",
 )  # fmt: skip
-RULES = rules_in(globals())
 FEWEST = 4
 """Measured numbers that happen to end after three digits: one in a hundred. Four of them: one in 10^8."""
 MOST_DIGITS = 3
@@ -49,7 +46,7 @@ def check_numbers(view: DeclaredView) -> Iterator[Finding]:
         yield UNUSED.at(view.path, json_pointer("numbers", name), numbers=name, count=count)
 
 
-FAMILY = Family(__name__, RULES, (Need.DECLARATION,), on_declaration(check_numbers))
+FAMILY = Family(__name__, rules_in(globals()), (Need.DECLARATION,), on_declaration(check_numbers))
 
 
 def unused_numbers(view: DeclaredView) -> list[str]:

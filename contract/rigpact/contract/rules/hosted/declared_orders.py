@@ -1,7 +1,5 @@
 """RP758, RP760, RP761 and RP771: orders of joints and bones in a contract of one's own."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from itertools import combinations
 
@@ -20,13 +18,13 @@ BY_NUMBERS = Rule(
     why="a map of numbers does not say its direction, and its inverse looks as right",
 )  # fmt: skip
 TWO_ORDERS = Rule(
-    code="RP760", name="declared-numbers-in-two-orders", severity=Severity.ERROR,
+    code="RP760", name="declared-numbers-in-two-orders",
     message="{numbers} has no names: by position it is used at {first} in the order {order}, at {second} in the order {other}",
     hint="say names = the list that the numbers follow; each stage then finds its own",
     why="at one of the two places every joint has the number of another one",
 )  # fmt: skip
 RENAMED = Rule(
-    code="RP761", name="declared-fields-renamed-by-position", severity=Severity.ERROR,
+    code="RP761", name="declared-fields-renamed-by-position",
     message="{stage} says that its numbers are {found}, {source} gives the same names in the order {expected}",
     hint="put a select between them, or declare the order that the numbers have",
     why="the numbers stay where they are and get the names of others: left legs take the commands of right ones",
@@ -37,7 +35,6 @@ OTHER_NAMES = Rule(
     hint="write both with the same names; a suffix such as _joint is enough to keep them apart",
     why="the names look as if they decided the order, and they do not",
 )  # fmt: skip
-RULES = rules_in(globals())
 FEWEST = 3
 """0, 1 and 1, 0 are limits and flags as well."""
 _NUMBERS = ("scale", "offset", "subtract", "mean", "std", "lowest", "highest", "start")
@@ -55,7 +52,7 @@ def check_orders(view: DeclaredView) -> Iterator[Finding]:
     yield from _other_names(view)
 
 
-FAMILY = Family(__name__, RULES, (Need.DECLARATION,), on_declaration(check_orders))
+FAMILY = Family(__name__, rules_in(globals()), (Need.DECLARATION,), on_declaration(check_orders))
 
 
 def _by_numbers(view: DeclaredView) -> Iterator[Finding]:

@@ -1,7 +1,5 @@
 """RP756 and RP757: where a contract of one's own contradicts the profile that it names."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 from itertools import pairwise
@@ -25,7 +23,6 @@ JOINTS = Rule(
     hint="compare both lists with the names that the network was exported with",
     why="every joint gets the command of another one, and each command is in range",
 )  # fmt: skip
-RULES = rules_in(globals())
 
 _KINDS = {FieldKind.QUATERNION_WXYZ: "wxyz", FieldKind.QUATERNION_XYZW: "xyzw"}
 _WAYS = {"breadth_first": "level by level", "depth_first": "limb by limb"}
@@ -52,7 +49,7 @@ def check_profile(view: DeclaredView) -> Iterator[Finding]:
     yield from _joints(view, profile)
 
 
-FAMILY = Family(__name__, RULES, (Need.DECLARATION,), on_declaration(check_profile))
+FAMILY = Family(__name__, rules_in(globals()), (Need.DECLARATION,), on_declaration(check_profile))
 
 
 def _contradicted(view: DeclaredView, profile: Profile, place: str, found: tuple[str, str, str]) -> Finding:

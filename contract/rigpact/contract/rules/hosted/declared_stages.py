@@ -1,7 +1,5 @@
 """RP763 and RP764: stages of a contract of one's own that compute nothing, and factors that are applied twice."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 import numpy as np
@@ -23,7 +21,6 @@ TWICE = Rule(
     hint="keep one of the two",
     why="the network gets every number scaled by the square of what it was trained with",
 )  # fmt: skip
-RULES = rules_in(globals())
 
 
 def check_stages(view: DeclaredView) -> Iterator[Finding]:
@@ -39,7 +36,7 @@ def check_stages(view: DeclaredView) -> Iterator[Finding]:
             yield TWICE.at(view.path, view.at(stage), stage=stage, numbers=shown, earlier=earlier)
 
 
-FAMILY = Family(__name__, RULES, (Need.DECLARATION,), on_declaration(check_stages))
+FAMILY = Family(__name__, rules_in(globals()), (Need.DECLARATION,), on_declaration(check_stages))
 
 
 def _hands_on(view: DeclaredView, stage: str) -> str:

@@ -4,8 +4,6 @@ Training also runs on a data set of a single pose, on a packet of zeros, or on q
 The rules take rows as arrays; they do not read files.
 """
 
-from __future__ import annotations
-
 from collections.abc import Collection, Iterator, Mapping
 
 import numpy as np
@@ -30,31 +28,31 @@ FEWEST_ROWS = 16
 LEAST_DIFFERENT = 0.05
 
 NOT_FINITE = Rule(
-    code="RP720", name="system-value-not-finite", severity=_ERROR,
+    code="RP720", name="system-value-not-finite",
     message="{vector}: {address} is {value} in row {row} ({count} such values)",
     hint="find where it is born; rigpact explain names the first stage",
     why="one such value spreads through the whole pose, and ends a training",
 )  # fmt: skip
 OUT_OF_RANGE = Rule(
-    code="RP721", name="system-value-out-of-range", severity=_ERROR,
+    code="RP721", name="system-value-out-of-range",
     message="{vector}: {address} is {value:g} in row {row}, declared are {low} to {high} ({count} such values)",
     hint="another unit, or another field's number?",
     why="the network never saw such a value; its answer to it means nothing",
 )  # fmt: skip
 QUATERNION_NOT_UNIT = Rule(
-    code="RP722", name="system-quaternion-not-unit", severity=_ERROR,
+    code="RP722", name="system-quaternion-not-unit",
     message="{vector}: {field} has length {length:.4g} in row {row} ({count} such quaternions)",
     hint="normalise; a length of 0 is a packet that was never filled",
     why="rotating by it scales, and composing it scales more with each bone",
 )  # fmt: skip
 DIRECTION_NOT_UNIT = Rule(
-    code="RP723", name="system-direction-not-unit", severity=_ERROR,
+    code="RP723", name="system-direction-not-unit",
     message="{vector}: {field} has length {length:.4g} in row {row} ({count} such directions)",
     hint="normalise, or give the default direction where nothing was hit",
     why="the network reads its length as part of the slope",
 )  # fmt: skip
 FLAG_IN_BETWEEN = Rule(
-    code="RP724", name="system-flag-neither-0-nor-1", severity=_ERROR,
+    code="RP724", name="system-flag-neither-0-nor-1",
     message="{vector}: the flag {field} is {value:g} in row {row} ({count} such values)",
     hint="write 0 or 1; anything between belongs to another field",
     why="a mask of it weighs losses and targets by a number that nobody chose",
@@ -66,25 +64,25 @@ DEAD_COLUMNS = Rule(
     why="weights of a constant input stay as they were drawn: the first other value gives noise",
 )  # fmt: skip
 ALL_ZERO = Rule(
-    code="RP726", name="system-vector-tail-zero", severity=_ERROR,
+    code="RP726", name="system-vector-tail-zero",
     message="{vector}: everything from number {start} ({address}) to the end is 0 in all {rows} rows",
     hint="a copy by numbers instead of bytes? 63 floats are 252 bytes",
     why="flags of 0 mask the loss: training converges at once and has learned nothing",
 )  # fmt: skip
 ONE_POSE = Rule(
-    code="RP727", name="system-data-set-is-one-pose", severity=_ERROR,
+    code="RP727", name="system-data-set-is-one-pose",
     message="{vector}: {unique} different rows in {rows}",
     hint="record motion; augmentation noise does not make poses",
     why="a constant answers every row, so any loss on it is meaningless",
 )  # fmt: skip
 DATA_CONTRADICTS = Rule(
-    code="RP728", name="system-data-contradicts-rig", severity=_ERROR,
+    code="RP728", name="system-data-contradicts-rig",
     message="{found}, expected {expected}: {consequence}",
     hint="compare the exporter's geometry with the contract's constants, one row by hand",
     why="the loss teaches another geometry than the rig has",
 )  # fmt: skip
 OTHER_SYSTEM = Rule(
-    code="RP729", name="system-of-recording-differs", severity=_ERROR,
+    code="RP729", name="system-of-recording-differs",
     message="recorded as {found}, the contract is of {expected}",
     hint="check it with its own contract",
     why="stages of equal names mean other things",
@@ -95,7 +93,6 @@ OTHER_CONTRACT = Rule(
     hint="record again under the contract that ships",
     why="conventions or constants may have changed between the two",
 )  # fmt: skip
-RULES = rules_in(globals())
 
 
 def check_recordings(subject: Subject) -> Iterator[Finding]:
@@ -106,7 +103,7 @@ def check_recordings(subject: Subject) -> Iterator[Finding]:
             yield from _check_recording(files.contract, recording)
 
 
-FAMILY = Family(__name__, RULES, (Need.SYSTEM_CONTRACT, Need.SYSTEM_DATA), check_recordings)
+FAMILY = Family(__name__, rules_in(globals()), (Need.SYSTEM_CONTRACT, Need.SYSTEM_DATA), check_recordings)
 
 
 def _check_recording(contract: Contract, recorded: RecordedRows) -> Iterator[Finding]:

@@ -4,13 +4,11 @@ Two orders of the same 63 numbers pass every check of sizes. So each field is co
 finding names the first field that moved. `open_contract` refuses what `rules.engine.refusals` finds.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 from typing import Any
 
 from rigpact.contract.documents import Document
-from rigpact.contract.findings import Finding, Rule, Severity
+from rigpact.contract.findings import Finding, Rule
 from rigpact.contract.json_pointer import json_pointer
 from rigpact.contract.pages.registry import ENEMY_ANIMATION, canonical_name, find_system, known_systems
 from rigpact.contract.rules.family import Family, Need, rules_in
@@ -19,75 +17,72 @@ from rigpact.contract.rules.subject import Subject
 from rigpact.contract.systems.layout import Field, FieldLayout, json_to_fields
 from rigpact.contract.systems.system import System
 
-_ERROR = Severity.ERROR
-
 UNKNOWN_SYSTEM = Rule(
-    code="RP700", name="system-unknown", severity=_ERROR, engine_refuses=True,
+    code="RP700", name="system-unknown", engine_refuses=True,
     message="{name!r} is no system that rigpact hosts (it hosts {known})",
     hint="correct the name; rigpact systems lists them",
     why="without its definition nothing can be said about any number in the file",
 )  # fmt: skip
 HASH_OF_OTHER_FIELDS = Rule(
-    code="RP701", name="system-hash-of-other-fields", severity=_ERROR, engine_refuses=True,
+    code="RP701", name="system-hash-of-other-fields", engine_refuses=True,
     message="{vector}: the layout hash {found} is not that of the fields beside it ({expected})",
     hint="export the file anew; the hash is not for editing by hand",
     why="one of the two is stale: an engine that trusts the hash would not notice that a field moved",
 )  # fmt: skip
 FIELD_DIFFERS = Rule(
-    code="RP702", name="system-field-moved", severity=_ERROR, engine_refuses=True,
+    code="RP702", name="system-field-moved", engine_refuses=True,
     message="{vector}: {width} numbers as expected, but number {start} begins {found}, expected {expected}",
     hint="rename or reorder on the side that exports; the definition's order is shown by rigpact systems NAME",
     why="equal size, different meaning: every size check passes and the character takes one number for another",
 )  # fmt: skip
 WIDTH_DIFFERS = Rule(
-    code="RP703", name="system-width-differs", severity=_ERROR, engine_refuses=True,
+    code="RP703", name="system-width-differs", engine_refuses=True,
     message="{vector}: {found} numbers, expected {expected}; the first difference is number {start}: {what}",
     hint="export with the layout of this version of the system",
     why="a datagram or a tensor of another size is cut or padded somewhere on its way",
 )  # fmt: skip
 FIELDS_OVERLAP = Rule(
-    code="RP704", name="system-fields-overlap", severity=_ERROR, engine_refuses=True,
+    code="RP704", name="system-fields-overlap", engine_refuses=True,
     message="{vector}: {second} begins at {start}, inside {first}, which ends at {stop}",
     hint="give every field its own numbers",
     why="writing one field changes the other",
 )  # fmt: skip
 FIELDS_GAP = Rule(
-    code="RP705", name="system-fields-gap", severity=_ERROR, engine_refuses=True,
+    code="RP705", name="system-fields-gap", engine_refuses=True,
     message="{vector}: nothing is said about the numbers {stop} to {start}, before {second}",
     hint="declare them, or move the field",
     why="a parser that adds up sizes instead of reading starts is off by as many from here on",
 )  # fmt: skip
 REPEATED_NAME = Rule(
-    code="RP706", name="system-field-name-repeated", severity=_ERROR, engine_refuses=True,
+    code="RP706", name="system-field-name-repeated", engine_refuses=True,
     message="{vector}: two fields are called {name}",
     hint="rename one",
     why="code that looks a field up by its name gets one of the two",
 )  # fmt: skip
 VECTOR_MISSING = Rule(
-    code="RP707", name="system-vector-missing", severity=_ERROR, engine_refuses=True,
+    code="RP707", name="system-vector-missing", engine_refuses=True,
     message="the vector {vector} ({width} numbers) is not declared",
     hint="export every vector that rigpact systems NAME lists",
     why="what is not declared cannot be compared: a change of it would go unseen",
 )  # fmt: skip
 UNKNOWN_KNOB = Rule(
-    code="RP709", name="system-knob-unknown", severity=_ERROR, engine_refuses=True,
+    code="RP709", name="system-knob-unknown", engine_refuses=True,
     message="{knob!r} is no convention of this system (it has {known})",
     hint="correct the name; rigpact systems NAME lists the knobs",
     why="the convention that was meant keeps its default without a word",
 )  # fmt: skip
 UNKNOWN_VALUE = Rule(
-    code="RP710", name="system-knob-value-unknown", severity=_ERROR, engine_refuses=True,
+    code="RP710", name="system-knob-value-unknown", engine_refuses=True,
     message="{knob} is {value!r}, not one of {known}",
     hint="correct the value; rigpact systems NAME lists them",
     why="no runtime knows what to do under it",
 )  # fmt: skip
 CONSTANT_WRONG = Rule(
-    code="RP711", name="system-constant-wrong", severity=_ERROR, engine_refuses=True,
+    code="RP711", name="system-constant-wrong", engine_refuses=True,
     message="{found}, expected {expected}: {consequence}",
     hint="export the constants of the rig that the network was trained with",
     why="skeleton, limits and calibration enter every frame; both sides must have the same numbers",
 )  # fmt: skip
-RULES = rules_in(globals())
 
 
 def check_loading(subject: Subject) -> Iterator[Finding]:
@@ -109,7 +104,7 @@ def check_loading(subject: Subject) -> Iterator[Finding]:
         )  # fmt: skip
 
 
-FAMILY = Family(__name__, RULES, (Need.CONTRACT_FILE,), check_loading)
+FAMILY = Family(__name__, rules_in(globals()), (Need.CONTRACT_FILE,), check_loading)
 
 
 def hosted_system(document: Document) -> System | None:

@@ -3,8 +3,6 @@
 What is in recordings and data sets is for system_data.py.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
@@ -35,19 +33,19 @@ RATE_DIFFERS = Rule(
     why="what is learned of velocities and windows holds for one rate",
 )  # fmt: skip
 MODEL_TENSORS = Rule(
-    code="RP713", name="system-model-tensor-count", severity=_ERROR,
+    code="RP713", name="system-model-tensor-count",
     message="the model has {found} {what} ({names}), expected {expected}: {wanted}",
     hint="export the network with the inputs and outputs of the contract, in their order",
     why="a runtime binds by position and takes one for another",
 )  # fmt: skip
 MODEL_WIDTH = Rule(
-    code="RP714", name="system-model-width", severity=_ERROR,
+    code="RP714", name="system-model-width",
     message="the model's {what} {name!r} is {found} wide, {vector} has {expected} numbers",
     hint="export the network that was trained under this contract",
     why="the runtime stops, pads or cuts",
 )  # fmt: skip
 MODEL_TYPE = Rule(
-    code="RP715", name="system-model-type", severity=_ERROR,
+    code="RP715", name="system-model-type",
     message="the model's {what} {name!r} is {found}, expected float32",
     hint="convert before the export: model.float()",
     why="vectors are float32 between stages",
@@ -59,19 +57,19 @@ MODEL_FIXED_AXIS = Rule(
     why="it runs at the length it was traced at and fails in the field at any other",
 )  # fmt: skip
 MODEL_REFUSED = Rule(
-    code="RP717", name="system-model-refused", severity=_ERROR,
+    code="RP717", name="system-model-refused",
     message="onnxruntime does not load the model: {reason}",
     hint="export it again with an opset that the runtime has",
     why="the character does not start",
 )  # fmt: skip
 MODEL_PARAMETERS = Rule(
-    code="RP956", name="system-model-parameters", severity=_ERROR,
+    code="RP956", name="system-model-parameters",
     message="the model has {found} parameters, the network of this contract {expected}",
     hint="export the network of the contract; of a network of your own, write its number of parameters under constants",
     why="another network with the same inputs and outputs loads, and answers what nobody trained",
 )  # fmt: skip
 MODEL_ACTIVATIONS = Rule(
-    code="RP957", name="system-model-activations", severity=_ERROR,
+    code="RP957", name="system-model-activations",
     message="the model has {found} between its layers, the network of this contract {expected}",
     hint="export the network of the contract; of a network of your own, write its functions as activations under constants",
     why="the same weights with another function between the layers load, and every answer is another one",
@@ -81,7 +79,6 @@ ACTIVATIONS = frozenset({
     "HardSwish", "Mish", "ThresholdedRelu",
 })  # fmt: skip
 """ONNX's functions of one number that networks have between their layers."""
-RULES = rules_in(globals())
 
 
 def check_systems(subject: Subject) -> Iterator[Finding]:
@@ -98,7 +95,7 @@ def check_systems(subject: Subject) -> Iterator[Finding]:
                 yield from _check_architecture(model.signature, model.part, files.contract.constants)
 
 
-FAMILY = Family(__name__, RULES, (Need.SYSTEM_CONTRACT,), check_systems)
+FAMILY = Family(__name__, rules_in(globals()), (Need.SYSTEM_CONTRACT,), check_systems)
 
 
 def _check_contract_file(document: Document) -> Iterator[Finding]:

@@ -5,15 +5,12 @@ This module holds only the texts, because the contract cannot run models. rigpac
 the numbers.
 """
 
-from __future__ import annotations
-
 from rigpact.contract.findings import Rule, Severity
 from rigpact.contract.rules.family import Texts, rules_in
 
 INPUTS_WIRED_OTHERWISE = Rule(
     code="RP415",
     name="model-inputs-wired-otherwise",
-    severity=Severity.ERROR,
     message="in the contract's order the model misses {reference} by {declared}; bound as {found} it is within {best}",
     hint="export the inputs in the order state, cond, contacts, angvel, pose_hist",
     why="the engine feeds each vector to the wrong part of the network: the pose is noise",
@@ -21,7 +18,6 @@ INPUTS_WIRED_OTHERWISE = Rule(
 ENGINE_BOUND_OTHERWISE = Rule(
     code="RP416",
     name="engine-bound-inputs-otherwise",
-    severity=Severity.ERROR,
     message="the recorded output is the model's for the order {found} (within {best}), not the contract's (off by {declared})",
     hint="bind State, Cond, Contacts, AngVel, PoseHist at positions 0 to 4 on the side that recorded this",
     why="the recording side feeds each vector to the wrong input: the pose is noise",
@@ -53,11 +49,9 @@ INPUT_WITHOUT_EFFECT = Rule(
 OUTPUT_MODE_CONTRADICTED = Rule(
     code="RP451",
     name="output-mode-contradicts-model",
-    severity=Severity.ERROR,
     message="output_mode is {declared!r}, and read so the model misses {reference} by {error}; read as {found!r} it is within"
     " {best}",
     hint="declare the meaning that fits, or export the model that the bundle is about",
     why="the engine reads every pose of the network in another sense than training wrote it: the character is crumpled or spins",
 )
-RULES = rules_in(globals())
-TEXTS = Texts(__name__, RULES)
+TEXTS = Texts(__name__, rules_in(globals()))

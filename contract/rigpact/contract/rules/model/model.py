@@ -4,8 +4,6 @@ The engine binds five inputs by position and reads no names. Before that, it sil
 model's width. So these rules judge exactly what the engine does not report.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from rigpact.contract.findings import Finding, Rule, Severity
@@ -23,7 +21,6 @@ from rigpact.contract.rules.wording import listed
 INPUT_COUNT_DIFFERS = Rule(
     code="RP400",
     name="model-input-count-differs",
-    severity=Severity.ERROR,
     message="the model has {found} inputs ({names}), the engine binds exactly 5",
     hint="export with the inputs state, cond, contacts, angvel, pose_hist; an exporter drops an input that the network"
     " does not use",
@@ -40,7 +37,6 @@ INPUT_NAME_DIFFERS = Rule(
 INPUTS_OUT_OF_ORDER = Rule(
     code="RP402",
     name="model-inputs-out-of-order",
-    severity=Severity.ERROR,
     message="the inputs are {found}, the engine binds {expected} by position",
     hint="export them in this order; the names do not help the engine",
     why="each vector is padded or cut to the width of the wrong input, without a word: the pose is noise",
@@ -48,7 +44,6 @@ INPUTS_OUT_OF_ORDER = Rule(
 INPUT_WIDTH_DIFFERS = Rule(
     code="RP403",
     name="model-input-width-differs",
-    severity=Severity.ERROR,
     message="input {index} ({name}) is {found} wide, the bundle says {expected}: the engine would {action}",
     hint="model and bundle come from two exports; export both again",
     why="the engine pads with zeros or cuts to the model's width without a word",
@@ -56,7 +51,6 @@ INPUT_WIDTH_DIFFERS = Rule(
 INPUT_DTYPE_DIFFERS = Rule(
     code="RP404",
     name="model-input-dtype-differs",
-    severity=Severity.ERROR,
     message="input {index} ({name}) takes {found}, the engine binds float32",
     hint="export in float32; convert half-precision weights inside the graph",
     why="the engine hands over the bytes of float32 numbers",
@@ -64,7 +58,6 @@ INPUT_DTYPE_DIFFERS = Rule(
 INPUT_RANK_DIFFERS = Rule(
     code="RP405",
     name="model-input-rank-differs",
-    severity=Severity.ERROR,
     message="input {index} ({name}) has the shape {shape}, the engine binds [1, width]",
     hint="move reshapes for time or bones into the graph",
     why="the engine sets the input's shape to [1, width] and the run fails",
@@ -72,7 +65,6 @@ INPUT_RANK_DIFFERS = Rule(
 INPUT_BATCH_FIXED = Rule(
     code="RP406",
     name="model-batch-not-one",
-    severity=Severity.ERROR,
     message="input {index} ({name}) has a fixed batch of {found}, the engine binds 1",
     hint="export with batch 1 or with a dynamic batch axis",
     why="the engine sets the input's shape to [1, width] and the run fails",
@@ -88,7 +80,6 @@ INPUT_WIDTH_DYNAMIC = Rule(
 HISTORY_WIDTH_NOT_WHOLE = Rule(
     code="RP408",
     name="model-history-not-whole-frames",
-    severity=Severity.ERROR,
     message="input {index} ({name}) is {found} wide, which is no multiple of {frame} (6 numbers of {bones} bones)",
     hint="export the model for the skeleton of the bundle",
     why="without a declared length the engine divides the model's width by that of a frame: the rest is cut off",
@@ -104,7 +95,6 @@ INPUTS_INTERCHANGEABLE = Rule(
 OUTPUT_MISSING = Rule(
     code="RP410",
     name="model-output-missing",
-    severity=Severity.ERROR,
     message="the model has no output",
     hint="export with the output motion_pred",
     why="the engine has nothing to read the pose from",
@@ -112,7 +102,6 @@ OUTPUT_MISSING = Rule(
 OUTPUT_WIDTH_DIFFERS = Rule(
     code="RP411",
     name="model-output-width-differs",
-    severity=Severity.ERROR,
     message="output 0 ({name}) is {found} wide, the bundle says {expected}",
     hint="model and bundle come from two exports; export both again",
     why="the engine only warns and goes on: bones read their neighbours' numbers, or none",
@@ -120,7 +109,6 @@ OUTPUT_WIDTH_DIFFERS = Rule(
 OUTPUT_WIDTH_DYNAMIC = Rule(
     code="RP412",
     name="model-output-width-dynamic",
-    severity=Severity.ERROR,
     message="output 0 ({name}) has the shape {shape}: its width is not static",
     hint="only the batch axis may be dynamic; avoid reshapes to -1 before the output",
     why="the engine allocates the output before it runs and refuses a shape it does not know",
@@ -128,7 +116,6 @@ OUTPUT_WIDTH_DYNAMIC = Rule(
 OUTPUT_DTYPE_DIFFERS = Rule(
     code="RP413",
     name="model-output-dtype-differs",
-    severity=Severity.ERROR,
     message="output 0 ({name}) gives {found}, the engine reads float32",
     hint="cast the output to float32 inside the graph",
     why="the engine reads the bytes as float32 numbers",
@@ -141,7 +128,6 @@ SEVERAL_OUTPUTS = Rule(
     hint="make sure that the first is the motion, or export it alone",
     why="an exporter that lists an auxiliary output first makes the engine play that",
 )
-RULES = rules_in(globals())
 
 _RANK = 2
 
@@ -161,7 +147,7 @@ def check_model(subject: Subject) -> Iterator[Finding]:
     yield from _check_output(model, subject.view)
 
 
-FAMILY = Family(__name__, RULES, (Need.MODEL, Need.POSITIONS), check_model)
+FAMILY = Family(__name__, rules_in(globals()), (Need.MODEL, Need.POSITIONS), check_model)
 
 
 def _names_and_missing(model: ModelSignature) -> str:

@@ -4,8 +4,6 @@ A game runs with these defects and reports nothing, or the editor imports the mo
 judges the weights; rigpact.contract.model.graph reads the graph.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from rigpact.contract.findings import Finding, Rule, Severity
@@ -31,7 +29,6 @@ GRAPH_NOT_INSPECTED = Rule(
 MODEL_NOT_LOADABLE = Rule(
     code="RP420",
     name="model-not-loadable",
-    severity=Severity.ERROR,
     message="onnxruntime does not load the model: {reason}",
     hint="the findings beside this one may say why; else export again and look at the exporter's warnings",
     why="the engine's runtime is onnxruntime too: the character does not move",
@@ -39,7 +36,6 @@ MODEL_NOT_LOADABLE = Rule(
 OPSET_TOO_OLD = Rule(
     code="RP421",
     name="model-opset-too-old",
-    severity=Severity.ERROR,
     message="operator set {found}: onnxruntime promises {limit} and later",
     hint="export again with opset 18, or convert with onnx.version_converter",
     why="operators changed their meaning since; what runs today may give other numbers tomorrow",
@@ -64,7 +60,6 @@ OPSET_NOT_THE_CONTRACTS = Rule(
 OPSET_MISSING = Rule(
     code="RP423",
     name="model-opset-missing",
-    severity=Severity.ERROR,
     message="the model declares no version of the standard operator set",
     hint="export again; a converter or a hand edit lost opset_import",
     why="no runtime knows what its operators mean",
@@ -80,7 +75,6 @@ BATCH_AXES_DIFFER = Rule(
 INPUT_UNUSED = Rule(
     code="RP425",
     name="model-input-unused",
-    severity=Severity.ERROR,
     message="input {index} ({name}) does not reach the output{how}",
     hint="look where the network lost it: a branch that was cut, a detach, a wrong variable in forward()",
     why="the character ignores what stands there: the player's command, its feet or its past",
@@ -88,7 +82,6 @@ INPUT_UNUSED = Rule(
 TRAINING_MODE = Rule(
     code="RP426",
     name="model-in-training-mode",
-    severity=Severity.ERROR,
     message="{op} is exported in training mode",
     hint="call model.eval() before exporting",
     why="dropout makes every frame random, batch normalisation makes it depend on itself: the pose jitters",
@@ -96,7 +89,6 @@ TRAINING_MODE = Rule(
 RANDOM_NODE = Rule(
     code="RP428",
     name="model-draws-random-numbers",
-    severity=Severity.ERROR,
     message="{op} draws random numbers{more}",
     hint="call model.eval() before exporting; take sampling out of forward()",
     why="the same inputs give another pose each time: nothing can be reproduced or compared",
@@ -112,7 +104,6 @@ INPUT_CLAMPED = Rule(
 CLAMP_EMPTY = Rule(
     code="RP431",
     name="model-clamp-empty",
-    severity=Severity.ERROR,
     message="Clip from {low:g} to {high:g}: the lower bound is not below the upper",
     hint="the bounds are swapped, or both were exported as one constant",
     why="every number becomes the same: what goes in no longer matters",
@@ -159,7 +150,6 @@ FLOW_CONTROL = Rule(
 )
 ABOUT_THE_EXPORTER = (OPSET_TOO_NEW, OPSET_NOT_THE_CONTRACTS)
 """What only the exporter of a schema bundle promises: other systems' models have the operator set of their own tools."""
-RULES = rules_in(globals())
 
 _STANDARD = {"", "ai.onnx"}
 _ONLY_SHAPE = {"Shape", "Size"}
@@ -180,7 +170,7 @@ def check_graph(subject: Subject) -> Iterator[Finding]:
             yield from _check_nodes(model.graph, subject)
 
 
-FAMILY = Family(__name__, RULES, (Need.MODEL, Need.GRAPH), check_graph)
+FAMILY = Family(__name__, rules_in(globals()), (Need.MODEL, Need.GRAPH), check_graph)
 
 
 def _check_nodes(graph: ModelGraph, subject: Subject) -> Iterator[Finding]:

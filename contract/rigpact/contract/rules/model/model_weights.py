@@ -3,8 +3,6 @@
 model_graph.py judges the operators; rigpact.contract.model.graph measures the weights.
 """
 
-from __future__ import annotations
-
 import math
 from collections import Counter
 from collections.abc import Iterator
@@ -23,7 +21,6 @@ LARGEST_BYTES = 2**31 - 1
 WEIGHT_NOT_FINITE = Rule(
     code="RP429",
     name="model-weight-not-finite",
-    severity=Severity.ERROR,
     message="{weight}{place} = {value}{more}",
     hint="the training run diverged: go back to an earlier checkpoint",
     why="every output that it reaches is not a number: the character vanishes",
@@ -31,7 +28,6 @@ WEIGHT_NOT_FINITE = Rule(
 EXTERNAL_ESCAPES = Rule(
     code="RP436",
     name="model-weights-outside-folder",
-    severity=Severity.ERROR,
     message="{weight} is to be read from {location!r}, outside the model's folder; it was not opened",
     hint="save the model again with its weights beside it; do not open models of unknown origin with other tools",
     why="such a model reads any file of the machine that loads it",
@@ -39,7 +35,6 @@ EXTERNAL_ESCAPES = Rule(
 EXTERNAL_MISSING = Rule(
     code="RP437",
     name="model-weights-missing",
-    severity=Severity.ERROR,
     message="{weight} stands in {location!r}, which is {found}",
     hint="copy the weights file with the model, or save both as one file",
     why="the model does not load: the character does not move",
@@ -55,7 +50,6 @@ EXTERNAL_WEIGHTS = Rule(
 TOO_LARGE = Rule(
     code="RP439",
     name="model-too-large",
-    severity=Severity.ERROR,
     message="the weights take {found} bytes, one file holds at most {limit}",
     hint="a motion network has a few million numbers: was the wrong model, or the optimiser's state, exported?",
     why="it cannot be one file, and the engine imports one file",
@@ -71,7 +65,6 @@ WEIGHT_UNUSED = Rule(
 WEIGHT_REPEATED = Rule(
     code="RP441",
     name="model-weight-name-repeated",
-    severity=Severity.ERROR,
     message="{count} weights are called {weight}",
     hint="export again; a merge of two graphs did not rename",
     why="which one counts depends on the runtime",
@@ -79,7 +72,6 @@ WEIGHT_REPEATED = Rule(
 INPUT_HAS_DEFAULT = Rule(
     code="RP442",
     name="model-input-has-default",
-    severity=Severity.ERROR,
     message="the input {name} has a default value of the same name",
     hint="remove the initializer of that name",
     why="onnxruntime then does not count it among the inputs: the engine binds the others one place too early",
@@ -108,7 +100,6 @@ CONSTANT_INFINITE = Rule(
     hint="nothing to do for an attention mask; `rigpact nan` says whether a run gets past it",
     why="a mask over every place leaves 0/0: the character vanishes in that frame",
 )
-RULES = rules_in(globals())
 
 _CATCHES: dict[str, frozenset[float]] = {
     **dict.fromkeys(("Softmax", "Max", "Relu", "Exp"), frozenset({-math.inf})),
@@ -131,7 +122,7 @@ def check_weights(subject: Subject) -> Iterator[Finding]:
             yield from check_part(graph)
 
 
-FAMILY = Family(__name__, RULES, (Need.MODEL, Need.GRAPH), check_weights)
+FAMILY = Family(__name__, rules_in(globals()), (Need.MODEL, Need.GRAPH), check_weights)
 
 
 def _check_numbers(graph: ModelGraph) -> Iterator[Finding]:

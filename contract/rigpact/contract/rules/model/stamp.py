@@ -1,10 +1,8 @@
 """RP770: a model that carries the hash of another contract. `rigpact stamp` writes the hash."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
-from rigpact.contract.findings import Finding, Rule, Severity
+from rigpact.contract.findings import Finding, Rule
 from rigpact.contract.json_pointer import json_pointer
 from rigpact.contract.model.signature import ModelSignature
 from rigpact.contract.model.stamp import STAMP
@@ -12,12 +10,11 @@ from rigpact.contract.rules.family import Family, Need, rules_in
 from rigpact.contract.rules.subject import Subject
 
 OTHER_CONTRACT = Rule(
-    code="RP770", name="model-stamped-for-other-contract", severity=Severity.ERROR,
+    code="RP770", name="model-stamped-for-other-contract",
     message="the model is stamped for the contract {found}, this one is {expected}",
     hint="take the contract that the model was exported with; if this one is meant, `rigpact stamp` it again",
     why="a model and a contract of different runs load together, and nothing crashes",
 )  # fmt: skip
-RULES = rules_in(globals())
 _HASH_CHARACTERS = 12
 
 
@@ -42,4 +39,4 @@ def _check_model(model: ModelSignature, sha256: str) -> Iterator[Finding]:
         )  # fmt: skip
 
 
-FAMILY = Family(__name__, RULES, (Need.MODEL, Need.CONTRACT), check_stamp)
+FAMILY = Family(__name__, rules_in(globals()), (Need.MODEL, Need.CONTRACT), check_stamp)

@@ -1,7 +1,5 @@
 """RP900-RP905: a clip against the bundle that it is used with."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import asdict
 from typing import Any
@@ -23,7 +21,6 @@ from rigpact.contract.statistics import STD_FLOOR, FloatArray
 CLIP_BONES_DIFFER = Rule(
     code="RP900",
     name="clip-bones-differ",
-    severity=Severity.ERROR,
     message="bone {index} is {found!r} in the clip and {expected!r} in the bundle{more}",
     hint="export the clip in the bundle's bone order",
     why="bones are matched by index: an arm plays a leg, and no number is out of range",
@@ -31,7 +28,6 @@ CLIP_BONES_DIFFER = Rule(
 CLIP_PARENTS_DIFFER = Rule(
     code="RP901",
     name="clip-parents-differ",
-    severity=Severity.ERROR,
     message="{bone}: the parent is {found} in the clip and {expected} in the bundle{more}",
     hint="export clip and bundle from the same skeleton asset",
     why="rotations are relative to the parent: under another one they turn the limb about another joint",
@@ -47,7 +43,6 @@ CLIP_OFFSETS_DIFFER = Rule(
 CLIP_DECLARES_OTHERWISE = Rule(
     code="RP903",
     name="clip-declares-otherwise",
-    severity=Severity.ERROR,
     message="meta.{key} is {found} in the clip and {expected} in the bundle",
     hint="export both with the same settings, and check which of the two the data follow",
     why="the same numbers mean another rotation or another unit in the two files",
@@ -71,7 +66,6 @@ SPEED_SATURATES = Rule(
     hint="use a larger scale: the 99 % quantile of the speeds keeps tanh near linear",
     why="walking faster hardly changes the network's input, and the way back through atanh multiplies rounding",
 )
-RULES = rules_in(globals())
 
 _SHARED_DECLARATIONS = (
     ("units",), ("handedness",), ("axes",), ("rot6d_spec", "columns"), ("rot6d_spec", "order"),
@@ -95,7 +89,7 @@ def check_across(subject: Subject) -> Iterator[Finding]:
             yield from _check_clip(clip, subject.view, clamp_of(subject, "state"))
 
 
-FAMILY = Family(__name__, RULES, (Need.CLIP, Need.BUNDLE), check_across)
+FAMILY = Family(__name__, rules_in(globals()), (Need.CLIP, Need.BUNDLE), check_across)
 
 
 def _check_clip(clip: ClipView, bundle: BundleView, clamp: InputClamp) -> Iterator[Finding]:

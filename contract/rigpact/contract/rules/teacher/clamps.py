@@ -3,8 +3,6 @@
 The model's own graph says it where the model is at hand. Without a model the contract does: its exporter clamps both to ±16.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np

@@ -4,8 +4,6 @@ Angles between poses are means over bones. A history entry is a certain pose if 
 the motion from one frame to the next. A clip without motion decides nothing.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
@@ -23,7 +21,6 @@ from rigpact.contract.statistics import FloatArray
 HISTORY_UNRELATED = Rule(
     code="RP640",
     name="pose-history-unrelated",
-    severity=Severity.ERROR,
     message="{array}: no entry is a pose of the rows; the newest is {angle_deg:.2f}° from the nearest on average",
     hint="build the history from the same clip, and normalise it with the statistics that are given here",
     why="the network's largest input belongs to another motion, or to other statistics",
@@ -32,7 +29,6 @@ HISTORY_UNRELATED = Rule(
 HISTORY_REVERSED = Rule(
     code="RP641",
     name="pose-history-newest-first",
-    severity=Severity.ERROR,
     message="{array} runs from newest to oldest: entry 0 is frame t, entry {last} frame t-{last} (in {share:.0%} of the"
     " rows); the engine writes oldest first",
     hint="reverse the frames of the history",
@@ -42,7 +38,6 @@ HISTORY_REVERSED = Rule(
 HISTORY_PHASE = Rule(
     code="RP642",
     name="pose-history-out-of-phase",
-    severity=Severity.ERROR,
     message="{array}: the newest entry is frame t{lag:+d} (in {share:.0%} of the rows), the engine's is frame t",
     hint="push the current frame before the network runs",
     why="the network expects a history that is a frame older or younger: it lags or overshoots",
@@ -51,7 +46,6 @@ HISTORY_PHASE = Rule(
 HISTORY_HOLDS_TARGET = Rule(
     code="RP643",
     name="pose-history-holds-target",
-    severity=Severity.ERROR,
     message="{array}: the newest entry of row {row} is the row's own target ({angle_deg:.4f}° away; the current frame is"
     " {step_deg:.3f}° away){more}",
     hint="pad the start with the first frame, not with the second; push frame t, never frame t+1",
@@ -68,7 +62,6 @@ HISTORY_START = Rule(
     why="the first steps in the game start from another history than in training: a hitch at every start",
     about="pose_hist",
 )
-RULES = rules_in(globals())
 
 _PART_OF_A_STEP = 0.1
 """An entry is a pose when it is nearer than a tenth of the step from frame to frame; float32 rounding is 1e-5 of it."""
@@ -133,7 +126,7 @@ def check_history(rows: Rows) -> Iterator[Finding]:
         yield from _check_order(rows, history)
 
 
-FAMILY = Family(__name__, RULES, (Need.ROWS, Need.BUNDLE), on_rows(check_history))
+FAMILY = Family(__name__, rules_in(globals()), (Need.ROWS, Need.BUNDLE), on_rows(check_history))
 
 
 def _check_order(rows: Rows, history: _History) -> Iterator[Finding]:

@@ -1,7 +1,5 @@
 """The six numbers of each bone, held against the columns of a rotation. teacher_rows.py and prediction.py have the rules."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 import numpy as np

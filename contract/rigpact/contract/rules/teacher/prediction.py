@@ -1,7 +1,5 @@
 """RP620, RP630-RP639: what the numbers of a teacher prediction mean."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
@@ -35,7 +33,6 @@ from rigpact.contract.statistics import FloatArray
 Y_RAW_DIFFERS = Rule(
     code="RP630",
     name="y-raw-differs",
-    severity=Severity.ERROR,
     message="y_raw[{row}][{column}] = {found:.8g}, but y_norm·StdY + MuY = {expected:.8g} ({where};"
     " rounding explains {bound:.1e}){more}",
     hint="export the prediction again with this bundle",
@@ -44,7 +41,6 @@ Y_RAW_DIFFERS = Rule(
 PREDICTION_HOLDS_RESIDUAL = Rule(
     code="RP631",
     name="prediction-holds-residual",
-    severity=Severity.ERROR,
     message="prediction.y_norm is the network's residual, not a pose: composed onto the state it misses the next"
     " teacher pose by {residual_deg:.2f}° on average, read as a pose by {pose_deg:.2f}°",
     hint="record (encode(R_next) − MuY) / StdY; or keep the file as a recording of the network's output",
@@ -53,7 +49,6 @@ PREDICTION_HOLDS_RESIDUAL = Rule(
 PREDICTION_NOT_NORMALISED = Rule(
     code="RP620",
     name="prediction-not-normalised",
-    severity=Severity.ERROR,
     message="prediction.y_norm is a pose that was never normalised: as it stands it misses the next teacher pose by"
     " {raw_deg:.2f}° on average, un-normalised with MuY and StdY by {pose_deg:.2f}°",
     hint="record (encode(R_next) − MuY) / StdY in y_norm; the pose itself belongs in y_raw",
@@ -71,7 +66,6 @@ NOT_A_POSE = Rule(
 COMPOSED_WITH_TARGET = Rule(
     code="RP633",
     name="prediction-composed-with-target",
-    severity=Severity.ERROR,
     message="the predicted steps are {slope:.2f} times the true ones (± {spread:.2f}): the network's rotation was composed"
     " with the target pose, not with the current one; the reported error of {error_deg:.3f}° is the size of that"
     " rotation, not an error",
@@ -101,7 +95,6 @@ WORSE_THAN_COPYING = Rule(
 PREDICTION_FROZEN = Rule(
     code="RP636",
     name="prediction-frozen",
-    severity=Severity.ERROR,
     message="all {count} rows of prediction.y_norm are one pose, while the teacher moves by {step_deg:.3f}° a frame",
     hint="the rollout recorded its first answer again and again, or fed the same inputs",
     why="the character stands still in playback, and every comparison is with one frame",
@@ -109,13 +102,11 @@ PREDICTION_FROZEN = Rule(
 EQUALS_TARGET = Rule(
     code="RP637",
     name="prediction-equals-target",
-    severity=Severity.ERROR,
     message="prediction.y_norm is its own target: {worst_deg:.2g}° away at most, while the teacher moves by"
     " {step_deg:.3f}° a frame",
     hint="the rollout wrote the target instead of the network's pose",
     why="the error of zero says nothing about the network, and no engine can agree with it",
 )
-RULES = rules_in(globals())
 
 _STILL_DEG = 0.01
 """A teacher that moves less in a frame is at rest, and its steps cannot be judged."""
@@ -142,7 +133,7 @@ def check_prediction(rows: Rows) -> Iterator[Finding]:
         yield from _check_errors(rows)
 
 
-FAMILY = Family(__name__, RULES, (Need.PREDICTION, Need.BUNDLE), on_rows(check_prediction))
+FAMILY = Family(__name__, rules_in(globals()), (Need.PREDICTION, Need.BUNDLE), on_rows(check_prediction))
 
 
 def _check_y_raw(rows: Rows) -> Iterator[Finding]:

@@ -4,8 +4,6 @@ An early recording holds the network's residuals where later ones hold poses. Wi
 network: composed onto the poses of its rows, it gives the poses that other files recorded.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import product
@@ -14,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rigpact.contract.documents import Kind
-from rigpact.contract.findings import Finding, Rule, Severity
+from rigpact.contract.findings import Finding, Rule
 from rigpact.contract.json_pointer import json_pointer
 from rigpact.contract.rotation6d import identity_rot6d, rot6d_to_matrix, rotation_angle_rad, transposed
 from rigpact.contract.rules.family import Family, Need, rules_in
@@ -29,7 +27,6 @@ from rigpact.contract.statistics import FloatArray
 MODE_AGAINST_RECORDING = Rule(
     code="RP621",
     name="output-mode-contradicts-recording",
-    severity=Severity.ERROR,
     message="output_mode is 'absolute', but the network's output recorded in {recording} is a residual: composed onto the state"
     " it misses the next teacher pose by {residual_deg:.2f}° on average, read as a pose by {pose_deg:.2f}°",
     hint="declare 'residual'; or the recording is of another network",
@@ -38,7 +35,6 @@ MODE_AGAINST_RECORDING = Rule(
 ROWS_IN_OTHER_ORDER = Rule(
     code="RP622",
     name="prediction-rows-in-other-order",
-    severity=Severity.ERROR,
     message="the network's output in {recording} gives the poses of {poses}, but {order}: {count} of {total} rows then agree"
     " within {limit:g}°, {straight} as they stand",
     hint="one of the two files was written in another order, or from another frame on; export it again",
@@ -47,7 +43,6 @@ ROWS_IN_OTHER_ORDER = Rule(
 PREDICTION_ABSENT = Rule(
     code="RP623",
     name="prediction-absent",
-    severity=Severity.ERROR,
     message="the file says what a prediction says ({keys}), but holds no `prediction`{guess}",
     hint="export the prediction again; a teacher batch has none of these",
     why="readers take the file for a teacher batch: what the network answered is never compared",
@@ -55,13 +50,11 @@ PREDICTION_ABSENT = Rule(
 OUTPUT_GIVES_OTHER_POSES = Rule(
     code="RP624",
     name="recorded-output-gives-other-poses",
-    severity=Severity.ERROR,
     message="the network's output in {recording} gives the poses of {poses} only roughly: row {row}, {bone} is {miss_deg:.3g}°"
     " away{more}",
     hint="one of the two was rounded, scaled or rearranged on its way into the file; export both again from one run",
     why="who replays the output computes another character than the one that was recorded",
 )
-RULES = rules_in(globals())
 
 Order = NDArray[np.intp] | slice
 _AS_IT_IS = slice(None)
@@ -88,7 +81,7 @@ def check_recorded_outputs(subject: Subject) -> Iterator[Finding]:
         yield from _check_order(output, poses)
 
 
-FAMILY = Family(__name__, RULES, (Need.ROWS,), check_recorded_outputs)
+FAMILY = Family(__name__, rules_in(globals()), (Need.ROWS,), check_recorded_outputs)
 
 
 def _check_present(file: TeacherView) -> Iterator[Finding]:

@@ -1,7 +1,5 @@
 """RP906-RP909, RP911: the rows of teacher files against the clip that they were made from."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
@@ -24,7 +22,6 @@ from rigpact.contract.statistics import FloatArray
 STATE_ROWS_DIFFER = Rule(
     code="RP906",
     name="state-rows-not-of-clip",
-    severity=Severity.ERROR,
     message="row {row} is not frame {row} of {clip}: {where} is {found:.6g} un-normalised, {expected:.6g} in the clip"
     "{more}{guess}",
     hint="export the rows again from this clip with this bundle",
@@ -33,7 +30,6 @@ STATE_ROWS_DIFFER = Rule(
 CONDITION_ROWS_DIFFER = Rule(
     code="RP907",
     name="condition-rows-not-of-clip",
-    severity=Severity.ERROR,
     message="cond[{row}][{column}] = {found:.5g}, {clip} gives {expected:.5g} ({what}){more}{guess}",
     hint="action bits, unit direction and length of RootVelocityXY of frame t, raw",
     why="the character is told to do something else than the clip does",
@@ -50,7 +46,6 @@ CONDITION_ALIGNMENT_DIFFERS = Rule(
 CONTACT_ROWS_DIFFER = Rule(
     code="RP909",
     name="contact-rows-not-of-clip",
-    severity=Severity.ERROR,
     message="contacts[{row}] = {found}, the scores of frame {row} of {clip} are {expected}{more}{guess}",
     hint="take soft_contact_score of left and right foot of frame t, not whitened",
     why="the network plants the foot that swings",
@@ -58,12 +53,10 @@ CONTACT_ROWS_DIFFER = Rule(
 PAIRS_NOT_OF_CLIP = Rule(
     code="RP911",
     name="row-count-not-of-clip",
-    severity=Severity.ERROR,
     message="{found} rows for the {frames} frames of {clip}: one row for each pair of neighbours is {expected}",
     hint="export the rows again from the whole clip",
     why="row and frame are matched by index: what comes after the gap is another moment",
 )
-RULES = rules_in(globals())
 
 _FEATURE = 1e-4
 """Rows and clip may differ by this in a component of a unit vector or in tanh: 0.006 degrees, rounding to four decimals."""
@@ -100,7 +93,7 @@ def check_rows_of_clips(subject: Subject) -> Iterator[Finding]:
                 yield from check(pair)
 
 
-FAMILY = Family(__name__, RULES, (Need.CLIP, Need.ROWS, Need.BUNDLE), check_rows_of_clips)
+FAMILY = Family(__name__, rules_in(globals()), (Need.CLIP, Need.ROWS, Need.BUNDLE), check_rows_of_clips)
 
 
 def _check_count(pair: _Pair) -> Iterator[Finding]:

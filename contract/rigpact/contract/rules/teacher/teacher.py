@@ -3,13 +3,11 @@
 prediction.py judges what the numbers of a prediction mean.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 import numpy as np
 
-from rigpact.contract.findings import Finding, Rule, Severity
+from rigpact.contract.findings import Finding, Rule
 from rigpact.contract.json_pointer import json_pointer
 from rigpact.contract.layout import CONDITION_WIDTH, Layout, json_to_layout
 from rigpact.contract.rules.family import Family, Need, rules_in
@@ -22,7 +20,6 @@ from rigpact.contract.rules.wording import and_more
 ROW_COUNT_DIFFERS = Rule(
     code="RP600",
     name="teacher-row-count-differs",
-    severity=Severity.ERROR,
     message="{array} has {found} rows, {source} {expected}",
     hint="export the file again; every array has one row for each pair of frames",
     why="rows are matched by index: the network is fed one frame's state with another frame's condition",
@@ -30,7 +27,6 @@ ROW_COUNT_DIFFERS = Rule(
 ROW_WIDTH_DIFFERS = Rule(
     code="RP601",
     name="teacher-row-width-differs",
-    severity=Severity.ERROR,
     message="{array}[{row}] has {found} numbers, {source} {expected}{more}",
     hint="export the file again with the bundle it belongs to",
     why="the engine fills short rows with zeros and skips frames with a short condition",
@@ -38,7 +34,6 @@ ROW_WIDTH_DIFFERS = Rule(
 DIMS_DIFFER = Rule(
     code="RP602",
     name="teacher-dims-differ",
-    severity=Severity.ERROR,
     message="dims.{key} is {found}, the bundle says {expected}",
     hint="export the file again with this bundle",
     why="the file was made for another layout: its rows would be cut or padded",
@@ -46,7 +41,6 @@ DIMS_DIFFER = Rule(
 LAYOUT_DIFFERS = Rule(
     code="RP603",
     name="teacher-layout-differs",
-    severity=Severity.ERROR,
     message="layouts.{side} {what}",
     hint="export the file again with this bundle",
     why="equal widths hide it: the rows would be read with the bundle's slices, bones from velocities",
@@ -54,7 +48,6 @@ LAYOUT_DIFFERS = Rule(
 TEACHER_FPS_DIFFERS = Rule(
     code="RP604",
     name="teacher-fps-differs",
-    severity=Severity.ERROR,
     message="the file has {found:g} frames a second, the bundle {expected:g}",
     hint="resample the clip, or write the right fps at the root of the bundle",
     why="playback steps through the rows at the bundle's rate",
@@ -62,7 +55,6 @@ TEACHER_FPS_DIFFERS = Rule(
 TEACHER_VALUE_NOT_FINITE = Rule(
     code="RP605",
     name="teacher-value-not-finite",
-    severity=Severity.ERROR,
     message="{array}[{row}][{column}] is not finite in float32{more}",
     hint="find the frame in the clip, or the statistic that is zero",
     why="the engine feeds it to the network as it is: the pose becomes NaN",
@@ -70,13 +62,11 @@ TEACHER_VALUE_NOT_FINITE = Rule(
 AUX_INPUTS_AT_ROOT = Rule(
     code="RP610",
     name="aux-inputs-at-root",
-    severity=Severity.ERROR,
     message="aux_inputs ({names}) stand at the root of the file only; the engine looks under teacher.aux_inputs",
     hint="write them under teacher as well",
     why="the engine finds none and silently takes contacts, angular velocities and history from its own state: the"
     " comparison with the prediction compares other inputs",
 )
-RULES = rules_in(globals())
 
 
 def check_teachers(subject: Subject) -> Iterator[Finding]:
@@ -85,7 +75,7 @@ def check_teachers(subject: Subject) -> Iterator[Finding]:
         yield from _check_teacher(file, subject.view)
 
 
-FAMILY = Family(__name__, RULES, (Need.ROWS,), check_teachers)
+FAMILY = Family(__name__, rules_in(globals()), (Need.ROWS,), check_teachers)
 
 
 def _check_teacher(file: TeacherView, bundle: BundleView | None) -> Iterator[Finding]:

@@ -1,7 +1,5 @@
 """RP606-RP619, RP910: what the rows of a teacher batch or prediction mean, row against row."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass
 from functools import cached_property
@@ -28,7 +26,6 @@ from rigpact.contract.statistics import FloatArray
 DIMS_CONTRADICT_LAYOUTS = Rule(
     code="RP606",
     name="teacher-dims-contradict-layouts",
-    severity=Severity.ERROR,
     message="dims.{key} is {found}, but layouts.{side} of the same file ends at {expected}",
     hint="export the file again; the two come from different runs",
     why="readers that trust one cut the rows, readers that trust the other pad them",
@@ -36,7 +33,6 @@ DIMS_CONTRADICT_LAYOUTS = Rule(
 TARGET_NOT_NEXT = Rule(
     code="RP611",
     name="target-not-next-state",
-    severity=Severity.ERROR,
     message="target_norm of row {row} is {angle_deg:.3f}° from the pose of row {next} at {bone}{more}{guess}",
     hint="the target of a row is the pose of the next frame, whitened with MuY and StdY",
     why="the network is trained to reach another pose than the one that follows",
@@ -44,7 +40,6 @@ TARGET_NOT_NEXT = Rule(
 STATE_NOT_A_POSE = Rule(
     code="RP612",
     name="state-row-not-a-pose",
-    severity=Severity.ERROR,
     message="row {row}, {bone}: un-normalised with MuX and StdX, its columns are {defect:.3g} from those of a rotation"
     "{more}",
     hint="the rows were normalised with other statistics, or in another order of channels: export them again",
@@ -61,7 +56,6 @@ VALUE_CLIPPED = Rule(
 COND_NOT_ONE_HOT = Rule(
     code="RP614",
     name="condition-action-not-one-hot",
-    severity=Severity.ERROR,
     message="cond[{row}] starts with {bits}: one of the four action bits is 1 and the others are 0{more}",
     hint="write idle, walk, run, jump first, then direction and speed; raw, not normalised",
     why="the engine clamps the bits, and reads direction and speed from their places: in another order the character"
@@ -70,7 +64,6 @@ COND_NOT_ONE_HOT = Rule(
 COND_DIRECTION_NOT_UNIT = Rule(
     code="RP615",
     name="condition-direction-not-unit",
-    severity=Severity.ERROR,
     message="cond[{row}]: the direction ({x:.4g}, {y:.4g}) is {length:.4g} long, not 1 (nor 0 at rest){more}",
     hint="divide the velocity by its length; zero below 1 mm/s",
     why="the engine clamps to ±1 and normalises in its own path: the stick's direction reaches the network in two lengths",
@@ -78,7 +71,6 @@ COND_DIRECTION_NOT_UNIT = Rule(
 COND_SPEED_DIFFERS = Rule(
     code="RP616",
     name="condition-speed-differs",
-    severity=Severity.ERROR,
     message="cond[{row}] says {found:.4g} m/s, the state's root velocity {expected:.4g} m/s: {slope:.4g} times it on"
     " average{guess}",
     hint="the speed is |RootVelocityXY| in m/s; the engine's is cm/s times 0.01",
@@ -87,7 +79,6 @@ COND_SPEED_DIFFERS = Rule(
 COND_DIRECTION_DIFFERS = Rule(
     code="RP617",
     name="condition-direction-differs",
-    severity=Severity.ERROR,
     message="the condition's direction is {angle_deg:.1f}° from the state's root velocity (median over {count} moving"
     " rows){guess}",
     hint="take the unit direction of RootVelocityXY of the same frame",
@@ -96,7 +87,6 @@ COND_DIRECTION_DIFFERS = Rule(
 CONTACT_ROW_OUT_OF_RANGE = Rule(
     code="RP618",
     name="contact-row-out-of-range",
-    severity=Severity.ERROR,
     message="contacts[{row}][{foot}] = {value:.4g}: the Contacts input is the raw score, within 0 and 1{more}",
     hint="do not whiten the contacts of the rows; the engine's own slice is another thing",
     why="the network was trained on scores: a whitened one reads as a foot below the floor",
@@ -104,7 +94,6 @@ CONTACT_ROW_OUT_OF_RANGE = Rule(
 AUX_COPIES_DIFFER = Rule(
     code="RP619",
     name="aux-inputs-differ-between-copies",
-    severity=Severity.ERROR,
     message="aux_inputs.{key} at the root and under teacher differ in {count} of {total} numbers, first at row {row}",
     hint="write the same arrays in both places",
     why="training reads one copy and the engine the other: the two run on different inputs and are then compared",
@@ -112,12 +101,10 @@ AUX_COPIES_DIFFER = Rule(
 TEACHER_ROWS_DIFFER = Rule(
     code="RP910",
     name="teacher-rows-differ-between-files",
-    severity=Severity.ERROR,
     message="{array} of {clip} differs from that in {other}: {count} of {total} numbers, first at row {row}",
     hint="run the prediction on the batch that is compared with it",
     why="two predictions on different inputs are compared as if only the network differed",
 )
-RULES = rules_in(globals())
 
 _SAME_POSE_RAD = np.radians(0.05)
 """Rows written with float32 agree to 1e-5°; with four decimals and a deviation of 0.25, to 0.01°."""
@@ -146,7 +133,7 @@ def check_teacher_rows(subject: Subject) -> Iterator[Finding]:
     yield from _check_same_clip(subject.teachers)
 
 
-FAMILY = Family(__name__, RULES, (Need.ROWS,), check_teacher_rows)
+FAMILY = Family(__name__, rules_in(globals()), (Need.ROWS,), check_teacher_rows)
 
 
 def _check_alone(file: TeacherView) -> Iterator[Finding]:

@@ -3,8 +3,6 @@
 This module holds no rules; prediction.py and recorded_output.py have them.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np

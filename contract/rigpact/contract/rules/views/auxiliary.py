@@ -1,7 +1,5 @@
 """The statistics of the auxiliary inputs as rules read them, from the bundle or from its companion. It holds no rules."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property

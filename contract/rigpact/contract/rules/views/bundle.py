@@ -3,8 +3,6 @@
 Rules run on broken files too. structure.py reports a part that cannot be read; a rule about its meaning skips it.
 """
 
-from __future__ import annotations
-
 import sys
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass

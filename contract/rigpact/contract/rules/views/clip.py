@@ -1,7 +1,5 @@
 """A raw clip as rules read it: every part has a type, and is None where the file does not hold it in readable form."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property

@@ -1,7 +1,5 @@
 """A declaration without mistakes, as the rules read it: tables with their places, numbers of stages, where channels come from."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property

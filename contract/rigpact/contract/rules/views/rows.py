@@ -4,8 +4,6 @@ This module holds no rules; teacher_rows.py, history.py, prediction.py and rows_
 and a value is None where the file or the statistics do not allow it.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path

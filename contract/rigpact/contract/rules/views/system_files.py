@@ -1,7 +1,5 @@
 """The contract of another system than the enemy animation, and the files that are judged by it, as rules read them."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property

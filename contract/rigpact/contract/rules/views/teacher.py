@@ -1,7 +1,5 @@
 """A teacher batch or prediction as rules read it: every array of rows, where it can be read."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import PurePosixPath

@@ -3,8 +3,6 @@
 Each stage is computed by numpy from the native run's own stages before it. One that differs by more than rounding is not used.
 """
 
-from __future__ import annotations
-
 import warnings
 from collections.abc import Callable, Mapping
 from functools import cache

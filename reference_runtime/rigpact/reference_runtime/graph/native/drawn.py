@@ -1,7 +1,5 @@
 """Whether C++ computes the free runs of a declared contract: four frames of drawn numbers, held against numpy."""
 
-from __future__ import annotations
-
 from functools import lru_cache, partial
 
 import numpy as np

@@ -1,7 +1,5 @@
 """The stages of a contract as steps of C++: for the native executor, and for the loop that `rigpact codegen` writes."""
 
-from __future__ import annotations
-
 from collections.abc import Collection
 
 from rigpact.contract.declared.vocabulary import known_operations

@@ -4,8 +4,6 @@ A sequence in lower case turns about fixed axes (the first letter turns first), 
 stands behind it. Of the two triples that mean one rotation, the middle angle in [-90, 90] degrees is written; `TRIPLES` has both.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from functools import partial
 from itertools import permutations, product

@@ -1,7 +1,5 @@
 """Which frames a history holds, by their age: 0 is the current frame."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 
 ORDERS: Mapping[str, slice] = {"oldest_first": slice(None, None, -1), "newest_first": slice(None)}

@@ -3,8 +3,6 @@
 geometry.py has the way back, from a matrix to a quaternion and to a rotation vector.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Formulas on one number at a time, and lengths of vectors; and the readings that sides confuse."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 
 import numpy as np

@@ -1,7 +1,5 @@
 """From a packet to a reply by the system's own stages, for every learner."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 import numpy as np

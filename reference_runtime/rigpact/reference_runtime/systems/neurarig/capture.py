@@ -4,8 +4,6 @@ Only IPv4 and UDP of the ports that are named are looked at; what else the captu
 last frame before it, because the messages have no numbers.
 """
 
-from __future__ import annotations
-
 import struct
 from collections import Counter
 from collections.abc import Iterator

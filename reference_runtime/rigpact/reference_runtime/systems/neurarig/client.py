@@ -1,7 +1,5 @@
 """The engine's side of the protocol: send frames at a rate, and keep the replies with their frames."""
 
-from __future__ import annotations
-
 import socket
 import time
 from collections import Counter

@@ -1,7 +1,5 @@
 """A UDP socket around a session. Only `stop` or the number of frames ends it; no datagram can."""
 
-from __future__ import annotations
-
 import socket
 import threading
 

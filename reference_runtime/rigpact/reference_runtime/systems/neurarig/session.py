@@ -5,8 +5,6 @@ This module has no sockets: datagrams go in with their sender's address, answers
 malformed byte, and the same code runs over any transport.
 """
 
-from __future__ import annotations
-
 import logging
 from collections import Counter, OrderedDict, deque
 from collections.abc import Callable

@@ -10,8 +10,6 @@ The public plug-in speaks without a first byte: a datagram is its float32s, and 
 Decoding is total: every sequence of bytes is a message or a `Refusal`. Lengths are checked before floats are read.
 """
 
-from __future__ import annotations
-
 import struct
 from dataclasses import dataclass
 from enum import StrEnum

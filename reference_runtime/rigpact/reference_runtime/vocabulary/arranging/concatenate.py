@@ -1,7 +1,5 @@
 """Concatenate: vectors end to end, in a declared order; or interleaved, the first field of each, then the second of each."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace

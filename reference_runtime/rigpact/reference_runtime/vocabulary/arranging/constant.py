@@ -4,8 +4,6 @@ What people get wrong: whose order the numbers follow. Where the numbers have no
 order is a convention that the declaration must say.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 
 import numpy as np

@@ -4,8 +4,6 @@ What people get wrong: whether a term's frames stand together or a frame's terms
 the first frame; whether the current frame is in it.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Replaced: a vector in which some fields have the numbers of another one."""
 
-from __future__ import annotations
-
 from rigpact.contract.declared.operation import Built, Operation, Use
 from rigpact.contract.declared.problems import Misdeclared, Wrong
 from rigpact.contract.statistics import FloatArray

@@ -1,7 +1,5 @@
 """Select: fields of one vector by their names, in a declared order."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 
 import numpy as np

@@ -7,8 +7,6 @@ value is not judged. A bound is computed from recorded values, so a near-constan
 one a narrow bound.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 import numpy as np

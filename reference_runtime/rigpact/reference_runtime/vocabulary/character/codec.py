@@ -3,8 +3,6 @@
 Their tables of effects are those of `operations/six_numbers.py` and `operations/precision.py`.
 """
 
-from __future__ import annotations
-
 from rigpact.contract.conventions import CodeHint, Knob
 from rigpact.contract.rotation6d import COLUMN_PAIRS
 from rigpact.reference_runtime.operations.precision import COMPUTE_DTYPE

@@ -3,8 +3,6 @@
 Engine: `BuildCondVector`. To add a reading of the direction: a row in `DIRECTION`.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Protocol

@@ -1,7 +1,5 @@
 """Fed state: a clip's raw state; in a free run, what the frame before wrote back."""
 
-from __future__ import annotations
-
 from functools import partial
 
 import numpy as np

@@ -3,8 +3,6 @@
 To add a source: a row in `SOURCE`. Not here: the engine's own contacts with hysteresis, `ground_contacts.py` of its system.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 

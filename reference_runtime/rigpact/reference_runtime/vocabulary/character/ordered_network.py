@@ -3,8 +3,6 @@
 The engine cuts a vector that is too long for its position, and fills up one that is too short: see `network.aligned`.
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from rigpact.contract.conventions import InputOrder

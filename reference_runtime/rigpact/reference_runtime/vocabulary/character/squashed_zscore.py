@@ -3,8 +3,6 @@
 Engine: `NormalizePoseHistoryRaw`. To add a reading: a row in `NORMALISE`.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from functools import partial
 

@@ -4,8 +4,6 @@ Engine: `NormalizeXRaw_To_Z` and `DenormX_Z_To_Raw`. Yaw and velocities are firs
 channel is z-scored. To add a way of squashing or of encoding yaw: a row in the table.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from functools import partial
 from typing import NamedTuple, Protocol

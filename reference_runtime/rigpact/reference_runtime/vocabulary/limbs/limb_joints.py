@@ -1,7 +1,5 @@
 """Limb joints: where the joints of limbs are, bones of known lengths turned by quaternions, from a frame on."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np

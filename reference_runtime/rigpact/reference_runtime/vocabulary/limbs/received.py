@@ -1,7 +1,5 @@
 """Received: a vector as the other side reads it off the wire: how many bytes came, in which order, positions scaled."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from rigpact.contract.conventions import CodeHint

@@ -1,7 +1,5 @@
 """Sent pose: a pose as an engine sends it, targets and normals in the space of a frame, in the order and units of the wire."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any

@@ -1,7 +1,5 @@
 """Target error: how far points are from the targets that a pose holds, one number a point."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Unit quaternions: a network's numbers as rotations, each of length one and of one sign."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 

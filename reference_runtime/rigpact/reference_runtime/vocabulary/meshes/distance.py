@@ -1,7 +1,5 @@
 """Distance: how far points are from where they should be."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from rigpact.contract.declared.operation import Built, Operation, Use

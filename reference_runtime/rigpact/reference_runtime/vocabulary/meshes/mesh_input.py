@@ -1,7 +1,5 @@
 """Mesh input: a mesh as a network takes it, moved to an origin, turned to its axes, in an order, laid end to end."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 
 import numpy as np

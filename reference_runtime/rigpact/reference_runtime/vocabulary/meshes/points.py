@@ -1,7 +1,5 @@
 """What the operations on points share: points of a vector, the axes that sides confuse."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Rig transform: numbers from 0 to 1, as a controller or a sigmoid gives them, read as three angles and three scales."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 
 import numpy as np

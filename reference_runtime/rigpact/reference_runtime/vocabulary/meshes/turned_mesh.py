@@ -1,7 +1,5 @@
 """Turned mesh: the points of a mesh scaled along the axes and turned about them, by three angles and three scales."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 
 import numpy as np

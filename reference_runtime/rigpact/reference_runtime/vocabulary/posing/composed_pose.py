@@ -3,8 +3,6 @@
 Engine: the delta composition. To add a value of a convention: a row in its table.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from functools import partial
 

@@ -3,8 +3,6 @@
 To add a value of a convention: a row in its table.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from functools import partial
 from typing import NamedTuple

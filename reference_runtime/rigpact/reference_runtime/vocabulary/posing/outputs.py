@@ -1,7 +1,5 @@
 """Every output stage of one contract, from the network's answer to the published quaternions, without frames around them."""
 
-from __future__ import annotations
-
 from rigpact.contract.layout import ROTATIONS
 from rigpact.contract.statistics import FloatArray
 from rigpact.contract.systems.contract import Contract

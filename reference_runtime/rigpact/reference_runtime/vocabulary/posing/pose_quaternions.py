@@ -1,7 +1,5 @@
 """Pose quaternions: the published rotations as unit quaternions, parent space."""
 
-from __future__ import annotations
-
 from functools import partial
 
 import numpy as np

@@ -3,8 +3,6 @@
 Engine: `FPoseMailbox`. To add a value of a convention: a row in its table.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from functools import partial
 

@@ -3,8 +3,6 @@
 Engine: `Reproject6D`. To add a value of a convention: a row in its table.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from functools import partial
 

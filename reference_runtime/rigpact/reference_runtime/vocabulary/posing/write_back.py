@@ -4,8 +4,6 @@ Engine: for each output slice whose name and size match a state slice, copy; eve
 way: a row in `WRITEBACK`.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from functools import partial
 

@@ -1,7 +1,5 @@
 """Bone quaternions: rotation vectors of bones as the unit quaternions that an engine applies to them."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from rigpact.contract.conventions import CodeHint

@@ -1,7 +1,5 @@
 """Words and lines of code for the readings of an effector context."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 
 from rigpact.contract.conventions import CodeHint

@@ -1,7 +1,5 @@
 """Effector context: what a network for inverse kinematics is told of the effectors, the root's axes, the feet and the motion."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any

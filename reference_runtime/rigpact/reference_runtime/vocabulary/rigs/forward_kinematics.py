@@ -1,7 +1,5 @@
 """Forward kinematics: rotation vectors of a rig's bones to the positions of their heads in the world."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import replace

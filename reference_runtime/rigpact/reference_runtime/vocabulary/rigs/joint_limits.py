@@ -1,7 +1,5 @@
 """Joint limits: every component of the rotation vectors of joints within its joint's range."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 from typing import Any
 

@@ -4,8 +4,6 @@ W_root = R B_0 A_0; child: P = P_parent + W_parent B_parentᵀ (h - h_parent), W
 rotation, B rest orientation, h rest head, A local rotation. Bones of one depth are computed together. Numpy, float64.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 

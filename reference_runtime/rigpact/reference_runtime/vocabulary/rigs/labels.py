@@ -3,8 +3,6 @@
 A data set is two arrays: what the network is told (N, C), not scaled, and rotation vectors (N, 3 J), its labels.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Reach error: how far the bones of effectors are from the targets that were asked for."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from rigpact.contract.conventions import CodeHint

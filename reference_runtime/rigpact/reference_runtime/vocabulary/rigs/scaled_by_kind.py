@@ -1,7 +1,5 @@
 """Scaled by kind: angles and heights of a context divided by scales of their own, phase and task multiplied by factors."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any
 

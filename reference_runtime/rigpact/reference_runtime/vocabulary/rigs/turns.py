@@ -1,7 +1,5 @@
 """What the operations on rigs share: how a rotation vector is read, whose axes a root has, which bone is which."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Affine: x · scale + offset, or (x - subtract) · scale, as actions become targets and sensors become terms."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Blend: a weighted sum of vectors of one width; with weights 1 and -1 a sum or a difference."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from functools import reduce
 

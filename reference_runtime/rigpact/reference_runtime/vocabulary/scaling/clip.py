@@ -1,7 +1,5 @@
 """Clip: keep every number within its range."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from rigpact.contract.declared.operation import Built, Operation, Use

@@ -1,7 +1,5 @@
 """Norm: how long vectors are, or the square of it."""
 
-from __future__ import annotations
-
 from rigpact.contract.declared.operation import Built, Operation, Use
 from rigpact.contract.declared.problems import Misdeclared, Wrong
 from rigpact.contract.statistics import FloatArray

@@ -1,7 +1,5 @@
 """Normalise and denormalise: (x - mean) / std, and z · std + mean."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from functools import partial
 

@@ -1,7 +1,5 @@
 """Squash: tanh, sigmoid, softplus, exp, softmax, arcsin; what a side applies twice, leaves out, or takes for another."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from rigpact.contract.declared.operation import Built, Number, Operation, Use

@@ -1,7 +1,5 @@
 """Threshold: 1 where a number is beyond a limit, else 0, as contacts are decided."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from rigpact.contract.declared.operation import Built, Operation, Use

@@ -1,7 +1,5 @@
 """Wrap: an angle into one turn."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 
 import numpy as np

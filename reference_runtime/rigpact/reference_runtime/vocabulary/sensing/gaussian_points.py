@@ -1,7 +1,5 @@
 """Gaussian points: the means or the log-variances of points out of a head that gives both."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np

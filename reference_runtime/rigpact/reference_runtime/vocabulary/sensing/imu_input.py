@@ -1,7 +1,5 @@
 """IMU input: accelerations and angular rates of an inertial sensor as a network takes them."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 
 import numpy as np

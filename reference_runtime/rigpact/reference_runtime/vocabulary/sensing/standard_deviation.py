@@ -1,7 +1,5 @@
 """Standard deviation: what a log-variance means, under a calibration's temperature."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 

@@ -1,7 +1,5 @@
 """Difference: how fast a vector changes, (x(t) - x(t - 1)) · rate."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from rigpact.contract.declared.operation import Built, Operation, Use

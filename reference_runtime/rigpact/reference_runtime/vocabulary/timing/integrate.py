@@ -1,7 +1,5 @@
 """Integrate: state + dt · rate, for positions, features and whatever a network gives as a derivative."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Integrate a rotation: exp(ω · step) times a quaternion."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from rigpact.contract.declared.operation import Built, Operation, Use

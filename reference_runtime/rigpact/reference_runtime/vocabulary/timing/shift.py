@@ -1,7 +1,5 @@
 """Shift: a vector of another frame, where two sides often disagree by one."""
 
-from __future__ import annotations
-
 from rigpact.contract.declared.operation import Built, Operation, Use
 from rigpact.contract.declared.problems import Wrong, shown
 from rigpact.contract.declared.sizes import MOST_FRAMES

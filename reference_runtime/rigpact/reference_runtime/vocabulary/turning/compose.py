@@ -1,7 +1,5 @@
 """Compose: the product of two quaternions."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from rigpact.contract.declared.operation import Built, Operation, Use

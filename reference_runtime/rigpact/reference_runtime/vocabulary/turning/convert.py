@@ -4,8 +4,6 @@ A form is a pair of functions between rows (N, B, size) and matrices (N, B, 3, 3
 variants: the readings that sides confuse. To add a form or a variant: a row in `FORMS`.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from enum import StrEnum, auto

@@ -1,7 +1,5 @@
 """Quaternions of declared vectors: xyzw inside, whatever the fields say."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from rigpact.contract.declared.operation import Choice, Input, Use

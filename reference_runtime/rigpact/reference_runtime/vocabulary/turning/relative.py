@@ -1,7 +1,5 @@
 """Relative: points as seen from a frame, R(q)^-1 (p - origin), or placed by it, R(q) p + origin."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from rigpact.contract.declared.operation import Built, Operation, Use

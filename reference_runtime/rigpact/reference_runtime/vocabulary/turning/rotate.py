@@ -1,7 +1,5 @@
 """Rotate: a vector by a quaternion, into a frame or out of it."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from rigpact.contract.declared.operation import Built, Operation, Use

@@ -1,7 +1,5 @@
 """`rigpact doctor`: what this installation and this project can judge."""
 
-from __future__ import annotations
-
 import contextlib
 from functools import partial
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Bones by the part of the body that their names say. A name that says none is in `other`; nothing is guessed."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping, Sequence
 

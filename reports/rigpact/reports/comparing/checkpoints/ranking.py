@@ -1,7 +1,5 @@
 """Two predictions of one clip: which one is nearer to it, by how much, in which part of the body, and where they part."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from typing import Any
 

@@ -1,7 +1,5 @@
 """What a comparison says of two predictions, in sentences and as a table; for the terminal, Markdown and HTML alike."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any

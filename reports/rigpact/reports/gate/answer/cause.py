@@ -1,7 +1,5 @@
 """One cause: a mistake on one side of the contract, with all findings that it shows itself in."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Any
 

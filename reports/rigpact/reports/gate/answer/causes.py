@@ -5,8 +5,6 @@ comparison its stage. What only follows from another finding in the same file (`
 differs because an earlier one does goes with the named cause of its part. Everything else is grouped by its rule.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Iterator, Mapping
 
 from rigpact.contract.documents import Kind

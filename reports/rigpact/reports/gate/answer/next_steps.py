@@ -3,8 +3,6 @@
 The worst cause first; between the causes stand parts that could not be judged. Causes that are only information give no step.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 
 from rigpact.contract.findings import Severity

@@ -1,7 +1,5 @@
 """One question of the gate and its answer."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Any
 

@@ -4,8 +4,6 @@ A part that was asked for but could not be answered is `undetermined`, which is 
 not ask for (no engine trace, no base revision) is absent; `not_asked` gives the reason.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property

@@ -1,7 +1,5 @@
 """Compare two archives: what got better and what got worse."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any

@@ -10,34 +10,110 @@ Members are stored without compression, in a fixed order and without times. So t
 a file is never larger in memory than on disk. Nothing is unpacked to disk or unpickled.
 """
 
-from __future__ import annotations
-
 import hashlib
 import io
 import re
 import zipfile
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from math import prod
 from pathlib import Path
+from tokenize import TokenError
 from typing import Any
 
+import numpy as np
 import orjson
 from numpy.typing import NDArray
 
 from rigpact.contract.errors import UnusableInput
 from rigpact.contract.files import bytes_to_json, read_bytes, write_bytes
+from rigpact.contract.findings import FindingsReport, Ledger
 from rigpact.contract.rules.catalogue import ALL_RULES
 from rigpact.contract.rules.files.structure import check_against_schema
 from rigpact.contract.version import rigpact_version
 from rigpact.reports.gate.answer.compared_run import ComparedRun
+from rigpact.reports.gate.answer.part import Part
 from rigpact.reports.gate.answer.report import GateReport
-from rigpact.reports.gate.archive.kept_arrays import array_to_bytes, bytes_to_array
-from rigpact.reports.gate.archive.kept_documents import KeptMeasurement, KeptPart
-from rigpact.reports.gate.archive.kept_gate import gate_to_plain, measured_to_plain, plain_to_gate, plain_to_measured
+from rigpact.reports.gate.archive.kept_documents import KeptGate, KeptMeasurement, KeptPart, KnownSummary
 from rigpact.reports.gate.archive.kept_runs import kept_to_run, run_to_kept
-from rigpact.reports.gate.archive.kept_values import from_plain, to_plain
+from rigpact.reports.gate.archive.kept_values import finding_to_plain, from_plain, plain_to_finding, to_plain
 from rigpact.reports.gate.archive.shapes import fits
 from rigpact.reports.gate.measured import GateMeasurement, Measured
+from rigpact.reports.gate.parts.catalogue import PARTS, PartKind
+
+
+def measured_to_plain(part: Measured) -> dict[str, Any]:
+    """A measurement as plain values, without its arrays, run and remarks."""
+    return {"name": part.name, "title": part.title, "metrics": to_plain(dict(part.metrics))} | _report(part.report)
+
+
+def plain_to_measured(entry: KeptPart, arrays: Mapping[str, NDArray[Any]], run: ComparedRun | None) -> Measured:
+    """The measurement from its plain values; UnusableInput where its figures are not those of its kind."""
+    report, metrics = _restored(entry), _tree(entry["metrics"])
+    part = Measured(entry["name"], entry["title"], report.findings, report.ledger, report.summary, metrics, arrays, run)
+    kind = PARTS.get(part.kind)
+    if kind is None or not _has_figures(part, kind):
+        raise _misfit("a part")
+    return part
+
+
+def _has_figures(part: Measured, kind: PartKind) -> bool:
+    """Whether a part has the figures and arrays that judging reads. One that could not be judged has none of them."""
+    if not part.metrics:
+        return not part.arrays and part.run is None
+    return kind.metrics is not None and fits(part.metrics, kind.metrics) and kind.is_sound(part)
+
+
+def gate_to_plain(gate: GateReport) -> dict[str, Any]:
+    """The answer as plain values, with all values of its findings."""
+    parts = [
+        {"name": part.name, "title": part.title, "is_waived": part.is_waived} | _report(part.report)
+        for part in gate.parts
+    ]
+    return {
+        "verdict": gate.verdict, "parts": parts, "not_asked": dict(gate.not_asked), "next_steps": list(gate.next_steps),
+        "strict": gate.strict, "provenance": dict(gate.provenance),
+    }  # fmt: skip
+
+
+def plain_to_gate(entry: Any) -> GateReport:
+    """The answer from its plain values."""
+    if not fits(entry, KeptGate):
+        raise _misfit("a verdict")
+    parts = tuple(
+        Part(each["name"], each["title"], _restored(each), is_waived=each["is_waived"]) for each in entry["parts"]
+    )
+    steps = tuple(entry["next_steps"])
+    report = GateReport(parts, entry["provenance"], entry["not_asked"], steps, strict=entry["strict"])
+    if report.verdict != entry["verdict"] or len({part.name for part in parts}) < len(parts):
+        raise _misfit("a verdict")
+    return report
+
+
+def _report(report: FindingsReport) -> dict[str, Any]:
+    ledger = report.ledger
+    return {
+        "findings": [finding_to_plain(finding) for finding in report.findings],
+        "ledger": [ledger.declared, ledger.compared, ledger.waived],
+        "summary": to_plain(dict(report.summary)),
+    }
+
+
+def _restored(entry: Any) -> FindingsReport:
+    findings, summary = tuple(plain_to_finding(finding) for finding in entry["findings"]), _tree(entry["summary"])
+    if not fits(summary, KnownSummary) or min(entry["ledger"]) < 0:
+        raise _misfit("a summary")
+    return FindingsReport(findings, Ledger(*entry["ledger"]), summary)
+
+
+def _tree(entry: Mapping[str, Any]) -> dict[str, Any]:
+    """An object whose values are kept; itself it is none of the kept types."""
+    return {name: from_plain(value) for name, value in entry.items()}
+
+
+def _misfit(what: str) -> UnusableInput:
+    return UnusableInput("archive", f"{what} that does not fit", "what rigpact writes")
+
 
 FORMAT, VERSION = "rigpact-archive", 2
 SUFFIX = ".rigpact.zip"
@@ -207,3 +283,31 @@ def _refuse_foreign(entries: list[zipfile.ZipInfo], path: Path, size: int) -> No
             raise UnusableInput(path, f"the member {entry.filename!r}", "members that rigpact writes, stored")
     if total > size:
         raise UnusableInput(path, f"members of {total} bytes in a file of {size}", "members that do not overlap")
+
+
+_TYPES = ("<f4", "<f8", "<i8")
+_MAX_DIMENSIONS = 4
+
+
+def array_to_bytes(array: NDArray[Any]) -> bytes:
+    """The array as .npy, version 1.0, little-endian, in C order: the same values give the same bytes."""
+    stream = io.BytesIO()
+    whole = np.ascontiguousarray(array, array.dtype.newbyteorder("<"))
+    np.lib.format.write_array(stream, whole, version=(1, 0), allow_pickle=False)
+    return stream.getvalue()
+
+
+def bytes_to_array(content: bytes, place: str) -> NDArray[Any]:
+    """The array, read-only; UnusableInput for other types, or if header and length disagree."""
+    stream = io.BytesIO(content)
+    try:
+        version = np.lib.format.read_magic(stream)
+        shape, fortran, dtype = np.lib.format.read_array_header_1_0(stream)
+    except (ValueError, EOFError, SyntaxError, TypeError, TokenError):
+        raise UnusableInput(place, "no array", "a .npy file, version 1.0") from None
+    if version != (1, 0) or fortran or dtype.str not in _TYPES or not 1 <= len(shape) <= _MAX_DIMENSIONS:
+        raise UnusableInput(place, f"an array of {dtype} in another form", f"one of {', '.join(_TYPES)}, in C order")
+    size, start = prod(shape) * dtype.itemsize, stream.tell()
+    if size != len(content) - start:
+        raise UnusableInput(place, f"{len(content) - start} bytes of numbers", f"{size}, as its header says")
+    return np.frombuffer(content, dtype, offset=start).reshape(shape)

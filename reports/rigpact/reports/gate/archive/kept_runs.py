@@ -1,7 +1,5 @@
 """Convert a compared run to arrays and plain values, and back; rotation matrices and errors are float32."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any
 

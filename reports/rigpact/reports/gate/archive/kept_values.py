@@ -4,8 +4,6 @@ Only the types in `_KEPT` are built; everything else in a file is plain data. No
 in `_KEPT` are objects with one key that begins with $.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping
 from dataclasses import fields

@@ -3,8 +3,6 @@
 The types are those of the program itself: the annotations of its dataclasses, and a TypedDict for each object of an archive.
 """
 
-from __future__ import annotations
-
 import types
 from collections.abc import Callable, Mapping, Sequence
 from functools import cache

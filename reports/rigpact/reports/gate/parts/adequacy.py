@@ -1,7 +1,5 @@
 """Find the conventions that the clips cannot show: an engine could differ in them and still pass."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Annotated, Any, TypedDict

@@ -1,7 +1,5 @@
 """Find what the change breaks for the engine's code, its numbers, training and recordings: `rigpact breaking`."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TypedDict

@@ -4,8 +4,6 @@ A measured time differs between runs. So the answer holds only whether the time 
 is printed beside the answer.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from statistics import median
 from time import perf_counter

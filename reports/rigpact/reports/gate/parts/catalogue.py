@@ -1,7 +1,5 @@
 """All parts of the gate, in the order in which reports show them."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 

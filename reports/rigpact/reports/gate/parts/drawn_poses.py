@@ -1,7 +1,5 @@
 """What a picture of a recording shows beyond what was compared: predicted poses beside the clip's, and the root's path."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import numpy as np

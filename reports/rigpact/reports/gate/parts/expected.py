@@ -4,8 +4,6 @@ The project says how the run was made and who recorded it; the file does not cho
 choose its reference: a playback runs no model, and rigpact agrees with itself.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import replace
 

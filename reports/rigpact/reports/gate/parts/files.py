@@ -1,7 +1,5 @@
 """Judge the project's files by the rules, as `rigpact check` does: first all files but the model, then the model."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path

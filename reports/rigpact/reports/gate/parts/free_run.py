@@ -1,7 +1,5 @@
 """Test a free run: whether it stays finite over many frames, and how fast differences grow."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any

@@ -2,44 +2,48 @@
 
 Both kinds of recording are compared for every stage and frame. Where they differ, the diagnosis names the convention. A
 free run is also compared with its own drift envelope, because its rounding grows from frame to frame.
+
+A pasted log is judged by what its lines prove, without a reference run beside it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Annotated, Any, Literal, TypedDict
 
 import numpy as np
 
-from rigpact.contract.findings import Finding, FindingsReport
+from rigpact.contract.errors import UnusableInput
+from rigpact.contract.findings import Finding, FindingsReport, Ledger
+from rigpact.contract.json_pointer import json_pointer
 from rigpact.contract.rules.answers import comparison
 from rigpact.contract.rules.answers import gate as rules
-from rigpact.contract.settings.gate import GateSettings, RecordedRun
+from rigpact.contract.settings.gate import GateSettings, RecordedRun, Thresholds
+from rigpact.contract.statistics import FloatArray
 from rigpact.reference_runtime.files.subject import Subject
-from rigpact.reference_runtime.recordings.recording import Recording, with_stages
-from rigpact.reports.comparing.compare import Comparison
+from rigpact.reference_runtime.recordings.recording import Recording, contract_of_side, with_stages
+from rigpact.reports.comparing.compare import Comparison, compare
 from rigpact.reports.comparing.judgement import judge as judge_comparison
 from rigpact.reports.comparing.some_bones import compare_recordings
 from rigpact.reports.diagnosing.diagnosis import Diagnosis
 from rigpact.reports.diagnosing.evidence import Gathered, parts_of
-from rigpact.reports.diagnosing.logs.engine_log import is_engine_log
+from rigpact.reports.diagnosing.logs.engine_log import is_engine_log, read_engine_log
+from rigpact.reports.diagnosing.logs.log_evidence import explain_log
 from rigpact.reports.diagnosing.some_bones import diagnose_gathered
 from rigpact.reports.gate.answer.compared_run import ComparedRun, compared_run
 from rigpact.reports.gate.answer.diagnosis_findings import Recorded, about_diagnosis
-from rigpact.reports.gate.limits import beyond_limits
 from rigpact.reports.gate.measured import Measured, NotAsked, Question
 from rigpact.reports.gate.parts.drawn_poses import predicted_poses, root_path
 from rigpact.reports.gate.parts.expected import about_recording, as_expected
-from rigpact.reports.gate.parts.on_character import effect_on_character
-from rigpact.reports.gate.parts.pasted_log import measure_log, read_log
 from rigpact.reports.gate.project import Project
 from rigpact.reports.gate.reference_run import (
     expected_frames,
     holds_answers,
     is_without_model,
     network_of,
+    played,
     reference_of,
 )
 from rigpact.reports.nonfinite.drift import Outside, judge_drift
@@ -261,3 +265,83 @@ def beyond_factor(measured: Measured, findings: list[Finding], factor: float) ->
         )
         for rule, name, row in about
     ]  # fmt: skip
+
+
+def beyond_limits(run: ComparedRun, limits: Thresholds, file: str) -> Iterator[Finding]:
+    """One finding for each bone beyond a limit, at its worst frame. A non-finite error is beyond every limit."""
+    for unit, errors, limit in (("degrees", run.deg, limits.pose_deg), ("cm", run.cm, limits.pose_cm)):
+        if limit is not None and errors is not None:
+            yield from _beyond(run, errors, limit, unit, file)
+
+
+def _beyond(run: ComparedRun, errors: FloatArray, limit: float, unit: str, file: str) -> Iterator[Finding]:
+    sized = np.where(np.isfinite(errors), errors, np.inf)
+    for bone in np.flatnonzero((sized > limit).any(axis=0)).tolist():
+        row = int(np.argmax(sized[:, bone]))
+        name = run.bone_names[bone] if bone < len(run.bone_names) else f"bone {bone}"
+        yield rules.POSE_BEYOND_LIMIT.at(
+            file, json_pointer("bones", name, unit), bone=name, error=float(sized[row, bone]), unit=unit,
+            frame=int(run.frames[row]), limit=limit,
+        )  # fmt: skip
+
+
+def effect_on_character(
+    project: Project, run: RecordedRun, recording: Recording, changes: Mapping[str, Any]
+) -> dict[str, Any]:
+    """How far the worst bone is off under the changed conventions, as values of a finding; none where no model runs."""
+    if project.verdict_only or not project.models or not project.system.posed:
+        return {}
+    changed = contract_of_side(recording, project.contract).with_conventions(changes)
+    try:
+        trace = played(project, changed, network_of(project, recording.trace.header.mode), run, recording.trace)
+    except UnusableInput as error:
+        return {"on_character": f"not measured: {error.one_line()}"}
+    stage = published_stage(project.contract)
+    reference = reference_of(project, run, recording)
+    other = Recording(Path("changed"), "reference run", trace, frozenset(trace.stages))
+    bones = judge_comparison(compare(reference, other, project.contract, only=(stage.name,))).summary["bones"]
+    return {"on_character": _words(bones[0]), "angle_deg": _angle_deg(bones[0])} if bones else {}
+
+
+def _angle_deg(worst: Mapping[str, Any]) -> float:
+    """The worst angle, for the order of causes; half a turn, the largest there is, where a pose is not finite."""
+    return 180.0 if worst["max_deg"] is None else float(worst["max_deg"])
+
+
+def _words(worst: Mapping[str, Any]) -> str:
+    if worst["max_deg"] == 0.0:
+        return "the pose itself stays as it is"
+    sizes = [f"{worst[key]:.3g}{unit}" for key, unit in (("max_deg", "°"), ("max_cm", " cm")) if worst[key] is not None]
+    return f"{worst['bone']} is up to {' and '.join(sizes)} off" if sizes else f"{worst['bone']} is not finite"
+
+
+def measure_log(project: Project, run: RecordedRun, name: str, title: str) -> Measured:
+    """Judge every line that can be judged; a stage that the project expects and the log does not print counts as missing."""
+    path = Path(run.file)
+    clip = Path(run.clip) if run.clip else None
+    diagnosis, notes = explain_log(path, project.contract, project.settings.conventions, clip)
+    findings = (*about_diagnosis(diagnosis, Recorded(path, "cpp", project.contract, lambda _: {})),
+                *_contradictions(diagnosis, path))  # fmt: skip
+    summary = {"diagnosis": diagnosis.to_json(), "notes": notes}
+    return Measured(name, title, tuple(findings), _account_of_log(diagnosis, run), summary)
+
+
+def read_log(project: Project, run: RecordedRun) -> object:
+    """All that the measurement reads."""
+    return read_engine_log(run.file), run.clip and project.drive(run.clip)
+
+
+def _contradictions(diagnosis: Diagnosis, path: Path) -> Iterator[Finding]:
+    for words in diagnosis.contradictions:
+        yield rules.LOG_CONTRADICTS.at(path, "", recording=path.name, words=words)
+
+
+def _account_of_log(diagnosis: Diagnosis, run: RecordedRun) -> Ledger:
+    """Judged stages and contradictions; of the stages that the project expects, those that the log does not print are missing.
+
+    Stages that a log prints only as inputs of others have nothing to be judged by.
+    """
+    judged = {stage.stage for stage in diagnosis.stages if stage.ok is not None}
+    missing = set(run.stages) - {stage.stage for stage in diagnosis.stages}
+    compared = len(judged) + len(diagnosis.contradictions)
+    return Ledger(compared + len(missing) + (diagnosis.verdict == "undetermined"), compared)

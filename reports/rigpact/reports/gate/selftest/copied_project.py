@@ -1,7 +1,5 @@
 """Copy a project's files into another folder, where the self-test can damage them."""
 
-from __future__ import annotations
-
 import os
 import shutil
 import stat

@@ -4,8 +4,6 @@ Each entry writes a recorded trace as a damaged file of lines. To add one: a row
 recording can look like that, else in `wrong_rows`.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Any

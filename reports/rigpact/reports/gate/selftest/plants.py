@@ -1,11 +1,11 @@
 """The injected defects of `rigpact selftest`: each puts one defect into a copy of the project's own files.
 
-The defects come from contract_edits.py, slips.py, damages.py and rigpact.fixtures.mutants. For a wrong convention, the
+The defects come from contract_edits.py, damages.py and rigpact.fixtures.mutants. For a wrong convention, the
 reference runtime plays the engine. To add a kind: add a generator here, call it from `plants`, and add the parts that
 read its files to `READERS`.
-"""
 
-from __future__ import annotations
+A mistake of an engine at one stage that is no convention is a row in `SLIPS`.
+"""
 
 import json
 import tempfile
@@ -23,6 +23,7 @@ from rigpact.contract.files import copy_file, write_bytes
 from rigpact.contract.model.file import NOT_INSTALLED
 from rigpact.contract.model.graph import onnx_is_installed
 from rigpact.contract.settings.gate import GateSettings, RecordedRun
+from rigpact.contract.statistics import FloatArray
 from rigpact.fixtures.mutants.artefacts import BUNDLE, CLIP, COMPANION, EDITS
 from rigpact.fixtures.mutants.conventions import Changes, single_changes, words
 from rigpact.fixtures.mutants.engine import slipped
@@ -35,10 +36,45 @@ from rigpact.reports.diagnosing.evidence import recording_to_evidence
 from rigpact.reports.diagnosing.logs.engine_log import is_engine_log
 from rigpact.reports.gate.project import Project
 from rigpact.reports.gate.reference_run import played, sound_run
-from rigpact.reports.gate.selftest.contract_edits import CONTRACT_EDITS
+from rigpact.reports.gate.selftest.contract_edits import CONTRACT_EDITS, DECLARATION_EDITS, edited_declaration
 from rigpact.reports.gate.selftest.damages import broken_files, wrong_rows
-from rigpact.reports.gate.selftest.declaration_edits import DECLARATION_EDITS, edited_declaration
-from rigpact.reports.gate.selftest.slips import SLIPS
+
+Spoil = Callable[[FloatArray], FloatArray]
+
+
+def _late(rows: FloatArray) -> FloatArray:
+    return np.concatenate((rows[:1], rows[:-1]))
+
+
+def _frame_lost(rows: FloatArray) -> FloatArray:
+    half = len(rows) // 2
+    return np.concatenate((rows[:half], rows[half + 1 :], rows[-1:]))
+
+
+def _sign(rows: FloatArray) -> FloatArray:
+    changed, channel = rows.copy(), int(np.argmax(np.abs(np.nan_to_num(rows)).max(axis=0)))
+    changed[:, channel] *= -1.0
+    return changed
+
+
+def _noisy(rows: FloatArray) -> FloatArray:
+    size = 1e-3 * np.abs(np.nan_to_num(rows)).max()
+    return rows + np.random.default_rng(3).normal(0.0, size, rows.shape)
+
+
+SLIPS: Mapping[str, Spoil] = {
+    "one frame late": _late,
+    "a frame lost": _frame_lost,
+    "stuck at its first frame": lambda rows: np.repeat(rows[:1], len(rows), axis=0),
+    "in float16": lambda rows: rows.astype(np.float16),
+    "scaled by 1.01": lambda rows: rows * np.float32(1.01),
+    "channels off by one": lambda rows: np.roll(rows, 1, axis=1),
+    "one channel's sign": _sign,
+    "never written": np.zeros_like,
+    "noise": _noisy,
+}
+"""Name -> function that changes the rows (T, width) of a stage."""
+
 
 FILE_PARTS = ("files", "model", "teacher", "engine-trace", "free-run")
 READERS: Mapping[str, tuple[str, ...]] = {

@@ -4,8 +4,6 @@ A defect is noticed if a part gives a failure or a warning that it does not give
 files cannot have are listed with the reason; for example, without an engine trace there are no engine defects.
 """
 
-from __future__ import annotations
-
 import contextlib
 import os
 import tempfile

@@ -1,7 +1,5 @@
 """Find a project's files by their content: bundles, companions, models, clips, teacher files, traces."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path, PurePath

@@ -1,7 +1,5 @@
 """What lies in a checkout of the project that a hosted system comes from: its data, known by their names and widths."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Write a commented rigpact.toml for a folder: it uses the files found; comments explain what is missing."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterable, Iterator, Sequence
 from datetime import date

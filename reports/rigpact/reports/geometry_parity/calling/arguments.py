@@ -4,8 +4,6 @@ A form turns the role's arrays into the function's arguments. A result in parts 
 joined again. To add a form: a row in `_FORMS`.
 """
 
-from __future__ import annotations
-
 import inspect
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass

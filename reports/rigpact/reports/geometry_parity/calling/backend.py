@@ -1,7 +1,5 @@
 """The array library of the user's functions: numpy here, torch in torch_backend.py."""
 
-from __future__ import annotations
-
 from typing import Any, Literal, Protocol
 
 import numpy as np

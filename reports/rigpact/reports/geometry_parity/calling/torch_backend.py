@@ -1,7 +1,5 @@
 """Functions of torch tensors, and their gradients. Imported only for functions that use torch."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from typing import Any
 

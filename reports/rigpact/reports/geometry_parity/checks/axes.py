@@ -1,7 +1,5 @@
 """Check the axes before a value: one rotation, no rotation, frames and bones, several bones in one flat vector."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 
 import numpy as np

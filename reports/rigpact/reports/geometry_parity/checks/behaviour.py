@@ -4,8 +4,6 @@ Every check compares the function with its own results on ordinary inputs. So on
 convention. A check yields findings, and notes facts that are not defects.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 import numpy as np

@@ -4,8 +4,6 @@ A role has either a list of readings, in the order of trial (one change before t
 six_numbers.py, quaternions.py; scaled.py, velocity.py, euler.py. To add a convention that a function may follow: a reading.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Mapping
 
 import numpy as np

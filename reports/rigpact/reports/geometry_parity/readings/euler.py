@@ -6,8 +6,6 @@ this order or in the reverse one. A declared order is exact: "ZYX" about the mov
 Without any of the three, the order is measured and said, and nothing is judged.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """The readings of quaternion functions: component order, conjugates, order of a product, direction of a rotation."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from itertools import product
 

@@ -1,7 +1,5 @@
 """What a function may compute: a formula with the findings that belong to it."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any

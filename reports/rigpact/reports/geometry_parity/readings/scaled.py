@@ -1,7 +1,5 @@
 """Readings of rotation vectors and angles with an arbitrary scale: the scale is measured and named."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Any

@@ -1,7 +1,5 @@
 """The readings of functions of six numbers: columns and packing, Gram–Schmidt, deltas and their product."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Mapping
 from itertools import product
 

@@ -1,7 +1,5 @@
 """Readings of angular velocities from a sequence of rotations: frame, rows, rate and scale, all at once."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Mapping
 from functools import partial
 from itertools import product

@@ -4,8 +4,6 @@ The exporter drops names, functions and the layout of the history; the loop of t
 (`joint_ids: !!python/object/apply:builtins.slice`) is read as data.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from typing import Any
 

@@ -3,8 +3,6 @@
 Keys are sorted, so the order of keys says nothing; the order of lists does. Units stand in `extras` and may be wrong.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Arrays out of files that are no recordings yet: data sets in JSON, dictionaries of tensors; as a .npz."""
 
-from __future__ import annotations
-
 import io
 from collections.abc import Iterator, Mapping
 from pathlib import Path

@@ -5,8 +5,6 @@ the file is text. Where the file calls one, a table of the caller says which fun
 To read more: an opcode in `_OPCODES`, or a name in the caller's table.
 """
 
-from __future__ import annotations
-
 import io
 import pickletools
 from collections.abc import Callable, Mapping

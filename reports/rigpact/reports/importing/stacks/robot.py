@@ -4,8 +4,6 @@ The formats translate to a `Robot`; robot_draft.py makes the declaration of it. 
 key is left out.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any

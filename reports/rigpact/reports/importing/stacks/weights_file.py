@@ -5,8 +5,6 @@ and of each layer rows, columns, weights [in][out], a count and the bias. In flo
 except after the last, then y · std + mean.
 """
 
-from __future__ import annotations
-
 import struct
 from collections.abc import Sequence
 from dataclasses import dataclass
