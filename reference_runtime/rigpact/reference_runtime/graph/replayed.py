@@ -325,7 +325,8 @@ class ReplayedFrames:
 
     def _first_row(self, stage: str) -> FloatArray:
         """A stage in frame 0, (width,)."""
-        return self[stage][0] if self.frame[0] == 0 else self.rows_at(stage, np.zeros(1, np.int64))[0]
+        rows = self[stage] if self.frame[0] == 0 else self.rows_at(stage, np.zeros(1, np.int64))
+        return np.asarray(rows[0])
 
 
 def one_frame_later(frame: NDArray[np.int64], rows: FloatArray | None, width: int) -> FloatArray:

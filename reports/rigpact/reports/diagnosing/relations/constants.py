@@ -25,7 +25,11 @@ def one_number(target: Target) -> Iterator[Reading]:
         if len(values) != 1 or np.float32(values[0]) not in FILL:
             continue
         value = float(values[0])
-        words = f"{FILL[np.float32(value)]}, wherever it differs" if not target.name else f"{value:g} in place of {target.name}"
+        words = (
+            f"{FILL[np.float32(value)]}, wherever it differs"
+            if not target.name
+            else f"{value:g} in place of {target.name}"
+        )
 
         def put(own: FloatArray, place=place, differs=differs, value=value) -> FloatArray:  # type: ignore[no-untyped-def]
             return np.where(differs, value, own[:, place.channels])

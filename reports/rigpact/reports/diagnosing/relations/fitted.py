@@ -1,7 +1,7 @@
 """Numbers of the contract that are others in the engine: each is worked back from what was recorded, then named.
 
-Every number of a table is fitted to all values that come from it. What stands there then is compared with what people put there by
-mistake: another table, the next entry, one number for all, degrees, the inverse.
+Every number of a table is fitted to all values that come from it. What stands there then is compared with what people put there
+by mistake: another table, the next entry, one number for all, degrees, the inverse.
 """
 
 from __future__ import annotations
@@ -14,6 +14,8 @@ from numpy.typing import NDArray
 
 from rigpact.contract.errors import UnusableInput
 from rigpact.contract.statistics import FloatArray
+from rigpact.contract.systems.contract import Contract
+from rigpact.reports.diagnosing.relations.moved import told_by_digits
 from rigpact.reports.diagnosing.relations.numbers import CHANGES, Array, arrays_of, nothing
 from rigpact.reports.diagnosing.relations.relation import Reading
 from rigpact.reports.diagnosing.relations.round_numbers import roundest
@@ -31,7 +33,7 @@ _ENOUGH = 3
 
 @dataclass(frozen=True, eq=False)
 class _Table:
-    """An array of the contract with what every value of the stage leaves open of its entries: (N,) each; known: which were told."""
+    """An array of the contract and what the values of the stage leave open of its entries, (N,) each; known: which were told."""
 
     array: Array
     low: FloatArray
@@ -80,11 +82,12 @@ def fitted_numbers(subject: Subject) -> Iterator[Reading]:
                 break
 
 
-def _contract(array: Array, values: FloatArray) -> object | None:
+def _contract(array: Array, values: FloatArray) -> Contract | None:
     try:
-        return array.put(values)
+        found: Contract | None = array.put(values)
     except UnusableInput:
         return None
+    return found
 
 
 def _rows(subject: Subject, array: Array, values: FloatArray, few: Sequence[int] | None = None) -> FloatArray | None:
@@ -97,39 +100,28 @@ def _moves(values: FloatArray) -> FloatArray:
 
 
 def _entries(subject: Subject, array: Array) -> NDArray[np.intp] | None:
-    """For each channel of the stage the entry that it comes from, -1 for none; None where none does, or from several."""
+    """For each channel of the stage the entry that it comes from, below 0 for none or several; None if none that differs does."""
     few = subject.few_rows(_FEW_ROWS)
-    base = _rows(subject, array, array.values, few)
-    moves, count = _moves(array.values), len(array.values)
-    whole = _rows(subject, array, array.values + moves, few)
-    if base is None or whole is None or whole.shape != base.shape:
+    base, moves = _rows(subject, array, array.values, few), _moves(array.values)
+    if base is None:
         return None
-    depends = (whole != base).any(axis=0)
-    if not (depends & subject.failing.any(axis=0)).any():
-        return None
-    found, inverse, numbers = np.zeros(base.shape[1], int), np.zeros(base.shape[1], int), np.arange(count)
-    bits = max(1, int(count - 1).bit_length())
-    for bit in range(bits if count > 1 else 0):
-        chosen = (numbers >> bit) & 1
-        for which, total in ((chosen, found), (1 - chosen, inverse)):
-            moved = _rows(subject, array, array.values + moves * which, few)
-            if moved is None:
-                return None
-            total += np.where((moved != base).any(axis=0), 1 << bit, 0)
-    full = (1 << bits) - 1 if count > 1 else 0
-    one = depends & ((found & inverse) == 0) & ((found | inverse) == full)
-    return np.where(one, found, -1) if (one & subject.failing.any(axis=0)).any() else None
+    found = told_by_digits(
+        len(array.values), base, lambda chosen: _rows(subject, array, array.values + moves * chosen, few)
+    )
+    return found if found is not None and (found[subject.failing.any(axis=0)] >= 0).any() else None
 
 
 def _table(subject: Subject, array: Array, entries: NDArray[np.intp]) -> _Table | None:
     """Newton's method for each entry, on the value that tells it best; then what all its values leave open."""
-    values, count = array.values.copy(), len(array.values)
+    values: FloatArray = array.values.copy()
+    count = len(values)
     channels = np.flatnonzero(entries >= 0)
     of, wanted, bound = entries[channels], subject.recorded[:, channels], subject.bound[:, channels]
     failing = subject.failing[:, channels]
     touched = np.zeros(count, bool)
     touched[of[failing.any(axis=0)]] = True
-    slope, answer = np.zeros_like(wanted), subject.replayed[:, channels]
+    slope: FloatArray = np.zeros_like(wanted)
+    answer: FloatArray = subject.replayed[:, channels]
     for _ in range(_ROUNDS):
         moves = _moves(values)
         beside = _rows(subject, array, values + moves)
@@ -164,9 +156,7 @@ def _table(subject: Subject, array: Array, entries: NDArray[np.intp]) -> _Table 
     return _Table(array, low, high, known) if known.any() else None
 
 
-def _best_steps(
-    of: NDArray[np.intp], left: FloatArray, slope: FloatArray, bound: FloatArray, count: int
-) -> FloatArray:
+def _best_steps(of: NDArray[np.intp], left: FloatArray, slope: FloatArray, bound: FloatArray, count: int) -> FloatArray:
     """The step of each entry, weighted by how sharply each value tells it."""
     weight = np.where(np.isfinite(slope), slope / np.maximum(bound, 1e-30) ** 2, 0.0)
     top, below = np.zeros(count), np.zeros(count)
@@ -176,41 +166,51 @@ def _best_steps(
 
 
 def _namings(subject: Subject, table: _Table, arrays: Sequence[Array]) -> Iterator[tuple[str, FloatArray, int]]:
-    """What stands in a table, in words, all its numbers, and how many of them were fitted; the rules that need no number of their own come first."""
+    """What stands in a table, in words, all its numbers, and how many of them were fitted; rules without a number first."""
     declared, differs = table.array.values, table.differs
     where = "" if differs.all() else f" at {_entry_names(subject, table, np.flatnonzero(differs))}"
-    for word, change in CHANGES.items():
-        if word in _WHOLE and not differs.all():
-            continue
-        with np.errstate(all="ignore"):
-            other = change(declared)
+    for words, other in (*_changed(table), *_in_place(table, arrays), *_rolled(table), *_exchanged(table)):
         if np.isfinite(other).all() and table.allows(other):
-            yield f"{word}{where}", np.where(differs, other, declared), 0
-    for other in arrays if len(declared) > 1 else ():
-        for words, values in _windows(other, len(declared), is_own=other.name == table.array.name):
-            if table.allows(values):
-                yield f"in whose place {words} stands{where}", np.where(differs, values, declared), 0
-    for words, other in (*_rolled(table), *_exchanged(subject, table)):
-        if table.allows(other):
             yield f"{words}{where}", np.where(differs, other, declared), 0
-    values = table.roundest
+    yield _as_numbers(subject, table, where)
+
+
+def _as_numbers(subject: Subject, table: _Table, where: str) -> tuple[str, FloatArray, int]:
+    """The numbers that stand in a table: one for all, or each beside the declared one."""
+    declared, differs, values = table.array.values, table.differs, table.roundest
     low, high = table.low[differs].max(), table.high[differs].min()
-    if len(declared) == 1:
-        yield f"{values[0]:.6g} for {declared[0]:.6g}", values, 1
-    elif low <= high and np.count_nonzero(differs) > 1:
+    if low <= high and np.count_nonzero(differs) > 1:
         value = roundest(float(low), float(high))
         if table.known.all() and ((value >= table.low) & (value <= table.high)).all():
-            yield f"{value:.6g} in every channel where the file has a table", np.full_like(declared, value), 1
+            return f"{value:.6g} in every channel where the file has a table", np.full_like(declared, value), 1
         old = np.unique(declared[differs])
         instead = f" for {old[0]:.6g}" if len(old) == 1 else ""
-        yield f"{value:.6g}{instead}{where}", np.where(differs, value, declared), 1
-    else:
-        shown = [
-            f"{values[place]:.6g} for {declared[place]:.6g} at {_entry_names(subject, table, [place])}"
-            for place in np.flatnonzero(differs)
-        ]
-        more = f" and {len(shown) - _LISTED} more" if len(shown) > _LISTED else ""
-        yield f"{', '.join(shown[:_LISTED])}{more}", values, len(shown)
+        return f"{value:.6g}{instead}{where}", np.where(differs, value, declared), 1
+    shown = [
+        f"{values[place]:.6g} for {declared[place]:.6g}"
+        + ("" if len(declared) == 1 else f" at {_entry_names(subject, table, [int(place)])}")
+        for place in np.flatnonzero(differs)
+    ]
+    more = f" and {len(shown) - _LISTED} more" if len(shown) > _LISTED else ""
+    return f"{', '.join(shown[:_LISTED])}{more}", values, len(shown)
+
+
+def _changed(table: _Table) -> Iterator[tuple[str, FloatArray]]:
+    """Every change of a whole table that people make."""
+    for word, change in CHANGES.items():
+        if word not in _WHOLE or table.differs.all():
+            with np.errstate(all="ignore"):
+                yield word, change(table.array.values)
+
+
+def _in_place(table: _Table, arrays: Sequence[Array]) -> Iterator[tuple[str, FloatArray]]:
+    """So many neighbouring entries of another table, or of the same from another place on. A single number tells nothing."""
+    width = len(table.array.values)
+    for other in arrays if width > 1 else ():
+        for start in range(len(other.values) - width + 1):
+            if start or other.name != table.array.name:
+                part = "" if len(other.values) == width else f"[{start}:{start + width}]"
+                yield f"in whose place {other.name}{part} stands", other.values[start : start + width]
 
 
 def _rolled(table: _Table) -> Iterator[tuple[str, FloatArray]]:
@@ -230,15 +230,7 @@ def _rolled(table: _Table) -> Iterator[tuple[str, FloatArray]]:
             yield f"of the channel {-sign * step:+d} places on", np.roll(declared, sign * step)
 
 
-def _windows(other: Array, width: int, *, is_own: bool) -> Iterator[tuple[str, FloatArray]]:
-    """So many neighbouring entries of another table, from each place on."""
-    for start in range(len(other.values) - width + 1):
-        if not is_own or start:
-            part = "" if len(other.values) == width else f"[{start}:{start + width}]"
-            yield f"{other.name}{part}", other.values[start : start + width]
-
-
-def _exchanged(subject: Subject, table: _Table) -> Iterator[tuple[str, FloatArray]]:
+def _exchanged(table: _Table) -> Iterator[tuple[str, FloatArray]]:
     """Two entries in each other's place."""
     places = np.flatnonzero(table.differs)
     if len(places) == 2:

@@ -86,9 +86,7 @@ class Lines:
         return np.asarray(((off <= wide) | ~self.counts).all(axis=0) & (np.abs(factor) > 0.0))
 
 
-def _intersected(
-    low: FloatArray, high: FloatArray, counts: NDArray[np.bool_]
-) -> tuple[FloatArray, FloatArray]:
+def _intersected(low: FloatArray, high: FloatArray, counts: NDArray[np.bool_]) -> tuple[FloatArray, FloatArray]:
     """The intersection of every value's interval; an empty one where fewer than three tell."""
     enough = counts.sum(axis=0) >= _FEWEST - 1
     lowest = np.where(counts, low, -np.inf).max(axis=0)

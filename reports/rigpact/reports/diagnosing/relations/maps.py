@@ -81,7 +81,9 @@ def _rounded(target: Target, place: Place) -> Iterator[Reading | None]:
         nearest = np.argmin(np.abs(steps - held), axis=0)
         rows = np.take_along_axis(steps, nearest[None], axis=0)[0]
         words = f"{target.it}, rounded to {name}" if not target.name else f"a {target.name} that was rounded to {name}"
-        rule: Callable[[FloatArray], FloatArray] = partial(_given, rows) if not target.name else partial(_on, place, rounded)
+        rule: Callable[[FloatArray], FloatArray] = (
+            partial(_given, rows) if not target.name else partial(_on, place, rounded)
+        )
         yield target.reading("rounded", words, place.channels, rule)
 
 
@@ -194,7 +196,9 @@ def _squashed(target: Target, place: Place) -> Iterator[Reading | None]:
         yield target.reading("function", words, place.channels, partial(_on, place, squash))
         if _is_known(back, target, place):
             words = f"atanh({target.it}) · {array.name}: the tanh is missing"
-            yield target.reading("function", words, place.channels, partial(_on, place, back), steepness=_steep(back, target, place))
+            yield target.reading(
+                "function", words, place.channels, partial(_on, place, back), steepness=_steep(back, target, place)
+            )
 
 
 def _tanh_of(scale: FloatArray, rows: FloatArray) -> FloatArray:
@@ -216,7 +220,9 @@ def _slowed(target: Target, place: Place) -> Iterator[Reading | None]:
     if most is None or np.count_nonzero(stands) < 0.9 * np.count_nonzero(failing[1:]):
         return
     words = f"{target.it}, moved by at most {most:.6g} a frame"
-    yield target.reading("rate-limited", words, place.channels, partial(_limited_step, place, before, most), extra=2.0 * bound, fitted=1)
+    yield target.reading(
+        "rate-limited", words, place.channels, partial(_limited_step, place, before, most), extra=2.0 * bound, fitted=1
+    )
 
 
 def _limited_step(place: Place, before: FloatArray, most: float, own: FloatArray) -> FloatArray:
@@ -253,8 +259,16 @@ def _blends(target: Target, place: Place) -> Iterator[tuple[str, FloatArray, Flo
     before = subject.shifted(target.held, -1)[:, place.channels]
     yield "smoothed: {it}, {rest:.4g} of the way from the frame before", _first_unknown(before), lost
     earlier = subject.shifted(target.own, -1)[:, place.channels]
-    yield "{it}, with {part:.4g} of the one of frame t-1 in it", _first_unknown(earlier), target.bound[:, place.channels]
-    yield "{it}, with {part:.4g} of the first frame's in it", np.broadcast_to(own[:1], own.shape), target.bound[:, place.channels]
+    yield (
+        "{it}, with {part:.4g} of the one of frame t-1 in it",
+        _first_unknown(earlier),
+        target.bound[:, place.channels],
+    )
+    yield (
+        "{it}, with {part:.4g} of the first frame's in it",
+        np.broadcast_to(own[:1], own.shape),
+        target.bound[:, place.channels],
+    )
     for name, rows in {**subject.inputs, **subject.others}.items():
         if rows.shape[1] == target.own.shape[1] and name != target.name and subject.may_be_read(name, 0):
             yield f"{{it}}, with {{part:.4g}} of {name} in it", rows.astype(np.float64)[:, place.channels], lost

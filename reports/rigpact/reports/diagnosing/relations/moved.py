@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,7 +23,7 @@ def channels_of(replayed: FloatArray, rows: FloatArray) -> list[int] | None:
 
 
 def ages_of(replayed: FloatArray, inputs: Mapping[str, FloatArray], count: int) -> tuple[NDArray[np.intp], FloatArray]:
-    """For each channel of a replay, (T, W), how many frames old its number is, up to `count` - 1, and this frame's number, (T, W).
+    """How many frames old the number of each channel of a replay is, (W,), below `count`, and this frame's number, (T, W).
 
     -1 and zeros for a channel that holds no number of an input. A channel that stands still is taken for the newest.
     """
@@ -34,3 +34,24 @@ def ages_of(replayed: FloatArray, inputs: Mapping[str, FloatArray], count: int) 
                 holds = (replayed[age:] == column[: len(column) - age, None]).all(axis=0) & (ages < 0)
                 ages[holds], sources[:, holds] = age, column[:, None]
     return ages, sources
+
+
+def told_by_digits(
+    count: int, base: FloatArray, moved: Callable[[NDArray[np.int_]], FloatArray | None]
+) -> NDArray[np.intp] | None:
+    """For each column of `base`, (T, W), which of `count` numbers it comes from: -1 for none, -2 for several.
+
+    moved: the rows where those numbers are moved that have a 1, (count,). Each is moved in the trials that the binary digits of
+    its place name: the columns that change tell the digits. None where a trial gives no rows.
+    """
+    numbers, bits = np.arange(count), max(1, int(count - 1).bit_length())
+    ones, zeros = np.zeros(base.shape[1], int), np.zeros(base.shape[1], int)
+    for bit in range(bits):
+        digit = (numbers >> bit) & 1
+        with_one, with_zero = moved(digit), moved(1 - digit)
+        if with_one is None or with_zero is None or with_one.shape != base.shape or with_zero.shape != base.shape:
+            return None
+        ones += (with_one != base).any(axis=0).astype(int) << bit
+        zeros += (with_zero != base).any(axis=0).astype(int) << bit
+    is_one = ((ones & zeros) == 0) & ((ones | zeros) == (1 << bits) - 1)
+    return np.where(is_one, ones, np.where((ones | zeros) > 0, -2, -1))

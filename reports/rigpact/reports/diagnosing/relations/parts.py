@@ -36,7 +36,9 @@ def _sources(subject: Subject, own: Group, name: str, group: Group, count: int) 
     """For each part of the stage the part of an input that gives what was recorded; None where a part has none."""
     few = subject.few_rows(FEW)
     failing = subject.failing[:, own.range].reshape(len(subject.recorded), count, own.part).any(axis=(0, 2))
-    recorded, bound = (rows[few, own.range].reshape(len(few), count, own.part) for rows in (subject.recorded, subject.bound))
+    recorded, bound = (
+        rows[few, own.range].reshape(len(few), count, own.part) for rows in (subject.recorded, subject.bound)
+    )
     sources = np.arange(count)
     is_open = failing.copy()
     for step in range(1, count):

@@ -1,7 +1,7 @@
 """Where each number came from: every channel that differs against every channel that could have reached it.
 
-A channel holds another channel (exchanged, of another vector, of the frame before), its negative, or a line of its own: a factor and
-a constant. Lines are fitted on one half of the frames and tested on the other. What one rule says of all channels is said once.
+A channel holds another channel (exchanged, of another vector, of the frame before), its negative, or a line of its own: a factor
+and a constant. Lines are fitted on one half of the frames and tested on the other. What one rule tells of all is said once.
 """
 
 from __future__ import annotations
@@ -101,7 +101,7 @@ def _copy_of(
     screen = rows[:: max(1, len(rows) // _SCREEN)][:_SCREEN]
     for vector in vectors:
         for sign in (1.0, -1.0):
-            possible = np.arange(vector.rows.shape[1])
+            possible: NDArray[np.intp] = np.arange(vector.rows.shape[1])
             for some in (screen, rows):
                 possible = _holds(target, channel, some, vector, possible, sign)
             if possible.size:
@@ -330,26 +330,32 @@ def of_other_vectors(target: Target) -> Iterator[Reading]:
                 )  # fmt: skip
 
 
-def _from_other(
-    contract: Contract, lines: Lines
-) -> Iterator[tuple[str, float | FloatArray, float | FloatArray]]:
+def _from_other(contract: Contract, lines: Lines) -> Iterator[tuple[str, float | FloatArray, float | FloatArray]]:
     """One number, or the numbers of a table, that tell every value of another vector's lines: words, factor, summand."""
-    for (low, high), words, neutral in ((lines.factors(), "{it} times", 0.0), (lines.summands(), "{it} plus", 1.0)):
+    for (low, high), words, is_factor in (
+        (lines.factors(), "{it} times", True),
+        (lines.summands(), "{it} plus", False),
+    ):
         if (low > high).any():
             continue
-        told: list[tuple[str, float | FloatArray]] = []
-        if low.max() <= high.min():
-            number = roundest(low.max(), high.min())
-            told.append((f"{number:.6g}", number))
-        for array in arrays_of(contract):
-            own = array.values
-            if own.size > int(lines.channels.max()):
-                values = own[lines.channels]
-                told += [(array.name, values)] if _within(values, low, high) else []
-                if neutral == 0.0 and (values != 0.0).all() and _within(1.0 / values, low, high):
-                    told.append((f"1 / {array.name}", 1.0 / values))
-        for name, values in told[:1]:
-            yield f"{words} {name}", *((values, 0.0) if neutral == 0.0 else (1.0, values))
+        for name, told in _told(contract, lines.channels, low, high, is_factor=is_factor):
+            yield f"{words} {name}", told if is_factor else 1.0, 0.0 if is_factor else told
+            break
+
+
+def _told(
+    contract: Contract, channels: Channels, low: FloatArray, high: FloatArray, *, is_factor: bool
+) -> Iterator[tuple[str, float | FloatArray]]:
+    """One number in every interval, then the tables of the contract that have one in each; of factors the inverse tables too."""
+    if low.max() <= high.min():
+        number = roundest(float(low.max()), float(high.min()))
+        yield f"{number:.6g}", number
+    for array in arrays_of(contract):
+        values = array.values[channels] if array.values.size > int(channels.max()) else np.zeros(len(channels))
+        if _within(values, low, high):
+            yield array.name, values
+        if is_factor and values.all() and _within(1.0 / values, low, high):
+            yield f"1 / {array.name}", 1.0 / values
 
 
 def _within(values: FloatArray, low: FloatArray, high: FloatArray) -> bool:

@@ -16,8 +16,8 @@ from rigpact.contract.statistics import FloatArray
 from rigpact.reports.diagnosing.budget import Budget
 from rigpact.reports.diagnosing.hypotheses import Changes, Hypotheses
 from rigpact.reports.diagnosing.relations.activations import activations
+from rigpact.reports.diagnosing.relations.another_part import another_part
 from rigpact.reports.diagnosing.relations.constants import one_number, zeroed
-from rigpact.reports.diagnosing.relations.elsewhere import another_bone
 from rigpact.reports.diagnosing.relations.fitted import fitted_numbers
 from rigpact.reports.diagnosing.relations.histories import histories
 from rigpact.reports.diagnosing.relations.inputs import inputs
@@ -47,7 +47,7 @@ OF_TARGETS: tuple[Family, ...] = (
 )  # fmt: skip
 """Edits of numbers wherever they stand: of the answer, or of an input that can be worked back from it."""
 OF_STAGES: tuple[Callable[[Subject], Iterator[Reading]], ...] = (
-    another_bone, activations, histories, parts_elsewhere, fitted_numbers, inputs, numbers,
+    another_part, activations, histories, parts_elsewhere, fitted_numbers, inputs, numbers,
 )  # fmt: skip
 """Edits of how the stage is computed."""
 SAY_LITTLE: tuple[Family, ...] = (on_lines, one_number)
@@ -168,17 +168,21 @@ def _fits(
 
 def _place_of(subject: Subject, reading: Reading, is_open: NDArray[np.bool_]) -> Place | None:
     """The channels that a reading changes; all of the stage where it changes every one that differs."""
-    changed = (reading.rows != subject.replayed).any(axis=0)
+    changed = np.asarray((reading.rows != subject.replayed).any(axis=0))
     if not (changed & is_open).any():
         return None
     if not (is_open & ~changed).any():
-        return Place(subject.stage.name, np.arange(len(changed)), is_whole=True) if reading.place is None else reading.place
+        return (
+            Place(subject.stage.name, np.arange(len(changed)), is_whole=True)
+            if reading.place is None
+            else reading.place
+        )
     return subject.place_of(np.flatnonzero(changed)) if reading.place is None else reading.place
 
 
 def _in_some_frames(subject: Subject, place: Place, reading: Reading) -> Reading | None:
     """A reading in the frames that differ, what it should be in the others; None where almost every frame differs."""
-    differs = subject.failing[:, place.channels].any(axis=1)
+    differs: NDArray[np.bool_] = np.asarray(subject.failing[:, place.channels].any(axis=1))
     if np.count_nonzero(differs) >= NEARLY * len(differs):
         return None
     rows = np.where(differs[:, None], reading.rows, subject.replayed)

@@ -311,9 +311,7 @@ def groups_of(layout: FieldLayout) -> list[Group]:
     return found
 
 
-def places_of(
-    stage: str, layout: FieldLayout, failing: NDArray[np.bool_], is_open: NDArray[np.bool_]
-) -> list[Place]:
+def places_of(stage: str, layout: FieldLayout, failing: NDArray[np.bool_], is_open: NDArray[np.bool_]) -> list[Place]:
     """All of a vector, each slice that differs, the bones or fields of it that differ."""
     width = failing.shape[1]
     found = [Place(stage, np.arange(width), is_whole=True)] if is_open.all() else []

@@ -15,9 +15,19 @@ from numpy.typing import NDArray
 from rigpact.contract.statistics import FloatArray
 from rigpact.contract.systems.layout import FieldLayout
 from rigpact.reference_runtime.operations.rounding import gamma
-from rigpact.reports.diagnosing.relations.moved import channels_of
+from rigpact.reports.diagnosing.relations.moved import channels_of, told_by_digits
 from rigpact.reports.diagnosing.relations.relation import Reading
-from rigpact.reports.diagnosing.relations.subject import Channels, Group, Place, Subject, groups_of, names_of, places_of
+from rigpact.reports.diagnosing.relations.subject import (
+    ROUGHLY,
+    Channels,
+    Group,
+    Place,
+    Subject,
+    groups_of,
+    names_of,
+    places_of,
+)
+from rigpact.reports.diagnosing.stage_error import NEARLY
 
 Rule = Callable[[FloatArray], FloatArray]
 """What should be there, every channel of it, to what was there, in the channels that it is said of."""
@@ -28,6 +38,8 @@ _PROBE = 2.0**-6
 _ROUNDS = 4
 """Newton's steps from what should be there to what was: one for what is linear."""
 _FEW_ROWS = 6
+_STORED = 2.0**-22
+"""What storing a number twice as float32 may change of it."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -122,32 +134,40 @@ def targets(subject: Subject) -> Iterator[Target]:
 def _worked_back(subject: Subject, name: str) -> Target | None:
     """The input that gives what was recorded, where each number of the answer comes from one number of the input.
 
-    Newton's method for each number; None where a number of the answer depends on several of the input, or it does not end.
+    None where a number of the answer depends on several of the input, or where no input gives it.
     """
     own = subject.inputs[name].astype(np.float64)
-    if not (np.isfinite(own).all() and np.isfinite(subject.recorded).all()):
-        return None
-    sources = _sources(subject, name, own)
-    if sources is None:
+    sources = _sources(subject, name, own) if np.isfinite(own).all() and np.isfinite(subject.recorded).all() else None
+    if sources is None or (sources == -2).any():
         return None
     known = sources >= 0
-    taken = sources[known]
-    if len(np.unique(taken)) < len(taken):
-        return None
-    wanted, bound = subject.recorded[:, known], subject.bound[:, known]
-    failing = subject.failing[:, known]
-    if failing.sum() < subject.failing.sum():
+    taken, failing = sources[known], subject.failing[:, known]
+    if len(np.unique(taken)) < len(taken) or not failing.any() or failing.sum() < subject.failing.sum():
         return None  # what differs comes from somewhere else
-    held, answer = own.copy(), subject.replayed[:, known]
-    slope = np.ones_like(answer)
-    reach = _reach(own)[:, taken]
+    found = _newton(subject, name, own, known, taken)
+    if found is None:
+        return None
+    held, slope, solved = found
+    bound, all_failing = np.zeros(own.shape), np.zeros(own.shape, bool)
+    all_failing[:, taken] = failing & solved
+    with np.errstate(divide="ignore", invalid="ignore"):
+        bound[:, taken] = np.where(slope != 0.0, 2.0 * subject.bound[:, known] / np.abs(slope), np.inf)
+    return Target(subject, name, own, held, bound + np.abs(held) * _STORED, all_failing)
+
+
+def _newton(
+    subject: Subject, name: str, own: FloatArray, known: NDArray[np.bool_], taken: NDArray[np.intp]
+) -> tuple[FloatArray, FloatArray, NDArray[np.bool_]] | None:
+    """Newton's method for each number that differs: the input (T, W), the last slopes, and which are solved, (T, known)."""
+    wanted, bound, failing = subject.recorded[:, known], subject.bound[:, known], subject.failing[:, known]
+    held: FloatArray = own.copy()
+    answer: FloatArray = subject.replayed[:, known]
+    reach, slope = _reach(own), np.ones_like(wanted)
     for _ in range(_ROUNDS):
-        moved = held.copy()
-        moved[:, taken] += reach
-        beside = subject.rows_from(name, moved)
+        beside = subject.rows_from(name, held + reach)
         if beside is None:
             return None
-        slope = (beside[:, known] - answer) / reach
+        slope = (beside[:, known] - answer) / reach[:, taken]
         with np.errstate(invalid="ignore", divide="ignore"):
             step = np.where(failing & (slope != 0.0), (wanted - answer) / slope, 0.0)
         held[:, taken] += np.where(np.isfinite(step), step, 0.0)
@@ -157,15 +177,8 @@ def _worked_back(subject: Subject, name: str) -> Target | None:
         answer = found[:, known]
         if (np.abs(answer - wanted) <= bound)[failing].all():
             break
-    solved = np.abs(answer - wanted) <= np.maximum(bound, 1e-5 * np.abs(wanted))
-    if np.count_nonzero(solved & failing) < 0.9 * np.count_nonzero(failing):
-        return None
-    all_failing, all_bound = np.zeros(own.shape, bool), np.zeros(own.shape)
-    all_failing[:, taken] = failing & solved
-    with np.errstate(divide="ignore", invalid="ignore"):
-        all_bound[:, taken] = np.where(slope != 0.0, 2.0 * bound / np.abs(slope), np.inf)
-    all_bound += np.abs(held) * 2.0**-22
-    return Target(subject, name, own, held, all_bound, all_failing)
+    solved = np.abs(answer - wanted) <= np.maximum(bound, ROUGHLY * np.abs(wanted))
+    return (held, slope, solved) if np.count_nonzero(solved & failing) >= NEARLY * np.count_nonzero(failing) else None
 
 
 def _seen(subject: Subject, name: str) -> Target | None:
@@ -185,28 +198,10 @@ def _reach(own: FloatArray) -> FloatArray:
 
 
 def _sources(subject: Subject, name: str, own: FloatArray) -> NDArray[np.intp] | None:
-    """For each channel of the answer the one of the input that it comes from, -1 for none; None where it comes from several.
-
-    Each channel of the input is moved in the trials that the digits of its number name: the answer's channels tell the digits.
-    """
-    width, few = own.shape[1], subject.few_rows(_FEW_ROWS)
+    """For each channel of the answer the one of the input that it comes from; see `told_by_digits`."""
+    few = subject.few_rows(_FEW_ROWS)
     rows, reach = own[few], _reach(own)[few]
     base = subject.rows_from(name, rows, few)
-    if base is None:
-        return None
-    numbers = np.arange(width)
-    found = np.zeros(base.shape[1], int)
-    inverse = np.zeros(base.shape[1], int)
-    bits = max(1, int(width - 1).bit_length())
-    for bit in range(bits):
-        chosen = (numbers >> bit) & 1
-        for which, total in ((chosen, found), (1 - chosen, inverse)):
-            moved = subject.rows_from(name, rows + reach * which, few)
-            if moved is None:
-                return None
-            total += np.where((moved != base).any(axis=0), 1 << bit, 0)
-    full = (1 << bits) - 1
-    depends = (found | inverse) > 0
-    if not depends.any() or (found & inverse)[depends].any() or ((found | inverse)[depends] != full).any():
-        return None
-    return np.where(depends, found, -1)
+    return None if base is None else told_by_digits(
+        own.shape[1], base, lambda chosen: subject.rows_from(name, rows + reach * chosen, few)
+    )  # fmt: skip

@@ -125,7 +125,9 @@ def _by_one_turn(found: _Rotations) -> Iterator[Reading]:
             if turn_words(one):
                 yield found.reading("turned", f"{words} {turn_words(one)}", applied(one[None, None]), 3.0, 3)
         if turns.shape[1] > 1 and found.every_one_differs:
-            yield found.reading("turned", f"{words} a turn of its own for each bone", applied(means[None]), 3.0, 3 * len(means))
+            yield found.reading(
+                "turned", f"{words} a turn of its own for each bone", applied(means[None]), 3.0, 3 * len(means)
+            )
 
 
 def _matmul(right: FloatArray, left: FloatArray) -> FloatArray:
