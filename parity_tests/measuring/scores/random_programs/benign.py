@@ -58,7 +58,8 @@ def _with_a_column(columns: dict[str, Rows], draw: Draw) -> Columns:
 
 
 def _signs(rows: Rows, draw: Draw) -> Rows:
-    return rows * draw.choice([-1.0, 1.0], (len(rows), 1))
+    signs: Rows = draw.choice([-1.0, 1.0], (len(rows), 1))
+    return rows * signs
 
 
 VARIANTS: Mapping[str, Callable[[Program, Columns, tuple[str, ...], Draw], Columns]] = {

@@ -169,7 +169,7 @@ def _normalise(draft: Draft, source: Given | Operation) -> Operation:
 
 
 def _blend(draft: Draft, source: Given | Operation) -> Operation:
-    others = [each for each in (*draft.given, *draft.operations) if each.width == source.width and each.name != source.name
+    others = [each for each in draft.program().vectors if each.width == source.width and each.name != source.name
               and each.names == source.names and not (isinstance(each, Given) and each.carried)]  # fmt: skip
     if not others:
         return _affine(draft, source)

@@ -52,26 +52,28 @@ def moved_row(edit: Edit, frame: int, x: Rows, y: Rows) -> Rows:
     """One row behind the edit, float32."""
     first, step = edit.frames
     if frame < first or (step == 0 and frame > first):
-        return x[frame]
+        return x[frame, :]
     moved = np.asarray(MOVES[edit.kind](frame, x, y, edit.numbers), np.float32)
     if not edit.channels:
         return moved
-    row = x[frame].copy()
+    row = x[frame, :].copy()
     row[list(edit.channels)] = moved[list(edit.channels)]
     return row
 
 
 def _permuted(frame: int, x: Rows, _y: Rows, order: tuple[float, ...]) -> Rows:
-    return x[frame][[int(each) for each in order]]
+    return x[frame, [int(each) for each in order]]
 
 
 def _smoothed(frame: int, x: Rows, y: Rows, share: tuple[float, ...]) -> Rows:
     """y = y before + share · (x - y before)."""
-    return x[frame] if frame == 0 else y[frame - 1] + np.float64(share[0]) * (x[frame].astype(float) - y[frame - 1])
+    now, before = x[frame, :], y[frame - 1, :]
+    return now if frame == 0 else before + np.float64(share[0]) * (now.astype(np.float64) - before)
 
 
 def _limited(frame: int, x: Rows, y: Rows, most: tuple[float, ...]) -> Rows:
-    return x[frame] if frame == 0 else y[frame - 1] + np.clip(x[frame].astype(float) - y[frame - 1], -most[0], most[0])
+    now, before = x[frame, :], y[frame - 1, :]
+    return now if frame == 0 else before + np.clip(now.astype(np.float64) - before, -most[0], most[0])
 
 
 MOVES: Mapping[str, Move] = {

@@ -29,7 +29,7 @@ from ..claims import Claim, claims_of
 from .edits import Edit
 from .interpreter import run
 from .meant import candidates, channels_in
-from .program import Program, Rows
+from .program import Floating, Program, Rows
 
 LEFT = 1e-3
 """An edit gives the same numbers if what it leaves is below a thousandth of what differed: answers print four to six digits."""
@@ -84,7 +84,7 @@ class Case:
     edits: tuple[Edit, ...]
     recorded: tuple[str, ...]
     values: Mapping[str, Rows]
-    floating: Any = np.float64
+    floating: Floating = np.float64
 
     @property
     def forced(self) -> dict[str, Rows]:
@@ -98,7 +98,7 @@ class Case:
 
 
 def recorded_run(
-    program: Program, inputs: Mapping[str, Rows], edits: Sequence[Edit], recorded: Sequence[str], floating: Any
+    program: Program, inputs: Mapping[str, Rows], edits: Sequence[Edit], recorded: Sequence[str], floating: Floating
 ) -> Case:
     """A run with some edits."""
     values = run(

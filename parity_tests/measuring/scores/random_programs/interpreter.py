@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from .edits import Edit, moved_row
-from .program import Operation, Program, Rows, Table
+from .program import Floating, Operation, Program, Rows, Table
 
 
 @dataclass
@@ -22,7 +22,7 @@ class Run:
     """A run in progress. values: of each vector every frame, filled up to the current one; forced: vectors taken as recorded."""
 
     program: Program
-    floating: Any = np.float64
+    floating: Floating = np.float64
     edits: Sequence[Edit] = ()
     forced: Mapping[str, Rows] = field(default_factory=dict)
     values: dict[str, Rows] = field(default_factory=dict)
@@ -39,7 +39,7 @@ class Run:
         rows, at = self.rows(name, operation), self.frame - lag
         if at < 0 and start == "zeros":
             return np.zeros(rows.shape[1], self.floating)
-        return rows[max(at, 0)].astype(self.floating)
+        return rows[max(at, 0), :].astype(self.floating)
 
     def number(self, value: Any, operation: Operation) -> Rows:
         """A parameter as numbers; a table with names in the order of the operation's fields."""
@@ -56,14 +56,14 @@ def run(
     program: Program,
     inputs: Mapping[str, Rows],
     *,
-    floating: Any = np.float64,
+    floating: Floating = np.float64,
     edits: Sequence[Edit] = (),
     forced: Mapping[str, Rows] | None = None,
 ) -> dict[str, Rows]:
     """Every vector of every frame, float32. forced: recorded vectors, from which each operation then computes."""
     frames = len(next(iter(inputs.values())))
     state = Run(program, floating, edits, forced or {})
-    for each in (*program.given, *program.operations):
+    for each in program.vectors:
         state.values[each.name] = np.zeros((frames, each.width), np.float32)
     state.values |= {name: np.array(rows, np.float32) for name, rows in inputs.items()}
     chains = {each.name: _chain(program, edits, each.name, frames) for each in program.operations}
@@ -170,8 +170,11 @@ def _rotate(run: Run, own: Operation) -> Rows:
     if own.params.get("quaternion_order") == "xyzw":
         q = q[[3, 0, 1, 2]]
     vector = run.row(own.of[1], own) if len(own.of) == 2 else run.number(own.params["vector"], own)
-    turn = {"forward": _matrix(q), "inverse": _matrix(q).T, "none": np.eye(3, dtype=run.floating)}
-    return turn[own.params["direction"]] @ vector
+    matrices: Mapping[str, Rows] = {
+        "forward": _matrix(q), "inverse": _matrix(q).T, "none": np.eye(3, dtype=run.floating),
+    }  # fmt: skip
+    turned: Rows = matrices[own.params["direction"]] @ vector
+    return turned
 
 
 def _compose(run: Run, own: Operation) -> Rows:
@@ -205,7 +208,8 @@ def _denormalise(run: Run, own: Operation) -> Rows:
 
 def _blend(run: Run, own: Operation) -> Rows:
     weights = run.number(own.params["weights"], own)
-    return sum(weight * run.row(name, own) for weight, name in zip(weights, own.of, strict=True))
+    terms = (weight * run.row(name, own) for weight, name in zip(weights, own.of, strict=True))
+    return sum(terms, start=np.zeros(own.width, run.floating))
 
 
 def _integrate(run: Run, own: Operation) -> Rows:
@@ -219,7 +223,7 @@ def _integrate(run: Run, own: Operation) -> Rows:
 
 def _norm(run: Run, own: Operation) -> Rows:
     x = run.row(own.of[0], own).reshape(-1, own.params["of_each"])
-    measures = {
+    measures: Mapping[str, Rows] = {
         "euclidean": np.sqrt((x * x).sum(1)), "squared": (x * x).sum(1),
         "absolute_sum": np.abs(x).sum(1), "largest": np.abs(x).max(1),
     }  # fmt: skip

@@ -106,7 +106,7 @@ def _exchanges(claim: Claim, own: Operation, channels: Sequence[int]) -> Iterato
 
 def _other_sources(claim: Claim, program: Program, own: Operation) -> Iterator[Edit]:
     """`a in place of b`, where both are vectors of one width."""
-    before = {each.name: each.width for each in (*program.given, *program.operations)}
+    before = {each.name: each.width for each in program.vectors}
     for new, old in re.findall(r"(\w+) in place of (\w+)", claim.text):
         if old in own.of and before.get(new) == before[old]:
             taken = tuple(new if name == old else name for name in own.of)

@@ -13,7 +13,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-Rows = NDArray[Any]
+Rows = NDArray[np.floating[Any]]
+Floating = type[np.float32] | type[np.float64]
+"""What a program computes in."""
 
 
 @dataclass(frozen=True)
@@ -67,13 +69,18 @@ class Program:
     tables: Mapping[str, tuple[tuple[float, ...], str]]
     networks: Mapping[str, Layers]
 
+    @property
+    def vectors(self) -> tuple[Given | Operation, ...]:
+        """Everything that has a name and a width."""
+        return (*self.given, *self.operations)
+
     def operation(self, name: str) -> Operation:
         """The operation of a name."""
         return next(each for each in self.operations if each.name == name)
 
     def vector(self, name: str) -> Given | Operation:
         """The vector of a name."""
-        return next(each for each in (*self.given, *self.operations) if each.name == name)
+        return next(each for each in self.vectors if each.name == name)
 
     def with_operation(self, changed: Operation) -> Program:
         """The same with one operation replaced by its name."""

@@ -22,7 +22,7 @@ from .drawing import drawn_inputs, drawn_program, drawn_recorded
 from .edits import Edit
 from .grading import Case, Graded, differing, grade, recorded_run
 from .planting import drawn_edit
-from .program import Program, Rows, as_toml, write_network
+from .program import Floating, Program, Rows, as_toml, write_network
 
 LIMIT_S = 12.0
 """Of processor time."""
@@ -53,7 +53,7 @@ def drawn_case(seed: int) -> Case:
         program = drawn_program(draw)
         inputs = drawn_inputs(program, draw)
         recorded = drawn_recorded(program, draw)
-        floating: Any = (np.float32, np.float64)[int(draw.integers(2))]
+        floating: Floating = (np.float32, np.float64)[int(draw.integers(2))]
         honest = recorded_run(program, inputs, (), recorded, floating)
         count = 1 if draw.integers(3) else 2
         edits: list[Edit] = []

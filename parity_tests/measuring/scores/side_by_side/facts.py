@@ -13,10 +13,12 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from rigpact.contract.statistics import FloatArray
 
 Arrays = Mapping[str, FloatArray]
+Columns = NDArray[np.intp]
 RAW = (
     "frame", "time", "imu_quat", "ang_vel", "command", "q", "dq", "obs", "action", "motor_q", "motor_kp", "motor_kd"
 )  # fmt: skip
@@ -56,12 +58,12 @@ class Facts:
         ends = [start + width * self.history for start, width in self.blocks()]
         return list(self.scales)[int(np.searchsorted(ends, channel, side="right"))]
 
-    def newest(self) -> FloatArray:
+    def newest(self) -> Columns:
         """Columns of each term's newest entry."""
         last = self.history - 1
         return np.concatenate([np.arange(s + w * last, s + w * (last + 1)) for s, w in self.blocks()])
 
-    def newest_first(self) -> FloatArray:
+    def newest_first(self) -> Columns:
         """Every column, with each term's newest entry first."""
         return np.concatenate(
             [np.arange(s, s + w * self.history).reshape(-1, w)[::-1].ravel() for s, w in self.blocks()]

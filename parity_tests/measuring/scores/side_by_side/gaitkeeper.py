@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -118,17 +118,21 @@ def set_up(environment: Environment, facts: Facts, deploy: Path, work: Path, rig
     text = re.sub(r"joint_ids: !!python\S+ \[[^]]*\]", "joint_ids: null", deploy.read_text(encoding="utf-8"))
     limits = json.dumps([facts.lowest, facts.highest])
     text = re.sub(r"(velocity_commands:\s+params:[^\n]*\s+clip: )null", rf"\g<1>{limits}", text)
-    paths = []
-    for name, written in (("whole", text), ("newest", re.sub(r"history_length: \d+", "history_length: 1", text))):
-        source, contract = work / f"{name}.yaml", work / f"{name}.contract.yaml"
-        source.write_text(written, encoding="utf-8")
-        ran = environment.run("inspect", "--deploy", source, "--out", contract)
-        if not contract.exists():
-            raise RuntimeError(f"gaitkeeper inspect: {ran.said[-400:]}")
-        paths.append(contract)
-    tool = Gaitkeeper(environment, facts, work, *paths)
+    whole = _inspected(environment, text, work / "whole.yaml")
+    newest = _inspected(environment, re.sub(r"history_length: \d+", "history_length: 1", text), work / "newest.yaml")
+    tool = Gaitkeeper(environment, facts, work, whole, newest)
     layout, _ = tool.infer(right)
-    return Gaitkeeper(environment, facts, work, *paths, layout=layout["blocks"])
+    return replace(tool, layout=layout["blocks"])
+
+
+def _inspected(environment: Environment, deploy: str, source: Path) -> Path:
+    """The contract that `inspect` makes of a deploy.yaml, which is written first."""
+    contract = source.with_suffix(".contract.yaml")
+    source.write_text(deploy, encoding="utf-8")
+    ran = environment.run("inspect", "--deploy", source, "--out", contract)
+    if not contract.exists():
+        raise RuntimeError(f"gaitkeeper inspect: {ran.said[-400:]}")
+    return contract
 
 
 def _stated(term: Mapping[str, Any], facts: Facts) -> Iterator[Statement]:

@@ -21,7 +21,7 @@ def asked(folder: Path, name: str, raw: Path | None) -> Asked:
     """The answer. raw: where to write the recording without the terms; None to ask with them."""
     path = folder / f"{name}.npz"
     if raw is not None:
-        np.savez(raw, **recorded(path))
+        np.savez(raw, allow_pickle=False, **recorded(path))
         path = raw
     return ask(path, options(folder, name), name)
 

@@ -64,13 +64,15 @@ def build(use: Use) -> Built:
         rows = [np.broadcast_to(part, (width,)) for part in parts(frames)]
         return Step("affine", (Read(source.name),), (word,), np.concatenate(rows))
 
-    return Built(source.fields, compute, sum_of(3, terms), planned=planned)
+    return Built(source.fields, compute, sum_of(_OPERATIONS, terms), planned=planned)
 
 
 def _of(number: Number | None, frames: Frames, neutral: float) -> FloatArray:
     return np.array([neutral]) if number is None else number.of(frames).reshape(-1)
 
 
+_OPERATIONS = 5
+"""Both numbers are stored, a product, a sum, and the result is stored on the other side."""
 _READINGS = {"scale": _SCALES, "offset": _CONSTANTS, "subtract": _CONSTANTS}
 OPERATION = Operation(
     "affine",

@@ -45,7 +45,8 @@ def build(use: Use) -> Built:
     def planned(frames: Frames) -> Step:
         return Step("blend", tuple(map(Read, names)), (len(names),), weights.row(frames, len(names)))
 
-    return Built(use.inputs[0].fields, compute, sum_of(len(names) + 1, terms), planned=planned)
+    # each weight is stored and multiplied, the products are added up, and the sum is stored on the other side
+    return Built(use.inputs[0].fields, compute, sum_of(len(names) + 2, terms), planned=planned)
 
 
 OPERATION = Operation(

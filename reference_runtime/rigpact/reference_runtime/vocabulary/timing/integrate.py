@@ -61,9 +61,11 @@ def build(use: Use) -> Built:
         words = (means.word_of(frames),)
         return Step("integrate", (Read(state.name), Read(rate.name)), words, step.row(frames, 1))
 
-    return Built(state.fields, compute, sum_of(3, terms), planned=planned)
+    return Built(state.fields, compute, sum_of(_OPERATIONS, terms), planned=planned)
 
 
+_OPERATIONS = 4
+"""The step is stored, a product, a sum, and the result is stored on the other side."""
 OPERATION = Operation(
     "integrate", "state + step · rate", build,
     {"step": "seconds of a frame, 1/fps if left out", "rate_means": ", ".join(_MEANINGS)}, (2, 2),

@@ -32,7 +32,10 @@ def _never_filled(subject: Subject, ages: NDArray[np.intp]) -> Iterator[Reading]
     started = subject.evidence.frame[:, None] - np.maximum(ages, 0)[None]
     for first in (0, 1):
         before, differs = started < first, subject.failing
-        if (differs & ~before).any() or np.count_nonzero(differs & before) < _ENOUGH * np.count_nonzero(before):
+        tells = np.ptp(subject.replayed, axis=0) > 0.0  # what stands still has no age
+        if (differs & ~before)[:, tells].any() or np.count_nonzero(differs & before) < _ENOUGH * np.count_nonzero(
+            before[:, tells]
+        ):
             continue
         frames = frames_words([int(each) for each in subject.evidence.frame[differs.any(axis=1)]])
         words = f"a history that the start did not fill: in {frames} its entries from before the run are not set"

@@ -76,52 +76,58 @@ def _copies(target: Target, vectors: Sequence[_Vector]) -> list[_Copy]:
     """The copies of channels that differ in enough values; none where some values are not finite."""
     if not (np.isfinite(target.held).all() and np.isfinite(target.own).all()):
         return []
+    columns = _Columns(vectors)
     found = list[_Copy]()
     before: _Copy | None = None
     for channel in target.channels:
         rows = np.flatnonzero(target.failing[:, channel])
-        values = target.held[rows, channel]
-        if len(np.unique(values)) < _FEWEST:
-            before = None
-            continue
-        before = _copy_of(target, int(channel), rows, vectors, before)
+        is_told = len(np.unique(target.held[rows, channel])) >= _FEWEST
+        before = columns.copy_of(target, int(channel), rows, before) if is_told else None
         if before is not None:
             found.append(before)
     return found
 
 
-def _copy_of(
-    target: Target, channel: int, rows: NDArray[np.intp], vectors: Sequence[_Vector], before: _Copy | None
-) -> _Copy | None:
-    """The channel that one holds where it differs: its neighbour's next, if that fits, else the first that does."""
-    if before is not None and before.channel == channel - 1 and before.source + 1 < before.vector.rows.shape[1]:
-        vector, source, sign = before.vector, before.source + 1, before.sign
-        if _holds(target, channel, rows, vector, np.array([source]), sign).size:
-            return _Copy(channel, vector, source, sign)
-    screen = rows[:: max(1, len(rows) // _SCREEN)][:_SCREEN]
-    for vector in vectors:
+class _Columns:
+    """Every channel of some vectors side by side, (T, K)."""
+
+    def __init__(self, vectors: Sequence[_Vector]) -> None:
+        self._vectors = vectors
+        self._rows = np.hstack([vector.rows for vector in vectors])
+        self._bound = np.hstack([vector.bound for vector in vectors])
+        self._of = np.repeat(np.arange(len(vectors)), [vector.rows.shape[1] for vector in vectors])
+        self._source = np.concatenate([np.arange(vector.rows.shape[1]) for vector in vectors])
+
+    def copy_of(self, target: Target, channel: int, rows: NDArray[np.intp], before: _Copy | None) -> _Copy | None:
+        """The channel that one holds where it differs: its neighbour's next, else the nearest of the first vector."""
+        screen = rows[:: max(1, len(rows) // _SCREEN)][:_SCREEN]
+        found: list[tuple[int, float, int, int]] = []
         for sign in (1.0, -1.0):
-            possible: NDArray[np.intp] = np.arange(vector.rows.shape[1])
+            possible = np.arange(len(self._of))
             for some in (screen, rows):
-                possible = _holds(target, channel, some, vector, possible, sign)
-            if possible.size:
-                return _Copy(channel, vector, int(_nearest(possible, channel)), sign)
-    return None
+                possible = possible[self._holds(target, channel, some, possible, sign)]
+            found += [
+                (int(self._of[each]), -sign, abs(int(self._source[each]) - channel), int(each)) for each in possible
+            ]
+        if not found:
+            return None
+        _, minus, _, column = min(found)
+        follows = [each for each in found if before is not None and self._follows(each, before)]
+        if follows and before is not None and before.channel == channel - 1:
+            _, minus, _, column = follows[0]
+        return _Copy(channel, self._vectors[self._of[column]], int(self._source[column]), -minus)
 
+    def _holds(
+        self, target: Target, channel: int, rows: NDArray[np.intp], columns: NDArray[np.intp], sign: float
+    ) -> NDArray[np.bool_]:
+        """Which of some columns a channel holds in some rows."""
+        places = np.ix_(rows, columns)
+        apart = np.abs(sign * self._rows[places] - target.held[rows, channel, None])
+        return np.asarray((apart <= self._bound[places] + target.bound[rows, channel, None]).all(axis=0))
 
-def _nearest(possible: NDArray[np.intp], channel: int) -> np.intp:
-    found: np.intp = possible[np.argmin(np.abs(possible - channel))]
-    return found
-
-
-def _holds(
-    target: Target, channel: int, rows: NDArray[np.intp], vector: _Vector, sources: NDArray[np.intp], sign: float
-) -> NDArray[np.intp]:
-    """Those of some channels of a vector that a channel holds in some rows."""
-    places = np.ix_(rows, sources)
-    apart = np.abs(sign * vector.rows[places] - target.held[rows, channel, None])
-    near = apart <= vector.bound[places] + target.bound[rows, channel, None]
-    return sources[near.all(axis=0)]
+    def _follows(self, found: tuple[int, float, int, int], before: _Copy) -> bool:
+        of, minus, _, column = found
+        return (self._vectors[of], -minus, int(self._source[column])) == (before.vector, before.sign, before.source + 1)
 
 
 def _vectors(target: Target) -> Iterator[_Vector]:
@@ -170,7 +176,7 @@ def _copy_words(target: Target, copies: Sequence[_Copy]) -> str:
             words = _some([f"{names([a])} and {names([b])}" for a, b in _in_runs(target, exchanged)])
             return f"{_with(target)}{words} exchanged"
     own_order = _own_order(target, copies)
-    return own_order or f"{_with(target)}filled from other channels: {_runs_words(target, copies)}"
+    return own_order or f"{_it_is(target)}filled from other channels: {_runs_words(target, copies)}"
 
 
 def _with(target: Target) -> str:

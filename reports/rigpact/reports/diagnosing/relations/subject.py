@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from rigpact.contract.errors import UnusableInput
 from rigpact.contract.statistics import FloatArray
 from rigpact.contract.systems.contract import Contract
-from rigpact.contract.systems.layout import FieldKind, FieldLayout
+from rigpact.contract.systems.layout import Field, FieldKind, FieldLayout
 from rigpact.contract.systems.stage import Stage
 from rigpact.reference_runtime.graph.answers import other_answers
 from rigpact.reference_runtime.graph.bounds import stage_bound
@@ -330,18 +330,18 @@ def places_of(stage: str, layout: FieldLayout, failing: NDArray[np.bool_], is_op
 def names_of(layout: FieldLayout, channels: Iterable[int]) -> str:
     """The channels of a vector in words: fields or bones by name, a number behind those of which only some are meant."""
     wanted = sorted({int(channel) for channel in channels})
-    names = list(dict.fromkeys(_part_name(layout, channel, set(wanted)) for channel in wanted))
+    chosen = np.zeros(max(layout.width, wanted[-1] + 1), bool)
+    chosen[wanted] = True
+    names = [name for field in layout for name in _names_in(field, chosen[field.range])]
+    names = list(dict.fromkeys((*names, *(f"channel {each}" for each in wanted if each >= layout.width))))
     if len(names) > _LISTED and wanted[-1] - wanted[0] == len(wanted) - 1:
         return f"{names[0]} to {names[-1]} (channels {wanted[0]} to {wanted[-1]})"
     return _some(names)
 
 
-def _part_name(layout: FieldLayout, channel: int, wanted: set[int]) -> str:
-    field = layout.field_at(channel)
-    if field is None:
-        return f"channel {channel}"
+def _names_in(field: Field, chosen: NDArray[np.bool_]) -> list[str]:
     name = field.bone or field.name
-    return name if set(range(field.start, field.stop)) <= wanted else f"{name}[{channel - field.start}]"
+    return [name] if chosen.all() else [f"{name}[{place}]" for place in np.flatnonzero(chosen)]
 
 
 def _named(layout: FieldLayout, channel: int) -> str:
