@@ -268,25 +268,24 @@ READINGS = (
 )  # fmt: skip
 
 
-@pytest.mark.parametrize("mode", ["free", "teacher"])
+@pytest.mark.usefixtures("installed_library")
 @pytest.mark.parametrize("changes", READINGS, ids=lambda changes: ",".join(changes.values()) or "default")
-def test_a_characters_loop_has_the_bits_of_the_native_run(compiler, tmp_path, changes, mode):
+def test_a_characters_loop_has_the_bits_of_the_native_run(compiler, tmp_path, changes):
     """What an engine compiles and what `rigpact run` judged it by must be one loop, in a run that a clip drives too."""
     contract = small_contract(tmp_path).with_conventions(changes)
     rows, count = clip_rows(made_up_clip(contract, 70), contract), 66
     answers = np.random.default_rng(6).normal(0.0, 1.0, (70, contract.numbers.output.width)).astype(np.float32)
-    if mode == "free":
-        frames = free_frames(contract, ReplayNetwork(answers), [rows], rows.x_raw[:1], kind=NativeFrames)
-    else:
-        network = CheckedNetwork(ReplayNetwork(answers), answers.shape[1], one_by_one=False)
-        frames = NativeFrames(contract, [rows], network, count, mode)
-    expected = {name: values[:, 0] for name, values in frames.record(range(count)).items()}
+    network = CheckedNetwork(ReplayNetwork(answers), answers.shape[1], one_by_one=False)
+    runs = {
+        "free": free_frames(contract, network, [rows], rows.x_raw[:1], kind=NativeFrames),
+        "teacher": NativeFrames(contract, [rows], network, count, "teacher"),
+    }
     clip = {"x_raw": rows.x_raw, "cond_raw": rows.cond_raw, "contacts": rows.contacts, "y_norm": answers}
+    unknown = {"delta6d"} if changes.get("output_mode") == "absolute" else set()
 
     loop = build_loop(compiler, contract, tmp_path, ahead={"x_raw": 2 if changes.get("angvel_lag") == "+1" else 1})
-    found = loop.run(clip, count, mode)
-
-    unknown = {"delta6d"} if changes.get("output_mode") == "absolute" else set()
-    assert set(found) - unknown == set(expected)
-    for name, values in expected.items():
-        np.testing.assert_array_equal(found[name], values, err_msg=name)
+    for mode, frames in runs.items():
+        expected, found = frames.record(range(count)), loop.run(clip, count, mode)
+        assert set(found) - unknown == set(expected)
+        for name, values in expected.items():
+            np.testing.assert_array_equal(found[name], values[:, 0], err_msg=f"{mode} {name}")
