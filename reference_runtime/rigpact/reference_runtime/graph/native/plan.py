@@ -125,7 +125,7 @@ class NativeFrames(LiveFrames):
                     continue
             except NotKnown:
                 continue
-            widths[stage.name] = stage.fields(self.contract).width
+            widths[stage.name] = self._width(stage)
         self._computed = set(widths)
         if self.is_ring:
             deepest = max((-read.lag for step in self._steps(widths) for read in step.reads), default=0)
@@ -136,6 +136,11 @@ class NativeFrames(LiveFrames):
         for name, rows in starts.items():
             self.kept[name][0] = rows
         self.frame = self.frame - 1
+
+    def _width(self, stage: Stage) -> int:
+        """As the clips have it, where they give the stage: the vector of a file may be another than the contract's."""
+        rows = self.drives[0].rows(stage.name) if _of_clip(stage, self.drives) else None
+        return stage.fields(self.contract).width if rows is None else int(rows.shape[1])
 
     def _steps(self, widths: Collection[str]) -> Iterator[Step]:
         for stage in self._stages:

@@ -22,6 +22,7 @@ from rigpact.reference_runtime.files.runner import Stages
 from rigpact.reference_runtime.graph.native.agreement import CHECKED_FRAMES, chosen_engine
 from rigpact.reference_runtime.graph.native.drawn import held_against_numpy
 from rigpact.reference_runtime.graph.native.plan import NativeFrames
+from rigpact.reference_runtime.graph.replayed import check_widths
 from rigpact.reference_runtime.graph.run import ROOM, Changes, ClipDrive, LiveFrames, batch
 from rigpact.reference_runtime.native.library import Engine, EngineUse
 from rigpact.reference_runtime.network import CheckedNetwork, InputAlignment, Network, ReplayNetwork, alignments_of
@@ -117,6 +118,8 @@ def free_frames(
     """The frames of free runs from raw states (R, Dx), by numpy, or as `kind` does; one clip for all, or one for each."""
     for rows in sources:
         refuse_unrunnable(contract, rows, "free")
+        if kind is NativeFrames:  # C++ takes a row's width from the contract
+            check_widths(contract, {"x_raw": rows.x_raw, "cond_raw": rows.cond_raw}, "the clip")
     changes = changes or Changes()
     own = changes.stages.get("x_raw")
 
