@@ -105,8 +105,8 @@ class NativeFrames(LiveFrames):
             return
         if not self.is_ring:
             self.make_room(int(self.frame[0]) + 1 + count)
-        self._begin()
         if self._plan is None:
+            self._begin()
             self._plan = Plan(self)
         self._plan.run(self, count)
 
@@ -221,7 +221,7 @@ class Plan:
             return
         call, plan = self._call.rigpact_plan_run, self._plan
         for frame in range(begin, begin + count):
-            frames.frame += 1
+            frames.frame.fill(frame)  # all runs are at the same one
             for part in self._parts:
                 if isinstance(part, tuple):
                     call(plan, frame, 1, *part)
