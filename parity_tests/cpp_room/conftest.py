@@ -66,10 +66,12 @@ def any_compiler() -> str:
 
 @pytest.fixture(scope="session")
 def cpp(compiler: str, tmp_path_factory: pytest.TempPathFactory) -> CppLoop:
-    """The C++ loop as a shared library."""
-    out = tmp_path_factory.mktemp("abi") / "parity_abi.so"
-    flags = ("-O2", "-shared", "-fPIC", "-pthread", *ENGINE_LIKE)
-    return CppLoop(compiled(compiler, ROOM / "parity_abi.cpp", out, *flags))
+    """Plans, and what engines include, as a shared library."""
+    out, native = tmp_path_factory.mktemp("abi") / "parity_abi.so", headers_folder().parent / "native"
+    flags = ("-O2", "-shared", "-fPIC", "-pthread", "-ffp-contract=off", '-DRIGPACT_SOURCES=""')
+    sources = map(str, (*sorted(native.glob("*.cpp")), ROOM / "parity_abi.cpp"))
+    *others, last = sources
+    return CppLoop(compiled(compiler, Path(last), out, *flags, *others))
 
 
 @pytest.fixture(scope="session")
@@ -84,5 +86,5 @@ def demo_header(demo_bundle: Path, tmp_path_factory: pytest.TempPathFactory) -> 
     """A folder with contract.hpp of the demo bundle."""
     folder = tmp_path_factory.mktemp("header")
     bundle = load_contract(demo_bundle / "norm_template.json")
-    (folder / "contract.hpp").write_text(contract_header(bundle), encoding="utf-8")
+    (folder / "contract.hpp").write_text(contract_header(bundle, with_loop=True), encoding="utf-8")
     return folder

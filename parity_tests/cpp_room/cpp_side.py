@@ -1,34 +1,57 @@
-"""The C++ loop from Python: ctypes mirrors of its plain structs, and a run that gives the same stages as the Python loop."""
+"""The C++ of one compiler from Python: runs whose stages it computes, and recordings that it writes of them."""
 
 import ctypes as c
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
+from unittest.mock import patch
 
 import numpy as np
 
 from rigpact.contract import Contract
+from rigpact.contract.character import character_of
+from rigpact.contract.layout import Layout
 from rigpact.contract.pages.registry import find_system
-from rigpact.reference_runtime import RawClip
-from rigpact.reference_runtime.systems.enemy_animation.cpp.views import (
-    FLOATS,
-    INTS,
-    ContractStruct,
-    ConventionsStruct,
-    KeptContract,
-)
+from rigpact.reference_runtime import CallableNetwork, RawClip, ReplayNetwork
+from rigpact.reference_runtime.graph.native import plan
+from rigpact.reference_runtime.graph.native.plan import NativeFrames
+from rigpact.reference_runtime.native.library import _typed
+from rigpact.reference_runtime.network import CheckedNetwork
+from rigpact.reference_runtime.systems.enemy_animation.drive import clip_rows
+from rigpact.reference_runtime.systems.enemy_animation.runs import free_frames
 
 STAGE_NAMES = find_system("enemy_animation").graph.names
-
-NETWORK = c.CFUNCTYPE(c.c_int, c.POINTER(FLOATS), INTS, FLOATS, c.c_int)
+FLOATS = c.POINTER(c.c_float)
 Network = Callable[..., np.ndarray]
 
 
-class ClipStruct(c.Structure):
+class SliceStruct(c.Structure):
+    """`Slice`."""
+
+    _fields_ = (("name", c.c_char_p), ("start", c.c_int), ("size", c.c_int))
+
+
+class LayoutStruct(c.Structure):
+    """`Layout`."""
+
+    _fields_ = (("slices", c.POINTER(SliceStruct)), ("count", c.c_int), ("width", c.c_int))
+
+
+class SquashedStruct(c.Structure):
+    """`SquashedStatistics`."""
+
+    _fields_ = (("scale", FLOATS), ("mean", FLOATS), ("std", FLOATS))
+
+
+class ContractStruct(c.Structure):
+    """`ContractView`."""
+
     _fields_ = (
-        ("frames", c.c_int), ("steps", c.c_int), ("fps", c.c_double), ("x_raw", FLOATS), ("state", FLOATS),
-        ("cond_raw", FLOATS), ("wishes", FLOATS), ("contact_scores", FLOATS), ("angvel", FLOATS), ("pose_hist", FLOATS),
+        ("state", LayoutStruct), ("output", LayoutStruct), ("bones", c.c_int), ("history_length", c.c_int),
+        ("mu_x", FLOATS), ("std_x", FLOATS), ("mu_y", FLOATS), ("std_y", FLOATS),
+        ("rootvel_scales", FLOATS), ("angvel_scales", FLOATS),
+        ("angvel", SquashedStruct), ("pose_hist", SquashedStruct),
     )  # fmt: skip
 
 
@@ -48,48 +71,55 @@ class OptionsStruct(c.Structure):
 DROP, WAIT = 0, 1
 
 
-class RunStruct(c.Structure):
+class RecordingStruct(c.Structure):
     _fields_ = (
-        ("contract", c.POINTER(ContractStruct)), ("conventions", c.POINTER(ConventionsStruct)),
-        ("clip", c.POINTER(ClipStruct)), ("is_teacher", c.c_int), ("frames", c.c_int), ("network", NETWORK),
-        ("replay", FLOATS), ("bound", INTS), ("out", c.POINTER(FLOATS)), ("present", c.POINTER(c.c_ubyte)),
-        ("header", c.POINTER(HeaderStruct)), ("trace", c.c_char_p), ("options", c.POINTER(OptionsStruct)),
-        ("recorded", c.c_uint), ("seconds", c.c_double), ("aligned", c.c_uint),
+        ("header", c.POINTER(HeaderStruct)), ("options", c.POINTER(OptionsStruct)), ("trace", c.c_char_p),
+        ("frames", c.c_int), ("rows", c.POINTER(FLOATS)), ("widths", c.POINTER(c.c_int)),
     )  # fmt: skip
 
 
-class Kept(KeptContract):
-    """Arrays that C++ holds pointers into, alive for as long as this is."""
+@dataclass
+class Kept:
+    """A bundle as `contract_view.hpp` sees it; its arrays live for as long as this does."""
 
-    def clip(self, clip: RawClip, contract: Contract) -> ClipStruct:
-        """A raw clip's rows and wishes."""
-        middle = clip.trajectory_direction[:, clip.trajectory_direction.shape[1] // 2]
-        wishes = np.concatenate((clip.action_bits, clip.root_velocity_m_s, middle), axis=-1)
-        rows = clip.state_rows(contract.numbers.state)
-        return ClipStruct(
-            clip.frame_count, clip.frame_count - 1, clip.fps, self.floats(rows), None, None, self.floats(wishes),
-            self.floats(clip.contact_scores), None, None,
+    arrays: list[Any] = field(default_factory=list)
+
+    def floats(self, values: Any) -> Any:
+        """A pointer to float32 numbers, copied where they are not; null for None."""
+        if values is None:
+            return None
+        array = np.ascontiguousarray(values, np.float32)
+        self.arrays.append(array)
+        return array.ctypes.data_as(FLOATS)
+
+    def layout(self, layout: Layout) -> LayoutStruct:
+        """A layout and its table of slices."""
+        slices = (SliceStruct * len(layout.slices))(*(SliceStruct(s.name.encode(), s.start, s.size) for s in layout))
+        self.arrays.append(slices)
+        return LayoutStruct(slices, len(slices), layout.width)
+
+    def squashed(self, own: Any) -> SquashedStruct:
+        """Auxiliary statistics; nulls where no file has them."""
+        parts = (None,) * 3 if own is None else (own.scale, own.statistics.mean, own.statistics.std)
+        return SquashedStruct(*map(self.floats, parts))
+
+    def contract(self, contract: Contract) -> ContractStruct:
+        """The bundle as the engine's own loader reads it."""
+        character = character_of(contract)
+        x, y = character.state_statistics, character.output_statistics
+        arrays = (x.mean, x.std, y.mean, y.std, character.rootvel_scales, character.angvel_scales)
+        return ContractStruct(
+            self.layout(character.state), self.layout(character.output), character.bone_count,
+            character.pose_history_length or 0, *map(self.floats, arrays), self.squashed(character.angular_velocity),
+            self.squashed(character.pose_history),
         )  # fmt: skip
 
 
 @dataclass(frozen=True)
 class Answer:
-    """Stages (T, width) of a run, only those that every frame has; loop seconds; bits of aligned inputs."""
+    """Stages (T, width) of a run, only those that every frame has."""
 
     stages: dict[str, np.ndarray]
-    seconds: float
-    aligned: int
-
-
-def called_back(network: Network, fixed: Sequence[int | None] = (None,) * 5) -> Any:
-    """A network (five (1, width) matrices -> (1, Dy)) as a C function."""
-
-    def call(data: Any, widths: Any, out: Any, width: int) -> int:
-        vectors = [np.ctypeslib.as_array(data[i], (widths[i],)).reshape(1, -1) for i in range(5)]
-        np.ctypeslib.as_array(out, (width,))[:] = network(*vectors)[0]
-        return 1
-
-    return NETWORK(call)
 
 
 class CppLoop:
@@ -97,37 +127,43 @@ class CppLoop:
 
     def __init__(self, path: Path) -> None:
         self.library = c.CDLL(str(path))
-        for width in ("f64", "f32"):
-            getattr(self.library, f"rigpact_run_{width}").restype = c.c_char_p
+        self.library.rigpact_record.restype = c.c_char_p
+        self._plans = _typed(self.library)
 
     def run(
-        self, contract: Contract, clip: RawClip, mode: str, frames: int, *, replay: Any = None, network: Any = None,
-        bound: Sequence[int] | None = None, trace: Path | None = None, queue_frames: int = 0,
-        recorded: int = 0xFFFFFFFF, keep: bool = True,
+        self, contract: Contract, clip: RawClip, mode: str, frames: int, *, replay: Any = None, network: Network | None = None,
+        trace: Path | None = None, queue_frames: int = 0, recorded: tuple[str, ...] = STAGE_NAMES,
     ) -> Answer:  # fmt: skip
-        """Run the C++ loop; `replay` (T, Dy) or `network` (a called_back function) answers. `recorded`: bits of stages."""
+        """Every stage, by the plan; `replay` (T, Dy) or `network` answers. With `trace` the recorder writes them down."""
+        rows, width = clip_rows(clip, contract), contract.numbers.output.width
+        answers = ReplayNetwork(replay) if network is None else CallableNetwork(network)
+        with patch.object(plan, "library", lambda: self._plans), np.errstate(all="ignore"):
+            if mode == "free":
+                run = free_frames(contract, answers, [rows], rows.x_raw[:1], kind=NativeFrames)
+            else:
+                run = NativeFrames(contract, [rows], CheckedNetwork(answers, width, one_by_one=False), frames, mode)
+            stages = {name: values[:, 0] for name, values in run.record(range(frames)).items()}
+        if trace is not None:
+            self._record(
+                contract, clip, mode, {name: stages[name] for name in recorded if name in stages}, trace, queue_frames
+            )
+        return Answer(stages)
+
+    def _record(
+        self, contract: Contract, clip: RawClip, mode: str, stages: dict[str, np.ndarray], trace: Path, queue_frames: int
+    ) -> None:  # fmt: skip
         kept = Kept()
-        widths = [int(contract.stage_widths[name] or 0) for name in STAGE_NAMES]
-        widths[STAGE_NAMES.index("contacts")] = 2
-        out = [np.full((frames, width), np.nan, np.float32) for width in widths]
-        pointers = (FLOATS * len(out))(*(array.ctypes.data_as(FLOATS) for array in out))
-        present = np.zeros((frames, len(STAGE_NAMES)), np.uint8)
+        rows = (FLOATS * len(STAGE_NAMES))(*(kept.floats(stages.get(name)) for name in STAGE_NAMES))
+        widths = (c.c_int * len(STAGE_NAMES))(*(stages[name].shape[1] if name in stages else 0 for name in STAGE_NAMES))
         header = HeaderStruct(
             b"cpp_room", b"1", contract.sha256.encode(), clip.fps, mode.encode(), clip.path.stem.encode(), None,
             str(contract.hashes["meaning_sha256"]).encode(), str(contract.hashes["conventions_sha256"]).encode(),
         )  # fmt: skip
-        run = RunStruct(
-            c.pointer(kept.contract(contract)), c.pointer(kept.conventions(contract)), c.pointer(kept.clip(clip, contract)),
-            mode == "teacher", frames, network or NETWORK(), kept.floats(replay), kept.ints(bound),
-            pointers if keep else None, present.ctypes.data_as(c.POINTER(c.c_ubyte)),
-            c.pointer(header) if trace else None, str(trace).encode(), c.pointer(OptionsStruct(queue_frames, WAIT)), recorded,
-            0.0, 0,
-        )  # fmt: skip
-        defect = getattr(self.library, f"rigpact_run_{contract.conventions.math}")(c.byref(run))
+        options = OptionsStruct(queue_frames, WAIT)
+        count = len(next(iter(stages.values())))
+        run = RecordingStruct(c.pointer(header), c.pointer(options), str(trace).encode(), count, rows, widths)
+        defect = self.library.rigpact_record(c.byref(run))
         assert defect is None, defect
-        everywhere = present.all(axis=0)
-        stages = {name: out[i] for i, name in enumerate(STAGE_NAMES) if everywhere[i]}
-        return Answer(stages, run.seconds, run.aligned)
 
 
 def excess(name: str, found: np.ndarray, expected: np.ndarray, bound: np.ndarray) -> float:

@@ -19,8 +19,8 @@ int main() {
     for (const std::uint32_t bits : strange) {
         const float found[4] = {0.5f, 0.5f, number_of(bits), 0.5f};
         rigpact::SelfTestResult stage, quat, array;
-        rigpact::check_stage({rigpact::Stage::y_raw, expected, tolerance}, found, 4, stage);
-        rigpact::check_stage({rigpact::Stage::quat, expected, tolerance}, found, 4, quat);
+        rigpact::check_stage({rigpact::Stage::y_raw, 4, expected, tolerance}, found, stage);
+        rigpact::check_stage({rigpact::Stage::quat, 4, expected, tolerance}, found, quat);
         rigpact::detail::check_array("MuX", found, expected, 4, array);
         // a declared system's header has its own check: the same number in the last place of every stage
         int missed = 0;
@@ -41,7 +41,7 @@ int main() {
         std::printf("%u %u %u %d\n", stage.failed, quat.failed, array.failed, missed);
     }
     rigpact::SelfTestResult fine;
-    rigpact::check_stage({rigpact::Stage::quat, expected, tolerance}, expected, 4, fine);
+    rigpact::check_stage({rigpact::Stage::quat, 4, expected, tolerance}, expected, fine);
     std::printf("%u\n", fine.failed);
     return 0;
 }

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from rigpact.contract.character import is_character
 from rigpact.contract.statistics import FloatArray
 from rigpact.contract.systems.contract import Contract
 from rigpact.contract.systems.system import NetworkBinding
@@ -86,7 +87,7 @@ PUTS
     std::FILE* file = std::fopen(words[3], "wb");
     std::fwrite(out.data(), sizeof(float), out.size(), file);
     std::fclose(file);
-    const SelfTestResult test = SelfTestLoop(contract.data(), contract.size(), nullptr, 0);
+    const auto test = TEST;
     std::printf("%ld|%s|%d\\n", allocated, test.what, test.compared);
     return 0;
 }
@@ -109,7 +110,7 @@ class GeneratedLoop:
         graph, folder = self.contract.system.graph, self.program.parent
         is_recorded = all(name in clip for name in graph.answers)
         answers = [name for each in networks_of(self.contract) for name in each.outputs] if is_recorded else []
-        rows = [_at(clip[name], np.arange(count), mode) for name in graph.given]
+        rows = [_at(clip[name], np.arange(count), mode) for name in _outside(self.contract)]
         rows += [_at(clip[name], np.arange(count) + lag, mode) for name, lag in _lags(self.ahead)]
         rows += [_at(clip[name], np.arange(count), mode) for name in answers]
         (folder / "in.f32").write_bytes(np.hstack(rows).tobytes())
@@ -168,7 +169,7 @@ def build_loop(
     graph = contract.system.graph
     member = dict(zip(graph.names, identifiers(("State", *graph.names))[1:], strict=True))
     lags = _lags(ahead or {})
-    takes = [f"take(from, s.{member[name]});" for name in graph.given]
+    takes = [f"take(from, s.{member[name]});" for name in _outside(contract)]
     takes += [f"take(from, s.ahead_.{member[name]}[{lag - 1}]);" for name, lag in lags]
     networks = [
         f"    void operator()(networks::{identifier(each.name)}, State& s) {{ "
@@ -178,12 +179,23 @@ def build_loop(
     ]
     text = MAIN.replace("NETWORKS", "\n".join(networks)).replace("TAKES", "\n".join(takes))
     text = text.replace("PUTS", "\n".join(f"put(s.{each}, to);" for each in member.values()))
+    test = (
+        "{contract.data(), contract.size()}"
+        if is_character(contract)
+        else "contract.data(), contract.size(), nullptr, 0"
+    )
+    text = text.replace("TEST", f"SelfTestLoop({test})")
     text = text.replace("WIDTH", str(sum(contract.fields(name).width for name in graph.names)))
     (folder / "contract.hpp").write_text(contract_header(contract, with_loop=True), encoding="utf-8")
     (folder / "loop.cpp").write_text(text, encoding="utf-8")
     words = ("-O1", EXACT, *ENGINE_LIKE, *flags)
     program = compiled(compiler, folder / "loop.cpp", folder / "loop", *words, include=[folder, ROOM])
     return GeneratedLoop(contract, program, ahead or {})
+
+
+def _outside(contract: Contract) -> list[str]:
+    """The stages that are written before each step."""
+    return [stage.name for stage in contract.system.graph if stage.comes_from_outside]
 
 
 def _lags(ahead: Mapping[str, int]) -> list[tuple[str, int]]:

@@ -1,4 +1,4 @@
-// Counts what the loop allocates while it steps: an animation thread that waits for the heap drops frames.
+// Counts what the generated loop allocates while it steps: an animation thread that waits for the heap drops frames.
 // no_allocation: exit status 0 when nothing was allocated. Also what the sanitizers look at.
 #include <cstdio>
 #include <cstdlib>
@@ -7,38 +7,33 @@
 #include "counting_heap.hpp"
 #include "rigpact/trace.hpp"
 
-static bool network(const rigpact::NetworkInputs& in, float* y_norm, int width) {
-    for (int i = 0; i < width; ++i) y_norm[i] = 0.3f * in.data[0][i % in.widths[0]];
-    return true;
-}
+using namespace rigpact_contract;
 
-template <class Real>
-static long steps_without_heap(const rigpact::Conventions& conventions) {
-    const rigpact::ClipView& clip = rigpact_contract::kConformance.clip;
-    rigpact::Loop<Real> loop(rigpact_contract::kContract, conventions, clip.fps);
-    rigpact::Recorder off;  // tracing is not on here: nothing is recorded, nothing is paid
-    const int bound[5] = {rigpact_contract::kStateWidth - 1, 9, 0, 0, 0};
-    loop.bind(bound);
-    loop.seed(clip.x_raw);
-    const long before = allocations;
-    float cond_raw[rigpact::kConditionWidth];
-    rigpact::build_condition<Real>(conventions, clip.wishes[0], cond_raw);
-    for (int frame = 0; frame < 150; ++frame) {
-        if (!loop.step_free({cond_raw, clip.contact_scores, nullptr}, network)) return -1;
-        off.record(loop.frame());
-    }
-    loop.seed(clip.x_raw);
-    while (loop.step_teacher(clip, network)) off.record(loop.frame());
-    return allocations - before;
+static State seeded() {
+    State s;
+    rigpact::copy(kConformance.x_raw, s.x_raw);
+    rigpact::copy(kConformance.x_raw + kStateWidth, s.ahead_.x_raw[0]);
+    rigpact::copy(kConformance.cond_raw, s.cond_raw);
+    rigpact::copy(kConformance.contacts, s.contacts);
+    return s;
 }
 
 int main() {
-    rigpact::Conventions conventions = rigpact_contract::kConventions;
-    conventions.condition_norm = rigpact::ConditionNorm::zscore;
-    conventions.writeback = rigpact::Writeback::all;
-    conventions.angvel_source = rigpact::AngvelSource::rotations;
-    const long wide = steps_without_heap<double>(conventions), narrow = steps_without_heap<float>(conventions);
-    std::printf("allocations in steps: %ld %ld\n", wide, narrow);
+    const auto network = [](networks::motion, State& s) {
+        for (int i = 0; i < kOutputWidth; ++i) s.y_norm[i] = 0.3f * s.state[i % kStateWidth];
+    };
+    rigpact::Recorder off;  // tracing is not on here: nothing is recorded, nothing is paid
+    State run = seeded();
+    const long before = allocations;
+    for (const Mode mode : {Mode::free, Mode::teacher}) {
+        for (int frame = 0; frame < 150; ++frame) {
+            step(run, network, mode);
+            off.record(FrameOf(run));
+        }
+        run = seeded();
+    }
+    const long allocated = allocations - before;
+    std::printf("allocations in steps: %ld\n", allocated);
     const char text[] = "not the bundle";
-    return wide == 0 && narrow == 0 && rigpact_contract::SelfTest(text, sizeof(text)).failed == 1u ? 0 : 1;
+    return allocated == 0 && SelfTest(text, sizeof(text)).failed == 1u ? 0 : 1;
 }

@@ -12,20 +12,19 @@ import pytest
 from rigpact.contract import load_contract
 from rigpact.contract.errors import UnusableInput
 from rigpact.contract.pages.registry import find_system
-from rigpact.reference_runtime.systems.enemy_animation.cpp.views import NOT_ENUMERATED
 from rigpact.reports.command_line import run_command_line
 from rigpact.reports.engine.codegen import (
     OWN_HEADERS,
-    conventions_header,
     copy_headers,
     headers_folder,
+    shared_knobs,
 )
 from rigpact.reports.engine.cpp_text import string_literal
 from rigpact.reports.engine.header import contract_header
 
 from ..programs import missing
 from .conftest import COMPILERS, ROOM, STRICT, compiled, ran
-from .cpp_side import ContractStruct, ConventionsStruct, Kept
+from .cpp_side import ContractStruct, Kept
 from .drawn_contracts import bundle, state_slices, written
 
 KNOBS = find_system("enemy_animation").knobs
@@ -37,7 +36,7 @@ SPEC = {"columns": ["X", "Z"], "output_mode": "residual"}
 class EngineStruct(c.Structure):
     _fields_ = (
         ("bundle_bytes", c.c_char_p), ("bundle_size", c.c_size_t), ("contract", ContractStruct),
-        ("bone_names", c.POINTER(c.c_char_p)), ("conventions", ConventionsStruct), ("companion_bytes", c.c_char_p),
+        ("bone_names", c.POINTER(c.c_char_p)), ("conventions_sha256", c.c_char_p), ("companion_bytes", c.c_char_p),
         ("companion_size", c.c_size_t),
     )  # fmt: skip
 
@@ -93,12 +92,12 @@ def other_mode(document):
 MUTANTS = {
     moved_slice: {"layout"},
     extra_bone: {"widths", "layout"},
-    other_columns: {"conventions", "vectors"},
-    other_scale: {"statistics", "vectors"},
-    other_deviation: {"statistics", "vectors"},
+    other_columns: {"conventions"},
+    other_scale: {"statistics"},
+    other_deviation: {"statistics"},
     reordered_bones: {"bones"},
     other_history: {"widths"},
-    other_mode: {"conventions", "vectors"},
+    other_mode: {"conventions"},
 }
 EVERY_MUTANT = pytest.mark.parametrize("mutate", MUTANTS, ids=lambda mutate: mutate.__name__)
 
@@ -114,18 +113,20 @@ def agreed(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def self_test(any_compiler, agreed, tmp_path_factory):
-    """SelfTest() of the generated header: (contract as the engine parsed it, is_float) -> (failed checks, what)."""
+    """SelfTest() of the generated header: contract as the engine parsed it -> (failed checks, what)."""
     out = tmp_path_factory.mktemp("self_test") / "self_test.so"
     flags = ("-O1", "-shared", "-fPIC", "-fno-exceptions", "-fno-rtti")
     library = c.CDLL(str(compiled(any_compiler, ROOM / "self_test_abi.cpp", out, *flags, include=[agreed.path.parent])))
     library.rigpact_self_test.restype = c.c_uint
 
-    def call(contract, is_float=0):
+    def call(contract):
         kept, what, index = Kept(), c.c_char_p(), c.c_int()
         names = (c.c_char_p * contract.numbers.bone_count)(*(name.encode() for name in contract.numbers.bone_names))
         content = contract.path.read_bytes()
-        engine = EngineStruct(content, len(content), kept.contract(contract), names, kept.conventions(contract))
-        failed = library.rigpact_self_test(c.byref(engine), is_float, c.byref(what), c.byref(index))
+        engine = EngineStruct(
+            content, len(content), kept.contract(contract), names, contract.hashes["conventions_sha256"].encode()
+        )
+        failed = library.rigpact_self_test(c.byref(engine), c.byref(what), c.byref(index))
         return {name for bit, name in enumerate(CHECKS) if failed >> bit & 1}, (what.value or b"").decode()
 
     return call
@@ -137,10 +138,9 @@ def mutant(mutate, folder):
     return written(folder, document)
 
 
-@pytest.mark.parametrize("is_float", [0, 1], ids=["UE5", "UE4"])
-def test_the_agreed_bundle_passes(self_test, agreed, is_float):
+def test_the_agreed_bundle_passes(self_test, agreed):
     """Users switch off a self-test that refuses a correct bundle."""
-    assert self_test(agreed, is_float) == (set(), "")
+    assert self_test(agreed) == (set(), "")
 
 
 @EVERY_MUTANT
@@ -170,9 +170,9 @@ def test_code_reviewed_against_one_bundle_does_not_compile_with_another(any_comp
 
 @pytest.mark.parametrize("knob", ["compose_order", "delta_direction", "rot6d_packing", "pose_history_order"])
 def test_an_engine_with_another_convention_is_refused(self_test, agreed, knob):
-    """The bundle is right but the code is wrong: the vectors show it without Python."""
+    """The bundle is right, and the code was reviewed under other conventions."""
     changed = agreed.with_conventions({knob: KNOBS[knob].values[1]})
-    assert self_test(changed)[0] == {"conventions", "vectors"}
+    assert self_test(changed)[0] == {"conventions"}
 
 
 def test_the_same_bundle_gives_the_same_bytes(agreed, tmp_path):
@@ -182,14 +182,15 @@ def test_the_same_bundle_gives_the_same_bytes(agreed, tmp_path):
     out = tmp_path / "contract.hpp"
     assert run_command_line(["codegen", str(agreed.path), "-o", str(out), "--headers", str(tmp_path / "sdk")]) == 0
     assert out.read_text(encoding="utf-8") == first
-    assert (tmp_path / "sdk" / "rigpact" / "runtime.hpp").is_file()
+    assert (tmp_path / "sdk" / "rigpact" / "plan.hpp").is_file()
 
 
 def test_the_enumerations_are_those_of_the_knobs():
     """Run `python -m rigpact.reports.engine.codegen` when this fails: a knob without an enumerator is a mutant C++ cannot be."""
     for name, header in OWN_HEADERS.items():
         assert (headers_folder() / "rigpact" / name).read_text(encoding="utf-8") == header(), name
-    assert conventions_header().count("enum class") == len(KNOBS) - len(NOT_ENUMERATED)
+    lists = {"bone_order", "input_order"}
+    assert {*shared_knobs()} >= {*KNOBS} - lists
 
 
 def test_every_header_compiles_alone(any_compiler, tmp_path):
@@ -311,9 +312,13 @@ def test_a_companion_that_changed_after_the_build_is_refused(any_compiler, demo_
     assert digest == hashlib.sha256(paths[1].read_bytes()).hexdigest()
 
 
-def test_a_step_allocates_nothing_and_the_sanitizers_find_nothing(any_compiler, demo_header, tmp_path):
+@pytest.mark.parametrize("math", ["f64", "f32"])
+def test_a_step_allocates_nothing_and_the_sanitizers_find_nothing(any_compiler, demo_bundle, tmp_path, math):
     """An animation thread that waits for the heap drops frames; one that reads past a row poses a limb from garbage."""
+    changes = {"math": math, "condition_norm": "zscore", "writeback": "all", "angvel_source": "rotations"}
+    contract = load_contract(demo_bundle / "norm_template.json", demo_bundle / "pretrain_template.json", changes)
+    (tmp_path / "contract.hpp").write_text(contract_header(contract, with_loop=True), encoding="utf-8")
     flags = ("-O1", "-g", "-fsanitize=address,undefined", "-fno-sanitize-recover=all", "-fno-omit-frame-pointer")
-    out = compiled(any_compiler, ROOM / "no_allocation.cpp", tmp_path / "no_allocation", *flags, include=[demo_header])
+    out = compiled(any_compiler, ROOM / "no_allocation.cpp", tmp_path / "no_allocation", *flags, include=[tmp_path])
     done = ran(out)
-    assert (done.returncode, done.stdout) == (0, "allocations in steps: 0 0\n"), done.stderr
+    assert (done.returncode, done.stdout) == (0, "allocations in steps: 0\n"), done.stderr

@@ -10,7 +10,7 @@ from rigpact.reference_runtime import OnnxNetwork, open_run, read_clip, read_tra
 from rigpact.reference_runtime.graph.bounds import stage_tolerances
 from rigpact.reports.command_line import run_command_line
 
-from .cpp_side import called_back, excess
+from .cpp_side import excess
 
 FRAMES = 1000
 RECORDING = "engine/Sneak_Turn.trace.bin"
@@ -38,10 +38,17 @@ def both(request, cpp, demo_bundle, tmp_path_factory):
     network = OnnxNetwork(demo_bundle / "model.onnx", contract)
     python = run_frames(open_run(contract, network, clip, "free", engine="numpy"), range(FRAMES), "Walk_Spin", "free")
     write_trace(python, folder / "python.trace.safetensors")
-    call = called_back(lambda *vectors: network.run(vectors, 0))
-    answer = cpp.run(contract, clip, "free", FRAMES, network=call, trace=folder / "cpp.trace.bin", queue_frames=16)
+    answer = cpp.run(
+        contract,
+        clip,
+        "free",
+        FRAMES,
+        network=lambda *vectors: network.run(vectors, 0),
+        trace=folder / "cpp.trace.bin",
+        queue_frames=16,
+    )
     replay = answer.stages["y_norm"]
-    cpp.run(contract, clip, "free", FRAMES, replay=replay, trace=folder / "cpp.trace.jsonl", keep=False)
+    cpp.run(contract, clip, "free", FRAMES, replay=replay, trace=folder / "cpp.trace.jsonl")
     return contract, python, answer, folder
 
 
@@ -109,8 +116,7 @@ def test_the_demos_recording_is_what_the_cpp_loop_computes(cpp, demo_bundle):
     contract = load_contract(demo_bundle / "norm_template.json", demo_bundle / "pretrain_template.json")
     clip, recorded = read_clip(demo_bundle / "clips" / "Sneak_Turn.json"), read_trace(demo_bundle / RECORDING)
     network = OnnxNetwork(demo_bundle / "model.onnx", contract)
-    call = called_back(lambda *vectors: network.run(vectors, 0))
-    answer = cpp.run(contract, clip, "teacher", len(recorded.frame), network=call)
+    answer = cpp.run(contract, clip, "teacher", len(recorded.frame), network=lambda *vectors: network.run(vectors, 0))
     bounds = stage_tolerances(contract, answer.stages)
     assert (len(recorded.frame), list(recorded.stages)) == (clip.frame_count - 1, ["x_raw", "y_norm", "y_out"])
     for name, rows in recorded.stages.items():

@@ -25,11 +25,16 @@ def files(demo_bundle: Path) -> Files:
 
 @pytest.fixture(scope="module")
 def header(files: Files, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder with contract.hpp that knows all three files."""
+    """A folder with contract.hpp that knows all three files, and the loops of two engines that read something differently."""
     folder = tmp_path_factory.mktemp("engine")
     bundle, companion, model = map(str, files)
-    out = str(folder / "contract.hpp")
-    assert run_command_line(["codegen", bundle, "--companion", companion, "--onnx", model, "-o", out]) == 0
+    given = ["codegen", bundle, "--companion", companion, "--onnx", model, "--loop"]
+    for name, more in (
+        ("contract", []),
+        ("prev_delta", ["--namespace", "prev_delta", "--set", "compose_order=prev_delta"]),
+        ("newest_first", ["--namespace", "newest_first", "--set", "pose_history_order=newest_first"]),
+    ):
+        assert run_command_line([*given, *more, "-o", str(folder / f"{name}.hpp")]) == 0
     return folder
 
 

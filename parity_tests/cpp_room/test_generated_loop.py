@@ -1,4 +1,4 @@
-"""The loop that `rigpact codegen --loop` writes of a declared contract: compiled, run, and held against numpy's."""
+"""The loop that `rigpact codegen --loop` writes: compiled, run, and held against numpy's and the native run."""
 
 import numpy as np
 import pytest
@@ -9,9 +9,14 @@ from rigpact.fixtures import demo_bundle
 from rigpact.reference_runtime.files.contracts import ContractFiles
 from rigpact.reference_runtime.graph.native.plan import NativeFrames
 from rigpact.reference_runtime.graph.run import ClipDrive
+from rigpact.reference_runtime.network import CheckedNetwork, ReplayNetwork
+from rigpact.reference_runtime.systems.enemy_animation.drive import clip_rows
+from rigpact.reference_runtime.systems.enemy_animation.runs import free_frames
+from rigpact.reports.engine.conformance import made_up_clip
 from rigpact.reports.engine.header import contract_header
 
 from .conftest import compiled, ran
+from .drawn_contracts import small_contract
 from .generated_loop import as_numpy, build_loop, by_function
 from .test_native_plan import CONTRACTS, ROOT, STEERED, drawn_clip
 
@@ -32,9 +37,8 @@ def agrees(loop, clip, mode):
     native = NativeFrames(loop.contract, [ClipDrive(clip)], by_function(loop.contract), FRAMES, mode)
     with np.errstate(all="ignore"):
         native.run(FRAMES)
-    if all(np.array_equal(stages[name][0], rows[0, 0], equal_nan=True) for name, rows in native.kept.items()):
-        for name, rows in native.kept.items():  # its first frame is numpy's
-            np.testing.assert_array_equal(stages[name], rows[:, 0], err_msg=name)
+    for name, rows in native.kept.items():
+        np.testing.assert_array_equal(stages[name], rows[:FRAMES, 0], err_msg=name)
 
 
 @pytest.mark.usefixtures("installed_library")
@@ -248,3 +252,38 @@ def test_windows_are_refused():
     contract = ContractFiles(demo_bundle().parent / "imu_pose" / "imu_pose.json").opened()
     with pytest.raises(UnusableInput, match="a system of windows"):
         contract_header(contract, with_loop=True)
+
+
+# --- a character's ---
+
+READINGS = (
+    {},
+    {"output_mode": "absolute", "angvel_source": "frozen"},
+    {"condition_norm": "zscore", "writeback": "all", "math": "f32", "degenerate_axis": "previous_frame_for_delta"},
+    {"angvel_source": "rotations", "angvel_lag": "+1", "pose_history_start": "first_target", "previous_pose_lag": "+1"},
+    {"angvel_source": "rotations", "angvel_lag": "-1", "pose_history_phase": "excludes_current", "mirror": "y",
+     "pose_history_order": "newest_first", "bone_order": "2,0,1", "output_mode": "residual"},
+)  # fmt: skip
+
+
+@pytest.mark.usefixtures("installed_library")
+@pytest.mark.parametrize("changes", READINGS, ids=lambda changes: ",".join(changes.values()) or "default")
+def test_a_characters_loop_has_the_bits_of_the_native_run(compiler, tmp_path, changes):
+    """What an engine compiles and what `rigpact run` judged it by must be one loop, in a run that a clip drives too."""
+    contract = small_contract(tmp_path).with_conventions(changes)
+    rows, count = clip_rows(made_up_clip(contract, 70), contract), 66
+    answers = np.random.default_rng(6).normal(0.0, 1.0, (70, contract.numbers.output.width)).astype(np.float32)
+    network = CheckedNetwork(ReplayNetwork(answers), answers.shape[1], one_by_one=False)
+    runs = {
+        "free": free_frames(contract, network, [rows], rows.x_raw[:1], kind=NativeFrames),
+        "teacher": NativeFrames(contract, [rows], network, count, "teacher"),
+    }
+    clip = {"x_raw": rows.x_raw, "cond_raw": rows.cond_raw, "contacts": rows.contacts, "y_norm": answers}
+    unknown = {"delta6d"} if changes.get("output_mode") == "absolute" else set()
+
+    loop = build_loop(compiler, contract, tmp_path, ahead={"x_raw": 2 if changes.get("angvel_lag") == "+1" else 1})
+    for mode, frames in runs.items():
+        expected, found = frames.record(range(count)), loop.run(clip, count, mode)
+        assert set(found) - unknown == set(expected)
+        for name, values in expected.items():
+            np.testing.assert_array_equal(found[name], values[:, 0], err_msg=f"{mode} {name}")

@@ -14,19 +14,14 @@ from rigpact.contract import load_contract
 from rigpact.contract.errors import UnusableInput
 from rigpact.reference_runtime import CallableNetwork, OnnxNetwork, ReplayNetwork, open_run, read_clip
 from rigpact.reference_runtime.files.declared import files_of
-from rigpact.reference_runtime.files.run import OfCrowd
+from rigpact.reference_runtime.files.run import Crowd, OfCrowd
 from rigpact.reference_runtime.files.runner import RunOptions
-from rigpact.reference_runtime.graph.native import agreement
+from rigpact.reference_runtime.graph.native import agreement, plan
+from rigpact.reference_runtime.graph.native.plan import NativeFrames
 from rigpact.reference_runtime.native import library as loading
 from rigpact.reference_runtime.operations.definitions.scaling import FUNCTIONS
-from rigpact.reference_runtime.systems.enemy_animation.cpp import free_runs
-from rigpact.reference_runtime.systems.enemy_animation.cpp.free_runs import (
-    NativeCrowd,
-    disagreement,
-    engine_for,
-)
 from rigpact.reference_runtime.systems.enemy_animation.drive import clip_rows
-from rigpact.reference_runtime.systems.enemy_animation.runs import free_crowd
+from rigpact.reference_runtime.systems.enemy_animation.runs import disagreement, engine_for, free_crowd, free_frames
 from rigpact.reports.engine.conformance import made_up_clip
 
 from .conftest import compiled, ran
@@ -52,9 +47,14 @@ def demo(demo_bundle):
     return contract, OnnxNetwork(demo_bundle / "model.onnx", contract), read_clip(demo_bundle / "clips/Sneak_Turn.json")
 
 
+def crowd_of(contract, network, sources, starts):
+    """Runs in C++."""
+    return Crowd(free_frames(contract, network, sources, starts, kind=NativeFrames))
+
+
 def native(contract, network, rows):
-    """One run in the C++ loop."""
-    return OfCrowd(NativeCrowd(contract, network, [rows], rows.x_raw[:1]))
+    """One run in C++."""
+    return OfCrowd(crowd_of(contract, network, [rows], rows.x_raw[:1]))
 
 
 @pytest.mark.parametrize(("knob", "value"), [pair for pair in VALUES if pair[0] != "math"], ids=str)
@@ -88,11 +88,9 @@ def test_a_run_beside_the_model_equals_numpy_and_its_own_steps(demo):
     rows = clip_rows(clip, contract)
     recorded = native(contract, network, rows).record(range(40))
     stepped = native(contract, network, rows)
-    published = NativeCrowd(contract, network, [rows], rows.x_raw[:1])
     numpy_run = open_run(contract, network, clip, "free", engine="numpy").record(range(40))
     for frame in range(40):
         stages = stepped.step()
-        np.testing.assert_array_equal(published.advance()[0], stages["y_out"])
         for name, value in stages.items():
             np.testing.assert_array_equal(recorded[name][frame], value)
     for name, values in numpy_run.items():
@@ -109,7 +107,7 @@ def test_a_crowd_is_its_single_runs(demo):
     sources = [clip_rows(each, contract) for each in (clip, other, clip)]
     starts = np.stack([rows.x_raw[row] for rows, row in zip(sources, (0, 3, 7), strict=True)])
     answers = np.random.default_rng(3).normal(0.0, 1.0, (3, contract.numbers.output.width)).astype(np.float32)
-    crowd = NativeCrowd(contract, CallableNetwork(lambda *_: answers), sources, starts)
+    crowd = crowd_of(contract, CallableNetwork(lambda *_: answers), sources, starts)
     beside = free_crowd(contract, CallableNetwork(lambda *_: answers), [clip, other, clip], starts, "numpy")
     for _ in range(12):
         found, expected = crowd.step(), beside.step()
@@ -118,10 +116,10 @@ def test_a_crowd_is_its_single_runs(demo):
                 found[name], rows, rtol=0, atol=12 * 64 * 2.0**-24 * max(1.0, np.abs(rows).max())
             )
     for run, rows in enumerate(sources):
-        alone = NativeCrowd(
+        alone = crowd_of(
             contract, CallableNetwork(lambda *_, run=run: answers[run : run + 1]), [rows], starts[run : run + 1]
         )
-        again = NativeCrowd(contract, CallableNetwork(lambda *_: answers), sources, starts)
+        again = crowd_of(contract, CallableNetwork(lambda *_: answers), sources, starts)
         for _ in range(5):
             one, all_of_them = alone.step(), again.step()
         for name, values in one.items():
@@ -142,9 +140,10 @@ def test_a_large_crowd_is_shared_among_threads_and_has_the_same_bits(demo, monke
     found, before = {}, threads_of_this_process()
     for threads, helpers in (("1", 0), ("3", 2), ("8", 2)):  # 64 characters at least for each
         monkeypatch.setenv("OMP_NUM_THREADS", threads)
-        crowd = NativeCrowd(contract, CallableNetwork(lambda *_: answers), [rows], starts)
+        crowd = crowd_of(contract, CallableNetwork(lambda *_: answers), [rows], starts)
+        crowd.step()
         assert threads_of_this_process() == before + helpers
-        for _ in range(5):
+        for _ in range(4):
             found[threads] = crowd.step()
         del crowd
         assert threads_of_this_process() == before
@@ -251,7 +250,7 @@ def test_lanes_of_every_kind_give_the_same_bits(character, monkeypatch, kind, ma
     contract = contract.with_conventions({"math": math})
     runs = []
     for library in map(library_of_lanes, ("SSE", kind)):
-        monkeypatch.setattr(free_runs, "library", lambda library=library: library)
+        monkeypatch.setattr(plan, "library", lambda library=library: library)
         network = ReplayNetwork(OUTPUTS[:FRAMES, : contract.numbers.output.width])
         runs.append(native(contract, network, clip_rows(clip, contract)).record(range(FRAMES)))
     for name, rows in runs[0].items():
@@ -306,8 +305,8 @@ def test_a_library_that_does_not_load_is_not_used(own_library, character, tmp_pa
 def differing(own_library, tmp_path):
     """A library from headers with one wrong sign, and the right hash."""
     right, changed = "(value - static_cast<Real>(mean))", "(value + static_cast<Real>(mean))"
-    wrong = spoilt_library(tmp_path, "normalisation.hpp", right, changed)
-    own_library.setattr(free_runs, "library", lambda: wrong)
+    wrong = spoilt_library(tmp_path, "vocabulary/character.hpp", right, changed)
+    own_library.setattr(plan, "library", lambda: wrong)
 
 
 def test_a_library_that_computes_something_else_is_not_used_and_said(differing, command, demo_bundle, tmp_path):

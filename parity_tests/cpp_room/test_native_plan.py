@@ -371,7 +371,7 @@ def test_a_wrong_sign_in_a_header_is_not_used_and_said(command, steered, tmp_pat
     status, report = report_of(command, path, clip, out)
     (finding,) = report["findings"]
     assert (status, report["summary"]["engine"], finding["code"]) == (0, "numpy", "RP817")
-    assert f"{stage} at frame 1" in finding["message"]
+    assert f"{stage} at frame 0" in finding["message"]
     refused = command("run", path, "--clip", clip, "--mode", "free", "--engine", "native", "-o", out)
     assert (refused.status, "a loop that differs" in refused.err) == (2, True)
     drawn.disagreement.cache_clear()

@@ -9,16 +9,14 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from rigpact.contract import load_contract
 from rigpact.contract.layout import INPUTS
 from rigpact.contract.pages.registry import find_system
 from rigpact.reference_runtime import CallableNetwork, ReplayNetwork, open_run, run_frames
 from rigpact.reference_runtime.graph.bounds import stage_tolerances
 from rigpact.reference_runtime.systems.enemy_animation.ground_contacts import FootContact, FootSample, updated_contact
-from rigpact.reference_runtime.vocabulary.character.state_features import StateNormaliser
 from rigpact.reports.engine.conformance import made_up_clip
 
-from .cpp_side import FLOATS, Kept, called_back, excess
+from .cpp_side import excess
 from .drawn_contracts import CONTRACTS, small_contract
 
 KNOBS = find_system("enemy_animation").knobs
@@ -126,26 +124,10 @@ def test_the_network_gets_the_same_vectors_in_the_same_places(cpp, character):
         return answer
 
     run_frames(open_run(contract, CallableNetwork(network("python")), clip, "teacher"), range(2), None, "teacher")
-    cpp.run(contract, clip, "teacher", 2, network=called_back(network("cpp")))
+    cpp.run(contract, clip, "teacher", 2, network=network("cpp"))
     for ours, theirs in zip(seen["python"], seen["cpp"], strict=True):
         for one, other in zip(ours, theirs, strict=True):
             np.testing.assert_allclose(other, one, rtol=1e-5, atol=1e-5)
-
-
-def test_a_vector_of_another_width_is_cut_or_padded_and_remembered(cpp, character):
-    """`AlignInputVec` hides layout errors; an engine that uses this loop can at least ask."""
-    contract, clip = character
-    widths: list[list[int]] = []
-    tails = []
-
-    def network(*vectors):
-        widths.append([vector.shape[1] for vector in vectors])
-        tails.append(vectors[1][0, -2:].tolist())
-        return np.zeros((1, contract.numbers.output.width), np.float32)
-
-    bound = [contract.numbers.state.width - 1, 9, 2, 9, 0]
-    answer = cpp.run(contract, clip, "free", 1, network=called_back(network), bound=bound)
-    assert (widths[0][:4], tails[0], answer.aligned) == (bound[:4], [0.0, 0.0], 0b00011)
 
 
 def test_degenerate_outputs_take_the_same_way_out(cpp, character):
@@ -172,18 +154,6 @@ def test_degenerate_outputs_take_the_same_way_out(cpp, character):
             np.testing.assert_allclose(
                 found["delta6d"].reshape(3, -1, 6)[:, :2], [[[1, 0, 0, 0, 0, 1]] * 2] * 3, atol=1e-6
             )
-
-
-def test_denormalising_a_state_agrees(cpp, demo_bundle):
-    """A teacher file holds z-scores; the pose that ΔR is applied to comes back through this."""
-    contract = load_contract(demo_bundle / "norm_template.json")
-    kept = Kept()
-    z = np.random.default_rng(2).normal(0, 1, contract.numbers.state.width).astype(np.float32)
-    found = np.empty_like(z)
-    own, chosen = kept.contract(contract), kept.conventions(contract)
-    place = found.ctypes.data_as(FLOATS)
-    cpp.library.rigpact_denormalise(ctypes.byref(own), ctypes.byref(chosen), kept.floats(z), place)
-    np.testing.assert_allclose(found, StateNormaliser(contract).denormalise(z), rtol=1e-6, atol=1e-6)
 
 
 @given(data=st.binary(max_size=300))

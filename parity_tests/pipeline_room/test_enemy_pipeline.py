@@ -11,11 +11,13 @@ from rigpact.contract.errors import UnusableInput
 from rigpact.contract.layout import INPUTS, ROTATIONS
 from rigpact.contract.pages.registry import find_system
 from rigpact.reference_runtime import ReplayNetwork, open_run, run_frames
+from rigpact.reference_runtime.files.run import Crowd
 from rigpact.reference_runtime.graph.bounds import stage_tolerances
+from rigpact.reference_runtime.graph.native.plan import NativeFrames
 from rigpact.reference_runtime.native.library import library
 from rigpact.reference_runtime.recordings.clip import RawClip
 from rigpact.reference_runtime.systems.enemy_animation.drive import clip_rows
-from rigpact.reference_runtime.systems.enemy_animation.runs import free_crowd
+from rigpact.reference_runtime.systems.enemy_animation.runs import free_crowd, free_frames
 from rigpact.reference_runtime.vocabulary.character.state_features import StateNormaliser
 
 from .drawn import FRAMES, Case, cases, each_profile, for_all
@@ -253,6 +255,5 @@ def test_the_compiled_loop_is_the_loop_to_rounding(examples: int) -> None:
 
 
 def _native(case: Case, starts: Any) -> Any:
-    from rigpact.reference_runtime.systems.enemy_animation.cpp.free_runs import NativeCrowd
-
-    return NativeCrowd(case.contract, ReplayNetwork(case.y_norm), [clip_rows(case.clip, case.contract)], starts)
+    rows = clip_rows(case.clip, case.contract)
+    return Crowd(free_frames(case.contract, ReplayNetwork(case.y_norm), [rows], starts, kind=NativeFrames))

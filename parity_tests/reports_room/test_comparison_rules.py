@@ -13,7 +13,7 @@ import pytest
 
 from rigpact.contract.rules.answers import comparison
 from rigpact.reference_runtime.graph.native import agreement
-from rigpact.reference_runtime.systems.enemy_animation.cpp import free_runs
+from rigpact.reference_runtime.systems.enemy_animation import runs
 
 GOLDEN = Path(__file__).parent / "golden"
 REGENERATE = bool(os.environ.get("RIGPACT_REGENERATE"))
@@ -174,7 +174,7 @@ def test_a_loop_in_cpp_that_differs_is_reported(
 ) -> None:
     """The run goes on in numpy; who asked for speed hears why there is none."""
     monkeypatch.setattr(agreement, "library", lambda: None)
-    monkeypatch.setattr(free_runs, "disagreement", lambda _contract: "state at frame 0, channel 3: 1, by numpy 2")
+    monkeypatch.setattr(runs, "disagreement", lambda _contract: "state at frame 0, channel 3: 1, by numpy 2")
     words = ("--onnx", demo_bundle / "model.onnx", "--clip", demo_clip, "-o", demo_run.with_name("free.trace.jsonl"))
 
     answer = command(

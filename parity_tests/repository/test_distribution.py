@@ -91,7 +91,7 @@ def test_the_wheel_holds_the_data_it_needs(wheel_names: list[str]) -> None:
     assert not any(name == "rigpact/__init__.py" for name in wheel_names)
     data = ("contract/schemas/bundle.schema.json", "fixtures/bundles/demo/norm_template.json",
             "fixtures/bundles/demo/engine/Sneak_Turn.trace.bin")  # fmt: skip
-    headers = ("reports/engine/templates/contract.hpp.j2", "reference_runtime/cpp/include/rigpact/runtime.hpp")
+    headers = ("reports/engine/templates/contract.hpp.j2", "reference_runtime/cpp/include/rigpact/plan.hpp")
     plugin = ("reference_runtime/cpp/unreal/RigpactTrace/RigpactTrace.uplugin",)
     for name in (*data, *headers, *plugin):
         assert f"rigpact/{name}" in wheel_names
@@ -127,7 +127,6 @@ def test_the_source_distribution_holds_what_is_compiled_and_nothing_compiled(che
     assert not any(name.endswith((".so", ".dll")) for name in names)
     for name in (
         "hatch_build.py",
-        "reference_runtime/cpp/native/crowd.cpp",
         "reference_runtime/cpp/native/plan.cpp",
         "reference_runtime/cpp/native/geometry.cpp",
     ):

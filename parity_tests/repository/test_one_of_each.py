@@ -1,6 +1,7 @@
 """One contract, one comparer, one generator of headers, one way in which both sides name a number: a second one would drift."""
 
 import ast
+import re
 from collections.abc import Iterable
 from pathlib import Path
 
@@ -81,10 +82,25 @@ def test_there_is_one_generator_of_headers(checkout: Path) -> None:
     assert whole - {f"{Path(name).name}.j2" for name in OWN_HEADERS} == {"contract.hpp.j2"}
     assert {name for name, text in texts.items() if '{% extends "contract.hpp.j2" %}' in text} == set(texts) - whole - {
         "macros.j2",
-        "step.j2",  # the loop of a header of stages
+        "step.j2",  # the loop, in both
     }
     callers = {path.name for path in room.glob("*.py") if "template" in called(path)}
     assert callers == {"header.py", "codegen.py"}, "codegen.py writes the headers of the runtime itself"
+
+
+def test_there_is_one_loop_in_cpp(checkout: Path) -> None:
+    """With one of a character's own beside it, an engine plays what no test of declared contracts looks at."""
+    cpp, templates = checkout / "reference_runtime/cpp", checkout / "reports/rigpact/reports/engine/templates"
+    paths = (*(cpp / "include").rglob("*.hpp"), *(cpp / "native").iterdir(), *templates.iterdir())
+    texts = {path.name: re.sub(r"//.*", "", path.read_text(encoding="utf-8")) for path in paths}
+
+    # both go through the steps of `rigpact.contract.systems.plan`: one as they run, one as they are written down
+    assert [name for name, text in texts.items() if "kOperations[step." in text] == ["plan.hpp"]
+    assert [name for name, text in texts.items() if "step.function" in text] == ["step.j2"]
+    # another would name the stages that it computes; of a quaternion the sign is free
+    assert {name: found for name, text in texts.items() if (found := set(re.findall(r"\bStage::(\w+)", text)))} == {
+        "self_test.hpp": {"quat"}
+    }
 
 
 def test_no_word_of_a_plan_is_a_place_in_a_list(checkout: Path) -> None:

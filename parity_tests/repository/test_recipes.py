@@ -165,7 +165,7 @@ def test_a_value_of_a_knob_is_a_row(follow: Follow, demo_bundle: Path) -> None:
     assert rigpact.python("-m", "rigpact.reports.engine.codegen").status == 0
 
     names = _counts_its_files(rigpact, "Add a value of a knob")
-    headers = {f"reference_runtime/cpp/include/rigpact/{name}.hpp" for name in ("conventions", "normalisation")}
+    headers = {f"reference_runtime/cpp/include/rigpact/{name}.hpp" for name in ("vocabulary/readings", "normalisation")}
     tests = {"parity_tests/runtime_room/test_normalisation.py", "parity_tests/diagnosis_room/test_singles.py"}
     pages = {"docs/conventions.md", "docs/operations.md"}
     assert names == {f"{RUNTIME}/vocabulary/character/state_features.py"} | pages | headers | tests
@@ -195,7 +195,7 @@ def _compile(copy: Path) -> None:
         "-xc++",
         "-",
     )
-    code = "#include <rigpact/runtime.hpp>\ntemplate float rigpact::encode_yaw<float>(rigpact::YawEncoding, float);\n"
+    code = "#include <rigpact/normalisation.hpp>\ntemplate float rigpact::encode_yaw<float>(rigpact::YawEncoding, float);\n"
     code += "template float rigpact::decode_yaw<float>(rigpact::YawEncoding, float);\n"
     done = subprocess.run(
         [compiler, *words], check=False, cwd=copy, input=code, capture_output=True, text=True, timeout=120

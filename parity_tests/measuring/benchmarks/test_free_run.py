@@ -18,8 +18,8 @@ from rigpact.reference_runtime import CallableNetwork, OnnxNetwork, RawClip, ope
 from rigpact.reference_runtime.files.contracts import ContractFiles
 from rigpact.reference_runtime.graph.native.plan import NativeFrames
 from rigpact.reference_runtime.graph.run import ClipDrive, LiveFrames
-from rigpact.reference_runtime.systems.enemy_animation.cpp.free_runs import NativeCrowd
 from rigpact.reference_runtime.systems.enemy_animation.drive import ClipRows, clip_rows
+from rigpact.reference_runtime.systems.enemy_animation.runs import free_frames
 
 from .long_runs import character
 from .numpy_rival import NumpyLoop
@@ -59,10 +59,10 @@ class Demo:
         session, feed = self.network._session, self.feed(runs)
         return lambda: session.run(None, feed)
 
-    def crowd(self, runs: int = RUNS) -> NativeCrowd:
+    def crowd(self, runs: int = RUNS) -> LiveFrames:
         """Runs that start from different frames of the clip."""
         starts = self.rows.x_raw[np.arange(runs) % len(self.rows.x_raw)]
-        return NativeCrowd(self.contract, self.network, [self.rows], starts)
+        return free_frames(self.contract, self.network, [self.rows], starts, kind=NativeFrames)
 
 
 def demo(demo_bundle: Path, math: str = "f64") -> Demo:
@@ -116,11 +116,11 @@ def test_one_run_beside_the_bare_network(benchmark: Any, demo_bundle: Path, math
     """A loop that costs more than its network is the loop's fault."""
     scene = demo(demo_bundle, math)
     loop, plain, kept = (scene.crowd(1) for _ in range(3))
-    costs = per_frame({"session.run": scene.bare(1), "recorder off": loop.advance}, frames=1, rounds=1000)
+    costs = per_frame({"session.run": scene.bare(1), "recorder off": loop.step}, frames=1, rounds=1000)
     told(costs, "recorder off", "session.run", f"free-run frame, one run, native, {math}", ONE_RUN)
     frames = range(FRAMES)
     whole = per_frame(
-        {"recorder off": lambda: [plain.advance() for _ in frames], "recorder on": lambda: kept.record(frames)},
+        {"recorder off": lambda: [plain.step() for _ in frames], "recorder on": lambda: kept.record(frames)},
         frames=2,
     )
     told(
@@ -130,7 +130,7 @@ def test_one_run_beside_the_bare_network(benchmark: Any, demo_bundle: Path, math
         f"{FRAMES} free-run frames with every stage recorded, native, {math}",
         1.25,
     )
-    benchmark(loop.advance)
+    benchmark(loop.step)
 
 
 @pytest.mark.parametrize("math", ["f64", "f32"])
@@ -138,9 +138,9 @@ def test_lockstep_beside_the_bare_network(benchmark: Any, demo_bundle: Path, mat
     """64 runs in one network call a frame: a sweep of seeds for the price of the network."""
     scene = demo(demo_bundle, math)
     crowd = scene.crowd()
-    costs = per_frame({"session.run": scene.bare(RUNS), "lockstep": crowd.advance}, frames=1, rounds=200)
+    costs = per_frame({"session.run": scene.bare(RUNS), "lockstep": crowd.step}, frames=1, rounds=200)
     told(costs, "lockstep", "session.run", f"free-run frame, {RUNS} runs in lockstep, native, {math}", CROWD)
-    benchmark(crowd.advance)
+    benchmark(crowd.step)
 
 
 def test_a_large_crowd_on_every_core(benchmark: Any, demo_bundle: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -148,7 +148,7 @@ def test_a_large_crowd_on_every_core(benchmark: Any, demo_bundle: Path, monkeypa
     scene, crowds = demo(demo_bundle), {}
     for name, threads in (("one core", "1"), ("every core", str(os.cpu_count()))):
         monkeypatch.setenv("OMP_NUM_THREADS", threads)
-        crowds[name] = scene.crowd(1024).advance
+        crowds[name] = scene.crowd(1024).step
     costs = per_frame(crowds, frames=1, rounds=60, clock=time.perf_counter)
     told(costs, "every core", "one core", "free-run frame, 1024 runs in lockstep, native, f64, wall time", 0.9)
     benchmark(crowds["every core"])
@@ -181,16 +181,17 @@ def test_one_run_beside_its_rivals(benchmark: Any, demo_bundle: Path) -> None:
     rivals = NumpyLoop(scene.contract, scene.network, scene.rows), TorchLoop(scene.contract, model, scene.rows)
     loop = scene.crowd(1)
     for _ in range(20):
-        pose = loop.advance()[0, scene.contract.numbers.output["BoneRotations6D"].range]
+        loop.step()
+        pose = loop["y_out"][0, scene.contract.numbers.output["BoneRotations6D"].range]
         for rival in rivals:
             np.testing.assert_allclose(np.asarray(rival.step()).ravel(), pose, rtol=0, atol=SAME_POSE)
     costs = per_frame(
-        {"ours": loop.advance, "numpy loop": rivals[0].step, "torch eager": rivals[1].step},
+        {"ours": loop.step, "numpy loop": rivals[0].step, "torch eager": rivals[1].step},
         frames=20,
     )
     told(costs, "ours", "numpy loop", "free-run frame beside a plain numpy loop, native", 1 / 3)
     told(costs, "ours", "torch eager", "free-run frame beside torch eager, native", 1 / 6)
-    benchmark(loop.advance)
+    benchmark(loop.step)
 
 
 def grows(benchmark: Any, what: str, action_of: Callable[[int], Callable[[], Any]], sizes: tuple[int, ...]) -> None:

@@ -36,19 +36,17 @@ public:
     Team(const Team&) = delete;
     Team& operator=(const Team&) = delete;
 
-    // Calls task(0) … task(count - 1), each once, and returns when all are done. A task touches nothing of another one.
+    // How many threads share the work.
+    std::size_t members() const { return helpers_.size() + 1; }
+
+    // Calls task(begin, end, member) for parts that together are 0 … count - 1, and returns when all are done. A part touches
+    // nothing of another one.
     template <class Task>
-    void each(std::size_t count, Task task) {
-        if (helpers_.empty()) {
-            for (std::size_t index = 0; index < count; ++index) task(index);
-            return;
-        }
+    void share(std::size_t count, Task task) {
+        if (helpers_.empty()) return task(std::size_t{0}, count, std::size_t{0});
         {
             const std::lock_guard<std::mutex> held(mutex_);
-            part_ = [this, count, &task](std::size_t member) {
-                const std::size_t members = helpers_.size() + 1;
-                for (std::size_t index = count * member / members; index < count * (member + 1) / members; ++index) task(index);
-            };
+            part_ = [this, count, &task](std::size_t member) { task(count * member / members(), count * (member + 1) / members(), member); };
             busy_ = helpers_.size();
             ++round_;
         }

@@ -29,7 +29,7 @@ bool UEnemyAnimInstance::LoadAndCheckBundle()
     return Test.ok();
 }
 
-// 3. The model, bound by position. bind() makes a wrong width visible that AlignInputVec would hide.
+// 3. The model, bound by position. A wrong width is refused here, which AlignInputVec would hide.
 bool UEnemyAnimInstance::BindModel()
 {
     const TWeakInterfacePtr<INNERuntimeCPU> Runtime = UE::NNE::GetRuntime<INNERuntimeCPU>(TEXT("NNERuntimeORTCpu"));
@@ -39,31 +39,34 @@ bool UEnemyAnimInstance::BindModel()
     {
         return false;
     }
-    int Widths[5];
+    namespace Layout = rigpact_contract::layout;
+    // in the order of networks::motion in contract.hpp
+    const int Widths[5] = {Layout::state::kWidth, Layout::cond::kWidth, Layout::contacts::kWidth, Layout::angvel::kWidth, Layout::pose_hist::kWidth};
     TArray<UE::NNE::FTensorShape> Shapes;
     for (int Position = 0; Position < 5; ++Position)
     {
         const int32 Declared = Model->GetInputTensorDescs()[Position].GetShape().GetData().Last();
-        Widths[Position] = Declared > 0 ? Declared : 0;
-        const uint32 Width = Declared > 0 ? static_cast<uint32>(Declared)
-                                          : static_cast<uint32>(rigpact::stage_width(rigpact_contract::kContract, rigpact::kInputStages[Position]));
-        Shapes.Add(UE::NNE::FTensorShape::Make({1u, Width}));
+        if (Declared > 0 && Declared != Widths[Position])
+        {
+            UE_LOG(LogTemp, Error, TEXT("rigpact: input %d of the model is %d wide, agreed %d"), Position, Declared, Widths[Position]);
+            return false;
+        }
+        Shapes.Add(UE::NNE::FTensorShape::Make({1u, static_cast<uint32>(Widths[Position])}));
     }
-    Loop->bind(Widths);
     return Model->SetInputTensorShapes(Shapes) == UE::NNE::EResultStatus::Ok;
 }
 
 void UEnemyAnimInstance::NativeInitializeAnimation()
 {
     Super::NativeInitializeAnimation();
-    Loop = std::make_unique<rigpact::Loop<double>>(rigpact_contract::kContract, rigpact_contract::kConventions, rigpact_contract::kFps);
+    Loop = std::make_unique<rigpact_contract::State>();
     if (!LoadAndCheckBundle() || !BindModel())
     {
         Loop.reset();
         return;
     }
     // YOURS: fill SeedState from the startup clip's frame or the reference pose (metres, radians, bones in kBoneNames order).
-    Loop->seed(SeedState);  // ResetARState
+    rigpact::copy(SeedState, Loop->x_raw);  // ResetARState; another run begins with another State
 
     // 4. Recording, three lines in all: the member in the header, this one, and Record() below. `rigpact.Trace 1` on the console
     // starts it, and the file is in Saved/Rigpact. Nothing in a shipping build.
@@ -93,45 +96,37 @@ void UEnemyAnimInstance::StepModel()
     // 6. What the player wants: BuildCondVector. Engine velocity is cm/s, the contract's is m/s.
     const FVector Velocity = TryGetPawnOwner() ? TryGetPawnOwner()->GetVelocity() * 0.01 : FVector::ZeroVector;
     rigpact::Wish Wish = {{0, 1, 0, 0}, {float(Velocity.X), float(Velocity.Y)}, {float(Velocity.X), float(Velocity.Y)}};
-    float Condition[rigpact::kConditionWidth];
-    rigpact::build_condition<double>(rigpact_contract::kConventions, Wish, Condition);
+    namespace Chosen = rigpact_contract::conventions;
+    rigpact::build_condition<double>(Chosen::kConditionDirection, Chosen::kConditionSpeedUnit, Wish, Loop->cond_raw);
 
     // 7. Feet. YOURS: FootSample from your floor trace (distance, vertical and planar speed, reachable).
-    const float Contacts[2] = {LeftFoot.touching ? 1.0f : 0.0f, RightFoot.touching ? 1.0f : 0.0f};
+    Loop->contacts[0] = LeftFoot.touching ? 1.0f : 0.0f;
+    Loop->contacts[1] = RightFoot.touching ? 1.0f : 0.0f;
 
-    // 8. The network, called back by the loop with five vectors in binding order.
-    const auto Network = [this](const rigpact::NetworkInputs& Inputs, float* YNorm, int Width)
+    // 8. The network, called back by the loop; its five inputs in binding order.
+    step(*Loop, [this](rigpact_contract::networks::motion, rigpact_contract::State& State)
     {
-        UE::NNE::FTensorBindingCPU Bindings[5];
-        for (int Position = 0; Position < 5; ++Position)
+        const auto Bound = [](auto& Row) { return UE::NNE::FTensorBindingCPU{Row, sizeof(Row)}; };
+        UE::NNE::FTensorBindingCPU Bindings[5] = {Bound(State.state), Bound(State.cond), Bound(State.contacts), Bound(State.angvel), Bound(State.pose_hist)};
+        UE::NNE::FTensorBindingCPU Output[1] = {Bound(State.y_norm)};
+        if (Model->RunSync(Bindings, Output) != UE::NNE::EResultStatus::Ok)
         {
-            Bindings[Position] = {const_cast<float*>(Inputs.data[Position]), static_cast<uint64>(Inputs.widths[Position]) * sizeof(float)};
+            UE_LOG(LogTemp, Error, TEXT("rigpact: the model did not run; its last answer stands"));
         }
-        UE::NNE::FTensorBindingCPU Output[1] = {{YNorm, static_cast<uint64>(Width) * sizeof(float)}};
-        return Model->RunSync(Bindings, Output) == UE::NNE::EResultStatus::Ok;
-    };
-    if (!Loop->step_free({Condition, Contacts, nullptr}, Network))
-    {
-        return;  // the last pose stays published
-    }
-    if (Loop->aligned_inputs() != 0)
-    {
-        UE_LOG(LogTemp, Error, TEXT("rigpact: inputs 0x%x were cut or padded to the model's width"), Loop->aligned_inputs());
-    }
-    Trace.Record(Loop->frame());
+    });
+    Trace.Record(FrameOf(*Loop));
 }
 
 // 9. The mailbox. Unit quaternions xyzw, local, in kBoneNames order; change of basis, if any, belongs here.
 void UEnemyAnimInstance::Publish()
 {
-    const float* Quats = Loop->frame()[rigpact::Stage::quat];
-    if (Quats == nullptr)
+    if (Loop->frame_ < 0)
     {
         return;  // before the first step
     }
     for (int Bone = 0; Bone < rigpact_contract::kBones; ++Bone)
     {
-        const float* Q = Quats + 4 * Bone;
+        const float* Q = Loop->quat + 4 * Bone;
         const FQuat Local(Q[0], Q[1], Q[2], Q[3]);
         // YOURS: FPoseMailbox::Write(FName(rigpact_contract::kBoneNames[Bone]), FTransform(Local));
         (void)Local;

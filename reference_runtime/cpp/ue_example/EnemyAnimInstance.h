@@ -8,8 +8,7 @@
 #include <memory>
 
 #include "RigpactTrace.h"  // the plug-in
-#include "contract.hpp"    // written by `rigpact codegen`
-#include "rigpact/runtime.hpp"
+#include "contract.hpp"    // written by `rigpact codegen --loop`
 
 #include "EnemyAnimInstance.generated.h"
 
@@ -32,8 +31,8 @@ private:
     void StepModel();
     void Publish();
 
-    // double: UE 5 with large world coordinates. float: UE 4.
-    std::unique_ptr<rigpact::Loop<double>> Loop;
+    // The character, with every vector of its loop; null where the bundle or the model was refused.
+    std::unique_ptr<rigpact_contract::State> Loop;
     FRigpactTrace Trace;
     TSharedPtr<UE::NNE::IModelInstanceCPU> Model;
     rigpact::FootContact LeftFoot, RightFoot;

@@ -236,6 +236,10 @@ class CheckedNetwork:
             self._answers.append(of_shape(answer, (1, self._width), self.name))
         return np.concatenate(self._answers[:count])
 
+    def bound_to(self, inputs: Vectors, answer: FloatArray) -> Callable[[], None] | None:
+        """As the network's own, where it has one."""
+        return self._network.bound_to(inputs, answer) if isinstance(self._network, OnnxNetwork) else None
+
 
 def read_replay(path: str | Path) -> ReplayNetwork:
     """Recorded network outputs: `y_norm` of a trace or of named columns, or `prediction.y_norm` of a teacher prediction.

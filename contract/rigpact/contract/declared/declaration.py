@@ -382,7 +382,7 @@ def _stage(use: Use, built: Built, declared: FieldLayout | None) -> Stage:
         is_answer=built.is_answer, is_propagated=built.is_propagated, other_way=built.other_way,
         source=built.source, reach=built.reach, planned=built.planned,
         unit=use.table.get("unit", "") if declared is None else shown(field.unit for field in declared),
-        undone=built.undone, judged=built.judged, details=built.details,
+        undone=built.undone, judged=built.judged, details=built.details, from_clip=built.from_clip, in_place=built.in_place,
     )  # fmt: skip
 
 

@@ -44,9 +44,7 @@ class Input:
 class Built:
     """What an operation makes of one use: the fields of its result, how it is computed, how far rounding moves it.
 
-    fields may be a function of the contract, where a character makes them. is_answer: a network gives it. is_propagated: its
-    bound holds what the bounds of its inputs lead to. planned: the same as a step in C++, where there is one. reach, may_use,
-    earlier, carried, driven_ahead, other_way, source, undone, judged, details: as a `Stage` has them.
+    fields may be a function of the contract, where a character makes them. The others are as a `Stage` has them.
     """
 
     fields: FieldLayout | Callable[[Any], FieldLayout]
@@ -66,6 +64,8 @@ class Built:
     undone: Compute | None = None
     judged: Judged | None = None
     details: Callable[[Any], Any] | None = None
+    from_clip: bool = False
+    in_place: Callable[[Any], Callable[[], None] | None] | None = None
 
 
 @dataclass(frozen=True, eq=False)

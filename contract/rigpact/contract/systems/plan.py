@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from rigpact.contract.conventions import Knob
 from rigpact.contract.statistics import FloatArray
 
 STARTS = ("unknown", "first", "zeros")
@@ -33,17 +34,41 @@ CPP_OPERATIONS: Mapping[str, str] = {
     "difference": "timing",
     "integrate": "timing",
     "integrate_rotation": "timing",
+    "state_features": "character",
+    "bone_rates": "character",
+    "over_a_window": "character",
+    "pose_history": "character",
+    "squashed_zscore": "character",
+    "denormalised_output": "posing",
+    "turn": "posing",
+    "composed_pose": "posing",
+    "published_pose": "posing",
+    "pose_quaternions": "posing",
+    "write_back": "posing",
 }
 """The operations of rigpact's own headers, each with the one of `cpp/include/rigpact/vocabulary` that it stands in."""
 
 
+TARGET = "target"
+"""In place of what stands before frame 0, for a lag above 0: a free run takes the row behind the clip's own of its frame."""
+
+
 @dataclass(frozen=True)
 class Read:
-    """A vector that a step reads: a stage `lag` frames later; start: one of `STARTS`, or the executor's own."""
+    """A vector that a step reads: a stage `lag` frames later; start: one of `STARTS`, `TARGET`, or the executor's own."""
 
     stage: str
     lag: int = 0
     start: str = "unknown"
+
+
+@dataclass(frozen=True)
+class Chosen:
+    """A word of a step: the reading of a convention that operations share, and its place among the readings."""
+
+    knob: str
+    reading: str
+    number: int
 
 
 @dataclass(frozen=True)
@@ -64,12 +89,20 @@ class Step:
 
     operation: str
     reads: tuple[Read, ...]
-    words: tuple[int | str, ...] = ()
+    words: tuple[int | str | Chosen, ...] = ()
     numbers: FloatArray | Sequence[float] = ()
 
 
 Planned = Callable[[Any], Step]
-"""What `Frames` have without any stage (the contract, its numbers and conventions) -> the step under these conventions."""
+"""What `Frames` have without any stage (the contract, its numbers and conventions) -> the step under these conventions.
+
+`NotKnown` where these conventions have no such stage."""
+
+
+def chosen(frames: Any, *knobs: Knob) -> tuple[Chosen, ...]:
+    """The readings of shared conventions, as words of a step."""
+    values = [str(frames.contract.conventions[knob.name]) for knob in knobs]
+    return tuple(Chosen(knob.name, value, knob.values.index(value)) for knob, value in zip(knobs, values, strict=True))
 
 
 def moved(reads: Sequence[Read], widths: Sequence[int], places: Sequence[int]) -> Step:

@@ -68,6 +68,8 @@ class Stage:
     driven_ahead: in a run that a clip drives, the stage holds what the clip gives so many frames later; where that frame is not
     recorded, nobody can know it.
     is_answer: the network gives it. source: what gives it, for people. reach: how many frames back and ahead it looks.
+    from_clip: a clip gives it, as it is. in_place: frames -> what makes the network write the answer to their own memory, where
+    that can be.
     planned: the same computation as a step of a plan. other_way: another computation of it that is right as well. unit: as a
     contract declares it for all its numbers. undone: from its rows the rows of the one stage that it needs. judged: what is wrong
     with a data set. details: what the computation gives besides the rows.
@@ -97,6 +99,13 @@ class Stage:
     undone: Compute | None = None
     judged: Judged | None = None
     details: Callable[[Any], Any] | None = None
+    from_clip: bool = False
+    in_place: Callable[[Any], Callable[[], None] | None] | None = None
+
+    @property
+    def comes_from_outside(self) -> bool:
+        """Whether nothing computes it; a free run may take it over from the frame before."""
+        return self.compute is None or self.from_clip
 
     @property
     def every_knob(self) -> tuple[Knob, ...]:

@@ -1,31 +1,25 @@
 // The Contacts input, and foot contacts with hysteresis. Engine: `UpdateFootContacts`. Left foot, then right foot.
 #pragma once
 
-#include "rigpact/contract_view.hpp"
-#include "rigpact/conventions.hpp"
-#include "rigpact/normalisation.hpp"
+#include "rigpact/vector.hpp"
+#include "rigpact/vocabulary/readings.hpp"
 
 namespace rigpact {
 
-// scores: two soft contact scores, or null where nothing measured the feet (zeros, as the engine has it).
+inline constexpr int kContactsWidth = 2;
+
+// score: 0 where nothing measured the foot, as the engine has it. other: of the other foot. mean, std: of the state's own slice.
 template <class Real>
-void build_contacts(const ContractView& contract, const Conventions& conventions, const float* scores, float* contacts) {
-    const Slice* own = find_slice(contract.state, "Contacts");
-    for (int foot = 0; foot < kContactsWidth; ++foot) {
-        const float score = scores == nullptr ? 0.0f : scores[foot];
-        contacts[foot] = score;
-        switch (conventions.contacts_source) {
-            case ContactsSource::soft_scores: break;
-            case ContactsSource::binary: contacts[foot] = score >= 0.5f ? 1.0f : 0.0f; break;
-            case ContactsSource::zeros: contacts[foot] = 0.0f; break;
-            case ContactsSource::swapped_feet: contacts[foot] = scores == nullptr ? 0.0f : scores[1 - foot]; break;
-            case ContactsSource::whitened:
-                if (own == nullptr || own->size != kContactsWidth) break;  // `conventions_defect` refuses this earlier
-                contacts[foot] = static_cast<float>(
-                    zscored(static_cast<Real>(score), contract.mu_x[own->start + foot], contract.std_x[own->start + foot]));
-                break;
-        }
+float contact_input(ContactsSource source, float score, float other, float mean = 0.0f, float std = 1.0f) {
+    switch (source) {
+        case ContactsSource::soft_scores: break;
+        case ContactsSource::binary: return score >= 0.5f ? 1.0f : 0.0f;
+        case ContactsSource::zeros: return 0.0f;
+        case ContactsSource::swapped_feet: return other;
+        case ContactsSource::whitened:
+            return static_cast<float>((static_cast<Real>(score) - static_cast<Real>(mean)) / static_cast<Real>(larger(std::fabs(std), 1e-6f)));
     }
+    return score;
 }
 
 // Where a foot is relative to the floor. `reachable` is false with no walkable floor or a foot too far from the capsule.

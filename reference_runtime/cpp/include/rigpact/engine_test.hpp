@@ -12,10 +12,12 @@ struct EngineFrame {
     double dt_s;
     const float* seed_x_raw;      // the state's width
     const float* seed_pose;       // the pose in it, six numbers a bone, for a loop that is seeded with a pose
-    const float* target_pose;     // of this frame; only for a loop under previous_pose_lag = one_later
+    const float* next_x_raw;      // the clip's next state, and the pose in it; only for a loop under conventions that look at it
+    const float* target_pose;
     Wish wish;                    // what the player wants
-    float cond_raw[kConditionWidth];  // the same as the raw condition, for a loop that is given one
-    float contact_scores[kContactsWidth];
+    const float* cond_raw;        // the same as the raw condition, for a loop that is given one
+    const float* contact_scores;
+    const float* contacts;        // the same as the network takes them
     const float* y_norm;          // the network's answer: take it in place of an inference
     int y_norm_width;
 };
@@ -23,8 +25,7 @@ struct EngineFrame {
 // What the engine computed in a frame. Numbers are float or double.
 class EngineStages {
 public:
-    EngineStages(const ContractView& contract, const FreeRun& run, int frame, SelfTestResult& result)
-        : contract_(contract), run_(run), frame_(frame), result_(result) {
+    EngineStages(const Conformance& run, int frame, SelfTestResult& result) : run_(run), frame_(frame), result_(result) {
         while (row_ < run.compared_count && run.compared[row_] != frame) ++row_;
     }
 
@@ -39,7 +40,7 @@ public:
 private:
     template <class Number>
     void compare(const StageVector& vector, const Number* values, int count) {
-        const int width = stage_width(contract_, vector.stage);
+        const int width = vector.width;
         const char* name = kStageNames[static_cast<int>(vector.stage)];
         result_.at_frame(frame_);
         if (count != width) {
@@ -47,12 +48,11 @@ private:
             return;
         }
         const std::size_t start = static_cast<std::size_t>(row_) * static_cast<std::size_t>(width);
-        check_stage({vector.stage, vector.expected + start, vector.tolerance + start}, values, width, result_);
+        check_stage({vector.stage, width, vector.expected + start, vector.tolerance + start}, values, result_);
         ++result_.compared;
     }
 
-    const ContractView& contract_;
-    const FreeRun& run_;
+    const Conformance& run_;
     int frame_;
     int row_ = 0;
     SelfTestResult& result_;
@@ -63,21 +63,24 @@ template <class Step>
 void check_engine(const Agreement& agreed, Step&& step, SelfTestResult& result) {
     const Conformance& given = *agreed.conformance;
     const int width = agreed.contract.state.width, start = find_slice(agreed.contract.state, "BoneRotations6D")->start;
+    const auto row = [](const float* rows, int number, int size) {
+        return rows + static_cast<std::size_t>(number) * static_cast<std::size_t>(size);
+    };
     for (int number = 0; number <= given.frame; ++number) {
         EngineFrame frame = {};
         frame.number = number;
-        frame.dt_s = 1.0 / given.clip.fps;
-        frame.seed_x_raw = given.clip.x_raw;
-        frame.seed_pose = given.clip.x_raw + start;
-        frame.target_pose = given.clip.x_raw + static_cast<std::size_t>(number + 1) * static_cast<std::size_t>(width) + start;
-        frame.wish = given.clip.wishes[number];
-        build_condition<double>(agreed.conventions, frame.wish, frame.cond_raw);
-        for (int foot = 0; foot < kContactsWidth; ++foot) {
-            frame.contact_scores[foot] = given.clip.contact_scores[number * kContactsWidth + foot];
-        }
+        frame.dt_s = 1.0 / given.fps;
+        frame.seed_x_raw = given.x_raw;
+        frame.seed_pose = given.x_raw + start;
+        frame.next_x_raw = row(given.x_raw, number + 1, width);
+        frame.target_pose = frame.next_x_raw + start;
+        frame.wish = given.wishes[number];
+        frame.cond_raw = row(given.cond_raw, number, kConditionWidth);
+        frame.contact_scores = row(given.contact_scores, number, 2);
+        frame.contacts = row(given.contacts, number, 2);
         frame.y_norm_width = agreed.contract.output.width;
-        frame.y_norm = given.y_norm + static_cast<std::size_t>(number) * static_cast<std::size_t>(frame.y_norm_width);
-        EngineStages stages(agreed.contract, given.free, number, result);
+        frame.y_norm = row(given.y_norm, number, frame.y_norm_width);
+        EngineStages stages(given, number, result);
         step(static_cast<const EngineFrame&>(frame), stages);
     }
     if (result.compared == 0) result.fail(Check::vectors, "no stage was given", 0, 0, 1);
@@ -102,9 +105,7 @@ SelfTestResult self_test_engine(const EngineFiles& files, const Agreement& agree
     detail::check_hash(
         Check::bundle_bytes, "SHA-256 of the companion", files.companion_bytes, files.companion_size, agreed.companion_sha256, result);
     detail::check_hash(Check::model_bytes, "SHA-256 of the model", files.model_bytes, files.model_size, agreed.model_sha256, result);
-    if (files.conventions_sha256 != nullptr && !same_text(files.conventions_sha256, agreed.conventions_sha256)) {
-        result.fail_hash(Check::conventions, "SHA-256 of the conventions", files.conventions_sha256, agreed.conventions_sha256);
-    }
+    detail::check_conventions(files.conventions_sha256, agreed.conventions_sha256, result);
     check_engine(agreed, step, result);
     return result;
 }

@@ -2,8 +2,8 @@
 // Engine: `Reproject6D` (published poses) and `DecodeRot6DToMatrix` (previous pose, ΔR, seeds); they treat short axes differently.
 #pragma once
 
-#include "rigpact/conventions.hpp"
 #include "rigpact/vector.hpp"
+#include "rigpact/vocabulary/readings.hpp"
 
 namespace rigpact {
 
@@ -13,16 +13,23 @@ struct AxisPair {
     Vec3<Real> b;
 };
 
+// The conventions of six numbers.
+struct SixForm {
+    Rot6dColumns columns;
+    Rot6dPacking packing;
+    DerivedAxis derived;
+    DegenerateAxis degenerate;
+};
+
 template <class Real>
 class Rot6d {
 public:
-    explicit Rot6d(const Conventions& conventions)
-        : packing_(conventions.rot6d_packing), degenerate_(conventions.degenerate_axis) {
-        choose_columns(packing_ == Rot6dPacking::rows ? Rot6dColumns::xy : conventions.rot6d_columns);
+    explicit Rot6d(const SixForm& form) : packing_(form.packing), degenerate_(form.degenerate) {
+        choose_columns(packing_ == Rot6dPacking::rows ? Rot6dColumns::xy : form.columns);
         derived_ = 3 - first_ - second_;
         // second × first, flipped when det < 0: that happens exactly when the two axes are in cyclic order
         const bool cyclic = (second_ - first_ + 3) % 3 == 1;
-        derived_sign_ = constant<Real>(cyclic || conventions.derived_axis == DerivedAxis::first_cross_second ? 1 : -1);
+        derived_sign_ = constant<Real>(cyclic || form.derived == DerivedAxis::first_cross_second ? 1 : -1);
     }
 
     AxisPair<Real> split(const Real* six) const {

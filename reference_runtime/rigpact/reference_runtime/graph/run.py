@@ -176,6 +176,11 @@ class LiveFrames:
         """Every known stage of this frame, (runs, width), in the order of the loop; the caller may keep them."""
         return {name: self[name].copy() for name in self._graph.names if name in self._computed}
 
+    @property
+    def is_ring(self) -> bool:
+        """Whether the memory stays where it is: the next frame takes the place of the oldest."""
+        return self._keeps is not None
+
     def step(self) -> None:
         """Compute every stage of the next frame, except stages with unknown inputs."""
         self.frame = self.frame + 1

@@ -27,7 +27,7 @@ def headers_folder() -> Path:
     """The folder of the header-only runtime: beside the package in a wheel, otherwise in the checkout."""
     package = Path(__file__).resolve().parents[1]
     for folder in (package / "cpp" / "include", package.parents[1] / "cpp" / "include"):
-        if (folder / "rigpact" / "runtime.hpp").is_file():
+        if (folder / "rigpact" / "plan.hpp").is_file():
             return folder
     raise UnusableInput(package, "no C++ headers beside it", "the headers of the wheel", "install rigpact again")
 
@@ -58,12 +58,8 @@ def _loaded(path: Path) -> c.CDLL:
 
 def _typed(loaded: c.CDLL) -> c.CDLL:
     loaded.rigpact_native_sources.restype = c.c_char_p
-    loaded.rigpact_crowd.restype = loaded.rigpact_crowd_memory.restype = c.c_void_p
-    loaded.rigpact_crowd.argtypes = (c.c_void_p, c.c_void_p, c.c_double, c.c_int, c.c_int, c.c_void_p)
-    loaded.rigpact_crowd_seed.argtypes = (c.c_void_p, c.c_void_p, c.c_void_p, c.c_int)
-    loaded.rigpact_crowd_finish.argtypes = (c.c_void_p, c.c_int)
     loaded.rigpact_plan.restype = c.c_void_p
-    loaded.rigpact_plan.argtypes = (*(c.c_void_p,) * 5, *(c.c_int,) * 3)
+    loaded.rigpact_plan.argtypes = (*(c.c_void_p,) * 5, *(c.c_int,) * 4)
     loaded.rigpact_plan_run.argtypes = (c.c_void_p, *(c.c_int,) * 4)
     loaded.rigpact_plan_delete.argtypes = (c.c_void_p,)
     loaded.rigpact_plan_run.restype = loaded.rigpact_plan_delete.restype = None
@@ -71,8 +67,4 @@ def _typed(loaded: c.CDLL) -> c.CDLL:
         for ending in ("f32", "f64"):
             call = getattr(loaded, f"rigpact_{task}_{ending}")
             call.restype, call.argtypes = c.c_int64, (*(c.c_void_p,) * (1 + arrays), c.c_int64, c.c_void_p)
-    for name in ("begin", "delete", "memory"):
-        getattr(loaded, f"rigpact_crowd_{name}").argtypes = (c.c_void_p,)
-    for name in ("begin", "delete", "seed", "finish"):
-        getattr(loaded, f"rigpact_crowd_{name}").restype = None
     return loaded

@@ -5,33 +5,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from pathlib import Path
+from typing import Any
 
+from rigpact.contract.conventions import ChannelOrder, InputOrder, Knob
 from rigpact.contract.declared.vocabulary import RIGPACT, known_operations, origin_of
 from rigpact.contract.files import copy_folder, write_bytes
-from rigpact.contract.pages.registry import ENEMY_ANIMATION, find_system
 from rigpact.contract.systems.plan import CPP_OPERATIONS, STARTS
 from rigpact.reference_runtime.native.library import headers_folder
-from rigpact.reference_runtime.systems.enemy_animation.cpp.views import enumerated
 from rigpact.reports.engine.cpp_text import enumerator, lines, template, type_name
 
 
-def conventions_header() -> str:
-    """The enumerations of all knobs of the C++ loop, and the struct that holds one value of each."""
-    own = find_system(ENEMY_ANIMATION).knobs
-    knobs = [
-        {
-            "name": name,
-            "type": type_name(name),
-            "meaning": own[name].meaning,
-            "choices": [enumerator(value) for value in own[name].values],
-            "default": enumerator(own[name].values[0]),
-        }
-        for name in enumerated()
-    ]
-    rendered: str = template("conventions.hpp.j2").render(knobs=knobs)
-    return rendered
+def shared_knobs() -> dict[str, Knob]:
+    """The conventions that operations on a character share, by name; without those that are lists."""
+    own = (each for name, each in known_operations().items() if origin_of(name) == RIGPACT)
+    knobs = {knob.name: knob for each in own for knob in each.shared}
+    return {name: knob for name, knob in sorted(knobs.items()) if not isinstance(knob, InputOrder | ChannelOrder)}
 
 
 def readings_header() -> str:
@@ -40,11 +30,15 @@ def readings_header() -> str:
     for name, each in sorted(known_operations().items()):
         if each.readings and origin_of(name) == RIGPACT:
             enumerations.append((f"{type_name(name)}Reading", each.summary, each.readings))
-    rows = [
+    knobs = [(type_name(name), knob.meaning, knob.values) for name, knob in shared_knobs().items()]
+    rendered: str = template("readings.hpp.j2").render(knobs=_rows(knobs), enumerations=_rows(enumerations))
+    return rendered
+
+
+def _rows(enumerations: Iterable[tuple[str, str, Collection[str]]]) -> list[dict[str, Any]]:
+    return [
         {"type": name, "meaning": meaning, "words": map(enumerator, words)} for name, meaning, words in enumerations
     ]
-    rendered: str = template("readings.hpp.j2").render(enumerations=rows)
-    return rendered
 
 
 def operations_header() -> str:
@@ -55,7 +49,6 @@ def operations_header() -> str:
 
 
 OWN_HEADERS: Mapping[str, Callable[[], str]] = {
-    "conventions.hpp": conventions_header,
     "vocabulary/operations.hpp": operations_header,
     "vocabulary/readings.hpp": readings_header,
 }

@@ -20,7 +20,6 @@ from rigpact.contract.systems.contract import Contract
 from rigpact.reference_runtime.files.declared import open_run
 from rigpact.reference_runtime.files.runner import run_frames
 from rigpact.reference_runtime.graph.bounds import stage_tolerances
-from rigpact.reference_runtime.graph.run import Mode
 from rigpact.reference_runtime.network import ReplayNetwork
 from rigpact.reference_runtime.operations.precision import stored
 from rigpact.reference_runtime.operations.rot6d import Rot6d
@@ -33,20 +32,18 @@ _LONGEST = 8
 
 @dataclass(frozen=True, eq=False)
 class Vectors:
-    """A clip, the network's answers (T, Dy), and by stage the expected values and tolerances of frame `frame`.
+    """A clip, the network's answers (T, Dy), and by stage the expected values and tolerances of a free run, (frames, width).
 
-    `free_*` are the same of a free run, (frames, width), at the frames `free_frames`: of an engine that takes its own state over
-    from frame to frame.
+    frames: those that are compared, of an engine that takes its own state over from frame to frame. given: the condition and the
+    contacts of every frame.
     """
 
     clip: RawClip
     outputs: FloatArray
-    frame: int
+    given: Mapping[str, FloatArray]
+    frames: tuple[int, ...]
     expected: Mapping[str, FloatArray]
     tolerance: Mapping[str, FloatArray]
-    free_frames: tuple[int, ...]
-    free_expected: Mapping[str, FloatArray]
-    free_tolerance: Mapping[str, FloatArray]
 
 
 def conformance_vectors(contract: Contract) -> Vectors:
@@ -55,15 +52,12 @@ def conformance_vectors(contract: Contract) -> Vectors:
     frame = min(character.pose_history_length or 1, _LONGEST)
     clip = made_up_clip(contract, frame + 2)
     outputs = stored(_waves(frame + 1, character.output.width, 1.0, 0.9))
-    teacher = _run(contract, clip, outputs, "teacher")
-    bounds = stage_tolerances(contract, teacher, given=("x_raw", "y_norm"))
-    free = _run(contract, clip, outputs, "free")
+    runner = open_run(contract, ReplayNetwork(outputs), clip, "free", engine="numpy")
+    free = run_frames(runner, range(len(outputs)), None, "free").stages
     # the first frame, the first that takes something over, and the first with a full history
     frames = tuple(sorted({0, 1, frame}))
-    return Vectors(
-        clip, outputs, frame, _rows(teacher, frame), _rows(bounds, frame),
-        frames, _rows(free, frames), _rows(free_tolerances(contract, free), frames),
-    )  # fmt: skip
+    given = {name: free[name] for name in ("cond_raw", "contacts")}
+    return Vectors(clip, outputs, given, frames, _rows(free, frames), _rows(free_tolerances(contract, free), frames))
 
 
 def free_tolerances(contract: Contract, stages: Mapping[str, FloatArray]) -> dict[str, FloatArray]:
@@ -105,13 +99,8 @@ def _angular(contract: Contract, x_raw: FloatArray, angle: FloatArray) -> FloatA
     return np.asarray(raw * slope, np.float64)
 
 
-def _run(contract: Contract, clip: RawClip, outputs: FloatArray, mode: Mode) -> Mapping[str, FloatArray]:
-    runner = open_run(contract, ReplayNetwork(outputs), clip, mode, engine="numpy")
-    return run_frames(runner, range(len(outputs)), None, mode).stages
-
-
-def _rows(stages: Mapping[str, FloatArray], frames: int | tuple[int, ...]) -> dict[str, FloatArray]:
-    return {name: rows[frames if isinstance(frames, int) else list(frames)] for name, rows in stages.items()}
+def _rows(stages: Mapping[str, FloatArray], frames: tuple[int, ...]) -> dict[str, FloatArray]:
+    return {name: rows[list(frames)] for name, rows in stages.items()}
 
 
 def made_up_clip(contract: Contract, frames: int) -> RawClip:

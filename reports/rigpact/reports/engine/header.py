@@ -1,8 +1,8 @@
 """The C++ header of any contract: identity, layout, numbers, conventions, conformance vectors and a self-test.
 
-All headers begin alike. What the C++ loop runs becomes a view for the loop, which drives the vectors itself. For every other
-contract the engine keeps its own loop, runs its stages on the given rows, and passes the results in; that header needs only
-rigpact/sha256.hpp and rigpact/bits.hpp.
+All headers begin alike. A character's has its bundle as constants, and drives an engine's own loop through a free run. With every
+other the engine runs its stages on the given rows, and passes the results in; that header needs only rigpact/sha256.hpp and
+rigpact/bits.hpp. The loop itself is the same in both.
 """
 
 from __future__ import annotations
@@ -12,14 +12,14 @@ from typing import Any
 
 import numpy as np
 
-from rigpact.contract.character import bone_permutation, character_of, is_character
+from rigpact.contract.character import character_of, is_character
 from rigpact.contract.conventions import Knob
 from rigpact.contract.errors import UnusableInput
-from rigpact.contract.layout import INPUTS, Layout
+from rigpact.contract.layout import Layout
 from rigpact.contract.statistics import FloatArray, SquashedStatistics
 from rigpact.contract.systems.contract import Contract
 from rigpact.contract.systems.layout import Field, FieldLayout
-from rigpact.reference_runtime.systems.enemy_animation.cpp.views import enumerated
+from rigpact.reports.engine.codegen import shared_knobs
 from rigpact.reports.engine.conformance import Vectors, conformance_vectors
 from rigpact.reports.engine.cpp_numbers import declaration, declarations
 from rigpact.reports.engine.cpp_text import (
@@ -31,7 +31,6 @@ from rigpact.reports.engine.cpp_text import (
     float_literal,
     identifier,
     identifiers,
-    lines,
     rounded_up,
     string_literal,
     template,
@@ -51,11 +50,11 @@ def contract_header(
 ) -> str:
     """The header of one contract: the same files give the same bytes. model_sha256: of the model that belongs to it.
 
-    with_loop: with `State` and `step`, where the C++ loop does not run the contract anyway.
+    with_loop: with `State` and `step`.
 
     UnusableInput where the files alone do not define every size, and for a number that is not finite.
     """
-    name, word = ("loop", "bundle") if is_character(contract) else ("stages", "contract")
+    name, word = ("character", "bundle") if is_character(contract) else ("stages", "contract")
     rendered: str = template(f"{name}.hpp.j2").render(
         word=word,
         namespace=checked_namespace(namespace),
@@ -65,7 +64,7 @@ def contract_header(
         meaning_sha256=contract.hashes["meaning_sha256"],
         conventions_sha256=contract.hashes["conventions_sha256"],
         fps=repr(float(contract.fps or 0.0)),
-        **(_loop(contract) if is_character(contract) else _stages(contract, with_loop=with_loop)),
+        **(_character if is_character(contract) else _stages)(contract, with_loop=with_loop),
     )
     return rendered
 
@@ -154,15 +153,17 @@ def _convention(knob: Knob, value: Any) -> dict[str, Any]:
     return {**own, "array": None, "choices": choices, "value": choices[knob.values.index(value)]}
 
 
-# --- for the C++ loop ---
+# --- of a character ---
 
 
-def _loop(contract: Contract) -> dict[str, Any]:
+def _character(contract: Contract, *, with_loop: bool) -> dict[str, Any]:
     character = character_of(contract)
     if character.pose_history_length is None:
         raise UnusableInput(contract.path, "no pose_hist_len", "the history's length", "give the companion file")
-    vectors, conventions = conformance_vectors(contract), contract.conventions
+    vectors, graph = conformance_vectors(contract), contract.system.graph
+    cpp = dict(zip(graph.names, identifiers(graph.names), strict=True))
     parents = character.skeleton.parents if character.skeleton else (-2,) * character.bone_count
+    chosen = ((name, knob) for name, knob in sorted(shared_knobs().items()) if name in contract.system.knobs)
     return {
         "companion_sha256": contract.companion_sha256,
         "bones": [string_literal(name) for name in character.bone_names],
@@ -172,15 +173,12 @@ def _loop(contract: Contract) -> dict[str, Any]:
         "arrays": list(_arrays(contract, vectors)),
         "angvel": _members(_ANGVEL, character.angular_velocity),
         "pose_hist": _members(_POSE_HIST, character.pose_history),
-        "conventions": [(type_name(name), enumerator(getattr(conventions, name))) for name in enumerated()],
-        "input_order": ", ".join(str(INPUTS.index(name)) for name in conventions.input_order),
-        "bone_order": "nullptr" if bone_permutation(contract) is None else "detail::kBoneOrder",
+        "conventions": [(type_name(name), enumerator(str(contract.conventions[name]))) for name, _ in chosen],
         "wishes": [_wish(vectors, frame) for frame in range(vectors.clip.frame_count)],
-        "vectors": list(vectors.expected),
-        "free_frames": vectors.free_frames,
-        "free_vectors": list(vectors.free_expected),
-        "frame": vectors.frame,
-        "clip_frames": vectors.clip.frame_count,
+        "frames": vectors.frames,
+        "vectors": [{"name": name, "width": rows.shape[1]} for name, rows in vectors.expected.items()],
+        "plan": stage_loop(contract, cpp) if with_loop else None,
+        "widths": {cpp[name]: contract.fields(name).width for name in graph.names} if with_loop else {},
     }
 
 
@@ -206,9 +204,6 @@ def _arrays(contract: Contract, vectors: Vectors) -> Iterator[dict[str, Any]]:
         if not np.isfinite(values).all():
             raise UnusableInput(f"{contract.path}#/{name}", "a number that is not finite", "finite numbers")
         yield _array(name, values)
-    order = bone_permutation(contract)
-    if order is not None:
-        yield {"type": "int", "name": "kBoneOrder", "lines": lines([str(bone) for bone in order])}
 
 
 def _statistics(contract: Contract) -> dict[str, FloatArray]:
@@ -228,12 +223,11 @@ def _vector_arrays(contract: Contract, vectors: Vectors) -> dict[str, FloatArray
     scores = vectors.clip.contact_scores
     arrays: dict[str, FloatArray] = {
         "ClipStates": vectors.clip.state_rows(character_of(contract).state),
-        "ClipContacts": np.zeros(2) if scores is None else scores,
+        "ClipConditions": vectors.given["cond_raw"],
+        "ClipScores": np.zeros(2) if scores is None else scores,
+        "ClipContacts": vectors.given["contacts"],
         "ClipOutputs": vectors.outputs,
     }
-    for free, expected, tolerance in (
-        ("", vectors.expected, vectors.tolerance), ("free_", vectors.free_expected, vectors.free_tolerance),
-    ):  # fmt: skip
-        for stage, values in expected.items():
-            arrays |= {f"Expected_{free}{stage}": values, f"Tolerance_{free}{stage}": rounded_up(tolerance[stage])}
+    for stage, values in vectors.expected.items():
+        arrays |= {f"Expected_{stage}": values, f"Tolerance_{stage}": rounded_up(vectors.tolerance[stage])}
     return arrays

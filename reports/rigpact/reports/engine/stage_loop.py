@@ -1,4 +1,4 @@
-"""The loop of a declared contract as C++: its stages as calls of the operations' own functions, from the steps of the plan."""
+"""The loop of a contract as C++: its stages as calls of the operations' own functions, from the steps of the plan."""
 
 from __future__ import annotations
 
@@ -10,11 +10,12 @@ from typing import Any
 
 import numpy as np
 
+from rigpact.contract.conventions import InputOrder
 from rigpact.contract.declared.vocabulary import known_operations
 from rigpact.contract.errors import UnusableInput
 from rigpact.contract.systems.contract import Contract
-from rigpact.contract.systems.plan import CPP_OPERATIONS, Cpp, Read, Step
-from rigpact.contract.systems.stage import Stage
+from rigpact.contract.systems.plan import CPP_OPERATIONS, Chosen, Cpp, Read, Step
+from rigpact.contract.systems.stage import NotKnown, Stage
 from rigpact.contract.systems.system import NetworkBinding
 from rigpact.reference_runtime.graph.native.steps import fed_back, planned_step, stage_without_cpp
 from rigpact.reports.engine.cpp_text import (
@@ -55,8 +56,8 @@ class _Loop:
             "code": [_guarded(name, each) for name, each in self._own.items()],
             "members": {self.layouts[name]: cpp for name, cpp in self._members.items()},
             "networks": [self._network(cpp, each) for cpp, each in self._networks.items()],
-            "given": [self._given(graph[name]) for name in graph.given],
-            "computed": [self._row(name) for name in graph.names if name not in graph.given],
+            "given": [self._given(graph[name]) for name in self._outside],
+            "computed": [self._row(name) for name in graph.names if name not in self._outside],
             "past": [self._row(name, frames) for name, frames in self._furthest(-1)],
             "ahead": [self._row(name, frames) for name, frames in self._furthest(1)],
             "widest": max(self.contract.fields(name).width for name in graph.names),
@@ -74,7 +75,7 @@ class _Loop:
             found, expected = "an operation without a form in C++", "operations that have one"
             raise UnusableInput(f"{place}, stage {stage.name}", found, expected, _HOW)
         for name, step in self._steps.items():
-            late = next((read for read in step.reads if read.lag > 0 and read.stage not in system.graph.given), None)
+            late = next((read for read in step.reads if read.lag > 0 and read.stage not in self._outside), None)
             if late is not None:
                 found = f"{late.stage}, {late.lag} frames later"
                 raise UnusableInput(f"{place}, stage {name}", found, "what is known in its frame", "read a given stage")
@@ -86,8 +87,20 @@ class _Loop:
 
     @cached_property
     def _steps(self) -> Mapping[str, Step]:
-        every = ((stage.name, planned_step(stage, self.contract)) for stage in self.contract.system.graph)
-        return {name: step for name, step in every if step is not None}
+        found: dict[str, Step] = {}
+        for stage in self.contract.system.graph:
+            try:
+                step = planned_step(stage, self.contract)
+            except NotKnown:
+                continue  # these conventions have no such stage
+            if step is not None:
+                found[stage.name] = step
+        return found
+
+    @cached_property
+    def _outside(self) -> tuple[str, ...]:
+        """The stages that the engine writes before each step."""
+        return tuple(stage.name for stage in self.contract.system.graph if stage.comes_from_outside)
 
     @cached_property
     def _fed_back(self) -> Mapping[str, Step]:
@@ -110,7 +123,10 @@ class _Loop:
         return dict(zip(identifiers(each.name for each in known), known, strict=True))
 
     def _network(self, cpp: str, network: NetworkBinding) -> Rendered:
-        words = {key: comment(", ".join(getattr(network, key))) for key in ("inputs", "outputs")}
+        knobs, inputs = self.contract.system.knobs.values(), network.inputs
+        for order in (self.contract.conventions[knob.name] for knob in knobs if isinstance(knob, InputOrder)):
+            inputs = order if sorted(order) == sorted(inputs) else inputs
+        words = {"inputs": comment(", ".join(inputs)), "outputs": comment(", ".join(network.outputs))}
         return {"cpp": cpp, **words}
 
     def _row(self, name: str, frames: int = 1) -> Rendered:
@@ -173,9 +189,16 @@ class _Loop:
         return f"s.{cpp}"
 
 
-def _word(step: Step, word: int | str) -> str:
+def _word(step: Step, word: int | str | Chosen) -> str:
+    if isinstance(word, Chosen):
+        is_own = step.operation in CPP_OPERATIONS
+        return (
+            f"static_cast<int>(rigpact::{type_name(word.knob)}::{enumerator(word.reading)})"
+            if is_own
+            else str(word.number)
+        )
     if not isinstance(word, str):
-        return str(word)
+        return str(int(word))
     if step.operation not in CPP_OPERATIONS:
         return str(known_operations()[step.operation].number_of(word))
     return f"static_cast<int>(rigpact::vocabulary::{type_name(step.operation)}Reading::{enumerator(word)})"

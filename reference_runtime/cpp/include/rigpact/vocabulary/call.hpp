@@ -15,6 +15,8 @@ struct Call {
     float* out;
     int width;     // of `out`
     double* room;  // `width` numbers that an operation may write to
+    long long frame = 0;  // since the start of the run
+    bool is_free = true;  // whether the run feeds itself; else a clip gives what is fed back
 };
 
 // The first word of an operation that has readings.

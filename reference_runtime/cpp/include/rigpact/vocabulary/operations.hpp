@@ -2,7 +2,9 @@
 #pragma once
 
 #include "rigpact/vocabulary/arranging.hpp"
+#include "rigpact/vocabulary/character.hpp"
 #include "rigpact/vocabulary/converting.hpp"
+#include "rigpact/vocabulary/posing.hpp"
 #include "rigpact/vocabulary/scaling.hpp"
 #include "rigpact/vocabulary/timing.hpp"
 #include "rigpact/vocabulary/turning.hpp"
@@ -12,7 +14,8 @@ namespace vocabulary {
 
 inline constexpr Operation kOperations[] = {
     move, constant, affine, normalise, denormalise, clip, squash, wrap, blend, norm, threshold, rotate,
-    relative, compose, convert, difference, integrate, integrate_rotation,
+    relative, compose, convert, difference, integrate, integrate_rotation, state_features, bone_rates, over_a_window, pose_history, squashed_zscore, denormalised_output,
+    turn, composed_pose, published_pose, pose_quaternions, write_back,
 };
 
 }  // namespace vocabulary

@@ -1,8 +1,67 @@
-// Readings of the operations of declared contracts, as a plan numbers them. Written by `python -m rigpact.reports.engine.codegen`
-// from the `readings` of each operation of the vocabulary.
+// Readings of operations, and of the conventions that operations on a character share, as a plan numbers them. Written by
+// `python -m rigpact.reports.engine.codegen` from the vocabulary.
 #pragma once
 
 namespace rigpact {
+// the rotation vector's angle: θ or θ/2
+enum class AngvelAngle : int { full, half };
+// the frame in which the rotation vector is expressed
+enum class AngvelFrame : int { parent, local };
+// frames by which the AngVel input runs ahead
+enum class AngvelLag : int { same_frame, one_earlier, one_later };
+// where the AngVel input comes from
+enum class AngvelSource : int { aux_stats, rotations, state_slice, frozen, zeros };
+// how bone angular velocity is squashed by its scale
+enum class AngvelSquash : int { tanh, linear, none, tanh_after_zscore };
+// R_next = ΔR · R_prev or R_prev · ΔR (columns are axes)
+enum class ComposeOrder : int { delta_prev, prev_delta };
+// the planar direction of the condition, taken from a raw clip; the last three are of the velocity
+enum class ConditionDirection : int { trajectory, velocity, negated, swapped_xy, mirrored_y };
+// pass through, or z-score over a window
+enum class ConditionNorm : int { raw, zscore };
+// unit of the condition's speed
+enum class ConditionSpeedUnit : int { m_s, cm_s };
+// what the Contacts input holds
+enum class ContactsSource : int { soft_scores, binary, whitened, zeros, swapped_feet };
+// what replaces an axis too short to normalise; in ΔR the default is a coordinate axis
+enum class DegenerateAxis : int { previous_frame, canonical, previous_frame_for_delta, zero };
+// whether ΔR leads to the next pose or back from it
+enum class DeltaDirection : int { forward, inverse };
+// how y_norm becomes y_raw
+enum class Denorm : int { std_and_mean, std_only, mean_only, variance, state_stats };
+// the cross product of the third axis; the default also flips it when det < 0, the other value trusts it
+enum class DerivedAxis : int { second_cross_first, first_cross_second };
+// precision between float32 roundings; benign, never a defect
+enum class Math : int { f64, f32 };
+// change of handedness of the published pose: R becomes S·R·S with S = diag(±1)
+enum class Mirror : int { none, x, y, z };
+// what the network's rotations mean: ΔR, ΔR minus identity, or the next pose itself
+enum class OutputMode : int { delta, residual, absolute };
+// how the history is normalised; tanh_unit_scale is the engine's fallback without statistics
+enum class PoseHistoryNorm : int { tanh_zscore, tanh, tanh_unit_scale, raw };
+// order of the frames
+enum class PoseHistoryOrder : int { oldest_first, newest_first };
+// whether the newest entry is the current pose or the one before it
+enum class PoseHistoryPhase : int { includes_current, excludes_current };
+// what stands for the frames before the first
+enum class PoseHistoryStart : int { seed_pose, identity, zeros, first_target, identity_after_seed };
+// which frame ΔR is applied to; +1 is the target itself, a leak
+enum class PreviousPoseLag : int { same_frame, one_earlier, one_later };
+// component order of published quaternions
+enum class QuaternionOrder : int { xyzw, wxyz };
+// where Gram–Schmidt runs: on ΔR before composing, on the composed pose after it
+enum class Reproject : int { both, before, after, none };
+// how root velocity is squashed by its scale
+enum class RootvelSquash : int { tanh, linear, none, tanh_after_zscore };
+// which two columns of R the six numbers hold, in this order
+enum class Rot6dColumns : int { xz, xy, zx, yx, yz, zy };
+// two columns one after the other, the first two rows of R, or a0 b0 a1 b1 a2 b2
+enum class Rot6dPacking : int { columns, rows, interleaved };
+// which state slices free-run renews from the output
+enum class Writeback : int { output_slices, none, all };
+// how the root yaw becomes a feature
+enum class YawEncoding : int { wrapped_over_pi, unwrapped_over_pi, radians, degrees_over_180, absolute };
+
 namespace vocabulary {
 // what stands before the first frame
 enum class Start : int { unknown, first, zeros };

@@ -10,7 +10,7 @@ from rigpact.contract.systems.layout import Field, FieldKind
 from rigpact.reference_runtime.graph.native.agreement import CHECKED_FRAMES, chosen_engine, first_difference
 from rigpact.reference_runtime.graph.native.plan import NativeFrames, refuse_without_twin
 from rigpact.reference_runtime.graph.replayed import Evidence, ReplayedFrames
-from rigpact.reference_runtime.graph.run import ClipDrive
+from rigpact.reference_runtime.graph.run import ClipDrive, LiveFrames
 from rigpact.reference_runtime.native.library import Engine, EngineUse
 
 _QUATERNIONS = (FieldKind.QUATERNION_XYZW, FieldKind.QUATERNION_WXYZ)
@@ -25,14 +25,17 @@ def engine_for(contract: Contract, asked: Engine) -> EngineUse:
 def disagreement(contract: Contract) -> str:
     """How the plan differs from numpy, in words; empty where it agrees. Clip and answers are drawn."""
     rng, graph = np.random.default_rng(2), contract.system.graph
-    known = {name: _drawn_rows(contract, name, rng) for name in (*graph.given, *graph.answers)}
-    fps = contract.fps or 1.0
-    frames = NativeFrames(contract, [ClipDrive(known)], None, CHECKED_FRAMES, "free")
+    drive = ClipDrive({name: _drawn_rows(contract, name, rng) for name in (*graph.given, *graph.answers)})
+    return held_against_numpy(NativeFrames(contract, [drive], None, CHECKED_FRAMES, "free"))
+
+
+def held_against_numpy(frames: LiveFrames) -> str:
+    """How the first frames of a run differ from numpy, in words; empty where they agree."""
+    (drive,) = frames.drives
     with np.errstate(all="ignore"):  # the numbers may be beyond what an operation takes
-        frames.run(CHECKED_FRAMES)
-        stages = {name: rows[:, 0] for name, rows in frames.kept.items()}
-        evidence = Evidence(np.arange(CHECKED_FRAMES), fps, "free", stages, lambda _contract: ClipDrive(known))
-        return first_difference(ReplayedFrames(evidence, contract), stages)
+        stages = {name: rows[:, 0] for name, rows in frames.record(range(CHECKED_FRAMES)).items()}
+        evidence = Evidence(np.arange(CHECKED_FRAMES), frames.fps, "free", stages, lambda _contract: drive)
+        return first_difference(ReplayedFrames(evidence, frames.contract), stages)
 
 
 def _drawn_rows(contract: Contract, stage: str, rng: np.random.Generator) -> FloatArray:

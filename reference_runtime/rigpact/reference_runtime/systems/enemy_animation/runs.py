@@ -8,27 +8,32 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import lru_cache
 
 import numpy as np
 
 from rigpact.contract.character import character_of, with_pose_history_length
 from rigpact.contract.errors import UnusableInput
-from rigpact.contract.layout import INPUTS, ROTATIONS
+from rigpact.contract.layout import CONTACTS_WIDTH, INPUTS, ROTATIONS
 from rigpact.contract.statistics import FloatArray
 from rigpact.contract.systems.contract import Contract
 from rigpact.reference_runtime.files.run import Batch, Crowd, OfCrowd, Rows, Run
 from rigpact.reference_runtime.files.runner import Stages
+from rigpact.reference_runtime.graph.native.agreement import CHECKED_FRAMES, chosen_engine
+from rigpact.reference_runtime.graph.native.drawn import held_against_numpy
+from rigpact.reference_runtime.graph.native.plan import NativeFrames
+from rigpact.reference_runtime.graph.replayed import check_widths
 from rigpact.reference_runtime.graph.run import ROOM, Changes, ClipDrive, LiveFrames, batch
 from rigpact.reference_runtime.native.library import Engine, EngineUse
 from rigpact.reference_runtime.network import CheckedNetwork, InputAlignment, Network, ReplayNetwork, alignments_of
 from rigpact.reference_runtime.recordings.clip import Clip, TeacherFile, recorded_poses
-from rigpact.reference_runtime.systems.enemy_animation.cpp.free_runs import NativeCrowd, engine_for
 from rigpact.reference_runtime.systems.enemy_animation.drive import (
     ClipRows,
     clip_rows,
     driven_frames,
     refuse_unrunnable,
 )
+from rigpact.reference_runtime.vocabulary.character.state_features import StateNormaliser
 
 PLAYED = ("y_out", "quat")
 """The stages of a playback."""
@@ -102,17 +107,19 @@ def _crowd(
     contract: Contract, network: Network, sources: Sequence[ClipRows], seeds: FloatArray, engine: EngineUse,
     changes: Changes | None = None,
 ) -> Rows:  # fmt: skip
-    if engine.name == "native":
-        return NativeCrowd(contract, network, sources, seeds)
-    return Crowd(free_frames(contract, network, sources, seeds, changes))
+    kind = NativeFrames if engine.name == "native" else LiveFrames
+    return Crowd(free_frames(contract, network, sources, seeds, changes, kind))
 
 
 def free_frames(
-    contract: Contract, network: Network, sources: Sequence[ClipRows], seeds: FloatArray, changes: Changes | None = None
-) -> LiveFrames:
-    """The frames of free runs from raw states (R, Dx), computed by numpy; one clip for all, or one for each."""
+    contract: Contract, network: Network, sources: Sequence[ClipRows], seeds: FloatArray, changes: Changes | None = None,
+    kind: type[LiveFrames] = LiveFrames,
+) -> LiveFrames:  # fmt: skip
+    """The frames of free runs from raw states (R, Dx), by numpy, or as `kind` does; one clip for all, or one for each."""
     for rows in sources:
         refuse_unrunnable(contract, rows, "free")
+        if kind is NativeFrames:  # C++ takes a row's width from the contract
+            check_widths(contract, {"x_raw": rows.x_raw, "cond_raw": rows.cond_raw}, "the clip")
     changes = changes or Changes()
     own = changes.stages.get("x_raw")
 
@@ -123,12 +130,42 @@ def free_frames(
     drives = list(sources) if len(sources) == len(seeds) else [sources[0]] * len(seeds)
     checked = CheckedNetwork(network, character_of(contract).output.width, one_by_one=False)
     seeded = replace(changes, stages={**changes.stages, "x_raw": x_raw})
-    return LiveFrames(contract, drives, checked, ROOM, "free", seeded, keeps=1 + _looks_back(contract))
+    return kind(contract, drives, checked, ROOM, "free", seeded, keeps=1 + _looks_back(contract))
 
 
 def _looks_back(contract: Contract) -> int:
     """How many frames the stages look back, the first one aside."""
     return max(stage.reach_of(contract)[0] for stage in contract.system.graph)
+
+
+def engine_for(contract: Contract, asked: Engine) -> EngineUse:
+    """Who computes a plain free run. UnusableInput where C++ was asked for and cannot."""
+    is_whole = character_of(contract).pose_history_length is not None
+    return chosen_engine(asked, lambda: None, lambda: disagreement(contract) if is_whole else "")
+
+
+@lru_cache(maxsize=32)
+def disagreement(contract: Contract) -> str:
+    """How C++ differs from numpy under a contract, in words; empty where it agrees. Clip and answers are drawn."""
+    rng = np.random.default_rng(2)
+    rows = _drawn_rows(contract, rng)
+    answers = rng.normal(0.0, 1.0, (CHECKED_FRAMES, character_of(contract).output.width)).astype(np.float32)
+    return held_against_numpy(free_frames(contract, ReplayNetwork(answers), [rows], rows.x_raw[:1], kind=NativeFrames))
+
+
+def _drawn_rows(contract: Contract, rng: np.random.Generator) -> ClipRows:
+    """A clip of no motion that anyone made: states about their mean, intent and contacts between 0 and 1."""
+    character = character_of(contract)
+    statistics = character.state_statistics
+    noise = rng.normal(0.0, 0.5, (CHECKED_FRAMES + 1, character.state.width))
+    x_raw = (statistics.mean + noise * statistics.std).astype(np.float32)
+    cond_raw, contacts = (
+        rng.uniform(0.0, 1.0, (len(x_raw), width)).astype(np.float32) for width in (7, CONTACTS_WIDTH)
+    )
+    return ClipRows(
+        fps=60.0, steps=CHECKED_FRAMES, x_raw=x_raw, state=StateNormaliser(contract).normalise(x_raw), cond_raw=cond_raw,
+        contacts=contacts, angvel=None, pose_hist=None, poses=x_raw[:, character.state[ROTATIONS].range],
+    )  # fmt: skip
 
 
 def _alignments(contract: Contract, rows: ClipRows, network: Network) -> set[InputAlignment]:

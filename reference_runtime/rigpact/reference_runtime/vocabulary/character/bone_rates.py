@@ -21,6 +21,7 @@ from rigpact.contract.layout import ANGULAR_VELOCITIES, ROTATIONS
 from rigpact.contract.statistics import AUXILIARY_SCALE_FLOOR, FloatArray, SquashedStatistics, Statistics
 from rigpact.contract.systems.contract import Contract
 from rigpact.contract.systems.frames import Frames
+from rigpact.contract.systems.plan import TARGET, Read, Step, chosen
 from rigpact.contract.systems.stage import Z_SCORE, Bounds
 from rigpact.reference_runtime.operations.definitions.scaling import FUNCTIONS, unscored
 from rigpact.reference_runtime.operations.geometry import angular_velocity, length
@@ -29,8 +30,13 @@ from rigpact.reference_runtime.operations.precision import compute_dtype, stored
 from rigpact.reference_runtime.operations.rot6d import Rot6d
 from rigpact.reference_runtime.operations.rotation_bounds import GRAM_SCHMIDT
 from rigpact.reference_runtime.operations.rounding import UNIT_ROUNDOFF, gamma
-from rigpact.reference_runtime.vocabulary.character.bounds import floored_scale, squashed_bound, zscore_bound
-from rigpact.reference_runtime.vocabulary.character.codec import CODEC, MATH
+from rigpact.reference_runtime.vocabulary.character.bounds import (
+    floored_scale,
+    squashed_bound,
+    squashed_numbers,
+    zscore_bound,
+)
+from rigpact.reference_runtime.vocabulary.character.codec import CODEC, DEGENERATE_AXIS, MATH
 from rigpact.reference_runtime.vocabulary.character.state_features import ANGVEL_SQUASH
 from rigpact.reference_runtime.vocabulary.character.vectors import rates_fields
 
@@ -204,7 +210,29 @@ def build(use: Use) -> Built:
         return rows
 
     fields = partial(rates_fields, name=ANGULAR_VELOCITIES)
-    return Built(fields, compute, partial(bound, normalised), (1, 2), Z_SCORE, is_propagated=True)
+    planned = partial(_planned, use.stage, raw, normalised)
+    return Built(fields, compute, partial(bound, normalised), (1, 2), Z_SCORE, is_propagated=True, planned=planned)
+
+
+def _planned(stage: str, raw: str, normalised: str, frames: Frames) -> Step:
+    """A free run has no frame after this one; a clip that drives has."""
+    numbers, conventions = frames.numbers, frames.contract.conventions
+    rates, auxiliary, lag = numbers.state[ANGULAR_VELOCITIES], numbers.angular_velocity, int(conventions.angvel_lag)
+    is_pair, needs = conventions.angvel_source == "rotations", conventions.angvel_source in NEEDS_STATISTICS
+    if auxiliary is None and needs:
+        raise _no_statistics(conventions.angvel_source)
+    now, before, after, far = Read(raw), Read(raw, -1, "first"), Read(raw, 1, TARGET), Read(raw, 2, TARGET)
+    driven = {-1: before, 0: now, 1: after}[lag], {-1: now, 0: after, 1: far}[lag]
+    if not is_pair:
+        driven = driven[0], driven[0]
+    free, first = (before, now) if is_pair else (now, now), after if is_pair and lag < 0 else driven[1]
+    words = (
+        *chosen(frames, MATH, ANGVEL_SOURCE, ANGVEL_FRAME, ANGVEL_ANGLE, *CODEC, DEGENERATE_AXIS),
+        numbers.state[ROTATIONS].start, rates.start, rates.size, auxiliary is not None,
+    )  # fmt: skip
+    row = [frames.fps] if auxiliary is None else [frames.fps, *squashed_numbers(auxiliary)]
+    reads = (*free, *driven, Read(normalised), Read(raw, -1), Read(stage, -1), first)
+    return Step("bone_rates", reads, words, row)
 
 
 def bound(normalised: str, frames: Frames, rows: FloatArray, bounds: Bounds) -> FloatArray:

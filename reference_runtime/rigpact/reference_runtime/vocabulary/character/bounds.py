@@ -60,6 +60,12 @@ def squashed_bound(z: FloatArray, auxiliary: SquashedStatistics, raw_error: Floa
     return zscore_bound(z, own, slope * shifted)
 
 
+def squashed_numbers(auxiliary: SquashedStatistics) -> FloatArray:
+    """Scales, means and deviations end to end, as a step takes them."""
+    own = auxiliary.statistics
+    return np.concatenate((floored_scale(auxiliary), own.mean, own.std_floored))
+
+
 def floored_scale(auxiliary: SquashedStatistics) -> FloatArray:
     """What the argument of tanh is divided by, float64."""
     return np.maximum(np.abs(auxiliary.scale), AUXILIARY_SCALE_FLOOR).astype(np.float64)

@@ -14,6 +14,7 @@ from rigpact.contract.declared.operation import Built, Operation, Use
 from rigpact.contract.statistics import FloatArray
 from rigpact.contract.systems.contract import Contract
 from rigpact.contract.systems.frames import Frames
+from rigpact.contract.systems.plan import Read, Step, chosen, moved
 from rigpact.contract.systems.stage import Z_SCORE, Bounds
 from rigpact.reference_runtime.operations.definitions.scaling import zscored
 from rigpact.reference_runtime.operations.precision import compute_dtype, stored
@@ -148,7 +149,12 @@ class ConditionInput:
 def build_intent(use: Use) -> Built:
     """The clip's rows; a free run loops over the clip."""
     return Built(
-        _fields(use), lambda frames: frames.driven(use.stage), intent_bound, is_propagated=True, source=FROM_THE_CLIP
+        _fields(use),
+        lambda frames: frames.driven(use.stage),
+        intent_bound,
+        is_propagated=True,
+        source=FROM_THE_CLIP,
+        from_clip=True,
     )
 
 
@@ -177,7 +183,13 @@ def build(use: Use) -> Built:
         windows = zip(samples, wanted >= 0, strict=True)
         return np.stack([operation.of_window(rows[is_there]) for rows, is_there in windows])
 
-    return Built(_fields(use), compute, partial(bound, raw), _reach, Z_SCORE, is_propagated=True)
+    def planned(frames: Frames) -> Step:
+        if frames.contract.conventions.condition_norm == "raw":
+            width = _fields(use)(frames.contract).width
+            return moved([Read(raw)], [width], range(width))
+        return Step("over_a_window", tuple(Read(raw, -age) for age in range(WINDOW)), chosen(frames, MATH))
+
+    return Built(_fields(use), compute, partial(bound, raw), _reach, Z_SCORE, is_propagated=True, planned=planned)
 
 
 def bound(raw: str, frames: Frames, rows: FloatArray, bounds: Bounds) -> FloatArray:

@@ -22,7 +22,7 @@ def build(use: Use) -> Built:
     carried = use.word("carried")
     return Built(
         vector_fields(use, "state"), partial(_rows, use.stage, carried), raw_state_bound, (1, 0), is_propagated=True,
-        carried=carried, source=FROM_THE_CLIP,
+        carried=carried, source=FROM_THE_CLIP, from_clip=True,
     )  # fmt: skip
 
 

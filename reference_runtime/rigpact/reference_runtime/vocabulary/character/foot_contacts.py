@@ -67,7 +67,7 @@ def build(use: Use) -> Built:
     """The clip's rows; a free run loops over the clip."""
     return Built(
         partial(_fields, use.word_list("feet")), lambda frames: frames.driven(use.stage), copied, is_propagated=True,
-        source=FROM_THE_CLIP,
+        source=FROM_THE_CLIP, from_clip=True,
     )  # fmt: skip
 
 

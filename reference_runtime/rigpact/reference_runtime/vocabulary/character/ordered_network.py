@@ -3,6 +3,9 @@
 The engine cuts a vector that is too long for its position, and fills up one that is too short: see `network.aligned`.
 """
 
+from collections.abc import Callable
+from functools import partial
+
 import numpy as np
 
 from rigpact.contract.conventions import InputOrder
@@ -28,7 +31,14 @@ def build(use: Use) -> Built:
         raise use.missing("name", f"a network with {use.stage} among its outputs", "[networks.NAME] outputs = [...]")
     fields = vector_fields(use, "output")
     return Built(
-        fields, compute, bound, measure=Measure("z"), is_answer=True, is_propagated=True, source=use.word("record")
+        fields,
+        compute,
+        bound,
+        measure=Measure("z"),
+        is_answer=True,
+        is_propagated=True,
+        source=use.word("record"),
+        in_place=partial(_in_place, use.stage),
     )
 
 
@@ -37,6 +47,15 @@ def compute(frames: Frames) -> FloatArray:
     vectors = [frames[name] for name in frames.contract.conventions.input_order]
     network = frames.network
     return np.asarray(network.run(aligned(vectors, network.bound_widths), int(frames.frame[0])))
+
+
+def _in_place(stage: str, frames: Frames) -> Callable[[], None] | None:
+    """What makes the network read and write the very memory of these frames; None where a vector must be made to fit."""
+    vectors, network = [frames[name] for name in frames.contract.conventions.input_order], frames.network
+    if any(width not in (None, rows.shape[1]) for width, rows in zip(network.bound_widths, vectors, strict=True)):
+        return None
+    found: Callable[[], None] | None = network.bound_to(vectors, frames[stage])
+    return found
 
 
 def bound(frames: Frames, rows: FloatArray, _bounds: Bounds) -> FloatArray:

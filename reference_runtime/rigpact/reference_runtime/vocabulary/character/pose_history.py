@@ -19,6 +19,7 @@ from rigpact.contract.layout import ROTATIONS
 from rigpact.contract.statistics import FloatArray
 from rigpact.contract.systems.contract import Contract
 from rigpact.contract.systems.frames import Frames
+from rigpact.contract.systems.plan import TARGET, Read, Step
 from rigpact.contract.systems.stage import Bounds, NotKnown
 from rigpact.reference_runtime.operations.definitions.history import ORDERS, ages
 from rigpact.reference_runtime.operations.precision import compute_dtype, stored
@@ -118,6 +119,11 @@ class PoseHistory:
         self.offsets = -np.array(ages(history_length(contract), order, delay))
 
     @property
+    def starts_with_a_pose(self) -> bool:
+        """Whether a pose of the run, or of the clip, stands for those before the first; else a constant."""
+        return self.start in ("seed_pose", "first_target")
+
+    @property
     def reach(self) -> int:
         """Number of poses that the history covers, including the current pose."""
         return 1 - int(self.offsets.min())
@@ -160,7 +166,28 @@ def build(use: Use) -> Built:
     """The poses of the raw states, encoded; of their z-scores where only these were recorded."""
     poses = Poses(use.inputs[0].name, use.word("else_from"))
     again = partial(of_rotations, poses)
-    return Built(history_fields, partial(raw_history, poses), bound, _reach, is_propagated=True, other_way=again)
+    planned = partial(_planned, use.stage, poses)
+    return Built(
+        history_fields, partial(raw_history, poses), bound, _reach, is_propagated=True, other_way=again, planned=planned
+    )
+
+
+def _planned(stage: str, poses: Poses, frames: Frames) -> Step:
+    """Each frame moves the history of the frame before on by one pose."""
+    contract, conventions = frames.contract, frames.contract.conventions
+    if frames.numbers.pose_history_length is None:
+        raise NotKnown("pose_hist_len")
+    driven, free = PoseHistory(contract), free_history(contract)
+    delay = DELAY[conventions.pose_history_phase]
+    width = 6 * frames.numbers.bone_count
+    words = (
+        conventions.pose_history_order == "newest_first", delay, driven.first, free.first,
+        driven.starts_with_a_pose, free.starts_with_a_pose, frames.numbers.state[ROTATIONS].start, width,
+    )  # fmt: skip
+    reads = [Read(poses.raw, -delay, "first"), Read(poses.raw), Read(stage, -1)]
+    if conventions.pose_history_start == "first_target":
+        reads.append(Read(poses.raw, 1, TARGET))
+    return Step("pose_history", tuple(reads), words, free.padding(np.zeros(6)) if not free.starts_with_a_pose else ())
 
 
 def raw_history(poses: Poses, frames: Frames) -> FloatArray:

@@ -13,12 +13,19 @@ from rigpact.contract.declared.operation import Built, Operation, Use
 from rigpact.contract.statistics import AUXILIARY_SCALE_FLOOR, FloatArray, SquashedStatistics, unit_statistics
 from rigpact.contract.systems.contract import Contract
 from rigpact.contract.systems.frames import Frames
+from rigpact.contract.systems.plan import Read, Step, chosen
 from rigpact.contract.systems.stage import Z_SCORE, Bounds
 from rigpact.reference_runtime.operations.definitions.scaling import FUNCTIONS
 from rigpact.reference_runtime.operations.normalisation import squashed_zscored
 from rigpact.reference_runtime.operations.precision import QUIETLY, compute_dtype, stored
 from rigpact.reference_runtime.operations.rounding import gamma
-from rigpact.reference_runtime.vocabulary.character.bounds import AFFINE, TANH, floored_scale, squashed_bound
+from rigpact.reference_runtime.vocabulary.character.bounds import (
+    AFFINE,
+    TANH,
+    floored_scale,
+    squashed_bound,
+    squashed_numbers,
+)
 from rigpact.reference_runtime.vocabulary.character.codec import MATH
 from rigpact.reference_runtime.vocabulary.character.pose_history import history_length
 from rigpact.reference_runtime.vocabulary.character.vectors import history_fields
@@ -70,7 +77,12 @@ def build(use: Use) -> Built:
         """The history, squashed and z-scored."""
         return np.asarray(frames.built(HistoryNormaliser)(frames[raw]))
 
-    return Built(history_fields, compute, partial(bound, raw), measure=Z_SCORE, is_propagated=True)
+    def planned(frames: Frames) -> Step:
+        width = history_length(frames.contract) * frames.numbers.bone_count * 6
+        statistics = frames.numbers.pose_history or unit_statistics(width)
+        return Step("squashed_zscore", (Read(raw),), chosen(frames, MATH, HISTORY_NORM), squashed_numbers(statistics))
+
+    return Built(history_fields, compute, partial(bound, raw), measure=Z_SCORE, is_propagated=True, planned=planned)
 
 
 def bound(raw: str, frames: Frames, rows: FloatArray, bounds: Bounds) -> FloatArray:

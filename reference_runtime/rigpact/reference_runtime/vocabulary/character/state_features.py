@@ -16,6 +16,7 @@ from rigpact.contract.layout import ANGULAR_VELOCITIES, ROOT_VELOCITY, ROOT_YAW,
 from rigpact.contract.statistics import TANH_SCALE_FLOOR, FloatArray
 from rigpact.contract.systems.contract import Contract
 from rigpact.contract.systems.frames import Frames
+from rigpact.contract.systems.plan import Read, Step, chosen
 from rigpact.contract.systems.stage import Z_SCORE, Bounds
 from rigpact.reference_runtime.operations.definitions.scaling import FUNCTIONS, unscored, zscored
 from rigpact.reference_runtime.operations.geometry import wrap_to_pi
@@ -177,8 +178,23 @@ def build(use: Use) -> Built:
         return np.asarray(frames.built(StateNormaliser).normalise(frames[raw]))
 
     return Built(
-        vector_fields(use, "state", is_raw=False), compute, partial(bound, raw), measure=Z_SCORE, is_propagated=True
-    )
+        vector_fields(use, "state", is_raw=False), compute, partial(bound, raw), measure=Z_SCORE, is_propagated=True,
+        planned=partial(_planned, use.stage, raw),
+    )  # fmt: skip
+
+
+def _planned(stage: str, raw: str, frames: Frames) -> Step:
+    """The features of the frame before are read too: what of the state did not change is not computed again."""
+    numbers = frames.numbers
+    velocity, rates = numbers.state[ROOT_VELOCITY], numbers.state[ANGULAR_VELOCITIES]
+    words = (
+        *chosen(frames, MATH, YAW_ENCODING, ROOTVEL_SQUASH, ANGVEL_SQUASH),
+        numbers.state[ROOT_YAW].start, velocity.start, velocity.size, rates.start, rates.size,
+    )  # fmt: skip
+    scales = (_scale(each, np.float64) for each in (numbers.rootvel_scales, numbers.angvel_scales))
+    statistics = numbers.state_statistics
+    row = np.concatenate((statistics.mean, statistics.std_floored, *scales))
+    return Step("state_features", (Read(raw), Read(raw, -1), Read(stage, -1)), words, row)
 
 
 def bound(raw: str, frames: Frames, rows: FloatArray, bounds: Bounds) -> FloatArray:

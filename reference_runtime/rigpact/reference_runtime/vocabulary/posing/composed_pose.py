@@ -14,6 +14,7 @@ from rigpact.contract.layout import ROTATIONS
 from rigpact.contract.statistics import FloatArray
 from rigpact.contract.systems.contract import Contract
 from rigpact.contract.systems.frames import Frames
+from rigpact.contract.systems.plan import TARGET, Read, Step, chosen, moved
 from rigpact.contract.systems.stage import Bounds
 from rigpact.reference_runtime.operations.geometry import compose as composed
 from rigpact.reference_runtime.operations.geometry import transposed
@@ -110,7 +111,20 @@ def build(use: Use) -> Built:
         return np.asarray(frames.built(ComposedPose)(frames[delta], previous_pose(poses, frames)))
 
     own = partial(bound, delta, raw, published)
-    return Built(pose_fields, compute, own, (1, 1), pose_measure, is_propagated=True, may_use=(raw,))
+    planned = partial(_planned, delta, state, raw)
+    return Built(pose_fields, compute, own, (1, 1), pose_measure, is_propagated=True, may_use=(raw,), planned=planned)
+
+
+def _planned(delta: str, state: str, raw: str, frames: Frames) -> Step:
+    numbers, conventions = frames.numbers, frames.contract.conventions
+    if conventions.output_mode == "absolute":
+        return moved([Read(raw)], [numbers.output.width], range(numbers.output.width)[numbers.output[ROTATIONS].range])
+    lag = int(conventions.previous_pose_lag)
+    words = (
+        *chosen(frames, MATH, *AXES), REPROJECTS[conventions.reproject][0], *chosen(frames, COMPOSE_ORDER, DELTA_DIRECTION),
+        numbers.state[ROTATIONS].start,
+    )  # fmt: skip
+    return Step("composed_pose", (Read(delta), Read(state, lag, TARGET if lag > 0 else "first")), words)
 
 
 def bound(delta: str, raw: str, published: str, frames: Frames, rows: FloatArray, bounds: Bounds) -> FloatArray:

@@ -15,6 +15,7 @@ from rigpact.contract.layout import ANGULAR_VELOCITIES, ROOT_VELOCITY, ROOT_YAW,
 from rigpact.contract.statistics import STD_FLOOR, FloatArray, Statistics
 from rigpact.contract.systems.contract import Contract
 from rigpact.contract.systems.frames import Frames
+from rigpact.contract.systems.plan import Read, Step, chosen
 from rigpact.contract.systems.stage import Bounds
 from rigpact.reference_runtime.operations.definitions.scaling import MEANS, STDS, unscored, zscored
 from rigpact.reference_runtime.operations.precision import QUIETLY, compute_dtype, stored
@@ -22,7 +23,13 @@ from rigpact.reference_runtime.operations.rounding import gamma
 from rigpact.reference_runtime.vocabulary.character.bounds import AFFINE, TANH
 from rigpact.reference_runtime.vocabulary.character.codec import MATH
 from rigpact.reference_runtime.vocabulary.character.ordered_network import network_depth
-from rigpact.reference_runtime.vocabulary.character.state_features import SQUASH, YAW
+from rigpact.reference_runtime.vocabulary.character.state_features import (
+    ANGVEL_SQUASH,
+    ROOTVEL_SQUASH,
+    SQUASH,
+    YAW,
+    YAW_ENCODING,
+)
 from rigpact.reference_runtime.vocabulary.character.vectors import vector_fields
 
 Affine = tuple[FloatArray, FloatArray]
@@ -65,11 +72,7 @@ class Denormalisation:
         """Look the conventions up once and keep the statistics in the precision of the maths."""
         conventions = contract.conventions
         self._dtype = compute_dtype(conventions)
-        affine = DENORM[conventions.denorm](contract.numbers.output_statistics, _state_statistics_for_output(contract))
-        self._factor, self._summand = (values.astype(self._dtype) for values in affine)
-        if not ADDS_MEAN[conventions.output_mode]:
-            # no product with zero: an unused MuY that is NaN must have no effect
-            self._summand[contract.numbers.output[ROTATIONS].range] = 0.0
+        self._factor, self._summand = (values.astype(self._dtype) for values in _affine(contract))
         self._inverse = _inverse_features(contract, self._dtype)
 
     @QUIETLY
@@ -93,6 +96,17 @@ class Denormalisation:
         for inverse in self._inverse:
             value[..., inverse.place] = inverse.after(value[..., inverse.place])
         return value
+
+
+def _affine(contract: Contract) -> Affine:
+    """Under the contract's conventions, float64 where they square a number."""
+    own, conventions = contract.numbers.output_statistics, contract.conventions
+    factor, summand = DENORM[conventions.denorm](own, _state_statistics_for_output(contract))
+    if not ADDS_MEAN[conventions.output_mode]:
+        # no product with zero: an unused MuY that is NaN must have no effect
+        summand = summand.copy()
+        summand[contract.numbers.output[ROTATIONS].range] = 0.0
+    return factor, summand
 
 
 def _state_statistics_for_output(contract: Contract) -> Statistics:
@@ -147,7 +161,23 @@ def build(use: Use) -> Built:
         """The answer, denormalised."""
         return np.asarray(frames.built(Denormalisation)(frames[answer]))
 
-    return Built(vector_fields(use, "output"), compute, partial(bound, answer), is_propagated=True)
+    planned = partial(_planned, answer)
+    return Built(vector_fields(use, "output"), compute, partial(bound, answer), is_propagated=True, planned=planned)
+
+
+def _planned(answer: str, frames: Frames) -> Step:
+    numbers = frames.numbers
+    spans = [
+        (numbers.output[name].start, numbers.output[name].size) if name in numbers.output else (0, 0)
+        for name in (ROOT_YAW, ROOT_VELOCITY, ANGULAR_VELOCITIES)
+    ]
+    scales = [np.abs(each) for each in (numbers.rootvel_scales, numbers.angvel_scales)]
+    own = [each[:size] for each, (_, size) in zip(scales, spans[1:], strict=True)]
+    words = (
+        *chosen(frames, MATH, YAW_ENCODING, ROOTVEL_SQUASH, ANGVEL_SQUASH),
+        *(number for span in spans for number in span),
+    )
+    return Step("denormalised_output", (Read(answer),), words, np.concatenate((*_affine(frames.contract), *own)))
 
 
 def bound(answer: str, frames: Frames, rows: FloatArray, bounds: Bounds) -> FloatArray:

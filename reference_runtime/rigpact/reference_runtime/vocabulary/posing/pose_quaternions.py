@@ -11,6 +11,7 @@ from rigpact.contract.statistics import FloatArray
 from rigpact.contract.systems.contract import Contract
 from rigpact.contract.systems.frames import Frames
 from rigpact.contract.systems.layout import FieldKind
+from rigpact.contract.systems.plan import Chosen, Read, Step, chosen
 from rigpact.contract.systems.stage import Bounds, Measure
 from rigpact.reference_runtime.operations.definitions.quaternions import FROM_XYZW
 from rigpact.reference_runtime.operations.geometry import quaternion_angle_rad
@@ -18,7 +19,7 @@ from rigpact.reference_runtime.operations.precision import compute_dtype, stored
 from rigpact.reference_runtime.operations.rot6d import Rot6d
 from rigpact.reference_runtime.operations.rotation_bounds import ROTATION_RANGE, rotation_errors
 from rigpact.reference_runtime.operations.rounding import gamma
-from rigpact.reference_runtime.vocabulary.character.codec import MATH
+from rigpact.reference_runtime.vocabulary.character.codec import DERIVED_AXIS, MATH
 from rigpact.reference_runtime.vocabulary.character.vectors import bone_fields
 from rigpact.reference_runtime.vocabulary.posing.composed_pose import COMPOSITION
 from rigpact.reference_runtime.vocabulary.posing.published_pose import BONE_ORDER, MIRROR_AXIS
@@ -59,7 +60,19 @@ def build(use: Use) -> Built:
         return np.asarray(frames.built(PoseQuaternions)(frames[published]))
 
     fields = bone_fields("", FieldKind.QUATERNION_XYZW, 4)
-    return Built(fields, compute, partial(bound, published), measure=_MEASURE, is_propagated=True)
+
+    def planned(frames: Frames) -> Step:
+        proper = Chosen(DERIVED_AXIS.name, "second_cross_first", 0)
+        codec = (proper if knob is DERIVED_AXIS else chosen(frames, knob)[0] for knob in AXES)
+        words = (
+            *chosen(frames, MATH),
+            *codec,
+            *chosen(frames, QUATERNION_ORDER),
+            frames.numbers.output[ROTATIONS].start,
+        )
+        return Step("pose_quaternions", (Read(published),), words)
+
+    return Built(fields, compute, partial(bound, published), measure=_MEASURE, is_propagated=True, planned=planned)
 
 
 def _angles_deg(_contract: Contract, recorded: FloatArray, computed: FloatArray) -> FloatArray:

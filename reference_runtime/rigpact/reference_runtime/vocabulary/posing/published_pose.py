@@ -15,6 +15,7 @@ from rigpact.contract.layout import ROTATIONS
 from rigpact.contract.statistics import FloatArray
 from rigpact.contract.systems.contract import Contract
 from rigpact.contract.systems.frames import Frames
+from rigpact.contract.systems.plan import Read, Step, chosen
 from rigpact.contract.systems.stage import Bounds, Measure, NotKnown
 from rigpact.reference_runtime.operations.precision import QUIETLY, compute_dtype, stored
 from rigpact.reference_runtime.operations.rot6d import Rot6d
@@ -106,8 +107,17 @@ def build(use: Use) -> Built:
     own = partial(bound, use.stage, pose, raw)
     return Built(
         vector_fields(use, "output"), compute, own, (1, 0), _MEASURE, is_propagated=True, may_use=(raw,),
-        earlier=(use.stage,),
+        earlier=(use.stage,), planned=partial(_planned, use.stage, pose, raw),
     )  # fmt: skip
+
+
+def _planned(stage: str, pose: str, raw: str, frames: Frames) -> Step:
+    rotations, order = frames.numbers.output[ROTATIONS], bone_permutation(frames.contract)
+    words = (
+        *chosen(frames, MATH, *AXES), REPROJECTS[frames.contract.conventions.reproject][1], *chosen(frames, MIRROR_AXIS),
+        rotations.start, rotations.size, order is not None, *(order or ()),
+    )  # fmt: skip
+    return Step("published_pose", (Read(pose), Read(raw), Read(stage, -1)), words)
 
 
 def _rotations(contract: Contract) -> slice:

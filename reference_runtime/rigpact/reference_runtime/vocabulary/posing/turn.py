@@ -15,6 +15,7 @@ from rigpact.contract.statistics import FloatArray
 from rigpact.contract.systems.contract import Contract
 from rigpact.contract.systems.frames import Frames
 from rigpact.contract.systems.layout import FieldKind
+from rigpact.contract.systems.plan import Read, Step, chosen
 from rigpact.contract.systems.stage import Bounds, Measure, NotKnown
 from rigpact.reference_runtime.operations.geometry import rotation_angle_rad
 from rigpact.reference_runtime.operations.precision import compute_dtype, stored
@@ -106,7 +107,19 @@ def build(use: Use) -> Built:
         pose_measure,
         is_propagated=True,
         earlier=(published,),
+        planned=partial(_planned, use.stage, raw, published),
     )
+
+
+def _planned(stage: str, raw: str, published: str, frames: Frames) -> Step:
+    conventions = frames.contract.conventions
+    if conventions.output_mode == "absolute":
+        raise NotKnown(stage)  # the answer is the pose itself
+    words = (
+        *chosen(frames, MATH, *AXES), REPROJECTS[conventions.reproject][0], ADDS_IDENTITY[conventions.output_mode],
+        frames.numbers.output[ROTATIONS].start,
+    )  # fmt: skip
+    return Step("turn", (Read(raw), Read(published, -1)), words)
 
 
 def _whole_pose(contract: Contract) -> slice:

@@ -11,10 +11,11 @@ import numpy as np
 
 from rigpact.contract.conventions import CodeHint, Knob
 from rigpact.contract.declared.operation import Built, Operation, Use
-from rigpact.contract.layout import ANGULAR_VELOCITIES, ROOT_POSITION, ROOT_VELOCITY, ROTATIONS
+from rigpact.contract.layout import ANGULAR_VELOCITIES, ROOT_POSITION, ROOT_VELOCITY, ROTATIONS, Slice
 from rigpact.contract.statistics import FloatArray
 from rigpact.contract.systems.contract import Contract
 from rigpact.contract.systems.frames import Frames
+from rigpact.contract.systems.plan import TARGET, Read, Step, chosen
 from rigpact.contract.systems.stage import Bounds, NotKnown
 from rigpact.reference_runtime.operations.geometry import angular_velocity
 from rigpact.reference_runtime.operations.precision import compute_dtype, stored
@@ -22,7 +23,7 @@ from rigpact.reference_runtime.operations.rot6d import Rot6d
 from rigpact.reference_runtime.operations.rotation_bounds import Replacement, gram_schmidt_bound, rotation_errors
 from rigpact.reference_runtime.operations.rounding import gamma
 from rigpact.reference_runtime.vocabulary.character.bounds import AFFINE
-from rigpact.reference_runtime.vocabulary.character.codec import CODEC, MATH
+from rigpact.reference_runtime.vocabulary.character.codec import CODEC, DEGENERATE_AXIS, MATH
 from rigpact.reference_runtime.vocabulary.character.fed_state import raw_state_bound
 from rigpact.reference_runtime.vocabulary.character.vectors import vector_fields
 from rigpact.reference_runtime.vocabulary.posing.composed_pose import COMPOSITION
@@ -36,15 +37,11 @@ class WriteBack:
 
     def __init__(self, contract: Contract) -> None:
         """Look the convention up once."""
-        state, output = contract.numbers.state, contract.numbers.output
+        state = contract.numbers.state
         self._state = state
         self._codec, self._dtype = Rot6d(contract.conventions), compute_dtype(contract.conventions)
         self._write = WRITEBACK[contract.conventions.writeback]
-        self._shared = [
-            (state[entry.name].range, entry.range)
-            for entry in output
-            if entry.name in state and state[entry.name].size == entry.size
-        ]
+        self._shared = [(state[entry.name].range, entry.range) for entry in _shared(contract)]
 
     def __call__(self, x_raw: FloatArray, y_out: FloatArray, fps: float) -> FloatArray:
         """The next raw state; the arguments stay as they are."""
@@ -68,6 +65,12 @@ class WriteBack:
             start = self._state[ROOT_POSITION].start
             following[..., start : start + 2] += following[..., self._state[ROOT_VELOCITY].range] / np.float32(fps)
         return following
+
+
+def _shared(contract: Contract) -> list[Slice]:
+    """The slices of the output that the state has too."""
+    state, output = contract.numbers.state, contract.numbers.output
+    return [entry for entry in output if entry.name in state and state[entry.name].size == entry.size]
 
 
 WRITEBACK: Mapping[str, Callable[[WriteBack, FloatArray, FloatArray, float], FloatArray]] = {
@@ -102,7 +105,20 @@ def build(use: Use) -> Built:
         return following
 
     own = partial(bound, raw, published)
-    return Built(vector_fields(use, "state"), compute, own, (0, 1), is_propagated=True, driven_ahead=1)
+    planned = partial(_planned, raw, published)
+    return Built(vector_fields(use, "state"), compute, own, (0, 1), is_propagated=True, driven_ahead=1, planned=planned)
+
+
+def _planned(raw: str, published: str, frames: Frames) -> Step:
+    state, shared = frames.numbers.state, _shared(frames.contract)
+    places = [state[name].start for name in (ROTATIONS, ANGULAR_VELOCITIES, ROOT_VELOCITY)]
+    position = state[ROOT_POSITION].start if ROOT_POSITION in state and state[ROOT_POSITION].size >= 2 else -1
+    words = (
+        *chosen(frames, MATH, *CODEC, DEGENERATE_AXIS, WRITTEN), *places, position, len(shared),
+        *(number for entry in shared for number in (entry.start, state[entry.name].start, entry.size)),
+        state[ROTATIONS].size,
+    )  # fmt: skip
+    return Step("write_back", (Read(raw), Read(published), Read(raw, 1, TARGET)), words, (frames.fps,))
 
 
 def bound(raw: str, published: str, frames: Frames, rows: FloatArray, bounds: Bounds) -> FloatArray:

@@ -25,9 +25,7 @@ def codegen(
     ] = None,
     loop: Annotated[
         bool,
-        typer.Option(
-            "--loop", help="With the loop: step() computes every stage. The enemy animation's header has its own."
-        ),
+        typer.Option("--loop", help="With the loop: step() computes every stage."),
     ] = False,
     onnx: Annotated[
         Path | None,
