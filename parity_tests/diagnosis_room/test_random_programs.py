@@ -64,6 +64,29 @@ def test_every_move_changes_rows(kind: str) -> None:
     assert differing(planted(edits.Edit(kind, "scaled", numbers=numbers))).keys() == {"scaled"}
 
 
+MOVED = (
+    ("smoothed", (0.25,), (0.0, 1.0, 1.75, 0.3125)),
+    ("rate_limit", (1.5,), (0.0, 1.5, 3.0, 1.5)),
+    ("delay", (2.0,), (0.0, 0.0, 0.0, 4.0)),
+    ("hold", (3.0,), (0.0, 0.0, 0.0, -4.0)),
+    ("deadband", (4.5,), (0.0, 0.0, 0.0, 0.0)),
+    ("clip", (-1.0, 2.0), (0.0, 2.0, 2.0, -1.0)),
+    ("glitch", (2.0, 1.0), (1.0, 9.0, 9.0, -7.0)),
+)
+
+
+@pytest.mark.parametrize(("kind", "numbers", "wanted"), MOVED)
+def test_a_move_gives_the_numbers_that_its_words_say(
+    kind: str, numbers: tuple[float, ...], wanted: tuple[float, ...]
+) -> None:
+    """An answer that names the number of another move is graded as right."""
+    x = np.array([[0.0], [4.0], [4.0], [-4.0]], np.float32)
+    y = np.zeros_like(x)
+    for frame in range(len(x)):
+        y[frame] = edits.moved_row(edits.Edit(kind, "scaled", numbers=numbers), frame, x, y)
+    assert y[:, 0].tolist() == list(wanted)
+
+
 def test_every_kind_has_its_words() -> None:
     """A kind without a row would end the score in a traceback."""
     values = interpreter.run(SMALL, {"q": Q})
