@@ -49,6 +49,10 @@ GIVEN = (
     ("precise", answer(causes=[cause("kp", **{"kp.scale": "half"})])),
     ("vague", answer(relation("kp", "scaled by a constant of its own in each channel"))),
     ("vague", answer(relation("kp", "1/3 times what it should be"))),
+    (
+        "vague",
+        answer(relation("kp", "1/2 times what it should be"), relation("kp", "7 more than it should be")),
+    ),
     ("misleading", answer(relation("kp", "1/3 times what it should be", explained=8))),
     (
         "misleading",
