@@ -92,8 +92,9 @@ def test_singles_only_does_not_search_pairs(command: Any, demo_files: Any, recor
     """The quick answer on a long trace."""
     path = recorded(mirror="y", bone_order="left_right_swapped")
     more = ("--companion", demo_files["companion"])
-    assert _explain(command, demo_files, path, *more)[1]["verdict"] == "explained"
-    assert _explain(command, demo_files, path, *more, "--singles-only")[1]["verdict"] == "unexplained"
+    both = {"mirror": "y", "bone_order": "left_right_swapped"}
+    assert _explain(command, demo_files, path, *more)[1]["causes"][0]["changes"] == both
+    assert _explain(command, demo_files, path, *more, "--singles-only")[1]["causes"] == []
 
 
 def test_a_teacher_prediction_is_judged_against_its_clip(command: Any, demo_files: Any) -> None:

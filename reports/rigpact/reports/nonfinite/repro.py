@@ -197,6 +197,7 @@ _TEST = '''"""Fails while the defect is there. RIGPACT_GUARD=NAME runs it with a
 import os
 from pathlib import Path
 
+from rigpact.reports.nonfinite.repro import replay_repro
 
 
 def test_the_run_stays_finite():

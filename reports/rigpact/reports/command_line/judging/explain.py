@@ -40,6 +40,17 @@ UntilIdle = Annotated[
     float | None,
     typer.Option("--until-idle", min=0.1, metavar="SECONDS", help="With --follow: end when nothing came for so long."),
 ]
+BundleOrContract = Annotated[
+    Path | None,
+    typer.Option("--bundle", metavar="FILE", help="The schema bundle, or a contract; only a log can do without it."),
+]
+DrivingClip = Annotated[
+    Path | None,
+    typer.Option("--clip", metavar="FILE", help="The clip that drove it: the input stages are rebuilt from it."),
+]
+Model = Annotated[
+    Path | None, typer.Option("--onnx", metavar="FILE", help="The model: the network's own output is judged too.")
+]
 Seconds = Annotated[
     float,
     typer.Option(
@@ -65,20 +76,10 @@ def explain(
         ),
     ],
     *,
-    bundle: Annotated[
-        Path | None,
-        typer.Option(
-            "--bundle", metavar="FILE", help="The schema bundle, or a contract; only a log can do without it."
-        ),
-    ] = None,
+    bundle: BundleOrContract = None,
     companion: Companion = None,
-    clip: Annotated[
-        Path | None,
-        typer.Option("--clip", metavar="FILE", help="The clip that drove it: the input stages are rebuilt from it."),
-    ] = None,
-    onnx: Annotated[
-        Path | None, typer.Option("--onnx", metavar="FILE", help="The model: the network's own output is judged too.")
-    ] = None,
+    clip: DrivingClip = None,
+    onnx: Model = None,
     replay: Replay = None,
     resolution: Resolution = None,
     settings: Settings = None,

@@ -33,8 +33,8 @@ class Lines:
         """The lines of a target; None where nothing can be said."""
         known = np.isfinite(own) & np.isfinite(held) & np.isfinite(bound)
         counts = failing & known
-        moving = np.array([len(np.unique(held[rows, place])) >= _FEWEST for place, rows in enumerate(counts.T)])
-        channels = np.flatnonzero(moving)
+        both = ((own[rows, place], held[rows, place]) for place, rows in enumerate(counts.T))
+        channels = np.flatnonzero([_tells(*each) for each in both])
         if not len(channels):
             return None
         wide = np.maximum(bound[:, channels], _SMALLEST) + gamma(_OPERATIONS) * np.abs(held[:, channels])
@@ -70,7 +70,8 @@ class Lines:
             centre, level = (weights * own).sum(axis=0), (weights * held).sum(axis=0)
             across = weights * (own - centre)
             spread = (across * (own - centre)).sum(axis=0)
-            slope = (across * held).sum(axis=0) / np.where(spread > 0.0, spread, 1.0)
+            moves = spread > _SMALLEST + gamma(_OPERATIONS) * centre**2
+            slope = np.where(moves, (across * held).sum(axis=0) / np.where(moves, spread, 1.0), 1.0)
             constant = level - slope * centre
             off = np.abs(held - slope * own - constant) / self.bound * counts
             better = off.max(axis=0) < best
@@ -84,6 +85,11 @@ class Lines:
         off = np.abs(self.held - factor * self.own - summand)
         wide = 3.0 * np.maximum(np.abs(factor), 1.0) * self.bound
         return np.asarray(((off <= wide) | ~self.counts).all(axis=0) & (np.abs(factor) > 0.0))
+
+
+def _tells(own: FloatArray, held: FloatArray) -> bool:
+    """Whether the values of a channel that differ may lie on a line: they are many, or as many as there should be."""
+    return len(held) >= _FEWEST and len(np.unique(held)) >= min(_FEWEST, len(np.unique(own)))
 
 
 def _intersected(low: FloatArray, high: FloatArray, counts: NDArray[np.bool_]) -> tuple[FloatArray, FloatArray]:

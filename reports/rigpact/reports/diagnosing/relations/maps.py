@@ -257,7 +257,8 @@ def _blends(target: Target, place: Place) -> Iterator[tuple[str, FloatArray, Flo
     subject, (own, held, _, _) = target.subject, _of(target, place)
     lost = subject.lost_in_writing(held)
     before = subject.shifted(target.held, -1)[:, place.channels]
-    yield "smoothed: {it}, {rest:.4g} of the way from the frame before", _first_unknown(before), lost
+    smoothed = f"{target.name}, smoothed" if target.name else "smoothed"
+    yield f"{smoothed}: {{rest:.4g}} of the way from the frame before", _first_unknown(before), lost
     earlier = subject.shifted(target.own, -1)[:, place.channels]
     yield (
         "{it}, with {part:.4g} of the one of frame t-1 in it",

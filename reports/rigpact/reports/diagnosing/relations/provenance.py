@@ -6,7 +6,8 @@ and a constant. Lines are fitted on one half of the frames and tested on the oth
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections import Counter
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 
@@ -15,12 +16,10 @@ from numpy.typing import NDArray
 
 from rigpact.contract.statistics import FloatArray
 from rigpact.contract.systems.contract import Contract
-from rigpact.reports.diagnosing.relations.lines import Lines
-from rigpact.reports.diagnosing.relations.numbers import arrays_of
 from rigpact.reports.diagnosing.relations.relation import Reading
-from rigpact.reports.diagnosing.relations.round_numbers import factors_of, roundest
-from rigpact.reports.diagnosing.relations.subject import Channels, Subject, names_of
-from rigpact.reports.diagnosing.relations.target import Target
+from rigpact.reports.diagnosing.relations.subject import Subject, names_of
+from rigpact.reports.diagnosing.relations.target import Target, given
+from rigpact.reports.diagnosing.stage_error import NEARLY
 
 _SCREEN = 3
 """Rows on which every channel of a vector is tried first."""
@@ -59,7 +58,7 @@ def exchanged(target: Target) -> Iterator[Reading]:
     """Channels that hold others of their own vector, or their negatives."""
     found = _copies(target, [_Vector("", target.own, target.bound, is_own=True)])
     if found:
-        yield from _given(_reading_of(target, found))
+        yield from given(_reading_of(target, found))
 
 
 def elsewhere(target: Target) -> Iterator[Reading]:
@@ -67,9 +66,9 @@ def elsewhere(target: Target) -> Iterator[Reading]:
     copies = _copies(target, list(_vectors(target)))
     by_vector = {copy.vector.words: [each for each in copies if each.vector is copy.vector] for copy in copies}
     for found in sorted(by_vector.values(), key=len, reverse=True)[:_VECTORS]:
-        yield from _given(_reading_of(target, found))
+        yield from given(_reading_of(target, found))
     if len(by_vector) > 1:
-        yield from _given(_reading_of(target, copies))
+        yield from given(_reading_of(target, copies))
 
 
 def _copies(target: Target, vectors: Sequence[_Vector]) -> list[_Copy]:
@@ -147,12 +146,29 @@ def _vectors(target: Target) -> Iterator[_Vector]:
             yield _Vector(words, moved, subject.lost_in_writing(exact))
 
 
-def _reading_of(target: Target, copies: Sequence[_Copy]) -> Reading | None:
+def _reading_of(target: Target, found: Sequence[_Copy]) -> Reading | None:
+    copies = _in_whole_vectors(target, found)
     channels = np.array([copy.channel for copy in copies])
     extra = np.stack([copy.vector.bound[:, copy.source] for copy in copies], axis=1)
     return target.reading(
         "elsewhere", _copy_words(target, copies), channels, partial(_put, target, copies), extra=extra
     )
+
+
+def _in_whole_vectors(target: Target, copies: Sequence[_Copy]) -> Sequence[_Copy]:
+    """With the components of the same vectors that are as they should be, where one order of components tells all of it."""
+    if not _component_words(target, copies):
+        return copies
+    channels = {copy.channel for copy in copies}
+    parts = [
+        range(start, start + group.part)
+        for group in target.groups
+        for start in range(group.start, group.stop, group.part)
+        if channels.intersection(range(start, start + group.part))
+    ]
+    rest = [each for part in parts for each in part if each not in channels]
+    whole = [*copies, *(_Copy(each, copies[0].vector, each, 1.0) for each in rest)]
+    return sorted(whole, key=lambda copy: copy.channel)
 
 
 def _put(target: Target, copies: Sequence[_Copy], own: FloatArray) -> FloatArray:
@@ -175,8 +191,15 @@ def _copy_words(target: Target, copies: Sequence[_Copy]) -> str:
         if 2 * len(exchanged) == len(copies):
             words = _some([f"{names([a])} and {names([b])}" for a, b in _in_runs(target, exchanged)])
             return f"{_with(target)}{words} exchanged"
+    steps = Counter(copy.source - copy.channel for copy in copies if copy.vector.is_own and copy.sign > 0)
+    step, count = steps.most_common(1)[0] if steps else (0, 0)
+    if step and count >= max(_FEWEST, NEARLY * len(copies)):
+        late, where = ("late", "on") if step > 0 else ("early", "before")
+        if target.name:
+            return f"{target.name} read {abs(step)} channels too {late}"
+        return f"what it should be {abs(step)} channels {where}"
     own_order = _own_order(target, copies)
-    return own_order or f"{_it_is(target)}filled from other channels: {_runs_words(target, copies)}"
+    return own_order or f"{target.prefix}filled from other channels: {_runs_words(target, copies)}"
 
 
 def _with(target: Target) -> str:
@@ -281,187 +304,6 @@ def _is_field(target: Target, channels: range) -> bool:
     if field is None or sum(each.name == field.name and each.bone == field.bone for each in target.layout) > 1:
         return False
     return (field.start, field.stop) == (channels.start, channels.stop)
-
-
-# --- lines ---
-
-
-def on_one_line(target: Target) -> Iterator[Reading]:
-    """One factor, or one constant, for every channel that differs: named factors first, then those that were fitted."""
-    for place in target.places(np.ones(target.own.shape[1], bool)):
-        for words, factor in factors_of(target.subject.evidence.fps).items():
-            reading = _times(target, words, place.channels, factor)
-            if reading is not None:
-                yield reading
-
-
-def _times(target: Target, words: str, channels: Channels, factor: float, fitted: int = 0) -> Reading | None:
-    said = f"{words} times {target.it}"
-    return target.reading(
-        "scaled", said, channels, partial(_scaled, channels, factor, 0.0), steepness=factor, fitted=fitted
-    )
-
-
-def _scaled(channels: Channels, factor: float | FloatArray, summand: float | FloatArray, own: FloatArray) -> FloatArray:
-    return np.asarray(factor * own[:, channels] + summand)
-
-
-def on_fitted_line(target: Target) -> Iterator[Reading]:
-    """One factor, or one constant, for channels that differ."""
-    lines = Lines.of(target.own, target.held, target.bound, target.failing)
-    if lines is not None:
-        yield from _in_groups(lines.channels, *lines.factors(), partial(_factor_reading, target))
-        yield from _in_groups(lines.channels, *lines.summands(), partial(_summand_reading, target))
-
-
-def of_other_vectors(target: Target) -> Iterator[Reading]:
-    """Another vector as wide, times one number or a table of the contract, or with one added."""
-    subject = target.subject
-    if target.name:
-        return
-    for name, rows in {**subject.inputs, **subject.others}.items():
-        if rows.shape != target.own.shape or not subject.may_be_read(name, 0):
-            continue
-        other = rows.astype(np.float64)
-        lines = Lines.of(other, target.held, target.bound, target.failing)
-        if lines is not None:
-            extra = subject.lost_in_writing(other)
-            for words, factor, summand in _from_other(subject.contract, lines):
-                yield from _given(
-                    target.reading(
-                        "elsewhere", f"{words.format(it=name)} in place of it", lines.channels,
-                        partial(_line_of, other, lines.channels, factor, summand), extra=extra[:, lines.channels],
-                        fitted=int(np.ndim(factor) == np.ndim(summand) == 0),
-                    )
-                )  # fmt: skip
-
-
-def _from_other(contract: Contract, lines: Lines) -> Iterator[tuple[str, float | FloatArray, float | FloatArray]]:
-    """One number, or the numbers of a table, that tell every value of another vector's lines: words, factor, summand."""
-    for (low, high), words, is_factor in (
-        (lines.factors(), "{it} times", True),
-        (lines.summands(), "{it} plus", False),
-    ):
-        if (low > high).any():
-            continue
-        for name, told in _told(contract, lines.channels, low, high, is_factor=is_factor):
-            yield f"{words} {name}", told if is_factor else 1.0, 0.0 if is_factor else told
-            break
-
-
-def _told(
-    contract: Contract, channels: Channels, low: FloatArray, high: FloatArray, *, is_factor: bool
-) -> Iterator[tuple[str, float | FloatArray]]:
-    """One number in every interval, then the tables of the contract that have one in each; of factors the inverse tables too."""
-    if low.max() <= high.min():
-        number = roundest(float(low.max()), float(high.min()))
-        yield f"{number:.6g}", number
-    for array in arrays_of(contract):
-        values = array.values[channels] if array.values.size > int(channels.max()) else np.zeros(len(channels))
-        if _within(values, low, high):
-            yield array.name, values
-        if is_factor and values.all() and _within(1.0 / values, low, high):
-            yield f"1 / {array.name}", 1.0 / values
-
-
-def _within(values: FloatArray, low: FloatArray, high: FloatArray) -> bool:
-    """Whether numbers that are not all one are each in its interval."""
-    return bool((values >= low).all() and (values <= high).all() and np.ptp(values) > 0.0)
-
-
-def _line_of(
-    other: FloatArray, channels: Channels, factor: float | FloatArray, summand: float | FloatArray, _own: FloatArray
-) -> FloatArray:
-    return np.asarray(factor * other[:, channels] + summand)
-
-
-def on_lines(target: Target) -> Iterator[Reading]:
-    """A factor, a constant or both of its own for each channel that differs, as few numbers as fit."""
-    lines = Lines.of(target.own, target.held, target.bound, target.failing)
-    if lines is None:
-        return
-    yield from _each(lines.channels, *lines.factors(), partial(_factor_reading, target))
-    yield from _each(lines.channels, *lines.summands(), partial(_summand_reading, target))
-    factor, summand = lines.line()
-    fits = lines.fits(factor, summand)
-    channels, factor, summand = lines.channels[fits], factor[fits], summand[fits]
-    if not len(channels):
-        return
-    shown = [
-        f"{a:.4g}·x{c:+.4g} at {names_of(target.layout, [int(channel)])}"
-        for channel, a, c in zip(channels, factor, summand, strict=True)
-    ]
-    words = "scaled and moved by constants of its own in each channel, as with other statistics"
-    yield from _given(
-        target.reading(
-            "statistics", f"{_it_is(target)}{words}: {_some(shown)}", channels,
-            partial(_scaled, channels, factor, summand), steepness=factor, extra=lines.slack[fits], fitted=2 * len(channels),
-        )
-    )  # fmt: skip
-
-
-def _given(reading: Reading | None) -> Iterator[Reading]:
-    if reading is not None:
-        yield reading
-
-
-def _it_is(target: Target) -> str:
-    return f"{target.name} " if target.name else ""
-
-
-def _factor_reading(target: Target, channels: Channels, values: FloatArray) -> Reading | None:
-    if len(np.unique(values)) == 1:
-        return _times(target, f"{values[0]:.6g}", channels, float(values[0]), 1)
-    words = "scaled by a constant of its own in each channel, as with another scale, σ or floor"
-    return target.reading(
-        "statistics", f"{_it_is(target)}{words}: {_listed(target, channels, values, '·')}", channels,
-        partial(_scaled, channels, values, 0.0), steepness=values, fitted=len(values),
-    )  # fmt: skip
-
-
-def _summand_reading(target: Target, channels: Channels, values: FloatArray) -> Reading | None:
-    rule = partial(_scaled, channels, 1.0, values)
-    if len(np.unique(values)) == 1:
-        of = f" than {target.name}" if target.name else " than it should be"
-        size, more = abs(float(values[0])), "more" if values[0] > 0 else "less"
-        words = f"{size:.6g} {more}{of}"
-        return target.reading("added", words, channels, rule, extra=np.abs(values) * 2.0**-22, fitted=1)
-    words = "moved by a constant of its own in each channel, as with another mean"
-    words = f"{_it_is(target)}{words}: {_listed(target, channels, values, '+')}"
-    return target.reading("statistics", words, channels, rule, extra=np.abs(values) * 2.0**-22, fitted=len(values))
-
-
-def _listed(target: Target, channels: Channels, values: FloatArray, sign: str) -> str:
-    shown = [
-        f"{value:{'+' if sign == '+' else ''}.6g} at {names_of(target.layout, [int(channel)])}"
-        for channel, value in zip(channels[:_LISTED], values, strict=False)
-    ]
-    return ", ".join(shown) + (f" and {len(channels) - _LISTED} more" if len(channels) > _LISTED else "")
-
-
-Say = Callable[[Channels, FloatArray], Reading | None]
-
-
-def _in_groups(channels: Channels, low: FloatArray, high: FloatArray, say: Say) -> Iterator[Reading]:
-    """Channels that one number explains together, the group of the number that is known best first."""
-    left = low <= high
-    while left.any():
-        best = np.argmin(np.where(left, high - low, np.inf))
-        together = left & (low <= high[best]) & (high >= low[best])
-        lowest, highest = low[together].max(), high[together].min()
-        if lowest > highest:
-            together = np.arange(len(left)) == best
-            lowest, highest = low[best], high[best]
-        yield from _given(say(channels[together], np.full(np.count_nonzero(together), roundest(lowest, highest))))
-        left &= ~together
-
-
-def _each(channels: Channels, low: FloatArray, high: FloatArray, say: Say) -> Iterator[Reading]:
-    """All channels that a number each explains."""
-    possible = low <= high
-    if np.count_nonzero(possible) > 1:
-        values = [roundest(a, b) for a, b in zip(low[possible], high[possible], strict=True)]
-        yield from _given(say(channels[possible], np.array(values)))
 
 
 def only_moves(subject: Subject) -> bool:

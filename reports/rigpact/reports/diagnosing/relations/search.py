@@ -23,15 +23,18 @@ from rigpact.reports.diagnosing.relations.histories import histories
 from rigpact.reports.diagnosing.relations.inputs import inputs
 from rigpact.reports.diagnosing.relations.maps import mapped
 from rigpact.reports.diagnosing.relations.numbers import numbers
+from rigpact.reports.diagnosing.relations.on_lines import (
+    of_other_vectors,
+    on_fitted_line,
+    on_lines,
+    on_one_line,
+    on_some_lines,
+)
 from rigpact.reports.diagnosing.relations.parts import parts_elsewhere
 from rigpact.reports.diagnosing.relations.played import played
 from rigpact.reports.diagnosing.relations.provenance import (
     elsewhere,
     exchanged,
-    of_other_vectors,
-    on_fitted_line,
-    on_lines,
-    on_one_line,
     only_moves,
 )
 from rigpact.reports.diagnosing.relations.relation import Reading, Relation, frames_words
@@ -47,10 +50,10 @@ OF_TARGETS: tuple[Family, ...] = (
 )  # fmt: skip
 """Edits of numbers wherever they stand: of the answer, or of an input that can be worked back from it."""
 OF_STAGES: tuple[Callable[[Subject], Iterator[Reading]], ...] = (
-    another_part, activations, histories, parts_elsewhere, fitted_numbers, inputs, numbers,
+    activations, histories, parts_elsewhere, fitted_numbers, inputs, numbers,
 )  # fmt: skip
 """Edits of how the stage is computed."""
-SAY_LITTLE: tuple[Family, ...] = (on_lines, one_number)
+SAY_LITTLE: tuple[Family, ...] = (on_lines, on_some_lines, one_number)
 """Readings that take more from the recording itself."""
 MOST_FRAMES = 600
 """Ten seconds at 60 frames a second prove a relation; hundreds of readings of an hour would take another."""
@@ -126,14 +129,15 @@ def relations_of(subject: Subject) -> list[Relation]:
 
 
 def _that_say_much(subject: Subject, is_open: NDArray[np.bool_]) -> Iterator[Reading]:
-    every = [target.in_channels(is_open) for target in targets(subject)]
-    for family in OF_TARGETS:
-        yield from family(every[0])
-    for target in every[1:]:
-        for family in OF_TARGETS:
-            yield from family(target)
+    answer, *worked_back = (target.in_channels(is_open) for target in targets(subject))
+    for simple in (on_one_line, zeroed):
+        yield from simple(answer)
     for place in subject.places(np.ones(len(is_open), bool)):
         yield from turned(subject, place)
+    yield from another_part(subject)
+    for target in (answer, *worked_back):
+        for of_target in OF_TARGETS:
+            yield from of_target(target)
     for of_stage in OF_STAGES if not only_moves(subject) else (histories, fitted_numbers):
         yield from of_stage(subject)
 
@@ -219,7 +223,7 @@ class _Fit:
         """Whether it explains almost every value and frame that differed, and enough of them to be no chance."""
         if np.count_nonzero(self.explained) < NEARLY * np.count_nonzero(self.failing) or not self._is_judged:
             return False
-        proof = PROOF + (PROOF + 1) * self.reading.fitted
+        proof = PROOF + (PROOF - 1) * self.reading.fitted
         if _different(self.subject, self.place, self.explained) < proof:
             return False
         differed = self.failing.any(axis=1)

@@ -114,6 +114,10 @@ class Subject:
         width = self.recorded.shape[1]
         if len(channels) == width:
             return Place(self.stage.name, channels, is_whole=True)
+        if len(self.groups) > 1:
+            for group in self.groups:
+                if len(channels) == group.stop - group.start and (channels == np.arange(group.start, group.stop)).all():
+                    return Place(f"{self.stage.name}[{group.name}]", channels)
         return Place(f"{self.stage.name} of {names_of(self.stage.fields(self.contract), channels)}", channels)
 
     def few_rows(self, count: int) -> list[int]:

@@ -62,6 +62,11 @@ class Target:
         """What an edit is made of, in words."""
         return self.name or "what it should be"
 
+    @property
+    def prefix(self) -> str:
+        """The name of an input before what is said of it."""
+        return f"{self.name} " if self.name else ""
+
     def of_frame(self, lag: int) -> str:
         """The same of another frame, in words."""
         return f"the {self.name} of frame t{lag:+d}" if self.name else f"the answer of frame t{lag:+d}"
@@ -101,14 +106,25 @@ class Target:
         other numbers may be off.
         """
         subject = self.subject
+        rows = rule(self.own)
+        if not self._may_be(channels, rows):
+            return None
         if self.name:
             changed = partial(_changed, self.name, channels, rule)
             words = f"computed from {words}{self._where(channels)}"
             return subject.recomputed("input", words, changed, fitted=fitted)
-        rows = rule(self.own)
         bound = np.maximum(np.abs(steepness), 0.0) * subject.unwritten[:, channels] + extra
         bound = bound + subject.lost_in_writing(subject.recorded[:, channels]) + gamma(_OPERATIONS) * np.abs(rows)
         return subject.reading(subject.place_of(channels), kind, words, rows, bound, fitted)
+
+    def _may_be(self, channels: Channels, rows: FloatArray) -> bool:
+        """Whether half of what differs is roughly as some rows have it: most rules are far from all of it."""
+        differs, held = self.failing[:, channels], self.held[:, channels]
+        slack = np.maximum(8.0 * self.bound[:, channels], ROUGHLY * np.fmax.reduce(np.abs(held), axis=0))
+        near = np.abs(rows - held) <= slack
+        if not self.name and self.subject.stage.measure.has_signless_quaternions:
+            near |= np.abs(rows + held) <= slack
+        return bool(2 * np.count_nonzero(near & differs) >= np.count_nonzero(differs))
 
     def _where(self, channels: Channels) -> str:
         return "" if len(channels) == self.own.shape[1] else f" at {names_of(self.layout, channels)}"
@@ -205,3 +221,9 @@ def _sources(subject: Subject, name: str, own: FloatArray) -> NDArray[np.intp] |
     return None if base is None else told_by_digits(
         own.shape[1], base, lambda chosen: subject.rows_from(name, rows + reach * chosen, few)
     )  # fmt: skip
+
+
+def given(reading: Reading | None) -> Iterator[Reading]:
+    """A reading, if there is one."""
+    if reading is not None:
+        yield reading
