@@ -244,5 +244,7 @@ def _entry_names(subject: Subject, table: _Table, places: Sequence[int] | NDArra
     layouts = [subject.stage.fields(subject.contract), *(subject.contract.fields(name) for name in subject.inputs)]
     layout = next((each for each in layouts if each.width == len(table.array.values)), None)
     if layout is not None:
-        return names_of(layout, places)
+        among = f" (channels {min(places)} to {max(places)})" if len(places) > _LISTED else ""
+        words = names_of(layout, places)
+        return words if "(channels" in words else f"{words}{among}"
     return ", ".join(map(str, places[:_LISTED])) + (" …" if len(places) > _LISTED else "")

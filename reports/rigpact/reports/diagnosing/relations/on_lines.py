@@ -70,6 +70,8 @@ def of_other_vectors(target: Target) -> Iterator[Reading]:
         if rows.shape != target.own.shape or not subject.may_be_read(name, 0):
             continue
         other = rows.astype(np.float64)
+        if not np.ptp(other, axis=0).any():
+            continue
         lines = Lines.of(other, target.held, target.bound, target.failing)
         if lines is not None:
             extra = subject.lost_in_writing(other)
@@ -106,7 +108,10 @@ def _told(
     for array in arrays_of(contract):
         values = array.values[channels] if array.values.size > int(channels.max()) else np.zeros(len(channels))
         if _within(values, low, high):
-            yield array.name, values
+            yield (
+                f"{array.name} ({', '.join(f'{value:.4g}' for value in values[:_LISTED])}{' …' * (len(values) > _LISTED)})",
+                values,
+            )
         if is_factor and values.all() and _within(1.0 / values, low, high):
             yield f"1 / {array.name}", 1.0 / values
 

@@ -60,11 +60,14 @@ class _Fits:
         own, held, bound = (rows[:, place.channels] for rows in (target.own, target.held, target.bound))
         if len(own) < 4 or not (np.isfinite(own).all() and np.isfinite(held).all()):
             return None
+        signless = not target.name and target.subject.stage.measure.has_signless_quaternions
         reach = np.ptp(own, axis=0) / np.maximum(bound.max(axis=0), 1e-30)
         telling = np.argsort(-reach)[:_TELLING]
         matches = np.ones((len(failing), len(own)), bool)
         for channel in telling:
             apart = np.abs(held[failing, channel, None] - own[None, :, channel])
+            if signless:
+                apart = np.minimum(apart, np.abs(held[failing, channel, None] + own[None, :, channel]))
             matches &= apart <= bound[failing, channel, None] + bound[None, :, channel]
         if np.count_nonzero(matches.any(axis=1)) < 0.5 * len(failing):
             return None

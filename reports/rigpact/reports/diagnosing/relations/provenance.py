@@ -193,11 +193,8 @@ def _copy_words(target: Target, copies: Sequence[_Copy]) -> str:
             return f"{_with(target)}{words} exchanged"
     steps = Counter(copy.source - copy.channel for copy in copies if copy.vector.is_own and copy.sign > 0)
     step, count = steps.most_common(1)[0] if steps else (0, 0)
-    if step and count >= max(_FEWEST, NEARLY * len(copies)):
-        late, where = ("late", "on") if step > 0 else ("early", "before")
-        if target.name:
-            return f"{target.name} read {abs(step)} channels too {late}"
-        return f"what it should be {abs(step)} channels {where}"
+    if target.name and step and count >= max(_FEWEST, NEARLY * len(copies)):
+        return f"{target.name} read {abs(step)} channels too {'late' if step > 0 else 'early'}"
     own_order = _own_order(target, copies)
     return own_order or f"{target.prefix}filled from other channels: {_runs_words(target, copies)}"
 
