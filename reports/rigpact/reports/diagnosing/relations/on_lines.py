@@ -54,8 +54,8 @@ def on_fitted_line(target: Target) -> Iterator[Reading]:
 
 
 def on_some_lines(target: Target) -> Iterator[Reading]:
-    """One factor, or one constant, for some of the channels that differ."""
-    lines = None if target.subject.stage.is_answer else Lines.of(target.own, target.held, target.bound, target.failing)
+    """One factor, or one constant, for some of the channels that differ, in every frame."""
+    lines = None if target.subject.stage.is_answer else _in_every_frame(target)
     if lines is not None:
         yield from _in_groups(lines.channels, *lines.factors(), partial(_factor_reading, target))
         yield from _in_groups(lines.channels, *lines.summands(), partial(_summand_reading, target))
@@ -127,12 +127,14 @@ def _line_of(
     return np.asarray(factor * other[:, channels] + summand)
 
 
+def _in_every_frame(target: Target) -> Lines | None:
+    everywhere = np.broadcast_to(target.failing.any(axis=0), target.failing.shape)
+    return Lines.of(target.own, target.held, target.bound, everywhere)
+
+
 def on_lines(target: Target) -> Iterator[Reading]:
     """A factor, a constant or both of its own for each channel that differs, in every frame, as few numbers as fit."""
-    if target.subject.stage.is_answer:
-        return
-    everywhere = np.broadcast_to(target.failing.any(axis=0), target.failing.shape)
-    lines = Lines.of(target.own, target.held, target.bound, everywhere)
+    lines = None if target.subject.stage.is_answer else _in_every_frame(target)
     if lines is None:
         return
     yield from _each(lines.channels, *lines.factors(), partial(_factor_reading, target))
