@@ -52,7 +52,6 @@ def _lines(diagnosis: Diagnosis) -> Iterator[str]:
     for place, relation in enumerate(diagnosis.relations):
         if place or diagnosis.causes:
             yield relation.sentence
-        yield from relation.hints
     yield from (f"Remains: {words}" for words in remains_texts(diagnosis))
     if diagnosis.search is not None and not diagnosis.search.is_complete:
         yield diagnosis.search.sentence

@@ -9,7 +9,7 @@ from rich.console import Console
 from rich.text import Text
 
 from rigpact.reports.diagnosing.diagnosis import Cause, Diagnosis, Divergence, StageVerdict
-from rigpact.reports.diagnosing.relations.relation import Relation, frames_words
+from rigpact.reports.diagnosing.relations.relation import frames_words
 from rigpact.reports.terminal import plain, sum_up, table
 
 _STYLE = {
@@ -62,7 +62,7 @@ def print_answers(diagnosis: Diagnosis, console: Console) -> None:
     for cause in diagnosis.causes:
         _print_cause(cause, console)
     for relation in diagnosis.relations:
-        _print_relation(relation, console)
+        console.print(Text(f"Relation: {plain(relation.sentence)}"))
     for contradiction in diagnosis.contradictions:
         console.print(Text(f"Against the contract: {plain(contradiction)}", style="bold"))
     if diagnosis.indistinguishable:
@@ -78,12 +78,6 @@ def print_answers(diagnosis: Diagnosis, console: Console) -> None:
         console.print(Text(plain(diagnosis.search.sentence), style="yellow"))
     line = Text(diagnosis.word, style=_STYLE[diagnosis.verdict])
     sum_up(line.append(f": {verdict_text(diagnosis)}{rests_text(diagnosis)}", style="default"), console)
-
-
-def _print_relation(relation: Relation, console: Console) -> None:
-    console.print(Text(f"Relation: {plain(relation.sentence)}"))
-    for hint in relation.hints:
-        console.print(Text(f"  {plain(hint)}", style="cyan"))
 
 
 def remains_texts(diagnosis: Diagnosis) -> list[str]:

@@ -181,9 +181,7 @@ def _lines(diagnosis: Diagnosis) -> list[str]:
     lines += [
         f"{plain(each.stage)} differs: {plain(each.differs.sentence)}." for each in diagnosis.stages if each.differs
     ]
-    lines += [
-        f"Relation: {plain('. '.join((relation.sentence, *relation.hints)))}." for relation in diagnosis.relations
-    ]
+    lines += [f"Relation: {plain(relation.sentence)}." for relation in diagnosis.relations]
     lines += [f"Remains: {plain(words)}." for words in remains_texts(diagnosis)]
     if diagnosis.search is not None and not diagnosis.search.is_complete:
         lines.append(f"{plain(diagnosis.search.sentence)}.")

@@ -27,8 +27,7 @@ NOT_EXPLAINED = Rule(
 RELATION_DIFFERS = Rule(
     code="RP963",
     name="difference-explained",
-    severity=Severity.ERROR,
-    message="{recording}: {relation}{code}",
+    message="{recording}: {relation}",
     hint="look at the line that computes that stage on the side that recorded it: the relation says what it does there",
     why="a defect that no convention names, and that one simple relation explains in every value that differs",
 )

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import partial
 
 import numpy as np
 
 from rigpact.contract.statistics import FloatArray
-from rigpact.reports.diagnosing.relations.relation import Reading
+from rigpact.reports.diagnosing.relations.relation import Channels, Reading
 from rigpact.reports.diagnosing.relations.target import Target
 
 FILL = {np.float32(0.0): "the number 0"} | {
@@ -19,32 +20,23 @@ FILL = {np.float32(0.0): "the number 0"} | {
 
 def one_number(target: Target) -> Iterator[Reading]:
     """Every value of a place that differs is one number: zero, or memory that nobody has set."""
-    for place in target.places(np.ones(target.own.shape[1], bool)):
-        differs = target.failing[:, place.channels]
-        values = np.unique(target.held[:, place.channels][differs])
+    for place in target.places:
+        values = np.unique(target.held[:, place.channels][target.failing[:, place.channels]])
         if len(values) != 1 or np.float32(values[0]) not in FILL:
             continue
-        value = float(values[0])
-        words = (
-            f"{FILL[np.float32(value)]}, wherever it differs"
-            if not target.name
-            else f"{value:g} in place of {target.name}"
-        )
+        words = FILL[np.float32(values[0])]
+        words = f"{words} in place of {target.name}" if target.name else f"{words}, wherever it differs"
+        rule = partial(_where_it_differs, target, place.channels, float(values[0]))
+        yield from target.edit("constant", words, place.channels, rule)
 
-        def put(own: FloatArray, place=place, differs=differs, value=value) -> FloatArray:  # type: ignore[no-untyped-def]
-            return np.where(differs, value, own[:, place.channels])
 
-        reading = target.reading("constant", words, place.channels, put)
-        if reading is not None:
-            yield reading
+def _where_it_differs(target: Target, channels: Channels, value: float, own: FloatArray) -> FloatArray:
+    return np.where(target.failing[:, channels], value, own[:, channels])
 
 
 def zeroed(target: Target) -> Iterator[Reading]:
     """Zeros in the channels that differ, in every frame."""
-    differs = target.failing.any(axis=0)
-    channels = np.flatnonzero(differs)
+    channels = target.channels
     if len(channels) and (np.abs(target.held[:, channels]) <= target.bound[:, channels]).all():
         words = f"zeros in place of {target.it}"
-        reading = target.reading("constant", words, channels, lambda own: np.zeros((len(own), len(channels))))
-        if reading is not None:
-            yield reading
+        yield from target.edit("constant", words, channels, lambda own: np.zeros((len(own), len(channels))))

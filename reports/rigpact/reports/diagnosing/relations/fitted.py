@@ -6,29 +6,54 @@ by mistake: another table, the next entry, one number for all, degrees, the inve
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import math
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
 
-from rigpact.contract.errors import UnusableInput
 from rigpact.contract.statistics import FloatArray
-from rigpact.contract.systems.contract import Contract
+from rigpact.reports.diagnosing.relations.contract_arrays import Array, arrays_of
 from rigpact.reports.diagnosing.relations.moved import told_by_digits
-from rigpact.reports.diagnosing.relations.numbers import CHANGES, Array, arrays_of, nothing
-from rigpact.reports.diagnosing.relations.relation import Reading
-from rigpact.reports.diagnosing.relations.round_numbers import roundest
-from rigpact.reports.diagnosing.relations.subject import Subject, names_of
+from rigpact.reports.diagnosing.relations.relation import Channels, Reading, listed
+from rigpact.reports.diagnosing.relations.round_numbers import almost_all, roundest
+from rigpact.reports.diagnosing.relations.subject import FEW, ROUGHLY, Subject, names_of
+from rigpact.reports.diagnosing.relations.target import STORED
 
-_ROUNDS = 5
+_ROUNDS = 8
+"""One for what is linear in a number or in its inverse, some more for what is nearly so."""
 _MOVE = 2.0**-5
-_LISTED = 4
-_FEW_ROWS = 6
+"""How far a number is moved, in parts of its size, to see what comes from it."""
+_SMALLEST = float(np.finfo(np.float32).tiny)
 _WHOLE = ("as zeros", "as ones")
 """Said of a whole table only; of some entries the number is said."""
 _ENOUGH = 3
 """Values that must agree on a number before it is one."""
+
+
+def _at_least(floor: float, values: FloatArray) -> FloatArray:
+    return np.maximum(np.abs(values), floor)
+
+
+CHANGES: Mapping[str, Callable[[FloatArray], FloatArray]] = {
+    "doubled": lambda values: 2.0 * values,
+    "halved": lambda values: 0.5 * values,
+    "squared (a variance)": np.square,
+    "as its root": lambda values: np.sqrt(np.abs(values)),
+    "inverted": lambda values: np.divide(1.0, values, out=np.zeros_like(values), where=values != 0.0),
+    "in degrees": lambda values: values * (180.0 / math.pi),
+    "in radians": lambda values: values * (math.pi / 180.0),
+    "in centimetres": lambda values: 100.0 * values,
+    "as zeros": np.zeros_like,
+    "as ones": np.ones_like,
+    "with the opposite sign": np.negative,
+    "of the next channel": lambda values: np.roll(values, -1),
+    "of the channel before": lambda values: np.roll(values, 1),
+    **{f"no smaller than {floor:g}": partial(_at_least, floor) for floor in (1e-5, 1e-4, 1e-3, 1e-2, 0.05, 0.1, 1.0)},
+}
+"""What is done to an array of a contract by mistake."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -61,37 +86,50 @@ class _Table:
 
 
 def fitted_numbers(subject: Subject) -> Iterator[Reading]:
-    """Every array of the contract with other numbers in it."""
-    if subject.stage.is_answer or not np.isfinite(subject.recorded).all():
+    """Every array of the contract with other numbers in it: worked back, or changed where each number goes to many channels."""
+    yield from _readings(subject, lambda fitted: fitted <= 1)
+
+
+def fitted_tables(subject: Subject) -> Iterator[Reading]:
+    """The same with a number of its own in each entry that differs."""
+    yield from _readings(subject, lambda fitted: fitted > 1)
+
+
+def _readings(subject: Subject, wanted: Callable[[int], bool]) -> Iterator[Reading]:
+    """wanted: by how many numbers are fitted."""
+    if subject.stage.is_answer:
         return
     arrays = list(arrays_of(subject.contract))
+    is_finite = bool(np.isfinite(subject.recorded).all())
     for array in arrays:
-        entries = _entries(subject, array)
-        table = None if entries is None else _table(subject, array, entries)
-        if table is None or not table.differs.any():
-            continue
-        for words, values, numbers_in_words in _namings(subject, table, arrays):
-            contract = _contract(array, values)
-            if contract is None:
-                continue
-            said = f"computed with {array.name} {words}"
-            fitted = numbers_in_words
-            reading = subject.recomputed("numbers", said, nothing, contract, fitted)
-            if reading is not None:
-                yield reading
-                break
+        entries = _entries(subject, array) if is_finite else None
+        if entries is not None:
+            table = _table(subject, array, entries)
+            namings = () if table is None or not table.differs.any() else _namings(subject, table, arrays)
+            yield from _first_of(subject, array, (naming for naming in namings if wanted(naming[2])))
+        elif wanted(0):
+            for word, change in CHANGES.items():
+                yield from _first_of(subject, array, [(word, change(array.values), 0)])
 
 
-def _contract(array: Array, values: FloatArray) -> Contract | None:
-    try:
-        found: Contract | None = array.put(values)
-    except UnusableInput:
-        return None
-    return found
+def _first_of(subject: Subject, array: Array, namings: Iterable[tuple[str, FloatArray, int]]) -> Iterator[Reading]:
+    """The reading of the first naming that is near what was recorded."""
+    for words, values, fitted in namings:
+        contract = None if np.array_equal(values, array.values) else array.replaced(values)
+        if contract is not None:
+            found = subject.recomputed("numbers", f"computed with {array.name} {words}", _nothing, contract, fitted)
+            if found is not None:
+                yield found
+                return
+
+
+def _nothing(_known: Subject) -> Mapping[str, FloatArray]:
+    """The change that leaves every input as it is."""
+    return {}
 
 
 def _rows(subject: Subject, array: Array, values: FloatArray, few: Sequence[int] | None = None) -> FloatArray | None:
-    contract = _contract(array, values)
+    contract = array.replaced(values)
     return None if contract is None else subject.rows_under(contract, few)
 
 
@@ -101,7 +139,7 @@ def _moves(values: FloatArray) -> FloatArray:
 
 def _entries(subject: Subject, array: Array) -> NDArray[np.intp] | None:
     """For each channel of the stage the entry that it comes from, below 0 for none or several; None if none that differs does."""
-    few = subject.few_rows(_FEW_ROWS)
+    few = subject.few_rows(FEW)
     base, moves = _rows(subject, array, array.values, few), _moves(array.values)
     if base is None:
         return None
@@ -112,53 +150,73 @@ def _entries(subject: Subject, array: Array) -> NDArray[np.intp] | None:
 
 
 def _table(subject: Subject, array: Array, entries: NDArray[np.intp]) -> _Table | None:
-    """Newton's method for each entry, on the value that tells it best; then what all its values leave open."""
-    values: FloatArray = array.values.copy()
-    count = len(values)
+    """Newton's method for each entry, on all values that come from it; then what almost all of them leave open."""
     channels = np.flatnonzero(entries >= 0)
-    of, wanted, bound = entries[channels], subject.recorded[:, channels], subject.bound[:, channels]
+    of, count = entries[channels], len(array.values)
     failing = subject.failing[:, channels]
     touched = np.zeros(count, bool)
     touched[of[failing.any(axis=0)]] = True
-    slope: FloatArray = np.zeros_like(wanted)
-    answer: FloatArray = subject.replayed[:, channels]
-    for _ in range(_ROUNDS):
-        moves = _moves(values)
-        beside = _rows(subject, array, values + moves)
-        found = _rows(subject, array, values)
-        if beside is None or found is None:
-            return None
-        answer = found[:, channels]
-        slope = (beside[:, channels] - answer) / moves[of]
-        steps = _best_steps(of, (wanted - answer), slope, bound, count)
-        values = np.where(touched, values + steps, values)
-        if not np.isfinite(values).all():
-            return None
-        if (np.abs(steps) <= 1e-7 * np.abs(values)).all():
-            break
+    found = _newton(subject, array, of, channels, touched)
+    if found is None:
+        return None
+    values, left, slope = found
     with np.errstate(divide="ignore", invalid="ignore"):
-        middle = values[of] + (wanted - answer) / slope
-        reach = (bound + 2.0**-22 * np.abs(wanted)) / np.abs(slope)
+        middle = values[of] + left / slope
+        reach = (subject.bound[:, channels] + STORED * np.abs(subject.recorded[:, channels])) / np.abs(slope)
     tells = np.isfinite(middle) & np.isfinite(reach)
     low, high, known = np.full(count, -np.inf), np.full(count, np.inf), np.zeros(count, bool)
     for entry in np.flatnonzero(touched):
         mine = tells & (of == entry)
         if np.count_nonzero(mine) < _ENOUGH:
             continue
-        # a tenth may be off: other things are wrong in some frames
-        low[entry] = np.quantile((middle - reach)[mine], 0.95)
-        high[entry] = np.quantile((middle + reach)[mine], 0.05)
-        if low[entry] > high[entry]:
-            low[entry], high[entry] = -np.inf, np.inf
-            continue
-        slack = 2.0**-22 * abs(values[entry])
-        low[entry], high[entry], known[entry] = low[entry] - slack, high[entry] + slack, True
+        lowest, highest = almost_all((middle - reach)[mine], (middle + reach)[mine])
+        if lowest <= highest:
+            slack = STORED * abs(values[entry])
+            low[entry], high[entry], known[entry] = lowest - slack, highest + slack, True
     return _Table(array, low, high, known) if known.any() else None
+
+
+def _newton(
+    subject: Subject, array: Array, of: NDArray[np.intp], channels: Channels, touched: NDArray[np.bool_]
+) -> tuple[FloatArray, FloatArray, FloatArray] | None:
+    """The numbers (N,) that bring the channels nearest to what was recorded, what is left of them and the slopes, (T, C).
+
+    A number that the stage divides by is worked back as its inverse, in which the stage is linear.
+    """
+    wanted, bound = subject.recorded[:, channels], subject.bound[:, channels]
+    values: FloatArray = array.values.copy()
+    is_divided = False
+    for turn in range(_ROUNDS):
+        moves = _moves(values)
+        rows = [_rows(subject, array, values + step * moves) for step in (0, 1, 2)]
+        if rows[0] is None or rows[1] is None or rows[2] is None:
+            return None
+        answer, beside, beyond = (each[:, channels] for each in rows if each is not None)
+        if turn == 0:
+            bend = np.abs(beyond - 2.0 * beside + answer)
+            is_divided = bool(
+                touched[values == 0.0].sum() == 0 and bend.max() > ROUGHLY * np.abs(beside - answer).max()
+            )
+        left, slope = wanted - answer, (beside - answer) / moves[of]
+        if is_divided:
+            inverse = 1.0 / np.where(values == 0.0, 1.0, values)
+            by_inverse = (beside - answer) / (1.0 / np.where(values == 0.0, 1.0, values + moves) - inverse)[of]
+            moved = inverse + _best_steps(of, left, by_inverse, bound, len(values))
+            changed = np.divide(1.0, moved, out=np.full(len(values), np.inf), where=moved != 0.0)
+        else:
+            changed = values + _best_steps(of, left, slope, bound, len(values))
+        changed = np.where(touched, changed, values)
+        if not np.isfinite(changed).all():
+            return None
+        if (np.abs(changed - values) <= STORED * np.abs(values)).all():
+            return values, left, slope
+        values = changed
+    return None
 
 
 def _best_steps(of: NDArray[np.intp], left: FloatArray, slope: FloatArray, bound: FloatArray, count: int) -> FloatArray:
     """The step of each entry, weighted by how sharply each value tells it."""
-    weight = np.where(np.isfinite(slope), slope / np.maximum(bound, 1e-30) ** 2, 0.0)
+    weight = np.where(np.isfinite(slope), slope / np.maximum(bound, _SMALLEST) ** 2, 0.0)
     top, below = np.zeros(count), np.zeros(count)
     np.add.at(top, of, (weight * left).sum(axis=0))
     np.add.at(below, of, (weight * np.where(np.isfinite(slope), slope, 0.0)).sum(axis=0))
@@ -191,8 +249,7 @@ def _as_numbers(subject: Subject, table: _Table, where: str) -> tuple[str, Float
         + ("" if len(declared) == 1 else f" at {_entry_names(subject, table, [int(place)])}")
         for place in np.flatnonzero(differs)
     ]
-    more = f" and {len(shown) - _LISTED} more" if len(shown) > _LISTED else ""
-    return f"{', '.join(shown[:_LISTED])}{more}", values, len(shown)
+    return listed(shown), values, len(shown)
 
 
 def _changed(table: _Table) -> Iterator[tuple[str, FloatArray]]:
@@ -243,8 +300,8 @@ def _entry_names(subject: Subject, table: _Table, places: Sequence[int] | NDArra
     """Entries of a table by the fields of the stage or of an input that is as wide, else by number."""
     layouts = [subject.stage.fields(subject.contract), *(subject.contract.fields(name) for name in subject.inputs)]
     layout = next((each for each in layouts if each.width == len(table.array.values)), None)
-    if layout is not None:
-        among = f" (channels {min(places)} to {max(places)})" if len(places) > _LISTED else ""
-        words = names_of(layout, places)
-        return words if "(channels" in words else f"{words}{among}"
-    return ", ".join(map(str, places[:_LISTED])) + (" …" if len(places) > _LISTED else "")
+    if layout is None:
+        return listed([str(place) for place in places])
+    words = names_of(layout, places)
+    is_said = len(places) < _ENOUGH or "(channels" in words
+    return words if is_said else f"{words} (channels {min(places)} to {max(places)})"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from functools import partial
 from itertools import combinations, permutations, product
 from typing import Any
@@ -11,8 +11,8 @@ import numpy as np
 
 from rigpact.contract.statistics import FloatArray
 from rigpact.contract.systems.layout import FieldKind
+from rigpact.reports.diagnosing.relations.contract_arrays import arrays_of
 from rigpact.reports.diagnosing.relations.maps import ROUNDINGS
-from rigpact.reports.diagnosing.relations.numbers import arrays_of
 from rigpact.reports.diagnosing.relations.relation import Reading
 from rigpact.reports.diagnosing.relations.rotations import Codec, codec_of, transposed
 from rigpact.reports.diagnosing.relations.round_numbers import factors_of
@@ -22,19 +22,23 @@ _FARTHEST = 12
 """Channels by which a slice may be read too early or too late; beyond, only whole bones and fields."""
 
 
-def inputs(subject: Subject) -> Iterator[Reading]:
-    """Every reading of the inputs of a stage, one input at a time, and all together where bits are lost."""
+def inputs(subject: Subject, worked_back: Collection[str] = ()) -> Iterator[Reading]:
+    """Every reading of the inputs of a stage, one input at a time, and all together where bits are lost.
+
+    worked_back: inputs whose numbers are known by themselves; what happens to single numbers is looked for there.
+    """
     yield from _rounded(subject)
     for name in subject.inputs:
-        yield from _late(subject, name)
-        yield from _offset(subject, name)
-        yield from _scaled(subject, name)
+        if name not in worked_back:
+            yield from _late(subject, name)
+            yield from _offset(subject, name)
+            yield from _scaled(subject, name)
+            yield from _squashed(subject, name)
         for group in filter(partial(subject.can_mend, name), groups_of(subject.contract.fields(name))):
             yield from _elsewhere(subject, name, group)
             yield from _inverted(subject, name, group)
             yield from _reordered(subject, name, group)
             yield from _with_constants(subject, name, group)
-        yield from _squashed(subject, name)
 
 
 def _try(subject: Subject, words: str, change: Change) -> Iterator[Reading]:

@@ -12,15 +12,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rigpact.contract.statistics import FloatArray
-from rigpact.reports.diagnosing.relations.numbers import arrays_of
-from rigpact.reports.diagnosing.relations.relation import Reading
-from rigpact.reports.diagnosing.relations.round_numbers import roundest
-from rigpact.reports.diagnosing.relations.subject import Place
+from rigpact.reports.diagnosing.relations.contract_arrays import arrays_of
+from rigpact.reports.diagnosing.relations.relation import Place, Reading, listed
+from rigpact.reports.diagnosing.relations.round_numbers import almost_all, roundest
 from rigpact.reports.diagnosing.relations.target import Target
 from rigpact.reports.diagnosing.stage_error import NEARLY
 
 _FEWEST = 4
 """Values at a limit, or in a band."""
+_CLEARLY = 4.0
+"""A share is read off where the other vector is so many bounds away: nearer values tell nothing of it."""
+_SMALLEST = float(np.finfo(np.float32).tiny)
 
 
 def to_float16(rows: FloatArray) -> FloatArray:
@@ -48,18 +50,15 @@ FUNCTIONS: Mapping[str, Callable[[FloatArray], FloatArray]] = {
     "1 minus {it}": lambda rows: 1.0 - rows,
     "exp({it})": np.exp,
     "1/(1 + exp(-{it}))": lambda rows: 1.0 / (1.0 + np.exp(-rows)),
-    "{it} rounded to whole numbers": np.rint,
 }
 """Functions of one number without a free one."""
 
 
 def mapped(target: Target) -> Iterator[Reading]:
     """Every map of a number, at every place that differs."""
-    if not (np.isfinite(target.own).all() and np.isfinite(target.held).all()):
-        return
-    for place in target.places(np.ones(target.own.shape[1], bool)):
+    for place in target.places if target.is_finite else ():
         for find in (_rounded, _banded, _limited, _functions, _squashed, _slowed, _blended, _limited_each):
-            yield from (reading for reading in find(target, place) if reading is not None)
+            yield from find(target, place)
 
 
 def _of(target: Target, place: Place) -> tuple[FloatArray, FloatArray, FloatArray, NDArray[np.bool_]]:
@@ -71,7 +70,7 @@ def _on(place: Place, function: Callable[[FloatArray], FloatArray], own: FloatAr
     return function(own[:, place.channels])
 
 
-def _rounded(target: Target, place: Place) -> Iterator[Reading | None]:
+def _rounded(target: Target, place: Place) -> Iterator[Reading]:
     """Rounded to float16 or bfloat16; a value within its bound of the middle of two steps may be on either."""
     if target.subject.evidence.precision is not None:  # numbers that were written coarsely do not show who rounded them
         return
@@ -80,31 +79,32 @@ def _rounded(target: Target, place: Place) -> Iterator[Reading | None]:
         steps = np.stack([rounded(own), rounded(own - bound), rounded(own + bound)])
         nearest = np.argmin(np.abs(steps - held), axis=0)
         rows = np.take_along_axis(steps, nearest[None], axis=0)[0]
-        words = f"{target.it}, rounded to {name}" if not target.name else f"a {target.name} that was rounded to {name}"
-        rule: Callable[[FloatArray], FloatArray] = (
-            partial(_given, rows) if not target.name else partial(_on, place, rounded)
-        )
-        yield target.reading("rounded", words, place.channels, rule)
+        if target.name:
+            words, rule = f"a {target.name} that was rounded to {name}", partial(_on, place, rounded)
+        else:
+            words, rule = f"{target.it}, rounded to {name}", partial(_given, rows)
+        yield from target.edit("rounded", words, place.channels, rule)
 
 
 def _given(rows: FloatArray, _own: FloatArray) -> FloatArray:
     return rows
 
 
-def _limited(target: Target, place: Place) -> Iterator[Reading | None]:
-    """Held between two limits, the same for every channel, or above or below one."""
+def _limited(target: Target, place: Place) -> Iterator[Reading]:
+    """Held between two limits, the same for every channel, or above or below one; a limit beyond all values is a constant."""
     own, held, bound, failing = _of(target, place)
     low = _limit(held, bound, failing & (held > own))
     high = _limit(held, bound, failing & (held < own))
-    if (low is None and high is None) or low == high:
+    low, high = (None if each is None or not own.min() < each < own.max() else each for each in (low, high))
+    if low == high:
         return
     if low is not None and high is not None:
         words = f"clipped to [{low:.6g}, {high:.6g}]"
     else:
-        words = f"held at {low:.6g} and above" if low is not None else f"held at {high:.6g} and below"
+        words = f"held at {high:.6g} and below" if low is None else f"held at {low:.6g} and above"
     limits = (-np.inf if low is None else low, np.inf if high is None else high)
-    said = f"{target.it} {words}" if target.name else words
-    yield target.reading("clamped", said, place.channels, partial(_clipped, place, *limits), fitted=1)
+    rule, fitted = partial(_clipped, place, *limits), sum(map(np.isfinite, limits))
+    yield from target.edit("clamped", f"{target.prefix}{words}", place.channels, rule, fitted=fitted)
 
 
 def _clipped(place: Place, low: float | FloatArray, high: float | FloatArray, own: FloatArray) -> FloatArray:
@@ -119,7 +119,7 @@ def _limit(held: FloatArray, bound: FloatArray, stands: NDArray[np.bool_]) -> fl
     return roundest(float(low), float(high)) if low <= high else None
 
 
-def _limited_each(target: Target, place: Place) -> Iterator[Reading | None]:
+def _limited_each(target: Target, place: Place) -> Iterator[Reading]:
     """Held between limits of its own in each channel."""
     own, held, bound, failing = _of(target, place)
     limits = np.stack((np.full(own.shape[1], -np.inf), np.full(own.shape[1], np.inf)))
@@ -135,17 +135,16 @@ def _limited_each(target: Target, place: Place) -> Iterator[Reading | None]:
     if not np.isfinite(limits).any() or own.shape[1] == 1:
         return
     shown = [f"[{low:.4g}, {high:.4g}]" for low, high in limits.T if np.isfinite((low, high)).any()]
-    words = f"held between limits of its own in each channel, {', '.join(shown[:3])}{' …' if len(shown) > 3 else ''}"
-    said = f"{target.it} {words}" if target.name else words
-    fitted = int(np.isfinite(limits).sum())
-    yield target.reading("clamped", said, place.channels, partial(_clipped, place, *limits), fitted=fitted)
+    words = f"held between limits of its own in each channel, {listed(shown)}"
+    rule, fitted = partial(_clipped, place, *limits), int(np.isfinite(limits).sum())
+    yield from target.edit("clamped", f"{target.prefix}{words}", place.channels, rule, fitted=fitted)
 
 
-def _banded(target: Target, place: Place) -> Iterator[Reading | None]:
-    """Zero where it is small, or brought nearer to zero by a constant."""
+def _banded(target: Target, place: Place) -> Iterator[Reading]:
+    """Zero where it is small."""
     own, held, bound, failing = _of(target, place)
     zero = failing & (np.abs(held) <= bound)
-    if np.count_nonzero(zero) < _FEWEST or np.count_nonzero(zero) < 0.9 * np.count_nonzero(failing):
+    if np.count_nonzero(zero) < _FEWEST or np.count_nonzero(zero) < NEARLY * np.count_nonzero(failing):
         return
     largest, rest = np.abs(own[zero]).max(), np.abs(own[~failing & (np.abs(own) > bound)])
     above = rest[rest > largest].min(initial=np.inf)
@@ -153,7 +152,7 @@ def _banded(target: Target, place: Place) -> Iterator[Reading | None]:
         return
     band = roundest(float(largest), float(above))
     words = f"{target.it} with 0 where its size is below {band:.6g}"
-    yield target.reading("deadband", words, place.channels, partial(_without_small, place, band), fitted=1)
+    yield from target.edit("deadband", words, place.channels, partial(_without_small, place, band), fitted=1)
 
 
 def _without_small(place: Place, band: float, own: FloatArray) -> FloatArray:
@@ -161,11 +160,11 @@ def _without_small(place: Place, band: float, own: FloatArray) -> FloatArray:
     return np.where(np.abs(values) < band, 0.0, values)
 
 
-def _functions(target: Target, place: Place) -> Iterator[Reading | None]:
+def _functions(target: Target, place: Place) -> Iterator[Reading]:
     for words, function in FUNCTIONS.items():
         if _is_known(function, target, place):
             said, rule = words.format(it=target.it), partial(_on, place, function)
-            yield target.reading("function", said, place.channels, rule, steepness=_steep(function, target, place))
+            yield from target.edit("function", said, place.channels, rule, steepness=_steep(function, target, place))
 
 
 def _is_known(function: Callable[[FloatArray], FloatArray], target: Target, place: Place) -> bool:
@@ -178,13 +177,13 @@ def _is_known(function: Callable[[FloatArray], FloatArray], target: Target, plac
 
 def _steep(function: Callable[[FloatArray], FloatArray], target: Target, place: Place) -> FloatArray:
     """How much a function enlarges a small error, where it is."""
-    own, bound = target.own[:, place.channels], np.maximum(target.bound[:, place.channels], 1e-30)
+    own, bound = target.own[:, place.channels], np.maximum(target.bound[:, place.channels], _SMALLEST)
     with np.errstate(all="ignore"):
         step = np.maximum(np.abs(function(own + bound) - function(own)), np.abs(function(own - bound) - function(own)))
     return np.nan_to_num(step / bound, nan=1.0, posinf=np.inf)
 
 
-def _squashed(target: Target, place: Place) -> Iterator[Reading | None]:
+def _squashed(target: Target, place: Place) -> Iterator[Reading]:
     """tanh by a scale of the contract, where the numbers were squashed once more, or not at all."""
     if not place.is_whole:
         return
@@ -193,10 +192,10 @@ def _squashed(target: Target, place: Place) -> Iterator[Reading | None]:
             continue
         squash, back = partial(_tanh_of, array.values), partial(_atanh_of, array.values)
         words = f"tanh({target.it} / {array.name}): it is squashed once more than it should be"
-        yield target.reading("function", words, place.channels, partial(_on, place, squash))
+        yield from target.edit("function", words, place.channels, partial(_on, place, squash))
         if _is_known(back, target, place):
             words = f"atanh({target.it}) · {array.name}: the tanh is missing"
-            yield target.reading(
+            yield from target.edit(
                 "function", words, place.channels, partial(_on, place, back), steepness=_steep(back, target, place)
             )
 
@@ -209,7 +208,7 @@ def _atanh_of(scale: FloatArray, rows: FloatArray) -> FloatArray:
     return np.asarray(np.arctanh(rows) * scale)
 
 
-def _slowed(target: Target, place: Place) -> Iterator[Reading | None]:
+def _slowed(target: Target, place: Place) -> Iterator[Reading]:
     """Moved by at most so much a frame, from what stood there the frame before."""
     own, held, bound, failing = _of(target, place)
     before = target.subject.shifted(target.held, -1)[:, place.channels]
@@ -217,10 +216,10 @@ def _slowed(target: Target, place: Place) -> Iterator[Reading | None]:
     stands = failing & (np.sign(own - before) == np.sign(step)) & (np.abs(step) > 2.0 * bound)
     stands[0] = False
     most = _limit(np.abs(step), 2.0 * bound, stands)
-    if most is None or np.count_nonzero(stands) < 0.9 * np.count_nonzero(failing[1:]):
+    if most is None or np.count_nonzero(stands) < NEARLY * np.count_nonzero(failing[1:]):
         return
     words = f"{target.it}, moved by at most {most:.6g} a frame"
-    yield target.reading(
+    yield from target.edit(
         "rate-limited", words, place.channels, partial(_limited_step, place, before, most), extra=2.0 * bound, fitted=1
     )
 
@@ -229,23 +228,23 @@ def _limited_step(place: Place, before: FloatArray, most: float, own: FloatArray
     return np.asarray(before + np.clip(own[:, place.channels] - before, -most, most))
 
 
-def _blended(target: Target, place: Place) -> Iterator[Reading | None]:
+def _blended(target: Target, place: Place) -> Iterator[Reading]:
     """A share of the way to another vector: what stood there the frame before (smoothed), its first row, a vector as wide."""
     own, held, bound, failing = _of(target, place)
     for words, towards, extra in _blends(target, place):
         step = towards - own
-        counts = failing & np.isfinite(step) & (np.abs(step) > 4.0 * bound)
+        counts = failing & np.isfinite(step) & (np.abs(step) > _CLEARLY * bound)
         if np.count_nonzero(counts) < 2 * _FEWEST:
             continue
         share = (held - own)[counts] / step[counts]
         reach = (bound + extra)[counts] * 2.0 / np.abs(step[counts])
-        low, high = float(np.quantile(share - reach, 0.95)), float(np.quantile(share + reach, 0.05))
+        low, high = almost_all(share - reach, share + reach)
         if low > high or not 0.0 < low <= high < 1.0:
             continue
         part = roundest(low, high)
         said = words.format(it=target.it, part=part, rest=1.0 - part)
         rule = partial(_between, place, towards, part)
-        yield target.reading("blended", said, place.channels, rule, extra=extra + bound, fitted=1)
+        yield from target.edit("blended", said, place.channels, rule, extra=extra + bound, fitted=1)
 
 
 def _between(place: Place, towards: FloatArray, part: float, own: FloatArray) -> FloatArray:

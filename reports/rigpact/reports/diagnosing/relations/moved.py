@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rigpact.contract.statistics import FloatArray
+from rigpact.reports.diagnosing.relations.subject import Subject
 
 
 def channels_of(replayed: FloatArray, rows: FloatArray) -> list[int] | None:
@@ -34,6 +35,13 @@ def ages_of(replayed: FloatArray, inputs: Mapping[str, FloatArray], count: int) 
                 holds = (replayed[age:] == column[: len(column) - age, None]).all(axis=0) & (ages < 0)
                 ages[holds], sources[:, holds] = age, column[:, None]
     return ages, sources
+
+
+def only_moves(subject: Subject) -> bool:
+    """Whether each channel of a stage that differs only holds, rightly, a number of an input, of this frame or an earlier one."""
+    reach = subject.stage.reach_of(subject.contract)[0]
+    ages, _ = ages_of(subject.replayed, subject.inputs, reach + 1)
+    return reach < len(subject.replayed) and bool((ages[subject.failing.any(axis=0)] >= 0).all())
 
 
 def told_by_digits(

@@ -1,216 +1,190 @@
 """A channel that is a line of what it should be, or of another vector: a factor, a constant, or both.
 
-One number for all is said first, then a table of the contract, then a number for each channel. Lines are fitted on one half of
-the values and tested on all.
+One number for all is said first, then a table of the contract, then a number for each channel. Lines are fitted to every second
+value and tested on all.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from functools import partial
 
 import numpy as np
 
 from rigpact.contract.statistics import FloatArray
 from rigpact.contract.systems.contract import Contract
+from rigpact.reports.diagnosing.relations.contract_arrays import arrays_of
 from rigpact.reports.diagnosing.relations.lines import Lines
-from rigpact.reports.diagnosing.relations.numbers import arrays_of
-from rigpact.reports.diagnosing.relations.relation import Reading
+from rigpact.reports.diagnosing.relations.relation import Channels, Reading, listed
 from rigpact.reports.diagnosing.relations.round_numbers import factors_of, roundest
-from rigpact.reports.diagnosing.relations.subject import Channels, names_of
-from rigpact.reports.diagnosing.relations.target import Target, given
+from rigpact.reports.diagnosing.relations.subject import names_of
+from rigpact.reports.diagnosing.relations.target import STORED, Target
+from rigpact.reports.diagnosing.stage_error import NEARLY
 
-_LISTED = 4
-"""More channels than these are counted, not listed."""
+Say = Callable[[Target, Channels, FloatArray], Iterator[Reading]]
+"""A target, channels and a number for each -> the reading of these factors, or of these constants."""
 
 
 def on_one_line(target: Target) -> Iterator[Reading]:
-    """One factor, or one constant, for every channel that differs: named factors first, then those that were fitted."""
-    for place in target.places(np.ones(target.own.shape[1], bool)):
+    """A factor that mistakes have, at every place that differs."""
+    for place in target.places:
         for words, factor in factors_of(target.subject.evidence.fps).items():
-            reading = _times(target, words, place.channels, factor)
-            if reading is not None:
-                yield reading
-
-
-def _times(target: Target, words: str, channels: Channels, factor: float, fitted: int = 0) -> Reading | None:
-    said = f"{words} times {target.it}"
-    return target.reading(
-        "scaled", said, channels, partial(_scaled, channels, factor, 0.0), steepness=factor, fitted=fitted
-    )
-
-
-def _scaled(channels: Channels, factor: float | FloatArray, summand: float | FloatArray, own: FloatArray) -> FloatArray:
-    return np.asarray(factor * own[:, channels] + summand)
+            yield from _times(target, words, place.channels, factor)
 
 
 def on_fitted_line(target: Target) -> Iterator[Reading]:
     """One factor, or one constant, for every channel that differs."""
     lines = Lines.of(target.own, target.held, target.bound, target.failing)
+    if lines is None or len(lines.channels) < NEARLY * len(target.channels):
+        return
+    for (low, high), say in _intervals(lines):
+        if low.max() <= high.min():
+            number = roundest(float(low.max()), float(high.min()))
+            yield from say(target, lines.channels, np.full(len(low), number))
+
+
+def on_lines(target: Target) -> Iterator[Reading]:
+    """A factor, a constant or both of its own for each channel that differs, in every frame, as few numbers as fit."""
+    lines = _in_every_frame(target)
     if lines is None:
         return
-    for (low, high), say in ((lines.factors(), _factor_reading), (lines.summands(), _summand_reading)):
-        lowest, highest = low.max(), high.min()
-        if lowest <= highest:
-            yield from given(say(target, lines.channels, np.full(len(low), roundest(lowest, highest))))
+    for (low, high), say in _intervals(lines):
+        possible = low <= high
+        if np.count_nonzero(possible) > 1:
+            values = [roundest(a, b) for a, b in zip(low[possible], high[possible], strict=True)]
+            yield from say(target, lines.channels[possible], np.array(values))
+    factor, summand = lines.line()
+    fits = lines.fits(factor, summand)
+    if fits.any():
+        yield from _both(target, lines.channels[fits], factor[fits], summand[fits], lines.slack[fits])
 
 
 def on_some_lines(target: Target) -> Iterator[Reading]:
-    """One factor, or one constant, for some of the channels that differ, in every frame."""
-    lines = None if target.subject.stage.is_answer else _in_every_frame(target)
-    if lines is not None:
-        yield from _in_groups(lines.channels, *lines.factors(), partial(_factor_reading, target))
-        yield from _in_groups(lines.channels, *lines.summands(), partial(_summand_reading, target))
+    """One factor, or one constant, for some of the channels that differ, in every frame; that which is known best first."""
+    lines = _in_every_frame(target)
+    if lines is None:
+        return
+    for (low, high), say in _intervals(lines):
+        left = low <= high
+        while left.any():
+            best = np.argmin(np.where(left, high - low, np.inf))
+            together = left & (low <= high[best]) & (high >= low[best])
+            lowest, highest = low[together].max(), high[together].min()
+            if lowest > highest:
+                together, lowest, highest = np.arange(len(left)) == best, low[best], high[best]
+            number = np.full(np.count_nonzero(together), roundest(float(lowest), float(highest)))
+            yield from say(target, lines.channels[together], number)
+            left &= ~together
 
 
 def of_other_vectors(target: Target) -> Iterator[Reading]:
-    """Another vector as wide, times one number or a table of the contract, or with one added."""
+    """Another vector as wide that moves, times one number or a table of the contract, or with one added."""
     subject = target.subject
-    if target.name:
-        return
-    for name, rows in {**subject.inputs, **subject.others}.items():
-        if rows.shape != target.own.shape or not subject.may_be_read(name, 0):
+    for name, rows in () if target.name else {**subject.inputs, **subject.others}.items():
+        if rows.shape != target.own.shape or not subject.may_be_read(name, 0) or not np.ptp(rows, axis=0).any():
             continue
         other = rows.astype(np.float64)
-        if not np.ptp(other, axis=0).any():
-            continue
         lines = Lines.of(other, target.held, target.bound, target.failing)
-        if lines is not None:
-            extra = subject.lost_in_writing(other)
-            for words, factor, summand in _from_other(subject.contract, lines):
-                yield from given(
-                    target.reading(
-                        "elsewhere", f"{words.format(it=name)} in place of it", lines.channels,
-                        partial(_line_of, other, lines.channels, factor, summand), extra=extra[:, lines.channels],
-                        fitted=int(np.ndim(factor) == np.ndim(summand) == 0),
-                    )
-                )  # fmt: skip
-
-
-def _from_other(contract: Contract, lines: Lines) -> Iterator[tuple[str, float | FloatArray, float | FloatArray]]:
-    """One number, or the numbers of a table, that tell every value of another vector's lines: words, factor, summand."""
-    for (low, high), words, is_factor in (
-        (lines.factors(), "{it} times", True),
-        (lines.summands(), "{it} plus", False),
-    ):
-        if (low > high).any():
+        if lines is None:
             continue
-        for name, told in _told(contract, lines.channels, low, high, is_factor=is_factor):
-            yield f"{words} {name}", told if is_factor else 1.0, 0.0 if is_factor else told
-            break
+        channels = lines.channels
+        for words, factor, summand, fitted in _of_other(subject.contract, lines):
+            yield from target.edit(
+                "elsewhere", f"{words.format(it=name)} in place of it", channels,
+                partial(_line_of, other, channels, factor, summand), extra=subject.lost_in_writing(other)[:, channels],
+                fitted=fitted,
+            )  # fmt: skip
 
 
-def _told(
-    contract: Contract, channels: Channels, low: FloatArray, high: FloatArray, *, is_factor: bool
-) -> Iterator[tuple[str, float | FloatArray]]:
-    """One number in every interval, then the tables of the contract that have one in each; of factors the inverse tables too."""
-    if low.max() <= high.min():
-        number = roundest(float(low.max()), float(high.min()))
-        yield f"{number:.6g}", number
-    for array in arrays_of(contract):
-        values = array.values[channels] if array.values.size > int(channels.max()) else np.zeros(len(channels))
-        if _within(values, low, high):
-            yield (
-                f"{array.name} ({', '.join(f'{value:.4g}' for value in values[:_LISTED])}{' …' * (len(values) > _LISTED)})",
-                values,
-            )
-        if is_factor and values.all() and _within(1.0 / values, low, high):
-            yield f"1 / {array.name}", 1.0 / values
+def _in_every_frame(target: Target) -> Lines | None:
+    """The lines of all values of the channels that differ; none of a network's answer, where numbers mean nothing alone."""
+    if target.subject.stage.is_answer:
+        return None
+    everywhere = np.broadcast_to(target.failing.any(axis=0), target.failing.shape)
+    return Lines.of(target.own, target.held, target.bound, everywhere)
 
 
-def _within(values: FloatArray, low: FloatArray, high: FloatArray) -> bool:
-    """Whether numbers that are not all one are each in its interval."""
-    return bool((values >= low).all() and (values <= high).all() and np.ptp(values) > 0.0)
+def _intervals(lines: Lines) -> tuple[tuple[tuple[FloatArray, FloatArray], Say], ...]:
+    return (lines.factors(), _factors), (lines.summands(), _summands)
+
+
+def _factors(target: Target, channels: Channels, values: FloatArray) -> Iterator[Reading]:
+    if np.ptp(values) == 0.0:
+        yield from _times(target, f"{values[0]:.6g}", channels, float(values[0]), 1)
+        return
+    words = "scaled by a constant of its own in each channel, as with another scale, σ or floor"
+    yield from target.edit(
+        "statistics", f"{target.prefix}{words}: {_beside(target, channels, values, '.6g')}", channels,
+        partial(_line, channels, values, 0.0), steepness=values, fitted=len(values),
+    )  # fmt: skip
+
+
+def _times(target: Target, words: str, channels: Channels, factor: float, fitted: int = 0) -> Iterator[Reading]:
+    rule = partial(_line, channels, factor, 0.0)
+    yield from target.edit("scaled", f"{words} times {target.it}", channels, rule, steepness=factor, fitted=fitted)
+
+
+def _summands(target: Target, channels: Channels, values: FloatArray) -> Iterator[Reading]:
+    rule, extra = partial(_line, channels, 1.0, values), np.abs(values) * STORED
+    if np.ptp(values) == 0.0:
+        words = f"{abs(values[0]):.6g} {'more' if values[0] > 0 else 'less'} than {target.name or 'it should be'}"
+        yield from target.edit("added", words, channels, rule, extra=extra, fitted=1)
+        return
+    words = "moved by a constant of its own in each channel, as with another mean"
+    words = f"{target.prefix}{words}: {_beside(target, channels, values, '+.6g')}"
+    yield from target.edit("statistics", words, channels, rule, extra=extra, fitted=len(values))
+
+
+def _both(
+    target: Target, channels: Channels, factor: FloatArray, summand: FloatArray, slack: FloatArray
+) -> Iterator[Reading]:
+    shown = [
+        f"{a:.4g}·x{c:+.4g} at {names_of(target.layout, [channel])}"
+        for channel, a, c in zip(channels, factor, summand, strict=True)
+    ]
+    words = "scaled and moved by constants of its own in each channel, as with other statistics"
+    yield from target.edit(
+        "statistics", f"{target.prefix}{words}: {listed(shown)}", channels, partial(_line, channels, factor, summand),
+        steepness=factor, extra=slack, fitted=2 * len(channels),
+    )  # fmt: skip
+
+
+def _line(channels: Channels, factor: float | FloatArray, summand: float | FloatArray, own: FloatArray) -> FloatArray:
+    return np.asarray(factor * own[:, channels] + summand)
 
 
 def _line_of(
     other: FloatArray, channels: Channels, factor: float | FloatArray, summand: float | FloatArray, _own: FloatArray
 ) -> FloatArray:
-    return np.asarray(factor * other[:, channels] + summand)
+    return _line(channels, factor, summand, other)
 
 
-def _in_every_frame(target: Target) -> Lines | None:
-    everywhere = np.broadcast_to(target.failing.any(axis=0), target.failing.shape)
-    return Lines.of(target.own, target.held, target.bound, everywhere)
+def _beside(target: Target, channels: Channels, values: FloatArray, form: str) -> str:
+    """Each number and the channel that it belongs to."""
+    pairs = zip(channels, values, strict=True)
+    return listed([f"{value:{form}} at {names_of(target.layout, [channel])}" for channel, value in pairs])
 
 
-def on_lines(target: Target) -> Iterator[Reading]:
-    """A factor, a constant or both of its own for each channel that differs, in every frame, as few numbers as fit."""
-    lines = None if target.subject.stage.is_answer else _in_every_frame(target)
-    if lines is None:
+def _of_other(contract: Contract, lines: Lines) -> Iterator[tuple[str, float | FloatArray, float | FloatArray, int]]:
+    """One number, or a table, that tells every value of another vector's lines: words, factor, summand, how many were fitted."""
+    low, high = lines.factors()
+    for words, told, fitted in _told(contract, lines.channels, low, high, has_inverse=True):
+        yield f"{{it}} times {words}", told, 0.0, fitted
+    low, high = lines.summands()
+    for words, told, fitted in _told(contract, lines.channels, low, high, has_inverse=False):
+        yield f"{{it}} plus {words}", 1.0, told, fitted
+
+
+def _told(
+    contract: Contract, channels: Channels, low: FloatArray, high: FloatArray, *, has_inverse: bool
+) -> Iterator[tuple[str, float | FloatArray, int]]:
+    """One number in every interval, else the tables of the contract that have one in each, or the inverse of one."""
+    if low.max() <= high.min():
+        number = roundest(float(low.max()), float(high.min()))
+        yield f"{number:.6g}", number, 1
         return
-    yield from _each(lines.channels, *lines.factors(), partial(_factor_reading, target))
-    yield from _each(lines.channels, *lines.summands(), partial(_summand_reading, target))
-    factor, summand = lines.line()
-    fits = lines.fits(factor, summand)
-    channels, factor, summand = lines.channels[fits], factor[fits], summand[fits]
-    if not len(channels):
-        return
-    shown = [
-        f"{a:.4g}·x{c:+.4g} at {names_of(target.layout, [int(channel)])}"
-        for channel, a, c in zip(channels, factor, summand, strict=True)
-    ]
-    words = "scaled and moved by constants of its own in each channel, as with other statistics"
-    yield from given(
-        target.reading(
-            "statistics", f"{target.prefix}{words}: {_some(shown)}", channels,
-            partial(_scaled, channels, factor, summand), steepness=factor, extra=lines.slack[fits], fitted=2 * len(channels),
-        )
-    )  # fmt: skip
-
-
-def _factor_reading(target: Target, channels: Channels, values: FloatArray) -> Reading | None:
-    if len(np.unique(values)) == 1:
-        return _times(target, f"{values[0]:.6g}", channels, float(values[0]), 1)
-    words = "scaled by a constant of its own in each channel, as with another scale, σ or floor"
-    return target.reading(
-        "statistics", f"{target.prefix}{words}: {_listed(target, channels, values, '·')}", channels,
-        partial(_scaled, channels, values, 0.0), steepness=values, fitted=len(values),
-    )  # fmt: skip
-
-
-def _summand_reading(target: Target, channels: Channels, values: FloatArray) -> Reading | None:
-    rule = partial(_scaled, channels, 1.0, values)
-    if len(np.unique(values)) == 1:
-        of = f" than {target.name}" if target.name else " than it should be"
-        size, more = abs(float(values[0])), "more" if values[0] > 0 else "less"
-        words = f"{size:.6g} {more}{of}"
-        return target.reading("added", words, channels, rule, extra=np.abs(values) * 2.0**-22, fitted=1)
-    words = "moved by a constant of its own in each channel, as with another mean"
-    words = f"{target.prefix}{words}: {_listed(target, channels, values, '+')}"
-    return target.reading("statistics", words, channels, rule, extra=np.abs(values) * 2.0**-22, fitted=len(values))
-
-
-def _listed(target: Target, channels: Channels, values: FloatArray, sign: str) -> str:
-    shown = [
-        f"{value:{'+' if sign == '+' else ''}.6g} at {names_of(target.layout, [int(channel)])}"
-        for channel, value in zip(channels[:_LISTED], values, strict=False)
-    ]
-    return ", ".join(shown) + (f" and {len(channels) - _LISTED} more" if len(channels) > _LISTED else "")
-
-
-Say = Callable[[Channels, FloatArray], Reading | None]
-
-
-def _in_groups(channels: Channels, low: FloatArray, high: FloatArray, say: Say) -> Iterator[Reading]:
-    """Channels that one number explains together, the group of the number that is known best first."""
-    left = low <= high
-    while left.any():
-        best = np.argmin(np.where(left, high - low, np.inf))
-        together = left & (low <= high[best]) & (high >= low[best])
-        lowest, highest = low[together].max(), high[together].min()
-        if lowest > highest:
-            together = np.arange(len(left)) == best
-            lowest, highest = low[best], high[best]
-        yield from given(say(channels[together], np.full(np.count_nonzero(together), roundest(lowest, highest))))
-        left &= ~together
-
-
-def _each(channels: Channels, low: FloatArray, high: FloatArray, say: Say) -> Iterator[Reading]:
-    """All channels that a number each explains."""
-    possible = low <= high
-    if np.count_nonzero(possible) > 1:
-        values = [roundest(a, b) for a, b in zip(low[possible], high[possible], strict=True)]
-        yield from given(say(channels[possible], np.array(values)))
-
-
-def _some(words: Sequence[str]) -> str:
-    return ", ".join(words[:_LISTED]) + (f" and {len(words) - _LISTED} more" if len(words) > _LISTED else "")
+    for array in arrays_of(contract):
+        values = array.values[channels] if array.values.size > int(channels.max()) else np.zeros(len(channels))
+        shown = f"{array.name} ({listed([f'{value:.4g}' for value in values])})"
+        if ((low <= values) & (values <= high)).all():
+            yield shown, values, 0
+        if has_inverse and values.all() and ((low <= 1.0 / values) & (1.0 / values <= high)).all():
+            yield f"1 / {shown}", 1.0 / values, 0

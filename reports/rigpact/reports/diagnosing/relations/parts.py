@@ -9,11 +9,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rigpact.contract.statistics import FloatArray
-from rigpact.reports.diagnosing.relations.relation import Reading
-from rigpact.reports.diagnosing.relations.subject import FEW, Group, Subject, groups_of, names_of
+from rigpact.reports.diagnosing.relations.relation import Reading, listed
+from rigpact.reports.diagnosing.relations.subject import FEW, ROUGHLY, Group, Subject, groups_of, names_of
 
 _MOST_PARTS = 256
-_LISTED = 3
 
 
 def parts_elsewhere(subject: Subject) -> Iterator[Reading]:
@@ -36,23 +35,17 @@ def _sources(subject: Subject, own: Group, name: str, group: Group, count: int) 
     """For each part of the stage the part of an input that gives what was recorded; None where a part has none."""
     few = subject.few_rows(FEW)
     failing = subject.failing[:, own.range].reshape(len(subject.recorded), count, own.part).any(axis=(0, 2))
-    recorded, bound = (
-        rows[few, own.range].reshape(len(few), count, own.part) for rows in (subject.recorded, subject.bound)
-    )
-    sources = np.arange(count)
-    is_open = failing.copy()
+    recorded = subject.recorded[few, own.range].reshape(len(few), count, own.part)
+    sources, nearest = np.arange(count), np.full(count, np.inf)
     for step in range(1, count):
         moved = _with_parts(name, group, (np.arange(count) + step) % count, subject)[name]
         rows = subject.rows_from(name, moved[few], few)
         if rows is None:
             return None
-        apart = np.abs(rows[:, own.range].reshape(recorded.shape) - recorded)
-        near = (apart <= np.maximum(4.0 * bound, 1e-5)).all(axis=(0, 2)) & is_open
-        sources[near] = (np.flatnonzero(near) + step) % count
-        is_open &= ~near
-        if not is_open.any():
-            return sources
-    return None
+        apart = np.abs(rows[:, own.range].reshape(recorded.shape) - recorded).max(axis=(0, 2))
+        nearer = failing & (apart < nearest)
+        sources[nearer], nearest[nearer] = (np.flatnonzero(nearer) + step) % count, apart[nearer]
+    return sources if (nearest[failing] <= ROUGHLY * np.abs(recorded).max()).all() else None
 
 
 def _with_parts(name: str, group: Group, sources: NDArray[np.intp], known: Subject) -> Mapping[str, FloatArray]:
@@ -67,6 +60,5 @@ def _reading(subject: Subject, name: str, group: Group, sources: NDArray[np.intp
     named = [names_of(layout, range(start, start + group.part)) for start in range(group.start, group.stop, group.part)]
     moved = np.flatnonzero(sources != np.arange(len(sources)))
     pairs = [f"{named[part]} from {named[sources[part]]}" for part in moved]
-    more = f" and {len(pairs) - _LISTED} more" if len(pairs) > _LISTED else ""
-    words = f"computed from {name} with other parts: {', '.join(pairs[:_LISTED])}{more}"
+    words = f"computed from {name} with other parts: {listed(pairs)}"
     return subject.recomputed("input", words, partial(_with_parts, name, group, sources))

@@ -1,7 +1,7 @@
 """Where each number came from: every channel that differs against every channel that could have reached it.
 
-A channel holds another channel (exchanged, of another vector, of the frame before), its negative, or a line of its own: a factor
-and a constant. Lines are fitted on one half of the frames and tested on the other. What one rule tells of all is said once.
+A channel holds another channel (exchanged, of another vector, of a frame before), or its negative. What one rule tells of all
+channels is said once: pairs that are exchanged, an order of another vector, components in another order, a step.
 """
 
 from __future__ import annotations
@@ -16,9 +16,9 @@ from numpy.typing import NDArray
 
 from rigpact.contract.statistics import FloatArray
 from rigpact.contract.systems.contract import Contract
-from rigpact.reports.diagnosing.relations.relation import Reading
-from rigpact.reports.diagnosing.relations.subject import Subject, names_of
-from rigpact.reports.diagnosing.relations.target import Target, given
+from rigpact.reports.diagnosing.relations.relation import Reading, listed
+from rigpact.reports.diagnosing.relations.subject import names_of
+from rigpact.reports.diagnosing.relations.target import Target
 from rigpact.reports.diagnosing.stage_error import NEARLY
 
 _SCREEN = 3
@@ -28,10 +28,6 @@ _FEWEST = 4
 """Values of a channel that differ: fewer prove no copy."""
 _VECTORS = 4
 """Vectors that are said alone: those that most channels come from."""
-_PROBED = 8
-"""Channels of which it is asked whether a stage only moves numbers."""
-_LISTED = 4
-"""More channels than these are counted, not listed."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -58,7 +54,7 @@ def exchanged(target: Target) -> Iterator[Reading]:
     """Channels that hold others of their own vector, or their negatives."""
     found = _copies(target, [_Vector("", target.own, target.bound, is_own=True)])
     if found:
-        yield from given(_reading_of(target, found))
+        yield from _filled(target, found)
 
 
 def elsewhere(target: Target) -> Iterator[Reading]:
@@ -66,14 +62,14 @@ def elsewhere(target: Target) -> Iterator[Reading]:
     copies = _copies(target, list(_vectors(target)))
     by_vector = {copy.vector.words: [each for each in copies if each.vector is copy.vector] for copy in copies}
     for found in sorted(by_vector.values(), key=len, reverse=True)[:_VECTORS]:
-        yield from given(_reading_of(target, found))
+        yield from _filled(target, found)
     if len(by_vector) > 1:
-        yield from given(_reading_of(target, copies))
+        yield from _filled(target, copies)
 
 
 def _copies(target: Target, vectors: Sequence[_Vector]) -> list[_Copy]:
     """The copies of channels that differ in enough values; none where some values are not finite."""
-    if not (np.isfinite(target.held).all() and np.isfinite(target.own).all()):
+    if not target.is_finite:
         return []
     columns = _Columns(vectors)
     found = list[_Copy]()
@@ -146,11 +142,11 @@ def _vectors(target: Target) -> Iterator[_Vector]:
             yield _Vector(words, moved, subject.lost_in_writing(exact))
 
 
-def _reading_of(target: Target, found: Sequence[_Copy]) -> Reading | None:
+def _filled(target: Target, found: Sequence[_Copy]) -> Iterator[Reading]:
     copies = _in_whole_vectors(target, found)
     channels = np.array([copy.channel for copy in copies])
     extra = np.stack([copy.vector.bound[:, copy.source] for copy in copies], axis=1)
-    return target.reading(
+    yield from target.edit(
         "elsewhere", _copy_words(target, copies), channels, partial(_put, target, copies), extra=extra
     )
 
@@ -189,7 +185,7 @@ def _copy_words(target: Target, copies: Sequence[_Copy]) -> str:
     if pairs and len(pairs) == len(copies):
         exchanged = [(a, b) for a, b in sorted(pairs) if a < b and (b, a) in pairs]
         if 2 * len(exchanged) == len(copies):
-            words = _some([f"{names([a])} and {names([b])}" for a, b in _in_runs(target, exchanged)])
+            words = listed([f"{names([a])} and {names([b])}" for a, b in _in_runs(target, exchanged)])
             return f"{_with(target)}{words} exchanged"
     steps = Counter(copy.source - copy.channel for copy in copies if copy.vector.is_own and copy.sign > 0)
     step, count = steps.most_common(1)[0] if steps else (0, 0)
@@ -205,18 +201,15 @@ def _with(target: Target) -> str:
 
 def _in_runs(target: Target, pairs: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:
     """Of pairs in fields of several numbers, the first of each field."""
-    seen, found = set[tuple[str, str]](), list[tuple[int, int]]()
+    found = dict[tuple[int, int], tuple[int, int]]()
     for a, b in pairs:
-        fields = tuple(target.layout.field_at(each) for each in (a, b))
-        key = tuple("" if field is None else f"{field.bone}{field.name}{field.start}" for field in fields)
-        if key not in seen:
-            seen.add(key)  # type: ignore[arg-type]
-            found.append((a, b))
-    return found
+        found.setdefault((_field_start(target, a), _field_start(target, b)), (a, b))
+    return list(found.values())
 
 
-def _some(words: Sequence[str]) -> str:
-    return ", ".join(words[:_LISTED]) + (f" and {len(words) - _LISTED} more" if len(words) > _LISTED else "")
+def _field_start(target: Target, channel: int) -> int:
+    field = target.layout.field_at(channel)
+    return channel if field is None else field.start
 
 
 def _component_words(target: Target, copies: Sequence[_Copy]) -> str:
@@ -226,9 +219,8 @@ def _component_words(target: Target, copies: Sequence[_Copy]) -> str:
     if size not in (3, 4) or not all(copy.vector.is_own for copy in copies):
         return ""
     order, signs = list(range(size)), [1.0] * size
-    start = {group.start: group for group in target.groups}
     for copy in copies:
-        group = next(each for each in start.values() if each.start <= copy.channel < each.stop)
+        group = next(each for each in target.groups if each.start <= copy.channel < each.stop)
         own, source = copy.channel - group.start, copy.source - group.start
         if own // size != source // size:
             return ""
@@ -301,18 +293,3 @@ def _is_field(target: Target, channels: range) -> bool:
     if field is None or sum(each.name == field.name and each.bone == field.bone for each in target.layout) > 1:
         return False
     return (field.start, field.stop) == (channels.start, channels.stop)
-
-
-def only_moves(subject: Subject) -> bool:
-    """Whether the stage only moves numbers: a channel that differs is, rightly, a copy of one of an input."""
-    channels = np.flatnonzero(subject.failing.any(axis=0))
-    reach = subject.stage.reach_of(subject.contract)[0]
-    own = subject.replayed
-    for channel in channels[:: max(1, len(channels) // _PROBED)]:
-        if not any(
-            (subject.shifted(rows, -lag)[reach:] == own[reach:, channel, None]).all(axis=0).any()
-            for rows in subject.inputs.values()
-            for lag in range(reach + 1)
-        ):
-            return False
-    return bool(len(channels) and len(own) > reach)

@@ -2,14 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
+
 from rigpact.contract.statistics import FloatArray
 
+Channels = NDArray[np.intp]
 _FRAMES_LISTED = 6
 """More frames than these are counted, not listed."""
+_WORDS_LISTED = 4
+"""More names or numbers than these are counted, not listed."""
+
+
+@dataclass(frozen=True, eq=False)
+class Place:
+    """Some channels of a stage, by a name. is_whole: all of them."""
+
+    name: str
+    channels: Channels
+    is_whole: bool = False
 
 
 @dataclass(frozen=True, eq=False)
@@ -25,17 +40,16 @@ class Reading:
     rows: FloatArray
     bound: FloatArray
     fitted: int = 0
-    place: Any = None
+    place: Place | None = None
 
 
 @dataclass(frozen=True, eq=False)
 class Relation:
     """A relation that holds in `frames_explained` of the `frames` frames in which `place` of a stage was judged.
 
-    ratio: the largest error that is left in those frames, in tolerances. looked_at: which frames of a long
-    recording were looked at, in words. hints: a line of code for each side, where one is known. patch: the same as a change of
-    the contract. excess: (T, width) of the stage, the error under the relation in tolerances; NaN where it says nothing. A
-    diagnosis that was made keeps no excess.
+    ratio: the largest error that is left in those frames, in tolerances. looked_at: which frames of a long recording were
+    looked at, in words. excess: (T, width) of the stage, the error under the relation in tolerances; NaN where it says nothing.
+    A diagnosis that was made keeps no excess.
     """
 
     stage: str
@@ -46,8 +60,6 @@ class Relation:
     frames: int
     ratio: float
     looked_at: str = ""
-    hints: tuple[str, ...] = ()
-    patch: Mapping[str, Any] | None = None
     excess: Any = None
 
     @property
@@ -64,7 +76,7 @@ class Relation:
     def to_json(self) -> dict[str, Any]:
         """The relation as it stands in a `rigpact-diagnosis` document."""
         own = {name: value for name, value in vars(self).items() if name != "excess"}
-        return {**own, "hints": list(self.hints), "sentence": self.sentence}
+        return {**own, "sentence": self.sentence}
 
 
 def frames_words(frames: Sequence[int]) -> str:
@@ -73,3 +85,8 @@ def frames_words(frames: Sequence[int]) -> str:
         return f"{len(frames)} frames, the first of them {frames[0]}"
     words = [str(frame) for frame in frames]
     return f"frame {words[0]}" if len(words) == 1 else f"frames {', '.join(words[:-1])} and {words[-1]}"
+
+
+def listed(words: Sequence[str], most: int = _WORDS_LISTED) -> str:
+    """The first of some words, and how many more there are."""
+    return ", ".join(words[:most]) + (f" and {len(words) - most} more" if len(words) > most else "")

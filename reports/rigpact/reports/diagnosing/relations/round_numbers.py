@@ -1,8 +1,13 @@
-"""Numbers as people write them: factors that mistakes have, and the roundest number of an interval."""
+"""Numbers as people write them: factors that mistakes have, the roundest number of an interval, what intervals leave open."""
 
 from __future__ import annotations
 
 import math
+
+import numpy as np
+
+from rigpact.contract.statistics import FloatArray
+from rigpact.reports.diagnosing.stage_error import NEARLY
 
 _DIGITS = 9
 """A float32 has no more that tell."""
@@ -27,3 +32,9 @@ def roundest(low: float, high: float) -> float:
         if low <= value <= high:
             return value
     return middle
+
+
+def almost_all(low: FloatArray, high: FloatArray) -> tuple[float, float]:
+    """What almost all intervals leave open: the rest may be of frames in which something else is wrong. Empty if low > high."""
+    apart = (1.0 - NEARLY) / 2.0
+    return float(np.quantile(low, 1.0 - apart)), float(np.quantile(high, apart))

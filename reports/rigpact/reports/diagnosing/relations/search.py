@@ -1,12 +1,13 @@
-"""Find the relation of a stage that no convention explains.
+"""Find the relations of a stage that no convention explains.
 
-The whole stage comes before its slices and its bones, and a family that says much before one that says little. A reading
-is claimed only if it brings almost every frame, and almost every value that differed, within its bound.
+One that explains all that differs in every frame ends the search; else those that explain most are said, each of its own
+channels. A family that says much comes before one that says little. A reading is claimed only if it brings almost every frame,
+and almost every value that differed, within its bound.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -14,15 +15,16 @@ from numpy.typing import NDArray
 
 from rigpact.contract.statistics import FloatArray
 from rigpact.reports.diagnosing.budget import Budget
+from rigpact.reports.diagnosing.extent import frames_in_words
 from rigpact.reports.diagnosing.hypotheses import Changes, Hypotheses
 from rigpact.reports.diagnosing.relations.activations import activations
 from rigpact.reports.diagnosing.relations.another_part import another_part
 from rigpact.reports.diagnosing.relations.constants import one_number, zeroed
-from rigpact.reports.diagnosing.relations.fitted import fitted_numbers
+from rigpact.reports.diagnosing.relations.fitted import fitted_numbers, fitted_tables
 from rigpact.reports.diagnosing.relations.histories import histories
 from rigpact.reports.diagnosing.relations.inputs import inputs
 from rigpact.reports.diagnosing.relations.maps import mapped
-from rigpact.reports.diagnosing.relations.numbers import numbers
+from rigpact.reports.diagnosing.relations.moved import only_moves
 from rigpact.reports.diagnosing.relations.on_lines import (
     of_other_vectors,
     on_fitted_line,
@@ -32,31 +34,27 @@ from rigpact.reports.diagnosing.relations.on_lines import (
 )
 from rigpact.reports.diagnosing.relations.parts import parts_elsewhere
 from rigpact.reports.diagnosing.relations.played import played
-from rigpact.reports.diagnosing.relations.provenance import (
-    elsewhere,
-    exchanged,
-    only_moves,
-)
-from rigpact.reports.diagnosing.relations.relation import Reading, Relation, frames_words
-from rigpact.reports.diagnosing.relations.subject import Place, Subject
+from rigpact.reports.diagnosing.relations.provenance import elsewhere, exchanged
+from rigpact.reports.diagnosing.relations.relation import Place, Reading, Relation
+from rigpact.reports.diagnosing.relations.subject import Subject
 from rigpact.reports.diagnosing.relations.target import Target, targets
 from rigpact.reports.diagnosing.relations.turned import turned
 from rigpact.reports.diagnosing.relations.unfolded import relations_before
 from rigpact.reports.diagnosing.stage_error import NEARLY, error_between
 
 Family = Callable[[Target], Iterator[Reading]]
-OF_TARGETS: tuple[Family, ...] = (
-    on_one_line, zeroed, exchanged, played, on_fitted_line, elsewhere, of_other_vectors, mapped,
-)  # fmt: skip
+WITHOUT_A_NUMBER: tuple[Family, ...] = (on_one_line, zeroed, exchanged, played)
 """Edits of numbers wherever they stand: of the answer, or of an input that can be worked back from it."""
-OF_STAGES: tuple[Callable[[Subject], Iterator[Reading]], ...] = (
-    activations, histories, parts_elsewhere, fitted_numbers, inputs, numbers,
-)  # fmt: skip
+WITH_NUMBERS: tuple[Family, ...] = (on_fitted_line, elsewhere, of_other_vectors, mapped)
+"""The same, with a number that is fitted, or from anywhere in the recording."""
+OF_STAGES: tuple[Callable[[Subject], Iterator[Reading]], ...] = (activations, histories, parts_elsewhere)
 """Edits of how the stage is computed."""
 SAY_LITTLE: tuple[Family, ...] = (on_lines, on_some_lines, one_number)
 """Readings that take more from the recording itself."""
 MOST_FRAMES = 600
 """Ten seconds at 60 frames a second prove a relation; hundreds of readings of an hour would take another."""
+_FRAMES_LISTED = 6
+"""More frames than these are not listed one by one."""
 PROOF = 4
 """So many values more than were fitted must be explained: a single bit that flips doubles a number too."""
 PROOF_OF_MANY = 32
@@ -110,12 +108,13 @@ def relations_of(subject: Subject) -> list[Relation]:
     found, explained = relations_before(subject, relations_of)
     possible = list[Relation]()
     is_open = np.asarray(subject.failing.any(axis=0) & ~explained)
-    if not is_open.any():
-        return found
+    every = list(targets(subject)) if is_open.any() else []
     for readings in (_that_say_much, _that_say_little):
+        if not is_open.any():
+            break
         fits = list[_Fit]()
-        tried = subject.budget.within(readings(subject, is_open), f"some relations of {subject.stage.name}")
-        for fit in _fits(subject, tried, is_open, possible):
+        tried = readings(subject, [target.in_channels(is_open) for target in every])
+        for fit in _fits(subject, subject.budget.within(tried, f"some relations of {subject.stage.name}"), possible):
             if fit.is_whole and not (is_open & ~fit.channels).any():
                 return [*found, fit.relation]
             fits.append(fit)
@@ -123,76 +122,69 @@ def relations_of(subject: Subject) -> list[Relation]:
             if not (fit.channels & ~is_open).any():
                 found.append(fit.relation)
                 is_open = is_open & ~fit.channels
-        if not is_open.any():
-            break
     return found or (possible if len(possible) == 1 else [])
 
 
-def _that_say_much(subject: Subject, is_open: NDArray[np.bool_]) -> Iterator[Reading]:
-    answer, *worked_back = (target.in_channels(is_open) for target in targets(subject))
+def _that_say_much(subject: Subject, every: Sequence[Target]) -> Iterator[Reading]:
     for simple in (on_one_line, zeroed):
-        yield from simple(answer)
-    for place in subject.places(np.ones(len(is_open), bool)):
+        yield from simple(every[0])
+    for place in subject.places:
         yield from turned(subject, place)
     yield from another_part(subject)
-    for target in (answer, *worked_back):
-        for of_target in OF_TARGETS:
-            yield from of_target(target)
-    for of_stage in OF_STAGES if not only_moves(subject) else (histories, fitted_numbers):
+    for target in every:
+        for family in WITHOUT_A_NUMBER:
+            yield from family(target)
+    yield from fitted_numbers(subject)
+    for target in every:
+        for family in WITH_NUMBERS:
+            yield from family(target)
+    for of_stage in OF_STAGES:
         yield from of_stage(subject)
+    if not only_moves(subject):
+        yield from inputs(subject, {target.name for target in every})
 
 
-def _that_say_little(subject: Subject, is_open: NDArray[np.bool_]) -> Iterator[Reading]:
-    for target in targets(subject):
+def _that_say_little(subject: Subject, every: Sequence[Target]) -> Iterator[Reading]:
+    for target in every:
         for family in SAY_LITTLE:
-            yield from family(target.in_channels(is_open))
+            yield from family(target)
+    yield from fitted_tables(subject)
 
 
-def _fits(
-    subject: Subject, readings: Iterator[Reading], is_open: NDArray[np.bool_], possible: list[Relation]
-) -> Iterator[_Fit]:
+def _fits(subject: Subject, readings: Iterator[Reading], possible: list[Relation]) -> Iterator[_Fit]:
     """The readings that hold: in every frame, else in those that differ. possible: gets those of the whole stage that hold,
     where lost digits leave it open whether another holds too."""
     with np.errstate(all="ignore"):  # readings compute with values that are not finite; such values never fit
         for reading in readings:
-            place = _place_of(subject, reading, is_open)
-            if place is None:
+            changed = np.asarray((reading.rows != subject.replayed).any(axis=0))
+            if not (changed & subject.failing.any(axis=0)).any():
                 continue
+            place = reading.place or _place_of(subject, changed)
             fit = _Fit.of(subject, place, reading)
             if not fit.holds:
                 if place.is_whole and fit.may_hold:
                     possible.append(fit.relation)
-                some = _in_some_frames(subject, place, reading)
-                if some is None:
-                    continue
-                fit = _Fit.of(subject, place, some)
+                fit = _Fit.of(subject, place, _in_some_frames(subject, place, reading))
             if fit.holds:
                 yield fit
 
 
-def _place_of(subject: Subject, reading: Reading, is_open: NDArray[np.bool_]) -> Place | None:
-    """The channels that a reading changes; all of the stage where it changes every one that differs."""
-    changed = np.asarray((reading.rows != subject.replayed).any(axis=0))
-    if not (changed & is_open).any():
-        return None
-    if not (is_open & ~changed).any():
-        return (
-            Place(subject.stage.name, np.arange(len(changed)), is_whole=True)
-            if reading.place is None
-            else reading.place
-        )
-    return subject.place_of(np.flatnonzero(changed)) if reading.place is None else reading.place
+def _place_of(subject: Subject, changed: NDArray[np.bool_]) -> Place:
+    """The channels that a reading changes, (W,); all of the stage where it changes every one that differs."""
+    if changed[subject.failing.any(axis=0)].all():
+        return Place(subject.stage.name, np.arange(len(changed)), is_whole=True)
+    return subject.place_of(np.flatnonzero(changed))
 
 
-def _in_some_frames(subject: Subject, place: Place, reading: Reading) -> Reading | None:
-    """A reading in the frames that differ, what it should be in the others; None where almost every frame differs."""
+def _in_some_frames(subject: Subject, place: Place, reading: Reading) -> Reading:
+    """A reading in the frames that differ, what it should be in the others."""
     differs: NDArray[np.bool_] = np.asarray(subject.failing[:, place.channels].any(axis=1))
-    if np.count_nonzero(differs) >= NEARLY * len(differs):
-        return None
     rows = np.where(differs[:, None], reading.rows, subject.replayed)
     bound = np.where(differs[:, None], reading.bound, subject.bound)
-    when = frames_words([int(frame) for frame in subject.evidence.frame[differs]])
-    return replace(reading, words=f"{reading.words} in {when}, and of its own elsewhere", rows=rows, bound=bound)
+    frame = subject.evidence.frame
+    few = f" ({', '.join(map(str, frame[differs]))})" if 1 < np.count_nonzero(differs) <= _FRAMES_LISTED else ""
+    words = f"{reading.words} {frames_in_words(differs, frame)}{few}, and of its own elsewhere"
+    return replace(reading, words=words, rows=rows, bound=bound)
 
 
 @dataclass(frozen=True, eq=False)

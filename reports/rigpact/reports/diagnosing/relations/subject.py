@@ -21,10 +21,9 @@ from rigpact.reference_runtime.graph.replayed import Evidence, ReplayedFrames
 from rigpact.reference_runtime.graph.sampled_bound import judging_bound
 from rigpact.reference_runtime.operations.geometry import same_hemisphere
 from rigpact.reports.diagnosing.budget import Budget
-from rigpact.reports.diagnosing.relations.relation import Reading
+from rigpact.reports.diagnosing.relations.relation import Channels, Place, Reading, listed
 from rigpact.reports.diagnosing.stage_error import NEARLY, StageError, error_between
 
-Channels = NDArray[np.intp]
 NUMBERS_OF_A_ROTATION = {
     FieldKind.QUATERNION_XYZW: 4,
     FieldKind.QUATERNION_WXYZ: 4,
@@ -37,15 +36,6 @@ FEW = 6
 """Frames on which a reading is tried first: most readings fail there."""
 ROUGHLY = 1e-3
 """The first trial asks for a thousandth of a channel's size: the bound of a reading is derived only if it passes."""
-
-
-@dataclass(frozen=True, eq=False)
-class Place:
-    """Some channels of a stage, by a name. is_whole: all of them."""
-
-    name: str
-    channels: Channels
-    is_whole: bool = False
 
 
 @dataclass(frozen=True)
@@ -105,9 +95,10 @@ class Subject:
         """The row of the value that is worst in tolerances."""
         return int(np.argmax(np.nan_to_num(self.error.excess).max(axis=1)))
 
-    def places(self, is_open: NDArray[np.bool_]) -> list[Place]:
+    @property
+    def places(self) -> list[Place]:
         """Where a relation may hold: all of the stage, each slice that differs, the bones or fields of it that differ."""
-        return places_of(self.stage.name, self.stage.fields(self.contract), self.failing, is_open)
+        return places_of(self.stage.name, self.stage.fields(self.contract), self.failing)
 
     def place_of(self, channels: Channels) -> Place:
         """Some channels as a place: all that differ are the whole stage."""
@@ -150,6 +141,16 @@ class Subject:
         """Rows of `lag` frames later, (T, width); where that frame was not recorded, the frame's own."""
         moved = self.frames.shifted(rows.astype(np.float32), lag).astype(np.float64)
         return np.where(np.isnan(moved), rows, moved)
+
+    @cached_property
+    def clip_rows(self) -> FloatArray | None:
+        """The clip's rows of the stage, or of the stage that takes it over, float64; None without a clip that drives it."""
+        if self.frames.mode == "free" or not self.frames.has_drive:
+            return None
+        graph = self.contract.system.graph
+        name = next((each.name for each in graph if each.carried == self.stage.name), self.stage.name)
+        rows: FloatArray | None = self.frames.drive.rows(name)
+        return None if rows is None or rows.shape[1] != self.recorded.shape[1] else rows.astype(np.float64)
 
     @cached_property
     def inputs(self) -> Mapping[str, FloatArray]:
@@ -315,11 +316,11 @@ def groups_of(layout: FieldLayout) -> list[Group]:
     return found
 
 
-def places_of(stage: str, layout: FieldLayout, failing: NDArray[np.bool_], is_open: NDArray[np.bool_]) -> list[Place]:
+def places_of(stage: str, layout: FieldLayout, failing: NDArray[np.bool_]) -> list[Place]:
     """All of a vector, each slice that differs, the bones or fields of it that differ."""
     width = failing.shape[1]
-    found = [Place(stage, np.arange(width), is_whole=True)] if is_open.all() else []
-    differs = failing.any(axis=0) & is_open
+    found = [Place(stage, np.arange(width), is_whole=True)]
+    differs: NDArray[np.bool_] = np.asarray(failing.any(axis=0))
     for group in groups_of(layout):
         channels = np.arange(group.start, group.stop)
         if differs[channels].any() and len(channels) < width:
@@ -354,4 +355,4 @@ def _named(layout: FieldLayout, channel: int) -> str:
 
 
 def _some(names: Sequence[str]) -> str:
-    return ", ".join(names) if len(names) <= 3 else f"{names[0]}, {names[1]} and {len(names) - 2} more"
+    return listed(names, _LISTED if len(names) <= _LISTED else _LISTED - 1)

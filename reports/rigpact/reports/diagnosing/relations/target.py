@@ -16,12 +16,11 @@ from rigpact.contract.statistics import FloatArray
 from rigpact.contract.systems.layout import FieldLayout
 from rigpact.reference_runtime.operations.rounding import gamma
 from rigpact.reports.diagnosing.relations.moved import channels_of, told_by_digits
-from rigpact.reports.diagnosing.relations.relation import Reading
+from rigpact.reports.diagnosing.relations.relation import Channels, Place, Reading
 from rigpact.reports.diagnosing.relations.subject import (
+    FEW,
     ROUGHLY,
-    Channels,
     Group,
-    Place,
     Subject,
     groups_of,
     names_of,
@@ -37,9 +36,10 @@ _PROBE = 2.0**-6
 """How far an input is moved, in parts of its size: the answer's rounding must stay small beside what the move does."""
 _ROUNDS = 4
 """Newton's steps from what should be there to what was: one for what is linear."""
-_FEW_ROWS = 6
-_STORED = 2.0**-22
-"""What storing a number twice as float32 may change of it."""
+_SCREEN = 8.0
+"""A first look, no verdict: rows that are not so near are not judged."""
+STORED = gamma(2)
+"""What storing a number as float32 on both sides may change of it, in parts of its size."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -92,35 +92,42 @@ class Target:
         """The same with only what differs in some channels of the stage; an input has channels of its own."""
         return self if self.name else replace(self, failing=self.failing & is_open)
 
-    def places(self, is_open: NDArray[np.bool_]) -> list[Place]:
+    @cached_property
+    def places(self) -> list[Place]:
         """Where an edit may have been made: everywhere, in each slice, in the parts that differ."""
-        return places_of(self.name or self.subject.stage.name, self.layout, self.failing, is_open)
+        return places_of(self.name or self.subject.stage.name, self.layout, self.failing)
 
-    def reading(
+    @property
+    def is_finite(self) -> bool:
+        """Whether every number is known, those that should be there and those that were."""
+        return bool(np.isfinite(self.own).all() and np.isfinite(self.held).all())
+
+    def edit(
         self, kind: str, words: str, channels: Channels, rule: Rule, *,
         steepness: float | FloatArray = 1.0, extra: float | FloatArray = 0.0, fitted: int = 0,
-    ) -> Reading | None:  # fmt: skip
-        """The stage with `rule(own)` in some channels, (T, W) to (T, len(channels)); None where that is far from the recorded.
+    ) -> Iterator[Reading]:  # fmt: skip
+        """The stage with `rule(own)` in some channels, (T, W) to (T, len(channels)); nothing where that is far from the recorded.
 
         words: of an input, without "computed from". steepness: how much the rule enlarges an error of `own`. extra: how far its
         other numbers may be off.
         """
-        subject = self.subject
-        rows = rule(self.own)
+        subject, rows = self.subject, rule(self.own)
         if not self._may_be(channels, rows):
-            return None
+            return
         if self.name:
-            changed = partial(_changed, self.name, channels, rule)
             words = f"computed from {words}{self._where(channels)}"
-            return subject.recomputed("input", words, changed, fitted=fitted)
-        bound = np.maximum(np.abs(steepness), 0.0) * subject.unwritten[:, channels] + extra
+            found = subject.recomputed("input", words, partial(_changed, self.name, channels, rule), fitted=fitted)
+            if found is not None:
+                yield found
+            return
+        bound = np.abs(steepness) * subject.unwritten[:, channels] + extra
         bound = bound + subject.lost_in_writing(subject.recorded[:, channels]) + gamma(_OPERATIONS) * np.abs(rows)
-        return subject.reading(subject.place_of(channels), kind, words, rows, bound, fitted)
+        yield subject.reading(subject.place_of(channels), kind, words, rows, bound, fitted)
 
     def _may_be(self, channels: Channels, rows: FloatArray) -> bool:
-        """Whether half of what differs is roughly as some rows have it: most rules are far from all of it."""
+        """Whether half of what differs is roughly as some rows have it: most rules are far from all of it, and need no bound."""
         differs, held = self.failing[:, channels], self.held[:, channels]
-        slack = np.maximum(8.0 * self.bound[:, channels], ROUGHLY * np.fmax.reduce(np.abs(held), axis=0))
+        slack = np.maximum(_SCREEN * self.bound[:, channels], ROUGHLY * np.fmax.reduce(np.abs(held), axis=0))
         near = np.abs(rows - held) <= slack
         if not self.name and self.subject.stage.measure.has_signless_quaternions:
             near |= np.abs(rows + held) <= slack
@@ -168,7 +175,7 @@ def _worked_back(subject: Subject, name: str) -> Target | None:
     all_failing[:, taken] = failing & solved
     with np.errstate(divide="ignore", invalid="ignore"):
         bound[:, taken] = np.where(slope != 0.0, 2.0 * subject.bound[:, known] / np.abs(slope), np.inf)
-    return Target(subject, name, own, held, bound + np.abs(held) * _STORED, all_failing)
+    return Target(subject, name, own, held, bound + np.abs(held) * STORED, all_failing)
 
 
 def _newton(
@@ -209,21 +216,15 @@ def _seen(subject: Subject, name: str) -> Target | None:
 
 def _reach(own: FloatArray) -> FloatArray:
     """How far each number is moved: a part of the size of its channel."""
-    size = np.maximum(np.abs(own).max(axis=0, keepdims=True), 1e-3)
+    size = np.maximum(np.abs(own).max(axis=0, keepdims=True), ROUGHLY)
     return np.asarray(np.broadcast_to(_PROBE * size, own.shape))
 
 
 def _sources(subject: Subject, name: str, own: FloatArray) -> NDArray[np.intp] | None:
     """For each channel of the answer the one of the input that it comes from; see `told_by_digits`."""
-    few = subject.few_rows(_FEW_ROWS)
+    few = subject.few_rows(FEW)
     rows, reach = own[few], _reach(own)[few]
     base = subject.rows_from(name, rows, few)
     return None if base is None else told_by_digits(
         own.shape[1], base, lambda chosen: subject.rows_from(name, rows + reach * chosen, few)
     )  # fmt: skip
-
-
-def given(reading: Reading | None) -> Iterator[Reading]:
-    """A reading, if there is one."""
-    if reading is not None:
-        yield reading

@@ -51,10 +51,7 @@ def _explaining(diagnosis: Diagnosis) -> dict[str, list[Relation]]:
 
 def _related(stage: str, related: Sequence[Relation], file: Path) -> Finding:
     words = "; ".join(each.sentence for each in related)
-    hints = "; ".join(hint for each in related for hint in each.hints)
-    return rules.RELATION_DIFFERS.at(
-        file, f"/stages/{stage}", recording=file.name, stage=stage, relation=words, code=f". {hints}" if hints else ""
-    )
+    return rules.RELATION_DIFFERS.at(file, f"/stages/{stage}", recording=file.name, stage=stage, relation=words)
 
 
 def _cause(cause: Cause, of: Recorded) -> Finding:

@@ -1,8 +1,7 @@
-"""The stage is computed correctly, with other numbers of the contract: doubled, in degrees, with another floor, squared."""
+"""The arrays of numbers that a contract computes with, each with the contract that has another in its place."""
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, is_dataclass, replace
 from functools import partial
@@ -14,65 +13,22 @@ from rigpact.contract.character import is_character
 from rigpact.contract.errors import UnusableInput
 from rigpact.contract.statistics import FloatArray
 from rigpact.contract.systems.contract import Contract
-from rigpact.reports.diagnosing.relations.relation import Reading
-from rigpact.reports.diagnosing.relations.subject import Subject
-
-
-def _at_least(floor: float, values: FloatArray) -> FloatArray:
-    return np.maximum(np.abs(values), floor)
-
-
-CHANGES: Mapping[str, Callable[[FloatArray], FloatArray]] = {
-    "doubled": lambda values: 2.0 * values,
-    "halved": lambda values: 0.5 * values,
-    "squared (a variance)": np.square,
-    "as its root": lambda values: np.sqrt(np.abs(values)),
-    "inverted": lambda values: np.divide(1.0, values, out=np.zeros_like(values), where=values != 0.0),
-    "in degrees": lambda values: values * (180.0 / math.pi),
-    "in radians": lambda values: values * (math.pi / 180.0),
-    "in centimetres": lambda values: 100.0 * values,
-    "as zeros": np.zeros_like,
-    "as ones": np.ones_like,
-    "with the opposite sign": np.negative,
-    "of the next channel": lambda values: np.roll(values, -1),
-    "of the channel before": lambda values: np.roll(values, 1),
-    **{f"no smaller than {floor:g}": partial(_at_least, floor) for floor in (1e-5, 1e-4, 1e-3, 1e-2, 0.05, 0.1, 1.0)},
-}
-"""What is done to an array of a contract by mistake."""
 
 
 @dataclass(frozen=True, eq=False)
 class Array:
-    """An array of a contract, and the contract with another in its place; None if there can be no such contract."""
+    """An array of a contract. put: the contract with another in its place; None if there can be no such contract."""
 
     name: str
     values: FloatArray
-    put: Callable[[FloatArray], Any]
+    put: Callable[[FloatArray], Contract | None]
 
-
-def numbers(subject: Subject) -> Iterator[Reading]:
-    """Every array of the contract, changed; the stage must have other rows then."""
-    if subject.stage.is_answer:
-        return
-    for array in arrays_of(subject.contract):
-        for word, changed in CHANGES.items():
-            other = changed(array.values)
-            if np.array_equal(other, array.values):
-                continue
-            try:
-                contract = array.put(other)
-            except UnusableInput:
-                continue
-            if contract is None:
-                continue
-            found = subject.recomputed("numbers", f"computed with {array.name} {word}", nothing, contract)
-            if found is not None:
-                yield found
-
-
-def nothing(_known: Subject) -> Mapping[str, FloatArray]:
-    """The change that leaves every input as it is."""
-    return {}
+    def replaced(self, values: FloatArray) -> Contract | None:
+        """The contract with other numbers; None where no contract has them."""
+        try:
+            return self.put(values)
+        except UnusableInput:
+            return None
 
 
 def arrays_of(contract: Contract) -> Iterator[Array]:
