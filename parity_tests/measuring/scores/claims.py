@@ -14,7 +14,7 @@ from typing import Any
 
 MEASURES = frozenset(
     ("frames_explained", "frames", "frames_left", "ratio", "channel_error", "tolerance", "error_before", "error_after",
-     "looked_at", "unit", "kind", "code_hint", "code_hints", "patch")
+     "looked_at", "unit", "kind", "source", "channels", "code_hint", "code_hints", "patch")
 )  # fmt: skip
 """Keys of a claim that say how well it fits, or how to mend it: nothing in them is said of the mistake."""
 SHARE = 0.005
@@ -30,7 +30,7 @@ class Claim:
 
     stage: of which it is said; empty for a supposition. text: all its words; shown: the line for people. readings: the
     conventions that it names, each a set of KNOB=VALUE; any of them explains as much. is_whole: whether it holds in every frame
-    that was judged.
+    that was judged. source: the input that it is said of, or empty; channels: those of the stage, or of the input, that it tells.
     """
 
     stage: str
@@ -38,6 +38,8 @@ class Claim:
     shown: str
     readings: tuple[frozenset[str], ...] = ()
     is_whole: bool = True
+    source: str = ""
+    channels: frozenset[int] = frozenset()
 
     def has(self, *tokens: str | float) -> bool:
         """Whether the text has every token: a pattern, or a number whatever its sign."""
@@ -91,7 +93,10 @@ def _cause(cause: Mapping[str, Any]) -> Claim:
 
 def _relation(relation: Mapping[str, Any]) -> Claim:
     is_whole = relation["frames_explained"] >= relation["frames"]
-    return Claim(relation["stage"], "; ".join(_texts(relation)), relation["sentence"], is_whole=is_whole)
+    return Claim(
+        relation["stage"], "; ".join(_texts(relation)), relation["sentence"], is_whole=is_whole,
+        source=relation["source"], channels=frozenset(relation["channels"]),
+    )  # fmt: skip
 
 
 def _texts(value: Any) -> Iterator[str]:

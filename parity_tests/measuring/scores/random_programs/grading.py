@@ -253,7 +253,10 @@ def _says(claim: Claim, one: Alone) -> bool:
 def covers(claim: Claim, one: Alone) -> bool:
     """Whether a claim names the channels of an edit, by name, number or span; of an edit of all channels, none or every one."""
     program, edit = one.case.program, one.edit
-    found = channels_in(claim, program, edit.source or edit.at) | channels_in(claim, program, claim.stage)
+    vector = edit.source or edit.at
+    if claim.channels and (claim.source or claim.stage) == vector:
+        return _are_those(set(claim.channels), one)
+    found = channels_in(claim, program, vector) | channels_in(claim, program, claim.stage)
     if not edit.channels and not found:
         return True
     wanted = set(edit.channels) or set(range(program.vector(edit.source or edit.at).width))
@@ -263,6 +266,20 @@ def covers(claim: Claim, one: Alone) -> bool:
         return wanted <= found
     moved = np.any(one.wrong[claim.stage] != one.case.values[claim.stage], axis=0)
     return wanted <= found or set(np.flatnonzero(moved).tolist()) <= found
+
+
+def _are_those(found: set[int], one: Alone) -> bool:
+    """Whether channels are those of an edit, or those of them that it moves; an exchange may name the rest of a vector."""
+    edit, vector = one.edit, one.edit.source or one.edit.at
+    wanted = set(edit.channels) or set(range(one.case.program.vector(vector).width))
+    if found == wanted or (
+        edit.kind in ("exchanged", "permuted") and wanted <= found and len(found) <= len(wanted) + 2
+    ):
+        return True
+    if vector not in one.wrong:
+        return False
+    moved = set(np.flatnonzero(np.any(one.wrong[vector] != one.case.values[vector], axis=0)).tolist())
+    return moved <= found <= wanted
 
 
 def _explaining(case: Case, claims: Sequence[Claim], wrong: Mapping[str, Rows]) -> set[Claim]:
@@ -284,8 +301,9 @@ def _meant(case: Case, claim: Claim, mine: Sequence[str], wrong: Mapping[str, Ro
     """The edit that a claim means: with it, the channels that it names are as recorded; all channels where it names none."""
     for edit in islice(candidates(claim, case.program, WORDS), MOST_TRIED):
         found = case.replayed(edit)
-        channels: Any = list(edit.channels) if edit.channels and claim.stage in wrong else slice(None)
-        names = [claim.stage] if edit.channels and claim.stage in wrong else mine
+        is_of_channels = bool(edit.channels) and not edit.source and claim.stage in wrong
+        channels: Any = list(edit.channels) if is_of_channels else slice(None)
+        names = [claim.stage] if is_of_channels else mine
         if all(
             same(found[name][:, channels], case.values[name][:, channels], wrong[name][:, channels]) for name in names
         ):

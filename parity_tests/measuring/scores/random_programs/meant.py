@@ -15,7 +15,10 @@ from .program import Operation, Program, Table
 
 
 def channels_in(claim: Claim, program: Program, vector: str) -> set[int]:
-    """The channels that a claim names."""
+    """The channels of a vector that a claim names, or lists as data; none where it is said of all."""
+    if claim.channels and (claim.source or claim.stage) == vector:
+        width = next((each.width for each in program.vectors if each.name == vector), 0)
+        return set(claim.channels) if len(claim.channels) < width else set()
     fields, text = program.fields(vector), re.sub(r"frames? [\d, ]+(and \d+)?", "", claim.text)
     found = {
         place
@@ -75,7 +78,8 @@ def candidates(claim: Claim, program: Program, words: Mapping[str, tuple[str, st
             continue
         for values in _numbers_for(kind, numbers):
             frames = (int(values[0]), 1) if kind == "frozen" else (0, 1)
-            yield Edit(kind, claim.stage, source, values, () if source else channels, frames)
+            chosen = tuple(sorted(channels_in(claim, program, source))) if source and claim.source == source else ()
+            yield Edit(kind, claim.stage, source, values, chosen if source else channels, frames)
     yield from _exchanges(claim, own, channels)
     yield from _other_sources(claim, program, own)
     yield from _slices(claim, program, own)

@@ -68,7 +68,7 @@ def exact_answer(stage: Stage, frames: Any) -> FloatArray | None:
 def other_answers(
     stage: Stage, frames: Any, chosen: Container[str] | None = None
 ) -> Iterator[tuple[str, FloatArray, Callable[[], FloatArray]]]:
-    """The stage's rows by the model with other activations, each with what was changed, in words, and what derives its bound.
+    """The stage's rows by the model with one edit each, in words, and what derives its bound.
 
     chosen: only those; every one if it is None.
     """

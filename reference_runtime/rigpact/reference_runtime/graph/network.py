@@ -113,7 +113,7 @@ class OnnxSystemNetwork:
         return Answer.joined(answers)
 
     def variants(self) -> Iterator[tuple[str, OnnxSystemNetwork]]:
-        """The model with other activations, each with what was changed, in words. They have only `bounded`."""
+        """The model with one edit, each in words. They have only `bounded`."""
         for words, bounded in self._bounded.variants():
             other = copy(self)
             other._bounded = bounded

@@ -47,7 +47,7 @@ class BoundedModel:
         return self._rounding
 
     def variants(self) -> Iterator[tuple[str, BoundedModel]]:
-        """The model with other activations, each with what was changed, in words. A variant cannot be run, only evaluated."""
+        """The model with one edit, each in words. A variant cannot be run, only evaluated."""
         for words, rounding in self.rounding.variants():
             other = copy(self)
             other._run, other._rounding, other._kept = _cannot_run, rounding, []

@@ -11,6 +11,7 @@ from tempfile import TemporaryDirectory
 from rigpact.contract.errors import UnusableInput
 from rigpact.contract.findings import EXIT_FINDINGS
 from rigpact.reference_runtime.files.contracts import ContractFiles
+from rigpact.reference_runtime.graph.replayed import ReplayedFrames
 from rigpact.reports.diagnosing.budget import Budget
 from rigpact.reports.diagnosing.diagnose import diagnose
 from rigpact.reports.diagnosing.diagnosis import Diagnosis, Divergence, StageVerdict
@@ -18,6 +19,7 @@ from rigpact.reports.diagnosing.evidence import EvidenceFiles, Gathered, read_ev
 from rigpact.reports.diagnosing.logs.engine_log import is_engine_log
 from rigpact.reports.diagnosing.logs.log_evidence import explain_log
 from rigpact.reports.diagnosing.some_bones import diagnose_gathered
+from rigpact.reports.diagnosing.stage_error import stage_error
 from rigpact.reports.diagnosing.suppositions import best_supposition
 from rigpact.reports.terminal import working
 
@@ -116,9 +118,21 @@ def _refuse_guessed_mode(gathered: Gathered, stages: Sequence[StageVerdict], pat
     graph = gathered.parts[-1].contract.system.graph
     if other == "free" and not graph.feeds_itself:
         return
-    driven = diagnose_gathered(gathered.in_mode(other), with_pairs=False, budget=Budget.spent())
-    fits = {each.stage for each in driven.stages if each.ok}
+    otherwise = gathered.in_mode(other)
     differs = {each.stage for each in stages if each.ok is False and graph[each.stage].carried is None}
-    if driven.exit_code != EXIT_FINDINGS and fits and differs <= fits:
+    if not all(_fits_in(otherwise, stage) for stage in differs):
+        return
+    driven = diagnose_gathered(otherwise, with_pairs=False, budget=Budget.spent())
+    if driven.exit_code != EXIT_FINDINGS and any(each.ok for each in driven.stages):
         words = f"nothing that says who drove the run: as {mode} it differs, as {other} nothing does"
         raise UnusableInput(path, words, f"mode = {mode} or {other} in the file", "--mode says it")
+
+
+def _fits_in(gathered: Gathered, stage: str) -> bool:
+    """Whether a stage fits the conventions in every part of a recording that has it."""
+    errors = [
+        stage_error(ReplayedFrames(part.evidence, part.contract), stage)
+        for part in gathered.parts
+        if stage in part.evidence.recorded
+    ]
+    return all(error is not None and error.ok for error in errors)

@@ -8,9 +8,12 @@ from functools import partial
 import numpy as np
 
 from rigpact.contract.statistics import FloatArray
-from rigpact.reports.diagnosing.relations.relation import Channels, Reading
+from rigpact.reports.diagnosing.relations.relation import Channels, Reading, listed
+from rigpact.reports.diagnosing.relations.round_numbers import roundest
 from rigpact.reports.diagnosing.relations.target import Target
 
+_FEWEST = 4
+"""Values of a channel that differ: fewer may be one by chance."""
 FILL = {np.float32(0.0): "the number 0"} | {
     np.frombuffer(bytes([byte] * 4), np.float32)[0]: f"memory that was never set (0x{byte:02X} in every byte)"
     for byte in (0xCD, 0xCC, 0xFD, 0xDD)
@@ -32,6 +35,30 @@ def one_number(target: Target) -> Iterator[Reading]:
 
 def _where_it_differs(target: Target, channels: Channels, value: float, own: FloatArray) -> FloatArray:
     return np.where(target.failing[:, channels], value, own[:, channels])
+
+
+def stuck(target: Target) -> Iterator[Reading]:
+    """One number in all channels that differ, or a number of its own in each, in every frame that differs."""
+    if not target.is_finite:
+        return
+    lowest = np.where(target.failing, target.held - target.bound, -np.inf).max(axis=0)
+    highest = np.where(target.failing, target.held + target.bound, np.inf).min(axis=0)
+    channels = np.flatnonzero((target.failing.sum(axis=0) >= _FEWEST) & (lowest <= highest))
+    if not len(channels):
+        return
+    low, high = lowest[channels], highest[channels]
+    if low.max() <= high.min():
+        values = np.full(len(channels), roundest(float(low.max()), float(high.min())))
+    else:
+        values = np.array([roundest(a, b) for a, b in zip(low, high, strict=True)])
+    shown = listed([f"{value:.6g}" for value in dict.fromkeys(values.tolist())])
+    words = f"stuck at {shown} in place of {target.it}"
+    fitted = 0 if not values.any() else len(np.unique(values))
+    yield from target.edit("constant", words, channels, partial(_always, values), fitted=fitted)
+
+
+def _always(values: FloatArray, own: FloatArray) -> FloatArray:
+    return np.broadcast_to(values, (len(own), len(values)))
 
 
 def zeroed(target: Target) -> Iterator[Reading]:

@@ -1,31 +1,46 @@
-"""A history that is not read as it should be: a ring buffer, from a fixed slot."""
+"""A history whose entries are of other frames: a ring buffer that is read from a fixed slot, one that is pushed too rarely."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
 import numpy as np
+from numpy.typing import NDArray
 
 from rigpact.reports.diagnosing.relations.moved import ages_of
 from rigpact.reports.diagnosing.relations.relation import Reading
+from rigpact.reports.diagnosing.relations.round_numbers import ordinal
 from rigpact.reports.diagnosing.relations.subject import Subject
+
+_PUSHED = range(2, 9)
 
 
 def histories(subject: Subject) -> Iterator[Reading]:
-    """A history whose entries stand as they should, turned by one more place each frame."""
+    """A history that holds numbers of other frames than it should, by one rule for all of its entries."""
     reach = subject.stage.reach_of(subject.contract)[0]
     if not 1 <= reach < len(subject.evidence.frame) or subject.contract.system.windowed:
         return
     ages, sources = ages_of(subject.replayed, subject.inputs, reach + 1)
     if (ages < 0).any() or ages.max() == ages.min():
         return
+    bound = np.broadcast_to(subject.bound.max(axis=0), subject.bound.shape)
+    for kind, words, back in _rules(ages, subject.evidence.frame[:, None]):
+        rows = np.arange(len(back))[:, None] - back
+        taken = np.take_along_axis(sources, np.maximum(rows, 0), axis=0)
+        yield Reading(kind, words, taken, bound)
+
+
+def _rules(ages: NDArray[np.intp], frame: NDArray[np.int64]) -> Iterator[tuple[str, str, NDArray[np.int64]]]:
+    """How many frames old each number is, (T, W), by every rule. ages: as it should be, (W,); frame: (T, 1)."""
     newest, length = int(ages.min()), int(ages.max() - ages.min()) + 1
-    frame = subject.evidence.frame
+    words = f"a ring buffer of {length} entries that is read from a fixed slot, not from its oldest entry"
     for step in (1, -1):
         for first in range(length):
-            slots = (ages.max() - ages)[None] + step * frame[:, None] + first
-            back = newest + length - 1 - slots % length
-            rows = np.arange(len(frame))[:, None] - back
-            taken = np.take_along_axis(sources, np.maximum(rows, 0), axis=0)
-            words = f"a ring buffer of {length} entries that is read from a fixed slot, not from its oldest entry"
-            yield Reading("ring", words, taken, np.broadcast_to(subject.bound.max(axis=0), taken.shape))
+            slots = (ages.max() - ages)[None] + step * frame + first
+            yield "ring", words, newest + length - 1 - slots % length
+    for count in _PUSHED:
+        for first in range(count):
+            words = (
+                f"a history that is pushed in every {ordinal(count)} frame only (frames {first}, {first + count}, …)"
+            )
+            yield "pushed", words, newest + (frame - first) % count + count * (ages - newest)[None]

@@ -22,13 +22,13 @@ _FARTHEST = 12
 """Channels by which a slice may be read too early or too late; beyond, only whole bones and fields."""
 
 
-def inputs(subject: Subject, worked_back: Collection[str] = ()) -> Iterator[Reading]:
-    """Every reading of the inputs of a stage, one input at a time, and all together where bits are lost.
+def inputs(subject: Subject, names: Sequence[str], worked_back: Collection[str] = ()) -> Iterator[Reading]:
+    """Every reading of some vectors that a stage is computed from, one at a time, and all together where bits are lost.
 
     worked_back: inputs whose numbers are known by themselves; what happens to single numbers is looked for there.
     """
     yield from _rounded(subject)
-    for name in subject.inputs:
+    for name in names:
         if name not in worked_back:
             yield from _late(subject, name)
             yield from _offset(subject, name)
@@ -49,18 +49,18 @@ def _try(subject: Subject, words: str, change: Change) -> Iterator[Reading]:
 
 def _of(name: str, changed: Callable[[FloatArray], FloatArray]) -> Change:
     """The change of one input by itself."""
-    return lambda known: {name: changed(known.inputs[name])}
+    return lambda known: {name: changed(known.before[name])}
 
 
 def _rounded(subject: Subject) -> Iterator[Reading]:
     for name, rounded in ROUNDINGS.items():
         yield from _try(subject, f"inputs that were rounded to {name}", partial(_all_rounded, rounded))
-        for stage in subject.inputs if len(subject.inputs) > 1 else ():
+        for stage in subject.before if len(subject.before) > 1 else ():
             yield from _try(subject, f"a {stage} that was rounded to {name}", _of(stage, rounded))
 
 
 def _all_rounded(rounded: Callable[[FloatArray], FloatArray], known: Subject) -> Mapping[str, FloatArray]:
-    return {stage: rounded(rows) for stage, rows in known.inputs.items()}
+    return {stage: rounded(rows) for stage, rows in known.before.items()}
 
 
 def _late(subject: Subject, name: str) -> Iterator[Reading]:
@@ -71,7 +71,7 @@ def _late(subject: Subject, name: str) -> Iterator[Reading]:
 
 
 def _of_frame(name: str, lag: int, known: Subject) -> Mapping[str, FloatArray]:
-    return {name: known.shifted(known.inputs[name], lag)}
+    return {name: known.shifted(known.before[name], lag)}
 
 
 def _first_row(rows: FloatArray) -> FloatArray:
@@ -82,7 +82,7 @@ def _offset(subject: Subject, name: str) -> Iterator[Reading]:
     groups = groups_of(subject.contract.fields(name))
     steps = set(range(1, _FARTHEST + 1)) | {each.part for each in groups} | {each.start for each in groups}
     for step in sorted(steps - {0}):
-        if step >= subject.inputs[name].shape[1]:
+        if step >= subject.before[name].shape[1]:
             continue
         for offset, word in ((step, "too late"), (-step, "too early")):
             words = f"{name} read {step} channels {word}"
@@ -97,7 +97,7 @@ def _scaled(subject: Subject, name: str) -> Iterator[Reading]:
 
 def _elsewhere(subject: Subject, name: str, group: Group) -> Iterator[Reading]:
     """A slice of the input taken from another slice of the same size and kind, of the input itself or of another stage."""
-    for other in dict.fromkeys((name, *subject.inputs, *subject.others)):
+    for other in dict.fromkeys((name, *subject.before, *subject.others)):
         for source in groups_of(subject.contract.fields(other)):
             if (source.stop - source.start, source.kind) != (group.stop - group.start, group.kind):
                 continue
@@ -111,8 +111,8 @@ def _elsewhere(subject: Subject, name: str, group: Group) -> Iterator[Reading]:
 
 def _put(name: str, group: Group, other: str, source: Group, lag: int, known: Subject) -> Mapping[str, FloatArray]:
     """Another slice in the place of one; where its frame was not recorded, the slice itself."""
-    values = {**known.inputs, **known.others}[other]
-    changed = known.inputs[name].astype(np.float64)
+    values = {**known.before, **known.others}[other]
+    changed = known.before[name].astype(np.float64)
     moved = known.frames.shifted(values[:, source.range].astype(np.float32), lag)
     changed[:, group.range] = np.where(np.isnan(moved), changed[:, group.range], moved)
     return {name: changed}
@@ -184,7 +184,7 @@ def _squashed(subject: Subject, name: str) -> Iterator[Reading]:
     """tanh before the tanh that the stage has, by every array of the contract that fits."""
     yield from _try(subject, f"tanh({name})", _of(name, np.tanh))
     for array in arrays_of(subject.contract):
-        if array.values.shape == (subject.inputs[name].shape[1],) and np.all(array.values > 0.0):
+        if array.values.shape == (subject.before[name].shape[1],) and np.all(array.values > 0.0):
             words = f"tanh({name} / {array.name}): it is squashed once more than it should be"
             yield from _try(subject, words, _of(name, partial(_tanh_of, array.values)))
 

@@ -57,7 +57,7 @@ FUNCTIONS: Mapping[str, Callable[[FloatArray], FloatArray]] = {
 def mapped(target: Target) -> Iterator[Reading]:
     """Every map of a number, at every place that differs."""
     for place in target.places if target.is_finite else ():
-        for find in (_rounded, _banded, _limited, _functions, _squashed, _slowed, _blended, _limited_each):
+        for find in (_rounded, _banded, _limited, _functions, _squashed, _slowed, _blended):
             yield from find(target, place)
 
 
@@ -119,8 +119,13 @@ def _limit(held: FloatArray, bound: FloatArray, stands: NDArray[np.bool_]) -> fl
     return roundest(float(low), float(high)) if low <= high else None
 
 
+def limited_each(target: Target) -> Iterator[Reading]:
+    """Held between limits of its own in each channel, at every place that differs."""
+    for place in target.places if target.is_finite else ():
+        yield from _limited_each(target, place)
+
+
 def _limited_each(target: Target, place: Place) -> Iterator[Reading]:
-    """Held between limits of its own in each channel."""
     own, held, bound, failing = _of(target, place)
     limits = np.stack((np.full(own.shape[1], -np.inf), np.full(own.shape[1], np.inf)))
     for channel in np.flatnonzero(failing.any(axis=0)):

@@ -86,7 +86,7 @@ def of_other_vectors(target: Target) -> Iterator[Reading]:
         if lines is None:
             continue
         channels = lines.channels
-        for words, factor, summand, fitted in _of_other(subject.contract, lines):
+        for words, factor, summand, fitted in _of_other(subject.contract, target.own.shape[1], lines):
             yield from target.edit(
                 "elsewhere", f"{words.format(it=name)} in place of it", channels,
                 partial(_line_of, other, channels, factor, summand), extra=subject.lost_in_writing(other)[:, channels],
@@ -163,26 +163,33 @@ def _beside(target: Target, channels: Channels, values: FloatArray, form: str) -
     return listed([f"{value:{form}} at {names_of(target.layout, [channel])}" for channel, value in pairs])
 
 
-def _of_other(contract: Contract, lines: Lines) -> Iterator[tuple[str, float | FloatArray, float | FloatArray, int]]:
+def _of_other(
+    contract: Contract, width: int, lines: Lines
+) -> Iterator[tuple[str, float | FloatArray, float | FloatArray, int]]:
     """One number, or a table, that tells every value of another vector's lines: words, factor, summand, how many were fitted."""
     low, high = lines.factors()
-    for words, told, fitted in _told(contract, lines.channels, low, high, has_inverse=True):
+    for words, told, fitted in _told(contract, width, lines.channels, low, high, has_inverse=True):
         yield f"{{it}} times {words}", told, 0.0, fitted
     low, high = lines.summands()
-    for words, told, fitted in _told(contract, lines.channels, low, high, has_inverse=False):
+    for words, told, fitted in _told(contract, width, lines.channels, low, high, has_inverse=False):
         yield f"{{it}} plus {words}", 1.0, told, fitted
 
 
 def _told(
-    contract: Contract, channels: Channels, low: FloatArray, high: FloatArray, *, has_inverse: bool
+    contract: Contract, width: int, channels: Channels, low: FloatArray, high: FloatArray, *, has_inverse: bool
 ) -> Iterator[tuple[str, float | FloatArray, int]]:
-    """One number in every interval, else the tables of the contract that have one in each, or the inverse of one."""
+    """One number in every interval, else the tables of the contract that have one in each, or the inverse of one.
+
+    A table of every entry of a history is as wide as one entry.
+    """
     if low.max() <= high.min():
         number = roundest(float(low.max()), float(high.min()))
         yield f"{number:.6g}", number, 1
         return
     for array in arrays_of(contract):
-        values = array.values[channels] if array.values.size > int(channels.max()) else np.zeros(len(channels))
+        if width % array.values.size:
+            continue
+        values = np.tile(array.values, width // array.values.size)[channels]
         shown = f"{array.name} ({listed([f'{value:.4g}' for value in values])})"
         if ((low <= values) & (values <= high)).all():
             yield shown, values, 0

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from rigpact.contract.statistics import FloatArray
 from rigpact.reports.diagnosing.relations.relation import Place, Reading
+from rigpact.reports.diagnosing.relations.round_numbers import ordinal
 from rigpact.reports.diagnosing.relations.target import Target
 from rigpact.reports.diagnosing.stage_error import ENOUGH, NEARLY
 
@@ -115,16 +116,15 @@ def _taken(place: Place, values: FloatArray, known: NDArray[np.bool_], own: Floa
 def _rules(target: Target, every: _Timeline) -> Iterator[tuple[str, Source]]:
     """Every rule, in words; the simple ones first."""
     frame = target.subject.evidence.frame
+    for count in _HOLDS:
+        for start in range(count):
+            words = f"{target.it} of every {ordinal(count)} frame, held between (frames {start}, {start + count}, …)"
+            yield words, partial(_held, count, start)
     for lag in _LAGS:
         yield target.of_frame(lag), partial(_late, lag)
     failing = frame[target.failing.any(axis=1)]
     for first in dict.fromkeys((int(frame[0]), int(failing[0]) - 1)):
         yield f"{target.prefix}held at the value of frame {first}", partial(_fixed, first)
-    for count in _HOLDS:
-        nth = {2: "2nd", 3: "3rd"}.get(count, f"{count}th")
-        for start in range(count):
-            words = f"{target.it} of every {nth} frame, held between (frames {start}, {start + count}, …)"
-            yield words, partial(_held, count, start)
     whose = target.it + " of" if every.ahead is None else "the clip's"
     for speed in SPEEDS:
         top = "t" if speed.numerator == 1 else f"{speed.numerator}·t"

@@ -146,9 +146,8 @@ def _filled(target: Target, found: Sequence[_Copy]) -> Iterator[Reading]:
     copies = _in_whole_vectors(target, found)
     channels = np.array([copy.channel for copy in copies])
     extra = np.stack([copy.vector.bound[:, copy.source] for copy in copies], axis=1)
-    yield from target.edit(
-        "elsewhere", _copy_words(target, copies), channels, partial(_put, target, copies), extra=extra
-    )
+    words, pieces = _copy_words(target, copies)
+    yield from target.edit("elsewhere", words, channels, partial(_put, target, copies), extra=extra, pieces=pieces)
 
 
 def _in_whole_vectors(target: Target, copies: Sequence[_Copy]) -> Sequence[_Copy]:
@@ -176,23 +175,36 @@ def _put(target: Target, copies: Sequence[_Copy], own: FloatArray) -> FloatArray
     return rows
 
 
-def _copy_words(target: Target, copies: Sequence[_Copy]) -> str:
+def _copy_words(target: Target, copies: Sequence[_Copy]) -> tuple[str, int]:
+    """What is said of some copies, and in how many pieces."""
     signed = _component_words(target, copies)
     if signed:
-        return signed
+        return signed, 1
     pairs = {(copy.channel, copy.source) for copy in copies if copy.vector.is_own and copy.sign > 0}
     names = partial(names_of, target.layout)
     if pairs and len(pairs) == len(copies):
         exchanged = [(a, b) for a, b in sorted(pairs) if a < b and (b, a) in pairs]
         if 2 * len(exchanged) == len(copies):
-            words = listed([f"{names([a])} and {names([b])}" for a, b in _in_runs(target, exchanged)])
-            return f"{_with(target)}{words} exchanged"
+            fields = _in_runs(target, exchanged)
+            words = listed([f"{names([a])} and {names([b])}" for a, b in fields])
+            return f"{_with(target)}{words} exchanged", len(fields)
     steps = Counter(copy.source - copy.channel for copy in copies if copy.vector.is_own and copy.sign > 0)
     step, count = steps.most_common(1)[0] if steps else (0, 0)
     if target.name and step and count >= max(_FEWEST, NEARLY * len(copies)):
-        return f"{target.name} read {abs(step)} channels too {'late' if step > 0 else 'early'}"
+        return f"{target.name} read {abs(step)} channels too {'late' if step > 0 else 'early'}", 1
+    vectors = {copy.vector.words for copy in copies}
+    if (
+        len(vectors) == 1
+        and len(copies) == target.own.shape[1]
+        and all(c.channel == c.source and c.sign > 0 for c in copies)
+    ):
+        words = f"{vectors.pop()} as it is: what {target.name or target.subject.stage.name} does with it is left out"
+        return words, 1
     own_order = _own_order(target, copies)
-    return own_order or f"{target.prefix}filled from other channels: {_runs_words(target, copies)}"
+    if own_order:
+        return own_order, 1
+    runs = _runs(copies)
+    return f"{target.prefix}filled from other channels: {_runs_words(target, runs)}", len(runs)
 
 
 def _with(target: Target) -> str:
@@ -262,7 +274,8 @@ def _orders(contract: Contract, own: Sequence[str]) -> Iterator[tuple[str, NDArr
             yield f"reordered: sent through the map to the order of {name} once more", np.argsort(to_other)
 
 
-def _runs_words(target: Target, copies: Sequence[_Copy]) -> str:
+def _runs(copies: Sequence[_Copy]) -> list[list[_Copy]]:
+    """Neighbouring channels that hold neighbouring channels of one vector, the longest run first."""
     runs: list[list[_Copy]] = []
     for copy in copies:
         last = runs[-1][-1] if runs else None
@@ -272,7 +285,10 @@ def _runs_words(target: Target, copies: Sequence[_Copy]) -> str:
             runs[-1].append(copy)
         else:
             runs.append([copy])
-    runs.sort(key=lambda run: -len(run))
+    return sorted(runs, key=lambda run: -len(run))
+
+
+def _runs_words(target: Target, runs: Sequence[Sequence[_Copy]]) -> str:
     more = f" and {len(runs) - 3} more runs" if len(runs) > 3 else ""
     return ", ".join(_run_words(target, run[0], len(run)) for run in runs[:3]) + more
 

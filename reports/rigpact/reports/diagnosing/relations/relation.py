@@ -32,7 +32,8 @@ class Reading:
     """What a stage would hold if a simple relation were true: rows and their bound, both (T, width).
 
     kind: of the relation, for programs; words: after "`place` is …", for people. fitted: how many numbers were taken from the
-    recording itself: so many of its values prove nothing. place: of it; None where the rows say it.
+    recording itself: so many of its values prove nothing. place: of it; None where the rows say it. source: the input that is
+    changed, where it is said of one, and in which of its channels. pieces: how many parts its words have beside those numbers.
     """
 
     kind: str
@@ -41,6 +42,13 @@ class Reading:
     bound: FloatArray
     fitted: int = 0
     place: Place | None = None
+    source: Place | None = None
+    pieces: int = 0
+
+    @property
+    def cost(self) -> int:
+        """How much is said: of two readings that tell the same, the shorter one is right."""
+        return self.fitted + self.pieces
 
 
 @dataclass(frozen=True, eq=False)
@@ -48,8 +56,9 @@ class Relation:
     """A relation that holds in `frames_explained` of the `frames` frames in which `place` of a stage was judged.
 
     ratio: the largest error that is left in those frames, in tolerances. looked_at: which frames of a long recording were
-    looked at, in words. excess: (T, width) of the stage, the error under the relation in tolerances; NaN where it says nothing.
-    A diagnosis that was made keeps no excess.
+    looked at, in words. channels: those of the stage that it tells, or of the `source`, the input that it is said of. excess: (T,
+    width) of the stage, the error under the relation in tolerances; NaN where it says nothing. A diagnosis that was made keeps no
+    excess. cost: that of its reading.
     """
 
     stage: str
@@ -60,7 +69,10 @@ class Relation:
     frames: int
     ratio: float
     looked_at: str = ""
+    source: str = ""
+    channels: tuple[int, ...] = ()
     excess: Any = None
+    cost: int = 0
 
     @property
     def is_whole(self) -> bool:
@@ -75,7 +87,7 @@ class Relation:
 
     def to_json(self) -> dict[str, Any]:
         """The relation as it stands in a `rigpact-diagnosis` document."""
-        own = {name: value for name, value in vars(self).items() if name != "excess"}
+        own = {name: value for name, value in vars(self).items() if name not in ("excess", "cost")}
         return {**own, "sentence": self.sentence}
 
 

@@ -24,6 +24,11 @@ def factors_of(fps: float) -> dict[str, float]:
     return {**FACTORS, **rate}
 
 
+def ordinal(count: int) -> str:
+    """2nd, 3rd, 4th, … up to 20."""
+    return {2: "2nd", 3: "3rd"}.get(count, f"{count}th")
+
+
 def roundest(low: float, high: float) -> float:
     """The number of fewest decimal digits in [low, high]; the middle where nine do not reach."""
     middle = 0.5 * (low + high)

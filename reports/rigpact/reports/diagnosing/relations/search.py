@@ -17,13 +17,13 @@ from rigpact.contract.statistics import FloatArray
 from rigpact.reports.diagnosing.budget import Budget
 from rigpact.reports.diagnosing.extent import frames_in_words
 from rigpact.reports.diagnosing.hypotheses import Changes, Hypotheses
-from rigpact.reports.diagnosing.relations.activations import activations
 from rigpact.reports.diagnosing.relations.another_part import another_part
-from rigpact.reports.diagnosing.relations.constants import one_number, zeroed
+from rigpact.reports.diagnosing.relations.constants import one_number, stuck, zeroed
+from rigpact.reports.diagnosing.relations.edited_models import edited_models
 from rigpact.reports.diagnosing.relations.fitted import fitted_numbers, fitted_tables
 from rigpact.reports.diagnosing.relations.histories import histories
 from rigpact.reports.diagnosing.relations.inputs import inputs
-from rigpact.reports.diagnosing.relations.maps import mapped
+from rigpact.reports.diagnosing.relations.maps import limited_each, mapped
 from rigpact.reports.diagnosing.relations.moved import only_moves
 from rigpact.reports.diagnosing.relations.on_lines import (
     of_other_vectors,
@@ -43,16 +43,18 @@ from rigpact.reports.diagnosing.relations.unfolded import relations_before
 from rigpact.reports.diagnosing.stage_error import NEARLY, error_between
 
 Family = Callable[[Target], Iterator[Reading]]
-WITHOUT_A_NUMBER: tuple[Family, ...] = (on_one_line, zeroed, exchanged, played)
+WITHOUT_A_NUMBER: tuple[Family, ...] = (on_one_line, zeroed, exchanged, played, stuck)
 """Edits of numbers wherever they stand: of the answer, or of an input that can be worked back from it."""
 WITH_NUMBERS: tuple[Family, ...] = (on_fitted_line, elsewhere, of_other_vectors, mapped)
 """The same, with a number that is fitted, or from anywhere in the recording."""
-OF_STAGES: tuple[Callable[[Subject], Iterator[Reading]], ...] = (activations, histories, parts_elsewhere)
+OF_STAGES: tuple[Callable[[Subject], Iterator[Reading]], ...] = (edited_models, histories, parts_elsewhere)
 """Edits of how the stage is computed."""
-SAY_LITTLE: tuple[Family, ...] = (on_lines, on_some_lines, one_number)
+SAY_LITTLE: tuple[Family, ...] = (on_lines, on_some_lines, one_number, limited_each)
 """Readings that take more from the recording itself."""
 MOST_FRAMES = 600
 """Ten seconds at 60 frames a second prove a relation; hundreds of readings of an hour would take another."""
+SIMPLE = 2
+"""A reading that says no more ends the search: two limits, two channels that are exchanged."""
 _FRAMES_LISTED = 6
 """More frames than these are not listed one by one."""
 PROOF = 4
@@ -106,23 +108,53 @@ def _most_frames(hypotheses: Hypotheses, stage: str, base: Changes) -> Hypothese
 def relations_of(subject: Subject) -> list[Relation]:
     """The relations of one stage: one that explains all that differs, else those that explain most, each of its own channels."""
     found, explained = relations_before(subject, relations_of)
+    if sum(relation.cost for relation in found) > SIMPLE:
+        return _cheaper(found, _relations_of(subject, [], np.zeros_like(explained)))
+    return _relations_of(subject, found, explained)
+
+
+def _cheaper(one: list[Relation], other: list[Relation]) -> list[Relation]:
+    """The relations that say less, where both explain as much."""
+    explained = [
+        np.any([relation.excess <= 1.0 for relation in each], axis=0) if each else np.False_ for each in (one, other)
+    ]
+    less = sum(relation.cost for relation in other) < sum(relation.cost for relation in one)
+    return other if less and explained[1].sum() >= explained[0].sum() else one
+
+
+def _relations_of(subject: Subject, found: list[Relation], explained: NDArray[np.bool_]) -> list[Relation]:
     possible = list[Relation]()
     is_open = np.asarray(subject.failing.any(axis=0) & ~explained)
     every = list(targets(subject)) if is_open.any() else []
-    for readings in (_that_say_much, _that_say_little):
-        if not is_open.any():
+    fits = list[_Fit]()
+    for readings in (_that_say_much, _of_inputs, _that_say_little):
+        if readings is _that_say_little:
+            is_open = _taken(fits, is_open, found)
+        if not (is_open & ~_told(fits, is_open)).any():
             break
-        fits = list[_Fit]()
         tried = readings(subject, [target.in_channels(is_open) for target in every])
         for fit in _fits(subject, subject.budget.within(tried, f"some relations of {subject.stage.name}"), possible):
-            if fit.is_whole and not (is_open & ~fit.channels).any():
+            if fit.is_whole and not (is_open & ~fit.channels).any() and fit.reading.cost <= SIMPLE:
                 return [*found, fit.relation]
             fits.append(fit)
-        for fit in sorted(fits, key=lambda fit: -fit.count):
-            if not (fit.channels & ~is_open).any():
-                found.append(fit.relation)
-                is_open = is_open & ~fit.channels
+    _taken(fits, is_open, found)
     return found or (possible if len(possible) == 1 else [])
+
+
+def _told(fits: Sequence[_Fit], is_open: NDArray[np.bool_]) -> NDArray[np.bool_]:
+    """The channels that some fits of open channels explain."""
+    told = [fit.channels for fit in fits if not (fit.channels & ~is_open).any()]
+    return np.asarray(np.any([np.zeros_like(is_open), *told], axis=0))
+
+
+def _taken(fits: list[_Fit], is_open: NDArray[np.bool_], found: list[Relation]) -> NDArray[np.bool_]:
+    """What stays open after the fits that explain most, each of its own channels; they are moved to `found`."""
+    for fit in sorted(fits, key=lambda fit: (-fit.count, fit.reading.cost)):
+        if not (fit.channels & ~is_open).any():
+            found.append(fit.relation)
+            is_open = is_open & ~fit.channels
+    fits.clear()
+    return is_open
 
 
 def _that_say_much(subject: Subject, every: Sequence[Target]) -> Iterator[Reading]:
@@ -140,8 +172,11 @@ def _that_say_much(subject: Subject, every: Sequence[Target]) -> Iterator[Readin
             yield from family(target)
     for of_stage in OF_STAGES:
         yield from of_stage(subject)
-    if not only_moves(subject):
-        yield from inputs(subject, {target.name for target in every})
+
+
+def _of_inputs(subject: Subject, every: Sequence[Target]) -> Iterator[Reading]:
+    names = subject.before.keys() - (subject.inputs if only_moves(subject) else set())
+    yield from inputs(subject, [name for name in subject.before if name in names], {target.name for target in every})
 
 
 def _that_say_little(subject: Subject, every: Sequence[Target]) -> Iterator[Reading]:
@@ -184,7 +219,7 @@ def _in_some_frames(subject: Subject, place: Place, reading: Reading) -> Reading
     frame = subject.evidence.frame
     few = f" ({', '.join(map(str, frame[differs]))})" if 1 < np.count_nonzero(differs) <= _FRAMES_LISTED else ""
     words = f"{reading.words} {frames_in_words(differs, frame)}{few}, and of its own elsewhere"
-    return replace(reading, words=words, rows=rows, bound=bound)
+    return replace(reading, words=words, rows=rows, bound=bound, pieces=reading.pieces + SIMPLE)
 
 
 @dataclass(frozen=True, eq=False)
@@ -257,10 +292,13 @@ class _Fit:
         """The relation that the reading is."""
         excess = np.full(self.subject.recorded.shape, np.nan)
         excess[:, self.place.channels] = self.after
+        told = self.reading.source or self.place
         return Relation(
             self.subject.stage.name, self.place.name, self.reading.kind, self.reading.words,
             int(np.count_nonzero(self._within)), int(np.count_nonzero(self._frames)),
-            float(np.nanmax(self.after[self._within], initial=0.0)), excess=excess,
+            float(np.nanmax(self.after[self._within], initial=0.0)),
+            source="" if self.reading.source is None else told.name,
+            channels=tuple(told.channels.tolist()), excess=excess, cost=self.reading.cost,
         )  # fmt: skip
 
     @property

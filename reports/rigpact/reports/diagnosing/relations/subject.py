@@ -159,6 +159,21 @@ class Subject:
         return {name: rows for name, rows in known.items() if rows is not None}
 
     @cached_property
+    def before(self) -> Mapping[str, FloatArray]:
+        """The inputs, and whatever unrecorded ones are computed from, down to what was recorded: the nearest first."""
+        known, waiting = dict(self.inputs), list(self.inputs)
+        while waiting:
+            stage = self.contract.system.graph[waiting.pop(0)]
+            if stage.name in self.evidence.recorded or stage.compute is None:
+                continue
+            for name in (*stage.needs, *stage.may_use):
+                rows = self.frames.get(name)
+                if rows is not None and name not in known:
+                    known[name] = rows
+                    waiting.append(name)
+        return known
+
+    @cached_property
     def others(self) -> Mapping[str, FloatArray]:
         """Every other recorded stage, (T, width)."""
         return {name: rows for name, rows in self.evidence.recorded.items() if name != self.stage.name}
@@ -240,7 +255,7 @@ class Subject:
         few = slice(None) if self._few is None else self._few
         left = self._apart_roughly(self.replayed[few], few)
         for moved in _UNLIKE:
-            rows = self.inputs[name].astype(np.float64)
+            rows = self.before[name].astype(np.float64)
             rows[:, group.range] = moved(rows[:, group.range])
             changed = replace(self.evidence, recorded={**self.evidence.recorded, **_stored({name: rows})})
             evidence = changed if self._few is None else changed.at_rows(self._few)
@@ -321,6 +336,7 @@ def places_of(stage: str, layout: FieldLayout, failing: NDArray[np.bool_]) -> li
     width = failing.shape[1]
     found = [Place(stage, np.arange(width), is_whole=True)]
     differs: NDArray[np.bool_] = np.asarray(failing.any(axis=0))
+    own = np.flatnonzero(differs)
     for group in groups_of(layout):
         channels = np.arange(group.start, group.stop)
         if differs[channels].any() and len(channels) < width:
@@ -329,6 +345,8 @@ def places_of(stage: str, layout: FieldLayout, failing: NDArray[np.bool_]) -> li
         if parts and len(parts) * group.part < len(channels):
             names = dict.fromkeys(_named(layout, int(part[0])) for part in parts)
             found.append(Place(f"{stage} of {_some(list(names))}", np.concatenate(parts)))
+    if not any(np.array_equal(place.channels, own) for place in found):
+        found.append(Place(f"{stage} of {names_of(layout, own)}", own))
     return found
 
 

@@ -104,7 +104,7 @@ class Target:
 
     def edit(
         self, kind: str, words: str, channels: Channels, rule: Rule, *,
-        steepness: float | FloatArray = 1.0, extra: float | FloatArray = 0.0, fitted: int = 0,
+        steepness: float | FloatArray = 1.0, extra: float | FloatArray = 0.0, fitted: int = 0, pieces: int = 0,
     ) -> Iterator[Reading]:  # fmt: skip
         """The stage with `rule(own)` in some channels, (T, W) to (T, len(channels)); nothing where that is far from the recorded.
 
@@ -118,11 +118,11 @@ class Target:
             words = f"computed from {words}{self._where(channels)}"
             found = subject.recomputed("input", words, partial(_changed, self.name, channels, rule), fitted=fitted)
             if found is not None:
-                yield found
+                yield replace(found, source=Place(self.name, channels), pieces=pieces)
             return
         bound = np.abs(steepness) * subject.unwritten[:, channels] + extra
         bound = bound + subject.lost_in_writing(subject.recorded[:, channels]) + gamma(_OPERATIONS) * np.abs(rows)
-        yield subject.reading(subject.place_of(channels), kind, words, rows, bound, fitted)
+        yield replace(subject.reading(subject.place_of(channels), kind, words, rows, bound, fitted), pieces=pieces)
 
     def _may_be(self, channels: Channels, rows: FloatArray) -> bool:
         """Whether half of what differs is roughly as some rows have it: most rules are far from all of it, and need no bound."""
@@ -138,7 +138,7 @@ class Target:
 
 
 def _changed(name: str, channels: Channels, rule: Rule, known: Subject) -> Mapping[str, FloatArray]:
-    changed = known.inputs[name].astype(np.float64)
+    changed = known.before[name].astype(np.float64)
     changed[:, channels] = rule(changed)
     return {name: changed}
 
@@ -148,7 +148,7 @@ def targets(subject: Subject) -> Iterator[Target]:
     yield Target(subject, "", subject.replayed, subject.recorded, subject.bound, subject.failing)
     if subject.stage.is_answer:
         return
-    for name in subject.inputs:
+    for name in subject.before:
         found = _worked_back(subject, name) or _seen(subject, name)
         if found is not None:
             yield found
@@ -159,7 +159,7 @@ def _worked_back(subject: Subject, name: str) -> Target | None:
 
     None where a number of the answer depends on several of the input, or where no input gives it.
     """
-    own = subject.inputs[name].astype(np.float64)
+    own = subject.before[name].astype(np.float64)
     sources = _sources(subject, name, own) if np.isfinite(own).all() and np.isfinite(subject.recorded).all() else None
     if sources is None or (sources == -2).any():
         return None
@@ -206,7 +206,7 @@ def _newton(
 
 def _seen(subject: Subject, name: str) -> Target | None:
     """The input as it stands in a stage that only holds its numbers: in the channels that rightly hold this frame's."""
-    own = subject.inputs[name]
+    own = subject.before[name]
     channels = channels_of(subject.replayed, own)
     if channels is None or not subject.failing[:, channels].any():
         return None

@@ -1,4 +1,4 @@
-"""A network's answer that is the model's with another activation: another function, another slope, or none."""
+"""A network's answer that is that of the model with one edit: another activation, a normaliser in another order, …"""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from rigpact.reports.diagnosing.relations.relation import Reading
 from rigpact.reports.diagnosing.relations.subject import Subject
 
 
-def activations(subject: Subject) -> Iterator[Reading]:
-    """Every other activation of the model, on the recorded inputs."""
+def edited_models(subject: Subject) -> Iterator[Reading]:
+    """Every edit of the model, on the recorded inputs."""
     if not subject.stage.is_answer:
         return
     for words, rows, bound in subject.other_answers():
-        yield Reading("activation", f"computed {words}", rows, bound)
+        yield Reading("model", f"computed {words}", rows, bound)
