@@ -21,21 +21,29 @@ from rigpact.reports.diagnosing.relations.subject import Change, Group, Subject,
 _FARTHEST = 12
 """Channels by which a slice may be read too early or too late; beyond, only whole bones and fields."""
 
+_MOST_SLICES = 12
+"""A vector of more slices is one of bones: which bone's numbers stand there is found at once, in `parts`."""
+
 
 def inputs(subject: Subject, names: Sequence[str], worked_back: Collection[str] = ()) -> Iterator[Reading]:
     """Every reading of some vectors that a stage is computed from, one at a time, and all together where bits are lost.
 
-    worked_back: inputs whose numbers are known by themselves; what happens to single numbers is looked for there.
+    worked_back: inputs whose numbers are known by themselves; what happens to single numbers is looked for there. A slice of one
+    number is not tried elsewhere: a vector has hundreds, and every number of every vector fits the first frames of some.
     """
     yield from _rounded(subject)
     for name in names:
+        yield from _twice(subject, name)
         if name not in worked_back:
             yield from _late(subject, name)
             yield from _offset(subject, name)
             yield from _scaled(subject, name)
             yield from _squashed(subject, name)
-        for group in filter(partial(subject.can_mend, name), groups_of(subject.contract.fields(name))):
-            yield from _elsewhere(subject, name, group)
+        groups = groups_of(subject.contract.fields(name))
+        several = [group for group in groups if group.stop - group.start > 1 or len(groups) == 1]
+        for group in filter(partial(subject.can_mend, name), several):
+            if len(several) <= _MOST_SLICES:
+                yield from _elsewhere(subject, name, group)
             yield from _inverted(subject, name, group)
             yield from _reordered(subject, name, group)
             yield from _with_constants(subject, name, group)
@@ -93,6 +101,13 @@ def _scaled(subject: Subject, name: str) -> Iterator[Reading]:
     for word, factor in factors_of(subject.evidence.fps).items():
         yield from _try(subject, f"{word} times {name}", _of(name, partial(np.multiply, factor)))
     yield from _try(subject, f"zeros in place of {name}", _of(name, np.zeros_like))
+
+
+def _twice(subject: Subject, name: str) -> Iterator[Reading]:
+    """The stage's own answer in the place of an input as wide."""
+    if subject.before[name].shape == subject.replayed.shape:
+        words = f"its own answer in place of {name}: it is done twice"
+        yield from _try(subject, words, lambda known: {name: known.replayed})
 
 
 def _elsewhere(subject: Subject, name: str, group: Group) -> Iterator[Reading]:

@@ -15,7 +15,7 @@ from rigpact.contract.statistics import FloatArray
 from rigpact.reports.diagnosing.relations.contract_arrays import arrays_of
 from rigpact.reports.diagnosing.relations.relation import Place, Reading, listed
 from rigpact.reports.diagnosing.relations.round_numbers import almost_all, roundest
-from rigpact.reports.diagnosing.relations.target import Target
+from rigpact.reports.diagnosing.relations.target import STORED, Target
 from rigpact.reports.diagnosing.stage_error import NEARLY
 
 _FEWEST = 4
@@ -62,8 +62,9 @@ def mapped(target: Target) -> Iterator[Reading]:
 
 
 def _of(target: Target, place: Place) -> tuple[FloatArray, FloatArray, FloatArray, NDArray[np.bool_]]:
+    """What should be there, what was, how far rounding and storing move it, and where they differ, at a place."""
     own, held, bound = (rows[:, place.channels] for rows in (target.own, target.held, target.bound))
-    return own, held, bound, target.failing[:, place.channels]
+    return own, held, bound + STORED * np.abs(held), target.failing[:, place.channels]
 
 
 def _on(place: Place, function: Callable[[FloatArray], FloatArray], own: FloatArray) -> FloatArray:

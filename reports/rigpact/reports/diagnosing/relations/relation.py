@@ -12,6 +12,8 @@ from numpy.typing import NDArray
 from rigpact.contract.statistics import FloatArray
 
 Channels = NDArray[np.intp]
+GLITCH = "glitch"
+"""The kind of a relation that tells where, and not by which rule."""
 _FRAMES_LISTED = 6
 """More frames than these are counted, not listed."""
 _WORDS_LISTED = 4
@@ -83,6 +85,8 @@ class Relation:
     def sentence(self) -> str:
         """The relation in words, with its fit."""
         part = f" ({self.looked_at})" if self.looked_at else ""
+        if self.kind == GLITCH:
+            return f"{self.place} is {self.words}; the other {self.frames_explained} frames are as they should be{part}"
         return f"{self.place} is {self.words}: explains {self.frames_explained} of {self.frames} frames{part}"
 
     def to_json(self) -> dict[str, Any]:

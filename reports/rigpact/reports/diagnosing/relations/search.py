@@ -20,6 +20,7 @@ from rigpact.reports.diagnosing.hypotheses import Changes, Hypotheses
 from rigpact.reports.diagnosing.relations.another_part import another_part
 from rigpact.reports.diagnosing.relations.constants import one_number, stuck, zeroed
 from rigpact.reports.diagnosing.relations.edited_models import edited_models
+from rigpact.reports.diagnosing.relations.few_frames import glitch, lines_in_few_frames
 from rigpact.reports.diagnosing.relations.fitted import fitted_numbers, fitted_tables
 from rigpact.reports.diagnosing.relations.histories import histories
 from rigpact.reports.diagnosing.relations.inputs import inputs
@@ -45,7 +46,7 @@ from rigpact.reports.diagnosing.stage_error import NEARLY, error_between
 Family = Callable[[Target], Iterator[Reading]]
 WITHOUT_A_NUMBER: tuple[Family, ...] = (on_one_line, zeroed, exchanged, played, stuck)
 """Edits of numbers wherever they stand: of the answer, or of an input that can be worked back from it."""
-WITH_NUMBERS: tuple[Family, ...] = (on_fitted_line, elsewhere, of_other_vectors, mapped)
+WITH_NUMBERS: tuple[Family, ...] = (on_fitted_line, elsewhere, of_other_vectors, mapped, lines_in_few_frames)
 """The same, with a number that is fitted, or from anywhere in the recording."""
 OF_STAGES: tuple[Callable[[Subject], Iterator[Reading]], ...] = (edited_models, histories, parts_elsewhere)
 """Edits of how the stage is computed."""
@@ -107,6 +108,8 @@ def _most_frames(hypotheses: Hypotheses, stage: str, base: Changes) -> Hypothese
 
 def relations_of(subject: Subject) -> list[Relation]:
     """The relations of one stage: one that explains all that differs, else those that explain most, each of its own channels."""
+    if not subject.failing.any():  # what is not finite comes from no number
+        return []
     found, explained = relations_before(subject, relations_of)
     if sum(relation.cost for relation in found) > SIMPLE:
         return _cheaper(found, _relations_of(subject, [], np.zeros_like(explained)))
@@ -137,7 +140,9 @@ def _relations_of(subject: Subject, found: list[Relation], explained: NDArray[np
             if fit.is_whole and not (is_open & ~fit.channels).any() and fit.reading.cost <= SIMPLE:
                 return [*found, fit.relation]
             fits.append(fit)
-    _taken(fits, is_open, found)
+    is_open = _taken(fits, is_open, found)
+    if is_open.any() and not possible:
+        found += glitch(subject, is_open)
     return found or (possible if len(possible) == 1 else [])
 
 
@@ -219,7 +224,7 @@ def _in_some_frames(subject: Subject, place: Place, reading: Reading) -> Reading
     frame = subject.evidence.frame
     few = f" ({', '.join(map(str, frame[differs]))})" if 1 < np.count_nonzero(differs) <= _FRAMES_LISTED else ""
     words = f"{reading.words} {frames_in_words(differs, frame)}{few}, and of its own elsewhere"
-    return replace(reading, words=words, rows=rows, bound=bound, pieces=reading.pieces + SIMPLE)
+    return replace(reading, words=words, rows=rows, bound=bound, pieces=reading.pieces + SIMPLE + 1)
 
 
 @dataclass(frozen=True, eq=False)
@@ -292,13 +297,14 @@ class _Fit:
         """The relation that the reading is."""
         excess = np.full(self.subject.recorded.shape, np.nan)
         excess[:, self.place.channels] = self.after
-        told = self.reading.source or self.place
+        source = self.reading.source
+        changed = np.flatnonzero((self.reading.rows != self.subject.replayed).any(axis=0))
         return Relation(
             self.subject.stage.name, self.place.name, self.reading.kind, self.reading.words,
             int(np.count_nonzero(self._within)), int(np.count_nonzero(self._frames)),
             float(np.nanmax(self.after[self._within], initial=0.0)),
-            source="" if self.reading.source is None else told.name,
-            channels=tuple(told.channels.tolist()), excess=excess, cost=self.reading.cost,
+            source="" if source is None else source.name,
+            channels=tuple((changed if source is None else source.channels).tolist()), excess=excess, cost=self.reading.cost,
         )  # fmt: skip
 
     @property

@@ -34,6 +34,8 @@ _LISTED = 3
 """More names than these in a row are said by the first and the last."""
 FEW = 6
 """Frames on which a reading is tried first: most readings fail there."""
+MUCH_NEARER = 1.0 / 8.0
+"""A number that has nothing to do with the recorded one is within so much of its error once in eight times."""
 ROUGHLY = 1e-3
 """The first trial asks for a thousandth of a channel's size: the bound of a reading is derived only if it passes."""
 
@@ -55,7 +57,7 @@ class Group:
 
 
 class Subject:
-    """One failing stage. recorded, replayed, bound: (T, width) float64; failing: the values beyond their tolerance."""
+    """One failing stage. recorded, replayed, bound: (T, width) float64; failing: the finite ones beyond their tolerance."""
 
     def __init__(
         self, evidence: Evidence, contract: Contract, error: StageError, frames: ReplayedFrames | None = None,
@@ -69,7 +71,7 @@ class Subject:
         self.recorded, self.replayed = error.recorded.astype(np.float64), error.replayed.astype(np.float64)
         self.bound = np.asarray(error.tolerance, np.float64)
         with np.errstate(invalid="ignore"):
-            self.failing: NDArray[np.bool_] = error.excess > 1.0
+            self.failing: NDArray[np.bool_] = (error.excess > 1.0) & np.isfinite(error.recorded)
         self.groups = groups_of(self.stage.fields(contract))
 
     def _with_lost_digits(self, error: StageError) -> StageError:
@@ -294,14 +296,21 @@ class Subject:
     def _are_few(apart: NDArray[np.bool_]) -> bool:
         return bool(np.count_nonzero(apart) <= (1.0 - NEARLY) * apart.size)
 
+    @cached_property
+    def _near(self) -> FloatArray:
+        """How near a first trial has to come to what was recorded: what differs little has to come nearer than it was."""
+        roughly = np.broadcast_to(ROUGHLY * np.nanmax(np.abs(self.recorded), axis=0), self.recorded.shape)
+        nearer = np.where(self.failing, np.fmin(roughly, MUCH_NEARER * self.apart), roughly)
+        return np.asarray(np.maximum(self.bound, nearer))
+
     def _apart_roughly(self, rows: FloatArray, few: Sequence[int] | slice) -> NDArray[np.bool_]:
         recorded = self.recorded[few]
-        near = np.maximum(self.bound[few], ROUGHLY * np.nanmax(np.abs(self.recorded), axis=0))
+        near = self._near[few]
         with np.errstate(invalid="ignore"):
-            apart = np.abs(rows - recorded) > near
+            fits = np.abs(rows - recorded) <= near
             if self.stage.measure.has_signless_quaternions:
-                apart &= np.abs(rows + recorded) > near
-        return np.asarray(apart)
+                fits |= np.abs(rows + recorded) <= near
+        return np.asarray(~fits & ~np.isnan(rows))  # a row that is not known is not judged
 
 
 Change = Callable[[Subject], Mapping[str, FloatArray]]

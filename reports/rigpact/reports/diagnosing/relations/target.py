@@ -19,6 +19,7 @@ from rigpact.reports.diagnosing.relations.moved import channels_of, told_by_digi
 from rigpact.reports.diagnosing.relations.relation import Channels, Place, Reading
 from rigpact.reports.diagnosing.relations.subject import (
     FEW,
+    MUCH_NEARER,
     ROUGHLY,
     Group,
     Subject,
@@ -127,7 +128,8 @@ class Target:
     def _may_be(self, channels: Channels, rows: FloatArray) -> bool:
         """Whether half of what differs is roughly as some rows have it: most rules are far from all of it, and need no bound."""
         differs, held = self.failing[:, channels], self.held[:, channels]
-        slack = np.maximum(_SCREEN * self.bound[:, channels], ROUGHLY * np.fmax.reduce(np.abs(held), axis=0))
+        own, roughly = self.own[:, channels], ROUGHLY * np.fmax.reduce(np.abs(held), axis=0)
+        slack = np.maximum(_SCREEN * self.bound[:, channels], np.fmin(roughly, MUCH_NEARER * np.abs(own - held)))
         near = np.abs(rows - held) <= slack
         if not self.name and self.subject.stage.measure.has_signless_quaternions:
             near |= np.abs(rows + held) <= slack
