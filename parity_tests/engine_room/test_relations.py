@@ -162,7 +162,7 @@ NAMED: dict[str, tuple[str, Spoil, str]] = {
     ),
     "a z-score twice": ("state", lambda s: 0.5 * s["state"] - np.linspace(0.1, 0.2, 422), "as with other statistics"),
     "a clamp": ("angvel", lambda s: np.clip(s["angvel"], -0.5, 0.5), "clipped to [-0.5, 0.5]"),
-    "a clamp from below": ("angvel", lambda s: np.maximum(s["angvel"], -0.5), "held at -0.5 and above"),
+    "a clamp from below": ("angvel", lambda s: np.maximum(s["angvel"], -0.5), "limited to at least -0.5"),
     "a rate as a step": ("angvel", lambda s: 60.0 * s["angvel"], "the frame rate, 60, times"),
     "a sign": ("angvel", lambda s: -s["angvel"], "-1 times"),
     "a shifted score": ("contacts", lambda s: s["contacts"] + 0.1, "0.1 more than it should be"),

@@ -19,7 +19,7 @@ MEASURES = frozenset(
 """Keys of a claim that say how well it fits, or how to mend it: nothing in them is said of the mistake."""
 SHARE = 0.005
 """Answers print four to six digits, and people round to two or three; 0.25 is still told from 0.2 and 0.3."""
-VAGUE = re.compile(r"constants? of its own|of their own|held (between|at .* and (above|below))|wherever it differs")
+VAGUE = re.compile(r"constants? of its own|of their own|held between|wherever it differs")
 _FITS = re.compile(r":? explains \d+ of \d+ frames( \([^)]*\))?")
 _NUMBER = re.compile(r"(?<![\w.])[-+−±]?\d+(?:\.\d+)?(?:[eE][-+]?\d+)?(?:\s?/\s?(?:π|pi\b|\d+(?:\.\d+)?))?(?![\w])")
 
@@ -93,8 +93,9 @@ def _cause(cause: Mapping[str, Any]) -> Claim:
 
 def _relation(relation: Mapping[str, Any]) -> Claim:
     is_whole = relation["frames_explained"] >= relation["frames"]
+    stage = re.split(r" of |\[", relation["place"])[0]  # it may be one before the stage that was recorded
     return Claim(
-        relation["stage"], "; ".join(_texts(relation)), relation["sentence"], is_whole=is_whole,
+        stage, "; ".join(_texts(relation)), relation["sentence"], is_whole=is_whole,
         source=relation["source"], channels=frozenset(relation["channels"]),
     )  # fmt: skip
 

@@ -36,7 +36,7 @@ This page is generated: `python -m parity_tests.measuring.scores.upstream.rig_in
 
 _LIMITS = tuple(
     Truth(relation=(words,))
-    for words in ("held between -0.349066 and 0.349066", "held at -0.349066 and above", "held at 0.349066 and below")
+    for words in ("held between -0.349066 and 0.349066", "limited to at least -0.349066", "limited to at most 0.349066")
 )
 """20 degrees in radians. An angle that reaches one of the limits only is held there."""
 MISTAKES = (

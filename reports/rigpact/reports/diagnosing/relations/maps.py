@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from rigpact.contract.statistics import FloatArray
 from rigpact.reports.diagnosing.relations.contract_arrays import arrays_of
 from rigpact.reports.diagnosing.relations.relation import Place, Reading, listed
-from rigpact.reports.diagnosing.relations.round_numbers import almost_all, roundest
+from rigpact.reports.diagnosing.relations.round_numbers import almost_all, is_odd, roundest
 from rigpact.reports.diagnosing.relations.target import STORED, Target
 from rigpact.reports.diagnosing.stage_error import NEARLY
 
@@ -102,10 +102,12 @@ def _limited(target: Target, place: Place) -> Iterator[Reading]:
     if low is not None and high is not None:
         words = f"clipped to [{low:.6g}, {high:.6g}]"
     else:
-        words = f"held at {high:.6g} and below" if low is None else f"held at {low:.6g} and above"
+        words = f"limited to at most {high:.6g}" if low is None else f"limited to at least {low:.6g}"
     limits = (-np.inf if low is None else low, np.inf if high is None else high)
-    rule, fitted = partial(_clipped, place, *limits), sum(map(np.isfinite, limits))
-    yield from target.edit("clamped", f"{target.prefix}{words}", place.channels, rule, fitted=fitted)
+    known = [limit for limit in limits if np.isfinite(limit)]
+    rule, pieces = partial(_clipped, place, *limits), sum(map(is_odd, known))
+    words = f"{target.prefix}{words}"
+    yield from target.edit("clamped", words, place.channels, rule, fitted=len(known), pieces=pieces)
 
 
 def _clipped(place: Place, low: float | FloatArray, high: float | FloatArray, own: FloatArray) -> FloatArray:
@@ -226,7 +228,13 @@ def _slowed(target: Target, place: Place) -> Iterator[Reading]:
         return
     words = f"{target.it}, moved by at most {most:.6g} a frame"
     yield from target.edit(
-        "rate-limited", words, place.channels, partial(_limited_step, place, before, most), extra=2.0 * bound, fitted=1
+        "rate-limited",
+        words,
+        place.channels,
+        partial(_limited_step, place, before, most),
+        extra=2.0 * bound,
+        fitted=1,
+        pieces=is_odd(most),
     )
 
 
@@ -250,7 +258,9 @@ def _blended(target: Target, place: Place) -> Iterator[Reading]:
         part = roundest(low, high)
         said = words.format(it=target.it, part=part, rest=1.0 - part)
         rule = partial(_between, place, towards, part)
-        yield from target.edit("blended", said, place.channels, rule, extra=extra + bound, fitted=1)
+        yield from target.edit(
+            "blended", said, place.channels, rule, extra=extra + bound, fitted=1, pieces=is_odd(part)
+        )
 
 
 def _between(place: Place, towards: FloatArray, part: float, own: FloatArray) -> FloatArray:

@@ -14,7 +14,7 @@ from rigpact.contract.systems.contract import Contract
 from rigpact.reports.diagnosing.relations.contract_arrays import arrays_of
 from rigpact.reports.diagnosing.relations.lines import Lines
 from rigpact.reports.diagnosing.relations.relation import Channels, Reading, listed
-from rigpact.reports.diagnosing.relations.round_numbers import factors_of, roundest
+from rigpact.reports.diagnosing.relations.round_numbers import factors_of, is_odd, roundest
 from rigpact.reports.diagnosing.relations.subject import names_of
 from rigpact.reports.diagnosing.relations.target import STORED, Target
 from rigpact.reports.diagnosing.stage_error import NEARLY
@@ -119,14 +119,17 @@ def _factors(target: Target, channels: Channels, values: FloatArray) -> Iterator
 
 def _times(target: Target, words: str, channels: Channels, factor: float, fitted: int = 0) -> Iterator[Reading]:
     rule = partial(_line, channels, factor, 0.0)
-    yield from target.edit("scaled", f"{words} times {target.it}", channels, rule, steepness=factor, fitted=fitted)
+    yield from target.edit(
+        "scaled", f"{words} times {target.it}", channels, rule, steepness=factor, fitted=fitted,
+        pieces=is_odd(factor) if fitted else 0,
+    )  # fmt: skip
 
 
 def _summands(target: Target, channels: Channels, values: FloatArray) -> Iterator[Reading]:
     rule, extra = partial(_line, channels, 1.0, values), np.abs(values) * STORED
     if np.ptp(values) == 0.0:
         words = f"{abs(values[0]):.6g} {'more' if values[0] > 0 else 'less'} than {target.name or 'it should be'}"
-        yield from target.edit("added", words, channels, rule, extra=extra, fitted=1)
+        yield from target.edit("added", words, channels, rule, extra=extra, fitted=1, pieces=is_odd(float(values[0])))
         return
     words = "moved by a constant of its own in each channel, as with another mean"
     words = f"{target.prefix}{words}: {_beside(target, channels, values, '+.6g')}"

@@ -16,7 +16,8 @@ from numpy.typing import NDArray
 
 from rigpact.contract.statistics import FloatArray
 from rigpact.contract.systems.contract import Contract
-from rigpact.reports.diagnosing.relations.relation import Reading, listed
+from rigpact.reports.diagnosing.extent import frames_in_words
+from rigpact.reports.diagnosing.relations.relation import IN_SOME_FRAMES, Reading, listed
 from rigpact.reports.diagnosing.relations.subject import names_of
 from rigpact.reports.diagnosing.relations.target import Target
 from rigpact.reports.diagnosing.stage_error import NEARLY
@@ -147,7 +148,25 @@ def _filled(target: Target, found: Sequence[_Copy]) -> Iterator[Reading]:
     channels = np.array([copy.channel for copy in copies])
     extra = np.stack([copy.vector.bound[:, copy.source] for copy in copies], axis=1)
     words, pieces = _copy_words(target, copies)
-    yield from target.edit("elsewhere", words, channels, partial(_put, target, copies), extra=extra, pieces=pieces)
+    in_frames, more = _frames_words(target, copies)
+    yield from target.edit(
+        "elsewhere", words + in_frames, channels, partial(_put, target, copies), extra=extra, pieces=pieces + more
+    )
+
+
+def _frames_words(target: Target, copies: Sequence[_Copy]) -> tuple[str, int]:
+    """In which frames copies stand, if not in every one, and what that costs."""
+    channels = [copy.channel for copy in copies]
+    apart = np.abs(np.stack([_source_rows(target, copy) for copy in copies], axis=1) - target.held[:, channels])
+    bound = np.stack([copy.vector.bound[:, copy.source] for copy in copies], axis=1) + target.bound[:, channels]
+    differs = np.asarray(target.failing[:, channels].any(axis=1))
+    if (apart <= bound)[~differs].all():
+        return "", 0
+    return f" {frames_in_words(differs, target.subject.evidence.frame)}", IN_SOME_FRAMES
+
+
+def _source_rows(target: Target, copy: _Copy) -> FloatArray:
+    return np.asarray(copy.sign * (target.own if copy.vector.is_own else copy.vector.rows)[:, copy.source])
 
 
 def _in_whole_vectors(target: Target, copies: Sequence[_Copy]) -> Sequence[_Copy]:
@@ -180,6 +199,8 @@ def _copy_words(target: Target, copies: Sequence[_Copy]) -> tuple[str, int]:
     signed = _component_words(target, copies)
     if signed:
         return signed, 1
+    if all(copy.vector.is_own and copy.sign < 0 and copy.source == copy.channel for copy in copies):
+        return f"-1 times {target.it}", 0
     pairs = {(copy.channel, copy.source) for copy in copies if copy.vector.is_own and copy.sign > 0}
     names = partial(names_of, target.layout)
     if pairs and len(pairs) == len(copies):
@@ -188,23 +209,29 @@ def _copy_words(target: Target, copies: Sequence[_Copy]) -> tuple[str, int]:
             fields = _in_runs(target, exchanged)
             words = listed([f"{names([a])} and {names([b])}" for a, b in fields])
             return f"{_with(target)}{words} exchanged", len(fields)
-    steps = Counter(copy.source - copy.channel for copy in copies if copy.vector.is_own and copy.sign > 0)
-    step, count = steps.most_common(1)[0] if steps else (0, 0)
-    if target.name and step and count >= max(_FEWEST, NEARLY * len(copies)):
-        return f"{target.name} read {abs(step)} channels too {'late' if step > 0 else 'early'}", 1
-    vectors = {copy.vector.words for copy in copies}
-    if (
-        len(vectors) == 1
-        and len(copies) == target.own.shape[1]
-        and all(c.channel == c.source and c.sign > 0 for c in copies)
-    ):
-        words = f"{vectors.pop()} as it is: what {target.name or target.subject.stage.name} does with it is left out"
-        return words, 1
-    own_order = _own_order(target, copies)
-    if own_order:
-        return own_order, 1
+    simple = _step_words(target, copies) or _left_out_words(target, copies) or _own_order(target, copies)
+    if simple:
+        return simple, 1
     runs = _runs(copies)
     return f"{target.prefix}filled from other channels: {_runs_words(target, runs)}", len(runs)
+
+
+def _step_words(target: Target, copies: Sequence[_Copy]) -> str:
+    """An input that is read so many channels too early or too late."""
+    steps = Counter(copy.source - copy.channel for copy in copies if copy.vector.is_own and copy.sign > 0)
+    step, count = steps.most_common(1)[0] if steps else (0, 0)
+    if not target.name or not step or count < max(_FEWEST, NEARLY * len(copies)):
+        return ""
+    return f"{target.name} read {abs(step)} channels too {'late' if step > 0 else 'early'}"
+
+
+def _left_out_words(target: Target, copies: Sequence[_Copy]) -> str:
+    """A vector that stands in the place of what is computed from it."""
+    vectors = {copy.vector.words for copy in copies}
+    is_same = len(copies) == target.own.shape[1] and all(c.channel == c.source and c.sign > 0 for c in copies)
+    if target.name or len(vectors) > 1 or not is_same or " of frame" in copies[0].vector.words:
+        return ""
+    return f"{vectors.pop()} as it is: what {target.subject.stage.name} does with it is left out"
 
 
 def _with(target: Target) -> str:

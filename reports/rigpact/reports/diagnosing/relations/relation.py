@@ -14,6 +14,10 @@ from rigpact.contract.statistics import FloatArray
 Channels = NDArray[np.intp]
 GLITCH = "glitch"
 """The kind of a relation that tells where, and not by which rule."""
+SIMPLE = 2
+"""A reading that says no more ends the search: two limits, two channels that are exchanged."""
+IN_SOME_FRAMES = SIMPLE + 1
+"""What it costs to say in which frames."""
 _FRAMES_LISTED = 6
 """More frames than these are counted, not listed."""
 _WORDS_LISTED = 4
@@ -58,9 +62,9 @@ class Relation:
     """A relation that holds in `frames_explained` of the `frames` frames in which `place` of a stage was judged.
 
     ratio: the largest error that is left in those frames, in tolerances. looked_at: which frames of a long recording were
-    looked at, in words. channels: those of the stage that it tells, or of the `source`, the input that it is said of. excess: (T,
-    width) of the stage, the error under the relation in tolerances; NaN where it says nothing. A diagnosis that was made keeps no
-    excess. cost: that of its reading.
+    looked at, in words. source: the input that it is said of, else empty; channels: those of it, or of the vector that `place`
+    names. excess: (T, width) of the stage, the error under the relation in tolerances; NaN where it says nothing. A diagnosis
+    that was made keeps no excess. cost: that of its reading.
     """
 
     stage: str

@@ -7,6 +7,7 @@ import math
 import numpy as np
 
 from rigpact.contract.statistics import FloatArray
+from rigpact.reports.diagnosing.relations.relation import SIMPLE
 from rigpact.reports.diagnosing.stage_error import NEARLY
 
 _DIGITS = 9
@@ -37,6 +38,11 @@ def roundest(low: float, high: float) -> float:
         if low <= value <= high:
             return value
     return middle
+
+
+def is_odd(number: float) -> int:
+    """SIMPLE, or 0 for a number that people write: of at most four digits."""
+    return 0 if float(f"{number:.3e}") == number else SIMPLE
 
 
 def almost_all(low: FloatArray, high: FloatArray) -> tuple[float, float]:

@@ -36,7 +36,7 @@ from rigpact.reports.diagnosing.relations.on_lines import (
 from rigpact.reports.diagnosing.relations.parts import parts_elsewhere
 from rigpact.reports.diagnosing.relations.played import played
 from rigpact.reports.diagnosing.relations.provenance import elsewhere, exchanged
-from rigpact.reports.diagnosing.relations.relation import Place, Reading, Relation
+from rigpact.reports.diagnosing.relations.relation import IN_SOME_FRAMES, SIMPLE, Place, Reading, Relation
 from rigpact.reports.diagnosing.relations.subject import Subject
 from rigpact.reports.diagnosing.relations.target import Target, targets
 from rigpact.reports.diagnosing.relations.turned import turned
@@ -54,8 +54,6 @@ SAY_LITTLE: tuple[Family, ...] = (on_lines, on_some_lines, one_number, limited_e
 """Readings that take more from the recording itself."""
 MOST_FRAMES = 600
 """Ten seconds at 60 frames a second prove a relation; hundreds of readings of an hour would take another."""
-SIMPLE = 2
-"""A reading that says no more ends the search: two limits, two channels that are exchanged."""
 _FRAMES_LISTED = 6
 """More frames than these are not listed one by one."""
 PROOF = 4
@@ -141,9 +139,37 @@ def _relations_of(subject: Subject, found: list[Relation], explained: NDArray[np
                 return [*found, fit.relation]
             fits.append(fit)
     is_open = _taken(fits, is_open, found)
+    found = _merged(subject, found)
     if is_open.any() and not possible:
         found += glitch(subject, is_open)
     return found or (possible if len(possible) == 1 else [])
+
+
+def _merged(subject: Subject, found: Sequence[Relation]) -> list[Relation]:
+    """The relations, those that say the same of several places as one."""
+    by_words = dict[tuple[str, str, str], list[Relation]]()
+    for relation in found:
+        by_words.setdefault((relation.kind, relation.words, relation.source), []).append(relation)
+    merged = list[Relation]()
+    for first, *others in by_words.values():
+        if not others:
+            merged.append(first)
+            continue
+        excess = np.fmax.reduce([first.excess, *(other.excess for other in others)])
+        judged, beyond = ~np.isnan(excess).all(axis=1), (excess > 1.0).any(axis=1)
+        place = subject.place_of(np.flatnonzero((~np.isnan(excess)).any(axis=0)))
+        merged.append(
+            replace(
+                first,
+                place=place.name,
+                excess=excess,
+                frames=int(judged.sum()),
+                frames_explained=int((judged & ~beyond).sum()),
+                ratio=float(np.nanmax(excess[judged & ~beyond], initial=0.0)),
+                channels=first.channels if first.source else tuple(place.channels.tolist()),
+            )
+        )
+    return merged
 
 
 def _told(fits: Sequence[_Fit], is_open: NDArray[np.bool_]) -> NDArray[np.bool_]:
@@ -224,7 +250,7 @@ def _in_some_frames(subject: Subject, place: Place, reading: Reading) -> Reading
     frame = subject.evidence.frame
     few = f" ({', '.join(map(str, frame[differs]))})" if 1 < np.count_nonzero(differs) <= _FRAMES_LISTED else ""
     words = f"{reading.words} {frames_in_words(differs, frame)}{few}, and of its own elsewhere"
-    return replace(reading, words=words, rows=rows, bound=bound, pieces=reading.pieces + SIMPLE + 1)
+    return replace(reading, words=words, rows=rows, bound=bound, pieces=reading.pieces + IN_SOME_FRAMES)
 
 
 @dataclass(frozen=True, eq=False)

@@ -35,8 +35,8 @@ _OPERATIONS = 8
 """What a rule does to a number, and storing it, on each side."""
 _PROBE = 2.0**-6
 """How far an input is moved, in parts of its size: the answer's rounding must stay small beside what the move does."""
-_ROUNDS = 4
-"""Newton's steps from what should be there to what was: one for what is linear."""
+_ROUNDS = 8
+"""Newton's steps from what should be there to what was: one for what is linear, more from where a function is flat."""
 _SCREEN = 8.0
 """A first look, no verdict: rows that are not so near are not judged."""
 STORED = gamma(2)
@@ -188,6 +188,7 @@ def _newton(
     held: FloatArray = own.copy()
     answer: FloatArray = subject.replayed[:, known]
     reach, slope = _reach(own), np.ones_like(wanted)
+    most = reach[:, taken] / _PROBE  # a channel's own size: where a function is flat a step would go anywhere
     for _ in range(_ROUNDS):
         beside = subject.rows_from(name, held + reach)
         if beside is None:
@@ -195,7 +196,7 @@ def _newton(
         slope = (beside[:, known] - answer) / reach[:, taken]
         with np.errstate(invalid="ignore", divide="ignore"):
             step = np.where(failing & (slope != 0.0), (wanted - answer) / slope, 0.0)
-        held[:, taken] += np.where(np.isfinite(step), step, 0.0)
+        held[:, taken] += np.where(np.isfinite(step), np.clip(step, -most, most), 0.0)
         found = subject.rows_from(name, held)
         if found is None:
             return None
