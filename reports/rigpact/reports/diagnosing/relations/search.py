@@ -22,6 +22,7 @@ from rigpact.reports.diagnosing.relations.constants import one_number, stuck, ze
 from rigpact.reports.diagnosing.relations.edited_models import edited_models
 from rigpact.reports.diagnosing.relations.few_frames import glitch, lines_in_few_frames
 from rigpact.reports.diagnosing.relations.fitted import fitted_numbers, fitted_tables
+from rigpact.reports.diagnosing.relations.forward import fitted_forward
 from rigpact.reports.diagnosing.relations.histories import histories
 from rigpact.reports.diagnosing.relations.inputs import inputs
 from rigpact.reports.diagnosing.relations.maps import limited_each, mapped
@@ -207,7 +208,9 @@ def _that_say_much(subject: Subject, every: Sequence[Target]) -> Iterator[Readin
 
 def _of_inputs(subject: Subject, every: Sequence[Target]) -> Iterator[Reading]:
     names = subject.before.keys() - (subject.inputs if only_moves(subject) else set())
-    yield from inputs(subject, [name for name in subject.before if name in names], {target.name for target in every})
+    chosen, worked_back = [name for name in subject.before if name in names], {target.name for target in every}
+    yield from inputs(subject, chosen, worked_back)
+    yield from fitted_forward(subject, chosen)
 
 
 def _that_say_little(subject: Subject, every: Sequence[Target]) -> Iterator[Reading]:

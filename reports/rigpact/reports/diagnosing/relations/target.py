@@ -17,6 +17,7 @@ from rigpact.contract.systems.layout import FieldLayout
 from rigpact.reference_runtime.operations.rounding import gamma
 from rigpact.reports.diagnosing.relations.moved import channels_of, told_by_digits
 from rigpact.reports.diagnosing.relations.relation import Channels, Place, Reading
+from rigpact.reports.diagnosing.relations.sparse import solved_input
 from rigpact.reports.diagnosing.relations.subject import (
     FEW,
     MUCH_NEARER,
@@ -148,12 +149,25 @@ def _changed(name: str, channels: Channels, rule: Rule, known: Subject) -> Mappi
 def targets(subject: Subject) -> Iterator[Target]:
     """The stage's answer, then each of its inputs that can be worked back from it."""
     yield Target(subject, "", subject.replayed, subject.recorded, subject.bound, subject.failing)
-    if subject.stage.is_answer:
-        return
-    for name in subject.before:
+    for name in subject.inputs if subject.stage.is_answer else ():
+        found = _solved(subject, name)
+        if found is not None:
+            yield found
+    for name in () if subject.stage.is_answer else subject.before:
         found = _worked_back(subject, name) or _seen(subject, name)
         if found is not None:
             yield found
+
+
+def _solved(subject: Subject, name: str) -> Target | None:
+    """A network's input of which a few channels were other numbers."""
+    found = solved_input(subject, name)
+    if found is None:
+        return None
+    own, failing = subject.before[name].astype(np.float64), np.zeros(found.held.shape, bool)
+    bound = found.bound + STORED * np.abs(found.held)
+    failing[:, found.channels] = (np.abs(found.held - own) > bound)[:, found.channels]
+    return Target(subject, name, own, found.held, bound, failing) if failing.any() else None
 
 
 def _worked_back(subject: Subject, name: str) -> Target | None:
