@@ -19,7 +19,7 @@ MEASURES = frozenset(
 """Keys of a claim that say how well it fits, or how to mend it: nothing in them is said of the mistake."""
 SHARE = 0.005
 """Answers print four to six digits, and people round to two or three; 0.25 is still told from 0.2 and 0.3."""
-VAGUE = re.compile(r"constants? of its own|of their own|held between|wherever it differs")
+VAGUE = re.compile(r"constants? of its own|of their own|limits of its own|wherever it differs")
 _FITS = re.compile(r":? explains \d+ of \d+ frames( \([^)]*\))?")
 _NUMBER = re.compile(r"(?<![\w.])[-+−±]?\d+(?:\.\d+)?(?:[eE][-+]?\d+)?(?:\s?/\s?(?:π|pi\b|\d+(?:\.\d+)?))?(?![\w])")
 

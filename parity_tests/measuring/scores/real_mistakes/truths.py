@@ -92,6 +92,7 @@ _LAB = {
         ("oldest", "second|repeat|twice|again"),
         (r"t ?[-−] ?3\b", r"t ?[-−] ?4\b"),
         (r"_3\b", r"_4\b"),
+        (r"_3\b", LATE),  # the second oldest entry is one frame older: the oldest
         (r"\b3:6\b", r"\b0:3\b"),
         ("entry 1|step 1", "entry 0|step 0"),
     ),
@@ -260,7 +261,7 @@ _ENGINE = {
     "last_bone_not_composed": right(
         "delta6d next6d",
         ("next6d", r"from y_raw\[270:276\]"),
-        (r"\b270\b|last (bone|part)", rf"not composed|skipped|left out|{ZERO}"),
+        (r"\b270\b|last (bone|part)|\bball_r\b", rf"not composed|skipped|left out|{ZERO}"),
     ),
     "mu_added_to_residual": right("y_raw", "output_mode=delta", "denorm=std_and_mean", ("mean|MuY", "added|more")),
     "n11_history_every_second": right("pose_hist_raw", ("hist", r"every (second|other|2nd)|every 2|odd frames|hold")),
@@ -289,14 +290,17 @@ _ENGINE = {
     "uninitialised_history": right(
         "pose_hist_raw",
         ("hist", r"never (set|written)|memory|not (seeded|set|initialised)|uninitialised|start"),
-        ("hist", "first (2|two) frames|frames 0 and 1|frames 0 to 1"),
+        ("hist", "first (2|two) frames|frames 0(, 1)? and [12]|frames 0 to 1"),
     ),
     "yaw_degrees": right("state", "yaw_encoding=degrees_over_180", ("yaw", DEGREES)),
     "writeback_offset": right(
         "x_raw_next x_raw pose_hist_raw state",
         ("x_raw_next", r"\b0:276\b"),
         ("x_raw_next", r"offset|shift|6 (channels|places)|read at"),
-        also=(("pose_hist_raw", "next6d", r"t ?[-−] ?1\b"),),  # the history holds the right pose, which x_raw has lost
+        also=(
+            ("pose_hist_raw", r"next6d|x_raw\[0:276\]", r"t ?[-−] ?1\b"),
+            ("x_raw_next", r"\bball_r\b", "stuck"),
+        ),  # the history holds the right pose, which x_raw has lost
     ),
 }
 

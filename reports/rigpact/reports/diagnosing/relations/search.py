@@ -110,9 +110,10 @@ def relations_of(subject: Subject) -> list[Relation]:
     if not subject.failing.any():  # what is not finite comes from no number
         return []
     found, explained = relations_before(subject, relations_of)
-    if sum(relation.cost for relation in found) > SIMPLE:
-        return _cheaper(found, _relations_of(subject, [], np.zeros_like(explained)))
-    return _relations_of(subject, found, explained)
+    together = _relations_of(subject, list(found), explained)
+    if not any(relation.cost > SIMPLE for relation in found):
+        return together
+    return _cheaper(together, _relations_of(subject, [], np.zeros_like(explained)))
 
 
 def _cheaper(one: list[Relation], other: list[Relation]) -> list[Relation]:
