@@ -213,7 +213,7 @@ def test_a_simple_relation_is_said_with_its_fit(name):
 @pytest.mark.parametrize("name", NOTHING)
 def test_what_is_no_simple_relation_gets_none(name):
     """A relation that is not true sends people to the wrong line with a figure that looks like a proof."""
-    assert _relations(*NOTHING[name]) == ()
+    assert [each.words for each in _relations(*NOTHING[name]) if each.kind != "glitch"] == []
 
 
 @pytest.mark.parametrize(

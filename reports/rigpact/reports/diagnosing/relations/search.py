@@ -191,10 +191,10 @@ def _taken(fits: list[_Fit], is_open: NDArray[np.bool_], found: list[Relation]) 
 
 
 def _that_say_much(subject: Subject, every: Sequence[Target]) -> Iterator[Reading]:
-    for simple in (on_one_line, zeroed):
-        yield from simple(every[0])
     for place in subject.places:
         yield from turned(subject, place)
+    for simple in (on_one_line, zeroed):
+        yield from simple(every[0])
     yield from another_part(subject)
     for target in every:
         for family in WITHOUT_A_NUMBER:

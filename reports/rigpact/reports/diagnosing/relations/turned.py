@@ -121,9 +121,9 @@ def _by_one_turn(found: _Rotations) -> Iterator[Reading]:
         ("turned, in its own axes, by", transposed(found.own) @ found.recorded, partial(np.matmul, found.own)),
     ):
         means = _mean_rotations(turns[rows])
-        for one in (_in_whole_degrees(means[0]), means[0]):
+        for one, fitted in ((_in_whole_degrees(means[0]), 1), (means[0], 3)):
             if turn_words(one):
-                yield found.reading("turned", f"{words} {turn_words(one)}", applied(one[None, None]), 3.0, 3)
+                yield found.reading("turned", f"{words} {turn_words(one)}", applied(one[None, None]), 3.0, fitted)
         if turns.shape[1] > 1 and found.every_one_differs:
             yield found.reading(
                 "turned", f"{words} a turn of its own for each bone", applied(means[None]), 3.0, 3 * len(means)
