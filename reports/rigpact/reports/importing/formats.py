@@ -15,6 +15,7 @@ from rigpact.contract.declared.declaration import Declaration, read_declaration
 from rigpact.contract.declared.yaml_text import parse_yaml
 from rigpact.contract.errors import UnusableInput
 from rigpact.contract.files import read_bytes
+from rigpact.reports.importing.configurations import env_yaml, legged_gym, rl_sar
 from rigpact.reports.importing.draft import Draft
 from rigpact.reports.importing.model_beside import Model, named_file, read_model_beside
 from rigpact.reports.importing.recording_columns import map_columns
@@ -30,6 +31,9 @@ KNOWN = (
     "unitree_rl_lab's or unitree_rl_mjlab's deploy.yaml (joint_ids_map, observations)",
     "an ONNX file with mjlab's metadata (joint_names, observation_names)",
     "IsaacLab's IO descriptor (articulations, actions, observations)",
+    "IsaacLab's or mjlab's params/env.yaml (sim, decimation, observations, actions)",
+    "configuration classes of legged_gym and its kin (.py), unitree_rl_gym's g1.yaml (kps, default_angles)",
+    "rl_sar's config.yaml (observations, rl_kp)",
     "LEAPP's YAML (models, pipeline)",
     "a .bin of weights of Learned Motion Matching",
     "weights of linear layers: a state dict or TorchScript (.pt, .pth, .pth.tar), a .npz",
@@ -41,7 +45,7 @@ KNOWN = (
 class ImportRequest:
     """What to import: the file, its model, where the result goes, a recording to map, the rate, functions of layers.
 
-    below: the path of the arrays that are wanted, of a file of arrays.
+    below: the path of the arrays that are wanted, of a file of arrays. base: the file that the source builds on.
     """
 
     source: Path
@@ -52,6 +56,7 @@ class ImportRequest:
     hidden: str | None = None
     last: str = "none"
     below: str = ""
+    base: Path | None = None
 
 
 @dataclass(frozen=True)
@@ -75,7 +80,7 @@ def import_file(request: ImportRequest) -> Imported:
         return Imported(arrays_to_npz(arrays), f"{len(arrays)} arrays: {said}")
     if is_weights(request.source):
         return _layers(request)
-    draft = _onnx_draft(request) if suffix == ".onnx" else _yaml_draft(request)
+    draft = {".onnx": _onnx_draft, ".py": _python_draft}.get(suffix, _yaml_draft)(request)
     return finished(draft, request)
 
 
@@ -170,10 +175,21 @@ def _robot(make: Callable[[Node, Model | None, Any], Draft]) -> Callable[[Node, 
     return draft
 
 
+def _python_draft(request: ImportRequest) -> Draft:
+    _refuse_other_ending(request)
+    root = legged_gym.read_configuration(request.source, request.base)
+    return _robot(legged_gym.configuration_to_draft)(root, request)
+
+
 _YAML: Mapping[Callable[[Any], bool], Callable[[Node, ImportRequest], Draft]] = {
     deploy_yaml.is_one: _robot(deploy_yaml.to_draft),
     io_descriptor.is_one: _robot(io_descriptor.to_draft),
     leapp.is_one: lambda root, request: leapp.to_draft(root, request.out, request.onnx),
+    env_yaml.is_one: _robot(env_yaml.to_draft),
+    legged_gym.is_deploy: _robot(legged_gym.deploy_to_draft),
+    rl_sar.is_one: lambda root, request: _robot(
+        lambda node, model, file: rl_sar.to_draft(node, model, file, request.base)
+    )(root, request),
 }
 
 
@@ -182,7 +198,7 @@ def _yaml_draft(request: ImportRequest) -> Draft:
     content = read_bytes(request.source)
     if request.source.suffix.lower() not in (".yaml", ".yml"):
         raise UnusableInput(
-            request.source, f"a file that ends in {request.source.suffix or 'nothing'}", ".yaml, .yml, .onnx or .bin",
+            request.source, f"a file that ends in {request.source.suffix or 'nothing'}", ".yaml, .yml, .onnx, .py or .bin",
             f"known are {'; '.join(KNOWN)}",
         )  # fmt: skip
     root = parse_yaml(content, request.source)

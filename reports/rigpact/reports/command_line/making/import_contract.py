@@ -23,7 +23,8 @@ def import_contract(
         Path,
         typer.Argument(
             metavar="FILE",
-            help="deploy.yaml, an IO descriptor, LEAPP's YAML, an .onnx of mjlab, weights (.bin, .pt, .pth.tar, .npz).",
+            help="deploy.yaml, env.yaml, g1.yaml, rl_sar's config.yaml, a configuration class (.py), an IO descriptor, "
+            "LEAPP's YAML, an .onnx of mjlab, weights (.bin, .pt, .pth.tar, .npz).",
         ),
     ],
     *,
@@ -54,6 +55,10 @@ def import_contract(
     below: Annotated[
         str, typer.Option("--below", metavar="PATH", help="Of a file of arrays, those below this path: sequences[0].")
     ] = "",
+    base: Annotated[
+        Path | None,
+        typer.Option("--base", metavar="FILE", help="What FILE builds on: legged_robot_config.py, rl_sar's base.yaml."),
+    ] = None,
     force: Annotated[bool, typer.Option("--force", help="Write over a file that is there.")] = False,
     output_format: Format = OutputFormat.TEXT,
 ) -> None:
@@ -67,7 +72,7 @@ def import_contract(
 
     if out.exists() and not force:
         raise UnusableInput(out, "a file", "none yet", "--force writes over it")
-    imported = import_file(ImportRequest(file, out, onnx, recording, fps, hidden, last, below))
+    imported = import_file(ImportRequest(file, out, onnx, recording, fps, hidden, last, below, base))
     write_bytes(out, imported.content)
     lines = [f"{out} written: {imported.what}"]
     notes = list(imported.notes)
