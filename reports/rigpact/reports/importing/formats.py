@@ -15,6 +15,8 @@ from rigpact.contract.declared.declaration import Declaration, read_declaration
 from rigpact.contract.declared.yaml_text import parse_yaml
 from rigpact.contract.errors import UnusableInput
 from rigpact.contract.files import read_bytes
+from rigpact.reference_runtime.recordings.other_formats.mcap_files import mcap_words
+from rigpact.reference_runtime.recordings.other_formats.rosbag_files import rosbag_words
 from rigpact.reports.importing.configurations import env_yaml, legged_gym, rl_sar
 from rigpact.reports.importing.draft import Draft
 from rigpact.reports.importing.model_beside import Model, named_file, read_model_beside
@@ -45,7 +47,8 @@ KNOWN = (
 class ImportRequest:
     """What to import: the file, its model, where the result goes, a recording to map, the rate, functions of layers.
 
-    below: the path of the arrays that are wanted, of a file of arrays. base: the file that the source builds on.
+    below: the path of the arrays that are wanted, of a file of arrays. base: the file that the source builds on. tick: the
+    topic of a bag whose messages are the frames. episode: the one that is wanted, of a file of several.
     """
 
     source: Path
@@ -57,6 +60,8 @@ class ImportRequest:
     last: str = "none"
     below: str = ""
     base: Path | None = None
+    tick: str | None = None
+    episode: int | None = None
 
 
 @dataclass(frozen=True)
@@ -75,11 +80,13 @@ def import_file(request: ImportRequest) -> Imported:
     if suffix == ".bin":
         return _weights(request)
     if request.out.suffix.lower() == ".npz":
-        arrays = arrays_in(request.source, request.below)
+        arrays = arrays_in(request.source, request.below, tick=request.tick, episode=request.episode)
         said = ", ".join(f"{name} {'x'.join(map(str, rows.shape))}" for name, rows in list(arrays.items())[:6])
         return Imported(arrays_to_npz(arrays), f"{len(arrays)} arrays: {said}")
     if is_weights(request.source):
         return _layers(request)
+    if suffix in _BAGS:
+        return finished(_bag_draft(request), request)
     draft = {".onnx": _onnx_draft, ".py": _python_draft}.get(suffix, _yaml_draft)(request)
     return finished(draft, request)
 
@@ -173,6 +180,23 @@ def _robot(make: Callable[[Node, Model | None, Any], Draft]) -> Callable[[Node, 
         return make(root, model, named_file(request.onnx, request.out))
 
     return draft
+
+
+_BAGS: Mapping[str, Callable[[Path], dict[str, str]]] = {".mcap": mcap_words, ".db3": rosbag_words}
+
+
+def _bag_draft(request: ImportRequest) -> Draft:
+    """The declaration that a bag's metadata makes: names, scales and poses that the runtime wrote beside its topics."""
+    _refuse_other_ending(request)
+    said = _BAGS[request.source.suffix.lower()](request.source)
+    if not mjlab_metadata.is_one(said):
+        held = ", ".join(sorted(said)[:8]) or "none"
+        hint = "-o NAME.npz takes its topics as columns"
+        raise UnusableInput(request.source, f"metadata: {held}", f"{', '.join(mjlab_metadata.REQUIRED)}", hint)
+    beside = None if request.onnx is None else read_model_beside(request.onnx)
+    joints = len(said["joint_names"].split(","))
+    inputs, outputs = ({"obs": None}, {"actions": joints}) if beside is None else (beside.inputs, beside.outputs)
+    return mjlab_metadata.to_draft(Model(request.source, inputs, outputs, said), named_file(request.onnx, request.out))
 
 
 def _python_draft(request: ImportRequest) -> Draft:

@@ -59,6 +59,12 @@ def import_contract(
         Path | None,
         typer.Option("--base", metavar="FILE", help="What FILE builds on: legged_robot_config.py, rl_sar's base.yaml."),
     ] = None,
+    tick: Annotated[
+        str | None, typer.Option("--tick", metavar="TOPIC", help="Of a bag, the topic whose messages are the frames.")
+    ] = None,
+    episode: Annotated[
+        int | None, typer.Option("--episode", min=0, help="Of a data set of several episodes, the one to take.")
+    ] = None,
     force: Annotated[bool, typer.Option("--force", help="Write over a file that is there.")] = False,
     output_format: Format = OutputFormat.TEXT,
 ) -> None:
@@ -72,7 +78,7 @@ def import_contract(
 
     if out.exists() and not force:
         raise UnusableInput(out, "a file", "none yet", "--force writes over it")
-    imported = import_file(ImportRequest(file, out, onnx, recording, fps, hidden, last, below, base))
+    imported = import_file(ImportRequest(file, out, onnx, recording, fps, hidden, last, below, base, tick, episode))
     write_bytes(out, imported.content)
     lines = [f"{out} written: {imported.what}"]
     notes = list(imported.notes)

@@ -11,9 +11,9 @@ from pathlib import Path
 from typing import Any
 
 from rigpact.contract.errors import UnusableInput
+from rigpact.reports.importing.configurations.configuration_classes import Classes, ConfigurationClass, read_classes
 from rigpact.reports.importing.draft import Draft, Entry, lower_word
 from rigpact.reports.importing.model_beside import Model
-from rigpact.reports.importing.configurations.configuration_classes import Classes, ConfigurationClass, read_classes
 from rigpact.reports.importing.stacks.deploy_yaml import with_missing_width
 from rigpact.reports.importing.stacks.joint_tables import table_called
 from rigpact.reports.importing.stacks.robot import Action, Gains, Group, Robot, Sensors, Term
