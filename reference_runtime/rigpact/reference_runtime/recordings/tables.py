@@ -28,7 +28,9 @@ from rigpact.reference_runtime.recordings.json_tables import (
     read_json_table,
 )
 from rigpact.reference_runtime.recordings.number_rows import UNNAMED, Table, stacked_rows, text_number
+from rigpact.reference_runtime.recordings.other_formats.bvh_files import read_bvh
 from rigpact.reference_runtime.recordings.other_formats.data_sets import read_parquet
+from rigpact.reference_runtime.recordings.other_formats.gltf_files import read_gltf
 from rigpact.reference_runtime.recordings.other_formats.hdf5_files import read_hdf5
 from rigpact.reference_runtime.recordings.other_formats.mcap_files import read_mcap
 from rigpact.reference_runtime.recordings.other_formats.rosbag_files import read_rosbag
@@ -235,5 +237,8 @@ FORMATS: Mapping[str, Format] = {
     ".h5": Format(read_hdf5, is_binary=True),
     ".zarr.zip": Format(read_zarr, is_binary=True),
     ".parquet": Format(read_parquet, is_binary=True),
+    ".bvh": Format(read_bvh, is_binary=True),
+    ".gltf": Format(read_gltf, is_binary=True),
+    ".glb": Format(read_gltf, is_binary=True),
 }
 """Every format of named numbers, by the end of a file's name."""

@@ -15,8 +15,12 @@ from rigpact.contract.declared.declaration import Declaration, read_declaration
 from rigpact.contract.declared.yaml_text import parse_yaml
 from rigpact.contract.errors import UnusableInput
 from rigpact.contract.files import read_bytes
+from rigpact.reference_runtime.recordings.other_formats.animation import Animation
+from rigpact.reference_runtime.recordings.other_formats.bvh_files import read_bvh_animation
+from rigpact.reference_runtime.recordings.other_formats.gltf_files import read_gltf_animation
 from rigpact.reference_runtime.recordings.other_formats.mcap_files import mcap_words
 from rigpact.reference_runtime.recordings.other_formats.rosbag_files import rosbag_words
+from rigpact.reports.importing.animations import animation_to_draft
 from rigpact.reports.importing.configurations import env_yaml, legged_gym, rl_sar
 from rigpact.reports.importing.draft import Draft
 from rigpact.reports.importing.model_beside import Model, named_file, read_model_beside
@@ -87,6 +91,9 @@ def import_file(request: ImportRequest) -> Imported:
         return _layers(request)
     if suffix in _BAGS:
         return finished(_bag_draft(request), request)
+    if suffix in _ANIMATIONS:
+        _refuse_other_ending(request)
+        return finished(animation_to_draft(request.source, _ANIMATIONS[suffix](request)), request)
     draft = {".onnx": _onnx_draft, ".py": _python_draft}.get(suffix, _yaml_draft)(request)
     return finished(draft, request)
 
@@ -183,6 +190,12 @@ def _robot(make: Callable[[Node, Model | None, Any], Draft]) -> Callable[[Node, 
 
 
 _BAGS: Mapping[str, Callable[[Path], dict[str, str]]] = {".mcap": mcap_words, ".db3": rosbag_words}
+
+
+_ANIMATIONS: Mapping[str, Callable[[ImportRequest], Animation]] = {
+    ".bvh": lambda request: read_bvh_animation(request.source),
+    **dict.fromkeys((".gltf", ".glb"), lambda request: read_gltf_animation(request.source, request.episode)),
+}
 
 
 def _bag_draft(request: ImportRequest) -> Draft:

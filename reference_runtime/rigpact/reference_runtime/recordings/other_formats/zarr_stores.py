@@ -36,7 +36,16 @@ def read_zarr(path: Path, episode: int | None = None) -> Table:
         root = zarr.open_group(store=store, mode="r")
         for name in arrays:
             columns[name.replace("/", ".")] = np.asarray(root[name][...])
-    except (ValueError, TypeError, LookupError, OSError, RuntimeError, zipfile.BadZipFile, MemoryError) as error:
+    except (
+        ValueError,
+        TypeError,
+        LookupError,
+        OSError,
+        RuntimeError,
+        ArithmeticError,
+        zipfile.BadZipFile,
+        MemoryError,
+    ) as error:
         raise UnusableInput(path, f"arrays that zarr does not read ({error})", "a zarr store") from None
     return Table(columns if episode is None else _rows_of(columns, episode, path))
 
