@@ -14,7 +14,7 @@ import numpy as np
 from rigpact.contract.declared.declaration import Declaration, read_declaration
 from rigpact.contract.declared.yaml_text import parse_yaml
 from rigpact.contract.errors import UnusableInput
-from rigpact.contract.files import read_bytes
+from rigpact.contract.files import bytes_to_json, read_bytes
 from rigpact.reference_runtime.recordings.other_formats.animation import Animation
 from rigpact.reference_runtime.recordings.other_formats.bvh_files import read_bvh_animation
 from rigpact.reference_runtime.recordings.other_formats.gltf_files import read_gltf_animation
@@ -23,6 +23,7 @@ from rigpact.reference_runtime.recordings.other_formats.rosbag_files import rosb
 from rigpact.reports.importing.animations import animation_to_draft
 from rigpact.reports.importing.configurations import env_yaml, legged_gym, rl_sar
 from rigpact.reports.importing.draft import Draft
+from rigpact.reports.importing.lerobot import is_policy, policy_to_draft
 from rigpact.reports.importing.model_beside import Model, named_file, read_model_beside
 from rigpact.reports.importing.recording_columns import map_columns
 from rigpact.reports.importing.stacks import deploy_yaml, io_descriptor, leapp, mjlab_metadata
@@ -43,6 +44,8 @@ KNOWN = (
     "LEAPP's YAML (models, pipeline)",
     "a .bin of weights of Learned Motion Matching",
     "weights of linear layers: a state dict or TorchScript (.pt, .pth, .pth.tar), a .npz",
+    "a LeRobot policy's config.json (type, input_features)",
+    "BVH and glTF animations",
     "arrays in JSON, or tensors in a dictionary of torch: -o NAME.npz",
 )
 
@@ -89,13 +92,8 @@ def import_file(request: ImportRequest) -> Imported:
         return Imported(arrays_to_npz(arrays), f"{len(arrays)} arrays: {said}")
     if is_weights(request.source):
         return _layers(request)
-    if suffix in _BAGS:
-        return finished(_bag_draft(request), request)
-    if suffix in _ANIMATIONS:
-        _refuse_other_ending(request)
-        return finished(animation_to_draft(request.source, _ANIMATIONS[suffix](request)), request)
-    draft = {".onnx": _onnx_draft, ".py": _python_draft}.get(suffix, _yaml_draft)(request)
-    return finished(draft, request)
+    make = next((each for endings, each in _OTHER_ENDINGS.items() if suffix in endings), _yaml_draft)
+    return finished(make(request), request)
 
 
 def finished(draft: Draft, request: ImportRequest) -> Imported:
@@ -189,6 +187,19 @@ def _robot(make: Callable[[Node, Model | None, Any], Draft]) -> Callable[[Node, 
     return draft
 
 
+def _policy_draft(request: ImportRequest) -> Draft:
+    _refuse_other_ending(request)
+    if not is_policy(bytes_to_json(read_bytes(request.source), request.source).data):
+        expected, hint = "a LeRobot policy's config.json", f"known are {'; '.join(KNOWN)}"
+        raise UnusableInput(request.source, "a file that ends in .json", expected, hint)
+    return policy_to_draft(request.source, request.out, named_file(request.onnx, request.out))
+
+
+def _animation_draft(request: ImportRequest) -> Draft:
+    _refuse_other_ending(request)
+    return animation_to_draft(request.source, _ANIMATIONS[request.source.suffix.lower()](request))
+
+
 _BAGS: Mapping[str, Callable[[Path], dict[str, str]]] = {".mcap": mcap_words, ".db3": rosbag_words}
 
 
@@ -259,6 +270,13 @@ def _nearest(root: Any) -> str:
         return "none of their keys is there"
     name = min(found, key=lambda each: len(found[each]))
     return f"nearest is {name}, but {', '.join(sorted(found[name]))} is missing"
+
+
+_OTHER_ENDINGS: Mapping[tuple[str, ...], Callable[[ImportRequest], Draft]] = {
+    (".onnx",): _onnx_draft, (".py",): _python_draft, (".json",): _policy_draft, tuple(_BAGS): _bag_draft,
+    tuple(_ANIMATIONS): _animation_draft,
+}  # fmt: skip
+"""What reads a file of another ending than YAML's."""
 
 
 def _refuse_other_ending(request: ImportRequest) -> None:

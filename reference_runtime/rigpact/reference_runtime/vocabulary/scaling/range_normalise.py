@@ -36,7 +36,7 @@ def build(use: Use, *, is_back: bool) -> Built:
         for names in MODES.values() for name in names if name in use.table
     }  # fmt: skip
     declared = use.table.get("mode")
-    if declared in MODES:
+    if isinstance(declared, str) and declared in MODES:
         for name in MODES[declared]:
             if name not in numbers:
                 raise use.missing(name, f"the {name} of each number, as the mode {declared} takes it")
