@@ -51,7 +51,8 @@ _WIDTHS = {
     "phase_sin_cos": 2,
     "base_euler_xyz": 3,
 }
-_PHASE = "sin and cos of 2 pi (k dt mod period) / period, k = 1 at the first step behind a start. LEFT OPEN: the period"
+_PHASE = "0.8 s and the first step are those of the code of Unitree's classes: the configuration has neither"
+_SECONDS = 0.8
 
 
 def read_configuration(path: Path, base: Path | None) -> Node:
@@ -170,10 +171,14 @@ def _term(root: Node, name: str, count: int, history: int, scales: Node) -> Term
         scale = [linear, linear, turning]
     elif name in _SCALES:
         scale = scales.need(_SCALES[name], f"the scale of {name}").number()
-    notes = (_PHASE,) if name == "phase_sin_cos" else ()
     if name == "heights":
         notes = ("clip(z - 0.5 - measured height, -1, 1) before the scale",)
-    return Term(name, name, place, width, scale=scale, history=history, notes=notes)
+        return Term(name, name, place, width, scale=scale, history=history, notes=notes)
+    if name != "phase_sin_cos":
+        return Term(name, name, place, width, scale=scale, history=history)
+    cycle = root.get("rewards").get("cycle_time")
+    period, said = (_SECONDS, _PHASE) if cycle.is_nothing else (cycle.number(), "the period is rewards.cycle_time")
+    return Term(name, name, place, width, history=history, notes=(said,), period=period)
 
 
 def _limit(node: Node) -> tuple[float, float] | None:
@@ -277,5 +282,6 @@ def _deploy_term(root: Node, name: str, count: int) -> Term:
     elif name in keys:
         scale = root.need(keys[name], f"the scale of {name}").number()
     function = "stick_command" if name == "commands" and not root.get("max_cmd").is_nothing else name
-    notes = (f"{_PHASE}, 0.8 s in the runtime's code",) if name == "phase_sin_cos" else ()
-    return Term(name, function, f"{root.path}#/num_obs", _WIDTHS.get(name, count), scale=scale, notes=notes)
+    notes, period = ((_PHASE,), _SECONDS) if name == "phase_sin_cos" else ((), None)
+    place, width = f"{root.path}#/num_obs", _WIDTHS.get(name, count)
+    return Term(name, function, place, width, scale=scale, notes=notes, period=period)

@@ -19,6 +19,7 @@ class Term:
     """One term of the observation: function(sensors), then clip, scale, history.
 
     width: numbers of one frame, where the file says it. joints: the joints that it takes, in order. offsets: what is taken off.
+    period: seconds of a phase.
     """
 
     name: str
@@ -31,6 +32,7 @@ class Term:
     scale: Numbers | None = None
     history: int = 1
     notes: tuple[str, ...] = ()
+    period: float | None = None
 
 
 @dataclass(frozen=True)

@@ -163,6 +163,15 @@ def _last_action(robot: Robot, term: Term, steps: Steps) -> str:
     return _chain(robot, term, name, steps, term.notes)
 
 
+def _phase(robot: Robot, term: Term, steps: Steps) -> str:
+    """A clock that counts the policy's steps; raised before it is used, as the runtimes have it."""
+    if term.period is None or steps:
+        return _unknown(robot, term, steps)
+    table = {"name": robot.draft.free_name(term.name), "operation": "phase_clock", "period": term.period, "first": 1}
+    robot.draft.stages.append(Entry(table, term.notes))
+    return str(table["name"])
+
+
 def _kept_how(robot: Robot) -> str:
     return "" if robot.action is None or robot.action.answer_clip is None else "clipped, "
 
@@ -187,6 +196,7 @@ _FUNCTIONS: Mapping[str, Callable[[Robot, Term, Steps], str]] = {
     "base_ang_vel": _gyro, "base_lin_vel": _linear, "projected_gravity": _gravity,
     "joint_pos_rel": _position, "joint_pos": _absolute, "joint_vel_rel": _speed, "joint_vel": _speed,
     "velocity_commands": _command, "stick_command": _command, "last_action": _last_action,
+    "phase_sin_cos": _phase,
 }  # fmt: skip
 
 
