@@ -50,11 +50,11 @@ def read_gltf_animation(path: Path, animation: int | None = None) -> Animation:
     curves = _curves(file, number)
     nodes, parents = file.nodes(), {}
     for index, node in enumerate(nodes):
-        parents.update({child: index for child in node.get("children", []) if isinstance(child, int)})
+        parents.update({child: index for child in _places(node.get("children"))})
     moved = {node for node, _ in curves} | {
-        joint for skin in file.tables("skins") for joint in skin.get("joints", []) if isinstance(joint, int)
+        joint for skin in file.tables("skins") for joint in _places(skin.get("joints"))
     }
-    if any(not 0 <= index < len(nodes) for index in moved):
+    if any(index >= len(nodes) for index in moved):
         raise UnusableInput(f"{path}#/skins", "a joint that is no node", f"0 to {len(nodes) - 1}")
     names = {index: str(nodes[index].get("name") or f"node_{index}") for index in sorted(moved)}
     refuse_repeated(list(names.values()), f"{path}#/nodes")
@@ -117,7 +117,7 @@ class _File:
         view, _ = self.entry("bufferViews", accessor["bufferView"])
         if view.get("extensions"):
             raise UnusableInput(place, "a compressed buffer view", "plain bytes", "export without compression")
-        kind, width = accessor.get("componentType"), _TYPES.get(accessor.get("type"))
+        kind, width = _code(accessor.get("componentType")), _TYPES.get(str(accessor.get("type")))
         is_float = kind == 5126
         if (
             width is None
@@ -151,6 +151,15 @@ class _File:
         if inside is None or ":" in str(uri) or not (folder / inside).resolve().is_relative_to(folder):
             raise UnusableInput(f"{place}/uri", repr(uri)[:60], "a file in the folder of this one")
         return read_bytes(self.path.parent / inside)
+
+
+def _code(value: Any) -> int:
+    return value if isinstance(value, int) and not isinstance(value, bool) else -1
+
+
+def _places(value: Any) -> list[int]:
+    """The whole numbers of a list."""
+    return [each for each in value if _code(each) == each and each >= 0] if isinstance(value, list) else []
 
 
 def _chunks(content: bytes, path: Path) -> tuple[bytes, bytes | None]:
@@ -245,7 +254,7 @@ def _curves(file: _File, number: int) -> dict[tuple[int, str], _Curve]:
         where = f"{place}/channels/{index}"
         if not isinstance(target, Mapping):
             raise UnusableInput(where, "no target", "a node and a path")
-        key = target.get("path")
+        key = str(target.get("path"))
         if key not in _DEFAULTS or "node" not in target:
             continue
         file.entry("nodes", target["node"])
@@ -287,7 +296,11 @@ def _of_node(node: Any, key: str, place: str) -> FloatArray:
     """The node's own rotation or translation, of its matrix where it has one."""
     matrix = node.get("matrix")
     value = node.get(key, _DEFAULTS[key]) if matrix is None else _of_matrix(matrix, key, place)
-    if len(value) != len(_DEFAULTS[key]) or not all(isinstance(each, int | float) for each in value):
+    if (
+        not isinstance(value, list | tuple)
+        or len(value) != len(_DEFAULTS[key])
+        or not all(isinstance(each, int | float) for each in value)
+    ):
         raise UnusableInput(f"{place}/{key}", repr(value)[:60], f"{len(_DEFAULTS[key])} numbers")
     return np.asarray(value, np.float64)
 

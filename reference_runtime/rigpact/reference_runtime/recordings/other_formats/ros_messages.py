@@ -34,7 +34,7 @@ WITHOUT_COLUMNS = frozenset(f"sensor_msgs/msg/{kind}" for kind in ("Image", "Com
 """Types of which a column makes nothing."""
 _DAMAGED = (
     ValueError, TypeError, LookupError, EOFError, RecursionError, OverflowError, MemoryError, AttributeError, struct.error,
-    NotImplementedError,
+    NotImplementedError, NameError,
 )  # fmt: skip
 
 

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from rigpact.contract.declared.sources import DAMAGED
 from rigpact.contract.errors import UnusableInput
 from rigpact.contract.files import opened, read_bytes, refuse_bomb
 from rigpact.contract.files.reading import refuse_too_large
@@ -36,16 +37,7 @@ def read_zarr(path: Path, episode: int | None = None) -> Table:
         root = zarr.open_group(store=store, mode="r")
         for name in arrays:
             columns[name.replace("/", ".")] = np.asarray(root[name][...])
-    except (
-        ValueError,
-        TypeError,
-        LookupError,
-        OSError,
-        RuntimeError,
-        ArithmeticError,
-        zipfile.BadZipFile,
-        MemoryError,
-    ) as error:
+    except (*DAMAGED, ArithmeticError) as error:
         raise UnusableInput(path, f"arrays that zarr does not read ({error})", "a zarr store") from None
     return Table(columns if episode is None else _rows_of(columns, episode, path))
 
@@ -87,7 +79,7 @@ def _names_in(path: Path) -> tuple[list[str], int]:
             try:
                 with zipfile.ZipFile(path) as archive:
                     return archive.namelist()[:_MAX_FILES], path.stat().st_size
-            except (zipfile.BadZipFile, OSError, ValueError) as error:
+            except DAMAGED as error:
                 raise UnusableInput(path, f"bytes that are no zip ({error})", "a zarr store in a .zip") from None
     if not path.is_dir():
         raise UnusableInput(path, "nothing", "a zarr store: a folder, or a .zip")
@@ -110,7 +102,7 @@ def _parsed(path: Path, name: str) -> Any:
             return json.loads(read_bytes(path / PurePosixPath(name)))
         with zipfile.ZipFile(path) as archive, archive.open(name) as stream:
             return json.loads(stream.read(1 << 20))
-    except (ValueError, RecursionError, zipfile.BadZipFile, OSError) as error:
+    except DAMAGED as error:
         raise UnusableInput(f"{path}#{name}", f"text that is not JSON ({error})", "the metadata of an array") from None
 
 
