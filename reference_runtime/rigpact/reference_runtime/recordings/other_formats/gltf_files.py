@@ -16,6 +16,7 @@ import numpy as np
 from rigpact.contract.errors import UnusableInput
 from rigpact.contract.files import bytes_to_json, read_bytes
 from rigpact.contract.statistics import FloatArray
+from rigpact.reference_runtime.operations.geometry import matrix_to_quat
 from rigpact.reference_runtime.recordings.number_rows import Table
 from rigpact.reference_runtime.recordings.other_formats.animation import (
     Animation,
@@ -50,7 +51,7 @@ def read_gltf_animation(path: Path, animation: int | None = None) -> Animation:
     curves = _curves(file, number)
     nodes, parents = file.nodes(), {}
     for index, node in enumerate(nodes):
-        parents.update({child: index for child in _places(node.get("children"))})
+        parents.update(dict.fromkeys(_places(node.get("children")), index))
     moved = {node for node, _ in curves} | {
         joint for skin in file.tables("skins") for joint in _places(skin.get("joints"))
     }
@@ -314,12 +315,4 @@ def _of_matrix(matrix: Any, key: str, place: str) -> tuple[float, ...]:
     lengths = np.linalg.norm(columns[:3, :3], axis=0)
     if not lengths.min() > 0.0:
         raise UnusableInput(f"{place}/matrix", "an axis of no length", "a rotation with a scale")
-    return _quaternion_of(columns[:3, :3] / lengths)
-
-
-def _quaternion_of(m: FloatArray) -> tuple[float, ...]:
-    """x, y, z, w of a rotation, w >= 0: the eigenvector of the largest eigenvalue of Davenport's matrix."""
-    z = np.array([m[2, 1] - m[1, 2], m[0, 2] - m[2, 0], m[1, 0] - m[0, 1]])
-    davenport = np.block([[m + m.T - np.trace(m) * np.eye(3), z[:, None]], [z[None], np.full((1, 1), np.trace(m))]])
-    q = np.linalg.eigh(davenport)[1][:, -1]
-    return tuple(q if q[3] >= 0 else -q)
+    return tuple(matrix_to_quat(columns[:3, :3] / lengths))
