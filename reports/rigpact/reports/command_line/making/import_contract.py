@@ -17,6 +17,22 @@ Hidden = Annotated[
     ),
 ]
 
+Model = Annotated[Path | None, typer.Option("--onnx", metavar="FILE", help="The network that the file belongs to.")]
+Recording = Annotated[
+    Path | None,
+    typer.Option("--recording", metavar="FILE", help="A recording whose columns are matched to the vectors by name."),
+]
+Base = Annotated[
+    Path | None,
+    typer.Option("--base", metavar="FILE", help="What FILE builds on: legged_robot_config.py, rl_sar's base.yaml."),
+]
+Tick = Annotated[
+    str | None, typer.Option("--tick", metavar="TOPIC", help="Of a bag, the topic whose messages are the frames.")
+]
+Episode = Annotated[
+    int | None, typer.Option("--episode", min=0, help="Of a data set of several episodes, the one to take.")
+]
+
 
 def import_contract(
     file: Annotated[
@@ -37,15 +53,8 @@ def import_contract(
             help="The contract (.toml) to write; the model (.onnx) of weights; arrays (.npz).",
         ),
     ],
-    onnx: Annotated[
-        Path | None, typer.Option("--onnx", metavar="FILE", help="The network that the file belongs to.")
-    ] = None,
-    recording: Annotated[
-        Path | None,
-        typer.Option(
-            "--recording", metavar="FILE", help="A recording whose columns are matched to the vectors by name."
-        ),
-    ] = None,
+    onnx: Model = None,
+    recording: Recording = None,
     fps: Annotated[
         float | None,
         typer.Option("--fps", min=0.001, max=100_000, help="Steps a second, where the file does not say it."),
@@ -55,16 +64,9 @@ def import_contract(
     below: Annotated[
         str, typer.Option("--below", metavar="PATH", help="Of a file of arrays, those below this path: sequences[0].")
     ] = "",
-    base: Annotated[
-        Path | None,
-        typer.Option("--base", metavar="FILE", help="What FILE builds on: legged_robot_config.py, rl_sar's base.yaml."),
-    ] = None,
-    tick: Annotated[
-        str | None, typer.Option("--tick", metavar="TOPIC", help="Of a bag, the topic whose messages are the frames.")
-    ] = None,
-    episode: Annotated[
-        int | None, typer.Option("--episode", min=0, help="Of a data set of several episodes, the one to take.")
-    ] = None,
+    base: Base = None,
+    tick: Tick = None,
+    episode: Episode = None,
     force: Annotated[bool, typer.Option("--force", help="Write over a file that is there.")] = False,
     output_format: Format = OutputFormat.TEXT,
 ) -> None:
