@@ -39,7 +39,8 @@ def import_contract(
         Path,
         typer.Argument(
             metavar="FILE",
-            help="deploy.yaml, env.yaml, g1.yaml, rl_sar's config.yaml, a configuration class (.py), an IO descriptor, "
+            help="deploy.yaml, env.yaml, g1.yaml, rl_sar's config.yaml, a configuration class (.py), an IO descriptor, a LeRobot "
+            "policy's config.json, BVH, glTF, a bag or a data set of a robot, "
             "LEAPP's YAML, an .onnx of mjlab, weights (.bin, .pt, .pth.tar, .npz).",
         ),
     ],
