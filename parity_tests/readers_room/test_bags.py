@@ -127,13 +127,13 @@ def test_a_damaged_bag_is_refused(tmp_path: Path, damage: Callable[[bytes], byte
 
 def test_a_bag_that_was_cut_off_is_read_to_its_last_whole_record(tmp_path: Path) -> None:
     """A robot that fell took the recorder with it: what was written before is the interesting part."""
-    whole = write_json_mcap(tmp_path / "run.mcap", 40_000)
+    whole = write_json_mcap(tmp_path / "run.mcap", 22_000)
     cut = tmp_path / "cut.mcap"
     cut.write_bytes(whole.read_bytes()[: whole.stat().st_size * 3 // 4])
     table = read_table(cut)
     assert table.truncation is not None
     heights = table.columns["state.height"]
-    assert 1000 < len(heights) < 40_000
+    assert 1000 < len(heights) < 22_000
     assert np.array_equal(heights, np.arange(len(heights)) / 2)
 
 
