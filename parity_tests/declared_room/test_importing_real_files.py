@@ -75,8 +75,9 @@ def test_numbers_and_order_are_those_of_the_file(others: Path, command: Callable
     root = tomllib.loads((home / "contract.toml").read_text(encoding="utf-8"))
 
     assert root["fps"] == 50
-    assert root["names"]["policy"][:4] == ["joint_0", "joint_6", "joint_12", "joint_1"]
-    assert root["names"]["sdk"] == [f"joint_{index}" for index in range(29)]
+    assert root["names"]["policy"][:3] == ["left_hip_pitch_joint", "right_hip_pitch_joint", "waist_yaw_joint"]
+    assert root["names"]["sdk"][3] == "left_knee_joint"
+    assert root["names"]["sdk"][15] == "left_shoulder_pitch_joint"
     assert root["numbers"]["stiffness"]["value"][:6] == [100, 100, 100, 150, 40, 40]  # left leg in the SDK's order
     assert "names" not in root["numbers"]["stiffness"]
     assert root["numbers"]["default_pose"]["names"] == "policy"

@@ -164,12 +164,14 @@ HOMES: Mapping[str, set[str]] = {
         "systems/enemy_animation/ground_contacts.py",  # a heading in the plane, in a loop
         "systems/enemy_animation/investigating/ideal.py",  # a known error, planted
         "vocabulary/positional_table.py",  # the table of a positional encoding
+        "vocabulary/timing/phase_clock.py",  # a gait's phase
     },
     "cos": {
         DEFINITIONS + "euler.py", DEFINITIONS + "quaternions.py",
         "systems/enemy_animation/ground_contacts.py",
         "vocabulary/rigs/effector_context.py",  # a bound: the slope near a pole
         "vocabulary/positional_table.py",
+        "vocabulary/timing/phase_clock.py",
     },
     "tanh": {DEFINITIONS + "scaling.py"},
     "arctanh": {DEFINITIONS + "scaling.py"},
@@ -178,6 +180,7 @@ HOMES: Mapping[str, set[str]] = {
     "log": {DEFINITIONS + "scaling.py"},
     "exp": {
         DEFINITIONS + "scaling.py",
+        "vocabulary/timing/played.py",  # the weights of overlapping chunks
         "systems/enemy_animation/ground_contacts.py",  # a turn of a complex number
         "systems/enemy_animation/investigating/faults.py",  # a planted mistake
     },

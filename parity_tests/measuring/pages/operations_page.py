@@ -154,6 +154,12 @@ SAMPLES: Mapping[str, tuple[str, str]] = {
         'unit_of_positions = "cm", chain_order = "as_declared"',
     ),
     "shift": (_VECTOR, 'of = "v", frames = -1'),
+    "range_normalise": (_VECTOR, 'of = "v", mode = "min_max", min = -1, max = [1, 2, 3], mean = 0.1, std = 2'),
+    "range_denormalise": (_VECTOR, 'of = "v", mode = "quantiles", q01 = -1, q99 = [1, 2, 3], mean = 0.1, std = 2'),
+    "held": (_VECTOR, 'of = "v", every = 2, length = 4'),
+    "played": ('{ name = "chunk", size = 8 }', 'of = "chunk", length = 4, every = 2, size = 2'),
+    "phase_clock": (_VECTOR, "period = 0.8, first = 1"),
+    "choose": (f'{_VECTOR}, {{ name = "w", size = 3 }}, {{ name = "is_w", kind = "flag" }}', 'of = ["v", "w", "is_w"]'),
     "standard_deviation": (
         '{ name = "log_variance", size = 3 }',
         'of = "log_variance", temperature = 1.5, spread = "variance", calibration = "applied"',

@@ -26,7 +26,13 @@ class _DataLoader(_Loader):  # type: ignore[misc]
     """A safe loader that reads what an unknown tag marks as plain data."""
 
 
-def _untagged(loader: yaml.SafeLoader, _suffix: str, node: yaml.Node) -> Any:
+_NAME_TAG = "tag:yaml.org,2002:python/name:"
+"""`!!python/name:module.function ''`: the tag itself is the value, as text."""
+
+
+def _untagged(loader: yaml.SafeLoader, suffix: str, node: yaml.Node) -> Any:
+    if suffix.startswith(_NAME_TAG) and not node.value:
+        return suffix.removeprefix(_NAME_TAG)
     if isinstance(node, yaml.MappingNode):
         return loader.construct_mapping(node, deep=True)
     if isinstance(node, yaml.SequenceNode):

@@ -75,7 +75,7 @@ def _row(entry: Any, place: str) -> dict[str, Any]:
         return {UNNAMED: entry}
     if not isinstance(entry, dict):
         raise UnusableInput(place, type(entry).__name__, "an object of names and numbers")
-    return dict(_flat(entry, "", place, 0))
+    return dict(flat(entry, "", place, 0))
 
 
 def read_json_table(path: Path) -> Table:
@@ -87,7 +87,7 @@ def read_json_table(path: Path) -> Table:
     if isinstance(root, dict):
         listed = [value for value in root.values() if isinstance(value, list) and value and isinstance(value[0], dict)]
         if not listed:
-            named = {name: values for name, values in _flat(root, "", f"{path}#", 0) if isinstance(values, list)}
+            named = {name: values for name, values in flat(root, "", f"{path}#", 0) if isinstance(values, list)}
             columns = {name: stacked(values, f"{path}#/{name}") for name, values in named.items()}
             return Table(columns, said, is_text=True)
         root = listed[0]
@@ -108,7 +108,7 @@ def _said_of(entry: Any) -> dict[str, Any]:
     return {name: entry[name] for name in SAID if isinstance(entry.get(name), str | int | float)}
 
 
-def _flat(value: Any, name: str, place: str, depth: int) -> Iterator[tuple[str, Any]]:
+def flat(value: Any, name: str, place: str, depth: int) -> Iterator[tuple[str, Any]]:
     """The numbers and the arrays of nested objects by name. Words are passed over."""
     if depth > MAX_JSON_DEPTH:
         raise UnusableInput(place, "nested names without end", f"at most {MAX_JSON_DEPTH} levels")
@@ -124,7 +124,7 @@ def _flat(value: Any, name: str, place: str, depth: int) -> Iterator[tuple[str, 
     elif is_number(value) or value is None:
         yield name, to_number(value)
     for inner_name, each in inner:
-        yield from _flat(each, inner_name, place, depth + 1)
+        yield from flat(each, inner_name, place, depth + 1)
 
 
 def _unwrapped(entry: Mapping[str, Any]) -> Mapping[str, Any]:

@@ -9,7 +9,7 @@ from rigpact.contract.errors import UnusableInput
 from rigpact.contract.files import is_file, opened
 from rigpact.contract.systems.contract import Contract
 from rigpact.reference_runtime.recordings.number_rows import Table
-from rigpact.reference_runtime.recordings.tables import read_table
+from rigpact.reference_runtime.recordings.tables import is_binary, read_table
 
 _LOOKED_AT = 1 << 20
 """Bytes in which a recording names a vector: a header, or the first frame."""
@@ -21,7 +21,7 @@ def recognised_table(path: Path, contract: Contract) -> Table:
     try:
         return read_table(path)
     except UnusableInput as error:
-        if not is_file(path) or _names_a_vector(path, contract):
+        if is_binary(path) or not is_file(path) or _names_a_vector(path, contract):
             raise
         place = error.place if _LINE_OF.fullmatch(error.place.removeprefix(str(path))) else path
         raise UnusableInput(place, "no table of numbers, and no vector of the contract", "a recording") from None

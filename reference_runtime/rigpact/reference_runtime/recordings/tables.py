@@ -28,6 +28,13 @@ from rigpact.reference_runtime.recordings.json_tables import (
     read_json_table,
 )
 from rigpact.reference_runtime.recordings.number_rows import UNNAMED, Table, stacked_rows, text_number
+from rigpact.reference_runtime.recordings.other_formats.bvh_files import read_bvh
+from rigpact.reference_runtime.recordings.other_formats.data_sets import read_parquet
+from rigpact.reference_runtime.recordings.other_formats.gltf_files import read_gltf
+from rigpact.reference_runtime.recordings.other_formats.hdf5_files import read_hdf5
+from rigpact.reference_runtime.recordings.other_formats.mcap_files import read_mcap
+from rigpact.reference_runtime.recordings.other_formats.rosbag_files import read_rosbag
+from rigpact.reference_runtime.recordings.other_formats.zarr_stores import read_zarr
 from rigpact.reference_runtime.recordings.trace_json_lines import json_numbers
 from rigpact.reference_runtime.recordings.trace_model import Trace
 
@@ -42,6 +49,8 @@ class Format:
     read: Callable[[Path], Table]
     write: Callable[[Trace], bytes] | None = None
     holds: Literal["columns", "lines", "anything"] = "columns"
+    is_binary: bool = False
+    """Whether the file begins with marks of its format: a refusal shows nothing of a file of another kind."""
     is_log: bool = False
     """Whether lines of an engine's own log may stand in such a file."""
 
@@ -60,6 +69,12 @@ def may_be_log(path: Path) -> bool:
 def written_suffixes() -> tuple[str, ...]:
     """Names of files that `write_table` writes."""
     return tuple(suffix for suffix, each in FORMATS.items() if each.write)
+
+
+def is_binary(path: Path) -> bool:
+    """Whether the format of a file begins with marks of its own."""
+    own = _format_of(path)
+    return own is not None and own.is_binary
 
 
 def _format_of(path: Path) -> Format | None:
@@ -216,5 +231,14 @@ FORMATS: Mapping[str, Format] = {
     ".jsonl.gz": Format(read_json_lines_table),
     ".jsonl.zst": Format(read_json_lines_table),
     ".json": Format(read_json_table, _to_json, holds="anything"),
+    ".mcap": Format(read_mcap, is_binary=True),
+    ".db3": Format(read_rosbag, is_binary=True),
+    ".hdf5": Format(read_hdf5, is_binary=True),
+    ".h5": Format(read_hdf5, is_binary=True),
+    ".zarr.zip": Format(read_zarr, is_binary=True),
+    ".parquet": Format(read_parquet, is_binary=True),
+    ".bvh": Format(read_bvh, is_binary=True),
+    ".gltf": Format(read_gltf, is_binary=True),
+    ".glb": Format(read_gltf, is_binary=True),
 }
 """Every format of named numbers, by the end of a file's name."""

@@ -14,8 +14,16 @@ import numpy as np
 from rigpact.contract.declared.declaration import Declaration, read_declaration
 from rigpact.contract.declared.yaml_text import parse_yaml
 from rigpact.contract.errors import UnusableInput
-from rigpact.contract.files import read_bytes
+from rigpact.contract.files import bytes_to_json, read_bytes
+from rigpact.reference_runtime.recordings.other_formats.animation import Animation
+from rigpact.reference_runtime.recordings.other_formats.bvh_files import read_bvh_animation
+from rigpact.reference_runtime.recordings.other_formats.gltf_files import read_gltf_animation
+from rigpact.reference_runtime.recordings.other_formats.mcap_files import mcap_words
+from rigpact.reference_runtime.recordings.other_formats.rosbag_files import rosbag_words
+from rigpact.reports.importing.animations import animation_to_draft
+from rigpact.reports.importing.configurations import env_yaml, legged_gym, rl_sar
 from rigpact.reports.importing.draft import Draft
+from rigpact.reports.importing.lerobot import is_policy, policy_to_draft
 from rigpact.reports.importing.model_beside import Model, named_file, read_model_beside
 from rigpact.reports.importing.recording_columns import map_columns
 from rigpact.reports.importing.stacks import deploy_yaml, io_descriptor, leapp, mjlab_metadata
@@ -30,9 +38,14 @@ KNOWN = (
     "unitree_rl_lab's or unitree_rl_mjlab's deploy.yaml (joint_ids_map, observations)",
     "an ONNX file with mjlab's metadata (joint_names, observation_names)",
     "IsaacLab's IO descriptor (articulations, actions, observations)",
+    "IsaacLab's or mjlab's params/env.yaml (sim, decimation, observations, actions)",
+    "configuration classes of legged_gym and its kin (.py), unitree_rl_gym's g1.yaml (kps, default_angles)",
+    "rl_sar's config.yaml (observations, rl_kp)",
     "LEAPP's YAML (models, pipeline)",
     "a .bin of weights of Learned Motion Matching",
     "weights of linear layers: a state dict or TorchScript (.pt, .pth, .pth.tar), a .npz",
+    "a LeRobot policy's config.json (type, input_features)",
+    "BVH and glTF animations",
     "arrays in JSON, or tensors in a dictionary of torch: -o NAME.npz",
 )
 
@@ -41,7 +54,8 @@ KNOWN = (
 class ImportRequest:
     """What to import: the file, its model, where the result goes, a recording to map, the rate, functions of layers.
 
-    below: the path of the arrays that are wanted, of a file of arrays.
+    below: the path of the arrays that are wanted, of a file of arrays. base: the file that the source builds on. tick: the
+    topic of a bag whose messages are the frames. episode: the one that is wanted, of a file of several.
     """
 
     source: Path
@@ -52,6 +66,9 @@ class ImportRequest:
     hidden: str | None = None
     last: str = "none"
     below: str = ""
+    base: Path | None = None
+    tick: str | None = None
+    episode: int | None = None
 
 
 @dataclass(frozen=True)
@@ -70,13 +87,13 @@ def import_file(request: ImportRequest) -> Imported:
     if suffix == ".bin":
         return _weights(request)
     if request.out.suffix.lower() == ".npz":
-        arrays = arrays_in(request.source, request.below)
+        arrays = arrays_in(request.source, request.below, tick=request.tick, episode=request.episode)
         said = ", ".join(f"{name} {'x'.join(map(str, rows.shape))}" for name, rows in list(arrays.items())[:6])
         return Imported(arrays_to_npz(arrays), f"{len(arrays)} arrays: {said}")
     if is_weights(request.source):
         return _layers(request)
-    draft = _onnx_draft(request) if suffix == ".onnx" else _yaml_draft(request)
-    return finished(draft, request)
+    make = next((each for endings, each in _OTHER_ENDINGS.items() if suffix in endings), _yaml_draft)
+    return finished(make(request), request)
 
 
 def finished(draft: Draft, request: ImportRequest) -> Imported:
@@ -170,10 +187,57 @@ def _robot(make: Callable[[Node, Model | None, Any], Draft]) -> Callable[[Node, 
     return draft
 
 
+def _policy_draft(request: ImportRequest) -> Draft:
+    _refuse_other_ending(request)
+    if not is_policy(bytes_to_json(read_bytes(request.source), request.source).data):
+        expected, hint = "a LeRobot policy's config.json", f"known are {'; '.join(KNOWN)}"
+        raise UnusableInput(request.source, "a file that ends in .json", expected, hint)
+    return policy_to_draft(request.source, request.out, named_file(request.onnx, request.out))
+
+
+def _animation_draft(request: ImportRequest) -> Draft:
+    _refuse_other_ending(request)
+    return animation_to_draft(request.source, _ANIMATIONS[request.source.suffix.lower()](request))
+
+
+_BAGS: Mapping[str, Callable[[Path], dict[str, str]]] = {".mcap": mcap_words, ".db3": rosbag_words}
+
+
+_ANIMATIONS: Mapping[str, Callable[[ImportRequest], Animation]] = {
+    ".bvh": lambda request: read_bvh_animation(request.source),
+    **dict.fromkeys((".gltf", ".glb"), lambda request: read_gltf_animation(request.source, request.episode)),
+}
+
+
+def _bag_draft(request: ImportRequest) -> Draft:
+    """The declaration that a bag's metadata makes: names, scales and poses that the runtime wrote beside its topics."""
+    _refuse_other_ending(request)
+    said = _BAGS[request.source.suffix.lower()](request.source)
+    if not mjlab_metadata.is_one(said):
+        held = ", ".join(sorted(said)[:8]) or "none"
+        hint = "-o NAME.npz takes its topics as columns"
+        raise UnusableInput(request.source, f"metadata: {held}", f"{', '.join(mjlab_metadata.REQUIRED)}", hint)
+    beside = None if request.onnx is None else read_model_beside(request.onnx)
+    joints = len(said["joint_names"].split(","))
+    inputs, outputs = ({"obs": None}, {"actions": joints}) if beside is None else (beside.inputs, beside.outputs)
+    return mjlab_metadata.to_draft(Model(request.source, inputs, outputs, said), named_file(request.onnx, request.out))
+
+
+def _python_draft(request: ImportRequest) -> Draft:
+    _refuse_other_ending(request)
+    root = legged_gym.read_configuration(request.source, request.base)
+    return _robot(legged_gym.configuration_to_draft)(root, request)
+
+
 _YAML: Mapping[Callable[[Any], bool], Callable[[Node, ImportRequest], Draft]] = {
     deploy_yaml.is_one: _robot(deploy_yaml.to_draft),
     io_descriptor.is_one: _robot(io_descriptor.to_draft),
     leapp.is_one: lambda root, request: leapp.to_draft(root, request.out, request.onnx),
+    env_yaml.is_one: _robot(env_yaml.to_draft),
+    legged_gym.is_deploy: _robot(legged_gym.deploy_to_draft),
+    rl_sar.is_one: lambda root, request: _robot(
+        lambda node, model, file: rl_sar.to_draft(node, model, file, request.base)
+    )(root, request),
 }
 
 
@@ -182,7 +246,7 @@ def _yaml_draft(request: ImportRequest) -> Draft:
     content = read_bytes(request.source)
     if request.source.suffix.lower() not in (".yaml", ".yml"):
         raise UnusableInput(
-            request.source, f"a file that ends in {request.source.suffix or 'nothing'}", ".yaml, .yml, .onnx or .bin",
+            request.source, f"a file that ends in {request.source.suffix or 'nothing'}", ".yaml, .yml, .onnx, .py or .bin",
             f"known are {'; '.join(KNOWN)}",
         )  # fmt: skip
     root = parse_yaml(content, request.source)
@@ -206,6 +270,13 @@ def _nearest(root: Any) -> str:
         return "none of their keys is there"
     name = min(found, key=lambda each: len(found[each]))
     return f"nearest is {name}, but {', '.join(sorted(found[name]))} is missing"
+
+
+_OTHER_ENDINGS: Mapping[tuple[str, ...], Callable[[ImportRequest], Draft]] = {
+    (".onnx",): _onnx_draft, (".py",): _python_draft, (".json",): _policy_draft, tuple(_BAGS): _bag_draft,
+    tuple(_ANIMATIONS): _animation_draft,
+}  # fmt: skip
+"""What reads a file of another ending than YAML's."""
 
 
 def _refuse_other_ending(request: ImportRequest) -> None:

@@ -17,13 +17,31 @@ Hidden = Annotated[
     ),
 ]
 
+Model = Annotated[Path | None, typer.Option("--onnx", metavar="FILE", help="The network that the file belongs to.")]
+Recording = Annotated[
+    Path | None,
+    typer.Option("--recording", metavar="FILE", help="A recording whose columns are matched to the vectors by name."),
+]
+Base = Annotated[
+    Path | None,
+    typer.Option("--base", metavar="FILE", help="What FILE builds on: legged_robot_config.py, rl_sar's base.yaml."),
+]
+Tick = Annotated[
+    str | None, typer.Option("--tick", metavar="TOPIC", help="Of a bag, the topic whose messages are the frames.")
+]
+Episode = Annotated[
+    int | None, typer.Option("--episode", min=0, help="Of a data set of several episodes, the one to take.")
+]
+
 
 def import_contract(
     file: Annotated[
         Path,
         typer.Argument(
             metavar="FILE",
-            help="deploy.yaml, an IO descriptor, LEAPP's YAML, an .onnx of mjlab, weights (.bin, .pt, .pth.tar, .npz).",
+            help="deploy.yaml, env.yaml, g1.yaml, rl_sar's config.yaml, a configuration class (.py), an IO descriptor, a LeRobot "
+            "policy's config.json, BVH, glTF, a bag or a data set of a robot, "
+            "LEAPP's YAML, an .onnx of mjlab, weights (.bin, .pt, .pth.tar, .npz).",
         ),
     ],
     *,
@@ -36,15 +54,8 @@ def import_contract(
             help="The contract (.toml) to write; the model (.onnx) of weights; arrays (.npz).",
         ),
     ],
-    onnx: Annotated[
-        Path | None, typer.Option("--onnx", metavar="FILE", help="The network that the file belongs to.")
-    ] = None,
-    recording: Annotated[
-        Path | None,
-        typer.Option(
-            "--recording", metavar="FILE", help="A recording whose columns are matched to the vectors by name."
-        ),
-    ] = None,
+    onnx: Model = None,
+    recording: Recording = None,
     fps: Annotated[
         float | None,
         typer.Option("--fps", min=0.001, max=100_000, help="Steps a second, where the file does not say it."),
@@ -54,6 +65,9 @@ def import_contract(
     below: Annotated[
         str, typer.Option("--below", metavar="PATH", help="Of a file of arrays, those below this path: sequences[0].")
     ] = "",
+    base: Base = None,
+    tick: Tick = None,
+    episode: Episode = None,
     force: Annotated[bool, typer.Option("--force", help="Write over a file that is there.")] = False,
     output_format: Format = OutputFormat.TEXT,
 ) -> None:
@@ -67,7 +81,7 @@ def import_contract(
 
     if out.exists() and not force:
         raise UnusableInput(out, "a file", "none yet", "--force writes over it")
-    imported = import_file(ImportRequest(file, out, onnx, recording, fps, hidden, last, below))
+    imported = import_file(ImportRequest(file, out, onnx, recording, fps, hidden, last, below, base, tick, episode))
     write_bytes(out, imported.content)
     lines = [f"{out} written: {imported.what}"]
     notes = list(imported.notes)

@@ -10,6 +10,7 @@ from typing import Any
 from rigpact.contract.errors import UnusableInput
 from rigpact.reports.importing.draft import Draft, Entry, lower_word, word
 from rigpact.reports.importing.model_beside import Model
+from rigpact.reports.importing.stacks.joint_tables import table_of_map
 from rigpact.reports.importing.stacks.robot import Action, Gains, Group, Robot, Sensors, Term
 from rigpact.reports.importing.stacks.robot_draft import refuse_other_width, robot_to_draft
 from rigpact.reports.importing.values import Node
@@ -33,11 +34,11 @@ def to_draft(root: Node, model: Model | None, file: Entry) -> Draft:
     """The declaration of a deploy.yaml, with the model that lies with it."""
     order = [each.whole() for each in root.need("joint_ids_map", "the motor of each joint of the policy").elements()]
     _refuse_repeated(root.get("joint_ids_map"), order)
-    policy, are_known = _joint_names(order, model)
+    policy, whose = _joint_names(order, model)
     by_motor = dict(zip(order, policy, strict=True))
     motors = tuple(by_motor[index] for index in sorted(by_motor))
     draft = Draft(lower_word(root.path.resolve().parent.name, "robot"), f"imported from {root.path.name}")
-    draft.header, draft.names_comments = _header(root), _names_comments(are_known)
+    draft.header, draft.names_comments = _header(root), _names_comments(whose)
     draft.fps = _rate(root)
     draft.names["sdk"] = motors
     if policy != motors:
@@ -60,9 +61,9 @@ def _header(root: Node) -> list[str]:
     ]
 
 
-def _names_comments(are_known: bool) -> list[str]:  # noqa: FBT001 - one fact of the file
-    if are_known:
-        return ["The names are those of the model's metadata (joint_names), the map is joint_ids_map."]
+def _names_comments(whose: str) -> list[str]:
+    if whose:
+        return [f"The names are those of {whose}, the map is joint_ids_map."]
     return [
         "The file has no names: joint_N is the joint of motor N, and policy is the map joint_ids_map. Put the names in their",
         "places; the order of each list is the contract.",
@@ -77,13 +78,16 @@ def _refuse_repeated(node: Node, order: Sequence[int]) -> None:
         raise node.wrong("a motor for each joint", found="an empty list")
 
 
-def _joint_names(order: Sequence[int], model: Model | None) -> tuple[tuple[str, ...], bool]:
-    """Names in the policy's order: the model's metadata has them in that order, or the motors are numbered."""
+def _joint_names(order: Sequence[int], model: Model | None) -> tuple[tuple[str, ...], str]:
+    """Names in the policy's order, and whose they are: the model's metadata, a robot with this map; else motors are numbered."""
     listed = model.metadata.get("joint_names", "") if model else ""
     names = tuple(name.strip() for name in listed.split(","))
     if listed and len(names) == len(order) == len(set(names)) and all(names):
-        return names, True
-    return tuple(f"joint_{index}" for index in order), False
+        return names, "the model's metadata (joint_names)"
+    table = table_of_map(order)
+    if table is not None:
+        return tuple(table.lab), f"{table.robot}, which has this map (a table of rigpact)"
+    return tuple(f"joint_{index}" for index in order), ""
 
 
 def _rate(root: Node) -> float:

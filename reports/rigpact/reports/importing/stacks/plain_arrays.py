@@ -1,7 +1,7 @@
 """Arrays out of files that are no recordings yet: data sets in JSON, dictionaries of tensors; as a .npz."""
 
 import io
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -10,13 +10,25 @@ import numpy as np
 from rigpact.contract.errors import UnusableInput
 from rigpact.contract.files import MAX_JSON_DEPTH, bytes_to_json, read_bytes
 from rigpact.contract.statistics import FloatArray
+from rigpact.reference_runtime.recordings.number_rows import Table
+from rigpact.reference_runtime.recordings.other_formats.bvh_files import read_bvh
+from rigpact.reference_runtime.recordings.other_formats.data_sets import is_data_set, read_data_set, read_parquet
+from rigpact.reference_runtime.recordings.other_formats.gltf_files import read_gltf
+from rigpact.reference_runtime.recordings.other_formats.hdf5_files import read_hdf5
+from rigpact.reference_runtime.recordings.other_formats.mcap_files import read_mcap
+from rigpact.reference_runtime.recordings.other_formats.rosbag_files import read_rosbag
+from rigpact.reference_runtime.recordings.other_formats.zarr_stores import read_zarr
 from rigpact.reports.importing.stacks.torch_weights import arrays_of
 
 
-def arrays_in(path: Path, below: str) -> dict[str, FloatArray]:
+def arrays_in(path: Path, below: str, *, tick: str | None = None, episode: int | None = None) -> dict[str, FloatArray]:
     """Every array by its path in the file, those below one path by the rest of it; UnusableInput where there are none."""
-    if path.suffix.lower() == ".json":
-        every = dict(_arrays(bytes_to_json(read_bytes(path), path).data, "", 0))
+    read = next((each for ending, each in _FILES.items() if path.name.lower().endswith(ending)), None)
+    if read is not None:
+        every = _of_table(read(path, tick, episode))
+    elif path.suffix.lower() == ".json":
+        root = bytes_to_json(read_bytes(path), path).data
+        every = _of_table(read_data_set(path, episode)) if is_data_set(root) else dict(_arrays(root, "", 0))
     else:
         every = arrays_of(path)
     found = {name.removeprefix(below).lstrip("."): rows for name, rows in every.items() if _is_below(name, below)}
@@ -27,6 +39,20 @@ def arrays_in(path: Path, below: str) -> dict[str, FloatArray]:
     if unwritable is not None:
         raise UnusableInput(path, f"an array named {unwritable!r}", "names of characters that can be shown")
     return found
+
+
+_FILES: Mapping[str, Callable[[Path, str | None, int | None], Table]] = {
+    ".mcap": lambda path, tick, _: read_mcap(path, tick), ".db3": lambda path, tick, _: read_rosbag(path, tick),
+    ".hdf5": lambda path, *_: read_hdf5(path), ".h5": lambda path, *_: read_hdf5(path),
+    ".zarr": lambda path, _, episode: read_zarr(path, episode), ".zarr.zip": lambda path, _, episode: read_zarr(path, episode),
+    ".parquet": lambda path, _, episode: read_parquet(path, episode), ".bvh": lambda path, *_: read_bvh(path),
+    ".gltf": lambda path, _, episode: read_gltf(path, episode), ".glb": lambda path, _, episode: read_gltf(path, episode),
+}  # fmt: skip
+
+
+def _of_table(table: Table) -> dict[str, Any]:
+    """The columns, and the rate where the file says it."""
+    return {**table.columns, **{name: np.float64(value) for name, value in table.said.items() if name == "fps"}}
 
 
 def _is_below(name: str, below: str) -> bool:

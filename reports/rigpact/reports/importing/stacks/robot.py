@@ -19,6 +19,7 @@ class Term:
     """One term of the observation: function(sensors), then clip, scale, history.
 
     width: numbers of one frame, where the file says it. joints: the joints that it takes, in order. offsets: what is taken off.
+    period: seconds of a phase.
     """
 
     name: str
@@ -31,27 +32,42 @@ class Term:
     scale: Numbers | None = None
     history: int = 1
     notes: tuple[str, ...] = ()
+    period: float | None = None
 
 
 @dataclass(frozen=True)
 class Group:
-    """Terms that make one input of the network, and what is known of their history."""
+    """Terms that make one input of the network, and what is known of their history. clip: of a whole frame, before it is kept."""
 
     name: str
     terms: tuple[Term, ...]
     layout: str | None = "term_major"
     scale_first: bool = False
+    order: str = "oldest_first"
+    start: str = "first"
+    clip: Range | None = None
 
 
 @dataclass(frozen=True)
 class Action:
-    """What becomes of the network's answer."""
+    """What becomes of the network's answer.
+
+    clip: of the target. answer_clip: of the answer itself, before it is kept for the next step. wheels: joints that are driven by
+    velocity, and their factors.
+    """
 
     names: tuple[str, ...]
     scale: Numbers | None
     offset: Numbers | None
     clip: Range | None
     notes: tuple[str, ...] = ()
+    answer_clip: Range | None = None
+    wheels: Mapping[str, float] = field(default_factory=dict)
+
+    @property
+    def kept(self) -> str:
+        """The vector that the next observation sees."""
+        return "action" if self.answer_clip is None else "action_clipped"
 
 
 @dataclass(frozen=True)
@@ -81,7 +97,8 @@ class Sensors:
 class Robot:
     """A policy. measured: the joints in the order in which their positions arrive; motors: in which targets leave, if it is said.
 
-    sticks: the lowest and highest command, where the runtime makes it of a stick. convention: whose word the history is.
+    sticks: the lowest and highest command, where the runtime makes it of a stick; stick_scale: the command of a whole stick.
+    convention: whose word the history is.
     """
 
     draft: Draft
@@ -96,6 +113,7 @@ class Robot:
     default_pose: Sequence[float] | None = None
     pose_names: tuple[str, ...] = ()
     sticks: Mapping[str, tuple[float, float]] = field(default_factory=dict)
+    stick_scale: Sequence[float] = ()
     gains: Gains | None = None
     model: Entry | None = None
 

@@ -132,14 +132,18 @@ def _taken_off(robot: Robot, term: Term, wanted: tuple[str, ...], *, is_relative
 
 
 def _command(robot: Robot, term: Term, steps: Steps) -> str:
-    if not robot.sticks:
+    if not robot.sticks and not robot.stick_scale:
         return _unknown(robot, term, steps)
     draft = robot.draft
+    kept = "keeps the command within its ranges" if robot.sticks else "scales the command"
     draft.give(
-        "sticks", "the gamepad: the runtime turns the two side axes round and keeps the command within its ranges",
+        "sticks", f"the gamepad: the runtime turns the two side axes round and {kept}",
         names=["ly", "lx", "rx"], low=-1, high=1,
     )  # fmt: skip
     axes = draft.list_of(_VELOCITY_AXES, "velocities")
+    if robot.stick_scale:
+        most = [sign * scale for sign, scale in zip((1, -1, -1), robot.stick_scale, strict=True)]
+        return _chain(robot, term, "sticks", [("affine", {"scale": most, "names": axes}), *steps], term.notes)
     turned = draft.compute("stick_velocities", "affine", "sticks", scale=[1, -1, -1], names=axes)
     low, high = ([robot.sticks[axis][end] for axis in _VELOCITY_AXES] for end in (0, 1))
     clipped: Steps = [("clip", {"lowest": low, "highest": high}), *steps]
@@ -150,12 +154,26 @@ def _last_action(robot: Robot, term: Term, steps: Steps) -> str:
     name = robot.draft.free_name("previous_action" if steps else term.name)
     width = robot.action_width if robot.action is None else None
     names = None if robot.action is None else robot.draft.list_of(robot.action.names, "controlled")
+    kept = "action" if robot.action is None else robot.action.kept
     is_scaled = robot.action is not None and (robot.action.scale, robot.action.offset) != (None, None)
     robot.draft.give(
-        name, "the network's own answer of the step before, before scale and offset; zeros at the start",
-        size=width, names=names, carried="action", start="zeros", wrong=["target"] if is_scaled else None,
+        name, f"the network's own answer of the step before, {_kept_how(robot)}before scale and offset; zeros at the start",
+        size=width, names=names, carried=kept, start="zeros", wrong=["target"] if is_scaled else None,
     )  # fmt: skip
     return _chain(robot, term, name, steps, term.notes)
+
+
+def _phase(robot: Robot, term: Term, steps: Steps) -> str:
+    """A clock that counts the policy's steps; raised before it is used, as the runtimes have it."""
+    if term.period is None or steps:
+        return _unknown(robot, term, steps)
+    table = {"name": robot.draft.free_name(term.name), "operation": "phase_clock", "period": term.period, "first": 1}
+    robot.draft.stages.append(Entry(table, term.notes))
+    return str(table["name"])
+
+
+def _kept_how(robot: Robot) -> str:
+    return "" if robot.action is None or robot.action.answer_clip is None else "clipped, "
 
 
 def _unknown(robot: Robot, term: Term, steps: Steps, missing: str = "") -> str:
@@ -177,7 +195,8 @@ COMMANDS = ("velocity_commands", "command", "commands", "generated_commands", "k
 _FUNCTIONS: Mapping[str, Callable[[Robot, Term, Steps], str]] = {
     "base_ang_vel": _gyro, "base_lin_vel": _linear, "projected_gravity": _gravity,
     "joint_pos_rel": _position, "joint_pos": _absolute, "joint_vel_rel": _speed, "joint_vel": _speed,
-    "velocity_commands": _command, "last_action": _last_action,
+    "velocity_commands": _command, "stick_command": _command, "last_action": _last_action,
+    "phase_sin_cos": _phase,
 }  # fmt: skip
 
 
@@ -213,8 +232,12 @@ def _observation(robot: Robot, group: Group) -> None:
     """The terms one after the other, then their history or their concatenation."""
     draft, lengths = robot.draft, {term.history for term in group.terms}
     ends = [add_term(robot, term, group) for term in group.terms]
+    if group.clip is not None:
+        ends = _clipped_frame(robot, group, ends)
     known = (f"layout, order and start as {robot.convention}",) if group.layout else (_open_layout(robot),)
-    how = {"layout": group.layout, "order": "oldest_first", "start": "first"}
+    how = {"layout": group.layout, "order": group.order, "start": group.start}
+    if lengths == {1} and ends == [group.name]:
+        return
     if lengths == {1}:
         draft.compute(group.name, "concatenate", ends)
     elif len(lengths) == 1:
@@ -226,6 +249,16 @@ def _observation(robot: Robot, group: Group) -> None:
             is_kept = term.history > 1
             parts.append(draft.compute(name, "history", [end], *known, length=term.history, **how) if is_kept else end)
         draft.compute(group.name, "concatenate", parts)
+
+
+def _clipped_frame(robot: Robot, group: Group, ends: list[str]) -> list[str]:
+    """The vectors of a frame that is clipped as a whole; where its terms are kept apart, each is."""
+    draft, is_kept = robot.draft, any(term.history > 1 for term in group.terms)
+    ranges = {"lowest": group.clip[0], "highest": group.clip[1]} if group.clip else {}
+    if is_kept and group.layout == "term_major":
+        return [draft.compute(draft.free_name(f"{end}_clipped"), "clip", end, **ranges) for end in ends]
+    whole = draft.compute(draft.free_name(f"{group.name}_unclipped"), "concatenate", ends)
+    return [draft.compute(draft.free_name(f"{group.name}_frame") if is_kept else group.name, "clip", whole, **ranges)]
 
 
 def _open_layout(robot: Robot) -> str:
@@ -267,8 +300,16 @@ def _target(robot: Robot, action: Action, names: str) -> str:
         scale = draft.number_of("action_scale", scale, names)
     if scale is None and offset is None:
         scale = 1.0
+    if action.answer_clip is not None:
+        low, high = action.answer_clip
+        draft.compute(action.kept, "clip", "action", "kept for the next observation", lowest=low, highest=high)
     end = "target" if action.clip is None else "target_unclipped"
-    draft.compute(end, "affine", "action", *action.notes, scale=scale, offset=offset, unit="rad")
+    draft.compute(end, "affine", action.kept, *action.notes, scale=scale, offset=offset, unit="rad")
+    if action.wheels:
+        turned = draft.compute("wheel_action", "select", action.kept, take=draft.list_of(action.wheels, "wheels"))
+        draft.compute(
+            "wheel_velocity", "affine", turned, "wheels: velocity", scale=list(action.wheels.values()), unit="rad/s"
+        )
     if action.clip is not None:
         draft.compute("target", "clip", end, "behind scale and offset", lowest=action.clip[0], highest=action.clip[1])
     return "target"

@@ -1,0 +1,197 @@
+"""Training and deploy configurations of other stacks: what they say becomes a contract, nothing in them runs."""
+
+import tomllib
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from .foreign_configurations import BASE, CLASSES, ENV, ROBOT_BASE, ROBOT_POLICY
+from .foreign_files import write_model
+
+Command = Callable[..., Any]
+
+
+def _imported(command: Command, source: Path, out: Path, *options: object) -> dict[str, Any]:
+    made = command("import", source, "-o", out, *options)
+    assert made.status == 0, made.err
+    assert command("check", out).status == 0
+    return tomllib.loads(out.read_text(encoding="utf-8"))
+
+
+def _stages(root: dict[str, Any]) -> dict[str, dict[str, Any]]:
+    return {stage["name"]: stage for stage in root["stages"]}
+
+
+@pytest.fixture
+def readers(real_data: Path) -> Path:
+    """The stacks' own configurations."""
+    if not (real_data / "readers").is_dir():
+        pytest.skip(f"no configurations in {real_data}")
+    return real_data / "readers"
+
+
+def _written(tmp_path: Path, **texts: str) -> list[Path]:
+    paths = [tmp_path / name.replace("_DOT_", ".") for name in texts]
+    for path, text in zip(paths, texts.values(), strict=True):
+        path.write_text(text, encoding="utf-8")
+    return paths
+
+
+def test_configuration_classes_are_read_with_what_they_inherit(tmp_path: Path, command: Command) -> None:
+    """A class says only what differs from its base; a reader that imports it runs whatever stands beside it."""
+    source, base = _written(tmp_path, walker_DOT_py=CLASSES, base_DOT_py=BASE)
+    root = _imported(command, source, tmp_path / "contract.toml", "--base", base)
+    stages, numbers = _stages(root), root["numbers"]
+
+    assert root["fps"] == 50  # 1 / (0.005 · 4)
+    assert numbers["stiffness"]["value"] == [20, 35]  # `nee` fits the knee too, and is the last
+    assert numbers["damping"]["value"] == [0.5, 0]
+    assert numbers["default_pose"]["value"] == [-0.1, 0.5]
+    assert (stages["obs"]["lowest"], stages["action_clipped"]["highest"]) == (-100, 100)
+    assert stages["commands"]["scale"] == [2, 2, 0.25]
+    assert [given["carried"] for given in root["given"] if "carried" in given] == ["action_clipped"]
+
+
+def test_a_robot_and_its_policy_agree_with_a_loop_written_by_hand(tmp_path: Path, command: Command) -> None:
+    """rl_sar: the mapping points from the policy to the motors, the history is newest first, clipped before it is kept."""
+    (tmp_path / "trot").mkdir()
+    (tmp_path / "base.yaml").write_text(ROBOT_BASE, encoding="utf-8")
+    source = tmp_path / "trot" / "config.yaml"
+    source.write_text(ROBOT_POLICY, encoding="utf-8")
+    model = write_model(tmp_path / "policy.onnx", 36, 4)
+    contract = tmp_path / "contract.toml"
+    root = _imported(command, source, contract, "--onnx", model)
+    assert root["names"]["policy"] == ["left_hip", "left_knee", "right_hip", "right_knee"]
+
+    import onnxruntime
+
+    session = onnxruntime.InferenceSession(str(model), providers=["CPUExecutionProvider"])
+    rng, mapping = np.random.default_rng(3), [2, 3, 0, 1]
+    kept, action = [np.zeros(12, np.float32)] * 3, np.zeros(4, np.float32)
+    rows: dict[str, list[Any]] = {name: [] for name in ("q", "dq", "actions", "obs", "action", "target", "motor_q")}
+    for _ in range(20):
+        q, dq = (rng.normal(size=4).astype(np.float32) * scale for scale in (1, 20))
+        pose = np.float32([0.1, 0.2, 0.3, 0.4])
+        frame = np.clip(np.concatenate([q[mapping] - pose, dq[mapping] * np.float32(0.05), action]), -1.5, 1.5)
+        kept = [frame.astype(np.float32), *kept[:2]]
+        obs = np.concatenate(kept)
+        answer = session.run(None, {session.get_inputs()[0].name: obs[None]})[0][0]
+        motors, before = np.zeros(4, np.float32), action
+        action = np.clip(answer, -2, 2)
+        target = action * np.float32([0.5, 0.25, 0.5, 0.25]) + pose
+        motors[mapping] = target
+        for name, row in zip(rows, (q, dq, before, obs, answer, target, motors), strict=True):
+            rows[name].append(row)
+    np.savez(tmp_path / "run.npz", **{name: np.array(each) for name, each in rows.items()})
+
+    answer = command("explain", tmp_path / "run.npz", "--bundle", contract, "--mode", "free")
+    assert answer.status == 0, answer.out + answer.err
+    assert np.abs(rows["obs"]).max() == 1.5  # the clip was at work
+    wrong = np.array(rows["motor_q"])[:, mapping]
+    np.savez(tmp_path / "wrong.npz", **{name: np.array(each) for name, each in {**rows, "motor_q": wrong}.items()})
+    assert command("explain", tmp_path / "wrong.npz", "--bundle", contract, "--mode", "free").status == 1
+
+
+def test_a_dump_of_a_training_run_resolves_its_expressions(tmp_path: Path, command: Command) -> None:
+    """The file has no joint: `.*L_hip_joint` is a number for four of them, in an order that Isaac Lab makes."""
+    [source] = _written(tmp_path, env_DOT_yaml=ENV)
+    root = _imported(command, source, tmp_path / "contract.toml")
+    stages = _stages(root)
+
+    assert root["names"]["joints"][:5] == [
+        "FL_hip_joint",
+        "FR_hip_joint",
+        "RL_hip_joint",
+        "RR_hip_joint",
+        "FL_thigh_joint",
+    ]
+    assert root["numbers"]["default_pose"]["value"] == [0.1, -0.1, 0.1, -0.1, 0.8, 0.8, 1, 1, -1.5, -1.5, -1.5, -1.5]
+    assert root["numbers"]["damping"]["value"] == [0.5] * 4 + [0.6] * 8
+    assert root["numbers"]["action_scale"]["value"] == [0.125] * 4 + [0.25] * 8
+    assert root["names"][stages["joint_vel_raw_controlled"]["take"]] == [
+        f"{leg}_calf_joint" for leg in ("FL", "FR", "RL", "RR")
+    ]
+    assert stages["joint_pos_history"]["length"] == 3
+    assert "/home/" not in (tmp_path / "contract.toml").read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize(
+    ("name", "base", "width", "fps", "said"),
+    [
+        ("unitree_rl_gym_g1_mujoco.yaml", None, 47, 50, {"joints": "left_knee_joint"}),
+        ("unitree_rl_gym_h1_mujoco.yaml", None, 41, 50, {"joints": "left_knee_joint"}),
+        ("unitree_rl_gym_g1_real.yaml", None, 47, 50, {"motors": "left_knee_joint"}),
+        ("unitree_rl_gym_h1_real.yaml", None, 41, 50, {"joints": "left_knee_joint", "motors": "left_hip_roll_joint"}),
+        ("unitree_rl_gym_g1_config.py", "unitree_rl_gym_legged_robot_config.py", 47, 50, {"joints": "left_knee_joint"}),
+        ("unitree_rl_gym_go2_config.py", "unitree_rl_gym_legged_robot_config.py", 48, 50, {"joints": "FR_hip_joint"}),
+        ("legged_gym_a1_config.py", "legged_gym_legged_robot_config.py", 235, 50, {"joints": "FR_hip_joint"}),
+        ("legged_gym_anymal_c_rough_config.py", "legged_gym_legged_robot_config.py", 235, 50, {"joints": "RH_HAA"}),
+        ("humanoid_gym_humanoid_config.py", "legged_gym_legged_robot_config.py", 705, 100, {"joints": "left_knee_joint"}),
+        ("rl_sar_go2_himloco_config.yaml", "rl_sar_go2_base.yaml", 270, 50, {"policy": "FR_hip_joint"}),
+        ("rl_sar_go2_robot_lab_config.yaml", "rl_sar_go2_base.yaml", 45, 50, {"motors": "FL_hip_joint"}),
+        ("rl_sar_a1_legged_gym_config.yaml", "rl_sar_a1_base.yaml", 270, 50, {"motors": "FL_hip_joint"}),
+        ("rl_sar_go2w_robot_lab_config.yaml", "rl_sar_go2w_base.yaml", 57, 50, {"motors": "FL_hip_joint"}),
+        ("rl_sar_g1_whole_body_tracking_dance_102_config.yaml", "rl_sar_g1_base.yaml", 154, 50,
+         {"policy": "left_hip_roll_joint"}),
+    ],
+)  # fmt: skip
+def test_the_stacks_own_configurations_become_contracts(
+    readers: Path,
+    tmp_path: Path,
+    command: Command,
+    name: str,
+    base: str | None,
+    width: int,
+    fps: float,
+    said: dict[str, str],
+) -> None:
+    """What a stack ships must be readable as it is; widths, rates and the fourth joint are read off the files by hand."""
+    from rigpact.contract.contract_files import open_contract
+
+    options = () if base is None else ("--base", readers / base)
+    root = _imported(command, readers / name, tmp_path / "contract.toml", *options)
+
+    assert root["fps"] == fps
+    assert open_contract(tmp_path / "contract.toml").fields("obs").width == width
+    assert {key: root["names"][key][3] for key in said} == said
+
+
+def _changed(text: str, old: str, new: str) -> str:
+    assert old in text
+    return text.replace(old, new, 1)
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "says"),
+    [
+        ("a.py", "class A(:\n", ["a.py:1", "not Python"]),
+        ("a.py", "x = 1\n", ["0 classes", "one configuration class"]),
+        ("a.py", _changed(CLASSES, '"hip": -0.1, ', ""), ["/init_state/default_joint_angles", "1 joints", "2"]),
+        ("a.py", _changed(CLASSES, "-0.1", "read_angle()"), ["/default_joint_angles", "read_angle", "line 10", "a table"]),
+        ("a.py", _changed(CLASSES, "6 * 3", "6 * 4"), ["/env/num_observations", "24", "17 or 18"]),
+        ("a.py", _changed(CLASSES, "LeggedRobotCfg.env", "Other.env"), ["a.py:6", "Other.env", "--base"]),
+        ("a.yaml", _changed(ROBOT_POLICY, "[2, 3, 0, 1]", "[2, 3, 0, 0]"), ["/joint_mapping", "each once"]),
+        ("a.yaml", _changed(ROBOT_POLICY, "[0, 1, 2]", "[0, 2, 4]"), ["/observations_history", "every frame"]),
+        ("a.yaml", _changed(ROBOT_POLICY, "observations: 12", "observations: 13"), ["/num_observations", "36 numbers", "39"]),
+        ("a.yaml", _changed(ROBOT_POLICY, "[1, 2, 3, 4]", "[1, 2, 3]"), ["/rl_kp", "3 numbers", "4, one for each joint"]),
+        ("a.yaml", _changed(ENV, "F[L,R]_thigh_joint", ".*_thigh_joint"), ["/joint_pos", "2 that fit RL_thigh_joint"]),
+        ("a.yaml", _changed(ENV, ".*L_hip_joint", "(L_hip"), ["/joint_pos", "a regular expression"]),
+        ("a.yaml", _changed(ENV, ".*L_hip_joint", "(a+)+b"), ["/joint_pos", "a repetition of a repetition"]),
+        ("a.yaml", _changed(ENV, "Go2/go2.usd", "mine.usd"), ["/scene/robot", "no names of joints", "--onnx"]),
+        ("a.yaml", _changed(ENV, "  policy:", "  critic:"), ["/observations", "groups: critic", "policy or actor"]),
+    ],
+)  # fmt: skip
+def test_a_damaged_configuration_is_refused_at_its_place(
+    tmp_path: Path, command: Command, name: str, text: str, says: list[str]
+) -> None:
+    """A list that is one short shifts every joint behind it; an expression must not run for ever."""
+    source, classes, robot = _written(
+        tmp_path, **{name.replace(".", "_DOT_"): text, "base_DOT_py": BASE, "base_DOT_yaml": ROBOT_BASE}
+    )
+    answer = command("import", source, "-o", tmp_path / "c.toml", "--base", classes if name.endswith("py") else robot)
+    assert answer.status == 2, answer.out
+    assert not (tmp_path / "c.toml").exists()
+    assert all(each in answer.err for each in (*says, "found", "expected")), answer.err

@@ -1,0 +1,113 @@
+"""The demo character's poses as a BVH and as a glTF, written without the code under test: scipy turns matrices into angles."""
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+import pygltflib
+from scipy.spatial.transform import Rotation
+
+from rigpact.fixtures import demo_bundle
+
+FPS = 60
+
+
+def demo_poses() -> tuple[list[str], list[str], np.ndarray, Rotation]:
+    """Names and parents' names of the demo character's bones, offsets (B, 3) in metres, local rotations of T · B."""
+    meta = json.loads((demo_bundle() / "norm_template.json").read_text(encoding="utf-8"))["meta"]
+    names, chain = meta["bone_names"], meta["skeleton"]
+    frames = json.loads((demo_bundle() / "clips" / "Run_F.json").read_text(encoding="utf-8"))["Frames"]
+    six = np.array([frame["BoneRotations"] for frame in frames], np.float64)
+    x, z = six[..., :3], six[..., 3:]
+    x = x / np.linalg.norm(x, axis=-1, keepdims=True)
+    z = z - (x * z).sum(axis=-1, keepdims=True) * x
+    z = z / np.linalg.norm(z, axis=-1, keepdims=True)
+    matrices = np.stack([x, np.cross(z, x), z], axis=-1)
+    parents = ["" if parent < 0 else names[parent] for parent in chain["parents"]]
+    return names, parents, np.array(chain["ref_local_offsets_m"]), Rotation.from_matrix(matrices.reshape(-1, 3, 3))
+
+
+def quaternions(rotations: Rotation, bones: int) -> np.ndarray:
+    """(T, B, 4) x, y, z, w."""
+    return rotations.as_quat().reshape(-1, bones, 4)
+
+
+def write_bvh(path: Path, orders: Sequence[str]) -> Path:
+    """Degrees with nine decimals; bone b has the order orders[b % n]. The root has six channels in centimetres."""
+    names, parents, offsets, rotations = demo_poses()
+    own = [orders[index % len(orders)] for index in range(len(names))]
+    angles = {order: rotations.as_euler(order, degrees=True).reshape(-1, len(names), 3) for order in set(own)}
+    visited: list[int] = []
+
+    def joint(index: int, indent: str) -> list[str]:
+        visited.append(index)
+        turns = " ".join(f"{letter}rotation" for letter in own[index])
+        channels = f"6 Xposition Yposition Zposition {turns}" if not parents[index] else f"3 {turns}"
+        place = " ".join(f"{100 * number:.6f}" for number in offsets[index])
+        lines = [
+            f"{'JOINT' if parents[index] else 'ROOT'} {names[index]}",
+            "{",
+            f"OFFSET {place}",
+            f"CHANNELS {channels}",
+        ]
+        children = [child for child, parent in enumerate(parents) if parent == names[index]]
+        for child in children:
+            lines += joint(child, indent + "\t")
+        if not children:
+            lines += ["End Site", "{", "OFFSET 0 0 1", "}"]
+        return [f"{indent}{line}" for line in [*lines, "}"]]
+
+    lines = ["HIERARCHY", *joint(parents.index(""), "")]
+    count = len(next(iter(angles.values())))
+    lines += ["MOTION", f"Frames: {count}", f"Frame Time: {1 / FPS:.7f}"]
+    for frame in range(count):
+        row = [frame * 2.0, 90.0, 0.0]
+        for index in visited:
+            row += angles[own[index]][frame, index].tolist()
+        lines.append(" ".join(f"{number:.9f}" for number in row))
+    path.write_text("\r\n".join(lines) + "\r\n", encoding="utf-8")
+    return path
+
+
+def write_gltf(path: Path) -> Path:
+    """Rotations of every bone, translation of the root; nodes in the opposite order, with a rest rotation."""
+    names, parents, offsets, rotations = demo_poses()
+    turned = quaternions(rotations, len(names)).astype(np.float32)
+    times = (np.arange(len(turned)) / FPS).astype(np.float32)
+    root = np.stack([np.arange(len(turned)) * 0.02, np.full(len(turned), 0.9), np.zeros(len(turned))], axis=1)
+    gltf, blob = pygltflib.GLTF2(), b""
+    order = list(reversed(range(len(names))))
+    place = {bone: node for node, bone in enumerate(order)}
+
+    def accessor(rows: np.ndarray, kind: str) -> int:
+        nonlocal blob
+        content = rows.astype("<f4").tobytes()
+        gltf.bufferViews.append(pygltflib.BufferView(buffer=0, byteOffset=len(blob), byteLength=len(content)))
+        blob += content
+        gltf.accessors.append(pygltflib.Accessor(
+            bufferView=len(gltf.bufferViews) - 1, componentType=pygltflib.FLOAT, count=len(rows), type=kind,
+            min=[float(rows.min())], max=[float(rows.max())],
+        ))  # fmt: skip
+        return len(gltf.accessors) - 1
+
+    clock, moves = accessor(times[:, None], pygltflib.SCALAR), pygltflib.Animation()
+
+    def channel(node: int, key: str, output: int) -> None:
+        moves.samplers.append(pygltflib.AnimationSampler(input=clock, output=output, interpolation="LINEAR"))
+        target = pygltflib.AnimationChannelTarget(node=node, path=key)
+        moves.channels.append(pygltflib.AnimationChannel(sampler=len(moves.samplers) - 1, target=target))
+
+    for bone in order:
+        children = [place[child] for child, parent in enumerate(parents) if parent == names[bone]]
+        gltf.nodes.append(pygltflib.Node(
+            name=names[bone], children=children, translation=offsets[bone].tolist(), rotation=turned[0, bone].tolist()
+        ))  # fmt: skip
+    for bone in order:
+        channel(place[bone], "rotation", accessor(turned[:, bone], pygltflib.VEC4))
+    channel(place[parents.index("")], "translation", accessor(root, pygltflib.VEC3))
+    gltf.animations.append(moves)
+    gltf.buffers.append(pygltflib.Buffer(byteLength=len(blob)))
+    gltf.set_binary_blob(blob)
+    gltf.save(str(path))
+    return path

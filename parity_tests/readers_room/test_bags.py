@@ -1,0 +1,181 @@
+"""Bags of ROS 2 as recordings: topics become columns, joints are found by name, damage is said at its place."""
+
+import sqlite3
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from rigpact.contract.errors import UnusableInput
+from rigpact.reference_runtime.recordings.tables import read_table
+
+from .bags import cdr_float32_array, observed, positions, write_db3, write_json_mcap, write_mcap
+
+Command = Callable[..., Any]
+CONTRACT = """
+format = "rigpact-contract"
+version = 1
+name = "knees"
+title = "knees, twice"
+fps = 50
+given = [{ name = "q", names = ["left_knee", "right_knee"] }]
+stages = [{ name = "obs", operation = "affine", of = "q", scale = 2 }]
+[recordings]
+q = "joint_states.position"
+"""
+
+
+def test_joints_of_a_bag_are_found_by_their_names(tmp_path: Path) -> None:
+    """The order of a JointState may change within a run; taken by place, every second frame swaps two knees."""
+    table = read_table(write_mcap(tmp_path / "run.mcap"))
+
+    for name in positions(0):
+        assert np.array_equal(
+            table.columns[f"joint_states.position.{name}"], [positions(frame)[name] for frame in range(20)]
+        )
+    assert np.array_equal(table.columns["obs"], np.float32([observed(frame) for frame in range(20)]))
+    assert np.array_equal(table.columns["time"], np.arange(20) * 20_000_000 * 1e-9)
+    assert not [name for name in table.columns if "velocity" in name]  # an empty array is none
+
+
+def test_a_bag_is_judged_with_the_contract_beside_it(tmp_path: Path, command: Command) -> None:
+    """Topics to vectors by [recordings]: no script between the robot's bag and the verdict."""
+    contract = tmp_path / "contract.toml"
+    contract.write_text(CONTRACT, encoding="utf-8")
+    bag = write_mcap(tmp_path / "run.mcap")
+    assert command("explain", bag, "--bundle", contract).status == 0
+    contract.write_text(CONTRACT.replace("scale = 2", "scale = 3"), encoding="utf-8")
+    assert command("explain", bag, "--bundle", contract).status == 1
+
+
+def test_a_topic_gives_the_tick_where_others_lost_a_message(tmp_path: Path, command: Command) -> None:
+    """Paired by their number, every row behind a lost message belongs to another moment."""
+    bag = write_mcap(tmp_path / "run.mcap", lost=7)
+    with pytest.raises(UnusableInput) as refused:
+        read_table(bag)
+    assert "/joint_states 20, /obs 19" in str(refused.value)
+    assert "--tick" in str(refused.value)
+
+    out = tmp_path / "run.npz"
+    assert command("import", bag, "-o", out, "--tick", "/obs").status == 0
+    kept = [frame for frame in range(20) if frame != 7]
+    made = np.load(out)
+    assert np.array_equal(made["obs"], np.float32([observed(frame) for frame in kept]))
+    assert np.array_equal(made["joint_states.position.left_knee"], [0.1 * frame for frame in kept])
+    answer = command("import", bag, "-o", tmp_path / "b.npz", "--tick", "/nothing")
+    assert answer.status == 2
+    assert "one of /joint_states, /obs" in answer.err
+
+
+def test_messages_in_json_are_columns(tmp_path: Path) -> None:
+    """Foxglove and many runtimes log JSON; words in it are no numbers."""
+    table = read_table(write_json_mcap(tmp_path / "run.mcap"))
+    assert np.array_equal(table.columns["state.imu.gyro"], [[frame, 0, 1] for frame in range(5)])
+    assert np.array_equal(table.columns["state.height"], [0, 0.5, 1, 1.5, 2])
+    assert set(table.columns) == {"state.imu.gyro", "state.height", "time"}
+
+
+def test_an_old_bag_in_sqlite_needs_no_definitions(tmp_path: Path) -> None:
+    """Bags of older ROS hold no message definitions; a topic of an unknown type must not hide the others."""
+    table = read_table(write_db3(tmp_path / "run.db3"))
+    assert np.array_equal(table.columns["obs"], np.float32([observed(frame) for frame in range(20)]))
+    assert set(table.columns) == {"obs", "time"}
+
+
+def test_what_a_bag_says_of_its_policy_becomes_a_contract(tmp_path: Path, command: Command) -> None:
+    """Names, scales and the default pose that the runtime wrote beside its topics are the contract; nobody types them again."""
+    said = {
+        "joint_names": ["left_knee", "right_knee"], "observation_names": ["joint_pos", "joint_vel", "actions"],
+        "observation_terms_scale": [1.0, 0.05, 1.0], "default_joint_pos": [0.3, 0.4], "action_scale": [0.25, 0.5],
+    }  # fmt: skip
+    out = tmp_path / "contract.toml"
+    made = command("import", write_mcap(tmp_path / "run.mcap", metadata=said), "--fps", "50", "-o", out)
+    assert made.status == 0, made.err
+    assert command("check", out).status == 0
+    text = out.read_text(encoding="utf-8")
+    assert "[0.3, 0.4]" in text
+    assert "scale = 0.05" in text
+    answer = command("import", write_mcap(tmp_path / "bare.mcap"), "-o", tmp_path / "other.toml")
+    assert answer.status == 2
+    assert "metadata: none" in answer.err
+
+
+def _flipped(content: bytes, place: int) -> bytes:
+    return content[:place] + bytes([content[place] ^ 0xFF]) + content[place + 1 :]
+
+
+@pytest.mark.parametrize(
+    ("damage", "says"),
+    [
+        (lambda content: b"no bag at all, only words", "no MCAP"),
+        (lambda content: content[:6], "no whole record"),
+        (lambda content: _flipped(content, len(content) // 3), "no MCAP"),
+        (lambda content: _flipped(content, 12), "no MCAP"),
+    ],
+)
+def test_a_damaged_bag_is_refused(tmp_path: Path, damage: Callable[[bytes], bytes], says: str) -> None:
+    """A flipped byte in a chunk is another number in the recording."""
+    bag = write_mcap(tmp_path / "run.mcap")
+    bag.write_bytes(damage(bag.read_bytes()))
+    with pytest.raises(UnusableInput) as refused:
+        read_table(bag)
+    assert says in str(refused.value)
+    assert str(bag) in str(refused.value)
+
+
+def test_a_bag_that_was_cut_off_is_read_to_its_last_whole_record(tmp_path: Path) -> None:
+    """A robot that fell took the recorder with it: what was written before is the interesting part."""
+    whole = write_json_mcap(tmp_path / "run.mcap", 22_000)
+    cut = tmp_path / "cut.mcap"
+    cut.write_bytes(whole.read_bytes()[: whole.stat().st_size * 3 // 4])
+    table = read_table(cut)
+    assert table.truncation is not None
+    heights = table.columns["state.height"]
+    assert 1000 < len(heights) < 22_000
+    assert np.array_equal(heights, np.arange(len(heights)) / 2)
+
+
+@pytest.mark.parametrize(
+    ("change", "says"),
+    [
+        ("DROP TABLE messages", "no table messages"),
+        ("UPDATE messages SET data = x'00010000' WHERE id = 7", "bytes that are no std_msgs/msg/Float32MultiArray"),
+        ("UPDATE messages SET data = 'words' WHERE id = 7", "without a time or bytes"),
+        ("DELETE FROM topics WHERE id = 1", "topics without numbers"),
+    ],
+)
+def test_a_damaged_database_is_refused(tmp_path: Path, change: str, says: str) -> None:
+    """A message that is too short would be read past its end."""
+    bag = write_db3(tmp_path / "run.db3")
+    base = sqlite3.connect(bag)
+    base.execute(change)
+    base.commit()
+    base.close()
+    with pytest.raises(UnusableInput) as refused:
+        read_table(bag)
+    assert says in str(refused.value)
+    bag.write_bytes(b"words" * 100)
+    with pytest.raises(UnusableInput):
+        read_table(bag)
+
+
+def test_a_missing_library_names_its_extra(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """An install without the extra must say what to type, not which module is missing."""
+    bag = write_mcap(tmp_path / "run.mcap")
+    monkeypatch.setitem(__import__("sys").modules, "mcap.stream_reader", None)
+    with pytest.raises(UnusableInput) as refused:
+        read_table(bag)
+    assert "rigpact[readers]" in str(refused.value)
+
+
+def test_a_message_in_cdr_is_what_another_writer_makes(tmp_path: Path) -> None:
+    """The bytes by hand and those of MCAP's library are the same message."""
+    from mcap_ros2._dynamic import serialize_dynamic
+
+    from .bags import DEFINITIONS, EMPTY
+
+    kind = "std_msgs/msg/Float32MultiArray"
+    made = serialize_dynamic(kind, DEFINITIONS[kind])[kind]({"layout": EMPTY, "data": [1.5, -2.0]})
+    assert made == cdr_float32_array([1.5, -2.0])

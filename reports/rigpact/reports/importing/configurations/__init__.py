@@ -1,0 +1,1 @@
+"""Configurations of trainings and of robots: classes, deploy files and dumps that name their terms."""

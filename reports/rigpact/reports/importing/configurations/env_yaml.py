@@ -1,0 +1,225 @@
+"""Isaac Lab's and mjlab's `params/env.yaml`: the configuration objects of a training run, dumped.
+
+Regular expressions stand for joints, and the joints are not in the file: their names and order come from the model's metadata or
+from joint_tables.py. A python tag is read as data. Paths of the training machine stay out of the contract.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from rigpact.contract.errors import UnusableInput
+from rigpact.reports.importing.draft import Draft, Entry, lower_word, word
+from rigpact.reports.importing.model_beside import Model
+from rigpact.reports.importing.stacks.deploy_yaml import clip_of, with_missing_width
+from rigpact.reports.importing.stacks.joint_tables import table_called
+from rigpact.reports.importing.stacks.robot import Action, Gains, Group, Robot, Sensors, Term
+from rigpact.reports.importing.stacks.robot_draft import COMMANDS, refuse_other_width, robot_to_draft
+from rigpact.reports.importing.values import Node
+
+_SENSORS = Sensors("root_ang_vel_b", "root_lin_vel_b", "root_quat_w", "joint_pos", "joint_vel", "the robot's root")
+_THREE = ("base_ang_vel", "base_lin_vel", "projected_gravity", *COMMANDS)
+_PER_JOINT = ("joint_pos_rel", "joint_pos", "joint_vel_rel", "joint_vel")
+_LONGEST_PATTERN, _MOST_REPETITIONS = 200, 6
+"""The time of an expression grows with its repetitions as a power of the name's length."""
+
+
+def is_one(root: Any) -> bool:
+    """Whether the root of a YAML file is that of an env.yaml."""
+    return isinstance(root, Mapping) and {"observations", "actions", "decimation", "sim"} <= root.keys()
+
+
+def to_draft(root: Node, model: Model | None, file: Entry) -> Draft:
+    """The declaration of an env.yaml."""
+    joints, said = _joints(root, model)
+    draft = Draft(lower_word(root.path.parent.parent.resolve().name, "robot"), f"imported from {root.path.name}")
+    draft.header = [
+        f"Imported by `rigpact import` from {root.path.name}. Search for LEFT OPEN: what the dump does not say.",
+        "Not in it: names of joints, statistics of a normaliser, clip_actions of agent.yaml.",
+    ]
+    draft.names["joints"], draft.names_comments = joints, [said]
+    draft.fps = _rate(root)
+    robot = _scene_robot(root)
+    pose = _by_pattern(robot.get("init_state").get("joint_pos"), joints, 0.0)
+    action = _action(root, joints, pose)
+    groups = [_group(name, group, joints, len(action.names), model) for name, group in _policy_groups(root)]
+    made = Robot(
+        draft, _SENSORS, joints, "joints", groups, action, len(action.names),
+        convention="IsaacLab keeps them (term by term, oldest first, filled with the first value)",
+        default_pose=pose, pose_names=joints, gains=_gains(robot, joints), model=file,
+    )  # fmt: skip
+    return robot_to_draft(made)
+
+
+def _scene_robot(root: Node) -> Node:
+    scene = root.need("scene", "the scene")
+    robot = scene.get("robot")
+    return scene.get("entities").get("robot") if robot.is_nothing else robot
+
+
+def _joints(root: Node, model: Model | None) -> tuple[tuple[str, ...], str]:
+    listed = "" if model is None else model.metadata.get("joint_names", "")
+    if listed:
+        node = Node([each.strip() for each in listed.split(",")], model.path if model else root.path, ("joint_names",))
+        return node.words(), "The names and the order of the model's metadata (joint_names)."
+    spawn = _scene_robot(root).get("spawn")
+    table = table_called(str(spawn.get("usd_path").value or spawn.get("asset_path").value or ""))
+    if table is None or not table.lab:
+        hint = "give a model with joint_names in its metadata (--onnx), or import the IO descriptor"
+        raise UnusableInput(f"{root.path}#/scene/robot", "no names of joints", "joints of a known robot", hint)
+    note = f"The order of {table.robot} in Isaac Lab (breadth first), by a table of rigpact: the file has no names."
+    return tuple(table.lab), note
+
+
+def _rate(root: Node) -> float:
+    sim = root.get("sim")
+    step = sim.get("dt") if not sim.get("dt").is_nothing else sim.get("mujoco").need("timestep", "seconds of a step")
+    seconds = step.number() * root.get("decimation").whole(1)
+    if not 1e-5 <= seconds <= 10.0:
+        raise step.wrong("the seconds of a step")
+    return round(1.0 / seconds, 6)
+
+
+def _fits(pattern: str, name: str, node: Node) -> bool:
+    """Whether a regular expression of the file is the whole of a joint's name."""
+    is_endless = re.search(r"[*+}?]\)?[*+{]", pattern) or pattern.count("*") + pattern.count("+") > _MOST_REPETITIONS
+    if len(pattern) > _LONGEST_PATTERN or is_endless:
+        found = f"{pattern[:40]!r} ({'a repetition of a repetition' if is_endless else f'{len(pattern)} characters'})"
+        raise node.wrong("a regular expression of joints", found=found)
+    try:
+        return re.fullmatch(pattern, name) is not None
+    except (re.error, RecursionError, OverflowError) as error:
+        raise node.wrong("a regular expression of joints", found=f"{pattern[:40]!r} ({error})") from None
+
+
+def _matching(node: Node, joints: Sequence[str], *, keeps_order: bool = False) -> tuple[str, ...]:
+    """The joints that a list of regular expressions names, in the robot's order, or in that of the list."""
+    patterns = [node.word()] if isinstance(node.value, str) else [each.word() for each in node.elements()]
+    found = [name for name in joints if any(_fits(each, name, node) for each in patterns)]
+    if keeps_order:
+        found = [name for each in patterns for name in joints if _fits(each, name, node)]
+    if not found:
+        raise node.wrong("a regular expression that some joint fits", f"the joints are {', '.join(joints[:6])}, …")
+    return tuple(dict.fromkeys(found))
+
+
+def _by_pattern(node: Node, joints: Sequence[str], otherwise: float) -> list[float]:
+    """A number for each joint: one for all, or by regular expressions, of which one fits a name at most."""
+    if node.is_nothing:
+        return [otherwise] * len(joints)
+    if not isinstance(node.value, Mapping):
+        return [node.number()] * len(joints)
+    entries, found = list(node.children()), []
+    for name in joints:
+        fitting = [each for pattern, each in entries if _fits(pattern, name, each)]
+        if len(fitting) > 1:
+            raise node.wrong("one expression that fits each joint", found=f"{len(fitting)} that fit {name}")
+        found.append(fitting[0].number() if fitting else otherwise)
+    return found
+
+
+def _policy_groups(root: Node) -> list[tuple[str, Node]]:
+    groups = dict(root.need("observations", "the groups of the observation").children())
+    name = next((each for each in ("policy", "actor") if each in groups), None)
+    if name is None:
+        listed = ", ".join(groups) or "none"
+        raise root.get("observations").wrong(
+            "a group policy or actor", "agent.yaml says which (obs_groups)", f"groups: {listed}"
+        )
+    return [("obs", groups[name])]
+
+
+def _group(name: str, node: Node, joints: Sequence[str], actions: int, model: Model | None) -> Group:
+    inside = node.get("terms")
+    listed = (node if inside.is_nothing else inside).children()
+    whole = node.get("history_length")
+    terms = [
+        _term(key, each, joints, actions, whole) for key, each in listed
+        if isinstance(each.value, Mapping) and "func" in each.value
+    ]  # fmt: skip
+    if not terms:
+        raise node.wrong("terms: tables that have func", found="no term")
+    width = None if model is None else model.input_width
+    terms = with_missing_width(terms, width, node.place)
+    refuse_other_width(terms, width, node.place)
+    return Group(name, tuple(terms))
+
+
+def _term(key: str, node: Node, joints: Sequence[str], actions: int, whole: Node) -> Term:
+    function = re.split(r"[:.]", str(node.get("func").value or key))[-1]
+    if function in ("<lambda>", "%3Clambda%3E"):
+        function = key
+    chosen = _chosen_joints(node, joints) if function in _PER_JOINT else None
+    width = (
+        len(chosen)
+        if chosen is not None
+        else 3
+        if function in _THREE
+        else actions
+        if function == "last_action"
+        else None
+    )
+    length = whole if not whole.is_nothing else node.get("history_length")
+    notes = (
+        ()
+        if node.get("modifiers").is_nothing
+        else ("LEFT OPEN: modifiers run before clip and scale. Write them as stages",)
+    )
+    scale = node.get("scale")
+    return Term(
+        word(key, "term"), "command" if function == "generated_commands" else function, node.place, width, chosen,
+        clip=clip_of(node.get("clip"), width or 1),
+        scale=scale.number() if isinstance(scale.value, int | float) else scale.one_or_each(width or 1, "number"),
+        history=1 if length.is_nothing else max(1, length.whole()), notes=notes,
+    )  # fmt: skip
+
+
+def _chosen_joints(node: Node, joints: Sequence[str]) -> tuple[str, ...]:
+    chosen = node.get("params").get("asset_cfg")
+    names = chosen.get("joint_names")
+    if names.is_nothing:
+        return tuple(joints)
+    return _matching(names, joints, keeps_order=chosen.get("preserve_order").value is True)
+
+
+def _action(root: Node, joints: tuple[str, ...], pose: list[float]) -> Action:
+    actions = [(name, node) for name, node in root.get("actions").children() if not node.is_nothing]
+    if len(actions) != 1:
+        found = f"actions: {', '.join(name for name, _ in actions) or 'none'}"
+        raise root.get("actions").wrong("one", "declare the others by hand", found)
+    node = actions[0][1]
+    named = node.get("joint_names") if not node.get("joint_names").is_nothing else node.need("actuator_names", "joints")
+    names = _matching(named, joints, keeps_order=node.get("preserve_order").value is True)
+    scale = _by_pattern(node.get("scale"), names, 1.0)
+    is_default = node.get("use_default_offset").value is True
+    offset = [pose[joints.index(name)] for name in names] if is_default else _by_pattern(node.get("offset"), names, 0.0)
+    kind = str(node.get("class_type").value or "")
+    notes = (
+        ()
+        if "JointPosition" in kind and "Relative" not in kind
+        else (f"LEFT OPEN: the action is {kind or 'of no said kind'}",)
+    )
+    clip = node.get("clip")
+    if isinstance(clip.value, Mapping):
+        notes, clip = (*notes, "LEFT OPEN: clip by joint"), Node(None, root.path)
+    whole: Any = scale[0] if len(set(scale)) == 1 else scale
+    return Action(names, whole, offset if any(offset) else None, clip_of(clip, len(names)), notes)
+
+
+def _gains(robot: Node, joints: tuple[str, ...]) -> Gains | None:
+    """Gains of the actuators by the names of their joints; None where one of them has none in the file."""
+    found: dict[str, dict[str, float]] = {"stiffness": {}, "damping": {}}
+    actuators = robot.get("actuators")
+    for _, group in [] if actuators.is_nothing else actuators.children():
+        names = _matching(group.need("joint_names_expr", "the joints of the actuator"), joints)
+        for key, values in found.items():
+            if group.get(key).is_nothing:
+                return None
+            values.update(zip(names, _by_pattern(group.get(key), names, 0.0), strict=True))
+    if any(set(values) != set(joints) for values in found.values()):
+        return None
+    note = "of the actuators, by name; an explicit actuator computes its torque with them"
+    stiffness, damping = ([values[name] for name in joints] for values in found.values())
+    return Gains(stiffness, damping, joints, (note,))

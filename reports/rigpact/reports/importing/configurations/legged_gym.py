@@ -1,0 +1,287 @@
+"""Configuration classes of legged_gym, unitree_rl_gym and humanoid-gym (.py), and unitree_rl_gym's g1.yaml and h1.yaml.
+
+The order of the terms is code (`compute_observations`): it is taken from the class that has as many numbers, and said. The
+order of joints is the URDF's: a known robot's comes from joint_tables.py, else the dictionary's is written and left open.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from rigpact.contract.errors import UnusableInput
+from rigpact.reports.importing.configurations.configuration_classes import Classes, ConfigurationClass, read_classes
+from rigpact.reports.importing.draft import Draft, Entry, lower_word
+from rigpact.reports.importing.model_beside import Model
+from rigpact.reports.importing.stacks.deploy_yaml import with_missing_width
+from rigpact.reports.importing.stacks.joint_tables import table_called
+from rigpact.reports.importing.stacks.robot import Action, Gains, Group, Robot, Sensors, Term
+from rigpact.reports.importing.stacks.robot_draft import refuse_other_width, robot_to_draft
+from rigpact.reports.importing.values import Node
+
+_SENSORS = Sensors(
+    "gyro", "base_lin_vel", "imu_quat", "q", "dq",
+    turn_comment="LEFT OPEN: space. Training takes the body's axes; find out which IMU gives it, and in whose axes",
+)  # fmt: skip
+_BASE = (
+    "base_lin_vel",
+    "base_ang_vel",
+    "projected_gravity",
+    "commands",
+    "joint_pos_rel",
+    "joint_vel_rel",
+    "last_action",
+)
+_PHASED = (*_BASE[1:], "phase_sin_cos")
+_HUMANOID = (
+    "phase_sin_cos",
+    "commands",
+    "joint_pos_rel",
+    "joint_vel_rel",
+    "last_action",
+    "base_ang_vel",
+    "base_euler_xyz",
+)
+_WIDTHS = {
+    "base_lin_vel": 3,
+    "base_ang_vel": 3,
+    "projected_gravity": 3,
+    "commands": 3,
+    "phase_sin_cos": 2,
+    "base_euler_xyz": 3,
+}
+_PHASE = "0.8 s and the first step are those of the code of Unitree's classes: the configuration has neither"
+_SECONDS = 0.8
+
+
+def read_configuration(path: Path, base: Path | None) -> Node:
+    """The configuration of a robot's class, with what it inherits; UnusableInput where no class of the file has `init_state`."""
+    own = read_classes(path)
+    known = {**({} if base is None else read_classes(base)), **own}
+    named = [each for each in own.values() if _is_robot(each)]
+    if len(named) != 1:
+        found = f"{len(named)} classes with init_state or control: {', '.join(each.name for each in named) or 'none'}"
+        raise UnusableInput(path, found, "one configuration class of a robot, as legged_gym has it")
+    return Node(Classes(known).folded(named[0].name), path)
+
+
+def _is_robot(each: ConfigurationClass) -> bool:
+    return bool({"init_state", "control"} & each.inner.keys())
+
+
+def configuration_to_draft(root: Node, model: Model | None, file: Entry) -> Draft:
+    """The declaration of a configuration class."""
+    angles = dict(root.need("init_state", "the start").need("default_joint_angles", "the pose of action 0").children())
+    count = root.need("env", "the sizes").need("num_actions", "how many joints are driven").whole(1)
+    draft = Draft(lower_word(root.path.stem.removesuffix("_config"), "robot"), f"imported from {root.path.name}")
+    draft.header = [
+        f"Imported by `rigpact import` from {root.path.name}, which was read and not run. Search for LEFT OPEN.",
+        "The order of the terms is code, not configuration: it is the one of the class that has as many numbers.",
+    ]
+    joints, draft.names_comments = _joints(root, angles, count)
+    draft.names["joints"] = joints
+    draft.fps = _rate(root)
+    scales, limits = (
+        root.need("normalization", "the scales").need("obs_scales", "the scales"),
+        root.get("normalization"),
+    )
+    terms, history = _terms(root, count), 1
+    single = root.get("env").get("num_single_obs")
+    width = (root.get("env").need("num_observations", "the width") if single.is_nothing else single).whole(1)
+    if not single.is_nothing:
+        history = root.get("env").need("frame_stack", "how many frames are kept").whole(1)
+    made = [_term(root, name, count, history, scales) for name in terms]
+    made = with_missing_width(made, width * history, root.get("env").place)
+    refuse_other_width(made, width * history, root.get("env").get("num_observations").place)
+    group = Group("obs", tuple(made), "frame_major", start="zeros", clip=_limit(limits.get("clip_observations")))
+    refuse_other_width(made, None if model is None else model.input_width, root.get("env").place)
+    pose = [angles[name].number() for name in joints]
+    robot = Robot(
+        draft, _SENSORS, joints, "joints", [group], _action(root, joints, pose, limits), count,
+        convention="humanoid-gym keeps them (frame by frame, oldest first, zeros at the start)",
+        default_pose=pose, pose_names=joints, gains=_gains(root, joints), model=file,
+    )  # fmt: skip
+    return robot_to_draft(robot)
+
+
+def _joints(root: Node, angles: Mapping[str, Node], count: int) -> tuple[tuple[str, ...], list[str]]:
+    """The driven joints: of the table of the asset's robot, where its names are in the dictionary; else the dictionary's."""
+    asset = root.get("asset")
+    table = table_called(f"{asset.get('name').value} {asset.get('file').value}")
+    if table is not None and len(table.gym) == count and set(table.gym) <= angles.keys():
+        return tuple(table.gym), [
+            f"The order of {table.robot} in its URDF, by a table of rigpact: the file does not say it."
+        ]
+    if len(angles) != count:
+        found = f"{len(angles)} joints in default_joint_angles"
+        raise root.get("init_state").get("default_joint_angles").wrong(f"{count}, as env.num_actions says", found=found)
+    note = "LEFT OPEN: order. It is the URDF's, as Isaac Gym loads it; this is the dictionary's. Put the names in their places."
+    return tuple(angles), [note]
+
+
+def _rate(root: Node) -> float:
+    step = root.need("sim", "the simulation").need("dt", "seconds of its step").number()
+    every = root.need("control", "the control").need("decimation", "its steps for one of the policy").whole(1)
+    return _of_step(step * every, root.get("sim").get("dt"))
+
+
+def _of_step(seconds: float, node: Node) -> float:
+    if not 1e-5 <= seconds <= 10.0:
+        raise node.wrong("the seconds of a step")
+    return round(1.0 / seconds, 6)
+
+
+def _terms(root: Node, count: int) -> tuple[str, ...]:
+    """The terms of the class that has as many numbers."""
+    env = root.get("env")
+    if not env.get("num_single_obs").is_nothing:
+        return _HUMANOID
+    found = env.need("num_observations", "the width of the observation").whole(1)
+    heights = _heights(root)
+    known: dict[int, tuple[str, ...]] = {12 + 3 * count: _BASE, 11 + 3 * count: _PHASED}
+    if heights:
+        known[12 + 3 * count + heights] = (*_BASE, "heights")
+    if found not in known:
+        expected = " or ".join(map(str, sorted(known)))
+        hint = "the order of another class is its code: write the contract by hand, or `rigpact init --contract`"
+        raise env.get("num_observations").wrong(f"{expected} of a class that is known, with {count} actions", hint)
+    return known[found]
+
+
+def _heights(root: Node) -> int:
+    terrain = root.get("terrain")
+    if terrain.is_nothing or terrain.get("measure_heights").value is not True:
+        return 0
+    return len(terrain.get("measured_points_x").elements()) * len(terrain.get("measured_points_y").elements())
+
+
+_SCALES = {
+    "base_lin_vel": "lin_vel", "base_ang_vel": "ang_vel", "joint_pos_rel": "dof_pos", "joint_vel_rel": "dof_vel",
+    "base_euler_xyz": "quat", "heights": "height_measurements",
+}  # fmt: skip
+
+
+def _term(root: Node, name: str, count: int, history: int, scales: Node) -> Term:
+    place = f"{root.path}#/env/num_observations"
+    width = _heights(root) if name == "heights" else _WIDTHS.get(name, count)
+    scale: Any = None
+    if name == "commands":
+        linear, turning = (scales.need(key, "a scale").number() for key in ("lin_vel", "ang_vel"))
+        scale = [linear, linear, turning]
+    elif name in _SCALES:
+        scale = scales.need(_SCALES[name], f"the scale of {name}").number()
+    if name == "heights":
+        notes = ("clip(z - 0.5 - measured height, -1, 1) before the scale",)
+        return Term(name, name, place, width, scale=scale, history=history, notes=notes)
+    if name != "phase_sin_cos":
+        return Term(name, name, place, width, scale=scale, history=history)
+    cycle = root.get("rewards").get("cycle_time")
+    period, said = (_SECONDS, _PHASE) if cycle.is_nothing else (cycle.number(), "the period is rewards.cycle_time")
+    return Term(name, name, place, width, history=history, notes=(said,), period=period)
+
+
+def _limit(node: Node) -> tuple[float, float] | None:
+    return None if node.is_nothing else (-node.number(), node.number())
+
+
+def _action(root: Node, joints: tuple[str, ...], pose: list[float], limits: Node) -> Action:
+    control = root.need("control", "the control")
+    kind = control.need("control_type", "P, V or T").word()
+    if kind != "P":
+        raise control.get("control_type").wrong("P: the action is a target of joint positions", "write V and T by hand")
+    scale = control.need("action_scale", "the factor of the action").number()
+    return Action(joints, scale, pose, None, answer_clip=_limit(limits.get("clip_actions")))
+
+
+def _gains(root: Node, joints: Sequence[str]) -> Gains:
+    """A key holds for every joint whose name contains it; the last one that fits wins, as the loop of the class has it."""
+    found = []
+    for key in ("stiffness", "damping"):
+        gains = dict(root.get("control").need(key, "the gains of the joints").children())
+        fitting = [[node for part, node in gains.items() if part in name] for name in joints]
+        found.append([nodes[-1].number() if nodes else 0.0 for nodes in fitting])
+    stiffness, damping = found
+    return Gains(stiffness, damping, tuple(joints), ("by parts of names, the last that fits; 0 where none does",))
+
+
+def is_deploy(root: Any) -> bool:
+    """Whether the root of a YAML file is that of unitree_rl_gym's deploy_mujoco or deploy_real."""
+    return isinstance(root, Mapping) and {"kps", "kds", "default_angles", "num_actions", "num_obs"} <= root.keys()
+
+
+def deploy_to_draft(root: Node, model: Model | None, file: Entry) -> Draft:
+    """The declaration of g1.yaml or h1.yaml, of the simulator or of the robot."""
+    count = root.get("num_actions").whole(1)
+    table = table_called(f"{root.path.stem} {root.get('xml_path').value} {root.get('policy_path').value}")
+    is_known = table is not None and len(table.gym) == count
+    joints = tuple(table.gym) if table is not None and is_known else tuple(f"joint_{place}" for place in range(count))
+    draft = Draft(lower_word(root.path.stem, "robot"), f"imported from {root.path.name}")
+    draft.header = [
+        f"Imported by `rigpact import` from {root.path.name}. Search for LEFT OPEN: what neither the file nor its runtime says.",
+        "The order of the terms is that of the runtime's code; the runtime clips nothing; the network keeps its memory.",
+    ]
+    draft.names_comments = [
+        f"The order of {table.robot} in its URDF, by a table of rigpact." if table is not None and is_known
+        else "The file has no names. Put the joints' names in their places."
+    ]  # fmt: skip
+    draft.names["joints"] = joints
+    draft.fps = _deploy_rate(root)
+    measured, motors = _motors(root, joints, [] if table is None else table.sdk)
+    terms = [_deploy_term(root, name, count) for name in _PHASED]
+    refuse_other_width(terms, root.get("num_obs").whole(1), root.get("num_obs").place)
+    refuse_other_width(terms, None if model is None else model.input_width, root.get("num_obs").place)
+    pose = root.get("default_angles").numbers(count, "joint")
+    scale = root.need("action_scale", "the factor of the action").number()
+    stiffness, damping = (root.get(key).numbers(count, "joint") for key in ("kps", "kds"))
+    most = root.get("max_cmd")
+    robot = Robot(
+        draft, _SENSORS, measured, "motors" if motors else "joints", [Group("obs", tuple(terms))],
+        Action(joints, scale, pose, None), count, convention="", motors=motors, default_pose=pose, pose_names=joints,
+        stick_scale=() if most.is_nothing else most.numbers(3, "axis"),
+        gains=Gains(stiffness, damping, joints), model=file,
+    )  # fmt: skip
+    return robot_to_draft(robot)
+
+
+def _deploy_rate(root: Node) -> float:
+    if not root.get("control_dt").is_nothing:
+        return _of_step(root.get("control_dt").number(), root.get("control_dt"))
+    step = root.need("simulation_dt", "the seconds of a step of the simulation")
+    return _of_step(step.number() * root.need("control_decimation", "its steps for one of the policy").whole(1), step)
+
+
+def _motors(root: Node, joints: tuple[str, ...], sdk: Sequence[str]) -> tuple[tuple[str, ...], tuple[str, ...] | None]:
+    """The joints in the order in which the robot measures them, and in which it is driven; the simulator has the policy's."""
+    indices = root.get("leg_joint2motor_idx")
+    if indices.is_nothing:
+        return joints, None
+    legs = [each.whole() for each in indices.elements()]
+    others = root.get("arm_waist_joint2motor_idx")
+    rest = [] if others.is_nothing else [each.whole() for each in others.elements()]
+    twice = next((index for index in legs + rest if (legs + rest).count(index) > 1), None)
+    if len(legs) != len(joints) or twice is not None:
+        found = f"{len(legs)} indices" if twice is None else f"the motor {twice} twice"
+        raise indices.wrong(f"{len(joints)}, a motor of its own for each joint", found=found)
+    named = dict(zip(legs, joints, strict=True))
+    wrong = next((index for index, name in named.items() if index < len(sdk) and sdk[index] != name), None)
+    if wrong is not None and not joints[0].startswith("joint_"):
+        raise indices.wrong(
+            f"the motor of {named[wrong]}, as the SDK has it", found=f"motor {wrong}, which is {sdk[wrong]}"
+        )
+    every = range(max((*legs, *rest)) + 1)
+    names = tuple(named.get(index) or (sdk[index] if index < len(sdk) else f"motor_{index}") for index in every)
+    return names, tuple(name for name in names if name in joints)
+
+
+def _deploy_term(root: Node, name: str, count: int) -> Term:
+    keys = {"base_ang_vel": "ang_vel_scale", "joint_pos_rel": "dof_pos_scale", "joint_vel_rel": "dof_vel_scale"}
+    scale: Any = None
+    if name == "commands":
+        scale = root.need("cmd_scale", "a scale for each axis").numbers(3, "axis")
+    elif name in keys:
+        scale = root.need(keys[name], f"the scale of {name}").number()
+    function = "stick_command" if name == "commands" and not root.get("max_cmd").is_nothing else name
+    notes, period = ((_PHASE,), _SECONDS) if name == "phase_sin_cos" else ((), None)
+    place, width = f"{root.path}#/num_obs", _WIDTHS.get(name, count)
+    return Term(name, function, place, width, scale=scale, notes=notes, period=period)

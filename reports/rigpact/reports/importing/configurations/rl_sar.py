@@ -1,0 +1,145 @@
+"""rl_sar: `policy/ROBOT/base.yaml` and `policy/ROBOT/NAME/config.yaml`, whose keys win.
+
+joint_mapping[i] is the motor of joint i of the policy; gains, default pose and scales stand in the policy's order, joint_names in
+the motors'. A whole frame is clipped, then kept.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from rigpact.contract.declared.yaml_text import parse_yaml
+from rigpact.contract.errors import UnusableInput
+from rigpact.contract.files import read_bytes
+from rigpact.reports.importing.draft import Draft, Entry, lower_word, word
+from rigpact.reports.importing.model_beside import Model
+from rigpact.reports.importing.stacks.deploy_yaml import with_missing_width
+from rigpact.reports.importing.stacks.robot import Action, Gains, Group, Robot, Sensors, Term
+from rigpact.reports.importing.stacks.robot_draft import refuse_other_width, robot_to_draft
+from rigpact.reports.importing.values import Node
+
+_SENSORS = Sensors(
+    "gyro", "base_lin_vel", "imu_quat", "q", "dq",
+    turn_comment="LEFT OPEN: space. ROS 1 Gazebo gives the world's axes, the robot the body's",
+)  # fmt: skip
+_TERMS: Mapping[str, tuple[str, str | None]] = {
+    "lin_vel": ("base_lin_vel", "lin_vel_scale"), "ang_vel": ("base_ang_vel", "ang_vel_scale"),
+    "gravity_vec": ("projected_gravity", None), "commands": ("commands", "commands_scale"),
+    "dof_pos": ("joint_pos_rel", "dof_pos_scale"), "dof_vel": ("joint_vel_rel", "dof_vel_scale"),
+    "actions": ("last_action", None),
+}  # fmt: skip
+_OTHER_WIDTHS = {"whole_body_tracking/motion_anchor_ori_b": 6, "RoboMimic_Deploy/phase": 1}
+
+
+def _only(root: Any) -> Mapping[str, Any]:
+    """What stands under the one key of such a file, which is its own path."""
+    inside = next(iter(root.values())) if isinstance(root, Mapping) and len(root) == 1 else None
+    return inside if isinstance(inside, Mapping) else {}
+
+
+def is_one(root: Any) -> bool:
+    """Whether the root of a YAML file is that of a policy of rl_sar."""
+    return {"observations", "rl_kp"} <= _only(root).keys()
+
+
+def to_draft(root: Node, model: Model | None, file: Entry, base: Path | None) -> Draft:
+    """The declaration of a policy's config.yaml; its base.yaml is the given one, or the one in the folder above it."""
+    path = root.path.parent.parent / "base.yaml" if base is None else base
+    if base is None and not path.is_file():
+        raise UnusableInput(root.path, "no base.yaml in the folder above", "the robot's file", "give it with --base")
+    robot_root = parse_yaml(read_bytes(path), path)
+    if "joint_names" not in _only(robot_root):
+        raise UnusableInput(path, "a file without joint_names", "rl_sar's base.yaml of a robot")
+    [key] = root.value
+    both = Node({**_only(robot_root), **_only(root.value)}, root.path, (key,))
+    return _to_draft(both, str(key), path, model, file)
+
+
+def _to_draft(root: Node, key: str, base: Path, model: Model | None, file: Entry) -> Draft:
+    motors = root.need("joint_names", "the motors' joints").words()
+    order = [each.whole() for each in root.need("joint_mapping", "the motor of each joint").elements()]
+    if sorted(set(order)) != sorted(order) or not order or max(order) >= len(motors):
+        raise root.get("joint_mapping").wrong(f"motors of the {len(motors)} of joint_names, each once")
+    policy = tuple(motors[index] for index in order)
+    draft = Draft(lower_word(key, "robot"), f"imported from {root.path.name} and {base.name}")
+    draft.header = [
+        f"Imported by `rigpact import` from {key} of rl_sar ({root.path.name}, {base.name}). Search for LEFT OPEN.",
+        "Gains, default pose and scales stand in the policy's order, as the runtime takes them.",
+    ]
+    draft.names["motors"] = motors
+    draft.names_comments = ["motors: joint_names; policy: joint_mapping, the motor of each joint of the policy."]
+    if policy != motors:
+        draft.names["policy"] = policy
+    draft.fps = _rate(root)
+    wheels = [each.whole() for each in root.get("wheel_indices").elements()] if root.get("wheel_indices").value else []
+    if any(index >= len(policy) for index in wheels):
+        raise root.get("wheel_indices").wrong(f"places of the {len(policy)} joints")
+    pose = root.need("default_dof_pos", "the default pose").numbers(len(policy), "joint")
+    stiffness, damping = (root.need(name, "gains").numbers(len(policy), "joint") for name in ("rl_kp", "rl_kd"))
+    group, action = _group(root, policy, wheels, model), _action(root, policy, pose, wheels)
+    robot = Robot(
+        draft, _SENSORS, motors, "motors", [group], action, len(policy),
+        convention="rl_sar keeps them (observations_history; zeros at the start)", motors=motors,
+        default_pose=pose, pose_names=policy, gains=Gains(stiffness, damping, policy), model=file,
+    )  # fmt: skip
+    return robot_to_draft(robot)
+
+
+def _rate(root: Node) -> float:
+    step = root.need("dt", "seconds of a step").number() * root.need("decimation", "steps").whole(1)
+    if not 1e-5 <= step <= 10.0:
+        raise root.get("dt").wrong("the seconds of a step")
+    return round(1.0 / step, 6)
+
+
+def _group(root: Node, policy: tuple[str, ...], wheels: list[int], model: Model | None) -> Group:
+    kept = root.get("observations_history")
+    ages = [each.whole() for each in kept.elements()] if kept.value else [0]
+    length = len(ages)
+    if ages not in (list(range(length)), list(reversed(range(length)))):
+        raise kept.wrong("every frame from 0 on, up or down", "write a history with gaps by hand")
+    terms = [_term(root, each, policy, wheels, length) for each in root.get("observations").elements()]
+    width = root.need("num_observations", "the width of one frame").whole(1) * length
+    terms = with_missing_width(terms, width, root.get("observations").place)
+    refuse_other_width(terms, width, root.get("num_observations").place)
+    refuse_other_width(terms, None if model is None else model.input_width, root.get("observations").place)
+    by = root.get("observations_history_priority").value or "time"
+    if by not in ("time", "term"):
+        raise root.get("observations_history_priority").wrong("time or term")
+    limit = root.get("clip_obs")
+    return Group(
+        "obs", tuple(terms), "frame_major" if by == "time" else "term_major", start="zeros",
+        order="newest_first" if ages[0] == 0 else "oldest_first",
+        clip=None if limit.is_nothing else (-limit.number(), limit.number()),
+    )  # fmt: skip
+
+
+def _term(root: Node, node: Node, policy: tuple[str, ...], wheels: list[int], length: int) -> Term:
+    said = node.word()
+    function, key = _TERMS.get(said, (said, None))
+    three = ("base_lin_vel", "base_ang_vel", "projected_gravity", "commands")
+    width = 3 if function in three else len(policy) if said in _TERMS else _OTHER_WIDTHS.get(said)
+    if said == "whole_body_tracking/motion_command":
+        width = 2 * len(policy)
+    scale = None if key is None else root.need(key, f"the scale of {said}").one_or_each(width or 1, "number")
+    notes: tuple[str, ...] = ()
+    if function == "joint_pos_rel" and wheels:
+        factor = scale if isinstance(scale, float) else 1.0
+        scale = [0.0 if place in wheels else factor for place in range(len(policy))]
+        notes = ("the position of a wheel is 0",)
+    return Term(word(said, "term"), function, node.place, width, scale=scale, history=length, notes=notes)
+
+
+def _action(root: Node, policy: tuple[str, ...], pose: list[float], wheels: list[int]) -> Action:
+    each = root.need("action_scale", "the factor of each action").numbers(len(policy), "joint")
+    driven = {policy[place]: each[place] for place in wheels}
+    scales = [0.0 if place in wheels else number for place, number in enumerate(each)]
+    scale: Any = scales[0] if len(set(scales)) == 1 else scales
+    limits = [root.get(f"clip_actions_{end}") for end in ("lower", "upper")]
+    clip = None
+    if all(node.value for node in limits):
+        low, high = (node.one_or_each(len(policy), "joint") for node in limits)
+        clip = (low, high)
+    return Action(policy, scale, pose, None, answer_clip=clip, wheels=driven)
