@@ -1,17 +1,8 @@
-// As much of NNE and of the animation system as the example uses.
+// As much of NNE as the example uses.
 #pragma once
 
-#include "unreal_types.h"
+#include "unreal_engine.h"
 
-#define UCLASS()
-#define UPROPERTY(...)
-#define GENERATED_BODY() using Super = UAnimInstance;
-
-template <class T>
-struct TSharedPtr : std::shared_ptr<T> {
-    using std::shared_ptr<T>::shared_ptr;
-    bool IsValid() const { return this->get() != nullptr; }
-};
 template <class T>
 struct TWeakInterfacePtr {
     T* object = nullptr;
@@ -22,16 +13,6 @@ template <class T>
 struct TObjectPtr {
     T* object = nullptr;
     operator T*() const { return object; }
-};
-
-struct FMath {
-    static double Min(double a, double b) { return a < b ? a : b; }
-};
-struct FName {
-    explicit FName(const char*) {}
-};
-struct FFileHelper {
-    static bool LoadFileToArray(TArray<uint8>&, const TCHAR*) { return false; }
 };
 
 class UNNEModelData;
@@ -65,15 +46,4 @@ TWeakInterfacePtr<Runtime> GetRuntime(const TCHAR*) {
 }  // namespace UE::NNE
 struct INNERuntimeCPU {
     TSharedPtr<UE::NNE::IModelCPU> CreateModelCPU(UNNEModelData*) { return {}; }
-};
-
-struct APawn {
-    FVector GetVelocity() const { return {}; }
-};
-class UAnimInstance : public UObject {
-public:
-    virtual void NativeInitializeAnimation() {}
-    virtual void NativeUpdateAnimation(float) {}
-    virtual void NativeUninitializeAnimation() {}
-    APawn* TryGetPawnOwner() const { return nullptr; }
 };

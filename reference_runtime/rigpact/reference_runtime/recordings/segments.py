@@ -1,0 +1,76 @@
+"""Several recordings in one file: a character that started again, or whose mode changed. docs/trace-format.md defines them.
+
+A segment is a whole trace: a header and its frames. The recorder writes the next one behind it.
+"""
+
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from rigpact.contract.errors import UnusableInput
+from rigpact.reference_runtime.recordings.json_lines import lines_of
+from rigpact.reference_runtime.recordings.trace_binary import binary_segments
+from rigpact.reference_runtime.recordings.trace_json_lines import is_header
+
+_ENDINGS = (".trace.bin", ".trace.jsonl", ".trace.jsonl.gz", ".trace.jsonl.zst")
+
+
+@dataclass(frozen=True)
+class Segments:
+    """The segments of a recording as files of their own, in order. tail: what a crash left of one more; None for nothing."""
+
+    paths: tuple[Path, ...]
+    tail: str | None = None
+
+    def at(self, number: int | None, path: Path) -> Path:
+        """One of them, counted from 1; without a number the only one. UnusableInput where that is none, or not clear."""
+        if number is None and len(self.paths) > 1:
+            raise UnusableInput(path, f"{len(self.paths)} recordings, one behind the other", "one", "--segment 1")
+        if number is not None and not 0 < number <= len(self.paths):
+            raise UnusableInput(f"--segment {number}", f"{len(self.paths)} segments", f"1 to {len(self.paths)}")
+        return self.paths[(number or 1) - 1]
+
+
+@contextmanager
+def segments(path: Path) -> Iterator[Segments]:
+    """The segments of a recording while the block runs. A file of one segment, or of another kind, is itself."""
+    if not path.name.endswith(_ENDINGS) or not path.is_file() or path.stat().st_size == 0:
+        yield Segments((path,))
+        return
+    with TemporaryDirectory(prefix="rigpact-") as folder:
+        parts = (_of_frames if path.name.endswith(".bin") else _of_lines)(path, Path(folder))
+        yield parts if len(parts.paths) > 1 or parts.tail else Segments((path,))
+
+
+def _named(folder: Path, path: Path, number: int) -> Path:
+    base, ending = path.name.split(".trace.", 1)
+    return folder / f"{base}.segment-{number}.trace.{ending.split('.')[0]}"
+
+
+def _of_frames(path: Path, folder: Path) -> Segments:
+    spans, tail = binary_segments(path)
+    if len(spans) == 1 and tail is None:
+        return Segments((path,))
+    content, paths = path.read_bytes(), []
+    for number, (begin, end) in enumerate(spans, start=1):
+        paths.append(_named(folder, path, number))
+        paths[-1].write_bytes(content[begin:end])
+    return Segments(tuple(paths), tail)
+
+
+def _of_lines(path: Path, folder: Path) -> Segments:
+    paths: list[Path] = []
+    frames = 0
+    with ExitStack() as files:
+        for line, whole in lines_of(path):
+            if not paths or is_header(line):
+                paths.append(_named(folder, path, len(paths) + 1))
+                stream, frames = files.enter_context(paths[-1].open("wb")), 0
+            else:
+                frames += bool(line.strip())
+            stream.write(line + (b"\n" if whole else b""))
+    if len(paths) > 1 and not frames:
+        return Segments(tuple(paths[:-1]), f"segment {len(paths)} was cut off before its first frame was whole")
+    return Segments(tuple(paths))
