@@ -69,7 +69,7 @@ def _of_lines(path: Path, folder: Path) -> Segments:
                 paths.append(_named(folder, path, len(paths) + 1))
                 stream, frames = files.enter_context(paths[-1].open("wb")), 0
             else:
-                frames += bool(line.strip())
+                frames += bool(line.strip()) and (whole or line.rstrip().endswith(b"}}"))
             stream.write(line + (b"\n" if whole else b""))
     if len(paths) > 1 and not frames:
         return Segments(tuple(paths[:-1]), f"segment {len(paths)} was cut off before its first frame was whole")

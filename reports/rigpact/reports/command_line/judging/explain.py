@@ -107,8 +107,8 @@ def explain(
     started again, a mode that changed) has an answer for each. Exit status 0: agrees; 1: explained, explained in part or
     unexplained; 2: undetermined.
     """
-    from rigpact.reference_runtime.recordings.segments import segments
     from rigpact.reference_runtime.files.contracts import ContractFiles
+    from rigpact.reference_runtime.recordings.segments import segments
     from rigpact.reports.diagnosing.evidence import EvidenceFiles
     from rigpact.reports.diagnosing.explain import ExplainRequest
     from rigpact.reports.diagnosing.explain import explain as explain_recording
