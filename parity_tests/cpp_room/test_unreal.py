@@ -1,4 +1,4 @@
-"""The Unreal plug-in and the example that uses it, compiled against a stub of the engine's types; the plug-in also runs."""
+"""The Unreal plug-in and the example project, compiled against a stub of the engine's types, and played on it."""
 
 import json
 import os
@@ -8,9 +8,11 @@ import subprocess
 import numpy as np
 import pytest
 
+from rigpact.contract import load_contract
 from rigpact.reference_runtime import read_trace
 from rigpact.reference_runtime.recordings.segments import segments
 from rigpact.reports.command_line import run_command_line
+from rigpact.reports.engine.header import contract_header
 
 from .conftest import ENGINE_LIKE, ROOM, STRICT, ran
 
@@ -144,6 +146,25 @@ def test_the_engines_types_become_numbers(game, tmp_path):
         np.testing.assert_array_equal(trace.stages[name], np.array([row, row], np.float32), err_msg=name)
 
 
+def test_the_game_thread_and_workers_may_call_it_at_once(plugin, folders, tmp_path):
+    """A console variable is switched while workers animate: a torn frame blames a convention. The thread sanitizer watches."""
+    program = built("g++", plugin, folders, tmp_path / "game", "-DRIGPACT_TRACE=1", "-g", "-O1", "-fsanitize=thread")
+    _, files = played(program, tmp_path, "threads")
+    count = 0
+    for path in files:
+        if path.suffix == ".bin" and path.stat().st_size == 0:
+            continue  # it ended before its first frame
+        with segments(path) as parts:
+            for part in parts.paths:
+                trace = read_trace(part)
+                number = trace.frame.astype(np.float32)[:, None]
+                np.testing.assert_array_equal(trace.stages["number"], np.repeat(number, 2, axis=1))
+                np.testing.assert_array_equal(trace.stages["turn"], np.repeat(number, 4, axis=1))
+                assert set(trace.frame // 50 % 2) == {int(trace.header.mode == "teacher")}
+                count += len(trace.frame)
+    assert count > 100
+
+
 def test_a_shipping_build_records_nothing_and_has_nothing_of_it(any_compiler, plugin, folders, tmp_path):
     """A player with the console open must not fill a disk, and a game must not pay for what it does not ship."""
     program = built(any_compiler, plugin, folders, tmp_path / "game", "-DRIGPACT_TRACE=0", "-O1")
@@ -164,12 +185,59 @@ def test_a_folder_that_cannot_be_written_is_in_the_log_once(game, tmp_path):
     assert counts(log) == [(0, 0, 0, 0, 15, 0)]
 
 
-def test_the_example_compiles_with_the_plugin(compiler, checkout, folders, demo_header):
-    """It is what an engine programmer starts from; a name that was renamed would be found there."""
-    source = checkout / "reference_runtime" / "cpp" / "ue_example" / "EnemyAnimInstance.cpp"
-    # the stub's engine is empty, so what it returns is not looked at; the widths are those of the demo character
-    done = ran(compiler, *STRICT, *ENGINE_LIKE, "-fsyntax-only", *folders, f"-I{demo_header}", source)
+@pytest.fixture(scope="module")
+def project(demo_bundle, plugin, tmp_path_factory):
+    """The example project as its README sets it up: contract, files, and a clip as a table."""
+    folder = tmp_path_factory.mktemp("example")
+    motion = folder / "Content" / "Motion"
+    motion.mkdir(parents=True)
+    files = []
+    for name in ("norm_template.json", "pretrain_template.json"):
+        files.append(motion / name)
+        files[-1].write_bytes((demo_bundle / name).read_bytes())
+    (folder / "contract.hpp").write_text(contract_header(load_contract(*files), with_loop=True), encoding="utf-8")
+    bundle = [str(files[0]), "--companion", str(files[1])]
+    clip, table = str(folder / "clip.trace.jsonl"), str(folder / "clip.csv")
+    onnx, raw = demo_bundle / "model.onnx", demo_bundle / "clips" / "Walk_Spin.json"
+    assert run_command_line(["run", *bundle, "--onnx", str(onnx), "--clip", str(raw), "-o", clip]) == 0
+    assert run_command_line(["convert", clip, "--bundle", *bundle, "-o", table]) == 0
+    return folder, bundle
+
+
+def test_a_build_machine_plays_the_example_project(compiler, checkout, plugin, folders, project, tmp_path):
+    """Without a commandlet somebody must play the game after every build, or nobody judges it."""
+    folder, bundle = project
+    example = checkout / "reference_runtime" / "cpp" / "ue_example"
+    enabled = {each["Name"] for each in json.loads((example / "RigpactExample.uproject").read_text())["Plugins"]}
+    assert enabled == {"RigpactTrace", "NNERuntimeORT"}
+    source = example / "Source" / "RigpactExample"
+    sources = [
+        *sorted(source.glob("*.cpp")),
+        *sorted((plugin / "Source").rglob("*.cpp")),
+        ROOM / "unreal_commandlet.cpp",
+    ]
+    flags = [*STRICT, *ENGINE_LIKE, "-O1", "-DRIGPACT_TRACE=1", "-pthread", *folders, f"-I{folder}", f"-I{source}"]
+    done = ran(compiler, *flags, *sources, "-o", tmp_path / "editor")
     assert done.returncode == 0, done.stderr
+
+    environment = os.environ | {"UNREAL_STUB_SAVED": str(tmp_path), "UNREAL_STUB_CONTENT": str(folder / "Content")}
+
+    def commandlet(words):
+        return subprocess.run(
+            [tmp_path / "editor", words], env=environment, capture_output=True, text=True, check=False, timeout=60
+        )
+
+    said = commandlet(f"-run=Rigpact -character=Enemy -clip={folder / 'clip.csv'} -frames=80")
+    assert (said.returncode, said.stderr) == (0, "")
+    assert said.stdout.splitlines()[-1] == "80 steps, 80 frames recorded, 0 not"
+    (path,) = (tmp_path / "Rigpact").glob("*.trace.bin")
+    words = ["explain", str(path), "--bundle", *bundle, "--clip", str(folder / "clip.trace.jsonl")]
+    assert run_command_line([*words, "--allow-unjudged", "y_norm"]) == 0
+    assert commandlet("-run=Rigpact -character=Nobody -clip=clip.csv").returncode == 1
+    (tmp_path / "Rigpact" / path.name).unlink()
+    (tmp_path / "Rigpact").rmdir()
+    (tmp_path / "Rigpact").write_text("a file where the folder should be")
+    assert commandlet(f"-run=Rigpact -character=Enemy -clip={folder / 'clip.csv'}").returncode == 2
 
 
 def test_the_descriptions_of_the_plugin_are_whole(plugin):
@@ -180,4 +248,6 @@ def test_the_descriptions_of_the_plugin_are_whole(plugin):
     assert f"public class {module['Name']} : ModuleRules" in rules
     assert "FPSemantics = FPSemanticsMode.Precise;" in rules
     assert rules.count("{") == rules.count("}")
+    assert "5.1 or later" in rules
+    assert "5.1 or later" in described["Description"]
     assert (plugin / "Source" / module["Name"] / "Public" / f"{module['Name']}.h").is_file()

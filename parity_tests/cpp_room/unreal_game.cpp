@@ -1,6 +1,8 @@
 // Games on the stub of Unreal, recorded with the plug-in. unreal_game SCENARIO: prints Unreal's log.
+#include <atomic>
 #include <cstring>
 #include <list>
+#include <thread>
 
 #include "RigpactTrace.h"
 
@@ -155,8 +157,38 @@ static void types() {
     Frame(2);
 }
 
+// What the header of the plug-in allows, all at once: two workers record, one of them through a handle that outlives its object,
+// while the game thread switches the console, ends files and configures again.
+static void threads() {
+    Console(L"rigpact.Trace", 1);
+    UEnemyAnim Walking;
+    auto Dying = std::make_unique<UEnemyAnim>();
+    Walking.NativeInitializeAnimation(), Dying->NativeInitializeAnimation();
+    std::atomic<bool> bGoesOn{true};
+    const auto Animate = [&bGoesOn](FRigpactTrace Trace) {
+        for (int64 Frame = 0; bGoesOn; ++Frame) {
+            const double Number = static_cast<double>(Frame);
+            Trace.BeginFrame(Frame, Number / 60.0, Frame / 50 % 2 == 0 ? "free" : "teacher");
+            Trace.Stage("number", {Number, Number}).Stage("turn", FQuat(Number, Number, Number, Number));
+            Trace.EndFrame();
+        }
+    };
+    std::thread First(Animate, Walking.Trace), Second(Animate, Dying->Trace);
+    for (int Round = 0; Round < 12; ++Round) {
+        Console(L"rigpact.Trace", Round % 3);
+        if (Round == 4) Dying.reset();
+        if (Round % 4 == 1) Walking.Trace.Stop();
+        if (Round % 5 == 2) Walking.NativeInitializeAnimation();
+        const FRigpactTrace Copy = Walking.Trace;
+        (void)Copy;
+        std::this_thread::sleep_for(std::chrono::milliseconds(20));
+    }
+    bGoesOn = false;
+    First.join(), Second.join();
+}
+
 int main(int, char** Words) {
-    const std::map<std::string, void (*)()> Scenarios = {{"console", console}, {"choice", choice}, {"life", life}, {"types", types}};
+    const std::map<std::string, void (*)()> Scenarios = {{"console", console}, {"choice", choice}, {"life", life}, {"types", types}, {"threads", threads}};
     Scenarios.at(Words[1])();
     return 0;
 }

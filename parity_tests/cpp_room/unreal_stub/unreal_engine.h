@@ -15,12 +15,16 @@
 #define UPROPERTY(...)
 #define GENERATED_BODY()
 #define IMPLEMENT_MODULE(implementation, name)
-#define IMPLEMENT_PRIMARY_GAME_MODULE(implementation, name, game)
+#define IMPLEMENT_PRIMARY_GAME_MODULE(implementation, name, game) \
+    static const bool started = (unreal_stub::modules.push_back(std::make_unique<implementation>()), true)
 struct FDefaultModuleImpl {
     virtual ~FDefaultModuleImpl() = default;
     virtual void StartupModule() {}
 };
 using FDefaultGameModuleImpl = FDefaultModuleImpl;
+namespace unreal_stub {
+inline std::vector<std::unique_ptr<FDefaultModuleImpl>> modules;
+}
 
 namespace unreal_stub {
 inline const std::thread::id game_thread = std::this_thread::get_id();
@@ -141,6 +145,12 @@ struct FFileHelper {
         if (file == nullptr) return false;
         for (int byte = std::fgetc(file); byte != EOF; byte = std::fgetc(file)) bytes.Add(static_cast<uint8>(byte));
         return std::fclose(file) == 0;
+    }
+    static bool LoadFileToStringArray(TArray<FString>& lines, const TCHAR* path) {
+        TArray<uint8> bytes;
+        if (!LoadFileToArray(bytes, path)) return false;
+        FString(unreal_stub::wide(std::string(bytes.begin(), bytes.end())).c_str()).ParseIntoArray(lines, L"\n");
+        return true;
     }
 };
 struct FPlatformProcess {
@@ -300,9 +310,18 @@ public:
 };
 class UCommandlet : public UObject {
 public:
+    using UObject::UObject;
     virtual int32 Main(const FString& Params) = 0;
 };
 template <class T>
 T* NewObject(UObject* outer) {
     return new T(L"New", outer);
 }
+inline UObject* GetTransientPackage() {
+    static UObject own(L"Transient");
+    return &own;
+}
+template <class T>
+struct TStrongObjectPtr : TUniquePtr<T> {
+    T* Get() const { return this->get(); }
+};

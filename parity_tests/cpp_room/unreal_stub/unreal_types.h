@@ -26,6 +26,9 @@ using TCHAR = wchar_t;
 #define TEXT(text) L##text
 #define RIGPACTTRACE_API
 
+template <class T>
+class TArray;
+
 class FString {
 public:
     FString() = default;
@@ -34,6 +37,7 @@ public:
     bool IsEmpty() const { return text_.empty(); }
     bool Contains(const FString& part) const { return text_.find(part.text_) != std::wstring::npos; }
     bool operator==(const FString& that) const { return text_ == that.text_; }
+    int32 ParseIntoArray(TArray<FString>& parts, const TCHAR* between) const;
     bool operator<(const FString& that) const { return text_ < that.text_; }
     static FString FromInt(int32 number) { return FString(std::to_wstring(number).c_str()); }
     friend FString operator+(const FString& a, const FString& b) { return FString((a.text_ + b.text_).c_str()); }
@@ -101,6 +105,11 @@ public:
         if (!Contains(item)) Add(item);
     }
     void RemoveSwap(const T& item) { items_.erase(std::remove(items_.begin(), items_.end(), item), items_.end()); }
+    int32 Find(const T& item) const {
+        const auto found = std::find(items_.begin(), items_.end(), item);
+        return found == items_.end() ? -1 : static_cast<int32>(found - items_.begin());
+    }
+    bool IsValidIndex(int32 at) const { return at >= 0 && at < Num(); }
     void SetNum(int32 count) { items_.resize(static_cast<std::size_t>(count)); }
     template <class Before>
     void StableSort(Before before) {  // Unreal's hands over the objects that pointers point at
@@ -116,6 +125,17 @@ public:
 private:
     std::vector<T> items_;
 };
+
+struct FCString {
+    static float Atof(const TCHAR* text) { return static_cast<float>(std::wcstod(text, nullptr)); }
+};
+inline int32 FString::ParseIntoArray(TArray<FString>& parts, const TCHAR* between) const {
+    for (std::size_t at = 0, end = 0; end != std::wstring::npos; at = end + 1) {
+        end = text_.find(between, at);
+        parts.Add(text_.substr(at, end == std::wstring::npos ? end : end - at).c_str());
+    }
+    return parts.Num();
+}
 
 template <class T>
 class TArrayView {
@@ -216,7 +236,8 @@ struct TMap : std::map<Key, Value> {
 template <class T>
 struct TUniquePtr : std::unique_ptr<T> {
     using std::unique_ptr<T>::unique_ptr;
-    TUniquePtr(std::unique_ptr<T>&& other) : std::unique_ptr<T>(std::move(other)) {}
+    template <class Other>
+    TUniquePtr(std::unique_ptr<Other>&& other) : std::unique_ptr<T>(std::move(other)) {}
     bool IsValid() const { return this->get() != nullptr; }
     void Reset(T* object = nullptr) { this->reset(object); }
 };

@@ -112,7 +112,7 @@ SelfTestResult self_test_engine(const EngineFiles& files, const Agreement& agree
 }
 
 // The same through the recorder of the engine's class: what it records is compared, and what it asks for by given() is
-// answered: x_raw in frame 0, cond_raw, contacts and y_norm.
+// answered: x_raw in frame 0, cond_raw, contact_scores or contacts, y_norm. What the class computes before a given row is not tested.
 class RecorderTest final : public StageListener {
 public:
     RecorderTest(const EngineFrame& in, EngineStages& out, int state_width) : in_(in), out_(out), state_width_(state_width) {}
@@ -131,6 +131,7 @@ public:
             int width;
         } rows[] = {{"x_raw", in_.number == 0 ? in_.seed_x_raw : nullptr, state_width_},
                     {"cond_raw", in_.cond_raw, kConditionWidth},
+                    {"contact_scores", in_.contact_scores, 2},
                     {"contacts", in_.contacts, 2},
                     {"y_norm", in_.y_norm, in_.y_norm_width}};
         for (const auto& each : rows) {

@@ -13,7 +13,7 @@
 
 struct FRigpactSubject
 {
-    explicit FRigpactSubject(const UObject* InOwner) : Owner(InOwner)
+    explicit FRigpactSubject(const UObject* InOwner) : Owner(InOwner), bHasOwner(InOwner != nullptr)
     {
         const UWorld* const World = InOwner != nullptr ? InOwner->GetWorld() : nullptr;
         const AActor* const Actor = ActorOf(InOwner);
@@ -46,7 +46,9 @@ struct FRigpactSubject
         return Tag.IsEmpty() || (Actor != nullptr && Actor->Tags.Contains(FName(*Tag)));
     }
 
-    // To the pawn of the first player of its world; the largest number where there is none.
+    bool IsGone() const { return bHasOwner && Owner.Get() == nullptr; }
+
+    // To the view of the first player of its world; the largest number where there is none.
     double SquaredDistance() const
     {
         const UObject* const Object = Owner.Get();
@@ -61,9 +63,10 @@ struct FRigpactSubject
     }
 
     TWeakObjectPtr<const UObject> Owner;
+    bool bHasOwner;
+    bool bIsPreview = false;
     FString FileName;
     TArray<FString> Keys, Values;
-    bool bIsPreview = false;
 
 private:
     static const AActor* ActorOf(const UObject* Object)

@@ -106,7 +106,7 @@ struct FChoice
 
 private:
     bool Fits(const FRigpactTraceState& State) const;
-    int32 Chosen() const;
+    int32 Chosen();
 };
 }  // namespace
 
@@ -202,10 +202,14 @@ bool FChoice::Fits(const FRigpactTraceState& State) const
     return State.Subject.Fits(Asked.Class, Asked.Actor, Asked.Tag) && (Asked.Previews != 0 || !State.Subject.bIsPreview);
 }
 
-int32 FChoice::Chosen() const
+int32 FChoice::Chosen()
 {
     int32 Count = 0;
-    for (const FRigpactTraceState* Each : All) Count += Each->Wanted != 0;
+    for (FRigpactTraceState* Each : All)
+    {
+        if (Each->Subject.IsGone()) Each->Wanted = 0;  // waits for the garbage collector: its place is free
+        Count += Each->Wanted != 0;
+    }
     return Count;
 }
 
