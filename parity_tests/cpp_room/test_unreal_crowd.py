@@ -12,11 +12,10 @@ import pytest
 
 from rigpact.contract import load_contract
 from rigpact.reference_runtime import read_trace
-from rigpact.reference_runtime.files.contracts import ContractFiles
 from rigpact.reference_runtime.graph.replayed import Evidence
 from rigpact.reference_runtime.recordings.segments import segments
+from rigpact.reports.command_line import run_command_line
 from rigpact.reports.diagnosing.diagnose import first_divergence
-from rigpact.reports.diagnosing.explain import ExplainRequest, explain
 from rigpact.reports.engine.header import contract_header
 
 from ..engine_room.test_self_test_of_loop import BEFORE_THE_NETWORK, NOT_OF_A_FREE_RUN, names
@@ -130,17 +129,22 @@ def test_every_frame_of_a_crowd_is_told_apart_and_judged(crowd, files, tmp_path)
     assert all(is_right(trace, contract) for _, _, trace in found)
 
 
-def test_explain_answers_for_each_life(crowd, files, tmp_path):
+def test_explain_answers_for_each_life(crowd, files, tmp_path, capsys):
     """One answer for two lives would blame the history for a respawn."""
     play(crowd(), tmp_path, 12, characters=5)
     path = next(iter((tmp_path / "Rigpact").glob("BP_Enemy_C_4.*")))
-    with segments(path) as parts:
-        assert len(parts.paths) == 2
-        for part in parts.paths:
-            request = ExplainRequest(part, ContractFiles(*files, (), None), allow_unjudged=DRIVEN)
-            diagnosis, notes = explain(request)
-            assert diagnosis.exit_code == 0
-            assert "actor BP_Enemy_C_4" in notes[0]
+    words = ["explain", str(path), "--bundle", str(files[0]), "--companion", str(files[1])]
+    words += [word for stage in DRIVEN for word in ("--allow-unjudged", stage)]
+    assert run_command_line(words) == 0
+    said = capsys.readouterr().out
+    assert [line for line in said.splitlines() if line.startswith("Segment")] == [
+        "Segment 1 of 2: free, frames 0 to 7",
+        "Segment 2 of 2: free, frames 0 to 3",
+    ]
+    assert (said.count("AGREES"), said.count("actor BP_Enemy_C_4")) == (2, 2)
+    assert run_command_line([*words, "--format", "json"]) == 2
+    assert "--segment 1" in capsys.readouterr().err
+    assert run_command_line([*words, "--format", "json", "--segment", "2"]) == 0
 
 
 def test_sixteen_lines_record_and_self_test_a_large_class(crowd, files):

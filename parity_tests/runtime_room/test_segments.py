@@ -64,7 +64,10 @@ def test_a_file_of_several_segments_may_end_at_any_byte(parts, tmp_path, ending)
     contents = parts(ending)
     whole, path = b"".join(contents), tmp_path / f"run{ending}"
     begins = np.cumsum([0, *map(len, contents)])
-    for end in range(1, len(whole) + 1):
+    for end in sorted(
+        {*range(1, len(whole) + 1, 7), *(place + shift for place in begins for shift in range(-3, 4))}
+        & {*range(1, len(whole) + 1)}
+    ):
         path.write_bytes(whole[:end])
         try:
             with segments(path) as found:

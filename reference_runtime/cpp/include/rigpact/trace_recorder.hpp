@@ -40,8 +40,8 @@ public:
     // True when the frame was written, or queued.
     bool end_frame() const {
         if (!writer_->is_active) return false;
-        const Lock lock(writer_->mutex);
-        return writer_->end();
+        Lock lock(writer_->mutex);
+        return writer_->end(lock);
     }
 
     // A whole frame of rigpact's own loop (frame.hpp). Bit s of `stages`: record kStageNames[s] where the frame has it.
@@ -53,7 +53,7 @@ public:
         for (int s = 0; s < kStages; ++s) {
             if ((stages >> s & 1u) != 0 && frame.values[s] != nullptr) put_elements<StageElement<float>>(kStageNames[s], frame.values[s], frame.widths[s]);
         }
-        return writer_->end();
+        return writer_->end(lock);
     }
 
     // Writes what is queued. False when counts() has anything but written frames.

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <atomic>
+#include <chrono>
 #include <condition_variable>
 #include <cstdio>
 #include <memory>
@@ -53,6 +54,7 @@ public:
     TraceWriter& operator=(const TraceWriter&) = delete;
 
     using Lock = std::unique_lock<std::mutex>;
+    static constexpr std::chrono::milliseconds kLook{20};  // how often the writer looks whether a frame came
     std::mutex mutex;
     std::atomic<bool> is_active{false};  // open, or heard: whoever sees false need not take the mutex
 
@@ -134,7 +136,7 @@ public:
         is_active = is_open_ || listener_ != nullptr;
     }
 
-    bool end() {
+    bool end(Lock& lock) {
         if (!is_open_ || listener_ != nullptr) return false;
         if (!in_frame_) return refuse(nullptr, "end_frame() without begin_frame()");
         in_frame_ = false;
@@ -145,7 +147,7 @@ public:
         put_bytes(current_.bytes.get() + kFrameTimeAt, time_s_);
         current_.segment = segment_;
         current_.begins = is_pending_;
-        if (capacity_ > 0) return enqueue();
+        if (capacity_ > 0) return enqueue(lock);
         has_last_ = true;
         last_ = number_;
         is_pending_ = false;
@@ -287,7 +289,7 @@ private:
     }
 
     // --- queue ---
-    bool enqueue() {
+    bool enqueue(Lock& lock) {
         if (taken_ - done_ >= capacity_) {
             describe(nullptr, "the queue was full: frames were dropped");
             ++counts_.dropped;
@@ -298,14 +300,16 @@ private:
         is_pending_ = false;
         std::swap(current_, queue_[static_cast<std::size_t>(taken_ % capacity_)]);
         ++taken_;
-        work_.notify_one();
+        const bool is_filling = taken_ - done_ >= (capacity_ + 3) / 4;
+        lock.unlock();
+        if (is_filling) work_.notify_one();  // a wake-up costs this thread more than the rest: as a rule the writer looks by itself
         return true;
     }
 
     void write_queue() {
         Lock lock(mutex);
         for (;;) {
-            work_.wait(lock, [this] { return done_ < taken_ || closing_; });
+            while (done_ == taken_ && !closing_) work_.wait_for(lock, kLook);
             if (done_ == taken_) return;
             FrameSlot& frame = queue_[static_cast<std::size_t>(done_ % capacity_)];
             const bool has_failed = has_failed_;

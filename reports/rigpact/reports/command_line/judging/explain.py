@@ -104,8 +104,8 @@ def explain(
 
     Each recorded stage is recomputed from the engine's own recorded inputs to it. Where one differs, that is printed; then the
     knobs that can change it are searched, all singles and all pairs, then relations. A file of several segments (a character that
-    started again, a mode that changed) has an answer for each. Exit status 0: agrees; 1: explained, explained in part or
-    unexplained; 2: undetermined.
+    started again, a mode that changed) has an answer for each; JSON and comments take one, --segment N. Exit status 0: agrees;
+    1: explained, explained in part or unexplained; 2: undetermined.
     """
     from rigpact.reference_runtime.files.contracts import ContractFiles
     from rigpact.reference_runtime.recordings.segments import segments
@@ -129,8 +129,8 @@ def explain(
     if follow or until_idle is not None:
         _follow(request, until_idle, is_asked=follow)
     with segments(recording) as parts:
-        if (len(parts.paths) > 1 or parts.tail) and segment is None and patch is None:
-            raise typer.Exit(_explain_each(request, parts, output_format))
+        if (len(parts.paths) > 1 or parts.tail) and segment is None and patch is None and output_format == TEXT:
+            raise typer.Exit(_explain_each(request, parts))
         request = replace(request, recording=parts.at(segment, recording))
         diagnosis, notes = explain_recording(request)
         _show(diagnosis, notes, output_format, early)
@@ -139,28 +139,21 @@ def explain(
     raise typer.Exit(diagnosis.exit_code)
 
 
-def _explain_each(request: ExplainRequest, parts: Segments, output_format: str) -> int:
-    """An answer for each segment; the exit status of the worst."""
+def _explain_each(request: ExplainRequest, parts: Segments) -> int:
+    """An answer for each segment, as text; the exit status of the worst."""
     from rigpact.reference_runtime.recordings.trace import read_trace
     from rigpact.reports.diagnosing.explain import explain as explain_recording
-    from rigpact.reports.terminal import print_json, say
+    from rigpact.reports.terminal import say
 
-    codes, objects = [], []
+    codes = []
     for number, path in enumerate(parts.paths, start=1):
-        trace, early = read_trace(path), _Early(is_shown=output_format == TEXT)
-        if output_format == TEXT:
-            frames = f"frames {trace.frame[0]} to {trace.frame[-1]}"
-            say(f"Segment {number} of {len(parts.paths)}: {trace.header.mode}, {frames}")
+        trace, early = read_trace(path), _Early(is_shown=True)
+        frames = f"frames {trace.frame[0]} to {trace.frame[-1]}"
+        say(f"Segment {number} of {len(parts.paths)}: {trace.header.mode}, {frames}")
         diagnosis, notes = explain_recording(replace(request, recording=path, says=early))
         codes.append(diagnosis.exit_code)
-        objects.append({"segment": number, "mode": trace.header.mode, "about": dict(trace.header.about)})
-        if output_format == JSON:
-            objects[-1] |= diagnosis.to_json()
-        else:
-            _show(diagnosis, notes, output_format, early)
-    if output_format == JSON:
-        print_json({"segments": objects, "cut_off": parts.tail})
-    elif output_format == TEXT and parts.tail is not None:
+        _show(diagnosis, notes, TEXT, early)
+    if parts.tail is not None:
         say(f"note: {parts.tail}")
     return next((code for code in (1, 2) if code in codes), 0)
 
