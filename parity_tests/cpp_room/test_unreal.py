@@ -4,13 +4,14 @@ import json
 import os
 import re
 import subprocess
+from functools import cache
 
 import numpy as np
 import pytest
 
 from rigpact.contract import load_contract
 from rigpact.reference_runtime import read_trace
-from rigpact.reference_runtime.recordings.segments import segments
+from rigpact.reference_runtime.recordings.trace import segments
 from rigpact.reports.command_line import run_command_line
 from rigpact.reports.engine.header import contract_header
 
@@ -40,18 +41,36 @@ def folders(plugin):
     return [f"-I{folder}" for folder in (STUB, plugin / "Source" / "RigpactTrace" / "Public")]
 
 
-def built(compiler_name, plugin, folders, out, *flags, source=ROOM / "unreal_game.cpp"):
-    own = plugin / "Source" / "RigpactTrace" / "Private"
-    sources = (source, own / "RigpactTrace.cpp", own / "RigpactCommandlet.cpp")
+def built(compiler_name, plugin, folders, out, *flags, sources=None):
+    """A program of some sources and the plug-in."""
+    sources = sources or [ROOM / "unreal_game.cpp", *sorted((plugin / "Source").rglob("*.cpp"))]
     done = ran(compiler_name, *STRICT, "-pthread", *folders, *flags, *sources, "-o", out)
     assert done.returncode == 0, done.stderr
     return out
 
 
 @pytest.fixture(scope="module")
-def game(compiler, plugin, folders, tmp_path_factory):
+def objects(plugin, folders, tmp_path_factory):
+    """The plug-in as an engine compiles it, once for each compiler."""
+
+    @cache
+    def of_compiler(name):
+        folder, flags = tmp_path_factory.mktemp("objects"), (*STRICT, *ENGINE_LIKE, "-DRIGPACT_TRACE=1", "-c")
+        made = []
+        for source in sorted((plugin / "Source").rglob("*.cpp")):
+            made.append(folder / f"{source.stem}.o")
+            done = ran(name, *flags, *folders, source, "-o", made[-1])
+            assert done.returncode == 0, done.stderr
+        return made
+
+    return of_compiler
+
+
+@pytest.fixture(scope="module")
+def game(compiler, plugin, folders, objects, tmp_path_factory):
     """The game of unreal_game.cpp as an engine compiles it."""
-    return built(compiler, plugin, folders, tmp_path_factory.mktemp("game") / "game", *ENGINE_LIKE, "-DRIGPACT_TRACE=1")
+    out, sources = tmp_path_factory.mktemp("game") / "game", [ROOM / "unreal_game.cpp", *objects(compiler)]
+    return built(compiler, plugin, folders, out, *ENGINE_LIKE, "-DRIGPACT_TRACE=1", sources=sources)
 
 
 def played(program, folder, *words, timeout=60):
@@ -148,7 +167,7 @@ def test_the_engines_types_become_numbers(game, tmp_path):
 
 def test_the_game_thread_and_workers_may_call_it_at_once(plugin, folders, tmp_path):
     """A console variable is switched while workers animate: a torn frame blames a convention. The thread sanitizer watches."""
-    program = built("g++", plugin, folders, tmp_path / "game", "-DRIGPACT_TRACE=1", "-g", "-O1", "-fsanitize=thread")
+    program = built("g++", plugin, folders, tmp_path / "game", "-DRIGPACT_TRACE=1", "-g", "-fsanitize=thread")
     _, files = played(program, tmp_path, "threads")
     count = 0
     for path in files:
@@ -167,7 +186,7 @@ def test_the_game_thread_and_workers_may_call_it_at_once(plugin, folders, tmp_pa
 
 def test_a_shipping_build_records_nothing_and_has_nothing_of_it(any_compiler, plugin, folders, tmp_path):
     """A player with the console open must not fill a disk, and a game must not pay for what it does not ship."""
-    program = built(any_compiler, plugin, folders, tmp_path / "game", "-DRIGPACT_TRACE=0", "-O1")
+    program = built(any_compiler, plugin, folders, tmp_path / "game", "-DRIGPACT_TRACE=0")
     for scenario in ("life", "types"):
         (tmp_path / scenario).mkdir()
         environment = os.environ | {"UNREAL_STUB_SAVED": str(tmp_path / scenario)}
@@ -204,27 +223,21 @@ def project(demo_bundle, plugin, tmp_path_factory):
     return folder, bundle
 
 
-def test_a_build_machine_plays_the_example_project(compiler, checkout, plugin, folders, project, tmp_path):
+def test_a_build_machine_plays_the_example_project(compiler, checkout, plugin, folders, objects, project, tmp_path):
     """Without a commandlet somebody must play the game after every build, or nobody judges it."""
     folder, bundle = project
     example = checkout / "reference_runtime" / "cpp" / "ue_example"
     enabled = {each["Name"] for each in json.loads((example / "RigpactExample.uproject").read_text())["Plugins"]}
     assert enabled == {"RigpactTrace", "NNERuntimeORT"}
     source = example / "Source" / "RigpactExample"
-    sources = [
-        *sorted(source.glob("*.cpp")),
-        *sorted((plugin / "Source").rglob("*.cpp")),
-        ROOM / "unreal_commandlet.cpp",
-    ]
-    flags = [*STRICT, *ENGINE_LIKE, "-O1", "-DRIGPACT_TRACE=1", "-pthread", *folders, f"-I{folder}", f"-I{source}"]
-    done = ran(compiler, *flags, *sources, "-o", tmp_path / "editor")
-    assert done.returncode == 0, done.stderr
-
+    sources = [*sorted(source.glob("*.cpp")), ROOM / "unreal_commandlet.cpp", *objects(any_compiler)]
+    flags = [*ENGINE_LIKE, "-DRIGPACT_TRACE=1", f"-I{folder}", f"-I{source}"]
+    program = built(any_compiler, plugin, folders, tmp_path / "editor", *flags, sources=sources)
     environment = os.environ | {"UNREAL_STUB_SAVED": str(tmp_path), "UNREAL_STUB_CONTENT": str(folder / "Content")}
 
     def commandlet(words):
         return subprocess.run(
-            [tmp_path / "editor", words], env=environment, capture_output=True, text=True, check=False, timeout=60
+            [program, words], env=environment, capture_output=True, text=True, check=False, timeout=60
         )
 
     said = commandlet(f"-run=Rigpact -character=Enemy -clip={folder / 'clip.csv'} -frames=80")

@@ -7,7 +7,7 @@ import pytest
 
 from rigpact.contract.errors import UnusableInput
 from rigpact.reference_runtime import Trace, TraceHeader, read_trace, write_trace
-from rigpact.reference_runtime.recordings.segments import segments
+from rigpact.reference_runtime.recordings.trace import segments
 from rigpact.reports.command_line import run_command_line
 from rigpact.reports.following.follow import growing
 

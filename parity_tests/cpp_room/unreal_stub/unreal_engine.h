@@ -124,7 +124,7 @@ private:
     int file_;
 };
 struct IPlatformFile {
-    IFileHandle* OpenWrite(const TCHAR* path) {
+    IFileHandle* OpenWrite(const TCHAR* path, bool = false, bool = false) {
         const int file = ::open(unreal_stub::narrow(path).c_str(), O_WRONLY | O_CREAT | O_TRUNC, 0666);
         return file < 0 ? nullptr : new IFileHandle(file);
     }

@@ -22,7 +22,7 @@ from rigpact.reports.command_line.report_formats import JSON, TEXT, FormatOfAnsw
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from rigpact.reference_runtime.recordings.segments import Segments
+    from rigpact.reference_runtime.recordings.trace import Segments
     from rigpact.reports.diagnosing.diagnosis import Diagnosis, Divergence, StageVerdict
     from rigpact.reports.diagnosing.explain import ExplainRequest
 
@@ -108,7 +108,7 @@ def explain(
     1: explained, explained in part or unexplained; 2: undetermined.
     """
     from rigpact.reference_runtime.files.contracts import ContractFiles
-    from rigpact.reference_runtime.recordings.segments import segments
+    from rigpact.reference_runtime.recordings.trace import segments
     from rigpact.reports.diagnosing.evidence import EvidenceFiles
     from rigpact.reports.diagnosing.explain import ExplainRequest
     from rigpact.reports.diagnosing.explain import explain as explain_recording

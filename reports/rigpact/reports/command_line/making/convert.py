@@ -56,7 +56,7 @@ def convert(
     Every command takes such files as they are; a trace also says who recorded it, how, and under which contract.
     Exit status 0; 2 for a file that is no recording of the contract's system.
     """
-    from rigpact.reference_runtime.recordings.segments import segments
+    from rigpact.reference_runtime.recordings.trace import segments
     from rigpact.reports.running.converted import ConvertRequest, Says, convert_recording
 
     names = tuple(word.strip() for word in (unnamed or "").split(",") if word.strip())

@@ -3,6 +3,7 @@
 #include "Modules/ModuleManager.h"
 
 #if RIGPACT_TRACE
+#include "GenericPlatform/GenericPlatformFile.h"
 #include "HAL/FileManager.h"
 #include "HAL/IConsoleManager.h"
 #include "HAL/PlatformFileManager.h"
@@ -42,7 +43,7 @@ class FEngineFile final : public rigpact::TraceOutput
 public:
     virtual const char* open(const char* Path) override
     {
-        Handle.Reset(FPlatformFileManager::Get().GetPlatformFile().OpenWrite(UTF8_TO_TCHAR(Path)));
+        Handle.Reset(FPlatformFileManager::Get().GetPlatformFile().OpenWrite(UTF8_TO_TCHAR(Path), false, true));  // others may read it
         return Handle.IsValid() ? nullptr : "the engine cannot open the file";
     }
     virtual bool put(const void* Data, std::size_t Size) override
