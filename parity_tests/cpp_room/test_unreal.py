@@ -223,7 +223,17 @@ def project(demo_bundle, plugin, tmp_path_factory):
     return folder, bundle
 
 
-def test_a_build_machine_plays_the_example_project(compiler, checkout, plugin, folders, objects, project, tmp_path):
+def test_the_example_compiles_with_the_plugin(compiler, checkout, folders, project):
+    """It is what an engine programmer starts from; a name that was renamed would be found there."""
+    source = (
+        checkout / "reference_runtime" / "cpp" / "ue_example" / "Source" / "RigpactExample" / "EnemyAnimInstance.cpp"
+    )
+    flags = (*STRICT, *ENGINE_LIKE, "-DRIGPACT_TRACE=1", "-fsyntax-only", *folders, f"-I{project[0]}")
+    done = ran(compiler, *flags, source)
+    assert done.returncode == 0, done.stderr
+
+
+def test_a_build_machine_plays_the_example_project(any_compiler, checkout, plugin, folders, objects, project, tmp_path):
     """Without a commandlet somebody must play the game after every build, or nobody judges it."""
     folder, bundle = project
     example = checkout / "reference_runtime" / "cpp" / "ue_example"

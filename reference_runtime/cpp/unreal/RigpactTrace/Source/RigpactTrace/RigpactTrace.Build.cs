@@ -1,4 +1,3 @@
-using System;
 using UnrealBuildTool;
 
 public class RigpactTrace : ModuleRules
