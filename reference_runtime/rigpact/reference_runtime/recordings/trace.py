@@ -121,6 +121,8 @@ def _of_frames(path: Path, folder: Path) -> Segments:
 
 
 def _of_lines(path: Path, folder: Path) -> Segments:
+    if sum(is_header(line) for line, _ in lines_of(path)) < 2:
+        return Segments((path,))
     paths: list[Path] = []
     frames = 0
     with ExitStack() as files:
