@@ -2,7 +2,7 @@
 #pragma once
 
 #include <cstddef>
-#include <cstring>
+#include <initializer_list>
 #include <type_traits>
 
 #include "rigpact/stages.hpp"
