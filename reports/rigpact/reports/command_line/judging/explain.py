@@ -108,14 +108,11 @@ def explain(
     1: explained, explained in part or unexplained; 2: undetermined.
     """
     from rigpact.reference_runtime.files.contracts import ContractFiles
-    from rigpact.reference_runtime.recordings.trace import segments
     from rigpact.reports.diagnosing.evidence import EvidenceFiles
     from rigpact.reports.diagnosing.explain import ExplainRequest
-    from rigpact.reports.diagnosing.explain import explain as explain_recording
 
     files = ContractFiles(bundle, companion, settings or (), conventions)
     given = EvidenceFiles(clip, onnx, replay, resolution)
-    early = _Early(is_shown=output_format == TEXT)
     request = ExplainRequest(
         recording,
         files,
@@ -124,19 +121,27 @@ def explain(
         allow_unjudged=tuple(allow_unjudged or ()),
         mode=None if mode is None else mode.value,
         budget_s=budget_s or None,
-        says=early,
     )
     if follow or until_idle is not None:
         _follow(request, until_idle, is_asked=follow)
-    with segments(recording) as parts:
+    raise typer.Exit(_answer(request, segment, patch, output_format))
+
+
+def _answer(request: ExplainRequest, segment: int | None, patch: Path | None, output_format: str) -> int:
+    """The answer, or one for each segment of the recording; the exit status of the worst."""
+    from rigpact.reference_runtime.recordings.trace import segments
+    from rigpact.reports.diagnosing.explain import explain as explain_recording
+
+    early = _Early(is_shown=output_format == TEXT)
+    with segments(request.recording) as parts:
         if (len(parts.paths) > 1 or parts.tail) and segment is None and patch is None and output_format == TEXT:
-            raise typer.Exit(_explain_each(request, parts))
-        request = replace(request, recording=parts.at(segment, recording))
+            return _explain_each(request, parts)
+        request = replace(request, recording=parts.at(segment, request.recording), says=early)
         diagnosis, notes = explain_recording(request)
         _show(diagnosis, notes, output_format, early)
         if patch is not None:
             _write_patch(patch, diagnosis, request, is_text=output_format == TEXT)
-    raise typer.Exit(diagnosis.exit_code)
+    return diagnosis.exit_code
 
 
 def _explain_each(request: ExplainRequest, parts: Segments) -> int:
