@@ -61,11 +61,12 @@ class HeaderStruct(c.Structure):
         ("fps", c.c_double), ("mode", c.c_char_p), ("clip", c.c_char_p), ("companion_sha256", c.c_char_p),
         ("meaning_sha256", c.c_char_p), ("conventions_sha256", c.c_char_p), ("model_sha256", c.c_char_p),
         ("system", c.c_char_p), ("bones", c.c_void_p), ("bone_indices", c.c_void_p), ("bone_count", c.c_int),
+        ("about", c.c_void_p), ("about_count", c.c_int),
     )  # fmt: skip
 
 
 class OptionsStruct(c.Structure):
-    _fields_ = (("queue_frames", c.c_int), ("when_full", c.c_int))
+    _fields_ = (("queue_frames", c.c_int), ("when_full", c.c_int), ("output", c.c_void_p))
 
 
 DROP, WAIT = 0, 1

@@ -7,7 +7,7 @@
 #include "rigpact/frame.hpp"
 #include "rigpact/trace.hpp"
 
-static std::atomic<int> next_frame{0};
+static std::atomic<int> next_frame{1};
 static std::atomic<long> kept{0};
 
 static void animate(rigpact::Recorder* recorder) {
@@ -15,7 +15,7 @@ static void animate(rigpact::Recorder* recorder) {
     rigpact::Frame frame;
     frame.values[static_cast<int>(rigpact::Stage::y_out)] = pose;
     frame.widths[static_cast<int>(rigpact::Stage::y_out)] = 60;
-    while ((frame.number = next_frame++) < 600) {
+    while ((frame.number = next_frame++) <= 600) {
         for (float& number : pose) number = static_cast<float>(frame.number);
         if (recorder->record(frame)) ++kept;
     }

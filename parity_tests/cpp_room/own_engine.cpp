@@ -1,9 +1,12 @@
 // An engine with a loop of its own, recorded by rigpact::Recorder: one scenario a run, all of it built by every compiler,
 // standard and sanitizer of the tests. own_engine SCENARIO FILE [QUEUE_FRAMES]: prints how many frames went where, and the problem.
+#if !defined(RIGPACT_TRACE)
 #define RIGPACT_TRACE 1
+#endif
 #include <array>
 #include <atomic>
 #include <chrono>
+#include <cstdio>
 #include <cstdlib>
 #include <thread>
 
@@ -301,6 +304,29 @@ static void heap(const char* path, const rigpact::TraceOptions& options) {
     report(character.recorder());
 }
 
+// What a class has lying about: C arrays of any dimensions, bool, integers, one number, lists. With tracing off it compiles too.
+static void plain_types(const char* path, const rigpact::TraceOptions& options) {
+    const float pose[2][3] = {{1, 2, 3}, {4, 5, 6}};
+    const double clock[2] = {0.25, 1e-300};
+    const bool feet[2] = {true, false};
+    const int ids[2] = {16777217, -3};
+    const unsigned char bytes[2] = {200, 3};
+    const std::array<bool, 2> flags = {false, true};
+    const game::Quat quats[1][1] = {{{1, 2, 3, 4}}};
+    float asked[2] = {8, 9};
+    rigpact::Recorder recorder;
+    recorder.open(path, kHeader, options);
+    for (int frame = 0; frame < 3; ++frame) {
+        recorder.begin_frame(frame, frame / 60.0);
+        recorder.stage("pose", pose).stage("clock", clock).stage("feet", feet).stage("ids", ids).stage("bytes", bytes).stage("flags", flags);
+        recorder.stage("quats", quats).stage("flag", true).stage("count", 7).stage("one", 0.5f).stage("list", {1, 2}).stage("some", ids, 1);
+        if (recorder.given("asked", asked)) asked[0] = 0;  // no self-test: nothing is given
+        recorder.stage("asked", asked);
+        recorder.end_frame();
+    }
+    report(recorder);
+}
+
 int main(int count, char** words) {
     rigpact::TraceOptions options;
     options.queue_frames = count > 3 ? std::atoi(words[3]) : 0;
@@ -312,7 +338,8 @@ int main(int count, char** words) {
     } scenarios[] = {{"own_loop", own_loop},   {"not_finite", not_finite},   {"refusals", refusals},
                      {"before_first_step", before_first_step}, {"two_on_one_path", two_on_one_path},
                      {"stalled", stalled},     {"switched", switched},       {"reopened", reopened},
-                     {"heap", heap},           {"level_of_detail", level_of_detail}};
+                     {"heap", heap},           {"level_of_detail", level_of_detail},
+                     {"plain_types", plain_types}};
     for (const auto& scenario : scenarios) {
         if (std::strcmp(scenario.name, words[1]) == 0) scenario.run(words[2], options);
     }

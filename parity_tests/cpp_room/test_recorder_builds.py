@@ -4,8 +4,9 @@ import numpy as np
 import pytest
 
 from rigpact.reference_runtime import read_trace
+from rigpact.reports.engine.codegen import headers_folder
 
-from .conftest import COMPILERS, ENGINE_LIKE, ran
+from .conftest import COMPILERS, ENGINE_LIKE, ROOM, ran
 from .own_engine import ENDINGS, SANITIZED, SHIPPED, build, play
 
 SCENARIOS = (
@@ -17,6 +18,7 @@ SCENARIOS = (
     "switched",
     "reopened",
     "heap",
+    "plain_types",
 )
 BUILDS = {
     "address and undefined": SANITIZED,
@@ -58,6 +60,39 @@ def test_a_library_without_to_chars_writes_the_same_numbers(tmp_path):
         text, binary = map(read_trace, paths)
         for name, rows in binary.stages.items():
             np.testing.assert_array_equal(text.stages[name], rows)
+
+
+def test_c_arrays_bool_and_integers_are_taken_with_tracing_on_and_off(tmp_path):
+    """A class that compiled with tracing off and not with it on was found on the day when somebody needed a trace."""
+    expected = {
+        "pose": [1, 2, 3, 4, 5, 6], "clock": [0.25, 1e-300], "feet": [1, 0], "ids": [16777217, -3], "bytes": [200, 3],
+        "flags": [0, 1], "quats": [2, 3, 4, 1], "flag": [1], "count": [7], "one": [0.5], "list": [1, 2], "some": [16777217],
+        "asked": [8, 9],
+    }  # fmt: skip
+    program = build("g++", tmp_path, "-std=c++17", *ENGINE_LIKE)
+    for ending in ENDINGS:
+        path = tmp_path / f"run{ending}"
+        (said,) = play(program, "plain_types", path)
+        assert said.is_ok
+        trace = read_trace(path)
+        assert list(trace.stages) == list(expected)
+        for name, row in expected.items():
+            np.testing.assert_array_equal(trace.stages[name], np.array([row] * 3, np.float64).astype(np.float32))
+    assert b'"float64":["clock","ids","count","list","some"]' in path.read_bytes()
+
+    program, path = build("g++", tmp_path, "-std=c++17", "-DRIGPACT_TRACE=0", *ENGINE_LIKE), tmp_path / "off.trace.bin"
+    play(program, "plain_types", path)
+    assert not path.exists()
+
+
+def test_no_header_trips_over_the_macros_of_windows_and_unreal(any_compiler, demo_header, tmp_path):
+    """`small` is a type in the headers of Windows, `check` a macro in Unreal: the words are theirs, the errors ours."""
+    headers = sorted(path.relative_to(headers_folder()) for path in headers_folder().rglob("*.hpp"))
+    includes = [f'#include "{header}"' for header in headers]
+    (tmp_path / "all.cpp").write_text("\n".join([*includes, '#include "contract.hpp"', ""]))
+    flags = ["-DRIGPACT_TRACE=1", "-fsyntax-only", f"-I{headers_folder()}", f"-I{demo_header}"]
+    done = ran(any_compiler, "-std=c++17", "-include", ROOM / "hostile_macros.hpp", *flags, tmp_path / "all.cpp")
+    assert done.returncode == 0, done.stderr
 
 
 @pytest.mark.slow

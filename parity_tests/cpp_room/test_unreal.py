@@ -1,15 +1,19 @@
-"""The Unreal plug-in and the example that uses it, compiled against a stub of the engine's types; the plug-in also runs."""
+"""The Unreal plug-in and the example project, compiled against a stub of the engine's types, and played on it."""
 
 import json
 import os
 import re
 import subprocess
+from functools import cache
 
 import numpy as np
 import pytest
 
+from rigpact.contract import load_contract
 from rigpact.reference_runtime import read_trace
+from rigpact.reference_runtime.recordings.trace import segments
 from rigpact.reports.command_line import run_command_line
+from rigpact.reports.engine.header import contract_header
 
 from .conftest import ENGINE_LIKE, ROOM, STRICT, ran
 
@@ -37,70 +41,226 @@ def folders(plugin):
     return [f"-I{folder}" for folder in (STUB, plugin / "Source" / "RigpactTrace" / "Public")]
 
 
-def built(compiler_name, plugin, folders, out, *flags):
-    sources = (ROOM / "unreal_game.cpp", plugin / "Source" / "RigpactTrace" / "Private" / "RigpactTrace.cpp")
-    done = ran(compiler_name, *STRICT, *ENGINE_LIKE, "-pthread", *folders, *flags, *sources, "-o", out)
+def built(compiler_name, plugin, folders, out, *flags, sources=None):
+    """A program of some sources and the plug-in."""
+    sources = sources or [ROOM / "unreal_game.cpp", *sorted((plugin / "Source").rglob("*.cpp"))]
+    done = ran(compiler_name, *STRICT, "-pthread", *folders, *flags, *sources, "-o", out)
     assert done.returncode == 0, done.stderr
     return out
 
 
-def played(program, folder):
-    """The log of a game that switches the console variable, and the files that it left."""
+@pytest.fixture(scope="module")
+def objects(plugin, folders, tmp_path_factory):
+    """The plug-in as an engine compiles it, once for each compiler."""
+
+    @cache
+    def of_compiler(name):
+        folder, flags = tmp_path_factory.mktemp("objects"), (*STRICT, *ENGINE_LIKE, "-DRIGPACT_TRACE=1", "-c")
+        made = []
+        for source in sorted((plugin / "Source").rglob("*.cpp")):
+            made.append(folder / f"{source.stem}.o")
+            done = ran(name, *flags, *folders, source, "-o", made[-1])
+            assert done.returncode == 0, done.stderr
+        return made
+
+    return of_compiler
+
+
+@pytest.fixture(scope="module")
+def game(compiler, plugin, folders, objects, tmp_path_factory):
+    """The game of unreal_game.cpp as an engine compiles it."""
+    out, sources = tmp_path_factory.mktemp("game") / "game", [ROOM / "unreal_game.cpp", *objects(compiler)]
+    return built(compiler, plugin, folders, out, *ENGINE_LIKE, "-DRIGPACT_TRACE=1", sources=sources)
+
+
+def played(program, folder, *words, timeout=60):
+    """The log of a game, and the files that it left, in the order in which they were begun."""
     environment = os.environ | {"UNREAL_STUB_SAVED": str(folder)}
-    done = subprocess.run([program], env=environment, capture_output=True, text=True, check=True, timeout=60)
-    return done.stdout.splitlines(), sorted((folder / "Rigpact").glob("*"))
+    done = subprocess.run(
+        [program, *words], env=environment, capture_output=True, text=True, check=False, timeout=timeout
+    )
+    assert (done.returncode, done.stderr) == (0, "")
+    return done.stdout.splitlines(), sorted((folder / "Rigpact").glob("*"), key=number_of)
 
 
-def test_a_console_variable_starts_and_stops_the_recording_of_every_character(compiler, plugin, folders, tmp_path):
+def number_of(path):
+    """A file's number in its process, the last part of its name."""
+    return int(re.search(r"-(\d+)\.trace\.", path.name)[1])
+
+
+def whose(path):
+    """A file's name without time, process and number."""
+    return path.name.split("-2026")[0]
+
+
+def counts(log):
+    """What the last lines of the recordings say: frames, segments, dropped, refused, lost, stray stages."""
+    line = r": (\d+) frames in (\d+) segments, (\d+) dropped, (\d+) refused, (\d+) lost, (\d+) stray stages$"
+    return [tuple(map(int, found.groups())) for found in (re.search(line, each) for each in log) if found]
+
+
+def test_a_console_variable_starts_and_stops_the_recording_of_every_character(game, tmp_path):
     """A tester sees a limb twist, opens the console, and has the frames: no build, no code."""
-    log, files = played(built(compiler, plugin, folders, tmp_path / "game", "-DRIGPACT_TRACE=1"), tmp_path)
-    names = [re.sub(r"-\d+-(\d)\.trace", r"-PID-\1.trace", path.name) for path in files]
-    stamp = "Wölf_C_3-2026.01.02-03.04.05-PID"
-    assert names == [f"{stamp}-1.trace.bin", f"{stamp}-2.trace.bin", f"{stamp}-3.trace.jsonl", f"{stamp}-4.trace.jsonl"]
-    assert sum(line.endswith("5 frames, 0 dropped, 0 refused, 0 lost") for line in log) == 2
-    assert sum(line.endswith("4 frames, 0 dropped, 0 refused, 0 lost") for line in log) == 2
-
-    for path, frames in zip(files, [range(3, 8)] * 2 + [range(10, 14)] * 2, strict=True):
-        trace, frame = read_trace(path), np.array(frames)
-        assert trace.frame.tolist() == frame.tolist()
+    log, files = played(game, tmp_path, "console")
+    assert [whose(path) for path in files] == ["Wölf_C_3"] * 6
+    assert [path.suffix for path in files] == [".bin"] * 4 + [".jsonl"] * 2
+    assert sorted(counts(log)) == [(3, 1, 0, 0, 0, 0)] * 2 + [(4, 1, 0, 0, 0, 0)] * 2 + [(5, 1, 0, 0, 0, 0)] * 2
+    for path, frames in zip(files, [range(3, 8)] * 2 + [range(10, 14)] * 2 + [range(14, 17)] * 2, strict=True):
+        trace = read_trace(path)
+        assert trace.frame.tolist() == list(frames)
         assert (trace.header.producer, trace.header.system) == ("MyGame", "studio")
-        expected = {
-            "pose": np.tile([0, 0, 1, 0, 0, 2, 3, 4, 5, 6] * 2, (len(frame), 1)).astype(float),
-            "quat": np.tile([0, 0, 1, 0] * 2, (len(frame), 1)),
-            "turns": np.tile([0, 0.2, 0.3, 1, 0.1, 0.2, 0.3, 1], (len(frame), 1)),
-            "y_raw": np.repeat(frame[:, None] + 0.5, 2, axis=1),
-            "feet": np.tile([7, 8, 9] * 2, (len(frame), 1)),
-            "clock": frame[:, None] / 4.0,
-        }
-        expected["pose"][:, [4, 14]] = frame[:, None]
-        assert list(trace.stages) == list(expected)
-        for name, rows in expected.items():
-            np.testing.assert_array_equal(trace.stages[name], rows.astype(np.float32))
+        np.testing.assert_array_equal(trace.stages["number"], [[frame, 0.5] for frame in frames])
+    assert sum("nobody called its Configure()" in line for line in log) == 1
 
 
-def test_a_shipping_build_records_nothing(any_compiler, plugin, folders, tmp_path):
-    """A player with the console open must not fill a disk."""
-    log, files = played(built(any_compiler, plugin, folders, tmp_path / "game", "-DRIGPACT_TRACE=0"), tmp_path)
-    assert (log, files) == ([], [])
+def test_the_file_says_which_character_it_is_and_the_console_chooses_some(game, tmp_path):
+    """Every enemy's anim instance is ABP_Enemy_C_0, in every world: 200 such files help nobody, and fill the disk."""
+    log, files = played(game, tmp_path, "choice")
+    enemies = [f"BP_Enemy_C_{n}.ABP_Enemy_C_0-Arena-pie{(1, 0)[n % 2]}-{('client', 'listen')[n % 2]}" for n in range(6)]
+    hero, preview = "BP_Hero_C_0.ABP_Enemy_C_0-Arena-pie1-client", "BP_Enemy_C_0.ABP_Enemy_C_0-Preview-standalone"
+    expected = [
+        enemies[:4], [*enemies, hero], [hero], [enemies[3]], [enemies[5]], [enemies[3], enemies[4]],
+        [*enemies, hero, preview], [*enemies, hero, preview],
+    ]  # fmt: skip
+    assert [whose(path) for path in files] == [name for names in expected for name in names]
+    assert sum("4 of 8 characters record; 7 fit, at most 4 record" in line for line in log) == 1
+    assert sum("BP_Late_C_1.ABP_Enemy_C_0-Arena-pie1-client and later ones do not record" in line for line in log) == 1
+    assert not any("BP_Late_C_2" in line for line in log)
+    assert dict(read_trace(files[1]).header.about) == {
+        "object": "ABP_Enemy_C_0", "class": "/Game/ABP_Enemy_C", "actor": "BP_Enemy_C_1", "actor_class": "/Game/BP_Enemy_C",
+        "mesh": "/Game/SK_Enemy", "world": "Arena", "pie": "0", "net_mode": "listen",
+    }  # fmt: skip
 
 
-def test_a_folder_that_cannot_be_written_is_in_the_log_once(any_compiler, plugin, folders, tmp_path):
+def test_a_new_start_and_another_mode_begin_a_segment(game, tmp_path):
+    """After a respawn every frame was refused, to the end of the level; after a change of mode too."""
+    log, (path,) = played(game, tmp_path, "life")
+    assert counts(log) == [(13, 4, 0, 2, 0, 1)]
+    assert sum("a frame number that does not increase" in line for line in log) == 1
+    with segments(path) as parts:
+        traces = [read_trace(part) for part in parts.paths]
+    found = [(trace.header.mode, trace.frame.tolist(), list(trace.stages)) for trace in traces]
+    assert found == [
+        ("free", [0, 1, 2, 3], ["number"]),
+        ("free", [0, 1, 2], ["number"]),
+        ("teacher", [3, 4, 5], ["number", "target"]),
+        ("free", [6, 7, 8], ["number"]),
+    ]
+
+
+def test_the_engines_types_become_numbers(game, tmp_path):
+    """A transform in another order, or half of a double, is a defect that the engine does not have."""
+    _, (path,) = played(game, tmp_path, "types")
+    trace = read_trace(path)
+    transform = [0, 0, 1, 0, 1, 2, 3, 4, 5, 6]
+    matrix = [0, 7, *[0] * 10, 8, 0, 0, 0]
+    expected = {
+        "array": [0, 1], "view": [0, 1], "list": [0.5, 1.5], "c_array": [0.25, 0.5], "rows": [1, 2, 3, 4, 5, 6],
+        "feet": [1, 0], "flag": [1], "count": [16777217], "number": [0.5], "quat": [1, 2, 3, 4], "quat4f": [1, 2, 3, 4],
+        "vector": [1, 2, 3], "rotator": [10, 20, 30], "matrix": matrix, "transforms": transform * 2,
+        "small": [0, 1, 0, 0, 7, 8, 9, 1, 1, 1] * 2, "vector2": [1, 2, 3, 4], "rotations": [0, 0, 1, 0] * 2, "some": [0],
+    }  # fmt: skip
+    assert list(trace.stages) == list(expected)
+    for name, row in expected.items():
+        np.testing.assert_array_equal(trace.stages[name], np.array([row, row], np.float32), err_msg=name)
+
+
+def test_the_game_thread_and_workers_may_call_it_at_once(plugin, folders, tmp_path):
+    """A console variable is switched while workers animate: a torn frame blames a convention. The thread sanitizer watches."""
+    program = built("g++", plugin, folders, tmp_path / "game", "-DRIGPACT_TRACE=1", "-g", "-fsanitize=thread")
+    _, files = played(program, tmp_path, "threads")
+    count = 0
+    for path in files:
+        if path.suffix == ".bin" and path.stat().st_size == 0:
+            continue  # it ended before its first frame
+        with segments(path) as parts:
+            for part in parts.paths:
+                trace = read_trace(part)
+                number = trace.frame.astype(np.float32)[:, None]
+                np.testing.assert_array_equal(trace.stages["number"], np.repeat(number, 2, axis=1))
+                np.testing.assert_array_equal(trace.stages["turn"], np.repeat(number, 4, axis=1))
+                assert set(trace.frame // 50 % 2) == {int(trace.header.mode == "teacher")}
+                count += len(trace.frame)
+    assert count > 100
+
+
+def test_a_shipping_build_records_nothing_and_has_nothing_of_it(any_compiler, plugin, folders, tmp_path):
+    """A player with the console open must not fill a disk, and a game must not pay for what it does not ship."""
+    program = built(any_compiler, plugin, folders, tmp_path / "game", "-DRIGPACT_TRACE=0")
+    for scenario in ("life", "types"):
+        (tmp_path / scenario).mkdir()
+        environment = os.environ | {"UNREAL_STUB_SAVED": str(tmp_path / scenario)}
+        subprocess.run([program, scenario], env=environment, check=True, timeout=60, capture_output=True)
+        assert not list((tmp_path / scenario).iterdir())
+    assert b"TraceWriter" not in program.read_bytes()
+    assert b"FRigpactTraceState" not in program.read_bytes()
+
+
+def test_a_folder_that_cannot_be_written_is_in_the_log_once(game, tmp_path):
     """Sixty lines of log a second would be worse than no recording."""
     (tmp_path / "Rigpact").write_text("a file where the folder should be")
-    program = built(any_compiler, plugin, folders, tmp_path / "game", "-DRIGPACT_TRACE=1")
-    log, _ = played(program, tmp_path)
-    assert sum("Not a directory" in line for line in log) == 4  # two characters, switched on twice
-    assert sum("0 frames, 0 dropped, 0 refused, 5 lost" in line for line in log) == 2
-    assert sum("0 frames, 0 dropped, 0 refused, 4 lost" in line for line in log) == 2
-    assert len(log) == 8
+    log, _ = played(game, tmp_path, "life")
+    assert sum("the engine cannot open the file" in line for line in log) == 1
+    assert counts(log) == [(0, 0, 0, 0, 15, 0)]
 
 
-def test_the_example_compiles_with_the_plugin(compiler, checkout, folders, demo_header):
+@pytest.fixture(scope="module")
+def project(demo_bundle, plugin, tmp_path_factory):
+    """The example project as its README sets it up: contract, files, and a clip as a table."""
+    folder = tmp_path_factory.mktemp("example")
+    motion = folder / "Content" / "Motion"
+    motion.mkdir(parents=True)
+    files = []
+    for name in ("norm_template.json", "pretrain_template.json"):
+        files.append(motion / name)
+        files[-1].write_bytes((demo_bundle / name).read_bytes())
+    (folder / "contract.hpp").write_text(contract_header(load_contract(*files), with_loop=True), encoding="utf-8")
+    bundle = [str(files[0]), "--companion", str(files[1])]
+    clip, table = str(folder / "clip.trace.jsonl"), str(folder / "clip.csv")
+    onnx, raw = demo_bundle / "model.onnx", demo_bundle / "clips" / "Walk_Spin.json"
+    assert run_command_line(["run", *bundle, "--onnx", str(onnx), "--clip", str(raw), "-o", clip]) == 0
+    assert run_command_line(["convert", clip, "--bundle", *bundle, "-o", table]) == 0
+    return folder, bundle
+
+
+def test_the_example_compiles_with_the_plugin(compiler, checkout, folders, project):
     """It is what an engine programmer starts from; a name that was renamed would be found there."""
-    source = checkout / "reference_runtime" / "cpp" / "ue_example" / "EnemyAnimInstance.cpp"
-    # the stub's engine is empty, so what it returns is not looked at; the widths are those of the demo character
-    done = ran(compiler, *STRICT, *ENGINE_LIKE, "-fsyntax-only", *folders, f"-I{demo_header}", source)
+    source = (
+        checkout / "reference_runtime" / "cpp" / "ue_example" / "Source" / "RigpactExample" / "EnemyAnimInstance.cpp"
+    )
+    flags = (*STRICT, *ENGINE_LIKE, "-DRIGPACT_TRACE=1", "-fsyntax-only", *folders, f"-I{project[0]}")
+    done = ran(compiler, *flags, source)
     assert done.returncode == 0, done.stderr
+
+
+def test_a_build_machine_plays_the_example_project(any_compiler, checkout, plugin, folders, objects, project, tmp_path):
+    """Without a commandlet somebody must play the game after every build, or nobody judges it."""
+    folder, bundle = project
+    example = checkout / "reference_runtime" / "cpp" / "ue_example"
+    enabled = {each["Name"] for each in json.loads((example / "RigpactExample.uproject").read_text())["Plugins"]}
+    assert enabled == {"RigpactTrace", "NNERuntimeORT"}
+    source = example / "Source" / "RigpactExample"
+    sources = [*sorted(source.glob("*.cpp")), ROOM / "unreal_commandlet.cpp", *objects(any_compiler)]
+    flags = [*ENGINE_LIKE, "-DRIGPACT_TRACE=1", f"-I{folder}", f"-I{source}"]
+    program = built(any_compiler, plugin, folders, tmp_path / "editor", *flags, sources=sources)
+    environment = os.environ | {"UNREAL_STUB_SAVED": str(tmp_path), "UNREAL_STUB_CONTENT": str(folder / "Content")}
+
+    def commandlet(words):
+        return subprocess.run(
+            [program, words], env=environment, capture_output=True, text=True, check=False, timeout=60
+        )
+
+    said = commandlet(f"-run=Rigpact -character=Enemy -clip={folder / 'clip.csv'} -frames=80")
+    assert (said.returncode, said.stderr) == (0, "")
+    assert said.stdout.splitlines()[-1] == "80 steps, 80 frames recorded, 0 not"
+    (path,) = (tmp_path / "Rigpact").glob("*.trace.bin")
+    words = ["explain", str(path), "--bundle", *bundle, "--clip", str(folder / "clip.trace.jsonl")]
+    assert run_command_line([*words, "--allow-unjudged", "y_norm"]) == 0
+    assert commandlet("-run=Rigpact -character=Nobody -clip=clip.csv").returncode == 1
+    (tmp_path / "Rigpact" / path.name).unlink()
+    (tmp_path / "Rigpact").rmdir()
+    (tmp_path / "Rigpact").write_text("a file where the folder should be")
+    assert commandlet(f"-run=Rigpact -character=Enemy -clip={folder / 'clip.csv'}").returncode == 2
 
 
 def test_the_descriptions_of_the_plugin_are_whole(plugin):
@@ -111,4 +271,6 @@ def test_the_descriptions_of_the_plugin_are_whole(plugin):
     assert f"public class {module['Name']} : ModuleRules" in rules
     assert "FPSemantics = FPSemanticsMode.Precise;" in rules
     assert rules.count("{") == rules.count("}")
+    assert "5.1 or later" in rules
+    assert "5.1 or later" in described["Description"]
     assert (plugin / "Source" / module["Name"] / "Public" / f"{module['Name']}.h").is_file()

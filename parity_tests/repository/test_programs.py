@@ -66,6 +66,6 @@ def test_ci_runs_the_readmes_commands_before_it_installs_programs(bare_machine: 
         "python -m pip install .", "rigpact demo", "python -m pip install tox", "python -m tox -p --parallel-live",
         "apt-get update -qq",
     ]  # fmt: skip
-    assert called[6].split()[-4:] == ["chromium-driver", "clang", "g++", "cmake"]
+    assert called[6].split()[-6:] == ["chromium-driver", "clang", "g++", "cmake", "mono-mcs", "mono-runtime"]
     assert called[7].endswith("-m needs_program and not slow parity_tests")
     assert len(called) == 8

@@ -179,17 +179,17 @@ def test_a_growing_file_is_read_on_from_the_byte_after_the_last_frame(tmp_path):
     begin = len(content) - 3 * size
     for held in (0, 8, 15, 16, begin - 1):
         path.write_bytes(content[:held])
-        assert read_frames_from(path, 0) == (None, 0)
+        assert read_frames_from(path, 0, 0) == (None, 0, 0)
     path.write_bytes(content[:begin])
-    assert read_frames_from(path, 0) == (None, begin)
+    assert read_frames_from(path, 0, 0) == (None, 0, begin)
     path.write_bytes(content[: begin + 2 * size - 1])
-    trace, after = read_frames_from(path, 0)
+    trace, _, after = read_frames_from(path, 0, 0)
     assert (trace.frame.tolist(), after) == ([0], begin + size)
     path.write_bytes(content)
-    trace, after = read_frames_from(path, after)
+    trace, _, after = read_frames_from(path, 0, after)
     assert (trace.frame.tolist(), after) == ([1, 2], len(content))
     np.testing.assert_array_equal(trace.stages["contacts"], stages["contacts"][1:])
-    assert read_frames_from(path, after) == (None, len(content))
+    assert read_frames_from(path, 0, after) == (None, 0, len(content))
 
 
 def test_a_growing_file_may_be_read_again_by_one_command(tmp_path, content):
@@ -197,9 +197,9 @@ def test_a_growing_file_may_be_read_again_by_one_command(tmp_path, content):
     path = tmp_path / "t.trace.bin"
     path.write_bytes(content[:-FRAME_BYTES])
     with inputs_remembered():
-        _, after = read_frames_from(path, 0)
+        _, _, after = read_frames_from(path, 0, 0)
         path.write_bytes(content)
-        trace, _ = read_frames_from(path, after)
+        trace, _, _ = read_frames_from(path, 0, after)
     assert trace.frame.tolist() == [4]
 
 
@@ -208,7 +208,7 @@ def test_a_header_that_is_not_all_there_is_waited_for(tmp_path, size):
     """The recorder has said how long it will be; a command that does not wait says that it was cut off."""
     path = tmp_path / "t.trace.bin"
     path.write_bytes(MAGIC + struct.pack("<II", size, 0))
-    assert read_frames_from(path, 0) == (None, 0)
+    assert read_frames_from(path, 0, 0) == (None, 0, 0)
     with pytest.raises(UnusableInput, match="a header that was cut off"):
         read_trace(path)
 

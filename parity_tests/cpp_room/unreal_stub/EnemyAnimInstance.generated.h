@@ -1,2 +1,7 @@
 #pragma once
 #include "unreal_nne.h"
+
+#undef GENERATED_BODY
+#define GENERATED_BODY() \
+public: \
+    using UAnimInstance::UAnimInstance;

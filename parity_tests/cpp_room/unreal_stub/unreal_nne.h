@@ -1,17 +1,10 @@
-// As much of NNE and of the animation system as the example uses.
+// As much of NNE as the example uses.
 #pragma once
 
-#include "unreal_types.h"
+#include "unreal_engine.h"
 
-#define UCLASS()
-#define UPROPERTY(...)
-#define GENERATED_BODY() using Super = UAnimInstance;
+#include <cmath>
 
-template <class T>
-struct TSharedPtr : std::shared_ptr<T> {
-    using std::shared_ptr<T>::shared_ptr;
-    bool IsValid() const { return this->get() != nullptr; }
-};
 template <class T>
 struct TWeakInterfacePtr {
     T* object = nullptr;
@@ -19,26 +12,22 @@ struct TWeakInterfacePtr {
     T* operator->() const { return object; }
 };
 template <class T>
-struct TObjectPtr {
-    T* object = nullptr;
-    operator T*() const { return object; }
-};
-
-struct FMath {
-    static double Min(double a, double b) { return a < b ? a : b; }
-};
-struct FName {
-    explicit FName(const char*) {}
-};
-struct FFileHelper {
-    static bool LoadFileToArray(TArray<uint8>&, const TCHAR*) { return false; }
+struct TObjectPtr {  // an asset that somebody set
+    operator T*() const {
+        static T own;
+        return &own;
+    }
 };
 
 class UNNEModelData;
 namespace UE::NNE {
 enum class EResultStatus { Ok, Fail };
-struct FSymbolicTensorShape {
-    TArray<int32> GetData() const { return {}; }
+struct FSymbolicTensorShape {  // -1: any
+    TArray<int32> GetData() const {
+        TArray<int32> any;
+        any.Add(-1);
+        return any;
+    }
 };
 struct FTensorDesc {
     FSymbolicTensorShape GetShape() const { return {}; }
@@ -51,29 +40,31 @@ struct FTensorBindingCPU {
     uint64 SizeInBytes;
 };
 struct IModelInstanceCPU {
-    TArray<FTensorDesc> GetInputTensorDescs() const { return {}; }
+    TArray<FTensorDesc> GetInputTensorDescs() const {
+        TArray<FTensorDesc> five;
+        five.SetNum(5);
+        return five;
+    }
     EResultStatus SetInputTensorShapes(const TArray<FTensorShape>&) { return EResultStatus::Ok; }
-    EResultStatus RunSync(TArrayView<const FTensorBindingCPU>, TArrayView<const FTensorBindingCPU>) { return EResultStatus::Ok; }
+    // A network of some kind: its answers depend on two of its inputs.
+    EResultStatus RunSync(TArrayView<const FTensorBindingCPU> given, TArrayView<const FTensorBindingCPU> answers) {
+        const float* const state = static_cast<const float*>(given.GetData()[0].Data);
+        const float* const history = static_cast<const float*>(given.GetData()[4].Data);
+        float* const answer = static_cast<float*>(answers.GetData()[0].Data);
+        for (uint64 i = 0; i < answers.GetData()[0].SizeInBytes / sizeof(float); ++i) answer[i] = 0.2f * std::sin(state[i] + history[i]);
+        return EResultStatus::Ok;
+    }
 };
 struct IModelCPU {
-    TSharedPtr<IModelInstanceCPU> CreateModelInstanceCPU() { return {}; }
+    TSharedPtr<IModelInstanceCPU> CreateModelInstanceCPU() { return std::make_shared<IModelInstanceCPU>(); }
 };
 template <class Runtime>
-TWeakInterfacePtr<Runtime> GetRuntime(const TCHAR*) {
-    return {};
+TWeakInterfacePtr<Runtime> GetRuntime(const TCHAR*) {  // the plug-in NNERuntimeORT is enabled
+    static Runtime own;
+    return {&own};
 }
 }  // namespace UE::NNE
+class UNNEModelData {};
 struct INNERuntimeCPU {
-    TSharedPtr<UE::NNE::IModelCPU> CreateModelCPU(UNNEModelData*) { return {}; }
-};
-
-struct APawn {
-    FVector GetVelocity() const { return {}; }
-};
-class UAnimInstance : public UObject {
-public:
-    virtual void NativeInitializeAnimation() {}
-    virtual void NativeUpdateAnimation(float) {}
-    virtual void NativeUninitializeAnimation() {}
-    APawn* TryGetPawnOwner() const { return nullptr; }
+    TSharedPtr<UE::NNE::IModelCPU> CreateModelCPU(UNNEModelData*) { return std::make_shared<UE::NNE::IModelCPU>(); }
 };

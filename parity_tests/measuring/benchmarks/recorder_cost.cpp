@@ -1,7 +1,10 @@
 // What a frame costs the thread that records it: a character's fifteen stages, one call each, as an engine would.
+// Built with COST_UNREAL, through the Unreal plug-in on the stub of the engine's types, which names its file itself.
 // recorder_cost FILE QUEUE_FRAMES BONES FRAMES: prints the microseconds of every frame after the first, the allocations, the drops.
 // A frame comes every two milliseconds, so that a queue's thread keeps up as it does in a game.
+#if !defined(RIGPACT_TRACE)
 #define RIGPACT_TRACE 1
+#endif
 #include <chrono>
 #include <cstdlib>
 #include <thread>
@@ -9,6 +12,9 @@
 
 #include "counting_heap.hpp"
 #include "rigpact/trace.hpp"
+#if defined(COST_UNREAL)
+#include "RigpactTrace.h"
+#endif
 
 int main(int, char** words) {
     using Clock = std::chrono::steady_clock;
@@ -19,10 +25,27 @@ int main(int, char** words) {
     std::vector<float> values(static_cast<std::size_t>(3 * pose + state));
     std::vector<double> took;
     took.reserve(static_cast<std::size_t>(frames));
+    const rigpact::TraceHeader header = {"recorder_cost", "1", nullptr, 60.0, "free", nullptr};
+#if defined(COST_UNREAL)
+    const auto console = [](const TCHAR* name, int value) { IConsoleManager::Get().FindConsoleVariable(name)->Set(value, ECVF_SetByCode); };
+    const bool is_text = std::string(words[1]).find(".jsonl") != std::string::npos;
+    console(L"rigpact.Trace", is_text ? 2 : 1), console(L"rigpact.Trace.Queue", std::atoi(words[2]));
+    FRigpactTrace trace;
+    trace.Configure(nullptr, header);
+    const auto begin = [&](int frame) { trace.BeginFrame(frame, frame / 60.0); };
+    const auto record = [&](int stage, const float* row, int width) { trace.Stage(static_cast<rigpact::Stage>(stage), row, width); };
+    const auto end = [&] { trace.EndFrame(); };
+    const auto close = [&] { trace.Stop(); return static_cast<long long>(RigpactTrace::TakeCounts().Other); };
+#else
     rigpact::Recorder recorder;
     rigpact::TraceOptions options;
     options.queue_frames = std::atoi(words[2]);
-    if (!recorder.open(words[1], {"recorder_cost", "1", nullptr, 60.0, "free", nullptr}, options)) return 2;
+    if (!recorder.open(words[1], header, options)) return 2;
+    const auto begin = [&](int frame) { recorder.begin_frame(frame, frame / 60.0); };
+    const auto record = [&](int stage, const float* row, int width) { recorder.stage(static_cast<rigpact::Stage>(stage), row, width); };
+    const auto end = [&] { recorder.end_frame(); };
+    const auto close = [&] { recorder.close(); return recorder.counts().dropped; };
+#endif
     unsigned seed = 1;
     long before = 0;
     auto due = Clock::now();
@@ -31,16 +54,14 @@ int main(int, char** words) {
         std::this_thread::sleep_until(due += std::chrono::milliseconds(2));
         if (frame == 1) before = allocations;
         const auto start = Clock::now();
-        recorder.begin_frame(frame, frame / 60.0);
-        for (int stage = 0; stage < rigpact::kStages; ++stage) {
-            recorder.stage(static_cast<rigpact::Stage>(stage), values.data(), widths[stage]);
-        }
-        recorder.end_frame();
+        begin(frame);
+        for (int stage = 0; stage < rigpact::kStages; ++stage) record(stage, values.data(), widths[stage]);
+        end();
         if (frame > 0) took.push_back(std::chrono::duration<double, std::micro>(Clock::now() - start).count());
     }
     const long allocated = allocations - before;
-    recorder.close();
-    std::printf("%ld %lld\n", allocated, recorder.counts().dropped);
+    const long long dropped = close();
+    std::printf("costs\n%ld %lld\n", allocated, dropped);
     for (const double each : took) std::printf("%.2f\n", each);
     return 0;
 }

@@ -1,2 +1,2 @@
 #pragma once
-#include "unreal_types.h"
+#include "unreal_engine.h"

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "rigpact/self_test.hpp"
+#include "rigpact/stage_calls.hpp"
 
 namespace rigpact {
 
@@ -107,6 +108,59 @@ SelfTestResult self_test_engine(const EngineFiles& files, const Agreement& agree
     detail::check_hash(Check::model_bytes, "SHA-256 of the model", files.model_bytes, files.model_size, agreed.model_sha256, result);
     detail::check_conventions(files.conventions_sha256, agreed.conventions_sha256, result);
     check_engine(agreed, step, result);
+    return result;
+}
+
+// The same through the recorder of the engine's class: what it records is compared, and what it asks for by given() is
+// answered: x_raw in frame 0, cond_raw, contact_scores or contacts, y_norm. What the class computes before a given row is not tested.
+class RecorderTest final : public StageListener {
+public:
+    RecorderTest(const EngineFrame& in, EngineStages& out, int state_width) : in_(in), out_(out), state_width_(state_width) {}
+
+    void hear(const char* stage, const void* values, int count, bool is_double) override {
+        for (int i = 0; i < kStages; ++i) {
+            if (!same_text(stage, kStageNames[i])) continue;
+            if (is_double) out_.give(static_cast<Stage>(i), static_cast<const double*>(values), count);
+            else out_.give(static_cast<Stage>(i), static_cast<const float*>(values), count);
+        }
+    }
+    bool give(const char* stage, void* values, int count, bool is_double) override {
+        const struct {
+            const char* name;
+            const float* row;
+            int width;
+        } rows[] = {{"x_raw", in_.number == 0 ? in_.seed_x_raw : nullptr, state_width_},
+                    {"cond_raw", in_.cond_raw, kConditionWidth},
+                    {"contact_scores", in_.contact_scores, 2},
+                    {"contacts", in_.contacts, 2},
+                    {"y_norm", in_.y_norm, in_.y_norm_width}};
+        for (const auto& each : rows) {
+            if (each.row == nullptr || !same_text(stage, each.name) || count != each.width) continue;
+            for (int i = 0; i < count; ++i) {
+                if (is_double) static_cast<double*>(values)[i] = static_cast<double>(each.row[i]);
+                else static_cast<float*>(values)[i] = each.row[i];
+            }
+            return true;
+        }
+        return false;
+    }
+
+private:
+    const EngineFrame& in_;
+    EngineStages& out_;
+    int state_width_;
+};
+
+// Step: void(const EngineFrame&). AnyRecorder: a Recorder, or what wraps one; in a build that records nothing this does not compile.
+template <class AnyRecorder, class Step>
+SelfTestResult self_test_engine(const EngineFiles& files, const Agreement& agreed, AnyRecorder& recorder, Step&& step) {
+    static_assert(AnyRecorder::kRecords, "the self-test hears what the recorder hears: compile it with RIGPACT_TRACE=1");
+    SelfTestResult result = self_test_engine(files, agreed, [&](const EngineFrame& in, EngineStages& out) {
+        RecorderTest listener(in, out, agreed.contract.state.width);
+        recorder.listen(&listener);
+        step(in);
+        recorder.listen(nullptr);
+    });
     return result;
 }
 

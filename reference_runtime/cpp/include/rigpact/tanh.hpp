@@ -40,13 +40,13 @@ struct TanhOf {
         const Real r = (z - k * high) - k * low;
         Real sum = series[terms - 1];
         for (int i = terms - 2; i >= 0; --i) sum = sum * r + series[i];
-        const Real small = r + r * r * sum;
+        const Real near_zero = r + r * r * sum;
         Integer bits = 0;
         std::memcpy(&bits, &shifted, sizeof bits);
         bits = (bits + bias) << mantissa_bits;
         Real power = 0;
         std::memcpy(&power, &bits, sizeof power);
-        const Real t = power * small + (power - 1);
+        const Real t = power * near_zero + (power - 1);
         return std::copysign(-t / (t + 2), x);
     }
 };

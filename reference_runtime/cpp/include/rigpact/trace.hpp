@@ -10,24 +10,17 @@
 // none of the headers of the recorder is included.
 #pragma once
 
-#include <initializer_list>
-
-#include "rigpact/stages.hpp"
+#include "rigpact/stage_calls.hpp"
 #include "rigpact/trace_header.hpp"
 
 namespace rigpact {
 
-// The recorder of a build that does not record.
-class NullRecorder {
+// The recorder of a build that does not record: it takes what the other takes, and refuses the same types.
+class NullRecorder : public StageCalls<NullRecorder> {
 public:
+    static constexpr bool kRecords = false;
     bool open(const char*, const TraceHeader&, const TraceOptions& = {}) { return true; }
-    bool begin_frame(long long, double) const { return true; }
-    template <class Element = void, class Name, class T>
-    const NullRecorder& stage(const Name&, const T*, int) const { return *this; }
-    template <class Element = void, class Name, class T>
-    const NullRecorder& stage(const Name&, std::initializer_list<T>) const { return *this; }
-    template <class Element = void, class Name, class Array>
-    const NullRecorder& stage(const Name&, const Array&) const { return *this; }
+    bool begin_frame(long long, double, const char* = nullptr) const { return true; }
     bool end_frame() const { return true; }
     template <class AnyFrame>
     bool record(const AnyFrame&, unsigned = ~0u) const { return true; }
@@ -35,6 +28,13 @@ public:
     bool is_open() const { return false; }
     TraceCounts counts() const { return {}; }
     const char* problem() const { return nullptr; }
+    void listen(StageListener*) const {}
+
+private:
+    friend class StageCalls<NullRecorder>;
+    template <class Form, class T>
+    void put(const char*, const T*, int) const {}
+    bool fill(const char*, void*, int, bool) const { return false; }
 };
 
 }  // namespace rigpact

@@ -6,6 +6,8 @@
 #include <cstdio>
 #include <cstring>
 
+#include "rigpact/trace_header.hpp"
+
 #if defined(_WIN32)
 #include <filesystem>
 #include <share.h>
@@ -19,15 +21,15 @@
 
 namespace rigpact {
 
-class TraceFile {
+class TraceFile final : public TraceOutput {
 public:
     TraceFile() = default;
     TraceFile(const TraceFile&) = delete;
     TraceFile& operator=(const TraceFile&) = delete;
-    ~TraceFile() { close(); }
+    ~TraceFile() { TraceFile::close(); }
 
     // Empties the file. Null, or why it cannot be written. path: UTF-8.
-    const char* open(const char* path) {
+    const char* open(const char* path) override {
         close();
         errno = 0;
         file_ = opened(path);
@@ -48,10 +50,9 @@ public:
         return nullptr;
     }
 
-    bool is_open() const { return file_ != nullptr; }
-    bool put(const void* data, std::size_t size) { return file_ != nullptr && std::fwrite(data, 1, size, file_) == size; }
+    bool put(const void* data, std::size_t size) override { return file_ != nullptr && std::fwrite(data, 1, size, file_) == size; }
 
-    bool close() {
+    bool close() override {
         const bool ok = file_ == nullptr || std::fclose(file_) == 0;
         file_ = nullptr;
         return ok;

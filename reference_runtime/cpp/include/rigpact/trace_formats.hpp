@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <initializer_list>
 #include <string>
 #include <vector>
 
@@ -95,15 +96,29 @@ inline std::string header_start(const TraceHeader& header) {
     append_known(text, "model_sha256", header.model_sha256);
     text += "},\"fps\":";
     append_number(text, header.fps);
-    append_field(text, "mode", header.mode);
     append_field(text, "clip", header.clip);
     append_known(text, "system", header.system);
     append_bones(text, header);
-    return text + ",\"stages\":{";
+    for (int i = 0; i < header.about_count; ++i) {
+        text += i == 0 ? ",\"about\":{" : ",";
+        append_text(text, header.about[i].key);
+        text += ':';
+        append_text(text, header.about[i].value);
+    }
+    return text + (header.about_count > 0 ? "}" : "");
 }
 
-inline std::string with_stages(std::string text, const std::vector<RecordedStage>& stages) {
+inline bool is_mode(const char* mode) {
+    for (const char* known : {"teacher", "free", "playback"}) {
+        if (mode != nullptr && std::strcmp(mode, known) == 0) return true;
+    }
+    return false;
+}
+
+inline std::string with_stages(std::string text, const char* mode, const std::vector<RecordedStage>& stages) {
     std::string doubles;
+    append_field(text, "mode", mode);
+    text += ",\"stages\":{";
     for (const RecordedStage& stage : stages) {
         text += &stage == &stages.front() ? "" : ",";
         append_text(text, stage.name.c_str());
@@ -135,9 +150,9 @@ char* put_values(char* at, const unsigned char* values, int width) {
 
 }  // namespace detail
 
-// What stands before the first frame. start: detail::header_start().
-inline std::string file_start(TraceKind kind, const std::string& start, const std::vector<RecordedStage>& stages) {
-    const std::string header = detail::with_stages(start, stages);
+// What stands before the first frame of a segment. start: detail::header_start().
+inline std::string segment_start(TraceKind kind, const std::string& start, const char* mode, const std::vector<RecordedStage>& stages) {
+    const std::string header = detail::with_stages(start, mode, stages);
     if (kind == TraceKind::json_lines) return header + "\n";
     std::string bytes(kBinaryMagic, sizeof(kBinaryMagic));
     detail::append_bytes(bytes, static_cast<std::uint32_t>(header.size()));

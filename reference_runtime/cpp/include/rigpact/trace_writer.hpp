@@ -1,6 +1,8 @@
 // The work behind `rigpact::Recorder`: frames are collected, checked, queued and written. Include trace.hpp, not this file.
 #pragma once
 
+#include <atomic>
+#include <chrono>
 #include <condition_variable>
 #include <cstdio>
 #include <memory>
@@ -10,6 +12,7 @@
 #include <utility>
 #include <vector>
 
+#include "rigpact/stage_calls.hpp"
 #include "rigpact/trace_file.hpp"
 #include "rigpact/trace_formats.hpp"
 #include "rigpact/trace_thread.hpp"
@@ -19,7 +22,29 @@ namespace detail {
 
 template <class T>
 using Array = std::unique_ptr<T[]>;
-using Bytes = Array<unsigned char>;
+
+// What the frames of a segment share. `line`: room of whoever writes.
+struct Segment {
+    std::vector<RecordedStage> stages;
+    std::string start;
+    std::size_t size = 0;
+    Array<char> line;
+};
+
+// A frame in memory, and whether its segment begins with it.
+struct FrameSlot {
+    Array<unsigned char> bytes;
+    std::size_t room = 0;
+    std::shared_ptr<Segment> segment;
+    bool begins = false;
+
+    bool has_room(std::size_t size) {
+        if (room >= size) return true;
+        bytes.reset(new (std::nothrow) unsigned char[size]);
+        room = bytes == nullptr ? 0 : size;
+        return room != 0;
+    }
+};
 
 // Not thread-safe by itself but for close() and the writer's side: TraceRecorder holds `mutex` around every call.
 class TraceWriter {
@@ -29,33 +54,47 @@ public:
     TraceWriter& operator=(const TraceWriter&) = delete;
 
     using Lock = std::unique_lock<std::mutex>;
+    static constexpr std::chrono::milliseconds kLook{20};  // how often the writer looks whether a frame came
     std::mutex mutex;
+    std::atomic<bool> is_active{false};  // open, or heard: whoever sees false need not take the mutex
 
     bool open(const char* path, const TraceHeader& header, const TraceOptions& options) {
         counts_ = TraceCounts();
         problem_[0] = '\0';
-        is_fixed_ = in_frame_ = closing_ = has_failed_ = has_last_ = false;
-        forget_stages();
+        in_frame_ = closing_ = has_failed_ = false;
+        forget_segment();
         taken_ = done_ = 0;
         capacity_ = options.queue_frames > 0 ? options.queue_frames : 0;
         when_full_ = options.when_full;
         kind_ = trace_kind(path);
         head_ = header_start(header);
-        is_open_ = true;
+        is_active = is_open_ = true;
+        output_ = nullptr;
         if (kind_ == TraceKind::unknown) return fail(path, "the name must end in .trace.bin or .trace.jsonl");
-        const char* const why = file_.open(path);
-        return why == nullptr || fail(path, why);
+        if (!is_mode(header.mode)) return fail(header.mode, "the mode must be teacher, free or playback");
+        mode_ = header.mode;
+        output_ = options.output == nullptr ? &file_ : options.output;
+        const char* const why = output_->open(path);
+        if (why != nullptr) return fail(path, why);
+        queue_.reset(new (std::nothrow) FrameSlot[static_cast<std::size_t>(capacity_)]);
+        if (queue_ == nullptr) return fail(nullptr, "no memory for the queue");
+        return capacity_ == 0 || start_thread();
     }
 
-    bool begin(Lock& lock, long long number, double time_s) {
-        if (!is_open_) return false;
+    bool begin(Lock& lock, long long number, double time_s, const char* mode) {
+        if (!is_open_ || listener_ != nullptr) return false;
         if (in_frame_) refuse(nullptr, "begin_frame() while the frame before was not ended");
         if (capacity_ > 0 && when_full_ == WhenFull::wait) {
             room_.wait(lock, [this] { return taken_ - done_ < capacity_ || closing_ || !is_open_; });
             if (closing_ || !is_open_) return false;
         }
         in_frame_ = true;
-        is_whole_ = true;
+        is_whole_ = mode == nullptr || is_mode(mode);
+        if (!is_whole_) describe(mode, "the mode must be teacher, free or playback");
+        const bool is_other = is_whole_ && mode != nullptr && mode_ != mode;
+        if (is_other || (has_last_ && number == 0)) forget_segment();
+        if (is_other) mode_ = mode;
+        if (segment_ != nullptr && !has_failed_ && !current_.has_room(segment_->size)) fail(nullptr, "no memory for a frame");
         number_ = number;
         time_s_ = time_s;
         found_ = 0;
@@ -66,11 +105,15 @@ public:
 
     // Where `width` numbers of a stage are to be put; null where they are not wanted.
     unsigned char* place(const char* name, int width, bool is_double) {
+        if (listener_ != nullptr) {
+            heard_.resize(static_cast<std::size_t>(width) * (is_double ? sizeof(double) : sizeof(float)) + 1);
+            return heard_.data();
+        }
         if (!is_open_ || has_failed_) return nullptr;
         if (!in_frame_) return stray(name, "stage() outside begin_frame() and end_frame()");
         const std::size_t at = index_of(name);
-        if (at == stages_.size()) return is_fixed_ ? stray(name, "the first frame did not have this stage") : added(name, width, is_double);
-        RecordedStage& stage = stages_[at];
+        if (at == stages_.size()) return segment_ != nullptr ? stray(name, "the first frame did not have this stage") : added(name, width, is_double);
+        const RecordedStage& stage = stages_[at];
         if (stage.width != width || stage.is_double != is_double) {
             is_whole_ = false;
             describe(name, "another width or type than in the first frame");
@@ -79,22 +122,36 @@ public:
         next_ = at + 1;
         if (seen_[at] != serial_) ++found_;
         seen_[at] = serial_;
-        return (is_fixed_ ? current_.get() : first_.data()) + stage.offset;
+        return (segment_ != nullptr ? current_.bytes.get() : first_.data()) + stage.offset;
+    }
+    // After the numbers stand where place() said.
+    void placed(const char* name, const unsigned char* at, int width, bool is_double) {
+        if (listener_ != nullptr) listener_->hear(name, at, width, is_double);
+    }
+    bool given(const char* name, void* values, int count, bool is_double) {
+        return listener_ != nullptr && listener_->give(name, values, count, is_double);
+    }
+    void listen(StageListener* listener) {
+        listener_ = listener;
+        is_active = is_open_ || listener_ != nullptr;
     }
 
-    bool end() {
-        if (!is_open_) return false;
+    bool end(Lock& lock) {
+        if (!is_open_ || listener_ != nullptr) return false;
         if (!in_frame_) return refuse(nullptr, "end_frame() without begin_frame()");
         in_frame_ = false;
         if (has_failed_) return lose();
         if (!is_sound()) return false;
-        if (!is_fixed_ && !fix()) return lose();
-        put_bytes(current_.get() + kFrameNumberAt, static_cast<std::int64_t>(number_));
-        put_bytes(current_.get() + kFrameTimeAt, time_s_);
-        if (capacity_ > 0) return enqueue();
+        if (segment_ == nullptr && !fix()) return lose();
+        put_bytes(current_.bytes.get() + kFrameNumberAt, static_cast<std::int64_t>(number_));
+        put_bytes(current_.bytes.get() + kFrameTimeAt, time_s_);
+        current_.segment = segment_;
+        current_.begins = is_pending_;
+        if (capacity_ > 0) return enqueue(lock);
         has_last_ = true;
         last_ = number_;
-        return count(write(current_.get()));
+        is_pending_ = false;
+        return count(write(current_), current_.begins);
     }
 
     // Writes what is queued. False when a frame is not in the file that should be.
@@ -109,7 +166,8 @@ public:
         thread_.join();
         const Lock lock(mutex);
         is_open_ = false;
-        if (!file_.close()) fail(nullptr, "the file could not be closed");
+        is_active = listener_ != nullptr;
+        if (output_ != nullptr && !output_->close()) fail(nullptr, "the file could not be closed");
         return !has_failed_ && counts_.dropped + counts_.refused + counts_.lost == 0;
     }
 
@@ -141,8 +199,9 @@ private:
         ++counts_.lost;
         return false;
     }
-    bool count(bool was_written) {
+    bool count(bool was_written, bool has_begun) {
         ++(was_written ? counts_.written : counts_.lost);
+        if (was_written && has_begun) ++counts_.segments;
         return was_written;
     }
 
@@ -180,7 +239,7 @@ private:
         else if (has_last_ && number_ <= last_) why = "a frame number that does not increase";
         else if (!is_finite(time_s_)) why = "a time that is not finite";
         if (why == nullptr) return true;
-        if (!is_fixed_) forget_stages();
+        if (segment_ == nullptr) forget_segment();
         return refuse(what, why);
     }
     const char* missing_stage() const {
@@ -188,37 +247,37 @@ private:
         while (seen_[at] == serial_) ++at;
         return stages_[at].name.c_str();
     }
-    void forget_stages() {
+    void forget_segment() {
+        segment_.reset();
         stages_.clear();
         seen_.clear();
         first_.clear();
+        has_last_ = false;
     }
 
-    // The first frame tells which stages there are. All memory is taken here.
+    // The first frame of a segment tells which stages there are. All memory is taken here.
     bool fix() {
-        is_fixed_ = true;
-        size_ = first_.size();
         for (RecordedStage& stage : stages_) {
             stage.json_key = &stage == &stages_.front() ? "" : ",";
             append_text(stage.json_key, stage.name.c_str());
             stage.json_key += ':';
         }
-        const std::size_t buffers = static_cast<std::size_t>(capacity_);
-        const std::size_t room = kind_ == TraceKind::json_lines ? line_room(stages_) : 1;
-        current_.reset(new (std::nothrow) unsigned char[size_]);
-        line_.reset(new (std::nothrow) char[room]);
-        queue_.reset(new (std::nothrow) Bytes[buffers]);
-        bool has_memory = current_ != nullptr && line_ != nullptr && queue_ != nullptr;
-        for (std::size_t i = 0; has_memory && i < buffers; ++i) {
-            queue_[i].reset(new (std::nothrow) unsigned char[size_]);
-            has_memory = queue_[i] != nullptr;
+        const std::size_t size = first_.size(), room = kind_ == TraceKind::json_lines ? line_room(stages_) : 1;
+        std::shared_ptr<Segment> segment(new (std::nothrow) Segment);
+        bool has_memory = segment != nullptr && current_.has_room(size);
+        for (long long i = taken_; has_memory && i < done_ + capacity_; ++i) {  // those that wait for the writer are not touched
+            has_memory = queue_[static_cast<std::size_t>(i % capacity_)].has_room(size);
         }
-        if (!has_memory) return fail(nullptr, "no memory for a frame");
-        std::memcpy(current_.get(), first_.data(), size_);
+        if (has_memory) segment->line.reset(new (std::nothrow) char[room]);
+        if (!has_memory || segment->line == nullptr) return fail(nullptr, "no memory for a frame");
+        std::memcpy(current_.bytes.get(), first_.data(), size);
         first_ = {};
-        const std::string start = file_start(kind_, head_, stages_);
-        if (!file_.put(start.data(), start.size())) return fail(nullptr, "the file cannot be written");
-        return capacity_ == 0 || start_thread();
+        segment->size = size;
+        segment->stages = stages_;
+        segment->start = segment_start(kind_, head_, mode_.c_str(), stages_);
+        segment_ = std::move(segment);
+        is_pending_ = true;
+        return true;
     }
 
     bool start_thread() {
@@ -230,7 +289,7 @@ private:
     }
 
     // --- queue ---
-    bool enqueue() {
+    bool enqueue(Lock& lock) {
         if (taken_ - done_ >= capacity_) {
             describe(nullptr, "the queue was full: frames were dropped");
             ++counts_.dropped;
@@ -238,50 +297,59 @@ private:
         }
         has_last_ = true;
         last_ = number_;
+        is_pending_ = false;
         std::swap(current_, queue_[static_cast<std::size_t>(taken_ % capacity_)]);
         ++taken_;
-        work_.notify_one();
+        const bool is_filling = taken_ - done_ >= (capacity_ + 3) / 4;
+        lock.unlock();
+        if (is_filling) work_.notify_one();  // a wake-up costs this thread more than the rest: as a rule the writer looks by itself
         return true;
     }
 
     void write_queue() {
         Lock lock(mutex);
         for (;;) {
-            work_.wait(lock, [this] { return done_ < taken_ || closing_; });
+            while (done_ == taken_ && !closing_) work_.wait_for(lock, kLook);
             if (done_ == taken_) return;
-            unsigned char* const frame = queue_[static_cast<std::size_t>(done_ % capacity_)].get();
+            FrameSlot& frame = queue_[static_cast<std::size_t>(done_ % capacity_)];
             const bool has_failed = has_failed_;
             lock.unlock();  // the frame stays this thread's until `done_` passes it
             const bool ok = !has_failed && put(frame);
             lock.lock();
             if (!ok) fail(nullptr, "the file cannot be written");
-            count(ok);
+            count(ok, frame.begins);
             ++done_;
             room_.notify_all();
         }
     }
 
-    bool write(unsigned char* frame) { return put(frame) || fail(nullptr, "the file cannot be written"); }
+    bool write(const FrameSlot& frame) { return put(frame) || fail(nullptr, "the file cannot be written"); }
 
-    bool put(unsigned char* frame) {
-        if (kind_ == TraceKind::json_lines) return file_.put(line_.get(), put_line(line_.get(), frame, stages_));
-        seal_frame(frame, size_);
-        return file_.put(frame, size_);
+    bool put(const FrameSlot& frame) {
+        Segment& own = *frame.segment;
+        if (frame.begins && !output_->put(own.start.data(), own.start.size())) return false;
+        if (kind_ == TraceKind::json_lines) return output_->put(own.line.get(), put_line(own.line.get(), frame.bytes.get(), own.stages));
+        seal_frame(frame.bytes.get(), own.size);
+        return output_->put(frame.bytes.get(), own.size);
     }
 
     std::condition_variable work_;
     std::condition_variable room_;
     TraceThread thread_;
     TraceFile file_;
+    TraceOutput* output_ = nullptr;
+    StageListener* listener_ = nullptr;
+    std::vector<unsigned char> heard_;
     TraceKind kind_ = TraceKind::unknown;
     std::string head_;
+    std::string mode_;
+    std::shared_ptr<Segment> segment_;  // null until its first frame is whole
+    bool is_pending_ = false;           // the segment's header is not on its way yet
     std::vector<RecordedStage> stages_;
     std::vector<long long> seen_;       // serial of the frame that last had the stage
     std::vector<unsigned char> first_;  // the first frame while it grows
-    Bytes current_;
-    Array<Bytes> queue_;
-    Array<char> line_;
-    std::size_t size_ = 0;
+    FrameSlot current_;
+    Array<FrameSlot> queue_;
     TraceCounts counts_;
     char problem_[320] = "";
     WhenFull when_full_ = WhenFull::drop;
@@ -295,7 +363,6 @@ private:
     std::size_t found_ = 0;
     std::size_t next_ = 0;
     bool is_open_ = false;
-    bool is_fixed_ = false;
     bool in_frame_ = false;
     bool is_whole_ = false;
     bool has_last_ = false;

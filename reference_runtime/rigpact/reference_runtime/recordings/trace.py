@@ -3,20 +3,32 @@
 `*.trace.jsonl` (also `.gz`, `.zst`) survives a crash up to its last whole line, `*.trace.bin` up to its last whole frame;
 `*.trace.safetensors` is memory-mapped.
 Any subset of stages is allowed; every frame has the same subset.
+
+A character that starts again, or whose mode changes, goes on in the same file: each segment is a whole trace, a header and its
+frames, and the recorder writes the next one behind it. docs/trace-format.md defines them.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 from rigpact.contract.errors import UnusableInput
-from rigpact.reference_runtime.recordings.trace_binary import read_binary, write_binary
-from rigpact.reference_runtime.recordings.trace_json_lines import begins_with_a_frame, read_json_lines, write_json_lines
+from rigpact.reference_runtime.recordings.json_lines import lines_of
+from rigpact.reference_runtime.recordings.trace_binary import binary_segments, read_binary, write_binary
+from rigpact.reference_runtime.recordings.trace_json_lines import (
+    begins_with_a_frame,
+    is_header,
+    read_json_lines,
+    write_json_lines,
+)
 from rigpact.reference_runtime.recordings.trace_model import OWN_PRODUCER, Trace, TraceHeader, run_header
 from rigpact.reference_runtime.recordings.trace_safetensors import read_safetensors, write_safetensors
 
 __all__ = [
-    "OWN_PRODUCER", "TRACE_ENDINGS", "Trace", "TraceHeader", "has_trace_header", "is_trace_path", "read_trace", "run_header",
-    "write_trace",
+    "OWN_PRODUCER", "TRACE_ENDINGS", "Segments", "Trace", "TraceHeader", "has_trace_header", "is_trace_path", "read_trace",
+    "run_header", "segments", "write_trace",
 ]  # fmt: skip
 _FORMATS = {
     ".trace.jsonl": (read_json_lines, write_json_lines),
@@ -26,6 +38,7 @@ _FORMATS = {
     ".trace.safetensors": (read_safetensors, write_safetensors),
 }
 TRACE_ENDINGS = tuple(_FORMATS)
+_OF_SEGMENTS = tuple(ending for ending in TRACE_ENDINGS if ending != ".trace.safetensors")
 
 
 def is_trace_path(path: str | Path) -> bool:
@@ -62,3 +75,64 @@ def _format_of(path: str | Path) -> tuple[Callable[[Path], Trace], Callable[[Tra
         if Path(path).name.endswith(ending):
             return own
     raise UnusableInput(path, f"the name {Path(path).name}", f"a name ending in {', '.join(TRACE_ENDINGS)}")
+
+
+@dataclass(frozen=True)
+class Segments:
+    """The segments of a recording as files of their own, in order. tail: what a crash left of one more; None for nothing."""
+
+    paths: tuple[Path, ...]
+    tail: str | None = None
+
+    def at(self, number: int | None, path: Path) -> Path:
+        """One of them, counted from 1; without a number the only one. UnusableInput where that is none, or not clear."""
+        if number is None and len(self.paths) > 1:
+            raise UnusableInput(path, f"{len(self.paths)} recordings, one behind the other", "one", "--segment 1")
+        if number is not None and not 0 < number <= len(self.paths):
+            raise UnusableInput(f"--segment {number}", f"{len(self.paths)} segments", f"1 to {len(self.paths)}")
+        return self.paths[(number or 1) - 1]
+
+
+@contextmanager
+def segments(path: Path) -> Iterator[Segments]:
+    """The segments of a recording while the block runs. A file of one segment, or of another kind, is itself."""
+    if not path.name.endswith(_OF_SEGMENTS) or not path.is_file() or path.stat().st_size == 0:
+        yield Segments((path,))
+        return
+    with TemporaryDirectory(prefix="rigpact-") as folder:
+        parts = (_of_frames if path.name.endswith(".bin") else _of_lines)(path, Path(folder))
+        yield parts if len(parts.paths) > 1 or parts.tail else Segments((path,))
+
+
+def _named(folder: Path, path: Path, number: int) -> Path:
+    base, ending = path.name.split(".trace.", 1)
+    return folder / f"{base}.segment-{number}.trace.{ending.split('.')[0]}"
+
+
+def _of_frames(path: Path, folder: Path) -> Segments:
+    spans, tail = binary_segments(path)
+    if len(spans) == 1 and tail is None:
+        return Segments((path,))
+    content, paths = path.read_bytes(), []
+    for number, (begin, end) in enumerate(spans, start=1):
+        paths.append(_named(folder, path, number))
+        paths[-1].write_bytes(content[begin:end])
+    return Segments(tuple(paths), tail)
+
+
+def _of_lines(path: Path, folder: Path) -> Segments:
+    if sum(is_header(line) for line, _ in lines_of(path)) < 2:
+        return Segments((path,))
+    paths: list[Path] = []
+    frames = 0
+    with ExitStack() as files:
+        for line, whole in lines_of(path):
+            if not paths or is_header(line):
+                paths.append(_named(folder, path, len(paths) + 1))
+                stream, frames = files.enter_context(paths[-1].open("wb")), 0
+            else:
+                frames += bool(line.strip()) and (whole or line.rstrip().endswith(b"}}"))
+            stream.write(line + (b"\n" if whole else b""))
+    if len(paths) > 1 and not frames:
+        return Segments(tuple(paths[:-1]), f"segment {len(paths)} was cut off before its first frame was whole")
+    return Segments(tuple(paths))

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from rigpact.contract.errors import UnusableInput
 from rigpact.contract.files import bytes_to_json, opened, refuse_too_large, written_whole
-from rigpact.reference_runtime.recordings.trace_model import Trace, TraceHeader, json_to_header
+from rigpact.reference_runtime.recordings.trace_model import Trace, TraceHeader, another_segment, json_to_header
 
 _MAGIC = b"\x89RPT\r\n\x1a\n"
 """As in PNG: a copy that changed line ends or lost the eighth bit does not begin like this."""
@@ -55,25 +55,45 @@ def read_binary(path: Path) -> Trace:
         count, truncation = frames.whole()
         if count == 0:
             raise UnusableInput(path, "a header and no whole frame", "at least one frame")
+        if frames.is_followed(count):
+            raise another_segment(f"{path}#byte={frames.end_of(count)}", count)
         return frames.trace(count, truncation)
 
 
-def read_frames_from(path: Path, begin: int) -> tuple[Trace | None, int]:
-    """The whole frames of a growing file from a byte on (0: from the first frame), and the byte after them.
+def binary_segments(path: Path) -> tuple[list[tuple[int, int]], str | None]:
+    """Where the segments of a file begin and end, and what a crash left of one more."""
+    spans: list[tuple[int, int]] = []
+    with opened(path) as stream, mmap.mmap(stream.fileno(), 0, access=mmap.ACCESS_READ) as content:
+        begin = 0
+        while begin < len(content):
+            head = _read_head(content, path, begin) if _has_head(content, begin) or not spans else None
+            frames = None if head is None else _Frames(content, head, path)
+            count = 0 if frames is None else frames.whole()[0]
+            if frames is None or (spans and not count):
+                return spans, f"segment {len(spans) + 1} was cut off before its first frame was whole"
+            end = frames.end_of(count) if frames.is_followed(count) else len(content)
+            spans.append((begin, end))
+            begin = end
+    return spans, None
 
-    None where no frame is whole yet. A last frame that does not match its checksum is still being written.
+
+def read_frames_from(path: Path, segment: int, begin: int) -> tuple[Trace | None, int, int]:
+    """The whole frames of a growing file from a byte on (0: from the first frame of the segment that begins at `segment`).
+
+    Also returns where the segment begins that comes next, and the byte after the frames. None where no frame is whole yet.
+    A last frame that does not match its checksum is still being written.
     """
     with opened(path, grows=True) as stream:
-        head_bytes = stream.read(_HEADER_AT)
-        size = int.from_bytes(head_bytes[len(_MAGIC) : len(_MAGIC) + 4], "little")
-        if len(head_bytes) < _HEADER_AT or path.stat().st_size < _HEADER_AT + size:
-            return None, begin
+        if path.stat().st_size <= segment + _HEADER_AT:
+            return None, segment, begin
         with mmap.mmap(stream.fileno(), 0, access=mmap.ACCESS_READ) as content:
-            head = _read_head(content, path)
+            if not _has_head(content, segment):
+                return None, segment, begin
+            head = _read_head(content, path, segment)
             frames = _Frames(content, replace(head, end=begin or head.end), path)
             count, _ = frames.whole()
-            trace = frames.trace(count, None) if count else None
-            return trace, frames.end_of(count)
+            trace, end = frames.trace(count, None) if count else None, frames.end_of(count)
+            return (trace, end, 0) if frames.is_followed(count) else (trace, segment, end)
 
 
 @dataclass(frozen=True)
@@ -86,21 +106,27 @@ class _Head:
     end: int
 
 
-def _read_head(content: mmap.mmap, path: Path) -> _Head:
-    begin = content[: len(_MAGIC)]
+def _has_head(content: mmap.mmap, at: int) -> bool:
+    """Whether the header that begins there is in the file to its end."""
+    size = int.from_bytes(content[at + len(_MAGIC) : at + len(_MAGIC) + 4], "little")
+    return len(content) > at + _HEADER_AT and len(content) >= at + _HEADER_AT + size
+
+
+def _read_head(content: mmap.mmap, path: Path, at: int = 0) -> _Head:
+    begin = content[at : at + len(_MAGIC)]
     if begin != _MAGIC[: len(begin)]:
         raise UnusableInput(path, f"a file that begins with {begin!r}", "a binary trace", "another ending of the name?")
-    size = int.from_bytes(content[len(_MAGIC) : len(_MAGIC) + 4], "little")
-    text = content[_HEADER_AT : _HEADER_AT + size]
-    if not text or len(text) < size:
+    if not _has_head(content, at):
         raise UnusableInput(path, "a header that was cut off", "a header and at least one frame")
-    if zlib.crc32(text) != int.from_bytes(content[_HEADER_AT - 4 : _HEADER_AT], "little"):
+    size = int.from_bytes(content[at + len(_MAGIC) : at + len(_MAGIC) + 4], "little")
+    text = content[at + _HEADER_AT : at + _HEADER_AT + size]
+    if zlib.crc32(text) != int.from_bytes(content[at + _HEADER_AT - 4 : at + _HEADER_AT], "little"):
         raise UnusableInput(path, "a header that does not match its checksum", "an undamaged file", _COPY_AGAIN)
     read = bytes_to_json(text, path)
     for pointer in read.repeated_keys:
         raise UnusableInput(f"{path}#{pointer}", "a key that stands twice", "every key once", "two parsers differ")
     header, widths = json_to_header(read.data, str(path))
-    return _Head(header, widths, _doubles(read.data, widths, path), _HEADER_AT + size)
+    return _Head(header, widths, _doubles(read.data, widths, path), at + _HEADER_AT + size)
 
 
 def _doubles(entry: dict[str, Any], widths: dict[str, int], path: Path) -> frozenset[str]:
@@ -135,11 +161,20 @@ class _Frames:
             frame = self._content[at : at + self._size]
             if _seal(frame[_SEAL_BYTES:]) == frame[:_SEAL_BYTES]:
                 continue
+            if self.is_followed(index):
+                return index, None
             if index < count - 1 or rest:
                 found = f"frame {index + 1} of the file does not match its checksum, and more follows"
                 raise UnusableInput(f"{self._path}#byte={at}", found, "an undamaged file", _COPY_AGAIN)
             return index, f"cut off in frame {index + 1} of the file, after {index} whole frames"
-        return count, f"cut off in frame {count + 1} of the file, after {count} whole frames" if rest else None
+        is_torn = rest and not self.is_followed(count)
+        return count, f"cut off in frame {count + 1} of the file, after {count} whole frames" if is_torn else None
+
+    def is_followed(self, count: int) -> bool:
+        """Whether another segment begins after so many frames. No frame begins like a header: all have one length."""
+        at = self.end_of(count)
+        begin = self._content[at : at + len(_MAGIC)]
+        return len(begin) >= _SEAL_BYTES // 2 and _MAGIC.startswith(begin)
 
     def end_of(self, count: int) -> int:
         """The byte after so many frames."""

@@ -21,7 +21,15 @@ from rigpact.contract.files import written_whole
 from rigpact.contract.statistics import FloatArray
 from rigpact.reference_runtime.recordings.json_lines import cut_off_text, json_line, lines_of
 from rigpact.reference_runtime.recordings.precision import PrecisionCensus
-from rigpact.reference_runtime.recordings.trace_model import Trace, TraceHeader, is_integer, is_number, json_to_header
+from rigpact.reference_runtime.recordings.trace_model import (
+    FORMAT,
+    Trace,
+    TraceHeader,
+    another_segment,
+    is_integer,
+    is_number,
+    json_to_header,
+)
 
 _ENDLESS = {math.inf: "Infinity", -math.inf: "-Infinity"}
 _NON_FINITE = {"NaN", *_ENDLESS.values()}
@@ -77,6 +85,8 @@ def read_json_lines(path: Path) -> Trace:
             if truncation is None:
                 raise
             break
+        if is_header(line):
+            raise another_segment(f"{path}:{number}", len(rows.frames))
         rows.append(entry, f"{path}:{number}")
     if not rows.frames:
         raise UnusableInput(path, "a header and no whole frame", "at least one frame")
@@ -88,6 +98,17 @@ def read_json_lines(path: Path) -> Trace:
 def _first_of(lines: Iterator[tuple[bytes, bool]]) -> bytes:
     """The first line, without the byte order mark that Windows editors write; empty where there is none."""
     return next((line for line, _ in lines), b"").removeprefix(_BYTE_ORDER_MARK)
+
+
+def is_header(line: bytes) -> bool:
+    """Whether a line is the header of a recording."""
+    if FORMAT.encode() not in line:  # nearly every line is a frame, and long
+        return False
+    try:
+        entry = json_line(line, "")
+    except UnusableInput:
+        return False
+    return isinstance(entry, dict) and entry.get("format") == FORMAT
 
 
 def begins_with_a_frame(path: Path) -> bool:

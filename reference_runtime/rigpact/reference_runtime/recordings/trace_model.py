@@ -45,6 +45,8 @@ class TraceHeader:
     """What the run was made with; None where the recorder did not say. docs/trace-format.md defines each hash."""
     bones: tuple[str, ...] | tuple[int, ...] | None = None
     """The bones that were recorded, in order, by name or by index in the contract; None for all of them."""
+    about: tuple[tuple[str, str], ...] = ()
+    """Whose recording it is, in the engine's words: actor, world, class of the character, …"""
     says_mode: bool = True
     """Whether the file itself says its mode. A table of columns need not: then it is a guess, or what a project declares."""
 
@@ -68,6 +70,7 @@ class TraceHeader:
             }
             | ({} if self.system is None else {"system": self.system})
             | ({} if self.bones is None else {"bones": list(self.bones)})
+            | ({"about": dict(self.about)} if self.about else {})
         )
 
 
@@ -137,9 +140,23 @@ def json_to_header(entry: Any, place: str) -> tuple[TraceHeader, dict[str, int]]
         producer_version=str(producer.get("version", "unknown")),
         system=_system_name(entry, place),
         bones=_bones(entry.get("bones"), f"{place}#/bones"),
+        about=_about(_optional_object(entry, "about", place), f"{place}#/about"),
     )
     header = replace(header, **hashes)  # type: ignore[arg-type]
     return header, _widths(entry.get("stages"), f"{place}#/stages", _stage_widths(header.system))
+
+
+def another_segment(place: str, frames: int) -> UnusableInput:
+    """What to say of a second header in a file that must hold one recording."""
+    hint = "`rigpact explain` judges each; `rigpact convert --segment N` writes one"
+    return UnusableInput(place, f"another recording begins, after {frames} frames", "one recording", hint)
+
+
+def _about(given: dict[str, Any], place: str) -> tuple[tuple[str, str], ...]:
+    for key, value in given.items():
+        if not isinstance(value, str):
+            raise UnusableInput(f"{place}/{key}", _shown(value), "text")
+    return tuple(given.items())
 
 
 def _bones(given: Any, place: str) -> tuple[str, ...] | tuple[int, ...] | None:

@@ -155,7 +155,8 @@ def _judged_frames(recording: Recording) -> NDArray[np.int64]:
 
 
 def _notes(recording: Recording, contract: Contract) -> list[str]:
-    notes: list[str] = []
+    whose = ", ".join(f"{key} {value}" for key, value in recording.trace.header.about)
+    notes: list[str] = [f"recorded of {whose}"] if whose else []
     header, frame = recording.trace.header, recording.trace.frame
     found = (*about_contract(recording, contract), *about_clock(recording, contract), *about_precision(recording))
     notes += [each.message for each in found if each.rule.severity is not Severity.INFO]

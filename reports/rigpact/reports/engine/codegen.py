@@ -63,7 +63,8 @@ def copy_headers(folder: str | Path) -> Path:
 def copy_plugin(folder: str | Path) -> Path:
     """Copy the Unreal plug-in, with the runtime's headers in it, into `folder`/RigpactTrace and return that folder."""
     target = copy_folder(headers_folder().parent / "unreal" / "RigpactTrace", Path(folder) / "RigpactTrace")
-    copy_headers(target / "Source" / "RigpactTrace" / "Public")
+    public = copy_headers(target / "Source" / "RigpactTrace" / "Public")
+    (public / "c" / "recorder.cpp").unlink()  # Unreal compiles every source file that lies below a module
     return target
 
 

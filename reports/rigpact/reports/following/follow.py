@@ -21,7 +21,7 @@ from rigpact.reference_runtime.files.declared import files_of, network_of
 from rigpact.reference_runtime.graph.replayed import Evidence, check_widths
 from rigpact.reference_runtime.recordings.json_lines import json_line
 from rigpact.reference_runtime.recordings.trace_binary import read_frames_from
-from rigpact.reference_runtime.recordings.trace_json_lines import FrameRows
+from rigpact.reference_runtime.recordings.trace_json_lines import FrameRows, is_header
 from rigpact.reference_runtime.recordings.trace_model import Trace, TraceHeader, json_to_header
 from rigpact.reports.diagnosing.diagnose import first_divergence
 from rigpact.reports.diagnosing.diagnosis import Divergence
@@ -54,15 +54,16 @@ class _GrowingFrames:
     """The binary form: frames of one size."""
 
     def __init__(self, path: Path) -> None:
-        self._path, self._end = path, 0
+        self._path = path
+        self._segment = self._end = 0
 
     def more(self) -> Trace | None:
         """The whole frames since the last call."""
         if not self._path.is_file():
             return None
-        if self._path.stat().st_size < self._end:  # recorded anew
-            self._end = 0
-        trace, self._end = read_frames_from(self._path, self._end)
+        if self._path.stat().st_size < max(self._segment, self._end):  # recorded anew
+            self._segment = self._end = 0
+        trace, self._segment, self._end = read_frames_from(self._path, self._segment, self._end)
         return trace
 
 
@@ -90,10 +91,19 @@ class _GrowingLines:
             block = stream.read(_BLOCK_BYTES)
         self._end += len(block)
         *lines, self._rest = (self._rest + block).split(b"\n")
-        for line in lines:
+        for at, line in enumerate(lines):
+            if self._rows is not None and is_header(line):
+                before = self._taken()
+                self._header, self._rows = None, None
+                if before is not None:  # the next segment's frames are the next call's
+                    self._rest = b"\n".join((*lines[at:], self._rest))
+                    return before
             self._line += 1
             if line.strip():
                 self._take(line)
+        return self._taken()
+
+    def _taken(self) -> Trace | None:
         return None if self._rows is None or self._header is None else self._rows.taken(self._header)
 
     def _take(self, line: bytes) -> None:
@@ -181,8 +191,9 @@ class _Judge:
     def look(self, new: Trace) -> Divergence | None:
         """The first place in these frames that differs."""
         check_widths(self._contract, new.stages, self._path)
-        if self._recent is not None and new.frame[0] <= self._recent.frame[-1]:
-            self._recent = None  # recorded anew
+        recent = self._recent
+        if recent is not None and (new.frame[0] <= recent.frame[-1] or new.header != recent.header):
+            self._recent = None  # recorded anew, or another segment
         window = new if self._recent is None else _joined(self._recent, new)
         self._recent = _rows_of(window, slice(-self._overlap, None))
         shift = self._shift(window)

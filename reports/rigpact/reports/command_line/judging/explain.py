@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -21,6 +22,7 @@ from rigpact.reports.command_line.report_formats import JSON, TEXT, FormatOfAnsw
 if TYPE_CHECKING:
     from rich.console import Console
 
+    from rigpact.reference_runtime.recordings.trace import Segments
     from rigpact.reports.diagnosing.diagnosis import Diagnosis, Divergence, StageVerdict
     from rigpact.reports.diagnosing.explain import ExplainRequest
 
@@ -35,6 +37,10 @@ Unjudged = Annotated[
 WhoDrove = Annotated[RunMode | None, typer.Option("--mode", help="Who drove the run, where a table does not say it.")]
 Follow = Annotated[
     bool, typer.Option("--follow", help="Judge a trace while the engine writes it; name the first wrong stage at once.")
+]
+SegmentNumber = Annotated[
+    int | None,
+    typer.Option("--segment", min=1, metavar="N", help="Of a recording that starts again: only its Nth segment."),
 ]
 UntilIdle = Annotated[
     float | None,
@@ -86,6 +92,7 @@ def explain(
     conventions: ConventionsFile = None,
     allow_unjudged: Unjudged = None,
     mode: WhoDrove = None,
+    segment: SegmentNumber = None,
     follow: Follow = False,
     until_idle: UntilIdle = None,
     singles_only: Annotated[bool, typer.Option("--singles-only", help="Do not search pairs of changes.")] = False,
@@ -96,17 +103,16 @@ def explain(
     """Name what differs, where and when, and what explains it.
 
     Each recorded stage is recomputed from the engine's own recorded inputs to it. Where one differs, that is printed; then the
-    knobs that can change it are searched, all singles and all pairs, then relations. Exit status 0: agrees; 1: explained,
-    explained in part or unexplained; 2: undetermined.
+    knobs that can change it are searched, all singles and all pairs, then relations. A file of several segments (a character that
+    started again, a mode that changed) has an answer for each; JSON and comments take one, --segment N. Exit status 0: agrees;
+    1: explained, explained in part or unexplained; 2: undetermined.
     """
     from rigpact.reference_runtime.files.contracts import ContractFiles
     from rigpact.reports.diagnosing.evidence import EvidenceFiles
     from rigpact.reports.diagnosing.explain import ExplainRequest
-    from rigpact.reports.diagnosing.explain import explain as explain_recording
 
     files = ContractFiles(bundle, companion, settings or (), conventions)
     given = EvidenceFiles(clip, onnx, replay, resolution)
-    early = _Early(is_shown=output_format == TEXT)
     request = ExplainRequest(
         recording,
         files,
@@ -115,15 +121,46 @@ def explain(
         allow_unjudged=tuple(allow_unjudged or ()),
         mode=None if mode is None else mode.value,
         budget_s=budget_s or None,
-        says=early,
     )
     if follow or until_idle is not None:
         _follow(request, until_idle, is_asked=follow)
-    diagnosis, notes = explain_recording(request)
-    _show(diagnosis, notes, output_format, early)
-    if patch is not None:
-        _write_patch(patch, diagnosis, request, is_text=output_format == TEXT)
-    raise typer.Exit(diagnosis.exit_code)
+    raise typer.Exit(_answer(request, segment, patch, output_format))
+
+
+def _answer(request: ExplainRequest, segment: int | None, patch: Path | None, output_format: str) -> int:
+    """The answer, or one for each segment of the recording; the exit status of the worst."""
+    from rigpact.reference_runtime.recordings.trace import segments
+    from rigpact.reports.diagnosing.explain import explain as explain_recording
+
+    early = _Early(is_shown=output_format == TEXT)
+    with segments(request.recording) as parts:
+        if (len(parts.paths) > 1 or parts.tail) and segment is None and patch is None and output_format == TEXT:
+            return _explain_each(request, parts)
+        request = replace(request, recording=parts.at(segment, request.recording), says=early)
+        diagnosis, notes = explain_recording(request)
+        _show(diagnosis, notes, output_format, early)
+        if patch is not None:
+            _write_patch(patch, diagnosis, request, is_text=output_format == TEXT)
+    return diagnosis.exit_code
+
+
+def _explain_each(request: ExplainRequest, parts: Segments) -> int:
+    """An answer for each segment, as text; the exit status of the worst."""
+    from rigpact.reference_runtime.recordings.trace import read_trace
+    from rigpact.reports.diagnosing.explain import explain as explain_recording
+    from rigpact.reports.terminal import say
+
+    codes = []
+    for number, path in enumerate(parts.paths, start=1):
+        trace, early = read_trace(path), _Early(is_shown=True)
+        frames = f"frames {trace.frame[0]} to {trace.frame[-1]}"
+        say(f"Segment {number} of {len(parts.paths)}: {trace.header.mode}, {frames}")
+        diagnosis, notes = explain_recording(replace(request, recording=path, says=early))
+        codes.append(diagnosis.exit_code)
+        _show(diagnosis, notes, TEXT, early)
+    if parts.tail is not None:
+        say(f"note: {parts.tail}")
+    return next((code for code in (1, 2) if code in codes), 0)
 
 
 class _Early:

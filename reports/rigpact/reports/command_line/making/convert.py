@@ -43,6 +43,9 @@ def convert(
         float | None, typer.Option("--fps", min=0.001, max=100_000, help="Frames a second, where the file does not say it.")
     ] = None,
     producer: Annotated[str | None, typer.Option("--producer", metavar="NAME", help="Who recorded it.")] = None,
+    segment: Annotated[
+        int | None, typer.Option("--segment", min=1, metavar="N", help="Of a recording that starts again: its Nth segment.")
+    ] = None,
     companion: Companion = None,
     settings: Settings = None,
     conventions: ConventionsFile = None,
@@ -53,11 +56,13 @@ def convert(
     Every command takes such files as they are; a trace also says who recorded it, how, and under which contract.
     Exit status 0; 2 for a file that is no recording of the contract's system.
     """
+    from rigpact.reference_runtime.recordings.trace import segments
     from rigpact.reports.running.converted import ConvertRequest, Says, convert_recording
 
     names = tuple(word.strip() for word in (unnamed or "").split(",") if word.strip())
     says = Says(None if mode is None else mode.value, fps, producer)
     files = contract_files(bundle, companion, settings, conventions)
-    answer = convert_recording(ConvertRequest(recording, out, files, names, says))
+    with segments(recording) as parts:
+        answer = convert_recording(ConvertRequest(parts.at(segment, recording), out, files, names, says))
     lines = [f"{out} written: {answer.words}"]
     answer_written("convert", [out], output_format, lines=lines, facts=answer.facts, notes=answer.notes)

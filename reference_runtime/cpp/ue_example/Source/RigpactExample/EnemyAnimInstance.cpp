@@ -12,15 +12,18 @@ static_assert(rigpact_contract::widths_are(46, 422, 276, 3), "the bundle changed
 // 2. Start-up: refuse a stale bundle before anything is rendered.
 bool UEnemyAnimInstance::LoadAndCheckBundle()
 {
-    TArray<uint8> Bundle;
-    const FString Path = FPaths::ProjectContentDir() / TEXT("Motion/norm_template.json");
-    if (!FFileHelper::LoadFileToArray(Bundle, *Path))
+    TArray<uint8> Bundle, Companion;
+    const FString Folder = FPaths::ProjectContentDir() / TEXT("Motion");
+    if (!FFileHelper::LoadFileToArray(Bundle, *(Folder / TEXT("norm_template.json")))
+        || !FFileHelper::LoadFileToArray(Companion, *(Folder / TEXT("pretrain_template.json"))))
     {
+        UE_LOG(LogTemp, Error, TEXT("rigpact: no bundle in %s"), *Folder);
         return false;
     }
     // An engine that parses the bundle itself passes an EngineSide with its own arrays instead: then moved slices, other
     // scales and swapped bones are named one by one.
-    const rigpact::SelfTestResult Test = rigpact_contract::SelfTest(Bundle.GetData(), static_cast<std::size_t>(Bundle.Num()));
+    const rigpact::SelfTestResult Test = rigpact_contract::SelfTest(
+        Bundle.GetData(), static_cast<std::size_t>(Bundle.Num()), Companion.GetData(), static_cast<std::size_t>(Companion.Num()));
     if (!Test.ok())
     {
         UE_LOG(LogTemp, Error, TEXT("rigpact: %hs[%d] is %g, agreed %g; the character stays in its reference pose"),
@@ -66,6 +69,11 @@ void UEnemyAnimInstance::NativeInitializeAnimation()
         return;
     }
     // YOURS: fill SeedState from the startup clip's frame or the reference pose (metres, radians, bones in kBoneNames order).
+    if (Played != nullptr && !Played->Get(TEXT("x_raw"), 0, SeedState))
+    {
+        Loop.reset();
+        return;
+    }
     rigpact::copy(SeedState, Loop->x_raw);  // ResetARState; another run begins with another State
 
     // 4. Recording, three lines in all: the member in the header, this one, and Record() below. `rigpact.Trace 1` on the console
@@ -102,6 +110,13 @@ void UEnemyAnimInstance::StepModel()
     // 7. Feet. YOURS: FootSample from your floor trace (distance, vertical and planar speed, reachable).
     Loop->contacts[0] = LeftFoot.touching ? 1.0f : 0.0f;
     Loop->contacts[1] = RightFoot.touching ? 1.0f : 0.0f;
+
+    // A build machine's clip in place of player and floor.
+    if (Played != nullptr)
+    {
+        Played->Get(TEXT("cond_raw"), StepNumber(), Loop->cond_raw);
+        Played->Get(TEXT("contacts"), StepNumber(), Loop->contacts);
+    }
 
     // 8. The network, called back by the loop; its five inputs in binding order.
     step(*Loop, [this](rigpact_contract::networks::motion, rigpact_contract::State& State)

@@ -7,6 +7,7 @@
 
 #include <memory>
 
+#include "PlayedClip.h"
 #include "RigpactTrace.h"  // the plug-in
 #include "contract.hpp"    // written by `rigpact codegen --loop`
 
@@ -24,6 +25,12 @@ public:
 
     UPROPERTY(EditAnywhere, Category = "Motion")
     TObjectPtr<class UNNEModelData> ModelData;
+
+    // On a build machine: what the player does and where the run starts.
+    const FPlayedClip* Played = nullptr;
+
+    bool IsReady() const { return Loop != nullptr; }
+    int32 StepNumber() const { return static_cast<int32>(Loop->frame_) + 1; }
 
 private:
     bool LoadAndCheckBundle();
