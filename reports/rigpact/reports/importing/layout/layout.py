@@ -13,8 +13,12 @@ from numpy.typing import NDArray
 
 from rigpact.contract.statistics import FloatArray
 from rigpact.reports.importing.layout.pieces import Piece, pieces_of, with_constants
-from rigpact.reports.importing.layout.shifts import Block, Order, Start, find_shifts
+from rigpact.reports.importing.layout.shifts import Block, Order, Shifts, Start, find_shifts
 from rigpact.reports.importing.layout.sources import Source
+
+
+_SELDOM = 0.1
+"""The share of frames that may be resets."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -62,11 +66,17 @@ class Layout:
 
 
 def infer_layout(
-    held: FloatArray, sources: Sequence[Source], follows: NDArray[np.bool_], slack: FloatArray | None = None
-) -> Layout:
-    """held (T, W): the recorded input. follows (T,): whether the row before is the frame before. slack (T, W): as of a `Line`."""
+    held: FloatArray, sources: Sequence[Source], follows: NDArray[np.bool_], slack: FloatArray | None = None, *,
+    is_history: bool = True,
+) -> Layout:  # fmt: skip
+    """held (T, W): the recorded vector. follows (T,): whether the row before is the frame before. slack (T, W): as of a `Line`.
+
+    is_history: whether it may hold several frames.
+    """
     loose = np.zeros(held.shape) if slack is None else slack
-    shifts = find_shifts(held, follows)
+    shifts = find_shifts(held, follows) if is_history else Shifts((Block(0, held.shape[1], 1, None),), (), None)
+    begins = np.isin(np.arange(len(held)), shifts.resets) | _falls_to_zero(held)
+    sources = [each.without(begins) if each.is_before else each for each in sources]
     parts = [] if shifts.blocks is None else [_part(held, block, sources, loose) for block in shifts.blocks]
     return Layout(held.shape[1], tuple(parts), shifts.resets, shifts.start)
 
@@ -75,3 +85,11 @@ def _part(held: FloatArray, block: Block, sources: Sequence[Source], slack: Floa
     newest = held[:, block.newest]
     pieces = [with_constants(each, newest) for each in pieces_of(newest, sources, slack[:, block.newest])]
     return Part(block, tuple(pieces))
+
+
+def _falls_to_zero(held: FloatArray) -> NDArray[np.bool_]:
+    """(T,): rows, few of them, in which many columns are zero at once that otherwise are not: an answer that a reset cleared."""
+    moving = held[:, np.ptp(held, axis=0) > 0.0]
+    zeros = (moving == 0.0).sum(axis=1)
+    falls = zeros > np.median(zeros) + 2
+    return np.asarray(falls if falls.mean() <= _SELDOM else np.zeros(len(held), bool))

@@ -74,7 +74,9 @@ def find_shifts(rows: FloatArray, follows: Bools) -> Shifts:
         return Shifts(None, (0,), None)
     copies, resets = _copies(rows, follows)
     moving = np.flatnonzero(np.ptp(rows, axis=0) > 0.0)
-    chains = _chains(copies, moving)
+    goes_on = follows.copy()
+    goes_on[list(resets)] = False
+    chains = _chains(copies, moving, rows, np.flatnonzero(goes_on))
     blocks = None if chains is None else _tiled(rows, chains, moving)
     first = tuple(int(row) for row in np.flatnonzero(~follows)) + resets
     return Shifts(blocks, first, None if blocks is None else _start(rows, blocks, first))
@@ -102,14 +104,25 @@ def _copies(rows: FloatArray, follows: Bools) -> tuple[Bools, tuple[int, ...]]:
     return copies, tuple(int(row) for row in later[breaks])
 
 
-def _chains(copies: Bools, moving: NDArray[np.intp]) -> list[_Chain] | None:
-    """Each moving column with its copies; None where a stride changes on the way."""
+def _chains(
+    copies: Bools, moving: NDArray[np.intp], rows: FloatArray, later: NDArray[np.intp]
+) -> list[_Chain] | None:
+    """Each moving column with its copies; None where a stride changes on the way.
+
+    A column that stands still is the newest of older ones that were zero at the start.
+    """
     targets = {int(column): np.flatnonzero(copies[column]) for column in moving}
     strides = [int(found[0]) - column for column, found in targets.items() if len(found) == 1]
     following: dict[int, int] = {}
     for column, found in targets.items():
         if len(found):  # two columns that are equal in every frame: the stride that most columns have
             following[column] = int(max(found, key=lambda each: strides.count(int(each) - column)))
+    still = set(range(rows.shape[1])) - {int(column) for column in moving}
+    for column in set(targets) - following.keys():
+        beside = {stride for stride in strides if column + stride in still}
+        held = [each for each in beside if np.array_equal(rows[later, column], rows[later - 1, column + each])]
+        if held:
+            following[column] = column + max(held, key=strides.count)
     if len(set(following.values())) < len(following):
         return None
     chains = []

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -33,6 +33,10 @@ class Source:
     rows: FloatArray
     is_before: bool = False
     turn: Turn | None = None
+
+    def without(self, rows: NDArray[np.bool_]) -> Source:
+        """The same, not known at some rows."""
+        return replace(self, rows=np.where(rows[:, None], np.nan, self.rows))
 
     @property
     def sizes(self) -> FloatArray:
