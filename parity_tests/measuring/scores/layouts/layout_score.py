@@ -12,8 +12,8 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-
 from parity_tests.measuring.scores.layouts.runtimes import Runtime, Term, draw
+
 from rigpact.reports.importing.layout.layout import Layout, infer_layout
 from rigpact.reports.importing.layout.pieces import Found, Piece
 from rigpact.reports.importing.layout.sources import sources_of
@@ -75,7 +75,8 @@ def _of_column(term: Term, place: int, held: tuple[Piece, Found] | None) -> Iter
         yield "quaternion order", None if source is None or source.turn is None else source.turn.order, term.order
     yield "channel", None if each is None else each.channel, term.channels[place]
     yield "scale", None if each is None else _like(each.line.scale, term.scale[place]), True
-    yield "subtract", None if each is None else _like(each.line.subtract, term.subtract[place]), True
+    off = None if each is None else each.line.subtract - each.line.offset / each.line.scale
+    yield "subtract", None if off is None else _like(off, term.subtract[place]), True
 
 
 def _like(said: float, true: float) -> bool:
@@ -109,9 +110,9 @@ def page(counts: Counter[Field]) -> str:
     share = 100.0 * total[0] / sum(total)
     return "\n".join((
         "# The layout of an input, from a recording", "",
-        f"{RUNTIMES} runtimes are drawn: terms, widths, scales, offsets, joint orders, history, start. Each records its sensors, its answers",
-        "and the network's input. `rigpact init --contract` reads the layout from the recording alone. A field is right, withheld",
-        "(the recording does not tell), or wrong.", "",
+        f"{RUNTIMES} runtimes are drawn: terms, widths, scales, offsets, joint orders, history, start. Each records its sensors,",
+        "its answers and the network's input. `rigpact init --contract` reads the layout from the recording alone. A field is right,",
+        "withheld (the recording does not tell), or wrong.", "",
         "This page is generated: `python -m parity_tests.measuring.scores.layouts.layout_score docs/layout-score.md`.", "",
         "| field | right | withheld | wrong |", "|---|---|---|---|", *rows,
         f"| together | {total[0]} ({share:.1f} %) | {total[1]} | {total[2]} |", "",
@@ -127,7 +128,7 @@ def main() -> None:
     text = page(counts)
     if len(sys.argv) > 1:
         Path(sys.argv[1]).write_text(text, encoding="utf-8")
-    print(text, *wrong[:20], sep="\n")
+    sys.stdout.write("\n".join((text, *wrong[:20], "")))
 
 
 if __name__ == "__main__":

@@ -102,11 +102,19 @@ def draw(seed: int) -> Runtime:
     kept = tuple(row - skipped for row in resets if row >= skipped)
     one = length == 1
     return Runtime(
-        terms, length, None if one else layout, None if one else order, start if kept and not one else None, columns, kept
+        terms,
+        length,
+        None if one else layout,
+        None if one else order,
+        start if kept and not one else None,
+        columns,
+        kept,
     )
 
 
-def _term(kind: str, rng: np.random.Generator, permutation: NDArray[np.int64], joints: int, quaternion_order: str) -> Term:
+def _term(
+    kind: str, rng: np.random.Generator, permutation: NDArray[np.int64], joints: int, quaternion_order: str
+) -> Term:
     scale = float(rng.choice(_SCALES))
     if kind in ("q", "dq", "last_action"):
         channels = tuple(range(len(permutation))) if kind == "last_action" else tuple(int(each) for each in permutation)
@@ -117,7 +125,9 @@ def _term(kind: str, rng: np.random.Generator, permutation: NDArray[np.int64], j
     width = {"height": 1, "phase": 2}.get(kind, 3)
     scales = tuple(float(each) for each in rng.choice(_SCALES, width)) if kind == "command" else (scale,) * width
     source = {"phase": None, "gravity": "quat"}.get(kind, kind)
-    return Term(kind, source, tuple(range(width)), scales, (0.0,) * width, quaternion_order if kind == "gravity" else "")
+    return Term(
+        kind, source, tuple(range(width)), scales, (0.0,) * width, quaternion_order if kind == "gravity" else ""
+    )
 
 
 def _run(
@@ -139,7 +149,13 @@ def _run(
                 angle = 2 * np.pi * (row % 37) / 37
                 values = np.array([np.sin(angle), np.cos(angle)], np.float32)
             else:
-                whole = gravity[row] if term.kind == "gravity" else last if term.kind == "last_action" else recorded[term.kind][row]
+                whole = (
+                    gravity[row]
+                    if term.kind == "gravity"
+                    else last
+                    if term.kind == "last_action"
+                    else recorded[term.kind][row]
+                )
                 values = whole[list(term.channels)]
             off, scale = np.array(term.subtract, np.float32), np.array(term.scale, np.float32)
             now.append((values - off) * scale)

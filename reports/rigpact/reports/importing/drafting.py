@@ -6,8 +6,7 @@ found out LEFT OPEN.
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -15,22 +14,22 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rigpact.contract.declared.sources import read_arrays
 from rigpact.contract.errors import UnusableInput
-from rigpact.contract.files import read_bytes, read_json
 from rigpact.contract.statistics import FloatArray
 from rigpact.reference_runtime.recordings.named_columns import CLOCK, vectors_of
 from rigpact.reference_runtime.recordings.tables import column_suffixes
+from rigpact.reference_runtime.recordings.trace import has_trace_header, is_trace_path, read_trace
 from rigpact.reports.importing.draft import Draft, Entry, lower_word, word
 from rigpact.reports.importing.layout.drafted import Columns
 from rigpact.reports.importing.layout.sources import is_quaternion
 from rigpact.reports.importing.layout.tensors import columns_of_tensors
 from rigpact.reports.importing.model_beside import Model, read_model_beside
+from rigpact.reports.importing.statistics_beside import SAME, Statistics, find_statistics
 
 
 @dataclass(eq=False)
-class _Folder:
-    """What lies in the folder. rows: the recorded vectors by name, (T, width)."""
+class Folder:
+    """What lies in a folder. rows: the recorded vectors by name, (T, width)."""
 
     path: Path
     models: Sequence[Model]
@@ -40,15 +39,18 @@ class _Folder:
 
     def statistics_of(self, width: int | None, name: str) -> Sequence[Statistics]:
         """The statistics of that width; the ones that name the tensor, if some do."""
-        fitting = [each for each in self.statistics if each.width == width]
+        fitting = [each for each in self.statistics if each.width == width and each.is_said]
         named = [each for each in fitting if each.label and each.label in name.lower()]
         return named or fitting
 
 
-def draft_of_folder(folder: Path) -> Draft:
-    """A declaration of the networks in a folder; UnusableInput where there is none."""
-    found = _look(folder)
-    draft = Draft(lower_word(folder.resolve().name, "contract"), f"drafted from {folder.resolve().name}")
+def draft_of_folder(found: Folder, refused: Collection[str] = ()) -> Draft:
+    """A declaration of the networks in a folder.
+
+    refused: stages that a trial showed to be wrong.
+    """
+    folder = found.path.resolve().name
+    draft = Draft(_system_of(found.recording) or lower_word(folder, "contract"), f"drafted from {folder}")
     draft.header = [
         f"Drafted by `rigpact init --contract` from {', '.join(_names_of(found))}.",
         "GUESSED marks what is concluded from names or numbers, LEFT OPEN what must be found out. Then: rigpact check.",
@@ -57,10 +59,15 @@ def draft_of_folder(folder: Path) -> Draft:
     if draft.fps is None:
         draft.header.append("LEFT OPEN: fps. Write the number of frames a second, fps = 60")
     recorded = {name: rows for name, rows in found.rows.items() if name not in CLOCK and np.isfinite(rows).all()}
-    columns = Columns(draft, recorded, _follows(found), {})
-    networks = [_Network(draft, found, columns, model, columns_of_tensors(model, recorded)[0]) for model in found.models]
+    refused_columns = {name for name in recorded if word(name, "column") in refused}
+    columns = Columns(draft, recorded, _follows(found), {}, statistics=found.statistics, refused=refused_columns)
+    networks = [
+        _Network(draft, found, columns, model, columns_of_tensors(model, recorded)[0]) for model in found.models
+    ]
     columns.answers = {network.columns[each]: network.add for network in networks for each in network.answered}
-    columns.busy |= {network.columns[each] for network in networks for each in network.model.inputs if each in network.columns}
+    columns.busy |= {
+        network.columns[each] for network in networks for each in network.model.inputs if each in network.columns
+    }
     for network in networks:
         network.add()
     columns.finish()
@@ -68,14 +75,21 @@ def draft_of_folder(folder: Path) -> Draft:
     return draft
 
 
-def _follows(found: _Folder) -> NDArray[np.bool_]:
+def _system_of(recording: Path | None) -> str | None:
+    """The system that a trace says it is of: the contract has its name."""
+    is_trace = recording is not None and is_trace_path(recording) and has_trace_header(recording)
+    return read_trace(recording).header.system if recording is not None and is_trace else None
+
+
+def _follows(found: Folder) -> NDArray[np.bool_]:
     """(T,): whether the row before is the frame before."""
     count = len(next(iter(found.rows.values()), ()))
     frame = next((found.rows[name][:, 0] for name in CLOCK[:2] if name in found.rows), np.arange(count))
     return np.concatenate(([False], np.diff(frame) == 1)) if count else np.zeros(0, bool)
 
 
-def _look(folder: Path) -> _Folder:
+def look_into(folder: Path) -> Folder:
+    """The models, the first recording and the statistics of a folder; UnusableInput where no model is there."""
     if not folder.is_dir():
         raise UnusableInput(folder, "no folder", "the folder that holds the model")
     files = sorted(path for path in folder.iterdir() if path.is_file())
@@ -92,16 +106,16 @@ def _look(folder: Path) -> _Folder:
         rows = vectors_of(path)
         lengths = {len(each) for each in rows.values()}
         if len(lengths) == 1 and lengths.pop() > 1:
-            return _Folder(folder, models, statistics, path, rows)
-    return _Folder(folder, models, statistics, None, {})
+            return Folder(folder, models, statistics, path, rows)
+    return Folder(folder, models, statistics, None, {})
 
 
-def _names_of(found: _Folder) -> list[str]:
+def _names_of(found: Folder) -> list[str]:
     paths = [*(model.path for model in found.models), found.recording, *(each.path for each in found.statistics)]
     return list(dict.fromkeys(path.name for path in paths if path is not None))
 
 
-def _rate(found: _Folder) -> float | None:
+def _rate(found: Folder) -> float | None:
     time = next((found.rows[name] for name in CLOCK[2:] if name in found.rows), None)
     if time is None or time.shape[1] != 1:
         return None
@@ -115,7 +129,7 @@ class _Network:
     """A model, and the columns that hold its inputs and outputs, as far as they are known."""
 
     draft: Draft
-    found: _Folder
+    found: Folder
     recorded: Columns
     model: Model
     columns: Mapping[str, str]
@@ -137,10 +151,12 @@ class _Network:
         for each, width in model.outputs.items():
             column = self.columns.get(each)
             outputs.append(draft.free_name(word(each if column is None else column, "output")))
-            draft.stages.append(Entry({"name": outputs[-1], "operation": "network", **_answer_fields(draft, model, width)}))
+            draft.stages.append(
+                Entry({"name": outputs[-1], "operation": "network", **_answer_fields(draft, model, width)})
+            )
             if column is not None:
                 self.recorded.made[column] = outputs[-1]
-        for each, stage in zip(model.outputs, outputs, strict=True):
+        for each, stage in zip(model.outputs, outputs, strict=True) if found.recording is None else ():
             _denormalised(draft, found, each, stage, model.outputs[each])
         name = "policy" if len(found.models) == 1 else word(model.path.stem, "network")
         draft.networks[name] = Entry({"file": model.path.name, "inputs": inputs, "outputs": outputs})
@@ -163,7 +179,7 @@ class _Network:
         raw = vector if statistics is None else draft.free_name(f"{vector}_raw")
         self._source(column, raw, width, statistics)
         if statistics is not None:
-            _add_statistics(draft, statistics)
+            statistics.add_to(draft)
             draft.compute(
                 vector, "normalise", raw, f"GUESSED: {statistics.path.name} has a mean and a std of {width} numbers",
                 mean=statistics.mean_name, std=statistics.std_name,
@@ -179,7 +195,7 @@ class _Network:
             held = self.recorded.rows[column]
             if statistics is not None:
                 held = held * statistics.std + statistics.mean
-            slack = np.full(held.shape, 0.0 if statistics is None else _SAME * float(np.abs(held).max(initial=0.0)))
+            slack = np.full(held.shape, 0.0 if statistics is None else SAME * float(np.abs(held).max(initial=0.0)))
             if self.recorded.input_of(column, held, raw, slack):
                 return
         self.draft.give(raw, f"LEFT OPEN: write the stages that make {raw}; then it is no longer given", size=width)
@@ -189,8 +205,9 @@ def _is_normalised(recorded: Columns, column: str, statistics: Statistics) -> bo
     """Whether a recorded input says less before the statistics than behind them: then they stand between."""
     held = recorded.rows[column]
     before = held * statistics.std + statistics.mean
-    slack = np.full(held.shape, _SAME * float(np.abs(before).max(initial=0.0)))
-    return recorded.cost_of(column, before, slack) < recorded.cost_of(column, held, np.zeros(held.shape))
+    slack = np.full(held.shape, SAME * float(np.abs(before).max(initial=0.0)))
+    missing, cost = recorded.cost_of(column, before, slack)
+    return cost <= held.shape[1] and (missing, cost) < recorded.cost_of(column, held, np.zeros(held.shape))
 
 
 def _answer_fields(draft: Draft, model: Model, width: int | None) -> dict[str, Any]:
@@ -204,12 +221,7 @@ def _answer_fields(draft: Draft, model: Model, width: int | None) -> dict[str, A
     return {"size": width}
 
 
-def _add_statistics(draft: Draft, statistics: Statistics) -> None:
-    draft.numbers[statistics.mean_name] = Entry({"": {"file": statistics.file, "at": statistics.mean_at}})
-    draft.numbers[statistics.std_name] = Entry({"": {"file": statistics.file, "at": statistics.std_at}})
-
-
-def _denormalised(draft: Draft, found: _Folder, name: str, stage: str, width: int | None) -> None:
+def _denormalised(draft: Draft, found: Folder, name: str, stage: str, width: int | None) -> None:
     inputs = {size for model in found.models for size in model.inputs.values()}
     fitting = found.statistics_of(width, name)
     if len(fitting) != 1 or (width in inputs and not fitting[0].label):
@@ -217,7 +229,7 @@ def _denormalised(draft: Draft, found: _Folder, name: str, stage: str, width: in
     statistics = fitting[0]
     if statistics.mean_name in draft.numbers:
         return
-    _add_statistics(draft, statistics)
+    statistics.add_to(draft)
     draft.compute(
         draft.free_name(f"{stage}_raw"), "denormalise", stage,
         f"GUESSED: {statistics.path.name} has a mean and a std of {width} numbers",
@@ -225,7 +237,7 @@ def _denormalised(draft: Draft, found: _Folder, name: str, stage: str, width: in
     )  # fmt: skip
 
 
-def _recordings(draft: Draft, found: _Folder) -> None:
+def _recordings(draft: Draft, found: Folder) -> None:
     """The columns that no vector takes, for the stages that are still to be written."""
     if found.recording is None:
         draft.notes.append("no recording lies here: with one, init looks for the parts of the network's input")
@@ -242,91 +254,3 @@ def _recordings(draft: Draft, found: _Folder) -> None:
         draft.recordings_comments = [
             f"Columns of {found.recording.name} that belong to no vector yet: {', '.join(left)}."
         ]
-
-
-_SAME = 2.0**-18
-"""Relative to the largest number: a float32 that went through a mean and a std and back, and a little more."""
-
-
-_MEAN, _STD = ("mean", "mu"), ("std", "sigma")
-_SUFFIXES = (".npz", ".safetensors", ".json")
-
-
-@dataclass(frozen=True, eq=False)
-class Statistics:
-    """A mean and a std: their file, their places in it, the word that both names share."""
-
-    path: Path
-    file: str
-    label: str
-    mean_at: str
-    std_at: str
-    mean: FloatArray
-    std: FloatArray
-
-    @property
-    def width(self) -> int:
-        """How many numbers each has."""
-        return int(self.mean.size)
-
-    @property
-    def mean_name(self) -> str:
-        """A name among the declaration's numbers."""
-        return word(f"{self.label}_mean" if self.label else "mean", "mean")
-
-    @property
-    def std_name(self) -> str:
-        """A name among the declaration's numbers."""
-        return word(f"{self.label}_std" if self.label else "std", "std")
-
-
-def find_statistics(path: Path, folder: Path) -> Iterator[Statistics]:
-    """The pairs that a file holds; none where it is no such file."""
-    if path.suffix.lower() not in _SUFFIXES:
-        return
-    vectors = dict(_vectors(path))
-    for key, mean in vectors.items():
-        for one, other in zip(_MEAN, _STD, strict=True):
-            partner = _partner(key, one, (other, *_STD), vectors)
-            if partner is not None and vectors[partner].size == mean.size:
-                label = re.sub(r"[^a-z0-9]+", "_", re.sub(one, "", key.lower())).strip("_")
-                yield Statistics(path, path.relative_to(folder).as_posix(), label, key, partner, mean, vectors[partner])
-                break
-
-
-def _partner(key: str, one: str, others: tuple[str, ...], vectors: Mapping[str, FloatArray]) -> str | None:
-    """The key that says std where this one says mean."""
-    if one not in key.lower():
-        return None
-    for other in others:
-        wanted = key.lower().replace(one, other)
-        found = next((each for each in vectors if each.lower() == wanted), None)
-        if found is not None:
-            return found
-    return None
-
-
-def _vectors(path: Path) -> Iterator[tuple[str, FloatArray]]:
-    if path.suffix.lower() == ".json":
-        entries: Mapping[str, Any] = _lists(read_json(path).data)
-    else:
-        try:
-            arrays = read_arrays(read_bytes(path), path)
-        except UnusableInput:
-            return  # a file that holds no arrays is no statistics; reading it as a recording says what is wrong
-        entries = arrays if isinstance(arrays, Mapping) else {}
-    for name, value in entries.items():
-        array = np.asarray(value)
-        if array.dtype.kind == "f" and array.ndim <= 1 and array.size and np.isfinite(array).all():
-            yield str(name), array.astype(np.float64).reshape(-1)
-
-
-def _lists(root: Any, prefix: str = "") -> dict[str, Any]:
-    """The lists of numbers of a JSON object and of the objects in it, by their path."""
-    found: dict[str, Any] = {}
-    for key, value in root.items() if isinstance(root, dict) else ():
-        if isinstance(value, dict) and not prefix:
-            found |= _lists(value, f"{prefix}/{key}")
-        elif isinstance(value, list) and value and all(type(each) in (int, float) for each in value):
-            found[f"{prefix}/{key}" if prefix else key] = np.array(value, np.float64)
-    return found

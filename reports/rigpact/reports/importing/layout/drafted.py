@@ -1,11 +1,11 @@
 """Recorded columns as vectors and stages of a draft: each is given, taken over from the frame before, or made of others.
 
-A column is made of columns that say more about it: those of which the network's input needs more to be said come before.
+A column is made of columns that stand before it in the file: a loop records what it computes in order.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -17,6 +17,7 @@ from rigpact.reports.importing.draft import Draft, Entry, word
 from rigpact.reports.importing.layout.layout import Layout, Part, infer_layout
 from rigpact.reports.importing.layout.pieces import Piece
 from rigpact.reports.importing.layout.sources import Source, Turn, is_quaternion, sources_of
+from rigpact.reports.importing.statistics_beside import Statistics, is_near
 
 _LARGEST = 3.0e38
 """A declaration has finite numbers; float32 has none beyond these."""
@@ -28,7 +29,8 @@ _NARROW = 4
 class Columns:
     """What was recorded, and which of it the draft has already. answers: column -> what adds the network that gives it.
 
-    rank: columns with a higher one are made of those with a lower one. pending: given vectors, and the columns that they take over.
+    pending: given vectors, and the columns that they take over. statistics: pairs that may stand between two columns. refused:
+    columns that a trial showed to be made of nothing that was found.
     """
 
     draft: Draft
@@ -37,9 +39,10 @@ class Columns:
     answers: Mapping[str, Callable[[], None]]
     made: dict[str, str] = field(default_factory=dict)
     busy: set[str] = field(default_factory=set)
-    rank: dict[str, float] = field(default_factory=dict)
     turned: dict[str, str] = field(default_factory=dict)
     pending: list[tuple[str, str]] = field(default_factory=list)
+    statistics: Sequence[Statistics] = ()
+    refused: Collection[str] = ()
 
     # --- a column of its own ------------------------------------------------------------------------------------
 
@@ -60,11 +63,25 @@ class Columns:
         if before is not None:
             self._carry(column, before)
             return
+        if (scored := self._scored(column)) is not None:
+            operation, source, statistics = scored
+            statistics.add_to(self.draft)
+            self.made[column] = self.draft.compute(
+                word(column, "column"),
+                operation,
+                self.vector_of(source),
+                _GUESS,
+                mean=statistics.mean_name,
+                std=statistics.std_name,
+            )
+            return
         pieces = self._pieces_of(column)
         if pieces is None:
             self.made[column] = self._give(column)
             return
-        vectors = [self.vector_of_piece(piece, column if len(pieces) == 1 else f"{column}_{piece.start}") for piece in pieces]
+        vectors = [
+            self.vector_of_piece(piece, column if len(pieces) == 1 else f"{column}_{piece.start}") for piece in pieces
+        ]
         if len(vectors) > 1:
             self.made[column] = self.draft.compute(word(column, "column"), "concatenate", vectors, _GUESS)
         elif vectors[0] != word(column, "column"):
@@ -72,10 +89,30 @@ class Columns:
         else:
             self.made[column] = vectors[0]
 
+    def _scored(self, column: str) -> tuple[str, str, Statistics] | None:
+        """The operation, the column and the statistics that a column is normalised or denormalised with."""
+        held = self.rows[column]
+        for statistics in self.statistics if column not in self.refused else ():
+            for name, rows in self.rows.items():
+                if (
+                    rows.shape == held.shape
+                    and self._place(name) < self._place(column)
+                    and statistics.width == held.shape[1]
+                ):
+                    with np.errstate(divide="ignore", invalid="ignore"):
+                        made = {
+                            "normalise": (rows - statistics.mean) / statistics.std,
+                            "denormalise": rows * statistics.std + statistics.mean,
+                        }
+                    for operation, values in made.items():
+                        if is_near(held, values):
+                            return operation, name, statistics
+        return None
+
     def _pieces_of(self, column: str) -> list[Piece] | None:
         """What a column is made of, where all of it is known; None for one that comes from outside, or never changes."""
         held = self.rows[column]
-        if not np.ptp(held, axis=0).any() or held.shape[1] == 4 and is_quaternion(held):
+        if column in self.refused or not np.ptp(held, axis=0).any() or is_quaternion(held):
             return None
         sources = self.sources(column)
         (part,) = infer_layout(held, sources, self.follows, is_history=False).parts
@@ -91,10 +128,10 @@ class Columns:
         before = [name for name in self.answers if name != column]
         found = sources_of({name: self.rows[name] for name in dict.fromkeys((*known, *before))}, before, self.follows)
         now = [Source(name, self.rows[name]) for name in before if name in self.made]
-        return [*(each for each in found if each.is_before or each.name in known and each.name not in before), *now]
+        return [*(each for each in found if each.is_before or (each.name in known and each.name not in before)), *now]
 
-    def _place(self, column: str) -> tuple[float, int]:
-        return self.rank.get(column, 0.0), list(self.rows).index(column)
+    def _place(self, column: str) -> int:
+        return list(self.rows).index(column)
 
     def _is_usable(self, piece: Piece) -> bool:
         source = piece.source
@@ -138,7 +175,11 @@ class Columns:
             name, before = self.pending.pop()
             if before not in self.made and before not in self.answers and not self.is_made(before):
                 place = next(place for place, each in enumerate(self.draft.given) if each.table["name"] == name)
-                table = {key: value for key, value in self.draft.given[place].table.items() if key not in ("carried", "start")}
+                table = {
+                    key: value
+                    for key, value in self.draft.given[place].table.items()
+                    if key not in ("carried", "start")
+                }
                 self.draft.given[place] = Entry(table)
             else:
                 self.vector_of(before)
@@ -150,14 +191,16 @@ class Columns:
 
     def is_made(self, column: str) -> bool:
         """Whether a column is made of others, or taken over."""
-        return self._before(column) is not None or self._pieces_of(column) is not None
+        found = (self._before(column), self._scored(column), self._pieces_of(column))
+        return any(each is not None for each in found)
 
     # --- a piece of a column ------------------------------------------------------------------------------------
 
     def vector_of_piece(self, piece: Piece, wish: str) -> str:
         """The vector that a piece is: its source, and the stages that select, take off, scale and keep within a range."""
         source = piece.source
-        assert source is not None
+        if source is None:
+            raise ValueError(f"{wish} has no source")
         found = [each for each in piece.columns if each is not None]
         channels = [each.channel for each in found]
         steps: list[tuple[str, dict[str, Any]]] = []
@@ -168,22 +211,31 @@ class Columns:
         else:
             vector = self.vector_of(source.name)
         guesses = [place for place, each in enumerate(found) if not each.is_sure]
-        comments = [_GUESS] if not guesses else [_GUESS, f"GUESSED more: {len(guesses)} of its numbers stand still here"]
+        comments = (
+            [_GUESS] if not guesses else [_GUESS, f"GUESSED more: {len(guesses)} of its numbers stand still here"]
+        )
         if channels != list(range(source.rows.shape[1])):
-            names = self._named(vector, int(source.rows.shape[1]))
-            steps.append(("select", {"take": self.draft.list_of([names[each] for each in channels], "policy")}))
+            names = self._named(vector, int(source.rows.shape[1]), channels)
+            steps.append(("select", {"take": self.draft.list_of((names[each] for each in channels), "policy")}))
         names_of = steps[-1][1]["take"] if steps else self._names_of(vector)
         scale = _one_or_list([each.line.scale for each in found])
-        off = [each.line.subtract for each in found]
-        if any(off) or scale != 1.0:
-            wish_off = f"{word(source.name, 'column')}_offset"
-            taken = None if not any(off) else _one_or_list(off) if len(set(off)) == 1 or len(off) <= _NARROW else None
-            if any(off) and taken is None:
-                taken = self.draft.number_of(wish_off, off, names_of)
-            steps.append(("affine", {"subtract": taken, "scale": None if scale == 1.0 else scale}))
+        adds = any(each.line.offset for each in found)
+        key = "offset" if adds else "subtract"
+        constants = [
+            each.line.offset - each.line.subtract * each.line.scale if adds else each.line.subtract for each in found
+        ]
+        if any(constants) or scale != 1.0:
+            constant: Any = _one_or_list(constants) if len(set(constants)) == 1 or len(constants) <= _NARROW else None
+            if constant is None:
+                constant = self.draft.number_of(f"{word(source.name, 'column')}_{key}", constants, names_of)
+            steps.append(
+                ("affine", {key: constant if any(constants) else None, "scale": None if scale == 1.0 else scale})
+            )
         low, high = ([getattr(each.line, end) for each in found] for end in ("lowest", "highest"))
         if any(each is not None for each in (*low, *high)):
-            ends = [[edge if each is None else each for each in side] for side, edge in ((low, -_LARGEST), (high, _LARGEST))]
+            ends = [
+                [edge if each is None else each for each in side] for side, edge in ((low, -_LARGEST), (high, _LARGEST))
+            ]
             steps.append(("clip", {"lowest": _one_or_list(ends[0]), "highest": _one_or_list(ends[1])}))
         for place, (operation, table) in enumerate(steps):
             is_last = place == len(steps) - 1
@@ -201,7 +253,9 @@ class Columns:
         table = {"vector": [0, 0, -1]} if turn.vector is None else {}
         key = f"{of} {turn.direction}"
         if key not in self.turned:
-            self.turned[key] = self.draft.compute(self.draft.free_name(wish), "rotate", of, _GUESS, direction=turn.direction, **table)
+            self.turned[key] = self.draft.compute(
+                self.draft.free_name(wish), "rotate", of, _GUESS, direction=turn.direction, **table
+            )
         return self.turned[key]
 
     def _say_order(self, quaternion: str, turn: Turn) -> None:
@@ -209,7 +263,9 @@ class Columns:
             if entry.table["name"] == quaternion and "size" in entry.table:
                 rest = {key: value for key, value in entry.table.items() if key not in ("name", "size")}
                 said = f"GUESSED: in the order {turn.order} its numbers make another column of the recording"
-                self.draft.given[place] = Entry({"name": quaternion, "kind": f"quaternion_{turn.order}", **rest}, (said,))
+                self.draft.given[place] = Entry(
+                    {"name": quaternion, "kind": f"quaternion_{turn.order}", **rest}, (said,)
+                )
 
     def _last(self, answer: str) -> str:
         """The answer of the frame before, as a vector that is taken over."""
@@ -219,20 +275,29 @@ class Columns:
             self.made[key] = name
             self.draft.given.append(
                 Entry(
-                    {"name": name, "size": int(self.rows[answer].shape[1]), "carried": word(answer, "output"), "start": "zeros"},
+                    {
+                        "name": name,
+                        "size": int(self.rows[answer].shape[1]),
+                        "carried": word(answer, "output"),
+                        "start": "zeros",
+                    },
                     ("GUESSED: the recorded input holds the answer of the frame before",),
                 )
             )
         return self.made[key]
 
-    def _named(self, vector: str, width: int) -> tuple[str, ...]:
-        """The names of a vector's numbers; one that has none gets joint_0, joint_1, …"""
-        entries = self.draft.given if any(each.table["name"] == vector for each in self.draft.given) else self.draft.stages
+    def _named(self, vector: str, width: int, channels: Sequence[int]) -> tuple[str, ...]:
+        """The names of a vector's numbers. One that has none gets joint_0, joint_1, …; what is made of an answer, and leaves
+        in another order, leaves in the order of the joints."""
+        is_given = any(each.table["name"] == vector for each in self.draft.given)
+        entries = self.draft.given if is_given else self.draft.stages
         place = next(place for place, each in enumerate(entries) if each.table["name"] == vector)
         table = dict(entries[place].table)
-        if isinstance(table.get("names"), str):
-            return self.draft.names[table["names"]]
+        if isinstance(said := table.get("names", table.get("take")), str):
+            return self.draft.names[said]
         names = tuple(f"joint_{each}" for each in range(width))
+        if not is_given and sorted(channels) == list(range(width)):
+            names = tuple(names[channels.index(each)] for each in range(width))
         table.pop("size", None)
         entries[place] = Entry({**table, "names": self.draft.list_of(names, "joints")}, entries[place].comments)
         return names
@@ -247,9 +312,12 @@ class Columns:
     def input_of(self, column: str, held: FloatArray, name: str, slack: FloatArray) -> bool:
         """The stages of a recorded input under `name`; False where nothing in it is known. held: before statistics."""
         layout = self._layout(held, slack)
-        if not any(piece.is_whole for part in layout.parts for piece in part.pieces):
+        pieces = [piece for part in layout.parts for piece in part.pieces]
+        source = pieces[0].source if len(pieces) == 1 else None
+        if source is not None and not source.is_before and self._place(source.name) > self._place(column):
+            return False  # it is made of the input
+        if column in self.refused or not any(piece.is_whole for part in layout.parts for piece in part.pieces):
             return False
-        self._rank(layout)
         self._lay(layout, column, name)
         return True
 
@@ -257,7 +325,9 @@ class Columns:
         """How many numbers of an input nothing explains, and how much has to be said of the others."""
         pieces = [piece for part in self._layout(held, slack).parts for piece in part.pieces]
         known = [each.line.cost for piece in pieces for each in piece.columns if each is not None]
-        return held.shape[1] if not pieces else sum(each is None for piece in pieces for each in piece.columns), float(sum(known))
+        return held.shape[1] if not pieces else sum(each is None for piece in pieces for each in piece.columns), float(
+            sum(known)
+        )
 
     def _layout(self, held: FloatArray, slack: FloatArray) -> Layout:
         before = list(self.answers)
@@ -265,14 +335,6 @@ class Columns:
         found = sources_of({each: self.rows[each] for each in dict.fromkeys((*now, *before))}, before, self.follows)
         now_too = [Source(each, self.rows[each]) for each in before if each in self.made]
         return infer_layout(held, [*found, *now_too], self.follows, slack)
-
-    def _rank(self, layout: Layout) -> None:
-        """Columns that stand nearest to the input come last: what has to be scaled, moved or turned more was before them."""
-        for part in layout.parts:
-            for piece in part.pieces:
-                if piece.source is not None and piece.source.turn is None:
-                    known = [each.line.cost for each in piece.columns if each is not None]
-                    self.rank[piece.source.name] = 4.0 - sum(known) / max(len(known), 1)
 
     def _lay(self, layout: Layout, column: str, name: str) -> None:
         """Pieces, their histories, and what is left open as columns of the recording itself."""
@@ -291,12 +353,18 @@ class Columns:
         told = [part.block for part, _ in parts if part.block.is_told]
         kinds = {(block.length, block.order) for block in told}
         start = {"start": layout.start} if layout.start else {}
-        comments = [_GUESS] if layout.start or kinds == {(1, None)} else [_GUESS, "LEFT OPEN: start, the recording does not begin with it"]
+        comments = (
+            [_GUESS]
+            if layout.start or kinds == {(1, None)}
+            else [_GUESS, "LEFT OPEN: start, the recording does not begin with it"]
+        )
         is_one = len(kinds) == 1 and len(told) == len(parts)
         if is_one and told[0].length > 1 and (len(parts) == 1 or all(len(vectors) == 1 for _, vectors in parts)):
             how = "frame_major" if len(parts) == 1 and len(parts[0][1]) > 1 else "term_major"
             of = [each for _, vectors in parts for each in vectors]
-            self.draft.compute(name, "history", of, *comments, length=told[0].length, layout=how, order=told[0].order, **start)
+            self.draft.compute(
+                name, "history", of, *comments, length=told[0].length, layout=how, order=told[0].order, **start
+            )
             return
         ends: list[str] = []
         for part, vectors in parts:

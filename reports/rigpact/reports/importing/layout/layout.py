@@ -16,7 +16,6 @@ from rigpact.reports.importing.layout.pieces import Piece, pieces_of, with_const
 from rigpact.reports.importing.layout.shifts import Block, Order, Shifts, Start, find_shifts
 from rigpact.reports.importing.layout.sources import Source
 
-
 _SELDOM = 0.1
 """The share of frames that may be resets."""
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
@@ -78,7 +79,7 @@ def pieces_of(held: FloatArray, sources: Sequence[Source], slack: FloatArray) ->
         sure = tuple(None if each is None else _judged(each, is_told=is_told) for each in columns)
         found.append(Piece(at, sources[index], sure))
         at += len(columns)
-    return list(_joined([_completed(piece, held, sources) for piece in _trimmed(found, moves)]))
+    return list(_joined([_completed(piece) for piece in _trimmed(found)], moves))
 
 
 def _judged(found: Found, *, is_told: bool) -> Found:
@@ -123,7 +124,7 @@ def _cost(run: Run) -> float:
 def _rank(run: Run, sources: Sequence[Source]) -> tuple[float, ...]:
     """The longest run first, then the one of which least has to be said; what was recorded before what is made of it."""
     known = [each for each in run[1] if each is not None]
-    turned = sum(b.channel <= a.channel for a, b in zip(known, known[1:], strict=False))
+    turned = sum(b.channel <= a.channel for a, b in pairwise(known))
     source = sources[run[0]]
     return (-len(known), _cost(run), turned, source.turn is not None, source.is_before, -run[0])
 
@@ -172,7 +173,7 @@ def _lines_of(
         each.sort(key=lambda one: one.line.cost)
 
 
-def _trimmed(found: Sequence[Piece], moves: NDArray[np.bool_]) -> Iterator[Piece]:
+def _trimmed(found: Sequence[Piece]) -> Iterator[Piece]:
     """Columns of which nothing is known side by side as one piece."""
     waiting: list[Piece] = []
     for piece in found:
@@ -187,7 +188,7 @@ def _trimmed(found: Sequence[Piece], moves: NDArray[np.bool_]) -> Iterator[Piece
         yield Piece(waiting[0].start, None, (None,) * len(waiting))
 
 
-def _joined(pieces: Sequence[Piece]) -> Iterator[Piece]:
+def _joined(pieces: Sequence[Piece], moves: NDArray[np.bool_]) -> Iterator[Piece]:
     """A piece takes the columns beside it that stand still where its source has just the channels that are left."""
     kept: list[Piece] = list(pieces)
     for place, piece in enumerate(kept):
@@ -195,7 +196,7 @@ def _joined(pieces: Sequence[Piece]) -> Iterator[Piece]:
             continue
         for other in (place - 1, place + 1):
             beside = kept[other] if 0 <= other < len(kept) else None
-            if beside is not None and beside.source is None and len(beside.columns):
+            if beside is not None and beside.source is None and not moves[beside.start : beside.stop].any():
                 kept[place], kept[other] = _extended(kept[place], beside, is_before=other < place)
     yield from (piece for piece in kept if piece.columns)
 
@@ -217,14 +218,16 @@ def _extended(piece: Piece, beside: Piece, *, is_before: bool) -> tuple[Piece, P
     return Piece(start, source, columns), Piece(beside.start, None, ())
 
 
-def _completed(piece: Piece, held: FloatArray, _sources: Sequence[Source]) -> Piece:
+def _completed(piece: Piece) -> Piece:
     """The columns inside a piece that stand still: the channel that the order or the others leave, a guess."""
     if piece.source is None or all(piece.columns):
         return piece
     known = {place: each.channel for place, each in enumerate(piece.columns) if each is not None}
     left = sorted(set(range(piece.source.rows.shape[1])) - set(known.values()))
     columns = list(piece.columns)
-    is_in_order = all(channel - place == next(iter(known.values())) - next(iter(known)) for place, channel in known.items())
+    is_in_order = all(
+        channel - place == next(iter(known.values())) - next(iter(known)) for place, channel in known.items()
+    )
     for place in (place for place, each in enumerate(columns) if each is None):
         shift = next(iter(known.values())) - next(iter(known))
         channel = place + shift if is_in_order else left[0] if len(left) == 1 else None
@@ -252,5 +255,6 @@ def with_constants(piece: Piece, held: FloatArray) -> Piece:
             continue
         off = float(rows[0] - own[0] / scale)
         bound = 2.0**-21 * max(abs(float(rows[0])), abs(float(own[0] / scale)), 1e-30)
-        columns.append(Found(each.channel, Line(scale, 0.0 if abs(off) <= bound else roundest(off - bound, off + bound)), is_sure=False))
+        taken = 0.0 if abs(off) <= bound else roundest(off - bound, off + bound)
+        columns.append(Found(each.channel, Line(scale, taken), is_sure=False))
     return Piece(piece.start, piece.source, tuple(columns))

@@ -104,9 +104,7 @@ def _copies(rows: FloatArray, follows: Bools) -> tuple[Bools, tuple[int, ...]]:
     return copies, tuple(int(row) for row in later[breaks])
 
 
-def _chains(
-    copies: Bools, moving: NDArray[np.intp], rows: FloatArray, later: NDArray[np.intp]
-) -> list[_Chain] | None:
+def _chains(copies: Bools, moving: NDArray[np.intp], rows: FloatArray, later: NDArray[np.intp]) -> list[_Chain] | None:
     """Each moving column with its copies; None where a stride changes on the way.
 
     A column that stands still is the newest of older ones that were zero at the start.
@@ -180,7 +178,10 @@ class _Tiling:
         for columns in np.arange(block.start, block.stop).reshape(block.length, block.width).T:
             if self.moving[columns].any():
                 chain = self.by_base.get(int(columns[0]))
-                if chain is None or (chain.stride, chain.length) != (block.width * (1 if is_forward else -1), block.length):
+                if chain is None or (chain.stride, chain.length) != (
+                    block.width * (1 if is_forward else -1),
+                    block.length,
+                ):
                     return False
             elif np.ptp(self.rows[0, columns]) > 0.0:
                 return False
@@ -218,7 +219,11 @@ def _side_by_side(start: int, count: int, is_moving: Bools, lengths: set[int]) -
     length = next(iter(lengths)) if len(lengths) == 1 else 1
     if is_moving[start : start + count].any() or not lengths:
         return Block(start, count, 1, None)
-    return Block(start, count // length, length, None, is_told=False) if count % length == 0 else Block(start, count, 1, None)
+    return (
+        Block(start, count // length, length, None, is_told=False)
+        if count % length == 0
+        else Block(start, count, 1, None)
+    )
 
 
 def _start(rows: FloatArray, blocks: Sequence[Block], resets: Sequence[int]) -> Start | None:

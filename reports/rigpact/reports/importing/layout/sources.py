@@ -46,9 +46,7 @@ class Source:
         return np.asarray(np.nan_to_num(np.abs(self.rows)).max(axis=0, initial=0.0))
 
 
-def sources_of(
-    recorded: Mapping[str, FloatArray], answers: Sequence[str], follows: NDArray[np.bool_]
-) -> list[Source]:
+def sources_of(recorded: Mapping[str, FloatArray], answers: Sequence[str], follows: NDArray[np.bool_]) -> list[Source]:
     """Every vector, the answers one frame later, and each vector of three numbers turned by each quaternion, in two orders."""
     narrow = {name: rows for name, rows in recorded.items() if rows.shape[1] <= _MOST}
     found = [Source(name, rows) for name, rows in narrow.items() if name not in answers]

@@ -51,7 +51,10 @@ def _given(model: Model, inputs: Mapping[str, str], rows: Rows) -> dict[str, str
             return None
         try:
             values = run_session(
-                session, list(model.outputs), {name: each.reshape(shapes[name]) for name, each in fed.items()}, model.path
+                session,
+                list(model.outputs),
+                {name: each.reshape(shapes[name]) for name, each in fed.items()},
+                model.path,
             )
         except ModelFailed:
             return None
