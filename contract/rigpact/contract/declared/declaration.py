@@ -134,6 +134,7 @@ class _Reader:
             networks=self.networks,
             benign_knobs=tuple(self.benign.values()),
             recordings=self.root.get("recordings", {}),
+            left_open=tuple(each.knob for each in self.left_open),
             description=Description(facts=profile_facts, declared=lambda _root: self._sources_of_knobs()),
         )
 

@@ -9,6 +9,7 @@ from rich.console import Console
 from rich.text import Text
 
 from rigpact.reports.diagnosing.diagnosis import Cause, Diagnosis, Divergence, StageVerdict
+from rigpact.reports.diagnosing.opened import answered_text
 from rigpact.reports.diagnosing.relations.relation import frames_words
 from rigpact.reports.terminal import plain, sum_up, table
 
@@ -72,12 +73,30 @@ def print_answers(diagnosis: Diagnosis, console: Console) -> None:
         console.print(Text(f"Remains: {plain(words)}"))
     if diagnosis.verdict == "partly_explained":
         _print_divergence("First unexplained", diagnosis.first_unexplained, console)
+    if diagnosis.answered and diagnosis.verdict != "agrees":
+        console.print(Text(f"Left open, and answered by this recording: {plain(answered_text(diagnosis.answered))}"))
+    if said := agreement_text(diagnosis):
+        console.print(Text(plain(said)))
     if diagnosis.rests_on is not None:
         console.print(Text(f"Rests on {plain(diagnosis.rests_on.words)}", style="bold"))
     if diagnosis.search is not None and not diagnosis.search.is_complete:
         console.print(Text(plain(diagnosis.search.sentence), style="yellow"))
     line = Text(diagnosis.word, style=_STYLE[diagnosis.verdict])
     sum_up(line.append(f": {verdict_text(diagnosis)}{rests_text(diagnosis)}", style="default"), console)
+
+
+def agreement_text(diagnosis: Diagnosis) -> str:
+    """Of an agreement: what this recording could not tell, and where to look if something is wrong all the same; else ''."""
+    if diagnosis.verdict != "agrees":
+        return ""
+    knobs = list(dict.fromkeys(knob for knob, _ in diagnosis.indistinguishable))
+    untold = f"It could not tell {', '.join(knobs)}: see above. " if knobs else ""
+    return f"{untold}{_ELSEWHERE}"
+
+
+_ELSEWHERE = (
+    "If it still moves wrongly: physics, gains that no file says, latency and the task are in no contract; look there."
+)
 
 
 def remains_texts(diagnosis: Diagnosis) -> list[str]:
@@ -100,6 +119,8 @@ def verdict_text(diagnosis: Diagnosis) -> str:
     left = [stage.stage for stage in diagnosis.stages if stage.remains is not None]
     if diagnosis.verdict == "partly_explained" and left:
         return f"{_SENTENCE[diagnosis.verdict]}; of {', '.join(left)} remains what it says above"
+    if diagnosis.verdict == "agrees" and diagnosis.answered:
+        return f"open: {answered_text(diagnosis.answered)}; everything else agrees"
     return _SENTENCE[diagnosis.verdict]
 
 

@@ -91,6 +91,10 @@ def explain(
     singles_only: Annotated[bool, typer.Option("--singles-only", help="Do not search pairs of changes.")] = False,
     budget_s: Seconds = 10.0,
     patch: PatchFile = None,
+    write: Annotated[
+        bool,
+        typer.Option("--write", help="Write words that the contract leaves open, and this recording answers, into it."),
+    ] = False,
     output_format: FormatOfAnswer = TEXT,
 ) -> None:
     """Name what differs, where and when, and what explains it.
@@ -123,6 +127,8 @@ def explain(
     _show(diagnosis, notes, output_format, early)
     if patch is not None:
         _write_patch(patch, diagnosis, request, is_text=output_format == TEXT)
+    if write:
+        _write_answers(diagnosis, request, is_text=output_format == TEXT)
     raise typer.Exit(diagnosis.exit_code)
 
 
@@ -199,6 +205,15 @@ def _write_patch(path: Path, diagnosis: Diagnosis, request: ExplainRequest, *, i
     patch = write_patch(path, diagnosis, request)
     sentence = f"{path} is not written: no convention was found" if patch is None else f"patch {patch.sentence}"
     (say if is_text else say_aside)(sentence)
+
+
+def _write_answers(diagnosis: Diagnosis, request: ExplainRequest, *, is_text: bool) -> None:
+    from rigpact.reports.diagnosing.patch import write_answers
+    from rigpact.reports.terminal import say, say_aside
+
+    (say if is_text else say_aside)(
+        write_answers(diagnosis, request) or "nothing that the contract leaves open was answered"
+    )
 
 
 def _follow(request: ExplainRequest, idle_s: float | None, *, is_asked: bool) -> None:
