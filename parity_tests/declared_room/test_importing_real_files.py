@@ -63,9 +63,13 @@ def test_without_a_recording_the_quaternion_stays_open_and_is_found(others: Path
     contract.write_text(contract.read_text(encoding="utf-8") + columns, encoding="utf-8")
     answer = command("explain", home / "golden_24_frames.safetensors", "--bundle", contract, "--format", "json")
 
-    assert (answer.status, _verdict(answer)) == (1, "explained")
-    changes = [cause["changes"] for cause in json.loads(answer.out)["causes"]]
-    assert changes == [{"projected_gravity.quaternion_order": "wxyz"}]
+    assert (answer.status, _verdict(answer)) == (0, "agrees")
+    assert json.loads(answer.out)["answered"]["projected_gravity.quaternion_order"] == ["wxyz"]
+    written = command("explain", home / "golden_24_frames.safetensors", "--bundle", contract, "--write")
+    assert f"{contract} now says: " in written.out
+    checked = command("check", contract).out
+    assert "projected_gravity.quaternion_order is not declared" not in checked
+    assert "kp.order is not declared" in checked  # no gains were recorded
 
 
 def test_numbers_and_order_are_those_of_the_file(others: Path, command: Callable[..., Any]) -> None:

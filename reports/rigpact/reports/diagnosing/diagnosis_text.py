@@ -60,12 +60,7 @@ def print_answers(diagnosis: Diagnosis, console: Console) -> None:
     """Print what the search found: the causes, the relations, what is left, what the answer rests on, and the verdict."""
     if diagnosis.supposition is not None:
         console.print(Text(f"Supposing that {plain(diagnosis.supposition)}:", style="bold"))
-    for cause in diagnosis.causes:
-        _print_cause(cause, console)
-    for relation in diagnosis.relations:
-        console.print(Text(f"Relation: {plain(relation.sentence)}"))
-    for contradiction in diagnosis.contradictions:
-        console.print(Text(f"Against the contract: {plain(contradiction)}", style="bold"))
+    _print_found(diagnosis, console)
     if diagnosis.indistinguishable:
         words = ", ".join(f"{knob}={shown_value(value)}" for knob, value in diagnosis.indistinguishable)
         console.print(Text(f"Not told apart by this data: {words}", style="dim"))
@@ -73,16 +68,30 @@ def print_answers(diagnosis: Diagnosis, console: Console) -> None:
         console.print(Text(f"Remains: {plain(words)}"))
     if diagnosis.verdict == "partly_explained":
         _print_divergence("First unexplained", diagnosis.first_unexplained, console)
-    if diagnosis.answered and diagnosis.verdict != "agrees":
-        console.print(Text(f"Left open, and answered by this recording: {plain(answered_text(diagnosis.answered))}"))
-    if said := agreement_text(diagnosis):
-        console.print(Text(plain(said)))
+    for said in (answers_text(diagnosis), agreement_text(diagnosis)):
+        if said:
+            console.print(Text(plain(said)))
     if diagnosis.rests_on is not None:
         console.print(Text(f"Rests on {plain(diagnosis.rests_on.words)}", style="bold"))
     if diagnosis.search is not None and not diagnosis.search.is_complete:
         console.print(Text(plain(diagnosis.search.sentence), style="yellow"))
     line = Text(diagnosis.word, style=_STYLE[diagnosis.verdict])
     sum_up(line.append(f": {verdict_text(diagnosis)}{rests_text(diagnosis)}", style="default"), console)
+
+
+def _print_found(diagnosis: Diagnosis, console: Console) -> None:
+    for cause in diagnosis.causes:
+        _print_cause(cause, console)
+    for relation in diagnosis.relations:
+        console.print(Text(f"Relation: {plain(relation.sentence)}"))
+    for contradiction in diagnosis.contradictions:
+        console.print(Text(f"Against the contract: {plain(contradiction)}", style="bold"))
+
+
+def answers_text(diagnosis: Diagnosis) -> str:
+    """What the recording answers of what the contract leaves open, where the verdict does not say it; else ''."""
+    is_said = diagnosis.verdict == "agrees" or not diagnosis.answered
+    return "" if is_said else f"Left open, and answered by this recording: {answered_text(diagnosis.answered)}"
 
 
 def agreement_text(diagnosis: Diagnosis) -> str:

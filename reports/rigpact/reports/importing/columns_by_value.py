@@ -71,51 +71,102 @@ class Pairing:
             self.known[name] = np.vstack([np.zeros_like(self.known[source][:1]), self.known[source][:-1]])
 
     def run(self) -> Paired:
-        """Given vectors, then stages in place of those that were not recorded, then all other stages."""
+        """Given vectors by their numbers, then by name; stages in place of those that were not recorded; all other stages."""
         waiting = [stage.name for stage in self.graph if stage.compute is None and stage.carried is None]
-        while any(self._pair(name, name) and not waiting.remove(name) for name in list(waiting)):
-            pass
-        for name in list(waiting):
-            for stage in self._consumers(name):
-                if self._pair(stage, name):
-                    self.found.cut.append(stage)
-                    waiting.remove(name)
-                    break
-        while any(self._pair(name, name) and not waiting.remove(name) for name in list(waiting)):
-            pass
-        for name in waiting:
-            if name in self.named and self.named[name] not in self.found.columns.values():
-                self.found.columns[name] = self.named[name]
-                self.known[name] = self.rows[self.named[name]]
+        waiting = self._not_paired(waiting)
+        waiting = self._not_paired([name for name in waiting if not self._take(name, self.named.get(name))])
+        for find in (self._cut_by_value, self._cut_by_name, self._alone):
+            waiting = [name for name in waiting if not find(name)]
         self._pair_stages()
         return self.found
 
-    def _consumers(self, name: str) -> list[str]:
-        return [stage.name for stage in self.graph if name in stage.needs]
+    def _take(self, name: str, column: str | None) -> bool:
+        """Let a column hold a vector, if it is free."""
+        if column is None or column in self.found.columns.values():
+            return False
+        self.found.columns[name], self.known[name] = column, self.rows[column]
+        return True
 
-    def _pair(self, name: str, given: str) -> bool:
+    def _cut_by_value(self, given: str) -> bool:
+        """A stage of a given vector that was not recorded, in whose place a column stands."""
+        return any(self._cut(stage) for stage in self._consumers(given) if self._pair(stage))
+
+    def _cut_by_name(self, given: str) -> bool:
+        """The same where a column is called like something that is made of it: a recorded command stands in for sticks."""
+        for stage in self._consumers(given):
+            behind = self._behind(stage)
+            for column in self._candidates(stage):
+                if any(self.likeness(each, column) > 0.0 for each in (stage, *behind)) and self._take(stage, column):
+                    return self._cut(stage)
+        return False
+
+    def _alone(self, given: str) -> bool:
+        """The only column that is left of that width."""
+        left = self._candidates(given)
+        return len(left) == 1 and self._take(given, left[0])
+
+    def _cut(self, stage: str) -> bool:
+        self.found.cut.append(stage)
+        return True
+
+    def _not_paired(self, waiting: Sequence[str]) -> list[str]:
+        """The given vectors that are left: one that is paired may show what another one is."""
+        left = [name for name in waiting if not self._pair(name)]
+        return left if len(left) == len(waiting) else self._not_paired(left)
+
+    def _consumers(self, name: str) -> list[str]:
+        """The stages that are made of a given vector alone, as far as it is not known what they are made of."""
+        return [
+            stage.name for stage in self.graph
+            if name in stage.needs and stage.name not in self.known and all(need in (name, *self.known) for need in stage.needs)
+        ]  # fmt: skip
+
+    def _pair(self, name: str) -> bool:
         """Find the column of a given vector, or of a stage in its place, by what is made of it."""
         behind = self._behind(name)
         best: tuple[int, str, dict[str, Any]] | None = None
         for column in self._candidates(name):
             for words in self._choices(behind):
                 made = self._made({**self.known, name: self.rows[column]}, behind, words)
-                count = sum(any(place != (column, 0) for place in self.places(rows)) for rows in made.values())
+                count = sum(self._tells(column, stage, rows) for stage, rows in made.items())
                 if count and (best is None or count > best[0]):
                     best = count, column, words
         if best is None:
             return False
         _, column, words = best
-        self.found.columns[name], self.known[name] = column, self.rows[column]
         self.words |= words
-        return given in (name, *self.graph[name].needs)
+        return self._take(name, column)
+
+    def _tells(self, column: str, stage: str, rows: FloatArray) -> bool:
+        """Whether what a stage makes of a column stands in the recording; a stage that changes nothing tells only in its place."""
+        places = set(self.places(rows)) - {(column, 0)}
+        if column not in (name for name, _ in self.places(rows, is_whole=True)):
+            return bool(places)
+        return any(name == stage for name, _ in places) or bool(places & self._slots(stage))
+
+    def _slots(self, stage: str) -> set[tuple[str, int]]:
+        """Where the newest frame of a term may stand in a recorded input of a network, in any layout and order of a history."""
+        found = set()
+        for taker in (
+            self.graph[name] for name in self.contract.system.network_inputs if stage in self.graph[name].needs
+        ):
+            widths = [self.contract.fields(name).width for name in taker.needs]
+            place = taker.needs.index(stage)
+            before, all_terms = sum(widths[:place]), sum(widths)
+            length = self.contract.fields(taker.name).width // max(all_terms, 1)
+            last = length - 1
+            starts = (length * before, length * before + last * widths[place], before, last * all_terms + before)
+            found |= {(self.named.get(taker.name, taker.name), start) for start in starts}
+        return found
 
     def _candidates(self, name: str) -> list[str]:
         width = self.contract.fields(name).width
         taken = set(self.found.columns.values())
         fitting = [column for column, rows in self.rows.items() if rows.shape[1] == width and column not in taken]
-        others = set(self.graph.names) - {name}
-        return sorted(fitting, key=lambda column: (column in others, -self.likeness(name, column)))
+        own = [column for column in fitting if column == name or column not in self.graph.names]
+        return sorted(
+            own or fitting, key=lambda column: -self.likeness(name, column)
+        )  # a name of another vector says so
 
     def _behind(self, name: str) -> list[str]:
         """The stages made of a vector, and of nothing else that is not known yet."""

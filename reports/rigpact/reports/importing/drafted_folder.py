@@ -15,8 +15,10 @@ def draft_folder(folder: Path, path: Path) -> Imported:
     """The contract of a folder, to be written to `path`."""
     found, refused = look_into(folder), set[str]()
     while True:
-        made = finished(draft_of_folder(found, refused), ImportRequest(folder, path))
-        differ = set() if found.recording is None else _differing(made.content, path, found.recording)
+        draft = draft_of_folder(found, refused)
+        made = finished(draft, ImportRequest(folder, path))
+        tried = made if draft.fps else finished(draft, ImportRequest(folder, path, fps=1.0))  # any rate replays a frame
+        differ = set() if found.recording is None else _differing(tried.content, path, found.recording)
         if differ <= refused:
             return made
         refused |= differ

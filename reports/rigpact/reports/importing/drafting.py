@@ -19,7 +19,7 @@ from rigpact.contract.statistics import FloatArray
 from rigpact.reference_runtime.recordings.named_columns import CLOCK, vectors_of
 from rigpact.reference_runtime.recordings.tables import column_suffixes
 from rigpact.reference_runtime.recordings.trace import has_trace_header, is_trace_path, read_trace
-from rigpact.reports.importing.draft import Draft, Entry, lower_word, word
+from rigpact.reports.importing.draft import Draft, Entry, lower_word, unlike, word
 from rigpact.reports.importing.layout.drafted import Columns
 from rigpact.reports.importing.layout.sources import is_quaternion
 from rigpact.reports.importing.layout.tensors import columns_of_tensors
@@ -150,7 +150,7 @@ class _Network:
         outputs = []
         for each, width in model.outputs.items():
             column = self.columns.get(each)
-            outputs.append(draft.free_name(word(each if column is None else column, "output")))
+            outputs.append(self._name(each, column, "output"))
             draft.stages.append(
                 Entry({"name": outputs[-1], "operation": "network", **_answer_fields(draft, model, width)})
             )
@@ -161,6 +161,13 @@ class _Network:
         name = "policy" if len(found.models) == 1 else word(model.path.stem, "network")
         draft.networks[name] = Entry({"file": model.path.name, "inputs": inputs, "outputs": outputs})
 
+    def _name(self, tensor: str, column: str | None, fallback: str) -> str:
+        """The column's name; else the tensor's, unlike every column: a vector of that name would be read from it."""
+        if column is not None:
+            return self.draft.free_name(word(column, fallback))
+        vectors = [entry.table["name"] for entry in (*self.draft.given, *self.draft.stages)]
+        return unlike(word(tensor, fallback), [*vectors, *(word(each, "column") for each in self.found.rows)])
+
     def _input(self, name: str, width: int | None) -> str:
         """The stage that the network takes: normalised if statistics fit, put together if the recording shows of what."""
         draft, found = self.draft, self.found
@@ -169,7 +176,7 @@ class _Network:
         column = self.columns.get(name)
         if column is not None and column in self.recorded.made:
             return self.recorded.made[column]
-        vector = draft.free_name(word(name if column is None else column, "input"))
+        vector = self._name(name, column, "input")
         if column is not None:
             self.recorded.made[column] = vector
         fitting = found.statistics_of(width, name)

@@ -48,7 +48,7 @@ class Line:
 
     def of(self, rows: FloatArray) -> FloatArray:
         """The line at rows."""
-        return np.clip((rows - self.subtract) * self.scale + self.offset, self.lowest, self.highest)
+        return np.asarray(np.clip((rows - self.subtract) * self.scale + self.offset, self.lowest, self.highest))
 
 
 def near_columns(held: FloatArray, known: FloatArray) -> Bools:
