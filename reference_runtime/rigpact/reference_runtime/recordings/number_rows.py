@@ -28,28 +28,37 @@ Columns = Mapping[str, NDArray[Any]]
 class Table:
     """The columns of a file, and what it says of the whole recording: fps, mode, clip.
 
-    is_text: its numbers were printed, and may have lost digits. truncation: where a file that was cut off ends.
+    is_text: its numbers were printed, and may have lost digits. truncation: where a file that was cut off ends. partial: columns that
+    stand in some rows only, and in how many: they are left out.
     """
 
     columns: Columns
     said: Mapping[str, Any] = field(default_factory=dict)
     is_text: bool = False
     truncation: str | None = None
+    partial: Mapping[str, str] = field(default_factory=dict)
 
 
-def stacked_rows(rows: Iterable[Mapping[str, Any]], path: Path) -> Columns:
-    """Columns of rows that all have the same names; UnusableInput for a row with others."""
+def table_of_rows(
+    rows: Iterable[Mapping[str, Any]], path: Path, said: Mapping[str, Any] | None = None, truncation: str | None = None
+) -> Table:
+    """The columns that every row has; UnusableInput where there is none."""
     columns: dict[str, list[Any]] = {}
-    for number, row in enumerate(rows, 1):
-        if columns and row.keys() != columns.keys():
-            other = min(row.keys() ^ columns.keys())
-            found = f"a frame {'with' if other in row else 'without'} {other}"
-            raise UnusableInput(f"{path}, frame {number} of the file", found, "the names of the first frame")
+    count = 0
+    for row in rows:
+        count += 1
         for key, value in row.items():
             columns.setdefault(key, []).append(value)
     if not columns:
         raise UnusableInput(path, "no row of numbers", "one row for each frame")
-    return {name: stacked(values, f"{path}#{name}") for name, values in columns.items()}
+    whole = {name: values for name, values in columns.items() if len(values) == count}
+    if not whole:
+        raise UnusableInput(
+            path, f"{len(columns)} names, each in some of the {count} frames only", "names that every frame has"
+        )
+    partial = {name: f"{len(values)} of {count} frames" for name, values in columns.items() if name not in whole}
+    stacks = {name: stacked(values, f"{path}#{name}") for name, values in whole.items()}
+    return Table(stacks, said or {}, is_text=True, truncation=truncation, partial=partial)
 
 
 def stacked(values: list[Any], place: str) -> NDArray[Any]:

@@ -113,7 +113,8 @@ def _refuse_guessed_mode(gathered: Gathered, stages: Sequence[StageVerdict], pat
     if gathered.says_mode:
         return
     mode, other = gathered.mode, "teacher" if gathered.mode == "free" else "free"
-    graph = gathered.parts[-1].contract.system.graph
+    contract = gathered.parts[-1].contract
+    graph = contract.system.graph
     if other == "free" and not graph.feeds_itself:
         return
     driven = diagnose_gathered(gathered.in_mode(other), with_pairs=False, budget=Budget.spent())
@@ -121,4 +122,7 @@ def _refuse_guessed_mode(gathered: Gathered, stages: Sequence[StageVerdict], pat
     differs = {each.stage for each in stages if each.ok is False and graph[each.stage].carried is None}
     if driven.exit_code != EXIT_FINDINGS and fits and differs <= fits:
         words = f"nothing that says who drove the run: as {mode} it differs, as {other} nothing does"
+        if mode == "free" and contract.path.suffix == ".toml":  # its own loop feeds a contract of one's own
+            gathered.notes.append(f"{words}; judged as {mode}, --mode {other} if what it feeds back came from outside")
+            return
         raise UnusableInput(path, words, f"mode = {mode} or {other} in the file", "--mode says it")

@@ -8,6 +8,7 @@ from itertools import islice, product
 from typing import Any
 
 from rigpact.contract.systems.contract import Contract
+from rigpact.reports.diagnosing.diagnosis import Diagnosis
 from rigpact.reports.diagnosing.evidence import Gathered, Part
 from rigpact.reports.diagnosing.hypotheses import Changes, Hypotheses
 
@@ -39,6 +40,13 @@ def open_knobs(contract: Contract) -> list[str]:
     """The conventions that a contract leaves open, without those that were set beside it."""
     knobs = contract.system.knobs
     return [name for name in contract.system.left_open if contract.conventions[name] == knobs[name].default]
+
+
+def open_words_in(diagnosis: Diagnosis, contract: Contract) -> Changes:
+    """What a diagnosis changes of words that were left open, beside mistakes of the same stage."""
+    known = open_knobs(contract)
+    causes = [cause for cause in diagnosis.causes if not (cause.breaks or cause.is_partial)]
+    return {knob: value for cause in causes for knob, value in cause.changes.items() if knob in known}
 
 
 def _words(hypotheses: Hypotheses, knobs: Sequence[str]) -> Changes:

@@ -25,7 +25,7 @@ from rigpact.reports.diagnosing.diagnose import SaysStages, diagnose
 from rigpact.reports.diagnosing.diagnosis import Diagnosis, RestsOn, StageVerdict, together
 from rigpact.reports.diagnosing.evidence import Gathered, Part
 from rigpact.reports.diagnosing.hypotheses import Hypotheses
-from rigpact.reports.diagnosing.opened import with_answered_words
+from rigpact.reports.diagnosing.opened import open_words_in, with_answered_words
 from rigpact.reports.diagnosing.relations.relation import Relation
 from rigpact.reports.diagnosing.seen.judged import is_computed
 
@@ -50,8 +50,11 @@ def diagnose_gathered(
     *before, own = gathered.parts
     search = partial(diagnose, with_pairs=with_pairs, budget=budget)
     if not gathered.recording.bones:
-        found = search(own.evidence, own.contract, allow_unjudged=allow_unjudged, says_stages=says_stages)
-        return replace(found, answered=answered)
+        judged = partial(search, own.evidence, allow_unjudged=allow_unjudged)
+        found = judged(own.contract, says_stages=says_stages)
+        if words := open_words_in(found, own.contract):
+            found = judged(own.contract.with_conventions(words))
+        return replace(found, answered={**answered, **{knob: (value,) for knob, value in words.items()}})
     whole = before[0] if before else None
     judged = set() if whole is None else set(Hypotheses(whole.evidence, whole.contract).judged)
     found = search(own.evidence, own.contract, allow_unjudged={*allow_unjudged, *judged})

@@ -138,7 +138,7 @@ class Pairing:
         return self._take(name, column)
 
     def _tells(self, column: str, stage: str, rows: FloatArray) -> bool:
-        """Whether what a stage makes of a column stands in the recording; a stage that changes nothing tells only in its place."""
+        """Whether what a stage makes of a column was recorded; a stage that changes nothing tells only in its place."""
         places = set(self.places(rows)) - {(column, 0)}
         if column not in (name for name, _ in self.places(rows, is_whole=True)):
             return bool(places)
@@ -241,3 +241,27 @@ class Pairing:
             column = self.named.get(name)
             if name not in self.found.columns and column is not None and column not in held:
                 self.found.columns[name] = column
+                taken.add(column)
+        for name, rows in made.items():
+            if name not in self.found.columns and not equal[name] and not self.places(rows):
+                self._pair_similar(name, rows, taken | kept)
+
+    def _pair_similar(self, name: str, rows: FloatArray, taken: set[str]) -> None:
+        """A column that moves as a stage does, and is no other vector: it may be the stage, computed wrongly."""
+        left = [each for each, held in self.rows.items() if each not in taken and held.shape == rows.shape]
+        alike = {each: _similarity(self.rows[each], rows) for each in left}
+        best = max(left, key=lambda each: (alike[each], self.likeness(name, each)), default=None)
+        if best is not None and alike[best] > _SIMILAR:
+            self.found.columns[name] = best
+            taken.add(best)
+
+
+_SIMILAR = 0.5
+"""The mean correlation of the channels from which a column may be a stage."""
+
+
+def _similarity(one: FloatArray, other: FloatArray) -> float:
+    a, b = (rows - rows.mean(axis=0) for rows in (one, other))
+    size = np.sqrt((a**2).sum(axis=0) * (b**2).sum(axis=0))
+    moves = size > 0.0
+    return float(((a * b).sum(axis=0)[moves] / size[moves]).mean()) if moves.any() else 0.0
