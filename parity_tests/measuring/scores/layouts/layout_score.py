@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 from parity_tests.measuring.scores.layouts.runtimes import Runtime, Term, draw
 
+from rigpact.reference_runtime.recordings.precision import precision_of
 from rigpact.reports.importing.layout.layout import Layout, infer_layout
 from rigpact.reports.importing.layout.pieces import Found, Piece
 from rigpact.reports.importing.layout.sources import sources_of
@@ -25,10 +26,11 @@ Field = tuple[str, str]
 
 def inferred(runtime: Runtime) -> Layout:
     """What the recording alone says."""
+    precision = precision_of(runtime.columns)
     rows = {name: values.astype(np.float64) for name, values in runtime.columns.items()}
     held = rows.pop("obs")
     follows = np.arange(len(held)) > 0
-    return infer_layout(held, sources_of(rows, ["action"], follows), follows)
+    return infer_layout(held, sources_of(rows, ["action"], follows, precision), follows, precision=precision)
 
 
 def fields_of(runtime: Runtime, found: Layout) -> Iterator[Field]:
@@ -110,9 +112,9 @@ def page(counts: Counter[Field]) -> str:
     share = 100.0 * total[0] / sum(total)
     return "\n".join((
         "# The layout of an input, from a recording", "",
-        f"{RUNTIMES} runtimes are drawn: terms, widths, scales, offsets, joint orders, history, start. Each records its",
-        "sensors, its answers and the network's input. `rigpact init --contract` reads the layout from the recording alone.",
-        "A field is right, withheld (the recording does not tell), or wrong.", "",
+        f"{RUNTIMES} runtimes are drawn: terms, widths, scales, offsets, joint orders, history, start. Each records its sensors,",
+        "its answers and the network's input, some also targets or other columns, some in six decimals. `rigpact init --contract`",
+        "reads the layout from the recording alone. A field is right, withheld (the recording does not tell), or wrong.", "",
         "This page is generated: `python -m parity_tests.measuring.scores.layouts.layout_score docs/layout-score.md`.", "",
         "| field | right | withheld | wrong |", "|---|---|---|---|", *rows,
         f"| together | {total[0]} ({share:.1f} %) | {total[1]} | {total[2]} |", "",

@@ -96,7 +96,11 @@ def draw(seed: int) -> Runtime:
     resets = (0,) if rng.random() < 0.7 else (0, int(rng.integers(20, count - 20)))
     skipped = 0 if rng.random() < 0.8 else int(rng.integers(length + 1, 20))
     obs, action = _run(rng, terms, recorded, wxyz, (length, layout, order, start), resets, len(permutation))
-    columns = {**recorded, "action": action, "obs": obs}
+    columns = {**recorded, "action": action, "obs": obs} | (
+        _beside(rng, action, recorded) if rng.random() < 0.4 else {}
+    )
+    if rng.random() < 0.2:
+        columns = {name: np.round(rows, 6).astype(np.float32) for name, rows in columns.items()}  # as %f prints them
     names = [str(name) for name in rng.permutation(list(columns))]
     columns = {name: columns[name][skipped:] for name in names}
     kept = tuple(row - skipped for row in resets if row >= skipped)
@@ -110,6 +114,16 @@ def draw(seed: int) -> Runtime:
         columns,
         kept,
     )
+
+
+def _beside(rng: np.random.Generator, action: Rows, recorded: Mapping[str, Rows]) -> dict[str, Rows]:
+    """Columns that a log holds too: targets, targets of motors, the gyro in degrees, joints of the next frame, a constant."""
+    target = (action * np.float32(0.25) + rng.normal(size=action.shape[1]).astype(np.float32)).astype(np.float32)
+    return {
+        "target": target, "motor_q": target[:, rng.permutation(target.shape[1])],
+        "gyro_deg": (recorded["gyro"] * np.float32(57.29578)).astype(np.float32),
+        "q_next": np.vstack([recorded["q"][1:], recorded["q"][-1:]]), "kp": np.full((len(action), 4), 40.0, np.float32),
+    }  # fmt: skip
 
 
 def _term(

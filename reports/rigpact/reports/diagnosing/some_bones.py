@@ -50,10 +50,10 @@ def diagnose_gathered(
     *before, own = gathered.parts
     search = partial(diagnose, with_pairs=with_pairs, budget=budget)
     if not gathered.recording.bones:
-        judged = partial(search, own.evidence, allow_unjudged=allow_unjudged)
-        found = judged(own.contract, says_stages=says_stages)
+        under = partial(search, own.evidence, allow_unjudged=allow_unjudged)
+        found = under(own.contract, says_stages=says_stages)
         if words := open_words_in(found, own.contract):
-            found = judged(own.contract.with_conventions(words))
+            found = under(own.contract.with_conventions(words))
         return replace(found, answered={**answered, **{knob: (value,) for knob, value in words.items()}})
     whole = before[0] if before else None
     judged = set() if whole is None else set(Hypotheses(whole.evidence, whole.contract).judged)

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from rigpact.contract.errors import UnusableInput
 from rigpact.contract.statistics import FloatArray
 from rigpact.reference_runtime.recordings.named_columns import CLOCK, vectors_of
+from rigpact.reference_runtime.recordings.precision import precision_of
 from rigpact.reference_runtime.recordings.tables import column_suffixes
 from rigpact.reference_runtime.recordings.trace import has_trace_header, is_trace_path, read_trace
 from rigpact.reports.importing.draft import Draft, Entry, lower_word, unlike, word
@@ -60,7 +61,10 @@ def draft_of_folder(found: Folder, refused: Collection[str] = ()) -> Draft:
         draft.header.append("LEFT OPEN: fps. Write the number of frames a second, fps = 60")
     recorded = {name: rows for name, rows in found.rows.items() if name not in CLOCK and np.isfinite(rows).all()}
     refused_columns = {name for name in recorded if word(name, "column") in refused}
-    columns = Columns(draft, recorded, _follows(found), {}, statistics=found.statistics, refused=refused_columns)
+    precision = precision_of({name: rows.astype(np.float32) for name, rows in recorded.items()})
+    columns = Columns(
+        draft, recorded, _follows(found), {}, statistics=found.statistics, refused=refused_columns, precision=precision
+    )
     networks = [
         _Network(draft, found, columns, model, columns_of_tensors(model, recorded)[0]) for model in found.models
     ]

@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rigpact.contract.statistics import FloatArray
+from rigpact.reference_runtime.recordings.precision import Precision
 from rigpact.reports.importing.draft import Draft, Entry, word
 from rigpact.reports.importing.layout.layout import Layout, Part, infer_layout
 from rigpact.reports.importing.layout.pieces import Piece
@@ -43,6 +44,7 @@ class Columns:
     pending: list[tuple[str, str]] = field(default_factory=list)
     statistics: Sequence[Statistics] = ()
     refused: Collection[str] = ()
+    precision: Precision | None = None
 
     # --- a column of its own ------------------------------------------------------------------------------------
 
@@ -115,7 +117,7 @@ class Columns:
         if column in self.refused or not np.ptp(held, axis=0).any() or is_quaternion(held):
             return None
         sources = self.sources(column)
-        (part,) = infer_layout(held, sources, self.follows, is_history=False).parts
+        (part,) = infer_layout(held, sources, self.follows, is_history=False, precision=self.precision).parts
         known = all(piece.is_whole and self._is_usable(piece) for piece in part.pieces)
         is_sure = all(any(each is not None and each.is_sure for each in piece.columns) for piece in part.pieces)
         return list(part.pieces) if known and is_sure else None
@@ -126,7 +128,9 @@ class Columns:
         names = [name for name in self.rows if name not in self.busy and name != column]
         known = [name for name in names if self._place(name) < own or (name in self.answers and name in self.made)]
         before = [name for name in self.answers if name != column]
-        found = sources_of({name: self.rows[name] for name in dict.fromkeys((*known, *before))}, before, self.follows)
+        found = sources_of(
+            {name: self.rows[name] for name in dict.fromkeys((*known, *before))}, before, self.follows, self.precision
+        )
         now = [Source(name, self.rows[name]) for name in before if name in self.made]
         return [*(each for each in found if each.is_before or (each.name in known and each.name not in before)), *now]
 
@@ -332,9 +336,11 @@ class Columns:
     def _layout(self, held: FloatArray, slack: FloatArray) -> Layout:
         before = list(self.answers)
         now = [each for each in self.rows if each not in self.busy]
-        found = sources_of({each: self.rows[each] for each in dict.fromkeys((*now, *before))}, before, self.follows)
+        found = sources_of(
+            {each: self.rows[each] for each in dict.fromkeys((*now, *before))}, before, self.follows, self.precision
+        )
         now_too = [Source(each, self.rows[each]) for each in before if each in self.made]
-        return infer_layout(held, [*found, *now_too], self.follows, slack)
+        return infer_layout(held, [*found, *now_too], self.follows, slack, precision=self.precision)
 
     def _lay(self, layout: Layout, column: str, name: str) -> None:
         """Pieces, their histories, and what is left open as columns of the recording itself."""

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rigpact.contract.statistics import FloatArray
+from rigpact.reference_runtime.recordings.precision import Precision
 from rigpact.reports.importing.layout.pieces import Piece, pieces_of, with_constants
 from rigpact.reports.importing.layout.shifts import Block, Order, Shifts, Start, find_shifts
 from rigpact.reports.importing.layout.sources import Source
@@ -66,13 +67,15 @@ class Layout:
 
 def infer_layout(
     held: FloatArray, sources: Sequence[Source], follows: NDArray[np.bool_], slack: FloatArray | None = None, *,
-    is_history: bool = True,
+    is_history: bool = True, precision: Precision | None = None,
 ) -> Layout:  # fmt: skip
     """held (T, W): the recorded vector. follows (T,): whether the row before is the frame before. slack (T, W): as of a `Line`.
 
-    is_history: whether it may hold several frames.
+    is_history: whether it may hold several frames. precision: of the recorded numbers.
     """
     loose = np.zeros(held.shape) if slack is None else slack
+    if precision is not None and not precision.is_coarse:
+        loose = loose + precision.error(held)
     shifts = find_shifts(held, follows) if is_history else Shifts((Block(0, held.shape[1], 1, None),), (), None)
     begins = np.isin(np.arange(len(held)), shifts.resets) | _falls_to_zero(held)
     sources = [each.without(begins) if each.is_before else each for each in sources]

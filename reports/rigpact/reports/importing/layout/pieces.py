@@ -126,7 +126,10 @@ def _rank(run: Run, sources: Sequence[Source]) -> tuple[float, ...]:
     known = [each for each in run[1] if each is not None]
     turned = sum(b.channel <= a.channel for a, b in pairwise(known))
     source = sources[run[0]]
-    return (-len(known), _cost(run), turned, source.turn is not None, source.is_before, -run[0])
+    digits = sum(
+        len(f"{number:.9g}") for each in known for number in (each.line.scale, each.line.subtract, each.line.offset)
+    )
+    return (-len(known), _cost(run), digits, turned, source.turn is not None, source.is_before, -run[0])
 
 
 def _candidates(held: FloatArray, sources: Sequence[Source], slack: FloatArray) -> Candidates:
@@ -137,24 +140,25 @@ def _candidates(held: FloatArray, sources: Sequence[Source], slack: FloatArray) 
             continue
         known = np.hstack([each.rows for _, each in group])
         sizes = np.hstack([each.sizes for _, each in group])
+        written = np.hstack([each.slack for _, each in group])
         owner = [(index, channel) for index, each in group for channel in range(each.rows.shape[1])]
         rows = np.flatnonzero(np.isfinite(known).all(axis=1) & np.isfinite(held).all(axis=1))
         if len(rows) < 2 * FEW:
             continue
-        known, own, loose = known[rows], held[rows], slack[rows]
+        known, own, loose, written = known[rows], held[rows], slack[rows], written[rows]
         some = np.unique(np.linspace(0, len(rows) - 1, min(_ROWS, len(rows))).astype(int))
         near = near_columns(own[some], known[some])
         for column in np.flatnonzero(np.ptp(own, axis=0) > 0.0):
-            _lines_of(found[column], own[:, column], known, loose[:, column], near[column], sizes, owner)
+            _lines_of(found[column], own[:, column], (known, written), loose[:, column], near[column], sizes, owner)
     return found
 
 
 def _lines_of(
-    found: dict[int, list[Found]], held: FloatArray, known: FloatArray, slack: FloatArray,
+    found: dict[int, list[Found]], held: FloatArray, sources: tuple[FloatArray, FloatArray], slack: FloatArray,
     near: NDArray[np.bool_], sizes: FloatArray, owner: Sequence[tuple[int, int]],
 ) -> None:  # fmt: skip
     places = np.flatnonzero(near)
-    fit = line_between
+    fit, (known, written) = line_between, sources
     if not len(places):
         lowest, highest = held.min(), held.max()
         inside = (held > lowest) & (held < highest)
@@ -162,7 +166,11 @@ def _lines_of(
             return
         places = np.flatnonzero(near_columns(held[inside][:, None], known[inside])[0])
         fit = clipped_line
-    fitted = [(owner[place], fit(known[:, place], held, slack, float(sizes[place]))) for place in places[:_LIKELY]]
+    fitted = []
+    for place in places[:_LIKELY]:
+        slope = float(np.ptp(held)) / max(float(np.ptp(known[:, place])), 1e-30)
+        loose = slack + slope * written[:, place]
+        fitted.append((owner[place], fit(known[:, place], held, loose, float(sizes[place]))))
     lines = [(each, line) for each, line in fitted if line is not None]
     few = len(np.unique(held)) < _MANY
     for (index, channel), line in lines:

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from rigpact.contract.statistics import FloatArray
 from rigpact.reference_runtime.operations.definitions.quaternions import rotated
+from rigpact.reference_runtime.recordings.precision import Precision
 
 _MOST = 1024
 """Numbers of a vector that are looked at."""
@@ -27,12 +28,21 @@ class Turn:
 
 @dataclass(frozen=True, eq=False)
 class Source:
-    """A vector that may stand in another one. rows (T, w), NaN where it is not known. is_before: it is of the frame before."""
+    """A vector that may stand in another one. rows (T, w), NaN where it is not known. is_before: it is of the frame before.
+
+    written (T, w): how far writing may have moved each number.
+    """
 
     name: str
     rows: FloatArray
     is_before: bool = False
     turn: Turn | None = None
+    written: FloatArray | None = None
+
+    @property
+    def slack(self) -> FloatArray:
+        """(T, w): the same, zeros where every bit was kept."""
+        return np.zeros(self.rows.shape) if self.written is None else self.written
 
     def without(self, rows: NDArray[np.bool_]) -> Source:
         """The same, not known at some rows."""
@@ -46,8 +56,33 @@ class Source:
         return np.asarray(np.nan_to_num(np.abs(self.rows)).max(axis=0, initial=0.0))
 
 
-def sources_of(recorded: Mapping[str, FloatArray], answers: Sequence[str], follows: NDArray[np.bool_]) -> list[Source]:
-    """Every vector, the answers one frame later, and each vector of three numbers turned by each quaternion, in two orders."""
+def sources_of(
+    recorded: Mapping[str, FloatArray], answers: Sequence[str], follows: NDArray[np.bool_],
+    precision: Precision | None = None,
+) -> list[Source]:  # fmt: skip
+    """Every vector, the answers one frame later, and each vector of three numbers turned by each quaternion, in two orders.
+
+    precision: of the recorded numbers; what was written more coarsely than six digits tells no constants.
+    """
+    found = _exact_sources(recorded, answers, follows)
+    if precision is None or precision.is_coarse:
+        return found
+    error = {name: precision.error(rows) for name, rows in recorded.items()}
+    return [replace(each, written=_written(each, error)) for each in found]
+
+
+def _written(source: Source, error: Mapping[str, FloatArray]) -> FloatArray:
+    own = error[source.name]
+    if source.turn is None:
+        return np.vstack([own[:1], own[:-1]]) if source.is_before else own
+    of_vector = 0.0 if source.turn.vector is None else float(error[source.turn.vector].max())
+    # a turned vector is of degree two in four components
+    return np.full(source.rows.shape, 8.0 * float(own.max()) * float(source.sizes.max(initial=0.0)) + 2.0 * of_vector)
+
+
+def _exact_sources(
+    recorded: Mapping[str, FloatArray], answers: Sequence[str], follows: NDArray[np.bool_]
+) -> list[Source]:
     narrow = {name: rows for name, rows in recorded.items() if rows.shape[1] <= _MOST}
     found = [Source(name, rows) for name, rows in narrow.items() if name not in answers]
     for name in answers:
