@@ -113,8 +113,9 @@ def page(counts: Counter[Field]) -> str:
     return "\n".join((
         "# The layout of an input, from a recording", "",
         f"{RUNTIMES} runtimes are drawn: terms, widths, scales, offsets, joint orders, history, start. Each records its sensors,",
-        "its answers and the network's input, some also targets or other columns, some in six decimals. `rigpact init --contract`",
-        "reads the layout from the recording alone. A field is right, withheld (the recording does not tell), or wrong.", "",
+        "its answers and the network's input, some also targets or other columns, some in six decimals. `rigpact init",
+        "--contract` reads the layout from the recording alone. A field is right, withheld (the recording does not tell it),",
+        "or wrong.", "",
         "This page is generated: `python -m parity_tests.measuring.scores.layouts.layout_score docs/layout-score.md`.", "",
         "| field | right | withheld | wrong |", "|---|---|---|---|", *rows,
         f"| together | {total[0]} ({share:.1f} %) | {total[1]} | {total[2]} |", "",

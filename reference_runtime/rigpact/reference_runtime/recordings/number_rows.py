@@ -28,8 +28,8 @@ Columns = Mapping[str, NDArray[Any]]
 class Table:
     """The columns of a file, and what it says of the whole recording: fps, mode, clip.
 
-    is_text: its numbers were printed, and may have lost digits. truncation: where a file that was cut off ends. partial: columns that
-    stand in some rows only, and in how many: they are left out.
+    is_text: its numbers were printed, and may have lost digits. truncation: where a file that was cut off ends.
+    partial: columns that stand in some rows only, and in how many: they are left out.
     """
 
     columns: Columns

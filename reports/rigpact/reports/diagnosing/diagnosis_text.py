@@ -95,12 +95,8 @@ def answers_text(diagnosis: Diagnosis) -> str:
 
 
 def agreement_text(diagnosis: Diagnosis) -> str:
-    """Of an agreement: what this recording could not tell, and where to look if something is wrong all the same; else ''."""
-    if diagnosis.verdict != "agrees":
-        return ""
-    knobs = list(dict.fromkeys(knob for knob, _ in diagnosis.indistinguishable))
-    untold = f"It could not tell {', '.join(knobs)}: see above. " if knobs else ""
-    return f"{untold}{_ELSEWHERE}"
+    """Where to look if something is wrong although all agrees; '' for any other verdict."""
+    return _ELSEWHERE if diagnosis.verdict == "agrees" else ""
 
 
 _ELSEWHERE = (
