@@ -78,3 +78,30 @@ def test_columns_that_the_contract_does_not_know_are_said(tmp_path: Path, comman
     arrays = dict(np.load(run))
     np.savez(run, **arrays, **{name: np.zeros((20, 3))})
     assert f"note: the contract does not know {name}: not judged" in command("explain", run, "--bundle", contract).out
+
+
+FED_BACK = """\
+format = "rigpact-contract"
+version = 1
+name = "fed_back"
+fps = 50
+given = [{ name = "x", size = 2 }, { name = "last", size = 2, carried = "action", start = "zeros" }]
+stages = [
+    { name = "obs", operation = "concatenate", of = ["x", "last"] },
+    { name = "action", operation = "affine", of = "x", scale = 2 },
+]
+"""
+
+
+def test_a_wrong_last_action_is_answered_and_not_refused(tmp_path: Path, command: Command) -> None:
+    """The first thing that goes wrong in a port ended without an answer, because no file says who drove the robot."""
+    x = np.random.default_rng(3).normal(size=(20, 2)).astype("f")
+    last = np.vstack([np.zeros((2, 2), "f"), 2 * x[:-2]])  # one frame late
+    np.savez(tmp_path / "run.npz", x=x, last=last, obs=np.hstack([x, last]), action=2 * x)
+    (tmp_path / "contract.toml").write_text(FED_BACK, encoding="utf-8")
+    answer = command("explain", tmp_path / "run.npz", "--bundle", tmp_path / "contract.toml", "--format", "json")
+    assert answer.status == 1, answer.err
+    differs = [each["stage"] for each in json.loads(answer.out)["stages"] if each["ok"] is False]
+    assert differs == ["last"]
+    said = command("explain", tmp_path / "run.npz", "--bundle", tmp_path / "contract.toml")
+    assert "--mode teacher if what it feeds back came from outside" in said.out
