@@ -15,7 +15,8 @@ from numpy.typing import NDArray
 from rigpact.contract.statistics import FloatArray
 from rigpact.reference_runtime.recordings.precision import Precision
 from rigpact.reports.importing.draft import Draft, Entry, word
-from rigpact.reports.importing.layout.layout import Layout, Part, infer_layout
+from rigpact.reports.importing.layout.laid_out import GUESS, lay_out
+from rigpact.reports.importing.layout.layout import Layout, infer_layout
 from rigpact.reports.importing.layout.pieces import Piece
 from rigpact.reports.importing.layout.sources import Source, Turn, is_quaternion, sources_of
 from rigpact.reports.importing.statistics_beside import Statistics, is_near
@@ -72,7 +73,7 @@ class Columns:
                 word(column, "column"),
                 operation,
                 self.vector_of(source),
-                _GUESS,
+                GUESS,
                 mean=statistics.mean_name,
                 std=statistics.std_name,
             )
@@ -85,9 +86,9 @@ class Columns:
             self.vector_of_piece(piece, column if len(pieces) == 1 else f"{column}_{piece.start}") for piece in pieces
         ]
         if len(vectors) > 1:
-            self.made[column] = self.draft.compute(word(column, "column"), "concatenate", vectors, _GUESS)
+            self.made[column] = self.draft.compute(word(column, "column"), "concatenate", vectors, GUESS)
         elif vectors[0] != word(column, "column"):
-            self.made[column] = self.draft.compute(word(column, "column"), "affine", vectors[0], _GUESS, scale=1.0)
+            self.made[column] = self.draft.compute(word(column, "column"), "affine", vectors[0], GUESS, scale=1.0)
         else:
             self.made[column] = vectors[0]
 
@@ -118,7 +119,7 @@ class Columns:
             return None
         sources = self.sources(column)
         (part,) = infer_layout(held, sources, self.follows, is_history=False, precision=self.precision).parts
-        known = all(piece.is_whole and self._is_usable(piece) for piece in part.pieces)
+        known = all(piece.is_whole and self.is_usable(piece) for piece in part.pieces)
         is_sure = all(any(each is not None and each.is_sure for each in piece.columns) for piece in part.pieces)
         return list(part.pieces) if known and is_sure else None
 
@@ -137,7 +138,8 @@ class Columns:
     def _place(self, column: str) -> int:
         return list(self.rows).index(column)
 
-    def _is_usable(self, piece: Piece) -> bool:
+    def is_usable(self, piece: Piece) -> bool:
+        """Whether stages can say it: a turned vector is taken whole."""
         source = piece.source
         channels = [each.channel for each in piece.columns if each is not None]
         whole = source is not None and channels == list(range(source.rows.shape[1]))
@@ -215,9 +217,7 @@ class Columns:
         else:
             vector = self.vector_of(source.name)
         guesses = [place for place, each in enumerate(found) if not each.is_sure]
-        comments = (
-            [_GUESS] if not guesses else [_GUESS, f"GUESSED more: {len(guesses)} of its numbers stand still here"]
-        )
+        comments = [GUESS] if not guesses else [GUESS, f"GUESSED more: {len(guesses)} of its numbers stand still here"]
         if channels != list(range(source.rows.shape[1])):
             names = self._named(vector, int(source.rows.shape[1]), channels)
             steps.append(("select", {"take": self.draft.list_of((names[each] for each in channels), "policy")}))
@@ -258,7 +258,7 @@ class Columns:
         key = f"{of} {turn.direction}"
         if key not in self.turned:
             self.turned[key] = self.draft.compute(
-                self.draft.free_name(wish), "rotate", of, _GUESS, direction=turn.direction, **table
+                self.draft.free_name(wish), "rotate", of, GUESS, direction=turn.direction, **table
             )
         return self.turned[key]
 
@@ -322,7 +322,7 @@ class Columns:
             return False  # it is made of the input
         if column in self.refused or not any(piece.is_whole for part in layout.parts for piece in part.pieces):
             return False
-        self._lay(layout, column, name)
+        lay_out(self, layout, column, name)
         return True
 
     def cost_of(self, column: str, held: FloatArray, slack: FloatArray) -> tuple[int, float]:
@@ -342,72 +342,8 @@ class Columns:
         now_too = [Source(each, self.rows[each]) for each in before if each in self.made]
         return infer_layout(held, [*found, *now_too], self.follows, slack, precision=self.precision)
 
-    def _lay(self, layout: Layout, column: str, name: str) -> None:
-        """Pieces, their histories, and what is left open as columns of the recording itself."""
-        parts: list[tuple[Part, list[str]]] = []
-        for part in layout.parts:
-            shift = part.block.newest.start
-            vectors = []
-            for piece in part.pieces if part.block.is_told else (Piece(0, None, ()),):
-                if piece.is_whole and self._is_usable(piece):
-                    vectors.append(self.vector_of_piece(piece, f"{name}_{_wish(piece)}"))
-                else:
-                    stop = part.block.stop if not part.block.is_told else shift + piece.stop
-                    start = part.block.start if not part.block.is_told else shift + piece.start
-                    vectors.append(self._left_open(column, name, start, stop))
-            parts.append((part, vectors))
-        told = [part.block for part, _ in parts if part.block.is_told]
-        kinds = {(block.length, block.order) for block in told}
-        start = {"start": layout.start} if layout.start else {}
-        comments = (
-            [_GUESS]
-            if layout.start or kinds == {(1, None)}
-            else [_GUESS, "LEFT OPEN: start, the recording does not begin with it"]
-        )
-        is_one = len(kinds) == 1 and len(told) == len(parts)
-        if is_one and told[0].length > 1 and (len(parts) == 1 or all(len(vectors) == 1 for _, vectors in parts)):
-            how = "frame_major" if len(parts) == 1 and len(parts[0][1]) > 1 else "term_major"
-            of = [each for _, vectors in parts for each in vectors]
-            self.draft.compute(
-                name, "history", of, *comments, length=told[0].length, layout=how, order=told[0].order, **start
-            )
-            return
-        ends: list[str] = []
-        for part, vectors in parts:
-            if part.block.length == 1 or not part.block.is_told:
-                ends += vectors
-                continue
-            how = "frame_major" if len(vectors) > 1 else "term_major"
-            ends.append(
-                self.draft.compute(
-                    self.draft.free_name(f"{name}_{part.block.start}_frames"), "history", vectors, *comments,
-                    length=part.block.length, layout=how, order=part.block.order, **start,
-                )
-            )  # fmt: skip
-        if len(ends) == 1:
-            self.draft.compute(name, "affine", ends[0], _GUESS, scale=1.0)
-        else:
-            self.draft.compute(name, "concatenate", ends, comments[0])
 
-    def _left_open(self, column: str, name: str, start: int, stop: int) -> str:
-        vector = self.draft.give(
-            self.draft.free_name(f"{name}_{start}_to_{stop - 1}"),
-            f"LEFT OPEN: {column}[{start}] to [{stop - 1}] come from nothing that was recorded, or from several things alike",
-            size=stop - start,
-        )
-        self.draft.recordings[vector] = [f"{column}[{each}]" for each in range(start, stop)]
-        return vector
-
-
-_GUESS = "GUESSED: the recording holds these numbers in every frame"
 _STEPS = {"affine": "relative", "select": "policy", "clip": "clipped"}
-
-
-def _wish(piece: Piece) -> str:
-    source = piece.source
-    if source is None:
-        return "open"
-    return "gravity" if source.turn is not None and source.turn.vector is None else word(source.name, "term")
 
 
 def _one_or_list(numbers: Sequence[float]) -> Any:
