@@ -7,7 +7,7 @@ which a column is missing: nothing is padded, and nothing is passed over.
 """
 
 import re
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
@@ -19,7 +19,7 @@ from rigpact.contract.errors import UnusableInput
 from rigpact.contract.statistics import FloatArray
 from rigpact.contract.systems.contract import Contract
 from rigpact.contract.systems.layout import Field, FieldKind, FieldLayout
-from rigpact.reference_runtime.recordings.number_rows import UNNAMED, Columns, Table
+from rigpact.reference_runtime.recordings.number_rows import UNNAMED, Columns, Table, left_out
 from rigpact.reference_runtime.recordings.precision import PrecisionCensus
 from rigpact.reference_runtime.recordings.recognised import recognised_table
 from rigpact.reference_runtime.recordings.tables import is_table, read_table
@@ -90,32 +90,9 @@ def read_named_columns(path: Path, contract: Contract, *, unnamed: Sequence[str]
     for rows in found.values() if table.is_text else ():
         census.add_text(rows.ravel())
     stages = {name: rows.astype(np.float32) for name, rows in found.items()}
-    notes = tuple(_left_out(table, columns, {*found, *map(str, _names_said(names))}))
+    said = (str(name) for said in names.values() for name in np.atleast_1d(said))
+    notes = tuple(left_out(table, [name for name in columns if name not in CLOCK], {*found, *said}))
     return Trace(header, frame, time_s, stages, table.truncation, of_text=census.precision, notes=notes)
-
-
-def _names_said(names: Mapping[str, Any]) -> Iterator[str]:
-    for said in names.values():
-        yield from [said] if isinstance(said, str) else said
-
-
-def _left_out(table: Table, columns: Columns, used: Collection[str]) -> Iterator[str]:
-    """What of a table no vector of the contract takes."""
-    for name, where in table.partial.items():
-        yield f"{name} stands in {where}: it is left out"
-    wholes = {name: _PLACE.sub(r"\1", name) for name in columns if name not in CLOCK}
-    known = {*used, *(_PLACE.sub(r"\1", name) for name in used)}
-    others = [
-        name for name in dict.fromkeys(wholes.values())
-        if name not in known and not any(name.startswith((f"{each}.", f"{each}/")) for each in known)
-    ]  # fmt: skip
-    if others:
-        more = f" and {len(others) - _SHOWN} more" if len(others) > _SHOWN else ""
-        yield f"the contract does not know {', '.join(others[:_SHOWN])}{more}: not judged"
-
-
-_SHOWN = 8
-"""Names of a list that is shown."""
 
 
 def _published(columns: Columns, contract: Contract) -> dict[str, Any]:

@@ -1,8 +1,9 @@
 """Rows of named numbers, one for each frame, as one array for each name. A row of another shape is refused at its place."""
 
 import math
+import re
 import sys
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -111,3 +112,21 @@ def text_number(word: str) -> float | None:
         return to_number(word) if is_number(word) else float(word)
     except ValueError:
         return None
+
+
+_IN_BRACKETS = re.compile(r"\[\d+\]$")
+_SHOWN = 8
+
+
+def left_out(table: Table, names: Iterable[str], used: Collection[str]) -> Iterator[str]:
+    """What of a table no vector of a contract takes, in words. names: the table's columns; used: those that are taken."""
+    for name, where in table.partial.items():
+        yield f"{name} stands in {where}: it is left out"
+    known = {*used, *(_IN_BRACKETS.sub("", name) for name in used)}
+    others = [
+        name for name in dict.fromkeys(_IN_BRACKETS.sub("", name) for name in names)
+        if name not in known and not any(name.startswith((f"{each}.", f"{each}/")) for each in known)
+    ]  # fmt: skip
+    if others:
+        more = f" and {len(others) - _SHOWN} more" if len(others) > _SHOWN else ""
+        yield f"the contract does not know {', '.join(others[:_SHOWN])}{more}: not judged"

@@ -61,6 +61,10 @@ Seconds = Annotated[
         help="End the search after so long, with what was found; 0: search to the end.",
     ),
 ]
+WriteAnswers = Annotated[
+    bool,
+    typer.Option("--write", help="Write words that the contract leaves open, and this recording answers, into it."),
+]
 PatchFile = Annotated[
     Path | None,
     typer.Option("--patch", metavar="FILE", help="Write the conventions that were found as a change of the contract."),
@@ -91,10 +95,7 @@ def explain(
     singles_only: Annotated[bool, typer.Option("--singles-only", help="Do not search pairs of changes.")] = False,
     budget_s: Seconds = 10.0,
     patch: PatchFile = None,
-    write: Annotated[
-        bool,
-        typer.Option("--write", help="Write words that the contract leaves open, and this recording answers, into it."),
-    ] = False,
+    write: WriteAnswers = False,
     output_format: FormatOfAnswer = TEXT,
 ) -> None:
     """Name what differs, where and when, and what explains it.
