@@ -149,6 +149,17 @@ def test_a_right_recording_of_unitree_agrees_without_an_edit(
     assert json.loads(answer.out)["answered"]["projected_gravity.quaternion_order"] == ["wxyz"]
 
 
+def test_gains_that_are_exchanged_are_not_paired_with_each_other(
+    others: Path, real_data: Path, command: Callable[..., Any]
+) -> None:
+    """Paired by its numbers alone, the column of kp becomes kd, and the mistake is written into the contract."""
+    home, recording = others / "unitree_rl_mjlab_g1", real_data / "mistakes" / "mjlab" / "kp_kd_swapped.npz"
+    contract = home / "contract.toml"
+    command("import", home / "deploy.yaml", "--onnx", home / "policy.onnx", "--recording", recording, "-o", contract)
+    columns = tomllib.loads(contract.read_text(encoding="utf-8"))["recordings"]
+    assert (columns["kp"], columns["kd"]) == ("motor_kp", "motor_kd")
+
+
 @pytest.mark.parametrize(
     ("name", "width", "actions", "left_open"),
     [

@@ -220,10 +220,17 @@ class Pairing:
                     found.append((column, start))
         return found
 
+    def _equal(self, name: str, rows: FloatArray) -> Iterator[str]:
+        """The columns that hold a stage; of constants, which are equal by chance or exchanged, those that are called like it."""
+        moves = bool(np.ptp(rows, axis=0).any())
+        for column, _ in self.places(rows, is_whole=True):
+            if moves or self.likeness(name, column) > 0.0:
+                yield column
+
     def _pair_stages(self) -> None:
         stages = [stage.name for stage in self.graph if stage.compute is not None and stage.name not in self.known]
         made = self._made(self.known, stages, {})
-        equal = {name: [column for column, _ in self.places(rows, is_whole=True)] for name, rows in made.items()}
+        equal = {name: list(self._equal(name, rows)) for name, rows in made.items()}
         for name, rows in made.items():
             if name in self.rows and name not in equal[name] and self.places(rows):
                 self.found.misnamed.append(name)
