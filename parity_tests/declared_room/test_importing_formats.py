@@ -91,13 +91,14 @@ def test_a_column_that_fits_two_vectors_fits_none(tmp_path: Path, command: Comma
     """A guess between two of one width is a coin toss, and the diagnosis blames the engine for it."""
     model = write_model(tmp_path / "policy.onnx", OBSERVED, 4)
     rows = robot_recording(model)
+    del rows["obs"]  # its numbers would tell them apart
     both = {"q_a": rows.pop("q_sdk"), "q_b": rows.pop("dq_sdk")}
     save_file({**rows, **both}, tmp_path / "engine.safetensors")
     root = _imported(
         command, write_yaml(tmp_path / "deploy.yaml", DEPLOY), "--recording", tmp_path / "engine.safetensors"
     )
 
-    assert not {"q", "dq"} & root["recordings"].keys()
+    assert not {"q", "dq"} & root.get("recordings", {}).keys()
     assert "Columns that belong to no vector here: q_a (4), q_b (4)." in (tmp_path / "contract.toml").read_text("utf-8")
 
 
@@ -124,6 +125,33 @@ def test_an_engine_that_reads_the_file_otherwise_is_named(tmp_path: Path, comman
     assert "motor_q.order = as_given" in answer.out
 
 
+def test_columns_are_told_apart_by_their_numbers(tmp_path: Path, command: Command) -> None:
+    """Names say nothing where an engine calls its columns a and b; what the network was fed says it."""
+    model = write_model(tmp_path / "policy.onnx", OBSERVED, 4)
+    rows, engine = robot_recording(model), tmp_path / "engine.safetensors"
+    rows = {"a": rows.pop("dq_sdk"), "b": rows.pop("q_sdk"), "c": rows.pop("gyro"), **rows}
+    save_file(rows, engine)
+    root = _imported(command, write_yaml(tmp_path / "deploy.yaml", DEPLOY), "--onnx", model, "--recording", engine)
+
+    assert {vector: root["recordings"][vector] for vector in ("q", "dq", "gyro")} == {"q": "b", "dq": "a", "gyro": "c"}
+    assert command("explain", engine, "--bundle", tmp_path / "contract.toml").status == 0
+
+
+def test_a_column_with_the_name_of_another_vector_keeps_its_own(tmp_path: Path, command: Command) -> None:
+    """Unitree's runtime calls the term before its scale base_ang_vel: read as the scaled one, a right engine is blamed."""
+    model = write_model(tmp_path / "policy.onnx", OBSERVED, 4)
+    rows, engine = robot_recording(model), tmp_path / "engine.safetensors"
+    rows |= {"base_ang_vel": rows["gyro"].copy(), "command": rows.pop("sticks") * np.array([1, -1, -1], "f")}
+    save_file(rows, engine)
+    root = _imported(command, write_yaml(tmp_path / "deploy.yaml", DEPLOY), "--onnx", model, "--recording", engine)
+    answer = command("explain", engine, "--bundle", tmp_path / "contract.toml")
+
+    assert answer.status == 0, answer.out
+    assert "base_ang_vel_scaled" in _stages(root)["obs"]["of"]
+    assert root["recordings"]["stick_velocities"] == "command"
+    assert "sticks" not in _given(root)
+
+
 def test_a_gyro_in_the_axes_of_the_world_is_named(tmp_path: Path, command: Command) -> None:
     """The file does not say whose axes the gyro has: a robot that turns round falls over, one that walks straight does not."""
     model = write_model(tmp_path / "policy.onnx", OBSERVED, 4)
@@ -141,8 +169,8 @@ def test_a_gyro_in_the_axes_of_the_world_is_named(tmp_path: Path, command: Comma
     _imported(command, write_yaml(tmp_path / "deploy.yaml", DEPLOY), "--onnx", model, "--recording", engine)
     answer = command("explain", engine, "--bundle", tmp_path / "contract.toml")
 
-    assert answer.status == 1
-    assert "base_ang_vel_turned.direction = inverse" in answer.out
+    assert answer.status == 0, answer.out
+    assert "open: base_ang_vel_turned.direction is inverse" in answer.out
 
 
 def test_a_python_slice_is_all_joints_and_never_runs(tmp_path: Path, command: Command) -> None:

@@ -63,9 +63,13 @@ def test_without_a_recording_the_quaternion_stays_open_and_is_found(others: Path
     contract.write_text(contract.read_text(encoding="utf-8") + columns, encoding="utf-8")
     answer = command("explain", home / "golden_24_frames.safetensors", "--bundle", contract, "--format", "json")
 
-    assert (answer.status, _verdict(answer)) == (1, "explained")
-    changes = [cause["changes"] for cause in json.loads(answer.out)["causes"]]
-    assert changes == [{"projected_gravity.quaternion_order": "wxyz"}]
+    assert (answer.status, _verdict(answer)) == (0, "agrees")
+    assert json.loads(answer.out)["answered"]["projected_gravity.quaternion_order"] == ["wxyz"]
+    written = command("explain", home / "golden_24_frames.safetensors", "--bundle", contract, "--write")
+    assert f"{contract} now says: " in written.out
+    checked = command("check", contract).out
+    assert "projected_gravity.quaternion_order is not declared" not in checked
+    assert "kp.order is not declared" in checked  # no gains were recorded
 
 
 def test_numbers_and_order_are_those_of_the_file(others: Path, command: Callable[..., Any]) -> None:
@@ -103,6 +107,58 @@ def test_two_files_of_one_robot_part_where_the_spec_says(others: Path, command: 
     assert "waist_yaw_joint" in answer.out
     stages = json.loads(command("explain", golden, "--bundle", contract, "--format", "json").out)["stages"]
     assert {each["stage"]: each["ok"] for each in stages} == {"obs": True, "action": True, "target": False}
+
+
+@pytest.mark.parametrize(
+    ("folder", "recording"), [("lab", "right_lab_049"), ("mjlab", "right_mjlab_054"), ("lmm", "right_lmm_037")]
+)
+def test_a_right_recording_of_a_real_program_drafts_its_own_contract(
+    real_data: Path, tmp_path: Path, command: Callable[..., Any], folder: str, recording: str
+) -> None:
+    """Nothing but models and a log: a draft that differs from the log that it was made of is of no use to anybody."""
+    for path in (real_data / "mistakes" / folder).iterdir():
+        if path.suffix in (".onnx", ".data") or path.name in ("norm.npz", f"{recording}.npz"):
+            shutil.copyfile(path, tmp_path / path.name)
+    assert command("init", tmp_path, "--contract").status == 0
+    answer = command(
+        "explain", tmp_path / f"{recording}.npz", "--bundle", tmp_path / "contract.toml", "--format", "json"
+    )
+    assert (answer.status, _verdict(answer)) == (0, "agrees"), answer.out
+    text = (tmp_path / "contract.toml").read_text(encoding="utf-8")
+    known = {
+        "lab": 'operation = "history", length = 5, layout = "term_major", order = "oldest_first", start = "first"',
+        "mjlab": '"base_ang_vel", "projected_gravity", "velocity_commands", "joint_pos_rel", "joint_vel_rel", "last_action"',
+        "lmm": '{ name = "decompressor_input", operation = "concatenate", of = ["features", "latent"] }',
+    }
+    assert known[folder] in text
+
+
+@pytest.mark.parametrize("folder", ["lab", "mjlab"])
+def test_a_right_recording_of_unitree_agrees_without_an_edit(
+    others: Path, real_data: Path, command: Callable[..., Any], folder: str
+) -> None:
+    """Its runtime calls the term before the scale base_ang_vel and records a command, no sticks: nothing in it is wrong."""
+    home = others / f"unitree_rl_{folder}_g1"
+    recording = sorted((real_data / "mistakes" / folder).glob("right_*.npz"))[0]
+    contract = home / "contract.toml"
+    made = command(
+        "import", home / "deploy.yaml", "--onnx", home / "policy.onnx", "--recording", recording, "-o", contract
+    )
+    assert made.status == 0, made.err
+    answer = command("explain", recording, "--bundle", contract, "--format", "json")
+    assert (answer.status, _verdict(answer)) == (0, "agrees"), answer.out
+    assert json.loads(answer.out)["answered"]["projected_gravity.quaternion_order"] == ["wxyz"]
+
+
+def test_gains_that_are_exchanged_are_not_paired_with_each_other(
+    others: Path, real_data: Path, command: Callable[..., Any]
+) -> None:
+    """Paired by its numbers alone, the column of kp becomes kd, and the mistake is written into the contract."""
+    home, recording = others / "unitree_rl_mjlab_g1", real_data / "mistakes" / "mjlab" / "kp_kd_swapped.npz"
+    contract = home / "contract.toml"
+    command("import", home / "deploy.yaml", "--onnx", home / "policy.onnx", "--recording", recording, "-o", contract)
+    columns = tomllib.loads(contract.read_text(encoding="utf-8"))["recordings"]
+    assert (columns["kp"], columns["kd"]) == ("motor_kp", "motor_kd")
 
 
 @pytest.mark.parametrize(

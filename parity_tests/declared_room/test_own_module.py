@@ -120,6 +120,13 @@ def test_a_wrong_reading_of_an_own_operation_is_named(command: Command) -> None:
     assert "EXPLAINED" in answer.out
 
 
+def test_how_many_vectors_an_own_operation_takes_is_said(here: Path, command: Command) -> None:
+    """One vector is what an operation takes that says nothing: its author looks for the mistake in the contract."""
+    (here / "contract.toml").write_text(CONTRACT.replace('of = "stick"', 'of = ["stick", "stick"]'), encoding="utf-8")
+    answer = command("check", "contract.toml", *WITH)
+    assert "Operation('stick_curve', …, inputs=(2, 2))" in answer.out + answer.err
+
+
 @pytest.mark.usefixtures("here")
 def test_a_run_computes_what_the_module_says(command: Command) -> None:
     """The numbers of the run are those of the function, not of a stage that was left out."""

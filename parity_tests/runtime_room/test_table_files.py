@@ -15,7 +15,7 @@ from rigpact.reference_runtime.recordings.number_rows import (
     Table,
     is_number,
     stacked,
-    stacked_rows,
+    table_of_rows,
     text_number,
 )
 from rigpact.reference_runtime.recordings.tables import is_table, read_table, write_table
@@ -220,18 +220,16 @@ def test_the_largest_number_is_one_and_a_larger_is_none():
     assert [is_number(each) for each in (math.inf, {}, [], None, False)] == [True, False, False, False, False]
 
 
-def test_a_row_with_other_names_is_refused_by_the_first_of_them(tmp_path):
-    """Rows of two recorders in one file."""
-    for other, found in (
-        ({"a": 1, "c": 1, "b": 1, "d": 1}, "with b"),
-        ({"a": 1, "b": 1, "d": 1}, "with b"),
-        ({}, "without a"),
-    ):
-        with pytest.raises(UnusableInput) as raised:
-            stacked_rows([{"a": 1}, other], tmp_path)
-        assert (raised.value.place, raised.value.found) == (f"{tmp_path}, frame 2 of the file", f"a frame {found}")
+def test_a_name_of_some_rows_is_left_out_and_said(tmp_path):
+    """A network that is asked every second frame is logged every second frame; the other columns are whole."""
+    table = table_of_rows([{"a": 1}, {"a": 2, "b": 1}, {"b": 2, "a": 3}], tmp_path)
+    assert table.columns["a"].tolist() == [1.0, 2.0, 3.0]
+    assert table.columns.keys() == {"a"}
+    assert table.partial == {"b": "2 of 3 frames"}
+    with pytest.raises(UnusableInput, match="2 names, each in some of the 2 frames only"):
+        table_of_rows([{"a": 1}, {"b": 1}], tmp_path)
     with pytest.raises(UnusableInput, match="no row of numbers"):
-        stacked_rows([], tmp_path)
+        table_of_rows([], tmp_path)
 
 
 @pytest.mark.parametrize(
@@ -273,7 +271,7 @@ def test_words_of_text_that_are_numbers():
     assert [text_number(word) for word in ("1.5", "-inf", "x", "")] == [1.5, -math.inf, None, None]
 
 
-def test_rows_of_another_shape_are_refused_at_their_frame(tmp_path):
+def test_rows_of_another_shape_are_refused_at_their_frame():
     """Nothing is padded: a shorter row is a frame that was torn."""
     np.testing.assert_array_equal(stacked([[[1, 2]], [[3, None]]], "here"), [[[1, 2]], [[3, math.nan]]])
     assert stacked([1, 2], "here").shape == (2,)
@@ -281,7 +279,3 @@ def test_rows_of_another_shape_are_refused_at_their_frame(tmp_path):
         stacked([[1, 2], [1, 2, 3], [1]], "here")
     with pytest.raises(UnusableInput, match=r"frame 1 of the file: found rows of different lengths"):
         stacked([[[1], [1, 2]]], "here")
-    with pytest.raises(UnusableInput, match=r"frame 3 of the file: found a frame with b"):
-        stacked_rows([{"a": 1}, {"a": 2}, {"a": 3, "b": 1}], tmp_path)
-    with pytest.raises(UnusableInput, match=r"frame 2 of the file: found a frame without b"):
-        stacked_rows([{"a": 1, "b": 1}, {"a": 2}], tmp_path)

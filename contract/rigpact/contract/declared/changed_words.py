@@ -38,6 +38,41 @@ def with_changed_words(content: bytes, knobs: Mapping[str, Knob], changes: Mappi
     return None if text is None else text.encode("utf-8")
 
 
+def with_answered_words(content: bytes, knobs: Mapping[str, Knob], answers: Mapping[str, Any]) -> bytes | None:
+    """The text with the words that it left open; they are no longer said to be open. None where one is no word of the file."""
+    changed = with_changed_words(content, knobs, answers)
+    if changed is None:
+        return None
+    text = changed.decode("utf-8")
+    for name, value in answers.items():
+        for section, index, key, _ in list(_places(tomllib.loads(text), knobs[name], value)):
+            text = _without_left_open(text, (section, index, key))
+    return text.encode("utf-8")
+
+
+def _without_left_open(text: str, place: tuple[str, int, str]) -> str:
+    """The text without one key among those that a stage says to be left open; the same where it says none."""
+    section, index, key = place
+    wanted = deepcopy(tomllib.loads(text))
+    table = wanted[section][index]
+    kept = [each for each in table.get("left_open", ()) if each != key]
+    if len(kept) == len(table.get("left_open", ())):
+        return text
+    table.pop("left_open")
+    written = ""
+    if kept:
+        table["left_open"] = kept
+        written = f"left_open = [{', '.join(map(_written, kept))}]"
+    for found in re.finditer(r"(,\s*)?left_open\s*=\s*\[[^\]]*\]", text):
+        candidate = text[: found.start()] + ((found[1] or "") + written if written else "") + text[found.end() :]
+        try:
+            if tomllib.loads(candidate) == wanted:
+                return candidate
+        except tomllib.TOMLDecodeError:
+            continue
+    return text
+
+
 def _places(root: Root, knob: Knob, value: Any) -> Iterator[tuple[str, int, str, Any]]:
     """Section, index and key of each table that says the convention, and what has to stand there."""
     for (section, index), table in declared_tables(root):

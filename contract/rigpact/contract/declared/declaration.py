@@ -134,6 +134,7 @@ class _Reader:
             networks=self.networks,
             benign_knobs=tuple(self.benign.values()),
             recordings=self.root.get("recordings", {}),
+            left_open=tuple(each.knob for each in self.left_open),
             description=Description(facts=profile_facts, declared=lambda _root: self._sources_of_knobs()),
         )
 
@@ -262,7 +263,11 @@ class _Reader:
         fewest, most = operation.inputs
         if not fewest <= len(inputs) <= most:
             wanted = str(fewest) if fewest == most else f"{fewest} to {most}" if most < 1 << 10 else f"{fewest} or more"
-            raise Misdeclared(Wrong.MISSING, (*place, "of"), f"{len(inputs)} stages", f"{wanted} for {operation.name}")
+            own = f"its module says how many: Operation({operation.name!r}, …, inputs=({len(inputs)}, {len(inputs)}))"
+            hint = own if code_of(operation.name) else ""
+            raise Misdeclared(
+                Wrong.MISSING, (*place, "of"), f"{len(inputs)} stages", f"{wanted} for {operation.name}", hint
+            )
         refuse_wide(sum(each.fields.width for each in inputs), (*place, "of"))
         declared = self._declared_fields(table, place)
         use = replace(self._use(table, place, inputs, declared), code=operation.code)

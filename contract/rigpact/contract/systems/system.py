@@ -77,7 +77,7 @@ class System:
     and with a recording (contract, stages by name). files: the artefacts of this system, where it has some of its own.
     benign_knobs: choices that belong to no stage and are never a defect.
     classes: vectors of one number for each class: how many there are and what they are called stands in the contract.
-    own_page: the text of its page, where it is one.
+    own_page: the text of its page, where it is one. left_open: the conventions that its declaration does not say.
     posed: the stage whose rotations move a skeleton, if any. description: what `rigpact describe` adds about its contracts.
     """
 
@@ -103,6 +103,7 @@ class System:
     template: Callable[[], Mapping[str, Any]] = dict
     architecture: Architecture | None = None
     own_page: str = ""
+    left_open: tuple[str, ...] = ()
 
     @cached_property
     def graph(self) -> Graph:

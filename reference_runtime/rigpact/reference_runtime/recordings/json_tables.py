@@ -12,7 +12,14 @@ from rigpact.contract.errors import UnusableInput
 from rigpact.contract.files import MAX_JSON_DEPTH, bytes_to_json, read_bytes
 from rigpact.contract.files.text import decoded
 from rigpact.reference_runtime.recordings.json_lines import cut_off_text, json_line, lines_of
-from rigpact.reference_runtime.recordings.number_rows import UNNAMED, Table, is_number, stacked, stacked_rows, to_number
+from rigpact.reference_runtime.recordings.number_rows import (
+    UNNAMED,
+    Table,
+    is_number,
+    stacked,
+    table_of_rows,
+    to_number,
+)
 from rigpact.reference_runtime.recordings.trace_model import FORMAT
 
 SAID = ("fps", "mode", "clip")
@@ -67,7 +74,7 @@ def read_json_lines_table(path: Path) -> Table:
         said = said or _said_of(entry)
         if rows or not isinstance(entry, dict) or entry.get("format") != FORMAT:
             rows.append(_row(entry, f"{path}:{line}"))
-    return Table(stacked_rows(rows, path), said, is_text=True, truncation=truncation)
+    return table_of_rows(rows, path, said, truncation)
 
 
 def _row(entry: Any, place: str) -> dict[str, Any]:
@@ -97,9 +104,7 @@ def read_json_table(path: Path) -> Table:
     for index, entry in enumerate(root):
         if isinstance(entry, list) is not is_of_lists:
             raise UnusableInput(f"{path}#/{index}", f"a {type(entry).__name__}", "an entry like the first one")
-    return Table(
-        stacked_rows((_row(entry, f"{path}#/{index}") for index, entry in enumerate(root)), path), said, is_text=True
-    )
+    return table_of_rows((_row(entry, f"{path}#/{index}") for index, entry in enumerate(root)), path, said)
 
 
 def _said_of(entry: Any) -> dict[str, Any]:

@@ -19,7 +19,7 @@ from rigpact.contract.errors import UnusableInput
 from rigpact.contract.statistics import FloatArray
 from rigpact.contract.systems.contract import Contract
 from rigpact.contract.systems.layout import Field, FieldKind, FieldLayout
-from rigpact.reference_runtime.recordings.number_rows import UNNAMED, Columns, Table
+from rigpact.reference_runtime.recordings.number_rows import UNNAMED, Columns, Table, left_out
 from rigpact.reference_runtime.recordings.precision import PrecisionCensus
 from rigpact.reference_runtime.recordings.recognised import recognised_table
 from rigpact.reference_runtime.recordings.tables import is_table, read_table
@@ -90,7 +90,9 @@ def read_named_columns(path: Path, contract: Contract, *, unnamed: Sequence[str]
     for rows in found.values() if table.is_text else ():
         census.add_text(rows.ravel())
     stages = {name: rows.astype(np.float32) for name, rows in found.items()}
-    return Trace(header, frame, time_s, stages, table.truncation, of_text=census.precision)
+    said = (str(name) for said in names.values() for name in np.atleast_1d(said))
+    notes = tuple(left_out(table, [name for name in columns if name not in CLOCK], {*found, *said}))
+    return Trace(header, frame, time_s, stages, table.truncation, of_text=census.precision, notes=notes)
 
 
 def _published(columns: Columns, contract: Contract) -> dict[str, Any]:

@@ -1,8 +1,9 @@
 """Rows of named numbers, one for each frame, as one array for each name. A row of another shape is refused at its place."""
 
 import math
+import re
 import sys
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -29,27 +30,36 @@ class Table:
     """The columns of a file, and what it says of the whole recording: fps, mode, clip.
 
     is_text: its numbers were printed, and may have lost digits. truncation: where a file that was cut off ends.
+    partial: columns that stand in some rows only, and in how many: they are left out.
     """
 
     columns: Columns
     said: Mapping[str, Any] = field(default_factory=dict)
     is_text: bool = False
     truncation: str | None = None
+    partial: Mapping[str, str] = field(default_factory=dict)
 
 
-def stacked_rows(rows: Iterable[Mapping[str, Any]], path: Path) -> Columns:
-    """Columns of rows that all have the same names; UnusableInput for a row with others."""
+def table_of_rows(
+    rows: Iterable[Mapping[str, Any]], path: Path, said: Mapping[str, Any] | None = None, truncation: str | None = None
+) -> Table:
+    """The columns that every row has; UnusableInput where there is none."""
     columns: dict[str, list[Any]] = {}
-    for number, row in enumerate(rows, 1):
-        if columns and row.keys() != columns.keys():
-            other = min(row.keys() ^ columns.keys())
-            found = f"a frame {'with' if other in row else 'without'} {other}"
-            raise UnusableInput(f"{path}, frame {number} of the file", found, "the names of the first frame")
+    count = 0
+    for row in rows:
+        count += 1
         for key, value in row.items():
             columns.setdefault(key, []).append(value)
     if not columns:
         raise UnusableInput(path, "no row of numbers", "one row for each frame")
-    return {name: stacked(values, f"{path}#{name}") for name, values in columns.items()}
+    whole = {name: values for name, values in columns.items() if len(values) == count}
+    if not whole:
+        raise UnusableInput(
+            path, f"{len(columns)} names, each in some of the {count} frames only", "names that every frame has"
+        )
+    partial = {name: f"{len(values)} of {count} frames" for name, values in columns.items() if name not in whole}
+    stacks = {name: stacked(values, f"{path}#{name}") for name, values in whole.items()}
+    return Table(stacks, said or {}, is_text=True, truncation=truncation, partial=partial)
 
 
 def stacked(values: list[Any], place: str) -> NDArray[Any]:
@@ -102,3 +112,21 @@ def text_number(word: str) -> float | None:
         return to_number(word) if is_number(word) else float(word)
     except ValueError:
         return None
+
+
+_IN_BRACKETS = re.compile(r"\[\d+\]$")
+_SHOWN = 8
+
+
+def left_out(table: Table, names: Iterable[str], used: Collection[str]) -> Iterator[str]:
+    """What of a table no vector of a contract takes, in words. names: the table's columns; used: those that are taken."""
+    for name, where in table.partial.items():
+        yield f"{name} stands in {where}: it is left out"
+    known = {*used, *(_IN_BRACKETS.sub("", name) for name in used)}
+    others = [
+        name for name in dict.fromkeys(_IN_BRACKETS.sub("", name) for name in names)
+        if name not in known and not any(name.startswith((f"{each}.", f"{each}/")) for each in known)
+    ]  # fmt: skip
+    if others:
+        more = f" and {len(others) - _SHOWN} more" if len(others) > _SHOWN else ""
+        yield f"the contract does not know {', '.join(others[:_SHOWN])}{more}: not judged"

@@ -27,7 +27,7 @@ from rigpact.reference_runtime.recordings.json_tables import (
     read_json_lines_table,
     read_json_table,
 )
-from rigpact.reference_runtime.recordings.number_rows import UNNAMED, Table, stacked_rows, text_number
+from rigpact.reference_runtime.recordings.number_rows import UNNAMED, Table, table_of_rows, text_number
 from rigpact.reference_runtime.recordings.other_formats.bvh_files import read_bvh
 from rigpact.reference_runtime.recordings.other_formats.data_sets import read_parquet
 from rigpact.reference_runtime.recordings.other_formats.gltf_files import read_gltf
@@ -128,7 +128,7 @@ def _read_csv(path: Path) -> Table:
     if all(text_number(word) is not None for word in header):
         numbers = _filled([(1, header), *rows], len(header), path)
         unnamed = ({UNNAMED: _cells(words, header, path, line)} for line, words in numbers)
-        return Table(stacked_rows(unnamed, path), is_text=True)
+        return table_of_rows(unnamed, path)
     return _named_table(header, rows, path)
 
 
@@ -142,7 +142,7 @@ def _named_table(header: list[str], rows: list[tuple[int, list[str]]], path: Pat
         for words in (header, *(row for _, row in filled)):
             del words[place]
     named = (dict(zip(header, _cells(words, header, path, line), strict=True)) for line, words in filled)
-    return Table(stacked_rows(named, path), said, is_text=True)
+    return table_of_rows(named, path, said)
 
 
 def _said_words(header: list[str], rows: list[tuple[int, list[str]]]) -> dict[str, str]:

@@ -88,7 +88,7 @@ class Trace:
 
     `truncation` describes where a truncated file ends; None for a complete file. `mapping` is the mapped file that holds the
     arrays, if they are not in memory. `of_text` is the precision that the digits of a text show. `resolution`: the precision
-    that the user declares, in words.
+    that the user declares, in words. notes: what of the file was left out, and why.
     """
 
     header: TraceHeader
@@ -99,6 +99,7 @@ class Trace:
     mapping: mmap.mmap | None = field(default=None, repr=False)
     of_text: Precision | None = None
     resolution: str | None = None
+    notes: tuple[str, ...] = ()
 
     @cached_property
     def precision(self) -> Precision | None:

@@ -4,7 +4,14 @@ from collections.abc import Iterable, Iterator
 
 from rigpact.reports.commenting.comment import Comment
 from rigpact.reports.diagnosing.diagnosis import Cause, Diagnosis
-from rigpact.reports.diagnosing.diagnosis_text import changes_text, effect_text, remains_texts, rests_text
+from rigpact.reports.diagnosing.diagnosis_text import (
+    agreement_text,
+    changes_text,
+    effect_text,
+    remains_texts,
+    rests_text,
+)
+from rigpact.reports.diagnosing.opened import answered_text
 
 
 def comment_on_diagnosis(diagnosis: Diagnosis, notes: Iterable[str] = ()) -> Comment:
@@ -28,8 +35,9 @@ def _headline(diagnosis: Diagnosis) -> str:
         return f"{word}: {supposed}{'; '.join(changes_text(cause.changes) for cause in diagnosis.causes)}{judged}"
     if diagnosis.relations:
         return f"{word}: {supposed}{diagnosis.relations[0].sentence}{judged}"
+    opened = f"open: {answered_text(diagnosis.answered)}; everything else agrees" if diagnosis.answered else ""
     said = {
-        "agrees": "every stage computes what the contract says",
+        "agrees": opened or "every stage computes what the contract says",
         "undetermined": "not enough could be judged",
         "partly_explained": "a part is explained, and something remains",
     }
@@ -53,6 +61,8 @@ def _lines(diagnosis: Diagnosis) -> Iterator[str]:
         if place or diagnosis.causes:
             yield relation.sentence
     yield from (f"Remains: {words}" for words in remains_texts(diagnosis))
+    if said := agreement_text(diagnosis):
+        yield said
     if diagnosis.search is not None and not diagnosis.search.is_complete:
         yield diagnosis.search.sentence
     yield from (

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
 from rigpact.contract.findings import EXIT_CANNOT_JUDGE, EXIT_FINDINGS, EXIT_PASS
@@ -153,7 +153,8 @@ class Diagnosis:
     supposition: another choice of the files at hand, in words, under which all this was found. first_unexplained: the first
     place where it still differs under causes and relations.
     rests_on: the bones of a recording of some bones; None for one of all. seen: how far it saw, where nothing differs.
-    search: whether the search came to its end; None where nothing was searched.
+    search: whether the search came to its end; None where nothing was searched. answered: of each convention that the contract
+    leaves open, the values that fit this recording; what was found was found under the first.
     """
 
     verdict: Verdict
@@ -168,6 +169,7 @@ class Diagnosis:
     rests_on: RestsOn | None = None
     seen: Seen | None = None
     search: Search | None = None
+    answered: Mapping[str, tuple[Any, ...]] = field(default_factory=dict)
 
     @property
     def word(self) -> str:
@@ -228,6 +230,7 @@ class Diagnosis:
             **({} if self.rests_on is None else {"rests_on": self.rests_on.to_json()}),
             "seen": None if self.seen is None else self.seen.to_json(),
             "search": None if self.search is None else self.search.to_json(),
+            **({"answered": {knob: list(values) for knob, values in self.answered.items()}} if self.answered else {}),
         }  # fmt: skip
 
 

@@ -9,6 +9,7 @@ from rich.console import Console
 from rich.text import Text
 
 from rigpact.reports.diagnosing.diagnosis import Cause, Diagnosis, Divergence, StageVerdict
+from rigpact.reports.diagnosing.opened import answered_text
 from rigpact.reports.diagnosing.relations.relation import frames_words
 from rigpact.reports.terminal import plain, sum_up, table
 
@@ -59,12 +60,7 @@ def print_answers(diagnosis: Diagnosis, console: Console) -> None:
     """Print what the search found: the causes, the relations, what is left, what the answer rests on, and the verdict."""
     if diagnosis.supposition is not None:
         console.print(Text(f"Supposing that {plain(diagnosis.supposition)}:", style="bold"))
-    for cause in diagnosis.causes:
-        _print_cause(cause, console)
-    for relation in diagnosis.relations:
-        console.print(Text(f"Relation: {plain(relation.sentence)}"))
-    for contradiction in diagnosis.contradictions:
-        console.print(Text(f"Against the contract: {plain(contradiction)}", style="bold"))
+    _print_found(diagnosis, console)
     if diagnosis.indistinguishable:
         words = ", ".join(f"{knob}={shown_value(value)}" for knob, value in diagnosis.indistinguishable)
         console.print(Text(f"Not told apart by this data: {words}", style="dim"))
@@ -72,12 +68,40 @@ def print_answers(diagnosis: Diagnosis, console: Console) -> None:
         console.print(Text(f"Remains: {plain(words)}"))
     if diagnosis.verdict == "partly_explained":
         _print_divergence("First unexplained", diagnosis.first_unexplained, console)
+    for said in (answers_text(diagnosis), agreement_text(diagnosis)):
+        if said:
+            console.print(Text(plain(said)))
     if diagnosis.rests_on is not None:
         console.print(Text(f"Rests on {plain(diagnosis.rests_on.words)}", style="bold"))
     if diagnosis.search is not None and not diagnosis.search.is_complete:
         console.print(Text(plain(diagnosis.search.sentence), style="yellow"))
     line = Text(diagnosis.word, style=_STYLE[diagnosis.verdict])
     sum_up(line.append(f": {verdict_text(diagnosis)}{rests_text(diagnosis)}", style="default"), console)
+
+
+def _print_found(diagnosis: Diagnosis, console: Console) -> None:
+    for cause in diagnosis.causes:
+        _print_cause(cause, console)
+    for relation in diagnosis.relations:
+        console.print(Text(f"Relation: {plain(relation.sentence)}"))
+    for contradiction in diagnosis.contradictions:
+        console.print(Text(f"Against the contract: {plain(contradiction)}", style="bold"))
+
+
+def answers_text(diagnosis: Diagnosis) -> str:
+    """What the recording answers of what the contract leaves open, where the verdict does not say it; else ''."""
+    is_said = diagnosis.verdict == "agrees" or not diagnosis.answered
+    return "" if is_said else f"Left open, and answered by this recording: {answered_text(diagnosis.answered)}"
+
+
+def agreement_text(diagnosis: Diagnosis) -> str:
+    """Where to look if something is wrong although all agrees; '' for any other verdict."""
+    return _ELSEWHERE if diagnosis.verdict == "agrees" else ""
+
+
+_ELSEWHERE = (
+    "If it still moves wrongly: physics, gains that no file says, latency and the task are in no contract; look there."
+)
 
 
 def remains_texts(diagnosis: Diagnosis) -> list[str]:
@@ -100,6 +124,8 @@ def verdict_text(diagnosis: Diagnosis) -> str:
     left = [stage.stage for stage in diagnosis.stages if stage.remains is not None]
     if diagnosis.verdict == "partly_explained" and left:
         return f"{_SENTENCE[diagnosis.verdict]}; of {', '.join(left)} remains what it says above"
+    if diagnosis.verdict == "agrees" and diagnosis.answered:
+        return f"open: {answered_text(diagnosis.answered)}; everything else agrees"
     return _SENTENCE[diagnosis.verdict]
 
 

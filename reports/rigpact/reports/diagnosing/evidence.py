@@ -165,6 +165,7 @@ def _notes(recording: Recording, contract: Contract) -> list[str]:
         notes.append(
             f"frame {judged[-1] + 1} was not recorded: the {len(frame) - len(judged)} frames after it are not judged"
         )
+    notes += recording.trace.notes
     if recording.trace.truncation:
         notes.append(f"the recording is incomplete: {recording.trace.truncation}")
     if header.mode == "playback":

@@ -12,15 +12,17 @@ from pathlib import Path
 from typing import Any
 
 from rigpact.contract.contract_files import contract_to_bytes
-from rigpact.contract.declared.changed_words import with_changed_words
+from rigpact.contract.declared.changed_words import with_answered_words, with_changed_words
 from rigpact.contract.documents import Kind, read_document
 from rigpact.contract.errors import UnusableInput
 from rigpact.contract.files import write_bytes
+from rigpact.contract.inputs import inputs_may_be_replaced
 from rigpact.contract.systems.contract import Contract
 from rigpact.reference_runtime.files.contracts import ContractFiles
 from rigpact.reports.diagnosing.diagnosis import Diagnosis
 from rigpact.reports.diagnosing.diagnosis_text import shown_value
 from rigpact.reports.diagnosing.explain import ExplainRequest, explain
+from rigpact.reports.diagnosing.opened import answered_text
 
 
 @dataclass(frozen=True)
@@ -58,6 +60,22 @@ def write_patch(path: Path, diagnosis: Diagnosis, request: ExplainRequest) -> Pa
     words = f"{use}, or {' '.join(f'--set {knob}={shown_value(value)}' for knob, value in found.items())}"
     proof, _ = explain(replace(request, contract=opened, budget_s=0.0, says=ExplainRequest.says))
     return Patch(opened, words, proof)
+
+
+def write_answers(diagnosis: Diagnosis, request: ExplainRequest) -> str | None:
+    """Write the answered words into the contract itself; what was written, in words, or None where nothing is to be written."""
+    path = request.contract.bundle
+    answers = {knob: values[0] for knob, values in diagnosis.answered.items() if len(values) == 1}
+    if not answers or path is None:
+        return None
+    document = read_document(str(path))
+    knobs = request.contract.opened().system.knobs
+    content = with_answered_words(document.file.content, knobs, answers)
+    if content is None:
+        raise UnusableInput(path, "words of no stage", "a contract of one's own", "--patch FILE writes them beside it")
+    with inputs_may_be_replaced():
+        write_bytes(Path(path), content)
+    return f"{path} now says: {answered_text({knob: (value,) for knob, value in answers.items()})}"
 
 
 def _content(

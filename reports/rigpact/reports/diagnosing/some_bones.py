@@ -25,6 +25,7 @@ from rigpact.reports.diagnosing.diagnose import SaysStages, diagnose
 from rigpact.reports.diagnosing.diagnosis import Diagnosis, RestsOn, StageVerdict, together
 from rigpact.reports.diagnosing.evidence import Gathered, Part
 from rigpact.reports.diagnosing.hypotheses import Hypotheses
+from rigpact.reports.diagnosing.opened import open_words_in, with_answered_words
 from rigpact.reports.diagnosing.relations.relation import Relation
 from rigpact.reports.diagnosing.seen.judged import is_computed
 
@@ -41,11 +42,19 @@ def diagnose_gathered(
     budget: Budget | None = None,
     says_stages: SaysStages | None = None,
 ) -> Diagnosis:
-    """The diagnosis of everything that was gathered. says_stages: is told of the stages of a recording of all bones."""
+    """The diagnosis of everything that was gathered, under the words that its contract leaves open and it answers itself.
+
+    says_stages: is told of the stages of a recording of all bones.
+    """
+    gathered, answered = with_answered_words(gathered)
     *before, own = gathered.parts
     search = partial(diagnose, with_pairs=with_pairs, budget=budget)
     if not gathered.recording.bones:
-        return search(own.evidence, own.contract, allow_unjudged=allow_unjudged, says_stages=says_stages)
+        under = partial(search, own.evidence, allow_unjudged=allow_unjudged)
+        found = under(own.contract, says_stages=says_stages)
+        if words := open_words_in(found, own.contract):
+            found = under(own.contract.with_conventions(words))
+        return replace(found, answered={**answered, **{knob: (value,) for knob, value in words.items()}})
     whole = before[0] if before else None
     judged = set() if whole is None else set(Hypotheses(whole.evidence, whole.contract).judged)
     found = search(own.evidence, own.contract, allow_unjudged={*allow_unjudged, *judged})

@@ -21,7 +21,7 @@ class Draft:
     """A declaration before it is text.
 
     header: comments at the top. numbers: a table or an array each. notes: what the command tells besides. inputs, outputs of a
-    network: as in [networks].
+    network: as in [networks]. dropped: vectors that were left out again.
     """
 
     name: str
@@ -37,6 +37,7 @@ class Draft:
     recordings: dict[str, Any] = field(default_factory=dict)
     recordings_comments: list[str] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
+    dropped: set[str] = field(default_factory=set)
 
     def give(self, name: str, *comments: str, **table: Any) -> str:
         """Add a vector from outside, once; returns its name."""
@@ -70,9 +71,41 @@ class Draft:
         self.numbers[name] = Entry({"": table}, comments)
         return name
 
+    def rename(self, old: str, new: str) -> None:
+        """Call a vector otherwise, wherever it is named."""
+        self.given = [_renamed(entry, old, new) for entry in self.given]
+        self.stages = [_renamed(entry, old, new) for entry in self.stages]
+        self.networks = {name: _renamed(entry, old, new) for name, entry in self.networks.items()}
+
+    def drop_unused(self, names: set[str]) -> None:
+        """Leave out given vectors that nothing takes any more."""
+        used = {each for entry in self.stages for each in _listed(entry.table.get("of", ()))}
+        self.dropped |= names - used
+        self.given = [entry for entry in self.given if entry.table["name"] not in self.dropped]
+
     def free_name(self, wish: str) -> str:
         """A name that no vector of the draft has yet."""
         return unlike(wish, [entry.table["name"] for entry in (*self.given, *self.stages)])
+
+
+_NAMING = ("name", "of", "carried", "wrong", "inputs", "outputs")
+"""Keys whose words are names of vectors."""
+
+
+def _listed(value: Any) -> list[Any]:
+    return [value] if isinstance(value, str) else list(value)
+
+
+def _renamed(entry: Entry, old: str, new: str) -> Entry:
+    def changed(value: Any) -> Any:
+        if isinstance(value, str):
+            return new if value == old else value
+        if isinstance(value, Mapping):
+            return {key: changed(each) for key, each in value.items()}
+        return [changed(each) for each in value] if isinstance(value, list | tuple) else value
+
+    table = {key: changed(value) if key in _NAMING else value for key, value in entry.table.items()}
+    return Entry(table, entry.comments)
 
 
 def _said(table: Mapping[str, Any]) -> dict[str, Any]:

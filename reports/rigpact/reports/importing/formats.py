@@ -15,6 +15,7 @@ from rigpact.contract.declared.declaration import Declaration, read_declaration
 from rigpact.contract.declared.yaml_text import parse_yaml
 from rigpact.contract.errors import UnusableInput
 from rigpact.contract.files import bytes_to_json, read_bytes
+from rigpact.contract.systems.contract import Contract
 from rigpact.reference_runtime.recordings.other_formats.animation import Animation
 from rigpact.reference_runtime.recordings.other_formats.bvh_files import read_bvh_animation
 from rigpact.reference_runtime.recordings.other_formats.gltf_files import read_gltf_animation
@@ -102,11 +103,12 @@ def finished(draft: Draft, request: ImportRequest) -> Imported:
         draft.fps = request.fps
         draft.header = [line for line in draft.header if not line.startswith("LEFT OPEN: fps")]
     declaration = _read_again(draft, request)
-    if request.recording is not None:
-        widths = {} if declaration.system is None else {
-            stage.name: stage.fields(None).width for stage in declaration.system.stages
-        }  # fmt: skip
-        map_columns(draft, widths, request.recording)
+    if request.recording is not None and declaration.system is not None:
+        system = declaration.system
+        contract = Contract(
+            system, request.out, "", system.vectors, system.conventions(None), declaration.constants, system.fps
+        )
+        map_columns(draft, contract, request.recording)
         declaration = _read_again(draft, request)
     opened = tuple(each.knob for each in declaration.left_open)
     return Imported(draft_to_toml(draft).encode("utf-8"), "contract", opened, tuple(draft.notes))

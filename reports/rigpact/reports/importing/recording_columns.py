@@ -1,11 +1,15 @@
-"""Which column of a recording holds which vector: guessed by names and widths, and marked as a guess."""
+"""Which column of a recording holds which vector: guessed by numbers, then by names and widths, and marked as a guess."""
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from rigpact.reference_runtime.recordings.named_columns import vectors_of
+import numpy as np
+
+from rigpact.contract.systems.contract import Contract
+from rigpact.reference_runtime.recordings.named_columns import CLOCK, vectors_of
+from rigpact.reports.importing.columns_by_value import FRAMES, Paired, Pairing
 from rigpact.reports.importing.draft import Draft, Entry
 
 _SAME_WORDS = {
@@ -19,19 +23,52 @@ _ORDERS = {"wxyz": "quaternion_wxyz", "xyzw": "quaternion_xyzw"}
 Widths = Mapping[str, int]
 
 
-def map_columns(draft: Draft, vectors: Widths, path: Path) -> None:
-    """Write [recordings] of a draft; vectors: the width of each of its vectors."""
-    columns = {name: int(rows.shape[1]) for name, rows in vectors_of(path).items()}
-    guessed = _guessed(vectors, columns, _field_names(draft))
-    draft.recordings = {vector: column for vector, column in guessed.items() if vector != column}
-    left = [f"{name} ({columns[name]})" for name in columns if name not in guessed.values() and name not in _CLOCK]
-    draft.recordings_comments = [f"Guessed from the names and widths in {path.name}: look at every line."]
+def map_columns(draft: Draft, contract: Contract, path: Path) -> None:
+    """Write [recordings] of a draft that reads as this contract: by the recorded numbers, then by names and widths."""
+    rows = {name: each for name, each in vectors_of(path).items() if name not in CLOCK and np.isfinite(each).all()}
+    vectors = {stage.name: stage.fields(None).width for stage in contract.system.stages}
+    fields = _field_names(draft)
+    named = _guessed(vectors, {name: int(each.shape[1]) for name, each in rows.items()}, fields)
+    count = min((len(each) for each in rows.values()), default=0)
+    first = {name: each[: min(count, FRAMES)] for name, each in rows.items()}
+    frame = np.arange(min(count, FRAMES))
+    pairing = Pairing(
+        contract, first, frame, named, lambda vector, column: _likeness(vector, column, fields.get(vector, ()))
+    )
+    found = pairing.run()
+    _cut(draft, found, contract)
+    names = {name: _other_name(draft, name) for name in found.misnamed}
+    for old, new in names.items():
+        draft.rename(old, new)
+    columns = {
+        names.get(vector, vector): column for vector, column in found.columns.items() if vector not in draft.dropped
+    }
+    draft.recordings = {vector: column for vector, column in columns.items() if vector != column}
+    draft.recordings_comments = [f"Guessed from the numbers, names and widths in {path.name}: look at every line."]
+    left = [f"{name} ({each.shape[1]})" for name, each in rows.items() if name not in columns.values()]
     if left:
         draft.recordings_comments.append(f"Columns that belong to no vector here: {', '.join(left[:20])}.")
-    _take_quaternion_orders(draft, guessed, path)
+    _take_quaternion_orders(draft, columns, path)
 
 
-_CLOCK = ("frame", "frames", "time", "time_s", "t", "timestamp")
+def _other_name(draft: Draft, name: str) -> str:
+    """What a stage is called whose name the recording has for another vector."""
+    operation = next(entry.table.get("operation") for entry in draft.stages if entry.table["name"] == name)
+    return draft.free_name(f"{name}_{_MADE.get(str(operation), 'made')}")
+
+
+_MADE = {"affine": "scaled", "clip": "clipped", "select": "taken", "rotate": "turned", "history": "frames"}
+
+
+def _cut(draft: Draft, found: Paired, contract: Contract) -> None:
+    """Stages that are given, because a column holds them and none holds what they are made of."""
+    for name in found.cut:
+        entry = next(each for each in draft.stages if each.table["name"] == name)
+        table = {key: entry.table[key] for key in ("name", "names", "unit") if key in entry.table}
+        size = {} if "names" in table else {"size": contract.fields(name).width}
+        draft.stages.remove(entry)
+        draft.given.append(Entry({**table, **size}, (f"the recording has {found.columns[name]} in its place",)))
+    draft.drop_unused({name for cut in found.cut for name in contract.system.graph[cut].needs})
 
 
 def _guessed(vectors: Widths, columns: Widths, fields: Mapping[str, Sequence[str]]) -> dict[str, str]:

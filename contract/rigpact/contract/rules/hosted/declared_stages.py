@@ -54,6 +54,8 @@ def _affine(view: DeclaredView, stage: str) -> str:
     scale = view.scale(stage)
     if view.tables[stage].get("applied") == "skipped":
         return ""
+    if view.tables[stage].get("scale") == 1 and not {"offset", "subtract"} & view.tables[stage].keys():
+        return ""  # a second name for a vector, as a recording has it
     constants = [view.numbers(stage, key) for key in ("offset", "subtract", "mean")]
     if (scale is None or np.all(scale == 1.0)) and all(each is None or not each.any() for each in constants):
         return "the factor is 1 and nothing is added"

@@ -135,8 +135,8 @@ _RANK = 2
 def check_model(subject: Subject) -> Iterator[Finding]:
     """Yield what keeps the engine from binding a model; against the bundle's widths where one is given."""
     model = subject.model
-    if model is None:
-        return
+    if model is None or (subject.bundle is None and not set(INPUTS).intersection(each.name for each in model.inputs)):
+        return  # a model of something else, which no engine binds so
     if len(model.inputs) != len(INPUTS):
         yield INPUT_COUNT_DIFFERS.at(
             model.path, "/graph/input", found=len(model.inputs), names=_names_and_missing(model)

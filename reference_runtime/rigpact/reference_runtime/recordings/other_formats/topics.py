@@ -15,7 +15,7 @@ import orjson
 
 from rigpact.contract.errors import UnusableInput
 from rigpact.reference_runtime.recordings.json_tables import flat
-from rigpact.reference_runtime.recordings.number_rows import Columns, Table, stacked_rows
+from rigpact.reference_runtime.recordings.number_rows import Columns, Table, table_of_rows
 
 MAX_MESSAGES = 1 << 21
 _PER_JOINT = ("position", "velocity", "effort")
@@ -79,7 +79,12 @@ def _by_topic(messages: Iterable[Message], path: Path) -> dict[str, list[Message
 
 def _rows(messages: Sequence[Message], place: str) -> Columns:
     rows = [dict(flat(_by_joint(each.value, place), "", place, 0)) for each in messages]
-    return stacked_rows(rows, Path(place)) if any(rows) else {}
+    if not any(rows):
+        return {}
+    table = table_of_rows(rows, Path(place))
+    for name, frames in table.partial.items():
+        raise UnusableInput(place, f"{name} in {frames}", "the same fields in every message")
+    return table.columns
 
 
 def _by_joint(value: Any, place: str) -> Any:

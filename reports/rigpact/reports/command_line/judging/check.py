@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from rigpact.contract.findings import FindingsReport
+    from rigpact.reports.checking.bare_model import ModelFacts
     from rigpact.reports.checking.check import CheckRequest
 
 _MODEL_SUFFIX = ".onnx"
@@ -69,27 +70,45 @@ def check(
     configuration = configuration_from_option(config)
     gate = configuration.gate if configuration is not None else None
     declared = {**(gate.conventions if gate is not None else {}), **split_settings(settings or ())}
-    report = check_files(replace(_read_request(paths or [], companion, onnx, canary), declared=declared))
+    request = replace(_read_request(paths or [], companion, onnx, canary), declared=declared)
+    report = check_files(request)
     if write_baseline is not None:
         save_baseline(write_baseline, report, configuration, {"owner": owner, "reason": reason, "expires": expires})
         raise typer.Exit
     report = configured(report, configuration)
+    facts = _facts(request)
     if output_format == JSON:
-        print_json(report.to_json())
+        about = {} if facts is None else {"model": {"facts": list(facts.lines), "next": facts.next_step}}
+        print_json(replace(report, summary={**report.summary, **about}).to_json())
     elif output_format == TEXT:
-        show(partial(_print, report))
+        show(partial(_print, report, facts))
     else:
         print_rendered(report, "check", "Files against the rules", output_format, strict=strict)
     raise typer.Exit(report.exit_code(strict=strict))
 
 
-def _print(report: FindingsReport, console: Console) -> None:
+def _facts(request: CheckRequest) -> ModelFacts | None:
+    """What a model says of itself, where it is all that was given."""
+    from rigpact.contract.model.signature import read_model_signature
+    from rigpact.reports.checking.bare_model import facts_of
+
+    is_alone = request.model is not None and not (request.documents or request.recordings or request.companion)
+    if request.model is None or not is_alone or read_model_signature(request.model).refusal:
+        return None
+    return facts_of(request.model)
+
+
+def _print(report: FindingsReport, facts: ModelFacts | None, console: Console) -> None:
     from rigpact.reports.checking.as_declared import declared_text
     from rigpact.reports.engine.canary_report import print_canary
     from rigpact.reports.terminal import plain, print_report
 
+    for line in () if facts is None else facts.lines:
+        console.print(plain(line), markup=False, highlight=False)
     print_canary(report, console)
     print_report(report, console)
+    if facts is not None:
+        console.print(f"now: {plain(facts.next_step)}", markup=False, highlight=False)
     if said := declared_text(report):
         console.print(plain(said), markup=False, highlight=False)
 

@@ -67,6 +67,10 @@ Seconds = Annotated[
         help="End the search after so long, with what was found; 0: search to the end.",
     ),
 ]
+WriteAnswers = Annotated[
+    bool,
+    typer.Option("--write", help="Write words that the contract leaves open, and this recording answers, into it."),
+]
 PatchFile = Annotated[
     Path | None,
     typer.Option("--patch", metavar="FILE", help="Write the conventions that were found as a change of the contract."),
@@ -98,6 +102,7 @@ def explain(
     singles_only: Annotated[bool, typer.Option("--singles-only", help="Do not search pairs of changes.")] = False,
     budget_s: Seconds = 10.0,
     patch: PatchFile = None,
+    write: WriteAnswers = False,
     output_format: FormatOfAnswer = TEXT,
 ) -> None:
     """Name what differs, where and when, and what explains it.
@@ -124,23 +129,33 @@ def explain(
     )
     if follow or until_idle is not None:
         _follow(request, until_idle, is_asked=follow)
-    raise typer.Exit(_answer(request, segment, patch, output_format))
+    raise typer.Exit(_answer(request, segment, patch, output_format, writes=write))
 
 
-def _answer(request: ExplainRequest, segment: int | None, patch: Path | None, output_format: str) -> int:
+def _answer(
+    request: ExplainRequest, segment: int | None, patch: Path | None, output_format: str, *, writes: bool
+) -> int:
     """The answer, or one for each segment of the recording; the exit status of the worst."""
     from rigpact.reference_runtime.recordings.trace import segments
     from rigpact.reports.diagnosing.explain import explain as explain_recording
 
     early = _Early(is_shown=output_format == TEXT)
     with segments(request.recording) as parts:
-        if (len(parts.paths) > 1 or parts.tail) and segment is None and patch is None and output_format == TEXT:
+        if (
+            (len(parts.paths) > 1 or parts.tail)
+            and segment is None
+            and output_format == TEXT
+            and patch is None
+            and not writes
+        ):
             return _explain_each(request, parts)
         request = replace(request, recording=parts.at(segment, request.recording), says=early)
         diagnosis, notes = explain_recording(request)
         _show(diagnosis, notes, output_format, early)
         if patch is not None:
             _write_patch(patch, diagnosis, request, is_text=output_format == TEXT)
+        if writes:
+            _write_answers(diagnosis, request, is_text=output_format == TEXT)
     return diagnosis.exit_code
 
 
@@ -236,6 +251,15 @@ def _write_patch(path: Path, diagnosis: Diagnosis, request: ExplainRequest, *, i
     patch = write_patch(path, diagnosis, request)
     sentence = f"{path} is not written: no convention was found" if patch is None else f"patch {patch.sentence}"
     (say if is_text else say_aside)(sentence)
+
+
+def _write_answers(diagnosis: Diagnosis, request: ExplainRequest, *, is_text: bool) -> None:
+    from rigpact.reports.diagnosing.patch import write_answers
+    from rigpact.reports.terminal import say, say_aside
+
+    (say if is_text else say_aside)(
+        write_answers(diagnosis, request) or "nothing that the contract leaves open was answered"
+    )
 
 
 def _follow(request: ExplainRequest, idle_s: float | None, *, is_asked: bool) -> None:

@@ -96,14 +96,13 @@ def _what_can_be_judged(path: Path) -> Examination:
 def _draft_contract(folder: Path, output_format: OutputFormat, *, is_forced: bool) -> None:
     from rigpact.contract.errors import UnusableInput
     from rigpact.contract.files import write_bytes
-    from rigpact.reports.importing.drafting import draft_of_folder
-    from rigpact.reports.importing.formats import ImportRequest, finished
+    from rigpact.reports.importing.drafted_folder import draft_folder
     from rigpact.reports.terminal import plain, say
 
     path = folder / "contract.toml"
     if path.exists() and not is_forced:
         raise UnusableInput(path, "a contract", "none yet", "--force writes over it")
-    made = finished(draft_of_folder(folder), ImportRequest(folder, path))
+    made = draft_folder(folder, path)
     write_bytes(path, made.content)
     lines = [f"{path} drafted: look for GUESSED and LEFT OPEN in it"]
     answer_written("init", [path], output_format, lines=lines, notes=made.notes)

@@ -1,0 +1,125 @@
+"""The layout of a network's input from a recording: drawn runtimes that know how they made it, and single things to find."""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from parity_tests.measuring.scores.layouts.layout_score import fields_of, inferred
+from parity_tests.measuring.scores.layouts.runtimes import draw
+
+from rigpact.reports.importing.layout.fits import Line, line_between
+from rigpact.reports.importing.layout.shifts import Block, find_shifts
+
+from .foreign_files import weights_of, write_model
+
+Command = Callable[..., Any]
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_no_field_of_a_drawn_runtime_is_wrong(seed: int) -> None:
+    """A wrong scale or order in a drafted contract is blamed on the engine, or put into it."""
+    runtime = draw(seed)
+    verdicts = [verdict for _, verdict in fields_of(runtime, inferred(runtime))]
+    assert "wrong" not in verdicts
+    assert verdicts.count("right") >= 0.9 * len(verdicts)
+
+
+def _history(rows: np.ndarray, length: int, *, layout: str, order: str, start: str) -> np.ndarray:
+    """Two terms, of 2 and 1 numbers, kept by hand."""
+    past = [rows[0] if start == "first" else np.zeros(3)] * length
+    seen = []
+    for row in rows:
+        past = [*past[1:], row]
+        frames = past if order == "oldest_first" else past[::-1]
+        terms = [[frame[:2] for frame in frames], [frame[2:] for frame in frames]]
+        seen.append(np.concatenate(frames if layout == "frame_major" else [each for term in terms for each in term]))
+    return np.array(seen)
+
+
+@pytest.mark.parametrize("layout", ["term_major", "frame_major"])
+@pytest.mark.parametrize("order", ["oldest_first", "newest_first"])
+@pytest.mark.parametrize("start", ["first", "zeros"])
+def test_a_history_is_read_from_exact_copies(layout: str, order: str, start: str) -> None:
+    """Each of the three words makes another vector of the same width; nothing crashes with the wrong one."""
+    held = _history(np.random.default_rng(5).normal(size=(30, 3)), 4, layout=layout, order=order, start=start)
+    found = find_shifts(held, np.arange(30) > 0)
+    widths = (3,) if layout == "frame_major" else (2, 1)
+    starts = np.concatenate(([0], 4 * np.cumsum(widths)[:-1]))
+    assert found.blocks == tuple(Block(int(at), width, 4, order) for at, width in zip(starts, widths, strict=True))  # type: ignore[arg-type]
+    assert found.start == start
+
+
+def test_a_reset_in_the_middle_breaks_no_history() -> None:
+    """A robot that falls is put up again while the log runs on."""
+    rng = np.random.default_rng(6)
+    held = np.vstack([
+        _history(rng.normal(size=(20, 3)), 3, layout="frame_major", order="oldest_first", start="zeros") for _ in range(2)
+    ])  # fmt: skip
+    found = find_shifts(held, np.arange(40) > 0)
+    assert (found.blocks, found.resets, found.start) == ((Block(0, 3, 3, "oldest_first"),), (0, 20), "zeros")
+
+
+def test_columns_that_stand_still_are_not_told() -> None:
+    """A dead term between two histories may be of any width: a guess would name the wrong sensor."""
+    rows = _history(
+        np.random.default_rng(7).normal(size=(30, 3)), 4, layout="term_major", order="oldest_first", start="first"
+    )
+    held = np.hstack([rows[:, :8], np.zeros((30, 8)), rows[:, 8:]])
+    blocks = find_shifts(held, np.arange(30) > 0).blocks
+    assert blocks is not None
+    assert [each.is_told for each in blocks] == [True, False, True]
+
+
+@pytest.mark.parametrize(
+    ("scale", "subtract"), [(1.0, 0.0), (0.2, 0.0), (1.0, -0.35), (0.05, 1.25), (-2.0, 0.0), (57.29578, 0.0)]
+)
+def test_a_line_says_the_numbers_that_were_meant(scale: float, subtract: float) -> None:
+    """0.2 that is read as 0.19999999 is a number that nobody finds in his code."""
+    known = np.random.default_rng(8).normal(size=80).astype(np.float32)
+    held = (known - np.float32(subtract)) * np.float32(scale)
+    line = line_between(known.astype(float), held.astype(float), np.zeros(80), float(np.abs(known).max()))
+    assert line is not None
+    assert line.scale == pytest.approx(scale, rel=1e-6)
+    assert line.subtract - line.offset / line.scale == pytest.approx(subtract, abs=1e-6)
+    assert line_between(known.astype(float), np.tanh(held).astype(float), np.zeros(80), 4.0) in (None, Line(1.0, 0.0))
+
+
+def test_a_draft_of_a_policy_agrees_with_its_loop(tmp_path: Path, command: Command) -> None:
+    """Joints in another order, a default pose, two scales, three frames: nothing of it stands in a file."""
+    rng, model = np.random.default_rng(9), write_model(tmp_path / "policy.onnx", 30, 3)
+    matrix, pose, order = weights_of(model), np.array([0.1, -0.4, 0.25], "f"), [2, 0, 1]
+    quaternion = rng.normal(size=(60, 4))
+    w, x, y, z = (quaternion / np.linalg.norm(quaternion, axis=1, keepdims=True)).T
+    gyro, q = rng.normal(size=(60, 3)).astype("f"), rng.normal(size=(60, 3)).astype("f")
+    down = np.stack([-2 * (x * z - w * y), -2 * (y * z + w * x), -(1 - 2 * (x * x + y * y))], 1).astype("f")
+    phase = rng.normal(size=(60, 1)).astype("f")
+    rows: dict[str, list[Any]] = {"obs": [], "actions": [], "target": []}
+    last, past = np.zeros(3, "f"), None
+    for t in range(60):
+        now = np.concatenate([np.float32(0.25) * gyro[t], down[t], q[t][order] - pose, last[:0], phase[t]]).astype("f")
+        past = [now] * 3 if past is None else [*past[1:], now]
+        obs = np.concatenate(past)
+        last = (obs @ matrix).astype("f")
+        for name, value in (("obs", obs), ("actions", last), ("target", np.float32(0.5) * last + pose)):
+            rows[name].append(value)
+    columns = {"gyro": gyro, "imu": np.stack([w, x, y, z], 1), "q": q, **rows}
+    np.savez(tmp_path / "run.npz", fps=50.0, **{name: np.array(values, "f") for name, values in columns.items()})
+
+    made = command("init", tmp_path, "--contract")
+    assert made.status == 0, made.err
+    text = (tmp_path / "contract.toml").read_text(encoding="utf-8")
+    root = tomllib.loads(text if "\nfps" in text else "fps = 50\n" + text)
+    stages, given = ({each["name"]: each for each in root[section]} for section in ("stages", "given"))
+    assert {key: stages["obs"][key] for key in ("length", "layout", "order", "start")} == {
+        "length": 3, "layout": "frame_major", "order": "oldest_first", "start": "first",
+    }  # fmt: skip
+    assert stages["obs_gyro"]["scale"] == 0.25
+    assert given["imu"]["kind"] == "quaternion_wxyz"
+    assert root["names"][stages["q_policy"]["take"]] == ["joint_2", "joint_0", "joint_1"]
+    assert "LEFT OPEN: obs[29] to [29]" in text  # nothing that was recorded holds the phase
+    assert stages["target"]["scale"] == 0.5

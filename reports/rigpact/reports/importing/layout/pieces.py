@@ -1,0 +1,268 @@
+"""Which recorded vectors stand side by side in the numbers of one frame: columns, scales, what is taken off, order.
+
+Of several vectors that say the same, the one of which least has to be said: a copy before a factor before an offset.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rigpact.contract.statistics import FloatArray
+from rigpact.reports.diagnosing.relations.round_numbers import roundest
+from rigpact.reports.importing.layout.fits import FEW, Line, clipped_line, line_between, near_columns
+from rigpact.reports.importing.layout.sources import Source
+
+_ROWS = 512
+"""Frames, spread over the recording, that columns are looked for in; every frame tests what is found."""
+_MANY = 8
+"""So many different values lie on a line of another column only where that column is what they are made of."""
+_LIKELY = 48
+"""Columns that one column may be a line of; more of them say that it hardly moves."""
+
+
+@dataclass(frozen=True)
+class Found:
+    """A column is a line of one channel of a source. is_sure: no other channel says the same, and it moves."""
+
+    channel: int
+    line: Line
+    is_sure: bool = True
+
+
+@dataclass(frozen=True, eq=False)
+class Piece:
+    """Columns start:stop of a frame, one `Found` each; source None where nothing is known of them."""
+
+    start: int
+    source: Source | None
+    columns: tuple[Found | None, ...]
+
+    @property
+    def stop(self) -> int:
+        """The column behind its last one."""
+        return self.start + len(self.columns)
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether each of its columns is known or guessed."""
+        return self.source is not None and all(self.columns)
+
+
+Candidates = list[dict[int, list[Found]]]
+"""Of each column, the index of a source -> what the column may be of it, the simplest first."""
+
+
+def pieces_of(held: FloatArray, sources: Sequence[Source], slack: FloatArray) -> list[Piece]:
+    """The pieces of a frame, end to end. held (T, n); slack (T, n): how far writing may have moved each number."""
+    candidates = _candidates(held, sources, slack)
+    many = [len(np.unique(column)) >= _MANY for column in held.T]
+    moves = np.ptp(held, axis=0) > 0.0
+    found: list[Piece] = []
+    at = 0
+    while at < held.shape[1]:
+        runs = [_run(at, index, candidates, moves) for index in candidates[at]]
+        piece = None if not runs else min(runs, key=lambda run: _rank(run, sources))
+        if piece is None:
+            found.append(Piece(at, None, (None,)))
+            at += 1
+            continue
+        index, columns = piece
+        rivals = [run for run in runs if run[0] != index and _cost(run) <= _cost(piece) and len(run[1]) >= len(columns)]
+        is_told = not rivals or all(many[at : at + len(columns)]) or all(
+            _is_same(sources[index], sources[other[0]], columns, other[1]) for other in rivals
+        )  # fmt: skip
+        sure = tuple(None if each is None else _judged(each, is_told=is_told) for each in columns)
+        found.append(Piece(at, sources[index], sure))
+        at += len(columns)
+    return list(_joined([_completed(piece) for piece in _trimmed(found)], moves))
+
+
+def _judged(found: Found, *, is_told: bool) -> Found:
+    return found if is_told else Found(found.channel, found.line, is_sure=False)
+
+
+def _is_same(one: Source, other: Source, own: Sequence[Found | None], others: Sequence[Found | None]) -> bool:
+    """Whether two sources hold the same numbers in the columns that are taken."""
+    pairs = [(a.channel, b.channel) for a, b in zip(own, others, strict=False) if a is not None and b is not None]
+    return all(np.array_equal(one.rows[:, a], other.rows[:, b], equal_nan=True) for a, b in pairs)
+
+
+Run = tuple[int, tuple[Found | None, ...]]
+
+
+def _run(at: int, index: int, candidates: Candidates, moves: NDArray[np.bool_]) -> Run:
+    """Columns from `at` on that one source may fill, each of its channels once; columns that stand still are passed over."""
+    taken: dict[int, None] = {}
+    columns: list[Found | None] = []
+    last = 0
+    for column in range(at, len(candidates)):
+        if not moves[column]:
+            columns.append(None)
+            continue
+        free = [each for each in candidates[column].get(index, ()) if each.channel not in taken]
+        if not free:
+            break
+        after = next(reversed(taken), -1) + 1
+        least = [each for each in free if each.line.cost == free[0].line.cost]
+        chosen = next((each for each in least if each.channel == after), least[0])
+        taken[chosen.channel] = None
+        columns.append(chosen)
+        last = len(columns)
+    return index, tuple(columns[:last])
+
+
+def _cost(run: Run) -> float:
+    known = [each.line.cost for each in run[1] if each is not None]
+    return sum(known) / max(len(known), 1)
+
+
+def _rank(run: Run, sources: Sequence[Source]) -> tuple[float, ...]:
+    """The longest run first, then the one of which least has to be said; what was recorded before what is made of it."""
+    known = [each for each in run[1] if each is not None]
+    turned = sum(b.channel <= a.channel for a, b in pairwise(known))
+    source = sources[run[0]]
+    digits = sum(
+        len(f"{number:.9g}") for each in known for number in (each.line.scale, each.line.subtract, each.line.offset)
+    )
+    return (-len(known), _cost(run), digits, turned, source.turn is not None, source.is_before, -run[0])
+
+
+def _candidates(held: FloatArray, sources: Sequence[Source], slack: FloatArray) -> Candidates:
+    found: Candidates = [{} for _ in range(held.shape[1])]
+    for is_before in (False, True):
+        group = [(index, each) for index, each in enumerate(sources) if each.is_before == is_before]
+        if not group:
+            continue
+        known = np.hstack([each.rows for _, each in group])
+        sizes = np.hstack([each.sizes for _, each in group])
+        written = np.hstack([each.slack for _, each in group])
+        owner = [(index, channel) for index, each in group for channel in range(each.rows.shape[1])]
+        rows = np.flatnonzero(np.isfinite(known).all(axis=1) & np.isfinite(held).all(axis=1))
+        if len(rows) < 2 * FEW:
+            continue
+        known, own, loose, written = known[rows], held[rows], slack[rows], written[rows]
+        some = np.unique(np.linspace(0, len(rows) - 1, min(_ROWS, len(rows))).astype(int))
+        near = near_columns(own[some], known[some])
+        for column in np.flatnonzero(np.ptp(own, axis=0) > 0.0):
+            _lines_of(found[column], own[:, column], (known, written), loose[:, column], near[column], sizes, owner)
+    return found
+
+
+def _lines_of(
+    found: dict[int, list[Found]], held: FloatArray, sources: tuple[FloatArray, FloatArray], slack: FloatArray,
+    near: NDArray[np.bool_], sizes: FloatArray, owner: Sequence[tuple[int, int]],
+) -> None:  # fmt: skip
+    places = np.flatnonzero(near)
+    fit, (known, written) = line_between, sources
+    if not len(places):
+        lowest, highest = held.min(), held.max()
+        inside = (held > lowest) & (held < highest)
+        if np.count_nonzero(~inside) < FEW or np.count_nonzero(inside) < FEW:
+            return
+        places = np.flatnonzero(near_columns(held[inside][:, None], known[inside])[0])
+        fit = clipped_line
+    fitted = []
+    for place in places[:_LIKELY]:
+        slope = float(np.ptp(held)) / max(float(np.ptp(known[:, place])), 1e-30)
+        loose = slack + slope * written[:, place]
+        fitted.append((owner[place], fit(known[:, place], held, loose, float(sizes[place]))))
+    lines = [(each, line) for each, line in fitted if line is not None]
+    few = len(np.unique(held)) < _MANY
+    for (index, channel), line in lines:
+        rivals = [other for (source, place), other in lines if source == index and place != channel]
+        is_sure = not any(other.cost <= max(line.cost, int(few)) for other in rivals)
+        found.setdefault(index, []).append(Found(channel, line, is_sure))
+    for each in found.values():
+        each.sort(key=lambda one: one.line.cost)
+
+
+def _trimmed(found: Sequence[Piece]) -> Iterator[Piece]:
+    """Columns of which nothing is known side by side as one piece."""
+    waiting: list[Piece] = []
+    for piece in found:
+        if piece.source is None:
+            waiting.append(piece)
+            continue
+        if waiting:
+            yield Piece(waiting[0].start, None, (None,) * len(waiting))
+            waiting = []
+        yield piece
+    if waiting:
+        yield Piece(waiting[0].start, None, (None,) * len(waiting))
+
+
+def _joined(pieces: Sequence[Piece], moves: NDArray[np.bool_]) -> Iterator[Piece]:
+    """A piece takes the columns beside it that stand still where its source has just the channels that are left."""
+    kept: list[Piece] = list(pieces)
+    for place, piece in enumerate(kept):
+        if piece.source is None:
+            continue
+        for other in (place - 1, place + 1):
+            beside = kept[other] if 0 <= other < len(kept) else None
+            if beside is not None and beside.source is None and not moves[beside.start : beside.stop].any():
+                kept[place], kept[other] = _extended(kept[place], beside, is_before=other < place)
+    yield from (piece for piece in kept if piece.columns)
+
+
+def _extended(piece: Piece, beside: Piece, *, is_before: bool) -> tuple[Piece, Piece]:
+    source, count = piece.source, len(beside.columns)
+    if source is None:
+        return piece, beside
+    known = [each.channel for each in piece.columns if each is not None]
+    in_order = known == list(range(known[0], known[0] + len(known))) and len(known) > 1
+    room = known[0] if is_before else source.rows.shape[1] - 1 - known[-1]
+    if not in_order or room != count:
+        return piece, beside
+    line = next(each.line for each in piece.columns if each is not None)
+    first = 0 if is_before else known[-1] + 1
+    new = tuple(Found(first + each, Line(line.scale, 0.0), is_sure=False) for each in range(count))
+    start = beside.start if is_before else piece.start
+    columns = (*new, *piece.columns) if is_before else (*piece.columns, *new)
+    return Piece(start, source, columns), Piece(beside.start, None, ())
+
+
+def _completed(piece: Piece) -> Piece:
+    """The columns inside a piece that stand still: the channel that the order or the others leave, a guess."""
+    if piece.source is None or all(piece.columns):
+        return piece
+    known = {place: each.channel for place, each in enumerate(piece.columns) if each is not None}
+    left = sorted(set(range(piece.source.rows.shape[1])) - set(known.values()))
+    columns = list(piece.columns)
+    is_in_order = all(
+        channel - place == next(iter(known.values())) - next(iter(known)) for place, channel in known.items()
+    )
+    for place in (place for place, each in enumerate(columns) if each is None):
+        shift = next(iter(known.values())) - next(iter(known))
+        channel = place + shift if is_in_order else left[0] if len(left) == 1 else None
+        if channel is not None and channel in left:
+            columns[place] = Found(channel, Line(1.0, 0.0), is_sure=False)
+    return Piece(piece.start, piece.source, tuple(columns))
+
+
+def with_constants(piece: Piece, held: FloatArray) -> Piece:
+    """The guessed columns of a piece with what they take off, such that they say what was recorded."""
+    if piece.source is None:
+        return piece
+    scales = {each.line.scale for each in piece.columns if each is not None and each.line != Line(1.0, 0.0)} or {1.0}
+    columns: list[Found | None] = []
+    for place, each in enumerate(piece.columns):
+        own = held[:, piece.start + place]
+        if each is None or np.ptp(own) > 0.0:
+            columns.append(each)
+            continue
+        rows = piece.source.rows[:, each.channel]
+        rows = rows[np.isfinite(rows)]
+        scale = next(iter(scales)) if len(scales) == 1 else 1.0
+        if np.ptp(rows) > 0.0:
+            columns.append(None)
+            continue
+        off = float(rows[0] - own[0] / scale)
+        bound = 2.0**-21 * max(abs(float(rows[0])), abs(float(own[0] / scale)), 1e-30)
+        taken = 0.0 if abs(off) <= bound else roundest(off - bound, off + bound)
+        columns.append(Found(each.channel, Line(scale, taken), is_sure=False))
+    return Piece(piece.start, piece.source, tuple(columns))

@@ -1,0 +1,121 @@
+"""A mean and a std of a file beside the model: found by the words of their names, used where the numbers bear it out."""
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from rigpact.contract.declared.sources import read_arrays
+from rigpact.contract.errors import UnusableInput
+from rigpact.contract.files import read_bytes, read_json
+from rigpact.contract.statistics import FloatArray
+from rigpact.reports.importing.draft import Draft, Entry, word
+
+_MEAN, _STD = ("mean", "mu", "offset"), ("std", "sigma", "scale")
+_SUFFIXES = (".npz", ".safetensors", ".json")
+
+
+@dataclass(frozen=True, eq=False)
+class Statistics:
+    """A mean and a std: their file, their places in it, the word that both names share."""
+
+    path: Path
+    file: str
+    label: str
+    mean_at: str
+    std_at: str
+    mean: FloatArray
+    std: FloatArray
+
+    def _word(self, at: str, words: tuple[str, ...]) -> str:
+        """`offset` of an offset; of statistics, the usual word."""
+        return words[0] if self.is_said else at.lower()
+
+    @property
+    def is_said(self) -> bool:
+        """Whether the words are those of statistics: an offset and a scale may be anything."""
+        return "offset" not in self.mean_at.lower()
+
+    def add_to(self, draft: Draft) -> None:
+        """Write both arrays among the numbers of a draft."""
+        draft.numbers[self.mean_name] = Entry({"": {"file": self.file, "at": self.mean_at}})
+        draft.numbers[self.std_name] = Entry({"": {"file": self.file, "at": self.std_at}})
+
+    @property
+    def width(self) -> int:
+        """How many numbers each has."""
+        return int(self.mean.size)
+
+    @property
+    def mean_name(self) -> str:
+        """A name among the declaration's numbers."""
+        return word(f"{self.label}_mean" if self.label else self._word(self.mean_at, _MEAN), "mean")
+
+    @property
+    def std_name(self) -> str:
+        """A name among the declaration's numbers."""
+        return word(f"{self.label}_std" if self.label else self._word(self.std_at, _STD), "std")
+
+
+def is_near(one: FloatArray, other: FloatArray) -> bool:
+    """Whether two recorded vectors hold the same numbers, but for rounding."""
+    return bool(np.allclose(one, other, rtol=SAME, atol=SAME * float(np.abs(other).max(initial=0.0))))
+
+
+SAME = 2.0**-18
+"""Relative to the largest number: a float32 that went through a mean and a std and back, and a little more."""
+
+
+def find_statistics(path: Path, folder: Path) -> Iterator[Statistics]:
+    """The pairs that a file holds; none where it is no such file."""
+    if path.suffix.lower() not in _SUFFIXES:
+        return
+    vectors = dict(_vectors(path))
+    for key, mean in vectors.items():
+        for one, other in zip(_MEAN, _STD, strict=True):
+            partner = _partner(key, one, (other, *_STD), vectors)
+            if partner is not None and vectors[partner].size == mean.size:
+                label = re.sub(r"[^a-z0-9]+", "_", re.sub(one, "", key.lower())).strip("_")
+                yield Statistics(path, path.relative_to(folder).as_posix(), label, key, partner, mean, vectors[partner])
+                break
+
+
+def _partner(key: str, one: str, others: tuple[str, ...], vectors: Mapping[str, FloatArray]) -> str | None:
+    """The key that says std where this one says mean."""
+    if one not in key.lower():
+        return None
+    for other in others:
+        wanted = key.lower().replace(one, other)
+        found = next((each for each in vectors if each.lower() == wanted), None)
+        if found is not None:
+            return found
+    return None
+
+
+def _vectors(path: Path) -> Iterator[tuple[str, FloatArray]]:
+    if path.suffix.lower() == ".json":
+        entries: Mapping[str, Any] = _lists(read_json(path).data)
+    else:
+        try:
+            arrays = read_arrays(read_bytes(path), path)
+        except UnusableInput:
+            return  # a file that holds no arrays is no statistics; reading it as a recording says what is wrong
+        entries = arrays if isinstance(arrays, Mapping) else {}
+    for name, value in entries.items():
+        array = np.asarray(value)
+        if array.dtype.kind == "f" and array.ndim <= 1 and array.size and np.isfinite(array).all():
+            yield str(name), array.astype(np.float64).reshape(-1)
+
+
+def _lists(root: Any, prefix: str = "") -> dict[str, Any]:
+    """The lists of numbers of a JSON object and of the objects in it, by their path."""
+    found: dict[str, Any] = {}
+    for key, value in root.items() if isinstance(root, dict) else ():
+        if isinstance(value, dict) and not prefix:
+            found |= _lists(value, f"{prefix}/{key}")
+        elif isinstance(value, list) and value and all(type(each) in (int, float) for each in value):
+            found[f"{prefix}/{key}" if prefix else key] = np.array(value, np.float64)
+    return found
