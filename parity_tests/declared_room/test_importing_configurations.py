@@ -43,7 +43,7 @@ def _written(tmp_path: Path, **texts: str) -> list[Path]:
 def test_configuration_classes_are_read_with_what_they_inherit(tmp_path: Path, command: Command) -> None:
     """A class says only what differs from its base; a reader that imports it runs whatever stands beside it."""
     source, base = _written(tmp_path, walker_DOT_py=CLASSES, base_DOT_py=BASE)
-    root = _imported(command, source, tmp_path / "contract.toml", "--base", base)
+    root = _imported(command, source, tmp_path / "contract.toml", "--builds-on", base)
     stages, numbers = _stages(root), root["numbers"]
 
     assert root["fps"] == 50  # 1 / (0.005 · 4)
@@ -151,7 +151,7 @@ def test_the_stacks_own_configurations_become_contracts(
     """What a stack ships must be readable as it is; widths, rates and the fourth joint are read off the files by hand."""
     from rigpact.contract.contract_files import open_contract
 
-    options = () if base is None else ("--base", readers / base)
+    options = () if base is None else ("--builds-on", readers / base)
     root = _imported(command, readers / name, tmp_path / "contract.toml", *options)
 
     assert root["fps"] == fps
@@ -172,7 +172,7 @@ def _changed(text: str, old: str, new: str) -> str:
         ("a.py", _changed(CLASSES, '"hip": -0.1, ', ""), ["/init_state/default_joint_angles", "1 joints", "2"]),
         ("a.py", _changed(CLASSES, "-0.1", "read_angle()"), ["/default_joint_angles", "read_angle", "line 10", "a table"]),
         ("a.py", _changed(CLASSES, "6 * 3", "6 * 4"), ["/env/num_observations", "24", "17 or 18"]),
-        ("a.py", _changed(CLASSES, "LeggedRobotCfg.env", "Other.env"), ["a.py:6", "Other.env", "--base"]),
+        ("a.py", _changed(CLASSES, "LeggedRobotCfg.env", "Other.env"), ["a.py:6", "Other.env", "--builds-on"]),
         ("a.yaml", _changed(ROBOT_POLICY, "[2, 3, 0, 1]", "[2, 3, 0, 0]"), ["/joint_mapping", "each once"]),
         ("a.yaml", _changed(ROBOT_POLICY, "[0, 1, 2]", "[0, 2, 4]"), ["/observations_history", "every frame"]),
         ("a.yaml", _changed(ROBOT_POLICY, "observations: 12", "observations: 13"), ["/num_observations", "36 numbers", "39"]),
@@ -191,7 +191,9 @@ def test_a_damaged_configuration_is_refused_at_its_place(
     source, classes, robot = _written(
         tmp_path, **{name.replace(".", "_DOT_"): text, "base_DOT_py": BASE, "base_DOT_yaml": ROBOT_BASE}
     )
-    answer = command("import", source, "-o", tmp_path / "c.toml", "--base", classes if name.endswith("py") else robot)
+    answer = command(
+        "import", source, "-o", tmp_path / "c.toml", "--builds-on", classes if name.endswith("py") else robot
+    )
     assert answer.status == 2, answer.out
     assert not (tmp_path / "c.toml").exists()
     assert all(each in answer.err for each in (*says, "found", "expected")), answer.err

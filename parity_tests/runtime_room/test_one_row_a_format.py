@@ -13,7 +13,7 @@ from rigpact.reference_runtime.recordings.named_columns import is_recording_path
 from rigpact.reference_runtime.recordings.number_rows import Table
 from rigpact.reports.diagnosing.logs.engine_log import is_engine_log
 from rigpact.reports.gate.setup.found_files import find_files
-from rigpact.reports.importing.drafting import draft_of_folder
+from rigpact.reports.importing.drafting import draft_of_folder, look_into
 
 CONTRACT = """format = "rigpact-contract"
 version = 1
@@ -55,7 +55,7 @@ def test_a_new_format_is_known_to_every_command_from_its_row(project: Path) -> N
     assert is_recording_path(path)
     assert opened_recording(path, contract).stages["q"].ravel().tolist() == [1.0, 2.0, 4.0]
     assert find_files(project).columns == [Path("run.barred")]
-    assert "run.barred" in draft_of_folder(_with_a_model(project)).header[0]
+    assert "run.barred" in draft_of_folder(look_into(_with_a_model(project))).header[0]
     path.write_text("y_reproj ComposeDelta|", encoding="utf-8")
     assert not is_engine_log(path)
 

@@ -324,7 +324,7 @@ def test_a_broken_archive_is_refused_in_one_line(
         ('{"y_out": [[1, "two"], [3, 4]]}', "'two'"),
         ('{"y_out": [[1, 2]], "y_out": [[1, 2]]}', "twice"),
         ("[[1, 2], [3, 4]]", "--as"),
-        ('[{"y_out": [1]}, {"y_uot": [1]}]', "frame 2"),
+        ('[{"y_out": [1]}, {"y_uot": [1]}]', "each in some of the 2 frames only"),
         ('[{"y_out": [1]}, [1]]', "an entry like the first one"),
         ('{"y_out": [[1, [2]]]}', "as many numbers in each row"),
     ],

@@ -93,10 +93,11 @@ def _cause(cause: Mapping[str, Any]) -> Claim:
 
 def _relation(relation: Mapping[str, Any]) -> Claim:
     is_whole = relation["frames_explained"] >= relation["frames"]
-    stage = re.split(r" of |\[", relation["place"])[0]  # it may be one before the stage that was recorded
+    place = relation.get("place") or relation["stage"]
+    stage = re.split(r" of |\[", place)[0]  # it may be one before the stage that was recorded
     return Claim(
         stage, "; ".join(_texts(relation)), relation["sentence"], is_whole=is_whole,
-        source=relation["source"], channels=frozenset(relation["channels"]),
+        source=relation.get("source", ""), channels=frozenset(relation.get("channels", ())),
     )  # fmt: skip
 
 

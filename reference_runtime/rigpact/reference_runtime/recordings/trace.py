@@ -9,12 +9,13 @@ frames, and the recorder writes the next one behind it. docs/trace-format.md def
 """
 
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from rigpact.contract.errors import UnusableInput
+from rigpact.contract.files import write_bytes
 from rigpact.reference_runtime.recordings.json_lines import lines_of
 from rigpact.reference_runtime.recordings.trace_binary import binary_segments, read_binary, write_binary
 from rigpact.reference_runtime.recordings.trace_json_lines import (
@@ -116,23 +117,25 @@ def _of_frames(path: Path, folder: Path) -> Segments:
     content, paths = path.read_bytes(), []
     for number, (begin, end) in enumerate(spans, start=1):
         paths.append(_named(folder, path, number))
-        paths[-1].write_bytes(content[begin:end])
+        write_bytes(paths[-1], content[begin:end])
     return Segments(tuple(paths), tail)
 
 
 def _of_lines(path: Path, folder: Path) -> Segments:
     if sum(is_header(line) for line, _ in lines_of(path)) < 2:
         return Segments((path,))
-    paths: list[Path] = []
+    parts: list[list[bytes]] = []
     frames = 0
-    with ExitStack() as files:
-        for line, whole in lines_of(path):
-            if not paths or is_header(line):
-                paths.append(_named(folder, path, len(paths) + 1))
-                stream, frames = files.enter_context(paths[-1].open("wb")), 0
-            else:
-                frames += bool(line.strip()) and (whole or line.rstrip().endswith(b"}}"))
-            stream.write(line + (b"\n" if whole else b""))
+    for line, whole in lines_of(path):
+        if not parts or is_header(line):
+            parts.append([])
+            frames = 0
+        else:
+            frames += bool(line.strip()) and (whole or line.rstrip().endswith(b"}}"))
+        parts[-1].append(line + (b"\n" if whole else b""))
+    paths = [_named(folder, path, number + 1) for number in range(len(parts))]
+    for part, lines in zip(paths, parts, strict=True):
+        write_bytes(part, b"".join(lines))
     if len(paths) > 1 and not frames:
         return Segments(tuple(paths[:-1]), f"segment {len(paths)} was cut off before its first frame was whole")
     return Segments(tuple(paths))

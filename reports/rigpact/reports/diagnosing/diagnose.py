@@ -22,7 +22,7 @@ from rigpact.reports.diagnosing.diagnosis import Cause, Diagnosis, Divergence, S
 from rigpact.reports.diagnosing.explanation import Explanation, search
 from rigpact.reports.diagnosing.extent import Extent, extent_of
 from rigpact.reports.diagnosing.hypotheses import Changes, Hypotheses
-from rigpact.reports.diagnosing.relations.relation import Relation
+from rigpact.reports.diagnosing.relations.relation import GLITCH, Relation
 from rigpact.reports.diagnosing.relations.search import find_relations
 from rigpact.reports.diagnosing.remaining import Mask, remaining
 from rigpact.reports.diagnosing.seen.judged import is_computed, what_was_seen, without_verdict
@@ -79,7 +79,8 @@ def _searched(
     partly = {each.stage: each.changes for each in named if each.is_partial or _holds_alone(hypotheses, each)}
     left = remaining(hypotheses, everywhere, partly, relations)
     explained = not left and not_finite is None
-    verdict: Verdict = "explained" if explained else "partly_explained" if named or relations else "unexplained"
+    has_rule = bool(named) or any(relation.kind != GLITCH for relation in relations)  # a glitch is told, not explained
+    verdict: Verdict = "explained" if explained else "partly_explained" if has_rule else "unexplained"
     return replace(
         judged,
         verdict=verdict,

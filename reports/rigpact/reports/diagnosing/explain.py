@@ -18,6 +18,7 @@ from rigpact.reports.diagnosing.diagnosis import Diagnosis, Divergence, StageVer
 from rigpact.reports.diagnosing.evidence import EvidenceFiles, Gathered, read_evidence
 from rigpact.reports.diagnosing.logs.engine_log import is_engine_log
 from rigpact.reports.diagnosing.logs.log_evidence import explain_log
+from rigpact.reports.diagnosing.relations.relation import GLITCH
 from rigpact.reports.diagnosing.some_bones import diagnose_gathered
 from rigpact.reports.diagnosing.stage_error import stage_error
 from rigpact.reports.diagnosing.suppositions import best_supposition
@@ -104,7 +105,9 @@ def _with_other_files(found: Diagnosis, gathered: Gathered, request: ExplainRequ
         again = diagnose(
             *supposed.part, with_pairs=request.with_pairs, allow_unjudged=request.allow_unjudged, budget=budget
         )
-        return replace(again.supposing(supposed.words), search=budget.search)
+        # under another choice of files a history begins before the recording: what its first frames hold is no mistake
+        rules = tuple(each for each in again.relations if each.kind != GLITCH)
+        return replace(again.supposing(supposed.words), relations=rules, search=budget.search)
 
 
 def _refuse_guessed_mode(gathered: Gathered, stages: Sequence[StageVerdict], path: Path) -> None:

@@ -24,7 +24,9 @@ Recording = Annotated[
 ]
 Base = Annotated[
     Path | None,
-    typer.Option("--base", metavar="FILE", help="What FILE builds on: legged_robot_config.py, rl_sar's base.yaml."),
+    typer.Option(
+        "--builds-on", metavar="FILE", help="What FILE builds on: legged_robot_config.py, rl_sar's base.yaml."
+    ),
 ]
 Tick = Annotated[
     str | None, typer.Option("--tick", metavar="TOPIC", help="Of a bag, the topic whose messages are the frames.")

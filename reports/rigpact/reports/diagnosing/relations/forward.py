@@ -19,9 +19,9 @@ from rigpact.reports.diagnosing.relations.subject import Subject
 
 _STEP = 2.0**-10
 """How far a number is moved, in parts of its size, to see what comes of it."""
-_ROUNDS = 8
-_WORSE = 0.7
-"""A start from which the first step leaves more of the error than this leads nowhere."""
+_ROUNDS = 10
+_PATIENCE, _WORSE = 2, 0.7
+"""A start from which so many steps more leave this part of the error leads nowhere."""
 _NEAR = 2.0**-6
 """The part of the error that may be left before the number is made round and judged."""
 _SMALLEST = float(np.finfo(np.float32).tiny)
@@ -119,12 +119,13 @@ def _gauss_newton(
         weight = float(np.sum(slope[known] ** 2))
         if not known.any() or weight <= _SMALLEST:
             return None
-        size = _size(error[known])
-        if size <= _NEAR * _size(apart[known]) and turn:
-            return _roundest(subject, number, error, slope)
+        near = _size(error[known]) <= _NEAR * _size(apart[known])
+        found = _roundest(subject, number, error, slope) if near else None
+        if found is not None:
+            return found
         moved = number + float(np.sum((slope * error)[known])) / weight
         error = left(moved)
-        if error is None or (turn == 0 and _size(error) > _WORSE * _size(apart)):
+        if error is None or (turn == _PATIENCE and _size(error) > _WORSE * _size(apart)):
             return None
         number = moved
     return None
@@ -136,11 +137,11 @@ def _size(values: FloatArray) -> float:
 
 
 def _roundest(subject: Subject, number: float, error: FloatArray, slope: FloatArray) -> float | None:
-    """What almost every value that tells leaves open."""
+    """The number that almost every value that tells leaves open; None where they leave none: it is not there yet."""
     bound = subject.bound[subject.failing]
     tells = np.isfinite(error) & (np.abs(slope) > 0.5 * np.median(np.abs(slope[slope != 0.0])))
     if not tells.any():
         return None
     middle, reach = number + error[tells] / slope[tells], bound[tells] / np.abs(slope[tells])
     low, high = almost_all(middle - reach, middle + reach)
-    return roundest(low, high) if low <= high else number
+    return roundest(low, high) if low <= high else None

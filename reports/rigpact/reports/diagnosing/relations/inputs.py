@@ -21,7 +21,7 @@ from rigpact.reports.diagnosing.relations.subject import Change, Group, Subject,
 _FARTHEST = 12
 """Channels by which a slice may be read too early or too late; beyond, only whole bones and fields."""
 
-_MOST_SLICES = 12
+_MOST_SLICES = 32
 """A vector of more slices is one of bones: which bone's numbers stand there is found at once, in `parts`."""
 
 

@@ -126,6 +126,7 @@ def _cheaper(one: list[Relation], other: list[Relation]) -> list[Relation]:
 
 
 def _relations_of(subject: Subject, found: list[Relation], explained: NDArray[np.bool_]) -> list[Relation]:
+    """What is found, and the relations of the channels that it does not explain; the first simple one of all of them ends it."""
     possible = list[Relation]()
     is_open = np.asarray(subject.failing.any(axis=0) & ~explained)
     every = list(targets(subject)) if is_open.any() else []

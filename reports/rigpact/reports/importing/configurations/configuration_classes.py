@@ -153,9 +153,9 @@ class Classes:
         for name in rest:
             found = None if found is None else self._inner(found, name)
         if found is None:
-            hint = "give the file of the base class with --base"
+            hint = "give the file of the base class with --builds-on"
             raise UnusableInput(
-                f"{own.path}:{own.line}", f"the base {dotted}", "a class of this file or of --base", hint
+                f"{own.path}:{own.line}", f"the base {dotted}", "a class of this file or of --builds-on", hint
             )
         return found
 

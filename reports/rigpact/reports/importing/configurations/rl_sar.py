@@ -48,7 +48,9 @@ def to_draft(root: Node, model: Model | None, file: Entry, base: Path | None) ->
     """The declaration of a policy's config.yaml; its base.yaml is the given one, or the one in the folder above it."""
     path = root.path.parent.parent / "base.yaml" if base is None else base
     if base is None and not path.is_file():
-        raise UnusableInput(root.path, "no base.yaml in the folder above", "the robot's file", "give it with --base")
+        raise UnusableInput(
+            root.path, "no base.yaml in the folder above", "the robot's file", "give it with --builds-on"
+        )
     robot_root = parse_yaml(read_bytes(path), path)
     if "joint_names" not in _only(robot_root):
         raise UnusableInput(path, "a file without joint_names", "rl_sar's base.yaml of a robot")

@@ -1,0 +1,185 @@
+"""Mistakes that no convention says, planted by plain numpy into a declared contract's recording, are named with their numbers."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from rigpact.reference_runtime.files.contracts import ContractFiles
+from rigpact.reports.diagnosing.diagnosis import Diagnosis
+from rigpact.reports.diagnosing.explain import ExplainRequest, explain
+
+CONTRACT = """
+format = "rigpact-contract"
+version = 1
+name = "drawn_by_hand"
+title = "Drawn by hand"
+fps = 60
+given = [{ name = "q", names = "joints" }, { name = "gyro", size = 3 }]
+stages = [
+    { name = "pose", operation = "affine", of = "q", scale = 0.5, subtract = 0.1 },
+    { name = "squashed", operation = "squash", of = "pose", function = "tanh" },
+    { name = "rate", operation = "difference", of = "squashed", span = "backward", rate = "per_second" },
+    { name = "obs", operation = "concatenate", of = ["pose", "gyro"] },
+    { name = "action", operation = "network", names = "joints" },
+    { name = "past", operation = "history", of = "gyro", length = 3, layout = "frame_major", start = "first" },
+]
+[names]
+joints = ["hip", "knee", "ankle", "toe"]
+[networks.policy]
+file = "policy.onnx"
+inputs = ["obs"]
+outputs = ["action"]
+"""
+FRAMES = 90
+Rows = np.ndarray[Any, np.dtype[np.float64]]
+WEIGHTS = [
+    np.random.default_rng(1).normal(0.0, 0.6, shape).astype(np.float32) for shape in ((7, 12), (12,), (12, 4), (4,))
+]
+
+
+def _inputs() -> dict[str, Rows]:
+    time, rng = np.arange(FRAMES)[:, None] / 60.0, np.random.default_rng(2)
+    waves = [np.sin(time * rng.uniform(3.0, 9.0, (1, size)) + rng.uniform(0.0, 6.0, (1, size))) for size in (4, 3)]
+    return {"q": 2.0 * waves[0], "gyro": waves[1] + rng.normal(0.0, 0.05, waves[1].shape)}
+
+
+def _stored(rows: Rows) -> Rows:
+    return rows.astype(np.float32).astype(np.float64)
+
+
+def _network(obs: Rows) -> Rows:
+    hidden = np.tanh(obs @ WEIGHTS[0].astype(float) + WEIGHTS[1])
+    return np.asarray(hidden @ WEIGHTS[2].astype(float) + WEIGHTS[3])
+
+
+def _past(gyro: Rows) -> Rows:
+    return np.hstack([gyro[np.maximum(np.arange(FRAMES) - age, 0)] for age in (2, 1, 0)])
+
+
+def _run(change: Mapping[str, Callable[[Rows], Rows]]) -> dict[str, Rows]:
+    """Every vector. change: what is done to a vector on the way to what is computed from it; `into …` to what is recorded."""
+    seen = {name: _stored(rows) for name, rows in _inputs().items()}
+
+    def of(name: str) -> Rows:
+        return change.get(name, lambda rows: rows)(seen[name])
+
+    steps: tuple[tuple[str, Callable[[], Rows]], ...] = (
+        ("pose", lambda: (of("q") - 0.1) * 0.5),
+        ("squashed", lambda: np.tanh(of("pose"))),
+        ("rate", lambda: np.vstack([np.zeros((1, 4)), np.diff(of("squashed"), axis=0)]) * 60.0),
+        ("obs", lambda: np.hstack([seen["pose"], seen["gyro"]])),
+        ("action", lambda: _network(of("obs"))),
+        ("past", lambda: _past(seen["gyro"])),
+    )
+    for name, compute in steps:
+        seen[name] = _stored(change.get(f"into {name}", lambda rows: rows)(compute()))
+    return seen
+
+
+def _explained(folder: Path, columns: Mapping[str, Rows]) -> Diagnosis:
+    import onnx
+    from onnx import TensorProto, helper, numpy_helper
+
+    nodes = [
+        helper.make_node("Gemm", ["obs", "w0", "b0"], ["sum"]),
+        helper.make_node("Tanh", ["sum"], ["hidden"]),
+        helper.make_node("Gemm", ["hidden", "w1", "b1"], ["action"]),
+    ]
+    constants = [
+        numpy_helper.from_array(each, name) for each, name in zip(WEIGHTS, ("w0", "b0", "w1", "b1"), strict=True)
+    ]
+    shapes = [
+        helper.make_tensor_value_info(name, TensorProto.FLOAT, ["N", size])
+        for name, size in (("obs", 7), ("action", 4))
+    ]
+    model = helper.make_model(
+        helper.make_graph(nodes, "policy", shapes[:1], shapes[1:], constants),
+        opset_imports=[helper.make_opsetid("", 17)],
+    )
+    model.ir_version = 8
+    onnx.save(model, str(folder / "policy.onnx"))
+    (folder / "contract.toml").write_text(CONTRACT, encoding="utf-8")
+    arrays: dict[str, Any] = {name: rows.astype(np.float32) for name, rows in columns.items()}
+    np.savez(folder / "run.npz", frame=np.arange(FRAMES), **arrays)
+    return explain(ExplainRequest(folder / "run.npz", ContractFiles(folder / "contract.toml", None, ())))[0]
+
+
+def _slowed(most: float) -> Callable[[Rows], Rows]:
+    def slowed(rows: Rows) -> Rows:
+        found = rows.copy()
+        for row in range(1, FRAMES):
+            found[row] = found[row - 1] + np.clip(rows[row] - found[row - 1], -most, most)
+        return found
+
+    return slowed
+
+
+def _at(rows: Rows, frames: Any, channels: Any, values: Any) -> Rows:
+    found = rows.copy()
+    found[frames, channels] = values
+    return found
+
+
+def _exchanged(rows: Rows) -> Rows:
+    return rows[:, [0, 5, 2, 3, 4, 1, 6]]
+
+
+def _rarely(_past_rows: Rows) -> Rows:
+    gyro = _stored(_inputs()["gyro"])
+    newest = np.arange(FRAMES) // 2 * 2
+    return np.hstack([gyro[np.maximum(newest - 2 * age, 0)] for age in (2, 1, 0)])
+
+
+MISTAKES: dict[str, tuple[dict[str, Callable[[Rows], Rows]], tuple[str, ...]]] = {
+    "a rate limit before a difference": ({"squashed": _slowed(0.02)}, ("rate is", "squashed, moved by at most 0.02 a frame")),
+    "a gain before a network": ({"obs": lambda rows: 1.3 * rows}, ("action is computed from 1.3 times obs",)),
+    "an offset before a network": ({"obs": lambda rows: rows + 0.4}, ("action is computed from 0.4 more than obs",)),
+    "two inputs of a network exchanged": ({"obs": _exchanged}, ("action is", "knee and gyro[1] exchanged")),
+    "one input of a network negated": (
+        {"obs": lambda rows: rows * [1.0, 1.0, -1.0, 1.0, 1.0, 1.0, 1.0]},
+        ("action is computed from", "-1 times obs", "ankle"),
+    ),
+    "a clamp where tanh is flat": ({"pose": lambda rows: np.clip(rows, -0.7, 0.7)}, ("squashed is", "clipped to [-0.7, 0.7]")),
+    "done twice": ({"into pose": lambda rows: (rows - 0.1) * 0.5}, ("pose is", "it is done twice")),
+    "left out": ({"into squashed": lambda _rows: _run({})["pose"]}, ("squashed is",)),
+    "a frame in three": (
+        {"into pose": lambda rows: rows[np.arange(FRAMES) // 3 * 3]},
+        ("pose is what it should be of every 3rd frame",),
+    ),
+    "pushed every other frame": ({"into past": _rarely}, ("past is a history that is pushed in every 2nd frame only",)),
+    "stuck at one": ({"into pose": lambda rows: _at(rows, slice(None), 2, 1.0)}, ("pose[ankle] is stuck at 1",)),
+    "a factor in one frame": (
+        {"into past": lambda rows: rows * np.where(np.arange(FRAMES) == 40, 3.0, 1.0)[:, None]},
+        ("past is 3 times what it should be in frame 40 only",),
+    ),
+    "a glitch of one number": (
+        {"into pose": lambda rows: _at(rows, 40, 1, 0.9)},
+        ("pose[knee] is another number in frame 40 only: 0.9 for",),
+    ),
+    "late from a frame on": (
+        {"into pose": lambda rows: np.vstack([rows[:50], rows[48:-2]])},
+        ("pose is the answer of frame t-2 from frame 50 on",),
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", MISTAKES)
+def test_a_mistake_is_named_with_its_number(tmp_path: Path, name: str) -> None:
+    """Without it an engineer sees which vector differs, and not what to change in the engine."""
+    change, words = MISTAKES[name]
+    found = _explained(tmp_path, _run(change))
+    said = "; ".join(
+        [each.sentence for each in found.relations] + [f"{cause.stage} is {cause.changes}" for cause in found.causes]
+    )
+    assert all(word in said for word in words), said
+
+
+def test_a_right_run_agrees(tmp_path: Path) -> None:
+    """Readings that fit what is right would send people after nothing."""
+    found = _explained(tmp_path, _run({}))
+    assert (found.verdict, found.relations, found.causes) == ("agrees", (), ())
