@@ -114,7 +114,8 @@ DEFECTS = (
         ("reply",),
         says("read 1 channels too late")
         + says("[0:23] from reply[1:24], [23:24] from zeros")
-        + says("[0:23] from reply[1:24]", "foot_l_quat[3] is stuck at 0"),
+        + says("[0:23] from reply[1:24]")
+        + says("foot_l_quat[3] is stuck at 0"),
     ),
     Planted(
         "reply_of_24_bytes", "24 bytes of the reply arrive, not 24 floats", ("reply",), knob("reply_length=25_bytes")
