@@ -102,7 +102,7 @@ def test_the_inverse_rotation_is_the_transposed_matrix(in_cpp):
 
 IN_NUMPY = (
     "bone_quaternions",
-    "choose",
+    "switch",
     "distance",
     "effector_context",
     "forward_kinematics",

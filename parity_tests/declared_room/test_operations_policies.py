@@ -153,8 +153,8 @@ SUBJECTS = (
         "first": {"0": clock(0), "2": clock(2)}, "period": {"half": clock(period=0.4), "twice": clock(period=1.6)},
         "form": {"cos_sin": clock(form="cs"), "phase": clock(form="p")},
     }),
-    Subject("choose", f'{V}, {{ name = "w", size = 2 }}, {{ name = "f", kind = "flag" }}',
-        'operation = "choose", of = ["v", "w", "f"]',
+    Subject("switch", f'{V}, {{ name = "w", size = 2 }}, {{ name = "f", kind = "flag" }}',
+        'operation = "switch", of = ["v", "w", "f"]',
         lambda random, count: {**drawn(v=2, w=2)(random, count), "f": random.integers(0, 2, (count, 1)).astype(F32)},
         chosen(lambda flag: flag), {"takes": {
         "first_where_set": chosen(lambda flag: not flag), "first_always": chosen(lambda _: False),

@@ -159,7 +159,7 @@ SAMPLES: Mapping[str, tuple[str, str]] = {
     "held": (_VECTOR, 'of = "v", every = 2, length = 4'),
     "played": ('{ name = "chunk", size = 8 }', 'of = "chunk", length = 4, every = 2, size = 2'),
     "phase_clock": (_VECTOR, "period = 0.8, first = 1"),
-    "choose": (f'{_VECTOR}, {{ name = "w", size = 3 }}, {{ name = "is_w", kind = "flag" }}', 'of = ["v", "w", "is_w"]'),
+    "switch": (f'{_VECTOR}, {{ name = "w", size = 3 }}, {{ name = "is_w", kind = "flag" }}', 'of = ["v", "w", "is_w"]'),
     "standard_deviation": (
         '{ name = "log_variance", size = 3 }',
         'of = "log_variance", temperature = 1.5, spread = "variance", calibration = "applied"',

@@ -107,7 +107,8 @@ _LAB = {
     "last_action_zero": right("last_action", (ZERO,)),
     "motor_one_joint_sign": right("motor_q", (r"joint_4\b|\b4\b|\b13\b", SIGN)),
     "motor_order_policy": right("motor_q", "motor_q.order=as_given", ("policy", ORDER)),
-    "obs_clip_added": right("obs", (CLIP, 1.0)),
+    # of terms that are scaled, the same clamp at 0.2 and 0.05
+    "obs_clip_added": right("obs base_ang_vel_scaled joint_vel_scaled", (CLIP, 1.0), (CLIP, 0.2), (CLIP, 0.05)),
     "obs_one_frame_late": right("obs", "obs.delay=one_frame", (LATE,)),
     "policy_every_second_step": right(
         "base_ang_vel projected_gravity velocity_commands joint_pos_rel joint_vel_rel last_action obs action",

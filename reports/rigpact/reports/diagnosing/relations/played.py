@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import partial
@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from rigpact.contract.statistics import FloatArray
 from rigpact.reports.diagnosing.relations.relation import Place, Reading
 from rigpact.reports.diagnosing.relations.round_numbers import ordinal
-from rigpact.reports.diagnosing.relations.target import Target
+from rigpact.reports.diagnosing.relations.target import STORED, Target
 from rigpact.reports.diagnosing.stage_error import ENOUGH, NEARLY
 
 _TELLING = 8
@@ -33,7 +33,7 @@ SPEEDS = tuple(
 _SMALLEST = float(np.finfo(np.float32).tiny)
 
 Frames = NDArray[np.int64]
-Source = Callable[[Frames], Frames]
+Source = partial[Frames]
 """Frame numbers (T,) -> the frames whose numbers stand there."""
 
 
@@ -52,6 +52,8 @@ def played(target: Target) -> Iterator[Reading]:
             if _may_hold(matches, differs, every, source):
                 rows, known = every.at(source(frame))
                 values = every.rows[rows][:, place.channels]
+                if source.func is _held and not _holds_between(target, place, values, known):
+                    continue
                 extra = np.where(known[:, None], every.bound[rows][:, place.channels], 0.0)
                 rule = partial(_taken, place, values, known)
                 yield from target.edit("frame", words, place.channels, rule, extra=extra)
@@ -106,6 +108,15 @@ def _may_hold(matches: NDArray[np.bool_], differs: Frames, every: _Timeline, sou
     rows, known = every.at(source(differs))
     fits = matches[np.arange(len(rows)), rows]
     return bool(known.any() and np.count_nonzero(fits[known]) >= NEARLY * np.count_nonzero(known))
+
+
+def _holds_between(target: Target, place: Place, values: FloatArray, known: NDArray[np.bool_]) -> bool:
+    """Whether the frames that do not differ hold what a rule names too: what is held is held in every frame."""
+    right = np.asarray(known & ~target.failing[:, place.channels].any(axis=1))
+    apart = np.abs(values - target.held[:, place.channels])
+    bound = 2.0 * target.bound[:, place.channels] + STORED * np.abs(values)
+    fits = np.asarray((apart <= bound).all(axis=1))
+    return bool(np.count_nonzero(fits[right]) >= NEARLY * np.count_nonzero(right))
 
 
 def _taken(place: Place, values: FloatArray, known: NDArray[np.bool_], own: FloatArray) -> FloatArray:

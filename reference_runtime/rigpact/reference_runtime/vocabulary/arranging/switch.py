@@ -49,5 +49,5 @@ _CODE = {
     }
 }
 OPERATION = Operation(
-    "choose", "one of two vectors, by a flag", build, {}, (3, 3), code=_CODE,
+    "switch", "one of two vectors, by a flag", build, {}, (3, 3), code=_CODE,
 )  # fmt: skip
