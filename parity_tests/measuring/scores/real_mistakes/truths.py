@@ -197,7 +197,7 @@ _LMM = {
         ("projector_input|normalis|query", WITHOUT),
     ),
     "query_direction_from_x_axis": right(
-        "query_trajectory facing local_facing",
+        "query_trajectory facing local_facing flat_facing",
         (r"facing\.vector|facing|direction", r"channel before|1, ?0, ?0|\bx axis|from x|shift|exchang|swap"),
     ),
     "query_trajectory_forward_rotation": right(
@@ -208,7 +208,7 @@ _LMM = {
         ("inverse|conjugat|forward|not inverted",),
     ),
     "query_trajectory_one_sample_early": right(
-        "query_trajectory points turns",
+        "query_trajectory points turns flat_points",
         (r"\bnow\b", r"\bt20\b"),
         (r"sample", r"early|before|shift|first"),
         (r"trajectory_positions read|trajectory_positions\[0:3\]|points\b.*(before|shift)",),
