@@ -11,6 +11,27 @@ from scipy.spatial.transform import Rotation
 from rigpact.fixtures import demo_bundle
 
 FPS = 60
+BVH = """HIERARCHY
+ROOT Hips
+{
+  OFFSET 0 0 0
+  CHANNELS 6 Xposition Yposition Zposition Zrotation Xrotation Yrotation
+  JOINT mixamorig:Left Leg
+  {
+    OFFSET 0 -1e1 0
+    CHANNELS 3 Zrotation Yrotation Xrotation
+    End Site
+    {
+      OFFSET 0 -1 0
+    }
+  }
+}
+MOTION
+Frames: 2
+Frame Time: .0083333
+1 2 3 10 20 30 40 50 60
+1 2 3 11 21 31 41 51 61
+"""
 
 
 def demo_poses() -> tuple[list[str], list[str], np.ndarray, Rotation]:

@@ -15,7 +15,7 @@ from scipy.spatial.transform import Rotation, Slerp
 from rigpact.contract.errors import UnusableInput
 from rigpact.reference_runtime.recordings.tables import read_table
 
-from .animations import demo_poses, quaternions, write_bvh, write_gltf
+from .animations import BVH, demo_poses, quaternions, write_bvh, write_gltf
 
 Command = Callable[..., Any]
 
@@ -174,29 +174,6 @@ def test_a_node_with_a_matrix_is_at_its_rotation(tmp_path: Path) -> None:
     columns = read_table(path).columns
     assert _degrees(columns["rotation.b"][:1], TURNS[2:].as_quat()) < 1e-6
     assert np.array_equal(columns["position.b"][0], [1, 2, 3])
-
-
-BVH = """HIERARCHY
-ROOT Hips
-{
-  OFFSET 0 0 0
-  CHANNELS 6 Xposition Yposition Zposition Zrotation Xrotation Yrotation
-  JOINT mixamorig:Left Leg
-  {
-    OFFSET 0 -1e1 0
-    CHANNELS 3 Zrotation Yrotation Xrotation
-    End Site
-    {
-      OFFSET 0 -1 0
-    }
-  }
-}
-MOTION
-Frames: 2
-Frame Time: .0083333
-1 2 3 10 20 30 40 50 60
-1 2 3 11 21 31 41 51 61
-"""
 
 
 def test_a_bvh_with_strange_names_is_read(tmp_path: Path) -> None:

@@ -5,10 +5,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import h5py
 import numpy as np
-import pyarrow as pa
-import pyarrow.parquet as pq
 import pytest
 import zarr
 
@@ -16,72 +13,14 @@ from rigpact.contract.errors import UnusableInput
 from rigpact.reference_runtime.recordings.other_formats.zarr_stores import read_zarr
 from rigpact.reference_runtime.recordings.tables import read_table
 
+from .stores import ROWS, write_data_set, write_hdf5, write_zarr
+
 Command = Callable[..., Any]
-ROWS = np.arange(30, dtype=np.float32).reshape(10, 3)
-ENDS = [4, 10]
-
-
-def _hdf5(path: Path) -> Path:
-    """As ALOHA's episodes: state, image, action; a link out of the file, a virtual data set, words."""
-    with h5py.File(path, "w") as root:
-        root.attrs["sim"] = True
-        root["observations/qpos"] = ROWS
-        root.create_dataset("action", data=ROWS * 2, compression="gzip", chunks=(5, 3))
-        root["observations/images/top"] = np.zeros((10, 4, 4, 3), np.uint8)
-        root["words"] = ["a", "b"]
-        root["out"] = h5py.ExternalLink("/etc/passwd", "/")
-        layout = h5py.VirtualLayout((10, 3), "f4")
-        layout[:] = h5py.VirtualSource(str(path.with_name("other.h5")), "x", (10, 3))
-        root.create_virtual_dataset("virtual", layout)
-    return path
-
-
-def _zarr(path: Path, version: int = 2) -> Path:
-    """As diffusion_policy's stores: episodes joined along the first axis, their ends exclusive."""
-    root = zarr.open_group(str(path), mode="w", zarr_format=version)
-    for name, rows in {
-        "data/state": ROWS,
-        "data/img": np.zeros((10, 2, 2, 3), np.uint8),
-        "meta/episode_ends": np.array(ENDS),
-    }.items():
-        root.create_array(name, data=rows)
-    return path
-
-
-def _data_set(folder: Path, *, version: str = "v3.0") -> Path:
-    """As LeRobot's: many episodes a file, named by a table of episodes; v2 has a file an episode."""
-    is_v3 = version.startswith("v3")
-    template = "data/chunk-{chunk_index:03d}/file-{file_index:03d}.parquet" if is_v3 else (
-        "data/chunk-{episode_chunk:03d}/episode_{episode_index:06d}.parquet"
-    )  # fmt: skip
-    info = {"codebase_version": version, "fps": 30, "total_episodes": 2, "chunks_size": 1000, "data_path": template,
-            "features": {"observation.state": {"dtype": "float32", "shape": [3], "names": ["a", "b", "c"]}}}  # fmt: skip
-    starts = [0, *ENDS]
-    tables = []
-    for episode in range(2):
-        rows = ROWS[starts[episode] : starts[episode + 1]]
-        frames = np.arange(len(rows))
-        tables.append(pa.table({
-            "observation.state": pa.FixedSizeListArray.from_arrays(pa.array(rows.reshape(-1)), 3),
-            "timestamp": (frames / 30).astype(np.float32), "frame_index": frames, "episode_index": np.full(len(rows), episode),
-            "task": ["walk"] * len(rows),
-        }))  # fmt: skip
-    (folder / "meta" / "episodes" / "chunk-000").mkdir(parents=True)
-    (folder / "data" / "chunk-000").mkdir(parents=True)
-    if is_v3:
-        places = {"episode_index": [0, 1], "data/chunk_index": [0, 0], "data/file_index": [0, 0]}
-        pq.write_table(pa.table(places), folder / "meta" / "episodes" / "chunk-000" / "file-000.parquet")
-        pq.write_table(pa.concat_tables(tables), folder / "data" / "chunk-000" / "file-000.parquet")
-    else:
-        for episode, table in enumerate(tables):
-            pq.write_table(table, folder / "data" / "chunk-000" / f"episode_{episode:06d}.parquet")
-    (folder / "meta" / "info.json").write_text(json.dumps(info), encoding="utf-8")
-    return folder / "meta" / "info.json"
 
 
 def test_an_episode_in_hdf5_is_columns(tmp_path: Path, command: Command) -> None:
     """A link or a virtual data set leads to another file: it must not be read for this one."""
-    path = _hdf5(tmp_path / "episode_0.hdf5")
+    path = write_hdf5(tmp_path / "episode_0.hdf5")
     table = read_table(path)
     assert set(table.columns) == {"observations.qpos", "action"}
     assert np.array_equal(table.columns["action"], ROWS * 2)
@@ -95,7 +34,7 @@ def test_an_episode_in_hdf5_is_columns(tmp_path: Path, command: Command) -> None
 @pytest.mark.parametrize("version", [2, 3])
 def test_an_episode_of_a_zarr_store_is_cut_at_its_ends(tmp_path: Path, command: Command, version: int) -> None:
     """Ends taken for starts, or as inclusive, give the robot a first frame of another episode."""
-    path = _zarr(tmp_path / "replay.zarr", version)
+    path = write_zarr(tmp_path / "replay.zarr", version)
     assert np.array_equal(read_zarr(path).columns["data.state"], ROWS)
     for episode, rows in enumerate((ROWS[:4], ROWS[4:])):
         out = tmp_path / f"{episode}.npz"
@@ -110,7 +49,7 @@ def test_a_zarr_store_in_a_zip_is_a_recording(tmp_path: Path) -> None:
     """UMI and others ship one .zip."""
     import shutil
 
-    _zarr(tmp_path / "replay.zarr")
+    write_zarr(tmp_path / "replay.zarr")
     made = shutil.make_archive(str(tmp_path / "replay.zarr"), "zip", tmp_path / "replay.zarr")
     assert np.array_equal(read_table(Path(made)).columns["data.state"], ROWS)
 
@@ -121,7 +60,7 @@ def test_a_zarr_store_in_a_zip_is_a_recording(tmp_path: Path) -> None:
         ({"filters": [{"id": "pickle"}]}, "packed by pickle"),
         ({"compressor": {"id": "imagecodecs_jpegxl"}}, "packed by imagecodecs_jpegxl"),
         ({"shape": [1 << 40, 1 << 10]}, "unpacked bytes"),
-        ({"chunks": [0, 0]}, "does not read"),
+        ({"chunks": [0, 0]}, "no sizes of chunks"),
         ({"dtype": "|O"}, "no array of numbers"),
         ("not json", "not JSON"),
     ],
@@ -140,7 +79,7 @@ def test_a_zarr_store_that_could_run_code_is_refused(tmp_path: Path, change: Any
 @pytest.mark.parametrize("version", ["v3.0", "v2.1"])
 def test_an_episode_of_a_lerobot_data_set_is_a_recording(tmp_path: Path, command: Command, version: str) -> None:
     """One file holds many episodes: read as one run, the robot jumps in the middle of it."""
-    info = _data_set(tmp_path / "set", version=version)
+    info = write_data_set(tmp_path / "set", version=version)
     out = tmp_path / "run.npz"
     assert command("import", info, "-o", out, "--episode", 1).status == 0
     made = np.load(out)
@@ -154,7 +93,7 @@ def test_an_episode_of_a_lerobot_data_set_is_a_recording(tmp_path: Path, command
 
 def test_a_parquet_of_many_episodes_asks_for_one(tmp_path: Path, command: Command) -> None:
     """The file itself is taken too; words in it are no column."""
-    _data_set(tmp_path / "set")
+    write_data_set(tmp_path / "set")
     path = tmp_path / "set" / "data" / "chunk-000" / "file-000.parquet"
     with pytest.raises(UnusableInput, match="--episode 0"):
         read_table(path)
@@ -169,7 +108,7 @@ def test_a_parquet_of_many_episodes_asks_for_one(tmp_path: Path, command: Comman
 
 def test_a_path_out_of_the_data_set_is_refused(tmp_path: Path, command: Command) -> None:
     """A stranger's info.json must not choose a file of this machine."""
-    info = _data_set(tmp_path / "set")
+    info = write_data_set(tmp_path / "set")
     said = json.loads(info.read_text(encoding="utf-8"))
     for template in ("../../x-{file_index:03d}.parquet", "data/{nothing}.parquet"):
         info.write_text(json.dumps({**said, "data_path": template}), encoding="utf-8")

@@ -19,10 +19,11 @@ from rigpact.fixtures import demo_bundle
 from rigpact.reference_runtime import OnnxNetwork, open_run, read_clip
 from rigpact.reference_runtime.files.runner import run_frames
 from rigpact.reference_runtime.recordings.recording import read_recording
-from rigpact.reference_runtime.recordings.tables import write_table
-from rigpact.reference_runtime.recordings.trace import Trace, write_trace
+from rigpact.reference_runtime.recordings.tables import read_table, write_table
+from rigpact.reference_runtime.recordings.trace import Trace, read_trace, segments, write_trace
 from rigpact.reference_runtime.systems.neurarig.capture import read_capture
 from rigpact.reference_runtime.systems.neurarig.wire import PROFILES, Refusal, decode_at_client, decode_at_server
+from rigpact.reports.checking.bare_model import facts_of
 from rigpact.reports.checking.check import CheckRequest, check_files
 from rigpact.reports.describing.description import describe_contract
 from rigpact.reports.diagnosing.logs.engine_log import is_engine_log, read_engine_log
@@ -31,7 +32,8 @@ from rigpact.reports.following.follow import growing
 from rigpact.reports.importing.formats import ImportRequest, import_file
 
 from ...contract_room import small_character
-from ...declared_room import foreign_files
+from ...declared_room import foreign_configurations, foreign_files
+from ...readers_room import samples
 from ...trust_room import infinity_models
 from ..pages.operations_page import SAMPLES, sample_text
 from .mutations import restructured, revalued
@@ -162,6 +164,9 @@ def all_readers(folder: Path) -> Iterator[Reader]:
     yield _numbers(folder)
     yield _declared(folder)
     yield _importers(folder)
+    yield _configurations(folder)
+    yield _other_formats(folder)
+    yield _segments(files)
     yield _datagrams()
 
 
@@ -231,7 +236,8 @@ def _read_log(path: Path) -> None:
 
 
 def _run_model(path: Path, files: _Files) -> None:
-    """A model is read, judged, and run on three frames."""
+    """A model is read, judged, and run on three frames; and described as one of which nothing is known."""
+    facts_of(path)
     check_files(CheckRequest([read_document(files.bundle)], model=path))
     run(files.contract, path, files.folder / "sound_clip.json")
 
@@ -329,6 +335,60 @@ def _importers(folder: Path) -> Reader:
         drafted(out)
 
     return Reader("importers", read, seeds)
+
+
+def _configurations(folder: Path) -> Reader:
+    """Configurations of trainings and of robots: each becomes a contract, which is checked."""
+    (folder / "base_class.py").write_text(foreign_configurations.BASE, encoding="utf-8")
+    (folder / "base_robot.yaml").write_text(foreign_configurations.ROBOT_BASE, encoding="utf-8")
+    bases = {"walker.py": folder / "base_class.py", "config.yaml": folder / "base_robot.yaml"}
+    texts = {
+        "walker.py": foreign_configurations.CLASSES, "config.yaml": foreign_configurations.ROBOT_POLICY,
+        "env.yaml": foreign_configurations.ENV,
+    }  # fmt: skip
+
+    def read(path: Path) -> None:
+        out = folder / "made.toml"
+        out.write_bytes(import_file(ImportRequest(path, out, base=bases.get(path.name))).content)
+        drafted(out)
+
+    return Reader("configurations", read, [Seed(name, text.encode(), own=revalued) for name, text in texts.items()])
+
+
+def _other_formats(folder: Path) -> Reader:
+    """Recordings of other programs as columns; animations as contracts too."""
+    samples_folder = folder / "samples"
+    samples_folder.mkdir()
+    seeds = []
+    for name, make in samples.MAKERS.items():
+        made = make(samples_folder)
+        seeds.append(Seed(f"{name}_{made.name}", made.read_bytes()))
+
+    def read(path: Path) -> None:
+        read_table(path)
+        if path.suffix in (".bvh", ".glb"):
+            out = folder / "made.toml"
+            out.write_bytes(import_file(ImportRequest(path, out)).content)
+            drafted(out)
+
+    return Reader("other formats", read, seeds)
+
+
+def _segments(files: _Files) -> Reader:
+    """Several recordings one behind the other: each is a trace."""
+    trace = replace(files.trace, header=replace(files.trace.header, producer="game"))
+    seeds = []
+    for ending in ("jsonl", "bin"):
+        path = files.folder / f"one.trace.{ending}"
+        write_trace(trace, path)
+        seeds.append(Seed(f"segments.trace.{ending}", 2 * path.read_bytes()))
+
+    def read(path: Path) -> None:
+        with segments(path) as parts:
+            for part in parts.paths:
+                read_trace(part)
+
+    return Reader("segments", read, seeds)
 
 
 def _datagrams() -> Reader:

@@ -5,7 +5,7 @@ Nothing here is a rule: a rule needs to know what the model is for.
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from math import prod
@@ -23,6 +23,8 @@ _POINTS = 3
 """Drawn inputs at which each number of an input is moved: what changes no answer at any of them is dead."""
 _MOST = 4096
 """Numbers of an input that are moved one by one."""
+_MOST_GIVEN = 1 << 24
+"""Numbers that a model is given at once: ten pictures of a camera. A shape of a stranger's model may say more than fits."""
 _SIZES = (1.0, 1e2, 1e4, 1e8)
 """Of inputs: what a sensor, a wrong unit and a division by almost nothing give."""
 _RECURRENT = {"LSTM": (5, 6), "GRU": (5,), "RNN": (5,)}
@@ -78,11 +80,11 @@ def _of_graph(graph: ModelGraph | None) -> Iterator[str]:
 def _normaliser(graph: ModelGraph, name: str) -> str:
     """`- mean, / std` of the first operations on an input, where they are constants as wide as it; '' for none."""
     weights, words = graph.weight, []
-    nodes: Mapping[str, list[Node]] = {}
+    nodes = defaultdict[str, list[Node]](list)
     for node in graph.nodes:
-        for each in node.inputs:
-            nodes = {**nodes, each: [*nodes.get(each, ()), node]} if len(node.inputs) <= 2 else nodes
-    while len(after := nodes.get(name, [])) == 1 and after[0].op in ("Sub", "Div", "Mul", "Add", "Clip"):
+        for each in node.inputs if len(node.inputs) <= 2 else ():
+            nodes[each].append(node)
+    while len(after := nodes[name]) == 1 and after[0].op in ("Sub", "Div", "Mul", "Add", "Clip"):
         (node,) = after
         other = next((weights[each] for each in node.inputs if each != name and each in weights), None)
         if other is not None and other.values and len(other.values) > 1:
@@ -108,6 +110,10 @@ def _of_answers(session: Any, path: Path) -> Iterator[str]:
         for each in session.get_inputs()
     }
     if any(each.type != "tensor(float)" for each in session.get_inputs()):
+        return
+    count = sum(map(prod, shapes.values()))
+    if count > _MOST_GIVEN:
+        yield f"its inputs are {count:,} numbers: its answers were not tried"
         return
     rng = np.random.default_rng(0)
     try:

@@ -4,6 +4,7 @@ As columns: `rotation.JOINT` (three angles in degrees in the order of the file, 
 `rest.JOINT` where a joint is turned at rest; numbers as they stand in the file. What they mean in an engine, a contract says.
 """
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
@@ -52,8 +53,8 @@ class Animation:
 
 def refuse_repeated(names: Sequence[str], place: object) -> None:
     """UnusableInput for two joints of one name: no column could be told from the other."""
-    twice = next((name for name in names if names.count(name) > 1), None)
-    if twice is not None:
+    twice, count = Counter(names).most_common(1)[0] if names else ("", 0)
+    if count > 1:
         raise UnusableInput(place, f"two joints {twice!r}", "each name once", "rename one of them")
 
 

@@ -79,7 +79,8 @@ def _columns(path: Path) -> dict[str, Any]:
         try:
             file = parquet.ParquetFile(path, memory_map=False)
             groups = [file.metadata.row_group(index) for index in range(file.metadata.num_row_groups)]
-            refuse_bomb(path, size, sum(max(0, group.total_byte_size) for group in groups))
+            cells = 8 * file.metadata.num_columns
+            refuse_bomb(path, size, sum(max(group.total_byte_size, cells * group.num_rows) for group in groups))
             table = file.read()
             read = {name: _numbers(arrow, table.column(name)) for name in dict.fromkeys(table.column_names)}
         except (arrow.ArrowException, OSError, ValueError, LookupError, OverflowError, MemoryError) as error:

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from rigpact.contract.errors import UnusableInput
-from rigpact.contract.files import bytes_to_json, read_bytes
+from rigpact.contract.files import bytes_to_json, read_bytes, refuse_bomb
 from rigpact.contract.statistics import FloatArray
 from rigpact.reference_runtime.operations.geometry import matrix_to_quat
 from rigpact.reference_runtime.recordings.number_rows import Table
@@ -31,6 +31,8 @@ _COMPONENTS = {5120: "i1", 5121: "u1", 5122: "<i2", 5123: "<u2", 5125: "<u4", 51
 _NORMALISED = {5120: 127.0, 5121: 255.0, 5122: 32767.0, 5123: 65535.0}
 _DEFAULTS = {"rotation": (0.0, 0.0, 0.0, 1.0), "translation": (0.0, 0.0, 0.0)}
 MAX_KEYS, MAX_NODES = 1 << 20, 1 << 14
+_BYTES_OF_A_KEY = 7 * 8
+"""A rotation and a position; several channels may read the same bytes."""
 
 
 def read_gltf(path: Path, animation: int | None = None) -> Table:
@@ -60,6 +62,7 @@ def read_gltf_animation(path: Path, animation: int | None = None) -> Animation:
     names = {index: str(nodes[index].get("name") or f"node_{index}") for index in sorted(moved)}
     refuse_repeated(list(names.values()), f"{path}#/nodes")
     times = np.unique(np.concatenate([curve.times for curve in curves.values()]))
+    refuse_bomb(path, file.size, len(times) * len(names) * _BYTES_OF_A_KEY)
     own = {index: {key: _of_node(nodes[index], key, f"{path}#/nodes/{index}") for key in _DEFAULTS} for index in names}
     sampled = {
         key: {
@@ -86,6 +89,12 @@ class _File:
         if not isinstance(asset, Mapping) or not str(asset.get("version", "")).startswith("2."):
             raise UnusableInput(f"{path}#/asset/version", "no version 2", "a glTF 2.0 file")
         self._buffers: dict[int, bytes] = {}
+        self._size = len(content)
+
+    @property
+    def size(self) -> int:
+        """Bytes of the file and of the buffers that were read."""
+        return self._size + sum(map(len, self._buffers.values()))
 
     def tables(self, key: str) -> list[Any]:
         """A list of tables at the root."""
@@ -269,6 +278,7 @@ def _curves(file: _File, number: int) -> dict[tuple[int, str], _Curve]:
         if (target["node"], key) in found:
             raise UnusableInput(where, f"a second channel of node {target['node']}, {key}", "one for each path")
         found[target["node"], key] = _curve(file, samplers[sampler], key, where)
+        refuse_bomb(file.path, file.size, sum(curve.values.nbytes for curve in found.values()))
     if not found:
         raise UnusableInput(place, "no channel of a rotation or a translation", "at least one")
     return found

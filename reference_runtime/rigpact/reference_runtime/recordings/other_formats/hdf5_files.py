@@ -1,8 +1,10 @@
 """HDF5: every data set of numbers as a column, by its path.
 
-Links, virtual and external data sets, words and images are passed over.
+Links, virtual and external data sets, words and images are passed over. A chunk that unpacks to more than its size is refused
+before the library sees it: that grows its memory until the chunk is whole.
 """
 
+import math
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -14,6 +16,7 @@ from rigpact.contract.files import opened, refuse_bomb
 from rigpact.contract.files.reading import refuse_too_large
 from rigpact.reference_runtime.recordings.number_rows import Table
 from rigpact.reference_runtime.recordings.other_formats.libraries import library
+from rigpact.reference_runtime.recordings.other_formats.packed import refuses_more
 
 _MAX_DEPTH, _MAX_AXES = 16, 3
 _DAMAGED = (OSError, KeyError, RuntimeError, ValueError, TypeError, UnicodeDecodeError, OverflowError, MemoryError)
@@ -30,14 +33,36 @@ def read_hdf5(path: Path) -> Table:
             with h5py.File(path, "r") as root:
                 unpacked = 0
                 for name, data in _data_sets(h5py, root, "", 0):
-                    unpacked += data.size * data.dtype.itemsize
+                    unpacked += max(data.size, math.prod(data.chunks or ())) * data.dtype.itemsize
                     refuse_bomb(path, size, unpacked)
+                    _refuse_lies(h5py, data, f"{path}#{name}")
                     columns[name] = np.asarray(data[()])
         except _DAMAGED as error:
             raise UnusableInput(path, f"bytes that are no HDF5 ({error})", "an HDF5 file") from None
     if not columns:
         raise UnusableInput(path, "no data set of numbers", "data sets, one row for each frame")
     return Table(columns)
+
+
+def _refuse_lies(h5py: Any, data: Any, place: str) -> None:
+    """UnusableInput for a chunk that unpacks to more than it may, or by a filter that cannot be measured."""
+    if data.chunks is None:
+        return
+    pipeline = data.id.get_create_plist()
+    filters = [pipeline.get_filter(index)[0] for index in range(pipeline.get_nfilters())]
+    kept = [each for each in filters if each != h5py.h5z.FILTER_FLETCHER32]
+    if {*filters} - {h5py.h5z.FILTER_SHUFFLE, h5py.h5z.FILTER_FLETCHER32, h5py.h5z.FILTER_DEFLATE, h5py.h5z.FILTER_LZF}:
+        raise UnusableInput(place, f"numbers packed by the filters {filters}", "gzip or lzf", "save it with gzip")
+    if h5py.h5z.FILTER_DEFLATE not in filters:  # lzf unpacks a byte to 88 at most
+        return
+    if kept[-1] != h5py.h5z.FILTER_DEFLATE or filters.count(h5py.h5z.FILTER_DEFLATE) > 1:
+        raise UnusableInput(place, f"the filters {filters}", "gzip as the last one")
+    most = math.prod(data.chunks) * data.dtype.itemsize
+    for index in range(data.id.get_num_chunks()):
+        info = data.id.get_chunk_info(index)
+        mask, content = data.id.read_direct_chunk(info.chunk_offset)
+        if not mask and refuses_more("zlib", content[:-4] if len(kept) < len(filters) else content, most):
+            raise UnusableInput(place, "a chunk that unpacks to more", f"at most {most} bytes")
 
 
 def _data_sets(h5py: Any, group: Any, name: str, depth: int) -> Iterator[tuple[str, Any]]:

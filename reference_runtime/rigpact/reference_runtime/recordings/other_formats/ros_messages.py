@@ -5,6 +5,8 @@ The reader is mcap-ros2-support's: it interprets the definition, and makes no co
 
 import struct
 from collections.abc import Callable
+from contextlib import redirect_stderr, redirect_stdout
+from io import StringIO
 from typing import Any
 
 from rigpact.contract.errors import UnusableInput
@@ -44,7 +46,8 @@ def decoder_of(kind: str, definition: str, place: str) -> Callable[[bytes, str],
     parser = library("mcap_ros2._vendor.rosidl_adapter.parser", place)
     damaged = (*_DAMAGED, exceptions.McapError, parser.InvalidSpecification)
     try:
-        read = dynamic.generate_dynamic(kind, definition)[kind]
+        with redirect_stderr(StringIO()), redirect_stdout(StringIO()):  # the parser prints what it cannot read
+            read = dynamic.generate_dynamic(kind, definition)[kind]
     except damaged as error:
         raise UnusableInput(place, f"a definition of {kind} that is none ({error})", "ros2msg") from None
 

@@ -11,7 +11,7 @@ from typing import Any
 from urllib.parse import quote
 
 from rigpact.contract.errors import UnusableInput
-from rigpact.contract.files import opened
+from rigpact.contract.files import opened, refuse_bomb
 from rigpact.contract.files.reading import refuse_too_large
 from rigpact.reference_runtime.recordings.number_rows import Table
 from rigpact.reference_runtime.recordings.other_formats.ros_messages import OWN_DEFINITIONS, WITHOUT_COLUMNS, decoder_of
@@ -34,6 +34,7 @@ def _messages(path: Path) -> Iterator[Message]:
         try:
             with closing(sqlite3.connect(f"file:{quote(str(path.resolve()))}?mode=ro&immutable=1", uri=True)) as base:
                 base.execute("PRAGMA trusted_schema = OFF")
+                base.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, path.stat().st_size)  # a column may be computed
                 yield from _of_base(base, path)
         except (sqlite3.Error, OverflowError, UnicodeDecodeError) as error:
             raise UnusableInput(
@@ -54,9 +55,12 @@ def _of_base(base: sqlite3.Connection, path: Path) -> Iterator[Message]:
     for number, topic, kind, form in base.execute("SELECT id, name, type, serialization_format FROM topics"):
         if form == "cdr" and kind in definitions and kind not in WITHOUT_COLUMNS:
             decoders[number] = (str(topic), decoder_of(str(kind), str(definitions[kind]), f"{path}#{topic}"))
+    size, taken = path.stat().st_size, 0
     for number, time_ns, data in base.execute("SELECT topic_id, timestamp, data FROM messages ORDER BY timestamp, id"):
         if number not in decoders:
             continue
+        taken += len(data) if isinstance(data, bytes) else 0
+        refuse_bomb(path, size, taken)
         if not isinstance(time_ns, int) or not isinstance(data, bytes):
             raise UnusableInput(f"{path}#{decoders[number][0]}", "a message without a time or bytes", "both")
         topic, decode = decoders[number]

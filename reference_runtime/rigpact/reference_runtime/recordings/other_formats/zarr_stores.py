@@ -1,13 +1,16 @@
 """Zarr, versions 2 and 3, a folder or a .zip: every array of numbers as a column, by its path.
 
-What an array is packed with is read from its metadata first: a codec that runs code, such as pickle, never sees a byte.
+What an array is packed with is read from its metadata first: a codec that runs code, such as pickle, never sees a byte. A file
+that unpacks to more than its metadata says is refused before zarr sees it.
 """
 
 import json
+import math
 import zipfile
 from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
-from typing import Any
+from typing import Any, TypeGuard
 
 import numpy as np
 
@@ -17,20 +20,21 @@ from rigpact.contract.files import opened, read_bytes, refuse_bomb
 from rigpact.contract.files.reading import refuse_too_large
 from rigpact.reference_runtime.recordings.number_rows import Table
 from rigpact.reference_runtime.recordings.other_formats.libraries import library
+from rigpact.reference_runtime.recordings.other_formats.packed import MEASURES, refuses_more
 
-_PLAIN = frozenset((
-    "blosc", "zstd", "lz4", "zlib", "gzip", "bz2", "lzma", "delta", "shuffle", "bytes", "transpose", "crc32c", "sharding_indexed",
-))  # fmt: skip
-"""Codecs that unpack numbers, and nothing else."""
-_METADATA, _MAX_AXES, _MAX_FILES = (".zarray", "zarr.json"), 3, 1 << 18
+_SAME_SIZE = frozenset(("delta", "shuffle", "bytes", "transpose", "crc32c"))
+"""Codecs that leave as many numbers as they get."""
+_METADATA, _MAX_AXES, _MAX_FILES, _MAX_METADATA = (".zarray", "zarr.json"), 3, 1 << 18, 1 << 20
 ENDS = "meta.episode_ends"
 
 
 def read_zarr(path: Path, episode: int | None = None) -> Table:
     """The columns of a store: `data/action` is the column data.action. episode: only its rows, by meta/episode_ends."""
     zarr = library("zarr", path)
-    arrays, packed = _described(path)
-    refuse_bomb(path, packed, sum(int(np.prod(shape)) * size for shape, size in arrays.values()))
+    files = _Files(path)
+    arrays = _described(files)
+    refuse_bomb(path, files.packed, files.unpacked + sum(max(each.size, each.chunk) for each in arrays.values()))
+    _refuse_lies(files, arrays)
     columns: dict[str, Any] = {}
     try:
         store = zarr.storage.ZipStore(str(path), mode="r") if path.is_file() else str(path)
@@ -40,6 +44,16 @@ def read_zarr(path: Path, episode: int | None = None) -> Table:
     except (*DAMAGED, ArithmeticError) as error:
         raise UnusableInput(path, f"arrays that zarr does not read ({error})", "a zarr store") from None
     return Table(columns if episode is None else _rows_of(columns, episode, path))
+
+
+@dataclass(frozen=True)
+class _Array:
+    """size: bytes of all its numbers; chunk: of those in one file; codec: what packs a file, and whether a checksum follows."""
+
+    size: int
+    chunk: int
+    codec: str = ""
+    is_checked: bool = False
 
 
 def _rows_of(columns: Mapping[str, Any], episode: int, path: Path) -> dict[str, Any]:
@@ -54,62 +68,100 @@ def _rows_of(columns: Mapping[str, Any], episode: int, path: Path) -> dict[str, 
     return {name: each[start : int(ends[episode])] for name, each in whole.items()}
 
 
-def _described(path: Path) -> tuple[dict[str, tuple[tuple[int, ...], int]], int]:
-    """Shape and bytes of a number of each array that is a column, by its path; and the bytes of the store."""
-    found: dict[str, tuple[tuple[int, ...], int]] = {}
-    names, packed = _names_in(path)
-    for name in names:
+class _Files:
+    """The files of a store by their paths in it: a folder, or a .zip. packed: bytes on the disk; unpacked: out of the .zip."""
+
+    def __init__(self, path: Path) -> None:
+        self.path, self.is_zip = path, path.is_file()
+        sizes = self._of_zip() if self.is_zip else self._of_folder()
+        self.names = list(sizes)
+        self.packed = path.stat().st_size if self.is_zip else sum(sizes.values())
+        self.unpacked = sum(sizes.values()) if self.is_zip else 0
+        refuse_too_large(path, self.packed)
+        refuse_bomb(path, self.packed, self.unpacked)
+
+    def read(self, name: str) -> bytes:
+        """The bytes of a file."""
+        if not self.is_zip:
+            return read_bytes(self.path / PurePosixPath(name))
+        try:
+            with zipfile.ZipFile(self.path) as archive:
+                return archive.read(name)
+        except DAMAGED as error:
+            raise UnusableInput(
+                f"{self.path}#{name}", f"bytes that are no zip ({error})", "a file of a store"
+            ) from None
+
+    def _of_zip(self) -> dict[str, int]:
+        with opened(self.path):
+            try:
+                with zipfile.ZipFile(self.path) as archive:
+                    return {each.filename: each.file_size for each in archive.infolist()[:_MAX_FILES]}
+            except DAMAGED as error:
+                raise UnusableInput(self.path, f"bytes that are no zip ({error})", "a zarr store in a .zip") from None
+
+    def _of_folder(self) -> dict[str, int]:
+        if not self.path.is_dir():
+            raise UnusableInput(self.path, "nothing", "a zarr store: a folder, or a .zip")
+        sizes: dict[str, int] = {}
+        for count, each in enumerate(sorted(self.path.rglob("*"))):
+            if count > _MAX_FILES:
+                raise UnusableInput(self.path, f"more than {_MAX_FILES} files", "a part of it")
+            if each.is_symlink():
+                raise UnusableInput(each, "a link", "files of the store itself")
+            if each.is_file():
+                sizes[each.relative_to(self.path).as_posix()] = each.stat().st_size
+        return sizes
+
+
+def _described(files: _Files) -> dict[str, _Array]:
+    """Each array that is a column, by its path."""
+    found: dict[str, _Array] = {}
+    for name in files.names:
         parent, _, last = name.rpartition("/")
         if last not in _METADATA or not parent:
             continue
-        said = _parsed(path, name)
+        said = _parsed(files, name)
         if isinstance(said, Mapping) and (last == ".zarray" or said.get("node_type") == "array"):
-            own = _numbers_of(said, f"{path}#{parent}")
+            own = _array_of(said, f"{files.path}#{parent}")
             if own is not None:
                 found[parent] = own
     if not found:
-        raise UnusableInput(path, "no array of numbers", "a zarr store: arrays, one row for each frame")
-    return found, packed
+        raise UnusableInput(files.path, "no array of numbers", "a zarr store: arrays, one row for each frame")
+    return found
 
 
-def _names_in(path: Path) -> tuple[list[str], int]:
-    if path.is_file():
-        with opened(path):
-            refuse_too_large(path, path.stat().st_size)
-            try:
-                with zipfile.ZipFile(path) as archive:
-                    return archive.namelist()[:_MAX_FILES], path.stat().st_size
-            except DAMAGED as error:
-                raise UnusableInput(path, f"bytes that are no zip ({error})", "a zarr store in a .zip") from None
-    if not path.is_dir():
-        raise UnusableInput(path, "nothing", "a zarr store: a folder, or a .zip")
-    names, packed = [], 0
-    for count, each in enumerate(sorted(path.rglob("*"))):
-        if count > _MAX_FILES:
-            raise UnusableInput(path, f"more than {_MAX_FILES} files", "a part of it")
-        if each.is_symlink():
-            raise UnusableInput(each, "a link", "files of the store itself")
-        if each.is_file():
-            packed += each.stat().st_size
-            names.append(each.relative_to(path).as_posix())
-    refuse_too_large(path, packed)
-    return names, packed
+def _refuse_lies(files: _Files, arrays: Mapping[str, _Array]) -> None:
+    """UnusableInput for a file that unpacks to more than one chunk of its array."""
+    for name in files.names:
+        parent = next((each for each in arrays if name.startswith(f"{each}/")), None)
+        if parent is None or not arrays[parent].codec or name.rpartition("/")[2] in (*_METADATA, ".zattrs"):
+            continue
+        own, content = arrays[parent], files.read(name)
+        try:
+            is_more = refuses_more(own.codec, content[:-4] if own.is_checked else content, own.chunk)
+        except ValueError as error:
+            raise UnusableInput(f"{files.path}#{name}", f"bytes that do not unpack ({error})", "a chunk") from None
+        if is_more:
+            raise UnusableInput(f"{files.path}#{name}", "a chunk that unpacks to more", f"at most {own.chunk} bytes")
 
 
-def _parsed(path: Path, name: str) -> Any:
+def _parsed(files: _Files, name: str) -> Any:
+    content = files.read(name)
+    if len(content) > _MAX_METADATA:
+        raise UnusableInput(f"{files.path}#{name}", f"{len(content)} bytes", f"at most {_MAX_METADATA} of metadata")
     try:
-        if path.is_dir():
-            return json.loads(read_bytes(path / PurePosixPath(name)))
-        with zipfile.ZipFile(path) as archive, archive.open(name) as stream:
-            return json.loads(stream.read(1 << 20))
-    except DAMAGED as error:
-        raise UnusableInput(f"{path}#{name}", f"text that is not JSON ({error})", "the metadata of an array") from None
+        return json.loads(content)
+    except (ValueError, RecursionError) as error:
+        raise UnusableInput(
+            f"{files.path}#{name}", f"text that is not JSON ({error})", "the metadata of an array"
+        ) from None
 
 
-def _numbers_of(said: Mapping[str, Any], place: str) -> tuple[tuple[int, ...], int] | None:
-    """Shape and bytes of a number; None for words, objects, images and empty arrays, and for codecs that are not plain."""
+def _array_of(said: Mapping[str, Any], place: str) -> _Array | None:
+    """None for words, objects, images and empty arrays; UnusableInput for codecs that are not plain."""
     shape, kind = said.get("shape"), said.get("dtype", said.get("data_type"))
-    if not isinstance(shape, list) or not all(isinstance(each, int) and each > 0 for each in shape):
+    if not _are_sizes(shape):
         return None
     try:
         dtype = np.dtype(kind) if isinstance(kind, str) else None
@@ -117,18 +169,29 @@ def _numbers_of(said: Mapping[str, Any], place: str) -> tuple[tuple[int, ...], i
         return None
     if dtype is None or dtype.kind not in "fiub" or not 0 < len(shape) <= _MAX_AXES:
         return None
-    other = sorted(_codecs(said) - _PLAIN)
-    if other:
-        raise UnusableInput(place, f"an array packed by {', '.join(other)}", f"one of {', '.join(sorted(_PLAIN))}")
-    return tuple(shape), dtype.itemsize
+    grid = said.get("chunk_grid")
+    inside = grid.get("configuration") if isinstance(grid, Mapping) else None
+    chunk = inside.get("chunk_shape") if isinstance(inside, Mapping) else said.get("chunks")
+    if not _are_sizes(chunk):
+        raise UnusableInput(place, "no sizes of chunks", "a regular grid of chunks")
+    codecs = _codecs(said, place)
+    packing = [each for each in codecs if each in MEASURES]
+    other = sorted({*codecs} - _SAME_SIZE - MEASURES.keys())
+    if other or len(packing) > 1:
+        found = f"an array packed by {', '.join(other or packing)}"
+        raise UnusableInput(place, found, f"one of {', '.join(sorted(MEASURES))}, or none")
+    size, of_chunk = (math.prod(each) * dtype.itemsize for each in (shape, chunk))
+    return _Array(size, of_chunk, packing[0] if packing else "", codecs[-1:] == ["crc32c"])
 
 
-def _codecs(said: Any) -> set[str]:
-    """Names of every codec, inner ones too."""
-    if isinstance(said, list):
-        return {name for each in said for name in _codecs(each)}
-    if not isinstance(said, Mapping):
-        return set()
-    named = {str(said[key]) for key in ("id", "name") if key in said and "shape" not in said}
-    inner = [said.get(key) for key in ("compressor", "filters", "codecs", "index_codecs", "configuration")]
-    return named | {name for each in inner for name in _codecs(each)}
+def _are_sizes(value: Any) -> TypeGuard[list[int]]:
+    return isinstance(value, list) and all(isinstance(each, int) and each > 0 for each in value)
+
+
+def _codecs(said: Mapping[str, Any], place: str) -> list[str]:
+    """The names of an array's codecs, from the numbers to the file."""
+    compressor = said.get("compressor")
+    every = said.get("codecs") or [*(said.get("filters") or []), *([compressor] if compressor else [])]
+    if not isinstance(every, list) or not all(isinstance(each, Mapping) for each in every):
+        raise UnusableInput(place, "codecs that are no list of tables", "a list of tables")
+    return [str(each.get("name", each.get("id"))) for each in every]

@@ -1,0 +1,51 @@
+"""A sound file of each format of recordings that other programs write: what the fuzzer starts from."""
+
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+
+from .animations import BVH, write_gltf
+from .bags import DEFINITIONS, EMPTY, START_NS, STEP_NS, write_db3, write_json_mcap, write_mcap
+from .stores import write_data_set, write_hdf5, write_zarr
+
+
+def _parquet(folder: Path) -> Path:
+    write_data_set(folder / "set", version="v2.1")
+    return Path(shutil.copy(folder / "set" / "data" / "chunk-000" / "episode_000000.parquet", folder / "a.parquet"))
+
+
+def _zipped(folder: Path) -> Path:
+    write_zarr(folder / "a.zarr")
+    return Path(shutil.make_archive(str(folder / "a.zarr"), "zip", folder / "a.zarr"))
+
+
+def _text(folder: Path) -> Path:
+    (folder / "a.bvh").write_text(BVH, encoding="utf-8")
+    return folder / "a.bvh"
+
+
+def _plain_mcap(folder: Path) -> Path:
+    """Without chunks and checksums: what is changed reaches the decoder of messages."""
+    from mcap.writer import CompressionType, Writer
+    from mcap_ros2._dynamic import serialize_dynamic
+
+    kind = "std_msgs/msg/Float32MultiArray"
+    encode = serialize_dynamic(kind, DEFINITIONS[kind])[kind]
+    with (folder / "plain.mcap").open("wb") as stream:
+        writer = Writer(stream, use_chunking=False, compression=CompressionType.NONE, enable_crcs=False)
+        writer.start()
+        schema = writer.register_schema(kind, "ros2msg", DEFINITIONS[kind].encode())
+        channel = writer.register_channel("/obs", "cdr", schema)
+        for frame in range(9):
+            content = encode({"layout": EMPTY, "data": [1.0 * frame, 2.0]})
+            writer.add_message(channel, START_NS + frame * STEP_NS, content, START_NS)
+        writer.finish()
+    return folder / "plain.mcap"
+
+
+MAKERS: dict[str, Callable[[Path], Path]] = {
+    "mcap": lambda folder: write_mcap(folder / "a.mcap"), "json_mcap": lambda folder: write_json_mcap(folder / "a.mcap"),
+    "plain_mcap": _plain_mcap, "db3": lambda folder: write_db3(folder / "a.db3"),
+    "hdf5": lambda folder: write_hdf5(folder / "a.h5"),
+    "zarr": _zipped, "parquet": _parquet, "bvh": _text, "glb": lambda folder: write_gltf(folder / "a.glb"),
+}  # fmt: skip
