@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from rigpact.contract.skeleton import Skeleton
-from rigpact.reports.diagnosing.relations.turned import _depths
+from rigpact.reports.diagnosing.relations.families.turned import _depths
 
 from ..measuring.scores.engine.defects import DEFECTS
 from ..measuring.scores.engine.precision_score import ALSO_TRUE, FORMATS, MISTAKES, rows

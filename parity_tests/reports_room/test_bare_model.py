@@ -54,3 +54,15 @@ def test_the_facts_stand_in_json_too(tmp_path: Path, command: Command) -> None:
     model = json.loads(answer.out)["summary"]["model"]
     assert any("normalised inside" in line for line in model["facts"])
     assert model["next"].startswith("rigpact init")
+
+
+def test_a_model_that_says_it_takes_terabytes_is_not_given_them(tmp_path: Path, command: Command) -> None:
+    """A stranger's model of a hundred bytes must not fill the memory of the machine that checks it."""
+    ends = [helper.make_tensor_value_info(name, TensorProto.FLOAT, ["N", 1 << 40]) for name in "xy"]
+    graph = helper.make_graph([helper.make_node("Relu", ["x"], ["y"])], "g", ends[:1], ends[1:])
+    onnx.save(
+        helper.make_model(graph, opset_imports=[helper.make_opsetid("", 18)], ir_version=8), tmp_path / "huge.onnx"
+    )
+    answer = command("check", tmp_path / "huge.onnx")
+    assert answer.status == 0, answer.err
+    assert "its inputs are 1,099,511,627,776 numbers: its answers were not tried" in answer.out

@@ -18,8 +18,8 @@ SIMPLE = 2
 """A reading that says no more ends the search: two limits, two channels that are exchanged."""
 IN_SOME_FRAMES = SIMPLE + 1
 """What it costs to say in which frames."""
-_FRAMES_LISTED = 6
-"""More frames than these are counted, not listed."""
+FRAMES_LISTED = 6
+"""More frames than these are counted, not listed, and are no few."""
 _WORDS_LISTED = 4
 """More names or numbers than these are counted, not listed."""
 
@@ -101,7 +101,7 @@ class Relation:
 
 def frames_words(frames: Sequence[int]) -> str:
     """Some frame numbers in words: `frames 3, 4 and 5`, or `12 frames, the first 43`."""
-    if len(frames) > _FRAMES_LISTED:
+    if len(frames) > FRAMES_LISTED:
         return f"{len(frames)} frames, the first of them {frames[0]}"
     words = [str(frame) for frame in frames]
     return f"frame {words[0]}" if len(words) == 1 else f"frames {', '.join(words[:-1])} and {words[-1]}"

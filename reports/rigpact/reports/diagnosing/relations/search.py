@@ -17,30 +17,37 @@ from rigpact.contract.statistics import FloatArray
 from rigpact.reports.diagnosing.budget import Budget
 from rigpact.reports.diagnosing.extent import frames_in_words
 from rigpact.reports.diagnosing.hypotheses import Changes, Hypotheses
-from rigpact.reports.diagnosing.relations.another_part import another_part
-from rigpact.reports.diagnosing.relations.constants import one_number, stuck, zeroed
-from rigpact.reports.diagnosing.relations.edited_models import edited_models
-from rigpact.reports.diagnosing.relations.few_frames import glitch, lines_in_few_frames
-from rigpact.reports.diagnosing.relations.fitted import fitted_numbers, fitted_tables
-from rigpact.reports.diagnosing.relations.forward import fitted_forward
-from rigpact.reports.diagnosing.relations.histories import histories
-from rigpact.reports.diagnosing.relations.inputs import inputs
-from rigpact.reports.diagnosing.relations.maps import limited_each, mapped
-from rigpact.reports.diagnosing.relations.moved import only_moves
-from rigpact.reports.diagnosing.relations.on_lines import (
+from rigpact.reports.diagnosing.relations.families.another_part import another_part
+from rigpact.reports.diagnosing.relations.families.constants import one_number, stuck, zeroed
+from rigpact.reports.diagnosing.relations.families.edited_models import edited_models
+from rigpact.reports.diagnosing.relations.families.few_frames import glitch, lines_in_few_frames
+from rigpact.reports.diagnosing.relations.families.fitted import fitted_numbers, fitted_tables
+from rigpact.reports.diagnosing.relations.families.forward import fitted_forward
+from rigpact.reports.diagnosing.relations.families.histories import histories
+from rigpact.reports.diagnosing.relations.families.inputs import inputs
+from rigpact.reports.diagnosing.relations.families.maps import limited_each, mapped
+from rigpact.reports.diagnosing.relations.families.on_lines import (
     of_other_vectors,
     on_fitted_line,
     on_lines,
     on_one_line,
     on_some_lines,
 )
-from rigpact.reports.diagnosing.relations.parts import parts_elsewhere
-from rigpact.reports.diagnosing.relations.played import played
-from rigpact.reports.diagnosing.relations.provenance import elsewhere, exchanged
-from rigpact.reports.diagnosing.relations.relation import IN_SOME_FRAMES, SIMPLE, Place, Reading, Relation
+from rigpact.reports.diagnosing.relations.families.parts import parts_elsewhere
+from rigpact.reports.diagnosing.relations.families.played import played
+from rigpact.reports.diagnosing.relations.families.provenance import elsewhere, exchanged
+from rigpact.reports.diagnosing.relations.families.turned import turned
+from rigpact.reports.diagnosing.relations.moved import only_moves
+from rigpact.reports.diagnosing.relations.relation import (
+    FRAMES_LISTED,
+    IN_SOME_FRAMES,
+    SIMPLE,
+    Place,
+    Reading,
+    Relation,
+)
 from rigpact.reports.diagnosing.relations.subject import Subject
 from rigpact.reports.diagnosing.relations.target import Target, targets
-from rigpact.reports.diagnosing.relations.turned import turned
 from rigpact.reports.diagnosing.relations.unfolded import relations_before
 from rigpact.reports.diagnosing.stage_error import NEARLY, error_between
 
@@ -55,8 +62,6 @@ SAY_LITTLE: tuple[Family, ...] = (on_lines, on_some_lines, one_number, limited_e
 """Readings that take more from the recording itself."""
 MOST_FRAMES = 600
 """Ten seconds at 60 frames a second prove a relation; hundreds of readings of an hour would take another."""
-_FRAMES_LISTED = 6
-"""More frames than these are not listed one by one."""
 PROOF = 4
 """So many values more than were fitted must be explained: a single bit that flips doubles a number too."""
 PROOF_OF_MANY = 32
@@ -253,7 +258,7 @@ def _in_some_frames(subject: Subject, place: Place, reading: Reading) -> Reading
     rows = np.where(differs[:, None], reading.rows, subject.replayed)
     bound = np.where(differs[:, None], reading.bound, subject.bound)
     frame = subject.evidence.frame
-    few = f" ({', '.join(map(str, frame[differs]))})" if 1 < np.count_nonzero(differs) <= _FRAMES_LISTED else ""
+    few = f" ({', '.join(map(str, frame[differs]))})" if 1 < np.count_nonzero(differs) <= FRAMES_LISTED else ""
     words = f"{reading.words} {frames_in_words(differs, frame)}{few}, and of its own elsewhere"
     return replace(reading, words=words, rows=rows, bound=bound, pieces=reading.pieces + IN_SOME_FRAMES)
 

@@ -12,7 +12,7 @@ import numpy as np
 from rigpact.contract.statistics import FloatArray
 from rigpact.contract.systems.layout import FieldKind
 from rigpact.reports.diagnosing.relations.contract_arrays import arrays_of
-from rigpact.reports.diagnosing.relations.maps import ROUNDINGS
+from rigpact.reports.diagnosing.relations.families.maps import ROUNDINGS
 from rigpact.reports.diagnosing.relations.relation import Reading
 from rigpact.reports.diagnosing.relations.rotations import Codec, codec_of, transposed
 from rigpact.reports.diagnosing.relations.round_numbers import factors_of

@@ -10,19 +10,16 @@ from numpy.typing import NDArray
 
 from rigpact.contract.statistics import FloatArray
 from rigpact.reports.diagnosing.relations.lines import Lines
-from rigpact.reports.diagnosing.relations.relation import GLITCH, Reading, Relation, frames_words, listed
+from rigpact.reports.diagnosing.relations.relation import FRAMES_LISTED, GLITCH, Reading, Relation, frames_words, listed
 from rigpact.reports.diagnosing.relations.round_numbers import roundest
 from rigpact.reports.diagnosing.relations.subject import Subject
 from rigpact.reports.diagnosing.relations.target import STORED, Target
-
-MOST = 6
-"""More frames than these are no few."""
 
 
 def lines_in_few_frames(target: Target) -> Iterator[Reading]:
     """One factor, or one constant, for all channels of each frame that differs."""
     rows = np.flatnonzero(target.failing.any(axis=1))
-    if not 1 <= len(rows) <= MOST or not target.is_finite:
+    if not 1 <= len(rows) <= FRAMES_LISTED or not target.is_finite:
         return
     own, held, bound = (each[rows].T for each in (target.own, target.held, target.bound))
     lines = Lines.of(own, held, bound, target.failing[rows].T)
@@ -64,7 +61,7 @@ def glitch(subject: Subject, is_open: NDArray[np.bool_]) -> Iterator[Relation]:
     failing = subject.failing & is_open
     rows, channels = np.flatnonzero(failing.any(axis=1)), np.flatnonzero(failing.any(axis=0))
     frames = subject.evidence.frame
-    if not 1 <= len(rows) <= MOST or 2 * len(rows) > len(frames):
+    if not 1 <= len(rows) <= FRAMES_LISTED or 2 * len(rows) > len(frames):
         return
     excess = np.full(subject.recorded.shape, np.nan)
     excess[:, channels] = subject.error.excess[:, channels]
