@@ -8,6 +8,8 @@ from typing import Any
 import numpy as np
 import pytest
 
+from rigpact.reports.importing.configurations.configuration_classes import Unread, read_classes
+
 from .foreign_configurations import BASE, CLASSES, ENV, ROBOT_BASE, ROBOT_POLICY
 from .foreign_files import write_model
 
@@ -164,6 +166,16 @@ def _changed(text: str, old: str, new: str) -> str:
     return text.replace(old, new, 1)
 
 
+NESTED = (
+    "".join(
+        f"class N{depth + 1}:\n    class x(N{depth}):\n        pass\n    class y(N{depth}):\n        pass\n"
+        for depth in range(20)
+    ).replace("(N0)", "")
+    + "class Robot(N20):\n    class init_state:\n        pass\n"
+)
+"""Twenty classes that hold a million."""
+
+
 @pytest.mark.parametrize(
     ("name", "text", "says"),
     [
@@ -180,6 +192,8 @@ def _changed(text: str, old: str, new: str) -> str:
         ("a.yaml", _changed(ENV, "F[L,R]_thigh_joint", ".*_thigh_joint"), ["/joint_pos", "2 that fit RL_thigh_joint"]),
         ("a.yaml", _changed(ENV, ".*L_hip_joint", "(L_hip"), ["/joint_pos", "a regular expression"]),
         ("a.yaml", _changed(ENV, ".*L_hip_joint", "(a+)+b"), ["/joint_pos", "a repetition of a repetition"]),
+        ("a.yaml", _changed(ENV, ".*L_hip_joint", "(a|a)*b"), ["/joint_pos", "a repetition of a repetition"]),
+        ("a.py", NESTED, ["more than 4096 classes"]),
         ("a.yaml", _changed(ENV, "Go2/go2.usd", "mine.usd"), ["/scene/robot", "no names of joints", "--onnx"]),
         ("a.yaml", _changed(ENV, "  policy:", "  critic:"), ["/observations", "groups: critic", "policy or actor"]),
     ],
@@ -197,3 +211,14 @@ def test_a_damaged_configuration_is_refused_at_its_place(
     assert answer.status == 2, answer.out
     assert not (tmp_path / "c.toml").exists()
     assert all(each in answer.err for each in (*says, "found", "expected")), answer.err
+
+
+def test_a_number_that_doubles_its_digits_with_every_line_is_not_computed(tmp_path: Path) -> None:
+    """Forty such lines are a number that no memory holds; a list that stands in lists of itself is as large."""
+    lines = ["class Large:", "    n0, l0 = 99999, 1", "    n0 = 99999", "    l0 = [1, 2]"]
+    lines += [f"    n{each + 1} = n{each} * n{each}\n    l{each + 1} = [l{each}, l{each}]" for each in range(4)]
+    (source,) = _written(tmp_path, large_DOT_py="\n".join(lines))
+    values = read_classes(source)["Large"].values
+    assert values["n1"] == 9999800001
+    assert isinstance(values["n4"], Unread)
+    assert isinstance(values["l2"], Unread)

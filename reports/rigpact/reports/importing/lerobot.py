@@ -6,6 +6,7 @@ of which a queue plays some. Units, zeros and the meaning of the actions are in 
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Mapping
 from pathlib import Path
@@ -98,9 +99,7 @@ def _features(root: Node, key: str) -> list[tuple[str, Node]]:
 
 
 def _width(node: Node) -> int:
-    size = int(
-        np.prod([each.whole(1) for each in node.need("shape", "numbers of each axis").elements()], dtype=np.int64)
-    )
+    size = math.prod(each.whole(1) for each in node.need("shape", "numbers of each axis").elements())
     if size > 1 << 24:
         raise node.get("shape").wrong("a shape of at most 2^24 numbers")
     return size

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import ast
 import operator
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from itertools import count
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +18,9 @@ from rigpact.contract.errors import UnusableInput
 from rigpact.contract.files import read_bytes
 from rigpact.contract.files.text import decoded
 
-MAX_PYTHON_BYTES, MAX_DEPTH = 1 << 19, 40
+MAX_PYTHON_BYTES, MAX_DEPTH, MAX_FOLDED = 1 << 19, 40, 4096
+_LARGEST = 1 << 63
+"""Of whole numbers: a product of products doubles its digits with every line."""
 _OPERATORS: Mapping[type[ast.AST], Callable[[Any, Any], Any]] = {
     ast.Add: operator.add, ast.Sub: operator.sub, ast.Mult: operator.mul, ast.Div: operator.truediv,
 }  # fmt: skip
@@ -98,8 +101,8 @@ def _computed(node: ast.expr, known: Mapping[str, Any], depth: int) -> Any:
         raise ValueError
     if isinstance(node, ast.Constant) and isinstance(node.value, int | float | str | bool | None):
         return node.value
-    if isinstance(node, ast.Name) and not isinstance(known[node.id], Unread):
-        return known[node.id]
+    if isinstance(node, ast.Name) and isinstance(known[node.id], int | float | str | bool | None):
+        return known[node.id]  # a list by its name would stand in lists of lists as often as one likes
     if isinstance(node, ast.List | ast.Tuple):
         return [_computed(each, known, depth + 1) for each in node.elts]
     if isinstance(node, ast.Dict):
@@ -122,6 +125,8 @@ def _arithmetic(node: ast.expr, known: Mapping[str, Any], depth: int) -> float:
 def _number(value: Any) -> float:
     if isinstance(value, bool) or not isinstance(value, int | float):
         raise TypeError
+    if isinstance(value, int) and abs(value) >= _LARGEST:
+        raise ValueError
     return value
 
 
@@ -130,12 +135,15 @@ class Classes:
     """Classes of a file and of those that it builds on; `folded` gives one with everything that it inherits."""
 
     known: Mapping[str, ConfigurationClass]
+    _folds: Iterator[int] = field(default_factory=count)
 
     def folded(self, name: str) -> dict[str, Any]:
         """The values of a class as nested tables, inherited ones first; UnusableInput for a base that is in no given file."""
         return self._folded(self.known[name], ())
 
     def _folded(self, own: ConfigurationClass, seen: tuple[ConfigurationClass, ...]) -> dict[str, Any]:
+        if next(self._folds) >= MAX_FOLDED:
+            raise UnusableInput(f"{own.path}:{own.line}", f"more than {MAX_FOLDED} classes", "a configuration")
         if own in seen or len(seen) > MAX_DEPTH:
             raise UnusableInput(f"{own.path}:{own.line}", f"the class {own.name} as its own base", "a base before it")
         base = None if own.base is None else self._named(own.base, own)

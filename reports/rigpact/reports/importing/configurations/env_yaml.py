@@ -84,7 +84,9 @@ def _rate(root: Node) -> float:
 
 def _fits(pattern: str, name: str, node: Node) -> bool:
     """Whether a regular expression of the file is the whole of a joint's name."""
-    is_endless = re.search(r"[*+}?]\)?[*+{]", pattern) or pattern.count("*") + pattern.count("+") > _MOST_REPETITIONS
+    is_endless = (
+        re.search(r"[*+}?]\)?[*+{]|\)[*+{]", pattern) or pattern.count("*") + pattern.count("+") > _MOST_REPETITIONS
+    )
     if len(pattern) > _LONGEST_PATTERN or is_endless:
         found = f"{pattern[:40]!r} ({'a repetition of a repetition' if is_endless else f'{len(pattern)} characters'})"
         raise node.wrong("a regular expression of joints", found=found)
