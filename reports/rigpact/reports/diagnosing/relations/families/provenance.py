@@ -79,14 +79,16 @@ def _copies(target: Target, vectors: Sequence[_Vector]) -> list[_Copy]:
     before: _Copy | None = None
     for channel in target.channels:
         rows = np.flatnonzero(target.failing[:, channel])
-        is_told = (
-            len(np.unique(target.held[rows, channel])) >= _FEWEST
-            or np.count_nonzero(np.diff(target.held[:, channel])) >= _SWITCHES
-        )
+        is_told = len(np.unique(target.held[rows, channel])) >= _FEWEST or _is_flag(target.held[:, channel])
         before = columns.copy_of(target, int(channel), rows, before) if is_told else None
         if before is not None:
             found.append(before)
     return found
+
+
+def _is_flag(column: FloatArray) -> bool:
+    """Whether a channel has few values and often changes between them."""
+    return len(np.unique(column)) < _FEWEST and np.count_nonzero(np.diff(column)) >= _SWITCHES
 
 
 class _Columns:
