@@ -146,6 +146,10 @@ def _turned_early(_past_rows: Rows) -> Rows:
     return np.stack(found)
 
 
+def _squashed_first() -> Rows:
+    return (np.tanh(_stored(_inputs()["q"])) - 0.1) * 0.5
+
+
 def _late_where_it_was_zero(rows: Rows) -> Rows:
     """The third input of the network two frames late."""
     found = rows.copy()
@@ -184,6 +188,10 @@ MISTAKES: dict[str, tuple[dict[str, Callable[[Rows], Rows]], tuple[str, ...]]] =
         {"into pose": lambda rows: np.vstack([rows[:5], rows[4:-1]])},
         ("pose is the answer of frame t-1 from frame 5 on",),
     ),
+    "the other order": (
+        {"into pose": lambda _rows: np.tanh(_inputs()["q"]), "into squashed": lambda _rows: _squashed_first()},
+        ("pose is computed as squashed should be", "squashed is computed as pose should be"),
+    ),
     "another number of the contract": (
         {"into pose": lambda rows: rows - 0.06},
         ("pose is computed with pose.subtract 0.22 for 0.1",),
@@ -213,6 +221,15 @@ def test_a_mistake_is_named_with_its_number(tmp_path: Path, name: str) -> None:
         [each.sentence for each in found.relations] + [f"{cause.stage} is {cause.changes}" for cause in found.causes]
     )
     assert all(word in said for word in words), said
+
+
+def test_two_stages_of_which_one_is_recorded_are_in_the_other_order(tmp_path: Path) -> None:
+    """Where a stage is not recorded, its place in the loop shows in what comes behind it."""
+    seen = _run({"into squashed": lambda _rows: _squashed_first()})
+    found = _explained(tmp_path, {name: seen[name] for name in ("q", "gyro", "squashed")})
+    assert [each.sentence for each in found.relations] == [
+        f"squashed is computed with squashed before pose, not behind it: explains {FRAMES} of {FRAMES} frames"
+    ]
 
 
 def test_a_right_run_agrees(tmp_path: Path) -> None:

@@ -83,12 +83,23 @@ def _copies(target: Target, vectors: Sequence[_Vector]) -> list[_Copy]:
         before = columns.copy_of(target, int(channel), rows, before) if is_told else None
         if before is not None:
             found.append(before)
-    return found
+    return sorted([*found, *_other_halves(target, found)], key=lambda copy: copy.channel)
+
+
+def _other_halves(target: Target, found: Sequence[_Copy]) -> Iterator[_Copy]:
+    """The second channels of exchanges: they differ, too rarely to tell by themselves, and hold what the first should hold."""
+    told = {copy.channel for copy in found}
+    for copy in found:
+        if copy.vector.is_own and copy.source not in told and copy.source in target.channels:
+            rows = target.failing[:, copy.source]
+            apart = np.abs(target.held[rows, copy.source] - copy.sign * target.own[rows, copy.channel])
+            if (apart <= target.bound[rows, copy.source] + target.bound[rows, copy.channel]).all():
+                yield _Copy(copy.source, copy.vector, copy.channel, copy.sign)
 
 
 def _is_flag(column: FloatArray) -> bool:
     """Whether a channel has few values and often changes between them."""
-    return len(np.unique(column)) < _FEWEST and np.count_nonzero(np.diff(column)) >= _SWITCHES
+    return len(np.unique(column)) < _FEWEST and int(np.count_nonzero(np.diff(column))) >= _SWITCHES
 
 
 class _Columns:
