@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from functools import cached_property, partial
-from itertools import groupby
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,7 +12,6 @@ from numpy.typing import NDArray
 from rigpact.contract.errors import UnusableInput
 from rigpact.contract.statistics import FloatArray
 from rigpact.contract.systems.contract import Contract
-from rigpact.contract.systems.layout import Field, FieldKind, FieldLayout
 from rigpact.contract.systems.stage import Stage
 from rigpact.reference_runtime.graph.answers import other_answers
 from rigpact.reference_runtime.graph.bounds import stage_bound
@@ -21,39 +19,16 @@ from rigpact.reference_runtime.graph.replayed import Evidence, ReplayedFrames
 from rigpact.reference_runtime.graph.sampled_bound import judging_bound
 from rigpact.reference_runtime.operations.geometry import same_hemisphere
 from rigpact.reports.diagnosing.budget import Budget
-from rigpact.reports.diagnosing.relations.relation import Channels, Place, Reading, listed
+from rigpact.reports.diagnosing.relations.places import Group, groups_of, names_of, places_of
+from rigpact.reports.diagnosing.relations.relation import Channels, Place, Reading
 from rigpact.reports.diagnosing.stage_error import NEARLY, StageError, error_between
 
-NUMBERS_OF_A_ROTATION = {
-    FieldKind.QUATERNION_XYZW: 4,
-    FieldKind.QUATERNION_WXYZ: 4,
-    FieldKind.ROT6D: 6,
-    FieldKind.MATRIX: 9,
-}
-_LISTED = 3
-"""More names than these in a row are said by the first and the last."""
 FEW = 6
 """Frames on which a reading is tried first: most readings fail there."""
 MUCH_NEARER = 1.0 / 8.0
 """A number that has nothing to do with the recorded one is within so much of its error once in eight times."""
 ROUGHLY = 1e-3
 """The first trial asks for a thousandth of a channel's size: the bound of a reading is derived only if it passes."""
-
-
-@dataclass(frozen=True)
-class Group:
-    """Neighbouring fields of one name and one kind: a slice of an engine's vector. part: numbers of one bone, or of one field."""
-
-    name: str
-    start: int
-    stop: int
-    kind: FieldKind
-    part: int
-
-    @property
-    def range(self) -> slice:
-        """The group as Python's own index object."""
-        return slice(self.start, self.stop)
 
 
 class Subject:
@@ -273,6 +248,16 @@ class Subject:
             left[:, np.any(trial != self.replayed[few], axis=0)] = False
         return self._may_explain(left, few)
 
+    def near_edits(self, edits: Edits) -> Iterator[str]:
+        """The words of those edits of inputs with which a few frames of the stage come near to what was recorded."""
+        few = self._few or list(range(len(self.evidence.frame)))
+        evidence = self.evidence.at_rows(few)
+        for words, changed in edits(ReplayedFrames(evidence, self.contract)):
+            moved = replace(evidence, recorded={**evidence.recorded, **_stored(changed)})
+            rows = self._rows(ReplayedFrames(moved, self.contract))
+            if rows is None or self._may_explain(self._apart_roughly(rows, few), few):
+                yield words
+
     def _is_near(self, evidence: Evidence, contract: Contract, few: Sequence[int]) -> bool:
         rows = self._rows(ReplayedFrames(evidence.at_rows(few), contract))
         return rows is None or self._may_explain(self._apart_roughly(rows, few), few)
@@ -319,6 +304,8 @@ class Subject:
         return np.asarray(~fits & ~np.isnan(rows))  # a row that is not known is not judged
 
 
+Edits = Callable[[ReplayedFrames], Iterator[tuple[str, Mapping[str, FloatArray]]]]
+"""Edits of inputs on some frames: each in words, and the changed inputs by name, (T, width)."""
 Change = Callable[[Subject], Mapping[str, FloatArray]]
 """What is done to inputs of a stage before it is computed: the changed ones by name, (T, width)."""
 
@@ -331,61 +318,3 @@ _UNLIKE: tuple[Callable[[FloatArray], FloatArray], ...] = (
 
 def _stored(changed: Mapping[str, FloatArray]) -> dict[str, FloatArray]:
     return {name: rows.astype(np.float32) for name, rows in changed.items()}
-
-
-def groups_of(layout: FieldLayout) -> list[Group]:
-    """The slices of a vector: neighbouring fields of one name; a field of several rotations has parts too."""
-    found: list[Group] = []
-    for (name, kind), same in groupby(layout, key=lambda field: (field.name, field.kind)):
-        fields = list(same)
-        per_rotation = NUMBERS_OF_A_ROTATION.get(kind)
-        size = fields[0].size
-        part = per_rotation if per_rotation and size % per_rotation == 0 else size
-        whole = (fields[-1].stop - fields[0].start) % part == 0
-        found.append(Group(name, fields[0].start, fields[-1].stop, kind, part if whole else 1))
-    return found
-
-
-def places_of(stage: str, layout: FieldLayout, failing: NDArray[np.bool_]) -> list[Place]:
-    """All of a vector, each slice that differs, the bones or fields of it that differ."""
-    width = failing.shape[1]
-    found = [Place(stage, np.arange(width), is_whole=True)]
-    differs: NDArray[np.bool_] = np.asarray(failing.any(axis=0))
-    own = np.flatnonzero(differs)
-    for group in groups_of(layout):
-        channels = np.arange(group.start, group.stop)
-        if differs[channels].any() and len(channels) < width:
-            found.append(Place(f"{stage}[{group.name or stage}]", channels))
-        parts = [part for part in channels.reshape(-1, group.part) if differs[part].any()]
-        if parts and len(parts) * group.part < len(channels):
-            names = dict.fromkeys(_named(layout, int(part[0])) for part in parts)
-            found.append(Place(f"{stage} of {_some(list(names))}", np.concatenate(parts)))
-    if not any(np.array_equal(place.channels, own) for place in found):
-        found.append(Place(f"{stage} of {names_of(layout, own)}", own))
-    return found
-
-
-def names_of(layout: FieldLayout, channels: Iterable[int]) -> str:
-    """The channels of a vector in words: fields or bones by name, a number behind those of which only some are meant."""
-    wanted = sorted({int(channel) for channel in channels})
-    chosen = np.zeros(max(layout.width, wanted[-1] + 1), bool)
-    chosen[wanted] = True
-    names = [name for field in layout for name in _names_in(field, chosen[field.range])]
-    names = list(dict.fromkeys((*names, *(f"channel {each}" for each in wanted if each >= layout.width))))
-    if len(names) > _LISTED and wanted[-1] - wanted[0] == len(wanted) - 1:
-        return f"{names[0]} to {names[-1]} (channels {wanted[0]} to {wanted[-1]})"
-    return _some(names)
-
-
-def _names_in(field: Field, chosen: NDArray[np.bool_]) -> list[str]:
-    name = field.bone or field.name
-    return [name] if chosen.all() else [f"{name}[{place}]" for place in np.flatnonzero(chosen)]
-
-
-def _named(layout: FieldLayout, channel: int) -> str:
-    field = layout.field_at(channel)
-    return f"channel {channel}" if field is None else field.bone or field.name
-
-
-def _some(names: Sequence[str]) -> str:
-    return listed(names, _LISTED if len(names) <= _LISTED else _LISTED - 1)

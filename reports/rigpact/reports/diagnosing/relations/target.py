@@ -16,18 +16,10 @@ from rigpact.contract.statistics import FloatArray
 from rigpact.contract.systems.layout import FieldLayout
 from rigpact.reference_runtime.operations.rounding import gamma
 from rigpact.reports.diagnosing.relations.moved import channels_of, told_by_digits
+from rigpact.reports.diagnosing.relations.places import Group, groups_of, names_of, places_of
 from rigpact.reports.diagnosing.relations.relation import IN_SOME_FRAMES, Channels, Place, Reading, in_some_frames
 from rigpact.reports.diagnosing.relations.sparse import solved_input
-from rigpact.reports.diagnosing.relations.subject import (
-    FEW,
-    MUCH_NEARER,
-    ROUGHLY,
-    Group,
-    Subject,
-    groups_of,
-    names_of,
-    places_of,
-)
+from rigpact.reports.diagnosing.relations.subject import FEW, MUCH_NEARER, ROUGHLY, Subject
 from rigpact.reports.diagnosing.stage_error import NEARLY
 
 Rule = Callable[[FloatArray], FloatArray]

@@ -17,9 +17,10 @@ from numpy.typing import NDArray
 from rigpact.contract.statistics import FloatArray
 from rigpact.reports.diagnosing.relations.contract_arrays import Array, arrays_of
 from rigpact.reports.diagnosing.relations.moved import told_by_digits
+from rigpact.reports.diagnosing.relations.places import names_of
 from rigpact.reports.diagnosing.relations.relation import Channels, Reading, listed
 from rigpact.reports.diagnosing.relations.round_numbers import almost_all, roundest
-from rigpact.reports.diagnosing.relations.subject import FEW, ROUGHLY, Subject, names_of
+from rigpact.reports.diagnosing.relations.subject import FEW, ROUGHLY, Subject
 from rigpact.reports.diagnosing.relations.target import STORED
 
 _ROUNDS = 8

@@ -13,10 +13,11 @@ from rigpact.contract.statistics import FloatArray
 from rigpact.contract.systems.layout import FieldKind
 from rigpact.reports.diagnosing.relations.contract_arrays import arrays_of
 from rigpact.reports.diagnosing.relations.families.maps import ROUNDINGS
+from rigpact.reports.diagnosing.relations.places import Group, groups_of
 from rigpact.reports.diagnosing.relations.relation import Reading
 from rigpact.reports.diagnosing.relations.rotations import Codec, codec_of, transposed
 from rigpact.reports.diagnosing.relations.round_numbers import factors_of
-from rigpact.reports.diagnosing.relations.subject import Change, Group, Subject, groups_of
+from rigpact.reports.diagnosing.relations.subject import Change, Subject
 
 _FARTHEST = 12
 """Channels by which a slice may be read too early or too late; beyond, only whole bones and fields."""

@@ -13,9 +13,9 @@ from rigpact.contract.statistics import FloatArray
 from rigpact.contract.systems.contract import Contract
 from rigpact.reports.diagnosing.relations.contract_arrays import arrays_of
 from rigpact.reports.diagnosing.relations.lines import Lines
+from rigpact.reports.diagnosing.relations.places import names_of
 from rigpact.reports.diagnosing.relations.relation import Channels, Reading, listed
 from rigpact.reports.diagnosing.relations.round_numbers import factors_of, is_odd, roundest
-from rigpact.reports.diagnosing.relations.subject import names_of
 from rigpact.reports.diagnosing.relations.target import STORED, Target
 from rigpact.reports.diagnosing.stage_error import NEARLY
 

@@ -9,8 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rigpact.contract.statistics import FloatArray
+from rigpact.reports.diagnosing.relations.places import Group, groups_of, names_of
 from rigpact.reports.diagnosing.relations.relation import Reading, listed
-from rigpact.reports.diagnosing.relations.subject import FEW, ROUGHLY, Group, Subject, groups_of, names_of
+from rigpact.reports.diagnosing.relations.subject import FEW, ROUGHLY, Subject
 
 _MOST_PARTS = 256
 

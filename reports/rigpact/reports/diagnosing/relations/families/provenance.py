@@ -17,8 +17,8 @@ from numpy.typing import NDArray
 from rigpact.contract.statistics import FloatArray
 from rigpact.contract.systems.contract import Contract
 from rigpact.reports.diagnosing.extent import frames_in_words
+from rigpact.reports.diagnosing.relations.places import names_of
 from rigpact.reports.diagnosing.relations.relation import IN_SOME_FRAMES, Reading, listed
-from rigpact.reports.diagnosing.relations.subject import names_of
 from rigpact.reports.diagnosing.relations.target import Target
 from rigpact.reports.diagnosing.stage_error import NEARLY
 

@@ -15,9 +15,10 @@ from rigpact.contract.systems.layout import FieldKind
 from rigpact.contract.units import UNITS, kind_of
 from rigpact.reference_runtime.operations.geometry import rotation_vector, wrap_to_pi
 from rigpact.reference_runtime.operations.rounding import gamma
+from rigpact.reports.diagnosing.relations.places import NUMBERS_OF_A_ROTATION, Group
 from rigpact.reports.diagnosing.relations.relation import Place, Reading
 from rigpact.reports.diagnosing.relations.rotations import Codec, codec_of, transposed
-from rigpact.reports.diagnosing.relations.subject import NUMBERS_OF_A_ROTATION, Group, Subject
+from rigpact.reports.diagnosing.relations.subject import Subject
 
 _OPERATIONS = 48
 """Two products of matrices, a change of representation and back: each number is a sum of nine products at most, and stored."""
