@@ -67,7 +67,7 @@ _OTHER_THAN_TEXT: Mapping[str, Mapping[str, Schema]] = {
     "gate.teacher": {"stages": _TEXTS},
     "gate.trace": {
         "stages": _TEXTS, "bones": _TEXTS, "frames": _COUNT, "mode": {"enum": list(gate.MODES)},
-        "producer": _TEXT | {"not": {"const": gate.OURSELVES}},
+        "producer": {**_TEXT, "not": {"const": gate.OURSELVES}},
     },
     "gate.thresholds": dict.fromkeys(gate.KEYS["gate.thresholds"], _NUMBER),
     "gate.budget": {"parameters": _COUNT, "model-bytes": _COUNT, "inference-us": _NUMBER, "inference-margin": _NUMBER},
@@ -97,8 +97,8 @@ def settings_schema() -> dict[str, Any]:
         "type": "object",
         "additionalProperties": False,
         "properties": {
-            "baseline": _TEXT | {"description": "the file of known findings, beside this one"},
-            "severity": severity | {"description": "what is heard more: a code, or what codes begin with"},
+            "baseline": {**_TEXT, "description": "the file of known findings, beside this one"},
+            "severity": {**severity, "description": "what is heard more: a code, or what codes begin with"},
             "lower": {"description": "what is heard less, for a while", "type": "array", "items": _table("lower")},
             "gate": _table("gate"),
             "geometry": _table("geometry"),

@@ -49,7 +49,10 @@ def recorded(mistakes: Mapping[str, str]) -> Mapping[str, Array]:
 def table(rows: Mapping[str, Array]) -> str:
     """The recording as a table: a row for each frame, a column for each number, named where the contract names it."""
     held = robot()
-    fields = dict.fromkeys(("q", "dq", "motor_targets"), held.sdk) | {"action": held.policy, "sticks": ("ly", "lx", "rx")}
+    fields = dict.fromkeys(("q", "dq", "motor_targets"), held.sdk) | {
+        "action": held.policy,
+        "sticks": ("ly", "lx", "rx"),
+    }
     names = [
         f"{name}.{fields[name][at]}" if name in fields else f"{name}[{at}]"
         for name, values in rows.items()

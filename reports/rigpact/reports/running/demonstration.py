@@ -81,7 +81,9 @@ def _demonstrate(demo: Path, console: Console) -> FindingsReport:
 
 def _explain_an_engine(console: Console, contract: ContractFiles, clip: Path, model: Path) -> None:
     """Play an engine with a mistake, keep only its numbers, and say what it does wrong."""
-    words = f"rigpact explain {ENGINE} --bundle {contract.bundle and contract.bundle.name} --clip {CLIP} --set {SETTING}"
+    words = (
+        f"rigpact explain {ENGINE} --bundle {contract.bundle and contract.bundle.name} --clip {CLIP} --set {SETTING}"
+    )
     _heading(console, "5. And an engine that multiplies rotations in the other order?", words)
     run(RunRequest(ContractFiles(contract.bundle, settings=(SETTING, MISTAKE)), clip, Path(PLAYED), model))
     convert_recording(ConvertRequest(Path(PLAYED), Path(ENGINE), ContractFiles()))
