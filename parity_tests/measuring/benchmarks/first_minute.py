@@ -49,7 +49,7 @@ def _seconds(command: str, status: int, folder: Path, environment: Mapping[str, 
 def with_seconds(page: str, seconds: Mapping[str, float]) -> str:
     """The text of a page with these figures in its table."""
     for command, took in seconds.items():
-        row = re.compile(rf"^(\| `{re.escape(command)}` \| )[^|]*( \|)$", re.MULTILINE)
+        row = re.compile(rf"^(\| `{re.escape(command)}` \| )[\d.]+( \|)$", re.MULTILINE)
         page, count = row.subn(rf"\g<1>{took:.3g}\g<2>", page)
         if count != 1:
             raise SystemExit(f"{command}: {count} rows of the table, not one")
