@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from ..engine_recordings import as_engine
-from ..measuring.benchmarks.first_minute import COMMANDS, with_seconds
+from ..measuring.benchmarks.first_minute import COMMANDS, Took, with_seconds
 from ..shown_output import FENCES, follow, masked
 
 
@@ -61,8 +61,8 @@ def test_the_first_minutes_table_has_the_commands_that_are_measured(checkout: Pa
     """A row that nothing measures keeps the figure of a release that is gone."""
     for name in ("README.md", "README.zh-CN.md"):
         page = (checkout / name).read_text(encoding="utf-8")
-        assert len(re.findall(r"^\| `.+` \| [\d.]+ \|$", page, re.MULTILINE)) == len(COMMANDS)
-        assert with_seconds(page, dict.fromkeys(COMMANDS, 1.0)).count("` | 1 |") == len(COMMANDS)
+        assert len(re.findall(r"^\| `.+` \| [\d.]+ \| [\d.]+ \|$", page, re.MULTILINE)) == len(COMMANDS)
+        assert with_seconds(page, dict.fromkeys(COMMANDS, Took(1, 2))).count("` | 1 | 2 |") == len(COMMANDS)
 
 
 def test_the_readmes_gate_names_what_is_wrong(
