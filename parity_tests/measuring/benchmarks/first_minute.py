@@ -3,7 +3,8 @@
     python -m parity_tests.measuring.benchmarks.first_minute README.md README.zh-CN.md
 
 installs the last commit into a new virtual environment, with an empty home and so with nothing cached, runs each command of the
-table once, and writes its seconds into the pages: those of the clock, and those of a processor, which other work does not lengthen. Without pages it prints them.
+table once, and writes its seconds into the pages: those of the clock, and those of a processor, which other work does not
+lengthen. Without pages it prints them.
 """
 
 from __future__ import annotations
