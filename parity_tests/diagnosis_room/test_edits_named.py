@@ -135,6 +135,24 @@ def _rarely(_past_rows: Rows) -> Rows:
     return np.hstack([gyro[np.maximum(newest - 2 * age, 0)] for age in (2, 1, 0)])
 
 
+def _turned_early(_past_rows: Rows) -> Rows:
+    """A ring of three slots whose head wraps at two, all slots of the first pose, the last one of zeros."""
+    gyro = _stored(_inputs()["gyro"])
+    slots, head, found = [gyro[0], gyro[0], np.zeros(3)], 0, []
+    for row in range(FRAMES):
+        slots[head] = gyro[row]
+        head = (head + 1) % 2
+        found.append(np.concatenate([slots[(head + place) % 3] for place in range(3)]))
+    return np.stack(found)
+
+
+def _late_where_it_was_zero(rows: Rows) -> Rows:
+    """The third input of the network two frames late."""
+    found = rows.copy()
+    found[2:, 2] = rows[:-2, 2]
+    return found
+
+
 MISTAKES: dict[str, tuple[dict[str, Callable[[Rows], Rows]], tuple[str, ...]]] = {
     "a rate limit before a difference": ({"squashed": _slowed(0.02)}, ("rate is", "squashed, moved by at most 0.02 a frame")),
     "a gain before a network": ({"obs": lambda rows: 1.3 * rows}, ("action is computed from 1.3 times obs",)),
@@ -152,6 +170,24 @@ MISTAKES: dict[str, tuple[dict[str, Callable[[Rows], Rows]], tuple[str, ...]]] =
         ("pose is what it should be of every 3rd frame",),
     ),
     "pushed every other frame": ({"into past": _rarely}, ("past is a history that is pushed in every 2nd frame only",)),
+    "a ring whose head turns early": ({"into past": _turned_early}, ("past is a ring buffer of 3 entries", "one slot too early")),
+    "an input stuck before a network": (
+        {"obs": lambda rows: np.full_like(rows, 0.25)},
+        ("action is computed from the number 0.25 in place of obs",),
+    ),
+    "an input of a network two frames late": ({"obs": _late_where_it_was_zero}, ("action is", "frame t-2", "ankle")),
+    "a gain of an input from a frame on": (
+        {"pose": lambda rows: rows * np.where(np.arange(FRAMES) < 46, 1.0, 0.67)[:, None]},
+        ("squashed is computed from 0.67 times", "from frame 46 on"),
+    ),
+    "late, and right at first": (
+        {"into pose": lambda rows: np.vstack([rows[:5], rows[4:-1]])},
+        ("pose is the answer of frame t-1 from frame 5 on",),
+    ),
+    "another number of the contract": (
+        {"into pose": lambda rows: rows - 0.06},
+        ("pose is computed with pose.subtract 0.22 for 0.1",),
+    ),
     "stuck at one": ({"into pose": lambda rows: _at(rows, slice(None), 2, 1.0)}, ("pose[ankle] is stuck at 1",)),
     "a factor in one frame": (
         {"into past": lambda rows: rows * np.where(np.arange(FRAMES) == 40, 3.0, 1.0)[:, None]},

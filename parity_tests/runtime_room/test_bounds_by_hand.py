@@ -220,6 +220,14 @@ def test_bound_of_a_history_without_zscore_is_its_raw_numbers_over_the_scale(pla
     close(found, [[g(4) / floored + g(8) * 0.75] * 54])
 
 
+@pytest.mark.parametrize("scale", [3.0, 0.5, 1e-9])
+def test_bound_of_a_history_without_tanh_is_that_of_its_zscore(plain, scale):
+    """Nothing shortens an error where nothing is squashed."""
+    contract = with_scores(plain, 0.5, 0.25, scale).with_conventions({"pose_history_norm": "linear"})
+    error = g(4) / max(float(np.float32(scale)), 1e-6)
+    close(bound_of(contract, "pose_hist", pose_hist=np.full((1, 54), 0.75)), [[zscored(0.75, 0.5, 0.25, error)] * 54])
+
+
 def test_bound_of_a_history_without_statistics_has_those_that_change_nothing(plain):
     """A bundle without a history's statistics: mean 0, deviation 1, scale 1."""
     contract = plain.with_numbers(replace(plain.numbers, pose_history=None))

@@ -170,6 +170,7 @@ def squashed(value, scale, mean, std):
 
 NORM = {
     "tanh_zscore": squashed,
+    "linear": lambda value, scale, mean, std: (value / max(abs(scale), 1e-6) - mean) / max(abs(std), 1e-6),
     "tanh": lambda value, scale, mean, std: math.tanh(value / max(abs(scale), 1e-6)),
     "tanh_unit_scale": lambda value, scale, mean, std: math.tanh(value),
     "raw": lambda value, scale, mean, std: value,

@@ -84,7 +84,9 @@ MOVES: Mapping[str, Move] = {
     "scale": lambda t, x, _y, n: x[t].astype(float) * n[0],
     "offset": lambda t, x, _y, n: x[t].astype(float) + n[0],
     "delay": lambda t, x, _y, n: x[max(t - int(n[0]), 0)],
-    "hold": lambda t, x, _y, n: x[t - t % int(n[0])],
+    "hold": lambda t, x, _y, n: x[
+        max(t - (t - int(sum(n[1:]))) % int(n[0]), 0)
+    ],  # n[1:]: the first frame, if it is not 0
     "clip": lambda t, x, _y, n: np.clip(x[t].astype(float), n[0], n[1]),
     "tanh": lambda t, x, _y, _n: np.tanh(x[t].astype(float)),
     "smoothed": _smoothed,

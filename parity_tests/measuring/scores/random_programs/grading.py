@@ -254,6 +254,8 @@ def covers(claim: Claim, one: Alone) -> bool:
     """Whether a claim names the channels of an edit, by name, number or span; of an edit of all channels, none or every one."""
     program, edit = one.case.program, one.edit
     vector = edit.source or edit.at
+    if edit.kind == "number" and edit.channels and claim.has(*(rf"\[{place}\]" for place in edit.channels)):
+        return True  # entries of a parameter
     if claim.channels and (claim.source or claim.stage) == vector:
         return _are_those(set(claim.channels), one)
     found = channels_in(claim, program, vector) | channels_in(claim, program, claim.stage)

@@ -72,40 +72,41 @@ def candidates(claim: Claim, program: Program, words: Mapping[str, tuple[str, st
         sorted(each for each in channels_in(claim, program, claim.stage) if each < operations[claim.stage].width)
     )
     own = operations[claim.stage]
-    sources = ["", *(name for name in own.of if re.search(rf"\b{re.escape(name)}\b", claim.text))]
-    for kind, source in product(_TRIED, sources):
+    begins = re.search(r"from frame (\d+) on", claim.text)
+    first = int(begins[1]) if begins else 0
+    read = [(claim.stage, ""), *_read_before(claim, program)]
+    for kind, (at, source) in product(_TRIED, read):
         if not claim.has(words[kind][0].replace("{0}", r"\d")):
             continue
-        for values in _numbers_for(kind, numbers):
-            frames = (int(values[0]), 1) if kind == "frozen" else (0, 1)
+        for values in (*_numbers_for(kind, numbers), *_held_from(kind, claim)):
+            frames = (int(values[0]), 1) if kind == "frozen" else (first, 1)
             chosen = tuple(sorted(channels_in(claim, program, source))) if source and claim.source == source else ()
-            yield Edit(kind, claim.stage, source, values, chosen if source else channels, frames)
-    yield from _exchanges(claim, own, channels)
+            yield Edit(kind, at, source, values, chosen if source else channels, frames)
+    yield from _exchanges(claim, program, own, channels)
     yield from _other_sources(claim, program, own)
-    yield from _slices(claim, program, own)
+    yield from _slices(claim, program)
     yield from _other_numbers(claim, program, own, channels)
 
 
-def _exchanges(claim: Claim, own: Operation, channels: Sequence[int]) -> Iterator[Edit]:
+def _exchanges(claim: Claim, program: Program, own: Operation, channels: Sequence[int]) -> Iterator[Edit]:
     """Two channels that are exchanged, or components with signs: `y, -x, z in place of x, y, z`."""
     if len(channels) == 2 and claim.has("exchang|swap"):
         order = [{channels[0]: channels[1], channels[1]: channels[0]}.get(place, place) for place in range(own.width)]
         yield Edit("exchanged", own.name, numbers=tuple(map(float, order)), channels=tuple(channels))
     found = re.search(r"with ((?:-?[wxyz], )+-?[wxyz]) in place of ((?:[wxyz], )+[wxyz])", claim.text)
-    if found is not None:
+    if found is None:
+        return
+    for at, source in [(own.name, ""), *_read_before(claim, program)]:
+        width = program.vector(source or at).width
         new, old = (each.split(", ") for each in found.groups())
         named = {3: "xyz", 4: "wxyz"}.get(len(new), "")  # the program's quaternions are w, x, y, z
         first = channels[0] if len(channels) == len(new) else 0
-        if (
-            sorted(old) == sorted(named)
-            and first + len(new) <= own.width
-            and (first or own.width == len(new) or channels)
-        ):
-            placed, order, signs = dict(zip(old, new, strict=True)), list(range(own.width)), [1.0] * own.width
+        if sorted(old) == sorted(named) and first + len(new) <= width and (first or width == len(new) or channels):
+            placed, order, signs = dict(zip(old, new, strict=True)), list(range(width)), [1.0] * width
             for place, name in enumerate(named):
                 order[first + place] = first + named.index(placed[name].strip("-"))
                 signs[first + place] = -1.0 if placed[name].startswith("-") else 1.0
-            yield Edit("signed_axes", own.name, numbers=(*map(float, order), *signs))
+            yield Edit("signed_axes", at, source, (*map(float, order), *signs))
 
 
 def _other_sources(claim: Claim, program: Program, own: Operation) -> Iterator[Edit]:
@@ -117,13 +118,24 @@ def _other_sources(claim: Claim, program: Program, own: Operation) -> Iterator[E
             yield Edit("source", own.name, program=program.with_operation(replace(own, of=taken)))
 
 
-def _slices(claim: Claim, program: Program, own: Operation) -> Iterator[Edit]:
+def _slices(claim: Claim, program: Program) -> Iterator[Edit]:
     """An input that is read some channels too early or too late."""
-    for source, step in re.findall(r"(\w+) read (\d+) channels too", claim.text):
-        if source in own.of:
+    for step in re.findall(r"\w+ read (\d+) channels too", claim.text):
+        for at, source in _read_before(claim, program):
             places = np.arange(program.vector(source).width)
             for shift in (int(step), -int(step)):
-                yield Edit("permuted", own.name, source, tuple(np.roll(places, shift).astype(float).tolist()))
+                yield Edit("permuted", at, source, tuple(np.roll(places, shift).astype(float).tolist()))
+
+
+def _read_before(claim: Claim, program: Program) -> Iterator[tuple[str, str]]:
+    """Each operation on the way to a claim's stage, and itself, with an input that the claim names; the nearest first."""
+    operations, waiting = {each.name: each for each in program.operations}, [claim.stage]
+    for name in waiting:
+        for source in operations[name].of:
+            if re.search(rf"\b{re.escape(source)}\b", claim.text):
+                yield name, source
+            if source in operations and source not in waiting:
+                waiting.append(source)
 
 
 def _other_numbers(claim: Claim, program: Program, own: Operation, channels: Sequence[int]) -> Iterator[Edit]:
@@ -154,6 +166,12 @@ def _other_numbers(claim: Claim, program: Program, own: Operation, channels: Seq
 _TRIED = (
     "scale", "offset", "sign", "tanh", "half", "delay", "stuck", "smoothed", "deadband", "rate_limit", "hold", "clip", "frozen",
 )  # fmt: skip
+
+
+def _held_from(kind: str, claim: Claim) -> Iterator[tuple[float, ...]]:
+    """How many frames a number is held, and the first frame that gives one: `(frames 1, 5, …)`."""
+    for first, second in re.findall(r"\(frames (\d+), (\d+), …", claim.text) if kind == "hold" else ():
+        yield float(second) - float(first), float(first)
 
 
 def _numbers_for(kind: str, numbers: Sequence[float]) -> Iterator[tuple[float, ...]]:

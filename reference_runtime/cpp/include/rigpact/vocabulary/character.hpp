@@ -254,6 +254,11 @@ void squashed_zscore_in(const Call& c) {
     };
     switch (static_cast<PoseHistoryNorm>(c.words[1])) {
         case PoseHistoryNorm::tanh_zscore: return each([=](Real value, int i) { return squash_scored(value, numbers, width, i); });
+        case PoseHistoryNorm::linear: {
+            return each([=](Real value, int i) {
+                return scored(value / static_cast<Real>(numbers[i]), numbers[width + i], numbers[2 * width + i]);
+            });
+        }
         case PoseHistoryNorm::tanh: return each([=](Real value, int i) { return tanh_of(value / static_cast<Real>(numbers[i])); });
         case PoseHistoryNorm::tanh_unit_scale: return each([](Real value, int) { return tanh_of(value); });
         case PoseHistoryNorm::raw: return each([](Real value, int) { return value; });

@@ -38,7 +38,7 @@ enum class Mirror : int { none, x, y, z };
 // what the network's rotations mean: ΔR, ΔR minus identity, or the next pose itself
 enum class OutputMode : int { delta, residual, absolute };
 // how the history is normalised; tanh_unit_scale is the engine's fallback without statistics
-enum class PoseHistoryNorm : int { tanh_zscore, tanh, tanh_unit_scale, raw };
+enum class PoseHistoryNorm : int { tanh_zscore, linear, tanh, tanh_unit_scale, raw };
 // order of the frames
 enum class PoseHistoryOrder : int { oldest_first, newest_first };
 // whether the newest entry is the current pose or the one before it

@@ -16,7 +16,7 @@ from rigpact.contract.systems.frames import Frames
 from rigpact.contract.systems.plan import Read, Step, chosen
 from rigpact.contract.systems.stage import Z_SCORE, Bounds
 from rigpact.reference_runtime.operations.definitions.scaling import FUNCTIONS
-from rigpact.reference_runtime.operations.normalisation import squashed_zscored
+from rigpact.reference_runtime.operations.normalisation import squashed_zscored, zscored_by
 from rigpact.reference_runtime.operations.precision import QUIETLY, compute_dtype, stored
 from rigpact.reference_runtime.operations.rounding import gamma
 from rigpact.reference_runtime.vocabulary.character.bounds import (
@@ -25,20 +25,21 @@ from rigpact.reference_runtime.vocabulary.character.bounds import (
     floored_scale,
     squashed_bound,
     squashed_numbers,
+    zscore_bound,
 )
 from rigpact.reference_runtime.vocabulary.character.codec import MATH
 from rigpact.reference_runtime.vocabulary.character.pose_history import history_length
 from rigpact.reference_runtime.vocabulary.character.vectors import history_fields
 
 
-def _tanh_scaled(value: FloatArray, auxiliary: SquashedStatistics) -> FloatArray:
-    scale = np.maximum(np.abs(auxiliary.scale), np.float32(AUXILIARY_SCALE_FLOOR)).astype(value.dtype)
-    return FUNCTIONS["tanh"](value / scale)
+def _scaled(value: FloatArray, auxiliary: SquashedStatistics) -> FloatArray:
+    return value / np.maximum(np.abs(auxiliary.scale), np.float32(AUXILIARY_SCALE_FLOOR)).astype(value.dtype)
 
 
 NORMALISE: Mapping[str, Callable[[FloatArray, SquashedStatistics], FloatArray]] = {
     "tanh_zscore": lambda value, auxiliary: squashed_zscored(value, auxiliary, AUXILIARY_SCALE_FLOOR),
-    "tanh": _tanh_scaled,
+    "linear": lambda value, auxiliary: zscored_by(_scaled(value, auxiliary), auxiliary.statistics),
+    "tanh": lambda value, auxiliary: FUNCTIONS["tanh"](_scaled(value, auxiliary)),
     "tanh_unit_scale": lambda value, _auxiliary: FUNCTIONS["tanh"](value),
     "raw": lambda value, _auxiliary: value,
 }
@@ -46,6 +47,7 @@ HISTORY_NORM = Knob(
     "pose_history_norm", NORMALISE,
     "how the history is normalised; tanh_unit_scale is the engine's fallback without statistics", {
         "tanh_zscore": CodeHint("(Tanh(V / Scale) - Mu) / Std", "(tanh(v / scale) - mu) / std"),
+        "linear": CodeHint("(V / Scale - Mu) / Std; // without Tanh", "(v / scale - mu) / std"),
         "tanh": CodeHint("Tanh(V / Scale); // Mu and Std absent", "tanh(v / scale)"),
         "tanh_unit_scale": CodeHint("Tanh(V); // no statistics in the bundle: the engine's fallback", "tanh(v)"),
         "raw": CodeHint("V; // not normalised", "v"),
@@ -92,6 +94,8 @@ def bound(raw: str, frames: Frames, rows: FloatArray, bounds: Bounds) -> FloatAr
     auxiliary = contract.numbers.pose_history or unit_statistics(rows.shape[1])
     if contract.conventions.pose_history_norm == "tanh_zscore":
         return squashed_bound(rows, auxiliary, error)
+    if contract.conventions.pose_history_norm == "linear":
+        return zscore_bound(rows, auxiliary.statistics, error / floored_scale(auxiliary))
     return np.asarray(error / np.minimum(floored_scale(auxiliary), 1.0) + gamma(TANH) * np.abs(rows))
 
 

@@ -26,15 +26,23 @@ def channels_of(replayed: FloatArray, rows: FloatArray) -> list[int] | None:
 def ages_of(replayed: FloatArray, inputs: Mapping[str, FloatArray], count: int) -> tuple[NDArray[np.intp], FloatArray]:
     """How many frames old the number of each channel of a replay is, (W,), below `count`, and this frame's number, (T, W).
 
-    -1 and zeros for a channel that holds no number of an input. A channel that stands still is taken for the newest.
+    -1 and zeros for a channel that holds no number of an input. A channel that stands still may be of any age: it is as old as
+    the nearest one that is of one age only.
     """
-    ages, sources = np.full(replayed.shape[1], -1), np.zeros(replayed.shape)
-    for age in range(min(count, len(replayed))):
+    count = min(count, len(replayed))
+    may_be, sources = np.zeros((count, replayed.shape[1]), bool), np.zeros((count, *replayed.shape))
+    for age in range(count):
         for rows in inputs.values():
             for column in rows.astype(np.float64).T:
-                holds = (replayed[age:] == column[: len(column) - age, None]).all(axis=0) & (ages < 0)
-                ages[holds], sources[:, holds] = age, column[:, None]
-    return ages, sources
+                holds = (replayed[age:] == column[: len(column) - age, None]).all(axis=0) & ~may_be[age]
+                may_be[age, holds], sources[age][:, holds] = True, column[:, None]
+    ages = may_be.argmax(axis=0)
+    of_one = np.flatnonzero(may_be.sum(axis=0) == 1)
+    for channel in np.flatnonzero(may_be.sum(axis=0) > 1):
+        near = ages[of_one[np.argmin(np.abs(of_one - channel))]] if len(of_one) else ages[channel]
+        ages[channel] = near if may_be[near, channel] else ages[channel]
+    every = np.arange(replayed.shape[1])
+    return np.where(may_be.any(axis=0), ages, -1), sources[ages, :, every].T
 
 
 def only_moves(subject: Subject) -> bool:

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rigpact.contract.statistics import FloatArray
+from rigpact.reports.diagnosing.extent import frames_in_words
 
 Channels = NDArray[np.intp]
 GLITCH = "glitch"
@@ -105,6 +106,12 @@ def frames_words(frames: Sequence[int]) -> str:
         return f"{len(frames)} frames, the first of them {frames[0]}"
     words = [str(frame) for frame in frames]
     return f"frame {words[0]}" if len(words) == 1 else f"frames {', '.join(words[:-1])} and {words[-1]}"
+
+
+def in_some_frames(words: str, differs: NDArray[np.bool_], frame: NDArray[np.int64]) -> str:
+    """What is said of a place, in the frames that differ, (T,), only."""
+    few = f" ({', '.join(map(str, frame[differs]))})" if 1 < np.count_nonzero(differs) <= FRAMES_LISTED else ""
+    return f"{words} {frames_in_words(differs, frame)}{few}, and of its own elsewhere"
 
 
 def listed(words: Sequence[str], most: int = _WORDS_LISTED) -> str:

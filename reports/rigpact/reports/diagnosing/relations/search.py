@@ -15,14 +15,13 @@ from numpy.typing import NDArray
 
 from rigpact.contract.statistics import FloatArray
 from rigpact.reports.diagnosing.budget import Budget
-from rigpact.reports.diagnosing.extent import frames_in_words
 from rigpact.reports.diagnosing.hypotheses import Changes, Hypotheses
 from rigpact.reports.diagnosing.relations.families.another_part import another_part
 from rigpact.reports.diagnosing.relations.families.constants import one_number, stuck, zeroed
 from rigpact.reports.diagnosing.relations.families.edited_models import edited_models
 from rigpact.reports.diagnosing.relations.families.few_frames import glitch, lines_in_few_frames
 from rigpact.reports.diagnosing.relations.families.fitted import fitted_numbers, fitted_tables
-from rigpact.reports.diagnosing.relations.families.forward import fitted_forward
+from rigpact.reports.diagnosing.relations.families.forward import fitted_constants, fitted_forward
 from rigpact.reports.diagnosing.relations.families.histories import histories
 from rigpact.reports.diagnosing.relations.families.inputs import inputs
 from rigpact.reports.diagnosing.relations.families.maps import limited_each, mapped
@@ -39,12 +38,12 @@ from rigpact.reports.diagnosing.relations.families.provenance import elsewhere, 
 from rigpact.reports.diagnosing.relations.families.turned import turned
 from rigpact.reports.diagnosing.relations.moved import only_moves
 from rigpact.reports.diagnosing.relations.relation import (
-    FRAMES_LISTED,
     IN_SOME_FRAMES,
     SIMPLE,
     Place,
     Reading,
     Relation,
+    in_some_frames,
 )
 from rigpact.reports.diagnosing.relations.subject import Subject
 from rigpact.reports.diagnosing.relations.target import Target, targets
@@ -62,6 +61,8 @@ SAY_LITTLE: tuple[Family, ...] = (on_lines, on_some_lines, one_number, limited_e
 """Readings that take more from the recording itself."""
 MOST_FRAMES = 600
 """Ten seconds at 60 frames a second prove a relation; hundreds of readings of an hour would take another."""
+FEW_NUMBERS = 3
+"""A reading that takes more from the recording may be a shorter one of an input."""
 PROOF = 4
 """So many values more than were fitted must be explained: a single bit that flips doubles a number too."""
 PROOF_OF_MANY = 32
@@ -181,8 +182,8 @@ def _merged(subject: Subject, found: Sequence[Relation]) -> list[Relation]:
 
 
 def _told(fits: Sequence[_Fit], is_open: NDArray[np.bool_]) -> NDArray[np.bool_]:
-    """The channels that some fits of open channels explain."""
-    told = [fit.channels for fit in fits if not (fit.channels & ~is_open).any()]
+    """The channels that some fits of open channels explain in few numbers."""
+    told = [fit.channels for fit in fits if not (fit.channels & ~is_open).any() and fit.reading.cost <= FEW_NUMBERS]
     return np.asarray(np.any([np.zeros_like(is_open), *told], axis=0))
 
 
@@ -218,6 +219,7 @@ def _of_inputs(subject: Subject, every: Sequence[Target]) -> Iterator[Reading]:
     chosen, worked_back = [name for name in subject.before if name in names], {target.name for target in every}
     yield from inputs(subject, chosen, worked_back)
     yield from fitted_forward(subject, chosen)
+    yield from fitted_constants(subject)
 
 
 def _that_say_little(subject: Subject, every: Sequence[Target]) -> Iterator[Reading]:
@@ -237,10 +239,11 @@ def _fits(subject: Subject, readings: Iterator[Reading], possible: list[Relation
                 continue
             place = reading.place or _place_of(subject, changed)
             fit = _Fit.of(subject, place, reading)
-            if not fit.holds:
-                if place.is_whole and fit.may_hold:
-                    possible.append(fit.relation)
-                fit = _Fit.of(subject, place, _in_some_frames(subject, place, reading))
+            if place.is_whole and not fit.holds and fit.may_hold:
+                possible.append(fit.relation)
+            if not fit.is_whole:
+                in_some = _Fit.of(subject, place, _in_some_frames(subject, place, reading))
+                fit = in_some if in_some.is_whole or not fit.holds else fit
             if fit.holds:
                 yield fit
 
@@ -257,9 +260,7 @@ def _in_some_frames(subject: Subject, place: Place, reading: Reading) -> Reading
     differs: NDArray[np.bool_] = np.asarray(subject.failing[:, place.channels].any(axis=1))
     rows = np.where(differs[:, None], reading.rows, subject.replayed)
     bound = np.where(differs[:, None], reading.bound, subject.bound)
-    frame = subject.evidence.frame
-    few = f" ({', '.join(map(str, frame[differs]))})" if 1 < np.count_nonzero(differs) <= FRAMES_LISTED else ""
-    words = f"{reading.words} {frames_in_words(differs, frame)}{few}, and of its own elsewhere"
+    words = in_some_frames(reading.words, differs, subject.evidence.frame)
     return replace(reading, words=words, rows=rows, bound=bound, pieces=reading.pieces + IN_SOME_FRAMES)
 
 

@@ -144,6 +144,11 @@ class Subject:
         moved = self.frames.shifted(rows.astype(np.float32), lag).astype(np.float64)
         return np.where(np.isnan(moved), rows, moved)
 
+    def is_recorded_at(self, lag: int) -> NDArray[np.bool_]:
+        """Whether the frame that is `lag` frames later than each was recorded, (T,)."""
+        zeros = np.zeros((len(self.evidence.frame), 1), np.float32)
+        return np.asarray(~np.isnan(self.frames.shifted(zeros, lag)[:, 0]))
+
     @cached_property
     def clip_rows(self) -> FloatArray | None:
         """The clip's rows of the stage, or of the stage that takes it over, float64; None without a clip that drives it."""
@@ -190,7 +195,8 @@ class Subject:
         if count <= 2 * FEW or self.contract.system.windowed:
             return None
         worst = min(max(self.worst_row, 1), count - 1)
-        return sorted({0, 1, worst - 1, worst, count - 2, count - 1})
+        early = count // 3  # not the first ones: what stands before a recording is not known
+        return sorted({early, early + 1, worst - 1, worst, count - 2, count - 1})
 
     def rows_under(self, contract: Contract, few: Sequence[int] | None = None) -> FloatArray | None:
         """The stage computed under another contract, float64; few: of those recorded frames only."""

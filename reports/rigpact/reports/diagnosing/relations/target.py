@@ -16,7 +16,7 @@ from rigpact.contract.statistics import FloatArray
 from rigpact.contract.systems.layout import FieldLayout
 from rigpact.reference_runtime.operations.rounding import gamma
 from rigpact.reports.diagnosing.relations.moved import channels_of, told_by_digits
-from rigpact.reports.diagnosing.relations.relation import Channels, Place, Reading
+from rigpact.reports.diagnosing.relations.relation import IN_SOME_FRAMES, Channels, Place, Reading, in_some_frames
 from rigpact.reports.diagnosing.relations.sparse import solved_input
 from rigpact.reports.diagnosing.relations.subject import (
     FEW,
@@ -119,6 +119,11 @@ class Target:
         if self.name:
             words = f"computed from {words}{self._where(channels)}"
             found = subject.recomputed("input", words, partial(_changed, self.name, channels, rule), fitted=fitted)
+            differs: NDArray[np.bool_] = np.asarray(self.failing.any(axis=1))
+            if found is None and not differs.all():
+                words, pieces = in_some_frames(words, differs, subject.evidence.frame), pieces + IN_SOME_FRAMES
+                rule = partial(_where, rule, differs[:, None], channels)
+                found = subject.recomputed("input", words, partial(_changed, self.name, channels, rule), fitted=fitted)
             if found is not None:
                 yield replace(found, source=Place(self.name, channels), pieces=pieces)
             return
@@ -138,6 +143,10 @@ class Target:
 
     def _where(self, channels: Channels) -> str:
         return "" if len(channels) == self.own.shape[1] else f" at {names_of(self.layout, channels)}"
+
+
+def _where(rule: Rule, differs: NDArray[np.bool_], channels: Channels, own: FloatArray) -> FloatArray:
+    return np.where(differs, rule(own), own[:, channels])
 
 
 def _changed(name: str, channels: Channels, rule: Rule, known: Subject) -> Mapping[str, FloatArray]:

@@ -229,7 +229,9 @@ def _namings(subject: Subject, table: _Table, arrays: Sequence[Array]) -> Iterat
     where = "" if differs.all() else f" at {_entry_names(subject, table, np.flatnonzero(differs))}"
     for words, other in (*_changed(table), *_in_place(table, arrays), *_rolled(table), *_exchanged(table)):
         if np.isfinite(other).all() and table.allows(other):
-            yield f"{words}{where}", np.where(differs, other, declared), 0
+            few = np.flatnonzero(differs)[:2] if np.count_nonzero(differs) <= 2 else ()
+            shown = f" ({', '.join(f'{other[each]:.6g} for {declared[each]:.6g}' for each in few)})" if len(few) else ""
+            yield f"{words}{shown}{where}", np.where(differs, other, declared), 0
     yield _as_numbers(subject, table, where)
 
 
@@ -301,7 +303,7 @@ def _entry_names(subject: Subject, table: _Table, places: Sequence[int] | NDArra
     layouts = [subject.stage.fields(subject.contract), *(subject.contract.fields(name) for name in subject.inputs)]
     layout = next((each for each in layouts if each.width == len(table.array.values)), None)
     if layout is None:
-        return listed([str(place) for place in places])
+        return listed([f"[{place}]" for place in places])
     words = names_of(layout, places)
     is_said = len(places) < _ENOUGH or "(channels" in words
     return words if is_said else f"{words} (channels {min(places)} to {max(places)})"

@@ -11,11 +11,14 @@ from dataclasses import dataclass, replace
 from functools import partial
 
 import numpy as np
+from numpy.typing import NDArray
 
 from rigpact.contract.statistics import FloatArray
+from rigpact.contract.systems.contract import Contract
+from rigpact.reports.diagnosing.relations.contract_arrays import Array, arrays_of
 from rigpact.reports.diagnosing.relations.relation import Place, Reading
 from rigpact.reports.diagnosing.relations.round_numbers import almost_all, is_odd, roundest
-from rigpact.reports.diagnosing.relations.subject import Subject
+from rigpact.reports.diagnosing.relations.subject import FEW, Subject
 
 _STEP = 2.0**-10
 """How far a number is moved, in parts of its size, to see what comes of it."""
@@ -24,6 +27,8 @@ _PATIENCE, _WORSE = 2, 0.7
 """A start from which so many steps more leave this part of the error leads nowhere."""
 _NEAR = 2.0**-6
 """The part of the error that may be left before the number is made round and judged."""
+_FEW_ENTRIES = 8
+"""Of an array of more each entry is tried only where it is worked back."""
 _SMALLEST = float(np.finfo(np.float32).tiny)
 
 
@@ -63,6 +68,7 @@ _EDITS = (
         lambda rows, number: rows + number,
         lambda rows: (float(np.std(rows)), -float(np.std(rows))),
     ),
+    _Edit("the number {number} in place of {name}", np.full_like, lambda _rows: (1.0, -0.5)),
     _Edit("{name}, smoothed: {number} of the way from the frame before", _smoothed, lambda _rows: (0.6, 0.2)),
     _Edit("{name}, moved by at most {number} a frame", _slowed, lambda rows: _quantiles(np.diff(rows, axis=0))),
     _Edit("{name} clipped to [-{number}, {number}]", lambda rows, number: np.clip(rows, -abs(number), abs(number)), _quantiles),
@@ -85,6 +91,44 @@ def fitted_forward(subject: Subject, names: Sequence[str]) -> Iterator[Reading]:
                 yield replace(found, source=Place(name, np.arange(rows.shape[1])), pieces=is_odd(number))
 
 
+def fitted_constants(subject: Subject) -> Iterator[Reading]:
+    """Every array of the contract with one other number in it, or with one number for all."""
+    few = subject.few_rows(FEW)
+    base = subject.rows_under(subject.contract, few)
+    for array in arrays_of(subject.contract):
+        moved = array.replaced(1.5 * array.values + 0.25)
+        beside = None if moved is None else subject.rows_under(moved, few)
+        if base is None or beside is None or np.array_equal(base, beside):
+            continue
+        for entries, where in _entries(array.values):
+            yield from _with_one_number(subject, array, entries, where)
+
+
+def _with_one_number(subject: Subject, array: Array, entries: NDArray[np.intp], where: str) -> Iterator[Reading]:
+    def under(number: float) -> Contract | None:
+        return array.replaced(np.where(np.isin(np.arange(len(array.values)), entries), number, array.values))
+
+    def rows_of(number: float) -> FloatArray | None:
+        contract = under(number)
+        return None if contract is None else subject.rows_under(contract)
+
+    number = next((each for start in (1.0, 0.5) if (each := _gauss_newton(subject, rows_of, start)) is not None), None)
+    contract = None if number is None else under(number)
+    if number is not None and contract is not None:
+        words = f"computed with {array.name} {number:.6g}{where}"
+        found = subject.recomputed("numbers", words, lambda _known: {}, contract, fitted=1)
+        if found is not None:
+            yield replace(found, pieces=is_odd(number))
+
+
+def _entries(values: FloatArray) -> Iterator[tuple[NDArray[np.intp], str]]:
+    """The entries of an array that may be one number, and that in words: all of them, then each of few."""
+    every = np.arange(len(values))
+    yield every, f" for {values[0]:.6g}" if len(values) == 1 else " in every channel where the file has a table"
+    if 1 < len(values) <= _FEW_ENTRIES:
+        yield from ((np.array([place]), f" for {values[place]:.6g} at [{place}]") for place in every)
+
+
 def _changed(name: str, edit: _Edit, number: float, known: Subject) -> Mapping[str, FloatArray]:
     return {name: edit.rule(known.before[name].astype(np.float64), number)}
 
@@ -92,19 +136,18 @@ def _changed(name: str, edit: _Edit, number: float, known: Subject) -> Mapping[s
 def _fitted(subject: Subject, name: str, rows: FloatArray, edit: _Edit) -> float | None:
     """The roundest number of an edit that brings the stage near to what was recorded; None where none does."""
     for start in edit.starts(rows):
-        found = _gauss_newton(subject, name, partial(edit.rule, rows), start)
+        found = _gauss_newton(subject, lambda number: subject.rows_from(name, edit.rule(rows, number)), start)
         if found is not None:
             return found
     return None
 
 
-def _gauss_newton(
-    subject: Subject, name: str, rule: Callable[[float], FloatArray], number: float
-) -> float | None:  # fmt: skip
+def _gauss_newton(subject: Subject, rows_of: Callable[[float], FloatArray | None], number: float) -> float | None:
+    """rows_of: a number to the rows of the stage, (T, W)."""
     failing = subject.failing
 
     def left(value: float) -> FloatArray | None:
-        rows = subject.rows_from(name, rule(value))
+        rows = rows_of(value)
         return None if rows is None else (subject.recorded - rows)[failing]
 
     apart = (subject.recorded - subject.replayed)[failing]

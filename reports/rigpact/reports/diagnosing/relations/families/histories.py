@@ -1,4 +1,4 @@
-"""A history whose entries are of other frames: a ring buffer that is read from a fixed slot, one that is pushed too rarely."""
+"""A history whose entries are of other frames: a ring buffer that is read or turned wrongly, one that is pushed too rarely."""
 
 from __future__ import annotations
 
@@ -7,12 +7,16 @@ from collections.abc import Iterator
 import numpy as np
 from numpy.typing import NDArray
 
+from rigpact.contract.statistics import FloatArray
 from rigpact.reports.diagnosing.relations.moved import ages_of
 from rigpact.reports.diagnosing.relations.relation import Reading
 from rigpact.reports.diagnosing.relations.round_numbers import ordinal
 from rigpact.reports.diagnosing.relations.subject import Subject
 
 _PUSHED = range(2, 9)
+_NEVER = -1
+"""The age of an entry that nobody writes."""
+_RING = "a ring buffer of {} entries "
 
 
 def histories(subject: Subject) -> Iterator[Reading]:
@@ -25,19 +29,37 @@ def histories(subject: Subject) -> Iterator[Reading]:
         return
     bound = np.broadcast_to(subject.bound.max(axis=0), subject.bound.shape)
     for kind, words, back in _rules(ages, subject.evidence.frame[:, None]):
-        rows = np.arange(len(back))[:, None] - back
+        rows = np.arange(len(back))[:, None] - np.maximum(back, 0)
         taken = np.take_along_axis(sources, np.maximum(rows, 0), axis=0)
-        yield Reading(kind, words, taken, bound)
+        yield Reading(kind, words, _with_unwritten(taken, subject.recorded, back == _NEVER), bound)
+
+
+def _with_unwritten(taken: FloatArray, recorded: FloatArray, never: NDArray[np.bool_]) -> FloatArray:
+    """The numbers, (T, W), with what stood in memory from the start where nobody writes: what was recorded there at first."""
+    first = np.take_along_axis(recorded, never.argmax(axis=0)[None], axis=0)
+    return np.where(never, first, taken)
 
 
 def _rules(ages: NDArray[np.intp], frame: NDArray[np.int64]) -> Iterator[tuple[str, str, NDArray[np.int64]]]:
     """How many frames old each number is, (T, W), by every rule. ages: as it should be, (W,); frame: (T, 1)."""
     newest, length = int(ages.min()), int(ages.max() - ages.min()) + 1
-    words = f"a ring buffer of {length} entries that is read from a fixed slot, not from its oldest entry"
+    place = (ages.max() - ages)[None]  # of each number's entry, the oldest first
+    ring = _RING.format(length)
     for step in (1, -1):
         for first in range(length):
-            slots = (ages.max() - ages)[None] + step * frame + first
+            slots = place + step * frame + first
+            words = f"{ring}that is read from a fixed slot, not from its oldest entry"
             yield "ring", words, newest + length - 1 - slots % length
+    for turn, what in (
+        (length - 1, "early, so that its last slot is never written"),
+        (length + 1, "late, so that a push is lost"),
+    ):
+        for first in range(turn):
+            head = (frame + first) % turn  # the slot that is written next
+            for start in range(length):
+                slots = (head + start + place) % length
+                words = f"{ring}whose head returns to its start one slot too {what}"
+                yield "ring", words, np.where(slots < turn, newest + (head - 1 - slots) % turn, _NEVER)
     for count in _PUSHED:
         for first in range(count):
             words = (

@@ -112,15 +112,19 @@ def _twice(subject: Subject, name: str) -> Iterator[Reading]:
 
 def _elsewhere(subject: Subject, name: str, group: Group) -> Iterator[Reading]:
     """A slice of the input taken from another slice of the same size and kind, of the input itself or of another stage."""
+    size = group.stop - group.start
     for other in dict.fromkeys((name, *subject.before, *subject.others)):
-        for source in groups_of(subject.contract.fields(other)):
-            if (source.stop - source.start, source.kind) != (group.stop - group.start, group.kind):
+        layout = subject.contract.fields(other)
+        is_whole = layout.width == subject.contract.fields(name).width == size
+        for source in [Group(other, 0, size, group.kind, group.part)] if is_whole else groups_of(layout):
+            if (source.stop - source.start, source.kind) != (size, group.kind) or (other == name and is_whole):
                 continue
             for lag in (0, -1) if other != name else (0,) if source != group else ():
                 if not subject.may_be_read(other, lag):
                     continue
                 when = "" if lag == 0 else f" of frame t{lag:+d}"
-                what = f"{other}[{source.name}]{when} in place of {name}[{group.name}]"
+                parts = ("", "") if is_whole else (f"[{source.name}]", f"[{group.name}]")
+                what = f"{other}{parts[0]}{when} in place of {name}{parts[1]}"
                 yield from _try(subject, what, partial(_put, name, group, other, source, lag))
 
 

@@ -27,6 +27,8 @@ _SCREEN = 3
 _LAGS = (0, -1, -2, -3)
 _FEWEST = 4
 """Values of a channel that differ: fewer prove no copy."""
+_SWITCHES = 6
+"""Changes of a channel of two or three values, as a flag has them: fewer prove no copy."""
 _VECTORS = 4
 """Vectors that are said alone: those that most channels come from."""
 
@@ -77,11 +79,16 @@ def _copies(target: Target, vectors: Sequence[_Vector]) -> list[_Copy]:
     before: _Copy | None = None
     for channel in target.channels:
         rows = np.flatnonzero(target.failing[:, channel])
-        is_told = len(np.unique(target.held[rows, channel])) >= _FEWEST
+        is_told = len(np.unique(target.held[rows, channel])) >= _FEWEST or _is_flag(target.held[:, channel])
         before = columns.copy_of(target, int(channel), rows, before) if is_told else None
         if before is not None:
             found.append(before)
     return found
+
+
+def _is_flag(column: FloatArray) -> bool:
+    """Whether a channel has few values and often changes between them."""
+    return len(np.unique(column)) < _FEWEST and np.count_nonzero(np.diff(column)) >= _SWITCHES
 
 
 class _Columns:
@@ -140,7 +147,8 @@ def _vectors(target: Target) -> Iterator[_Vector]:
                 continue
             words = name if lag == 0 else f"{name} of frame t{lag:+d}"
             moved = exact if lag == 0 else subject.shifted(exact, lag)
-            yield _Vector(words, moved, subject.lost_in_writing(exact))
+            bound = np.where(subject.is_recorded_at(lag)[:, None], subject.lost_in_writing(exact), np.inf)
+            yield _Vector(words, moved, bound)
 
 
 def _filled(target: Target, found: Sequence[_Copy]) -> Iterator[Reading]:
