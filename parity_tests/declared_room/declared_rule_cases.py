@@ -247,6 +247,8 @@ NEAR_MISSES: tuple[tuple[str, str, tuple[tuple[str, str], ...], Network], ...] =
     ("RP763", "a factor of 1 where sides differ",
         (("scale = 0.25", "scale = { value = 1, wrong = { half = 0.5 } }"), ('offset = "pose"', "offset = 0")),
         said(action_scale="1.000", default_joint_pos="0.000,0.000,0.000,0.000")),
+    ("RP763", "a second name", (('{ name = "obs"', '{ name = "seen", operation = "affine", of = "normal", scale = 1 },\n    '
+         '{ name = "obs"'), ('"command", "normal"', '"command", "seen"')), SOUND),
     ("RP763", "a range that cuts one end", (("lowest = -0.5, highest = 1", "lowest = -1, highest = 0.99"),), SOUND),
     ("RP763", "every field in order, where another order is declared", (('take = "motors"', 'take = "policy"'),), SOUND),
     ("RP764", "two factors that differ", ((_MOTOR_Q, f"{_MOTOR_Q}, {_HALF}"),), SOUND),

@@ -76,7 +76,7 @@ def test_a_trace_of_the_engine_is_a_recording_too(tmp_path: Path, command: Comma
     (folder / "engine.trace.jsonl").write_text("\n".join(map(json.dumps, entries)) + "\n", encoding="utf-8")
     of_trace, text = _drafted(command, folder)
 
-    assert "engine.trace.jsonl" in text.splitlines()[0]
+    assert "engine.trace.jsonl" in text.partition("\n\n")[2].splitlines()[0]
     assert of_trace == {**of_arrays, "name": "net"}  # as the trace says: under another name it would be refused
 
 
@@ -157,7 +157,7 @@ def test_numbers_of_several_lengths_are_no_recording(tmp_path: Path, command: Co
     np.savez(folder / "a_settings.npz", gains=np.ones(2), limits=np.ones((3, 2)))
     root, text = _drafted(command, folder)
 
-    assert "engine.npz" in text.splitlines()[0]
+    assert "engine.npz" in text.partition("\n\n")[2].splitlines()[0]
     assert {"name": "last", "size": 2, "carried": "actions", "start": "zeros"} in root["given"]
 
 

@@ -163,7 +163,7 @@ def test_every_command_that_reads_contracts_has_the_option(command: Command) -> 
     names = {each.name or each.callback.__name__.replace("_", "-") for each in app.registered_commands}
     having = {name for name in names if "--operations" in command(name, "--help").out}
     # none of these opens a declaration
-    assert names - having == {"rule", "schema", "demo", "geometry", "systems", "import"}
+    assert names - having == {"rule", "demo", "geometry", "systems", "import"}
     assert command("check", "contract.toml", *WITH).status == 0
     assert command("describe", "contract.toml", *WITH).status == 0
     assert command("adequacy", "clip.csv", "--bundle", "contract.toml", *WITH).status == 0

@@ -284,3 +284,15 @@ def test_help_and_tables_fit_the_terminal(demo: Path, columns: int) -> None:
     shown = run_in_a_terminal(["describe", "norm_template.json"], 400, columns, NO_COLOR="1").splitlines()
     table = shown[shown.index(next(line for line in shown if line.startswith("Stages"))) + 1 :][:12]
     assert max(map(len, table)) <= columns
+
+
+def test_the_help_groups_every_command_once_and_shortens_no_sentence(command: Any) -> None:
+    """Twenty-seven commands in a heap, their sentences cut: nobody finds the one to begin with."""
+    shown = command("--help").out.partition("Judge:\n")[2]
+    headings = re.findall(r"^(\w[\w ]*):$", shown, re.MULTILINE)
+    assert headings == ["Set up", "Describe", "Measure"]
+    names = re.findall(r"^  (\S+)  +\S", shown, re.MULTILINE)
+    known = {each.name or each.callback.__name__.replace("_", "-") for each in app.registered_commands if each.callback}
+    assert sorted(names) == sorted(known | {"neurarig"})
+    assert names[:3] == ["demo", "check", "explain"]
+    assert "..." not in shown

@@ -13,7 +13,8 @@ from typing import Any
 import pytest
 
 from ..engine_recordings import as_engine
-from ..shown_output import FENCES, follow
+from ..measuring.benchmarks.first_minute import COMMANDS, Took, with_seconds
+from ..shown_output import FENCES, follow, masked
 
 
 @pytest.fixture
@@ -43,6 +44,25 @@ def test_the_readme_shows_what_its_commands_print(command: Any, readers_files: P
     """A reader who sees another output than the README shows stops there."""
     ran = follow(checkout / "README.md", command, checkout / "README.zh-CN.md")
     assert [(each.words[1], each.status) for each in ran] == [("check", 1), ("run", 0), ("diff", 1), ("explain", 1)]
+
+
+def test_both_doors_show_what_their_demonstration_says(command: Any, checkout: Path) -> None:
+    """The first answer that a reader compares with the page."""
+    readme = (checkout / "README.md").read_text(encoding="utf-8")
+    doors = re.findall(r"<!-- rigpact (demo.*?) -->\n```text\n(.*?)```", readme, re.DOTALL)
+    assert [words for words, _ in doors] == ["demo", "demo robot"]
+    for words, shown in doors:
+        printed = masked(command(*words.split()).out)
+        for line in shown.splitlines():
+            assert masked(line) in printed, line
+
+
+def test_the_first_minutes_table_has_the_commands_that_are_measured(checkout: Path) -> None:
+    """A row that nothing measures keeps the figure of a release that is gone."""
+    for name in ("README.md", "README.zh-CN.md"):
+        page = (checkout / name).read_text(encoding="utf-8")
+        assert len(re.findall(r"^\| `.+` \| [\d.]+ \| [\d.]+ \|$", page, re.MULTILINE)) == len(COMMANDS)
+        assert with_seconds(page, dict.fromkeys(COMMANDS, Took(1, 2))).count("` | 1 | 2 |") == len(COMMANDS)
 
 
 def test_the_readmes_gate_names_what_is_wrong(

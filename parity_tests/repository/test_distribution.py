@@ -90,7 +90,7 @@ def test_the_wheel_holds_the_data_it_needs(wheel_names: list[str]) -> None:
     """Without schemas or the demo bundle, commands work in a checkout and fail for users."""
     assert not any(name == "rigpact/__init__.py" for name in wheel_names)
     data = ("contract/schemas/bundle.schema.json", "fixtures/bundles/demo/norm_template.json",
-            "fixtures/bundles/demo/engine/Sneak_Turn.trace.bin")  # fmt: skip
+            "fixtures/bundles/demo/engine/Sneak_Turn.trace.bin", "fixtures/bundles/robot/run.csv")  # fmt: skip
     headers = ("reports/engine/templates/contract.hpp.j2", "reference_runtime/cpp/include/rigpact/plan.hpp")
     plugin = ("reference_runtime/cpp/unreal/RigpactTrace/RigpactTrace.uplugin",)
     for name in (*data, *headers, *plugin):

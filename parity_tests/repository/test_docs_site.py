@@ -11,16 +11,11 @@ from typing import Any
 import pytest
 import yaml
 
+from ..measuring.pages.index_page import Navigation
+
 pytestmark = pytest.mark.repository
 LOADED = re.compile(r"<(?:script|img|iframe|link)\b[^>]*?(?:src|href)=\"?(?P<address>[^\"\s>]+)")
 """What a browser fetches by itself; a reader's click on a link in the text is the reader's own."""
-
-
-class _Configuration(yaml.SafeLoader):
-    """Reads mkdocs.yml without running what its tags name."""
-
-
-_Configuration.add_multi_constructor("tag:yaml.org,2002:python/", lambda *_: None)
 
 
 def pages_of(navigation: Any) -> Iterator[str]:
@@ -34,11 +29,19 @@ def pages_of(navigation: Any) -> Iterator[str]:
 
 def test_the_navigation_leads_to_every_page_once(checkout: Path) -> None:
     """A page that no menu names is found by nobody."""
-    settings = yaml.load((checkout / "mkdocs.yml").read_text(encoding="utf-8"), Loader=_Configuration)  # noqa: S506
+    settings = yaml.load((checkout / "mkdocs.yml").read_text(encoding="utf-8"), Loader=Navigation)  # noqa: S506
     docs = checkout / settings["docs_dir"]
     assert Counter(pages_of(settings["nav"])) == Counter(
         path.relative_to(docs).as_posix() for path in docs.rglob("*.md")
     )
+
+
+def test_the_first_page_lists_every_page(checkout: Path) -> None:
+    """Who reads the pages in a clone has no menu."""
+    docs = checkout / "docs"
+    listed = (docs / "index.md").read_text(encoding="utf-8").partition("## Every page\n")[2]
+    pages = {path.relative_to(docs).as_posix() for path in docs.rglob("*.md")} - {"index.md"}
+    assert Counter(re.findall(r"\]\(([^)]+)\)", listed)) == Counter(pages)
 
 
 def test_every_link_of_every_page_leads_to_a_file(checkout: Path) -> None:

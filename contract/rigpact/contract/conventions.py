@@ -34,7 +34,7 @@ class CodeHint:
 
     def __str__(self) -> str:
         """All of it in a line."""
-        return "; ".join(filter(None, (self.words, f"C++: {self.cpp}; Python: {self.python}")))
+        return "; ".join(filter(None, (self.words, f"C++: {self.cpp.removesuffix(';')}; Python: {self.python}")))
 
 
 @dataclass(frozen=True, eq=False)

@@ -93,6 +93,8 @@ _MARKING_KEYS = (
 )  # fmt: skip
 """What the marks above look for, as text."""
 _AS_KEY = re.compile(rf'"({"|".join(_MARKING_KEYS)})"\s*:'.encode())
+_OWN_SCHEMA = re.compile(rb'\s*\{\s*"\$schema"\s*:\s*"[^"]*"\s*,\s*"\$id"\s*:\s*"urn:rigpact:schema:')
+"""How a JSON Schema of rigpact begins, which names the keys of artefacts and is none."""
 
 
 def is_marked_text(content: bytes) -> bool:
@@ -103,7 +105,7 @@ def is_marked_text(content: bytes) -> bool:
 
 def has_marking_key(content: bytes) -> bool:
     """Whether JSON holds an artefact's key as a key: then it is one, whole or damaged, and no table of numbers."""
-    return _AS_KEY.search(content.replace(b"\0", b"")) is not None
+    return _AS_KEY.search(content.replace(b"\0", b"")) is not None and _OWN_SCHEMA.match(content) is None
 
 
 def read_document(path: str | Path, expected: Kind | None = None) -> Document:

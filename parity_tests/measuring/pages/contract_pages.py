@@ -64,7 +64,7 @@ def contract_page(path: Path) -> str:
 def _introduction(text: str) -> list[str]:
     """The comment between the head of the file and its first vector."""
     head = itertools.takewhile(lambda line: not line.startswith("given"), text.splitlines())
-    return [line.removeprefix("# ") for line in head if line.startswith("#")]
+    return [line.removeprefix("# ") for line in head if line.startswith("# ")]
 
 
 def _recorded(contract: Any, path: Path) -> list[str]:

@@ -35,26 +35,26 @@ def stage_local_replay() -> str:
     replay = {name: RED if place == wrong else GREEN for place, name in enumerate(names)}
     parts += _row("", names, 204, replay)
     parts += [_arrow(_left(place) - GAP - 16, 164, _left(place) + 16, 204, PALE) for place in range(1, len(names))]
-    parts.append(_text(16, 264, "stage-local replay: each stage from the engine's recorded stage before", INK))
-    parts.append(_text(16, 288, "green: within rounding of the recording; red: beyond", PALE))
-    return _svg(_left(len(names)), 300, "A replay names the one stage that computes otherwise", parts)
+    parts.append(text(16, 264, "stage-local replay: each stage from the engine's recorded stage before", INK))
+    parts.append(text(16, 288, "green: within rounding of the recording; red: beyond", PALE))
+    return svg(_left(len(names)), 300, "A replay names the one stage that computes otherwise", parts)
 
 
 def folding() -> str:
     """Stages that nobody recorded lie on the way to a recorded one: they are computed, and their conventions searched."""
     names = ("x_raw", "y_norm", "y_raw", "delta6d", "next6d", "y_out", "quat")
     recorded = {"x_raw", "y_norm", "quat"}
-    parts = [_text(16, 22, "recorded: x_raw, y_norm and quat", INK)]
+    parts = [text(16, 22, "recorded: x_raw, y_norm and quat", INK)]
     parts += _row("", names, 64, dict.fromkeys(names, INK), dashed=set(names) - recorded)
     parts += [_arrow(_left(place) + BOX_WIDTH, 84, _left(place + 1), 84, INK) for place in range(1, len(names) - 1)]
     pose, composed = (_left(names.index(name)) + BOX_WIDTH / 2 for name in ("x_raw", "next6d"))
     parts.append(f'<path d="M{pose:g} 64 V44 H{composed:g} V62" fill="none" stroke="{INK}" marker-end="url(#tip)"/>')
     left, right = (_left(names.index(name)) + BOX_WIDTH / 2 for name in ("y_norm", "quat"))
     parts.append(f'<path d="M{left:g} 112 v14 H{right:g} v-14" fill="none" stroke="{GREEN}" stroke-width="2"/>')
-    parts.append(_text(left, 150, "one judgement: quat from the recorded y_norm and x_raw", GREEN))
-    parts.append(_text(left, 172, "searched: denorm, output_mode, rot6d_columns, compose_order, …", INK))
-    parts.append(_text(left, 194, "tolerance: the rounding of all five stages on the way", INK))
-    return _svg(_left(len(names)), 212, "Unrecorded stages are folded into the next recorded one", parts)
+    parts.append(text(left, 150, "one judgement: quat from the recorded y_norm and x_raw", GREEN))
+    parts.append(text(left, 172, "searched: denorm, output_mode, rot6d_columns, compose_order, …", INK))
+    parts.append(text(left, 194, "tolerance: the rounding of all five stages on the way", INK))
+    return svg(_left(len(names)), 212, "Unrecorded stages are folded into the next recorded one", parts)
 
 
 def derived_tolerances() -> str:
@@ -71,17 +71,17 @@ def derived_tolerances() -> str:
 
     parts = [f'<rect x="70" y="30" width="{size}" height="{size}" fill="none" stroke="{PALE}"/>']
     for power in range(int(low), int(high) + 1):
-        parts.append(_text(across(10.0**power), 30 + size + 20, f"1e{power}", PALE, anchor="middle"))
-        parts.append(_text(62, down(10.0**power) + 4, f"1e{power}", PALE, anchor="end"))
+        parts.append(text(across(10.0**power), 30 + size + 20, f"1e{power}", PALE, anchor="middle"))
+        parts.append(text(62, down(10.0**power) + 4, f"1e{power}", PALE, anchor="end"))
     for x, y in zip(tolerance, differs, strict=True):
         parts.append(f'<circle cx="{across(x):.1f}" cy="{down(y):.1f}" r="2.2" fill="{GREEN}" fill-opacity="0.55"/>')
-    parts.append(_line(across(10**low), down(10**low), across(10**high), down(10**high), RED))
-    parts.append(_line(across(10**low), down(TOO_LARGE), across(10**high), down(TOO_LARGE), AMBER))
-    parts.append(_text(across(10**low) + 8, down(TOO_LARGE) - 6, "one tolerance for all: 1e-5", AMBER))
-    parts.append(_text(across(10**high) - 60, down(10**high) + 40, "as large as its tolerance", RED, anchor="end"))
-    parts.append(_text(70 + size / 2, 30 + size + 44, "derived tolerance of the channel", INK, anchor="middle"))
-    parts.append(_text(70, 20, "largest difference of two correct programs", INK))
-    return _svg(size + 100, size + 90, "No channel reaches its derived tolerance; a chosen one fits no channel", parts)
+    parts.append(line(across(10**low), down(10**low), across(10**high), down(10**high), RED))
+    parts.append(line(across(10**low), down(TOO_LARGE), across(10**high), down(TOO_LARGE), AMBER))
+    parts.append(text(across(10**low) + 8, down(TOO_LARGE) - 6, "one tolerance for all: 1e-5", AMBER))
+    parts.append(text(across(10**high) - 60, down(10**high) + 40, "as large as its tolerance", RED, anchor="end"))
+    parts.append(text(70 + size / 2, 30 + size + 44, "derived tolerance of the channel", INK, anchor="middle"))
+    parts.append(text(70, 20, "largest difference of two correct programs", INK))
+    return svg(size + 100, size + 90, "No channel reaches its derived tolerance; a chosen one fits no channel", parts)
 
 
 def _zscored_twice() -> tuple[FloatArray, FloatArray]:
@@ -120,14 +120,14 @@ def _row(
     chained: bool = False,
 ) -> Iterator[str]:
     if title:
-        yield _text(16, top - 10, title, INK)
+        yield text(16, top - 10, title, INK)
     for place, name in enumerate(names):
         dash = ' stroke-dasharray="5 4"' if name in dashed else ""
         yield (
             f'<rect x="{_left(place):g}" y="{top:g}" width="{BOX_WIDTH}" height="{BOX_HEIGHT}" rx="6" fill="{PAPER}" '
             f'stroke="{colour[name]}" stroke-width="2"{dash}/>'
         )
-        yield _text(_left(place) + BOX_WIDTH / 2, top + 25, name, colour[name], anchor="middle")
+        yield text(_left(place) + BOX_WIDTH / 2, top + 25, name, colour[name], anchor="middle")
         if chained and place:
             yield _arrow(_left(place) - GAP, top + 20, _left(place), top + 20, INK)
 
@@ -139,15 +139,15 @@ def _arrow(x: float, y: float, to_x: float, to_y: float, colour: str) -> str:
     )
 
 
-def _line(x: float, y: float, to_x: float, to_y: float, colour: str) -> str:
+def line(x: float, y: float, to_x: float, to_y: float, colour: str) -> str:
     return f'<line x1="{x:.1f}" y1="{y:.1f}" x2="{to_x:.1f}" y2="{to_y:.1f}" stroke="{colour}" stroke-width="1.5"/>'
 
 
-def _text(x: float, y: float, words: str, colour: str, *, anchor: str = "start") -> str:
+def text(x: float, y: float, words: str, colour: str, *, anchor: str = "start") -> str:
     return f'<text x="{x:.1f}" y="{y:.1f}" fill="{colour}" text-anchor="{anchor}">{escape(words)}</text>'
 
 
-def _svg(width: float, height: float, title: str, parts: Iterable[str]) -> str:
+def svg(width: float, height: float, title: str, parts: Iterable[str]) -> str:
     body = "\n".join(parts)
     return f"""<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width:g} {height:g}" style="{_STYLE}" role="img">
 <title>{escape(title)}</title>

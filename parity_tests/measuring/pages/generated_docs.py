@@ -17,11 +17,14 @@ from .configuration_page import configuration_page
 from .contract_pages import contract_pages
 from .conventions_page import conventions_page
 from .figures import FIGURES
+from .index_page import index_page
 from .operations_page import operations_page
+from .robot_figure import robot
 from .rules_page import rules_page
 from .trust_page import trust_page
 
 PAGES: Mapping[str, Callable[[], str]] = {
+    "index.md": index_page,
     "conventions.md": conventions_page,
     "breaking.md": breaking_page,
     "configuration.md": configuration_page,
@@ -30,6 +33,7 @@ PAGES: Mapping[str, Callable[[], str]] = {
     "trust.md": trust_page,
     **contract_pages(),
     **FIGURES,
+    "figures/robot.svg": robot,
 }
 
 

@@ -36,7 +36,7 @@ from rigpact.contract.systems.system import NetworkBinding, System
 from rigpact.contract.units import shown
 
 FORMAT = "rigpact-contract"
-_OF_EVERY_STAGE = frozenset((*OF_A_VECTOR, "operation", "of", "knobs", "left_open", "why"))
+OF_EVERY_STAGE = frozenset((*OF_A_VECTOR, "operation", "of", "knobs", "left_open", "why"))
 
 
 @dataclass(frozen=True)
@@ -293,7 +293,7 @@ class _Reader:
         refuse_wide(self.width, place, MOST_OF_ALL)
 
     def _refuse_unknown_keys(self, table: Mapping[str, Any], place: tuple[Token, ...], operation: Operation) -> None:
-        known = [*operation.parameters, *sorted(_OF_EVERY_STAGE)]
+        known = [*operation.parameters, *sorted(OF_EVERY_STAGE)]
         for key in table:
             if key not in known:
                 raise unknown((*place, key), key, known, f"a parameter of {operation.name}")

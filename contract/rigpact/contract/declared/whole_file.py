@@ -15,10 +15,10 @@ from rigpact.contract.systems.stage import Stage
 from rigpact.contract.systems.system import NetworkBinding
 
 Root = Mapping[str, Any]
-_SECTIONS = (
+SECTIONS = (
     "format", "version", "name", "title", "profile", "fps", "names", "numbers", "networks", "given", "stages", "recordings",
 )  # fmt: skip
-_OF_GIVEN = (*OF_A_VECTOR, "carried", "carried_fields", "start", "wrong", "why")
+OF_GIVEN = (*OF_A_VECTOR, "carried", "carried_fields", "start", "wrong", "why")
 
 
 def declared_tables(root: Root) -> list[tuple[tuple[Token, ...], Mapping[str, Any]]]:
@@ -39,9 +39,9 @@ def words_that_name_nothing(root: Root, *, is_page: bool = False) -> Iterator[Mi
     """Yield unknown keys outside of stages, an unknown profile, repeated names, and a rate that is no number."""
     names = declared_names(root)
     tables: list[tuple[tuple[Token, ...], Mapping[str, Any], tuple[str, ...]]] = [
-        ((), root, _SECTIONS + _OF_A_PAGE if is_page else _SECTIONS)
+        ((), root, SECTIONS + _OF_A_PAGE if is_page else SECTIONS)
     ]
-    tables += [(("given", index), table, _OF_GIVEN) for index, table in enumerate(root["given"])]
+    tables += [(("given", index), table, OF_GIVEN) for index, table in enumerate(root["given"])]
     tables.append((("recordings",), root.get("recordings", {}), tuple(names)))
     for place, table, known in tables:
         yield from (unknown((*place, key), key, known, "one of these") for key in table if key not in known)

@@ -82,7 +82,7 @@ MAY_CHANGE = "may-change"
 MODES = ("teacher", "free", "playback")
 LOG_SUFFIXES = (".log", ".txt")
 """Names of files that may be a pasted log of the engine, which no clip has to explain."""
-_OURSELVES = "rigpact"
+OURSELVES = "rigpact"
 
 
 @dataclass(frozen=True)
@@ -243,7 +243,7 @@ def _mode(entry: SettingsTable) -> str:
 
 def _producer(entry: SettingsTable) -> str | None:
     producer = entry.text("producer", "who recorded it")
-    if producer == _OURSELVES:
+    if producer == OURSELVES:
         hint = "a recording by rigpact says nothing about the engine"
         raise UnusableInput(entry.place("producer"), repr(producer), "the name of the engine's recorder", hint)
     return producer

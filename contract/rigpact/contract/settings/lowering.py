@@ -37,7 +37,7 @@ KEYS: Mapping[str, str] = {
     "expires": "the last day on which it holds, YYYY-MM-DD, at most a year ahead",
 }
 """Every key of `[[lower]]`, in words; docs/configuration.md is generated from it."""
-_ABOUT_THE_SETTINGS = frozenset(
+ABOUT_THE_SETTINGS = frozenset(
     rule.code
     for rule in (
         *baseline.TEXTS.rules,
@@ -107,7 +107,7 @@ def _lowering(table: SettingsTable, index: int) -> Lowering:
 
 def _refuse_other_rules(place: str, code: str) -> None:
     known = [rule.code for rule in ALL_RULES]
-    if code in _ABOUT_THE_SETTINGS:
+    if code in ABOUT_THE_SETTINGS:
         raise UnusableInput(place, repr(code), "another rule", "this one says what the project's settings let be")
     if code in known:
         return

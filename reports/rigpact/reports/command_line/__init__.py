@@ -2,7 +2,7 @@
 
 Heavy modules (numpy, onnxruntime, pandas, torch) are imported inside the commands, so that `rigpact --help` stays quick.
 Exit status everywhere: 0 pass, 1 findings, 2 could not judge, 3 a defect of rigpact itself.
-To add a command: write its module, register it below.
+To add a command: write its module, and name it in `_COMMANDS`.
 """
 
 from __future__ import annotations
@@ -12,12 +12,13 @@ import io
 import os
 import sys
 import warnings
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from copy import copy
 from functools import cache
 from typing import Annotated, Any, NoReturn
 
 import typer
+from typer.core import TyperGroup
 from typer.models import CommandInfo
 
 from rigpact.reports.command_line.judging.adequacy import adequacy
@@ -50,28 +51,47 @@ from rigpact.reports.command_line.shared_options import with_operations, with_qu
 
 _HELP_WIDTH = 120
 """Widest help; a narrower terminal gets narrower help."""
+_LONGEST_SENTENCE = 1 << 10
+
+
+class _Grouped(TyperGroup):
+    """Commands under the headings of their groups, each with its whole first sentence."""
+
+    def format_commands(self, ctx: Any, formatter: Any) -> None:
+        """Write a list of definitions for each group, in the order in which they were registered."""
+        groups: dict[str, list[tuple[str, str]]] = {group: [] for group in _COMMANDS}
+        for name in self.list_commands(ctx):
+            command: Any = self.get_command(ctx, name)
+            groups[command.rich_help_panel].append((name, command.get_short_help_str(_LONGEST_SENTENCE)))
+        for group, rows in groups.items():
+            with formatter.section(group):
+                formatter.write_dl(rows)
+
+
 app = typer.Typer(
     name="rigpact",
+    cls=_Grouped,
     help="Keep the two halves of a neural animation runtime in agreement.",
     no_args_is_help=True,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": _HELP_WIDTH},
     rich_markup_mode=None,  # help in boxes makes the start three times as slow
     pretty_exceptions_enable=False,
 )
-for _command in (
-    init, doctor, gate, report, selftest, check, check_each, breaking, run, convert, diff, explain, nan, adequacy, codegen,
-    sweep, stamp,
-):  # fmt: skip
-    app.command()(with_quiet(with_operations(_command)))
-for _information in (describe, operations):
-    app.command()(with_operations(_information))
-app.command()(with_quiet(demo))
-app.command()(with_quiet(geometry))
-app.command()(rule)
-app.command()(schema)
-app.command()(systems)
-app.command("import")(with_quiet(import_contract))
-app.add_typer(neurarig, name="neurarig")
+_COMMANDS: Mapping[str, tuple[Callable[..., None], ...]] = {
+    "Judge": (demo, check, explain, diff, nan, breaking, gate, report, selftest, check_each),
+    "Set up": (init, doctor, import_contract, convert, codegen, stamp),
+    "Describe": (describe, rule, systems, operations, schema),
+    "Measure": (run, sweep, adequacy, geometry),
+}
+"""Every command by what it is for, in the order in which people first need them."""
+_NO_CONTRACT = {demo, geometry, import_contract, rule, systems}
+_NO_VERDICT = {describe, operations, rule, schema, systems}
+for _group, _commands in _COMMANDS.items():
+    for _command in _commands:
+        _named = "import" if _command is import_contract else None
+        _whole = _command if _command in _NO_CONTRACT else with_operations(_command)
+        app.command(_named, rich_help_panel=_group)(_whole if _command in _NO_VERDICT else with_quiet(_whole))
+app.add_typer(neurarig, name="neurarig", rich_help_panel="Set up")
 
 
 @cache

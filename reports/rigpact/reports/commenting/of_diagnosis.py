@@ -10,6 +10,7 @@ from rigpact.reports.diagnosing.diagnosis_text import (
     effect_text,
     remains_texts,
     rests_text,
+    untold_text,
 )
 from rigpact.reports.diagnosing.opened import answered_text
 
@@ -61,8 +62,8 @@ def _lines(diagnosis: Diagnosis) -> Iterator[str]:
         if place or diagnosis.causes:
             yield relation.sentence
     yield from (f"Remains: {words}" for words in remains_texts(diagnosis))
-    if said := agreement_text(diagnosis):
-        yield said
+    if diagnosis.verdict == "agrees":
+        yield from filter(None, (untold_text(diagnosis), agreement_text(diagnosis)))
     if diagnosis.search is not None and not diagnosis.search.is_complete:
         yield diagnosis.search.sentence
     yield from (

@@ -61,9 +61,8 @@ def print_answers(diagnosis: Diagnosis, console: Console) -> None:
     if diagnosis.supposition is not None:
         console.print(Text(f"Supposing that {plain(diagnosis.supposition)}:", style="bold"))
     _print_found(diagnosis, console)
-    if diagnosis.indistinguishable:
-        words = ", ".join(f"{knob}={shown_value(value)}" for knob, value in diagnosis.indistinguishable)
-        console.print(Text(f"Not told apart by this data: {words}", style="dim"))
+    if untold := untold_text(diagnosis):
+        console.print(Text(untold, style="dim"))
     for words in remains_texts(diagnosis):
         console.print(Text(f"Remains: {plain(words)}"))
     if diagnosis.verdict == "partly_explained":
@@ -92,6 +91,12 @@ def answers_text(diagnosis: Diagnosis) -> str:
     """What the recording answers of what the contract leaves open, where the verdict does not say it; else ''."""
     is_said = diagnosis.verdict == "agrees" or not diagnosis.answered
     return "" if is_said else f"Left open, and answered by this recording: {answered_text(diagnosis.answered)}"
+
+
+def untold_text(diagnosis: Diagnosis) -> str:
+    """The readings that this recording cannot tell from what the contract says; '' where it tells all."""
+    words = ", ".join(f"{knob}={shown_value(value)}" for knob, value in diagnosis.indistinguishable)
+    return words and f"Not told apart by this data: {words}"
 
 
 def agreement_text(diagnosis: Diagnosis) -> str:

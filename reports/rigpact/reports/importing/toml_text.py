@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from rigpact.contract.editor_schemas import CONTRACT, head_of
 from rigpact.reports.importing.draft import Draft, Entry
 
 _WIDTH, _OVER = 120, 10
@@ -21,7 +22,7 @@ _WIDTH, _OVER = 120, 10
 
 def draft_to_toml(draft: Draft) -> str:
     """The text of a declaration."""
-    lines = [*_comments(draft.header), 'format = "rigpact-contract"', "version = 1"]
+    lines = [head_of(CONTRACT), *_comments(draft.header), 'format = "rigpact-contract"', "version = 1"]
     lines += [f"name = {_text(draft.name)}", f"title = {_text(draft.title)}"]
     if draft.fps is not None:
         lines.append(f"fps = {_number(draft.fps)}")

@@ -1,10 +1,11 @@
-"""The demonstration on the built-in bundle: check, run, diff, verdict.
+"""The demonstrations: the built-in character checked, run, compared and explained; the built-in robot explained.
 
-It calls the same functions as the commands, on files like a user's.
+They call the same functions as the commands, on files like a user's.
 """
 
 import contextlib
 import tempfile
+from functools import partial
 from pathlib import Path
 
 from rich.console import Console
@@ -14,17 +15,26 @@ from rigpact.contract import read_document
 from rigpact.contract.findings import FindingsReport, Ledger
 from rigpact.contract.settings.gate import FREE_RUN_FRAMES
 from rigpact.fixtures import demo_bundle
+from rigpact.fixtures.demo import demo_robot
 from rigpact.reference_runtime.files.contracts import ContractFiles
 from rigpact.reports.checking.check import CheckRequest, check_files
 from rigpact.reports.comparing.comparison_text import print_comparison
 from rigpact.reports.comparing.diff import DiffRequest, diff
+from rigpact.reports.diagnosing.diagnosis import Diagnosis
+from rigpact.reports.diagnosing.diagnosis_text import print_answers, print_diagnosis
+from rigpact.reports.diagnosing.evidence import EvidenceFiles
+from rigpact.reports.diagnosing.explain import ExplainRequest, explain
+from rigpact.reports.running.converted import ConvertRequest, convert_recording
 from rigpact.reports.running.run import RunRequest, print_run, run
-from rigpact.reports.terminal import print_report, print_verdict, stdout
+from rigpact.reports.terminal import print_report, print_verdict, show, stdout
 
 CLIP, PREDICTION = "clips/Sneak_Turn.json", "teacher_predictions/Sneak_Turn_prediction.json"
 SETTING = "condition_direction=velocity"
 """What this character's training takes. An engine takes the trajectory's direction, if nothing is declared."""
-RUN, FREE_RUN = "run.trace.jsonl", "free.trace.safetensors"
+RUN, FREE_RUN, PLAYED, ENGINE = "run.trace.jsonl", "free.trace.safetensors", "played.trace.jsonl", "engine.csv"
+MISTAKE = "compose_order=prev_delta"
+"""What the played engine does wrong: it turns each bone by the network's turn from the other side."""
+ROBOT_FILES = ("run.csv", "contract.toml")
 
 
 def demonstrate(*, quiet: bool) -> FindingsReport:
@@ -60,10 +70,41 @@ def _demonstrate(demo: Path, console: Console) -> FindingsReport:
     free = run(RunRequest(contract, clip, Path(FREE_RUN), model, mode="free", frames=FREE_RUN_FRAMES))
     print_run(free, console)
 
+    if not console.quiet:
+        _explain_an_engine(console, contract, clip, model)
+
     total = _joined(checked, ran, compared, free)
-    _heading(console, "Verdict", "")
+    _heading(console, "Verdict on 1 to 4", "")
     print_verdict(total, console)
     return total
+
+
+def _explain_an_engine(console: Console, contract: ContractFiles, clip: Path, model: Path) -> None:
+    """Play an engine with a mistake, keep only its numbers, and say what it does wrong."""
+    words = (
+        f"rigpact explain {ENGINE} --bundle {contract.bundle and contract.bundle.name} --clip {CLIP} --set {SETTING}"
+    )
+    _heading(console, "5. And an engine that multiplies rotations in the other order?", words)
+    run(RunRequest(ContractFiles(contract.bundle, settings=(SETTING, MISTAKE)), clip, Path(PLAYED), model))
+    convert_recording(ConvertRequest(Path(PLAYED), Path(ENGINE), ContractFiles()))
+    diagnosis, _ = explain(ExplainRequest(Path(ENGINE), contract, EvidenceFiles(clip)))
+    print_answers(diagnosis, console)
+
+
+def demonstrate_robot(*, quiet: bool) -> Diagnosis:
+    """Explain the recording of the built-in robot, whose runtime has a planted mistake, and return the answer."""
+    recording, contract = ROBOT_FILES
+    with contextlib.chdir(demo_robot()):
+        diagnosis, _ = explain(ExplainRequest(Path(recording), ContractFiles(Path(contract))))
+    if not quiet:
+        show(partial(_print_robot, diagnosis))
+    return diagnosis
+
+
+def _print_robot(diagnosis: Diagnosis, console: Console) -> None:
+    title = "A second of a quadruped's runtime was recorded. What does it compute otherwise than its training?"
+    _heading(console, title, "rigpact explain {} --bundle {}".format(*ROBOT_FILES))
+    print_diagnosis(diagnosis, console)
 
 
 def _heading(console: Console, title: str, command: str) -> None:

@@ -1,7 +1,8 @@
-"""`rigpact demo`: check, run and compare the built-in bundle."""
+"""`rigpact demo`: what rigpact does, on the built-in character or robot."""
 
 from __future__ import annotations
 
+from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
 
@@ -10,28 +11,43 @@ import typer
 from rigpact.reports.command_line.options import Format, OutputFormat
 
 
+class Shown(StrEnum):
+    """What is shown."""
+
+    CHARACTER = "character"
+    ROBOT = "robot"
+
+
 def demo(
+    shown: Annotated[Shown, typer.Argument(help="A character in an engine, or a policy on a robot.")] = Shown.CHARACTER,
     *,
-    into: Annotated[
-        Path | None, typer.Option("--into", metavar="FOLDER", help="Only copy the character's files into a new folder.")
-    ] = None,
+    into: Annotated[Path | None, typer.Option("--into", metavar="FOLDER", help="Only copy the files into a new folder.")] = None,
     output_format: Format = OutputFormat.TEXT,
 ) -> None:  # fmt: skip
-    """Check, run and compare the built-in bundle: what rigpact does, in seconds, with nothing to prepare.
+    """Show in seconds what rigpact does, on a character in an engine or a policy on a robot, with nothing to prepare.
 
-    The bundle is a generated 46-bone character with a small trained network; `teacher_predictions/` were computed by the
-    training side (torch), the run by the reference runtime (numpy and onnxruntime).
+    The character: check, run, compare, and explain an engine with a mistake. It is generated, has 46 bones and a small trained
+    network; `teacher_predictions/` were computed by the training side (torch), the run by the reference runtime (numpy and
+    onnxruntime). Exit status 0 where its four parts pass.
+    The robot: explain a recording of its runtime, which has a planted mistake. Exit status 1, as of any recording with one.
     """
-    if into is not None:
-        from rigpact.fixtures.demo import copy_demo
-
-        copy_demo(into)
-        typer.echo(f"the character's files are in {into}")
-        return
-    from rigpact.reports.running.demonstration import demonstrate
     from rigpact.reports.terminal import print_json
 
-    report = demonstrate(quiet=output_format is OutputFormat.JSON)
-    if output_format is OutputFormat.JSON:
-        print_json(report.to_json())
-    raise typer.Exit(report.exit_code())
+    is_robot, is_json = shown is Shown.ROBOT, output_format is OutputFormat.JSON
+    if into is not None:
+        from rigpact.fixtures.demo import copy_demo, copy_robot
+
+        (copy_robot if is_robot else copy_demo)(into)
+        typer.echo(f"the {shown}'s files are in {into}")
+        return
+    from rigpact.reports.running.demonstration import demonstrate, demonstrate_robot
+
+    if is_robot:
+        diagnosis = demonstrate_robot(quiet=is_json)
+        document, status = diagnosis.to_json(), diagnosis.exit_code
+    else:
+        report = demonstrate(quiet=is_json)
+        document, status = report.to_json(), report.exit_code()
+    if is_json:
+        print_json(document)
+    raise typer.Exit(status)

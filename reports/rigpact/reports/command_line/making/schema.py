@@ -1,9 +1,10 @@
-"""`rigpact schema`: the JSON Schema of a command's answer."""
+"""`rigpact schema`: the JSON Schema of a command's answer, and of the TOML files that people write."""
 
 from __future__ import annotations
 
 import sys
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -14,7 +15,7 @@ ANSWERS: Mapping[str, str] = {
     **dict.fromkeys(("gate", "report"), "gate_report"),
     **dict.fromkeys(("init", "codegen", "stamp", "import", "convert", "neurarig read"), "answers/written"),
     "report --against": "answers/progress",
-    "explain": "diagnosis",
+    **dict.fromkeys(("explain", "demo robot"), "diagnosis"),
     "nan": "answers/nonfinite",
     "adequacy": "answers/adequacy",
     "breaking": "answers/breaking",
@@ -29,20 +30,36 @@ ANSWERS: Mapping[str, str] = {
     "neurarig play": "answers/played",
 }
 """The words of a command -> its schema's file, without `.schema.json`."""
+WRITTEN = ("contract.toml", "rigpact.toml")
+"""Files that people write, whose schemas are made of the operations and rules that are installed."""
 
 
 def _commands(incomplete: str) -> list[str]:
-    return [name for name in ANSWERS if name.startswith(incomplete)]
+    return [name for name in (*ANSWERS, *WRITTEN) if name.startswith(incomplete)]
 
 
 def schema(
     command: Annotated[
         str | None,
-        typer.Argument(metavar="COMMAND", help='For example gate, or "report --against".', autocompletion=_commands),
+        typer.Argument(
+            metavar="COMMAND",
+            help='For example gate, "report --against", contract.toml, rigpact.toml.',
+            autocompletion=_commands,
+        ),
+    ] = None,
+    *,
+    write: Annotated[
+        Path | None,
+        typer.Option(
+            "--write",
+            metavar="FOLDER",
+            help="Write the schemas of contracts and of rigpact.toml into FOLDER, for an editor.",
+        ),
     ] = None,
 ) -> None:
-    """Print the JSON Schema that a command's `--format json` follows; without COMMAND, list all of them.
+    """Print the JSON Schema of a command's `--format json`, of a contract or of rigpact.toml; without COMMAND, list them.
 
+    With --write an editor completes and checks contracts and rigpact.toml in FOLDER: their first line names the files.
     Exit status 0; 2 for a command that prints no JSON.
     """
     from importlib.resources import files
@@ -50,11 +67,38 @@ def schema(
     from rigpact.contract.errors import UnusableInput
     from rigpact.contract.settings.table import did_you_mean
 
-    if command is None:
+    if write is not None:
+        _write(write)
+    elif command is None:
         for name, file in ANSWERS.items():
             sys.stdout.write(f"{name:16}  rigpact/contract/schemas/{file}.schema.json\n")
-        return
-    if command not in ANSWERS:
-        raise UnusableInput("COMMAND", repr(command), f"one of {', '.join(ANSWERS)}", did_you_mean(command, ANSWERS))
-    place = files("rigpact.contract") / "schemas" / f"{ANSWERS[command]}.schema.json"
-    sys.stdout.write(place.read_text(encoding="utf-8"))
+        for name in WRITTEN:
+            sys.stdout.write(f"{name:16}  rigpact schema {name}\n")
+    elif command in WRITTEN:
+        sys.stdout.write(dict(zip(WRITTEN, _made().values(), strict=True))[command])
+    elif command in ANSWERS:
+        place = files("rigpact.contract") / "schemas" / f"{ANSWERS[command]}.schema.json"
+        sys.stdout.write(place.read_text(encoding="utf-8"))
+    else:
+        known = (*ANSWERS, *WRITTEN)
+        raise UnusableInput("COMMAND", repr(command), f"one of {', '.join(known)}", did_you_mean(command, known))
+
+
+def _made() -> dict[str, str]:
+    """The texts of the schemas that are made, by the name of their file."""
+    from rigpact.contract.editor_schemas import CONTRACT, SETTINGS, contract_schema, settings_schema
+    from rigpact.reports.terminal import json_text
+
+    return {CONTRACT: json_text(contract_schema()), SETTINGS: json_text(settings_schema())}
+
+
+def _write(folder: Path) -> None:
+    from rigpact.contract.errors import UnusableInput
+    from rigpact.contract.files import write_bytes
+    from rigpact.reports.terminal import say
+
+    if not folder.is_dir():
+        raise UnusableInput("--write", str(folder), "a folder that is there", "`--write .` for this one")
+    for name, text in _made().items():
+        write_bytes(folder / name, text.encode())
+        say(f"{folder / name} written")

@@ -5,6 +5,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from datetime import date
 from pathlib import Path
 
+from rigpact.contract.editor_schemas import SETTINGS, head_of
 from rigpact.reference_runtime.recordings.trace import OWN_PRODUCER, Trace
 from rigpact.reports.gate.setup.found_files import FoundFiles, clip_of, clip_of_trace
 
@@ -48,7 +49,7 @@ _REST = """
 
 def settings_text(found: FoundFiles, *, base: str | None, last_day: date, budget: str) -> str:
     """The text of rigpact.toml. base: a git revision known here. budget: the table from `budget_text`."""
-    lines = [_HEAD, *_artefacts(found)]
+    lines = [head_of(SETTINGS), "\n", _HEAD, *_artefacts(found)]
     if base is not None:
         lines.append(f"base = {_quoted(base)}   # breaking changes since then fail\n")
     elif found.has_revisions:

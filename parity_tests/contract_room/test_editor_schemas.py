@@ -1,0 +1,172 @@
+"""The schemas that editors get: they accept what the readers accept, refuse what they refuse, and are found from the files."""
+
+import json
+import tomllib
+from collections.abc import Callable, Iterator, Mapping
+from copy import deepcopy
+from pathlib import Path
+from typing import Any
+
+import pytest
+from jsonschema import Draft202012Validator
+
+from rigpact.contract.contract_files import open_contract
+from rigpact.contract.editor_schemas import contract_schema, settings_schema
+from rigpact.contract.errors import UnusableInput
+from rigpact.contract.settings.configuration import text_to_configuration
+from rigpact.reports.importing.toml_text import tables_to_toml
+
+from ..declared_room.foreign_files import write_model
+
+ROOT = Path(__file__).resolve().parents[2]
+CONTRACTS = sorted([*ROOT.glob("fixtures/contracts/*.toml"), *ROOT.glob("fixtures/bundles/*/*.toml")])
+PAGES = sorted(ROOT.glob("contract/rigpact/contract/pages/*.toml"))
+PROFILES = ROOT / "contract/rigpact/contract/declared/profiles.toml"
+
+
+def first_line(path: Path) -> str:
+    return path.read_text(encoding="utf-8").partition("\n")[0]
+
+
+def schema_of(path: Path) -> Any:
+    """The schema that an editor finds from a file's first line."""
+    word, _, place = first_line(path).partition(" ")
+    assert word == "#:schema", path
+    return json.loads((path.parent / place).read_text(encoding="utf-8"))
+
+
+@pytest.mark.parametrize("path", [*CONTRACTS, *PAGES, PROFILES], ids=lambda path: path.name)
+def test_a_file_that_ships_names_its_schema_and_follows_it(path: Path) -> None:
+    """An editor would underline a file that is right, or know nothing of it."""
+    root = tomllib.loads(path.read_text(encoding="utf-8"))
+    Draft202012Validator(schema_of(path)).validate(root)
+    if path in CONTRACTS:
+        Draft202012Validator(contract_schema()).validate(root)
+
+
+DAMAGES: Mapping[str, Callable[[Any], object]] = {
+    "a section that nobody knows": lambda root: root.update(stage=[]),
+    "no stages": lambda root: root.pop("stages"),
+    "another version": lambda root: root.update(version=2),
+    "a rate of zero": lambda root: root.update(fps=0),
+    "an unknown operation": lambda root: root["stages"][0].update(operation="afine"),
+    "a stage without a name": lambda root: root["stages"][0].pop("name"),
+    "a parameter of another operation": lambda root: root["stages"][0].update(mixed_up=1),
+    "an open word that is no convention": lambda root: root["stages"][0].update(left_open=["nothing"]),
+    "a key that no vector has": lambda root: root["given"][0].update(widht=3),
+    "an operation of a character's page": lambda root: root["stages"][0].update(operation="turn"),
+}
+
+
+@pytest.mark.parametrize("words", DAMAGES)
+@pytest.mark.parametrize("path", CONTRACTS, ids=lambda path: path.name)
+def test_a_damaged_contract_is_refused_by_both(path: Path, words: str, tmp_path: Path) -> None:
+    """What the editor lets pass, the command line refuses a day later."""
+    root = tomllib.loads(path.read_text(encoding="utf-8"))
+    DAMAGES[words](root)
+    assert not Draft202012Validator(contract_schema()).is_valid(root)
+    damaged = tmp_path / path.name
+    damaged.write_text(tables_to_toml(root), encoding="utf-8")
+    with pytest.raises(UnusableInput):
+        open_contract(damaged)
+
+
+WHOLE: Mapping[str, Any] = {
+    "baseline": "known.json",
+    "severity": {"RP526": "error", "RP9": "error"},
+    "lower": [
+        {"rule": "RP533", "to": "info", "paths": ["clips/*"], "owner": "Ana", "reason": "later", "expires": "2027-03-31"}
+    ],
+    "gate": {
+        "bundle": "b.json", "companion": "c.json", "model": "m.onnx", "clips": ["a.json"], "free-run": "a.json", "frames": 60,
+        "base": "origin/main", "settings": "may-change", "change-record": "changes.md", "strict": True,
+        "conventions": {"math": "f32"},
+        "teacher": [{"file": "t.json", "clip": "a.json", "stages": ["y"], "name": "t"}],
+        "trace": [{
+            "file": "e.csv", "clip": "a.json", "stages": ["x"], "bones": ["b"], "frames": 30, "mode": "free", "producer": "E",
+            "resolution": "exact", "name": "e",
+        }],
+        "thresholds": {"tolerance-factor": 1.0, "pose-deg": 0.5, "pose-cm": 0.2, "adequacy-margin": 10},
+        "budget": {"parameters": 9, "model-bytes": 9, "inference-us": 9.5, "inference-margin": 2},
+        "waive": [{"part": "check", "stage": "x", "owner": "Ana", "reason": "later", "expires": "2027-03-31"}],
+    },
+    "geometry": {
+        "conventions": {"quaternion": "xyzw"},
+        "function": [{
+            "name": "log", "module": "m", "role": "log", "reason": "none", "shape": "(N, *)", "takes": "axis, angle", "bones": 2,
+            "order": "ZYX", "degrees": True,
+        }],
+    },
+}  # fmt: skip
+"""Every key of rigpact.toml, right."""
+VALUES = ("words", "", 3, -1, 0, 2.5, True, False, [], ["one"], [1], {}, {"a": 1})
+
+
+def places(table: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
+    """Every key inside, with the way to it."""
+    for key in range(len(table)) if isinstance(table, list) else table:
+        if isinstance(key, str):
+            yield (*path, key)
+        if isinstance(table[key], dict) or (isinstance(table[key], list) and isinstance(table[key][0], dict)):
+            yield from places(table[key], (*path, key))
+
+
+def changed(place: tuple[Any, ...], change: Callable[[Any, Any], object]) -> dict[str, Any]:
+    root = deepcopy(dict(WHOLE))
+    table: Any = root
+    for key in place[:-1]:
+        table = table[key]
+    change(table, place[-1])
+    return root
+
+
+def is_read(root: Mapping[str, Any], folder: Path) -> bool:
+    try:
+        text_to_configuration(tables_to_toml(root).encode(), folder / "rigpact.toml")
+    except UnusableInput:
+        return False
+    return True
+
+
+def test_rigpact_toml_is_refused_by_the_editor_where_the_reader_refuses_it(tmp_path: Path) -> None:
+    """A key that the schema forgets is underlined in a right file; a value that it forgets to refuse fails in CI."""
+    schema = Draft202012Validator(settings_schema())
+    every = list(places(WHOLE))
+    assert len(every) > 50
+    assert is_read(WHOLE, tmp_path)
+    assert schema.is_valid(WHOLE)
+    differ = []
+    for place in every:
+        edits: list[tuple[str, Callable[[Any, Any], object]]] = [
+            ("gone", lambda table, key: table.pop(key)),
+            ("misspelt", lambda table, key: table.update({f"{key}x": table.pop(key)})),
+            *((repr(value), lambda table, key, value=value: table.update({key: value})) for value in VALUES),
+        ]
+        for words, edit in edits:
+            root = changed(place, edit)
+            read, valid = is_read(root, tmp_path), schema.is_valid(root)
+            if read != valid:
+                differ.append((".".join(map(str, place)), words, "read" if read else "refused"))
+    assert differ == []
+
+
+def test_what_init_and_import_write_names_the_schema_that_schema_writes(
+    command: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A line that leads nowhere gives no completion, and a TOML linter fails on it."""
+    monkeypatch.chdir(tmp_path)
+    assert command("demo", "--into", "hero").status == 0
+    assert command("init", "hero").status == 0
+    write_model(Path("net.onnx"), 9, 2)
+    assert command("init", "--contract").status == 0
+    for folder in ("hero", "."):
+        assert command("schema", "--write", folder).status == 0
+    for written in (Path("hero/rigpact.toml"), Path("contract.toml")):
+        Draft202012Validator(schema_of(written)).validate(tomllib.loads(written.read_text(encoding="utf-8")))
+    assert command("schema", "contract.toml").out == Path("rigpact-contract.schema.json").read_text(encoding="utf-8")
+    assert command("schema", "rigpact.toml").out == Path("rigpact.schema.json").read_text(encoding="utf-8")
+    assert command("gate", "--config", "hero/rigpact.toml", "-q").status == 0
+    assert (
+        command("check", "hero").status == command("check-each", *Path("hero").glob("*.json")).status == 0
+    )  # no artefacts
+    assert command("schema", "--write", "nowhere").status == 2

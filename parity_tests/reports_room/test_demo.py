@@ -1,0 +1,63 @@
+"""`rigpact demo`: the files of the robot, the mistakes that both demonstrations name, and the copies that people go on with."""
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import onnx
+import pytest
+
+from ..measuring.scores.declared.robot_demo import FOLDER, MISTAKE, POLICY, recorded, table
+
+Command = Callable[..., Any]
+CAUSE = "With motor_targets.order = as_given the error of motor_targets falls from "
+
+
+def numbers(text: str) -> tuple[list[str], Any]:
+    names, *rows = text.splitlines()
+    return names.split(","), np.array([row.split(",") for row in rows], float)
+
+
+def test_the_robots_files_are_those_of_the_second_runtime(tmp_path: Path) -> None:
+    """A recording that rigpact made itself would only show that rigpact agrees with itself."""
+    names, rows = numbers(table(recorded(MISTAKE)))
+    kept_names, kept = numbers((FOLDER / "run.csv").read_text(encoding="utf-8"))
+    assert names == kept_names
+    np.testing.assert_allclose(rows, kept, rtol=1e-5, atol=1e-5)  # another BLAS
+    models = [onnx.load(path).graph for path in (POLICY.write_onnx(tmp_path / "policy.onnx"), FOLDER / "policy.onnx")]
+    assert models[0] == models[1]
+
+
+def test_the_robots_mistake_is_named_and_its_mended_runtime_agrees(command: Command, tmp_path: Path) -> None:
+    """The first answer that a reader sees must be the right one, and go away with the mistake."""
+    answer = command("demo", "robot")
+    assert answer.status == 1
+    assert CAUSE in answer.out
+    assert "EXPLAINED: one set of conventions explains every stage that was judged (3 of 3 recorded" in answer.out
+    document = json.loads(command("demo", "robot", "--format", "json").out)
+    assert [cause["changes"] for cause in document["causes"]] == [{"motor_targets.order": "as_given"}]
+    folder = tmp_path / "robot"
+    assert command("demo", "robot", "--into", folder).status == 0
+    assert {path.name for path in folder.iterdir()} == {"contract.toml", "policy.onnx", "run.csv"}
+    assert command("check", folder / "contract.toml", folder / "run.csv", folder / "policy.onnx").status == 0
+    asked = ("explain", folder / "run.csv", "--bundle", folder / "contract.toml")
+    assert CAUSE in command(*asked).out
+    (folder / "run.csv").write_text(table(recorded({})), encoding="utf-8")
+    assert command(*asked).status == 0
+    assert command("demo", "robot", "--into", folder).status == 2
+
+
+def test_the_characters_demonstration_passes_and_names_an_engines_mistake(command: Command) -> None:
+    """A demonstration that only passes does not show what the tool is for."""
+    answer = command("demo")
+    assert answer.status == 0
+    assert "With compose_order = prev_delta the error of next6d falls from " in answer.out
+    assert answer.out.splitlines()[-1].startswith("PASS: 0 error")
+
+
+@pytest.mark.parametrize("name", ["contract.toml", "policy.onnx", "run.csv"])
+def test_the_robots_files_are_small(name: str) -> None:
+    """The wheel carries them to everybody."""
+    assert (FOLDER / name).stat().st_size < 70_000
