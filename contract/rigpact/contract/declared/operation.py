@@ -21,7 +21,7 @@ from rigpact.contract.json_pointer import Token
 from rigpact.contract.statistics import FloatArray
 from rigpact.contract.systems.frames import Frames
 from rigpact.contract.systems.layout import FieldLayout
-from rigpact.contract.systems.plan import Cpp, Planned
+from rigpact.contract.systems.plan import Chosen, Cpp, Planned
 from rigpact.contract.systems.stage import RAW, Bound, Compute, Judged, Measure
 from rigpact.contract.systems.system import NetworkBinding
 
@@ -92,9 +92,12 @@ class Operation:
     only_on_pages: bool = False
     cpp: Cpp | None = None
 
-    def number_of(self, reading: str) -> int:
-        """A reading as C++ takes it."""
-        return {word: number for number, word in enumerate(self.readings)}[reading]
+    def word_number(self, word: int | str | Chosen) -> int:
+        """A word of a step as C++ takes it: a reading by its place."""
+        if isinstance(word, Chosen):
+            return word.number
+        numbers = {reading: number for number, reading in enumerate(self.readings)}
+        return numbers[word] if isinstance(word, str) else word
 
 
 @dataclass(frozen=True, eq=False)
@@ -151,10 +154,11 @@ class Use:
     """One use of an operation: a stage of a declaration. Every parameter that is read is known; the others are mistakes.
 
     declared: the fields that the stage itself declares. network: the one that gives the stage, if one does. profile: whose
-    conventions hold where the stage does not say them. not_read: names of [numbers] with a mistake of their own. code: the
-    operation's lines of code. conventions: what a page says of the knob of a STAGE.PARAMETER, or of a shared one by its name.
-    slices: what a page says of the slices of a character's vectors. knobs, constants: what the parameters that were read so far
-    add to the stage and to the contract's numbers. left_open: conventions that the declaration does not say, with their keys.
+    conventions hold where the stage does not say them; operation: as profiles know it. not_read: names of [numbers] with a
+    mistake of their own. code: the operation's lines of code. conventions: what a page says of the knob of a STAGE.PARAMETER,
+    or of a shared one by its name. slices: what a page says of the slices of a character's vectors. knobs, constants: what the
+    parameters that were read so far add to the stage and to the contract's numbers. left_open: conventions that the declaration
+    does not say, with their keys.
     """
 
     stage: str
@@ -167,6 +171,7 @@ class Use:
     declared: FieldLayout | None = None
     network: NetworkBinding | None = None
     profile: Profile | None = None
+    operation: str = ""
     not_read: Collection[str] = ()
     code: Mapping[str, Mapping[str, CodeHint]] = field(default_factory=dict)
     conventions: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
@@ -212,7 +217,7 @@ class Use:
         """
         declared = self.table.get(key, self.said(key).get("value", default))
         if declared is None and self.profile is not None:
-            declared = self.profile.choice(str(self.table["operation"]), key)
+            declared = self.profile.choice(self.operation, key)
         is_open = declared is None or key in self.table.get("left_open", ())
         if declared is None:
             declared = next(iter(effects))

@@ -28,11 +28,15 @@ _UNITS_OF_ERRORS = ("m", "cm", "rad")
 
 @dataclass(frozen=True)
 class Page:
-    """The text of a page, by the name of its system. folder: where the files are that its numbers come from."""
+    """The text of a page, by the name of its system. folder: where the files are that its numbers come from.
+
+    by_rigpact: it is one of rigpact's own, and names rigpact's own operations.
+    """
 
     name: str
     text: str
     folder: Path = Path()
+    by_rigpact: bool = False
 
     @cached_property
     def root(self) -> Mapping[str, Any]:
@@ -64,7 +68,7 @@ class Page:
         root = {key: value for key, value in self.root.items() if key != "constants"}
         root["names"] = {**root.get("names", {}), **names}
         root["numbers"] = {**root.get("numbers", {}), **numbers}
-        return read_declaration(root, Path(), is_page=True)
+        return read_declaration(root, Path(), is_page=True, by_rigpact=self.by_rigpact)
 
     def system(self) -> System:
         """The system; UnusableInput for a page with a mistake."""
