@@ -107,7 +107,6 @@ IN_NUMPY = (
     "effector_context",
     "forward_kinematics",
     "gaussian_points",
-    "held",
     "imu_input",
     "joint_limits",
     "limb_joints",
