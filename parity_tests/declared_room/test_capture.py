@@ -1,5 +1,6 @@
 """A training environment becomes a contract, and a recording of it agrees with it; the managers are small stand-ins."""
 
+import shutil
 import tomllib
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -9,7 +10,9 @@ from typing import Any
 import numpy as np
 import pytest
 import yaml
+from safetensors.numpy import load_file
 
+from rigpact.contract.declared.yaml_text import parse_yaml
 from rigpact.contract.errors import UnusableInput
 from rigpact.testing import capture
 
@@ -175,3 +178,70 @@ def environment_of(root: Mapping[str, Any]) -> Any:
         ),
         action_manager=SimpleNamespace(active_terms=["joint_pos"], get_term=lambda _name: JointPositionAction()),
     )  # fmt: skip
+
+
+class PlayedG1:
+    """The managers of a real G1 policy: numbers of its deploy.yaml, sensors and answers of its real loop."""
+
+    def __init__(self, deploy: Mapping[str, Any], frames: Mapping[str, np.ndarray]) -> None:
+        order, self.frames, self.at = deploy["joint_ids_map"], frames, -1
+        self.step_dt, names = deploy["step_dt"], [f"joint_{each}" for each in order]
+        q, dq = frames["q_sdk"][:, order], frames["dq_sdk"][:, order]
+        pose = np.float32(deploy["default_joint_pos"])
+        rows = {
+            "base_ang_vel": frames["gyro"], "projected_gravity": frames["obs"][:, 27:30], "joint_pos_rel": q - pose,
+            "generated_commands": frames["command"], "joint_vel_rel": dq,
+            "last_action": np.vstack([0 * frames["action"][:1], frames["action"][:-1]]),
+        }  # fmt: skip
+        self.rows = {**rows, "root_ang_vel_b": rows["base_ang_vel"], "root_quat_w": frames["imu_quat_wxyz"]}
+        self.rows |= {"projected_gravity_b": rows["projected_gravity"], "joint_pos": q, "joint_vel": dq}
+        self.data = SimpleNamespace(joint_names=names, default_joint_pos=Tensor([pose]))
+        self.scene = {"robot": SimpleNamespace(data=self.data)}
+        terms = {self._called(name): self._term(name, each) for name, each in deploy["observations"].items()}
+        dims = [(5 * rows[each.func.__name__].shape[1],) for each in terms.values()]
+        self.observation_manager = SimpleNamespace(
+            active_terms={"policy": list(terms)}, group_obs_term_dim={"policy": dims},
+            _group_obs_term_cfgs={"policy": list(terms.values())},
+        )  # fmt: skip
+        said = deploy["actions"]["JointPositionAction"]
+        self.action = type(
+            "JointPositionAction", (), {"_joint_names": names, "_scale": said["scale"], "_offset": said["offset"]}
+        )()
+        self.action_manager = SimpleNamespace(active_terms=["joint_pos"], get_term=lambda _name: self.action)
+        self.step(None)
+
+    @staticmethod
+    def _called(name: str) -> str:
+        return "generated_commands" if name == "velocity_commands" else name
+
+    def _term(self, name: str, said: Mapping[str, Any]) -> Any:
+        key = self._called(name)
+        function = lambda _env: Tensor([self.rows[key][self.at]])  # noqa: E731 - it is given the stack's name
+        function.__name__ = key
+        return term(function, scale=Tensor(said["scale"]), history_length=said["history_length"])
+
+    def step(self, _actions: Any) -> tuple[dict[str, Tensor], dict[str, Any]]:
+        if self.at >= 0:
+            self.action.processed_actions = Tensor([self.frames["target_policy_order"][self.at]])
+        self.at = min(self.at + 1, len(self.frames["obs"]) - 1)
+        for name in ("root_ang_vel_b", "root_quat_w", "projected_gravity_b", "joint_pos", "joint_vel"):
+            setattr(self.data, name, Tensor([self.rows[name][self.at]]))
+        self.action_manager.action = Tensor([self.rows["last_action"][self.at]])
+        return {"policy": Tensor([self.frames["obs"][self.at]])}, {}
+
+
+def test_a_real_policy_agrees_with_what_is_captured(real_data: Path, tmp_path: Path, command: Command) -> None:
+    """29 joints, five frames of six terms: the numbers of a real runtime, and no word of the contract by hand."""
+    folder = real_data / "others" / "unitree_rl_lab_g1"
+    if not folder.is_dir():
+        pytest.skip(f"no {folder.name} in {real_data}")
+    frames = load_file(folder / "golden_24_frames.safetensors")
+    env = PlayedG1(parse_yaml((folder / "deploy.yaml").read_bytes(), folder / "deploy.yaml"), frames)
+    model = Path(shutil.copy(folder / "policy.onnx", tmp_path))
+    with capture(env, tmp_path / "g1.toml", model=model).record(tmp_path / "g1.trace.bin") as recorder:
+        for frame in range(24):
+            recorder.step({"policy": Tensor([frames["obs"][frame]])}, Tensor([frames["action"][frame]]))
+    answer = command("explain", tmp_path / "g1.trace.bin", "--bundle", tmp_path / "g1.toml")
+    assert answer.status == 0, answer.out + answer.err
+    assert "AGREES" in answer.out
+    assert "LEFT OPEN" not in (tmp_path / "g1.toml").read_text(encoding="utf-8").partition("given = [")[2]

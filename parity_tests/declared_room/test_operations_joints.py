@@ -2,13 +2,15 @@
 
 import math
 from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 
 from rigpact.contract.errors import UnusableInput
 
-from .one_operation import Array, Oracle, Subject, contract_of, judging_tests
+from .one_operation import Array, Oracle, Subject, contract_of, evaluated, judging_tests
 
 SIGN, ZERO = (1.0, -1.0, -1.0, 1.0), (0.1, 0.0, -0.3, 2.0)
 PARENTS = (-1, 0, 1, 1, 3)
@@ -180,3 +182,30 @@ def test_what_cannot_be_meant_is_refused_with_its_reason(given: str, stage: str,
     """A parent behind its child would place the child at numbers of the frame before."""
     with pytest.raises(UnusableInput, match=says):
         contract_of(given, stage)
+
+
+MISREAD = {
+    # stage, reading that a side has
+    "six_numbers": ("turned_by", "own"),
+    "quaternions": ("product", "child_parent"),
+    "from_robot": ("zeros", "negated"),
+    "to_robot": ("signs", "not_applied"),
+}
+
+
+@pytest.mark.parametrize("name", MISREAD)
+def test_explain_names_what_a_side_reads_otherwise(name: str, tmp_path: Path, command: Callable[..., Any]) -> None:
+    """A convention that `explain` never reads is a word that nobody can find a mistake by."""
+    subject = next(each for each in SUBJECTS if each.name == name)
+    knob, value = MISREAD[name]
+    inputs = subject.draw(np.random.default_rng(3), 60)
+    rows = evaluated(subject.wrong[knob][value], inputs, np.float64)
+    np.savez(tmp_path / "run.npz", **inputs, result=rows.astype(np.float32))
+    (tmp_path / "contract.toml").write_text(
+        f'format = "rigpact-contract"\nversion = 1\nname = "joints"\nfps = 50\ngiven = [{subject.given}]\n'
+        f'stages = [{{ name = "result", {subject.stage} }}]\n',
+        encoding="utf-8",
+    )
+    answer = command("explain", tmp_path / "run.npz", "--bundle", tmp_path / "contract.toml")
+    assert answer.status == 1
+    assert f"With result.{knob} = {value} the error of result falls" in answer.out
