@@ -13,21 +13,13 @@ from typing import Any
 import numpy as np
 
 from rigpact.contract.conventions import CodeHint, Knob
+from rigpact.contract.declared import vocabulary
 from rigpact.contract.declared.fields import OF_A_VECTOR, declared_fields
 from rigpact.contract.declared.operation import Built, Input, NamedNumbers, Operation, Use
 from rigpact.contract.declared.problems import Misdeclared, NotBuilt, Wrong, unknown
-from rigpact.contract.declared.profiles import Profile, known_profiles, profile_facts
+from rigpact.contract.declared.profiles import Profile, known_profiles
 from rigpact.contract.declared.sizes import MOST_OF_ALL, beyond_limits, refuse_wide
 from rigpact.contract.declared.sources import Sources, to_numbers
-from rigpact.contract.declared.vocabulary import (
-    code_of,
-    known_operations,
-    no_operation,
-    operations_of_packages,
-    operations_of_rigpact,
-    origin_of,
-    stands_in,
-)
 from rigpact.contract.declared.whole_file import (
     declared_names,
     declared_tables,
@@ -39,7 +31,6 @@ from rigpact.contract.statistics import FloatArray
 from rigpact.contract.systems.contract import Contract
 from rigpact.contract.systems.description import Description
 from rigpact.contract.systems.layout import FieldLayout, known_fields
-from rigpact.contract.systems.plan import Step
 from rigpact.contract.systems.stage import Stage
 from rigpact.contract.systems.system import NetworkBinding, System
 from rigpact.contract.units import shown
@@ -73,16 +64,13 @@ class Declaration:
 
 
 def read_declaration(
-    root: Mapping[str, Any], folder: Path, *, is_page: bool = False, by_rigpact: bool = False
+    root: Mapping[str, Any], folder: Path, of_page: Mapping[str, Operation] | None = None
 ) -> Declaration:
-    """Read the root of a declaration that follows the schema; `folder` holds its files. is_page: it is a system's own page.
-
-    by_rigpact: of a page, that it names rigpact's own operations, whatever stands in for them.
-    """
+    """Read the root of a declaration that follows the schema; `folder` holds its files. of_page: what a page can name."""
     if beyond := tuple(beyond_limits(root)):
         return Declaration(None, {}, beyond, (), {})
-    operations = operations_of_rigpact() if by_rigpact else operations_of_packages() if is_page else known_operations()
-    return _Reader(root, Sources(folder), operations, is_page).declaration()
+    operations = vocabulary.known_operations() if of_page is None else of_page
+    return _Reader(root, Sources(folder), operations, of_page is not None).declaration()
 
 
 def flat_numbers(constants: Mapping[str, Any]) -> dict[str, FloatArray]:
@@ -151,7 +139,7 @@ class _Reader:
             benign_knobs=tuple(self.benign.values()),
             recordings=self.root.get("recordings", {}),
             left_open=tuple(each.knob for each in self.left_open),
-            description=Description(facts=_facts, declared=lambda _root: self._sources_of_knobs()),
+            description=Description(facts=vocabulary.declared_facts, declared=lambda _root: self._sources_of_knobs()),
         )
 
     def _sources_of_knobs(self) -> dict[str, str]:
@@ -228,14 +216,9 @@ class _Reader:
             meaning = f"the stage of the frame before that {name} is taken over from"
             knob = Knob(f"{name}.carried", effects, meaning, hints)
         self.stages[name] = Stage(
-            name,
-            layout,
-            carried=carried,
-            carried_fields=self._carried_fields(table, layout, place),
-            reach=(1, 0) if carried else (0, 0),
-            start=start,
-            source_knob=knob,
-        )
+            name, layout, carried=carried, carried_fields=self._carried_fields(table, layout, place),
+            reach=(1, 0) if carried else (0, 0), start=start, source_knob=knob,
+        )  # fmt: skip
 
     def _carried_fields(
         self, table: Mapping[str, Any], layout: FieldLayout, place: tuple[Token, ...]
@@ -266,8 +249,8 @@ class _Reader:
     def _add_stage(self, table: Mapping[str, Any], place: tuple[Token, ...]) -> None:
         operation = self.operations.get(table["operation"])
         if operation is None:
-            raise no_operation((*place, "operation"), table["operation"])
-        if code := code_of(operation.name):
+            raise vocabulary.no_operation((*place, "operation"), table["operation"])
+        if code := vocabulary.code_of(operation.name):
             self.code[f"operation {operation.name}"] = code
         if operation.only_on_pages and not self.is_page:
             raise Misdeclared(
@@ -280,17 +263,17 @@ class _Reader:
         if not fewest <= len(inputs) <= most:
             wanted = str(fewest) if fewest == most else f"{fewest} to {most}" if most < 1 << 10 else f"{fewest} or more"
             own = f"its module says how many: Operation({operation.name!r}, …, inputs=({len(inputs)}, {len(inputs)}))"
-            hint = own if code_of(operation.name) else ""
+            hint = own if vocabulary.code_of(operation.name) else ""
             raise Misdeclared(
                 Wrong.MISSING, (*place, "of"), f"{len(inputs)} stages", f"{wanted} for {operation.name}", hint
             )
         refuse_wide(sum(each.fields.width for each in inputs), (*place, "of"))
         declared = self._declared_fields(table, place)
-        profile = "" if stands_in(operation.name) else operation.name
+        profile = "" if vocabulary.stands_in(operation.name) else operation.name
         use = replace(self._use(table, place, inputs, declared), code=operation.code, operation=profile)
         for knob in operation.shared:
             use.share(knob)
-        built = _with_own_cpp(operation, operation.build(use))
+        built = vocabulary.with_own_cpp(operation, operation.build(use))
         self._take_over(use)
         self._count(known_fields(built.fields), place)
         source = _answered_by(use) if built.is_answer and not self.is_page else ""  # a page's models have no files
@@ -372,29 +355,6 @@ class _Reader:
 
 def _position(place: tuple[Token, ...], root: Mapping[str, Any]) -> int:
     return int(place[1]) + (len(root.get("given", [])) if place[0] == "stages" else 0)
-
-
-def _facts(contract: Contract, root: Mapping[str, Any]) -> list[tuple[str, str]]:
-    """What `rigpact describe` says before its tables: the profile, and operations that stand in for rigpact's own."""
-    names = dict.fromkeys(table["operation"] for table in root["stages"])
-    own = [f"{name} of {origin_of(name)}" for name in names if stands_in(name)]
-    told = [("own operations", f"{', '.join(own)}: in place of rigpact's of the same name")] if own else []
-    return [*profile_facts(contract, root), *told]
-
-
-def _with_own_cpp(operation: Operation, built: Built) -> Built:
-    """Steps that name an operation with a C++ of its own carry it, with their words as its numbers."""
-    planned, cpp = built.planned, operation.cpp
-    if planned is None or cpp is None:
-        return built
-
-    def with_cpp(frames: Any) -> Step:
-        step = planned(frames)
-        if step.operation != operation.name:
-            return step
-        return replace(step, cpp=cpp, words=tuple(operation.word_number(word) for word in step.words))
-
-    return replace(built, planned=with_cpp)
 
 
 def _bound(value: Any) -> tuple[tuple[str, ...], tuple[str, ...]]:

@@ -21,7 +21,7 @@ from rigpact.contract.json_pointer import Token
 from rigpact.contract.statistics import FloatArray
 from rigpact.contract.systems.frames import Frames
 from rigpact.contract.systems.layout import FieldLayout
-from rigpact.contract.systems.plan import Chosen, Cpp, Planned
+from rigpact.contract.systems.plan import Cpp, Planned
 from rigpact.contract.systems.stage import RAW, Bound, Compute, Judged, Measure
 from rigpact.contract.systems.system import NetworkBinding
 
@@ -92,12 +92,9 @@ class Operation:
     only_on_pages: bool = False
     cpp: Cpp | None = None
 
-    def word_number(self, word: int | str | Chosen) -> int:
-        """A word of a step as C++ takes it: a reading by its place."""
-        if isinstance(word, Chosen):
-            return word.number
-        numbers = {reading: number for number, reading in enumerate(self.readings)}
-        return numbers[word] if isinstance(word, str) else word
+    def number_of(self, reading: str) -> int:
+        """A reading as C++ takes it."""
+        return {word: number for number, word in enumerate(self.readings)}[reading]
 
 
 @dataclass(frozen=True, eq=False)
@@ -153,12 +150,10 @@ class NamedNumbers:
 class Use:
     """One use of an operation: a stage of a declaration. Every parameter that is read is known; the others are mistakes.
 
-    declared: the fields that the stage itself declares. network: the one that gives the stage, if one does. profile: whose
-    conventions hold where the stage does not say them; operation: as profiles know it. not_read: names of [numbers] with a
-    mistake of their own. code: the operation's lines of code. conventions: what a page says of the knob of a STAGE.PARAMETER,
-    or of a shared one by its name. slices: what a page says of the slices of a character's vectors. knobs, constants: what the
-    parameters that were read so far add to the stage and to the contract's numbers. left_open: conventions that the declaration
-    does not say, with their keys.
+    declared: the fields that the stage itself declares. network: the one that gives the stage. profile: whose conventions hold
+    where the stage does not say them; operation: as profiles know it. not_read: names of [numbers] with a mistake of their own.
+    code: the operation's lines of code. conventions: what a page says of the knob of a STAGE.PARAMETER, or of a shared one by its
+    name. slices: what a page says of a character's. knobs, constants: what was read so far. left_open: conventions, with keys.
     """
 
     stage: str

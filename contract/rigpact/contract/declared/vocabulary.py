@@ -17,12 +17,14 @@ import numpy as np
 
 from rigpact.contract.declared.operation import Built, Operation, Use
 from rigpact.contract.declared.problems import Misdeclared, NotBuilt, near, unknown
-from rigpact.contract.declared.profiles import known_profiles
+from rigpact.contract.declared.profiles import known_profiles, profile_facts
 from rigpact.contract.errors import OwnFunctionFailed, UnusableInput, error_text, line_of
 from rigpact.contract.json_pointer import Token
 from rigpact.contract.statistics import FloatArray
+from rigpact.contract.systems.contract import Contract
 from rigpact.contract.systems.frames import Frames
 from rigpact.contract.systems.layout import FieldLayout
+from rigpact.contract.systems.plan import Chosen, Step
 from rigpact.contract.systems.stage import Bound, Bounds, Compute, NotKnown
 
 GROUP = "rigpact.operations"
@@ -147,6 +149,31 @@ def no_operation(place: tuple[Token, ...], word: object) -> Misdeclared:
     problem = unknown(place, word, known_operations(), "an operation")
     problem.hint = "; ".join(filter(None, (problem.hint, HOW_TO_BRING)))
     return problem
+
+
+def declared_facts(contract: Contract, root: Mapping[str, Any]) -> list[tuple[str, str]]:
+    """What `rigpact describe` says before its tables: the profile, and operations that stand in for rigpact's own."""
+    names = dict.fromkeys(table["operation"] for table in root["stages"])
+    own = [f"{name} of {origin_of(name)}" for name in names if stands_in(name)]
+    told = [("own operations", f"{', '.join(own)}: in place of rigpact's of the same name")] if own else []
+    return [*profile_facts(contract, root), *told]
+
+
+def with_own_cpp(operation: Operation, built: Built) -> Built:
+    """Steps that name an operation with a C++ of its own carry it, with their words as its numbers."""
+    planned, cpp = built.planned, operation.cpp
+    if planned is None or cpp is None:
+        return built
+
+    def with_cpp(frames: Any) -> Step:
+        step = planned(frames)
+        if step.operation != operation.name:
+            return step
+        words = (word.number if isinstance(word, Chosen) else word for word in step.words)
+        numbers = (operation.number_of(word) if isinstance(word, str) else word for word in words)
+        return replace(step, cpp=cpp, words=tuple(numbers))
+
+    return replace(built, planned=with_cpp)
 
 
 _PASS_ON = (Misdeclared, NotBuilt, NotKnown, UnusableInput)

@@ -41,4 +41,6 @@ def fed_back(stage: Stage, contract: Contract) -> Step:
 
 def word_number(step: Step, word: int | str | Chosen) -> int:
     """A word of a step as a number: readings as `vocabulary/readings.hpp` numbers them."""
-    return operations_of_rigpact()[step.operation].word_number(word) if isinstance(word, str | Chosen) else word
+    if isinstance(word, Chosen):
+        return word.number
+    return operations_of_rigpact()[step.operation].number_of(word) if isinstance(word, str) else word

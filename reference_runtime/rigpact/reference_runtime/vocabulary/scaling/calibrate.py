@@ -12,12 +12,10 @@ from rigpact.contract.systems.frames import Frames
 from rigpact.contract.systems.plan import Read, Step
 from rigpact.reference_runtime.operations.precision import stored
 from rigpact.reference_runtime.vocabulary.rounding_bounds import samples, sum_of, wide
+from rigpact.reference_runtime.vocabulary.scaling.affine import ORDERS
 
-_DIRECTIONS = {
-    "from_robot": lambda rows, sign, zero: sign * (rows - zero), "to_robot": lambda rows, sign, zero: sign * rows + zero,
-}  # fmt: skip
-_AFFINE = {"from_robot": "constant_first", "to_robot": "scale_first"}
-"""The same as `affine` has it."""
+_DIRECTIONS = {"from_robot": "constant_first", "to_robot": "scale_first"}
+"""Each as `affine` has it: the zero is taken off before the sign, or added behind it."""
 _SIGNS: Mapping[str, Reading] = {"not_applied": np.ones_like, "all_negated": np.negative}
 _ZEROS: Mapping[str, Reading] = {"not_applied": np.zeros_like, "negated": np.negative, "taken_for_degrees": np.deg2rad}
 
@@ -40,24 +38,25 @@ def build(use: Use) -> Built:
     direction = use.choice("direction", _DIRECTIONS, f"whether {use.stage} is of the robot's table or for it", {
         "from_robot": "angles that the robot measures: the zero is taken off, then the sign",
         "to_robot": "angles that the robot is given: the sign, then the zero is added",
-    }, shows=lambda combine: combine(samples(width), sign, zero))  # fmt: skip
+    }, shows=lambda order: ORDERS[order](samples(width), sign, _constant(order, zero)))  # fmt: skip
 
     def parts(frames: Frames) -> tuple[FloatArray, FloatArray]:
-        return signs.row(frames, width), zeros.row(frames, width)
+        return signs.row(frames, width), _constant(direction.of(frames), zeros.row(frames, width))
 
     def compute(frames: Frames) -> FloatArray:
-        return stored(direction.of(frames)(wide(frames, source.name), *parts(frames)))
+        return stored(ORDERS[direction.of(frames)](wide(frames, source.name), *parts(frames)))
 
     def terms(frames: Frames) -> FloatArray:
         return np.asarray(np.abs(wide(frames, source.name)) + np.abs(parts(frames)[1]))
 
     def planned(frames: Frames) -> Step:
-        scale, shift = parts(frames)
-        word = _AFFINE[direction.word_of(frames)]
-        constant = -shift if word == "constant_first" else shift
-        return Step("affine", (Read(source.name),), (word,), np.concatenate([scale, constant]))
+        return Step("affine", (Read(source.name),), (direction.of(frames),), np.concatenate(parts(frames)))
 
     return Built(source.fields, compute, sum_of(_OPERATIONS, terms), planned=planned)
+
+
+def _constant(order: str, zero: FloatArray) -> FloatArray:
+    return -zero if order == "constant_first" else zero
 
 
 def _signs(use: Use) -> list[float]:
