@@ -107,7 +107,6 @@ IN_NUMPY = (
     "effector_context",
     "forward_kinematics",
     "gaussian_points",
-    "held",
     "imu_input",
     "joint_limits",
     "limb_joints",
@@ -335,11 +334,13 @@ WITH_CPP = "from rigpact.contract.systems.plan import Cpp, Read, Step\n" + WITH_
 )
 
 
+@pytest.mark.parametrize("name", ["doubled", "norm"], ids=["own name", "rigpact's name"])
 @pytest.mark.parametrize("own", [OWN, WITH_CPP], ids=["Python", "its own C++"])
-def test_an_operation_of_ones_own_is_numpys_without_a_word(command, steered, tmp_path, own):
+def test_an_operation_of_ones_own_is_numpys_without_a_word(command, steered, tmp_path, own, name):
     """rigpact compiles no operation of a studio: the run is numpy's, and asked for by name it is refused."""
     path, clip, _ = steered
-    path.write_text(STEERED.replace("OWN", "doubled").replace("MORE", 'of = "wish"'), encoding="utf-8")
+    own = own.replace("doubled", name)
+    path.write_text(STEERED.replace("OWN", name).replace("MORE", 'of = "wish"'), encoding="utf-8")
     module, out = tmp_path / "own.py", tmp_path / "run.trace.bin"
     module.write_text(own, encoding="utf-8")
     status, report = report_of(command, path, clip, out, "--operations", module)

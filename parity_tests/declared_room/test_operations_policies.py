@@ -16,8 +16,17 @@ def drawn(**widths: int) -> Callable[[np.random.Generator, int], Mapping[str, Ar
     }
 
 
-def held(every: int) -> Oracle:
-    return lambda v: np.array([v[frame // every * every] for frame in range(len(v))])
+def held(every: int, first: int = 0) -> Oracle:
+    """A loop that counts: the last frame at which it ticked, frame 0 where it has not."""
+
+    def oracle(v: Array) -> Array:
+        found, last = [], 0
+        for frame in range(len(v)):
+            last = frame if frame >= first and (frame - first) % every == 0 else last
+            found.append(v[last])
+        return np.array(found)
+
+    return oracle
 
 
 def played(every: int = 2, *, late: int = 0, chunks: int = 0, is_turned: bool = False) -> Oracle:
@@ -121,7 +130,10 @@ STATISTICS = f"min = {LOW}, max = {HIGH}, mean = {MEAN}, std = {STD}"
 CHUNK = 'operation = "played", of = "c", length = 5, every = 2, first = 1, size = 2'
 SUBJECTS = (
     Subject("held", V, 'operation = "held", of = "v", every = 2, length = 3', drawn(v=2), held(2), {
-        "every": {"whole_chunk": held(3), "each_frame": held(1)},
+        "every": {"whole_chunk": held(3), "each_frame": held(1)}, "first": {"last_of_every": held(2, 1)},
+    }, is_moved=True),
+    Subject("slower_loop", V, 'operation = "held", of = "v", every = 4, first = 2', drawn(v=2), held(4, 2), {
+        "every": {"each_frame": held(1)}, "first": {"frame_0": held(4), "last_of_every": held(4, 3)},
     }, is_moved=True),
     Subject("played", '{ name = "c", size = 10 }', CHUNK, drawn(c=10), played(), {
         "every": {"whole_chunk": played(5), "each_frame": played(1)},

@@ -34,6 +34,7 @@ def history(
     zeros: bool = False,
     delay: int = 0,
     exchanged: bool = False,
+    every: int = 1,
 ) -> Oracle:
     """Three frames of `a` (2 numbers) and `b` (1 number), a number at a time."""
 
@@ -47,7 +48,7 @@ def history(
         ages = [0, 1, 2] if newest_first else [2, 1, 0]
         found = []
         for frame in range(len(a)):
-            past = [[at(term, frame - age - delay) for age in ages] for term in terms]
+            past = [[at(term, frame - (age + delay) * every) for age in ages] for term in terms]
             if layout == "term_major":
                 row = [x for term in past for moment in term for x in moment]
             elif layout == "frame_major":
@@ -65,13 +66,14 @@ TWO = '{ name = "a", size = 2 }, { name = "b", size = 1 }'
 HISTORY = 'operation = "history", of = ["a", "b"], length = 3'
 
 
-def shifted(lag: int) -> Oracle:
-    """Another frame's row; the first stands before itself, and behind the last nothing is known."""
+def shifted(lag: int, *, zeros: bool = False) -> Oracle:
+    """Another frame's row; the first stands before itself, or zeros, and behind the last nothing is known."""
 
     def oracle(x: Array) -> Array:
         unknown = np.full(x.shape[1], NAN, x.dtype)
         wanted = [frame + lag for frame in range(len(x))]
-        return np.array([x[max(at, 0)] if at < len(x) else unknown for at in wanted], x.dtype)
+        before = np.zeros_like(x[0]) if zeros else x[0]
+        return np.array([before if at < 0 else x[at] if at < len(x) else unknown for at in wanted], x.dtype)
 
     return oracle
 
@@ -124,6 +126,18 @@ SUBJECTS = (
     }),
     Subject("shift_back", X, 'operation = "shift", of = "x", frames = -2', drawn(x=2), shifted(-2), {
         "frames": {"+0": shifted(0), "-3": shifted(-3), "-1": shifted(-1), "+2": shifted(2)},
+        "start": {"zeros": shifted(-2, zeros=True)},
+    }, is_moved=True),
+    Subject("shift_from_zeros", X, 'operation = "shift", of = "x", frames = -1, start = "zeros"', drawn(x=2),
+        shifted(-1, zeros=True), {
+        "frames": {each: shifted(int(each), zeros=True) for each in ("+0", "-2", "+1")}, "start": {"first": shifted(-1)},
+    }, is_moved=True),
+    Subject("history_of_a_slower_loop", TWO, f'{HISTORY}, layout = "term_major", order = "oldest_first", start = "zeros", '
+        'every = 4', drawn(a=2, b=1), history(zeros=True, every=4), {
+        "layout": {each: history(each, zeros=True, every=4) for each in ("frame_major", "channel_major")},
+        "order": {"newest_first": history(newest_first=True, zeros=True, every=4)}, "start": {"first": history(every=4)},
+        "delay": {"one_frame": history(zeros=True, delay=1, every=4)}, "every": {"each_frame": history(zeros=True)},
+        "terms": {"a_and_b_exchanged": history(zeros=True, exchanged=True, every=4)},
     }, is_moved=True),
     Subject("shift_ahead", X, 'operation = "shift", of = "x", frames = 1', drawn(x=2), shifted(1), {
         "frames": {"+0": shifted(0), "+2": shifted(2), "-1": shifted(-1)},
@@ -131,7 +145,8 @@ SUBJECTS = (
     Subject("integrate", '{ name = "s", size = 2 }, { name = "v", size = 2 }',
         'operation = "integrate", of = ["s", "v"], step = 0.02', drawn(s=2, v=2), integrated(0.02), {
         "rate_means": {name: integrated(0.02, name) for name in ("absolute", "delta", "negated", "skipped")},
-        "step": {"one": integrated(1.0), "twice": integrated(0.0004), "half": integrated(0.01), "inverse": integrated(50.0)},
+        "step": {"left_out": integrated(1.0), "squared": integrated(0.0004),
+                 "half_of_it": integrated(0.01), "divided_by": integrated(50.0)},
     }),
     Subject("concatenate", f'{X}, {{ name = "y", size = 1 }}, {{ name = "c", size = 2 }}',
         'operation = "concatenate", of = ["x", "y", "c"]', drawn(x=2, y=1, c=2), joined((0, 1, 2)), {"order": {
@@ -145,7 +160,7 @@ SUBJECTS = (
         "swapped_sides": picked((4, 2, 0, 3, 1)), "in_order_of_sdk": picked((1, 0, 3, 2, 4)),
     }}, more='[names]\nsdk = ["left_knee", "left_hip", "right_knee", "right_hip", "waist"]\n', is_moved=True),
 )  # fmt: skip
-test_oracles, test_numbers, test_bounds = judging_tests(SUBJECTS, rows=(1, 6))
+test_oracles, test_numbers, test_bounds = judging_tests(SUBJECTS, rows=(1, 14))
 
 
 def _with_gaps(stage: str, given_: str, kept: Sequence[int], rows: Mapping[str, Array], **changes: str) -> Array:
@@ -216,7 +231,7 @@ def test_a_shift_says_how_far_each_of_its_readings_looks(frames: int, reach: tup
         (X, 'operation = "difference", of = "x", span = "backward", rate = "per_second"', 1.0,
          {"span": ("backward", "forward", "reversed")}),
         ('{ name = "s", size = 2 }, { name = "v", size = 2 }', 'operation = "integrate", of = ["s", "v"], step = 1', FPS,
-         {"step": ("declared", "half"), "rate_means": ("derivative", "absolute", "negated", "skipped")}),
+         {"step": ("declared", "half_of_it"), "rate_means": ("derivative", "absolute", "negated", "skipped")}),
     ],
 )  # fmt: skip
 def test_a_reading_that_changes_nothing_is_not_offered(

@@ -225,7 +225,8 @@ SUBJECTS = (
         stepped(STEP), {
         "side": {"right": stepped(STEP, on_the_right=True)},
         "angle": {"full": stepped(STEP, 1.0), "quarter": stepped(STEP, 0.25), "negated": stepped(STEP, -0.5)},
-        "step": {"one": stepped(1.0), "twice": stepped(STEP**2), "half": stepped(STEP / 2), "inverse": stepped(1 / STEP)},
+        "step": {"left_out": stepped(1.0), "squared": stepped(STEP**2),
+                 "half_of_it": stepped(STEP / 2), "divided_by": stepped(1 / STEP)},
         "quaternion_order": {"xyzw": stepped(STEP, order=XYZW)},
     }, is_rotation=True),
 )  # fmt: skip

@@ -6,7 +6,10 @@ import os
 import subprocess
 import sys
 from collections.abc import Callable
+from dataclasses import replace
+from importlib.metadata import entry_points
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -15,7 +18,11 @@ import pytest
 from onnx import TensorProto, helper, numpy_helper
 from safetensors.numpy import save_file
 
-from rigpact.contract.declared.vocabulary import known_operations
+from rigpact.contract.declared import vocabulary
+from rigpact.contract.declared.operation import Built, Operation
+from rigpact.contract.declared.vocabulary import known_operations, origin_of
+from rigpact.contract.errors import UnusableInput
+from rigpact.contract.pages import enemy_animation, rig_inversion
 from rigpact.reference_runtime import read_trace
 from rigpact.reports.command_line import app
 
@@ -230,6 +237,59 @@ def test_in_pytest_it_is_an_option_too(here: Path) -> None:
     assert "Traceback" not in ran.stdout + ran.stderr
 
 
+OWN_SWITCH = ODD.replace('"stick_curve"', '"switch"').replace("x**3", "x**3 + x")
+USES_SWITCH = CONTRACT.replace('"stick_curve"', '"switch"')
+
+
+def test_an_own_operation_stands_in_for_rigpacts_of_the_same_name(command: Command, here: Path) -> None:
+    """A release that adds a name would break every contract that has an own operation under it."""
+    (here / "odd.py").write_text(OWN_SWITCH, encoding="utf-8")
+    (here / "contract.toml").write_text(USES_SWITCH, encoding="utf-8")
+    assert command(*RUN, *WITH).status == 0
+    rows = read_trace(Path("out.trace.jsonl")).stages["bent"]
+    expected = [[bent_by_hand(x, 3) + bent_by_hand(x, 1) for x in row] for row in sticks().tolist()]
+    assert rows == pytest.approx(np.array(expected), abs=1e-7)
+    told = command("describe", "contract.toml", *WITH).out
+    assert told.count("switch of odd.py: in place of rigpact's of the same name") == 1
+    assert "in place of" not in command("describe", "contract.toml").out
+    assert command("check", "contract.toml").status == 1, "rigpact's own takes three vectors"
+
+
+@pytest.mark.parametrize("name", ["clip", "select", "history", "rotate"])
+def test_no_rule_takes_an_own_operation_for_rigpacts(name: str, command: Command, here: Path) -> None:
+    """A check that looks for the ends of a `clip` in somebody else's would fail, or accuse it."""
+    (here / "odd.py").write_text(ODD.replace('"stick_curve"', f'"{name}"'), encoding="utf-8")
+    (here / "contract.toml").write_text(CONTRACT.replace('"stick_curve"', f'"{name}"'), encoding="utf-8")
+    answer = command("check", "contract.toml", *WITH)
+    assert (answer.status, answer.err) == (0, "")
+
+
+def of_a_studio(name: str, operation: Operation) -> Any:
+    """An entry point of a studio's package."""
+    return SimpleNamespace(name=name, load=lambda: operation, dist=SimpleNamespace(name="studio"))
+
+
+def test_a_packages_operation_stands_in_too_and_never_on_rigpacts_own_pages(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A studio's package would change what rigpact's own systems compute."""
+    own = Operation("constant", "a studio's", lambda use: Built(use.inputs[0].fields, lambda frames: frames["q"]))
+    brought = {"constant": own, "clip": known_operations()["clip"]}
+    entries = [*entry_points(group="rigpact.operations"), *(of_a_studio(*each) for each in brought.items())]
+    monkeypatch.setattr(vocabulary, "entry_points", lambda group: entries)
+    vocabulary._installed.cache_clear()
+    try:
+        assert known_operations()["constant"] is own
+        assert [name for name in known_operations() if vocabulary.stands_in(name)] == ["constant"]
+        assert origin_of("constant") == "studio"
+        assert all(page.system().stages for page in (rig_inversion, enemy_animation))
+        assert vocabulary.operations_of_rigpact()["constant"] is not own
+        entries.append(of_a_studio("constant", replace(own)))
+        vocabulary._installed.cache_clear()
+        with pytest.raises(UnusableInput, match="two packages that bring it"):
+            known_operations()
+    finally:
+        vocabulary._installed.cache_clear()
+
+
 # ---- mistakes
 
 
@@ -252,7 +312,6 @@ MISTAKES = {
     "import helpers_beside_it\n": "No module named 'helpers_beside_it' in line 1), expected a module (hint: what",
     "x = 1\n": "found a module without an operation",
     "from rigpact.reference_runtime.vocabulary.scaling.affine import OPERATION\n": None,
-    ODD.replace('"stick_curve"', '"affine"'): "found an operation named 'affine', which rigpact brings, expected a name",
     ODD.replace('"stick_curve"', '""'): "found no name, or nothing that builds",
     ODD.replace("    source, dead", "    use.nothing\n    source, dead"): "found build that fails (AttributeError",
     ODD.replace("return Built(source.fields, compute, bound)", "return 1"): "found build that returns int, expected a Built",

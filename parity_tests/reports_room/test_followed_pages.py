@@ -21,6 +21,7 @@ FOLLOWED = {
     "howto/compare-checkpoints.md": "demo 0, candidate.py 0, run 0, run 0, diff 1, sweep 0",
     "howto/free-run-explodes.md": "demo 0, wrong_export.py 0, nan 1, check 1, mended_export.py 0, nan 0, nan 1, nan 0",
     "howto/recorder.md": "demo 0, codegen 0, c++ 0, ./hero 0, explain 1, c++ 0, ./hero 0, explain 0",
+    "howto/capture.md": "capture_it.py 0, explain 0, robot.py 0, explain 1",
     "howto/triage.md": (
         "demo 0, run 0, convert 0, slips.py 0, explain 0, explain 1, explain 1, explain 1, explain 2, diff 2, check 2"
     ),

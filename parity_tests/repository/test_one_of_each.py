@@ -5,7 +5,7 @@ import re
 from collections.abc import Iterable
 from pathlib import Path
 
-from rigpact.contract.declared.vocabulary import RIGPACT, known_operations, origin_of
+from rigpact.contract.declared.vocabulary import operations_of_rigpact
 from rigpact.reports.engine.codegen import OWN_HEADERS
 
 ROOMS = ("contract", "reference_runtime", "fixtures", "reports")
@@ -112,7 +112,7 @@ def test_every_reading_that_cpp_numbers_has_a_name_there(checkout: Path) -> None
     """A reading that a header takes by its number alone stays behind when the table in Python grows."""
     headers = (checkout / "reference_runtime/cpp/include/rigpact/vocabulary").glob("*ing.hpp")
     text = "".join(path.read_text(encoding="utf-8") for path in headers)
-    named = {name: each.readings for name, each in known_operations().items() if origin_of(name) == RIGPACT}
+    named = {name: each.readings for name, each in operations_of_rigpact().items()}
 
     assert len([name for name, readings in named.items() if readings]) >= 12
     for name, readings in named.items():

@@ -156,6 +156,15 @@ SAMPLES: Mapping[str, tuple[str, str]] = {
     "shift": (_VECTOR, 'of = "v", frames = -1'),
     "range_normalise": (_VECTOR, 'of = "v", mode = "min_max", min = -1, max = [1, 2, 3], mean = 0.1, std = 2'),
     "range_denormalise": (_VECTOR, 'of = "v", mode = "quantiles", q01 = -1, q99 = [1, 2, 3], mean = 0.1, std = 2'),
+    "calibrate": (
+        '{ name = "q", names = ["left_hip", "right_hip", "left_knee", "right_knee"] }',
+        'of = "q", reversed = ["right_hip", "right_knee"], zeros = [0.1, 0, -0.3, 0], direction = "from_robot"',
+    ),
+    "joint_positions": (
+        '{ name = "turns", names = ["hips", "spine", "head", "hand"], kind = "rot6d" }, { name = "root", kind = "position" }',
+        'of = ["turns", "root"], parents = [-1, 0, 1, 1], offsets = [0, 0, 0, 0, 0, 0.3, 0, 0.1, 0.4, 0.5, 0, 0.2], '
+        'reads = "columns", rotations_in = "parent"',
+    ),
     "held": (_VECTOR, 'of = "v", every = 2, length = 4'),
     "played": ('{ name = "chunk", size = 8 }', 'of = "chunk", length = 4, every = 2, size = 2'),
     "phase_clock": (_VECTOR, "period = 0.8, first = 1"),

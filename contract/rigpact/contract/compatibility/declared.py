@@ -18,7 +18,7 @@ from rigpact.contract.compatibility.vectors import Vector
 from rigpact.contract.contract_files import system_of
 from rigpact.contract.declared.profiles import known_profiles
 from rigpact.contract.declared.reading import declaration_of
-from rigpact.contract.declared.vocabulary import known_operations
+from rigpact.contract.declared.vocabulary import known_operations, stands_in
 from rigpact.contract.documents import Document
 from rigpact.contract.errors import UnusableInput
 from rigpact.contract.json_pointer import json_pointer
@@ -32,8 +32,6 @@ _OF_EVERY_STAGE = frozenset(
     {"name", "operation", "of", "fields", "names", "size", "kind", "unit", "space", "low", "high"}
 )
 _NOTES = frozenset({"why", "knobs", "wrong", "left_open"})
-_ARRANGED = frozenset({"history", "concatenate"})
-"""Their fields follow from their inputs."""
 _OF_A_HISTORY = ("layout", "order", "start")
 _OF_THE_FILE = {
     "fps": "frame-rate-changed",
@@ -171,6 +169,11 @@ def _says_fields(table: Mapping[str, Any]) -> bool:
     return "operation" not in table or bool(table.keys() & {"fields", "names", "size", "kind"})
 
 
+def _arranged() -> frozenset[str]:
+    """The operations whose fields follow from their inputs."""
+    return frozenset(name for name in ("history", "concatenate") if not stands_in(name))
+
+
 def _is_reordered(pair: Pair, name: str) -> bool:
     own, other = pair.old.names(name), pair.new.names(name)
     return own != other and sorted(own) == sorted(other)
@@ -180,7 +183,7 @@ def _reordered(pair: Pair) -> Iterator[Change]:
     """One change for all vectors whose fields stand in another order in the same way."""
     found: dict[tuple[tuple[str, ...], tuple[str, ...]], list[str]] = {}
     for name in pair.shared:
-        if _is_reordered(pair, name) and pair.new.tables[name].get("operation") not in _ARRANGED:
+        if _is_reordered(pair, name) and pair.new.operation(name) not in _arranged():
             found.setdefault((pair.old.names(name), pair.new.names(name)), []).append(name)
     for (old, new), names in found.items():
         first, second = (", ".join([*words[:4], "…"]) for words in (old, new))
@@ -190,7 +193,7 @@ def _reordered(pair: Pair) -> Iterator[Change]:
 
 def _fields(pair: Pair, name: str) -> Iterator[Change]:
     """The fields of a vector; those that changed alike are said once, and fields in another order have not moved."""
-    if {*pair.said(name, "operation")} <= _ARRANGED:
+    if {*pair.said(name, "operation")} <= _arranged():
         return
     found: dict[tuple[str, str, str], list[Change]] = {}
     pointer = partial(json_pointer, "vectors", name)
@@ -210,7 +213,7 @@ def _stages(pair: Pair) -> Iterator[Said]:
         place, operations = pair.new.at(name), pair.said(name, "operation", "given")
         sources = pair.sources(pair.old.inputs_of(name), pair.new.inputs_of(name))
         yield Said("stage-computed-otherwise", pair.new.at(name, "of"), f"{name} is computed from", sources)
-        if {*operations} <= _ARRANGED:
+        if {*operations} <= _arranged():
             yield from _history(pair, name)
         elif operations[0] != operations[1]:
             yield Said("stage-computed-otherwise", place, f"the operation of {name}", operations)

@@ -13,13 +13,13 @@ from typing import Any
 import numpy as np
 
 from rigpact.contract.conventions import CodeHint, Knob
+from rigpact.contract.declared import vocabulary
 from rigpact.contract.declared.fields import OF_A_VECTOR, declared_fields
 from rigpact.contract.declared.operation import Built, Input, NamedNumbers, Operation, Use
 from rigpact.contract.declared.problems import Misdeclared, NotBuilt, Wrong, unknown
-from rigpact.contract.declared.profiles import Profile, known_profiles, profile_facts
+from rigpact.contract.declared.profiles import Profile, known_profiles
 from rigpact.contract.declared.sizes import MOST_OF_ALL, beyond_limits, refuse_wide
 from rigpact.contract.declared.sources import Sources, to_numbers
-from rigpact.contract.declared.vocabulary import code_of, known_operations, no_operation
 from rigpact.contract.declared.whole_file import (
     declared_names,
     declared_tables,
@@ -63,11 +63,14 @@ class Declaration:
     code: Mapping[str, bytes] = field(default_factory=dict)
 
 
-def read_declaration(root: Mapping[str, Any], folder: Path, *, is_page: bool = False) -> Declaration:
-    """Read the root of a declaration that follows the schema; `folder` holds its files. is_page: it is a system's own page."""
+def read_declaration(
+    root: Mapping[str, Any], folder: Path, of_page: Mapping[str, Operation] | None = None
+) -> Declaration:
+    """Read the root of a declaration that follows the schema; `folder` holds its files. of_page: what a page can name."""
     if beyond := tuple(beyond_limits(root)):
         return Declaration(None, {}, beyond, (), {})
-    return _Reader(root, Sources(folder), is_page).declaration()
+    operations = vocabulary.known_operations() if of_page is None else of_page
+    return _Reader(root, Sources(folder), operations, of_page is not None).declaration()
 
 
 def flat_numbers(constants: Mapping[str, Any]) -> dict[str, FloatArray]:
@@ -82,6 +85,7 @@ def flat_numbers(constants: Mapping[str, Any]) -> dict[str, FloatArray]:
 class _Reader:
     root: Mapping[str, Any]
     sources: Sources
+    operations: Mapping[str, Operation]
     is_page: bool = False
     problems: list[Misdeclared] = field(default_factory=list)
     numbers: dict[str, NamedNumbers] = field(default_factory=dict)
@@ -135,7 +139,7 @@ class _Reader:
             benign_knobs=tuple(self.benign.values()),
             recordings=self.root.get("recordings", {}),
             left_open=tuple(each.knob for each in self.left_open),
-            description=Description(facts=profile_facts, declared=lambda _root: self._sources_of_knobs()),
+            description=Description(facts=vocabulary.declared_facts, declared=lambda _root: self._sources_of_knobs()),
         )
 
     def _sources_of_knobs(self) -> dict[str, str]:
@@ -212,14 +216,9 @@ class _Reader:
             meaning = f"the stage of the frame before that {name} is taken over from"
             knob = Knob(f"{name}.carried", effects, meaning, hints)
         self.stages[name] = Stage(
-            name,
-            layout,
-            carried=carried,
-            carried_fields=self._carried_fields(table, layout, place),
-            reach=(1, 0) if carried else (0, 0),
-            start=start,
-            source_knob=knob,
-        )
+            name, layout, carried=carried, carried_fields=self._carried_fields(table, layout, place),
+            reach=(1, 0) if carried else (0, 0), start=start, source_knob=knob,
+        )  # fmt: skip
 
     def _carried_fields(
         self, table: Mapping[str, Any], layout: FieldLayout, place: tuple[Token, ...]
@@ -248,10 +247,10 @@ class _Reader:
         return partial(_row, path, layout.width)
 
     def _add_stage(self, table: Mapping[str, Any], place: tuple[Token, ...]) -> None:
-        operation = known_operations().get(table["operation"])
+        operation = self.operations.get(table["operation"])
         if operation is None:
-            raise no_operation((*place, "operation"), table["operation"])
-        if code := code_of(operation.name):
+            raise vocabulary.no_operation((*place, "operation"), table["operation"])
+        if code := vocabulary.code_of(operation.name):
             self.code[f"operation {operation.name}"] = code
         if operation.only_on_pages and not self.is_page:
             raise Misdeclared(
@@ -264,16 +263,17 @@ class _Reader:
         if not fewest <= len(inputs) <= most:
             wanted = str(fewest) if fewest == most else f"{fewest} to {most}" if most < 1 << 10 else f"{fewest} or more"
             own = f"its module says how many: Operation({operation.name!r}, …, inputs=({len(inputs)}, {len(inputs)}))"
-            hint = own if code_of(operation.name) else ""
+            hint = own if vocabulary.code_of(operation.name) else ""
             raise Misdeclared(
                 Wrong.MISSING, (*place, "of"), f"{len(inputs)} stages", f"{wanted} for {operation.name}", hint
             )
         refuse_wide(sum(each.fields.width for each in inputs), (*place, "of"))
         declared = self._declared_fields(table, place)
-        use = replace(self._use(table, place, inputs, declared), code=operation.code)
+        profile = "" if vocabulary.stands_in(operation.name) else operation.name
+        use = replace(self._use(table, place, inputs, declared), code=operation.code, operation=profile)
         for knob in operation.shared:
             use.share(knob)
-        built = operation.build(use)
+        built = vocabulary.with_own_cpp(operation, operation.build(use))
         self._take_over(use)
         self._count(known_fields(built.fields), place)
         source = _answered_by(use) if built.is_answer and not self.is_page else ""  # a page's models have no files

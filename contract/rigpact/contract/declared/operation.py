@@ -150,11 +150,10 @@ class NamedNumbers:
 class Use:
     """One use of an operation: a stage of a declaration. Every parameter that is read is known; the others are mistakes.
 
-    declared: the fields that the stage itself declares. network: the one that gives the stage, if one does. profile: whose
-    conventions hold where the stage does not say them. not_read: names of [numbers] with a mistake of their own. code: the
-    operation's lines of code. conventions: what a page says of the knob of a STAGE.PARAMETER, or of a shared one by its name.
-    slices: what a page says of the slices of a character's vectors. knobs, constants: what the parameters that were read so far
-    add to the stage and to the contract's numbers. left_open: conventions that the declaration does not say, with their keys.
+    declared: the fields that the stage itself declares. network: the one that gives the stage. profile: whose conventions hold
+    where the stage does not say them; operation: as profiles know it. not_read: names of [numbers] with a mistake of their own.
+    code: the operation's lines of code. conventions: what a page says of the knob of a STAGE.PARAMETER, or of a shared one by its
+    name. slices: what a page says of a character's. knobs, constants: what was read so far. left_open: conventions, with keys.
     """
 
     stage: str
@@ -167,6 +166,7 @@ class Use:
     declared: FieldLayout | None = None
     network: NetworkBinding | None = None
     profile: Profile | None = None
+    operation: str = ""
     not_read: Collection[str] = ()
     code: Mapping[str, Mapping[str, CodeHint]] = field(default_factory=dict)
     conventions: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
@@ -212,7 +212,7 @@ class Use:
         """
         declared = self.table.get(key, self.said(key).get("value", default))
         if declared is None and self.profile is not None:
-            declared = self.profile.choice(str(self.table["operation"]), key)
+            declared = self.profile.choice(self.operation, key)
         is_open = declared is None or key in self.table.get("left_open", ())
         if declared is None:
             declared = next(iter(effects))

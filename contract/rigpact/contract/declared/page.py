@@ -15,6 +15,7 @@ from rigpact.contract.declared.constants import constant_problems
 from rigpact.contract.declared.data_sets import data_problems
 from rigpact.contract.declared.declaration import Declaration, flat_numbers, read_declaration
 from rigpact.contract.declared.sources import Sources
+from rigpact.contract.declared.vocabulary import operations_of_packages, operations_of_rigpact
 from rigpact.contract.errors import UnusableInput
 from rigpact.contract.statistics import FloatArray
 from rigpact.contract.systems.description import Description
@@ -28,11 +29,15 @@ _UNITS_OF_ERRORS = ("m", "cm", "rad")
 
 @dataclass(frozen=True)
 class Page:
-    """The text of a page, by the name of its system. folder: where the files are that its numbers come from."""
+    """The text of a page, by the name of its system. folder: where the files are that its numbers come from.
+
+    by_rigpact: it is one of rigpact's own, and names rigpact's own operations.
+    """
 
     name: str
     text: str
     folder: Path = Path()
+    by_rigpact: bool = False
 
     @cached_property
     def root(self) -> Mapping[str, Any]:
@@ -64,7 +69,7 @@ class Page:
         root = {key: value for key, value in self.root.items() if key != "constants"}
         root["names"] = {**root.get("names", {}), **names}
         root["numbers"] = {**root.get("numbers", {}), **numbers}
-        return read_declaration(root, Path(), is_page=True)
+        return read_declaration(root, Path(), operations_of_rigpact() if self.by_rigpact else operations_of_packages())
 
     def system(self) -> System:
         """The system; UnusableInput for a page with a mistake."""

@@ -1,7 +1,8 @@
 """The operations that a declaration can name: of installed packages, and of modules that a command line names.
 
 A package brings operations through the entry points `rigpact.operations`. A module is named by the user, in the words of a
-command; nothing that a file says can name one.
+command; nothing that a file says can name one. An operation of a user's stands in for rigpact's own of the same name, so a
+release that adds a name changes no contract; rigpact's own pages keep rigpact's.
 
 Mistakes of an own module are those of an input, not defects of rigpact.
 """
@@ -16,12 +17,14 @@ import numpy as np
 
 from rigpact.contract.declared.operation import Built, Operation, Use
 from rigpact.contract.declared.problems import Misdeclared, NotBuilt, near, unknown
-from rigpact.contract.declared.profiles import known_profiles
+from rigpact.contract.declared.profiles import known_profiles, profile_facts
 from rigpact.contract.errors import OwnFunctionFailed, UnusableInput, error_text, line_of
 from rigpact.contract.json_pointer import Token
 from rigpact.contract.statistics import FloatArray
+from rigpact.contract.systems.contract import Contract
 from rigpact.contract.systems.frames import Frames
 from rigpact.contract.systems.layout import FieldLayout
+from rigpact.contract.systems.plan import Chosen, Step
 from rigpact.contract.systems.stage import Bound, Bounds, Compute, NotKnown
 
 GROUP = "rigpact.operations"
@@ -43,16 +46,18 @@ _OF_MODULES: dict[str, Brought] = {}
 
 
 @cache
-def _installed() -> Mapping[str, Brought]:
-    """Every operation of a package; UnusableInput where two packages bring one name, or one brings something else."""
+def _installed(*, by_rigpact: bool) -> Mapping[str, Brought]:
+    """The operations of rigpact, or of other packages; UnusableInput where two bring one name, or one brings something else."""
     found: dict[str, Brought] = {}
     for entry in sorted(entry_points(group=GROUP), key=lambda each: each.name):
+        package = entry.dist.name if entry.dist is not None else "?"
+        if (package == RIGPACT) is not by_rigpact:
+            continue
         operation = entry.load()
         if not isinstance(operation, Operation):
             raise UnusableInput(
                 f"the operation {entry.name}", f"{type(operation).__name__} at {entry.value}", "an Operation"
             )
-        package = entry.dist.name if entry.dist is not None else "?"
         if found.setdefault(entry.name, Brought(operation, package)).operation is not operation:
             raise UnusableInput(
                 f"the operation {entry.name}", "two packages that bring it", "one", "uninstall one of them"
@@ -61,18 +66,46 @@ def _installed() -> Mapping[str, Brought]:
 
 
 def known_operations() -> Mapping[str, Operation]:
-    """Every operation, by name."""
-    return {name: each.operation for name, each in {**_installed(), **_OF_MODULES}.items()}
+    """Every operation that a contract can name, by name."""
+    return {name: each.operation for name, each in _brought().items()}
+
+
+def operations_of_rigpact() -> Mapping[str, Operation]:
+    """Rigpact's own operations, by name, whatever stands in for them."""
+    return {name: each.operation for name, each in _installed(by_rigpact=True).items()}
+
+
+def operations_of_packages() -> Mapping[str, Operation]:
+    """Every installed operation, by name: what the page of a package names."""
+    return {name: each.operation for name, each in {**_installed(by_rigpact=True), **_of_others()}.items()}
+
+
+def stands_in(name: str) -> bool:
+    """Whether an operation of the user's, or of another package, stands in for rigpact's own of this name."""
+    return name in _installed(by_rigpact=True) and (name in _of_others() or name in _OF_MODULES)
+
+
+def _of_others() -> Mapping[str, Brought]:
+    """What other packages bring; not where one hands on rigpact's own."""
+    own = operations_of_rigpact()
+    return {name: each for name, each in _installed(by_rigpact=False).items() if own.get(name) is not each.operation}
+
+
+def _brought() -> Mapping[str, Brought]:
+    return {**_installed(by_rigpact=True), **_of_others(), **_OF_MODULES}
 
 
 def bring_operations(operations: Iterable[Operation], file: str, code: bytes) -> None:
-    """Add the operations of a module; UnusableInput where a name is taken. Operations of packages that it imports stay theirs."""
-    installed = _installed()
+    """Add the operations of a module, in place of rigpact's own of the same name. Those of packages that it imports stay theirs.
+
+    UnusableInput where another package or module brings the name.
+    """
+    others, installed = _of_others(), operations_of_packages()
     for operation in operations:
         name = operation.name
-        if name in installed and installed[name].operation is operation:
+        if operations_of_rigpact().get(name) is operation or installed.get(name) is operation:
             continue
-        other = installed.get(name) or _OF_MODULES.get(name)
+        other = others.get(name) or _OF_MODULES.get(name)
         if other is not None:
             raise UnusableInput(
                 file, f"an operation named {name!r}, which {other.origin} brings", "a name of its own",
@@ -88,7 +121,7 @@ def forget_operations() -> None:
 
 def origin_of(name: str) -> str:
     """Who brings an operation: a package's name, or a file."""
-    return (_OF_MODULES.get(name) or _installed()[name]).origin
+    return _brought()[name].origin
 
 
 def code_of(name: str) -> bytes:
@@ -116,6 +149,31 @@ def no_operation(place: tuple[Token, ...], word: object) -> Misdeclared:
     problem = unknown(place, word, known_operations(), "an operation")
     problem.hint = "; ".join(filter(None, (problem.hint, HOW_TO_BRING)))
     return problem
+
+
+def declared_facts(contract: Contract, root: Mapping[str, Any]) -> list[tuple[str, str]]:
+    """What `rigpact describe` says before its tables: the profile, and operations that stand in for rigpact's own."""
+    names = dict.fromkeys(table["operation"] for table in root["stages"])
+    own = [f"{name} of {origin_of(name)}" for name in names if stands_in(name)]
+    told = [("own operations", f"{', '.join(own)}: in place of rigpact's of the same name")] if own else []
+    return [*profile_facts(contract, root), *told]
+
+
+def with_own_cpp(operation: Operation, built: Built) -> Built:
+    """Steps that name an operation with a C++ of its own carry it, with their words as its numbers."""
+    planned, cpp = built.planned, operation.cpp
+    if planned is None or cpp is None:
+        return built
+
+    def with_cpp(frames: Any) -> Step:
+        step = planned(frames)
+        if step.operation != operation.name:
+            return step
+        words = (word.number if isinstance(word, Chosen) else word for word in step.words)
+        numbers = (operation.number_of(word) if isinstance(word, str) else word for word in words)
+        return replace(step, cpp=cpp, words=tuple(numbers))
+
+    return replace(built, planned=with_cpp)
 
 
 _PASS_ON = (Misdeclared, NotBuilt, NotKnown, UnusableInput)

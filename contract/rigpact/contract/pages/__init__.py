@@ -16,4 +16,4 @@ def __getattr__(name: str) -> Page:
     page = files(__name__) / f"{name}.toml"
     if name.startswith("_") or not page.is_file():
         raise AttributeError(f"no page {name}.toml in {__name__}")
-    return Page(name, page.read_text(encoding="utf-8"), Path(str(files(__name__))))
+    return Page(name, page.read_text(encoding="utf-8"), Path(str(files(__name__))), by_rigpact=True)

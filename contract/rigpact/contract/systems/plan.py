@@ -31,7 +31,9 @@ CPP_OPERATIONS: Mapping[str, str] = {
     "relative": "turning",
     "compose": "turning",
     "convert": "converting",
+    "joint_positions": "converting",
     "difference": "timing",
+    "held": "timing",
     "integrate": "timing",
     "integrate_rotation": "timing",
     "state_features": "character",
@@ -85,12 +87,16 @@ class Cpp:
 
 @dataclass(frozen=True, eq=False)
 class Step:
-    """One of `CPP_OPERATIONS`, or one with a `Cpp`, with its words and its numbers; a word in letters is a reading of it."""
+    """One of `CPP_OPERATIONS`, or one with a `Cpp`, with its words and its numbers; a word in letters is a reading of it.
+
+    cpp: of a declared stage, whose operation brings it; it needs no other.
+    """
 
     operation: str
     reads: tuple[Read, ...]
     words: tuple[int | str | Chosen, ...] = ()
     numbers: FloatArray | Sequence[float] = ()
+    cpp: Cpp | None = None
 
 
 Planned = Callable[[Any], Step]

@@ -132,7 +132,7 @@ def _pose(output: Array, state: _State, wrong: Wrong, maths: Maths) -> dict[str,
     parts = {name: answered[:: -1 if wrong(f"{name}.order") else 1, place] for place, name in enumerate(names)}
     before = maths.real(state.bones[:: -1 if wrong("last_positions.order") else 1, :3])
     seen = _relative(before, state.step, state.turn, "positions_now", "into_frame", wrong, maths)
-    step = {"one": 1.0, "twice": 1 / FPS**2, "half": 0.5 / FPS, "inverse": FPS}.get(
+    step = {"left_out": 1.0, "squared": 1 / FPS**2, "half_of_it": 0.5 / FPS, "divided_by": FPS}.get(
         wrong("moved_positions.step") or "", 1 / FPS
     )
     velocity = parts["velocity"]

@@ -14,7 +14,7 @@ from .plain import AS_WRITTEN, Array, F, Maths, conjugate, matrix_to_quaternion,
 
 FEATURES, LATENT, BONES = 27, 32, 22
 Wrong = Callable[[str], "str | None"]
-_STEPS = {"one": 1.0, "twice": (1 / 60) ** 2, "half": 0.5 / 60, "inverse": 60.0}
+_STEPS = {"left_out": 1.0, "squared": (1 / 60) ** 2, "half_of_it": 0.5 / 60, "divided_by": 60.0}
 
 
 def run(

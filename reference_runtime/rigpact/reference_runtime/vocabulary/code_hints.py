@@ -48,10 +48,10 @@ _APPLIED: Readings = {
 }
 _STEP: Readings = {
     "declared": CodeHint("x += v * dt;", "x + v * dt"),
-    "one": CodeHint("x += v; // a frame counts as a second", "x + v"),
-    "twice": CodeHint("x += v * dt * 2;", "x + v * dt * decimation"),
-    "half": CodeHint("x += v * dt / 2;", "x + v * dt / 2"),
-    "inverse": CodeHint("x += v / dt;", "x + v / dt"),
+    "left_out": CodeHint("x += v; // a frame counts as a second", "x + v"),
+    "squared": CodeHint("x += v * dt * dt;", "x + v * dt * dt"),
+    "half_of_it": CodeHint("x += v * dt / 2;", "x + v * dt / 2"),
+    "divided_by": CodeHint("x += v / dt;", "x + v / dt"),
 }
 _ROTATION_FORMS: Readings = {
     "columns": CodeHint("x axis (6), then y axis: m[0][0] m[1][0] m[2][0] m[0][1] …", "R[..., :2].mT.reshape(-1, 6)"),
@@ -166,6 +166,10 @@ CODE_HINTS: Mapping[str, Mapping[str, Readings]] = {
             "first": CodeHint("fill(history, x); // at the reset", "buffer[:] = x[:, None]"),
             "zeros": CodeHint("history = {}; // zeros", "torch.zeros_like(buffer)"),
         },
+        "every": {
+            "declared": CodeHint("if (frame % every == 0) push(x);", "if step % every == 0: buffer.append(x)"),
+            "each_frame": CodeHint("push(x); // in each frame", "buffer.append(x)"),
+        },
         "delay": {
             "none": CodeHint("push(x), then read", "buffer.append(x); obs = buffer.buffer"),
             "one_frame": CodeHint("read, then push(x)", "obs = buffer.buffer; buffer.append(x)"),
@@ -247,6 +251,10 @@ CODE_HINTS: Mapping[str, Mapping[str, Readings]] = {
         "frames": {
             "+0": CodeHint("x[t]", "x[t]"), "-1": CodeHint("x[t - 1]", "x[t - 1]"), "-2": CodeHint("x[t - 2]", "x[t - 2]"),
             "+1": CodeHint("x[t + 1]", "x[t + 1]"), "+2": CodeHint("x[t + 2]", "x[t + 2]"),
+        },
+        "start": {
+            "first": CodeHint("before = x; // at the reset", "before = x.clone()"),
+            "zeros": CodeHint("before = {}; // zeros", "before = torch.zeros_like(x)"),
         },
     },
     "squash": {

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from rigpact.contract.conventions import ChannelOrder, InputOrder, Knob
-from rigpact.contract.declared.vocabulary import RIGPACT, known_operations, origin_of
+from rigpact.contract.declared.vocabulary import operations_of_rigpact
 from rigpact.contract.files import copy_folder, write_bytes
 from rigpact.contract.systems.plan import CPP_OPERATIONS, STARTS
 from rigpact.reference_runtime.native.library import headers_folder
@@ -19,16 +19,15 @@ from rigpact.reports.engine.cpp_text import enumerator, lines, template, type_na
 
 def shared_knobs() -> dict[str, Knob]:
     """The conventions that operations on a character share, by name; without those that are lists."""
-    own = (each for name, each in known_operations().items() if origin_of(name) == RIGPACT)
-    knobs = {knob.name: knob for each in own for knob in each.shared}
+    knobs = {knob.name: knob for each in operations_of_rigpact().values() for knob in each.shared}
     return {name: knob for name, knob in sorted(knobs.items()) if not isinstance(knob, InputOrder | ChannelOrder)}
 
 
 def readings_header() -> str:
     """The enumerations of the readings of every operation that C++ has too, and of what stands before the first frame."""
     enumerations: list[tuple[str, str, Collection[str]]] = [("Start", "what stands before the first frame", STARTS)]
-    for name, each in sorted(known_operations().items()):
-        if each.readings and origin_of(name) == RIGPACT:
+    for name, each in sorted(operations_of_rigpact().items()):
+        if each.readings:
             enumerations.append((f"{type_name(name)}Reading", each.summary, each.readings))
     knobs = [(type_name(name), knob.meaning, knob.values) for name, knob in shared_knobs().items()]
     rendered: str = template("readings.hpp.j2").render(knobs=_rows(knobs), enumerations=_rows(enumerations))

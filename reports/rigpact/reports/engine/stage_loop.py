@@ -11,7 +11,6 @@ from typing import Any
 import numpy as np
 
 from rigpact.contract.conventions import InputOrder
-from rigpact.contract.declared.vocabulary import known_operations
 from rigpact.contract.errors import UnusableInput
 from rigpact.contract.systems.contract import Contract
 from rigpact.contract.systems.plan import CPP_OPERATIONS, Chosen, Cpp, Read, Step
@@ -50,9 +49,7 @@ class _Loop:
         self._refuse()
         graph, every = self.contract.system.graph, [*self._fed_back.items(), *self._steps.items()]
         return {
-            "headers": sorted(
-                {CPP_OPERATIONS[step.operation] for _, step in every if step.operation in CPP_OPERATIONS}
-            ),
+            "headers": sorted({CPP_OPERATIONS[step.operation] for _, step in every if step.cpp is None}),
             "code": [_guarded(name, each) for name, each in self._own.items()],
             "members": {self.layouts[name]: cpp for name, cpp in self._members.items()},
             "networks": [self._network(cpp, each) for cpp, each in self._networks.items()],
@@ -70,7 +67,7 @@ class _Loop:
         place, system = self.contract.path, self.contract.system
         if system.windowed:
             raise UnusableInput(place, "a system of windows", "frames, one after the other", "leave --loop out")
-        stage = stage_without_cpp(self.contract, {*CPP_OPERATIONS, *self._own})
+        stage = stage_without_cpp(self.contract, takes_own=True)
         if stage is not None:
             found, expected = "an operation without a form in C++", "operations that have one"
             raise UnusableInput(f"{place}, stage {stage.name}", found, expected, _HOW)
@@ -83,7 +80,7 @@ class _Loop:
     @cached_property
     def _own(self) -> Mapping[str, Cpp]:
         """The C++ of operations from outside, by the operation."""
-        return {name: each.cpp for name, each in known_operations().items() if each.cpp is not None}
+        return {each.operation: each.cpp for each in self._steps.values() if each.cpp is not None}
 
     @cached_property
     def _steps(self) -> Mapping[str, Step]:
@@ -170,12 +167,11 @@ class _Loop:
                     yield {"network": cpp, "says": comment(", ".join(answers))}
 
     def _call(self, name: str, step: Step, how: str) -> Rendered:
-        own = self._own.get(step.operation)
         pointers = {
             kind: f"detail::k{kind.title()}_{self.layouts[name]}" if len(values) else "nullptr"
             for kind, values in (("words", step.words), ("numbers", np.ravel(step.numbers)))
         }
-        function = f"rigpact::vocabulary::{step.operation}" if own is None else own.function
+        function = f"rigpact::vocabulary::{step.operation}" if step.cpp is None else step.cpp.function
         reads = [self._read(read) for read in step.reads]
         row = self._row(name) | {"network": "", "says": f"{comment(name)}: {comment(how)}"}
         return row | pointers | {"function": function, "reads": reads}
@@ -191,16 +187,9 @@ class _Loop:
 
 def _word(step: Step, word: int | str | Chosen) -> str:
     if isinstance(word, Chosen):
-        is_own = step.operation in CPP_OPERATIONS
-        return (
-            f"static_cast<int>(rigpact::{type_name(word.knob)}::{enumerator(word.reading)})"
-            if is_own
-            else str(word.number)
-        )
+        return f"static_cast<int>(rigpact::{type_name(word.knob)}::{enumerator(word.reading)})"
     if not isinstance(word, str):
         return str(int(word))
-    if step.operation not in CPP_OPERATIONS:
-        return str(known_operations()[step.operation].number_of(word))
     return f"static_cast<int>(rigpact::vocabulary::{type_name(step.operation)}Reading::{enumerator(word)})"
 
 

@@ -144,7 +144,7 @@ def _terms(
     terms = _words(metadata, "observation_names")
     vector = network.inputs[0]
     table = view.tables[vector]
-    if not terms or len(network.inputs) != 1 or table.get("operation") not in ("concatenate", "history"):
+    if not terms or len(network.inputs) != 1 or view.operation(vector) not in ("concatenate", "history"):
         return
     own = view.inputs_of(vector)
     if len(own) != len(terms):

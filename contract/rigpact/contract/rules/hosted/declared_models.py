@@ -69,7 +69,7 @@ def _input(view: DeclaredView, graph: ModelGraph, tensor: str, vector: str) -> I
         return
     for stage, inside in _scaled_outside(view, vector, edge):
         values = {"stage": stage, "operators": operators}
-        if edge.normalises and view.tables[stage]["operation"] == "normalise":
+        if edge.normalises and view.operation(stage) == "normalise":
             yield TWO_NORMALISERS.at(graph.path, place, input=tensor, **values)
         else:
             yield SCALED_INSIDE.at(graph.path, place, tensor=tensor, numbers=shown_numbers(inside), **values)
@@ -82,7 +82,7 @@ def _scaled_outside(view: DeclaredView, vector: str, edge: Edge) -> Iterator[tup
         return
     inside = np.broadcast_to(edge.scale, len(channels))
     for stage in dict.fromkeys(name for name, _ in channels):
-        scale = view.scale(stage) if view.tables[stage].get("operation") in ("affine", "normalise") else None
+        scale = view.scale(stage) if view.operation(stage) in ("affine", "normalise") else None
         if scale is not None and changes_much(scale):
             own = np.broadcast_to(scale, view.layout(stage).width)
             pairs = np.array([(own[place], inside[at]) for at, (name, place) in enumerate(channels) if name == stage])
@@ -93,7 +93,7 @@ def _scaled_outside(view: DeclaredView, vector: str, edge: Edge) -> Iterator[tup
 def _nowhere(view: DeclaredView, vector: str) -> Iterator[Finding]:
     """Numbers as wide as the input that nobody applies: what stands in a contract beside its network are its statistics."""
     width = view.layout(vector).width
-    is_normalised = any(view.tables[name].get("operation") == "normalise" for name, _ in view.channels(vector))
+    is_normalised = any(view.operation(name) == "normalise" for name, _ in view.channels(vector))
     for name in unused_numbers(view) if not is_normalised and width > 1 else ():
         if np.size(view.declaration.constants["numbers"][name]) == width:
             yield NO_NORMALISER.at(

@@ -119,7 +119,7 @@ def _order_at(view: DeclaredView, stage: str) -> tuple[str, ...]:
 
 def _renamed(view: DeclaredView) -> Iterator[Finding]:
     for stage, table in view.tables.items():
-        if table.get("operation") in _ONE_BY_ONE:
+        if view.operation(stage) in _ONE_BY_ONE:
             sources = view.inputs_of(stage)
         else:
             sources = (table["carried"],) if "carried" in table else ()

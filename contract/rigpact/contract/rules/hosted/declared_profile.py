@@ -43,7 +43,7 @@ def check_profile(view: DeclaredView) -> Iterator[Finding]:
                 yield _contradicted(view, profile, view.at(name), found)
                 break
         for key, value in table.items():
-            own = profile.choice(table.get("operation", ""), key)
+            own = profile.choice(view.operation(name), key)
             if own is not None and isinstance(value, str) and value != own:
                 yield _contradicted(view, profile, view.at(name, key), (f"{key} of {name}", value, own))
     yield from _joints(view, profile)

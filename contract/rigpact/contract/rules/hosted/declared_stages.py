@@ -43,7 +43,7 @@ def _hands_on(view: DeclaredView, stage: str) -> str:
     """Why a stage changes nothing; '' where it does, or where the contract names it as a place where sides differ."""
     table = view.tables[stage]
     reason = {"affine": _affine, "normalise": _affine, "denormalise": _affine, "select": _select, "clip": _clip}.get(
-        str(table.get("operation"))
+        view.operation(stage)
     )
     if reason is None or any(isinstance(value, dict) and "wrong" in value for value in (table, *table.values())):
         return ""

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from rigpact.contract.declared.declaration import Declaration
+from rigpact.contract.declared.vocabulary import stands_in
 from rigpact.contract.declared.whole_file import declared_tables
 from rigpact.contract.documents import Document
 from rigpact.contract.json_pointer import json_pointer
@@ -52,7 +53,12 @@ class DeclaredView:
 
     def stages_of(self, *operations: str) -> Iterator[tuple[str, Mapping[str, Any]]]:
         """Yield the stages that use one of these operations."""
-        yield from ((name, table) for name, table in self.tables.items() if table.get("operation") in operations)
+        yield from ((name, table) for name, table in self.tables.items() if self.operation(name) in operations)
+
+    def operation(self, stage: str) -> str:
+        """The operation of a stage; '' for a given vector, and for an operation that stands in for rigpact's own."""
+        word = str(self.tables[stage].get("operation", ""))
+        return "" if stands_in(word) else word
 
     def inputs_of(self, stage: str) -> tuple[str, ...]:
         """The vectors that a stage is computed from."""
@@ -88,7 +94,7 @@ class DeclaredView:
 
     def scale(self, stage: str) -> FloatArray | None:
         """The factor of each number of a stage that scales, or one for all; None for another stage."""
-        operation = self.tables[stage].get("operation")
+        operation = self.operation(stage)
         if operation == "affine":
             return self.numbers(stage, "scale")
         std = self.numbers(stage, "std") if operation in ("normalise", "denormalise") else None
@@ -102,8 +108,8 @@ class DeclaredView:
     def channels(self, stage: str) -> tuple[Channel, ...]:
         """For each number of a vector, the stage that computes it: what only arranges or limits numbers is looked through."""
         table, inputs = self.tables[stage], self.inputs_of(stage)
-        looked_through = _ARRANGED.get(str(table.get("operation")))
-        if table.get("operation") == "concatenate" and "layout" in table:
+        looked_through = _ARRANGED.get(self.operation(stage))
+        if self.operation(stage) == "concatenate" and "layout" in table:
             looked_through = None  # its parts are interleaved
         own = tuple((stage, index) for index in range(self.layout(stage).width))
         if looked_through is None or not inputs:

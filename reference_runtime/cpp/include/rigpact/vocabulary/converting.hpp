@@ -143,5 +143,37 @@ inline void convert(const Call& c) {
     }
 }
 
+static_assert(static_cast<int>(JointPositionsReading::euler) == static_cast<int>(Form::euler), "forms are numbered alike");
+
+// words: how many rows are read; flags: rotations are local, the parent's stands first in a product, offsets are turned by the
+// parent, rotations are transposed; the form; of each joint its parent. numbers: of the form; offsets. Reads rotations, then the root.
+// A joint's offset is turned by one rotation of the chain after the other, so that none has to be kept.
+inline void joint_positions(const Call& c) {
+    const bool is_local = c.words[1] != 0, is_parent_first = c.words[2] != 0, is_by_parent = c.words[3] != 0;
+    const int *form = c.words + 5, *parents = form + kFormWords, size = size_of(form[0]);
+    const double* offsets = c.numbers + 1;
+    const auto turned = [&](int joint, const Vector& v) {
+        const Matrix read = read_rotation(form, c.numbers[0], c.in[0] + joint * size);
+        const Matrix m = c.words[4] ? read.transposed() : read;
+        return sum_of(sum_of(m.axis[0] * v[0], m.axis[1] * v[1]), m.axis[2] * v[2]);
+    };
+    for (int joint = 0; 3 * joint < c.width; ++joint) {
+        Vector way{{offsets[3 * joint], offsets[3 * joint + 1], offsets[3 * joint + 2]}};
+        const int parent = parents[joint], nearest = is_by_parent ? parent : joint;
+        int depth = 0;
+        for (int at = nearest; at >= 0 && joint > 0; at = is_local ? parents[at] : -1) ++depth;
+        for (int k = 0; k < depth; ++k) {
+            int at = nearest;
+            for (int up = is_parent_first ? k : depth - 1 - k; up > 0; --up) at = parents[at];
+            way = turned(at, way);
+        }
+        for (int i = 0; i < 3; ++i) {
+            const double from = joint > 0 ? c.room[3 * parent + i] : c.words[0] > 1 ? c.in[1][i] : 0.0;
+            c.room[3 * joint + i] = from + way[i];
+            c.out[3 * joint + i] = static_cast<float>(c.room[3 * joint + i]);
+        }
+    }
+}
+
 }  // namespace vocabulary
 }  // namespace rigpact

@@ -14,8 +14,8 @@ namespace vocabulary {
 
 inline constexpr Operation kOperations[] = {
     move, constant, affine, normalise, denormalise, clip, squash, wrap, blend, norm, threshold, rotate,
-    relative, compose, convert, difference, integrate, integrate_rotation, state_features, bone_rates, over_a_window, pose_history, squashed_zscore, denormalised_output,
-    turn, composed_pose, published_pose, pose_quaternions, write_back,
+    relative, compose, convert, joint_positions, difference, held, integrate, integrate_rotation, state_features, bone_rates, over_a_window, pose_history,
+    squashed_zscore, denormalised_output, turn, composed_pose, published_pose, pose_quaternions, write_back,
 };
 
 }  // namespace vocabulary

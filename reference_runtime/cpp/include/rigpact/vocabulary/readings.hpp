@@ -77,6 +77,8 @@ enum class ConvertReading : int { quaternion, matrix, six_numbers, rotation_vect
 enum class IntegrateReading : int { derivative, absolute, delta, negated, skipped };
 // a quaternion turned by an angular velocity
 enum class IntegrateRotationReading : int { left, right };
+// rotations of joints, and where the root is: where each joint is, along declared parents
+enum class JointPositionsReading : int { quaternion, matrix, six_numbers, rotation_vector, euler };
 // how long vectors are
 enum class NormReading : int { euclidean, squared, absolute_sum, largest };
 // points from a frame's point of view

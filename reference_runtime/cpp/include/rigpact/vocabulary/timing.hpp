@@ -14,6 +14,12 @@ inline void difference(const Call& c) {
     }
 }
 
+// words: frames between two ticks, the frame of the first one. Reads the row, and those 1, 2, … frames before.
+inline void held(const Call& c) {
+    const long long every = c.words[0], since = ((c.frame - c.words[1]) % every + every) % every;
+    for (int i = 0; i < c.width; ++i) c.out[i] = c.in[since][i];
+}
+
 inline double stepped(IntegrateReading meaning, double state, double rate, double step) {
     switch (meaning) {
         case IntegrateReading::derivative: return state + step * rate;

@@ -1,8 +1,6 @@
 """The stages of a contract as steps of C++: for the native executor, and for the loop that `rigpact codegen` writes."""
 
-from collections.abc import Collection
-
-from rigpact.contract.declared.vocabulary import known_operations
+from rigpact.contract.declared.vocabulary import operations_of_rigpact
 from rigpact.contract.systems.contract import Contract
 from rigpact.contract.systems.plan import CPP_OPERATIONS, Chosen, Read, Step, moved
 from rigpact.contract.systems.stage import NotKnown, Stage
@@ -10,8 +8,8 @@ from rigpact.reference_runtime.graph.bounds import KnownFrames
 from rigpact.reference_runtime.graph.replayed import source_of
 
 
-def stage_without_cpp(contract: Contract, operations: Collection[str] = CPP_OPERATIONS) -> Stage | None:
-    """The first stage that C++ cannot compute; None where there is none. operations: those that it has."""
+def stage_without_cpp(contract: Contract, *, takes_own: bool = False) -> Stage | None:
+    """The first stage that C++ cannot compute; None where there is none. takes_own: C++ that operations bring is there too."""
     every: tuple[Stage, ...] = contract.system.stages
     for stage in every:
         is_given = stage.comes_from_outside and not stage.carried_fields
@@ -20,7 +18,7 @@ def stage_without_cpp(contract: Contract, operations: Collection[str] = CPP_OPER
                 step = planned_step(stage, contract)
             except NotKnown:
                 continue  # there is no such stage under these conventions
-            if step is None or step.operation not in operations:
+            if step is None or (step.operation not in CPP_OPERATIONS if step.cpp is None else not takes_own):
                 return stage
     return None
 
@@ -45,4 +43,4 @@ def word_number(step: Step, word: int | str | Chosen) -> int:
     """A word of a step as a number: readings as `vocabulary/readings.hpp` numbers them."""
     if isinstance(word, Chosen):
         return word.number
-    return known_operations()[step.operation].number_of(word) if isinstance(word, str) else word
+    return operations_of_rigpact()[step.operation].number_of(word) if isinstance(word, str) else word

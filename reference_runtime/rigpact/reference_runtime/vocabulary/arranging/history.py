@@ -9,7 +9,8 @@ from collections.abc import Callable, Mapping, Sequence
 import numpy as np
 
 from rigpact.contract.declared.operation import Built, Operation, Use
-from rigpact.contract.declared.sizes import refuse_wide
+from rigpact.contract.declared.problems import Wrong
+from rigpact.contract.declared.sizes import MOST_FRAMES, refuse_wide
 from rigpact.contract.statistics import FloatArray
 from rigpact.contract.systems.frames import Frames
 from rigpact.contract.systems.layout import Field, FieldKind, FieldLayout
@@ -37,6 +38,13 @@ def build(use: Use) -> Built:
     length = use.whole("length", low=1)
     widths = [each.fields.width for each in use.inputs]
     refuse_wide(length * sum(widths), use.at("length"))
+    apart = use.whole("every", low=1, default=1)
+    if length * apart > MOST_FRAMES:
+        raise use.wrong(Wrong.NUMBERS, "every", apart, f"at most {MOST_FRAMES} frames in the whole history")
+    readings = {"declared": apart, "each_frame": 1}
+    stride = use.knob("every", readings, "how many frames lie between two entries of the history", {
+        "each_frame": "an entry is pushed in each frame: push it when the slower loop ticks",
+    }, shows=lambda frames: np.array([float(length > 1) * frames]))  # fmt: skip
     blocks = [[sample[None] for sample in samples(width, length) + place] for place, width in enumerate(widths)]
     layout = use.choice("layout", _LAYOUTS, "how terms and frames are nested in the history", {
         "term_major": "the frames of one term stand together, then the next term follows",
@@ -58,7 +66,8 @@ def build(use: Use) -> Built:
 
     def compute(frames: Frames) -> FloatArray:
         places = ages(length, order.of(frames), delay.of(frames))
-        blocks = [[frames.at(name, -age, start=start.of(frames)) for age in places] for name in terms.of(frames)]
+        lags = [-age * stride.of(frames) for age in places]
+        blocks = [[frames.at(name, lag, start=start.of(frames)) for lag in lags] for name in terms.of(frames)]
         return np.hstack(layout.of(frames)(blocks)).astype(np.float32)
 
     def bound(frames: Frames, rows: FloatArray, upstream: Bounds) -> FloatArray:
@@ -70,13 +79,13 @@ def build(use: Use) -> Built:
     def planned(frames: Frames) -> Step:
         places, word = ages(length, order.of(frames), delay.of(frames)), start.of(frames)
         sizes = {each.name: each.fields.width for each in use.inputs}
-        reads = [Read(name, -age, word) for name in terms.of(frames) for age in places]
+        reads = [Read(name, -age * stride.of(frames), word) for name in terms.of(frames) for age in places]
         every = [sizes[read.stage] for read in reads]
         numbered = np.split(np.arange(sum(every))[None], np.cumsum(every)[:-1], axis=1)
         blocks = [numbered[first : first + length] for first in range(0, len(reads), length)]
         return moved(reads, every, np.hstack(layout.of(frames)(blocks))[0])
 
-    return Built(_fields(use, length), compute, bound, reach=(length, 0), is_propagated=True, planned=planned)
+    return Built(_fields(use, length), compute, bound, reach=(length * apart, 0), is_propagated=True, planned=planned)
 
 
 def _fields(use: Use, length: int) -> FieldLayout:
@@ -111,6 +120,7 @@ OPERATION = Operation(
         "layout": "term_major, frame_major or channel_major",
         "order": "oldest_first or newest_first",
         "start": "what stands before the first frame: first (its own value) or zeros",
+        "every": "frames between two entries, 1 if left out: of a loop that ticks every n-th frame, whose vectors are `held`",
     },
     (1, 1 << 16),
     ("layout", "order", "start"),

@@ -18,7 +18,13 @@ from rigpact.contract.systems.stage import Bounds
 from rigpact.reference_runtime.operations.definitions.quaternions import exponential, to_matrix, unit
 from rigpact.reference_runtime.operations.precision import stored
 from rigpact.reference_runtime.operations.rounding import gamma
-from rigpact.reference_runtime.vocabulary.rigs.kinematics import Chain, chain_of, forward_kinematics, ways_from_parents
+from rigpact.reference_runtime.vocabulary.rigs.kinematics import (
+    Chain,
+    chain_of,
+    forward_kinematics,
+    is_a_tree,
+    ways_from_parents,
+)
 from rigpact.reference_runtime.vocabulary.rigs.turns import (
     ROOT_WIDTH,
     VECTOR_CODE,
@@ -107,19 +113,12 @@ def build(use: Use) -> Built:
     return Built(FieldLayout(tuple(fields)), compute, bound, details=details)
 
 
-def _is_a_tree(parents: FloatArray) -> bool:
-    """Whether these are -1 and then, of each bone, the place of one before it."""
-    after, place = parents[1:], np.arange(1, len(parents))
-    before = (after >= 0) & (after < place) & (after == np.floor(after))
-    return bool(parents[0] == -1 and before.all())
-
-
 def _chains(use: Use, count: int) -> tuple[dict[str, Callable[[Any], Chain]], tuple[list[int], FloatArray]]:
     """What each reading makes of the rig, (contract) -> chain; the parents and the ways from them as declared."""
     parents, heads = (use.number(key, size, is_table=True) for key, size in (("parents", count), ("heads", 3 * count)))
     rest = root_number(use)
     numbers = use.value_of(parents).reshape(-1)
-    if not _is_a_tree(numbers):
+    if not is_a_tree(numbers):
         raise use.wrong(Wrong.NUMBERS, "parents", numbers.tolist(), "-1, then of each bone the place of one before it")
     declared = numbers.astype(int).tolist()
 

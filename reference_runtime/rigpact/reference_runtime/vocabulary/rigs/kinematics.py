@@ -39,6 +39,13 @@ def ways_from_parents(parents: Sequence[int], heads: FloatArray) -> FloatArray:
     return np.asarray(heads - heads[np.maximum(parents, 0)])
 
 
+def is_a_tree(parents: FloatArray) -> bool:
+    """Whether these are -1 and then, of each bone, the place of one before it."""
+    after, place = parents[1:], np.arange(1, len(parents))
+    before = (after >= 0) & (after < place) & (after == np.floor(after))
+    return bool(parents[0] == -1 and before.all())
+
+
 def _levels(parents: Sequence[int]) -> tuple[tuple[list[int], list[int]], ...]:
     depth = [0] * len(parents)
     for bone, parent in enumerate(parents):

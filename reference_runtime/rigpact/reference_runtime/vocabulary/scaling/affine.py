@@ -23,7 +23,7 @@ _CONSTANTS: Mapping[str, Reading] = {
     "negated": np.negative,
     "twice": lambda constant: 2.0 * constant,
 }
-_ORDERS = {
+ORDERS = {
     "scale_first": lambda rows, scale, constant: rows * scale + constant,
     "constant_first": lambda rows, scale, constant: (rows + constant) * scale,
 }
@@ -42,7 +42,7 @@ def build(use: Use) -> Built:
     if "scale" in found and constant is not None:
         factor, added = use.value_of(found["scale"]).reshape(-1), use.value_of(constant).reshape(-1)
         order = use.choice(
-            "order", _ORDERS, f"what comes first in {use.stage}", default=own_order,
+            "order", ORDERS, f"what comes first in {use.stage}", default=own_order,
             shows=lambda combine: combine(samples(width), factor, added),
         )  # fmt: skip
 
@@ -50,7 +50,7 @@ def build(use: Use) -> Built:
         return _of(found.get("scale"), frames, 1.0), sign * _of(constant, frames, 0.0)
 
     def combined(frames: Frames) -> Callable[..., FloatArray]:
-        return _ORDERS[own_order] if order is None else order.of(frames)
+        return ORDERS[own_order] if order is None else order.of(frames)
 
     def compute(frames: Frames) -> FloatArray:
         return stored(combined(frames)(wide(frames, source.name), *parts(frames)))
@@ -85,5 +85,5 @@ OPERATION = Operation(
         "order": "scale_first or constant_first, where it is not the usual one",
     },
     code=CODE_HINTS["affine"],
-    readings=_ORDERS,
+    readings=ORDERS,
 )

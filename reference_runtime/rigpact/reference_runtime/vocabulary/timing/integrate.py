@@ -4,7 +4,7 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from rigpact.contract.declared.operation import Built, Operation, Reading, Use
+from rigpact.contract.declared.operation import Built, Number, Operation, Reading, Use
 from rigpact.contract.declared.problems import Misdeclared, Wrong
 from rigpact.contract.statistics import FloatArray
 from rigpact.contract.systems.frames import Frames
@@ -13,11 +13,17 @@ from rigpact.reference_runtime.operations.precision import stored
 from rigpact.reference_runtime.vocabulary.code_hints import CODE_HINTS
 from rigpact.reference_runtime.vocabulary.rounding_bounds import samples, sum_of, wide
 
-STEP_READINGS: Mapping[str, Reading] = {
-    "one": np.ones_like,
-    "twice": lambda step: step * step,
-    "half": lambda step: 0.5 * step,
-    "inverse": lambda step: 1.0 / step,
+_STEP_READINGS: Mapping[str, Reading] = {
+    "left_out": np.ones_like,
+    "squared": lambda step: step * step,
+    "half_of_it": lambda step: 0.5 * step,
+    "divided_by": lambda step: 1.0 / step,
+}
+_STEP_HINTS = {
+    "left_out": "rates are added whole, as if a frame took a second",
+    "squared": "the time of a frame is multiplied in twice: on the rate, and once more where it is added",
+    "half_of_it": "half a frame's time: the loop runs twice as often as the step says, or the rate is halved",
+    "divided_by": "frames per second instead of seconds per frame",
 }
 _MEANINGS = {
     "derivative": lambda state, rate, step: state + step * rate,
@@ -26,6 +32,13 @@ _MEANINGS = {
     "negated": lambda state, rate, step: state - step * rate,
     "skipped": lambda state, _rate, _step: state,
 }
+
+
+def time_step(use: Use) -> Number:
+    """The seconds that a rate is multiplied by: the time of a frame where the stage does not say them."""
+    frame = None if use.fps is None else 1.0 / use.fps
+    meaning = f"the seconds of a frame in {use.stage}"
+    return use.number("step", 1, default=frame, meaning=meaning, misread=_STEP_READINGS, hints=_STEP_HINTS)
 
 
 def build(use: Use) -> Built:
@@ -38,9 +51,7 @@ def build(use: Use) -> Built:
             f"{state.fields.width} and {rate.fields.width} numbers",
             "a state and a rate of one width",
         )
-    step = use.number(
-        "step", 1, default=None if use.fps is None else 1.0 / use.fps, meaning="the step", misread=STEP_READINGS
-    )
+    step = time_step(use)
     probe = samples(1)
     means = use.choice("rate_means", _MEANINGS, f"what {rate.name} means", {
         "delta": "the numbers are added without the step: they are a rate per second",

@@ -11,7 +11,7 @@ from rigpact.reference_runtime.operations.definitions.quaternions import PRODUCT
 from rigpact.reference_runtime.operations.precision import stored
 from rigpact.reference_runtime.vocabulary.code_hints import CODE_HINTS
 from rigpact.reference_runtime.vocabulary.rounding_bounds import sum_of, wide
-from rigpact.reference_runtime.vocabulary.timing.integrate import STEP_READINGS
+from rigpact.reference_runtime.vocabulary.timing.integrate import time_step
 from rigpact.reference_runtime.vocabulary.turning.quaternions import (
     QUATERNIONS,
     order_knob,
@@ -33,9 +33,7 @@ def build(use: Use) -> Built:
         found = f"{quaternion.fields.width} and {rate.fields.width} numbers"
         raise Misdeclared(Wrong.WIDTH, use.at("of"), found, "quaternions and as many angular velocities")
     order = order_knob(use, quaternion)
-    step = use.number(
-        "step", 1, default=None if use.fps is None else 1.0 / use.fps, meaning="the step", misread=STEP_READINGS
-    )
+    step = time_step(use)
     side = use.choice("side", _SIDES, "the side on which the turn of one frame is multiplied", {
         "right": "the turn is about the body's own axes there: q ⊗ exp", "left": "the turn is about the world's axes: exp ⊗ q",
     })  # fmt: skip

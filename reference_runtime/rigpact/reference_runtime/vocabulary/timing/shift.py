@@ -1,5 +1,7 @@
 """Shift: a vector of another frame, where two sides often disagree by one."""
 
+import numpy as np
+
 from rigpact.contract.declared.operation import Built, Operation, Use
 from rigpact.contract.declared.problems import Wrong, shown
 from rigpact.contract.declared.sizes import MOST_FRAMES
@@ -12,7 +14,7 @@ from rigpact.reference_runtime.vocabulary.rounding_bounds import of_any_frame
 
 
 def build(use: Use) -> Built:
-    """frames: how much later; -1 is the frame before. The first frame stands before itself; behind the last nothing is known."""
+    """frames: how much later; -1 is the frame before. start: what stands before the first; behind the last nothing is known."""
     source, lag = use.inputs[0], use.table.get("frames")
     if not isinstance(lag, int) or isinstance(lag, bool) or abs(lag) > MOST_FRAMES:
         raise use.wrong(Wrong.NUMBERS, "frames", shown(lag), f"a whole number of frames, at most {MOST_FRAMES}")
@@ -20,16 +22,20 @@ def build(use: Use) -> Built:
     knob = use.knob("frames", {f"{each:+d}": each for each in near}, f"the frame that {use.stage} is taken from", {
         f"{each:+d}": f"the frame is {each:+d} from the current one; the contract takes {lag:+d}" for each in near if each != lag
     })  # fmt: skip
+    start = use.choice("start", {"first": "first", "zeros": "zeros"}, f"what {use.stage} is before the first frame", {
+        "zeros": "it starts with zeros: start it with the first value",
+        "first": "it starts with the first value: start it with zeros",
+    }, default="first", shows=lambda word: np.array([float(lag < 0 and word == "zeros")]))  # fmt: skip
 
     def compute(frames: Frames) -> FloatArray:
-        return frames.at(source.name, knob.of(frames), start="first")
+        return frames.at(source.name, knob.of(frames), start=start.of(frames))
 
     def bound(_frames: Frames, rows: FloatArray, upstream: Bounds) -> FloatArray:
         return of_any_frame(upstream, source.name, rows.shape)
 
     def planned(frames: Frames) -> Step:
         width = source.fields.width
-        return moved([Read(source.name, knob.of(frames), "first")], [width], range(width))
+        return moved([Read(source.name, knob.of(frames), start.of(frames))], [width], range(width))
 
     reach = max(0, -min(near)), max(0, *near)
     return Built(source.fields, compute, bound, reach=reach, is_propagated=True, planned=planned)
@@ -39,6 +45,10 @@ OPERATION = Operation(
     "shift",
     "a vector of another frame",
     build,
-    {"frames": "how many frames later; -1 is the frame before"},
+    {
+        "frames": "how many frames later; -1 is the frame before",
+        "start": "what stands before the first frame: first (its own value), as if left out, or zeros",
+    },
+    choices=("start",),
     code=CODE_HINTS["shift"],
 )

@@ -193,14 +193,14 @@ def build(use: Use) -> Built:
     source, wanted = use.inputs[0], use.table.get("to")
     if not isinstance(wanted, str) or wanted not in _WORDS:
         raise use.not_one_of("to", _WORDS)
-    kind = _kind_of(use)
+    kind = kind_of(use)
     (size, readings), (new_size, writings) = FORMS[kind], FORMS[_WORDS[wanted]]
     reading = use.choice(
-        "reads", readings, f"how the numbers of {source.name} hold a rotation", default=_own(kind, readings)
+        "reads", readings, f"how the numbers of {source.name} hold a rotation", default=own_variant(kind, readings)
     )
     written = {name: each for name, each in writings.items() if not each.only_reads}
     writing = use.choice(
-        "writes", written, "how the result holds a rotation", default=_own(_WORDS[wanted], written),
+        "writes", written, "how the result holds a rotation", default=own_variant(_WORDS[wanted], written),
         shows=lambda variant: variant.from_matrix(_EXAMPLE),
     )  # fmt: skip
     sense = use.knob("sense", _SENSE, "whether the rotation or its inverse is written", {
@@ -242,17 +242,18 @@ def build(use: Use) -> Built:
         words = turn, *read.words(written=False), *write.words(written=True)
         return Step("convert", (Read(source.name),), words, (read.factors[0], write.factors[1]))
 
-    layout = _resized(source.fields, size, new_size, _WORDS[wanted])
+    layout = resized(source.fields, size, new_size, _WORDS[wanted])
     return Built(layout, compute, bound, measure=QUATERNIONS if is_quaternion else RAW, planned=planned)
 
 
-def _own(kind: FieldKind, variants: Mapping[str, Variant]) -> str | None:
+def own_variant(kind: FieldKind, variants: Mapping[str, Variant]) -> str | None:
     """The variant that the kind itself names; None where the declaration has to say it."""
     own = {FieldKind.QUATERNION_XYZW: "xyzw", FieldKind.QUATERNION_WXYZ: "wxyz"}.get(kind)
     return own if own in variants else None
 
 
-def _kind_of(use: Use) -> FieldKind:
+def kind_of(use: Use) -> FieldKind:
+    """The kind of rotation that every field of the first input has."""
     kinds = {each.kind for each in use.inputs[0].fields}
     kind = next(iter(kinds))
     if len(kinds) > 1 or kind not in FORMS:
@@ -261,7 +262,18 @@ def _kind_of(use: Use) -> FieldKind:
     return kind
 
 
-def _resized(fields: FieldLayout, size: int, new_size: int, kind: FieldKind) -> FieldLayout:
+def moved_matrices(variant: Variant, numbers: FloatArray) -> FloatArray:
+    """How far roundings of its numbers move a rotation's matrix, (N, B, size) to (N, B): the largest sum of a row."""
+    rng, exact = np.random.default_rng(0), variant.to_matrix(numbers)
+    largest = np.zeros(exact.shape[:2])
+    for _ in range(_PATTERNS):
+        moved = variant.to_matrix(numbers * (1.0 + gamma(_IN) * rng.choice((-1.0, 1.0), numbers.shape)))
+        largest = np.fmax(largest, np.abs(moved - exact).sum(axis=-1).max(axis=-1))
+    return largest
+
+
+def resized(fields: FieldLayout, size: int, new_size: int, kind: FieldKind) -> FieldLayout:
+    """The fields with so many numbers in place of each rotation's."""
     start, resized = 0, []
     for each in fields:
         width = each.size // size * new_size

@@ -20,6 +20,10 @@ from rigpact.reports.importing.stacks.robot_draft import COMMANDS, refuse_other_
 from rigpact.reports.importing.values import Node
 
 _SENSORS = Sensors("root_ang_vel_b", "root_lin_vel_b", "root_quat_w", "joint_pos", "joint_vel", "the robot's root")
+_NOT_MADE = {
+    "modifiers": "LEFT OPEN: modifiers run before clip and scale. Write them as stages",
+    "delay_max_lag": "LEFT OPEN: the term arrives some frames late (delay_min_lag to delay_max_lag). Write a `shift`",
+}
 _THREE = ("base_ang_vel", "base_lin_vel", "projected_gravity", *COMMANDS)
 _PER_JOINT = ("joint_pos_rel", "joint_pos", "joint_vel_rel", "joint_vel")
 _LONGEST_PATTERN, _MOST_REPETITIONS = 200, 6
@@ -39,7 +43,13 @@ def to_draft(root: Node, model: Model | None, file: Entry) -> Draft:
         f"Imported by `rigpact import` from {root.path.name}. Search for LEFT OPEN: what the dump does not say.",
         "Not in it: names of joints, statistics of a normaliser, clip_actions of agent.yaml.",
     ]
-    draft.names["joints"], draft.names_comments = joints, [said]
+    draft.names_comments = [said]
+    return fill_draft(draft, root, joints, model, file)
+
+
+def fill_draft(draft: Draft, root: Node, joints: tuple[str, ...], model: Model | None, file: Entry | None) -> Draft:
+    """The declaration of a configuration whose joints are known. file: the network's, where it is known."""
+    draft.names["joints"] = joints
     draft.fps = _rate(root)
     robot = _scene_robot(root)
     pose = _by_pattern(robot.get("init_state").get("joint_pos"), joints, 0.0)
@@ -154,8 +164,11 @@ def _term(key: str, node: Node, joints: Sequence[str], actions: int, whole: Node
     if function in ("<lambda>", "%3Clambda%3E"):
         function = key
     chosen = _chosen_joints(node, joints) if function in _PER_JOINT else None
+    shown_width = node.get("shape")
     width = (
-        len(chosen)
+        shown_width.whole(1)
+        if not shown_width.is_nothing
+        else len(chosen)
         if chosen is not None
         else 3
         if function in _THREE
@@ -164,11 +177,7 @@ def _term(key: str, node: Node, joints: Sequence[str], actions: int, whole: Node
         else None
     )
     length = whole if not whole.is_nothing else node.get("history_length")
-    notes = (
-        ()
-        if node.get("modifiers").is_nothing
-        else ("LEFT OPEN: modifiers run before clip and scale. Write them as stages",)
-    )
+    notes = tuple(note for key, note in _NOT_MADE.items() if node.get(key).value)
     scale = node.get("scale")
     return Term(
         word(key, "term"), "command" if function == "generated_commands" else function, node.place, width, chosen,
