@@ -11,9 +11,13 @@ from rigpact.reference_runtime.recordings.trace_model import Trace, run_header
 
 
 def run_lanes(
-    contract: Contract, clips: Sequence[Rows], network: Any, count: int, mode: Mode = "free",
+    contract: Contract,
+    clips: Sequence[Rows],
+    network: Any,
+    count: int,
+    mode: Mode = "free",
     kind: type[LiveFrames] = LiveFrames,
-) -> list[Trace]:  # fmt: skip
+) -> list[Trace]:
     """One run per clip, all in lockstep: one call of the network per frame for all runs. kind: what computes the frames."""
     frames = kind(contract, [ClipDrive(rows) for rows in clips], network, count, mode)
     stages, fps, frame = frames.record(range(count)), contract.fps or 1.0, np.arange(count)

@@ -126,8 +126,11 @@ def _feet_m(frame: int) -> list[list[float]]:
     """World positions of both thighs, which are this character's feet."""
     turned = rot6d(swing_rad(0, frame))  # only its images of ±y are needed: y is Z × X
     x_axis, z_axis = turned[:3], turned[3:]
-    y_axis = [z_axis[1] * x_axis[2] - z_axis[2] * x_axis[1], z_axis[2] * x_axis[0] - z_axis[0] * x_axis[2],
-              z_axis[0] * x_axis[1] - z_axis[1] * x_axis[0]]  # fmt: skip
+    y_axis = [
+        z_axis[1] * x_axis[2] - z_axis[2] * x_axis[1],
+        z_axis[2] * x_axis[0] - z_axis[0] * x_axis[2],
+        z_axis[0] * x_axis[1] - z_axis[1] * x_axis[0],
+    ]
     feet = []
     for offset in OFFSETS_M[1:]:
         x, y, z = (offset[1] * y_axis[axis] + OFFSETS_M[0][axis] for axis in range(3))

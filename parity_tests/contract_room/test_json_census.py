@@ -15,8 +15,10 @@ LEAVES = st.one_of(
     st.integers(-9, 9), st.floats(allow_nan=False, width=16), st.sampled_from(["", "[", "{", '":', "\\"])
 )
 VALUES = st.recursive(
-    LEAVES, lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.sampled_from("ab["), inner, max_size=3), max_leaves=30
-)  # fmt: skip
+    LEAVES,
+    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.sampled_from("ab["), inner, max_size=3),
+    max_leaves=30,
+)
 
 
 def depth_of(value: Any) -> int:

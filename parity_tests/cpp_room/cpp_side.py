@@ -110,10 +110,14 @@ class Kept:
         x, y = character.state_statistics, character.output_statistics
         arrays = (x.mean, x.std, y.mean, y.std, character.rootvel_scales, character.angvel_scales)
         return ContractStruct(
-            self.layout(character.state), self.layout(character.output), character.bone_count,
-            character.pose_history_length or 0, *map(self.floats, arrays), self.squashed(character.angular_velocity),
+            self.layout(character.state),
+            self.layout(character.output),
+            character.bone_count,
+            character.pose_history_length or 0,
+            *map(self.floats, arrays),
+            self.squashed(character.angular_velocity),
             self.squashed(character.pose_history),
-        )  # fmt: skip
+        )
 
 
 @dataclass(frozen=True)
@@ -132,9 +136,18 @@ class CppLoop:
         self._plans = _typed(self.library)
 
     def run(
-        self, contract: Contract, clip: RawClip, mode: str, frames: int, *, replay: Any = None, network: Network | None = None,
-        trace: Path | None = None, queue_frames: int = 0, recorded: tuple[str, ...] = STAGE_NAMES,
-    ) -> Answer:  # fmt: skip
+        self,
+        contract: Contract,
+        clip: RawClip,
+        mode: str,
+        frames: int,
+        *,
+        replay: Any = None,
+        network: Network | None = None,
+        trace: Path | None = None,
+        queue_frames: int = 0,
+        recorded: tuple[str, ...] = STAGE_NAMES,
+    ) -> Answer:
         """Every stage, by the plan; `replay` (T, Dy) or `network` answers. With `trace` the recorder writes them down."""
         rows, width = clip_rows(clip, contract), contract.numbers.output.width
         answers = ReplayNetwork(replay) if network is None else CallableNetwork(network)
@@ -151,15 +164,28 @@ class CppLoop:
         return Answer(stages)
 
     def _record(
-        self, contract: Contract, clip: RawClip, mode: str, stages: dict[str, np.ndarray], trace: Path, queue_frames: int
-    ) -> None:  # fmt: skip
+        self,
+        contract: Contract,
+        clip: RawClip,
+        mode: str,
+        stages: dict[str, np.ndarray],
+        trace: Path,
+        queue_frames: int,
+    ) -> None:
         kept = Kept()
         rows = (FLOATS * len(STAGE_NAMES))(*(kept.floats(stages.get(name)) for name in STAGE_NAMES))
         widths = (c.c_int * len(STAGE_NAMES))(*(stages[name].shape[1] if name in stages else 0 for name in STAGE_NAMES))
         header = HeaderStruct(
-            b"cpp_room", b"1", contract.sha256.encode(), clip.fps, mode.encode(), clip.path.stem.encode(), None,
-            str(contract.hashes["meaning_sha256"]).encode(), str(contract.hashes["conventions_sha256"]).encode(),
-        )  # fmt: skip
+            b"cpp_room",
+            b"1",
+            contract.sha256.encode(),
+            clip.fps,
+            mode.encode(),
+            clip.path.stem.encode(),
+            None,
+            str(contract.hashes["meaning_sha256"]).encode(),
+            str(contract.hashes["conventions_sha256"]).encode(),
+        )
         options = OptionsStruct(queue_frames, WAIT)
         count = len(next(iter(stages.values())))
         run = RecordingStruct(c.pointer(header), c.pointer(options), str(trace).encode(), count, rows, widths)

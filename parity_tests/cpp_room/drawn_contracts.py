@@ -75,8 +75,13 @@ def _recipes(draw: st.DrawFn) -> Callable[[Path], Contract]:
     columns = list(draw(st.sampled_from(["XZ", "XY", "ZX", "YX", "YZ", "ZY"])))
     spec = {"columns": columns, "output_mode": draw(st.sampled_from(["delta", "residual", "absolute"]))}
     document = bundle(
-        {name: own[name] for name in order}, {name: own[name] for name in outputs}, bones, history, spec, draw(st.floats(0, 6))
-    )  # fmt: skip
+        {name: own[name] for name in order},
+        {name: own[name] for name in outputs},
+        bones,
+        history,
+        spec,
+        draw(st.floats(0, 6)),
+    )
     return lambda folder: written(folder, document)
 
 

@@ -86,8 +86,10 @@ def large_class() -> str:
     source = source.replace(BEGIN, base).replace(
         "        : s(std::move(schema)),", "        : UAnimInstance(name, outer), s(std::move(schema)),"
     )
-    source = source.replace("EnemyAnim(Schema schema, Network network, unsigned long long defects, bool teacher)",
-                            "EnemyAnim(const TCHAR* name, UObject* outer, Schema schema, Network network, unsigned long long defects, bool teacher)")  # fmt: skip
+    source = source.replace(
+        "EnemyAnim(Schema schema, Network network, unsigned long long defects, bool teacher)",
+        "EnemyAnim(const TCHAR* name, UObject* outer, Schema schema, Network network, unsigned long long defects, bool teacher)",
+    )
     source = source.replace("    std::map<std::string, Row> stage;", f"{_POOL}    std::map<std::string, Row> stage;")
     place = source.index("    bool has(Defect defect) const")
     return '#include "Animation/AnimInstance.h"\n' + source[:place] + states + source[place:]

@@ -157,9 +157,15 @@ def test_a_team_calls_every_task_once(any_compiler, tmp_path):
     program = tmp_path / "team"
     native = loading.headers_folder().parent / "native"
     compiled(
-        any_compiler, ROOT / "parity_tests/cpp_room/team_of_threads.cpp", program,
-        "-O1", "-g", "-pthread", "-fsanitize=thread", f"-I{native}",
-    )  # fmt: skip
+        any_compiler,
+        ROOT / "parity_tests/cpp_room/team_of_threads.cpp",
+        program,
+        "-O1",
+        "-g",
+        "-pthread",
+        "-fsanitize=thread",
+        f"-I{native}",
+    )
     assert ran(program).stdout.split() == ["0"]
 
 

@@ -401,14 +401,25 @@ print("sound")
 def test_no_operation_reads_or_writes_beside_its_rows(tmp_path):
     """A history of a wrong length would read a neighbour's memory: silent here, a crash in a game."""
     out = library_of(
-        loading.headers_folder().parent, tmp_path / "checked.so", "-O0", "-g", "-fsanitize=address,undefined",
+        loading.headers_folder().parent,
+        tmp_path / "checked.so",
+        "-O0",
+        "-g",
+        "-fsanitize=address,undefined",
         "-fno-sanitize-recover=all",
-    )  # fmt: skip
+    )
     runtime = ran("g++", "-print-file-name=libasan.so").stdout.strip()
     done = ran(
-        "env", f"LD_PRELOAD={runtime}", "ASAN_OPTIONS=detect_leaks=0", f"PYTHONPATH={os.pathsep.join(sys.path)}",
-        sys.executable, "-c", SANITIZED, out, *CONTRACTS,
-    )  # fmt: skip
+        "env",
+        f"LD_PRELOAD={runtime}",
+        "ASAN_OPTIONS=detect_leaks=0",
+        f"PYTHONPATH={os.pathsep.join(sys.path)}",
+        sys.executable,
+        "-c",
+        SANITIZED,
+        out,
+        *CONTRACTS,
+    )
     assert (done.returncode, done.stdout) == (0, "sound\n"), done.stderr[-2000:]
 
 

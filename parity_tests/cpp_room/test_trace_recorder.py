@@ -192,6 +192,8 @@ def test_a_killed_process_leaves_every_frame_that_it_ended(kill_writer, tmp_path
         counts.append(frames)
         cut += torn is not None
         path.unlink(missing_ok=True)
-    print(f"{ending}, queue {queue_frames}: {len(counts)} killed, {sum(map(bool, counts))} in a frame or between two, "  # noqa: T201
-          f"{cut} of them inside a write; {min(counts)} to {max(counts)} frames, every ended one read")  # fmt: skip
+    print(  # noqa: T201
+        f"{ending}, queue {queue_frames}: {len(counts)} killed, {sum(map(bool, counts))} in a frame or between two, "
+        f"{cut} of them inside a write; {min(counts)} to {max(counts)} frames, every ended one read"
+    )
     assert sum(map(bool, counts)) > len(counts) // 4

@@ -151,9 +151,13 @@ _HALF = '{ name = "half", operation = "affine", of = "target", scale = 0.5 }'
 _POSE = 'pose = { names = "policy", value = [0.1, 0.15, -0.4, -0.45] }'
 _SPREAD, _ROUNDED = f"spread = {SPREAD}", "spread = [0.257, 0.315, 0.509, 0.419]"
 _MEAN, _OLD = f"mean = {MEAN}", ("scale = 0.25", 'scale = { value = 0.25, wrong = { old = "spread2" } }')
-_MOTORS, _SAME_ORDER = (f'motors = ["{first}", "right_knee"]' for first in (
-    'left_hip", "left_knee", "right_hip', 'left_hip", "right_hip", "left_knee',
-))  # fmt: skip
+_MOTORS, _SAME_ORDER = (
+    f'motors = ["{first}", "right_knee"]'
+    for first in (
+        'left_hip", "left_knee", "right_hip',
+        'left_hip", "right_hip", "left_knee',
+    )
+)
 _PROFILE = ('name = "four_joints"', 'name = "four_joints"\nprofile = "PROFILE"')
 
 

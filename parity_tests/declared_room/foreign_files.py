@@ -120,11 +120,12 @@ def write_model(
     """obs (rows, width) -> actions (rows, answers), one layer."""
     weights = np.random.default_rng(seed).normal(0.0, 0.3, (width, answers)).astype(F)
     graph = helper.make_graph(
-        [helper.make_node("MatMul", ["obs", "W"], ["actions"])], "policy",
+        [helper.make_node("MatMul", ["obs", "W"], ["actions"])],
+        "policy",
         [helper.make_tensor_value_info("obs", TensorProto.FLOAT, [batch, width])],
         [helper.make_tensor_value_info("actions", TensorProto.FLOAT, [batch, answers])],
         [numpy_helper.from_array(weights, "W")],
-    )  # fmt: skip
+    )
     model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)])
     model.ir_version = 9
     helper.set_model_props(model, dict(metadata or {}))

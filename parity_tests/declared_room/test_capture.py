@@ -171,13 +171,15 @@ def environment_of(root: Mapping[str, Any]) -> Any:
 
     data = SimpleNamespace(joint_names=names, default_joint_pos=Tensor([robot["default_joint_pos"]]))
     return SimpleNamespace(
-        step_dt=root["scene"]["dt"], scene={"robot": SimpleNamespace(data=data)},
+        step_dt=root["scene"]["dt"],
+        scene={"robot": SimpleNamespace(data=data)},
         observation_manager=SimpleNamespace(
-            active_terms={"policy": list(configured)}, group_obs_term_dim={"policy": dims},
+            active_terms={"policy": list(configured)},
+            group_obs_term_dim={"policy": dims},
             _group_obs_term_cfgs={"policy": list(configured.values())},
         ),
         action_manager=SimpleNamespace(active_terms=["joint_pos"], get_term=lambda _name: JointPositionAction()),
-    )  # fmt: skip
+    )
 
 
 class PlayedG1:
@@ -200,9 +202,10 @@ class PlayedG1:
         terms = {self._called(name): self._term(name, each) for name, each in deploy["observations"].items()}
         dims = [(5 * rows[each.func.__name__].shape[1],) for each in terms.values()]
         self.observation_manager = SimpleNamespace(
-            active_terms={"policy": list(terms)}, group_obs_term_dim={"policy": dims},
+            active_terms={"policy": list(terms)},
+            group_obs_term_dim={"policy": dims},
             _group_obs_term_cfgs={"policy": list(terms.values())},
-        )  # fmt: skip
+        )
         said = deploy["actions"]["JointPositionAction"]
         self.action = type(
             "JointPositionAction", (), {"_joint_names": names, "_scale": said["scale"], "_offset": said["offset"]}

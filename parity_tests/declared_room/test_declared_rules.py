@@ -87,7 +87,7 @@ def test_every_rule_has_its_case() -> None:
 )
 def test_a_near_miss_is_not_reported(
     tmp_path: Path, code: str, what: str, edits: tuple[tuple[str, str], ...], model: Network
-) -> None:  # fmt: skip
+) -> None:
     """Users switch off a rule with false alarms, and then it misses real defects."""
     found = DeclaredCase(code, edits, "", "", model).findings(tmp_path)
 

@@ -22,7 +22,7 @@ from .foreign_files import (
     weights_bytes,
     write_model,
     write_yaml,
-)  # fmt: skip
+)
 
 Command = Callable[..., Any]
 
@@ -159,9 +159,11 @@ def test_a_gyro_in_the_axes_of_the_world_is_named(tmp_path: Path, command: Comma
     w, *vector = rows["imu_quat_wxyz"].astype(float).T
     turned = []
     for (x, y, z), c, rate in zip(np.array(vector).T, w, rows["gyro"].astype(float), strict=True):
-        matrix = [[1 - 2 * (y * y + z * z), 2 * (x * y - c * z), 2 * (x * z + c * y)],
-                  [2 * (x * y + c * z), 1 - 2 * (x * x + z * z), 2 * (y * z - c * x)],
-                  [2 * (x * z - c * y), 2 * (y * z + c * x), 1 - 2 * (x * x + y * y)]]  # fmt: skip
+        matrix = [
+            [1 - 2 * (y * y + z * z), 2 * (x * y - c * z), 2 * (x * z + c * y)],
+            [2 * (x * y + c * z), 1 - 2 * (x * x + z * z), 2 * (y * z - c * x)],
+            [2 * (x * z - c * y), 2 * (y * z + c * x), 1 - 2 * (x * x + y * y)],
+        ]
         turned.append(np.array(matrix) @ rate)
     save_file(
         {**rows, "gyro": np.array(turned, "f")}, engine

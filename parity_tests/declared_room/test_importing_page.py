@@ -19,7 +19,7 @@ from .foreign_files import (
     weights_bytes,
     write_model,
     write_yaml,
-)  # fmt: skip
+)
 
 
 def test_every_command_of_the_page_runs(

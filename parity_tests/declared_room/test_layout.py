@@ -57,9 +57,12 @@ def test_a_history_is_read_from_exact_copies(layout: str, order: str, start: str
 def test_a_reset_in_the_middle_breaks_no_history() -> None:
     """A robot that falls is put up again while the log runs on."""
     rng = np.random.default_rng(6)
-    held = np.vstack([
-        _history(rng.normal(size=(20, 3)), 3, layout="frame_major", order="oldest_first", start="zeros") for _ in range(2)
-    ])  # fmt: skip
+    held = np.vstack(
+        [
+            _history(rng.normal(size=(20, 3)), 3, layout="frame_major", order="oldest_first", start="zeros")
+            for _ in range(2)
+        ]
+    )
     found = find_shifts(held, np.arange(40) > 0)
     assert (found.blocks, found.resets, found.start) == ((Block(0, 3, 3, "oldest_first"),), (0, 20), "zeros")
 

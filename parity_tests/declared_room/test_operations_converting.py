@@ -237,11 +237,13 @@ def _turns(angles: Array) -> Array:
     """Rz Ry Rx of rows (x, y, z), in their float type."""
     found = []
     for (sx, sy, sz), (cx, cy, cz) in zip(np.sin(angles), np.cos(angles), strict=True):
-        found.append([
-            [cz * cy, cz * sy * sx - sz * cx, cz * sy * cx + sz * sx],
-            [sz * cy, sz * sy * sx + cz * cx, sz * sy * cx - cz * sx],
-            [-sy, cy * sx, cy * cx],
-        ])  # fmt: skip
+        found.append(
+            [
+                [cz * cy, cz * sy * sx - sz * cx, cz * sy * cx + sz * sx],
+                [sz * cy, sz * sy * sx + cz * cx, sz * sy * cx - cz * sx],
+                [-sy, cy * sx, cy * cx],
+            ]
+        )
     return np.array(found, angles.dtype)
 
 

@@ -85,9 +85,13 @@ def times(a: Rows, b: Rows) -> Rows:
 
 
 def placed(
-    read: Callable[[Array], Rows], *, is_world: bool = False, is_child_first: bool = False, by_own: bool = False,
+    read: Callable[[Array], Rows],
+    *,
+    is_world: bool = False,
+    is_child_first: bool = False,
+    by_own: bool = False,
     is_turned: bool = False,
-) -> Oracle:  # fmt: skip
+) -> Oracle:
     """Each joint from the root on, in Python lists: W = W_parent R, P = P_parent + W_parent offset."""
 
     def row_of(turns: Array, root: Array) -> list[float]:

@@ -95,9 +95,14 @@ MESH_INPUT = Subject(
 
 
 def transformed(
-    *, order: Sequence[int] = range(6), origin: Sequence[float] = (0.5, 0.5, 0.5), width: float = 90.0,
-    degrees: bool = False, scale: Callable[..., Any] | None = None, first: Callable[..., Any] | None = None,
-) -> Oracle:  # fmt: skip
+    *,
+    order: Sequence[int] = range(6),
+    origin: Sequence[float] = (0.5, 0.5, 0.5),
+    width: float = 90.0,
+    degrees: bool = False,
+    scale: Callable[..., Any] | None = None,
+    first: Callable[..., Any] | None = None,
+) -> Oracle:
     """Three angles, then three scales, of six numbers; `first` is done to each number, `scale` makes a scale of one."""
 
     def of_row(kind: Any, row: Array) -> Iterator[Any]:
@@ -159,9 +164,14 @@ def about(axis: str, angle: Any, point: Sequence[Any]) -> list[Any]:
 
 
 def turned(
-    *, order: str = "xyz", sense: Sequence[float] = (1.0, 1.0, 1.0), behind: bool = False, back: bool = False,
-    table: Sequence[Sequence[float]] = (), end: Callable[[Sequence[Any]], Sequence[Any]] = list,
-) -> Oracle:  # fmt: skip
+    *,
+    order: str = "xyz",
+    sense: Sequence[float] = (1.0, 1.0, 1.0),
+    behind: bool = False,
+    back: bool = False,
+    table: Sequence[Sequence[float]] = (),
+    end: Callable[[Sequence[Any]], Sequence[Any]] = list,
+) -> Oracle:
     """The points of a mesh; back: turned by the inverse of all three turns."""
 
     def of_row(kind: Any, row: Array) -> Iterator[Any]:

@@ -33,9 +33,14 @@ def by_row(function: Callable[..., Any]) -> Oracle:
 
 
 def sensed(
-    *, a: float = 1.0, w: float = 1.0, taken: Sequence[float] = (0.0, 0.0, 9.81), swapped: bool = False,
-    axes: Callable[[Any], Sequence[Any]] = list, divisor: float = 5.0,
-) -> Oracle:  # fmt: skip
+    *,
+    a: float = 1.0,
+    w: float = 1.0,
+    taken: Sequence[float] = (0.0, 0.0, 9.81),
+    swapped: bool = False,
+    axes: Callable[[Any], Sequence[Any]] = list,
+    divisor: float = 5.0,
+) -> Oracle:
     """Acceleration and rate of each sample; a, w: their factors. axes: a vector of the sensor in the other axes."""
 
     def of_row(kind: Any, row: Array) -> Iterator[Any]:
@@ -101,10 +106,15 @@ POINTS = 4
 
 
 def headed(
-    part: int, *, place: Callable[[int, int], int] = lambda point, axis: 6 * point + 2 * axis, step: int = 1,
-    order: Sequence[int] = range(POINTS), axes: Sequence[tuple[int, float]] = ((0, 1.0), (1, 1.0), (2, 1.0)),
-    end: Callable[..., Any] | None = None, from_first: bool = False,
-) -> Oracle:  # fmt: skip
+    part: int,
+    *,
+    place: Callable[[int, int], int] = lambda point, axis: 6 * point + 2 * axis,
+    step: int = 1,
+    order: Sequence[int] = range(POINTS),
+    axes: Sequence[tuple[int, float]] = ((0, 1.0), (1, 1.0), (2, 1.0)),
+    end: Callable[..., Any] | None = None,
+    from_first: bool = False,
+) -> Oracle:
     """Points out of a head. place: where a point's mean stands; step: how much later its log-variance."""
 
     def of_row(kind: Any, row: Array) -> Iterator[Any]:

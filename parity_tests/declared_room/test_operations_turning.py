@@ -240,13 +240,19 @@ test_oracles, test_numbers, test_bounds = judging_tests(SUBJECTS)
 @pytest.mark.parametrize(
     ("given_", "stage", "width"),
     [
-        ('{ name = "q", kind = "quaternion_wxyz", size = 12 }',
-         'operation = "rotate", of = "q", vector = [0, 0, -1], direction = "inverse"', 9),
-        (f'{Q}, {V}', 'operation = "rotate", of = ["q", "v"], direction = "forward"', 6),
-        ('{ name = "a", kind = "quaternion_wxyz" }, { name = "b", kind = "quaternion_wxyz", size = 8 }',
-         'operation = "compose", of = ["a", "b"], product = "first_second"', 8),
+        (
+            '{ name = "q", kind = "quaternion_wxyz", size = 12 }',
+            'operation = "rotate", of = "q", vector = [0, 0, -1], direction = "inverse"',
+            9,
+        ),
+        (f"{Q}, {V}", 'operation = "rotate", of = ["q", "v"], direction = "forward"', 6),
+        (
+            '{ name = "a", kind = "quaternion_wxyz" }, { name = "b", kind = "quaternion_wxyz", size = 8 }',
+            'operation = "compose", of = ["a", "b"], product = "first_second"',
+            8,
+        ),
     ],
-)  # fmt: skip
+)
 def test_a_stage_has_as_many_numbers_as_it_declares(given_: str, stage: str, width: int) -> None:
     """Gravity in the frame of three sensors is nine numbers; with fields for three, the next stage reads the wrong ones."""
     contract = contract_of(given_, stage)

@@ -342,7 +342,7 @@ def test_a_mistake_in_the_module_is_one_clear_line(text: str, says: str | None, 
         ("np.zeros((3, 5))", "stick_curve, compute: found an array (3, 5) of float64, expected numbers, (frames, 2)"),
         ("'none'", "found an array () of <U4, expected numbers"),
     ],
-)  # fmt: skip
+)
 def test_a_function_that_fails_while_it_runs_is_one_clear_line(
     body: str, says: str, command: Command, here: Path
 ) -> None:

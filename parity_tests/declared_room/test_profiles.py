@@ -138,8 +138,11 @@ def test_a_contradiction_is_named_at_its_place(tmp_path: Path, name: str) -> Non
     """Whoever builds the engine's side by the profile's name builds another one than the contract."""
     profile, old, new, place, found, expected = CONTRADICTIONS[name]
     assert old in FOUR
-    named = {where: message for code, where, message in findings(written(tmp_path, FOUR.replace(old, new, 1), profile))
-             if code == "RP756"}  # fmt: skip
+    named = {
+        where: message
+        for code, where, message in findings(written(tmp_path, FOUR.replace(old, new, 1), profile))
+        if code == "RP756"
+    }
 
     assert place in named
     assert f"is {found}" in named[place]

@@ -142,9 +142,12 @@ def _scales(contract: Any) -> str:
     scale = np.ones(layout.width)
     for field in layout:
         scale[field.range] = (
-            float(contract.constants["rotation_scale"]) if field.name.endswith("_rotation")
-            else float(contract.constants["height_scale"]) if field.name in {"LeftFoot_height", "RightFoot_height"} else 1.0
-        )  # fmt: skip
+            float(contract.constants["rotation_scale"])
+            if field.name.endswith("_rotation")
+            else float(contract.constants["height_scale"])
+            if field.name in {"LeftFoot_height", "RightFoot_height"}
+            else 1.0
+        )
     return f'{{ name = "result", operation = "normalise", of = "x", mean = 0, std = {listed(scale)} }}'
 
 

@@ -48,8 +48,9 @@ def _files(folder: Path, operators: list[Any], start: str) -> None:
     tensors = [helper.make_tensor_value_info(name, TensorProto.FLOAT, [1, 1]) for name in ("x", "h_in", "h_out", "y")]
     nodes = [*operators, helper.make_node("Add", ["h_out", "h_out"], ["y"])]
     model = helper.make_model(
-        helper.make_graph(nodes, "memory", tensors[:2], tensors[2:], numbers), opset_imports=[helper.make_opsetid("", 17)]
-    )  # fmt: skip
+        helper.make_graph(nodes, "memory", tensors[:2], tensors[2:], numbers),
+        opset_imports=[helper.make_opsetid("", 17)],
+    )
     model.ir_version = 9
     save(model, folder / "memory.onnx")
     (folder / "contract.toml").write_text(CONTRACT.format(start=start), encoding="utf-8")

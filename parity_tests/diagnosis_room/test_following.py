@@ -90,9 +90,15 @@ def test_the_first_wrong_stage_is_named_within_a_second_of_its_frame(
 @pytest.mark.parametrize("mode", ["free", "teacher"])
 @pytest.mark.parametrize("with_clip", [False, True])
 def test_a_sound_recording_raises_no_alarm_wherever_it_is_cut(
-    record: Callable[..., Trace], contract: Any, demo_bundle: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
-    ending: str, mode: Mode, with_clip: bool,
-) -> None:  # fmt: skip
+    record: Callable[..., Trace],
+    contract: Any,
+    demo_bundle: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    ending: str,
+    mode: Mode,
+    with_clip: bool,
+) -> None:
     """What a piece does not hold, the frames before it, is not known; it is not zero, and no start of a run."""
     monkeypatch.setattr(following, "_MOST_FRAMES", 7)
     path = tmp_path / f"run.{ending}"

@@ -82,9 +82,15 @@ def test_a_declared_convention_is_meant(command: Any, demo_files: Any, recorded:
     """A studio that multiplies the other way on purpose must be able to say so once."""
     path = recorded(compose_order="prev_delta")
     status, document = _explain(
-        command, demo_files, path, "--companion", demo_files["companion"], "--set", "compose_order=prev_delta",
+        command,
+        demo_files,
+        path,
+        "--companion",
+        demo_files["companion"],
+        "--set",
+        "compose_order=prev_delta",
         *allowing("x_raw", "cond_raw", "contacts", "y_norm"),
-    )  # fmt: skip
+    )
     assert (status, document["verdict"]) == (0, "agrees")
 
 
@@ -100,9 +106,16 @@ def test_singles_only_does_not_search_pairs(command: Any, demo_files: Any, recor
 def test_a_teacher_prediction_is_judged_against_its_clip(command: Any, demo_files: Any) -> None:
     """The training side's own file is the first recording that exists, before the engine has logged a frame."""
     status, document = _explain(
-        command, demo_files, demo_files["prediction"], "--companion", demo_files["companion"],
-        "--clip", demo_files["clip"], "--onnx", demo_files["model"],
-    )  # fmt: skip
+        command,
+        demo_files,
+        demo_files["prediction"],
+        "--companion",
+        demo_files["companion"],
+        "--clip",
+        demo_files["clip"],
+        "--onnx",
+        demo_files["model"],
+    )
     judged = {stage["stage"]: stage["ok"] for stage in document["stages"]}
     assert (status, document["verdict"]) == (0, "agrees")
     assert judged == dict.fromkeys(("state", "cond", "contacts", "angvel", "pose_hist", "y_out"), True)

@@ -22,8 +22,10 @@ SMALL = program.Program(
     50,
     (program.Given("q", 3),),
     (program.Operation("scaled", "affine", ("q",), {"scale": (0.5, 1.5, 2.0), "offset": 0.25}, 3),),
-    {}, {}, {},
-)  # fmt: skip
+    {},
+    {},
+    {},
+)
 Q = np.asarray(np.random.default_rng(5).normal(size=(60, 3)), np.float32)
 
 

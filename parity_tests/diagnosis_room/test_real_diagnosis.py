@@ -22,9 +22,10 @@ def found(real_data: Path) -> dict[str, Any]:
     bundle, companion = real_data / "norm_template.json", real_data / "pretrain_template.json"
     contract = load_contract(bundle, companion, {"output_mode": "residual"})
     gathered = read_evidence(
-        real_data / "Walk_F_prediction.json", contract,
+        real_data / "Walk_F_prediction.json",
+        contract,
         EvidenceFiles(clip=real_data / "Walk_F.json", replay=real_data / "Walk_F_network_output.json"),
-    )  # fmt: skip
+    )
     document: dict[str, Any] = json.loads(json.dumps(diagnose_gathered(gathered).to_json()))
     return document
 

@@ -22,9 +22,17 @@ SCALES = {
 }
 COUNT = len(JOINTS)
 FACTS = Facts(
-    Path(), tuple(range(COUNT)), (0.0,) * COUNT, (0.25,) * COUNT, (40.0,) * COUNT, (10.0,) * COUNT, SCALES,
-    (-1.0,) * 3, (1.0,) * 3, 5,
-)  # fmt: skip
+    Path(),
+    tuple(range(COUNT)),
+    (0.0,) * COUNT,
+    (0.25,) * COUNT,
+    (40.0,) * COUNT,
+    (10.0,) * COUNT,
+    SCALES,
+    (-1.0,) * 3,
+    (1.0,) * 3,
+    5,
+)
 GYRO, Q = "base_ang_vel", "joint_pos_rel"
 JUDGED = (
     ("precise", "lab/ang_vel_scale_0_25", Statement(GYRO, "constant scale x1.25")),

@@ -95,9 +95,11 @@ def test_a_search_without_time_judges_and_says_what_it_left(doctor: Doctor, hone
     told = []
 
     found = diagnose(
-        doctor.evidence(stages), doctor.scene.contract, budget=Budget.spent(),
+        doctor.evidence(stages),
+        doctor.scene.contract,
+        budget=Budget.spent(),
         says_stages=lambda verdicts, first: told.append((len(verdicts), first)),
-    )  # fmt: skip
+    )
 
     assert (found.verdict, found.relations, found.causes) == ("unexplained", (), ())
     assert found.search is not None

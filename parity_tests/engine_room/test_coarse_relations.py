@@ -70,10 +70,12 @@ def _from_float16(stages: Stages) -> np.ndarray:
     inputs = ("state", "cond", "contacts", "angvel", "pose_hist")
     short = [stages[name].astype(np.float16).astype(np.float32) for name in inputs]
     names = [entry.name for entry in session.get_inputs()]
-    return np.concatenate([
-        session.run(None, {name: rows[row : row + 1] for name, rows in zip(names, short, strict=True)})[0]
-        for row in range(FRAMES)
-    ])  # fmt: skip
+    return np.concatenate(
+        [
+            session.run(None, {name: rows[row : row + 1] for name, rows in zip(names, short, strict=True)})[0]
+            for row in range(FRAMES)
+        ]
+    )
 
 
 @pytest.mark.parametrize("decimals", [2, 3, 4, 5, 6])

@@ -84,8 +84,9 @@ def test_state_and_condition_are_clamped_inside_the_graph(random_model: MotionMo
     session = onnxruntime.InferenceSession(export_model(random_model), providers=["CPUExecutionProvider"])
     zeros = {name: np.zeros((1, WIDTHS[name]), np.float32) for name in INPUT_NAMES}
     for name in ("state", "cond"):
-        at_limit, beyond = (session.run(None, {**zeros, name: np.full((1, WIDTHS[name]), v, np.float32)})[0]
-                            for v in (16.0, 1e6))  # fmt: skip
+        at_limit, beyond = (
+            session.run(None, {**zeros, name: np.full((1, WIDTHS[name]), v, np.float32)})[0] for v in (16.0, 1e6)
+        )
         np.testing.assert_array_equal(at_limit, beyond)
 
 

@@ -41,8 +41,10 @@ def test_the_defect_is_named(examined: Any, defect: Defect) -> None:
 @pytest.mark.parametrize("defect", ALL, ids=lambda defect: f"{defect.library}-{defect.name}")
 def test_the_defect_is_named_whatever_the_seed(examined: Any, defect: Defect) -> None:
     """Users ignore a finding that depends on the seed."""
-    codes = [{finding.rule.code for finding in examined(defect.function, defect.role, defect.library, seed).findings}
-             for seed in (1, 2)]  # fmt: skip
+    codes = [
+        {finding.rule.code for finding in examined(defect.function, defect.role, defect.library, seed).findings}
+        for seed in (1, 2)
+    ]
 
     assert all(defect.code in found for found in codes)
 

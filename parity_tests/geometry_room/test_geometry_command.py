@@ -26,8 +26,9 @@ def test_functions_are_found_by_name_and_by_mapping(geometry: Geometry, module_f
 
     functions = json.loads(answer.out)["summary"]["functions"]
     assert [(each["role"], each["function"]) for each in functions] == [
-        ("rot6d_to_matrix", "rotation_6d_to_matrix"), ("so3_log_map", "Rotations.logarithm"),
-    ]  # fmt: skip
+        ("rot6d_to_matrix", "rotation_6d_to_matrix"),
+        ("so3_log_map", "Rotations.logarithm"),
+    ]
     assert answer.status == 0
 
 

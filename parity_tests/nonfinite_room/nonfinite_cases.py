@@ -139,8 +139,14 @@ def tiny_std(seed: int) -> Case:
         replace(contract.numbers, state_statistics=Statistics(own.mean, _changed(own.std, channel, value)))
     )
     name, bone = _state_place(channel)
-    return _case("std without floor", seed, Expected(0, "state", channel, bone, name), contract=contract,
-                 faults=(Fault("no-std-floor"),), guard="std-floor")  # fmt: skip
+    return _case(
+        "std without floor",
+        seed,
+        Expected(0, "state", channel, bone, name),
+        contract=contract,
+        faults=(Fault("no-std-floor"),),
+        guard="std-floor",
+    )
 
 
 def zero_scale(seed: int) -> Case:
@@ -153,9 +159,15 @@ def zero_scale(seed: int) -> Case:
         replace(contract.numbers, angvel_scales=_changed(contract.numbers.angvel_scales, channel, 0.0))
     )
     name, bone = _state_place(ANGULAR_START + channel)
-    return _case("zero scale", seed, Expected(0, "state", ANGULAR_START + channel, bone, name), contract=contract,
-                 clip=replace(clip, angular_velocity_rad_s=velocity), faults=(Fault("no-scale-floor"),),
-                 guard="scale-floor")  # fmt: skip
+    return _case(
+        "zero scale",
+        seed,
+        Expected(0, "state", ANGULAR_START + channel, bone, name),
+        contract=contract,
+        clip=replace(clip, angular_velocity_rad_s=velocity),
+        faults=(Fault("no-scale-floor"),),
+        guard="scale-floor",
+    )
 
 
 def zero_history_scale(seed: int) -> Case:
@@ -171,8 +183,9 @@ def zero_history_scale(seed: int) -> Case:
         replace(contract.numbers, pose_history=replace(own, scale=_changed(own.scale, channel, 0.0)))
     )
     place = Expected(0, "pose_hist", channel, BONES[bone], f"history[{entry}]")
-    return _case("zero history scale", seed, place, contract=contract, faults=(Fault("no-scale-floor"),),
-                 guard="scale-floor")  # fmt: skip
+    return _case(
+        "zero history scale", seed, place, contract=contract, faults=(Fault("no-scale-floor"),), guard="scale-floor"
+    )
 
 
 def tanh_overflow(seed: int) -> Case:
@@ -184,8 +197,14 @@ def tanh_overflow(seed: int) -> Case:
         replace(contract.numbers, angvel_scales=_changed(contract.numbers.angvel_scales, channel, 1e-3))
     )
     name, bone = _state_place(ANGULAR_START + channel)
-    return _case("overflow in tanh", seed, Expected(frame, "state", ANGULAR_START + channel, bone, name),
-                 contract=contract, faults=(Fault("exp-tanh"),), guard="library-tanh")  # fmt: skip
+    return _case(
+        "overflow in tanh",
+        seed,
+        Expected(frame, "state", ANGULAR_START + channel, bone, name),
+        contract=contract,
+        faults=(Fault("exp-tanh"),),
+        guard="library-tanh",
+    )
 
 
 def degenerate_column(seed: int) -> Case:
@@ -201,8 +220,15 @@ def degenerate_column(seed: int) -> Case:
     six[:] = (2.0, 0.0, 0.0, 4.0, 0.0, -2.0) if parallel else (-2.0, 0.0, 0.0, 0.0, 0.0, 0.0)
     channel = 6 * bone + (3 if parallel else 0)
     place = Expected(frame, "delta6d", channel, BONES[bone], "BoneRotations6D")
-    return _case("degenerate column", seed, place, contract=contract, network=ReplayNetwork(outputs),
-                 faults=(Fault("no-axis-guard"),), guard="fallback-axis")  # fmt: skip
+    return _case(
+        "degenerate column",
+        seed,
+        place,
+        contract=contract,
+        network=ReplayNetwork(outputs),
+        faults=(Fault("no-axis-guard"),),
+        guard="fallback-axis",
+    )
 
 
 def output_overflow(seed: int) -> Case:
@@ -245,9 +271,14 @@ def poisoned_teacher_row(seed: int) -> Case:
     frame, column = int(chance.integers(CLIP_FRAMES - 1)), int(chance.integers(rows.shape[1]))
     rows[frame, column] = BAD[seed % 3]
     place, bone = _state_place(start + column)
-    return _case("poisoned teacher row", seed, Expected(frame, "x_raw", start + column, bone, place), mode="teacher",
-                 frames=CLIP_FRAMES - 1,
-                 clip=replace(clip, **{name: rows}))  # fmt: skip
+    return _case(
+        "poisoned teacher row",
+        seed,
+        Expected(frame, "x_raw", start + column, bone, place),
+        mode="teacher",
+        frames=CLIP_FRAMES - 1,
+        clip=replace(clip, **{name: rows}),
+    )
 
 
 def poisoned_contacts(seed: int) -> Case:
@@ -258,18 +289,23 @@ def poisoned_contacts(seed: int) -> Case:
     scores = np.array(clip.contact_scores)
     scores[frame, foot] = np.nan
     place = Expected(frame, "contacts", foot, None, ("left foot", "right foot")[foot])
-    return _case("poisoned contact score", seed, place, frames=CLIP_FRAMES,
-                 clip=replace(clip, contact_scores=scores))  # fmt: skip
+    return _case("poisoned contact score", seed, place, frames=CLIP_FRAMES, clip=replace(clip, contact_scores=scores))
 
 
 def ring_slot(seed: int) -> Case:
     """Memory damage in the newest entry of the history."""
     chance = np.random.default_rng(seed)
     frame, channel = int(chance.integers(2, 9)), int(chance.integers(SIX))
-    place = Expected(frame, "pose_hist_raw", (HISTORY - 1) * SIX + channel, BONES[channel // 6],
-                     f"history[{HISTORY - 1}]")  # fmt: skip
-    return _case("poisoned ring slot", seed, place, faults=(Fault("ring-slot", frame, channel, BAD[seed % 3]),),
-                 guard="own-memory")  # fmt: skip
+    place = Expected(
+        frame, "pose_hist_raw", (HISTORY - 1) * SIX + channel, BONES[channel // 6], f"history[{HISTORY - 1}]"
+    )
+    return _case(
+        "poisoned ring slot",
+        seed,
+        place,
+        faults=(Fault("ring-slot", frame, channel, BAD[seed % 3]),),
+        guard="own-memory",
+    )
 
 
 def poisoned_state(seed: int) -> Case:
@@ -277,15 +313,25 @@ def poisoned_state(seed: int) -> Case:
     chance = np.random.default_rng(seed)
     frame, channel = int(chance.integers(1, 9)), int(chance.integers(WIDTH))
     name, bone = _state_place(channel)
-    return _case("poisoned state", seed, Expected(frame, "x_raw", channel, bone, name),
-                 faults=(Fault("state", frame, channel, BAD[seed % 3]),), guard="own-memory")  # fmt: skip
+    return _case(
+        "poisoned state",
+        seed,
+        Expected(frame, "x_raw", channel, bone, name),
+        faults=(Fault("state", frame, channel, BAD[seed % 3]),),
+        guard="own-memory",
+    )
 
 
 def uninitialised_history(seed: int) -> Case:
     """An uninitialised ring: all older slots are wrong at once, and the first one must be named."""
     place = Expected(0, "pose_hist_raw", 0, BONES[0], "history[0]")
-    return _case("uninitialised history", seed, place, guard="own-memory",
-                 faults=(Fault("uninitialised-history", value=BAD[seed % 3]),))  # fmt: skip
+    return _case(
+        "uninitialised history",
+        seed,
+        place,
+        guard="own-memory",
+        faults=(Fault("uninitialised-history", value=BAD[seed % 3]),),
+    )
 
 
 def wrong_length(seed: int) -> Case:
@@ -320,8 +366,16 @@ def slow_divergence(seed: int) -> Case:
         replace(contract.numbers, state_statistics=_unit_position(contract.numbers.state_statistics))
     )
     frame = _overflow_frame(np.float32(0.5), np.float32(gain))
-    return _case("slow divergence", seed, Expected(frame, "y_raw", axis, None, "RootPosition"), contract=unit,
-                 clip=clip, network=CallableNetwork(_repeats_position), frames=frame + 5, guard="clamp")  # fmt: skip
+    return _case(
+        "slow divergence",
+        seed,
+        Expected(frame, "y_raw", axis, None, "RootPosition"),
+        contract=unit,
+        clip=clip,
+        network=CallableNetwork(_repeats_position),
+        frames=frame + 5,
+        guard="clamp",
+    )
 
 
 def _position_statistics(gain: float, axis: int) -> Statistics:

@@ -43,8 +43,9 @@ def damaged_demo_cases(folder: Path, count: int = 12) -> Iterator[Case]:
         )
         bone = contract.numbers.bone_names[unit // 6]
         place = Expected(0, "y_norm", unit, bone, "BoneRotations6D", _DEMO_NODES[weight])
-        yield Case(f"damaged {weight} {seed}", "damaged weight", contract, OnnxNetwork(path, contract), clip, place,
-                   frames=3)  # fmt: skip
+        yield Case(
+            f"damaged {weight} {seed}", "damaged weight", contract, OnnxNetwork(path, contract), clip, place, frames=3
+        )
 
 
 def _damage(path: Path, weight: str, seed: int, value: float) -> None:
@@ -79,8 +80,9 @@ def failing_operation_cases(folder: Path) -> Iterator[Case]:
         path = folder / f"failing_{name}.onnx"
         path.write_bytes(_model(contract, nodes("picked")).SerializeToString())
         place = Expected(0, "y_norm", 0, BONES[0], "BoneRotations6D", "culprit")
-        yield Case(f"failing {name}", "failing node", contract, OnnxNetwork(path, contract), sound_clip(seed), place,
-                   frames=3)  # fmt: skip
+        yield Case(
+            f"failing {name}", "failing node", contract, OnnxNetwork(path, contract), sound_clip(seed), place, frames=3
+        )
 
 
 def _node(op: str, inputs: list[str], output: str) -> Any:
@@ -98,12 +100,20 @@ def _model(contract: Contract, nodes: list[Any]) -> Any:
         for name in INPUTS
     ]
     graph = helper.make_graph(
-        [helper.make_node("Gather", ["state", "which"], ["picked"], name="node_picked", axis=1), *nodes,
-         helper.make_node("Identity", ["culprit_out"], ["motion_pred"], name="node_out")],
-        "failing", inputs, [helper.make_tensor_value_info("motion_pred", TensorProto.FLOAT, ["B", width])],
-        [_scalar("million", 1e6), _scalar("huge", 1e25),
-         numpy_helper.from_array(np.arange(width, dtype=np.int64), "which")],
-    )  # fmt: skip
+        [
+            helper.make_node("Gather", ["state", "which"], ["picked"], name="node_picked", axis=1),
+            *nodes,
+            helper.make_node("Identity", ["culprit_out"], ["motion_pred"], name="node_out"),
+        ],
+        "failing",
+        inputs,
+        [helper.make_tensor_value_info("motion_pred", TensorProto.FLOAT, ["B", width])],
+        [
+            _scalar("million", 1e6),
+            _scalar("huge", 1e25),
+            numpy_helper.from_array(np.arange(width, dtype=np.int64), "which"),
+        ],
+    )
     return helper.make_model(graph, opset_imports=[helper.make_opsetid("", 18)], ir_version=10)
 
 

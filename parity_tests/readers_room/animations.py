@@ -121,9 +121,14 @@ def write_gltf(path: Path) -> Path:
 
     for bone in order:
         children = [place[child] for child, parent in enumerate(parents) if parent == names[bone]]
-        gltf.nodes.append(pygltflib.Node(
-            name=names[bone], children=children, translation=offsets[bone].tolist(), rotation=turned[0, bone].tolist()
-        ))  # fmt: skip
+        gltf.nodes.append(
+            pygltflib.Node(
+                name=names[bone],
+                children=children,
+                translation=offsets[bone].tolist(),
+                rotation=turned[0, bone].tolist(),
+            )
+        )
     for bone in order:
         channel(place[bone], "rotation", accessor(turned[:, bone], pygltflib.VEC4))
     channel(place[parents.index("")], "translation", accessor(root, pygltflib.VEC3))

@@ -11,9 +11,11 @@ from mcap_ros2.writer import Writer
 STEP_NS, START_NS = 20_000_000, 1_700_000_000_000_000_000
 HEADER = "=" * 80 + "\nMSG: std_msgs/Header\nbuiltin_interfaces/Time stamp\nstring frame_id\n"
 LAYOUT = (
-    "=" * 80 + "\nMSG: std_msgs/MultiArrayLayout\nMultiArrayDimension[] dim\nuint32 data_offset\n"
-    + "=" * 80 + "\nMSG: std_msgs/MultiArrayDimension\nstring label\nuint32 size\nuint32 stride\n"
-)  # fmt: skip
+    "=" * 80
+    + "\nMSG: std_msgs/MultiArrayLayout\nMultiArrayDimension[] dim\nuint32 data_offset\n"
+    + "=" * 80
+    + "\nMSG: std_msgs/MultiArrayDimension\nstring label\nuint32 size\nuint32 stride\n"
+)
 DEFINITIONS = {
     "sensor_msgs/msg/JointState":
         "std_msgs/Header header\nstring[] name\nfloat64[] position\nfloat64[] velocity\nfloat64[] effort\n" + HEADER,

@@ -51,9 +51,10 @@ def write_policy(folder: Path, *, state: str = "MEAN_STD", action: str = "MEAN_S
     save_file(tensors, folder / "policy_preprocessor_step_3.safetensors")
     save_file(tensors, folder / "policy_postprocessor_step_0.safetensors")
     for name, table in {
-        "config": said, "policy_preprocessor": {"name": "policy_preprocessor", "steps": before},
+        "config": said,
+        "policy_preprocessor": {"name": "policy_preprocessor", "steps": before},
         "policy_postprocessor": {"name": "policy_postprocessor", "steps": behind},
-    }.items():  # fmt: skip
+    }.items():
         (folder / f"{name}.json").write_text(json.dumps(table), encoding="utf-8")
     _write_network(folder / "policy.onnx")
     return folder / "config.json"
@@ -67,9 +68,10 @@ def _write_network(path: Path) -> None:
         for name, width in zip(names, widths, strict=True)
     ]
     nodes = [
-        helper.make_node("Concat", list(names), ["all"], axis=1), helper.make_node("MatMul", ["all", "w"], ["wide"]),
+        helper.make_node("Concat", list(names), ["all"], axis=1),
+        helper.make_node("MatMul", ["all", "w"], ["wide"]),
         helper.make_node("Tanh", ["wide"], ["chunk"]),
-    ]  # fmt: skip
+    ]
     answer = helper.make_tensor_value_info("chunk", TensorProto.FLOAT, [1, CHUNK * JOINTS])
     graph = helper.make_graph(nodes, "policy", given, [answer], [numpy_helper.from_array(_MATRIX, "w")])
     save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=10), path)

@@ -50,8 +50,12 @@ def part(
 def gate(*parts: Part, not_asked: Mapping[str, str] | None = None, strict: bool = False) -> GateReport:
     """A gate of these parts."""
     return GateReport(
-        parts, {"bundle.json": "0" * 64, "rigpact": "1.2.3"}, not_asked or {}, ("repair the bundle", "run again"), strict
-    )  # fmt: skip
+        parts,
+        {"bundle.json": "0" * 64, "rigpact": "1.2.3"},
+        not_asked or {},
+        ("repair the bundle", "run again"),
+        strict,
+    )
 
 
 def unjudged_part() -> Part:

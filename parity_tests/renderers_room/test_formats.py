@@ -68,8 +68,9 @@ LEDGERS = st.sampled_from([Ledger(10, 10), Ledger(10, 8, 2), Ledger(10, 8), Ledg
 WAIVED = part(finding("until May (Ana)", severity=Severity.INFO), ledger=Ledger(10, 0, 10), is_waived=True)
 PARTS = st.just(WAIVED) | st.builds(
     lambda severities, ledger: part(*(finding("x", severity=each) for each in severities), ledger=ledger),
-    st.lists(st.sampled_from(list(Severity)), max_size=3), LEDGERS,
-)  # fmt: skip
+    st.lists(st.sampled_from(list(Severity)), max_size=3),
+    LEDGERS,
+)
 
 
 @settings(max_examples=150, deadline=None)

@@ -104,9 +104,17 @@ def test_no_clip_at_all_cannot_be_judged(command: Any, demo_bundle: Path) -> Non
 def test_real_clips_show_what_they_miss(command: Any, real_data: Path) -> None:
     """The straight walk of the deployed character cannot show a yaw bug; its turning walk shows most of it."""
     answer = command(
-        "adequacy", "--bundle", real_data / "norm_template.json", "--companion", real_data / "pretrain_template.json",
-        "--set", "output_mode=residual", real_data / "Walk_F.json", "--format", "json",
-    )  # fmt: skip
+        "adequacy",
+        "--bundle",
+        real_data / "norm_template.json",
+        "--companion",
+        real_data / "pretrain_template.json",
+        "--set",
+        "output_mode=residual",
+        real_data / "Walk_F.json",
+        "--format",
+        "json",
+    )
     missed = {(entry["knob"], entry["value"]) for entry in json.loads(answer.out)["missed"]}
     assert answer.status == 1
     assert {("yaw_encoding", "radians"), ("yaw_encoding", "unwrapped_over_pi")} <= missed

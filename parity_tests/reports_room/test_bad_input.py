@@ -100,9 +100,15 @@ def test_a_clip_of_infinite_frames_a_second_is_refused(command: Any, demo_bundle
     text = json.dumps(clip)
     (tmp_path / "clip.json").write_text(f'{{"FPS": 1e999, {text[1:]}', encoding="utf-8")
     answer = command(
-        "run", demo_bundle / "norm_template.json", "--clip", tmp_path / "clip.json", "--mode", "playback",
-        "-o", tmp_path / "run.trace.bin",
-    )  # fmt: skip
+        "run",
+        demo_bundle / "norm_template.json",
+        "--clip",
+        tmp_path / "clip.json",
+        "--mode",
+        "playback",
+        "-o",
+        tmp_path / "run.trace.bin",
+    )
     assert (answer.status, "fps" in answer.err) == (2, True)
 
 

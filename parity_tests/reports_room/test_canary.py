@@ -164,9 +164,7 @@ def test_a_prediction_among_the_files_probes_the_model(
     assert (status, summary["confirmed"], codes) == (0, True, [])
     assert summary["declared_error"] < 1e-4 < summary["nearest_other_error"]
 
-    status, summary, codes = checked(
-        command, demo_bundle, write(model, wrong, names=NEUTRAL, widths=False), prediction
-    )  # fmt: skip
+    status, summary, codes = checked(command, demo_bundle, write(model, wrong, names=NEUTRAL, widths=False), prediction)
     assert (status, codes) == (1, ["RP415"])
     assert summary["fitting"] == [list(wrong)]
 

@@ -277,10 +277,18 @@ def test_no_bone_is_guessed_into_a_group() -> None:
 def test_the_deployed_checkpoints_both_lose_in_degrees(command: Any, real_data: Path) -> None:
     """The exporter's own diagnostics (0.546 and 0.457 degrees, of an acos) say nothing of who does not move."""
     answer = command(
-        "diff", real_data / "Walk_F_prediction.json", real_data / "Walk_F_prediction_best.json",
-        "--teacher", real_data / "Walk_F.json", "--bundle", real_data / "norm_template.json",
-        "--companion", real_data / "pretrain_template.json", "--format", "json",
-    )  # fmt: skip
+        "diff",
+        real_data / "Walk_F_prediction.json",
+        real_data / "Walk_F_prediction_best.json",
+        "--teacher",
+        real_data / "Walk_F.json",
+        "--bundle",
+        real_data / "norm_template.json",
+        "--companion",
+        real_data / "pretrain_template.json",
+        "--format",
+        "json",
+    )
     baseline = baseline_of(answer)
 
     assert (baseline["better"], baseline["beaten_by_copy_last"]) == ("b", ["a", "b"])

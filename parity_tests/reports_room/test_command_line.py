@@ -112,8 +112,11 @@ def test_a_shell_completes(typed: str, offered: str) -> None:
     words = {"COMP_WORDS": typed, "COMP_CWORD": str(len(typed.split()) - 1), "_RIGPACT_COMPLETE": "complete_bash"}
     found = subprocess.run(
         [sys.executable, "-c", "from rigpact.reports.command_line import main; main()"],
-        env={**os.environ, **words}, capture_output=True, text=True, check=False,
-    )  # fmt: skip
+        env={**os.environ, **words},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
     assert offered in found.stdout.split()
 
 

@@ -228,9 +228,12 @@ def test_raw_clips_compare_without_a_bundle(command: Any, demo_bundle: Path) -> 
 def test_real_checkpoints_are_told_apart(command: Any, real_data: Path) -> None:
     """Two checkpoints of a deployed character, beside the baseline that neither beats."""
     answer = command(
-        "diff", real_data / "Walk_F_prediction.json", real_data / "Walk_F_prediction_best.json",
-        "--bundle", real_data / "norm_template.json",
-    )  # fmt: skip
+        "diff",
+        real_data / "Walk_F_prediction.json",
+        real_data / "Walk_F_prediction_best.json",
+        "--bundle",
+        real_data / "norm_template.json",
+    )
     assert answer.status == 1
     for words in ("max deg", "max cm", "calf_l", "copy-last", "First divergence: frame 0, stage y_out"):
         assert words in answer.out

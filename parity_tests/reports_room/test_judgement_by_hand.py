@@ -47,9 +47,11 @@ def recording(name, frames, *, title="trace", rows=None):
     frames = np.array(frames, np.int64)
     stages = {stage.name: np.zeros((len(frames), 3), np.float32) for stage in STAGES} | (rows or {})
     return Recording(
-        Path(name), title, Trace(TraceHeader(50.0, "teacher"), frame=frames, time_s=frames / 50.0, stages=stages),
+        Path(name),
+        title,
+        Trace(TraceHeader(50.0, "teacher"), frame=frames, time_s=frames / 50.0, stages=stages),
         frozenset(stages),
-    )  # fmt: skip
+    )
 
 
 def comparison(a=None, b=None, **changes):
@@ -233,8 +235,10 @@ def test_bones_with_a_skeleton_are_measured_in_centimetres_too():
     """The largest of a bone over the frames, of the same bone as the degrees."""
     summary = summarise(comparison(**pose_errors(cm=np.array([[0.5, 1.0, 8.0], [0.25, 2.0, math.inf]]))))
     assert [(bone["bone"], bone["max_cm"]) for bone in summary["bones"]] == [
-        ("bone 2", None), ("hips", 2.0), ("root", 0.5),
-    ]  # fmt: skip
+        ("bone 2", None),
+        ("hips", 2.0),
+        ("root", 0.5),
+    ]
     assert summary["measures_cm"] is True
 
 

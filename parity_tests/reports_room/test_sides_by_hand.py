@@ -37,9 +37,14 @@ def both(_frames, rows, upstream):
 GIVEN = Stage("given", THREE, bound=share(64))
 DOUBLED = Stage("doubled", THREE, needs=("given",), compute=lambda frames: frames["given"] * 2, bound=share(32))
 PASSED_ON = Stage(
-    "passed_on", THREE, needs=("given", "missing"), may_use=("doubled",), is_propagated=True, bound=both,
+    "passed_on",
+    THREE,
+    needs=("given", "missing"),
+    may_use=("doubled",),
+    is_propagated=True,
+    bound=both,
     compute=lambda frames: frames["given"],
-)  # fmt: skip
+)
 ANSWER = Stage(
     "answer",
     THREE,
@@ -207,9 +212,11 @@ def test_a_difference_is_taken_in_double_precision_and_of_quaternions_without_th
 
 def numbers_of(values, bound=0.0):
     return SimpleNamespace(
-        values=values, stage=lambda name: Stage(name, THREE), bound=lambda stage: np.full(values[stage.name].shape, bound),
+        values=values,
+        stage=lambda name: Stage(name, THREE),
+        bound=lambda stage: np.full(values[stage.name].shape, bound),
         lost_in_writing=lambda _: 0.0,
-    )  # fmt: skip
+    )
 
 
 def test_an_answer_without_its_model_may_move_as_far_as_its_inputs_differ():

@@ -182,6 +182,11 @@ def test_help_imports_nothing_heavy(tmp_path: Path) -> None:
         "print('HEAVY', sorted({'numpy', 'onnxruntime', 'pandas', 'torch', 'onnx', 'jsonschema'} & set(sys.modules)))"
     )
     done = subprocess.run(
-        [sys.executable, "-c", code], check=True, capture_output=True, text=True, timeout=60, env=os.environ | {"COLUMNS": "100"}
-    )  # fmt: skip
+        [sys.executable, "-c", code],
+        check=True,
+        capture_output=True,
+        text=True,
+        timeout=60,
+        env=os.environ | {"COLUMNS": "100"},
+    )
     assert done.stdout.splitlines()[-1] == "HEAVY []"

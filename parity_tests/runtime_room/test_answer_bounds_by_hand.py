@@ -236,9 +236,11 @@ def test_bound_of_a_stage_without_one_is_two_roundings_and_what_moves_it(plain):
 def test_a_measured_bound_finds_inputs_that_add_up_and_that_cancel(plain, signs):
     """Both inputs up, or one up and one down: whichever moves the result most counts."""
     stage = Stage(
-        "two", plain.system.graph["cond"].layout, needs=("x", "y"),
+        "two",
+        plain.system.graph["cond"].layout,
+        needs=("x", "y"),
         compute=lambda frames: signs[0] * frames["x"] + signs[1] * frames["y"],
-    )  # fmt: skip
+    )
     frames = KnownFrames(plain, {"x": np.zeros((4, 3)), "y": np.zeros((4, 3))})
     found = stage_bound(stage, frames, np.zeros((4, 3)), {"x": np.full((4, 3), 0.5), "y": np.full((4, 3), 0.25)})
     if signs[1] > 0:

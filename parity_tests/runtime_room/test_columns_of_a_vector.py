@@ -260,9 +260,12 @@ def test_fields_are_only_looked_through_for_columns_without_a_place():
 @pytest.mark.parametrize("of_third", ["hand", "foot"])
 def test_a_name_of_three_numbers_is_none_of_them(of_third):
     """Neither the last one nor the first."""
-    fields = FieldLayout(tuple(
-        Field(f"f{place}", place, 1, FieldKind.SCALAR, bone=bone) for place, bone in enumerate(("hand", "hand", of_third))
-    ))  # fmt: skip
+    fields = FieldLayout(
+        tuple(
+            Field(f"f{place}", place, 1, FieldKind.SCALAR, bone=bone)
+            for place, bone in enumerate(("hand", "hand", of_third))
+        )
+    )
     assert _channels("s", ["s.hand"], fields).get("s.hand") is None
     assert _channels("s", ["s.f1"], fields)["s.f1"] == 1
 

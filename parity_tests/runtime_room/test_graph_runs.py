@@ -142,11 +142,14 @@ def test_recorded_answers_stand_for_a_network() -> None:
     assert_same(run_lanes(CONTRACT, [given], None, 9, "teacher")[0], whole)
 
 
-@pytest.mark.parametrize(("given", "count", "says"), [
-    ({"place": np.zeros((3, 2), np.float32)}, 3, "no wish"),
-    ({**clip_of(1, 5), "wish": np.zeros((4, 2), np.float32)}, 3, "as many rows"),
-    (clip_of(1, 5), 6, "at most 5"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("given", "count", "says"),
+    [
+        ({"place": np.zeros((3, 2), np.float32)}, 3, "no wish"),
+        ({**clip_of(1, 5), "wish": np.zeros((4, 2), np.float32)}, 3, "as many rows"),
+        (clip_of(1, 5), 6, "at most 5"),
+    ],
+)
 def test_a_run_without_its_clip_is_refused(given: Rows, count: int, says: str) -> None:
     """Rows of nothing would go on as zeros or NaN, and the report would blame the first stage."""
     with pytest.raises(UnusableInput, match=says):

@@ -62,8 +62,12 @@ def same_bits(a, b, note):
 
 @settings(**DRAWN)
 @given(conventions=choices(ROTATION_KNOBS), y_norm=POSES, previous=POSES, published=POSES)
-@example(conventions={}, y_norm=np.zeros((2, 18), np.float32), previous=np.zeros((1, 18), np.float32),
-         published=np.zeros((1, 18), np.float32))  # fmt: skip
+@example(
+    conventions={},
+    y_norm=np.zeros((2, 18), np.float32),
+    previous=np.zeros((1, 18), np.float32),
+    published=np.zeros((1, 18), np.float32),
+)
 def test_a_crowd_is_its_members(character, conventions, y_norm, previous, published):
     """A bone that lost an axis must not change what its neighbours in the same rows are computed by."""
     stages = OutputStages(character[0].with_conventions(conventions))

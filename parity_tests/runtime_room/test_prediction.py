@@ -107,8 +107,12 @@ def test_clip_without_a_last_target_is_scored_on_the_rows_that_have_one(tmp_path
     trace, contract, clip = traced(tmp_path)
     scores = []
     for frames, last in ((slice(None), None), (slice(0, STEPS - 1), clip.rotations6d[STEPS - 1])):
-        cut = type(trace)(trace.header, trace.frame[frames], trace.time_s[frames],
-                          {name: rows[frames] for name, rows in trace.stages.items()})  # fmt: skip
+        cut = type(trace)(
+            trace.header,
+            trace.frame[frames],
+            trace.time_s[frames],
+            {name: rows[frames] for name, rows in trace.stages.items()},
+        )
         write_prediction(cut, contract, tmp_path / "p.json", model="m", source="s", last_target=last)
         scores.append(json.loads((tmp_path / "p.json").read_text())["diagnostics"])
     assert scores[0] == pytest.approx(scores[1], rel=1e-12)

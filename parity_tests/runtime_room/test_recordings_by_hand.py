@@ -236,9 +236,13 @@ def test_a_resolution_is_kept_in_its_words_and_none_changes_nothing():
 def test_some_stages_of_a_recording_are_those_that_are_named():
     """Of what it holds of all bones as well."""
     held = recording.Recording(
-        "x", "trace", trace(cond=numbers(2, 7), y_out=numbers(2, 12)), frozenset(), bones=(0, 2),
+        "x",
+        "trace",
+        trace(cond=numbers(2, 7), y_out=numbers(2, 12)),
+        frozenset(),
+        bones=(0, 2),
         whole={"cond": numbers(2, 7), "y_out": numbers(2, 18)},
-    )  # fmt: skip
+    )
     some = recording.with_stages(held, ["y_out"])
     assert (list(some.trace.stages), list(some.whole)) == (["y_out"], ["y_out"])
 
@@ -331,5 +335,6 @@ def test_stages_are_cut_to_bones():
     stages = {"q": numbers(2, 5), "free": numbers(2, 4)}
     found = cut_to(stages, CONTRACT, (1,))
     assert {name: rows.tolist() for name, rows in found.items()} == {
-        "q": [[0, 3, 4], [5, 8, 9]], "free": numbers(2, 4).tolist(),
-    }  # fmt: skip
+        "q": [[0, 3, 4], [5, 8, 9]],
+        "free": numbers(2, 4).tolist(),
+    }

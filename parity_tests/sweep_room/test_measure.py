@@ -82,8 +82,9 @@ def test_centimetres_are_those_of_a_rigid_skeleton(demo_plan: Plan, demo_bundle:
             place[bone] = offset if parent < 0 else place[parent] + world[parent] @ offset
         return place[:, None, :] + 0.03 * np.swapaxes(world, -1, -2)
 
-    moved = [100.0 * np.linalg.norm(shells(a) - shells(b), axis=-1).max(axis=-1)
-             for a, b in itertools.pairwise(clip_poses)]  # fmt: skip
+    moved = [
+        100.0 * np.linalg.norm(shells(a) - shells(b), axis=-1).max(axis=-1) for a, b in itertools.pairwise(clip_poses)
+    ]
     found = only_cell(demo_plan(clips=[demo_bundle / "clips" / "Sneak_Turn.json"], modes=["teacher"]))
     assert found.copy_last_mean_cm == pytest.approx(np.mean(moved), rel=1e-5)
 

@@ -27,8 +27,10 @@ def test_the_nights_arithmetic_holds(page: str) -> None:
     rate, night = numbers(page, "rates"), numbers(page, "plan")
     assert len(rate) == 8
     frames = float(CHARACTERS) * CLIPS * FRAMES
-    hours = {mode: frames / rate[f"frames a second and core, {mode}"] / 3600
-             for mode in ("clip-driven", "free-run with growth")}  # fmt: skip
+    hours = {
+        mode: frames / rate[f"frames a second and core, {mode}"] / 3600
+        for mode in ("clip-driven", "free-run with growth")
+    }
     cells = 2.0 * CHARACTERS * CLIPS
     expected = {
         "cells": cells / 1e6,

@@ -49,8 +49,10 @@ def capture(packets: np.ndarray, replies: list[bytes], link: int = 1, order: str
     for place, (packet, reply) in enumerate(zip(packets, replies, strict=True)):
         frame = b"\x02" + packet.astype("<f4").tobytes()
         for payload, source, destination in (
-            (frame, ENGINE_PORT, SERVER_PORT), (b"dns", 53, ENGINE_PORT), (reply, SERVER_PORT, ENGINE_PORT),
-        ):  # fmt: skip
+            (frame, ENGINE_PORT, SERVER_PORT),
+            (b"dns", 53, ENGINE_PORT),
+            (reply, SERVER_PORT, ENGINE_PORT),
+        ):
             packed = _before(link) + _ipv4(payload, source, destination)
             content += struct.pack(f"{order}IIII", place // 60, place % 60 * 16_666, len(packed), len(packed)) + packed
     return content

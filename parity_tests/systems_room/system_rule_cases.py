@@ -45,10 +45,12 @@ class Sample:
         self.folder = folder
         self.document: dict[str, Any] = json.loads(json.dumps(contract_to_json(NEURARIG, NEURARIG.template())))
         self.model = ModelSignature(
-            folder / "model.onnx", "0" * 64,
-            (TensorSignature("frame", "float32", ("B", 63)),), (TensorSignature("rotations", "float32", ("B", 24)),),
+            folder / "model.onnx",
+            "0" * 64,
+            (TensorSignature("frame", "float32", ("B", 63)),),
+            (TensorSignature("rotations", "float32", ("B", 24)),),
             graph=_network("Relu", 64),
-        )  # fmt: skip
+        )
         self.contract = contract_in_memory(NEURARIG, NEURARIG.template())
         self.header = TraceHeader(60.0, "teacher", system="neurarig")
         self.stages = {"engine_pose": random_rows(5, ROWS).copy()}

@@ -256,9 +256,11 @@ def test_single_precision_is_no_defect(network_run: dict[str, np.ndarray]) -> No
     half = angle / np.float32(2)
     factor = np.where(angle > 1e-6, np.sin(half) / np.maximum(angle, np.float32(1e-9)), np.float32(0.5))
     x, y, z, w = np.moveaxis(np.concatenate([local * factor, np.cos(half)], axis=2), 2, 0)
-    rows = [[1 - 2 * (y * y + z * z), 2 * (x * y - z * w), 2 * (x * z + y * w)],
-            [2 * (x * y + z * w), 1 - 2 * (x * x + z * z), 2 * (y * z - x * w)],
-            [2 * (x * z - y * w), 2 * (y * z + x * w), 1 - 2 * (x * x + y * y)]]  # fmt: skip
+    rows = [
+        [1 - 2 * (y * y + z * z), 2 * (x * y - z * w), 2 * (x * z + y * w)],
+        [2 * (x * y + z * w), 1 - 2 * (x * x + z * z), 2 * (y * z - x * w)],
+        [2 * (x * z - y * w), 2 * (y * z + x * w), 1 - 2 * (x * x + y * y)],
+    ]
     turns = np.stack([np.stack(row, axis=-1) for row in rows], axis=-2).astype(np.float32)
     rest, heads = ORIENTATIONS.astype(np.float32), HEADS_M.astype(np.float32)
     armature = Rotation.from_quat(network_run["root"][:, 7:]).as_matrix().astype(np.float32)

@@ -141,9 +141,10 @@ BAD_CONTRACTS: dict[str, tuple[str, Any]] = {
         lambda root: root["constants"]["rest_orientations"].__setitem__(15, np.eye(3)[::-1].tolist()),
     ),
     "rig_inversion": (
-        "/constants/vertices/7", lambda root: root["constants"]["vertices"].__setitem__(7, [1.0, 1.0, 1.0])
+        "/constants/vertices/7",
+        lambda root: root["constants"]["vertices"].__setitem__(7, [1.0, 1.0, 1.0]),
     ),
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("name", SYSTEMS)

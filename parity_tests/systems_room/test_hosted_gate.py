@@ -45,8 +45,19 @@ class Project:
     def record(self, name: str, *settings: str) -> None:
         """A run of the reference runtime under changed conventions."""
         words = [word for each in settings for word in ("--set", each)]
-        self("run", "neurarig.json", "--clip", "clip.trace.safetensors", "--onnx", "model.onnx", "--frames", "240",
-             "--out", f"{name}.trace.jsonl", *words)  # fmt: skip
+        self(
+            "run",
+            "neurarig.json",
+            "--clip",
+            "clip.trace.safetensors",
+            "--onnx",
+            "model.onnx",
+            "--frames",
+            "240",
+            "--out",
+            f"{name}.trace.jsonl",
+            *words,
+        )
         as_engine(f"{name}.trace.jsonl")
 
     def __call__(self, *words: str) -> tuple[int, str, str]:
@@ -91,8 +102,9 @@ def test_an_engine_that_reads_another_order_is_named(project: Project) -> None:
 
     assert (status, part["verdict"]) == (1, "fail")
     assert [finding["name"] for finding in part["findings"] if finding["severity"] == "error"] == [
-        "convention-differs", "stage-differs",
-    ]  # fmt: skip
+        "convention-differs",
+        "stage-differs",
+    ]
     assert "reply_order = wxyz" in answer["next_steps"][0]
 
 

@@ -90,8 +90,9 @@ def test_a_value_that_is_not_finite_is_placed_and_not_explained() -> None:
     assert diagnosis.verdict == "unexplained"
     assert diagnosis.first_divergence is not None
     assert (diagnosis.first_divergence.frame, str(diagnosis.first_divergence.address)) == (
-        5, "thigh_r_quat[3] (channel 3)",
-    )  # fmt: skip
+        5,
+        "thigh_r_quat[3] (channel 3)",
+    )
 
 
 def test_a_stage_without_its_inputs_is_not_judged() -> None:

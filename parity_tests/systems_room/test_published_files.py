@@ -223,10 +223,12 @@ def _plugin_network(path: Path) -> None:
     nodes = [helper.make_node("MatMul", ["frame", "W"], ["sum"]), helper.make_node("Elu", ["sum"], ["hidden"])]
     nodes += [helper.make_node("MatMul", ["hidden", f"W_{name}"], [name]) for name in widths]
     graph = helper.make_graph(
-        nodes, "heads", [helper.make_tensor_value_info("frame", TensorProto.FLOAT, ["rows", 26])],
+        nodes,
+        "heads",
+        [helper.make_tensor_value_info("frame", TensorProto.FLOAT, ["rows", 26])],
         [helper.make_tensor_value_info(name, TensorProto.FLOAT, ["rows", width]) for name, width in widths.items()],
         [numpy_helper.from_array(array.astype(np.float32), name) for name, array in arrays.items()],
-    )  # fmt: skip
+    )
     model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=9)
     path.write_bytes(model.SerializeToString())
 

@@ -61,11 +61,14 @@ def test_a_published_data_set_passes_check_run_diff_and_explain(
     assert rows["vertex_error"] == pytest.approx(error, abs=1e-5)
 
 
-@pytest.mark.parametrize(("mistake", "words"), [
-    ("capital_letters", "rotation.reads = XYZ_rad"),
-    ("left_handed", "angles.scale = negated"),
-    ("mended_cube", "scaled_7.scale = none"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("mistake", "words"),
+    [
+        ("capital_letters", "rotation.reads = XYZ_rad"),
+        ("left_handed", "angles.scale = negated"),
+        ("mended_cube", "scaled_7.scale = none"),
+    ],
+)
 def test_a_data_set_of_another_rig_is_refused(
     rigpact: Command, contract: Path, tmp_path: Path, mistake: str, words: str
 ) -> None:

@@ -49,11 +49,17 @@ def test_a_sound_character_passes_every_test(run_pytest: Run, demo_words: list[A
     outcomes = ran.outcomes
     assert (ran.status, set(outcomes.values())) == (0, {"passed"}), ran.out[-3000:]
     for name in (
-        "rigpact::contract", "rigpact::check::RP104", "rigpact::check::account", "rigpact::signature",
-        "rigpact::check::RP415", "rigpact::teacher-parity::Sneak_Turn_prediction::state",
-        "rigpact::teacher-parity::Sneak_Turn_prediction::y_out", "rigpact::engine-trace::engine.trace.jsonl::next6d",
-        "rigpact::property::composition stays a rotation", "rigpact::free-run::Sneak_Turn",
-    ):  # fmt: skip
+        "rigpact::contract",
+        "rigpact::check::RP104",
+        "rigpact::check::account",
+        "rigpact::signature",
+        "rigpact::check::RP415",
+        "rigpact::teacher-parity::Sneak_Turn_prediction::state",
+        "rigpact::teacher-parity::Sneak_Turn_prediction::y_out",
+        "rigpact::engine-trace::engine.trace.jsonl::next6d",
+        "rigpact::property::composition stays a rotation",
+        "rigpact::free-run::Sneak_Turn",
+    ):
         assert name in outcomes
     assert ran.summary == f"rigpact: {len(outcomes)} passed, 1 skipped on norm_template.json"
 
@@ -80,9 +86,11 @@ def test_what_the_files_do_not_allow_is_skipped_with_the_option_that_is_missing(
 
     assert ran.status == 0
     for missing in (
-        "no model: --rigpact-onnx FILE", "no clip: --rigpact-clip FILE", "no teacher prediction: --rigpact-clip FILE",
+        "no model: --rigpact-onnx FILE",
+        "no clip: --rigpact-clip FILE",
+        "no teacher prediction: --rigpact-clip FILE",
         "no recording of the engine: --rigpact-trace FILE",
-    ):  # fmt: skip
+    ):
         assert missing in ran.out
     assert " skipped on norm_template.json" in ran.summary
 

@@ -99,9 +99,12 @@ def model_bytes(contract: Contract, nodes: Nodes, output: str) -> bytes:
         for name in INPUTS
     ]
     graph = helper.make_graph(
-        made, "infinite", inputs, [helper.make_tensor_value_info("motion_pred", TensorProto.FLOAT, ["B", width])],
+        made,
+        "infinite",
+        inputs,
+        [helper.make_tensor_value_info("motion_pred", TensorProto.FLOAT, ["B", width])],
         [numpy_helper.from_array(np.asarray(value), name) for name, value in weights.items() if name in read],
-    )  # fmt: skip
+    )
     model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 18)], ir_version=10)
     content: bytes = model.SerializeToString()
     return content

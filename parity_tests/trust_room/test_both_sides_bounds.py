@@ -50,8 +50,10 @@ def test_a_huge_value_does_not_buy_tolerance(folder: Path, command: Command, ord
     assert (answer.status, codes(answer)) == (1, ["RP801"] * 4)
 
 
-@refused("a free run whose second frame is numbered 10 000 000 and is off by 0.3",
-         "`diff`: error RP814, the frames after the gap count as missing")  # fmt: skip
+@refused(
+    "a free run whose second frame is numbered 10 000 000 and is off by 0.3",
+    "`diff`: error RP814, the frames after the gap count as missing",
+)
 def test_a_frame_number_does_not_buy_tolerance(folder: Path, command: Command) -> None:
     """Rounding grows over the frames of a free run; frames that nobody recorded prove nothing."""
     trace = recorded("free")

@@ -44,8 +44,11 @@ def one_clip(character: Character, name: str) -> Character:
     return Character(character.name, character.bundle, tuple(each for each in character.clips if each[0] == name))
 
 
-@refused("clips whose rotations hold other columns, are transposed, mirrored, in component space, turned at the root, or whose "
-         "rows are shifted or exchanged", "RP560 to RP562 or RP912 name the reading that fits, exit 1")  # fmt: skip
+@refused(
+    "clips whose rotations hold other columns, are transposed, mirrored, in component space, turned at the root, or whose "
+    "rows are shifted or exchanged",
+    "RP560 to RP562 or RP912 name the reading that fits, exit 1",
+)
 def test_every_convention_of_an_exporter_is_named(character: Character) -> None:
     """The character is trained on limbs that point elsewhere, and every number is in range."""
     answers = list(answers_of(one_clip(character, "Sneak_Turn")))

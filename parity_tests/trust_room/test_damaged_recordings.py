@@ -81,8 +81,10 @@ def tensors_header(content: bytes, edit: Callable[[str], str]) -> bytes:
     return struct.pack("<Q", len(text)) + text + content[8 + size :]
 
 
-@refused("damaged recordings: keys that stand twice, bytes after the end, a failing checksum, tensors that the library refuses",
-         "every command: exit 2, the place")  # fmt: skip
+@refused(
+    "damaged recordings: keys that stand twice, bytes after the end, a failing checksum, tensors that the library refuses",
+    "every command: exit 2, the place",
+)
 @pytest.mark.parametrize("what", DAMAGES)
 def test_damage_is_an_error(folder: Path, command: Command, what: str) -> None:
     """With a warning alone, the numbers that one parser happens to read pass as the engine's."""

@@ -45,8 +45,10 @@ def game(demo_bundle: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
     return made
 
 
-@refused("a gate on a model that loads and cannot run: a fixed batch, a reshape that does not fit, no outputs, six inputs",
-         "exit 1: the parts that need a run fail with RP960, the others answer as ever")  # fmt: skip
+@refused(
+    "a gate on a model that loads and cannot run: a fixed batch, a reshape that does not fit, no outputs, six inputs",
+    "exit 1: the parts that need a run fail with RP960, the others answer as ever",
+)
 @pytest.mark.parametrize("name", FAILING)
 def test_each_part_fails_on_its_own(game: Any, command: Any, name: str) -> None:
     """A gate that breaks off says nothing about the bundle, which is broken too."""

@@ -59,8 +59,10 @@ def leave_motion(sample: Sample, key: str) -> None:
 
 
 @pytest.mark.parametrize(("key", "code"), [("BoneRotations", "RP513"), ("RootPosition", "RP515"), ("RootYaw", "RP516")])
-@refused("a clip in which one frame leaves the motion and comes back: a bone, the root's position, its yaw",
-         "RP513, RP515, RP516 at that frame")  # fmt: skip
+@refused(
+    "a clip in which one frame leaves the motion and comes back: a bone, the root's position, its yaw",
+    "RP513, RP515, RP516 at that frame",
+)
 def test_a_pulse_of_one_frame_is_found(sample: Sample, key: str, code: str) -> None:
     """One frame of a solver that flipped: the character flashes, and its velocities stretch every statistic."""
     leave_motion(sample, key)
@@ -120,8 +122,11 @@ def test_rows_of_another_frame_than_the_declared_are_found(sample: Sample) -> No
 def clamped(low: float, high: float) -> Edit:
     """The sound graph with a clamp on the state."""
     bounds = [weight(2, "low", values=(low,)), weight(3, "high", values=(high,))]
-    nodes = (node(0, "Clip", "state low high", "cut"), node(1, "Concat", "cut cond contacts angvel pose_hist", "all"),
-             node(2, "Gemm", "all w b", "motion_pred"))  # fmt: skip
+    nodes = (
+        node(0, "Clip", "state low high", "cut"),
+        node(1, "Concat", "cut cond contacts angvel pose_hist", "all"),
+        node(2, "Gemm", "all w b", "motion_pred"),
+    )
     return graph(nodes=nodes, weights=(*honest_graph().weights, *bounds))
 
 

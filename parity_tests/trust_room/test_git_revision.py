@@ -67,9 +67,13 @@ def trap(repository: Path, tmp_path: Path) -> tuple[Path, Path]:
     program.write_text(f"#!/bin/sh\ntouch {marker}\nexit 1\n", encoding="utf-8")
     program.chmod(0o755)
     for name, value in {
-        "core.repositoryformatversion": "1", "extensions.partialClone": "origin", "remote.origin.promisor": "true",
-        "remote.origin.url": "ssh://nowhere.invalid/x", "core.sshCommand": str(program), "core.fsmonitor": str(program),
-    }.items():  # fmt: skip
+        "core.repositoryformatversion": "1",
+        "extensions.partialClone": "origin",
+        "remote.origin.promisor": "true",
+        "remote.origin.url": "ssh://nowhere.invalid/x",
+        "core.sshCommand": str(program),
+        "core.fsmonitor": str(program),
+    }.items():
         _git(folder, "config", name, value)
     shutil.copy(repository / BUNDLE, folder / BUNDLE)
     return folder, marker

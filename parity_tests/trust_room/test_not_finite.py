@@ -24,8 +24,10 @@ def investigated(folder: Path, nodes: Nodes, output: str = "z") -> Investigation
     return investigate(Subject(contract, OnnxNetwork(path, contract), sound_clip(1)), FRAMES, guard_frames=0)
 
 
-@passes("an attention mask of minus infinity, a capped 1/0: 15 models whose infinity or NaN does not arrive",
-        "finite; a note names the node and what caught its value")  # fmt: skip
+@passes(
+    "an attention mask of minus infinity, a capped 1/0: 15 models whose infinity or NaN does not arrive",
+    "finite; a note names the node and what caught its value",
+)
 @pytest.mark.parametrize("name", SWALLOWED)
 def test_a_value_that_does_not_arrive_is_a_note(tmp_path: Path, name: str) -> None:
     """A guard in the graph hides a division by zero until somebody removes the guard."""
@@ -38,8 +40,10 @@ def test_a_value_that_does_not_arrive_is_a_note(tmp_path: Path, name: str) -> No
     assert f"z ({catcher[0]}) catches it" in str(found.swallowed[0])
 
 
-@refused("a NaN in a model that also holds an infinity which does not arrive: each of 15 with each of 5 origins",
-         "the node whose value arrives, never the innocent one")  # fmt: skip
+@refused(
+    "a NaN in a model that also holds an infinity which does not arrive: each of 15 with each of 5 origins",
+    "the node whose value arrives, never the innocent one",
+)
 @pytest.mark.parametrize("name", SWALLOWED)
 def test_the_origin_is_the_node_whose_value_arrives(tmp_path: Path, name: str) -> None:
     """An engineer who repairs the attention mask loses a day, and the character still vanishes."""
@@ -51,8 +55,10 @@ def test_the_origin_is_the_node_whose_value_arrives(tmp_path: Path, name: str) -
         assert (found.verdict, found.origin.node.name, found.origin.node.op) == ("nonfinite", "culprit", real)
 
 
-@refused("a mask that leaves nothing, minus infinity in every place: 6 models",
-         "the node that makes a NaN of it, never the mask")  # fmt: skip
+@refused(
+    "a mask that leaves nothing, minus infinity in every place: 6 models",
+    "the node that makes a NaN of it, never the mask",
+)
 @pytest.mark.parametrize("name", EMPTY_MASKS)
 def test_a_mask_of_everything_is_no_origin(tmp_path: Path, name: str) -> None:
     """A softmax over nothing is 0/0; minus infinity is what a mask is made of, and stays there."""
@@ -71,8 +77,10 @@ def test_a_mask_that_arrives_is_named(tmp_path: Path) -> None:
     assert (origin.node.name, origin.node.weight) == ("culprit", "minus")
 
 
-@passes("a comparison, Sign, Erf, a constant below a fraction, infinity less infinity: 13 models whose value does not arrive",
-        "finite; a note for each value")  # fmt: skip
+@passes(
+    "a comparison, Sign, Erf, a constant below a fraction, infinity less infinity: 13 models whose value does not arrive",
+    "finite; a note for each value",
+)
 @pytest.mark.parametrize("name", LESSER_KNOWN)
 def test_every_value_that_does_not_arrive_is_told(tmp_path: Path, name: str) -> None:
     """A NaN that stands behind an infinity is another defect than the infinity."""

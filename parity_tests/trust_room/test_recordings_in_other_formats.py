@@ -132,9 +132,15 @@ def with_header(path: Path, recorded: Path, encoding: str) -> Path:
     ],
 )
 def test_the_same_numbers_agree_in_every_format(
-    command: Command, bundle: tuple[str, ...], judged: tuple[str, ...], recorded: Path, stages: Stages, tmp_path: Path,
-    name: str, write: Callable[[Path, Stages], Path],
-) -> None:  # fmt: skip
+    command: Command,
+    bundle: tuple[str, ...],
+    judged: tuple[str, ...],
+    recorded: Path,
+    stages: Stages,
+    tmp_path: Path,
+    name: str,
+    write: Callable[[Path, Stages], Path],
+) -> None:
     """A team that must first write a converter does not compare at all."""
     file = write(tmp_path / name, stages)
     compared = command("diff", recorded, file, *bundle, "--stage", "y_out", "--stage", "x_raw")
@@ -146,9 +152,13 @@ def test_the_same_numbers_agree_in_every_format(
 @refused("one number of such a file is another", "the difference is found, in the stage and frame where it is")
 @pytest.mark.parametrize("write", [npz, table, arrays_in_json, lines])
 def test_another_number_is_found_in_every_format(
-    command: Command, bundle: tuple[str, ...], recorded: Path, stages: Stages, tmp_path: Path,
+    command: Command,
+    bundle: tuple[str, ...],
+    recorded: Path,
+    stages: Stages,
+    tmp_path: Path,
     write: Callable[[Path, Stages], Path],
-) -> None:  # fmt: skip
+) -> None:
     """A reader that loses a column agrees with everything."""
     wrong = {name: [list(row) for row in rows] for name, rows in stages.items()}
     wrong["y_out"][5][100] += 0.25
@@ -475,9 +485,14 @@ def test_compressed_lines_without_a_header_are_read(
     ],
 )
 def test_words_that_do_not_fit_the_file_are_refused(
-    command: Command, bundle: tuple[str, ...], recorded: Path, stages: Stages, tmp_path: Path,
-    words: tuple[str, ...], said: str,
-) -> None:  # fmt: skip
+    command: Command,
+    bundle: tuple[str, ...],
+    recorded: Path,
+    stages: Stages,
+    tmp_path: Path,
+    words: tuple[str, ...],
+    said: str,
+) -> None:
     """A misspelt stage must not leave numbers of which nobody knows what they are."""
     with (tmp_path / "bare.csv").open("w", newline="", encoding="utf-8") as file:
         csv.writer(file).writerows(stages["y_out"])

@@ -78,10 +78,19 @@ def test_a_network_that_is_only_poor_is_no_defect(run: Run, command: Any, real_d
     """A real network is 1.5 times as far off as copying on a slow walk; an alarm there would be switched off."""
     assert run()[0] == 0
     answer = command(
-        "run", real_data / "norm_template.json", "--companion", real_data / "pretrain_template.json",
-        "--clip", real_data / "Walk_F.json", "--replay", real_data / "Walk_F_network_output.json",
-        "--set", "output_mode=residual", "-o", tmp_path / "run.trace.jsonl",
-    )  # fmt: skip
+        "run",
+        real_data / "norm_template.json",
+        "--companion",
+        real_data / "pretrain_template.json",
+        "--clip",
+        real_data / "Walk_F.json",
+        "--replay",
+        real_data / "Walk_F_network_output.json",
+        "--set",
+        "output_mode=residual",
+        "-o",
+        tmp_path / "run.trace.jsonl",
+    )
     assert (answer.status, "0 error" in answer.out) == (0, True)
 
 
@@ -102,9 +111,11 @@ def test_every_system_that_feeds_itself_is_held_against_copying() -> None:
     contract = contract_in_memory(WALKER, {})
     for answer, is_lost in ((place + 3.5, False), (place - 8.0, False), (place - 10.0, True)):
         trace = Trace(
-            TraceHeader(60.0, "teacher", system="walker"), np.arange(50), np.arange(50) / 60.0,
+            TraceHeader(60.0, "teacher", system="walker"),
+            np.arange(50),
+            np.arange(50) / 60.0,
             {"place": place, "place_next": answer.astype(np.float32)},
-        )  # fmt: skip
+        )
         found = DeclaredFiles().baseline(trace, contract)
         assert found is not None
         assert (found.copied, found.limit, found.is_lost) == (pytest.approx(3.0), pytest.approx(12.0), is_lost)

@@ -128,7 +128,7 @@ VELOCITY = HEAD + "def angvel_vec_from_R_seq(R_seq, fps):\n    return {}\n"
         "    return sound.angvel_from_rot6d_seq(x.reshape(len(x), -1, 6), 1 / dt).reshape(len(x), -1)\n",
     ],
     ids=["T - 1 rows", "batches first", "flat"],
-)  # fmt: skip
+)
 def test_velocities_are_read_as_they_stand(geometry: Geometry, text: str) -> None:
     """Training code differences the frames that it has; an error for that hides the missing frame rate."""
     answer = geometry(text, "--strict")

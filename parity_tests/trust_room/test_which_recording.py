@@ -57,8 +57,20 @@ def test_a_playback_is_no_run_of_the_engine(folder: Path, command: Command) -> N
 @refused("rigpact's own run named as the engine's trace", "`gate`: error RP980")
 def test_rigpact_is_not_the_engine(folder: Path, command: Command) -> None:
     """rigpact agrees with itself, whatever the engine does."""
-    command("run", "norm_template.json", "--companion", "pretrain_template.json", "--clip", CLIP,
-            "--onnx", "model.onnx", "--frames", "24", "-o", TRACE)  # fmt: skip
+    command(
+        "run",
+        "norm_template.json",
+        "--companion",
+        "pretrain_template.json",
+        "--clip",
+        CLIP,
+        "--onnx",
+        "model.onnx",
+        "--frames",
+        "24",
+        "-o",
+        TRACE,
+    )
 
     answer = gated(command)
 

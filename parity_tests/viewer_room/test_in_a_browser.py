@@ -89,8 +89,10 @@ def test_the_root_walks_unless_it_is_followed(browser: Browser, tmp_path: Path, 
     column = COLUMNS - 1
     x, y, z, heading = path[column]
     turned = np.array(joint_positions(drawn.parents, drawn.offsets, drawn.rotations[1][column])) @ [
-        [np.cos(heading), np.sin(heading), 0.0], [-np.sin(heading), np.cos(heading), 0.0], [0.0, 0.0, 1.0],
-    ]  # fmt: skip
+        [np.cos(heading), np.sin(heading), 0.0],
+        [-np.sin(heading), np.cos(heading), 0.0],
+        [0.0, 0.0, 1.0],
+    ]
     shown = np.array(browser.run(f"{HOOK}travelled(0, 'engine', {column})")).reshape(-1, 3)
     np.testing.assert_allclose(
         shown, turned + np.array([x, y, z]), atol=REST_SKELETON_M * 12 * 2 * 3**0.5 * 2.2e-5 + 1e-4
@@ -127,8 +129,9 @@ def test_the_errors_are_those_that_were_measured(browser: Browser, tmp_path: Pat
     half_a_step = 10 ** (18 / 65533 / 2) - 1
     for metric, values in (("deg", deg), ("cm", cm)):
         shown = browser.run(f"{HOOK}errors(0, arguments[0]).map(String)", metric)
-        np.testing.assert_allclose([float(text.replace("Infinity", "inf")) for text in shown], values.ravel(),
-                                   rtol=1.01 * half_a_step)  # fmt: skip
+        np.testing.assert_allclose(
+            [float(text.replace("Infinity", "inf")) for text in shown], values.ravel(), rtol=1.01 * half_a_step
+        )
     shown = browser.run(f"{HOOK}stageRatios(0, 0)")
     np.testing.assert_allclose(shown, ratios, rtol=1.01 * half_a_step)
 

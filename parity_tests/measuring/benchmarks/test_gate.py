@@ -43,9 +43,12 @@ def measured(folder: Path, *words: str, statuses: tuple[int, ...] = (0,)) -> tup
 def row(what: str, times: tuple[float, float], target_s: float) -> None:
     wall, own = times
     add_row(
-        what, section="Starting up", ours=f"{wall:.1f} s, {own:.1f} s of processor time", target=f"≤ {target_s:g} s",
+        what,
+        section="Starting up",
+        ours=f"{wall:.1f} s, {own:.1f} s of processor time",
+        target=f"≤ {target_s:g} s",
         met=wall <= target_s,
-    )  # fmt: skip
+    )
 
 
 def test_the_gate_on_the_demo_bundle(benchmark: Any, game: Path) -> None:

@@ -39,9 +39,13 @@ def grown(
     """Measure, write the row; fail where something grows faster than its input."""
     exponent = benchmark.pedantic(measured_growth, (action_of, sizes, rounds), rounds=1)
     add_row(
-        what, section="Growth", ours=f"size to the power of {exponent:.2f}", rival=f"{sizes[0]} to {sizes[-1]}",
-        target=f"≤ {TARGET}", met=exponent <= TARGET,
-    )  # fmt: skip
+        what,
+        section="Growth",
+        ours=f"size to the power of {exponent:.2f}",
+        rival=f"{sizes[0]} to {sizes[-1]}",
+        target=f"≤ {TARGET}",
+        met=exponent <= TARGET,
+    )
     assert exponent <= QUADRATIC
 
 

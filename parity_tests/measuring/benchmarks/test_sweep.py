@@ -79,9 +79,13 @@ def test_cells_a_second_of_one_scheduler(benchmark: Any, counted: Any, cluster: 
         lambda: min(seconds(lambda: run_sweep(plan, tmp_path / str(next(folders)), runner)) for _ in range(3)), rounds=1
     )
     add_row(
-        "empty cells a second, one Dask scheduler", section="Sweeps", ours=f"{EMPTY_CELLS / took:.0f}",
-        rival=f"{EMPTY_CELLS} cells, {WORKERS} workers beside the scheduler", target="none", met=True,
-    )  # fmt: skip
+        "empty cells a second, one Dask scheduler",
+        section="Sweeps",
+        ours=f"{EMPTY_CELLS / took:.0f}",
+        rival=f"{EMPTY_CELLS} cells, {WORKERS} workers beside the scheduler",
+        target="none",
+        met=True,
+    )
 
 
 @pytest.mark.parametrize("mode", ["teacher", "free"])
@@ -103,10 +107,18 @@ def test_real_cells_a_second(benchmark: Any, tmp_path: Path, mode: str) -> None:
     frames = sum(row["frames"] for row in read_results(folder))
     bytes_a_cell = sum(path.stat().st_size for path in folder.iterdir()) / len(plan)
     add_row(
-        f"{mode} cells: frames a second of one core", section="Sweeps", ours=f"{frames / took:.0f}",
-        rival=f"{len(plan)} cells of {frames // len(plan)} frames", target="none", met=True,
-    )  # fmt: skip
+        f"{mode} cells: frames a second of one core",
+        section="Sweeps",
+        ours=f"{frames / took:.0f}",
+        rival=f"{len(plan)} cells of {frames // len(plan)} frames",
+        target="none",
+        met=True,
+    )
     add_row(
-        f"{mode} cells: bytes kept of one", section="Sweeps", ours=f"{bytes_a_cell:.0f}",
-        rival="journal, timings and Parquet", target="none", met=True,
-    )  # fmt: skip
+        f"{mode} cells: bytes kept of one",
+        section="Sweeps",
+        ours=f"{bytes_a_cell:.0f}",
+        rival="journal, timings and Parquet",
+        target="none",
+        met=True,
+    )

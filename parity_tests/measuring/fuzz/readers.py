@@ -400,9 +400,10 @@ def _datagrams() -> Reader:
     reply = b"\x03" + rng.normal(size=legs.reply_floats).astype("<f4").tobytes()
     frame = b"\x02" + packets[0].astype("<f4").tobytes()
     seeds = [
-        Seed("frame.datagram", frame), Seed("reply.datagram", reply),
+        Seed("frame.datagram", frame),
+        Seed("reply.datagram", reply),
         Seed("a.pcap", published_files.capture(packets, [reply] * 3)),
-    ]  # fmt: skip
+    ]
 
     def read(path: Path) -> None:
         content = path.read_bytes()

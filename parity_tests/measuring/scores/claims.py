@@ -96,9 +96,13 @@ def _relation(relation: Mapping[str, Any]) -> Claim:
     place = relation.get("place") or relation["stage"]
     stage = re.split(r" of |\[", place)[0]  # it may be one before the stage that was recorded
     return Claim(
-        stage, "; ".join(_texts(relation)), relation["sentence"], is_whole=is_whole,
-        source=relation.get("source", ""), channels=frozenset(relation.get("channels", ())),
-    )  # fmt: skip
+        stage,
+        "; ".join(_texts(relation)),
+        relation["sentence"],
+        is_whole=is_whole,
+        source=relation.get("source", ""),
+        channels=frozenset(relation.get("channels", ())),
+    )
 
 
 def _texts(value: Any) -> Iterator[str]:

@@ -85,8 +85,10 @@ def _bit_flipped(stages: Stages, stage: str, chance: np.random.Generator) -> tup
     """One of the upper bits of the mantissa, or the lowest of the exponent, of one number in one frame."""
     values = np.array(stages[stage], np.float32)
     row, channel, bit = (
-        int(chance.integers(values.shape[0])), int(chance.integers(values.shape[1])), int(chance.integers(17, 25)),
-    )  # fmt: skip
+        int(chance.integers(values.shape[0])),
+        int(chance.integers(values.shape[1])),
+        int(chance.integers(17, 25)),
+    )
     values.view(np.uint32)[row, channel] ^= np.uint32(1 << bit)
     return f"bit {bit} of channel {channel} in frame {row}", lambda _honest, _scene: values
 
@@ -126,8 +128,11 @@ def _random_turn(chance: np.random.Generator) -> tuple[FloatArray, float]:
 
 def _frame_lost(stages: Stages, stage: str, chance: np.random.Generator) -> tuple[str, Spoil]:
     at = int(chance.integers(1, len(stages[stage]) - 2))
-    return (f"frame {at} dropped", frame_dropped(stage, at)) if chance.integers(2) else (
-        f"frame {at} stepped twice", frame_repeated(stage, at))  # fmt: skip
+    return (
+        (f"frame {at} dropped", frame_dropped(stage, at))
+        if chance.integers(2)
+        else (f"frame {at} stepped twice", frame_repeated(stage, at))
+    )
 
 
 def _scaled(_stages: Stages, stage: str, chance: np.random.Generator) -> tuple[str, Spoil]:

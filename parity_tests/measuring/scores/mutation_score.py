@@ -211,11 +211,21 @@ def mutation_page(outcomes: Sequence[Outcome], alarms: Alarms) -> str:
 def _totals(outcomes: Sequence[Outcome], alarms: Alarms) -> list[str]:
     kinds = list(dict.fromkeys(outcome.kind for outcome in outcomes))
     columns = [f"{kind} ({sum(outcome.kind == kind for outcome in outcomes)})" for kind in kinds]
-    rows = [_total_row("**rigpact**, check + diff + explain", [outcome for outcome in outcomes if outcome.killed], kinds,
-                       len(outcomes), f"{len(alarms.gate)} of {alarms.total}")]  # fmt: skip
+    rows = [
+        _total_row(
+            "**rigpact**, check + diff + explain",
+            [outcome for outcome in outcomes if outcome.killed],
+            kinds,
+            len(outcomes),
+            f"{len(alarms.gate)} of {alarms.total}",
+        )
+    ]
     for part in GATE:
-        rows.append(_total_row(f"rigpact {part} alone", [entry for entry in outcomes if part in entry.gate], kinds,
-                               len(outcomes), ""))  # fmt: skip
+        rows.append(
+            _total_row(
+                f"rigpact {part} alone", [entry for entry in outcomes if part in entry.gate], kinds, len(outcomes), ""
+            )
+        )
     for name in installed():
         for given in (POSE, EVERYTHING):
             caught = [entry for entry in outcomes if (name, given) in entry.others]

@@ -57,7 +57,9 @@ def use_operations(files: Sequence[str]) -> None:
         found = list({id(value): value for value in vars(module).values() if isinstance(value, Operation)}.values())
         if not found:
             raise UnusableInput(
-                file, "a module without an operation", "at least one Operation, under a name of the module",
+                file,
+                "a module without an operation",
+                "at least one Operation, under a name of the module",
                 "from rigpact.contract.declared.operation import Operation",
-            )  # fmt: skip
+            )
         bring_operations(found, file, code)

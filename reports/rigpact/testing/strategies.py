@@ -85,9 +85,7 @@ _ALONG = np.array([0.0, 1.0, -1.0, 2.0])
 
 
 @st.composite
-def near_degenerate_rot6d(
-    draw: st.DrawFn, bones: int = 1, conventions: Conventions | None = None
-) -> FloatArray:  # fmt: skip
+def near_degenerate_rot6d(draw: st.DrawFn, bones: int = 1, conventions: Conventions | None = None) -> FloatArray:
     """Six numbers (6·bones,), float32, near degenerate: axes that are (nearly) zero, parallel, tiny or huge.
 
     The second axis is a part of the first plus a small offset. Both axes then get lengths from 0 to 1e15; the engine's

@@ -216,9 +216,14 @@ class _Reader:
             meaning = f"the stage of the frame before that {name} is taken over from"
             knob = Knob(f"{name}.carried", effects, meaning, hints)
         self.stages[name] = Stage(
-            name, layout, carried=carried, carried_fields=self._carried_fields(table, layout, place),
-            reach=(1, 0) if carried else (0, 0), start=start, source_knob=knob,
-        )  # fmt: skip
+            name,
+            layout,
+            carried=carried,
+            carried_fields=self._carried_fields(table, layout, place),
+            reach=(1, 0) if carried else (0, 0),
+            start=start,
+            source_knob=knob,
+        )
 
     def _carried_fields(
         self, table: Mapping[str, Any], layout: FieldLayout, place: tuple[Token, ...]
@@ -254,9 +259,12 @@ class _Reader:
             self.code[f"operation {operation.name}"] = code
         if operation.only_on_pages and not self.is_page:
             raise Misdeclared(
-                Wrong.CHOICE, (*place, "operation"), operation.name, "an operation that needs no character",
+                Wrong.CHOICE,
+                (*place, "operation"),
+                operation.name,
+                "an operation that needs no character",
                 "a system's page names it, and a schema bundle brings the numbers",
-            )  # fmt: skip
+            )
         self._refuse_unknown_keys(table, place, operation)
         inputs = tuple(self._input(name, (*place, "of")) for name in _as_list(table.get("of", [])))
         fewest, most = operation.inputs
@@ -347,9 +355,12 @@ class _Reader:
             raise unknown(place, name, self._positions, "a vector of [[given]] or an earlier stage")
         if self._positions[name] >= _position(place, self.root):
             raise Misdeclared(
-                Wrong.OUT_OF_ORDER, place, f"{name}, which is computed later", "a vector of [[given]] or an earlier stage",
+                Wrong.OUT_OF_ORDER,
+                place,
+                f"{name}, which is computed later",
+                "a vector of [[given]] or an earlier stage",
                 f'to use the value of the frame before: a [[given]] with carried = "{name}"',
-            )  # fmt: skip
+            )
         raise NotBuilt
 
 

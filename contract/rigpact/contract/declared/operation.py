@@ -201,9 +201,16 @@ class Use:
         return self.numbers[key].value if owner == "numbers" else self.constants[number.path]
 
     def choice(
-        self, key: str, effects: Mapping[str, Any], meaning: str, hints: Mapping[str, str] | None = None,
-        *, default: str | None = None, shows: Shows | None = None, is_in_model: bool = False,
-    ) -> Choice:  # fmt: skip
+        self,
+        key: str,
+        effects: Mapping[str, Any],
+        meaning: str,
+        hints: Mapping[str, str] | None = None,
+        *,
+        default: str | None = None,
+        shows: Shows | None = None,
+        is_in_model: bool = False,
+    ) -> Choice:
         """A convention: the declared value first, then the readings of other sides.
 
         One that the declaration leaves out is left open: the first value is taken, and a finding says so. With `default` it
@@ -225,9 +232,15 @@ class Use:
         return choice
 
     def knob(
-        self, key: str, effects: Mapping[str, Any], meaning: str, hints: Mapping[str, str] | None = None,
-        *, shows: Shows | None = None, is_in_model: bool = False,
-    ) -> Choice:  # fmt: skip
+        self,
+        key: str,
+        effects: Mapping[str, Any],
+        meaning: str,
+        hints: Mapping[str, str] | None = None,
+        *,
+        shows: Shows | None = None,
+        is_in_model: bool = False,
+    ) -> Choice:
         """A place where sides differ, under its name in this contract; `knobs.KEY = "NAME"` gives it another.
 
         is_in_model: the sides differ in the model itself; an effect makes other bytes of its file.
@@ -287,9 +300,16 @@ class Use:
         return {value: words.get(value, value) for value in (next(iter(effects)), *only) if value in effects}
 
     def number(
-        self, key: str, width: int | None = None, *, default: Any = _REQUIRED, meaning: str = "",
-        misread: Mapping[str, Reading] | None = None, hints: Mapping[str, str] | None = None, is_table: bool = False,
-    ) -> Number:  # fmt: skip
+        self,
+        key: str,
+        width: int | None = None,
+        *,
+        default: Any = _REQUIRED,
+        meaning: str = "",
+        misread: Mapping[str, Reading] | None = None,
+        hints: Mapping[str, str] | None = None,
+        is_table: bool = False,
+    ) -> Number:
         """A parameter of numbers: inline, or a name of `numbers`, or a row for each of several; one number, or `width`.
 
         is_table: never one for all. misread: other sides' readings; a table {value, wrong = {NAME = NUMBERS}} adds the author's.

@@ -41,9 +41,12 @@ class Sources:
         inside = PurePosixPath(name.replace("\\", "/"))
         if inside.is_absolute() or ".." in inside.parts or ":" in inside.parts[0] or "\0" in name:
             raise Misdeclared(
-                Wrong.SOURCE, place, shown(name), "a path inside this file's folder",
+                Wrong.SOURCE,
+                place,
+                shown(name),
+                "a path inside this file's folder",
                 "copy the file, or put the contract in the folder that holds both",
-            )  # fmt: skip
+            )
         path = self.folder / inside
         if not path.resolve().is_relative_to(self.folder.resolve()):
             raise Misdeclared(Wrong.SOURCE, place, f"{name}, a link that leads out of the folder", "a file inside it")

@@ -108,9 +108,11 @@ def bring_operations(operations: Iterable[Operation], file: str, code: bytes) ->
         other = others.get(name) or _OF_MODULES.get(name)
         if other is not None:
             raise UnusableInput(
-                file, f"an operation named {name!r}, which {other.origin} brings", "a name of its own",
+                file,
+                f"an operation named {name!r}, which {other.origin} brings",
+                "a name of its own",
                 "give the operation another name; `rigpact operations` lists those that are taken",
-            )  # fmt: skip
+            )
         _OF_MODULES[name] = Brought(guarded(operation, file), file, code)
 
 

@@ -107,6 +107,9 @@ def _shared_knobs(stages: Mapping[str, Stage]) -> Iterator[Misdeclared]:
             first = known.setdefault(knob.name, knob)
             if first.values != knob.values:
                 yield Misdeclared(
-                    Wrong.CHOICE, ("stages",), f"the knob {knob.name} with {', '.join(knob.values)} at {stage.name}",
-                    f"{', '.join(first.values)}, as where it stands first", "stages that share a knob declare the same",
-                )  # fmt: skip
+                    Wrong.CHOICE,
+                    ("stages",),
+                    f"the knob {knob.name} with {', '.join(knob.values)} at {stage.name}",
+                    f"{', '.join(first.values)}, as where it stands first",
+                    "stages that share a knob declare the same",
+                )

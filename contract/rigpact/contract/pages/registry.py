@@ -28,9 +28,11 @@ def known_systems() -> Mapping[str, EntryPoint]:
         other = found.setdefault(entry.name, entry)
         if other.value != entry.value:
             raise UnusableInput(
-                f"the system {entry.name}", f"two packages that bring it, {package_of(other)} and {package_of(entry)}",
-                "one", "uninstall one of them",
-            )  # fmt: skip
+                f"the system {entry.name}",
+                f"two packages that bring it, {package_of(other)} and {package_of(entry)}",
+                "one",
+                "uninstall one of them",
+            )
     return found
 
 

@@ -110,7 +110,7 @@ class Hearing:
             pointer = json_pointer("findings", places[0])
             yield rules.FINDINGS_WAIVED.at(
                 self._configuration.baseline, pointer, count=len(places), expires=expires, owner=owner, reason=reason
-            )  # fmt: skip
+            )
 
     def _about_lowering(self, lowering: Lowering) -> Finding:
         count, rule = self._lowered[lowering], rules.RULE_LOWERED

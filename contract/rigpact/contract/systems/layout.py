@@ -148,9 +148,15 @@ def json_to_fields(entries: Any) -> FieldLayout:
 
 def _field(entry: Mapping[str, Any]) -> Field:
     return Field(
-        entry["name"], _whole(entry["start"]), _whole(entry["size"]), FieldKind(entry["kind"]), entry.get("unit") or "",
-        entry.get("space") or "", range_end(entry.get("low")), range_end(entry.get("high")),
-    )  # fmt: skip
+        entry["name"],
+        _whole(entry["start"]),
+        _whole(entry["size"]),
+        FieldKind(entry["kind"]),
+        entry.get("unit") or "",
+        entry.get("space") or "",
+        range_end(entry.get("low")),
+        range_end(entry.get("high")),
+    )
 
 
 def _whole(place: Any) -> int:

@@ -74,9 +74,13 @@ def score_of(name: str, folder: Path) -> Score:
     contract = opened(subject)
     variants = list(benign_variants(subject.record))
     return Score(
-        name, subject, list(counted(subject, every_mistake(contract))),
-        list(counted(subject, drawn_pairs(contract, DRAWN_PAIRS))), len(variants), alarms_of(subject, variants),
-    )  # fmt: skip
+        name,
+        subject,
+        list(counted(subject, every_mistake(contract))),
+        list(counted(subject, drawn_pairs(contract, DRAWN_PAIRS))),
+        len(variants),
+        alarms_of(subject, variants),
+    )
 
 
 def page_of(scores: Sequence[Score]) -> str:
@@ -84,8 +88,9 @@ def page_of(scores: Sequence[Score]) -> str:
     rows = [_row(score) for score in scores]
     table = [
         "| contract | stages | knobs | single mistakes named | pairs named | benign variants, alarms | misleading answers |",
-        "|---|---|---|---|---|---|---|", *rows,
-    ]  # fmt: skip
+        "|---|---|---|---|---|---|---|",
+        *rows,
+    ]
     return "\n".join([_HEAD, *table, "", *(line for score in scores for line in _section(score))]).rstrip() + "\n"
 
 

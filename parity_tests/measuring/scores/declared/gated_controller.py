@@ -81,9 +81,10 @@ def run(
             rows.setdefault(name, []).append(value.reshape(-1).astype(F))
         fed = output[36:360] if wrong("last_bones.carried") else published["bones"]
         state = _State(
-            fed.reshape(BONES, 12).astype(F), *(published[name].astype(F) for name in ("root_position", "root_rotation")),
+            fed.reshape(BONES, 12).astype(F),
+            *(published[name].astype(F) for name in ("root_position", "root_rotation")),
             *(published[name].astype(F) for name in ("root_step", "root_turn")),
-        )  # fmt: skip
+        )
     return {name: np.stack(values) for name, values in rows.items()}
 
 

@@ -91,11 +91,14 @@ def to_matrix(q: Array) -> Array:
     """(..., 4) to (..., 3, 3), columns are axes."""
     w, x, y, z = np.moveaxis(q, -1, 0)
     one, two = q.dtype.type(1.0), q.dtype.type(2.0)
-    return np.stack([
-        np.stack([one - two * (y * y + z * z), two * (x * y - z * w), two * (x * z + y * w)], axis=-1),
-        np.stack([two * (x * y + z * w), one - two * (x * x + z * z), two * (y * z - x * w)], axis=-1),
-        np.stack([two * (x * z - y * w), two * (y * z + x * w), one - two * (x * x + y * y)], axis=-1),
-    ], axis=-2)  # fmt: skip
+    return np.stack(
+        [
+            np.stack([one - two * (y * y + z * z), two * (x * y - z * w), two * (x * z + y * w)], axis=-1),
+            np.stack([two * (x * y + z * w), one - two * (x * x + z * z), two * (y * z - x * w)], axis=-1),
+            np.stack([two * (x * z - y * w), two * (y * z + x * w), one - two * (x * x + y * y)], axis=-1),
+        ],
+        axis=-2,
+    )
 
 
 def matrix_to_quaternion(m: Array) -> Array:

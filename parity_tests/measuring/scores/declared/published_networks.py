@@ -69,11 +69,12 @@ def write_onnx(path: Path, out: Path) -> Path:
     nodes.append(helper.make_node("Mul", [f"h{count}", "std_out"], ["scaled"]))
     nodes.append(helper.make_node("Add", ["scaled", "mean_out"], ["y"]))
     graph = helper.make_graph(
-        nodes, "published",
+        nodes,
+        "published",
         [helper.make_tensor_value_info("x", TensorProto.FLOAT, ["n", len(mean_in)])],
         [helper.make_tensor_value_info("y", TensorProto.FLOAT, ["n", len(mean_out)])],
         [numpy_helper.from_array(values, name) for name, values in weights.items()],
-    )  # fmt: skip
+    )
     model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8)
     onnx.save(model, str(out))
     return out

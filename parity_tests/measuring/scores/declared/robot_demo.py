@@ -35,9 +35,18 @@ def robot() -> Robot:
     stages, names = {each["name"]: each for each in root["stages"]}, root["names"]
     clip = stages["command"]
     return Robot(
-        names["motors"], names["policy"], np.array(root["numbers"]["default_pose"]["value"]), 0.25, 0.05, np.full(12, 0.25),
-        tuple(clip["lowest"]), tuple(clip["highest"]), 1, tuple(stages["obs"]["of"]), names["motors"],
-    )  # fmt: skip
+        names["motors"],
+        names["policy"],
+        np.array(root["numbers"]["default_pose"]["value"]),
+        0.25,
+        0.05,
+        np.full(12, 0.25),
+        tuple(clip["lowest"]),
+        tuple(clip["highest"]),
+        1,
+        tuple(stages["obs"]["of"]),
+        names["motors"],
+    )
 
 
 def recorded(mistakes: Mapping[str, str]) -> Mapping[str, Array]:

@@ -44,15 +44,34 @@ def robot_of(path: Path) -> robot_policy.Robot:
     clip, scale = stages["command"], stages["target"]["scale"]
     if "obs" in stages and stages["obs"]["operation"] == "history":
         return robot_policy.Robot(
-            names["sdk"], names["policy"], np.array(numbers["default_pose"]["value"]), 0.2, 0.05, np.full(29, scale),
-            tuple(clip["lowest"]), tuple(clip["highest"]), 5, tuple(stages["obs"]["of"]), names["sdk"],
-        )  # fmt: skip
+            names["sdk"],
+            names["policy"],
+            np.array(numbers["default_pose"]["value"]),
+            0.2,
+            0.05,
+            np.full(29, scale),
+            tuple(clip["lowest"]),
+            tuple(clip["highest"]),
+            5,
+            tuple(stages["obs"]["of"]),
+            names["sdk"],
+        )
     return robot_policy.Robot(
-        names["sdk"], names["sdk"], np.array(numbers["default_pose"]), 1.0, 1.0, np.array(scale["value"]),
-        tuple(clip["lowest"]), tuple(clip["highest"]), 1, tuple(stages["obs"]["of"]), names["isaac"],
+        names["sdk"],
+        names["sdk"],
+        np.array(numbers["default_pose"]),
+        1.0,
+        1.0,
+        np.array(scale["value"]),
+        tuple(clip["lowest"]),
+        tuple(clip["highest"]),
+        1,
+        tuple(stages["obs"]["of"]),
+        names["isaac"],
         {name: np.broadcast_to(np.array(value), 29) for name, value in scale["wrong"].items()},
-        np.array(numbers["mean"]), np.array(numbers["std"]),
-    )  # fmt: skip
+        np.array(numbers["mean"]),
+        np.array(numbers["std"]),
+    )
 
 
 def _robot(name: str, width: int, folder: Path) -> Subject:

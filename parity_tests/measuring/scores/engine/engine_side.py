@@ -58,9 +58,11 @@ class Files:
     def of_demo(cls, folder: Path, clip: str) -> Files:
         """The files of the demo character."""
         return cls(
-            folder / "norm_template.json", folder / "pretrain_template.json", folder / "model.onnx",
+            folder / "norm_template.json",
+            folder / "pretrain_template.json",
+            folder / "model.onnx",
             folder / "clips" / f"{clip}.json",
-        )  # fmt: skip
+        )
 
 
 class Engine:
@@ -98,9 +100,16 @@ class Engine:
             self._library.engine_give(schema, name.encode(), pointer, len(numbers))
         sha256 = hashlib.sha256(self.files.bundle.read_bytes()).hexdigest()
         wrong = self._library.engine_run(
-            schema, self._network, mode == "teacher", frames, sum(1 << number for number in defects), self._bundle["fps"],
-            sha256.encode(), self.files.clip.stem.encode(), str(path).encode(),
-        )  # fmt: skip
+            schema,
+            self._network,
+            mode == "teacher",
+            frames,
+            sum(1 << number for number in defects),
+            self._bundle["fps"],
+            sha256.encode(),
+            self.files.clip.stem.encode(),
+            str(path).encode(),
+        )
         assert wrong is None, wrong
         return path
 

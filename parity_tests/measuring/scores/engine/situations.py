@@ -41,9 +41,12 @@ class Situation:
         """The truths of the mistakes, and its own. Of two conventions, both at once say either."""
         found = [*(BY_NAME[name].truths for name in self.mistakes), *self.truths]
         both = [
-            truth for one, other in combinations(found, 2) for a, b in product(one, other) if a.convention and b.convention
+            truth
+            for one, other in combinations(found, 2)
+            for a, b in product(one, other)
+            if a.convention and b.convention
             for truth in knob(f"{a.convention} {b.convention}")
-        ]  # fmt: skip
+        ]
         return tuple((*group, *both) for group in found)
 
     @property

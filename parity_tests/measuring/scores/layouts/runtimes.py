@@ -90,9 +90,14 @@ def draw(seed: int) -> Runtime:
         permutation = permutation[: max(3, joints // 2)]
     terms = tuple(_term(kind, rng, permutation, joints, quaternion_order) for kind in kinds)
     length = int(rng.choice([1, 2, 3, 4, 5, 6, 10]))
-    layout, order, start = (str(rng.choice(pair)) for pair in (
-        ("term_major", "frame_major"), ("oldest_first", "newest_first"), ("first", "zeros"),
-    ))  # fmt: skip
+    layout, order, start = (
+        str(rng.choice(pair))
+        for pair in (
+            ("term_major", "frame_major"),
+            ("oldest_first", "newest_first"),
+            ("first", "zeros"),
+        )
+    )
     resets = (0,) if rng.random() < 0.7 else (0, int(rng.integers(20, count - 20)))
     skipped = 0 if rng.random() < 0.8 else int(rng.integers(length + 1, 20))
     obs, action = _run(rng, terms, recorded, wxyz, (length, layout, order, start), resets, len(permutation))
@@ -152,9 +157,14 @@ def _term(
 
 
 def _run(
-    rng: np.random.Generator, terms: tuple[Term, ...], recorded: Mapping[str, Rows], wxyz: Rows,
-    how: tuple[int, str, str, str], resets: tuple[int, ...], answers: int,
-) -> tuple[Rows, Rows]:  # fmt: skip
+    rng: np.random.Generator,
+    terms: tuple[Term, ...],
+    recorded: Mapping[str, Rows],
+    wxyz: Rows,
+    how: tuple[int, str, str, str],
+    resets: tuple[int, ...],
+    answers: int,
+) -> tuple[Rows, Rows]:
     """The loop, frame by frame: terms, history, an answer."""
     length, layout, order, start = how
     count, gravity = len(wxyz), _gravity(wxyz)

@@ -89,8 +89,11 @@ def shortcomings(found: Sequence[Result]) -> list[str]:
         else [f"named {counts['named']} of {len(planted)}, required {NAMED:.0%}"]
     )
     missed += [f"{counts[word]} {word}" for word in ("false", "timeout") if counts[word]]
-    return missed + [f"alarm: seed {each.seed}, {each.what}: {each.graded.claims}" for each in found
-                     if not each.kinds and each.graded.word != "agrees"]  # fmt: skip
+    return missed + [
+        f"alarm: seed {each.seed}, {each.what}: {each.graded.claims}"
+        for each in found
+        if not each.kinds and each.graded.word != "agrees"
+    ]
 
 
 def _line(each: Result) -> str:

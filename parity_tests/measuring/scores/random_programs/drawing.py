@@ -169,8 +169,14 @@ def _normalise(draft: Draft, source: Given | Operation) -> Operation:
 
 
 def _blend(draft: Draft, source: Given | Operation) -> Operation:
-    others = [each for each in draft.program().vectors if each.width == source.width and each.name != source.name
-              and each.names == source.names and not (isinstance(each, Given) and each.carried)]  # fmt: skip
+    others = [
+        each
+        for each in draft.program().vectors
+        if each.width == source.width
+        and each.name != source.name
+        and each.names == source.names
+        and not (isinstance(each, Given) and each.carried)
+    ]
     if not others:
         return _affine(draft, source)
     other = others[int(draft.draw.integers(len(others)))]
@@ -201,9 +207,14 @@ def _joined(draft: Draft, terms: list[Given | Operation]) -> Given | Operation:
         length = int(draw.integers(2, 5))
         layouts = ("term_major", "frame_major", "channel_major")
         return draft.add(
-            "history", names, width * length, length=length, layout=str(draw.choice(layouts)),
-            order=str(draw.choice(["oldest_first", "newest_first"])), start=str(draw.choice(["first", "zeros"])),
-        )  # fmt: skip
+            "history",
+            names,
+            width * length,
+            length=length,
+            layout=str(draw.choice(layouts)),
+            order=str(draw.choice(["oldest_first", "newest_first"])),
+            start=str(draw.choice(["first", "zeros"])),
+        )
     return draft.add("concatenate", names, width) if len(names) > 1 else terms[0]
 
 

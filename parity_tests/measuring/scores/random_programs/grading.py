@@ -124,8 +124,11 @@ def edited(program: Program, edits: Sequence[Edit]) -> Program:
 def differing(case: Case) -> dict[str, Rows]:
     """Each recorded operation that differs from its replay: what the replay gives."""
     own = case.replayed()
-    return {name: own[name] for name in case.recorded if name in {each.name for each in case.program.operations}
-            and differs(own[name], case.values[name])}  # fmt: skip
+    return {
+        name: own[name]
+        for name in case.recorded
+        if name in {each.name for each in case.program.operations} and differs(own[name], case.values[name])
+    }
 
 
 def differs(one: Rows, other: Rows) -> bool:

@@ -208,9 +208,12 @@ def summary(rows: Sequence[Row], labels: Mapping[str, bool]) -> Iterator[str]:
 
 
 def page(
-    rows: Sequence[Row], labels: Mapping[str, bool], what: Mapping[str, str], versions: Mapping[str, str],
+    rows: Sequence[Row],
+    labels: Mapping[str, bool],
+    what: Mapping[str, str],
+    versions: Mapping[str, str],
     found: Sequence[tuple[bool, float]],
-) -> str:  # fmt: skip
+) -> str:
     """docs/side-by-side.md."""
     tools = tuple(dict.fromkeys(row.tool for row in rows))
     words = {(row.tool, row.name): row.word for row in rows}

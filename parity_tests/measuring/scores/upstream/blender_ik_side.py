@@ -40,9 +40,13 @@ class Upstream:
     def record(self, mistake: str = "") -> dict[str, Rows]:
         """Every stage, as float32 rows."""
         targets, root = self._clip["effectors"].reshape(-1, 5, 7), self._clip["root"]
-        context = np.hstack([
-            self._effector_data(targets, root, mistake), self._ground_data(targets, mistake), self._motion(mistake),
-        ])  # fmt: skip
+        context = np.hstack(
+            [
+                self._effector_data(targets, root, mistake),
+                self._ground_data(targets, mistake),
+                self._motion(mistake),
+            ]
+        )
         if mistake == "context_late":
             context = np.concatenate([context[:1], context[:-1]])
         scaled = normalised(context, mistake)
@@ -171,9 +175,11 @@ def unit(vectors: Rows) -> Rows:
 def matrices(quaternions: Rows) -> Rows:
     """`quat_to_mat3` of Blender for x, y, z, w, (..., 3, 3)."""
     x, y, z, w = np.moveaxis(np.sqrt(np.float32(2.0)) * unit(quaternions), -1, 0)
-    rows = [[1 - y * y - z * z, x * y - w * z, x * z + w * y],
-            [x * y + w * z, 1 - x * x - z * z, y * z - w * x],
-            [x * z - w * y, y * z + w * x, 1 - x * x - y * y]]  # fmt: skip
+    rows = [
+        [1 - y * y - z * z, x * y - w * z, x * z + w * y],
+        [x * y + w * z, 1 - x * x - z * z, y * z - w * x],
+        [x * z - w * y, y * z + w * x, 1 - x * x - y * y],
+    ]
     return np.stack([np.stack(row, axis=-1) for row in rows], axis=-2).astype(np.float32)
 
 
@@ -188,12 +194,16 @@ def eulers(matrix: Rows, mistake: str) -> Rows:
     else:
         cosine = np.hypot(m[..., 0, 0], m[..., 1, 0])
         one, other = (
-            np.stack([
-                np.arctan2(sign * m[..., 2, 1], sign * m[..., 2, 2]), np.arctan2(-m[..., 2, 0], sign * cosine),
-                np.arctan2(sign * m[..., 1, 0], sign * m[..., 0, 0]),
-            ], axis=-1)
+            np.stack(
+                [
+                    np.arctan2(sign * m[..., 2, 1], sign * m[..., 2, 2]),
+                    np.arctan2(-m[..., 2, 0], sign * cosine),
+                    np.arctan2(sign * m[..., 1, 0], sign * m[..., 0, 0]),
+                ],
+                axis=-1,
+            )
             for sign in (np.float32(1.0), np.float32(-1.0))
-        )  # fmt: skip
+        )
     is_more = np.abs(one).sum(axis=-1, keepdims=True) > np.abs(other).sum(axis=-1, keepdims=True)
     angles = one if mistake == "euler_one_triple" else np.where(is_more, other, one)
     return np.degrees(angles) if mistake == "euler_degrees" else angles
@@ -256,7 +266,9 @@ def rodrigues(vectors: Rows, mistake: str) -> Rows:
     if mistake == "rodrigues_sign":
         s = -s
     t = 1 - c
-    rows = [[t * x * x + c, t * x * y - s * z, t * x * z + s * y],
-            [t * x * y + s * z, t * y * y + c, t * y * z - s * x],
-            [t * x * z - s * y, t * y * z + s * x, t * z * z + c]]  # fmt: skip
+    rows = [
+        [t * x * x + c, t * x * y - s * z, t * x * z + s * y],
+        [t * x * y + s * z, t * y * y + c, t * y * z - s * x],
+        [t * x * z - s * y, t * y * z + s * x, t * z * z + c],
+    ]
     return np.stack([np.stack(row, axis=-1) for row in rows], axis=-2).astype(np.float32)

@@ -162,9 +162,13 @@ def _whole(contract: Contract, known: Mapping[str, FloatArray], network: Any, fr
 
 
 def declared_crowd(
-    contract: Contract, network: Any, clip: DeclaredClip, starts: FloatArray, frames: int = ROOM,
+    contract: Contract,
+    network: Any,
+    clip: DeclaredClip,
+    starts: FloatArray,
+    frames: int = ROOM,
     engine: Engine = "auto",
-) -> Crowd:  # fmt: skip
+) -> Crowd:
     """Free runs from several starts at once, the first rows of the fed-back stage, (R, width)."""
     known = known_rows(contract, network, clip)
     carried = next(stage.name for stage in contract.system.stages if stage.carried is not None)

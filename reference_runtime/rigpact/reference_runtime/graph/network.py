@@ -198,9 +198,11 @@ def _check_signature(signature: ModelSignature, system: System) -> None:
     errors = [each for each in findings(bound, (systems.FAMILY,)) if each.rule.severity is Severity.ERROR]
     if errors:
         raise UnusableInput(
-            signature.path, f"{errors[0].rule.code} {errors[0].message}", f"the model of {system.title}",
+            signature.path,
+            f"{errors[0].rule.code} {errors[0].message}",
+            f"the model of {system.title}",
             "run `rigpact check` on the contract and the model for every finding",
-        )  # fmt: skip
+        )
 
 
 def _bound_names(signature: ModelSignature, system: System, what: Literal["inputs", "outputs"]) -> list[str]:

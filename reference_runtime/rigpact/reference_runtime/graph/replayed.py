@@ -65,12 +65,16 @@ class Evidence:
         rng = np.random.default_rng(0)
         error = {name: self.precision.error(rows) for name, rows in self.recorded.items()}
         return tuple(
-            replace(self, precision=None, recorded={
-                name: (rows + sign_pattern(pattern, rows.shape, rng) * error[name]).astype(np.float32)
-                for name, rows in self.recorded.items()
-            })
+            replace(
+                self,
+                precision=None,
+                recorded={
+                    name: (rows + sign_pattern(pattern, rows.shape, rng) * error[name]).astype(np.float32)
+                    for name, rows in self.recorded.items()
+                },
+            )
             for pattern in range(WRITTEN_PATTERNS)
-        )  # fmt: skip
+        )
 
     def at_rows(self, rows: Sequence[int]) -> Evidence:
         """The evidence of some recorded frames only."""

@@ -137,9 +137,16 @@ class LiveFrames:
     """
 
     def __init__(
-        self, contract: Contract, drives: Sequence[Drive], network: Any, count: int = ROOM, mode: Mode = "free",
-        changes: Changes | None = None, keeps: int | None = None, only: Collection[str] | None = None,
-    ) -> None:  # fmt: skip
+        self,
+        contract: Contract,
+        drives: Sequence[Drive],
+        network: Any,
+        count: int = ROOM,
+        mode: Mode = "free",
+        changes: Changes | None = None,
+        keeps: int | None = None,
+        only: Collection[str] | None = None,
+    ) -> None:
         """Make room for `count` frames, and for more when they come; nothing is computed yet.
 
         keeps: the number of frames that are kept beside the first one, for a system that says how far its stages look back.

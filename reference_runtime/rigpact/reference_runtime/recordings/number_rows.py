@@ -124,9 +124,10 @@ def left_out(table: Table, names: Iterable[str], used: Collection[str]) -> Itera
         yield f"{name} stands in {where}: it is left out"
     known = {*used, *(_IN_BRACKETS.sub("", name) for name in used)}
     others = [
-        name for name in dict.fromkeys(_IN_BRACKETS.sub("", name) for name in names)
+        name
+        for name in dict.fromkeys(_IN_BRACKETS.sub("", name) for name in names)
         if name not in known and not any(name.startswith((f"{each}.", f"{each}/")) for each in known)
-    ]  # fmt: skip
+    ]
     if others:
         more = f" and {len(others) - _SHOWN} more" if len(others) > _SHOWN else ""
         yield f"the contract does not know {', '.join(others[:_SHOWN])}{more}: not judged"

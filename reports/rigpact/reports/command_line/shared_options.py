@@ -28,10 +28,12 @@ def _use(context: typer.Context, files: list[str] | None) -> list[str] | None:
 _OPERATIONS = Annotated[
     list[str] | None,
     typer.Option(
-        "--operations", metavar="FILE.py", callback=_use,
+        "--operations",
+        metavar="FILE.py",
+        callback=_use,
         help="Module with operations that a contract may name; may be repeated. It is imported, that is: it runs.",
     ),
-]  # fmt: skip
+]
 _QUIET = Annotated[bool, typer.Option("--quiet", "-q", help="Print only the verdict; nothing where there is none.")]
 
 

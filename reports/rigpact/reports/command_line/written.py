@@ -8,9 +8,14 @@ from rigpact.reports.command_line.options import OutputFormat
 
 
 def answer_written(
-    command: str, files: Sequence[Path], output_format: OutputFormat, *, lines: Sequence[str],
-    facts: Mapping[str, Any] | None = None, notes: Sequence[str] = (),
-) -> None:  # fmt: skip
+    command: str,
+    files: Sequence[Path],
+    output_format: OutputFormat,
+    *,
+    lines: Sequence[str],
+    facts: Mapping[str, Any] | None = None,
+    notes: Sequence[str] = (),
+) -> None:
     """Print the `rigpact-written` document, version 1, or its lines and notes."""
     from rigpact.reports.terminal import plain, print_json, say
 

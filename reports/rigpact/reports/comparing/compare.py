@@ -168,10 +168,22 @@ def compare(
     bones = _bone_names(a, b, contract)
     ledger = ledger_of(a, b, held, stages, waived, pairs.union, answers)
     return Comparison(
-        a, b, contract, bones, pairs.frames, stages, waived,
+        a,
+        b,
+        contract,
+        bones,
+        pairs.frames,
+        stages,
+        waived,
         {name: result.left_out for name, result in stages.items() if result.left_out},
-        missing, pose, baseline, ledger, allowance.inheriting, pairs.union, pairs.behind_a_gap,
-    )  # fmt: skip
+        missing,
+        pose,
+        baseline,
+        ledger,
+        allowance.inheriting,
+        pairs.union,
+        pairs.behind_a_gap,
+    )
 
 
 def _wholly_unjudged(stages: Mapping[str, StageComparison], answers: Collection[str]) -> Iterator[tuple[str, str]]:
@@ -209,10 +221,18 @@ def _missing(a: Recording, b: Recording, names: Sequence[str]) -> Iterator[tuple
             other = a if rows_a is None else b
             yield name, rules.STAGE_NOT_COMPARED.at(other.path, f"/stages/{name}", stage=name, holder=holder.path.name)
         elif rows_a.shape[1] != rows_b.shape[1]:
-            yield name, rules.WIDTH_DIFFERS.at(
-                b.path, f"/stages/{name}", stage=name, width_a=rows_a.shape[1], width_b=rows_b.shape[1],
-                name_a=a.path.name, name_b=b.path.name,
-            )  # fmt: skip
+            yield (
+                name,
+                rules.WIDTH_DIFFERS.at(
+                    b.path,
+                    f"/stages/{name}",
+                    stage=name,
+                    width_a=rows_a.shape[1],
+                    width_b=rows_b.shape[1],
+                    name_a=a.path.name,
+                    name_b=b.path.name,
+                ),
+            )
 
 
 def _measure(

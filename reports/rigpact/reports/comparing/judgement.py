@@ -36,9 +36,7 @@ def _about_files(comparison: Comparison) -> Iterator[Finding]:
     a, b = comparison.a, comparison.b
     fps_a, fps_b = a.trace.header.fps, b.trace.header.fps
     if fps_a != fps_b:
-        yield rules.RATE_DIFFERS.at(
-            b.path, "/fps", name_a=a.path.name, name_b=b.path.name, fps_a=fps_a, fps_b=fps_b
-        )  # fmt: skip
+        yield rules.RATE_DIFFERS.at(b.path, "/fps", name_a=a.path.name, name_b=b.path.name, fps_a=fps_a, fps_b=fps_b)
     yield from about_models(a, b)
     for side in (a, b):
         yield from about_contract(side, comparison.contract)
@@ -59,9 +57,13 @@ def _about_bones(side: Recording, comparison: Comparison) -> Iterator[Finding]:
     others = [name for name in every if name not in held]
     if others:
         yield rules.BONES_NOT_RECORDED.at(
-            side.path, "/bones", holder=side.path.name, count=len(held), total=len(every),
+            side.path,
+            "/bones",
+            holder=side.path.name,
+            count=len(held),
+            total=len(every),
             others=", ".join(others[:4]) + (", …" if len(others) > 4 else ""),
-        )  # fmt: skip
+        )
 
 
 def _frames_missing(comparison: Comparison) -> Iterator[Finding]:
@@ -80,9 +82,13 @@ def _behind_a_gap(comparison: Comparison) -> Iterator[Finding]:
         holders = [side for side in (comparison.a, comparison.b) if first not in side.trace.frame]
         last = min(int(side.trace.frame[np.searchsorted(side.trace.frame, first)]) for side in holders) - 1
         yield rules.FRAMES_NOT_FROM_START.at(
-            holders[-1].path, f"/frames/{first}", holder=holders[-1].path.name, first=first, last=last,
+            holders[-1].path,
+            f"/frames/{first}",
+            holder=holders[-1].path.name,
+            first=first,
+            last=last,
             count=comparison.behind_a_gap,
-        )  # fmt: skip
+        )
 
 
 def _not_finite(comparison: Comparison) -> Iterator[Finding]:
@@ -139,9 +145,14 @@ def _undetermined(comparison: Comparison) -> Iterator[Finding]:
         if count and result.first_unknown is not None:
             frame, channel = result.first_unknown
             yield rules.VALUE_UNDETERMINED.at(
-                comparison.b.path, f"/stages/{name}/{channel}", stage=name, count=count, total=result.total, frame=frame,
+                comparison.b.path,
+                f"/stages/{name}/{channel}",
+                stage=name,
+                count=count,
+                total=result.total,
+                frame=frame,
                 address=comparison.address(name, channel),
-            )  # fmt: skip
+            )
 
 
 def summarise(comparison: Comparison) -> dict[str, Any]:

@@ -39,7 +39,7 @@ def about_contract(recording: Recording, contract: Contract | None) -> Iterator[
     if unknown:
         yield rules.NOT_VERIFIABLE.at(
             recording.path, "/contract", holder=recording.path.name, what=" and ".join(unknown)
-        )  # fmt: skip
+        )
 
 
 def about_precision(recording: Recording) -> Iterator[Finding]:
@@ -64,7 +64,7 @@ def _about_numbers(recording: Recording, said: Hashes, own: Hashes, file: str) -
         found, expected = str(said["bundle_sha256"])[:12], str(own["bundle_sha256"])[:12]
         yield rules.OTHER_BUNDLE.at(
             recording.path, "/contract/bundle_sha256", holder=recording.path.name, found=found, expected=expected
-        )  # fmt: skip
+        )
     if _differ(said, own, "companion_sha256"):
         yield _other(recording, "companion_sha256", "another companion", said, own)
 

@@ -100,7 +100,9 @@ def contract_template(system: System) -> bytes:
     """A contract file to start from, with the published constants. UnusableInput where the layouts depend on the character."""
     if set(system.vectors) != set(system.graph.names):
         raise UnusableInput(
-            "--write-contract", f"{system.name}, whose vectors are as wide as each character makes them",
-            "a system with vectors of its own", f"docs/systems/{system.page} says which files its contract is",
-        )  # fmt: skip
+            "--write-contract",
+            f"{system.name}, whose vectors are as wide as each character makes them",
+            "a system with vectors of its own",
+            f"docs/systems/{system.page} says which files its contract is",
+        )
     return contract_to_bytes(contract_to_json(system, system.template()))

@@ -251,18 +251,23 @@ def _inherited(whole: ReplayedFrames, error: StageError, contract: Contract) -> 
 
 
 def _first_left(
-    hypotheses: Hypotheses, left: Mapping[str, Mask], base: Changes, partly: Mapping[str, Changes],
+    hypotheses: Hypotheses,
+    left: Mapping[str, Mask],
+    base: Changes,
+    partly: Mapping[str, Changes],
     not_finite: Divergence | None,
-) -> Divergence | None:  # fmt: skip
+) -> Divergence | None:
     """The first place that neither a cause nor a relation explains."""
     under = {stage: {**base, **partly.get(stage, {})} for stage in left}
     return _first_divergence(hypotheses, under, not_finite, left)
 
 
 def _first_divergence(
-    hypotheses: Hypotheses, under: Mapping[str, Changes], not_finite: Divergence | None,
+    hypotheses: Hypotheses,
+    under: Mapping[str, Changes],
+    not_finite: Divergence | None,
     left: Mapping[str, Mask] | None = None,
-) -> Divergence | None:  # fmt: skip
+) -> Divergence | None:
     """The first frame that differs and, in it, the first stage; under: the stages to look at, each under its changes.
 
     left: of each stage, the only values to look at. A non-finite value comes before all others.

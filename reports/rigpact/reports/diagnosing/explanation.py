@@ -84,8 +84,9 @@ def _nearly(
     for candidates in (singles, (pair for pair in both if hypotheses.may_nearly_fit(stage, pair))):
         count, best = max(
             ((hypotheses.frames_within(stage, changes), changes) for changes in budget.within(candidates, almost)),
-            key=lambda found: found[0], default=(0, base),
-        )  # fmt: skip
+            key=lambda found: found[0],
+            default=(0, base),
+        )
         if count >= NEARLY * frames and hypotheses.earns(stage, best, base):
             return [Explanation(stage, base, {knob: best[knob] for knob in best if knob not in base}, ())]
     return []

@@ -92,9 +92,16 @@ def extent_of(differs: Mask, judged: Mask, layout: FieldLayout, frame: NDArray[n
     numbers = frame[rows]
     found = numbers[over]
     return Extent(
-        parts, len(every), what, _where(parts, every), len(found), len(numbers), int(found[0]), int(found[-1]),
+        parts,
+        len(every),
+        what,
+        _where(parts, every),
+        len(found),
+        len(numbers),
+        int(found[0]),
+        int(found[-1]),
         frames_in_words(over, numbers),
-    )  # fmt: skip
+    )
 
 
 def _parts(layout: FieldLayout, width: int) -> tuple[str, list[str]]:

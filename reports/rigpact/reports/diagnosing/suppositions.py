@@ -202,9 +202,12 @@ def _starts(evidence: Evidence, rows: Any) -> Iterator[int]:
         count = min(FIRST_FRAMES, len(recorded))
         if clip is None or clip.shape[1] != recorded.shape[1] or len(clip) <= count:
             continue
-        apart = np.stack([
-            np.abs(clip[place : len(clip) - count + place + 1] - recorded[place]).max(axis=1) for place in range(count)
-        ])  # fmt: skip
+        apart = np.stack(
+            [
+                np.abs(clip[place : len(clip) - count + place + 1] - recorded[place]).max(axis=1)
+                for place in range(count)
+            ]
+        )
         start = int(np.argmin(apart.max(axis=0))) - int(evidence.frame[0])
         if start:
             yield start

@@ -128,9 +128,14 @@ class _Waiving:
 
     def _notice(self, waiver: PartWaiver, count: int) -> Finding:
         return rules.PART_WAIVED.at(
-            self._file, self._pointer(waiver), what=_what(waiver), expires=waiver.expires, owner=waiver.owner,
-            reason=waiver.reason, count=count,
-        )  # fmt: skip
+            self._file,
+            self._pointer(waiver),
+            what=_what(waiver),
+            expires=waiver.expires,
+            owner=waiver.owner,
+            reason=waiver.reason,
+            count=count,
+        )
 
     def _pointer(self, waiver: PartWaiver) -> str:
         return json_pointer("gate", "waive", waiver.index)
@@ -161,20 +166,40 @@ def unreasonable(settings: GateSettings, file: Path) -> Iterator[Finding]:
     """A finding for each threshold beyond what means something."""
     declared, budget = settings.thresholds, settings.budget
     for table, key, value, largest, reason in (
-        ("thresholds", "tolerance-factor", declared.tolerance_factor, HALF_OVER_SINGLE,
-         "half precision rounds no coarser than that"),
-        ("thresholds", "adequacy-margin", declared.adequacy_margin, CERTAIN_MARGIN,
-         "what shows by so much is not measured further"),
-        ("budget", "inference-margin", budget.inference_margin, SHARED_MACHINE,
-         "no shared machine is slower than that, time after time"),
-    ):  # fmt: skip
+        (
+            "thresholds",
+            "tolerance-factor",
+            declared.tolerance_factor,
+            HALF_OVER_SINGLE,
+            "half precision rounds no coarser than that",
+        ),
+        (
+            "thresholds",
+            "adequacy-margin",
+            declared.adequacy_margin,
+            CERTAIN_MARGIN,
+            "what shows by so much is not measured further",
+        ),
+        (
+            "budget",
+            "inference-margin",
+            budget.inference_margin,
+            SHARED_MACHINE,
+            "no shared machine is slower than that, time after time",
+        ),
+    ):
         if value > largest:
             yield _at(file, table, key, value=value, limit=largest, side="most", reason=reason)
     if declared.adequacy_margin < ONE_TOLERANCE:
         yield _at(
-            file, "thresholds", "adequacy-margin", value=declared.adequacy_margin, limit=ONE_TOLERANCE, side="least",
+            file,
+            "thresholds",
+            "adequacy-margin",
+            value=declared.adequacy_margin,
+            limit=ONE_TOLERANCE,
+            side="least",
             reason="less than a tolerance is rounding",
-        )  # fmt: skip
+        )
 
 
 def _at(file: Path, table: str, key: str, **values: object) -> Finding:

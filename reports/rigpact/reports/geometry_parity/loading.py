@@ -81,9 +81,10 @@ def _roles_of(name: str) -> tuple[tuple[str, ...], bool]:
 def unknown_functions(module: ModuleType, found: Sequence[str]) -> list[str]:
     """The module's own public functions that seem to be about rotations and play no known role."""
     own = [
-        name for name, value in vars(module).items()
+        name
+        for name, value in vars(module).items()
         if callable(value) and getattr(value, "__module__", None) == module.__name__ and not isinstance(value, type)
-    ]  # fmt: skip
+    ]
     return [name for name in own if name[0] != "_" and name not in found and _ABOUT_ROTATIONS.search(name.lower())]
 
 

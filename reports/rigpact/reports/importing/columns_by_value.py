@@ -117,9 +117,12 @@ class Pairing:
     def _consumers(self, name: str) -> list[str]:
         """The stages that are made of a given vector alone, as far as it is not known what they are made of."""
         return [
-            stage.name for stage in self.graph
-            if name in stage.needs and stage.name not in self.known and all(need in (name, *self.known) for need in stage.needs)
-        ]  # fmt: skip
+            stage.name
+            for stage in self.graph
+            if name in stage.needs
+            and stage.name not in self.known
+            and all(need in (name, *self.known) for need in stage.needs)
+        ]
 
     def _pair(self, name: str) -> bool:
         """Find the column of a given vector, or of a stage in its place, by what is made of it."""

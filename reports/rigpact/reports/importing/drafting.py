@@ -192,9 +192,13 @@ class _Network:
         if statistics is not None:
             statistics.add_to(draft)
             draft.compute(
-                vector, "normalise", raw, f"GUESSED: {statistics.path.name} has a mean and a std of {width} numbers",
-                mean=statistics.mean_name, std=statistics.std_name,
-            )  # fmt: skip
+                vector,
+                "normalise",
+                raw,
+                f"GUESSED: {statistics.path.name} has a mean and a std of {width} numbers",
+                mean=statistics.mean_name,
+                std=statistics.std_name,
+            )
         elif len(fitting) > 1:
             names = ", ".join(each.mean_name for each in fitting)
             draft.header.append(f"LEFT OPEN: several statistics of {width} numbers fit {name}: {names}")
@@ -242,10 +246,13 @@ def _denormalised(draft: Draft, found: Folder, name: str, stage: str, width: int
         return
     statistics.add_to(draft)
     draft.compute(
-        draft.free_name(f"{stage}_raw"), "denormalise", stage,
+        draft.free_name(f"{stage}_raw"),
+        "denormalise",
+        stage,
         f"GUESSED: {statistics.path.name} has a mean and a std of {width} numbers",
-        mean=statistics.mean_name, std=statistics.std_name,
-    )  # fmt: skip
+        mean=statistics.mean_name,
+        std=statistics.std_name,
+    )
 
 
 def _recordings(draft: Draft, found: Folder) -> None:

@@ -175,9 +175,11 @@ def _onnx_draft(request: ImportRequest) -> Draft:
         keys = ", ".join(sorted(model.metadata)[:8]) or "no metadata"
         missing = [key for key in mjlab_metadata.REQUIRED if key not in model.metadata]
         raise UnusableInput(
-            request.source, f"a model with {keys}", f"mjlab's metadata; {', '.join(missing)} is not there",
+            request.source,
+            f"a model with {keys}",
+            f"mjlab's metadata; {', '.join(missing)} is not there",
             "`rigpact init --contract` drafts a contract from any model",
-        )  # fmt: skip
+        )
     return mjlab_metadata.to_draft(model, named_file(request.source, request.out))
 
 
@@ -248,9 +250,11 @@ def _yaml_draft(request: ImportRequest) -> Draft:
     content = read_bytes(request.source)
     if request.source.suffix.lower() not in (".yaml", ".yml"):
         raise UnusableInput(
-            request.source, f"a file that ends in {request.source.suffix or 'nothing'}", ".yaml, .yml, .onnx, .py or .bin",
+            request.source,
+            f"a file that ends in {request.source.suffix or 'nothing'}",
+            ".yaml, .yml, .onnx, .py or .bin",
             f"known are {'; '.join(KNOWN)}",
-        )  # fmt: skip
+        )
     root = parse_yaml(content, request.source)
     for is_one, draft in _YAML.items():
         if is_one(root):

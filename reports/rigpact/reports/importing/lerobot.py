@@ -129,9 +129,15 @@ def _input(draft: Draft, root: Node, name: str, node: Node, before: _Pipeline, c
     draft.recordings[own] = raw
     if chunk.observed > 1:
         source = draft.compute(
-            f"{own}_kept", "history", [source], "the first observation stands for those before it", length=chunk.observed,
-            layout="frame_major", order="oldest_first", start="first",
-        )  # fmt: skip
+            f"{own}_kept",
+            "history",
+            [source],
+            "the first observation stands for those before it",
+            length=chunk.observed,
+            layout="frame_major",
+            order="oldest_first",
+            start="first",
+        )
     if "every" not in chunk.played or chunk.steps == 1:
         return source
     return draft.compute(f"{own}_asked", "held", source, every=chunk.steps, length=chunk.length, knobs=_ASKED)

@@ -82,10 +82,14 @@ def _guessed(vectors: Widths, columns: Widths, fields: Mapping[str, Sequence[str
     found: dict[str, str] = {}
     for (vector, column), score in sorted(scores.items(), key=lambda pair: -pair[1]):
         rivals = [
-            other for other, value in scores.items()
-            if value == score and other != (vector, column) and (other[0] == vector or other[1] == column)
-            and other[0] not in found and other[1] not in found.values()
-        ]  # fmt: skip
+            other
+            for other, value in scores.items()
+            if value == score
+            and other != (vector, column)
+            and (other[0] == vector or other[1] == column)
+            and other[0] not in found
+            and other[1] not in found.values()
+        ]
         if vector not in found and column not in found.values() and not rivals:
             found[vector] = column
     return {vector: found[vector] for vector in vectors if vector in found}

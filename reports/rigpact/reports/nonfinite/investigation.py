@@ -207,10 +207,15 @@ def investigate(subject: Subject, frames: int, *, guard_frames: int | None = Non
         origin = origin_of_run(subject, watched)
     precursors = sorted(envelope.found.values(), key=lambda entry: entry.frame) if envelope else ()
     return Investigation(
-        verdict, watched.finite_frames, origin, tuple(precursors), tuple(guards),
+        verdict,
+        watched.finite_frames,
+        origin,
+        tuple(precursors),
+        tuple(guards),
         notes=(*subject.notes, *_about_unread(watched.unread), *_about_not_seen(inside)),
-        left=leaving.found if verdict == "diverging" else None, swallowed=_found(inside),
-    )  # fmt: skip
+        left=leaving.found if verdict == "diverging" else None,
+        swallowed=_found(inside),
+    )
 
 
 def _about_unread(unread: Mapping[str, int]) -> Iterator[str]:

@@ -121,9 +121,14 @@ class SwallowedValues:
                 self._tell((name, CONSTANT), name, values[~np.isfinite(values)], graph, known, frames)
 
     def _tell(
-        self, maker: tuple[str, str], name: str, bad: FloatArray, graph: ModelGraph, known: Values,
+        self,
+        maker: tuple[str, str],
+        name: str,
+        bad: FloatArray,
+        graph: ModelGraph,
+        known: Values,
         frames: Sequence[int],
-    ) -> None:  # fmt: skip
+    ) -> None:
         seen = self.found.get(name)
         if seen is not None:
             seen.frames += len(frames)

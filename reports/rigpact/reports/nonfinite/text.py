@@ -59,6 +59,9 @@ def _print_precursors(found: Investigation, console: Console) -> None:
     for entry in found.precursors[:_SHOWN]:
         lead = "" if failing is None else f", {failing - entry.frame} frames ahead"
         console.print(
-            Text(f"  precursor ({entry.kind}): frame {entry.frame}{lead}, {entry.stage}, {plain(entry.where)}: "
-                 f"{entry.zscore:.3g}, limit {entry.limit:.3g}", style="yellow")
-        )  # fmt: skip
+            Text(
+                f"  precursor ({entry.kind}): frame {entry.frame}{lead}, {entry.stage}, {plain(entry.where)}: "
+                f"{entry.zscore:.3g}, limit {entry.limit:.3g}",
+                style="yellow",
+            )
+        )

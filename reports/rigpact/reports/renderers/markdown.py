@@ -21,7 +21,7 @@ from rigpact.reports.renderers.wording import (
     place_text,
     rule_text,
     worst_first,
-)  # fmt: skip
+)
 from rigpact.reports.terminal import account_text, plain
 
 _SIGNS: dict[Verdict, str] = {"pass": "✅", "fail": "❌", "undetermined": "⚠️"}

@@ -160,9 +160,14 @@ def describe_run(
 def _alignments(runner: Runner, bundle: Path) -> Iterator[Finding]:
     for event in sorted(runner.alignments):
         yield comparison.INPUT_ALIGNED.at(
-            bundle, f"/{event.name}", position=event.position, input=event.name, given=event.given, bound=event.bound,
+            bundle,
+            f"/{event.name}",
+            position=event.position,
+            input=event.name,
+            given=event.given,
+            bound=event.bound,
             what="cuts it" if event.given > event.bound else "pads it with zeros",
-        )  # fmt: skip
+        )
 
 
 def _not_finite(contract: Contract, trace: Trace, out: Path) -> Iterator[Finding]:
@@ -175,9 +180,14 @@ def _not_finite(contract: Contract, trace: Trace, out: Path) -> Iterator[Finding
         if len(passed_over):
             row, channel = (int(index) for index in passed_over[0])
             yield VALUE_UNREAD.at(
-                out, f"/stages/{name}/{channel}", stage=name, value=str(rows[row, channel]), frame=int(trace.frame[row]),
-                count=len(passed_over), address=channel_address(name, channel, contract),
-            )  # fmt: skip
+                out,
+                f"/stages/{name}/{channel}",
+                stage=name,
+                value=str(rows[row, channel]),
+                frame=int(trace.frame[row]),
+                count=len(passed_over),
+                address=channel_address(name, channel, contract),
+            )
         if len(bad):
             row, channel = (int(index) for index in bad[0])
             yield comparison.NOT_FINITE.at(
@@ -190,13 +200,17 @@ def print_run(report: FindingsReport, console: Console) -> None:
     """Print a summary of the run and the name of its file."""
     summary = report.summary
     console.print(
-        Text(f"{summary['mode']} run: {summary['frames']} frames at {summary['fps']:g} per second, "
-             f"{len(summary['stages'])} stages -> {plain(Path(summary['out']).name)}")
-    )  # fmt: skip
+        Text(
+            f"{summary['mode']} run: {summary['frames']} frames at {summary['fps']:g} per second, "
+            f"{len(summary['stages'])} stages -> {plain(Path(summary['out']).name)}"
+        )
+    )
     errors = summary.get("diagnostics") or {}
     if errors.get("GeoDeg") is not None:
         console.print(
-            Text(f"mean error against the clip's next pose {errors['GeoDeg']:.4f} deg; "
-                 f"copy-last {errors['CopyLastGeoDeg']:.4f} deg")
-        )  # fmt: skip
+            Text(
+                f"mean error against the clip's next pose {errors['GeoDeg']:.4f} deg; "
+                f"copy-last {errors['CopyLastGeoDeg']:.4f} deg"
+            )
+        )
     print_report(report, console)

@@ -122,8 +122,10 @@ def _lead(gate: GateReport) -> str:
 
 def _counts(gate: GateReport) -> str:
     counts = {severity: sum(part.report.count(severity) for part in gate.parts) for severity in Severity}
-    return ", ".join(f"{count} {severity.value}{'' if count == 1 else 's'}" if severity is not Severity.INFO
-                     else f"{count} info" for severity, count in counts.items())  # fmt: skip
+    return ", ".join(
+        f"{count} {severity.value}{'' if count == 1 else 's'}" if severity is not Severity.INFO else f"{count} info"
+        for severity, count in counts.items()
+    )
 
 
 def _ledger_words(ledger: Ledger) -> dict[str, Any]:

@@ -10,107 +10,124 @@ from rigpact.contract.rules.family import Texts, rules_in
 _ERROR, _WARNING, _INFO = Severity.ERROR, Severity.WARNING, Severity.INFO
 
 RAISES = Rule(
-    code="RP850", name="geometry-function-raises",
+    code="RP850",
+    name="geometry-function-raises",
     message="{function} raises {error} for {case}",
     hint="correct the call that [[geometry.function]] declares, or the function; see docs/geometry.md",
     why="nothing can be said about its mathematics, and training would stop here too",
-)  # fmt: skip
+)
 OTHER_SHAPE = Rule(
-    code="RP851", name="geometry-result-of-other-shape",
+    code="RP851",
+    name="geometry-result-of-other-shape",
     message="{function} returns {found} for {case}, expected {expected}",
     hint="keep the leading axes and return one result for each rotation",
     why="broadcasting hides a wrong axis and every bone gets another bone's number",
-)  # fmt: skip
+)
 DIFFERS = Rule(
-    code="RP852", name="geometry-differs-unexplained",
+    code="RP852",
+    name="geometry-differs-unexplained",
     message="{function} is off by {error:.3g} {unit} at row {row}: no known convention explains it (expected: {declared})",
     hint="compare that row by hand with the definition; the row is the same for the same --seed",
     why="training learns another motion than the engine plays",
-)  # fmt: skip
+)
 HALF_ANGLE = Rule(
-    code="RP853", name="geometry-half-angle",
+    code="RP853",
+    name="geometry-half-angle",
     message="{function} {verb} half the angle: measured ratio {ratio:.4f} over {rows} rotations",
     hint="multiply by 2, or take 2·atan2(|v|, w) of the quaternion; statistics and tanh scales double with it",
     why="the angular-velocity input is half of what the engine measures: limbs lag and sway",
-)  # fmt: skip
+)
 SCALED = Rule(
-    code="RP854", name="geometry-angle-scaled",
+    code="RP854",
+    name="geometry-angle-scaled",
     message="{function} {verb} {words}: measured ratio {ratio:.4f} over {rows} rotations",
     hint="return radians, axis times angle",
     why="the network is trained on another unit than the engine feeds it",
-)  # fmt: skip
+)
 INVERSE = Rule(
-    code="RP855", name="geometry-inverse-rotation",
+    code="RP855",
+    name="geometry-inverse-rotation",
     message="{function} {verb} the inverse rotation (its transpose): {evidence}",
     hint="columns are axes and vectors are columns; a row-vector formula is the transpose",
     why="every bone turns the other way",
-)  # fmt: skip
+)
 OTHER_COLUMNS = Rule(
-    code="RP856", name="geometry-other-columns",
+    code="RP856",
+    name="geometry-other-columns",
     message="{function} uses {found}, not {declared}",
     hint="pass the contract's columns, or declare them: --set rot6d_columns=…, --set rot6d_packing=…",
     why="six numbers read as other axes are another pose, of unit length and without a warning",
-)  # fmt: skip
+)
 TRANSPOSED = Rule(
-    code="RP857", name="geometry-axes-transposed",
+    code="RP857",
+    name="geometry-axes-transposed",
     message="{function} uses {found}: axes are rows there, columns in the contract ({declared})",
     hint="transpose the matrix, or stack the axes along the last dimension",
     why="a transposed rotation is the inverse one: every bone turns the other way",
-)  # fmt: skip
+)
 MIRRORED = Rule(
-    code="RP858", name="geometry-mirrored",
+    code="RP858",
+    name="geometry-mirrored",
     message="{function} gives matrices of determinant -1: its third axis is {found}",
     hint="take second × first, and flip it where the determinant is negative",
     why="a mirrored bone turns its mesh inside out, and no quaternion exists for it",
-)  # fmt: skip
+)
 COMPOSE_ORDER = Rule(
-    code="RP859", name="geometry-compose-order",
+    code="RP859",
+    name="geometry-compose-order",
     message="{function} computes {found}, not {declared}",
     hint="apply the delta on the left: ΔR · R_prev, columns are axes",
     why="every limb turns about its own axis instead of its parent's",
-)  # fmt: skip
+)
 DELTA_OTHERWISE = Rule(
-    code="RP860", name="geometry-delta-taken-otherwise",
+    code="RP860",
+    name="geometry-delta-taken-otherwise",
     message="{function} takes the delta as {found}, the contract as {declared}",
     hint="add the identity's six numbers to the residual once; or declare --set output_mode=delta (or residual)",
     why="with the identity missing or added twice, a network that says nothing turns every bone",
-)  # fmt: skip
+)
 NOT_RENORMALISED = Rule(
-    code="RP861", name="geometry-not-renormalised",
+    code="RP861",
+    name="geometry-not-renormalised",
     message="{function} does not renormalise: {found}",
     hint="Gram–Schmidt: a/|a|, then b without its part along a, normalised",
     why="network outputs are never orthonormal; bones stretch and shear, more with every free-run frame",
-)  # fmt: skip
+)
 QUATERNION_ORDER = Rule(
-    code="RP862", name="geometry-quaternion-order",
+    code="RP862",
+    name="geometry-quaternion-order",
     message="{function} orders quaternions {found}, the contract {declared}",
     hint="move w to the end, or declare --set quaternion_order=wxyz",
     why="a quaternion read in the other order is another rotation of unit length",
-)  # fmt: skip
+)
 VELOCITY_FRAME = Rule(
-    code="RP863", name="geometry-velocity-frame",
+    code="RP863",
+    name="geometry-velocity-frame",
     message="{function} gives angular velocity in the {found} frame, the contract in the {declared} frame",
     hint="parent: log(R[t+1] · R[t]ᵀ); bone's own: log(R[t]ᵀ · R[t+1])",
     why="the axis is turned by the bone's whole rotation: right in the rest pose, wrong in motion",
-)  # fmt: skip
+)
 VELOCITY_RATE = Rule(
-    code="RP864", name="geometry-velocity-rate",
+    code="RP864",
+    name="geometry-velocity-rate",
     message="{function} gives angular velocity {found} (measured {measured:.4g} for fps {fps:g})",
     hint="multiply by the clip's own frames per second",
     why="a character recorded at another rate seems to move faster or slower than it does",
-)  # fmt: skip
+)
 VELOCITY_ROWS = Rule(
-    code="RP865", name="geometry-velocity-rows",
+    code="RP865",
+    name="geometry-velocity-rows",
     message="{function} puts velocities at {found}, the contract at {declared}",
     hint="row t is the step from t to t + 1; the last row is repeated",
     why="a velocity one frame late is a leak or a lag, and the network learns it",
-)  # fmt: skip
+)
 NOT_SHORTEST = Rule(
-    code="RP866", name="geometry-vector-not-shortest",
+    code="RP866",
+    name="geometry-vector-not-shortest",
     message="{function} gives {count} of {rows} rotations an angle beyond half a turn, up to {worst_deg:.1f}°",
     hint="flip the quaternion where w < 0 before taking its logarithm",
     why="the same small turn is sometimes 1° one way and sometimes 359° the other: velocities explode",
-)  # fmt: skip
+)
 ANGLE_FLOOR = Rule(
     code="RP867", name="geometry-angle-floor", severity=_WARNING,
     message="{function} reports {floor_deg:.4f}° between identical rotations in {dtype}",
@@ -130,11 +147,12 @@ HALF_TURN_LOST = Rule(
     why="a root that turns about, or a wrist that flips, becomes no turn at all or noise",
 )  # fmt: skip
 NOT_FINITE = Rule(
-    code="RP870", name="geometry-not-finite",
+    code="RP870",
+    name="geometry-not-finite",
     message="{function} returns {value} for finite input: {cases}",
     hint="guard the division (or acos, or sqrt) at that point",
     why="one such frame in a batch and every weight is NaN after the next step",
-)  # fmt: skip
+)
 NO_ROTATION = Rule(
     code="RP871", name="geometry-degenerate-no-rotation", severity=_WARNING,
     message="{function} returns no rotation for {cases}: off orthonormal by {defect:.3g}",
@@ -148,11 +166,12 @@ NAN_HIDDEN = Rule(
     why="a NaN that becomes a rotation is found hours later, somewhere else",
 )  # fmt: skip
 ROWS_MIXED = Rule(
-    code="RP873", name="geometry-rows-mixed",
+    code="RP873",
+    name="geometry-rows-mixed",
     message="{function} gives a rotation another result {case}: off by {error:.3g}",
     hint="reduce over the last axis only, and index from the end (x[..., 0])",
     why="the pose of one bone or frame depends on what else is in the batch",
-)  # fmt: skip
+)
 AXES_REFUSED = Rule(
     code="RP874", name="geometry-leading-axes-refused", severity=_WARNING,
     message="{function} cannot take {case}: {error}",
@@ -160,11 +179,12 @@ AXES_REFUSED = Rule(
     why="clips are frames × bones: a function for one rotation is looped over, or reshaped wrongly, by its callers",
 )  # fmt: skip
 TYPE_REFUSED = Rule(
-    code="RP875", name="geometry-type-refused",
+    code="RP875",
+    name="geometry-type-refused",
     message="{function} raises {error} for {dtype} input",
     hint="make constants in the input's own dtype (x.new_tensor, np.eye(3, dtype=x.dtype))",
     why="training runs in float32, references in float64: the function must be the same in both",
-)  # fmt: skip
+)
 TYPE_CHANGED = Rule(
     code="RP876", name="geometry-type-changed", severity=_WARNING,
     message="{function} returns {found} for {given} input",
@@ -172,11 +192,12 @@ TYPE_CHANGED = Rule(
     why="a reference in float64 that is rounded to float32 inside cannot judge anything, and an upcast doubles memory",
 )  # fmt: skip
 INTEGERS_CUT = Rule(
-    code="RP877", name="geometry-integers-cut",
+    code="RP877",
+    name="geometry-integers-cut",
     message="{function} returns whole numbers for whole-number input: off by {error:.3g}",
     hint="turn the input into floating point first, or refuse it",
     why="identity poses and test data are often written as integers",
-)  # fmt: skip
+)
 PRECISION_LOST = Rule(
     code="RP878", name="geometry-precision-lost", severity=_WARNING,
     message="{function} is off by {error:.3g} {unit} in {dtype}, {tolerance:.3g} at most is rounding",
@@ -184,29 +205,33 @@ PRECISION_LOST = Rule(
     why="parity within rounding cannot be reached with it",
 )  # fmt: skip
 INPUT_CHANGED = Rule(
-    code="RP879", name="geometry-input-changed",
+    code="RP879",
+    name="geometry-input-changed",
     message="{function} changes its {argument} in place, by up to {error:.3g}",
     hint="work on a copy: no `out=`, no `x[...] =`, no trailing-underscore method on an argument",
     why="the caller's pose is another one afterwards: the next stage and the loss see the changed one",
-)  # fmt: skip
+)
 NOT_REPEATABLE = Rule(
-    code="RP880", name="geometry-not-repeatable",
+    code="RP880",
+    name="geometry-not-repeatable",
     message="{function} gives another result when called again: off by {error:.3g}",
     hint="no randomness, no cache and no state between calls",
     why="nothing that depends on it can be reproduced",
-)  # fmt: skip
+)
 GRADIENT_NOT_FINITE = Rule(
-    code="RP881", name="geometry-gradient-not-finite",
+    code="RP881",
+    name="geometry-gradient-not-finite",
     message="the gradient of {function} is {value} at {cases}",
     hint="guard the argument, not the result: torch.where(small, 1, x) inside sqrt, acos and the divisor",
     why="the loss is finite and the weights are NaN after the first step on a pose that stands still",
-)  # fmt: skip
+)
 NOT_WRAPPED = Rule(
-    code="RP882", name="geometry-angle-not-wrapped",
+    code="RP882",
+    name="geometry-angle-not-wrapped",
     message="{function} does not wrap to [-π, π]: {found}",
     hint="subtract 2π·round(x / 2π)",
     why="a heading that went round twice is a feature far outside of what training saw",
-)  # fmt: skip
+)
 NOT_JUDGED = Rule(
     code="RP883", name="geometry-function-not-judged", severity=_WARNING,
     message="{function} is not judged: {why}",
@@ -214,17 +239,19 @@ NOT_JUDGED = Rule(
     why="a function that is never compared can differ from the engine for years",
 )  # fmt: skip
 EULER_ORDER = Rule(
-    code="RP884", name="geometry-euler-order",
+    code="RP884",
+    name="geometry-euler-order",
     message="{function} computes {found}; its order is {declared} ({source})",
     hint="multiply the three turns in the order that is said, each angle about its own axis; or correct the order",
     why="angles read in another order are another pose: small near the rest pose, and wrong in every large turn",
-)  # fmt: skip
+)
 PRODUCT_ORDER = Rule(
-    code="RP885", name="geometry-product-order",
+    code="RP885",
+    name="geometry-product-order",
     message="{function} computes {found}, not {declared}",
     hint="swap the factors: the quaternion of A·B is a · b",
     why="a parent's turn and its child's are applied in the wrong order: right for one joint, wrong for a chain",
-)  # fmt: skip
+)
 ORDER_NOT_DECLARED = Rule(
     code="RP886", name="geometry-order-not-declared", severity=_INFO,
     message="{function} computes {found} of the angles (a, b, c); no order is declared, so it is not judged",

@@ -142,8 +142,10 @@ def _check_values(file: Auxiliary) -> Iterator[Finding]:
     target = one_slice(POSE_HISTORY, 6 * file.bone_count)
     yield from check_scale(file.statistic("tanh_scales_pose_target", target))
     for layout, name in (
-        (file.pose_history_layout, "PoseHist"), (file.angvel_layout, "AngVel"), (target, "PoseTarget"),
-    ):  # fmt: skip
+        (file.pose_history_layout, "PoseHist"),
+        (file.angvel_layout, "AngVel"),
+        (target, "PoseTarget"),
+    ):
         yield from check_mean(file.statistic(f"Mu{name}", layout))
         yield from check_std(file.statistic(f"Std{name}", layout))
     yield from check_scale(file.statistic("tanh_scales_pose_hist", file.pose_history_layout))

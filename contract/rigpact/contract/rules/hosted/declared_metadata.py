@@ -122,9 +122,14 @@ def _compared(
         values: dict[str, Any] = {"declared": float(own[worst]), "found": float(expected[worst])}
         if chosen is is_rounding:
             yield ROUNDED.at(
-                model.path, json_pointer("metadata", key), what=what, address=names[worst], error=float(shares[worst]),
-                count=int(chosen.sum()), **values,
-            )  # fmt: skip
+                model.path,
+                json_pointer("metadata", key),
+                what=what,
+                address=names[worst],
+                error=float(shares[worst]),
+                count=int(chosen.sum()),
+                **values,
+            )
         else:
             more = f" ({int(chosen.sum())} such numbers)" if chosen.sum() > 1 else ""
             found = f"{values['found']:g} at {names[worst]}{more}"

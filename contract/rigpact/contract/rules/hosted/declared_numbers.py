@@ -38,9 +38,13 @@ def check_numbers(view: DeclaredView) -> Iterator[Finding]:
             value = view.numbers(stage, key)
             if key in table and value is not None and _is_rounded(value):
                 yield ROUNDED.at(
-                    view.path, view.at(stage, key), count=value.size, what=f"the {key} of {stage}", digits=MOST_DIGITS,
+                    view.path,
+                    view.at(stage, key),
+                    count=value.size,
+                    what=f"the {key} of {stage}",
+                    digits=MOST_DIGITS,
                     error=largest_share(value),
-                )  # fmt: skip
+                )
     for name in unused_numbers(view):
         count = np.size(view.declaration.constants["numbers"][name])
         yield UNUSED.at(view.path, json_pointer("numbers", name), numbers=name, count=count)

@@ -18,17 +18,19 @@ BY_NUMBERS = Rule(
     why="a map of numbers does not say its direction, and its inverse looks as right",
 )  # fmt: skip
 TWO_ORDERS = Rule(
-    code="RP760", name="declared-numbers-in-two-orders",
+    code="RP760",
+    name="declared-numbers-in-two-orders",
     message="{numbers} has no names: by position it is used at {first} in the order {order}, at {second} in the order {other}",
     hint="say names = the list that the numbers follow; each stage then finds its own",
     why="at one of the two places every joint has the number of another one",
-)  # fmt: skip
+)
 RENAMED = Rule(
-    code="RP761", name="declared-fields-renamed-by-position",
+    code="RP761",
+    name="declared-fields-renamed-by-position",
     message="{stage} says that its numbers are {found}, {source} gives the same names in the order {expected}",
     hint="put a select between them, or declare the order that the numbers have",
     why="the numbers stay where they are and get the names of others: left legs take the commands of right ones",
-)  # fmt: skip
+)
 OTHER_NAMES = Rule(
     code="RP771", name="declared-numbers-of-other-names", severity=Severity.WARNING,
     message="{numbers} has names ({found}, …) that are not the fields of {source} ({expected}, …): {stage} takes it by position",
@@ -63,9 +65,14 @@ def _by_numbers(view: DeclaredView) -> Iterator[Finding]:
         for (first, names), (second, others) in combinations(view.lists.items(), 2):
             if len(names) == order.size and sorted(names) == sorted(others) and names != others:
                 yield BY_NUMBERS.at(
-                    view.path, json_pointer("numbers", name), numbers=name, count=order.size, first=first, second=second,
+                    view.path,
+                    json_pointer("numbers", name),
+                    numbers=name,
+                    count=order.size,
+                    first=first,
+                    second=second,
                     meaning=_meaning(order.astype(int).tolist(), (first, names), (second, others)),
-                )  # fmt: skip
+                )
                 break
 
 
@@ -87,9 +94,14 @@ def _two_orders(view: DeclaredView) -> Iterator[Finding]:
         for (first, order), (second, other) in combinations(places, 2):
             if order != other and sorted(order) == sorted(other) and _moves(value, order, other):
                 yield TWO_ORDERS.at(
-                    view.path, json_pointer("numbers", name), numbers=name, first=first, order=view.list_of(order),
-                    second=second, other=view.list_of(other),
-                )  # fmt: skip
+                    view.path,
+                    json_pointer("numbers", name),
+                    numbers=name,
+                    first=first,
+                    order=view.list_of(order),
+                    second=second,
+                    other=view.list_of(other),
+                )
                 break
 
 
@@ -128,9 +140,13 @@ def _renamed(view: DeclaredView) -> Iterator[Finding]:
             theirs = view.names(source)
             if own != theirs and sorted(own) == sorted(theirs):
                 yield RENAMED.at(
-                    view.path, view.at(stage), stage=stage, found=view.list_of(own), source=source,
+                    view.path,
+                    view.at(stage),
+                    stage=stage,
+                    found=view.list_of(own),
+                    source=source,
                     expected=view.list_of(theirs),
-                )  # fmt: skip
+                )
                 break
 
 
@@ -144,5 +160,11 @@ def _other_names(view: DeclaredView) -> Iterator[Finding]:
         if len(words) == len(own) and sorted(words) != sorted(own):
             source = (view.inputs_of(stage) or (stage,))[0]
             yield OTHER_NAMES.at(
-                view.path, view.at(stage, key), numbers=name, found=words[0], source=source, expected=own[0], stage=stage,
-            )  # fmt: skip
+                view.path,
+                view.at(stage, key),
+                numbers=name,
+                found=words[0],
+                source=source,
+                expected=own[0],
+                stage=stage,
+            )

@@ -74,10 +74,12 @@ def _clip(view: DeclaredView, stage: str) -> str:
     ends = [view.numbers(stage, key) for key in ("lowest", "highest")]
     low, high = (np.broadcast_to(end, width) for end in ends if end is not None)
     is_within = all(
-        field.low is not None and field.high is not None
-        and np.all(low[field.range] <= field.low) and np.all(high[field.range] >= field.high)
+        field.low is not None
+        and field.high is not None
+        and np.all(low[field.range] <= field.low)
+        and np.all(high[field.range] >= field.high)
         for field in fields
-    )  # fmt: skip
+    )
     return "the declared ranges of its numbers lie within lowest and highest" if is_within else ""
 
 

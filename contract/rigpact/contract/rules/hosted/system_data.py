@@ -28,35 +28,40 @@ FEWEST_ROWS = 16
 LEAST_DIFFERENT = 0.05
 
 NOT_FINITE = Rule(
-    code="RP720", name="system-value-not-finite",
+    code="RP720",
+    name="system-value-not-finite",
     message="{vector}: {address} is {value} in row {row} ({count} such values)",
     hint="find where it is born; rigpact explain names the first stage",
     why="one such value spreads through the whole pose, and ends a training",
-)  # fmt: skip
+)
 OUT_OF_RANGE = Rule(
-    code="RP721", name="system-value-out-of-range",
+    code="RP721",
+    name="system-value-out-of-range",
     message="{vector}: {address} is {value:g} in row {row}, declared are {low} to {high} ({count} such values)",
     hint="another unit, or another field's number?",
     why="the network never saw such a value; its answer to it means nothing",
-)  # fmt: skip
+)
 QUATERNION_NOT_UNIT = Rule(
-    code="RP722", name="system-quaternion-not-unit",
+    code="RP722",
+    name="system-quaternion-not-unit",
     message="{vector}: {field} has length {length:.4g} in row {row} ({count} such quaternions)",
     hint="normalise; a length of 0 is a packet that was never filled",
     why="rotating by it scales, and composing it scales more with each bone",
-)  # fmt: skip
+)
 DIRECTION_NOT_UNIT = Rule(
-    code="RP723", name="system-direction-not-unit",
+    code="RP723",
+    name="system-direction-not-unit",
     message="{vector}: {field} has length {length:.4g} in row {row} ({count} such directions)",
     hint="normalise, or give the default direction where nothing was hit",
     why="the network reads its length as part of the slope",
-)  # fmt: skip
+)
 FLAG_IN_BETWEEN = Rule(
-    code="RP724", name="system-flag-neither-0-nor-1",
+    code="RP724",
+    name="system-flag-neither-0-nor-1",
     message="{vector}: the flag {field} is {value:g} in row {row} ({count} such values)",
     hint="write 0 or 1; anything between belongs to another field",
     why="a mask of it weighs losses and targets by a number that nobody chose",
-)  # fmt: skip
+)
 DEAD_COLUMNS = Rule(
     code="RP725", name="system-columns-dead", severity=Severity.INFO,
     message="{vector}: {count} of {width} numbers never change in {rows} rows: {fields}",
@@ -64,29 +69,33 @@ DEAD_COLUMNS = Rule(
     why="weights of a constant input stay as they were drawn: the first other value gives noise",
 )  # fmt: skip
 ALL_ZERO = Rule(
-    code="RP726", name="system-vector-tail-zero",
+    code="RP726",
+    name="system-vector-tail-zero",
     message="{vector}: everything from number {start} ({address}) to the end is 0 in all {rows} rows",
     hint="a copy by numbers instead of bytes? 63 floats are 252 bytes",
     why="flags of 0 mask the loss: training converges at once and has learned nothing",
-)  # fmt: skip
+)
 ONE_POSE = Rule(
-    code="RP727", name="system-data-set-is-one-pose",
+    code="RP727",
+    name="system-data-set-is-one-pose",
     message="{vector}: {unique} different rows in {rows}",
     hint="record motion; augmentation noise does not make poses",
     why="a constant answers every row, so any loss on it is meaningless",
-)  # fmt: skip
+)
 DATA_CONTRADICTS = Rule(
-    code="RP728", name="system-data-contradicts-rig",
+    code="RP728",
+    name="system-data-contradicts-rig",
     message="{found}, expected {expected}: {consequence}",
     hint="compare the exporter's geometry with the contract's constants, one row by hand",
     why="the loss teaches another geometry than the rig has",
-)  # fmt: skip
+)
 OTHER_SYSTEM = Rule(
-    code="RP729", name="system-of-recording-differs",
+    code="RP729",
+    name="system-of-recording-differs",
     message="recorded as {found}, the contract is of {expected}",
     hint="check it with its own contract",
     why="stages of equal names mean other things",
-)  # fmt: skip
+)
 OTHER_CONTRACT = Rule(
     code="RP730", name="system-contract-of-recording-differs", severity=_WARNING,
     message="recorded under the contract {found}, this one is {expected}",
@@ -168,9 +177,7 @@ def _check_rows(
 def _problem_to_finding(problem: Problem, file: object) -> Finding:
     """Turn what a system's own gate found in its data into a finding."""
     pointer = f"/stages/{problem.pointer.lstrip('/')}"
-    return DATA_CONTRADICTS.at(
-        file, pointer, found=problem.found, expected=problem.expected, consequence=problem.why
-    )  # fmt: skip
+    return DATA_CONTRADICTS.at(file, pointer, found=problem.found, expected=problem.expected, consequence=problem.why)
 
 
 def _check_finite(vector: str, layout: FieldLayout, rows: FloatArray, file: object) -> Iterator[Finding]:
@@ -178,14 +185,17 @@ def _check_finite(vector: str, layout: FieldLayout, rows: FloatArray, file: obje
     if len(bad):
         row, channel = (int(index) for index in bad[0])
         yield NOT_FINITE.at(
-            file, f"/stages/{vector}/{channel}", vector=vector, address=layout.address(channel),
-            value=str(rows[row, channel]), row=row, count=len(bad),
-        )  # fmt: skip
+            file,
+            f"/stages/{vector}/{channel}",
+            vector=vector,
+            address=layout.address(channel),
+            value=str(rows[row, channel]),
+            row=row,
+            count=len(bad),
+        )
 
 
-def _check_field(
-    vector: str, field: Field, layout: FieldLayout, rows: FloatArray, file: object
-) -> Iterator[Finding]:  # fmt: skip
+def _check_field(vector: str, field: Field, layout: FieldLayout, rows: FloatArray, file: object) -> Iterator[Finding]:
     values: FloatArray = rows[:, field.range].astype(np.float64)
     pointer = f"/stages/{vector}/{field.start}"
     if field.kind in _UNIT_RULE:
@@ -193,17 +203,27 @@ def _check_field(
         wrong = np.flatnonzero(np.abs(lengths - 1.0) > UNIT_WITHIN)
         if len(wrong):
             yield _UNIT_RULE[field.kind].at(
-                file, pointer, vector=vector, field=field.name, length=float(lengths[wrong[0]]), row=int(wrong[0]),
+                file,
+                pointer,
+                vector=vector,
+                field=field.name,
+                length=float(lengths[wrong[0]]),
+                row=int(wrong[0]),
                 count=len(wrong),
-            )  # fmt: skip
+            )
     elif field.kind is FieldKind.FLAG:
         between = np.argwhere((values != 0.0) & (values != 1.0))
         if len(between):
             row, channel = between[0]
             yield FLAG_IN_BETWEEN.at(
-                file, pointer, vector=vector, field=field.name, value=float(values[row, channel]), row=int(row),
+                file,
+                pointer,
+                vector=vector,
+                field=field.name,
+                value=float(values[row, channel]),
+                row=int(row),
                 count=len(between),
-            )  # fmt: skip
+            )
     elif field.low is not None or field.high is not None:
         yield from _check_range(vector, field, layout, values, file)
 
@@ -214,9 +234,7 @@ _UNIT_RULE: Mapping[FieldKind, Rule] = {
 }
 
 
-def _check_range(
-    vector: str, field: Field, layout: FieldLayout, values: FloatArray, file: object
-) -> Iterator[Finding]:  # fmt: skip
+def _check_range(vector: str, field: Field, layout: FieldLayout, values: FloatArray, file: object) -> Iterator[Finding]:
     low, high = (-np.inf if field.low is None else field.low), (np.inf if field.high is None else field.high)
     wrong = np.argwhere((values < low) | (values > high))
     if len(wrong):
@@ -246,6 +264,11 @@ def _check_variety(vector: str, layout: FieldLayout, rows: FloatArray, file: obj
     dead = np.flatnonzero(np.ptp(rows, axis=0) == 0.0)
     if len(dead):
         yield DEAD_COLUMNS.at(
-            file, f"/stages/{vector}/{dead[0]}", vector=vector, count=len(dead), width=width, rows=count,
+            file,
+            f"/stages/{vector}/{dead[0]}",
+            vector=vector,
+            count=len(dead),
+            width=width,
+            rows=count,
             fields=listed([layout.address(int(channel)) for channel in dead]),
-        )  # fmt: skip
+        )

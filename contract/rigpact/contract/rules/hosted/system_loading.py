@@ -99,9 +99,12 @@ def check_loading(subject: Subject) -> Iterator[Finding]:
     yield from _check_knobs(document, system)
     for problem in system.problems_of(root.get("constants", {})):
         yield CONSTANT_WRONG.at(
-            document.path, f"/constants{problem.pointer}", found=problem.found, expected=problem.expected,
+            document.path,
+            f"/constants{problem.pointer}",
+            found=problem.found,
+            expected=problem.expected,
             consequence=problem.why,
-        )  # fmt: skip
+        )
 
 
 FAMILY = Family(__name__, rules_in(globals()), (Need.CONTRACT_FILE,), check_loading)
@@ -131,9 +134,12 @@ def _check_vectors(document: Document, system: System) -> Iterator[Finding]:
         yield from tiling
         if layout.layout_hash != declared[name]["layout_hash"]:
             yield HASH_OF_OTHER_FIELDS.at(
-                document.path, f"{place}/layout_hash", vector=name, found=declared[name]["layout_hash"][:12],
+                document.path,
+                f"{place}/layout_hash",
+                vector=name,
+                found=declared[name]["layout_hash"][:12],
                 expected=layout.layout_hash[:12],
-            )  # fmt: skip
+            )
         meant = system.expected_fields(name, layout)
         if not tiling and layout.layout_hash != meant.layout_hash:
             yield _moved(document, place, name, layout, meant)

@@ -33,23 +33,26 @@ RATE_DIFFERS = Rule(
     why="what is learned of velocities and windows holds for one rate",
 )  # fmt: skip
 MODEL_TENSORS = Rule(
-    code="RP713", name="system-model-tensor-count",
+    code="RP713",
+    name="system-model-tensor-count",
     message="the model has {found} {what} ({names}), expected {expected}: {wanted}",
     hint="export the network with the inputs and outputs of the contract, in their order",
     why="a runtime binds by position and takes one for another",
-)  # fmt: skip
+)
 MODEL_WIDTH = Rule(
-    code="RP714", name="system-model-width",
+    code="RP714",
+    name="system-model-width",
     message="the model's {what} {name!r} is {found} wide, {vector} has {expected} numbers",
     hint="export the network that was trained under this contract",
     why="the runtime stops, pads or cuts",
-)  # fmt: skip
+)
 MODEL_TYPE = Rule(
-    code="RP715", name="system-model-type",
+    code="RP715",
+    name="system-model-type",
     message="the model's {what} {name!r} is {found}, expected float32",
     hint="convert before the export: model.float()",
     why="vectors are float32 between stages",
-)  # fmt: skip
+)
 MODEL_FIXED_AXIS = Rule(
     code="RP716", name="system-model-axis-fixed", severity=_WARNING,
     message="the model's {what} {name!r} takes exactly {size} {axis}",
@@ -57,23 +60,26 @@ MODEL_FIXED_AXIS = Rule(
     why="it runs at the length it was traced at and fails in the field at any other",
 )  # fmt: skip
 MODEL_REFUSED = Rule(
-    code="RP717", name="system-model-refused",
+    code="RP717",
+    name="system-model-refused",
     message="onnxruntime does not load the model: {reason}",
     hint="export it again with an opset that the runtime has",
     why="the character does not start",
-)  # fmt: skip
+)
 MODEL_PARAMETERS = Rule(
-    code="RP956", name="system-model-parameters",
+    code="RP956",
+    name="system-model-parameters",
     message="the model has {found} parameters, the network of this contract {expected}",
     hint="export the network of the contract; of a network of your own, write its number of parameters under constants",
     why="another network with the same inputs and outputs loads, and answers what nobody trained",
-)  # fmt: skip
+)
 MODEL_ACTIVATIONS = Rule(
-    code="RP957", name="system-model-activations",
+    code="RP957",
+    name="system-model-activations",
     message="the model has {found} between its layers, the network of this contract {expected}",
     hint="export the network of the contract; of a network of your own, write its functions as activations under constants",
     why="the same weights with another function between the layers load, and every answer is another one",
-)  # fmt: skip
+)
 ACTIVATIONS = frozenset({
     "Relu", "LeakyRelu", "PRelu", "Elu", "Selu", "Celu", "Gelu", "Tanh", "Sigmoid", "Softplus", "Softsign", "HardSigmoid",
     "HardSwish", "Mish", "ThresholdedRelu",
@@ -121,16 +127,26 @@ def _check_model(model: ModelSignature, system: System) -> Iterator[Finding]:
         known = {tensor.name: tensor for tensor in found}
         if names and set(names) != set(known):
             yield MODEL_TENSORS.at(
-                model.path, f"/{what}s", found=len(found), what=f"{what}s", expected=len(names), wanted=", ".join(names),
+                model.path,
+                f"/{what}s",
+                found=len(found),
+                what=f"{what}s",
+                expected=len(names),
+                wanted=", ".join(names),
                 names=listed(list(known)) or "none",
-            )  # fmt: skip
+            )
             continue
         tensors = [known[name] for name in names] if names else found
         if len(tensors) != len(wanted):
             yield MODEL_TENSORS.at(
-                model.path, f"/{what}s", found=len(tensors), what=f"{what}s", expected=len(wanted),
-                wanted=", ".join(wanted), names=listed([tensor.name for tensor in tensors]) or "none",
-            )  # fmt: skip
+                model.path,
+                f"/{what}s",
+                found=len(tensors),
+                what=f"{what}s",
+                expected=len(wanted),
+                wanted=", ".join(wanted),
+                names=listed([tensor.name for tensor in tensors]) or "none",
+            )
             continue
         for tensor, vector in zip(tensors, wanted, strict=True):
             yield from _check_tensor(model, what, tensor, vector, system)
@@ -169,9 +185,14 @@ def _check_tensor(
     width = expected if whole else _flat_width(tensor.shape, system)
     if width != expected:
         yield MODEL_WIDTH.at(
-            model.path, place, what=what, name=tensor.name, found="?" if width is None else width, vector=vector,
+            model.path,
+            place,
+            what=what,
+            name=tensor.name,
+            found="?" if width is None else width,
+            vector=vector,
             expected=expected,
-        )  # fmt: skip
+        )
     if what == "input" and not whole:
         names = ("windows at a time", "samples a window") if system.windowed else ("rows at a time",)
         for size, axis in zip(tensor.shape, names, strict=False):

@@ -183,8 +183,12 @@ def _check_nodes(graph: ModelGraph, subject: Subject) -> Iterator[Finding]:
 
 def _check_operators_of(graph: ModelGraph) -> Iterator[Finding]:
     for check_part in (
-        _check_opset, _check_batch_axes, _check_training_mode, _check_clamps, _check_precision,
-    ):  # fmt: skip
+        _check_opset,
+        _check_batch_axes,
+        _check_training_mode,
+        _check_clamps,
+        _check_precision,
+    ):
         yield from check_part(graph)
     for rule, is_meant in _BY_OPERATOR:
         yield from _check_operators(graph, rule, is_meant)

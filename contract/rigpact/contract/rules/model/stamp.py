@@ -10,11 +10,12 @@ from rigpact.contract.rules.family import Family, Need, rules_in
 from rigpact.contract.rules.subject import Subject
 
 OTHER_CONTRACT = Rule(
-    code="RP770", name="model-stamped-for-other-contract",
+    code="RP770",
+    name="model-stamped-for-other-contract",
     message="the model is stamped for the contract {found}, this one is {expected}",
     hint="take the contract that the model was exported with; if this one is meant, `rigpact stamp` it again",
     why="a model and a contract of different runs load together, and nothing crashes",
-)  # fmt: skip
+)
 _HASH_CHARACTERS = 12
 
 
@@ -35,8 +36,11 @@ def _check_model(model: ModelSignature, sha256: str) -> Iterator[Finding]:
     found = model.graph.metadata.get(STAMP) if model.graph is not None else None
     if found is not None and found != sha256:
         yield OTHER_CONTRACT.at(
-            model.path, json_pointer("metadata", STAMP), found=found[:_HASH_CHARACTERS], expected=sha256[:_HASH_CHARACTERS]
-        )  # fmt: skip
+            model.path,
+            json_pointer("metadata", STAMP),
+            found=found[:_HASH_CHARACTERS],
+            expected=sha256[:_HASH_CHARACTERS],
+        )
 
 
 FAMILY = Family(__name__, rules_in(globals()), (Need.MODEL, Need.CONTRACT), check_stamp)

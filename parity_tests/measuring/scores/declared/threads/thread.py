@@ -54,11 +54,13 @@ def quaternions(random: np.random.Generator, order: str = "wxyz") -> Array:
 def matrices(q: Array) -> Array:
     """Quaternions w, x, y, z as matrices, (N, 3, 3), written out component by component."""
     w, x, y, z = np.asarray(q, np.float64).T
-    return np.array([
-        [w * w + x * x - y * y - z * z, 2 * (x * y - w * z), 2 * (x * z + w * y)],
-        [2 * (x * y + w * z), w * w - x * x + y * y - z * z, 2 * (y * z - w * x)],
-        [2 * (x * z - w * y), 2 * (y * z + w * x), w * w - x * x - y * y + z * z],
-    ]).transpose(2, 0, 1)  # fmt: skip
+    return np.array(
+        [
+            [w * w + x * x - y * y - z * z, 2 * (x * y - w * z), 2 * (x * z + w * y)],
+            [2 * (x * y + w * z), w * w - x * x + y * y - z * z, 2 * (y * z - w * x)],
+            [2 * (x * z - w * y), 2 * (y * z + w * x), w * w - x * x - y * y + z * z],
+        ]
+    ).transpose(2, 0, 1)
 
 
 def turned(matrix: Array, v: Array) -> Array:

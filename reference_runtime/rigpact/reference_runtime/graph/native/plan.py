@@ -295,9 +295,15 @@ class _Tables:
         return self._numbered((stage, 1 + ahead), addresses, width, counts, width, repeats=is_free)
 
     def _numbered(
-        self, key: tuple[str, int], lanes: NDArray[np.uintp], stride: int, rows: NDArray[np.intc] | None, width: int,
-        *, repeats: bool = False,
-    ) -> int:  # fmt: skip
+        self,
+        key: tuple[str, int],
+        lanes: NDArray[np.uintp],
+        stride: int,
+        rows: NDArray[np.intc] | None,
+        width: int,
+        *,
+        repeats: bool = False,
+    ) -> int:
         if key not in self._numbers:
             self._numbers[key] = len(self.structs)
             self.kept.extend(each for each in (lanes, rows) if each is not None)

@@ -68,12 +68,19 @@ def read_gltf_animation(path: Path, animation: int | None = None) -> Animation:
         key: {
             name: curves[index, key].at(times) if (index, key) in curves else np.tile(own[index][key], (len(times), 1))
             for index, name in names.items()
-        } for key in _DEFAULTS
-    }  # fmt: skip
+        }
+        for key in _DEFAULTS
+    }
     joints = [
-        Joint(name, names.get(parents.get(index, -1), ""), tuple(own[index]["translation"]), "", tuple(own[index]["rotation"]))
+        Joint(
+            name,
+            names.get(parents.get(index, -1), ""),
+            tuple(own[index]["translation"]),
+            "",
+            tuple(own[index]["rotation"]),
+        )
         for index, name in names.items()
-    ]  # fmt: skip
+    ]
     return Animation(joints, times, sampled["rotation"], sampled["translation"])
 
 

@@ -124,9 +124,10 @@ def _together(columns: Mapping[str, Columns], times: Mapping[str, Any], path: Pa
     first = next(iter(times))
     step = float(np.median(np.diff(times[first]))) if len(times[first]) > 1 else 0.0
     apart = [
-        name for name, each in times.items()
+        name
+        for name, each in times.items()
         if len(each) != len(times[first]) or float(np.abs(each - times[first]).max()) > step / 2
-    ]  # fmt: skip
+    ]
     if apart:
         counts = ", ".join(f"{name} {len(each)}" for name, each in times.items())
         hint = "`rigpact import BAG -o NAME.npz --tick TOPIC` takes a row for each of its messages; the others hold their last"

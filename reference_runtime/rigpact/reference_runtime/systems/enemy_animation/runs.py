@@ -82,9 +82,12 @@ def free_run(
 
 
 def free_crowd(
-    contract: Contract, network: Network, clips: Clip | Sequence[Clip], starts: FloatArray | None = None,
+    contract: Contract,
+    network: Network,
+    clips: Clip | Sequence[Clip],
+    starts: FloatArray | None = None,
     engine: Engine = "auto",
-) -> Rows:  # fmt: skip
+) -> Rows:
     """Free runs side by side: one call of the network per frame for all; every stage has an axis of runs.
 
     clips: one for all runs, or one for each. starts: (R, Dx) raw states; None takes the clips' first frames. UnusableInput if the
@@ -104,17 +107,25 @@ def free_crowd(
 
 
 def _crowd(
-    contract: Contract, network: Network, sources: Sequence[ClipRows], seeds: FloatArray, engine: EngineUse,
+    contract: Contract,
+    network: Network,
+    sources: Sequence[ClipRows],
+    seeds: FloatArray,
+    engine: EngineUse,
     changes: Changes | None = None,
-) -> Rows:  # fmt: skip
+) -> Rows:
     kind = NativeFrames if engine.name == "native" else LiveFrames
     return Crowd(free_frames(contract, network, sources, seeds, changes, kind))
 
 
 def free_frames(
-    contract: Contract, network: Network, sources: Sequence[ClipRows], seeds: FloatArray, changes: Changes | None = None,
+    contract: Contract,
+    network: Network,
+    sources: Sequence[ClipRows],
+    seeds: FloatArray,
+    changes: Changes | None = None,
     kind: type[LiveFrames] = LiveFrames,
-) -> LiveFrames:  # fmt: skip
+) -> LiveFrames:
     """The frames of free runs from raw states (R, Dx), by numpy, or as `kind` does; one clip for all, or one for each."""
     for rows in sources:
         refuse_unrunnable(contract, rows, "free")

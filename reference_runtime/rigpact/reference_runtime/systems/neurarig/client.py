@@ -47,9 +47,15 @@ class Played:
 
 
 def play(
-    frames: FloatArray, host: str = DEFAULT_HOST, port: int = DEFAULT_PORT, rate_hz: float = 60.0,
-    profile: Profile = LEGS, sleep: Callable[[float], None] = time.sleep, *, shakes_hands: bool = True,
-) -> Played:  # fmt: skip
+    frames: FloatArray,
+    host: str = DEFAULT_HOST,
+    port: int = DEFAULT_PORT,
+    rate_hz: float = 60.0,
+    profile: Profile = LEGS,
+    sleep: Callable[[float], None] = time.sleep,
+    *,
+    shakes_hands: bool = True,
+) -> Played:
     """Shake hands, send rows (T, frame floats) at a rate and collect the replies.
 
     The protocol has no message numbers. Replies are assigned to frames in order, beginning with the first answered frame:

@@ -74,9 +74,14 @@ class Session:
     """Datagrams in, answers out. No datagram can end a session."""
 
     def __init__(
-        self, learner: Learner, profile: Profile = LEGS, solve_below: float | None = None,
-        on_frame: Callable[[int, float], None] | None = None, *, needs_handshake: bool = True,
-    ) -> None:  # fmt: skip
+        self,
+        learner: Learner,
+        profile: Profile = LEGS,
+        solve_below: float | None = None,
+        on_frame: Callable[[int, float], None] | None = None,
+        *,
+        needs_handshake: bool = True,
+    ) -> None:
         """solve_below: the loss below which frames are answered; None: answer from the first frame and do not learn.
 
         needs_handshake: refuse frames of a client that did not name its bones; the public builds of 63 floats take them.

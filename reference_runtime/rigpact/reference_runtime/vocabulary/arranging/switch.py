@@ -49,5 +49,10 @@ _CODE = {
     }
 }
 OPERATION = Operation(
-    "switch", "one of two vectors, by a flag", build, {}, (3, 3), code=_CODE,
-)  # fmt: skip
+    "switch",
+    "one of two vectors, by a flag",
+    build,
+    {},
+    (3, 3),
+    code=_CODE,
+)

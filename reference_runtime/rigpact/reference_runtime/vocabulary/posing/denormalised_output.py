@@ -219,6 +219,9 @@ def network_unseen(contract: Contract, value: FloatArray, place: slice) -> Float
 
 
 OPERATION = Operation(
-    "denormalised_output", "a network's answer in the units of a character", build,
-    shared=(OUTPUT_MODE, DENORMALISATION, MATH), only_on_pages=True,
-)  # fmt: skip
+    "denormalised_output",
+    "a network's answer in the units of a character",
+    build,
+    shared=(OUTPUT_MODE, DENORMALISATION, MATH),
+    only_on_pages=True,
+)

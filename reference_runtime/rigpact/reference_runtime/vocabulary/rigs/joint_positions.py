@@ -123,16 +123,27 @@ def build(use: Use) -> Built:
     above = _parents(use, count)
     has_product = max(above) > 0 and use.table.get("rotations_in", "parent") == "parent"
     joints = _Joints(
-        source, root, size, above, use.number("offsets", 3 * count, is_table=True),
-        use.choice("reads", variants, f"how the numbers of {source.name} hold a rotation", default=own_variant(kind, variants)),
-        use.choice("rotations_in", _ROTATIONS_IN, f"whose axes the rotations of {source.name} are told in", _HINTS["space"]),
+        source,
+        root,
+        size,
+        above,
+        use.number("offsets", 3 * count, is_table=True),
+        use.choice(
+            "reads", variants, f"how the numbers of {source.name} hold a rotation", default=own_variant(kind, variants)
+        ),
+        use.choice(
+            "rotations_in", _ROTATIONS_IN, f"whose axes the rotations of {source.name} are told in", _HINTS["space"]
+        ),
         use.knob(
-            "product", _PRODUCTS, "how a parent's rotation and a joint's own are multiplied", _HINTS["product"],
+            "product",
+            _PRODUCTS,
+            "how a parent's rotation and a joint's own are multiplied",
+            _HINTS["product"],
             shows=lambda is_first: np.array([float(is_first or not has_product)]),
         ),
         use.knob("turned_by", _TURNED_BY, "the joint whose rotation turns an offset", _HINTS["turned_by"]),
         use.knob("sense", _SENSE, "whether rotations or their inverses turn", _HINTS["sense"]),
-    )  # fmt: skip
+    )
     layout = resized(source.fields, size, 3, FieldKind.POSITION)
     return Built(layout, joints.compute, joints.bound, planned=joints.planned)
 

@@ -85,5 +85,9 @@ NORMALISE = Operation(
     code=CODE_HINTS["normalise"],
 )
 DENORMALISE = Operation(
-    "denormalise", "z · std + mean", partial(build, apply=unscored, sign=1.0), _PARAMETERS, code=CODE_HINTS["denormalise"]
-)  # fmt: skip
+    "denormalise",
+    "z · std + mean",
+    partial(build, apply=unscored, sign=1.0),
+    _PARAMETERS,
+    code=CODE_HINTS["denormalise"],
+)

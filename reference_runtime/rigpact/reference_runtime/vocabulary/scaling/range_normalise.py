@@ -33,20 +33,36 @@ def build(use: Use, *, is_back: bool) -> Built:
     width = source.fields.width
     numbers = {
         name: use.number(name, width, meaning=f"the {name} of each number")
-        for names in MODES.values() for name in names if name in use.table
-    }  # fmt: skip
+        for names in MODES.values()
+        for name in names
+        if name in use.table
+    }
     declared = use.table.get("mode")
     if isinstance(declared, str) and declared in MODES:
         for name in MODES[declared]:
             if name not in numbers:
                 raise use.missing(name, f"the {name} of each number, as the mode {declared} takes it")
     known = {mode: names for mode, names in MODES.items() if all(name in numbers for name in names)}
-    mode = use.choice("mode", known, f"by which statistics {use.stage} is normalised", {
-        "identity": "no statistics are applied: the numbers pass as they are",
-    })  # fmt: skip
-    ends = use.knob("ends", _ENDS, "which end of the range is the low one", {
-        "exchanged": "low and high of the statistics stand in each other's place",
-    }) if declared not in ("mean_std", "identity") else None  # fmt: skip
+    mode = use.choice(
+        "mode",
+        known,
+        f"by which statistics {use.stage} is normalised",
+        {
+            "identity": "no statistics are applied: the numbers pass as they are",
+        },
+    )
+    ends = (
+        use.knob(
+            "ends",
+            _ENDS,
+            "which end of the range is the low one",
+            {
+                "exchanged": "low and high of the statistics stand in each other's place",
+            },
+        )
+        if declared not in ("mean_std", "identity")
+        else None
+    )
     epsilon = use.number("epsilon", 1, default=1e-8, meaning="what stands for a range of 0, and is added to std")
 
     def parts(frames: Frames) -> tuple[Any, float]:
@@ -111,10 +127,18 @@ _CODE = {
     },
 }
 NORMALISE = Operation(
-    "range_normalise", "numbers normalised by the statistics that a word chooses", partial(build, is_back=False), _PARAMETERS,
-    choices=("mode",), code=_CODE,
-)  # fmt: skip
+    "range_normalise",
+    "numbers normalised by the statistics that a word chooses",
+    partial(build, is_back=False),
+    _PARAMETERS,
+    choices=("mode",),
+    code=_CODE,
+)
 DENORMALISE = Operation(
-    "range_denormalise", "normalised numbers back to their own units", partial(build, is_back=True), _PARAMETERS,
-    choices=("mode",), code=_CODE,
-)  # fmt: skip
+    "range_denormalise",
+    "normalised numbers back to their own units",
+    partial(build, is_back=True),
+    _PARAMETERS,
+    choices=("mode",),
+    code=_CODE,
+)

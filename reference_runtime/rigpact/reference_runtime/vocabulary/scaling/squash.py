@@ -65,7 +65,10 @@ def build(use: Use) -> Built:
 
 
 OPERATION = Operation(
-    "squash", "tanh, sigmoid and their like", build,
+    "squash",
+    "tanh, sigmoid and their like",
+    build,
     {"function": ", ".join(FUNCTIONS), "scale": "the limit: function(x / scale) · scale, 1 if left out"},
-    code=CODE_HINTS["squash"], readings=FUNCTIONS,
-)  # fmt: skip
+    code=CODE_HINTS["squash"],
+    readings=FUNCTIONS,
+)

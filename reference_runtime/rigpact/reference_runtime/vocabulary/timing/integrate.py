@@ -53,10 +53,17 @@ def build(use: Use) -> Built:
         )
     step = time_step(use)
     probe = samples(1)
-    means = use.choice("rate_means", _MEANINGS, f"what {rate.name} means", {
-        "delta": "the numbers are added without the step: they are a rate per second",
-        "absolute": "the numbers are taken as the new state: they are a rate",
-    }, default="derivative", shows=lambda combine: combine(probe, probe[::-1], use.value_of(step).reshape(-1)))  # fmt: skip
+    means = use.choice(
+        "rate_means",
+        _MEANINGS,
+        f"what {rate.name} means",
+        {
+            "delta": "the numbers are added without the step: they are a rate per second",
+            "absolute": "the numbers are taken as the new state: they are a rate",
+        },
+        default="derivative",
+        shows=lambda combine: combine(probe, probe[::-1], use.value_of(step).reshape(-1)),
+    )
 
     def compute(frames: Frames) -> FloatArray:
         rows = (wide(frames, each.name) for each in (state, rate))
@@ -78,7 +85,11 @@ def build(use: Use) -> Built:
 _OPERATIONS = 4
 """The step is stored, a product, a sum, and the result is stored on the other side."""
 OPERATION = Operation(
-    "integrate", "state + step · rate", build,
-    {"step": "seconds of a frame, 1/fps if left out", "rate_means": ", ".join(_MEANINGS)}, (2, 2),
-    code=CODE_HINTS["integrate"], readings=_MEANINGS,
-)  # fmt: skip
+    "integrate",
+    "state + step · rate",
+    build,
+    {"step": "seconds of a frame, 1/fps if left out", "rate_means": ", ".join(_MEANINGS)},
+    (2, 2),
+    code=CODE_HINTS["integrate"],
+    readings=_MEANINGS,
+)

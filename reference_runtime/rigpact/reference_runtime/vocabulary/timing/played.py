@@ -38,19 +38,37 @@ def build(use: Use) -> Built:
     first = use.whole("first", low=0, default=0)
     if first >= length:
         raise use.wrong(Wrong.NUMBERS, "first", first, f"a frame of the chunk, below {length}")
-    nested = use.choice("layout", _LAYOUTS, "how frames and numbers are nested in the chunk", {
-        "number_by_number": "the queue runs along the wrong axis of the chunk",
-    }, default="frame_by_frame", shows=lambda nest: nest(np.arange(float(source.fields.width))[None], length))  # fmt: skip
+    nested = use.choice(
+        "layout",
+        _LAYOUTS,
+        "how frames and numbers are nested in the chunk",
+        {
+            "number_by_number": "the queue runs along the wrong axis of the chunk",
+        },
+        default="frame_by_frame",
+        shows=lambda nest: nest(np.arange(float(source.fields.width))[None], length),
+    )
     if "blend" in use.table:
         return _blended(use, source, layout, nested, (length, first))
     every = asked_every(use)
     most = max(use.whole("every", low=1), length)
-    index = use.knob("index", _INDEX if length > 1 else {"+0": 0}, "which frame of the chunk is played", {
-        "+1": "the first frame of each chunk is left out", "-1": "each frame of the chunk is played one frame late",
-    })  # fmt: skip
-    chunk = use.knob("chunk", _CHUNK, "which chunk is played", {
-        "one_before": "the chunk of the question before is played: the answer arrives one question late",
-    })  # fmt: skip
+    index = use.knob(
+        "index",
+        _INDEX if length > 1 else {"+0": 0},
+        "which frame of the chunk is played",
+        {
+            "+1": "the first frame of each chunk is left out",
+            "-1": "each frame of the chunk is played one frame late",
+        },
+    )
+    chunk = use.knob(
+        "chunk",
+        _CHUNK,
+        "which chunk is played",
+        {
+            "one_before": "the chunk of the question before is played: the answer arrives one question late",
+        },
+    )
 
     def compute(frames: Frames) -> FloatArray:
         since = frames.frame % every.of(frames)

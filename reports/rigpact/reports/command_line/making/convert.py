@@ -23,34 +23,44 @@ def convert(
     recording: Annotated[
         Path,
         typer.Argument(
-            metavar="IN", help="A trace, .npz, .csv, JSON arrays, lines of JSON with or without a header, a teacher file."
+            metavar="IN",
+            help="A trace, .npz, .csv, JSON arrays, lines of JSON with or without a header, a teacher file.",
         ),
     ],
     *,
     out: Annotated[
-        Path, typer.Option("--out", "-o", metavar="OUT", help="A trace (.trace.jsonl, .trace.bin, …), .npz, .csv or .json.")
+        Path,
+        typer.Option("--out", "-o", metavar="OUT", help="A trace (.trace.jsonl, .trace.bin, …), .npz, .csv or .json."),
     ],
     bundle: Annotated[
         Path | None,
-        typer.Option("--bundle", metavar="FILE", help="The schema bundle, or a contract; only a trace can do without it."),
+        typer.Option(
+            "--bundle", metavar="FILE", help="The schema bundle, or a contract; only a trace can do without it."
+        ),
     ] = None,
     unnamed: Annotated[
         str | None,
-        typer.Option("--as", metavar="STAGE[,STAGE…]", help="What the numbers of a file without names are, in their order."),
+        typer.Option(
+            "--as", metavar="STAGE[,STAGE…]", help="What the numbers of a file without names are, in their order."
+        ),
     ] = None,
-    mode: Annotated[RunMode | None, typer.Option("--mode", help="Who drove the run, where the file does not say it.")] = None,
+    mode: Annotated[
+        RunMode | None, typer.Option("--mode", help="Who drove the run, where the file does not say it.")
+    ] = None,
     fps: Annotated[
-        float | None, typer.Option("--fps", min=0.001, max=100_000, help="Frames a second, where the file does not say it.")
+        float | None,
+        typer.Option("--fps", min=0.001, max=100_000, help="Frames a second, where the file does not say it."),
     ] = None,
     producer: Annotated[str | None, typer.Option("--producer", metavar="NAME", help="Who recorded it.")] = None,
     segment: Annotated[
-        int | None, typer.Option("--segment", min=1, metavar="N", help="Of a recording that starts again: its Nth segment.")
+        int | None,
+        typer.Option("--segment", min=1, metavar="N", help="Of a recording that starts again: its Nth segment."),
     ] = None,
     companion: Companion = None,
     settings: Settings = None,
     conventions: ConventionsFile = None,
     output_format: Format = OutputFormat.TEXT,
-) -> None:  # fmt: skip
+) -> None:
     """Write a recording in another format. Columns are named `stage[i]` or `stage.field.component`.
 
     Every command takes such files as they are; a trace also says who recorded it, how, and under which contract.

@@ -21,9 +21,11 @@ class Shown(StrEnum):
 def demo(
     shown: Annotated[Shown, typer.Argument(help="A character in an engine, or a policy on a robot.")] = Shown.CHARACTER,
     *,
-    into: Annotated[Path | None, typer.Option("--into", metavar="FOLDER", help="Only copy the files into a new folder.")] = None,
+    into: Annotated[
+        Path | None, typer.Option("--into", metavar="FOLDER", help="Only copy the files into a new folder.")
+    ] = None,
     output_format: Format = OutputFormat.TEXT,
-) -> None:  # fmt: skip
+) -> None:
     """Show in seconds what rigpact does, on a character in an engine or a policy on a robot, with nothing to prepare.
 
     The character: check, run, compare, and explain an engine with a mistake. It is generated, has 46 bones and a small trained

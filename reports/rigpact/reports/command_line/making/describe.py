@@ -27,7 +27,8 @@ def describe(
     canary: Annotated[
         Path | None,
         typer.Option(
-            "--canary", metavar="OUT",
+            "--canary",
+            metavar="OUT",
             help="Write the canary vectors and the model's answer as a trace: feed them to an engine, record y_norm, "
             "then `check --canary` names the order that it bound.",
         ),
@@ -35,7 +36,7 @@ def describe(
     settings: Settings = None,
     conventions: ConventionsFile = None,
     output_format: Format = OutputFormat.TEXT,
-) -> None:  # fmt: skip
+) -> None:
     """Print the contract of any system: stages, fields, tensors, conventions, feedback, numbers, the model.
 
     Exit status 0; 2 for a contract that the engine would not load or a file that cannot be read.

@@ -35,12 +35,16 @@ def run(
     *,
     clip: Annotated[
         Path,
-        typer.Option("--clip", metavar="FILE", help="Raw clip, teacher file or, of another system, a trace to drive it."),
+        typer.Option(
+            "--clip", metavar="FILE", help="Raw clip, teacher file or, of another system, a trace to drive it."
+        ),
     ],
     out: Annotated[
         Path,
         typer.Option(
-            "--out", "-o", metavar="FILE",
+            "--out",
+            "-o",
+            metavar="FILE",
             help="A trace (.trace.jsonl, .trace.jsonl.gz, .trace.jsonl.zst, .trace.bin, .trace.safetensors) or, "
             "ending in .json, a teacher prediction.",
         ),
@@ -54,7 +58,8 @@ def run(
         int | None, typer.Option("--frames", min=1, help="Number of frames; the whole clip if not given.")
     ] = None,
     floor_contacts: Annotated[
-        bool, typer.Option("--floor-contacts", help="Free-run measures foot contacts over a floor instead of the clip's.")
+        bool,
+        typer.Option("--floor-contacts", help="Free-run measures foot contacts over a floor instead of the clip's."),
     ] = False,
     engine: EngineOption = EngineChoice.AUTO,
     companion: Companion = None,
@@ -62,7 +67,7 @@ def run(
     conventions: ConventionsFile = None,
     output_format: Format = OutputFormat.TEXT,
     strict: Strict = False,
-) -> None:  # fmt: skip
+) -> None:
     """Run a system on a clip and write every stage of every frame.
 
     A free run takes from the clip, which loops, what the system does not hand on itself: of the enemy animation condition and

@@ -13,13 +13,16 @@ from rigpact.reports.command_line.written import answer_written
 
 def stamp(
     contract: Annotated[
-        Path, typer.Argument(metavar="CONTRACT", help="The schema bundle, a system's contract file, or a contract of one's own.")
+        Path,
+        typer.Argument(
+            metavar="CONTRACT", help="The schema bundle, a system's contract file, or a contract of one's own."
+        ),
     ],
     model: Annotated[Path, typer.Argument(metavar="MODEL", help="The ONNX model that belongs to it.")],
     *,
     out: Annotated[Path, typer.Option("--out", "-o", metavar="FILE", help="The model to write.")],
     output_format: Format = OutputFormat.TEXT,
-) -> None:  # fmt: skip
+) -> None:
     """Write the contract's hash into a model's metadata: `rigpact check` then refuses the model with another contract.
 
     The hash covers the contract and the files that its numbers and operations come from. The model's numbers stay as they are.
@@ -38,11 +41,16 @@ def stamp(
         own = model.resolve()
         if any((document.path.parent / name).resolve() == own for name in declaration_of(document).read):
             raise UnusableInput(
-                contract, f"numbers that come from {model.name} itself", "numbers from other files",
+                contract,
+                f"numbers that come from {model.name} itself",
+                "numbers from other files",
                 "the hash would change with the stamp: write the numbers into the contract",
-            )  # fmt: skip
+            )
     write_stamped(model, read.sha256, out)
     answer_written(
-        "stamp", [out], output_format, lines=[f"{out}: belongs to {contract.name}, {read.sha256[:12]}"],
+        "stamp",
+        [out],
+        output_format,
+        lines=[f"{out}: belongs to {contract.name}, {read.sha256[:12]}"],
         facts={"contract": str(contract), "contract_sha256": read.sha256},
-    )  # fmt: skip
+    )

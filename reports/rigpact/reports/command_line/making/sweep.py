@@ -90,10 +90,16 @@ def sweep(
     if processes is not None and scheduler is not None:
         raise UnusableInput("--processes and --scheduler", "both", "one of them")
     plan = plan_sweep(
-        contract_from_options(bundle, companion, None, None), companion, onnx, clip, settings or (),
+        contract_from_options(bundle, companion, None, None),
+        companion,
+        onnx,
+        clip,
+        settings or (),
         base=declared_changes(conventions=conventions),
-        modes=MODES if mode is SweepMode.BOTH else (mode.value,), frames=frames, engine=engine.value,
-    )  # fmt: skip
+        modes=MODES if mode is SweepMode.BOTH else (mode.value,),
+        frames=frames,
+        engine=engine.value,
+    )
     runner = runner_of(min(processes or processors(), len(plan)), scheduler, retries)
     report = run_sweep(plan, out, runner, retry_errors=retry_errors)
     results = report.results.as_posix()

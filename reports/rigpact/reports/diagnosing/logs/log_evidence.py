@@ -49,9 +49,12 @@ _LAYOUT = Layout(
 
 
 def explain_log(
-    path: Path, contract: Contract | None, changes: Mapping[str, Any], clip: Path | None = None,
+    path: Path,
+    contract: Contract | None,
+    changes: Mapping[str, Any],
+    clip: Path | None = None,
     budget: Budget | None = None,
-) -> tuple[Diagnosis, list[str]]:  # fmt: skip
+) -> tuple[Diagnosis, list[str]]:
     """Explain a log; bundle and clip are optional. UnusableInput when it holds no line that says anything.
 
     clip: what drove the logged engine; it needs the bundle. budget: how long to search.

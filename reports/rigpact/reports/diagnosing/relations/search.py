@@ -338,12 +338,18 @@ class _Fit:
         source = self.reading.source
         changed = np.flatnonzero((self.reading.rows != self.subject.replayed).any(axis=0))
         return Relation(
-            self.subject.stage.name, self.place.name, self.reading.kind, self.reading.words,
-            int(np.count_nonzero(self._within)), int(np.count_nonzero(self._frames)),
+            self.subject.stage.name,
+            self.place.name,
+            self.reading.kind,
+            self.reading.words,
+            int(np.count_nonzero(self._within)),
+            int(np.count_nonzero(self._frames)),
             float(np.nanmax(self.after[self._within], initial=0.0)),
             source="" if source is None else source.name,
-            channels=tuple((changed if source is None else source.channels).tolist()), excess=excess, cost=self.reading.cost,
-        )  # fmt: skip
+            channels=tuple((changed if source is None else source.channels).tolist()),
+            excess=excess,
+            cost=self.reading.cost,
+        )
 
     @property
     def _is_judged(self) -> bool:

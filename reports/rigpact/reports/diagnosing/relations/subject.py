@@ -35,9 +35,13 @@ class Subject:
     """One failing stage. recorded, replayed, bound: (T, width) float64; failing: the finite ones beyond their tolerance."""
 
     def __init__(
-        self, evidence: Evidence, contract: Contract, error: StageError, frames: ReplayedFrames | None = None,
+        self,
+        evidence: Evidence,
+        contract: Contract,
+        error: StageError,
+        frames: ReplayedFrames | None = None,
         budget: Budget | None = None,
-    ) -> None:  # fmt: skip
+    ) -> None:
         """Keep what was measured. contract: under the conventions that are named already."""
         self.evidence, self.contract, self.budget = evidence, contract, budget or Budget.unlimited()
         self.stage: Stage = contract.system.graph[error.stage]
@@ -311,8 +315,10 @@ Change = Callable[[Subject], Mapping[str, FloatArray]]
 
 
 _UNLIKE: tuple[Callable[[FloatArray], FloatArray], ...] = (
-    partial(np.full_like, fill_value=np.nan), lambda values: -values - 1.0, lambda values: values + 1000.0,
-)  # fmt: skip
+    partial(np.full_like, fill_value=np.nan),
+    lambda values: -values - 1.0,
+    lambda values: values + 1000.0,
+)
 """What no number of a slice looks like; a clamp or a threshold may swallow one of them."""
 
 

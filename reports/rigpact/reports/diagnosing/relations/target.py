@@ -97,9 +97,17 @@ class Target:
         return bool(np.isfinite(self.own).all() and np.isfinite(self.held).all())
 
     def edit(
-        self, kind: str, words: str, channels: Channels, rule: Rule, *,
-        steepness: float | FloatArray = 1.0, extra: float | FloatArray = 0.0, fitted: int = 0, pieces: int = 0,
-    ) -> Iterator[Reading]:  # fmt: skip
+        self,
+        kind: str,
+        words: str,
+        channels: Channels,
+        rule: Rule,
+        *,
+        steepness: float | FloatArray = 1.0,
+        extra: float | FloatArray = 0.0,
+        fitted: int = 0,
+        pieces: int = 0,
+    ) -> Iterator[Reading]:
         """The stage with `rule(own)` in some channels, (T, W) to (T, len(channels)); nothing where that is far from the recorded.
 
         words: of an input, without "computed from". steepness: how much the rule enlarges an error of `own`. extra: how far its
@@ -243,6 +251,8 @@ def _sources(subject: Subject, name: str, own: FloatArray) -> NDArray[np.intp] |
     few = subject.few_rows(FEW)
     rows, reach = own[few], _reach(own)[few]
     base = subject.rows_from(name, rows, few)
-    return None if base is None else told_by_digits(
-        own.shape[1], base, lambda chosen: subject.rows_from(name, rows + reach * chosen, few)
-    )  # fmt: skip
+    return (
+        None
+        if base is None
+        else told_by_digits(own.shape[1], base, lambda chosen: subject.rows_from(name, rows + reach * chosen, few))
+    )

@@ -118,6 +118,11 @@ def _findings(found: Adequacy, clip: str, declared: Mapping[str, str]) -> Iterat
     for knob, values in knobs.items():
         more = f" (nor {len(values) - 1} more values)" if len(values) > 1 else ""
         yield rules.CLIPS_CANNOT_SHOW.at(
-            clip, json_pointer(knob), knob=knob, value=values[0], declared=declared[knob], more=more,
+            clip,
+            json_pointer(knob),
+            knob=knob,
+            value=values[0],
+            declared=declared[knob],
+            more=more,
             advice=found.advice((knob, values[0])),
-        )  # fmt: skip
+        )

@@ -65,7 +65,7 @@ def _finding(change: Change, bundle: Path, base: str) -> Finding:
     classes = ", ".join(consumer.value for consumer in change.classes)
     return rules.BREAKING_CHANGE.at(
         bundle, change.pointer, base=base, message=change.message, kind=change.kind.name, classes=classes
-    )  # fmt: skip
+    )
 
 
 def _summary(found: Compatibility, base: str) -> dict[str, object]:
@@ -86,9 +86,13 @@ def judge(measured: Measured, settings: GateSettings) -> FindingsReport:
     if measured.metrics["record_key"] not in _text(Path(record)):
         return measured.report
     finding = rules.CHANGE_ACKNOWLEDGED.at(
-        measured.metrics["bundle"], "", count=len(measured.findings), base=measured.metrics["base"], record=record,
+        measured.metrics["bundle"],
+        "",
+        count=len(measured.findings),
+        base=measured.metrics["base"],
+        record=record,
         step=measured.metrics["step"],
-    )  # fmt: skip
+    )
     return FindingsReport((finding,), measured.ledger, measured.summary)
 
 

@@ -134,9 +134,11 @@ def _timed(metrics: Any, budget: Budget) -> list[Finding | None]:
         return []
     if (timed["limit_us"], timed["margin"]) != (budget.inference_us, budget.inference_margin):
         raise UnusableInput(
-            "[gate.budget] inference-us", "another limit than the one that was measured against",
-            f"{timed['limit_us']:g} µs with the margin {timed['margin']:g}", "run the gate again: times are not kept",
-        )  # fmt: skip
+            "[gate.budget] inference-us",
+            "another limit than the one that was measured against",
+            f"{timed['limit_us']:g} µs with the margin {timed['margin']:g}",
+            "run the gate again: times are not kept",
+        )
     if not timed["over"]:
         return [None]
     values = {"margin": budget.inference_margin, "limit": budget.inference_us}

@@ -29,13 +29,14 @@ def about_recording(run: RecordedRun, recording: Recording, contract: Contract) 
         )
     elif header.producer != run.producer if run.producer else header.producer == OWN_PRODUCER:
         yield rules.NOT_OF_THE_ENGINE.at(
-            recording.path, "/producer/name", recording=name, found=f"a recording by {header.producer}",
+            recording.path,
+            "/producer/name",
+            recording=name,
+            found=f"a recording by {header.producer}",
             expected=f"one by {run.producer or 'the engine'}",
-        )  # fmt: skip
+        )
     if header.mode != run.mode and header.says_mode:
-        yield rules.IN_ANOTHER_MODE.at(
-            recording.path, "/mode", recording=name, found=header.mode, expected=run.mode
-        )  # fmt: skip
+        yield rules.IN_ANOTHER_MODE.at(recording.path, "/mode", recording=name, found=header.mode, expected=run.mode)
     yield from _about_bones(run, recording, contract)
 
 
@@ -50,9 +51,13 @@ def _about_bones(run: RecordedRun, recording: Recording, contract: Contract) -> 
     missing = [bone for bone in run.bones or known if bone not in held]
     if missing:
         yield rules.BONES_MISSING.at(
-            recording.path, "/bones", recording=recording.path.name, count=len(missing),
-            total=len(run.bones or known), bones=", ".join(missing[:4]) + (", …" if len(missing) > 4 else ""),
-        )  # fmt: skip
+            recording.path,
+            "/bones",
+            recording=recording.path.name,
+            count=len(missing),
+            total=len(run.bones or known),
+            bones=", ".join(missing[:4]) + (", …" if len(missing) > 4 else ""),
+        )
 
 
 def as_expected(run: RecordedRun, recording: Recording) -> Recording:

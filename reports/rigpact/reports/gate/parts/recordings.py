@@ -111,9 +111,12 @@ def _measure(project: Project, run: RecordedRun, name: str, title: str) -> Measu
     given = project.recording(run)
     unexpected, recording = tuple(about_recording(run, given, project.contract)), as_expected(run, given)
     compared = compare_recordings(
-        reference_of(project, run, recording), recording, project.contract, only=_stages(project, run, recording),
+        reference_of(project, run, recording),
+        recording,
+        project.contract,
+        only=_stages(project, run, recording),
         network=network_of(project, recording.trace.header.mode) if project.models else None,
-    )  # fmt: skip
+    )
     report = judge_comparison(compared)
     is_asked = _is_diagnosed(project, name, passes=report.verdict == "pass" and not unexpected)
     diagnosis = _diagnosis(project, run, recording) if is_asked else None
@@ -260,11 +263,16 @@ def beyond_factor(measured: Measured, findings: list[Finding], factor: float) ->
     about += [(rules.LET_BE, *each) for each in let_be.items()]
     return kept + [
         rule.at(
-            measured.metrics["file"], f"/stages/{name}", stage=name, factor=factor, ratio=float(row.max()),
-            frame=int(frames[np.argmax(row > factor)]), worst_frame=int(frames[np.argmax(row)]),
+            measured.metrics["file"],
+            f"/stages/{name}",
+            stage=name,
+            factor=factor,
+            ratio=float(row.max()),
+            frame=int(frames[np.argmax(row > factor)]),
+            worst_frame=int(frames[np.argmax(row)]),
         )
         for rule, name, row in about
-    ]  # fmt: skip
+    ]
 
 
 def beyond_limits(run: ComparedRun, limits: Thresholds, file: str) -> Iterator[Finding]:
@@ -280,9 +288,14 @@ def _beyond(run: ComparedRun, errors: FloatArray, limit: float, unit: str, file:
         row = int(np.argmax(sized[:, bone]))
         name = run.bone_names[bone] if bone < len(run.bone_names) else f"bone {bone}"
         yield rules.POSE_BEYOND_LIMIT.at(
-            file, json_pointer("bones", name, unit), bone=name, error=float(sized[row, bone]), unit=unit,
-            frame=int(run.frames[row]), limit=limit,
-        )  # fmt: skip
+            file,
+            json_pointer("bones", name, unit),
+            bone=name,
+            error=float(sized[row, bone]),
+            unit=unit,
+            frame=int(run.frames[row]),
+            limit=limit,
+        )
 
 
 def effect_on_character(
@@ -320,8 +333,10 @@ def measure_log(project: Project, run: RecordedRun, name: str, title: str) -> Me
     path = Path(run.file)
     clip = Path(run.clip) if run.clip else None
     diagnosis, notes = explain_log(path, project.contract, project.settings.conventions, clip)
-    findings = (*about_diagnosis(diagnosis, Recorded(path, "cpp", project.contract, lambda _: {})),
-                *_contradictions(diagnosis, path))  # fmt: skip
+    findings = (
+        *about_diagnosis(diagnosis, Recorded(path, "cpp", project.contract, lambda _: {})),
+        *_contradictions(diagnosis, path),
+    )
     summary = {"diagnosis": diagnosis.to_json(), "notes": notes}
     return Measured(name, title, tuple(findings), _account_of_log(diagnosis, run), summary)
 

@@ -110,8 +110,9 @@ def check_rows(known: Known, _facts: Facts) -> Iterator[Finding]:
     reversed_rows = known.call(*(array[::-1] for array in known.arrays))[::-1]
     few = known.call(*(array[:3] for array in known.arrays))
     for case, value, expected in (
-        ("when the rows stand in another order", reversed_rows, known.value), ("in a batch of three", few, known.value[:3]),
-    ):  # fmt: skip
+        ("when the rows stand in another order", reversed_rows, known.value),
+        ("in a batch of three", few, known.value[:3]),
+    ):
         error = same(known, value, expected)
         if error:
             yield known.finding(rules.ROWS_MIXED, case=case, error=error)

@@ -56,10 +56,19 @@ def fill_draft(draft: Draft, root: Node, joints: tuple[str, ...], model: Model |
     action = _action(root, joints, pose)
     groups = [_group(name, group, joints, len(action.names), model) for name, group in _policy_groups(root)]
     made = Robot(
-        draft, _SENSORS, joints, "joints", groups, action, len(action.names),
+        draft,
+        _SENSORS,
+        joints,
+        "joints",
+        groups,
+        action,
+        len(action.names),
         convention="IsaacLab keeps them (term by term, oldest first, filled with the first value)",
-        default_pose=pose, pose_names=joints, gains=_gains(robot, joints), model=file,
-    )  # fmt: skip
+        default_pose=pose,
+        pose_names=joints,
+        gains=_gains(robot, joints),
+        model=file,
+    )
     return robot_to_draft(made)
 
 
@@ -148,9 +157,10 @@ def _group(name: str, node: Node, joints: Sequence[str], actions: int, model: Mo
     listed = (node if inside.is_nothing else inside).children()
     whole = node.get("history_length")
     terms = [
-        _term(key, each, joints, actions, whole) for key, each in listed
+        _term(key, each, joints, actions, whole)
+        for key, each in listed
         if isinstance(each.value, Mapping) and "func" in each.value
-    ]  # fmt: skip
+    ]
     if not terms:
         raise node.wrong("terms: tables that have func", found="no term")
     width = None if model is None else model.input_width
@@ -180,11 +190,16 @@ def _term(key: str, node: Node, joints: Sequence[str], actions: int, whole: Node
     notes = tuple(note for key, note in _NOT_MADE.items() if node.get(key).value)
     scale = node.get("scale")
     return Term(
-        word(key, "term"), "command" if function == "generated_commands" else function, node.place, width, chosen,
+        word(key, "term"),
+        "command" if function == "generated_commands" else function,
+        node.place,
+        width,
+        chosen,
         clip=clip_of(node.get("clip"), width or 1),
         scale=scale.number() if isinstance(scale.value, int | float) else scale.one_or_each(width or 1, "number"),
-        history=1 if length.is_nothing else max(1, length.whole()), notes=notes,
-    )  # fmt: skip
+        history=1 if length.is_nothing else max(1, length.whole()),
+        notes=notes,
+    )
 
 
 def _chosen_joints(node: Node, joints: Sequence[str]) -> tuple[str, ...]:

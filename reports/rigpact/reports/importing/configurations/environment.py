@@ -148,9 +148,10 @@ class Environment:
         q, seen = _array(self.sensor("root_quat_w", whole=True)), _array(self.data.projected_gravity_b)
         down = np.array([0.0, 0.0, -1.0])
         fits = [
-            order for order, places in TO_XYZW.items()
+            order
+            for order, places in TO_XYZW.items()
             if np.abs(rotated(TURNS["inverse"](q[:, places]), down) - seen).max() < _SAME_TURN
-        ]  # fmt: skip
+        ]
         for place, entry in enumerate(draft.given):
             if len(fits) == 1 and entry.table["name"] == "root_quat_w":
                 note = f"{fits[0]}: so the environment's own gravity in the robot's frame has it"

@@ -21,9 +21,13 @@ from rigpact.reports.importing.stacks.robot_draft import refuse_other_width, rob
 from rigpact.reports.importing.values import Node
 
 _SENSORS = Sensors(
-    "gyro", "base_lin_vel", "imu_quat", "q", "dq",
+    "gyro",
+    "base_lin_vel",
+    "imu_quat",
+    "q",
+    "dq",
     turn_comment="LEFT OPEN: space. Training takes the body's axes; find out which IMU gives it, and in whose axes",
-)  # fmt: skip
+)
 _BASE = (
     "base_lin_vel",
     "base_ang_vel",
@@ -98,10 +102,19 @@ def configuration_to_draft(root: Node, model: Model | None, file: Entry) -> Draf
     refuse_other_width(made, None if model is None else model.input_width, root.get("env").place)
     pose = [angles[name].number() for name in joints]
     robot = Robot(
-        draft, _SENSORS, joints, "joints", [group], _action(root, joints, pose, limits), count,
+        draft,
+        _SENSORS,
+        joints,
+        "joints",
+        [group],
+        _action(root, joints, pose, limits),
+        count,
         convention="humanoid-gym keeps them (frame by frame, oldest first, zeros at the start)",
-        default_pose=pose, pose_names=joints, gains=_gains(root, joints), model=file,
-    )  # fmt: skip
+        default_pose=pose,
+        pose_names=joints,
+        gains=_gains(root, joints),
+        model=file,
+    )
     return robot_to_draft(robot)
 
 
@@ -222,9 +235,10 @@ def deploy_to_draft(root: Node, model: Model | None, file: Entry) -> Draft:
         "The order of the terms is that of the runtime's code; the runtime clips nothing; the network keeps its memory.",
     ]
     draft.names_comments = [
-        f"The order of {table.robot} in its URDF, by a table of rigpact." if table is not None and is_known
+        f"The order of {table.robot} in its URDF, by a table of rigpact."
+        if table is not None and is_known
         else "The file has no names. Put the joints' names in their places."
-    ]  # fmt: skip
+    ]
     draft.names["joints"] = joints
     draft.fps = _deploy_rate(root)
     measured, motors = _motors(root, joints, [] if table is None else table.sdk)

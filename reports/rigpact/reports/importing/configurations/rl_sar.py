@@ -21,9 +21,13 @@ from rigpact.reports.importing.stacks.robot_draft import refuse_other_width, rob
 from rigpact.reports.importing.values import Node
 
 _SENSORS = Sensors(
-    "gyro", "base_lin_vel", "imu_quat", "q", "dq",
+    "gyro",
+    "base_lin_vel",
+    "imu_quat",
+    "q",
+    "dq",
     turn_comment="LEFT OPEN: space. ROS 1 Gazebo gives the world's axes, the robot the body's",
-)  # fmt: skip
+)
 _TERMS: Mapping[str, tuple[str, str | None]] = {
     "lin_vel": ("base_lin_vel", "lin_vel_scale"), "ang_vel": ("base_ang_vel", "ang_vel_scale"),
     "gravity_vec": ("projected_gravity", None), "commands": ("commands", "commands_scale"),
@@ -112,10 +116,13 @@ def _group(root: Node, policy: tuple[str, ...], wheels: list[int], model: Model 
         raise root.get("observations_history_priority").wrong("time or term")
     limit = root.get("clip_obs")
     return Group(
-        "obs", tuple(terms), "frame_major" if by == "time" else "term_major", start="zeros",
+        "obs",
+        tuple(terms),
+        "frame_major" if by == "time" else "term_major",
+        start="zeros",
         order="newest_first" if ages[0] == 0 else "oldest_first",
         clip=None if limit.is_nothing else (-limit.number(), limit.number()),
-    )  # fmt: skip
+    )
 
 
 def _term(root: Node, node: Node, policy: tuple[str, ...], wheels: list[int], length: int) -> Term:

@@ -60,10 +60,16 @@ def lay_out(columns: Columns, layout: Layout, column: str, name: str) -> None:
         how = "frame_major" if len(vectors) > 1 else "term_major"
         ends.append(
             draft.compute(
-                draft.free_name(f"{name}_{part.block.start}_frames"), "history", vectors, *comments,
-                length=part.block.length, layout=how, order=part.block.order, **start,
+                draft.free_name(f"{name}_{part.block.start}_frames"),
+                "history",
+                vectors,
+                *comments,
+                length=part.block.length,
+                layout=how,
+                order=part.block.order,
+                **start,
             )
-        )  # fmt: skip
+        )
     if len(ends) == 1:
         draft.compute(name, "affine", ends[0], GUESS, scale=1.0)
     else:

@@ -66,9 +66,14 @@ class Layout:
 
 
 def infer_layout(
-    held: FloatArray, sources: Sequence[Source], follows: NDArray[np.bool_], slack: FloatArray | None = None, *,
-    is_history: bool = True, precision: Precision | None = None,
-) -> Layout:  # fmt: skip
+    held: FloatArray,
+    sources: Sequence[Source],
+    follows: NDArray[np.bool_],
+    slack: FloatArray | None = None,
+    *,
+    is_history: bool = True,
+    precision: Precision | None = None,
+) -> Layout:
     """held (T, W): the recorded vector. follows (T,): whether the row before is the frame before. slack (T, W): as of a `Line`.
 
     is_history: whether it may hold several frames. precision: of the recorded numbers.

@@ -73,9 +73,11 @@ def pieces_of(held: FloatArray, sources: Sequence[Source], slack: FloatArray) ->
             continue
         index, columns = piece
         rivals = [run for run in runs if run[0] != index and _cost(run) <= _cost(piece) and len(run[1]) >= len(columns)]
-        is_told = not rivals or all(many[at : at + len(columns)]) or all(
-            _is_same(sources[index], sources[other[0]], columns, other[1]) for other in rivals
-        )  # fmt: skip
+        is_told = (
+            not rivals
+            or all(many[at : at + len(columns)])
+            or all(_is_same(sources[index], sources[other[0]], columns, other[1]) for other in rivals)
+        )
         sure = tuple(None if each is None else _judged(each, is_told=is_told) for each in columns)
         found.append(Piece(at, sources[index], sure))
         at += len(columns)
@@ -154,9 +156,14 @@ def _candidates(held: FloatArray, sources: Sequence[Source], slack: FloatArray) 
 
 
 def _lines_of(
-    found: dict[int, list[Found]], held: FloatArray, sources: tuple[FloatArray, FloatArray], slack: FloatArray,
-    near: NDArray[np.bool_], sizes: FloatArray, owner: Sequence[tuple[int, int]],
-) -> None:  # fmt: skip
+    found: dict[int, list[Found]],
+    held: FloatArray,
+    sources: tuple[FloatArray, FloatArray],
+    slack: FloatArray,
+    near: NDArray[np.bool_],
+    sizes: FloatArray,
+    owner: Sequence[tuple[int, int]],
+) -> None:
     places = np.flatnonzero(near)
     fit, (known, written) = line_between, sources
     if not len(places):

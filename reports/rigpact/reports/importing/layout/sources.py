@@ -57,9 +57,11 @@ class Source:
 
 
 def sources_of(
-    recorded: Mapping[str, FloatArray], answers: Sequence[str], follows: NDArray[np.bool_],
+    recorded: Mapping[str, FloatArray],
+    answers: Sequence[str],
+    follows: NDArray[np.bool_],
     precision: Precision | None = None,
-) -> list[Source]:  # fmt: skip
+) -> list[Source]:
     """Every vector, the answers one frame later, and each vector of three numbers turned by each quaternion, in two orders.
 
     precision: of the recorded numbers; what was written more coarsely than six digits tells no constants.

@@ -16,9 +16,13 @@ from rigpact.reports.importing.stacks.robot_draft import refuse_other_width, rob
 from rigpact.reports.importing.values import Node
 
 _SENSORS = Sensors(
-    "gyro", "base_lin_vel", "imu_quat", "q", "dq",
+    "gyro",
+    "base_lin_vel",
+    "imu_quat",
+    "q",
+    "dq",
     turn_comment='LEFT OPEN: space. Find out which IMU gives it, and in whose axes: space = "IMU on the pelvis"',
-)  # fmt: skip
+)
 _FLAGS = ("use_gym_history", "scale_first")
 _AXES = ("lin_vel_x", "lin_vel_y", "ang_vel_z")
 _PER_JOINT = ("joint_pos_rel", "joint_pos", "joint_vel_rel", "joint_vel", "last_action")
@@ -221,10 +225,15 @@ def _term(name: str, entry: Node, policy: Sequence[str]) -> Term:
     history = 1 if length.is_nothing else max(1, length.whole())
     notes = ("the runtime advances the phase at its start, at a reset and at each step: the first call sees two steps",)
     return Term(
-        word(name, "term"), name, entry.place, width,
-        clip=clip_of(entry.get("clip"), width or 1), scale=None if width is None else scale.one_or_each(width, "number"),
-        history=history, notes=notes if name == "gait_phase" else (),
-    )  # fmt: skip
+        word(name, "term"),
+        name,
+        entry.place,
+        width,
+        clip=clip_of(entry.get("clip"), width or 1),
+        scale=None if width is None else scale.one_or_each(width, "number"),
+        history=history,
+        notes=notes if name == "gait_phase" else (),
+    )
 
 
 def with_missing_width(terms: list[Term], width: int | None, place: str) -> list[Term]:

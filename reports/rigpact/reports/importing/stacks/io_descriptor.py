@@ -46,11 +46,19 @@ def to_draft(root: Node, model: Model | None, file: Entry) -> Draft:
     pose = articulation.get("default_joint_pos")
     action = _action(root, joints)
     robot = Robot(
-        draft, _SENSORS, joints, "joints", [Group("obs", tuple(terms))], action, len(action.names),
+        draft,
+        _SENSORS,
+        joints,
+        "joints",
+        [Group("obs", tuple(terms))],
+        action,
+        len(action.names),
         convention="IsaacLab keeps them (term by term, oldest first, filled with the first value)",
-        default_pose=None if pose.is_nothing else pose.numbers(len(joints), "joint"), pose_names=joints,
-        gains=gains, model=file,
-    )  # fmt: skip
+        default_pose=None if pose.is_nothing else pose.numbers(len(joints), "joint"),
+        pose_names=joints,
+        gains=gains,
+        model=file,
+    )
     return robot_to_draft(robot)
 
 
@@ -90,11 +98,17 @@ def _term(entry: Node, name: str) -> Term:
     if joints is not None and len(joints) != shape[0]:
         raise entry.get("joint_names").wrong(f"{shape[0]}, as the shape says", found=f"{len(joints)} names")
     return Term(
-        name, _function(entry), entry.place, shape[0], joints,
-        offsets=_offsets(entry, joints), clip=clip_of(overloads.get("clip"), shape[0]),
+        name,
+        _function(entry),
+        entry.place,
+        shape[0],
+        joints,
+        offsets=_offsets(entry, joints),
+        clip=clip_of(overloads.get("clip"), shape[0]),
         scale=overloads.get("scale").one_or_each(shape[0], "number"),
-        history=1 if length.is_nothing else max(1, length.whole()), notes=_term_notes(entry),
-    )  # fmt: skip
+        history=1 if length.is_nothing else max(1, length.whole()),
+        notes=_term_notes(entry),
+    )
 
 
 def _function(entry: Node) -> str:

@@ -72,8 +72,9 @@ def refuse_other_names(node: Node, model: Model, inputs: list[str], outputs: lis
 _QUATERNIONS = {("qx", "qy", "qz", "qw"): "quaternion_xyzw", ("qw", "qx", "qy", "qz"): "quaternion_wxyz"}
 _SPACES = {"_b": "body", "_w": "world"}
 _UNITS = {
-    "position": "rad", "velocity": "rad/s",
-}  # fmt: skip
+    "position": "rad",
+    "velocity": "rad/s",
+}
 """Of joints: IsaacLab's units."""
 
 

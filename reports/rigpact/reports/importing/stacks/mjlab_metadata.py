@@ -57,16 +57,27 @@ def to_draft(model: Model, file: Entry) -> Draft:
     gains = None
     if action is not None and text.has("joint_stiffness") and text.has("joint_damping"):
         gains = Gains(
-            text.numbers("joint_stiffness", len(joints)), text.numbers("joint_damping", len(joints)), joints,
+            text.numbers("joint_stiffness", len(joints)),
+            text.numbers("joint_damping", len(joints)),
+            joints,
             ("by name, as joint_names has them; 1 and 0 stand for actuators that have no gains of this kind",),
-        )  # fmt: skip
+        )
     refuse_other_width(terms, model.input_width, f"{model.path}#observation_names")
     group = Group(word(next(iter(model.inputs)), "obs"), tuple(terms))
     robot = Robot(
-        draft, _SENSORS, joints, "joints", [group], action, model.output_width,
+        draft,
+        _SENSORS,
+        joints,
+        "joints",
+        [group],
+        action,
+        model.output_width,
         convention="mjlab keeps them (term by term, oldest first, filled with the first value)",
-        default_pose=pose, pose_names=joints, gains=gains, model=file,
-    )  # fmt: skip
+        default_pose=pose,
+        pose_names=joints,
+        gains=gains,
+        model=file,
+    )
     return robot_to_draft(robot)
 
 

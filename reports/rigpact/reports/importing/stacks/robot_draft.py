@@ -52,8 +52,12 @@ def _gyro(robot: Robot, term: Term, steps: Steps) -> str:
     sensors = robot.sensors
     comments = (sensors.turn_comment,) if sensors.turn_comment else ()
     name = robot.draft.give(
-        _given_name(robot, term, sensors.gyro, steps), *comments, kind="angular_rate", unit="rad/s", space=sensors.turn_space
-    )  # fmt: skip
+        _given_name(robot, term, sensors.gyro, steps),
+        *comments,
+        kind="angular_rate",
+        unit="rad/s",
+        space=sensors.turn_space,
+    )
     if sensors.turn_comment and any(each.function == "projected_gravity" for each in robot.terms):
         name = _perhaps_turned(robot, name, term.name if not steps else f"{term.name}_turned")
     return _chain(robot, term, name, steps, term.notes)
@@ -137,9 +141,12 @@ def _command(robot: Robot, term: Term, steps: Steps) -> str:
     draft = robot.draft
     kept = "keeps the command within its ranges" if robot.sticks else "scales the command"
     draft.give(
-        "sticks", f"the gamepad: the runtime turns the two side axes round and {kept}",
-        names=["ly", "lx", "rx"], low=-1, high=1,
-    )  # fmt: skip
+        "sticks",
+        f"the gamepad: the runtime turns the two side axes round and {kept}",
+        names=["ly", "lx", "rx"],
+        low=-1,
+        high=1,
+    )
     axes = draft.list_of(_VELOCITY_AXES, "velocities")
     if robot.stick_scale:
         most = [sign * scale for sign, scale in zip((1, -1, -1), robot.stick_scale, strict=True)]
@@ -157,9 +164,14 @@ def _last_action(robot: Robot, term: Term, steps: Steps) -> str:
     kept = "action" if robot.action is None else robot.action.kept
     is_scaled = robot.action is not None and (robot.action.scale, robot.action.offset) != (None, None)
     robot.draft.give(
-        name, f"the network's own answer of the step before, {_kept_how(robot)}before scale and offset; zeros at the start",
-        size=width, names=names, carried=kept, start="zeros", wrong=["target"] if is_scaled else None,
-    )  # fmt: skip
+        name,
+        f"the network's own answer of the step before, {_kept_how(robot)}before scale and offset; zeros at the start",
+        size=width,
+        names=names,
+        carried=kept,
+        start="zeros",
+        wrong=["target"] if is_scaled else None,
+    )
     return _chain(robot, term, name, steps, term.notes)
 
 
@@ -179,9 +191,11 @@ def _kept_how(robot: Robot) -> str:
 def _unknown(robot: Robot, term: Term, steps: Steps, missing: str = "") -> str:
     if term.width is None:
         raise UnusableInput(
-            term.place, f"the term {term.function} without a width", "a scale or a shape for each number, or a known term",
+            term.place,
+            f"the term {term.function} without a width",
+            "a scale or a shape for each number, or a known term",
             near(term.function, _FUNCTIONS) or "with --onnx, one term's width follows from the network's input",
-        )  # fmt: skip
+        )
     why = missing or ("" if term.function in COMMANDS else f"{term.function}: what it computes is not in the file")
     robot.draft.give(
         name := robot.draft.free_name(_given_name(robot, term, term.name, steps)),
@@ -223,9 +237,11 @@ def refuse_other_width(terms: Sequence[Term], width: int | None, place: str) -> 
     total = sum((term.width or 0) * term.history for term in terms)
     if width is not None and total != width and all(term.width is not None for term in terms):
         raise UnusableInput(
-            place, f"terms of {total} numbers together", f"{width}, as the model's input has",
+            place,
+            f"terms of {total} numbers together",
+            f"{width}, as the model's input has",
             "the file and the model are of different runs, or a term that raised while it was exported is left out",
-        )  # fmt: skip
+        )
 
 
 def _observation(robot: Robot, group: Group) -> None:

@@ -38,10 +38,11 @@ def refuse_poses(path: Path, outputs: FloatArray, contract: Contract) -> None:
     if float(rotation_angle_rad(mean, np.eye(3)).max()) <= largest_mean_step_rad(contract.fps or 60.0):
         return
     raise UnusableInput(
-        f"{path}#y_norm", "poses: un-normalised with MuY and StdY, every row is rotations far from the identity",
+        f"{path}#y_norm",
+        "poses: un-normalised with MuY and StdY, every row is rotations far from the identity",
         f"the network's own output, which means {mode} here",
         "record the model's output itself; or --set output_mode=absolute to publish the poses as they are",
-    )  # fmt: skip
+    )
 
 
 def _are_rotations(columns: FloatArray) -> bool:

@@ -33,9 +33,13 @@ def watches(contract: Contract) -> Iterator[Watch]:
     for name, scales in ((ROOT_VELOCITY, character.rootvel_scales), (ANGULAR_VELOCITIES, character.angvel_scales)):
         yield _saturation(character.state[name].range, np.maximum(np.abs(scales), np.float32(TANH_SCALE_FLOOR)))
     yield Watch(
-        "degenerate", "y_raw", NEAR_DEGENERATE, _AxisLengths(contract), OutputStages(contract).rotations.start,
+        "degenerate",
+        "y_raw",
+        NEAR_DEGENERATE,
+        _AxisLengths(contract),
+        OutputStages(contract).rotations.start,
         is_floor=True,
-    )  # fmt: skip
+    )
 
 
 def ordinary_state(contract: Contract) -> Ordinary:

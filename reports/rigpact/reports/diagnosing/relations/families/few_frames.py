@@ -48,9 +48,12 @@ def lines_in_few_frames(target: Target) -> Iterator[Reading]:
 
 
 def _in_rows(
-    rows: NDArray[np.intp], factor: float | FloatArray, summand: float | FloatArray, channels: NDArray[np.intp],
+    rows: NDArray[np.intp],
+    factor: float | FloatArray,
+    summand: float | FloatArray,
+    channels: NDArray[np.intp],
     own: FloatArray,
-) -> FloatArray:  # fmt: skip
+) -> FloatArray:
     changed = own[:, channels].copy()
     changed[rows] = np.reshape(factor, (-1, 1)) * changed[rows] + np.reshape(summand, (-1, 1))
     return changed
@@ -70,6 +73,14 @@ def glitch(subject: Subject, is_open: NDArray[np.bool_]) -> Iterator[Relation]:
     shown = ": {:.6g} for {:.6g}".format(*numbers) if one else ""
     words = f"{'another number' if one else 'other numbers'} in {frames_words(frames[rows].tolist())} only{shown}"
     yield Relation(
-        subject.stage.name, subject.place_of(channels).name, GLITCH, words, len(frames) - len(rows), len(frames), 0.0,
-        channels=tuple(channels.tolist()), excess=excess, cost=len(rows),
-    )  # fmt: skip
+        subject.stage.name,
+        subject.place_of(channels).name,
+        GLITCH,
+        words,
+        len(frames) - len(rows),
+        len(frames),
+        0.0,
+        channels=tuple(channels.tolist()),
+        excess=excess,
+        cost=len(rows),
+    )

@@ -88,10 +88,13 @@ def of_other_vectors(target: Target) -> Iterator[Reading]:
         channels = lines.channels
         for words, factor, summand, fitted in _of_other(subject.contract, target.own.shape[1], lines):
             yield from target.edit(
-                "elsewhere", f"{words.format(it=name)} in place of it", channels,
-                partial(_line_of, other, channels, factor, summand), extra=subject.lost_in_writing(other)[:, channels],
+                "elsewhere",
+                f"{words.format(it=name)} in place of it",
+                channels,
+                partial(_line_of, other, channels, factor, summand),
+                extra=subject.lost_in_writing(other)[:, channels],
                 fitted=fitted,
-            )  # fmt: skip
+            )
 
 
 def _in_every_frame(target: Target) -> Lines | None:
@@ -112,17 +115,26 @@ def _factors(target: Target, channels: Channels, values: FloatArray) -> Iterator
         return
     words = "scaled by a constant of its own in each channel, as with another scale, σ or floor"
     yield from target.edit(
-        "statistics", f"{target.prefix}{words}: {_beside(target, channels, values, '.6g')}", channels,
-        partial(_line, channels, values, 0.0), steepness=values, fitted=len(values),
-    )  # fmt: skip
+        "statistics",
+        f"{target.prefix}{words}: {_beside(target, channels, values, '.6g')}",
+        channels,
+        partial(_line, channels, values, 0.0),
+        steepness=values,
+        fitted=len(values),
+    )
 
 
 def _times(target: Target, words: str, channels: Channels, factor: float, fitted: int = 0) -> Iterator[Reading]:
     rule = partial(_line, channels, factor, 0.0)
     yield from target.edit(
-        "scaled", f"{words} times {target.it}", channels, rule, steepness=factor, fitted=fitted,
+        "scaled",
+        f"{words} times {target.it}",
+        channels,
+        rule,
+        steepness=factor,
+        fitted=fitted,
         pieces=is_odd(factor) if fitted else 0,
-    )  # fmt: skip
+    )
 
 
 def _summands(target: Target, channels: Channels, values: FloatArray) -> Iterator[Reading]:
@@ -145,9 +157,14 @@ def _both(
     ]
     words = "scaled and moved by constants of its own in each channel, as with other statistics"
     yield from target.edit(
-        "statistics", f"{target.prefix}{words}: {listed(shown)}", channels, partial(_line, channels, factor, summand),
-        steepness=factor, extra=slack, fitted=2 * len(channels),
-    )  # fmt: skip
+        "statistics",
+        f"{target.prefix}{words}: {listed(shown)}",
+        channels,
+        partial(_line, channels, factor, summand),
+        steepness=factor,
+        extra=slack,
+        fitted=2 * len(channels),
+    )
 
 
 def _line(channels: Channels, factor: float | FloatArray, summand: float | FloatArray, own: FloatArray) -> FloatArray:

@@ -326,8 +326,11 @@ def _runs(copies: Sequence[_Copy]) -> list[list[_Copy]]:
     for copy in copies:
         last = runs[-1][-1] if runs else None
         if last is not None and (last.vector, last.channel + 1, last.source + 1, last.sign) == (
-            copy.vector, copy.channel, copy.source, copy.sign,
-        ):  # fmt: skip
+            copy.vector,
+            copy.channel,
+            copy.source,
+            copy.sign,
+        ):
             runs[-1].append(copy)
         else:
             runs.append([copy])
