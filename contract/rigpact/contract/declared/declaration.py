@@ -15,11 +15,12 @@ import numpy as np
 from rigpact.contract.conventions import CodeHint, Knob
 from rigpact.contract.declared import vocabulary
 from rigpact.contract.declared.fields import OF_A_VECTOR, declared_fields
-from rigpact.contract.declared.operation import Built, Input, NamedNumbers, Operation, Use
+from rigpact.contract.declared.operation import Built, Input, Operation, Use
 from rigpact.contract.declared.problems import Misdeclared, NotBuilt, Wrong, unknown
 from rigpact.contract.declared.profiles import Profile, known_profiles
 from rigpact.contract.declared.sizes import MOST_OF_ALL, beyond_limits, refuse_wide
 from rigpact.contract.declared.sources import Sources, to_numbers
+from rigpact.contract.declared.values import NamedNumbers, flat_numbers
 from rigpact.contract.declared.whole_file import (
     declared_names,
     declared_tables,
@@ -71,14 +72,6 @@ def read_declaration(
         return Declaration(None, {}, beyond, (), {})
     operations = vocabulary.known_operations() if of_page is None else of_page
     return _Reader(root, Sources(folder), operations, of_page is not None).declaration()
-
-
-def flat_numbers(constants: Mapping[str, Any]) -> dict[str, FloatArray]:
-    """Every number of a declared contract by its path, `joint_pos.scale`, in its own shape."""
-    flat: dict[str, FloatArray] = {}
-    for owner, entries in constants.items():
-        flat |= {f"{owner}.{key}": np.array(value, np.float64) for key, value in entries.items()}
-    return flat
 
 
 @dataclass(eq=False)
@@ -351,16 +344,12 @@ class _Reader:
     def _input(self, name: Any, place: tuple[Token, ...]) -> Input:
         if name in self.stages:
             return Input(name, known_fields(self.stages[name].layout))
+        earlier = "a vector of [[given]] or an earlier stage"
         if name not in self._positions:
-            raise unknown(place, name, self._positions, "a vector of [[given]] or an earlier stage")
+            raise unknown(place, name, self._positions, earlier)
         if self._positions[name] >= _position(place, self.root):
-            raise Misdeclared(
-                Wrong.OUT_OF_ORDER,
-                place,
-                f"{name}, which is computed later",
-                "a vector of [[given]] or an earlier stage",
-                f'to use the value of the frame before: a [[given]] with carried = "{name}"',
-            )
+            hint = f'to use the value of the frame before: a [[given]] with carried = "{name}"'
+            raise Misdeclared(Wrong.OUT_OF_ORDER, place, f"{name}, which is computed later", earlier, hint)
         raise NotBuilt
 
 

@@ -17,9 +17,9 @@ from rigpact.contract.conventions import CodeHint, Knob, ModelKnob, that_differ
 from rigpact.contract.declared.problems import Misdeclared, NotBuilt, Wrong, near, shown, unknown
 from rigpact.contract.declared.profiles import Profile
 from rigpact.contract.declared.sources import to_numbers
+from rigpact.contract.declared.values import Choice, NamedNumbers, Number
 from rigpact.contract.json_pointer import Token
 from rigpact.contract.statistics import FloatArray
-from rigpact.contract.systems.frames import Frames
 from rigpact.contract.systems.layout import FieldLayout
 from rigpact.contract.systems.plan import Cpp, Planned
 from rigpact.contract.systems.stage import RAW, Bound, Compute, Judged, Measure
@@ -95,55 +95,6 @@ class Operation:
     def number_of(self, reading: str) -> int:
         """A reading as C++ takes it."""
         return {word: number for number, word in enumerate(self.readings)}[reading]
-
-
-@dataclass(frozen=True, eq=False)
-class Choice:
-    """A place where sides differ; without a knob where only one reading is left: `word` is its name.
-
-    readings: value of the knob -> the operation's own name of the reading, where the contract calls it otherwise.
-    """
-
-    only: Any = None
-    knob: Knob | None = None
-    word: str = ""
-    readings: Mapping[str, str] = field(default_factory=dict)
-
-    def of(self, frames: Frames) -> Any:
-        """What the reading does that the conventions of an evaluation choose."""
-        return self.only if self.knob is None else frames.pick(self.knob)
-
-    def word_of(self, frames: Frames) -> str:
-        """The name of that reading."""
-        if self.knob is None:
-            return self.word
-        value = str(frames.contract.conventions[self.knob.name])
-        return self.readings.get(value, value)
-
-
-@dataclass(frozen=True, eq=False)
-class Number:
-    """A parameter of numbers: where it stands among the contract's numbers, and how sides misread it."""
-
-    path: str
-    reading: Choice
-
-    def of(self, frames: Frames) -> FloatArray:
-        """The numbers under the conventions of an evaluation, float64."""
-        return np.asarray(self.reading.of(frames)(frames.numbers[self.path]))
-
-    def row(self, frames: Frames, width: int) -> FloatArray:
-        """The same, one for each of `width` channels."""
-        return np.broadcast_to(self.of(frames).reshape(-1), (width,))
-
-
-@dataclass(frozen=True)
-class NamedNumbers:
-    """Numbers that a declaration gives a name, with the names of their entries if it says them."""
-
-    path: str
-    value: FloatArray
-    names: tuple[str, ...] = ()
 
 
 @dataclass(eq=False)

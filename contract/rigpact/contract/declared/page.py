@@ -13,8 +13,9 @@ from typing import Any
 
 from rigpact.contract.declared.constants import constant_problems
 from rigpact.contract.declared.data_sets import data_problems
-from rigpact.contract.declared.declaration import Declaration, flat_numbers, read_declaration
+from rigpact.contract.declared.declaration import Declaration, read_declaration
 from rigpact.contract.declared.sources import Sources
+from rigpact.contract.declared.values import flat_numbers
 from rigpact.contract.declared.vocabulary import operations_of_packages, operations_of_rigpact
 from rigpact.contract.errors import UnusableInput
 from rigpact.contract.statistics import FloatArray

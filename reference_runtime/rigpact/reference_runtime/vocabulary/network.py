@@ -64,10 +64,6 @@ _CODE = {
     }
 }
 OPERATION = Operation(
-    "network",
-    "a model's answer",
-    build,
-    {_POSITIONS: "added: the model adds a table of positions, which a side may have lost"},
-    (0, 0),
-    code=_CODE,
-)
+    "network", "a model's answer", build,
+    {_POSITIONS: "added: the model adds a table of positions, which a side may have lost"}, (0, 0), code=_CODE,
+)  # fmt: skip

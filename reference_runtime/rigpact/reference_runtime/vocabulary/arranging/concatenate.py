@@ -8,8 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from rigpact.contract.declared.operation import Built, Choice, Input, Operation, Use
+from rigpact.contract.declared.operation import Built, Input, Operation, Use
 from rigpact.contract.declared.problems import Misdeclared, Wrong
+from rigpact.contract.declared.values import Choice
 from rigpact.contract.statistics import FloatArray
 from rigpact.contract.systems.frames import Frames
 from rigpact.contract.systems.layout import Field, FieldLayout
@@ -55,15 +56,10 @@ def _nesting(use: Use) -> Choice:
     if use.table["layout"] == "interleaved" and len(counts) > 1:
         found = ", ".join(f"{each.name} {len(tuple(each.fields))}" for each in use.inputs)
         raise Misdeclared(Wrong.WIDTH, use.at("of"), f"{found} fields", "as many fields of each vector")
-    return use.choice(
-        "layout",
-        {name: name for name in _INTERLEAVED},
-        "how vectors and their fields are nested",
-        {
-            "end_to_end": "the vectors stand one behind the other: take the first field of each, then the second of each",
-            "interleaved": "the fields of the vectors take turns: the contract lays whole vectors end to end",
-        },
-    )
+    return use.choice("layout", {name: name for name in _INTERLEAVED}, "how vectors and their fields are nested", {
+        "end_to_end": "the vectors stand one behind the other: take the first field of each, then the second of each",
+        "interleaved": "the fields of the vectors take turns: the contract lays whole vectors end to end",
+    })  # fmt: skip
 
 
 def _turns(layouts: Sequence[FieldLayout]) -> list[int]:
@@ -79,9 +75,8 @@ def _turns(layouts: Sequence[FieldLayout]) -> list[int]:
 
 
 _INTERLEAVED: Mapping[str, Callable[[Sequence[FieldLayout]], Any]] = {
-    "end_to_end": lambda _layouts: slice(None),
-    "interleaved": _turns,
-}
+    "end_to_end": lambda _layouts: slice(None), "interleaved": _turns,
+}  # fmt: skip
 """Layouts of the vectors -> the channels of the vectors end to end, in the order of the result."""
 
 
@@ -130,10 +125,7 @@ def joined_fields(inputs: Sequence[Input]) -> FieldLayout:
 
 
 OPERATION = Operation(
-    "concatenate",
-    "vectors end to end",
-    build,
-    {"layout": "end_to_end, as if left out, or interleaved: a field of each vector in turn"},
-    (1, 1 << 16),
+    "concatenate", "vectors end to end", build,
+    {"layout": "end_to_end, as if left out, or interleaved: a field of each vector in turn"}, (1, 1 << 16),
     code=CODE_HINTS["concatenate"],
-)
+)  # fmt: skip

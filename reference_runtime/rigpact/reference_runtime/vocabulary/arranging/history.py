@@ -42,49 +42,26 @@ def build(use: Use) -> Built:
     if length * apart > MOST_FRAMES:
         raise use.wrong(Wrong.NUMBERS, "every", apart, f"at most {MOST_FRAMES} frames in the whole history")
     readings = {"declared": apart, "each_frame": 1}
-    stride = use.knob(
-        "every",
-        readings,
-        "how many frames lie between two entries of the history",
-        {
-            "each_frame": "an entry is pushed in each frame: push it when the slower loop ticks",
-        },
-        shows=lambda frames: np.array([float(length > 1) * frames]),
-    )
+    stride = use.knob("every", readings, "how many frames lie between two entries of the history", {
+        "each_frame": "an entry is pushed in each frame: push it when the slower loop ticks",
+    }, shows=lambda frames: np.array([float(length > 1) * frames]))  # fmt: skip
     blocks = [[sample[None] for sample in samples(width, length) + place] for place, width in enumerate(widths)]
     layout = use.choice("layout", _LAYOUTS, "how terms and frames are nested in the history", {
         "term_major": "the frames of one term stand together, then the next term follows",
         "frame_major": "all terms of one frame stand together, then the next frame follows",
         "channel_major": "the frames of one channel stand together",
     }, shows=lambda nest: np.hstack(nest(blocks)))  # fmt: skip
-    order = use.choice(
-        "order",
-        ORDERS,
-        "the end of the history where the oldest frame stands",
-        {
-            "newest_first": "the buffer is read from its other end",
-            "oldest_first": "the buffer is read from its other end",
-        },
-        shows=lambda taken: np.arange(float(length))[taken],
-    )
-    start = use.choice(
-        "start",
-        _STARTS,
-        "what stands before the first frame",
-        {
-            "zeros": "the buffer starts with zeros: fill it with the first value at the reset",
-            "first": "the buffer is filled with the first value: start it with zeros",
-        },
-        shows=lambda word: np.array([float(length > 1 and word == "zeros")]),
-    )
-    delay = use.knob(
-        "delay",
-        {"none": 0, "one_frame": 1},
-        "how old the newest frame of the history is",
-        {
-            "one_frame": "the history is read before the current frame is pushed",
-        },
-    )
+    order = use.choice("order", ORDERS, "the end of the history where the oldest frame stands", {
+        "newest_first": "the buffer is read from its other end",
+        "oldest_first": "the buffer is read from its other end",
+    }, shows=lambda taken: np.arange(float(length))[taken])  # fmt: skip
+    start = use.choice("start", _STARTS, "what stands before the first frame", {
+        "zeros": "the buffer starts with zeros: fill it with the first value at the reset",
+        "first": "the buffer is filled with the first value: start it with zeros",
+    }, shows=lambda word: np.array([float(length > 1 and word == "zeros")]))  # fmt: skip
+    delay = use.knob("delay", {"none": 0, "one_frame": 1}, "how old the newest frame of the history is", {
+        "one_frame": "the history is read before the current frame is pushed",
+    })  # fmt: skip
     terms = use.knob("terms", orders_of(names), "the order of the terms in the history")
 
     def compute(frames: Frames) -> FloatArray:
@@ -129,8 +106,9 @@ def _entries(layout: str, terms: Sequence[tuple[str, int]], places: Sequence[int
 def _tiled(entries: Sequence[tuple[str, int]]) -> list[Field]:
     starts = np.cumsum([0, *(width for _, width in entries)])
     return [
-        Field(name, int(start), width, FieldKind.RAW) for (name, width), start in zip(entries, starts, strict=False)
-    ]
+        Field(name, int(start), width, FieldKind.RAW)
+        for (name, width), start in zip(entries, starts, strict=False)
+    ]  # fmt: skip
 
 
 OPERATION = Operation(

@@ -49,10 +49,5 @@ _CODE = {
     }
 }
 OPERATION = Operation(
-    "switch",
-    "one of two vectors, by a flag",
-    build,
-    {},
-    (3, 3),
-    code=_CODE,
-)
+    "switch", "one of two vectors, by a flag", build, {}, (3, 3), code=_CODE,
+)  # fmt: skip

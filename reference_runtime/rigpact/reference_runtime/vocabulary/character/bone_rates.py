@@ -172,23 +172,17 @@ ANGVEL_SOURCE = Knob(
     },
 )  # fmt: skip
 ANGVEL_ANGLE = Knob(
-    "angvel_angle",
-    ANGLE_FACTOR,
-    "the rotation vector's angle: θ or θ/2",
-    {
+    "angvel_angle", ANGLE_FACTOR, "the rotation vector's angle: θ or θ/2", {
         "full": CodeHint("Axis * Angle", "so3_log_map(R)"),
         "half": CodeHint("Axis * (Angle / 2); // acos(W) without the 2", "so3_log_map(R) / 2  # legacy"),
     },
-)
+)  # fmt: skip
 ANGVEL_FRAME = Knob(
-    "angvel_frame",
-    FRAME,
-    "the frame in which the rotation vector is expressed",
-    {
+    "angvel_frame", FRAME, "the frame in which the rotation vector is expressed", {
         "parent": CodeHint("log(Next * Prev⁻¹)", "log(R[1:] @ R[:-1].mT)"),
         "local": CodeHint("log(Prev⁻¹ * Next); // in the bone's own frame", "log(R[:-1].mT @ R[1:])"),
     },
-)
+)  # fmt: skip
 ANGVEL_LAG = Knob(
     "angvel_lag", LAG, "frames by which the AngVel input runs ahead", {
         "0": CodeHint("AngVel of this frame", "angvel[t]"),

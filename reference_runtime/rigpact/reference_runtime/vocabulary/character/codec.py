@@ -9,17 +9,14 @@ from rigpact.reference_runtime.operations.precision import COMPUTE_DTYPE
 from rigpact.reference_runtime.operations.six_numbers import DERIVED_SIGN, LOST_AXES, PACKING
 
 ROT6D_COLUMNS = Knob(
-    "rot6d_columns",
-    dict.fromkeys(COLUMN_PAIRS),
-    "which two columns of R the six numbers hold, in this order",
-    {
+    "rot6d_columns", dict.fromkeys(COLUMN_PAIRS), "which two columns of R the six numbers hold, in this order", {
         columns: CodeHint(
             f"GetScaledAxis(EAxis::{columns[0].upper()}), GetScaledAxis(EAxis::{columns[1].upper()})",
             f'columns=("{columns[0].upper()}", "{columns[1].upper()}")',
         )
         for columns in COLUMN_PAIRS
     },
-)
+)  # fmt: skip
 ROT6D_PACKING = Knob(
     "rot6d_packing", PACKING, "two columns one after the other, the first two rows of R, or a0 b0 a1 b1 a2 b2", {
         "columns": CodeHint("A = (v[0],v[1],v[2]); B = (v[3],v[4],v[5]); // axes", "torch.cat((R[..., 0], R[..., 2]), -1)"),
@@ -32,14 +29,12 @@ ROT6D_PACKING = Knob(
     },
 )  # fmt: skip
 DERIVED_AXIS = Knob(
-    "derived_axis",
-    DERIVED_SIGN,
-    "the cross product of the third axis; the default also flips it when det < 0, the other value trusts it",
-    {
+    "derived_axis", DERIVED_SIGN,
+    "the cross product of the third axis; the default also flips it when det < 0, the other value trusts it", {
         "second_cross_first": CodeHint("Y = Z ^ X; // flipped if det < 0", "y = cross(z, x)"),
         "first_cross_second": CodeHint("Y = X ^ Z; // and no determinant check", "y = cross(x, z)"),
     },
-)
+)  # fmt: skip
 DEGENERATE_AXIS = Knob(
     "degenerate_axis", LOST_AXES, "what replaces an axis too short to normalise; in ΔR the default is a coordinate axis", {
         "previous_frame": CodeHint(
@@ -54,14 +49,11 @@ DEGENERATE_AXIS = Knob(
     },
 )  # fmt: skip
 MATH = Knob(
-    "math",
-    COMPUTE_DTYPE,
-    "precision between float32 roundings; benign, never a defect",
-    {
+    "math", COMPUTE_DTYPE, "precision between float32 roundings; benign, never a defect", {
         "f64": CodeHint("FVector of double (UE 5)", "torch.float64"),
         "f32": CodeHint("FVector of float (UE 4)", "torch.float32"),
     },
     is_benign=True,
-)
+)  # fmt: skip
 CODEC = (ROT6D_COLUMNS, ROT6D_PACKING, DERIVED_AXIS)
 """The conventions of the six numbers of a rotation."""

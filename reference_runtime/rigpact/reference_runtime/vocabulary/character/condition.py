@@ -74,14 +74,11 @@ CONDITION_DIRECTION = Knob(
     },
 )  # fmt: skip
 CONDITION_SPEED_UNIT = Knob(
-    "condition_speed_unit",
-    SPEED_FACTOR,
-    "unit of the condition's speed",
-    {
+    "condition_speed_unit", SPEED_FACTOR, "unit of the condition's speed", {
         "m_s": CodeHint("Speed * 0.01f; // cm/s to m/s", "speed"),
         "cm_s": CodeHint("Speed; // still in cm/s", "speed * 100"),
     },
-)
+)  # fmt: skip
 
 
 def condition_rows(clip: Moved, contract: Contract) -> FloatArray:
@@ -127,14 +124,11 @@ NORMALISE: Mapping[str, Callable[[FloatArray, FloatArray], FloatArray]] = {
 
 
 CONDITION_NORM = Knob(
-    "condition_norm",
-    NORMALISE,
-    "pass through, or z-score over a window",
-    {
+    "condition_norm", NORMALISE, "pass through, or z-score over a window", {
         "raw": CodeHint("CondNormMode = Raw", "cond"),
         "zscore": CodeHint("CondNormMode = ZScore", "(cond - mean) / std"),
     },
-)
+)  # fmt: skip
 
 
 class ConditionInput:
@@ -213,18 +207,10 @@ def _reach(contract: Contract) -> tuple[int, int]:
 
 
 INTENT = Operation(
-    "intent",
-    "what a clip's player asks for: action bits, planar direction, speed",
-    build_intent,
-    {},
-    (0, 0),
-    shared=(CONDITION_DIRECTION, CONDITION_SPEED_UNIT),
-    only_on_pages=True,
-)
+    "intent", "what a clip's player asks for: action bits, planar direction, speed", build_intent, {}, (0, 0),
+    shared=(CONDITION_DIRECTION, CONDITION_SPEED_UNIT), only_on_pages=True,
+)  # fmt: skip
 OPERATION = Operation(
-    "over_a_window",
-    "a condition as it is, or z-scored over its recent samples without outliers",
-    build,
-    shared=(CONDITION_NORM, MATH),
-    only_on_pages=True,
-)
+    "over_a_window", "a condition as it is, or z-scored over its recent samples without outliers", build,
+    shared=(CONDITION_NORM, MATH), only_on_pages=True,
+)  # fmt: skip

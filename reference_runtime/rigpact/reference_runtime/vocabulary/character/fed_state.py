@@ -21,15 +21,9 @@ def build(use: Use) -> Built:
     """The state in metres, radians and seconds."""
     carried = use.word("carried")
     return Built(
-        vector_fields(use, "state"),
-        partial(_rows, use.stage, carried),
-        raw_state_bound,
-        (1, 0),
-        is_propagated=True,
-        carried=carried,
-        source=FROM_THE_CLIP,
-        from_clip=True,
-    )
+        vector_fields(use, "state"), partial(_rows, use.stage, carried), raw_state_bound, (1, 0), is_propagated=True,
+        carried=carried, source=FROM_THE_CLIP, from_clip=True,
+    )  # fmt: skip
 
 
 def _rows(stage: str, carried: str, frames: Frames) -> FloatArray:
@@ -67,10 +61,6 @@ def _denormalised(contract: Contract, rows: FloatArray) -> FloatArray:
 
 
 OPERATION = Operation(
-    "fed_state",
-    "a clip's raw state; in a free run, what the frame before wrote back",
-    build,
-    {"carried": "the stage that writes the next state"},
-    (0, 0),
-    only_on_pages=True,
-)
+    "fed_state", "a clip's raw state; in a free run, what the frame before wrote back", build,
+    {"carried": "the stage that writes the next state"}, (0, 0), only_on_pages=True,
+)  # fmt: skip

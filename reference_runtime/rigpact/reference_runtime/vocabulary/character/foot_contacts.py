@@ -66,13 +66,9 @@ CONTACTS_SOURCE = Knob(
 def build(use: Use) -> Built:
     """The clip's rows; a free run loops over the clip."""
     return Built(
-        partial(_fields, use.word_list("feet")),
-        lambda frames: frames.driven(use.stage),
-        copied,
-        is_propagated=True,
-        source=FROM_THE_CLIP,
-        from_clip=True,
-    )
+        partial(_fields, use.word_list("feet")), lambda frames: frames.driven(use.stage), copied, is_propagated=True,
+        source=FROM_THE_CLIP, from_clip=True,
+    )  # fmt: skip
 
 
 def _fields(feet: Sequence[str], contract: Contract) -> FieldLayout:
@@ -83,11 +79,6 @@ def _fields(feet: Sequence[str], contract: Contract) -> FieldLayout:
 
 
 OPERATION = Operation(
-    "foot_contacts",
-    "whether each foot of a clip stands on the floor",
-    build,
-    {"feet": "the names of the feet, or a name of [names]"},
-    (0, 0),
-    shared=(CONTACTS_SOURCE,),
-    only_on_pages=True,
-)
+    "foot_contacts", "whether each foot of a clip stands on the floor", build,
+    {"feet": "the names of the feet, or a name of [names]"}, (0, 0), shared=(CONTACTS_SOURCE,), only_on_pages=True,
+)  # fmt: skip

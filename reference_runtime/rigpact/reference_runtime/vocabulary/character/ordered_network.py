@@ -20,11 +20,9 @@ from rigpact.reference_runtime.operations.rounding import gamma
 from rigpact.reference_runtime.vocabulary.character.vectors import vector_fields
 
 INPUT_ORDER = InputOrder(
-    "input_order",
-    {",".join(INPUTS): INPUTS},
-    "which vector is bound at each of the network's five positions; any permutation",
-    items=INPUTS,
-)
+    "input_order", {",".join(INPUTS): INPUTS},
+    "which vector is bound at each of the network's five positions; any permutation", items=INPUTS,
+)  # fmt: skip
 
 
 def build(use: Use) -> Built:
@@ -72,11 +70,6 @@ def network_depth(contract: Contract) -> int:
 
 
 OPERATION = Operation(
-    "ordered_network",
-    "a model's answer to vectors bound by position, in an order that sides confuse",
-    build,
-    {"record": "what has to be given so that the answer can be judged"},
-    (0, 0),
-    shared=(INPUT_ORDER,),
-    only_on_pages=True,
-)
+    "ordered_network", "a model's answer to vectors bound by position, in an order that sides confuse", build,
+    {"record": "what has to be given so that the answer can be judged"}, (0, 0), shared=(INPUT_ORDER,), only_on_pages=True,
+)  # fmt: skip

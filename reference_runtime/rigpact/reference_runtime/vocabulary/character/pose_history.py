@@ -48,23 +48,17 @@ AS_DRIVEN: Mapping[str, str] = {"identity_after_seed": "seed_pose"}
 
 
 HISTORY_ORDER = Knob(
-    "pose_history_order",
-    ORDERS,
-    "order of the frames",
-    {
+    "pose_history_order", ORDERS, "order of the frames", {
         "oldest_first": CodeHint("for (i = 0; i < H; ++i) Ring[(Head + i) % H]", "torch.cat(history)"),
         "newest_first": CodeHint("for (i = H; i-- > 0;) Ring[(Head + i) % H]; // reversed", "torch.cat(history[::-1])"),
     },
-)
+)  # fmt: skip
 HISTORY_PHASE = Knob(
-    "pose_history_phase",
-    DELAY,
-    "whether the newest entry is the current pose or the one before it",
-    {
+    "pose_history_phase", DELAY, "whether the newest entry is the current pose or the one before it", {
         "includes_current": CodeHint("PushPoseHistoryFrame before inference", "history[t - H + 1 : t + 1]"),
         "excludes_current": CodeHint("PushPoseHistoryFrame after inference: one frame late", "history[t - H : t]"),
     },
-)
+)  # fmt: skip
 HISTORY_START = Knob(
     "pose_history_start", FIRST_POSE, "what stands for the frames before the first", {
         "seed_pose": CodeHint("ResetPoseHistoryFromPose(Seed)", "history = [pose[0]] * H"),

@@ -178,13 +178,9 @@ def build(use: Use) -> Built:
         return np.asarray(frames.built(StateNormaliser).normalise(frames[raw]))
 
     return Built(
-        vector_fields(use, "state", is_raw=False),
-        compute,
-        partial(bound, raw),
-        measure=Z_SCORE,
-        is_propagated=True,
+        vector_fields(use, "state", is_raw=False), compute, partial(bound, raw), measure=Z_SCORE, is_propagated=True,
         planned=partial(_planned, use.stage, raw),
-    )
+    )  # fmt: skip
 
 
 def _planned(stage: str, raw: str, frames: Frames) -> Step:

@@ -3,8 +3,9 @@
 import numpy as np
 
 from rigpact.contract.conventions import CodeHint
-from rigpact.contract.declared.operation import Built, Choice, Operation, Use
+from rigpact.contract.declared.operation import Built, Operation, Use
 from rigpact.contract.declared.problems import Wrong, shown
+from rigpact.contract.declared.values import Choice
 from rigpact.contract.statistics import FloatArray
 from rigpact.contract.systems.frames import Frames
 from rigpact.contract.systems.layout import Field, FieldKind, FieldLayout

@@ -54,11 +54,6 @@ _HINTS = {
     "largest": "the error is the Euclidean distance, not the largest component",
 }
 OPERATION = Operation(
-    "distance",
-    "how far points are from others, one number a point",
-    build,
-    {"measure": ", ".join(LENGTHS)},
-    (2, 2),
-    ("measure",),
-    code={"measure": CODE_HINTS["norm"]["measure"]},
-)
+    "distance", "how far points are from others, one number a point", build, {"measure": ", ".join(LENGTHS)}, (2, 2),
+    ("measure",), code={"measure": CODE_HINTS["norm"]["measure"]},
+)  # fmt: skip

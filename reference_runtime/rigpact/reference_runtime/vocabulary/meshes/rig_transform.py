@@ -67,28 +67,20 @@ def build(use: Use) -> Built:
         "activation", _ACTIVATIONS, "whether the answer goes through a sigmoid behind the model", _ACTIVATION_HINTS
     )
     width = use.knob(
-        "angle",
-        _RANGES,
-        "the range of an angle, as a multiple of the contract's",
+        "angle", _RANGES, "the range of an angle, as a multiple of the contract's",
         _range_hints(float(use.value_of(range_deg).reshape(-1)[0])),
-    )
+    )  # fmt: skip
     origin = use.choice("origin", _ORIGINS, "the parameter of no rotation", _ORIGIN_HINTS)
     unit = use.choice("unit_of_angle", _UNITS, "the unit in which angles go into sine and cosine", _UNIT_HINTS)
     some = np.linspace(0.0, 1.0, 5)
     mapping = use.knob(
-        "scale",
-        _MAPPINGS,
-        "how a parameter becomes a scale",
-        _mapping_hints(low, high),
+        "scale", _MAPPINGS, "how a parameter becomes a scale", _mapping_hints(low, high),
         shows=lambda apply: apply(some, low, high),
-    )
+    )  # fmt: skip
     limit = use.choice(
-        "limit",
-        _LIMITS,
-        "what becomes of a negative scale",
-        _LIMIT_HINTS,
+        "limit", _LIMITS, "what becomes of a negative scale", _LIMIT_HINTS,
         shows=lambda apply: apply(_MAPPINGS["declared"](some, low, high)),
-    )
+    )  # fmt: skip
 
     def compute(frames: Frames) -> FloatArray:
         answer = activation.of(frames)(wide(frames, source.name))[:, order.of(frames)]

@@ -51,25 +51,17 @@ DIRECTION: Mapping[str, Callable[[FloatArray], FloatArray]] = {
     "inverse": transposed,
 }
 COMPOSE_ORDER = Knob(
-    "compose_order",
-    COMPOSE,
-    "R_next = ΔR · R_prev or R_prev · ΔR (columns are axes)",
-    {
+    "compose_order", COMPOSE, "R_next = ΔR · R_prev or R_prev · ΔR (columns are axes)", {
         "delta_prev": CodeHint("PrevM * DeltaM with row vectors is ΔR·R_prev", "r_next = delta @ r_prev"),
-        "prev_delta": CodeHint(
-            "DeltaM * PrevM with row vectors is R_prev·ΔR: swap the factors", "r_next = r_prev @ delta"
-        ),
+        "prev_delta": CodeHint("DeltaM * PrevM with row vectors is R_prev·ΔR: swap the factors", "r_next = r_prev @ delta"),
     },
-)
+)  # fmt: skip
 DELTA_DIRECTION = Knob(
-    "delta_direction",
-    DIRECTION,
-    "whether ΔR leads to the next pose or back from it",
-    {
+    "delta_direction", DIRECTION, "whether ΔR leads to the next pose or back from it", {
         "forward": CodeHint("DeltaM as decoded", "delta"),
         "inverse": CodeHint("DeltaM.GetTransposed(): rows taken for columns somewhere?", "delta.transpose(-1, -2)"),
     },
-)
+)  # fmt: skip
 PREVIOUS_POSE_LAG = Knob(
     "previous_pose_lag", LAG, "which frame ΔR is applied to; +1 is the target itself, a leak", {
         "0": CodeHint("PrevM from the raw state of this frame", "r_prev = pose[t]"),

@@ -219,9 +219,6 @@ def network_unseen(contract: Contract, value: FloatArray, place: slice) -> Float
 
 
 OPERATION = Operation(
-    "denormalised_output",
-    "a network's answer in the units of a character",
-    build,
-    shared=(OUTPUT_MODE, DENORMALISATION, MATH),
-    only_on_pages=True,
-)
+    "denormalised_output", "a network's answer in the units of a character", build,
+    shared=(OUTPUT_MODE, DENORMALISATION, MATH), only_on_pages=True,
+)  # fmt: skip

@@ -28,14 +28,11 @@ from rigpact.reference_runtime.vocabulary.posing.turn import AXES, spread
 QUATERNION = 24
 """Operations on the longest path from six numbers to a quaternion."""
 QUATERNION_ORDER = Knob(
-    "quaternion_order",
-    FROM_XYZW,
-    "component order of published quaternions",
-    {
+    "quaternion_order", FROM_XYZW, "component order of published quaternions", {
         "xyzw": CodeHint("FQuat(X, Y, Z, W)", "quat[..., [0, 1, 2, 3]]"),
         "wxyz": CodeHint("W first", "quat[..., [3, 0, 1, 2]]"),
     },
-)
+)  # fmt: skip
 
 
 class PoseQuaternions:
@@ -84,12 +81,9 @@ def _angles_deg(_contract: Contract, recorded: FloatArray, computed: FloatArray)
 
 
 _MEASURE = Measure(
-    "deg",
-    _angles_deg,
-    has_signless_quaternions=True,
-    range=0.5 * ROTATION_RANGE,
+    "deg", _angles_deg, has_signless_quaternions=True, range=0.5 * ROTATION_RANGE,
     parts=lambda _contract: (slice(None), 4),
-)
+)  # fmt: skip
 
 
 def bound(published: str, frames: Frames, rows: FloatArray, bounds: Bounds) -> FloatArray:

@@ -47,10 +47,9 @@ MIRROR: Mapping[str, tuple[float, float, float] | None] = {
     "z": (1.0, 1.0, -1.0),
 }
 BONE_ORDER = ChannelOrder(
-    "bone_order",
-    dict.fromkeys(("as_declared", "left_right_swapped")),
+    "bone_order", dict.fromkeys(("as_declared", "left_right_swapped")),
     "which rotation each published bone takes; also any permutation: slot i takes bone order[i]",
-)
+)  # fmt: skip
 MIRROR_AXIS = Knob(
     "mirror", MIRROR, "change of handedness of the published pose: R becomes S·R·S with S = diag(±1)", {
         "none": CodeHint("no change of handedness", "R"),
@@ -107,16 +106,9 @@ def build(use: Use) -> Built:
 
     own = partial(bound, use.stage, pose, raw)
     return Built(
-        vector_fields(use, "output"),
-        compute,
-        own,
-        (1, 0),
-        _MEASURE,
-        is_propagated=True,
-        may_use=(raw,),
-        earlier=(use.stage,),
-        planned=partial(_planned, use.stage, pose, raw),
-    )
+        vector_fields(use, "output"), compute, own, (1, 0), _MEASURE, is_propagated=True, may_use=(raw,),
+        earlier=(use.stage,), planned=partial(_planned, use.stage, pose, raw),
+    )  # fmt: skip
 
 
 def _planned(stage: str, pose: str, raw: str, frames: Frames) -> Step:

@@ -7,7 +7,8 @@ from typing import Any
 import numpy as np
 
 from rigpact.contract.declared.data_sets import Known
-from rigpact.contract.declared.operation import Built, Choice, Number, Operation, Use
+from rigpact.contract.declared.operation import Built, Operation, Use
+from rigpact.contract.declared.values import Choice, Number
 from rigpact.contract.statistics import FloatArray
 from rigpact.contract.systems.contract import Contract
 from rigpact.contract.systems.frames import Frames

@@ -6,8 +6,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from rigpact.contract.conventions import CodeHint
-from rigpact.contract.declared.operation import Built, Choice, Input, Number, Operation, Use
+from rigpact.contract.declared.operation import Built, Input, Operation, Use
 from rigpact.contract.declared.problems import Misdeclared, Wrong
+from rigpact.contract.declared.values import Choice, Number
 from rigpact.contract.statistics import FloatArray
 from rigpact.contract.systems.frames import Frames
 from rigpact.contract.systems.layout import FieldKind
@@ -123,27 +124,16 @@ def build(use: Use) -> Built:
     above = _parents(use, count)
     has_product = max(above) > 0 and use.table.get("rotations_in", "parent") == "parent"
     joints = _Joints(
-        source,
-        root,
-        size,
-        above,
-        use.number("offsets", 3 * count, is_table=True),
-        use.choice(
-            "reads", variants, f"how the numbers of {source.name} hold a rotation", default=own_variant(kind, variants)
-        ),
-        use.choice(
-            "rotations_in", _ROTATIONS_IN, f"whose axes the rotations of {source.name} are told in", _HINTS["space"]
-        ),
+        source, root, size, above, use.number("offsets", 3 * count, is_table=True),
+        use.choice("reads", variants, f"how the numbers of {source.name} hold a rotation", default=own_variant(kind, variants)),
+        use.choice("rotations_in", _ROTATIONS_IN, f"whose axes the rotations of {source.name} are told in", _HINTS["space"]),
         use.knob(
-            "product",
-            _PRODUCTS,
-            "how a parent's rotation and a joint's own are multiplied",
-            _HINTS["product"],
+            "product", _PRODUCTS, "how a parent's rotation and a joint's own are multiplied", _HINTS["product"],
             shows=lambda is_first: np.array([float(is_first or not has_product)]),
         ),
         use.knob("turned_by", _TURNED_BY, "the joint whose rotation turns an offset", _HINTS["turned_by"]),
         use.knob("sense", _SENSE, "whether rotations or their inverses turn", _HINTS["sense"]),
-    )
+    )  # fmt: skip
     layout = resized(source.fields, size, 3, FieldKind.POSITION)
     return Built(layout, joints.compute, joints.bound, planned=joints.planned)
 

@@ -5,8 +5,9 @@ from collections.abc import Callable, Mapping
 import numpy as np
 
 from rigpact.contract.conventions import CodeHint
-from rigpact.contract.declared.operation import Choice, Number, Use
+from rigpact.contract.declared.operation import Use
 from rigpact.contract.declared.problems import Misdeclared, Wrong, unknown
+from rigpact.contract.declared.values import Choice, Number
 from rigpact.contract.statistics import FloatArray
 from rigpact.contract.systems.contract import Contract
 from rigpact.contract.systems.frames import Frames

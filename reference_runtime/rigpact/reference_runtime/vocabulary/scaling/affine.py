@@ -4,7 +4,8 @@ from collections.abc import Callable, Mapping
 
 import numpy as np
 
-from rigpact.contract.declared.operation import Built, Number, Operation, Reading, Use
+from rigpact.contract.declared.operation import Built, Operation, Reading, Use
+from rigpact.contract.declared.values import Number
 from rigpact.contract.statistics import FloatArray
 from rigpact.contract.systems.frames import Frames
 from rigpact.contract.systems.plan import Read, Step
@@ -42,12 +43,9 @@ def build(use: Use) -> Built:
     if "scale" in found and constant is not None:
         factor, added = use.value_of(found["scale"]).reshape(-1), use.value_of(constant).reshape(-1)
         order = use.choice(
-            "order",
-            ORDERS,
-            f"what comes first in {use.stage}",
-            default=own_order,
+            "order", ORDERS, f"what comes first in {use.stage}", default=own_order,
             shows=lambda combine: combine(samples(width), factor, added),
-        )
+        )  # fmt: skip
 
     def parts(frames: Frames) -> tuple[FloatArray, FloatArray]:
         return _of(found.get("scale"), frames, 1.0), sign * _of(constant, frames, 0.0)

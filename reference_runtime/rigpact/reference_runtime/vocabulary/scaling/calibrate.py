@@ -35,16 +35,10 @@ def build(use: Use) -> Built:
     if np.any(np.abs(use.value_of(signs)) != 1.0):
         raise use.wrong(Wrong.NUMBERS, "signs", use.value_of(signs).tolist(), "1 or -1 of each field")
     sign, zero = (np.broadcast_to(use.value_of(each).reshape(-1), (width,)) for each in (signs, zeros))
-    direction = use.choice(
-        "direction",
-        _DIRECTIONS,
-        f"whether {use.stage} is of the robot's table or for it",
-        {
-            "from_robot": "angles that the robot measures: the zero is taken off, then the sign",
-            "to_robot": "angles that the robot is given: the sign, then the zero is added",
-        },
-        shows=lambda order: ORDERS[order](samples(width), sign, _constant(order, zero)),
-    )
+    direction = use.choice("direction", _DIRECTIONS, f"whether {use.stage} is of the robot's table or for it", {
+        "from_robot": "angles that the robot measures: the zero is taken off, then the sign",
+        "to_robot": "angles that the robot is given: the sign, then the zero is added",
+    }, shows=lambda order: ORDERS[order](samples(width), sign, _constant(order, zero)))  # fmt: skip
 
     def parts(frames: Frames) -> tuple[FloatArray, FloatArray]:
         return signs.row(frames, width), _constant(direction.of(frames), zeros.row(frames, width))

@@ -51,10 +51,7 @@ def build(use: Use) -> Built:
 
 
 OPERATION = Operation(
-    "clip",
-    "every number within its range",
-    build,
+    "clip", "every number within its range", build,
     {"lowest": "one number, or one for each", "highest": "one number, or one for each"},
-    code=CODE_HINTS["clip"],
-    readings=CLIPPED,
-)
+    code=CODE_HINTS["clip"], readings=CLIPPED,
+)  # fmt: skip

@@ -19,16 +19,9 @@ def build(use: Use) -> Built:
         raise Misdeclared(
             Wrong.WIDTH, use.at("of"), f"{source.name}, {source.fields.width} numbers", f"vectors of {size}"
         )
-    measure = use.choice(
-        "measure",
-        LENGTHS,
-        f"how {use.stage} measures a vector",
-        {
-            "squared": "the square root is left out",
-            "euclidean": "the square root is taken; the contract compares squares",
-        },
-        shows=lambda apply: apply(samples(size)),
-    )
+    measure = use.choice("measure", LENGTHS, f"how {use.stage} measures a vector", {
+        "squared": "the square root is left out", "euclidean": "the square root is taken; the contract compares squares",
+    }, shows=lambda apply: apply(samples(size)))  # fmt: skip
 
     def compute(frames: Frames) -> FloatArray:
         rows = wide(frames, source.name)
@@ -47,11 +40,7 @@ def build(use: Use) -> Built:
 
 
 OPERATION = Operation(
-    "norm",
-    "how long vectors are",
-    build,
-    {"of_each": "numbers of one vector, 3 if left out", "measure": ", ".join(LENGTHS)},
-    choices=("measure",),
-    code=CODE_HINTS["norm"],
-    readings=LENGTHS,
-)
+    "norm", "how long vectors are", build,
+    {"of_each": "numbers of one vector, 3 if left out", "measure": ", ".join(LENGTHS)}, choices=("measure",),
+    code=CODE_HINTS["norm"], readings=LENGTHS,
+)  # fmt: skip

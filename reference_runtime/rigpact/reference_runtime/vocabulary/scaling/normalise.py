@@ -85,9 +85,5 @@ NORMALISE = Operation(
     code=CODE_HINTS["normalise"],
 )
 DENORMALISE = Operation(
-    "denormalise",
-    "z · std + mean",
-    partial(build, apply=unscored, sign=1.0),
-    _PARAMETERS,
-    code=CODE_HINTS["denormalise"],
-)
+    "denormalise", "z · std + mean", partial(build, apply=unscored, sign=1.0), _PARAMETERS, code=CODE_HINTS["denormalise"]
+)  # fmt: skip

@@ -11,7 +11,8 @@ from typing import Any
 import numpy as np
 
 from rigpact.contract.conventions import CodeHint
-from rigpact.contract.declared.operation import Built, Number, Operation, Use
+from rigpact.contract.declared.operation import Built, Operation, Use
+from rigpact.contract.declared.values import Number
 from rigpact.contract.statistics import FloatArray
 from rigpact.contract.systems.frames import Frames
 from rigpact.contract.systems.stage import Bounds
@@ -33,36 +34,20 @@ def build(use: Use, *, is_back: bool) -> Built:
     width = source.fields.width
     numbers = {
         name: use.number(name, width, meaning=f"the {name} of each number")
-        for names in MODES.values()
-        for name in names
-        if name in use.table
-    }
+        for names in MODES.values() for name in names if name in use.table
+    }  # fmt: skip
     declared = use.table.get("mode")
     if isinstance(declared, str) and declared in MODES:
         for name in MODES[declared]:
             if name not in numbers:
                 raise use.missing(name, f"the {name} of each number, as the mode {declared} takes it")
     known = {mode: names for mode, names in MODES.items() if all(name in numbers for name in names)}
-    mode = use.choice(
-        "mode",
-        known,
-        f"by which statistics {use.stage} is normalised",
-        {
-            "identity": "no statistics are applied: the numbers pass as they are",
-        },
-    )
-    ends = (
-        use.knob(
-            "ends",
-            _ENDS,
-            "which end of the range is the low one",
-            {
-                "exchanged": "low and high of the statistics stand in each other's place",
-            },
-        )
-        if declared not in ("mean_std", "identity")
-        else None
-    )
+    mode = use.choice("mode", known, f"by which statistics {use.stage} is normalised", {
+        "identity": "no statistics are applied: the numbers pass as they are",
+    })  # fmt: skip
+    ends = use.knob("ends", _ENDS, "which end of the range is the low one", {
+        "exchanged": "low and high of the statistics stand in each other's place",
+    }) if declared not in ("mean_std", "identity") else None  # fmt: skip
     epsilon = use.number("epsilon", 1, default=1e-8, meaning="what stands for a range of 0, and is added to std")
 
     def parts(frames: Frames) -> tuple[Any, float]:
@@ -127,18 +112,10 @@ _CODE = {
     },
 }
 NORMALISE = Operation(
-    "range_normalise",
-    "numbers normalised by the statistics that a word chooses",
-    partial(build, is_back=False),
-    _PARAMETERS,
-    choices=("mode",),
-    code=_CODE,
-)
+    "range_normalise", "numbers normalised by the statistics that a word chooses", partial(build, is_back=False), _PARAMETERS,
+    choices=("mode",), code=_CODE,
+)  # fmt: skip
 DENORMALISE = Operation(
-    "range_denormalise",
-    "normalised numbers back to their own units",
-    partial(build, is_back=True),
-    _PARAMETERS,
-    choices=("mode",),
-    code=_CODE,
-)
+    "range_denormalise", "normalised numbers back to their own units", partial(build, is_back=True), _PARAMETERS,
+    choices=("mode",), code=_CODE,
+)  # fmt: skip

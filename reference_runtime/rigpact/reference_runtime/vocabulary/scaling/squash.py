@@ -2,7 +2,8 @@
 
 import numpy as np
 
-from rigpact.contract.declared.operation import Built, Number, Operation, Use
+from rigpact.contract.declared.operation import Built, Operation, Use
+from rigpact.contract.declared.values import Number
 from rigpact.contract.statistics import FloatArray
 from rigpact.contract.systems.frames import Frames
 from rigpact.contract.systems.plan import Read, Step
@@ -65,10 +66,7 @@ def build(use: Use) -> Built:
 
 
 OPERATION = Operation(
-    "squash",
-    "tanh, sigmoid and their like",
-    build,
+    "squash", "tanh, sigmoid and their like", build,
     {"function": ", ".join(FUNCTIONS), "scale": "the limit: function(x / scale) · scale, 1 if left out"},
-    code=CODE_HINTS["squash"],
-    readings=FUNCTIONS,
-)
+    code=CODE_HINTS["squash"], readings=FUNCTIONS,
+)  # fmt: skip

@@ -50,11 +50,7 @@ def build(use: Use) -> Built:
 
 
 OPERATION = Operation(
-    "threshold",
-    "1 beyond a limit, else 0",
-    build,
-    {"limit": "one number, or one for each", "side": "above or below"},
-    choices=("side",),
-    code=CODE_HINTS["threshold"],
-    readings=_SIDES,
-)
+    "threshold", "1 beyond a limit, else 0", build,
+    {"limit": "one number, or one for each", "side": "above or below"}, choices=("side",),
+    code=CODE_HINTS["threshold"], readings=_SIDES,
+)  # fmt: skip

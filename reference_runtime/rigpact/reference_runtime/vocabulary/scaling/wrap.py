@@ -54,11 +54,8 @@ def build(use: Use) -> Built:
 
 
 OPERATION = Operation(
-    "wrap",
-    "angles into one turn",
-    build,
+    "wrap", "angles into one turn", build,
     {"unit_of_angle": "rad or deg", "range": "symmetric (-half turn, half turn], positive [0, turn), or none"},
     choices=("unit_of_angle", "range"),
-    code=CODE_HINTS["wrap"],
-    readings=_RANGES,
-)
+    code=CODE_HINTS["wrap"], readings=_RANGES,
+)  # fmt: skip

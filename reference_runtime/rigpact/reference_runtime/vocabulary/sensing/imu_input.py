@@ -62,33 +62,22 @@ def build(use: Use) -> Built:
         raise Misdeclared(Wrong.WIDTH, use.at("of"), f"{source.name}, {source.fields.width} numbers", "6: two vectors")
     gravity_m_s2, divisor = (float(use.value_of(use.number(key, 1)).reshape(-1)[0]) for key in ("gravity", "divisor"))
     acceleration_unit = use.choice(
-        "acceleration_unit",
-        {"m_s2": 1.0, "g": gravity_m_s2},
-        "the unit of accelerations that come in",
+        "acceleration_unit", {"m_s2": 1.0, "g": gravity_m_s2}, "the unit of accelerations that come in",
         {"g": f"a phone's API gives g: multiply by {gravity_m_s2:g} before the network"},
-    )
+    )  # fmt: skip
     sign = use.choice(
-        "acceleration_sign",
-        {"specific_force": 1.0, "negated": -1.0},
-        "the sign of accelerations, without angular rates",
-        {
-            "negated": f"specific force at rest is +{gravity_m_s2:g} upwards; "
-            "iOS gives accelerations, not angular rates, with the other sign"
-        },
-    )
+        "acceleration_sign", {"specific_force": 1.0, "negated": -1.0}, "the sign of accelerations, without angular rates",
+        {"negated": f"specific force at rest is +{gravity_m_s2:g} upwards; "
+         "iOS gives accelerations, not angular rates, with the other sign"},
+    )  # fmt: skip
     rate_unit = use.choice(
-        "angular_rate_unit",
-        {"rad_s": 1.0, "deg_s": float(np.pi / 180.0)},
-        "the unit of angular rates that come in",
+        "angular_rate_unit", {"rad_s": 1.0, "deg_s": float(np.pi / 180.0)}, "the unit of angular rates that come in",
         {"deg_s": "the gyroscope gives degrees: multiply by pi/180"},
-    )
+    )  # fmt: skip
     gravity = use.choice(
-        "gravity_at_rest",
-        _gravities(gravity_m_s2),
-        "what is taken off the vertical acceleration",
-        _gravity_hints(gravity_m_s2),
-        shows=lambda taken: taken,
-    )
+        "gravity_at_rest", _gravities(gravity_m_s2), "what is taken off the vertical acceleration",
+        _gravity_hints(gravity_m_s2), shows=lambda taken: taken,
+    )  # fmt: skip
     order = use.choice(
         "order", _ORDERS, "where the sensor's acceleration and its angular rate are looked for", _ORDER_HINTS
     )

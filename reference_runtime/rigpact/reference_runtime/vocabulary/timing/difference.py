@@ -27,16 +27,9 @@ def build(use: Use) -> Built:
         "backward": "the velocity of frame t is taken from frame t - 1",
         "reversed": "the earlier frame is subtracted from by the later one: the sign is turned round",
     })  # fmt: skip
-    rate = use.choice(
-        "rate",
-        _RATES,
-        "whether the difference is of a second or of a frame",
-        {
-            "per_frame": f"multiply by {fps:g} frames a second",
-            "per_second": "the difference of two frames, without the rate",
-        },
-        shows=lambda factor: np.array([factor(fps)]),
-    )
+    rate = use.choice("rate", _RATES, "whether the difference is of a second or of a frame", {
+        "per_frame": f"multiply by {fps:g} frames a second", "per_second": "the difference of two frames, without the rate",
+    }, shows=lambda factor: np.array([factor(fps)]))  # fmt: skip
 
     def ends(frames: Frames) -> tuple[FloatArray, FloatArray]:
         earlier, later = span.of(frames)
@@ -61,10 +54,7 @@ def build(use: Use) -> Built:
 
 
 OPERATION = Operation(
-    "difference",
-    "how fast a vector changes",
-    build,
-    {"span": "backward, forward or reversed", "rate": "per_second, per_frame or inverse"},
-    choices=("span", "rate"),
+    "difference", "how fast a vector changes", build,
+    {"span": "backward, forward or reversed", "rate": "per_second, per_frame or inverse"}, choices=("span", "rate"),
     code=CODE_HINTS["difference"],
-)
+)  # fmt: skip

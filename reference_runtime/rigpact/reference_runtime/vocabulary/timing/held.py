@@ -3,9 +3,10 @@
 import numpy as np
 
 from rigpact.contract.conventions import CodeHint
-from rigpact.contract.declared.operation import Built, Choice, Operation, Use
+from rigpact.contract.declared.operation import Built, Operation, Use
 from rigpact.contract.declared.problems import Wrong
 from rigpact.contract.declared.sizes import MOST_FRAMES
+from rigpact.contract.declared.values import Choice
 from rigpact.contract.statistics import FloatArray
 from rigpact.contract.systems.frames import Frames
 from rigpact.contract.systems.plan import Read, Step
@@ -19,16 +20,10 @@ def asked_every(use: Use) -> Choice:
     if max(every, length) > MOST_FRAMES:
         raise use.wrong(Wrong.NUMBERS, "every", max(every, length), f"at most {MOST_FRAMES} frames")
     readings = {"declared": every, **({"whole_chunk": length} if length > 1 else {}), "each_frame": 1}
-    return use.knob(
-        "every",
-        readings,
-        "after how many frames the slower loop ticks, or the network is asked, again",
-        {
-            "each_frame": "the loop ticks, or the network is asked, in each frame: a queue is missing, or emptied each time",
-            "whole_chunk": f"all {length} frames of the chunk are played before the network is asked again",
-        },
-        shows=lambda frames: np.array([float(frames)]),
-    )
+    return use.knob("every", readings, "after how many frames the slower loop ticks, or the network is asked, again", {
+        "each_frame": "the loop ticks, or the network is asked, in each frame: a queue is missing, or emptied each time",
+        "whole_chunk": f"all {length} frames of the chunk are played before the network is asked again",
+    }, shows=lambda frames: np.array([float(frames)]))  # fmt: skip
 
 
 def build(use: Use) -> Built:
@@ -39,16 +34,10 @@ def build(use: Use) -> Built:
     if declared > last:
         raise use.wrong(Wrong.NUMBERS, "first", declared, f"a frame below {last + 1}, the frames between two ticks")
     readings = {"declared": declared, "frame_0": 0, "last_of_every": last}
-    first = use.knob(
-        "first",
-        readings,
-        "the frame of the first tick",
-        {
-            "frame_0": "the counter is raised behind the test: frame 0 ticks",
-            "last_of_every": "the counter is raised before the test",
-        },
-        shows=lambda frame: np.array([float(frame)]),
-    )
+    first = use.knob("first", readings, "the frame of the first tick", {
+        "frame_0": "the counter is raised behind the test: frame 0 ticks",
+        "last_of_every": "the counter is raised before the test",
+    }, shows=lambda frame: np.array([float(frame)]))  # fmt: skip
 
     def compute(frames: Frames) -> FloatArray:
         since = (frames.frame - first.of(frames)) % every.of(frames)

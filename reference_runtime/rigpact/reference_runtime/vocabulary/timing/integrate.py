@@ -4,8 +4,9 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from rigpact.contract.declared.operation import Built, Number, Operation, Reading, Use
+from rigpact.contract.declared.operation import Built, Operation, Reading, Use
 from rigpact.contract.declared.problems import Misdeclared, Wrong
+from rigpact.contract.declared.values import Number
 from rigpact.contract.statistics import FloatArray
 from rigpact.contract.systems.frames import Frames
 from rigpact.contract.systems.plan import Read, Step
@@ -53,17 +54,10 @@ def build(use: Use) -> Built:
         )
     step = time_step(use)
     probe = samples(1)
-    means = use.choice(
-        "rate_means",
-        _MEANINGS,
-        f"what {rate.name} means",
-        {
-            "delta": "the numbers are added without the step: they are a rate per second",
-            "absolute": "the numbers are taken as the new state: they are a rate",
-        },
-        default="derivative",
-        shows=lambda combine: combine(probe, probe[::-1], use.value_of(step).reshape(-1)),
-    )
+    means = use.choice("rate_means", _MEANINGS, f"what {rate.name} means", {
+        "delta": "the numbers are added without the step: they are a rate per second",
+        "absolute": "the numbers are taken as the new state: they are a rate",
+    }, default="derivative", shows=lambda combine: combine(probe, probe[::-1], use.value_of(step).reshape(-1)))  # fmt: skip
 
     def compute(frames: Frames) -> FloatArray:
         rows = (wide(frames, each.name) for each in (state, rate))
@@ -85,11 +79,7 @@ def build(use: Use) -> Built:
 _OPERATIONS = 4
 """The step is stored, a product, a sum, and the result is stored on the other side."""
 OPERATION = Operation(
-    "integrate",
-    "state + step · rate",
-    build,
-    {"step": "seconds of a frame, 1/fps if left out", "rate_means": ", ".join(_MEANINGS)},
-    (2, 2),
-    code=CODE_HINTS["integrate"],
-    readings=_MEANINGS,
-)
+    "integrate", "state + step · rate", build,
+    {"step": "seconds of a frame, 1/fps if left out", "rate_means": ", ".join(_MEANINGS)}, (2, 2),
+    code=CODE_HINTS["integrate"], readings=_MEANINGS,
+)  # fmt: skip

@@ -34,15 +34,9 @@ def build(use: Use) -> Built:
         raise Misdeclared(Wrong.WIDTH, use.at("of"), found, "quaternions and as many angular velocities")
     order = order_knob(use, quaternion)
     step = time_step(use)
-    side = use.choice(
-        "side",
-        _SIDES,
-        "the side on which the turn of one frame is multiplied",
-        {
-            "right": "the turn is about the body's own axes there: q ⊗ exp",
-            "left": "the turn is about the world's axes: exp ⊗ q",
-        },
-    )
+    side = use.choice("side", _SIDES, "the side on which the turn of one frame is multiplied", {
+        "right": "the turn is about the body's own axes there: q ⊗ exp", "left": "the turn is about the world's axes: exp ⊗ q",
+    })  # fmt: skip
     angle = use.choice("angle", _ANGLES, "the part of the angle that goes into the exponential", default="half")
     written = order_written(use, quaternion)
 

@@ -23,15 +23,9 @@ def build(use: Use) -> Built:
     if use.fps is None:
         raise use.missing("period", "fps of the contract, which counts the steps")
     step = 1.0 / use.fps
-    period = use.number(
-        "period",
-        1,
-        meaning="seconds of a whole phase",
-        misread={
-            "half": lambda value: 0.5 * value,
-            "twice": lambda value: 2.0 * value,
-        },
-    )
+    period = use.number("period", 1, meaning="seconds of a whole phase", misread={
+        "half": lambda value: 0.5 * value, "twice": lambda value: 2.0 * value,
+    })  # fmt: skip
     declared = use.whole("first", low=0, default=0)
     readings = {f"{each}": each for each in dict.fromkeys((declared, 0, 1, 2))}
     first = use.knob("first", readings, "which step the first frame counts as", {

@@ -5,8 +5,9 @@ from collections.abc import Callable, Mapping
 import numpy as np
 
 from rigpact.contract.conventions import CodeHint
-from rigpact.contract.declared.operation import Built, Choice, Input, Operation, Use
+from rigpact.contract.declared.operation import Built, Input, Operation, Use
 from rigpact.contract.declared.problems import Wrong
+from rigpact.contract.declared.values import Choice
 from rigpact.contract.statistics import FloatArray
 from rigpact.contract.systems.frames import Frames
 from rigpact.contract.systems.layout import FieldLayout
@@ -38,37 +39,19 @@ def build(use: Use) -> Built:
     first = use.whole("first", low=0, default=0)
     if first >= length:
         raise use.wrong(Wrong.NUMBERS, "first", first, f"a frame of the chunk, below {length}")
-    nested = use.choice(
-        "layout",
-        _LAYOUTS,
-        "how frames and numbers are nested in the chunk",
-        {
-            "number_by_number": "the queue runs along the wrong axis of the chunk",
-        },
-        default="frame_by_frame",
-        shows=lambda nest: nest(np.arange(float(source.fields.width))[None], length),
-    )
+    nested = use.choice("layout", _LAYOUTS, "how frames and numbers are nested in the chunk", {
+        "number_by_number": "the queue runs along the wrong axis of the chunk",
+    }, default="frame_by_frame", shows=lambda nest: nest(np.arange(float(source.fields.width))[None], length))  # fmt: skip
     if "blend" in use.table:
         return _blended(use, source, layout, nested, (length, first))
     every = asked_every(use)
     most = max(use.whole("every", low=1), length)
-    index = use.knob(
-        "index",
-        _INDEX if length > 1 else {"+0": 0},
-        "which frame of the chunk is played",
-        {
-            "+1": "the first frame of each chunk is left out",
-            "-1": "each frame of the chunk is played one frame late",
-        },
-    )
-    chunk = use.knob(
-        "chunk",
-        _CHUNK,
-        "which chunk is played",
-        {
-            "one_before": "the chunk of the question before is played: the answer arrives one question late",
-        },
-    )
+    index = use.knob("index", _INDEX if length > 1 else {"+0": 0}, "which frame of the chunk is played", {
+        "+1": "the first frame of each chunk is left out", "-1": "each frame of the chunk is played one frame late",
+    })  # fmt: skip
+    chunk = use.knob("chunk", _CHUNK, "which chunk is played", {
+        "one_before": "the chunk of the question before is played: the answer arrives one question late",
+    })  # fmt: skip
 
     def compute(frames: Frames) -> FloatArray:
         since = frames.frame % every.of(frames)

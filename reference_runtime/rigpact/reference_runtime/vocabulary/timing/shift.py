@@ -19,27 +19,13 @@ def build(use: Use) -> Built:
     if not isinstance(lag, int) or isinstance(lag, bool) or abs(lag) > MOST_FRAMES:
         raise use.wrong(Wrong.NUMBERS, "frames", shown(lag), f"a whole number of frames, at most {MOST_FRAMES}")
     near = dict.fromkeys((lag, 0, lag - 1, lag + 1, -lag))
-    knob = use.knob(
-        "frames",
-        {f"{each:+d}": each for each in near},
-        f"the frame that {use.stage} is taken from",
-        {
-            f"{each:+d}": f"the frame is {each:+d} from the current one; the contract takes {lag:+d}"
-            for each in near
-            if each != lag
-        },
-    )
-    start = use.choice(
-        "start",
-        {"first": "first", "zeros": "zeros"},
-        f"what {use.stage} is before the first frame",
-        {
-            "zeros": "it starts with zeros: start it with the first value",
-            "first": "it starts with the first value: start it with zeros",
-        },
-        default="first",
-        shows=lambda word: np.array([float(lag < 0 and word == "zeros")]),
-    )
+    knob = use.knob("frames", {f"{each:+d}": each for each in near}, f"the frame that {use.stage} is taken from", {
+        f"{each:+d}": f"the frame is {each:+d} from the current one; the contract takes {lag:+d}" for each in near if each != lag
+    })  # fmt: skip
+    start = use.choice("start", {"first": "first", "zeros": "zeros"}, f"what {use.stage} is before the first frame", {
+        "zeros": "it starts with zeros: start it with the first value",
+        "first": "it starts with the first value: start it with zeros",
+    }, default="first", shows=lambda word: np.array([float(lag < 0 and word == "zeros")]))  # fmt: skip
 
     def compute(frames: Frames) -> FloatArray:
         return frames.at(source.name, knob.of(frames), start=start.of(frames))

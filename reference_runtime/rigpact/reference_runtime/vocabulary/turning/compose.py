@@ -25,14 +25,9 @@ def build(use: Use) -> Built:
     orders = order_knob(use, first), order_knob(use, second, "second_quaternion_order")
     one, many = first.fields.width // 4, second.fields.width // 4
     refuse_other_counts(use, one, many, "one quaternion, or as many as of the second")
-    pick = use.choice(
-        "product",
-        PRODUCTS,
-        "which rotation comes first",
-        {
-            "second_first": "the factors are exchanged: the first one turns last",
-        },
-    )
+    pick = use.choice("product", PRODUCTS, "which rotation comes first", {
+        "second_first": "the factors are exchanged: the first one turns last",
+    })  # fmt: skip
     written = order_written(use, second, "second_quaternion_order")
 
     def compute(frames: Frames) -> FloatArray:

@@ -200,20 +200,12 @@ def build(use: Use) -> Built:
     )
     written = {name: each for name, each in writings.items() if not each.only_reads}
     writing = use.choice(
-        "writes",
-        written,
-        "how the result holds a rotation",
-        default=own_variant(_WORDS[wanted], written),
+        "writes", written, "how the result holds a rotation", default=own_variant(_WORDS[wanted], written),
         shows=lambda variant: variant.from_matrix(_EXAMPLE),
-    )
-    sense = use.knob(
-        "sense",
-        _SENSE,
-        "whether the rotation or its inverse is written",
-        {
-            "transposed": "the matrix is transposed on the way: rows are taken for columns",
-        },
-    )
+    )  # fmt: skip
+    sense = use.knob("sense", _SENSE, "whether the rotation or its inverse is written", {
+        "transposed": "the matrix is transposed on the way: rows are taken for columns",
+    })  # fmt: skip
 
     def compute(frames: Frames) -> FloatArray:
         rows = wide(frames, source.name)

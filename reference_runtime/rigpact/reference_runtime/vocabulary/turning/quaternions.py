@@ -2,8 +2,9 @@
 
 import numpy as np
 
-from rigpact.contract.declared.operation import Choice, Input, Use
+from rigpact.contract.declared.operation import Input, Use
 from rigpact.contract.declared.problems import Misdeclared, Wrong
+from rigpact.contract.declared.values import Choice
 from rigpact.contract.statistics import FloatArray
 from rigpact.contract.systems.layout import FieldKind
 from rigpact.contract.systems.stage import Measure

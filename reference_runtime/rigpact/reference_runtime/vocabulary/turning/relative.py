@@ -56,15 +56,11 @@ def build(use: Use) -> Built:
 
 
 OPERATION = Operation(
-    "relative",
-    "points from a frame's point of view",
-    build,
+    "relative", "points from a frame's point of view", build,
     {
         "direction": ", ".join(FRAMES),
         "quaternion_order": "xyzw or wxyz, where the quaternion's field does not say it",
     },
-    (3, 3),
-    ("direction", "quaternion_order"),
-    code=CODE_HINTS["relative"],
-    readings=FRAMES,
-)
+    (3, 3), ("direction", "quaternion_order"),
+    code=CODE_HINTS["relative"], readings=FRAMES,
+)  # fmt: skip

@@ -46,8 +46,7 @@ def nan(
     ] = None,
     teacher: Annotated[bool, typer.Option("--teacher", help="Teacher-driven instead of free.")] = False,
     frames: Annotated[
-        int | None,
-        typer.Option("--frames", min=1, help=f"Number of frames to run; {FRAMES}, or what a clip or recording has."),
+        int | None, typer.Option("--frames", min=1, help=f"Number of frames to run; {FRAMES}, or what a clip or recording has.")
     ] = None,
     perturb: Annotated[
         list[str] | None,
@@ -56,9 +55,7 @@ def nan(
     floor_contacts: Annotated[
         bool, typer.Option("--floor-contacts", help="Measure foot contacts over a floor instead of taking the clip's.")
     ] = False,
-    drift: Annotated[
-        bool, typer.Option("--drift", help="Judge growth: chaos inside an envelope, or a defect.")
-    ] = False,
+    drift: Annotated[bool, typer.Option("--drift", help="Judge growth: chaos inside an envelope, or a defect.")] = False,
     against: Annotated[
         Path | None, typer.Option("--against", metavar="TRACE", help="A free-run trace to hold against the envelope.")
     ] = None,
@@ -70,7 +67,7 @@ def nan(
     settings: Settings = None,
     conventions: ConventionsFile = None,
     output_format: FormatOfAnswer = TEXT,
-) -> None:
+) -> None:  # fmt: skip
     """Find the producer of the first value that is not finite, what announced it, and which guard the run survives.
 
     Exit status 0: finite; 1: not finite, diverging, or a trace outside its drift envelope; 2: could not judge.
@@ -86,12 +83,9 @@ def nan(
         raise _answer(_look_into(trace, contract, onnx), output_format)
     beside = _companion_beside(files)
     subject = replace(
-        _subject(contract, onnx, replay, clip, perturb or []),
-        mode=_mode(contract, teacher=teacher),
-        on_floor=floor_contacts,
-        companion=_merged(files, beside),
-        engine=engine.value,
-    )
+        _subject(contract, onnx, replay, clip, perturb or []), mode=_mode(contract, teacher=teacher),
+        on_floor=floor_contacts, companion=_merged(files, beside), engine=engine.value,
+    )  # fmt: skip
     subject, count = _with_frames(subject, frames)
     if measures_drift:
         raise typer.Exit(_judge_drift(subject, count, against, output_format))
@@ -142,11 +136,9 @@ def _with_frames(subject: Subject, asked: int | None) -> tuple[Subject, int]:
     available: int = subject.frames_of(subject.start(wanted), wanted)
     if asked is not None and available < asked:
         raise UnusableInput(
-            "--frames",
-            str(asked),
-            f"at most {available}: the clip or the recorded answers have no more",
+            "--frames", str(asked), f"at most {available}: the clip or the recorded answers have no more",
             "a free run of a model has no end; without --frames all that is there is run",
-        )
+        )  # fmt: skip
     if available < wanted:
         subject = replace(subject, notes=(f"{available} frames: the clip or the recorded answers have no more",))
     return subject, available
