@@ -36,6 +36,7 @@ from rigpact.reports.diagnosing.relations.families.orders import orders
 from rigpact.reports.diagnosing.relations.families.parts import parts_elsewhere
 from rigpact.reports.diagnosing.relations.families.played import played
 from rigpact.reports.diagnosing.relations.families.provenance import elsewhere, exchanged
+from rigpact.reports.diagnosing.relations.families.small_angles import small_angles
 from rigpact.reports.diagnosing.relations.families.turned import turned
 from rigpact.reports.diagnosing.relations.moved import only_moves
 from rigpact.reports.diagnosing.relations.relation import (
@@ -56,7 +57,13 @@ WITHOUT_A_NUMBER: tuple[Family, ...] = (on_one_line, zeroed, exchanged, played, 
 """Edits of numbers wherever they stand: of the answer, or of an input that can be worked back from it."""
 WITH_NUMBERS: tuple[Family, ...] = (on_fitted_line, elsewhere, of_other_vectors, mapped, lines_in_few_frames)
 """The same, with a number that is fitted, or from anywhere in the recording."""
-OF_STAGES: tuple[Callable[[Subject], Iterator[Reading]], ...] = (edited_models, histories, orders, parts_elsewhere)
+OF_STAGES: tuple[Callable[[Subject], Iterator[Reading]], ...] = (
+    edited_models,
+    histories,
+    orders,
+    small_angles,
+    parts_elsewhere,
+)
 """Edits of how the stage is computed."""
 SAY_LITTLE: tuple[Family, ...] = (on_lines, on_some_lines, one_number, limited_each)
 """Readings that take more from the recording itself."""

@@ -1,0 +1,91 @@
+"""Formulas for small angles in the place of rotations are named: they are right to a thousandth, and nobody finds them by eye."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from rigpact.reference_runtime.files.contracts import ContractFiles
+from rigpact.reports.diagnosing.diagnosis import Diagnosis
+from rigpact.reports.diagnosing.explain import ExplainRequest, explain
+
+CONTRACT = """
+format = "rigpact-contract"
+version = 1
+name = "tilting"
+title = "A frame that tilts"
+fps = 60
+given = [{ name = "attitude", kind = "quaternion_wxyz" }, { name = "rate", size = 3 }]
+stages = [
+    { name = "gravity", operation = "rotate", of = "attitude", vector = [0, 0, -1], direction = "inverse" },
+    { name = "turned", operation = "integrate_rotation", of = ["attitude", "rate"], side = "left" },
+]
+"""
+FRAMES = 80
+Rows = np.ndarray[Any, np.dtype[np.float64]]
+
+
+def _times(a: Rows, b: Rows) -> Rows:
+    """The product of quaternions, w x y z."""
+    w = a[:, :1] * b[:, :1] - np.sum(a[:, 1:] * b[:, 1:], axis=1, keepdims=True)
+    return np.hstack([w, a[:, :1] * b[:, 1:] + b[:, :1] * a[:, 1:] + np.cross(a[:, 1:], b[:, 1:])])
+
+
+def _about(axis: int, angle: Rows) -> Rows:
+    found = np.zeros((len(angle), 4))
+    found[:, 0], found[:, 1 + axis] = np.cos(angle / 2), np.sin(angle / 2)
+    return found
+
+
+TIME = np.arange(FRAMES) / 60.0
+ROLL, PITCH, YAW = 0.3 * np.sin(5.0 * TIME), 0.2 * np.cos(3.0 * TIME), 2.0 * TIME
+ATTITUDE = _times(_about(2, YAW), _times(_about(1, PITCH), _about(0, ROLL))).astype(np.float32).astype(np.float64)
+RATE = (
+    np.stack([6.0 * np.cos(4.0 * TIME), 5.0 * np.sin(3.0 * TIME), 4.0 + TIME], axis=1)
+    .astype(np.float32)
+    .astype(np.float64)
+)
+GRAVITY = np.stack([np.sin(PITCH), -np.cos(PITCH) * np.sin(ROLL), -np.cos(PITCH) * np.cos(ROLL)], axis=1)
+
+
+def _turn(*, is_small: bool, is_unit: bool = True) -> Rows:
+    half = RATE / 120.0
+    length = np.linalg.norm(half, axis=1, keepdims=True)
+    exact = np.hstack([np.cos(length), half / length * np.sin(length)])
+    small = np.hstack([np.ones_like(length), half])
+    small = small / np.linalg.norm(small, axis=1, keepdims=True) if is_unit else small
+    return _times(small if is_small else exact, ATTITUDE)
+
+
+def _explained(folder: Path, gravity: Rows, turned: Rows) -> Diagnosis:
+    (folder / "contract.toml").write_text(CONTRACT, encoding="utf-8")
+    columns = {"attitude": ATTITUDE, "rate": RATE, "gravity": gravity, "turned": turned}
+    arrays: dict[str, Any] = {name: rows.astype(np.float32) for name, rows in columns.items()}
+    np.savez(folder / "run.npz", frame=np.arange(FRAMES), **arrays)
+    return explain(ExplainRequest(folder / "run.npz", ContractFiles(folder / "contract.toml", None, ())))[0]
+
+
+def test_exact_formulas_agree(tmp_path: Path) -> None:
+    """The formulas of this test are those of the contract."""
+    assert _explained(tmp_path, GRAVITY, _turn(is_small=False)).verdict == "agrees"
+
+
+def test_roll_and_pitch_in_the_place_of_gravity(tmp_path: Path) -> None:
+    """(pitch, -roll, -1) is what a runtime without a quaternion library writes."""
+    gravity = np.stack([PITCH, -ROLL, -np.ones(FRAMES)], axis=1)
+    found = _explained(tmp_path, gravity, _turn(is_small=False))
+    (relation,) = found.relations
+    assert found.verdict == "explained"
+    assert relation.words.startswith("its small-angle form, the angles of its tilt (pitch and roll)")
+
+
+@pytest.mark.parametrize(("is_unit", "ends"), [(True, "1 + ω·step/2"), (False, "1 + ω·step/2, not normalised")])
+def test_a_turn_of_one_frame_in_its_small_form(tmp_path: Path, is_unit: bool, ends: str) -> None:
+    """q + ω·q·dt/2 drifts from the exponential by a thousandth of a degree a frame."""
+    found = _explained(tmp_path, GRAVITY, _turn(is_small=True, is_unit=is_unit))
+    (relation,) = found.relations
+    assert found.verdict == "explained"
+    assert relation.words == f"attitude turned by the small-angle form of one frame's turn, {ends}"
