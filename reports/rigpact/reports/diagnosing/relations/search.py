@@ -226,7 +226,7 @@ def _of_inputs(subject: Subject, every: Sequence[Target]) -> Iterator[Reading]:
     names = subject.before.keys() - (subject.inputs if only_moves(subject) else set())
     chosen, worked_back = [name for name in subject.before if name in names], {target.name for target in every}
     yield from inputs(subject, chosen, worked_back)
-    yield from fitted_forward(subject, chosen)
+    yield from fitted_forward(subject, list(subject.before))
     yield from fitted_constants(subject)
 
 

@@ -291,12 +291,19 @@ def _rolled(table: _Table) -> Iterator[tuple[str, FloatArray]]:
 
 
 def _exchanged(table: _Table) -> Iterator[tuple[str, FloatArray]]:
-    """Two entries in each other's place."""
-    places = np.flatnonzero(table.differs)
-    if len(places) == 2:
-        other = table.array.values.copy()
-        other[places] = other[places[::-1]]
-        yield "exchanged", other
+    """Entries in each other's place."""
+    places, declared = np.flatnonzero(table.differs), table.array.values
+    taken: list[np.intp] = []
+    for place in places:
+        fits = [
+            each for each in places if each not in taken and table.low[place] <= declared[each] <= table.high[place]
+        ]
+        taken += fits[:1]
+    if 2 <= len(taken) == len(places):
+        other = declared.copy()
+        other[places] = declared[taken]
+        shown = listed([f"[{place}] from [{source}]" for place, source in zip(places, taken, strict=True)])
+        yield "exchanged" if len(places) == 2 else f"in another order, {shown},", other
 
 
 def _entry_names(subject: Subject, table: _Table, places: Sequence[int] | NDArray[np.intp]) -> str:

@@ -19,6 +19,7 @@ from rigpact.reports.diagnosing.relations.contract_arrays import Array, arrays_o
 from rigpact.reports.diagnosing.relations.relation import Place, Reading
 from rigpact.reports.diagnosing.relations.round_numbers import almost_all, is_odd, roundest
 from rigpact.reports.diagnosing.relations.subject import FEW, Subject
+from rigpact.reports.diagnosing.relations.target import STORED
 
 _STEP = 2.0**-10
 """How far a number is moved, in parts of its size, to see what comes of it."""
@@ -181,7 +182,7 @@ def _size(values: FloatArray) -> float:
 
 def _roundest(subject: Subject, number: float, error: FloatArray, slope: FloatArray) -> float | None:
     """The number that almost every value that tells leaves open; None where they leave none: it is not there yet."""
-    bound = subject.bound[subject.failing]
+    bound = (subject.bound + STORED * np.abs(subject.recorded))[subject.failing]
     tells = np.isfinite(error) & (np.abs(slope) > 0.5 * np.median(np.abs(slope[slope != 0.0])))
     if not tells.any():
         return None
