@@ -84,6 +84,7 @@ HARDER_TO_SEE = {
     ("angvel_source", "rotations"): {"angvel"},  # the difference of two poses, times the frame rate
     ("angvel_frame", "local"): {"angvel"},  # turned by the pose
     ("pose_history_start", "zeros"): {"pose_hist_raw", "pose_hist"},  # a pose that is none
+    ("pose_history_norm", "linear"): {"pose_hist"},  # nothing shortens what a small scale makes large
     ("rot6d_packing", "interleaved"): {"pose_hist_raw", "pose_hist"},  # the clip's columns read as rows
 }  # fmt: skip
 

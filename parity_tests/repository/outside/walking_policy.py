@@ -36,29 +36,21 @@ OBSERVATION = tiled(
 )  # fmt: skip
 
 HISTORY_ORDER = Knob(
-    "history_order",
-    {"newest_first": range(HISTORY), "oldest_first": range(HISTORY - 1, -1, -1)},
-    "the order of the frames in the observation",
-    {"oldest_first": "the buffer is read from its other end"},
-)
+    "history_order", {"newest_first": range(HISTORY), "oldest_first": range(HISTORY - 1, -1, -1)},
+    "the order of the frames in the observation", {"oldest_first": "the buffer is read from its other end"},
+)  # fmt: skip
 RATE_UNIT = Knob(
-    "rate_unit",
-    {"rad_s": 1.0, "deg_s": float(np.degrees(1.0))},
-    "the unit of the gyroscope",
+    "rate_unit", {"rad_s": 1.0, "deg_s": float(np.degrees(1.0))}, "the unit of the gyroscope",
     {"deg_s": "the driver gives degrees: multiply by pi/180"},
-)
+)  # fmt: skip
 ACTION_SCALE = Knob(
-    "action_scale",
-    {"declared": lambda numbers: numbers.action_scale, "one": lambda _numbers: 1.0},
-    "what an action is multiplied by",
-    {"one": "multiply the action by action_scale before it becomes a target"},
-)
+    "action_scale", {"declared": lambda numbers: numbers.action_scale, "one": lambda _numbers: 1.0},
+    "what an action is multiplied by", {"one": "multiply the action by action_scale before it becomes a target"},
+)  # fmt: skip
 TARGET_ORIGIN = Knob(
-    "target_origin",
-    {"default_pose": 1.0, "zero": 0.0},
-    "where a target of action zero is",
+    "target_origin", {"default_pose": 1.0, "zero": 0.0}, "where a target of action zero is",
     {"zero": "add the default pose to the scaled action"},
-)
+)  # fmt: skip
 SIDES = Knob(
     "sides", {"left_first": [0, 1, 2, 3], "right_first": [2, 3, 0, 1]}, "the leg that stands first",
     {"right_first": "the policy's joints are left leg, right leg"},

@@ -114,10 +114,15 @@ def _holds_alone(hypotheses: Hypotheses, cause: Cause) -> bool:
 def _relations(
     hypotheses: Hypotheses, causes: Sequence[Cause], unresolved: Sequence[str], base: Changes, budget: Budget
 ) -> list[Relation]:
-    """The relations of the stages that no convention explains in every frame, under the conventions that explain others."""
+    """The relations of the stages that no convention explains in every frame, under the conventions that explain others.
+
+    Where a convention explains some frames, only a relation that explains more of them is one.
+    """
     at_one_stage = {cause.stage for cause in causes if not cause.is_partial}
     stages = [stage for stage in unresolved if stage not in at_one_stage]
-    return find_relations(hypotheses, stages, base, budget)
+    explained = {cause.stage: cause.frames_explained for cause in causes if cause.is_partial}
+    found = find_relations(hypotheses, stages, base, budget)
+    return [each for each in found if each.frames_explained > explained.get(each.stage, -1)]
 
 
 def _verdict_without_failures(
