@@ -177,7 +177,8 @@ _MJLAB = {
         "obs", "obs.order=base_ang_vel_and_projected_gravity_exchanged", (EXCHANGED, "ang_vel", "gravity")
     ),
 }
-_NETWORKS = "projector_output stepper_input_normalised stepper_output decompressor_output projector_input"
+_NETWORKS = "projector_output stepper_input_normalised stepper_output decompressor_output projector_input stepper_input"
+"""The networks' vectors; the projector's answer was not recorded, and stands in stepper_input where it was asked."""
 _LMM = {
     "contacts_threshold": right("contacts", "contacts.limit=zero", ("threshold|limit", 0.0)),
     "decompressor_last_latent_lost": right("decompressor_input", (r"\bl31\b|\b58\b", ZERO)),
