@@ -127,6 +127,24 @@ def test_nothing_recorded_is_said(tmp_path: Path) -> None:
         pass
 
 
+@pytest.mark.parametrize("name", ["r.trace.safetensors", "r.npz"])
+def test_a_format_without_segments_is_refused_before_the_first_step(tmp_path: Path, name: str) -> None:
+    """Refused at the end, an hour of steps would be lost; written anyway, nobody could read it."""
+    env = ManagerBasedRLEnv()
+    env.reset()
+    captured = capture(env, tmp_path / "robot.toml")
+    with pytest.raises(UnusableInput, match=r"ending in \.trace\.jsonl"):
+        captured.record(tmp_path / name)
+
+
+def test_a_failure_before_the_first_step_is_told(tmp_path: Path) -> None:
+    """`no step` in its place would hide what went wrong."""
+    env = ManagerBasedRLEnv()
+    env.reset()
+    with pytest.raises(ZeroDivisionError), capture(env, tmp_path / "robot.toml").record(tmp_path / "r.trace.bin"):
+        raise ZeroDivisionError
+
+
 def test_a_real_robots_descriptor_and_its_managers_make_one_contract(
     real_data: Path, tmp_path: Path, command: Command
 ) -> None:

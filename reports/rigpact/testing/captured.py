@@ -14,7 +14,7 @@ import numpy as np
 from rigpact.contract.errors import UnusableInput
 from rigpact.contract.files import write_bytes
 from rigpact.contract.statistics import FloatArray
-from rigpact.reference_runtime.recordings.trace import Trace, TraceHeader, write_trace
+from rigpact.reference_runtime.recordings.trace import SEGMENT_ENDINGS, Trace, TraceHeader, write_trace
 from rigpact.reports.importing.configurations.environment import Environment
 from rigpact.reports.importing.draft import Draft
 from rigpact.reports.importing.formats import ImportRequest, finished
@@ -47,7 +47,12 @@ class Captured:
         self._live, self._draft = live, draft
 
     def record(self, path: str | Path) -> EnvironmentRecorder:
-        """A recorder of this environment; a trace in the format given by the name, written when it is closed."""
+        """A recorder of this environment; a trace in the format given by the name, written when it is closed.
+
+        UnusableInput, before the first step, for a name of a format in which no segment can follow another.
+        """
+        if not Path(path).name.endswith(SEGMENT_ENDINGS):
+            raise UnusableInput(path, f"the name {Path(path).name}", f"a name ending in {', '.join(SEGMENT_ENDINGS)}")
         return EnvironmentRecorder(self._live, self._draft, Path(path))
 
 
@@ -63,10 +68,11 @@ class EnvironmentRecorder:
         return self
 
     def __exit__(
-        self, _kind: type[BaseException] | None, _error: BaseException | None, _trace: TracebackType | None
+        self, _kind: type[BaseException] | None, error: BaseException | None, _trace: TracebackType | None
     ) -> None:
-        """Write what was recorded, also where the run failed."""
-        self.close()
+        """Write what was recorded, also where the run failed; a failure before the first step is told by itself."""
+        if error is None or any(self._segments):
+            self.close()
 
     def step(self, observations: Any, actions: Any) -> Any:
         """`env.step(actions)`, with what went into it. observations: of all groups by name, or the policy's; (envs, width)."""

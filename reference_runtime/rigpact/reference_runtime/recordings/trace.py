@@ -28,8 +28,8 @@ from rigpact.reference_runtime.recordings.trace_model import OWN_PRODUCER, Trace
 from rigpact.reference_runtime.recordings.trace_safetensors import read_safetensors, write_safetensors
 
 __all__ = [
-    "OWN_PRODUCER", "TRACE_ENDINGS", "Segments", "Trace", "TraceHeader", "has_trace_header", "is_trace_path", "read_trace",
-    "run_header", "segments", "write_trace",
+    "OWN_PRODUCER", "SEGMENT_ENDINGS", "TRACE_ENDINGS", "Segments", "Trace", "TraceHeader", "has_trace_header", "is_trace_path",
+    "read_trace", "run_header", "segments", "write_trace",
 ]  # fmt: skip
 _FORMATS = {
     ".trace.jsonl": (read_json_lines, write_json_lines),
@@ -39,7 +39,8 @@ _FORMATS = {
     ".trace.safetensors": (read_safetensors, write_safetensors),
 }
 TRACE_ENDINGS = tuple(_FORMATS)
-_OF_SEGMENTS = tuple(ending for ending in TRACE_ENDINGS if ending != ".trace.safetensors")
+SEGMENT_ENDINGS = tuple(ending for ending in TRACE_ENDINGS if ending != ".trace.safetensors")
+"""Traces that stand one behind the other in a file; a container of arrays has one."""
 
 
 def is_trace_path(path: str | Path) -> bool:
@@ -97,7 +98,7 @@ class Segments:
 @contextmanager
 def segments(path: Path) -> Iterator[Segments]:
     """The segments of a recording while the block runs. A file of one segment, or of another kind, is itself."""
-    if not path.name.endswith(_OF_SEGMENTS) or not path.is_file() or path.stat().st_size == 0:
+    if not path.name.endswith(SEGMENT_ENDINGS) or not path.is_file() or path.stat().st_size == 0:
         yield Segments((path,))
         return
     with TemporaryDirectory(prefix="rigpact-") as folder:

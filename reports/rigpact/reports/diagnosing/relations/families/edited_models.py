@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from functools import partial
 
@@ -23,19 +23,17 @@ def edited_models(subject: Subject) -> Iterator[Reading]:
             yield Reading("model", f"computed {words}", rows, bound)
     graph = subject.contract.system.graph
     for stage in (graph[name] for name in subject.before if name not in subject.evidence.recorded):
-        for words in subject.near_edits(partial(_edits, stage, None)) if stage.is_answer else ():
+        for words in subject.near_edits(partial(_edits, stage)) if stage.is_answer else ():
             change = partial(_edited, stage, words)
             found = subject.recomputed("model", f"computed from {stage.name}, computed {words}", change)
             if found is not None:
                 yield replace(found, source=Place(stage.name, np.arange(subject.before[stage.name].shape[1])))
 
 
-def _edits(
-    stage: Stage, chosen: Container[str] | None, frames: ReplayedFrames
-) -> Iterator[tuple[str, Mapping[str, FloatArray]]]:
-    for words, rows, _ in other_answers(stage, frames, chosen):
+def _edits(stage: Stage, frames: ReplayedFrames) -> Iterator[tuple[str, Mapping[str, FloatArray]]]:
+    for words, rows, _ in other_answers(stage, frames):
         yield words, {stage.name: rows}
 
 
 def _edited(stage: Stage, words: str, known: Subject) -> Mapping[str, FloatArray]:
-    return dict(changed for _, each in _edits(stage, {words}, known.frames) for changed in each.items())
+    return next(({stage.name: rows} for _, rows, _ in other_answers(stage, known.frames, {words})), {})

@@ -43,8 +43,9 @@ def _directions(subject: Subject, place: Place) -> Iterator[Reading]:
         rows = np.full(own.shape, sign)
         rows[:, first] = np.arcsin(np.clip(own[:, first], -1.0, 1.0))
         rows[:, second] = np.arctan2(own[:, second], sign * own[:, axis])
+        # the slopes of arcsin(x) and of the arc tangent of the other two, whose length is sqrt(1 - x²)
         steep = 1.0 / np.maximum(np.sqrt(np.maximum(1.0 - own[:, [first]] ** 2, 0.0)), np.finfo(np.float32).eps)
-        wide = bound.sum(axis=1, keepdims=True) * steep**2 + gamma(_STORED)
+        wide = (bound.sum(axis=1, keepdims=True) + gamma(_STORED)) * steep
         words = f"its small-angle form, the angles of its tilt (pitch and roll) for their sines and {sign:+.0f} for the cosine"
         yield subject.reading(place, "small angle", words, rows, np.broadcast_to(wide, rows.shape))
 
