@@ -24,7 +24,7 @@ from rigpact.contract.declared.vocabulary import known_operations, origin_of
 from rigpact.contract.errors import UnusableInput
 from rigpact.contract.pages import enemy_animation, rig_inversion
 from rigpact.reference_runtime import read_trace
-from rigpact.reports.command_line import app
+from rigpact.reports.command_line import application
 
 Command = Callable[..., Any]
 ODD = """
@@ -167,7 +167,7 @@ def test_the_processes_of_a_sweep_load_it_too(command: Command) -> None:
 @pytest.mark.usefixtures("here")
 def test_every_command_that_reads_contracts_has_the_option(command: Command) -> None:
     """A stage that one command knows and the next one does not is no tool."""
-    names = {each.name or each.callback.__name__.replace("_", "-") for each in app.registered_commands}
+    names = {each.name or each.callback.__name__.replace("_", "-") for each in application().registered_commands}
     having = {name for name in names if "--operations" in command(name, "--help").out}
     # none of these opens a declaration
     assert names - having == {"rule", "demo", "geometry", "systems", "import"}
@@ -275,6 +275,7 @@ def test_a_packages_operation_stands_in_too_and_never_on_rigpacts_own_pages(monk
     brought = {"constant": own, "clip": known_operations()["clip"]}
     entries = [*entry_points(group="rigpact.operations"), *(of_a_studio(*each) for each in brought.items())]
     monkeypatch.setattr(vocabulary, "entry_points", lambda group: entries)
+    vocabulary._entries.cache_clear()
     vocabulary._installed.cache_clear()
     try:
         assert known_operations()["constant"] is own
@@ -283,10 +284,12 @@ def test_a_packages_operation_stands_in_too_and_never_on_rigpacts_own_pages(monk
         assert all(page.system().stages for page in (rig_inversion, enemy_animation))
         assert vocabulary.operations_of_rigpact()["constant"] is not own
         entries.append(of_a_studio("constant", replace(own)))
+        vocabulary._entries.cache_clear()
         vocabulary._installed.cache_clear()
         with pytest.raises(UnusableInput, match="two packages that bring it"):
             known_operations()
     finally:
+        vocabulary._entries.cache_clear()
         vocabulary._installed.cache_clear()
 
 

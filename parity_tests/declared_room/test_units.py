@@ -7,7 +7,7 @@ import pytest
 from typer.testing import CliRunner
 
 from rigpact.contract.units import UNITS, sized
-from rigpact.reports.command_line import app
+from rigpact.reports.command_line import application
 
 CONTRACT = """format = "rigpact-contract"
 version = 1
@@ -33,7 +33,7 @@ def _explained(folder: Path, unit: str, *more: str) -> str:
     contract, recording = folder / "one_hand.toml", folder / "engine.csv"
     contract.write_text(CONTRACT.format(unit=unit), encoding="utf-8")
     recording.write_text(RECORDING, encoding="utf-8")
-    return CliRunner().invoke(app, ["explain", str(recording), "--bundle", str(contract), *more]).output
+    return CliRunner().invoke(application(), ["explain", str(recording), "--bundle", str(contract), *more]).output
 
 
 @pytest.mark.parametrize("unit", ["cm", "furlong"])

@@ -14,7 +14,7 @@ import jsonschema
 import pytest
 
 from rigpact.fixtures import demo_bundle
-from rigpact.reports.command_line import app
+from rigpact.reports.command_line import application
 from rigpact.reports.command_line.making.schema import ANSWERS
 
 from ..declared_room.foreign_files import DEPLOY, write_yaml
@@ -183,11 +183,12 @@ def _listening(stream: Iterator[str]) -> Iterator[str]:
 def test_every_command_has_a_schema(command: Command) -> None:
     """A command whose answer nobody described is read by guessing."""
     names = {
-        each.name or str(getattr(each.callback, "__name__", "")).replace("_", "-") for each in app.registered_commands
+        each.name or str(getattr(each.callback, "__name__", "")).replace("_", "-")
+        for each in application().registered_commands
     }
     nested = {
         f"{group.name} {each.callback.__name__}"
-        for group in app.registered_groups
+        for group in application().registered_groups
         for each in group.typer_instance.registered_commands  # type: ignore[union-attr]
         if each.callback is not None
     }

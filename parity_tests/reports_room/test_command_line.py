@@ -18,12 +18,12 @@ import pytest
 import typer
 
 from rigpact.fixtures import demo_bundle
-from rigpact.reports.command_line import app
+from rigpact.reports.command_line import application
 
 Command = Callable[..., Any]
 CONTRACT = ("norm_template.json", "--companion", "pretrain_template.json")
 DRIVEN = ("--clip", "clips/Sneak_Turn.json", "--onnx", "model.onnx", "--frames", "12")
-ROOT = typer.main.get_command(app)
+ROOT = typer.main.get_command(application())
 COMMANDS = [(name,) for name in ROOT.commands] + [("neurarig", name) for name in ROOT.commands["neurarig"].commands]  # type: ignore[attr-defined]
 ESCAPE = "\x1b["
 
@@ -295,7 +295,11 @@ def test_the_help_groups_every_command_once_and_shortens_no_sentence(command: An
     headings = re.findall(r"^(\w[\w ]*):$", shown, re.MULTILINE)
     assert headings == ["Set up", "Describe", "Measure"]
     names = re.findall(r"^  (\S+)  +\S", shown, re.MULTILINE)
-    known = {each.name or each.callback.__name__.replace("_", "-") for each in app.registered_commands if each.callback}
+    known = {
+        each.name or each.callback.__name__.replace("_", "-")
+        for each in application().registered_commands
+        if each.callback
+    }
     assert sorted(names) == sorted(known | {"neurarig"})
     assert names[:3] == ["demo", "check", "explain"]
     assert "..." not in shown

@@ -118,11 +118,11 @@ def here(site: Path) -> Iterator[None]:
     """The package known in this very process, and forgotten afterwards."""
     sys.path.insert(0, str(site))
     importlib.invalidate_caches()
-    for known in (known_systems, vocabulary._installed):
+    for known in (known_systems, vocabulary._entries, vocabulary._installed):
         known.cache_clear()
     yield
     sys.path.remove(str(site))
-    for known in (known_systems, vocabulary._installed):
+    for known in (known_systems, vocabulary._entries, vocabulary._installed):
         known.cache_clear()
 
 

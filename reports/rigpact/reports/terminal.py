@@ -11,16 +11,18 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from contextvars import ContextVar
-from typing import Any, Literal, TypeVar
+from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 import orjson
 from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 from rich.table import Table
 from rich.text import Text
 
 from rigpact.contract.errors import printable
 from rigpact.contract.findings import Finding, FindingsReport, Ledger, Rule, Severity, Verdict
+
+if TYPE_CHECKING:
+    from rich.progress import Progress
 
 Item = TypeVar("Item")
 STYLES = {Severity.ERROR: "bold red", Severity.WARNING: "yellow", Severity.INFO: "cyan"}
@@ -250,6 +252,8 @@ def working(what: str) -> Iterator[Callable[[str], None]]:
 
 @contextmanager
 def _bar(console: Console) -> Iterator[Progress]:
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
     with Progress(*columns, console=console, transient=True) as progress:
         yield progress

@@ -17,7 +17,6 @@ from typing import Any
 import numpy as np
 
 from rigpact.contract.declared.problems import Misdeclared, Wrong, shown, unknown
-from rigpact.contract.declared.yaml_text import parse_yaml
 from rigpact.contract.errors import UnusableInput
 from rigpact.contract.files import bytes_to_json, is_file, read_bytes, refuse_bomb
 from rigpact.contract.json_pointer import Token
@@ -172,8 +171,14 @@ def _split(text: str) -> Any:
     return numbers if len(numbers) > 1 else numbers[0]
 
 
+def _yaml(data: bytes, path: Path) -> Any:
+    from rigpact.contract.declared.yaml_text import parse_yaml  # a library that most contracts need not
+
+    return parse_yaml(data, path)
+
+
 _READERS: Mapping[str, Callable[[bytes, Path], Any]] = {
-    ".json": _json, ".yaml": parse_yaml, ".yml": parse_yaml, ".npz": _npz, ".npy": _npz, ".safetensors": _safetensors,
+    ".json": _json, ".yaml": _yaml, ".yml": _yaml, ".npz": _npz, ".npy": _npz, ".safetensors": _safetensors,
     ".onnx": _onnx_metadata,
 }  # fmt: skip
 

@@ -7,10 +7,10 @@ release that adds a name changes no contract; rigpact's own pages keep rigpact's
 Mistakes of an own module are those of an input, not defects of rigpact.
 """
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache, partial
-from importlib.metadata import entry_points
+from importlib.metadata import EntryPoint, entry_points
 from typing import Any
 
 import numpy as np
@@ -46,10 +46,16 @@ _OF_MODULES: dict[str, Brought] = {}
 
 
 @cache
+def _entries() -> Sequence[EntryPoint]:
+    """Every entry point of the group, by name. To look for them opens a file of every installed package: once."""
+    return sorted(entry_points(group=GROUP), key=lambda each: each.name)
+
+
+@cache
 def _installed(*, by_rigpact: bool) -> Mapping[str, Brought]:
     """The operations of rigpact, or of other packages; UnusableInput where two bring one name, or one brings something else."""
     found: dict[str, Brought] = {}
-    for entry in sorted(entry_points(group=GROUP), key=lambda each: each.name):
+    for entry in _entries():
         package = entry.dist.name if entry.dist is not None else "?"
         if (package == RIGPACT) is not by_rigpact:
             continue

@@ -14,7 +14,6 @@ from typing import IO, Any
 
 import numpy as np
 import orjson
-import zstandard
 
 from rigpact.contract.errors import UnusableInput
 from rigpact.contract.files import MAX_JSON_DEPTH, bytes_to_json, opened, read_bytes, refuse_bomb
@@ -30,8 +29,7 @@ _ZST_BYTES = 2048
 _LINE_BYTES = 1 << 26
 """The longest line: three million numbers in one frame."""
 _EMPTY_LINES = 1 << 12
-_DAMAGED = (zlib.error, gzip.BadGzipFile, zstandard.ZstdError)
-_ZST_MAGIC = zstandard.FRAME_HEADER
+_DAMAGED = (zlib.error, gzip.BadGzipFile)
 
 
 def lines_of(path: Path) -> Iterator[tuple[bytes, bool]]:
@@ -100,17 +98,23 @@ def _chunks(path: Path) -> Iterator[bytes]:
 
 
 def _zst_chunks(raw: IO[bytes]) -> Iterator[bytes]:
-    """A file may have several zstd frames; the last one must be complete."""
-    decompressor, begin = zstandard.ZstdDecompressor().decompressobj(), b""
+    """A file may have several zstd frames; the last one must be complete. zlib.error for damaged data, as of a .gz file."""
+    import zstandard
+
+    decompressor, begin, magic = zstandard.ZstdDecompressor().decompressobj(), b"", zstandard.FRAME_HEADER
     while chunk := raw.read(_ZST_BYTES):
         while chunk:
             if decompressor.eof:
                 decompressor, begin = zstandard.ZstdDecompressor().decompressobj(), b""
-            begin = (begin + chunk)[: len(_ZST_MAGIC)]
-            yield decompressor.decompress(chunk)
+            begin = (begin + chunk)[: len(magic)]
+            try:
+                unpacked = decompressor.decompress(chunk)
+            except zstandard.ZstdError as error:
+                raise zlib.error(str(error)) from None
+            yield unpacked
             chunk = decompressor.unused_data
-    if len(begin) < len(_ZST_MAGIC) and not _ZST_MAGIC.startswith(begin):  # too few bytes for zstandard to say so
-        raise zstandard.ZstdError("bytes after the end")
+    if len(begin) < len(magic) and not magic.startswith(begin):  # too few bytes for zstandard to say so
+        raise zlib.error("bytes after the end")
     if not decompressor.eof:
         raise EOFError
 

@@ -10,6 +10,7 @@ import csv
 import io
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
+from importlib import import_module
 from pathlib import Path
 from typing import Any, Literal
 
@@ -28,13 +29,6 @@ from rigpact.reference_runtime.recordings.json_tables import (
     read_json_table,
 )
 from rigpact.reference_runtime.recordings.number_rows import UNNAMED, Table, table_of_rows, text_number
-from rigpact.reference_runtime.recordings.other_formats.bvh_files import read_bvh
-from rigpact.reference_runtime.recordings.other_formats.data_sets import read_parquet
-from rigpact.reference_runtime.recordings.other_formats.gltf_files import read_gltf
-from rigpact.reference_runtime.recordings.other_formats.hdf5_files import read_hdf5
-from rigpact.reference_runtime.recordings.other_formats.mcap_files import read_mcap
-from rigpact.reference_runtime.recordings.other_formats.rosbag_files import read_rosbag
-from rigpact.reference_runtime.recordings.other_formats.zarr_stores import read_zarr
 from rigpact.reference_runtime.recordings.trace_json_lines import json_numbers
 from rigpact.reference_runtime.recordings.trace_model import Trace
 
@@ -95,6 +89,16 @@ def read_table(path: Path) -> Table:
     if not path.is_file():
         read_bytes(path)  # says what is wrong with it
     return own.read(path)
+
+
+def _other(place: str, name: str) -> Callable[[Path], Table]:
+    """A reader of another module, which is imported with the first file of its format: few runs have one."""
+
+    def read(path: Path) -> Table:
+        own: Callable[[Path], Table] = getattr(import_module(f"{__package__}.{place}"), name)
+        return own(path)
+
+    return read
 
 
 def _read_npz(path: Path) -> Table:
@@ -231,14 +235,14 @@ FORMATS: Mapping[str, Format] = {
     ".jsonl.gz": Format(read_json_lines_table),
     ".jsonl.zst": Format(read_json_lines_table),
     ".json": Format(read_json_table, _to_json, holds="anything"),
-    ".mcap": Format(read_mcap, is_binary=True),
-    ".db3": Format(read_rosbag, is_binary=True),
-    ".hdf5": Format(read_hdf5, is_binary=True),
-    ".h5": Format(read_hdf5, is_binary=True),
-    ".zarr.zip": Format(read_zarr, is_binary=True),
-    ".parquet": Format(read_parquet, is_binary=True),
-    ".bvh": Format(read_bvh, is_binary=True),
-    ".gltf": Format(read_gltf, is_binary=True),
-    ".glb": Format(read_gltf, is_binary=True),
+    ".mcap": Format(_other("other_formats.mcap_files", "read_mcap"), is_binary=True),
+    ".db3": Format(_other("other_formats.rosbag_files", "read_rosbag"), is_binary=True),
+    ".hdf5": Format(_other("other_formats.hdf5_files", "read_hdf5"), is_binary=True),
+    ".h5": Format(_other("other_formats.hdf5_files", "read_hdf5"), is_binary=True),
+    ".zarr.zip": Format(_other("other_formats.zarr_stores", "read_zarr"), is_binary=True),
+    ".parquet": Format(_other("other_formats.data_sets", "read_parquet"), is_binary=True),
+    ".bvh": Format(_other("other_formats.bvh_files", "read_bvh"), is_binary=True),
+    ".gltf": Format(_other("other_formats.gltf_files", "read_gltf"), is_binary=True),
+    ".glb": Format(_other("other_formats.gltf_files", "read_gltf"), is_binary=True),
 }
 """Every format of named numbers, by the end of a file's name."""

@@ -14,7 +14,6 @@ from typing import IO, Any
 
 import numpy as np
 import orjson
-import zstandard
 
 from rigpact.contract.errors import UnusableInput
 from rigpact.contract.files import written_whole
@@ -65,6 +64,8 @@ def _compressing(raw: IO[bytes], path: Path) -> Any:
     if path.name.endswith(".gz"):
         return gzip.GzipFile(filename="", mode="wb", fileobj=raw, mtime=0)
     if path.name.endswith(".zst"):
+        import zstandard
+
         return zstandard.ZstdCompressor().stream_writer(raw)
     return nullcontext(raw)
 

@@ -1,57 +1,35 @@
-"""The `rigpact` command: one module for each command, registered here.
+"""The `rigpact` command: one module for each command, named here and imported where it is asked for.
 
 Heavy modules (numpy, onnxruntime, pandas, torch) are imported inside the commands, so that `rigpact --help` stays quick.
 Exit status everywhere: 0 pass, 1 findings, 2 could not judge, 3 a defect of rigpact itself.
-To add a command: write its module, and name it in `_COMMANDS`.
+To add a command: write a function in a module of its name, and name the module in `_COMMANDS`.
 """
 
 from __future__ import annotations
 
+import gc
 import inspect
 import io
 import os
 import sys
 import warnings
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from copy import copy
 from functools import cache
+from importlib import import_module
 from typing import Annotated, Any, NoReturn
 
 import typer
 from typer.core import TyperGroup
 from typer.models import CommandInfo
 
-from rigpact.reports.command_line.judging.adequacy import adequacy
-from rigpact.reports.command_line.judging.breaking import breaking
-from rigpact.reports.command_line.judging.check import check
-from rigpact.reports.command_line.judging.check_each import check_each
-from rigpact.reports.command_line.judging.diff import diff
-from rigpact.reports.command_line.judging.doctor import doctor
-from rigpact.reports.command_line.judging.explain import explain
-from rigpact.reports.command_line.judging.gate import gate
-from rigpact.reports.command_line.judging.geometry import geometry
-from rigpact.reports.command_line.judging.nan import nan
-from rigpact.reports.command_line.judging.report import report
-from rigpact.reports.command_line.judging.selftest import selftest
-from rigpact.reports.command_line.making.codegen import codegen
-from rigpact.reports.command_line.making.convert import convert
-from rigpact.reports.command_line.making.demo import demo
-from rigpact.reports.command_line.making.describe import describe
-from rigpact.reports.command_line.making.import_contract import import_contract
-from rigpact.reports.command_line.making.init import init
-from rigpact.reports.command_line.making.neurarig import neurarig
-from rigpact.reports.command_line.making.operations import operations
-from rigpact.reports.command_line.making.rule import rule
-from rigpact.reports.command_line.making.run import run
-from rigpact.reports.command_line.making.schema import schema
-from rigpact.reports.command_line.making.stamp import stamp
-from rigpact.reports.command_line.making.sweep import sweep
-from rigpact.reports.command_line.making.systems import systems
 from rigpact.reports.command_line.shared_options import with_operations, with_quiet
 
 _HELP_WIDTH = 120
 """Widest help; a narrower terminal gets narrower help."""
 _LONGEST_SENTENCE = 1 << 10
+_OBJECTS_BETWEEN_COLLECTIONS = 100_000
+"""Python's 700 collect a hundred times while modules are imported: a seventh of the time of a short command."""
 
 
 class _Grouped(TyperGroup):
@@ -68,52 +46,71 @@ class _Grouped(TyperGroup):
                 formatter.write_dl(rows)
 
 
-app = typer.Typer(
-    name="rigpact",
-    cls=_Grouped,
-    help="Keep the two halves of a neural animation runtime in agreement.",
-    no_args_is_help=True,
-    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": _HELP_WIDTH},
-    rich_markup_mode=None,  # help in boxes makes the start three times as slow
-    pretty_exceptions_enable=False,
-)
-_COMMANDS: Mapping[str, tuple[Callable[..., None], ...]] = {
-    "Judge": (demo, check, explain, diff, nan, breaking, gate, report, selftest, check_each),
-    "Set up": (init, doctor, import_contract, convert, codegen, stamp),
-    "Describe": (describe, rule, systems, operations, schema),
-    "Measure": (run, sweep, adequacy, geometry),
-}
-"""Every command by what it is for, in the order in which people first need them."""
-_NO_CONTRACT = {demo, geometry, import_contract, rule, systems}
-_NO_VERDICT = {describe, operations, rule, schema, systems}
-for _group, _commands in _COMMANDS.items():
-    for _command in _commands:
-        _named = "import" if _command is import_contract else None
-        _whole = _command if _command in _NO_CONTRACT else with_operations(_command)
-        app.command(_named, rich_help_panel=_group)(_whole if _command in _NO_VERDICT else with_quiet(_whole))
-app.add_typer(neurarig, name="neurarig", rich_help_panel="Set up")
+_COMMANDS: Mapping[str, tuple[str, ...]] = {
+    "Judge": (
+        "making.demo", "judging.check", "judging.explain", "judging.diff", "judging.nan", "judging.breaking", "judging.gate",
+        "judging.report", "judging.selftest", "judging.check_each",
+    ),
+    "Set up": (
+        "making.init", "judging.doctor", "making.import_contract", "making.convert", "making.codegen", "making.stamp",
+        "making.neurarig",
+    ),
+    "Describe": ("making.describe", "making.rule", "making.systems", "making.operations", "making.schema"),
+    "Measure": ("making.run", "making.sweep", "judging.adequacy", "judging.geometry"),
+}  # fmt: skip
+"""The module of every command by what the command is for, in the order in which people first need them."""
+_NO_CONTRACT = {"demo", "geometry", "import", "rule", "systems"}
+_NO_VERDICT = {"describe", "operations", "rule", "schema", "systems"}
+
+
+def _name_of(place: str) -> str:
+    """The word for a command, from the place of its module: `judging.check_each` is check-each."""
+    function = place.rpartition(".")[2]
+    return "import" if function == "import_contract" else function.replace("_", "-")
+
+
+def application(word: str = "") -> typer.Typer:
+    """The command line, with the module of one command, or with all of them where the word names none."""
+    own = typer.Typer(
+        name="rigpact",
+        cls=_Grouped,
+        help="Keep the two halves of a neural animation runtime in agreement.",
+        no_args_is_help=True,
+        context_settings={"help_option_names": ["-h", "--help"], "max_content_width": _HELP_WIDTH},
+        rich_markup_mode=None,  # help in boxes makes the start three times as slow
+        pretty_exceptions_enable=False,
+        callback=_options,
+    )
+    known = {_name_of(place) for places in _COMMANDS.values() for place in places}
+    for group, places in _COMMANDS.items():
+        for place in places:
+            if word not in known or word == _name_of(place):
+                _add(own, group, place)
+    return own
+
+
+def _add(own: typer.Typer, group: str, place: str) -> None:
+    name, command = _name_of(place), getattr(import_module(f"{__name__}.{place}"), place.rpartition(".")[2])
+    if isinstance(command, typer.Typer):
+        own.add_typer(command, name=name, rich_help_panel=group)
+        return
+    whole = command if name in _NO_CONTRACT else with_operations(command)
+    own.command(name, rich_help_panel=group)(whole if name in _NO_VERDICT else with_quiet(whole))
 
 
 @cache
 def _with_command(word: str) -> Any:
     """What reads the words of a command line that begins with this one. To know all commands takes as long as to run some."""
-    wanted = copy(app)
+    wanted = application(word)
     if word in {"-h", "--help"}:
-        wanted.registered_commands = [_without_options(each) for each in app.registered_commands]
-    elif own := [each for each in app.registered_commands if word == _name_of(each)]:
-        wanted.registered_commands, wanted.registered_groups = own, []
-    return typer.main.get_command(wanted)  # all of it after a spelling mistake, and for a group
-
-
-def _name_of(command: CommandInfo) -> str:
-    """The word for a command: its own, or that of its function, as typer makes it."""
-    return command.name or getattr(command.callback, "__name__", "").replace("_", "-")
+        wanted.registered_commands = [_without_options(each) for each in wanted.registered_commands]
+    return typer.main.get_command(wanted)
 
 
 def _without_options(command: CommandInfo) -> CommandInfo:
     """A command as the help of all commands shows it: its name and what it does."""
     shown = copy(command)
-    shown.name, shown.help, shown.callback = _name_of(command), inspect.getdoc(command.callback), lambda: None
+    shown.help, shown.callback = inspect.getdoc(command.callback), lambda: None
     return shown
 
 
@@ -125,7 +122,6 @@ def _print_version(wanted: bool) -> None:  # noqa: FBT001 - typer's callback sig
         raise typer.Exit
 
 
-@app.callback()
 def _options(
     *,
     version: Annotated[
@@ -137,6 +133,7 @@ def _options(
 
 def main(arguments: Sequence[str] | None = None) -> NoReturn:
     """Run the command line and leave with the documented exit status."""
+    gc.set_threshold(_OBJECTS_BETWEEN_COLLECTIONS)
     # numpy's: for small matrices more threads only wait for each other
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     descriptor = os.open(os.devnull, os.O_WRONLY) if sys.stdout is None else sys.stdout.fileno()
