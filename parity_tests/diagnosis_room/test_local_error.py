@@ -1,12 +1,17 @@
 """Separate the stage with the defect from the stages that only pass the error on."""
 
+import csv
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
+from rigpact.contract.contract_files import open_contract
 from rigpact.contract.pages.registry import find_system
 from rigpact.fixtures.mutants import SLIPS, slip
+from rigpact.reports.diagnosing.diagnose import diagnose
+from rigpact.reports.diagnosing.evidence import read_evidence
 
 from ..measuring.scores.defects import KINDS, random_defects
 from .conftest import Doctor
@@ -88,3 +93,16 @@ def test_a_changed_weight_of_the_model_is_seen_at_the_network(
     diagnosis = doctor(scene.with_network(changed).record().stages)
     assert (diagnosis.verdict, diagnosis.causes) == ("unexplained", ())
     assert [entry.stage for entry in diagnosis.stages if entry.ok is False] == ["y_norm"]
+
+
+def test_the_error_at_the_first_divergence_is_the_error_of_the_place_that_is_named(checkout: Path) -> None:
+    """The largest error of the frame beside another joint's name sends people to a joint that is nearly right."""
+    robot = checkout / "fixtures/bundles/robot"
+    contract = open_contract(robot / "contract.toml")
+    first = diagnose(*read_evidence(robot / "run.csv", contract).parts[-1], with_pairs=False).first_divergence
+    assert first is not None
+    assert (first.frame, first.address.slice) == (0, "rear_right_hip")
+    with (robot / "run.csv").open(encoding="utf-8") as file:
+        row = next(csv.DictReader(file))
+    target = float(row["action.rear_right_hip"]) * 0.25 - 0.1  # the contract's scale and default pose
+    assert first.error == pytest.approx(abs(float(row["motor_targets.rear_right_hip"]) - target), abs=1e-6)

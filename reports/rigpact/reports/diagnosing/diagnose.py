@@ -292,7 +292,15 @@ def _first_divergence(
     if not_finite is not None and (not_finite.frame, names.index(not_finite.stage)) <= (frame, index):
         return not_finite
     address, unit = channel_address(error.stage, channel, contract), hypotheses.graph[error.stage].shown_unit
-    return Divergence(frame, error.stage, address, largest_in_unit(error.row(row), contract), unit)
+    error_there = error.at(row, _measured_with(error.stage, channel, contract))
+    return Divergence(frame, error.stage, address, largest_in_unit(error_there, contract), unit)
+
+
+def _measured_with(stage: str, channel: int, contract: Contract) -> slice:
+    """The channels whose error is one number: a whole rotation where angles are measured, else the channel alone."""
+    measure, field = contract.system.graph[stage].measure, contract.fields(stage).field_at(channel)
+    is_whole = field is not None and (measure.sizes is not None or measure.has_signless_quaternions)
+    return slice(field.start, field.stop) if field is not None and is_whole else slice(channel, channel + 1)
 
 
 def _first_not_finite(evidence: Evidence, contract: Contract) -> Divergence | None:

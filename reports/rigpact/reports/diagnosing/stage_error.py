@@ -132,10 +132,11 @@ class StageError:
         tolerance, ratio = float(self.tolerance[place]), float(excess[place])
         return WorstChannel(ratio * tolerance, tolerance, ratio)
 
-    def row(self, row: int) -> StageError:
-        """The error of one recorded frame."""
-        part = slice(row, row + 1)
-        return StageError(self.stage, self.recorded[part], self.replayed[part], self.tolerance[part], self.excess[part])
+    def at(self, row: int, channels: slice) -> StageError:
+        """The error of some channels in one recorded frame: all others are not judged."""
+        part, excess = slice(row, row + 1), np.full_like(self.excess[:1], np.nan)
+        excess[:, channels] = self.excess[part, channels]
+        return StageError(self.stage, self.recorded[part], self.replayed[part], self.tolerance[part], excess)
 
 
 def stage_error(frames: ReplayedFrames, name: str) -> StageError | None:
