@@ -20,7 +20,7 @@ from rigpact.reports.diagnosing.explain import ExplainRequest, explain
 from .benign import variant
 from .drawing import drawn_inputs, drawn_program, drawn_recorded
 from .edits import Edit
-from .grading import Case, Graded, differing, grade, recorded_run
+from .grading import Case, Graded, differing, differs, grade, recorded_run
 from .planting import drawn_edit
 from .program import Floating, Program, Rows, as_toml, write_network
 
@@ -47,7 +47,7 @@ class Result:
 
 
 def drawn_case(seed: int) -> Case:
-    """A program with one edit or two, each of which changes a recorded vector beyond rounding."""
+    """A program with one edit or two, each of which changes a recorded vector beyond rounding, beside the other too."""
     draw = np.random.default_rng([seed, 0])
     while True:
         program = drawn_program(draw)
@@ -60,15 +60,21 @@ def drawn_case(seed: int) -> Case:
         for _ in range(MOST_DRAWN):
             edit = drawn_edit(program, honest.values, draw, edits[0].at if edits else "")
             case = recorded_run(program, inputs, [*edits, edit], recorded, floating)
-            if _shows(honest, recorded_run(program, inputs, [edit], recorded, floating)) and _is_usable(case):
+            alone = [recorded_run(program, inputs, [each], recorded, floating) for each in (edit, *edits)]
+            if _shows(alone[0]) and _is_usable(case) and (not edits or all(_differ(each, case) for each in alone)):
                 edits.append(edit)
             if len(edits) == count:
                 return case
 
 
-def _shows(honest: Case, case: Case) -> bool:
+def _shows(case: Case) -> bool:
     """Whether a mistake moves a recorded vector, and some replay of it."""
     return _is_usable(case) and bool(differing(case))
+
+
+def _differ(one: Case, other: Case) -> bool:
+    """Whether two recordings of one program are not the same: a mistake that another hides leaves nothing to be found."""
+    return any(differs(one.values[name], other.values[name]) for name in one.recorded)
 
 
 def _is_usable(case: Case) -> bool:

@@ -73,6 +73,8 @@ FEW_NUMBERS = 3
 """A reading that takes more from the recording may be a shorter one of an input."""
 PROOF = 4
 """So many values more than were fitted must be explained: a single bit that flips doubles a number too."""
+FLAG = 2
+"""A flag has two values: its changes between them prove what different values of a number prove."""
 PROOF_OF_MANY = 32
 """Where bounds are as wide as what differs, so many must be: by chance that is one in four thousand million."""
 
@@ -190,8 +192,9 @@ def _merged(subject: Subject, found: Sequence[Relation]) -> list[Relation]:
 
 
 def _told(fits: Sequence[_Fit], is_open: NDArray[np.bool_]) -> NDArray[np.bool_]:
-    """The channels that some fits of open channels explain in few numbers."""
-    told = [fit.channels for fit in fits if not (fit.channels & ~is_open).any() and fit.reading.cost <= FEW_NUMBERS]
+    """The channels that some fits of open channels explain in few numbers and in every frame."""
+    few = (fit for fit in fits if fit.is_whole and fit.reading.cost <= FEW_NUMBERS)
+    told = [fit.channels for fit in few if not (fit.channels & ~is_open).any()]
     return np.asarray(np.any([np.zeros_like(is_open), *told], axis=0))
 
 
@@ -301,7 +304,8 @@ class _Fit:
         if np.count_nonzero(self.explained) < NEARLY * np.count_nonzero(self.failing) or not self._is_judged:
             return False
         proof = PROOF + (PROOF - 1) * self.reading.fitted
-        if _different(self.subject, self.place, self.explained) < proof:
+        different = _different(self.subject, self.place, self.explained)
+        if different < proof and different + _switches(self.subject, self.channels) < 2 * proof:
             return False
         differed = self.failing.any(axis=1)
         return bool(
@@ -370,6 +374,13 @@ class _Fit:
     @property
     def _within(self) -> NDArray[np.bool_]:
         return np.asarray(self._frames & ~(self.after > 1.0).any(axis=1))
+
+
+def _switches(subject: Subject, channels: NDArray[np.bool_]) -> int:
+    """How often channels of two values change between them: each change of a flag proves as another value would."""
+    rows = np.hstack([subject.recorded[:, channels], subject.replayed[:, channels]])
+    flags = rows[:, [len(np.unique(column)) == FLAG for column in rows.T]]
+    return int(np.count_nonzero(np.diff(flags, axis=0)))
 
 
 def _different(subject: Subject, place: Place, explained: NDArray[np.bool_]) -> int:

@@ -161,8 +161,10 @@ class Subject:
 
     @cached_property
     def others(self) -> Mapping[str, FloatArray]:
-        """Every other recorded stage, (T, width)."""
-        return {name: rows for name, rows in self.evidence.recorded.items() if name != self.stage.name}
+        """Every other recorded stage, and what is carried to the next frame from one, (T, width)."""
+        carried = {each.name: self.frames.get(each.name) for each in self.contract.system.graph if each.carried}
+        known = {name: rows for name, rows in carried.items() if rows is not None} | {**self.evidence.recorded}
+        return {name: rows for name, rows in known.items() if name != self.stage.name}
 
     def may_be_read(self, stage: str, lag: int) -> bool:
         """Whether a defect can take numbers from a stage: from one before it in the loop, or from any of an earlier frame."""

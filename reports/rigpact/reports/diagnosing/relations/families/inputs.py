@@ -41,6 +41,9 @@ def inputs(subject: Subject, names: Sequence[str], worked_back: Collection[str] 
             yield from _scaled(subject, name)
             yield from _squashed(subject, name)
         groups = groups_of(subject.contract.fields(name))
+        if len(groups) > 1:
+            whole = Group(name, 0, groups[-1].stop, groups[0].kind, groups[0].part)
+            yield from _elsewhere(subject, name, whole)
         several = [group for group in groups if group.stop - group.start > 1 or len(groups) == 1]
         for group in filter(partial(subject.can_mend, name), several):
             if len(several) <= _MOST_SLICES:

@@ -10,6 +10,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
+from itertools import combinations
 
 import numpy as np
 from numpy.typing import NDArray
@@ -83,7 +84,8 @@ def _copies(target: Target, vectors: Sequence[_Vector]) -> list[_Copy]:
         before = columns.copy_of(target, int(channel), rows, before) if is_told else None
         if before is not None:
             found.append(before)
-    return sorted([*found, *_other_halves(target, found)], key=lambda copy: copy.channel)
+    found += _other_halves(target, found)
+    return sorted([*found, *_exchanged_flags(target, found)], key=lambda copy: copy.channel)
 
 
 def _other_halves(target: Target, found: Sequence[_Copy]) -> Iterator[_Copy]:
@@ -95,6 +97,20 @@ def _other_halves(target: Target, found: Sequence[_Copy]) -> Iterator[_Copy]:
             apart = np.abs(target.held[rows, copy.source] - copy.sign * target.own[rows, copy.channel])
             if (apart <= target.bound[rows, copy.source] + target.bound[rows, copy.channel]).all():
                 yield _Copy(copy.source, copy.vector, copy.channel, copy.sign)
+
+
+def _exchanged_flags(target: Target, found: Sequence[_Copy]) -> Iterator[_Copy]:
+    """Pairs of channels with too few values to tell by themselves: each holds what the other should hold, in every frame."""
+    told = {copy.channel for copy in found}
+    left = [
+        int(each) for each in target.channels if each not in told and len(np.unique(target.held[:, each])) < _FEWEST
+    ]
+    own = _Vector("", target.own, target.bound, is_own=True)
+    for one, other in combinations(left, 2):
+        apart = np.abs(target.held[:, [one, other]] - target.own[:, [other, one]])
+        if not told.intersection((one, other)) and (apart <= target.bound[:, [one, other]]).all():
+            told |= {one, other}
+            yield from (_Copy(one, own, other, 1.0), _Copy(other, own, one, 1.0))
 
 
 def _is_flag(column: FloatArray) -> bool:
