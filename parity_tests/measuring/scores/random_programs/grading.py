@@ -18,7 +18,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import islice
+from itertools import islice, product
 from typing import Any
 
 import numpy as np
@@ -36,6 +36,7 @@ LEFT = 1e-3
 ROUNDING = 1e-5
 """What float32 leaves of numbers of size 1 after a dozen operations, many times over; a planted edit has to move more."""
 MOST_TRIED = 24
+_TOGETHER = "both together"
 
 _MOVED = r"exchang|swap|in place of|holds?\b|other channels|other parts|from .*\[|reorder|permut|order"
 _LATE = r"late|delay|old|behind|before|ago|t ?[-−] ?{0}\b"
@@ -202,6 +203,7 @@ def grade(case: Case, answer: Mapping[str, Any], ask_again: Callable[[Mapping[st
     ]
     others = [claim for claim in claims if claim not in false]
     true |= _explaining(case, [claim for claim in others if not (claim.readings and again)], wrong)
+    true |= _explaining_as_pairs(case, [claim for claim in others if _TOGETHER in claim.text], wrong)
     said = tuple(
         any(said_by[claim][place] or (claim in true and one.shows_in(claim.stage)) for claim in others)
         for place, one in enumerate(each_alone)
@@ -299,6 +301,19 @@ def _explaining(case: Case, claims: Sequence[Claim], wrong: Mapping[str, Rows]) 
         together = case.replayed(*meant.values())
         if all(same(together[name], case.values[name], wrong[name]) for name in mine):
             found |= meant.keys()
+    return found
+
+
+def _explaining_as_pairs(case: Case, claims: Sequence[Claim], wrong: Mapping[str, Rows]) -> set[Claim]:
+    """Two claims of one stage that hold together only: edits that they may mean, planted together, give what was recorded."""
+    found: set[Claim] = set()
+    for stage in {claim.stage for claim in claims}:
+        said = [claim for claim in claims if claim.stage == stage]
+        meant = [list(islice(candidates(claim, case.program, WORDS), MOST_TRIED)) for claim in said]
+        for edits in product(*meant) if stage in wrong else ():
+            if same(case.replayed(*edits)[stage], case.values[stage], wrong[stage]):
+                found |= {*said}
+                break
     return found
 
 

@@ -82,10 +82,33 @@ def candidates(claim: Claim, program: Program, words: Mapping[str, tuple[str, st
             frames = (int(values[0]), 1) if kind == "frozen" else (first, 1)
             chosen = tuple(sorted(channels_in(claim, program, source))) if source and claim.source == source else ()
             yield Edit(kind, at, source, values, chosen if source else channels, frames)
+    yield from _other_words(claim, program)
     yield from _exchanges(claim, program, own, channels)
-    yield from _other_sources(claim, program, own)
+    for name in dict.fromkeys((claim.stage, *(at for at, _ in read))):
+        yield from _other_sources(claim, program, operations[name])
     yield from _slices(claim, program)
     yield from _other_numbers(claim, program, own, channels)
+
+
+def _other_words(claim: Claim, program: Program) -> Iterator[Edit]:
+    """`computed with history_2.order = newest_first`, as a pair of edits says a convention."""
+    operations = {each.name: each for each in program.operations}
+    for name, key, value in re.findall(r"computed with (\w+)\.(\w+) = (\w+)", claim.text):
+        own = operations.get(name)
+        if own is None:
+            continue
+        exchanged = re.fullmatch(r"(\w+)_and_(\w+)_exchanged", value)
+        if exchanged:
+            turned = {exchanged[1]: exchanged[2], exchanged[2]: exchanged[1]}
+            other = replace(own, of=tuple(turned.get(each, each) for each in own.of))
+        elif own.kind == "select":
+            fields = program.fields(own.of[0])
+            other = replace(
+                own, params={"take": fields if value == "as_given" else program.lists[own.params["take"]][::-1]}
+            )
+        else:
+            other = replace(own, params={**own.params, key: value})
+        yield Edit("word", name, program=program.with_operation(other))
 
 
 def _exchanges(claim: Claim, program: Program, own: Operation, channels: Sequence[int]) -> Iterator[Edit]:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
@@ -39,6 +40,7 @@ from rigpact.reports.diagnosing.relations.families.provenance import elsewhere, 
 from rigpact.reports.diagnosing.relations.families.small_angles import small_angles
 from rigpact.reports.diagnosing.relations.families.turned import turned
 from rigpact.reports.diagnosing.relations.moved import only_moves
+from rigpact.reports.diagnosing.relations.pairs import pairs
 from rigpact.reports.diagnosing.relations.relation import (
     IN_SOME_FRAMES,
     SIMPLE,
@@ -121,15 +123,27 @@ def _most_frames(hypotheses: Hypotheses, stage: str, base: Changes) -> Hypothese
     return Hypotheses(evidence.at_rows(range(start, start + MOST_FRAMES)), hypotheses.contract)
 
 
-def relations_of(subject: Subject) -> list[Relation]:
-    """The relations of one stage: one that explains all that differs, else those that explain most, each of its own channels."""
+def relations_of(subject: Subject, *, with_pairs: bool = True) -> list[Relation]:
+    """The relations of one stage: one that explains all that differs, else those that explain most, each of its own channels.
+
+    with_pairs: whether two edits on one way are looked for where single ones leave something.
+    """
     if not subject.failing.any():  # what is not finite comes from no number
         return []
-    found, explained = relations_before(subject, relations_of)
+    found, explained = relations_before(subject, partial(relations_of, with_pairs=False))
     together = _relations_of(subject, list(found), explained)
-    if not any(relation.cost > SIMPLE for relation in found):
-        return together
-    return _cheaper(together, _relations_of(subject, [], np.zeros_like(explained)))
+    if any(relation.cost > SIMPLE for relation in found):
+        together = _cheaper(together, _relations_of(subject, [], np.zeros_like(explained)))
+    return (_pairs(subject, together) if with_pairs else []) or together
+
+
+def _pairs(subject: Subject, found: Sequence[Relation]) -> list[Relation]:
+    """Two edits that explain what single ones leave, or tell in many numbers only; none where these explain everything."""
+    few = [each.excess <= 1.0 for each in found if each.cost <= FEW_NUMBERS]
+    within = np.any([np.zeros_like(subject.failing), *few], axis=0)
+    if within[subject.failing].all():
+        return []
+    return pairs(subject, list(targets(subject)), _of_vector, _at_once, _first_whole)
 
 
 def _cheaper(one: list[Relation], other: list[Relation]) -> list[Relation]:
@@ -206,6 +220,29 @@ def _taken(fits: list[_Fit], is_open: NDArray[np.bool_], found: list[Relation]) 
             is_open = is_open & ~fit.channels
     fits.clear()
     return is_open
+
+
+def _of_vector(target: Target) -> Iterator[Reading]:
+    """The edits of one vector."""
+    for family in (*WITHOUT_A_NUMBER, *WITH_NUMBERS):
+        yield from family(target)
+
+
+def _at_once(subject: Subject) -> Iterator[Reading]:
+    """The edits of each vector of a stage under another word, and other numbers of its parameters."""
+    for target in targets(subject):
+        yield from _of_vector(replace(target, is_narrow=True))
+    yield from fitted_numbers(subject)
+
+
+def _first_whole(subject: Subject, readings: Iterator[Reading]) -> Relation | None:
+    """The first simple reading that explains every value."""
+    differs = np.asarray(subject.failing.any(axis=0))
+    fits = _fits(subject, readings, [])
+    return next(
+        (f.relation for f in fits if f.is_whole and f.reading.cost <= SIMPLE and not (differs & ~f.channels).any()),
+        None,
+    )
 
 
 def _that_say_much(subject: Subject, every: Sequence[Target]) -> Iterator[Reading]:

@@ -50,6 +50,8 @@ class Target:
     held: FloatArray
     bound: FloatArray
     failing: NDArray[np.bool_]
+    is_narrow: bool = False
+    """Whether edits are looked for everywhere and where it differs only, not in every part."""
 
     @property
     def it(self) -> str:
@@ -89,7 +91,9 @@ class Target:
     @cached_property
     def places(self) -> list[Place]:
         """Where an edit may have been made: everywhere, in each slice, in the parts that differ."""
-        return places_of(self.name or self.subject.stage.name, self.layout, self.failing)
+        every = places_of(self.name or self.subject.stage.name, self.layout, self.failing)
+        own = [each for each in every if np.array_equal(each.channels, self.channels)]
+        return [*{id(each): each for each in (every[0], *own)}.values()] if self.is_narrow else every
 
     @property
     def is_finite(self) -> bool:
