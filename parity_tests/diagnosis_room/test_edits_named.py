@@ -27,6 +27,8 @@ stages = [
     { name = "obs", operation = "concatenate", of = ["pose", "gyro"] },
     { name = "action", operation = "network", names = "joints" },
     { name = "past", operation = "history", of = "gyro", length = 3, layout = "frame_major", start = "first" },
+    { name = "sent", operation = "affine", of = "squashed", scale = 2.0 },
+    { name = "turning", operation = "threshold", of = "gyro", limit = 0.2, side = "above" },
 ]
 [names]
 joints = ["hip", "knee", "ankle", "toe"]
@@ -75,6 +77,8 @@ def _run(change: Mapping[str, Callable[[Rows], Rows]]) -> dict[str, Rows]:
         ("obs", lambda: np.hstack([seen["pose"], seen["gyro"]])),
         ("action", lambda: _network(of("obs"))),
         ("past", lambda: _past(seen["gyro"])),
+        ("sent", lambda: 2.0 * of("squashed")),
+        ("turning", lambda: (seen["gyro"] > np.float32(0.2)).astype(float)),
     )
     for name, compute in steps:
         seen[name] = _stored(change.get(f"into {name}", lambda rows: rows)(compute()))
@@ -205,6 +209,18 @@ MISTAKES: dict[str, tuple[dict[str, Callable[[Rows], Rows]], tuple[str, ...]]] =
         {"into pose": lambda rows: _at(rows, 40, 1, 0.9)},
         ("pose[knee] is another number in frame 40 only: 0.9 for",),
     ),
+    "another vector with the same names": (
+        {"pose": lambda _rows: _stored(_inputs()["q"])},
+        ("squashed is computed from q in place of pose",),
+    ),
+    "a flag with the other sign": (
+        {"into turning": lambda rows: rows * [1.0, -1.0, 1.0]},
+        ("turning of gyro[1] is -1 times what it should be",),
+    ),
+    "two flags exchanged": (
+        {"into turning": lambda rows: rows[:, [1, 0, 2]]},
+        ("turning is what it should be with y, x, z in place of x, y, z",),
+    ),
     "late from a frame on": (
         {"into pose": lambda rows: np.vstack([rows[:50], rows[48:-2]])},
         ("pose is the answer of frame t-2 from frame 50 on",),
@@ -230,6 +246,43 @@ def test_two_stages_of_which_one_is_recorded_are_in_the_other_order(tmp_path: Pa
     assert [each.sentence for each in found.relations] == [
         f"squashed is computed with squashed before pose, not behind it: explains {FRAMES} of {FRAMES} frames"
     ]
+
+
+BOTH: dict[str, tuple[dict[str, Callable[[Rows], Rows]], tuple[str, str]]] = {
+    "late, then clipped": (
+        {"q": lambda rows: np.vstack([rows[:1], rows[:-1]]), "squashed": lambda rows: np.clip(rows, -0.3, 0.3)},
+        ("computed from the squashed of frame t-1", "clipped to [-0.6, 0.6]"),
+    ),
+    "squashed once more, then exchanged": (
+        {"pose": np.tanh, "squashed": lambda rows: rows[:, [0, 2, 1, 3]]},
+        ("computed with squashed.function = twice", "knee and ankle exchanged"),
+    ),
+    "another word, then exchanged": (
+        {"into squashed": lambda _rows: 1.0 / (1.0 + np.exp(-_run({})["pose"][:, [1, 0, 2, 3]]))},
+        ("computed with squashed.function = sigmoid", "hip and knee exchanged"),
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", BOTH)
+def test_two_mistakes_on_one_way_that_was_not_recorded(tmp_path: Path, name: str) -> None:
+    """Each alone explains nothing: one who reads that nothing is known looks at every line between two recorded vectors."""
+    change, words = BOTH[name]
+    seen = _run(change)
+    found = _explained(tmp_path, {each: seen[each] for each in ("q", "gyro", "sent")})
+    said = [each.sentence for each in found.relations]
+    assert len(said) == len(words), said
+    assert all(word in sentence and "both together" in sentence for word, sentence in zip(words, said, strict=True)), (
+        said
+    )
+    assert found.verdict == "explained"
+
+
+def test_three_mistakes_on_one_way_are_not_told_as_two(tmp_path: Path) -> None:
+    """A pair that fits by chance would be mended, and the third mistake would stay."""
+    seen = _run({"q": np.cbrt, "pose": lambda rows: rows[:, [1, 0, 2, 3]], "squashed": _slowed(0.05)})
+    found = _explained(tmp_path, {each: seen[each] for each in ("q", "gyro", "sent")})
+    assert [each.sentence for each in found.relations] == []
 
 
 def test_a_right_run_agrees(tmp_path: Path) -> None:

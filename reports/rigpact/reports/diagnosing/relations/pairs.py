@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
+from itertools import islice
 
 import numpy as np
 
@@ -24,7 +25,9 @@ from rigpact.reports.diagnosing.stage_error import stage_error
 
 Second = Callable[[Subject, Iterator[Reading]], Relation | None]
 """The first of some readings that explains every value of a stage."""
-_LAGS, _HELD = (1, 2, 3), (2, 3, 4)
+_LAGS, _HELD = (1, 2), (2,)
+_MOST_FIRSTS = 80
+"""First edits that are looked behind: of more, the last ones are on the vectors that are farthest from the answer."""
 _MOST_CHANNELS = 64
 """A vector of more channels has too many readings to be read once for each first edit."""
 _TOGETHER = "both together"
@@ -54,7 +57,7 @@ def pairs(
     if subject.recorded.shape[1] > _MOST_CHANNELS:
         return []
     stage = subject.stage.name
-    for first in subject.budget.within(_firsts(subject), f"pairs of relations of {stage}"):
+    for first in subject.budget.within(islice(_firsts(subject), _MOST_FIRSTS), f"pairs of relations of {stage}"):
         left = _under(subject, first)
         if left is None:
             continue

@@ -264,8 +264,10 @@ def _left_out_words(target: Target, copies: Sequence[_Copy]) -> str:
     """A vector that stands in the place of what is computed from it."""
     vectors = {copy.vector.words for copy in copies}
     is_same = len(copies) == target.own.shape[1] and all(c.channel == c.source and c.sign > 0 for c in copies)
-    if target.name or len(vectors) > 1 or not is_same or " of frame" in copies[0].vector.words:
+    if len(vectors) > 1 or not is_same or (" of frame" in copies[0].vector.words and not target.name):
         return ""
+    if target.name:
+        return f"{vectors.pop()} in place of {target.name}"
     return f"{vectors.pop()} as it is: what {target.subject.stage.name} does with it is left out"
 
 
