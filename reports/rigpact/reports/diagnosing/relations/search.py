@@ -8,7 +8,7 @@ and almost every value that differed, within its bound.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 
 import numpy as np
@@ -39,20 +39,17 @@ from rigpact.reports.diagnosing.relations.families.played import played
 from rigpact.reports.diagnosing.relations.families.provenance import elsewhere, exchanged
 from rigpact.reports.diagnosing.relations.families.small_angles import small_angles
 from rigpact.reports.diagnosing.relations.families.turned import turned
+from rigpact.reports.diagnosing.relations.fit import Fit, fits_of
 from rigpact.reports.diagnosing.relations.moved import only_moves
 from rigpact.reports.diagnosing.relations.pairs import pairs
 from rigpact.reports.diagnosing.relations.relation import (
-    IN_SOME_FRAMES,
     SIMPLE,
-    Place,
     Reading,
     Relation,
-    in_some_frames,
 )
 from rigpact.reports.diagnosing.relations.subject import Subject
 from rigpact.reports.diagnosing.relations.target import Target, targets
 from rigpact.reports.diagnosing.relations.unfolded import relations_before
-from rigpact.reports.diagnosing.stage_error import NEARLY, error_between
 
 Family = Callable[[Target], Iterator[Reading]]
 WITHOUT_A_NUMBER: tuple[Family, ...] = (on_one_line, zeroed, exchanged, played, stuck)
@@ -73,12 +70,6 @@ MOST_FRAMES = 600
 """Ten seconds at 60 frames a second prove a relation; hundreds of readings of an hour would take another."""
 FEW_NUMBERS = 3
 """A reading that takes more from the recording may be a shorter one of an input."""
-PROOF = 4
-"""So many values more than were fitted must be explained: a single bit that flips doubles a number too."""
-FLAG = 2
-"""A flag has two values: its changes between them prove what different values of a number prove."""
-PROOF_OF_MANY = 32
-"""Where bounds are as wide as what differs, so many must be: by chance that is one in four thousand million."""
 
 
 def find_relations(
@@ -160,14 +151,14 @@ def _relations_of(subject: Subject, found: list[Relation], explained: NDArray[np
     possible = list[Relation]()
     is_open = np.asarray(subject.failing.any(axis=0) & ~explained)
     every = list(targets(subject)) if is_open.any() else []
-    fits = list[_Fit]()
+    fits = list[Fit]()
     for readings in (_that_say_much, _of_inputs, _that_say_little):
         if readings is _that_say_little:
             is_open = _taken(fits, is_open, found)
         if not (is_open & ~_told(fits, is_open)).any():
             break
         tried = readings(subject, [target.in_channels(is_open) for target in every])
-        for fit in _fits(subject, subject.budget.within(tried, f"some relations of {subject.stage.name}"), possible):
+        for fit in fits_of(subject, subject.budget.within(tried, f"some relations of {subject.stage.name}"), possible):
             if fit.is_whole and not (is_open & ~fit.channels).any() and fit.reading.cost <= SIMPLE:
                 return [*found, fit.relation]
             fits.append(fit)
@@ -205,14 +196,14 @@ def _merged(subject: Subject, found: Sequence[Relation]) -> list[Relation]:
     return merged
 
 
-def _told(fits: Sequence[_Fit], is_open: NDArray[np.bool_]) -> NDArray[np.bool_]:
+def _told(fits: Sequence[Fit], is_open: NDArray[np.bool_]) -> NDArray[np.bool_]:
     """The channels that some fits of open channels explain in few numbers and in every frame."""
     few = (fit for fit in fits if fit.is_whole and fit.reading.cost <= FEW_NUMBERS)
     told = [fit.channels for fit in few if not (fit.channels & ~is_open).any()]
     return np.asarray(np.any([np.zeros_like(is_open), *told], axis=0))
 
 
-def _taken(fits: list[_Fit], is_open: NDArray[np.bool_], found: list[Relation]) -> NDArray[np.bool_]:
+def _taken(fits: list[Fit], is_open: NDArray[np.bool_], found: list[Relation]) -> NDArray[np.bool_]:
     """What stays open after the fits that explain most, each of its own channels; they are moved to `found`."""
     for fit in sorted(fits, key=lambda fit: (-fit.count, fit.reading.cost)):
         if not (fit.channels & ~is_open).any():
@@ -238,7 +229,7 @@ def _at_once(subject: Subject) -> Iterator[Reading]:
 def _first_whole(subject: Subject, readings: Iterator[Reading]) -> Relation | None:
     """The first simple reading that explains every value."""
     differs = np.asarray(subject.failing.any(axis=0))
-    fits = _fits(subject, readings, [])
+    fits = fits_of(subject, readings, [])
     return next(
         (f.relation for f in fits if f.is_whole and f.reading.cost <= SIMPLE and not (differs & ~f.channels).any()),
         None,
@@ -275,154 +266,3 @@ def _that_say_little(subject: Subject, every: Sequence[Target]) -> Iterator[Read
         for family in SAY_LITTLE:
             yield from family(target)
     yield from fitted_tables(subject)
-
-
-def _fits(subject: Subject, readings: Iterator[Reading], possible: list[Relation]) -> Iterator[_Fit]:
-    """The readings that hold: in every frame, else in those that differ. possible: gets those of the whole stage that hold,
-    where lost digits leave it open whether another holds too."""
-    with np.errstate(all="ignore"):  # readings compute with values that are not finite; such values never fit
-        for reading in readings:
-            changed = np.asarray((reading.rows != subject.replayed).any(axis=0))
-            if not (changed & subject.failing.any(axis=0)).any():
-                continue
-            place = reading.place or _place_of(subject, changed)
-            fit = _Fit.of(subject, place, reading)
-            if place.is_whole and not fit.holds and fit.may_hold:
-                possible.append(fit.relation)
-            if not fit.is_whole:
-                in_some = _Fit.of(subject, place, _in_some_frames(subject, place, reading))
-                fit = in_some if in_some.is_whole or not fit.holds else fit
-            if fit.holds:
-                yield fit
-
-
-def _place_of(subject: Subject, changed: NDArray[np.bool_]) -> Place:
-    """The channels that a reading changes, (W,); all of the stage where it changes every one that differs."""
-    if changed[subject.failing.any(axis=0)].all():
-        return Place(subject.stage.name, np.arange(len(changed)), is_whole=True)
-    return subject.place_of(np.flatnonzero(changed))
-
-
-def _in_some_frames(subject: Subject, place: Place, reading: Reading) -> Reading:
-    """A reading in the frames that differ, what it should be in the others."""
-    differs: NDArray[np.bool_] = np.asarray(subject.failing[:, place.channels].any(axis=1))
-    rows = np.where(differs[:, None], reading.rows, subject.replayed)
-    bound = np.where(differs[:, None], reading.bound, subject.bound)
-    words = in_some_frames(reading.words, differs, subject.evidence.frame)
-    return replace(reading, words=words, rows=rows, bound=bound, pieces=reading.pieces + IN_SOME_FRAMES)
-
-
-@dataclass(frozen=True, eq=False)
-class _Fit:
-    """How well a reading of a place fits. failing: the values that differ; explained: those of them that the reading brings
-    within its bound, and that would not be within it anyway; after: errors in tolerances under the reading."""
-
-    subject: Subject
-    place: Place
-    reading: Reading
-    before: FloatArray
-    after: FloatArray
-    failing: NDArray[np.bool_]
-    explained: NDArray[np.bool_]
-
-    @classmethod
-    def of(cls, subject: Subject, place: Place, reading: Reading) -> _Fit:
-        """Judge a reading."""
-        error = error_between(subject.stage, subject.error.recorded, reading.rows, reading.bound)
-        before, after = subject.error.excess[:, place.channels], error.excess[:, place.channels]
-        failing = subject.failing[:, place.channels]
-        # a wide bound explains nothing: what should be there must not fit too
-        would_fit = subject.apart[:, place.channels] <= reading.bound[:, place.channels]
-        return cls(subject, place, reading, before, after, failing, failing & (after <= 1.0) & ~would_fit)
-
-    @property
-    def holds(self) -> bool:
-        """Whether it explains almost every value and frame that differed, and enough of them to be no chance."""
-        if np.count_nonzero(self.explained) < NEARLY * np.count_nonzero(self.failing) or not self._is_judged:
-            return False
-        proof = PROOF + (PROOF - 1) * self.reading.fitted
-        different = _different(self.subject, self.place, self.explained)
-        if different < proof and different + _switches(self.subject, self.channels) < 2 * proof:
-            return False
-        differed = self.failing.any(axis=1)
-        return bool(
-            np.count_nonzero(self._within & differed) >= NEARLY * np.count_nonzero(differed)
-            and np.count_nonzero(self._within) >= NEARLY * np.count_nonzero(self._frames)
-        )
-
-    @property
-    def channels(self) -> NDArray[np.bool_]:
-        """(W,): the channels that differ and are explained."""
-        found = np.zeros(self.subject.recorded.shape[1], bool)
-        found[self.place.channels] = self.failing.any(axis=0)
-        return found
-
-    @property
-    def is_whole(self) -> bool:
-        """Whether it holds in every frame."""
-        return bool(np.count_nonzero(self._within) == np.count_nonzero(self._frames))
-
-    @property
-    def count(self) -> int:
-        """How many values are explained."""
-        return int(np.count_nonzero(self.explained))
-
-    @property
-    def may_hold(self) -> bool:
-        """Whether it fits every value, and only what lost digits lead to lets most values fit without it too.
-
-        A value beyond the bound that a wrong reading moves anywhere is brought within it by chance at most every other time.
-        """
-        if self.subject.evidence.precision is None or self.reading.fitted or not self._is_judged:
-            return False
-        fits_all = not (self.after > 1.0).any()
-        return fits_all and _different(self.subject, self.place, self.explained) >= PROOF_OF_MANY
-
-    @property
-    def relation(self) -> Relation:
-        """The relation that the reading is."""
-        excess = np.full(self.subject.recorded.shape, np.nan)
-        excess[:, self.place.channels] = self.after
-        source = self.reading.source
-        changed = np.flatnonzero((self.reading.rows != self.subject.replayed).any(axis=0))
-        return Relation(
-            self.subject.stage.name,
-            self.place.name,
-            self.reading.kind,
-            self.reading.words,
-            int(np.count_nonzero(self._within)),
-            int(np.count_nonzero(self._frames)),
-            float(np.nanmax(self.after[self._within], initial=0.0)),
-            source="" if source is None else source.name,
-            channels=tuple((changed if source is None else source.channels).tolist()),
-            excess=excess,
-            cost=self.reading.cost,
-        )
-
-    @property
-    def _is_judged(self) -> bool:
-        """Whether the reading leaves almost every value judged."""
-        return bool(np.count_nonzero(~np.isnan(self.after)) >= NEARLY * np.count_nonzero(~np.isnan(self.before)))
-
-    @property
-    def _frames(self) -> NDArray[np.bool_]:
-        return np.asarray(~np.isnan(self.after).all(axis=1))
-
-    @property
-    def _within(self) -> NDArray[np.bool_]:
-        return np.asarray(self._frames & ~(self.after > 1.0).any(axis=1))
-
-
-def _switches(subject: Subject, channels: NDArray[np.bool_]) -> int:
-    """How often channels of two values change between them: each change of a flag proves as another value would."""
-    rows = np.hstack([subject.recorded[:, channels], subject.replayed[:, channels]])
-    flags = rows[:, [len(np.unique(column)) == FLAG for column in rows.T]]
-    return int(np.count_nonzero(np.diff(flags, axis=0)))
-
-
-def _different(subject: Subject, place: Place, explained: NDArray[np.bool_]) -> int:
-    """The explained values that are not copies of one another: a window's answer stands in every row, and proves as one."""
-    rows, columns = np.nonzero(explained)
-    channels = place.channels[columns]
-    pairs = (channels.astype(np.float64), subject.recorded[rows, channels], subject.replayed[rows, channels])
-    return len(np.unique(np.stack(pairs, axis=1), axis=0))
