@@ -106,8 +106,12 @@ def _other_words(claim: Claim, program: Program) -> Iterator[Edit]:
             other = replace(
                 own, params={"take": fields if value == "as_given" else program.lists[own.params["take"]][::-1]}
             )
-        else:
+        elif (key, value) == ("applied", "skipped"):
+            other = replace(own, kind="affine", params={"scale": 1.0})
+        elif isinstance(own.params.get(key), str):
             other = replace(own, params={**own.params, key: value})
+        else:
+            continue
         yield Edit("word", name, program=program.with_operation(other))
 
 

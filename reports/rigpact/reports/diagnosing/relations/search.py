@@ -129,10 +129,9 @@ def relations_of(subject: Subject, *, with_pairs: bool = True) -> list[Relation]
 
 
 def _pairs(subject: Subject, found: Sequence[Relation]) -> list[Relation]:
-    """Two edits that explain what single ones leave, or tell in many numbers only; none where these explain everything."""
-    few = [each.excess <= 1.0 for each in found if each.cost <= FEW_NUMBERS]
-    within = np.any([np.zeros_like(subject.failing), *few], axis=0)
-    if within[subject.failing].all():
+    """Two edits that explain channels of which single ones tell nothing, or in many numbers only."""
+    told = [~np.isnan(each.excess).all(axis=0) for each in found if each.cost <= FEW_NUMBERS]
+    if np.any([~subject.failing.any(axis=0), *told], axis=0).all():
         return []
     return pairs(subject, list(targets(subject)), _of_vector, _at_once, _first_whole)
 
