@@ -21,6 +21,7 @@ import typer
 from typer.core import TyperGroup
 from typer.models import CommandInfo
 
+from rigpact.reports.command_line.examples import example
 from rigpact.reports.command_line.judging.adequacy import adequacy
 from rigpact.reports.command_line.judging.breaking import breaking
 from rigpact.reports.command_line.judging.check import check
@@ -71,7 +72,8 @@ class _Grouped(TyperGroup):
 app = typer.Typer(
     name="rigpact",
     cls=_Grouped,
-    help="Keep the two halves of a neural animation runtime in agreement.",
+    help="Say why two programs that should compute the same numbers do not.",
+    epilog=example(),
     no_args_is_help=True,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": _HELP_WIDTH},
     rich_markup_mode=None,  # help in boxes makes the start three times as slow
@@ -88,9 +90,11 @@ _NO_CONTRACT = {demo, geometry, import_contract, rule, systems}
 _NO_VERDICT = {describe, operations, rule, schema, systems}
 for _group, _commands in _COMMANDS.items():
     for _command in _commands:
-        _named = "import" if _command is import_contract else None
+        _named = "import" if _command is import_contract else _command.__name__.replace("_", "-")
         _whole = _command if _command in _NO_CONTRACT else with_operations(_command)
-        app.command(_named, rich_help_panel=_group)(_whole if _command in _NO_VERDICT else with_quiet(_whole))
+        app.command(_named, rich_help_panel=_group, epilog=example(_named))(
+            _whole if _command in _NO_VERDICT else with_quiet(_whole)
+        )
 app.add_typer(neurarig, name="neurarig", rich_help_panel="Set up")
 
 
@@ -132,7 +136,7 @@ def _options(
         bool, typer.Option("--version", callback=_print_version, is_eager=True, help="Print the version and stop.")
     ] = False,
 ) -> None:
-    """Keep the two halves of a neural animation runtime in agreement."""
+    """Say why two programs that should compute the same numbers do not."""
 
 
 def main(arguments: Sequence[str] | None = None) -> NoReturn:
