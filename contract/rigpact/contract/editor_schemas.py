@@ -98,8 +98,8 @@ def settings_schema() -> dict[str, Any]:
         "additionalProperties": False,
         "properties": {
             "baseline": {**_TEXT, "description": "the file of known findings, beside this one"},
-            "severity": {**severity, "description": "what is heard more: a code, or what codes begin with"},
-            "lower": {"description": "what is heard less, for a while", "type": "array", "items": _table("lower")},
+            "severity": {**severity, "description": "rules that count more: a code, or the beginning of codes"},
+            "lower": {"description": "rules that count less, until a day", "type": "array", "items": _table("lower")},
             "gate": _table("gate"),
             "geometry": _table("geometry"),
         },

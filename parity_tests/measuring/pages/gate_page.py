@@ -35,31 +35,33 @@ This page is generated: `python -m parity_tests.measuring.pages.gate_page docs/g
 | `breaking` | whom does the change break? (`rigpact breaking`) | `base`, or `--base REV` |
 | `adequacy` | which conventions can the clips not show? Warnings (`rigpact adequacy`) | `clips` |
 | `budget` | is the model within its budget? | `[gate.budget]` |
-| `waivers` | what do the settings let be? Is a threshold beyond reason? | `baseline`, `[[lower]]`, `[[gate.waive]]` |
+| `waivers` | which exceptions do the settings make? Is a threshold beyond reason? | `baseline`, `[[lower]]`, `[[gate.waive]]` |
 | `archive` | are the files here those that the archive measured? | `--from`, and only where they differ |
 
 The keys are in configuration.md. The gate works in the folder of its configuration: it gives the same answer wherever it is
-started from. What the project does not ask for stands in the answer as not asked, with the reason; it is no pass and no failure.
+started from. A question that the project does not ask stands in the answer as not asked, with the reason;
+it is neither a pass nor a failure.
 
 ## How it answers
 
-- **Exit status** 0: all that was asked was judged and is well. 1: findings. 2: something that was asked could not be judged.
+- **Exit status** 0: everything that was asked for was judged and is well. 1: findings. 2: a part that was asked for could not
+  be judged.
 - **The account**: every value that either side declares is compared, waived or missing. A part in which
   one is missing, for want of a package, a file or time, is undetermined, which is never a pass.
-- **Next steps**: at most three, the causes that the diagnosis names first. A stage that inherits an error that has a name is
-  no step of its own.
+- **Next steps**: at most three, the causes that the diagnosis names first. A stage that inherits a named error is
+  not a step of its own.
 - **`--format`** text, json, junit, sarif, gitlab, github, markdown; **`--report FILE`** writes further answers, by suffix or as
   `FORMAT=FILE`, as often as wanted; **`--html FILE`** the page with the two skeletons.
 - The JSON holds no time and no machine: the same files give the same bytes, in whatever folder. It is bound to the SHA-256 of
-  every file that was read. Waivers have a last day, so the day after it the answer is another.
+  every file that was read. Waivers have a last day, so the answer changes the day after it.
 - A time budget is measured, and measurements differ: the median is printed on stderr, the answer holds only whether it is
   beyond the budget times its margin.
 
 ## Waivers
 `[[gate.waive]]` takes a part, or one stage of a recording, out of the verdict until a day; `baseline` does so for single findings
 (configuration.md), `[[lower]]` for one rule. Each has an owner and a reason, shows in every answer, and fails the gate the day
-after it expires, which is at most a year ahead. What a `tolerance-factor` lets be shows too (RP978). A convention that explains a
-difference to within rounding is no matter of tolerance, and fails whatever the factor.
+after it expires, which is at most a year ahead. A difference that a `tolerance-factor` allows shows too (RP978).
+A convention that explains a difference to within rounding is not a matter of tolerance, and fails whatever the factor.
 
 ```toml
 [[gate.waive]]
@@ -95,7 +97,7 @@ pass of yesterday says nothing of it. `rigpact report` shows an old answer anywh
 ## Would it notice?
 `rigpact selftest` plants known defects, one at a time, in copies of the project's own files: in bundle, companion, clip, model,
 training's predictions, the engine's conventions and the recordings themselves. It prints who noticed each and fails if a defect
-that these files can have went unnoticed. What they cannot have is listed apart, with the
+that these files can have went unnoticed. Defects that they cannot have are listed apart, with the
 reason: without an engine trace, no mistake of the engine can be planted.
 
 ## What must not pass

@@ -7,8 +7,8 @@ from typing import Any
 CHECKOUT = Path(__file__).resolve().parents[3]
 _PAGE = """# Install
 
-Python 3.11 or later, on Linux, macOS or Windows; no root needed. Use a virtual environment: `python3 -m venv .venv && . .venv/bin/activate`
-(on Windows `py -m venv .venv`, then `.venv\\Scripts\\activate`).
+Python 3.11 or later, on Linux, macOS or Windows; no root needed. Use a virtual environment:
+`python3 -m venv .venv && . .venv/bin/activate` (on Windows `py -m venv .venv`, then `.venv\\Scripts\\activate`).
 
 | from | command |
 |---|---|
@@ -17,8 +17,8 @@ Python 3.11 or later, on Linux, macOS or Windows; no root needed. Use a virtual 
 {index}
 {said} `python -m hatchling build` in a clone makes wheel and source distribution in `dist`.
 
-Where a C++ compiler is found, the installation compiles the loop, and a free run is as fast as the engine's. Without a compiler numpy
-computes the same. `RIGPACT_NATIVE=0` leaves the compiled loop out. `rigpact doctor` says what is installed.
+Where a C++ compiler is found, the installation compiles the loop, and a free run is as fast as the engine's. Without a
+compiler numpy computes the same. `RIGPACT_NATIVE=0` leaves the compiled loop out. `rigpact doctor` says what is installed.
 
 ## Extras
 Once rigpact is installed, whatever it was installed from, an extra adds the libraries of a task:

@@ -40,7 +40,7 @@ def opened(path: str | Path, *, is_updated: bool = False, grows: bool = False) -
     with stream:
         status = os.fstat(stream.fileno())
         if not stat.S_ISREG(status.st_mode):
-            hint = "it may have no end: copy what it holds into a file"
+            hint = "it may have no end: copy its content into a file"
             raise UnusableInput(path, kind_of_place(status), "a regular file", hint)
         if not is_updated:
             remember_input(place, status, grows=grows)

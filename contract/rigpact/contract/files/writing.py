@@ -90,7 +90,7 @@ def opened_to_append(path: Path) -> IO[bytes]:
     except OSError as error:
         if error.errno in _LOCKED:
             stream.close()
-            hint = "wait for it: what it has finished is not done again; or write to another folder"
+            hint = "wait for it: finished cells are not measured again; or write to another folder"
             raise UnusableInput(
                 path, "a journal that another process is writing", "one process at a time", hint
             ) from None

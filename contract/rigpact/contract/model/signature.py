@@ -62,7 +62,7 @@ def open_session(path: str | Path) -> Any:
     try:
         session = onnxruntime.InferenceSession(str(path), options, providers=["CPUExecutionProvider"])
         for node in (*session.get_inputs(), *session.get_outputs()):
-            _to_signature(node)  # a name that is no text shows only when it is asked for
+            _to_signature(node)  # a name that is not text shows only when it is asked for
     except onnxruntime_errors() as error:
         reason = " ".join(str(error).split())[:_SHOWN_CHARACTERS]
         found = f"a file that onnxruntime cannot load ({reason})"

@@ -124,7 +124,9 @@ def _read_csv(path: Path) -> Table:
         header = [name.strip() for name in next(lines, [])]
         rows = [(lines.line_num, words) for words in lines]
     except csv.Error as error:
-        raise UnusableInput(f"{path}:{lines.line_num}", f"a line that is no table's ({error})", "a table") from None
+        raise UnusableInput(
+            f"{path}:{lines.line_num}", f"a line that does not belong to a table ({error})", "a table"
+        ) from None
     if all(text_number(word) is not None for word in header):
         numbers = _filled([(1, header), *rows], len(header), path)
         unnamed = ({UNNAMED: _cells(words, header, path, line)} for line, words in numbers)

@@ -21,7 +21,7 @@ COLUMNS_NOT_UNIT = Rule(
     message="{bone}, column {column}: Mu² + Std² of {mean} and {std} add up to {total:.3f}, but for columns of"
     " rotations they add up to 1{more}",
     hint="the statistics were taken from other data than rotation columns, or a mean was edited or scaled",
-    why="the mean pose is no pose: normalised rotations come out shifted, and every limb with them",
+    why="the mean pose is not a pose: normalised rotations come out shifted, and every limb with them",
 )
 DEVIATION_INFLATED = Rule(
     code="RP116",

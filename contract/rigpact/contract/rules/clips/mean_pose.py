@@ -35,7 +35,7 @@ CLIP_NUMBERS_READ_OTHERWISE = Rule(
     code="RP560",
     name="clip-numbers-read-otherwise",
     message=_MESSAGE,
-    hint="export the columns that meta.rot6d_spec declares, or declare what both files hold (--set rot6d_columns=…)",
+    hint="export the columns that meta.rot6d_spec declares, or declare the columns of both files (--set rot6d_columns=…)",
     why="clip and bundle decode the same six numbers to other rotations: every limb points elsewhere",
 )
 CLIP_IN_OTHER_SPACE = Rule(

@@ -114,7 +114,9 @@ def _collect(wire: socket.socket, played: Played, profile: Profile) -> bool:
 
 
 def _words(message: Message) -> str:
-    return f"{message.reason.value}: {message.detail}" if isinstance(message, Refusal) else "a message that is no reply"
+    return (
+        f"{message.reason.value}: {message.detail}" if isinstance(message, Refusal) else "a message that is not a reply"
+    )
 
 
 def _collect_last(wire: socket.socket, played: Played, profile: Profile) -> None:

@@ -293,7 +293,7 @@ def _choices(effectors: tuple[str, ...], feet: int) -> tuple[tuple[str, Mapping[
         ("rotation_space", _SPACES, "the space of an effector's rotation"),
         ("point", _POINTS, "which end of an effector's bone is told"),
         ("effector_order", _effector_orders(effectors), "the order of the five effectors"),
-        ("height", _HEIGHTS, "what the height of a foot is measured from"),
+        ("height", _HEIGHTS, "the origin of a foot's height"),
         ("feet_order", orders, "the order of the feet in the ground's block"),
         ("contact_flags", _FLAGS, "the order of a foot's two flags"),
     )

@@ -39,7 +39,7 @@ def vector_length(use: Use) -> Choice:
     return use.choice(
         "rotation_vector",
         VECTOR_LENGTHS,
-        "what the length of a rotation vector is",
+        "the meaning of a rotation vector's length",
         {
             "norm_is_half_angle": "the norm of a rotation vector is the whole angle; halve it for a quaternion",
         },

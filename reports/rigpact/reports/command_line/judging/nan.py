@@ -136,7 +136,7 @@ def _with_frames(subject: Subject, asked: int | None) -> tuple[Subject, int]:
     if asked is not None and available < asked:
         raise UnusableInput(
             "--frames", str(asked), f"at most {available}: the clip or the recorded answers have no more",
-            "a free run of a model has no end; without --frames all that is there is run",
+            "a free run of a model has no end; without --frames it ends with the clip or the recorded answers",
         )  # fmt: skip
     if available < wanted:
         subject = replace(subject, notes=(f"{available} frames: the clip or the recorded answers have no more",))
