@@ -239,7 +239,7 @@ class Conventions(Mapping[str, Any]):
 
 
 def that_differ(effects: Mapping[str, Any], shows: Callable[[Any], FloatArray]) -> dict[str, Any]:
-    """The effects that make other numbers than each one before them: 1 / scale is no mistake where scale is 1."""
+    """The effects that make other numbers than each one before them: 1 / scale is not a mistake where scale is 1."""
     kept: dict[str, Any] = {}
     seen: list[FloatArray] = []
     with np.errstate(all="ignore"):

@@ -59,7 +59,7 @@ COMPARED_AS_PARTS: frozenset[tuple[Token, ...]] = frozenset(
     + [("input_dim",), ("output_dim",), ("meta", "state_layout"), ("meta", "output_layout"), ("meta", "bone_names")]
     + [("meta", "skeleton", key) for key in ("bone_names", "root_bone", "parents", "ref_local_offsets_m")]
 )
-"""Places that are no declarations: vectors, numbers, bones."""
+"""Places without a declaration: vectors, numbers, bones."""
 
 
 def _word(value: Any) -> Any:

@@ -196,7 +196,7 @@ class Use:
 
         is_in_model: the sides differ in the model itself; an effect makes other bytes of its file.
         shows: what an effect makes of sample numbers under this use's parameters. Effects that make the same of them are one
-        reading: to keep a history of one frame newest first or oldest first is no difference.
+        reading: to keep a history of one frame newest first or oldest first is not a difference.
         """
         readings = effects
         if shows is not None:

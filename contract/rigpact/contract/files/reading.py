@@ -75,7 +75,7 @@ def _without_waiting(path: str, flags: int) -> int:
 
 
 def kind_of_place(status: os.stat_result) -> str:
-    """What is no regular file, in words."""
+    """What is not a regular file, in words."""
     kinds = {
         stat.S_IFIFO: "a named pipe", stat.S_IFCHR: "a device", stat.S_IFBLK: "a device", stat.S_IFSOCK: "a socket",
         stat.S_IFLNK: "a symbolic link", stat.S_IFDIR: "a directory",

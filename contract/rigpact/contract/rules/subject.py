@@ -14,7 +14,7 @@ from rigpact.contract.rules.views.system_files import SystemFiles
 from rigpact.contract.rules.views.teacher import TeacherView
 
 MODEL, TRACE = "model", "trace"
-"""The kinds of file that are no JSON documents."""
+"""The kinds of file that are not JSON documents."""
 
 
 @dataclass(frozen=True)

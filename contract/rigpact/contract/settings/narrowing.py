@@ -53,7 +53,7 @@ def _begins_with(was: tuple[str, ...], now: tuple[str, ...]) -> bool:
 
 
 def _at_most(was: float | None, now: float | None) -> bool:
-    """None is no limit."""
+    """None is not a limit."""
     return was is None or (now is not None and now <= was)
 
 

@@ -88,7 +88,7 @@ def is_table(path: str | Path) -> bool:
 
 
 def read_table(path: Path) -> Table:
-    """Every array or column of a recording; UnusableInput says where it is no table of numbers."""
+    """Every array or column of a recording; UnusableInput says where it is not a table of numbers."""
     own = _format_of(path)
     if own is None:
         raise UnusableInput(path, f"the name {path.name}", f"a name ending in {', '.join(FORMATS)}")

@@ -174,7 +174,7 @@ class _StandardOutput(io.RawIOBase):
     """Standard output that may end before the answer does.
 
     A reader may close it (`rigpact check … | head`): the status stays, later text is dropped. A disk may refuse it: an answer
-    that nobody can read is no pass.
+    that nobody can read is not a pass.
     """
 
     def __init__(self, descriptor: int) -> None:

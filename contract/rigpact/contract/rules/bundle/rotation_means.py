@@ -61,7 +61,7 @@ _SAME_MEAN = 1e-3
 
 
 def check_rotation_means(view: BundleView) -> Iterator[Finding]:
-    """Yield where the means of rotations are no means of rotations, or differ between state and output."""
+    """Yield where the means of rotations are not means of rotations, or differ between state and output."""
     yield from _check_unit_columns(view)
     yield from _check_mean_poses(view)
 

@@ -162,7 +162,7 @@ class _Comparison:
         return bool(ordinary.all() and theirs > _FAR and so * _NEARER <= theirs and worst_so <= _FAR)
 
     def _keeps_its_height(self, turn: FloatArray) -> bool:
-        """Whether a turned root is no body that lies down: it is upright, or as high above the ground as in training.
+        """Whether a turned root is not a body that lies down: it is upright, or as high above the ground as in training.
 
         Where the height never varied in training it says nothing, and a body may lie.
         """

@@ -93,7 +93,7 @@ class _Context:
         return stored(np.hstack([told, axes[:, :, forward], axes[:, :, up], self._feet(frames), motion]))
 
     def _numbered(self, frames: Frames, tasks: FloatArray) -> FloatArray:
-        """The number that a side has for each task; what is no task stays as it is."""
+        """The number that a side has for each task; what is not a task stays as it is."""
         table = self.tasks.of(frames).reshape(-1)
         known = (tasks == np.round(tasks)) & (tasks >= 0) & (tasks < len(table))
         return np.where(known, table[np.where(known, tasks, 0).astype(int)], tasks)

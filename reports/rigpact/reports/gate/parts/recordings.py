@@ -243,7 +243,7 @@ def judge(measured: Measured, settings: GateSettings) -> FindingsReport:
 _BY_TOLERANCE = tuple(rule.code for rule in (comparison.STAGE_DIFFERS, rules.NOT_EXPLAINED, rules.RELATION_DIFFERS))
 """Rules are compared by code, because a finding from an archive has its own Rule object.
 
-A convention that explains every stage to within rounding is no matter of tolerance: no factor lets it be.
+A convention that explains every stage to within rounding is not a matter of tolerance: no factor lets it be.
 """
 
 
