@@ -1,4 +1,4 @@
-"""What a description of a schema bundle adds: statistics, skeleton, input orders that an engine accepts."""
+"""Additions of a schema bundle to its description: statistics, skeleton, input orders that an engine accepts."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any

@@ -1,4 +1,4 @@
-"""What an editor is told of the TOML files that people write: JSON Schemas of contracts and of rigpact.toml.
+"""For editors of the TOML files that people write: JSON Schemas of contracts and of rigpact.toml.
 
 They are made of what the readers themselves go by: the declaration's schema, the operations that are installed, the tables of
 keys of the settings. A test holds what they accept to what the readers accept.

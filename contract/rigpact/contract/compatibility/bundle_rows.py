@@ -1,4 +1,4 @@
-"""What stands in a schema bundle, as rows: its vectors, its declarations with their meaning, its arrays of numbers.
+"""The content of a schema bundle, as rows: its vectors, its declarations with their meaning, its arrays of numbers.
 
 A place without a row is one that nobody can judge: it may matter to everybody.
 """

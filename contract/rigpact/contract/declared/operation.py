@@ -1,4 +1,4 @@
-"""What an operation is, and what it is told of one use of it.
+"""An operation, and the facts of one use of it.
 
 An operation is one thing that runtimes do to numbers: scale, select by name, keep a history, turn by a quaternion. It is found
 through the entry points `rigpact.operations`, so a package can bring its own. A declared stage names an operation and its

@@ -1,4 +1,4 @@
-"""What an ONNX model says about its inputs and outputs, read with onnxruntime alone.
+"""The inputs and outputs of an ONNX model, read with onnxruntime alone.
 
 The rules of rules/model judge whether an engine can bind them. This module does not read the graph's nodes and weights.
 """

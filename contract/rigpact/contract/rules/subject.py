@@ -1,4 +1,4 @@
-"""What one check looks at: the artefacts that were given, and what the rules read out of them."""
+"""The subject of one check: the given artefacts, and the parts that the rules read."""
 
 from dataclasses import dataclass
 from functools import cached_property

@@ -1,4 +1,4 @@
-"""What a model says of itself where no contract is given: its file, its first operations, how it answers, what to do next.
+"""A model without a contract: its file, its first operations, its answers, the next step.
 
 Nothing here is a rule: a rule needs to know what the model is for.
 """

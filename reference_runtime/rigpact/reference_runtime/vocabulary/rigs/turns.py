@@ -1,4 +1,4 @@
-"""What the operations on rigs share: how a rotation vector is read, whose axes a root has, which bone is which."""
+"""Shared parts of the operations on rigs: the reading of a rotation vector, the axes of a root, the map of bones."""
 
 from collections.abc import Callable, Mapping
 

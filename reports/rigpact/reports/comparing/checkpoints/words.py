@@ -1,4 +1,4 @@
-"""What a comparison says of two predictions, in sentences and as a table; for the terminal, Markdown and HTML alike."""
+"""The words of a comparison of two predictions, in sentences and as a table; for the terminal, Markdown and HTML alike."""
 
 from collections.abc import Iterator, Mapping
 from pathlib import Path
