@@ -10,7 +10,7 @@ CHECKOUT = Path(__file__).resolve().parents[3]
 _HEAD = """# rigpact
 
 **Says why two programs that should compute the same numbers do not.** A network was trained in Python; an engine or a robot feeds it in
-C++. rigpact computes each stage of the loop from what the other side recorded, says which stage differs, in which frame, bone or joint,
+C++. rigpact computes each stage of the loop from the other side's recording, says which stage differs, in which frame, bone or joint,
 and names the mistake with a line of code for either side.
 
 | you want to | begin with |
