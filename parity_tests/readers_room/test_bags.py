@@ -141,7 +141,7 @@ def test_a_bag_that_was_cut_off_is_read_to_its_last_whole_record(tmp_path: Path)
     ("change", "says"),
     [
         ("DROP TABLE messages", "no table messages"),
-        ("UPDATE messages SET data = x'00010000' WHERE id = 7", "bytes that are no std_msgs/msg/Float32MultiArray"),
+        ("UPDATE messages SET data = x'00010000' WHERE id = 7", "bytes that are not std_msgs/msg/Float32MultiArray"),
         ("UPDATE messages SET data = 'words' WHERE id = 7", "without a time or bytes"),
         ("DELETE FROM topics WHERE id = 1", "topics without numbers"),
     ],

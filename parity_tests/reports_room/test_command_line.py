@@ -327,7 +327,7 @@ ALONE = [
     for words in EXAMPLES
     if not words.startswith("neurarig")
 ]
-FINDINGS = {"demo", "diff", "explain", "geometry"}
+FINDINGS = {"demo", "diff", "explain"}
 """Their examples show a mistake: status 1."""
 
 

@@ -57,7 +57,7 @@ DISARMING = {
     '[severity]\nRP104 = "warning"\n': "lower with [[lower]]",
     LOWERED.replace("RP104", "RP"): "a family cannot be lowered",
     LOWERED.replace("RP104", "RP1"): "a family cannot be lowered",
-    LOWERED.replace("RP104", "RP950"): "what the project's settings let be",
+    LOWERED.replace("RP104", "RP950"): "the exceptions of the project's settings",
     LOWERED + 'paths = ["*"]\n': "all files: no `paths`",
     LOWERED.replace('owner = "Ana"\n', ""): "no owner",
     LOWERED.replace('reason = "the spine is rebuilt"\n', ""): "no reason",
