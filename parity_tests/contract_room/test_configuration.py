@@ -120,7 +120,7 @@ BAD = {
     lower("RP104", "inof"): ("lower[0].to", "'info' was meant?"),
     lower("RP104", "error"): ("lower[0].to", "one of warning, info, ignore"),
     lower("RP104", "info", expires="soon"): ("lower[0].expires", "YYYY-MM-DD"),
-    lower("RP104", "info", owner=""): ("lower[0].owner", "who answers for it"),
+    lower("RP104", "info", owner=""): ("lower[0].owner", "the owner"),
     lower("RP104", "info").replace("reason", "because"): ("because", "one of rule, to, paths, owner, reason, expires"),
     'lower = "RP104"': ("lower", "[[lower]]"),
     '[severity]\nRP070 = "eror"': ("severity.RP070", "'error' was meant?"),

@@ -63,7 +63,7 @@ def test_the_loop_follows_every_convention(any_compiler, tmp_path, name):
     agrees(loop, clip_of(contract, 170, recorded=False), "free")
 
 
-# --- by hand: what stands before the first frame, what is fed back, what lies ahead ---
+# --- by hand: the value before the first frame, what is fed back, what lies ahead ---
 
 REMEMBERS = """format = "rigpact-contract"
 version = 1

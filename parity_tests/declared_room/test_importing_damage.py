@@ -203,7 +203,7 @@ def test_damaged_weights_are_refused(
         ("a.yaml", b"a: !!timestamp x", ["a tag that its text does not fit"]),
         ("a.yaml", b"a: !!bool x", ["a tag that its text does not fit"]),
         ("a.yaml", b"a: !!int ''", ["a tag that its text does not fit"]),
-        ("a.yaml", b"a: !!float x", ["no plain data"]),
+        ("a.yaml", b"a: !!float x", ["without plain data"]),
         ("a.yaml", b"\xff\xfe\x00", ["UTF-8"]),
         ("a.yaml", b"- 1\n- 2\n", ["YAML with list", "deploy.yaml", "LEAPP"]),
         ("a.yaml", b"joint_ids_map: [0]\n", ["nearest is deploy.yaml, but observations is missing"]),

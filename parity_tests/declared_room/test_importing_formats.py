@@ -240,7 +240,7 @@ def test_a_term_that_nobody_knows_is_given_and_said(tmp_path: Path, command: Com
     text = (tmp_path / "contract.toml").read_text(encoding="utf-8")
 
     assert _given(root)["height_scan"]["size"] == 7
-    assert "LEFT OPEN: height_scan: what it computes is not in the file" in text
+    assert "LEFT OPEN: height_scan: its computation is not in the file" in text
     assert _stages(root)["obs"]["operation"] == "concatenate"  # lengths differ: each term has its own history
 
 

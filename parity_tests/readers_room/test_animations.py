@@ -238,7 +238,7 @@ def test_a_bvh_that_was_cut_off_is_read_to_its_last_row(tmp_path: Path) -> None:
         (("animations", 0, "samplers", 0, "interpolation"), "SMOOTH", ["/channels/0", "SMOOTH"]),
         (("animations", 0, "samplers", 0, "input"), 7, ["/accessors", "7", "0 to 1"]),
         (("animations", 0, "channels", 0, "target", "node"), 7, ["/nodes", "7", "0 to 1"]),
-        (("skins", 0, "joints"), [0, 9], ["/skins", "no node"]),
+        (("skins", 0, "joints"), [0, 9], ["/skins", "not a node"]),
         (("nodes", 1, "name"), "a", ["two joints 'a'"]),
     ],
 )

@@ -109,10 +109,10 @@ def _flipped(content: bytes, place: int) -> bytes:
 @pytest.mark.parametrize(
     ("damage", "says"),
     [
-        (lambda content: b"no bag at all, only words", "no MCAP"),
+        (lambda content: b"no bag at all, only words", "not MCAP"),
         (lambda content: content[:6], "no whole record"),
-        (lambda content: _flipped(content, len(content) // 3), "no MCAP"),
-        (lambda content: _flipped(content, 12), "no MCAP"),
+        (lambda content: _flipped(content, len(content) // 3), "not MCAP"),
+        (lambda content: _flipped(content, 12), "not MCAP"),
     ],
 )
 def test_a_damaged_bag_is_refused(tmp_path: Path, damage: Callable[[bytes], bytes], says: str) -> None:
@@ -141,7 +141,7 @@ def test_a_bag_that_was_cut_off_is_read_to_its_last_whole_record(tmp_path: Path)
     ("change", "says"),
     [
         ("DROP TABLE messages", "no table messages"),
-        ("UPDATE messages SET data = x'00010000' WHERE id = 7", "bytes that are no std_msgs/msg/Float32MultiArray"),
+        ("UPDATE messages SET data = x'00010000' WHERE id = 7", "bytes that are not std_msgs/msg/Float32MultiArray"),
         ("UPDATE messages SET data = 'words' WHERE id = 7", "without a time or bytes"),
         ("DELETE FROM topics WHERE id = 1", "topics without numbers"),
     ],

@@ -101,7 +101,7 @@ def test_a_column_of_a_bag_that_is_computed_is_refused(tmp_path: Path) -> None:
         base.execute("INSERT INTO short (id, topic_id, timestamp) SELECT id, topic_id, timestamp FROM messages")
         base.execute("DROP TABLE messages")
         base.execute("ALTER TABLE short RENAME TO messages")
-    with pytest.raises(UnusableInput, match="no database of rosbag2"):
+    with pytest.raises(UnusableInput, match="not a database of rosbag2"):
         read_table(path)
 
 

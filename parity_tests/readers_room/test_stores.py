@@ -27,7 +27,7 @@ def test_an_episode_in_hdf5_is_columns(tmp_path: Path, command: Command) -> None
     assert command("import", path, "-o", tmp_path / "a.npz", "--below", "observations").status == 0
     assert np.array_equal(np.load(tmp_path / "a.npz")["qpos"], ROWS)
     path.write_bytes(path.read_bytes()[:700])
-    with pytest.raises(UnusableInput, match="no HDF5"):
+    with pytest.raises(UnusableInput, match="not HDF5"):
         read_table(path)
 
 
@@ -102,7 +102,7 @@ def test_a_parquet_of_many_episodes_asks_for_one(tmp_path: Path, command: Comman
     assert np.array_equal(made["observation.state"], ROWS[:4])
     assert "task" not in made
     path.write_bytes(path.read_bytes()[:-30])
-    with pytest.raises(UnusableInput, match="no Parquet"):
+    with pytest.raises(UnusableInput, match="not Parquet"):
         read_table(path)
 
 

@@ -142,7 +142,7 @@ def test_what_is_allowed_where_values_differ(monkeypatch, case):
     ],
 )  # fmt: skip
 def test_equal_values_agree_where_nothing_can_be_judged(monkeypatch, is_answer, found, expected):
-    """But for answers, which may be equal by chance: what the network was given differs."""
+    """But for answers, which may be equal by chance: the network's inputs differ."""
     allowance, stage = Allowance(None, np.arange(3), is_free=False), Stage("s", ONE, is_answer=is_answer)
     monkeypatch.setattr(allowance, "_tolerance_of", lambda *_: column(found))
     a, b = (SimpleNamespace(values={"s": column(numbers)}) for numbers in ([1, 2, 3], [1, 4, 3]))

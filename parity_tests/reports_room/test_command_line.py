@@ -19,6 +19,7 @@ import typer
 
 from rigpact.fixtures import demo_bundle
 from rigpact.reports.command_line import application
+from rigpact.reports.command_line.examples import EXAMPLES
 
 Command = Callable[..., Any]
 CONTRACT = ("norm_template.json", "--companion", "pretrain_template.json")
@@ -26,6 +27,8 @@ DRIVEN = ("--clip", "clips/Sneak_Turn.json", "--onnx", "model.onnx", "--frames",
 ROOT = typer.main.get_command(application())
 COMMANDS = [(name,) for name in ROOT.commands] + [("neurarig", name) for name in ROOT.commands["neurarig"].commands]  # type: ignore[attr-defined]
 ESCAPE = "\x1b["
+SCREEN = 46
+"""Lines of a terminal that a help may fill."""
 
 
 @pytest.fixture
@@ -303,3 +306,78 @@ def test_the_help_groups_every_command_once_and_shortens_no_sentence(command: An
     assert sorted(names) == sorted(known | {"neurarig"})
     assert names[:3] == ["demo", "check", "explain"]
     assert "..." not in shown
+
+
+@pytest.mark.parametrize("words", [(), *COMMANDS], ids=" ".join)
+def test_every_help_is_one_screen_that_ends_with_an_example(words: tuple[str, ...]) -> None:
+    """What scrolls out of the screen is not read, and nobody can type a command from a list of options alone."""
+    shown = run_in_a_terminal([*words, "--help"], SCREEN, 80).splitlines()
+    example = EXAMPLES[" ".join(words)]
+    last = [f"  Example: {example[0]}"] if len(example) == 1 else ["  Example:", *(f"    {line}" for line in example)]
+    assert shown[-len(last) :] == last
+    assert max(map(len, shown[: -len(last)])) <= 80
+    assert len(shown) <= SCREEN, "\n".join(shown)
+
+
+def test_every_command_has_its_example() -> None:
+    """An example of a command that was renamed is a trap."""
+    assert set(EXAMPLES) == {"", *(" ".join(words) for words in COMMANDS)}
+    assert all(lines[-1].startswith(f"rigpact {words}".rstrip()) for words, lines in EXAMPLES.items())
+
+
+SLOW = {"gate", "report", "selftest"}
+ALONE = [
+    pytest.param(words, marks=pytest.mark.slow if words in SLOW else ())
+    for words in EXAMPLES
+    if not words.startswith("neurarig")
+]
+FINDINGS = {"demo", "diff", "explain"}
+"""Their examples show a mistake: status 1."""
+
+
+@pytest.mark.parametrize("words", ALONE)
+def test_the_example_of_a_help_works(
+    command: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, words: str
+) -> None:
+    """The first thing that people do with an example is to paste it."""
+    monkeypatch.chdir(tmp_path)
+    *before, last = (line.split()[1:] for line in EXAMPLES[words])
+    assert [command(*line).status for line in before] == [0] * len(before)
+    answer = command(*last)
+    assert answer.status == (1 if words in FINDINGS else 0), answer.err
+    assert answer.out
+
+
+def test_the_examples_of_neurarig_work_together(
+    command: Command, checkout: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """One needs the other's window; the third needs a capture, and its files must be there."""
+    monkeypatch.chdir(checkout)
+    serve, play, read = (EXAMPLES[f"neurarig {name}"][0].split()[1:] for name in ("serve", "play", "read"))
+    served = subprocess.Popen(
+        [sys.executable, "-m", "rigpact.reports", *serve, "--port", "0"], stderr=subprocess.PIPE, text=True
+    )
+    assert served.stderr is not None
+    listening = next(line for line in served.stderr if line.startswith("listening on"))
+    port = listening.split()[2].rpartition(":")[2]
+    answer = command(*play, "--port", port)
+    served.terminate()
+    served.communicate()
+    assert (answer.status, "0 datagrams refused" in answer.out) == (0, True), answer
+    refused = command(*read)
+    assert (refused.status, "run.pcap" in refused.err) == (2, True)
+
+
+def test_an_option_has_the_same_words_in_every_command() -> None:
+    """Two texts for one option read as two options. Where it takes another thing, its metavar says so."""
+    texts: dict[tuple[str, str], set[str]] = {}
+    for words in COMMANDS:
+        found: Any = ROOT
+        for word in words:
+            found = found.commands[word]
+        for param in found.params:
+            if not getattr(param, "hidden", False):
+                key = param.opts[0] if param.param_type_name == "option" else "argument"
+                texts.setdefault((key, param.metavar or ""), set()).add(param.help or "")
+    differing = {key for key, found in texts.items() if len(found) > 1}
+    assert differing == {("argument", "NAME"), ("argument", "PATH…"), ("argument", "TRACE")}, "files of another kind"

@@ -10,6 +10,7 @@ from rigpact.contract.pages.registry import find_system
 from rigpact.reference_runtime import read_trace
 
 from ..measuring.pages.generated_docs import PAGES
+from ..measuring.pages.install_page import install_page
 
 KNOBS = find_system("enemy_animation").knobs
 STAGE_NAMES = find_system("enemy_animation").graph.names
@@ -37,3 +38,19 @@ def test_the_conventions_page_names_every_knob_value_and_stage(checkout: Path) -
     page = (checkout / "docs" / "conventions.md").read_text(encoding="utf-8")
     for word in (*STAGE_NAMES, *KNOBS, *(value for knob in KNOBS.values() for value in knob.values)):
         assert f"`{word}`" in page, word
+
+
+def test_pages_install_from_where_rigpact_is(checkout: Path) -> None:
+    """`pip install rigpact` of a page fails until the index has it: one page says it, and follows `[project.urls]`."""
+    bare = re.compile(r"pip install (?:-U )?rigpact(?![\w.-])")
+    pages = [checkout / "README.md", checkout / "README.zh-CN.md", *(checkout / "docs").rglob("*.md")]
+    for page in pages:
+        text = page.read_text(encoding="utf-8")
+        assert page.name == "install.md" or not bare.search(text), page
+        if "rigpact[" in text and "pip install" in text and page.name != "install.md":
+            assert "install.md)" in text, page
+    for owner, has_index in (("OWNER", False), ("studio", True)):
+        made = install_page({"version": "7.8", "urls": {"Repository": f"https://github.com/{owner}/rigpact"}})
+        assert bool(bare.search(made)) is has_index
+        assert ("does not have rigpact yet" in made) is not has_index
+        assert "rigpact-7.8-" in made

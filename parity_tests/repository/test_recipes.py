@@ -151,7 +151,7 @@ def test_a_rule_touches_the_module_of_its_family(follow: Follow, demo_bundle: Pa
     _counts_its_files(rigpact, "Add a rule")
     _tests(rigpact, *pages, "-k", "RP073 or RP072 or golden")
     _lint(rigpact, changed(rigpact.folder))
-    assert "is no whole number" in rigpact("rule", "fps-not-whole").out
+    assert "is not a whole number" in rigpact("rule", "fps-not-whole").out
     bundle = json.loads((demo_bundle / "norm_template.json").read_text(encoding="utf-8"))
     (rigpact.folder / "b.json").write_text(json.dumps(bundle | {"fps": 59.94}), encoding="utf-8")
     assert "b.json#/fps: RP073 warning: fps = 59.94" in rigpact("check", "b.json").out

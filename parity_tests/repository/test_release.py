@@ -91,6 +91,9 @@ def test_the_version_stands_once_and_everything_follows_it(checkout: Path, proje
     assert citation["version"] == version
     assert citation["license"] == project["license"]
     assert citation["title"] == project["name"]
+    site = (checkout / "mkdocs.yml").read_text(encoding="utf-8")
+    assert citation["abstract"] == f"{project['description']}."
+    assert f"site_description: {project['description']}\n" in site
     changelog = (checkout / "CHANGELOG.md").read_text(encoding="utf-8")
     assert re.search(rf"^## .*\b{re.escape(version)}\b", changelog, re.MULTILINE)
     assert f"rigpact=={version}" in (checkout / "action.yml").read_text(encoding="utf-8")
@@ -103,6 +106,25 @@ def test_the_citation_file_is_one(checkout: Path) -> None:
         [sys.executable, "-m", "check_jsonschema", *words], check=False, capture_output=True, text=True, timeout=120
     )
     assert done.returncode == 0, done.stdout
+
+
+def test_a_tag_publishes_what_was_tested(checkout: Path) -> None:
+    """A release by hand differs each time; an action that its owner can move, or a stored password, lets a stranger in."""
+    path = checkout / ".github" / "workflows" / "release.yml"
+    words = ["--builtin-schema", "vendor.github-workflows", str(path)]
+    done = subprocess.run(
+        [sys.executable, "-m", "check_jsonschema", *words], check=False, capture_output=True, text=True, timeout=120
+    )
+    assert done.returncode == 0, done.stdout
+    text = path.read_text(encoding="utf-8")
+    jobs = yaml.safe_load(text)["jobs"]
+    used = [step["uses"] for job in jobs.values() for step in job["steps"] if "uses" in step]
+    assert all(re.fullmatch(r"[\w./-]+@[0-9a-f]{40}", each) for each in used)
+    assert "secrets." not in text
+    assert (jobs["publish"]["needs"], jobs["publish"]["permissions"]) == ("build", {"id-token": "write"})
+    steps = [step.get("run", "") for step in jobs["build"]["steps"]]
+    tested = next(place for place, run in enumerate(steps) if "test_release.py" in run)
+    assert tested < next(place for place, run in enumerate(steps) if "hatchling build" in run)
 
 
 def test_the_classifiers_name_the_pythons(project: Mapping[str, Any]) -> None:

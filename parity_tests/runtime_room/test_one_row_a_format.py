@@ -62,7 +62,7 @@ def test_a_new_format_is_known_to_every_command_from_its_row(project: Path) -> N
 
 def test_columns_without_a_contract_are_refused(project: Path) -> None:
     """Columns that are read without the contract are numbers without a meaning."""
-    with pytest.raises(UnusableInput, match="the contract says what they are"):
+    with pytest.raises(UnusableInput, match="the contract gives their meaning"):
         opened_recording(project / "run.barred", None)
 
 

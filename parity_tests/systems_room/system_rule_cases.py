@@ -216,7 +216,7 @@ SYSTEM_CASES: tuple[SystemCase, ...] = (
     SystemCase("RP705", _shifted(2), "/vectors/joints/fields/1/start", "the numbers 3 to 5, before knee_r", _HASH),
     SystemCase("RP706", _repeated, "/vectors/foot_error/fields/1/name", "two fields are called foot_r", _HASH),
     SystemCase("RP707", _without("joints"), "/vectors", "joints (18 numbers)"),
-    SystemCase("RP708", _extra_vector, "/vectors/packets", "packets is none"),
+    SystemCase("RP708", _extra_vector, "/vectors/packets", "packets is not one"),
     SystemCase("RP709", _set("conventions/handiness", "unreal"), "/conventions/handiness", "'handiness'"),
     SystemCase("RP710", _set("conventions/unit", "inch"), "/conventions/unit", "unit is 'inch', not one of cm, m"),
     SystemCase("RP711", _set("constants/femur_cm", [0.4575, 0.4575]), "/constants/femur_cm", "10 to 100 cm"),

@@ -133,7 +133,7 @@ def test_diff_does_not_compare_answers_to_different_questions(command: Call, run
     summary = json.loads(answer.out)["summary"]
 
     assert answer.status == 1
-    assert summary["waived"] == {"raw_rotations": "what the network was given differs"}
+    assert summary["waived"] == {"raw_rotations": "the network's inputs differ"}
     assert [each["stage"] for each in summary["stages"] if not each["ok"]] == ["packet"]
 
 

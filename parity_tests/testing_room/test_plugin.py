@@ -255,7 +255,7 @@ def test_nothing_judged_is_no_pass(run_pytest: Run, demo_bundle: Path, folder: P
     ran = run_pytest(f"--rigpact-bundle={demo_bundle / 'norm_template.json'}")
 
     assert ran.status == 1
-    assert ran.summary.endswith("nothing was judged, which is no pass")
+    assert ran.summary.endswith("nothing was judged, which is not a pass")
     assert "1 passed" in ran.out
 
 

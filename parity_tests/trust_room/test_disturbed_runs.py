@@ -94,7 +94,7 @@ def whole_lines(journal: Path) -> list[bytes]:
 
 @refused(
     "Control-C, SIGTERM and SIGKILL to a sweep, in one process and in two",
-    "no pass; what is finished is kept, the rest follows next time",
+    "not a pass; finished cells are kept, the rest follows next time",
 )
 @pytest.mark.skipif(sys.platform == "win32", reason="sends signals")
 @pytest.mark.parametrize(

@@ -204,7 +204,7 @@ def test_two_numbers_that_changed_places_are_found(bundle: dict[str, Any], check
 
 
 @pytest.mark.parametrize("key", ["units", "handedness", "axes"])
-@refused("a bundle without `units`, `handedness` or `axes`", "RP206: what readers then assume")
+@refused("a bundle without `units`, `handedness` or `axes`", "RP206: the assumption of the readers")
 def test_a_space_that_nobody_declares_is_said(bundle: dict[str, Any], checked: Any, key: str) -> None:
     """Without the word, a file in centimetres or of the other hand contradicts nothing."""
     del bundle["meta"][key]

@@ -1,4 +1,4 @@
-"""A frame's number is no size: memory depends on the recorded frames, and a recording that starts late loses nothing."""
+"""A frame's number is not a size: memory depends on the recorded frames, and a recording that starts late loses nothing."""
 
 import json
 import shutil

@@ -126,7 +126,7 @@ def test_an_array_with_half_a_character_in_its_name(here: Path, command: Run) ->
     assert "an array named 'a\\ud800'" in answer.err
 
 
-@refused("a model with a name that is no text", "exit 2: a damaged file")
+@refused("a model with a name that is not text", "exit 2: a damaged file")
 def test_a_name_that_is_no_text_is_damage(here: Path, command: Run) -> None:
     """An exporter of a game wrote a name in the code page of its machine: which name it is nobody can say."""
     model = (here / "model.onnx").read_bytes()
@@ -135,7 +135,7 @@ def test_a_name_that_is_no_text_is_damage(here: Path, command: Run) -> None:
 
     answer = command("check", "norm_template.json", "--onnx", "model.onnx")
 
-    assert (answer.status, "a name that is no text" in answer.err) == (2, True), answer
+    assert (answer.status, "a name that is not text" in answer.err) == (2, True), answer
 
 
 @refused('a file in place of the bundle: `bundle = "/etc/passwd"`', "exit 2; of its text one character is shown")

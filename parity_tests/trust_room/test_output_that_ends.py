@@ -40,7 +40,8 @@ def _on_a_full_disk(folder: Path, *words: str, stdout: Path | int) -> subprocess
 
 
 @refused(
-    "a disk that is full while the answer is printed", "exit 2 with one line: an answer that nobody can read is no pass"
+    "a disk that is full while the answer is printed",
+    "exit 2 with one line: an answer that nobody can read is not a pass",
 )
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs /dev/full")
 def test_an_answer_that_the_disk_refuses_is_no_pass(demo_bundle: Path) -> None:

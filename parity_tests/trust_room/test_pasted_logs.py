@@ -145,7 +145,7 @@ def test_condition_of_another_width_is_not_agreed(command: Any, paste: Paste) ->
     assert (answer.status, "UNDETERMINED" in answer.out) == (2, True)
 
 
-@refused("Nothing but published numbers that are no rotation, of either bone", "`Against the contract`, exit 1")
+@refused("Nothing but published numbers that are not a rotation, of either bone", "`Against the contract`, exit 1")
 @pytest.mark.parametrize("bone", [0, 1])
 def test_published_numbers_that_are_no_rotation_are_seen(command: Any, paste: Paste, bone: int) -> None:
     """A pose that was never made orthonormal: limbs shear, and grow."""

@@ -113,7 +113,7 @@ def test_a_project_in_a_folder_of_a_repository_reaches_all_of_it(studio: Path, c
     assert answer.status == 0
 
 
-@refused("a file of the repository that is no recording, named as one", "exit 2: its place, and no word of it")
+@refused("a file of the repository that is not a recording, named as one", "exit 2: its place, and no word of it")
 @pytest.mark.parametrize("name", ["own.csv", "own.txt", "own.log", "own.json", "own.jsonl"])
 def test_what_is_no_recording_is_not_quoted(studio: Path, name: str) -> None:
     """A .env that somebody committed by mistake must not stand in a public log as well."""

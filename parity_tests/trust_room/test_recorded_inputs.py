@@ -84,7 +84,9 @@ def test_a_defect_in_a_players_run_is_named(command: Command, folder: Path, knob
     assert command("gate").status == 1
 
 
-@refused("a recording without its inputs, or with a frame missing, as a clip", "exit 2: what is missing, and where")
+@refused(
+    "a recording without its inputs, or with a frame missing, as a clip", "exit 2: the missing part, and its place"
+)
 @pytest.mark.parametrize(("what", "said"), [("stage", "no cond_raw"), ("frame", "no frame 7"), ("start", "no frame 0")])
 def test_a_recording_that_cannot_drive_a_run_is_refused(command: Command, folder: Path, what: str, said: str) -> None:
     """A run that is driven by other inputs than the player's compares two different games."""

@@ -512,7 +512,7 @@ def test_what_a_conversion_cannot_know_is_said(
         csv.writer(file).writerows([[f"{value:.6f}" for value in row] for row in stages["y_out"]])
     six = command("convert", tmp_path / "six.csv", *bundle, "-o", tmp_path / "six.trace.jsonl")
     assert six.status == 0
-    assert "nothing says who drove the run" in six.out + six.err
+    assert "the driver of the run is unknown" in six.out + six.err
     assert "6 decimals" in six.out + six.err
     cut = tmp_path / "cut.trace.jsonl"
     cut.write_bytes(recorded.read_bytes()[:-100])

@@ -266,7 +266,7 @@ def test_a_nan_that_is_read_still_fails(walks: Run, tmp_path: Path) -> None:
     assert (answer.status, origin["stage"], origin["frame"], origin["channel"]) == (1, "trajectory", 5, 1)
 
 
-@refused("a NaN that a threshold turns into 0: what comes out is finite, and made of it", "NONFINITE, exit 1")
+@refused("a NaN that a threshold turns into 0: the output is finite, and made of it", "NONFINITE, exit 1")
 def test_a_nan_that_a_stage_swallows_is_read(walks: Run, tmp_path: Path) -> None:
     """A foot that is not a number is called lifted, and every later stage is finite."""
     stage = '{ name = "far", operation = "threshold", of = "unused", limit = 0.5, side = "above" },'

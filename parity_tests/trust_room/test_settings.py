@@ -57,7 +57,7 @@ DISARMING = {
     '[severity]\nRP104 = "warning"\n': "lower with [[lower]]",
     LOWERED.replace("RP104", "RP"): "a family cannot be lowered",
     LOWERED.replace("RP104", "RP1"): "a family cannot be lowered",
-    LOWERED.replace("RP104", "RP950"): "what the project's settings let be",
+    LOWERED.replace("RP104", "RP950"): "the exceptions of the project's settings",
     LOWERED + 'paths = ["*"]\n': "all files: no `paths`",
     LOWERED.replace('owner = "Ana"\n', ""): "no owner",
     LOWERED.replace('reason = "the spine is rebuilt"\n', ""): "no reason",
@@ -188,7 +188,7 @@ def test_a_threshold_that_judges_nothing_is_a_finding(
     assert [each["pointer"].rpartition("/")[2] for each in found if each["code"] == "RP977"] == [UNREASONABLE[text]]
 
 
-@passes("`tolerance-factor = 8192`: an engine in half precision", "passes; what it lets be is shown")
+@passes("`tolerance-factor = 8192`: an engine in half precision", "passes; the differences that it allows are shown")
 def test_a_threshold_for_half_precision_is_none(command: Command, project: Path, demo_bundle: Path) -> None:
     """2^24 over 2^11: half precision rounds that much coarser than single precision, and no arithmetic more."""
     shutil.copy(demo_bundle / "norm_template.json", project)

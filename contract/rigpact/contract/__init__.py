@@ -1,4 +1,4 @@
-"""What both sides agreed on: contracts, their layouts, numbers and conventions, and the rules that judge them.
+"""The agreement of both sides: contracts, their layouts, numbers and conventions, and the rules that judge them.
 
 Imports nothing else of rigpact. Start with `open_contract`. Names are imported when first used, so that a program that
 only catches `UnusableInput` does not wait for numpy.

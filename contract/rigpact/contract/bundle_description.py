@@ -1,4 +1,4 @@
-"""What a description of a schema bundle adds: statistics, skeleton, input orders that an engine accepts."""
+"""Additions of a schema bundle to its description: statistics, skeleton, input orders that an engine accepts."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
@@ -161,7 +161,7 @@ def _hazards(contract: Contract, widths: Widths, model: ModelSignature | None) -
         f"{len(accepted)} of 120 input orders pass an engine that compares byte sizes; all 120 pass one that pads and cuts,"
         " as the deployed one does.",
         f"Inputs that can change places unseen: {said}.",
-        f"What happens to each vector at each position{' of the model' if model else ''}:",
+        f"The steps of each vector, in order{' of the model' if model else ''}:",
     )
     columns = ("vector", "width", *(f"at {place} {name}" for place, name in enumerate(INPUTS)))
     return Section("Binding hazards", lines, columns, rows)

@@ -1,4 +1,4 @@
-"""What a schema bundle says of a character, in numbers: layouts, statistics, skeleton. The `numbers` of its contract."""
+"""The numbers of a character in a schema bundle: layouts, statistics, skeleton. The `numbers` of its contract."""
 
 from dataclasses import dataclass, replace
 

@@ -28,7 +28,7 @@ def open_contract(
     """Read a contract: a schema bundle, a system's contract file or a contract of one's own. The content decides.
 
     companion: `pretrain_template.json` beside a bundle; its values win over those merged there. changes: conventions that the
-    file does not declare (`--set`). UnusableInput: the file is no contract. ContractRefused: nothing can be computed from it.
+    file does not declare (`--set`). UnusableInput: the file is not a contract. ContractRefused: nothing can be computed from it.
     """
     document = read_document(path)
     if companion is not None and document.kind.is_of_a_system:

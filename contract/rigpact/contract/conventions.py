@@ -26,7 +26,7 @@ _SAME = 2.0**-22
 
 @dataclass(frozen=True, eq=False)
 class CodeHint:
-    """What to look for in code where a side has a value: the line of the engine, the line of the training side, words."""
+    """Signs in code where a side has a value: the line of the engine, the line of the training side, words."""
 
     cpp: str
     python: str
@@ -78,7 +78,7 @@ class Knob:
         return (value for value in self.values if value != current)
 
     def hint(self, value: Any) -> str:
-        """What to look for in code where a side has this value."""
+        """Signs in code where a side has this value."""
         return str(self.hints.get(str(value), f"look for where {self.name} is decided: it is {value} there"))
 
     def code(self, value: Any, side: Literal["cpp", "python"]) -> str:
@@ -118,7 +118,7 @@ class InputOrder(Knob):
         return (order for order in permutations(self.items) if order != current)
 
     def hint(self, value: Any) -> str:
-        """What to look for in code where the items are bound in this order."""
+        """Signs in code where the items are bound in this order."""
         return f"C++: inputs are bound in the order {', '.join(value)}; Python: input_names of the exporter"
 
 
@@ -147,7 +147,7 @@ class ChannelOrder(Knob):
         return iter(())
 
     def hint(self, value: Any) -> str:
-        """What to look for in code where the parts stand in this order."""
+        """Signs in code where the parts stand in this order."""
         shown = value.replace("_", " ") if isinstance(value, str) else _moved(value)
         return f"C++: the bone table is in another order than meta.bone_names ({shown}); Python: bone_names.index"
 
@@ -239,7 +239,7 @@ class Conventions(Mapping[str, Any]):
 
 
 def that_differ(effects: Mapping[str, Any], shows: Callable[[Any], FloatArray]) -> dict[str, Any]:
-    """The effects that make other numbers than each one before them: 1 / scale is no mistake where scale is 1."""
+    """The effects that make other numbers than each one before them: 1 / scale is not a mistake where scale is 1."""
     kept: dict[str, Any] = {}
     seen: list[FloatArray] = []
     with np.errstate(all="ignore"):

@@ -98,7 +98,7 @@ _OWN_SCHEMA = re.compile(rb'\s*\{\s*"\$schema"\s*:\s*"[^"]*"\s*,\s*"\$id"\s*:\s*
 
 
 def is_marked_text(content: bytes) -> bool:
-    """Whether text that is no JSON holds a key of an artefact, in UTF-8 or UTF-16: an artefact that was damaged."""
+    """Whether text that is not JSON holds a key of an artefact, in UTF-8 or UTF-16: an artefact that was damaged."""
     text = content.replace(b"\0", b"")
     return any(f'"{key}"'.encode() in text for key in _MARKING_KEYS)
 

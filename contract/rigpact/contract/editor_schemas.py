@@ -1,4 +1,4 @@
-"""What an editor is told of the TOML files that people write: JSON Schemas of contracts and of rigpact.toml.
+"""For editors of the TOML files that people write: JSON Schemas of contracts and of rigpact.toml.
 
 They are made of what the readers themselves go by: the declaration's schema, the operations that are installed, the tables of
 keys of the settings. A test holds what they accept to what the readers accept.
@@ -98,8 +98,8 @@ def settings_schema() -> dict[str, Any]:
         "additionalProperties": False,
         "properties": {
             "baseline": {**_TEXT, "description": "the file of known findings, beside this one"},
-            "severity": {**severity, "description": "what is heard more: a code, or what codes begin with"},
-            "lower": {"description": "what is heard less, for a while", "type": "array", "items": _table("lower")},
+            "severity": {**severity, "description": "rules that count more: a code, or the beginning of codes"},
+            "lower": {"description": "rules that count less, until a day", "type": "array", "items": _table("lower")},
             "gate": _table("gate"),
             "geometry": _table("geometry"),
         },

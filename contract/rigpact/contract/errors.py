@@ -1,4 +1,4 @@
-"""What rigpact raises when a caller's input cannot be used.
+"""Errors for an input of the caller that cannot be used.
 
     UnusableInput            a file, an argument or an artefact that nothing can be computed from (exit 2)
       ContractRefused        a contract that the engine itself would refuse to load; carries the findings

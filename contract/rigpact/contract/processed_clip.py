@@ -38,7 +38,7 @@ def is_processed_clip(path: str | Path) -> bool:
 
 
 def read_processed_clip(path: Path) -> Document:
-    """The rows of a processed clip as a teacher batch; UnusableInput for arrays that are no rows of numbers."""
+    """The rows of a processed clip as a teacher batch; UnusableInput for arrays that are not rows of numbers."""
     content = read_bytes(path)
     arrays = read_chosen_arrays(content, path, _ROWS)
     held = {name: _rows(arrays[name], f"{path}#{name}") for name in _ROWS if name in arrays}

@@ -27,7 +27,7 @@ def rot6d_to_matrix(values: FloatArray, columns: str = "xz") -> FloatArray:
 
     values: (..., 6); columns: which two columns of R they are, for example "xz".
     Returns (..., 3, 3), columns are axes, det = +1 (the third axis is derived, and flipped where it would mirror).
-    Vectors without a direction give a matrix that is no rotation; see `rot6d_defect`.
+    Vectors without a direction give a matrix that is not a rotation; see `rot6d_defect`.
     """
     first = _normalised(values[..., :3])
     second = values[..., 3:] - np.sum(first * values[..., 3:], axis=-1, keepdims=True) * first

@@ -196,7 +196,7 @@ def _broken(network: Network, spot: Spot) -> CallableNetwork:
 def table_lines(rows: Sequence[Seen]) -> list[str]:
     """The table of docs/gate.md."""
     names = list(installed())
-    lines = [f"| what is wrong | `rigpact gate` | {' | '.join(names)} |", "|---" * (len(names) + 2) + "|"]
+    lines = [f"| defect | `rigpact gate` | {' | '.join(names)} |", "|---" * (len(names) + 2) + "|"]
     for row in rows:
         answer = "passes" if row.verdict == "pass" else f"{row.verdict}: {', '.join(row.codes)}"
         others = " | ".join(PASSES if name in row.passing else NOTICES for name in names)

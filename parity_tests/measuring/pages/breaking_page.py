@@ -34,7 +34,7 @@ _SENSE = f"""
 
 ## Contract files of the other systems
 - Stages and fields are matched by name. A stage that is gone and one that is new with the same fields, or two fields at the
-  same place, are one that was renamed. What a field means is its kind, its unit and its space; a range only judges
+  same place, are one that was renamed. The meaning of a field is its kind, its unit and its space; a range only judges
   recordings.
 - A convention that a file leaves out is the system's own, so writing it down changes nothing. A vector that the next frame
   takes over may be left out too.

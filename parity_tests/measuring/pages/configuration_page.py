@@ -32,12 +32,12 @@ expires = "2027-03-31"
 ```
 
 A misspelt key, an unknown code or an unknown severity stops the command with one line and status 2. `[severity]` only raises.
-What is heard less is a debt, in `[[lower]]`:
+A rule that counts less is a debt, in `[[lower]]`:
 
 - each entry is about one rule and has an owner, a reason and a last day; a family of rules cannot be lowered, nor can the rules
   RP950 to RP955, RP974 to RP976 and RP978, which say what the settings let be;
 - every answer shows it, in every format: RP954 while it holds, RP953 where it finds nothing, RP952 after its day. RP952 fails;
-- what is ignored counts as waived in the ledger. What could not be read stays missing, whatever is lowered.
+- an ignored finding counts as waived in the ledger. A file that could not be read stays missing, whatever is lowered.
 {LOWER}
 
 ## Known findings

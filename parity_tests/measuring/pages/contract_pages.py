@@ -53,7 +53,7 @@ def contract_page(path: Path) -> str:
         ]
         parts += [""]
     parts += [
-        "## Conventions", "", "The first value is what the contract says; `explain` searches the others.", "",
+        "## Conventions", "", "The first value is the contract's; `explain` searches the others.", "",
         "| knob | readings | meaning |", "|---|---|---|", *map(knob_row, system.knobs.values()),
     ]  # fmt: skip
     return "\n".join(

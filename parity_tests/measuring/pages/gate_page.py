@@ -35,31 +35,36 @@ This page is generated: `python -m parity_tests.measuring.pages.gate_page docs/g
 | `breaking` | whom does the change break? (`rigpact breaking`) | `base`, or `--base REV` |
 | `adequacy` | which conventions can the clips not show? Warnings (`rigpact adequacy`) | `clips` |
 | `budget` | is the model within its budget? | `[gate.budget]` |
-| `waivers` | what do the settings let be? Is a threshold beyond reason? | `baseline`, `[[lower]]`, `[[gate.waive]]` |
+| `waivers` | which exceptions do the settings make? Is a threshold beyond reason? | `baseline`, `[[lower]]`, `[[gate.waive]]` |
 | `archive` | are the files here those that the archive measured? | `--from`, and only where they differ |
 
 The keys are in configuration.md. The gate works in the folder of its configuration: it gives the same answer wherever it is
-started from. What the project does not ask for stands in the answer as not asked, with the reason; it is no pass and no failure.
+started from. A question that the project does not ask stands in the answer as not asked, with the reason;
+it is neither a pass nor a failure.
 
 ## How it answers
 
-- **Exit status** 0: all that was asked was judged and is well. 1: findings. 2: something that was asked could not be judged.
+- **Exit status** 0: everything that was asked for was judged and is well. 1: findings. 2: a part that was asked for could not
+  be judged.
 - **The account**: every value that either side declares is compared, waived or missing. A part in which
   one is missing, for want of a package, a file or time, is undetermined, which is never a pass.
-- **Next steps**: at most three, the causes that the diagnosis names first. A stage that inherits an error that has a name is
-  no step of its own.
+- **Next steps**: at most three, the causes that the diagnosis names first. A stage that inherits a named error is
+  not a step of its own.
 - **`--format`** text, json, junit, sarif, gitlab, github, markdown; **`--report FILE`** writes further answers, by suffix or as
   `FORMAT=FILE`, as often as wanted; **`--html FILE`** the page with the two skeletons.
 - The JSON holds no time and no machine: the same files give the same bytes, in whatever folder. It is bound to the SHA-256 of
-  every file that was read. Waivers have a last day, so the day after it the answer is another.
+  every file that was read. Waivers have a last day, so the answer changes the day after it.
+- A search for the cause of a recording's differences has no time limit in the gate, unlike in `rigpact explain`: it finds the
+  same on every machine.
 - A time budget is measured, and measurements differ: the median is printed on stderr, the answer holds only whether it is
   beyond the budget times its margin.
 
 ## Waivers
 `[[gate.waive]]` takes a part, or one stage of a recording, out of the verdict until a day; `baseline` does so for single findings
 (configuration.md), `[[lower]]` for one rule. Each has an owner and a reason, shows in every answer, and fails the gate the day
-after it expires, which is at most a year ahead. What a `tolerance-factor` lets be shows too (RP978). A convention that explains a
-difference to within rounding is no matter of tolerance, and fails whatever the factor.
+after it expires, which is at most a year ahead. A difference that a `tolerance-factor` allows shows too (RP978).
+A convention that explains a difference to within rounding is not a matter of tolerance, and fails whatever the factor. The
+factor applies to a relation that does so (RP963), as to a difference without a cause: half precision is one.
 
 ```toml
 [[gate.waive]]
@@ -75,7 +80,7 @@ A change with an entry in `change-record` is acknowledged: `rigpact breaking nor
 CHANGES.md` writes it. The entry is bound to both versions' hashes; the next change needs its own.
 
 ## The archive
-`--archive NAME.rigpact.zip` keeps what was measured, apart from how it was judged.
+`--archive NAME.rigpact.zip` keeps the measurements, apart from the judgement.
 
 ```console
 $ rigpact gate --archive today.rigpact.zip
@@ -87,15 +92,15 @@ $ rigpact report today.rigpact.zip --against last.rigpact.zip   # what got bette
 Inside are JSON and .npy arrays, stored without compression, times or pickles: for each recording the poses of both sides, the
 error of every bone and frame in degrees and centimetres, every stage's error in tolerances, the skeleton, the findings with their
 values, the diagnosis. The same results give the same bytes. A reader checks hashes, names and sizes before it allocates, and
-writes nothing to disk. An archive that was edited is refused: its manifest holds a hash of every member and of itself. Who
-writes all hashes anew can forge one: sign the file where that matters. `--from` refuses a configuration that asks something else
-than what was measured. A file that is not here as it was measured, because another lies here or none, is an error, RP979: a
-pass of yesterday says nothing of it. `rigpact report` shows an old answer anywhere.
+writes nothing to disk. An archive that was edited is refused: its manifest holds a hash of every member and of itself. An
+attacker who writes all hashes anew can forge one: sign the file where that matters. `--from` refuses a configuration that asks
+for other parts than the measured ones. A measured file that is missing or changed here is an error, RP979: a pass of yesterday
+says nothing of it. `rigpact report` shows an old answer anywhere.
 
 ## Would it notice?
 `rigpact selftest` plants known defects, one at a time, in copies of the project's own files: in bundle, companion, clip, model,
 training's predictions, the engine's conventions and the recordings themselves. It prints who noticed each and fails if a defect
-that these files can have went unnoticed. What they cannot have is listed apart, with the
+that these files can have went unnoticed. Defects that they cannot have are listed apart, with the
 reason: without an engine trace, no mistake of the engine can be planted.
 
 ## What must not pass

@@ -18,6 +18,7 @@ from .contract_pages import contract_pages
 from .conventions_page import conventions_page
 from .figures import FIGURES
 from .index_page import index_page
+from .install_page import install_page
 from .operations_page import operations_page
 from .robot_figure import robot
 from .rules_page import rules_page
@@ -25,6 +26,7 @@ from .trust_page import trust_page
 
 PAGES: Mapping[str, Callable[[], str]] = {
     "index.md": index_page,
+    "install.md": install_page,
     "conventions.md": conventions_page,
     "breaking.md": breaking_page,
     "configuration.md": configuration_page,

@@ -10,11 +10,12 @@ CHECKOUT = Path(__file__).resolve().parents[3]
 _HEAD = """# rigpact
 
 **Says why two programs that should compute the same numbers do not.** A network was trained in Python; an engine or a robot feeds it in
-C++. rigpact computes each stage of the loop from what the other side recorded, says which stage differs, in which frame, bone or joint,
+C++. rigpact computes each stage of the loop from the other side's recording, says which stage differs, in which frame, bone or joint,
 and names the mistake with a line of code for either side.
 
 | you want to | begin with |
 |---|---|
+| install it | [install](install.md) |
 | see it work on a character in an engine, in ten minutes | [the tutorial](tutorial.md), [教程](tutorial.zh-CN.md) |
 | see it work on a policy on a robot, in one minute | `rigpact demo robot`, then [a contract of your own](own-contract.md), [importing](importing.md) |
 | know what an answer means, and what to do | [triage](howto/triage.md), [分诊](howto/triage.zh-CN.md) |
@@ -23,6 +24,7 @@ and names the mistake with a line of code for either side.
 | find why a character falls apart after a second | [a free run that explodes](howto/free-run-explodes.md) |
 | record your own engine | [a recorder in your class](howto/recorder.md), [rigpact in an engine](cpp.md) |
 | know why to believe an answer | [stage-local replay](explanation/stage-local-replay.md), [folding](explanation/folding.md), [derived tolerances](explanation/derived-tolerances.md) |
+| know what it does not answer | [what rigpact is not](what-rigpact-is-not.md) |
 | see it beside other tools of its kind | [side by side](side-by-side.md) |
 | look something up | [glossary](glossary.md), [rules](rules.md), [configuration](configuration.md), [conventions](conventions.md) |
 

@@ -18,7 +18,7 @@ def listed_files(words: Iterable[str | Path], endings: tuple[str, ...], option: 
 
 
 def named_files(words: Iterable[str | Path], endings: tuple[str, ...], option: str) -> list[Path]:
-    """The same; a name that is no pattern is itself, even where no such file is: its reader says so. It may be said twice."""
+    """The same; a name that is not a pattern is itself, even where no such file is: its reader says so. It may be said twice."""
     found: list[Path] = []
     for word in words:
         is_plain = not is_pattern(str(word)) and not Path(word).is_dir()

@@ -52,7 +52,7 @@ def use_operations(files: Sequence[str]) -> None:
     for file in dict.fromkeys(files):
         path = Path(file)
         code = read_bytes(path)
-        missing = "what it imports must be installed, or in a folder of PYTHONPATH"
+        missing = "its imports must be installed, or in a folder of PYTHONPATH"
         module = imported(file, partial(module_of_file, path, code), missing)
         found = list({id(value): value for value in vars(module).values() if isinstance(value, Operation)}.values())
         if not found:

@@ -101,7 +101,7 @@ def say_now(text: str) -> None:
 
 
 def say_aside(text: str) -> None:
-    """Print a line on stderr: progress, or what is no part of the answer. A stderr that is closed or full changes nothing."""
+    """Print a line on stderr: progress, or what is not a part of the answer. A stderr that is closed or full changes nothing."""
     with suppress(OSError):
         if sys.stderr is not None:
             sys.stderr.write(f"{plain(text)}\n")

@@ -213,7 +213,7 @@ class _Keeper:
         left = f", {self.account.deselected} deselected" if self.account.deselected else ""
         line = f"rigpact: {counts or 'no test'}{left} on {Path(self.config.option.rigpact_bundle).name}"
         if _is_unjudged(self.account, self.config):
-            terminalreporter.write_line(f"{line}: nothing was judged, which is no pass", red=True)
+            terminalreporter.write_line(f"{line}: nothing was judged, which is not a pass", red=True)
         else:
             terminalreporter.write_line(line, red=bool(outcomes["failed"]), green=not outcomes["failed"])
 

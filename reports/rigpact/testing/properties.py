@@ -105,7 +105,7 @@ def composition_stays_a_rotation(files: UserFiles, run: Callable[..., None]) -> 
 
     def test(y_norm: FloatArray, previous: FloatArray) -> None:
         published = _published(files, y_norm, previous, previous)
-        _refute_unless_rotations(files, published, "the composed pose is no rotation")
+        _refute_unless_rotations(files, published, "the composed pose is not a rotation")
 
     run(test, _row(character_of(files.contract).output.width), strategies.poses(files.contract))
 

@@ -1,4 +1,4 @@
-"""What changes for whom between two versions of a contract: a schema bundle, or a system's contract file.
+"""Changes between two versions of a contract, and the people that they affect: a schema bundle, or a system's contract file.
 
     kinds          every kind of change as data: who is affected, why, what to do
     change         one change, all changes together, the version that they demand

@@ -1,4 +1,4 @@
-"""What stands in a schema bundle, as rows: its vectors, its declarations with their meaning, its arrays of numbers.
+"""The content of a schema bundle, as rows: its vectors, its declarations with their meaning, its arrays of numbers.
 
 A place without a row is one that nobody can judge: it may matter to everybody.
 """
@@ -59,7 +59,7 @@ COMPARED_AS_PARTS: frozenset[tuple[Token, ...]] = frozenset(
     + [("input_dim",), ("output_dim",), ("meta", "state_layout"), ("meta", "output_layout"), ("meta", "bone_names")]
     + [("meta", "skeleton", key) for key in ("bone_names", "root_bone", "parents", "ref_local_offsets_m")]
 )
-"""Places that are no declarations: vectors, numbers, bones."""
+"""Places without a declaration: vectors, numbers, bones."""
 
 
 def _word(value: Any) -> Any:

@@ -291,7 +291,7 @@ def _ratio(a: FloatArray, b: FloatArray) -> FloatArray:
 
 
 def _declarations(old: Mapping[str, Any], new: Mapping[str, Any]) -> Iterator[Said]:
-    """Every place that is no vector, number or bone."""
+    """Every place that is not a vector, number or bone."""
     has_skeleton = [isinstance(member(root, *_SKELETON), Mapping) for root in (old, new)]
     skeletons = {_SKELETON} if has_skeleton[0] != has_skeleton[1] else set[tuple[Token, ...]]()
     for path, written in differences(old, new):

@@ -26,7 +26,7 @@ MEANING: Mapping[Consumer, str] = {
     Consumer.COSMETIC: "nothing that anybody computes with",
 }
 ADVICE: Mapping[Consumer, str] = {
-    Consumer.ENGINE_LAYOUT: "rebuild the engine side against the new layout and look at what its loader says (`[Schema OK]`)",
+    Consumer.ENGINE_LAYOUT: "rebuild the engine side against the new layout and look at the log of its loader (`[Schema OK]`)",
     Consumer.ENGINE_MATH: "hand out the new contract at the same time as the model and load it again (SchemaJsonPath)",
     Consumer.RETRAIN: "train and export again with the new contract",
     Consumer.TRACE: "record traces and teacher predictions again",
@@ -128,7 +128,7 @@ KINDS: Mapping[str, ChangeKind] = {
         *_pair("declaration-added", "declaration-removed", (_C,), "it writes down what every reader assumes, or stops doing so"),
         ChangeKind("spelled-differently", (_C,), "another spelling of the same value"),
         ChangeKind("bookkeeping-changed", (_C,), "notes and by-products of training that neither side computes with"),
-        *_pair("stage-added", "stage-removed", _REBUILD, "recordings hold other stages, and what is computed goes another way"),
+        *_pair("stage-added", "stage-removed", _REBUILD, "recordings hold other stages, and the computation takes another way"),
         ChangeKind("stage-renamed", (_E, _T), "engine code and recordings find a stage by name; the numbers stay the same"),
         *_pair("vector-mended", "vector-broken", _REBUILD, "the fields of this vector cannot be read in one version"),
         ChangeKind("vector-unreadable", _REBUILD, "the fields of this vector cannot be read in either version"),
@@ -139,7 +139,7 @@ KINDS: Mapping[str, ChangeKind] = {
         ChangeKind("field-kind-changed", _RECOMPUTE, "the same numbers are another quantity"),
         ChangeKind("field-unit-changed", _RECOMPUTE, "the same number is another amount"),
         ChangeKind("field-space-changed", _RECOMPUTE, "the same numbers are meant in another frame of reference"),
-        ChangeKind("field-range-changed", (_T,), "recordings are judged by another range; what is computed stays"),
+        ChangeKind("field-range-changed", (_T,), "recordings are judged by another range; the computation stays"),
         ChangeKind("fields-reordered", _REBUILD, "every number belongs to another joint or bone"),
         ChangeKind("stage-computed-otherwise", _RECOMPUTE, "an old reader computes something else and calls it the same"),
         ChangeKind("recording-columns-changed", (_T,), "recordings of other formats are read under other names"),
@@ -147,7 +147,7 @@ KINDS: Mapping[str, ChangeKind] = {
         *_pair("constant-added", "constant-removed", _RECOMPUTE, "one side computes with a number that the other does not have"),
         ChangeKind("constant-changed", _RECOMPUTE, "an old reader computes with the old number"),
         ChangeKind("constant-rounded", (_C,), "less than one float32 step"),
-        ChangeKind("unjudged-change", _RECOMPUTE, "rigpact cannot say who reads this: everybody may"),
+        ChangeKind("unjudged-change", _RECOMPUTE, "rigpact does not know the readers of this: it may be everybody"),
         ChangeKind("formatting-changed", (_C,), "spaces, digits or the order of keys; the values are the same"),
     )
 }  # fmt: skip

@@ -67,7 +67,7 @@ def _duties(found: Compatibility) -> Iterator[str]:
 
 
 def markdown_cell(text: str) -> str:
-    """Text of a file as a table cell: it ends no cell and no line, and is no tag, link, picture or mention of anybody."""
+    """Text of a file as a table cell: it ends no cell and no line, and is not a tag, link, picture or mention of anybody."""
     return _MARKUP.sub(lambda found: f"&#{ord(found[0])};", _code(text))
 
 

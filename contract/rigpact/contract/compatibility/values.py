@@ -1,4 +1,4 @@
-"""What two versions say at one place, side by side: whether it is the same, what the difference is called, how it is shown."""
+"""One place of two versions, side by side: whether it is the same, the name of the difference, how it is shown."""
 
 import math
 from collections.abc import Iterator, Mapping

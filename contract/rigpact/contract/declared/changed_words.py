@@ -1,8 +1,8 @@
 """A declaration with other words for some of its conventions: the same text, comments and order, and only these words changed.
 
 A convention is a word of a stage (`direction = "inverse"`), the stage that a vector is taken over from, or a reading of a number:
-then the number that the reading makes stands there. How a side looks names up is no word of a file, nor is a table misread. The
-text is found by trying: an edit counts only where the parsed file is then exactly the one that is wanted.
+then the number that the reading makes stands there. A lookup of names is not a word of a file, nor is a table misread. The text
+is found by trying: an edit counts only where the parsed file is then exactly the one that is wanted.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _ONE_VALUE = r"""("[^"\n]*"|'[^'\n]*'|[-+.\w]+)"""
 
 
 def with_changed_words(content: bytes, knobs: Mapping[str, Knob], changes: Mapping[str, Any]) -> bytes | None:
-    """The text of a declaration under changed conventions; None where one of them is no word or number of the file.
+    """The text of a declaration under changed conventions; None where one of them is not a word or number of the file.
 
     knobs: those of the declaration, by name.
     """
@@ -39,7 +39,7 @@ def with_changed_words(content: bytes, knobs: Mapping[str, Knob], changes: Mappi
 
 
 def with_answered_words(content: bytes, knobs: Mapping[str, Knob], answers: Mapping[str, Any]) -> bytes | None:
-    """The text with the words that it left open; they are no longer said to be open. None where one is no word of the file."""
+    """The text with the words that it left open; they are no longer said to be open. None where one is not a word of the file."""
     changed = with_changed_words(content, knobs, answers)
     if changed is None:
         return None

@@ -32,7 +32,7 @@ def tree_problems(name: str, entry: Mapping[str, Any], constants: Mapping[str, A
 
 
 def axes_problems(name: str, entry: Mapping[str, Any], constants: Mapping[str, Any]) -> Iterator[Problem]:
-    """Yield where rest orientations (J, 3, 3) are no rotations, or where a y axis leaves its bone.
+    """Yield where rest orientations (J, 3, 3) are not rotations, or where a y axis leaves its bone.
 
     axes: the lists of the bones, of their parents, and of their heads (J, 3).
     """

@@ -1,4 +1,4 @@
-"""What must hold in every row of a data set, as a system's page says it."""
+"""Conditions of a system's page on every row of a data set."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass

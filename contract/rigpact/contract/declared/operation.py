@@ -1,4 +1,4 @@
-"""What an operation is, and what it is told of one use of it.
+"""An operation, and the facts of one use of it.
 
 An operation is one thing that runtimes do to numbers: scale, select by name, keep a history, turn by a quaternion. It is found
 through the entry points `rigpact.operations`, so a package can bring its own. A declared stage names an operation and its
@@ -196,7 +196,7 @@ class Use:
 
         is_in_model: the sides differ in the model itself; an effect makes other bytes of its file.
         shows: what an effect makes of sample numbers under this use's parameters. Effects that make the same of them are one
-        reading: to keep a history of one frame newest first or oldest first is no difference.
+        reading: to keep a history of one frame newest first or oldest first is not a difference.
         """
         readings = effects
         if shows is not None:

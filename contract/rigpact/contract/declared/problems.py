@@ -1,4 +1,4 @@
-"""What is wrong with a declaration, before it becomes a finding."""
+"""Faults of a declaration, before they become findings."""
 
 from collections.abc import Iterable
 from difflib import get_close_matches

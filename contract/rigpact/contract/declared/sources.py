@@ -81,7 +81,9 @@ def _at(value: Any, inside: Any, place: Place, name: str) -> Any:
     """Follow a path of keys and places; a name of an array or of metadata is a path of one key."""
     if inside is None:
         if isinstance(value, Mapping):
-            raise Misdeclared(Wrong.SOURCE, place, "nothing", f"what to take of {name}: {', '.join(list(value)[:8])}")
+            raise Misdeclared(
+                Wrong.SOURCE, place, "nothing", f"the part of {name} to take: {', '.join(list(value)[:8])}"
+            )
         return value
     tokens = [str(inside)] if isinstance(value, Mapping) and inside in value else str(inside).strip("/").split("/")
     for token in tokens:

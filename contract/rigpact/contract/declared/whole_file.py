@@ -36,7 +36,7 @@ _OF_A_PAGE = ("conventions", "published", "windowed", "classes", "posed", "archi
 
 
 def words_that_name_nothing(root: Root, *, is_page: bool = False) -> Iterator[Misdeclared]:
-    """Yield unknown keys outside of stages, an unknown profile, repeated names, and a rate that is no number."""
+    """Yield unknown keys outside of stages, an unknown profile, repeated names, and a rate that is not a number."""
     names = declared_names(root)
     tables: list[tuple[tuple[Token, ...], Mapping[str, Any], tuple[str, ...]]] = [
         ((), root, SECTIONS + _OF_A_PAGE if is_page else SECTIONS)

@@ -78,9 +78,7 @@ def parse_yaml(content: bytes, place: object) -> Any:
             place, "YAML with a tag that its text does not fit", "lists, tables, numbers, words"
         ) from None
     except (ValueError, TypeError, RecursionError) as error:
-        raise UnusableInput(
-            place, f"YAML that holds no plain data ({error})", "lists, tables, numbers, words"
-        ) from None
+        raise UnusableInput(place, f"YAML without plain data ({error})", "lists, tables, numbers, words") from None
 
 
 def _refuse_many(text: str, place: object) -> None:

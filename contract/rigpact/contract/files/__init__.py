@@ -1,7 +1,7 @@
 """Files of a user: read strictly, within limits, and written whole.
 
-reading     opening a file: what is no regular file, or too large, is refused; the inputs of a command are remembered
-json_text   JSON: depth, keys that stand twice, what is no number of JSON
+reading     opening a file: what is not a regular file, or too large, is refused; the inputs of a command are remembered
+json_text   JSON: depth, keys that stand twice, what is not a number of JSON
 writing     the only place that writes files: all of a file or nothing, never over an input
 
 These modules do not know what the files mean; documents.py does.

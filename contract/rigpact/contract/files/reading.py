@@ -40,7 +40,7 @@ def opened(path: str | Path, *, is_updated: bool = False, grows: bool = False) -
     with stream:
         status = os.fstat(stream.fileno())
         if not stat.S_ISREG(status.st_mode):
-            hint = "it may have no end: copy what it holds into a file"
+            hint = "it may have no end: copy its content into a file"
             raise UnusableInput(path, kind_of_place(status), "a regular file", hint)
         if not is_updated:
             remember_input(place, status, grows=grows)
@@ -75,7 +75,7 @@ def _without_waiting(path: str, flags: int) -> int:
 
 
 def kind_of_place(status: os.stat_result) -> str:
-    """What is no regular file, in words."""
+    """What is not a regular file, in words."""
     kinds = {
         stat.S_IFIFO: "a named pipe", stat.S_IFCHR: "a device", stat.S_IFBLK: "a device", stat.S_IFSOCK: "a socket",
         stat.S_IFLNK: "a symbolic link", stat.S_IFDIR: "a directory",

@@ -1,6 +1,6 @@
 """The only place that writes files: a temporary name first, then the file's own, so that nobody finds half a file.
 
-Never written over: what is no regular file (a device would be replaced by a file), and what the running command has read.
+Never written over: what is not a regular file (a device would be replaced by a file), and what the running command has read.
 """
 
 import errno
@@ -76,7 +76,7 @@ def copy_folder(source: Path, target: Path) -> Path:
 
 
 def opened_to_append(path: Path) -> IO[bytes]:
-    """Open a journal, which grows line by line and is read again; UnusableInput for what is no regular file.
+    """Open a journal, which grows line by line and is read again; UnusableInput for what is not a regular file.
 
     One process writes it at a time, until it closes it or ends, however it ends. A file system without locks cannot tell.
     """
@@ -90,7 +90,7 @@ def opened_to_append(path: Path) -> IO[bytes]:
     except OSError as error:
         if error.errno in _LOCKED:
             stream.close()
-            hint = "wait for it: what it has finished is not done again; or write to another folder"
+            hint = "wait for it: finished cells are not measured again; or write to another folder"
             raise UnusableInput(
                 path, "a journal that another process is writing", "one process at a time", hint
             ) from None

@@ -61,7 +61,7 @@ def before_output(graph: ModelGraph, name: str) -> Edge:
 
 
 def _variable(graph: ModelGraph, node: Node) -> str | None:
-    """The only input of a node that is no constant."""
+    """The only input of a node that is not a constant."""
     if node.op in _PASSED:
         return node.inputs[0]
     found = [name for name in node.inputs if name and _constant(graph, name) is None]

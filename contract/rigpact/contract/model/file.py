@@ -14,7 +14,7 @@ NOT_INSTALLED = "the package onnx is not installed"
 
 
 def read_model(path: str | Path) -> ModelSignature:
-    """Read everything that rules can judge; UnusableInput for a file that is no model.
+    """Read everything that rules can judge; UnusableInput for a file that is not a model.
 
     If onnxruntime refuses a model whose file can be read, the result carries the `refusal`; the graph may show the reason.
     """

@@ -123,9 +123,9 @@ def read_model_graph(path: str | Path) -> ModelGraph:
     try:
         model = onnx.load_model_from_string(content)
     except decode_error as error:
-        raise UnusableInput(path, f"bytes that are no ONNX model ({error})", "an ONNX model") from None
+        raise UnusableInput(path, f"bytes that are not an ONNX model ({error})", "an ONNX model") from None
     if not all(isinstance(word, str) for word in _words_of(model)):  # protobuf then hands over bytes
-        raise UnusableInput(path, "a name that is no text", "names in UTF-8", "a damaged file?")
+        raise UnusableInput(path, "a name that is not text", "names in UTF-8", "a damaged file?")
     digest = hashlib.sha256(content).hexdigest()
     return _to_graph(Path(path), model, digest)
 

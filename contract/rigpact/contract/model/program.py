@@ -55,7 +55,7 @@ def read_program(path: str | Path) -> Program:
     try:
         model = onnx.load_model_from_string(read_bytes(path))
     except decode_error as error:
-        raise UnusableInput(path, f"bytes that are no ONNX model ({error})", "an ONNX model") from None
+        raise UnusableInput(path, f"bytes that are not an ONNX model ({error})", "an ONNX model") from None
     graph, folder = model.graph, Path(path).parent
     if len(model.functions):
         raise UnusableInput(path, "functions of its own", "a model of standard operations")

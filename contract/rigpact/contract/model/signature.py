@@ -1,4 +1,4 @@
-"""What an ONNX model says about its inputs and outputs, read with onnxruntime alone.
+"""The inputs and outputs of an ONNX model, read with onnxruntime alone.
 
 The rules of rules/model judge whether an engine can bind them. This module does not read the graph's nodes and weights.
 """
@@ -62,7 +62,7 @@ def open_session(path: str | Path) -> Any:
     try:
         session = onnxruntime.InferenceSession(str(path), options, providers=["CPUExecutionProvider"])
         for node in (*session.get_inputs(), *session.get_outputs()):
-            _to_signature(node)  # a name that is no text shows only when it is asked for
+            _to_signature(node)  # a name that is not text shows only when it is asked for
     except onnxruntime_errors() as error:
         reason = " ".join(str(error).split())[:_SHOWN_CHARACTERS]
         found = f"a file that onnxruntime cannot load ({reason})"

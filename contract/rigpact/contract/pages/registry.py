@@ -77,6 +77,6 @@ def every_system() -> list[System]:
 
 
 def page_of(named: Path) -> str:
-    """The page of the system that a word names, where it names no file; empty for a system that is no page."""
+    """The page of the system that a word names, where it names no file; empty for a system that is not a page."""
     is_system = not named.exists() and canonical_name(str(named)) in known_systems()
     return find_system(str(named)).own_page if is_system else ""

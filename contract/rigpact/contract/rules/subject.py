@@ -1,4 +1,4 @@
-"""What one check looks at: the artefacts that were given, and what the rules read out of them."""
+"""The subject of one check: the given artefacts, and the parts that the rules read."""
 
 from dataclasses import dataclass
 from functools import cached_property
@@ -14,7 +14,7 @@ from rigpact.contract.rules.views.system_files import SystemFiles
 from rigpact.contract.rules.views.teacher import TeacherView
 
 MODEL, TRACE = "model", "trace"
-"""The kinds of file that are no JSON documents."""
+"""The kinds of file that are not JSON documents."""
 
 
 @dataclass(frozen=True)

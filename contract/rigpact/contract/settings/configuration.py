@@ -2,7 +2,7 @@
 
     baseline = "known-findings.json" # beside this file; see baseline.py
 
-    [severity]                       # what is heard more: a code, or what codes begin with
+    [severity]                       # rules that count more: a code, or the beginning of codes
     RP526 = "error"
 
     [[lower]]                        # what is heard less, with owner, reason and day; see lowering.py
@@ -87,7 +87,7 @@ def text_to_configuration(text: bytes, path: Path) -> Configuration:
     for key in _DISARMING:
         if key in content:
             raise UnusableInput(
-                table.place(key), f"the key {key!r}", _LOWER, "what silences an error needs an owner and a day"
+                table.place(key), f"the key {key!r}", _LOWER, "an entry that silences an error needs an owner and a day"
             )
     table.refuse_unknown(_KEYS)
     baseline = table.file("baseline")

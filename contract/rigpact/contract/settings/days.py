@@ -31,5 +31,5 @@ def refuse_far_day(text: str, place: object, now: date) -> None:
             place,
             repr(text),
             f"a day at most a year ahead ({now + LONGEST})",
-            "what is let be is looked at once a year",
+            "an exception is looked at once a year",
         )

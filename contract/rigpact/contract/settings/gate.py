@@ -26,7 +26,7 @@ KEYS: Mapping[str, Mapping[str, str]] = {
         "free-run": "the clip that seeds and drives the free run; the first of `clips` if absent, `false` for none",
         "frames": "length of the free run, 600 if absent",
         "base": "git revision that the bundle must not break, for example `origin/main`",
-        "settings": "`may-change`: what a change narrows in these settings is said, and does not fail; it counts from the base "
+        "settings": "`may-change`: a change that narrows these settings is reported and does not fail; it counts from the base "
         "revision on",
         "change-record": "Markdown file; a breaking change with an entry there is acknowledged",
         "strict": "`true` lets warnings fail the gate too",
@@ -38,20 +38,20 @@ KEYS: Mapping[str, Mapping[str, str]] = {
     "gate.teacher": {
         "file": "a teacher prediction or batch",
         "clip": "the raw clip that it was made from; without it the file's own rows drive the run",
-        "stages": "what the file is to hold; all that such a file can hold if absent",
-        "name": "what reports call it; from the file name if absent",
+        "stages": "the stages that the file must hold; if absent, every stage that such a file can hold",
+        "name": "its name in reports; from the file name if absent",
     },
     "gate.trace": {
         "file": "a recording of the engine: a trace, a table or arrays with names, or a pasted log (`.log`, `.txt`)",
         "clip": "the clip that drove it; required but for a pasted log; the recording itself if a player drove it",
-        "stages": "what the engine is to have recorded; all stages if absent. One that vanishes fails the gate",
+        "stages": "the stages that the engine must record; all if absent. A stage that vanishes fails the gate",
         "bones": "the bones that it is to hold, by name; all if absent. One that vanishes fails the gate",
         "frames": "how many frames it is to hold; as many as the clip gives if absent",
         "mode": "how the engine ran: `teacher`, `free` or `playback`; `teacher` if absent. A table need not say it itself",
-        "producer": "who recorded it, as its header says; anybody but rigpact if absent",
+        "producer": "its producer, as its header says; anybody but rigpact if absent",
         "resolution": "how finely its numbers are written: `4 decimals`, `6 digits`, `float16`, `bfloat16`, `exact`; found in "
         "the numbers if absent",
-        "name": "what reports call it; from the file name if absent",
+        "name": "its name in reports; from the file name if absent",
     },
     "gate.thresholds": {
         "tolerance-factor": "how many derived tolerances a stage may differ by; 1 if absent, and at most 8192 (RP977)",
@@ -68,7 +68,7 @@ KEYS: Mapping[str, Mapping[str, str]] = {
     "gate.waive": {
         "part": "the part of the gate, for example `engine-trace/walk`",
         "stage": "only this stage of it",
-        "owner": "who answers for it",
+        "owner": "the owner",
         "reason": "why it may stay for now",
         "expires": "the last day on which it holds, YYYY-MM-DD, at most a year ahead",
     },
@@ -242,7 +242,7 @@ def _mode(entry: SettingsTable) -> str:
 
 
 def _producer(entry: SettingsTable) -> str | None:
-    producer = entry.text("producer", "who recorded it")
+    producer = entry.text("producer", "the producer")
     if producer == OURSELVES:
         hint = "a recording by rigpact says nothing about the engine"
         raise UnusableInput(entry.place("producer"), repr(producer), "the name of the engine's recorder", hint)

@@ -14,12 +14,12 @@ from rigpact.contract.settings.table import SettingsTable
 KEYS: Mapping[str, Mapping[str, str]] = {
     "geometry": {
         "conventions": "table of conventions that the functions follow, KNOB = VALUE; `--set` wins over it",
-        "function": "tables, see below: what one function is, and how it is called",
+        "function": "tables, see below: the role of a function, and how it is called",
     },
     "geometry.function": {
         "name": "the function in its module, for example `rot6d_to_matrix` or `Rotations.log`; required",
         "module": "the module that it is in, as the command names it; every module if absent",
-        "role": "what it computes, see docs/geometry.md; from its name if absent, `none` leaves it out",
+        "role": "its role, see docs/geometry.md; from its name if absent, `none` leaves it out",
         "reason": "why it is left out; required with role `none`",
         "shape": "how values stand in an array: `(N, *)`, `(N, J, *)`, `(N, J*)`, `(B, T, J, *)`, `(B, T, J*)` or `(*)`; a "
         "sequence `(T, J, *)`, `(B, T, J, *)`, `(B, T, *)`, `(T, J*)`, `(B, T, J*)` or `(T, *)`. Tried out if absent",

@@ -30,9 +30,9 @@ IGNORE = "ignore"
 GRADES = (Severity.WARNING.value, Severity.INFO.value, IGNORE)
 KEYS: Mapping[str, str] = {
     "rule": "one rule's code; a family of rules cannot be lowered",
-    "to": f"what its findings become: one of {', '.join(GRADES)}",
+    "to": f"the severity of its findings: one of {', '.join(GRADES)}",
     "paths": "only in files that match a pattern, seen from this file; `*` goes across folders; all files if absent",
-    "owner": "who answers for it",
+    "owner": "the owner",
     "reason": "why it may stay for now",
     "expires": "the last day on which it holds, YYYY-MM-DD, at most a year ahead",
 }
@@ -108,7 +108,9 @@ def _lowering(table: SettingsTable, index: int) -> Lowering:
 def _refuse_other_rules(place: str, code: str) -> None:
     known = [rule.code for rule in ALL_RULES]
     if code in ABOUT_THE_SETTINGS:
-        raise UnusableInput(place, repr(code), "another rule", "this one says what the project's settings let be")
+        raise UnusableInput(
+            place, repr(code), "another rule", "this rule reports the exceptions of the project's settings"
+        )
     if code in known:
         return
     is_family = any(each.startswith(code) for each in known)

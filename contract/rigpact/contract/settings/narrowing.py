@@ -1,4 +1,4 @@
-"""What a change of a project's settings makes its gate judge less, or less strictly.
+"""Changes of a project's settings that narrow its gate.
 
 A setting that is not known to judge more counts as narrower: another file, another convention, another name. To add a setting of
 [gate]: a row in `_GATE` or `_RUN`.
@@ -53,7 +53,7 @@ def _begins_with(was: tuple[str, ...], now: tuple[str, ...]) -> bool:
 
 
 def _at_most(was: float | None, now: float | None) -> bool:
-    """None is no limit."""
+    """None is not a limit."""
     return was is None or (now is not None and now <= was)
 
 

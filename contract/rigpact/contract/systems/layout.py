@@ -1,4 +1,4 @@
-"""What a flat vector holds: named fields with unit, space and kind, and a hash over all of it.
+"""The layout of a flat vector: named fields with unit, space and kind, and a hash over all of it.
 
 Width alone never decides whether two sides mean the same: two orders of the same 63 numbers pass every size check.
 """

@@ -1,4 +1,4 @@
-"""What is wrong with a system's constants or with its training data, before it becomes a finding."""
+"""Faults of a system's constants or of its training data, before they become findings."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass

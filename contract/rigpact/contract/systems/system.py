@@ -1,4 +1,4 @@
-"""What a system is: what its page declares, once for every contract of it.
+"""A system: the declarations of its page, once for every contract of it.
 
 A `System` is declared once, where its stages are (see `rigpact.reference_runtime.systems`), and found through the entry points
 `rigpact.systems`. An exported contract file of one is a `rigpact-system`, version 1.

@@ -88,13 +88,13 @@ _NOT = """
 
 Both read policies with joint targets only; neither judges an animation or writes a contract as C++. efferent's audit ends at the
 observation: mistakes after the network are silent. Of the right recordings gaitkeeper says UNDETERMINED, not PASS, for want of a
-reset within them; that is no alarm and is not counted as one.
+reset within them; that is not an alarm and is not counted as one.
 
 ## Again
 
 This page is generated: `RIGPACT_REAL_DATA=FOLDER python -m parity_tests.measuring.scores.side_by_side docs/side-by-side.md`. It
 needs the recordings, which are not in the project, and a package index. The tools go into a temporary folder, or into the one
-that `--environments` names; they are no dependencies of the project.
+that `--environments` names; they are not dependencies of the project.
 """
 
 

@@ -59,7 +59,7 @@ private:
     SelfTestResult& result_;
 };
 
-// Step: void(const EngineFrame&, EngineStages&). Nothing compared is no pass.
+// Step: void(const EngineFrame&, EngineStages&). Nothing compared is not a pass.
 template <class Step>
 void check_engine(const Agreement& agreed, Step&& step, SelfTestResult& result) {
     const Conformance& given = *agreed.conformance;

@@ -36,7 +36,7 @@ inline char* put_double(char* at, double value) { return std::to_chars(at, at + 
 inline char* put_double(char* at, double value) {
     char digits[40];
     std::snprintf(digits, sizeof(digits), "%.17g", value);
-    // a game that sets its locale gets a decimal comma from printf: whatever is no part of a number is the point
+    // a game that sets its locale gets a decimal comma from printf: whatever is not a part of a number is the point
     bool in_point = false;
     for (const char* c = digits; *c != '\0'; ++c) {
         const bool number = (*c >= '0' && *c <= '9') || *c == '-' || *c == '+' || *c == 'e';

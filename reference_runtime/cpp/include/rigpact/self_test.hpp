@@ -197,7 +197,7 @@ void check_stage(const StageVector& vector, const Number* found, SelfTestResult&
         const int bone = i - i % 4;
         const float sign = vector.stage == Stage::quat ? detail::quat_sign(found + bone, vector.expected + bone) : 1.0f;
         const double error = static_cast<double>(sign) * static_cast<double>(found[i]) - static_cast<double>(vector.expected[i]);
-        // a NaN is no pass; its bits say so where -ffast-math takes every comparison with it for true
+        // a NaN is not a pass; its bits say so where -ffast-math takes every comparison with it for true
         if (!is_finite(found[i]) || !(std::fabs(error) <= static_cast<double>(vector.tolerance[i]))) {
             result.fail(Check::vectors, name, i, static_cast<double>(found[i]), static_cast<double>(vector.expected[i]));
             return;

@@ -61,7 +61,7 @@ class DeclaredFiles:
             hint = near(trace.header.system or "", [name]) or "is it the right --bundle?"
             raise UnusableInput(f"{path}#/system", found, name, hint)
         if trace.header.bones is not None:
-            expected = "no `bones`: the vectors of this system are no list of bones"
+            expected = "no `bones`: the vectors of this system are not a list of bones"
             raise UnusableInput(f"{path}#/bones", "a recording of some bones", expected)
         unknown = [stage for stage in trace.stages if stage not in contract.system.graph]
         if unknown:

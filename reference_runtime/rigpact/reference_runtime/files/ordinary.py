@@ -46,7 +46,7 @@ def largest_departure(frame: int) -> float:
 class Ordinary:
     """What is ordinary for the stage that a free run feeds back: the deviation of each channel, (width,).
 
-    least: a smaller change is no departure, however small the deviation is; infinite for what is not fed back.
+    least: a smaller change is not a departure, however small the deviation is; infinite for what is not fed back.
     """
 
     stage: str
@@ -85,7 +85,7 @@ def ordinary_of_rows(stage: Stage, fields: FieldLayout, rows: FloatArray) -> Ord
 FRAMES_OLD = 4
 """An answer that is worse than a pose so many frames old is worse by far: networks are given fewer frames of the past."""
 _VISIBLE: Mapping[Kind, float] = {"angle": VISIBLE_RAD, "length": 0.01}
-"""Smaller errors (radians, metres) are no finding: a character that stands is copied without error, a network has one."""
+"""Smaller errors (radians, metres) are not findings: a character that stands is copied without error, a network has one."""
 
 
 @dataclass(frozen=True)

@@ -1,6 +1,6 @@
 """Values from outside that are not finite and that nothing reads: a field of a clip that the contract passes over.
 
-Such a value is no defect of a run. Whether a stage reads a number is asked of the stage: it is computed again with other
+Such a value is not a defect of a run. Whether a stage reads a number is asked of the stage: it is computed again with other
 numbers in its place. Where that cannot be asked (a stage that looks at other frames, a network, feedback), it counts as read.
 """
 

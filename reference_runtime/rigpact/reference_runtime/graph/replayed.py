@@ -263,7 +263,7 @@ class ReplayedFrames:
         """A stage at frames of the run, (N, …) to (N, …, width); NaN where nothing is known of it.
 
         Each row is the recorded one, else the row that the previous frame feeds back, else the teacher clip's row. Frames
-        are looked up: a frame's number is no size.
+        are looked up: a frame's number is not a size.
         """
         frames, place = np.unique(wanted, return_inverse=True)
         rows: FloatArray = self._rows_of(stage, frames)[place.reshape(wanted.shape)]

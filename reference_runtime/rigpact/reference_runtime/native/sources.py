@@ -1,4 +1,4 @@
-"""What the compiled loop is made from, and its file's name. The build imports this module alone."""
+"""The sources of the compiled loop, and its file's name. The build imports this module alone."""
 
 import hashlib
 import os

@@ -10,7 +10,7 @@ clamp is followed there.
 The bound is `SIGMAS`·σ. For errors with mean zero a value exceeds λσ with a probability of at most 2·exp(-λ²/2), 3e-8 at
 λ = 6. The estimate from K probes can be smaller than σ: by a factor of 4 with a probability of 1.3e-4 at K = 8. This is within
 the margin of the deviations: every rounding counts as u, although its root mean square is 0.4·u (a factor of 2.4), every
-partial sum is as large as the largest (a factor of sqrt(3) and more), and an input's bound is no deviation but a worst case.
+partial sum is as large as the largest (a factor of sqrt(3) and more), and an input's bound is not a deviation but a worst case.
 
 Nothing here is fitted to a runtime: another BLAS, another number of threads, blocked or reversed sums, fused
 multiply-adds and the fused kernels of onnxruntime are all orders of the same roundings.

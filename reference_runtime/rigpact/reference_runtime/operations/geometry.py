@@ -161,7 +161,8 @@ def wrapped(angle: FloatArray, turn: float) -> FloatArray:
 
 def wrap_to_pi(angle_rad: FloatArray) -> FloatArray:
     """Angle in [-π, π], both ends included. Source: engine `UnwindRadians`, which adds or subtracts turns."""
-    return np.asarray(np.sign(angle_rad) * wrapped(np.abs(angle_rad), 2 * np.pi), dtype=angle_rad.dtype)
+    turned = np.sign(angle_rad) * wrapped(np.abs(angle_rad), 2 * np.pi)
+    return turned.astype(angle_rad.dtype) if angle_rad.dtype.kind == "f" else turned
 
 
 def same_hemisphere(a: FloatArray, b: FloatArray) -> FloatArray:

@@ -166,7 +166,7 @@ def _standard_token(match: re.Match[str]) -> str:
 
 
 def cut_off_text(line: bytes, whole: bool, number: int, frames: int) -> str | None:  # noqa: FBT001 - as `lines_of` yields it
-    """Where a file ends whose last line cannot be read; None where the line is no frame that was cut off."""
+    """Where a file ends whose last line cannot be read; None where the line is not a frame that was cut off."""
     if whole or not _is_cut_off(line):
         return None
     return f"cut off in line {number}, after {frames} whole frames"

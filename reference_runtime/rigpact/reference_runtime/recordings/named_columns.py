@@ -58,7 +58,7 @@ def opened_recording(path: Path, contract: Contract | None, *, unnamed: Sequence
             raise UnusableInput("--as", ", ".join(unnamed), "a file whose numbers have no names")
         return read_trace(path)
     if contract is None:
-        expected = f"the contract: {path.name} holds columns, and the contract says what they are"
+        expected = f"the contract: {path.name} holds columns, and the contract gives their meaning"
         raise UnusableInput("--bundle", "none", expected)
     return read_named_columns(path, contract, unnamed=unnamed)
 
@@ -197,7 +197,7 @@ def _with_names(columns: Columns, unnamed: Sequence[str], contract: Contract, pa
     _refuse_without_frames(columns[UNNAMED], str(path))
     rows = columns[UNNAMED].reshape(len(columns[UNNAMED]), -1)
     if not unnamed:
-        hint = "`rigpact convert … --as STAGE,STAGE` says what they are"
+        hint = "`rigpact convert … --as STAGE,STAGE` names them"
         raise UnusableInput(path, f"{rows.shape[1]} numbers a frame without a name", "a name for every column", hint)
     for stage in unnamed:
         if stage not in contract.system.graph:

@@ -82,7 +82,7 @@ def is_table(path: str | Path) -> bool:
 
 
 def read_table(path: Path) -> Table:
-    """Every array or column of a recording; UnusableInput says where it is no table of numbers."""
+    """Every array or column of a recording; UnusableInput says where it is not a table of numbers."""
     own = _format_of(path)
     if own is None:
         raise UnusableInput(path, f"the name {path.name}", f"a name ending in {', '.join(FORMATS)}")
@@ -128,7 +128,9 @@ def _read_csv(path: Path) -> Table:
         header = [name.strip() for name in next(lines, [])]
         rows = [(lines.line_num, words) for words in lines]
     except csv.Error as error:
-        raise UnusableInput(f"{path}:{lines.line_num}", f"a line that is no table's ({error})", "a table") from None
+        raise UnusableInput(
+            f"{path}:{lines.line_num}", f"a line that does not belong to a table ({error})", "a table"
+        ) from None
     if all(text_number(word) is not None for word in header):
         numbers = _filled([(1, header), *rows], len(header), path)
         unnamed = ({UNNAMED: _cells(words, header, path, line)} for line, words in numbers)

@@ -72,7 +72,7 @@ def read_trace(path: str | Path) -> Trace:
 
 
 def _format_of(path: str | Path) -> tuple[Callable[[Path], Trace], Callable[[Trace, Path], None]]:
-    """The reader and the writer by a file's name; UnusableInput for a name that is no trace's."""
+    """The reader and the writer by a file's name; UnusableInput for a name that is not a trace's."""
     for ending, own in _FORMATS.items():
         if Path(path).name.endswith(ending):
             return own

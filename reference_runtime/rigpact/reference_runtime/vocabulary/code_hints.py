@@ -1,4 +1,4 @@
-"""What an operation's readings look like in code: a line of C++ (the engine, the robot) and one of Python (the training side).
+"""The readings of an operation in code: a line of C++ (the engine, the robot) and one of Python (the training side).
 
 A row shows the code of the reading that was found. Names: x what comes in, y what goes out, q and p quaternions, v a vector, dt
 the step in seconds. To add one: a row under its operation and parameter; a test requires one for every reading.

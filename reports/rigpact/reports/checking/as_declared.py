@@ -1,4 +1,4 @@
-"""Findings that say what the user declares: a convention of a file is no defect where the project declares it for both sides.
+"""Findings that say what the user declares: a convention of a file is not a defect where the project declares it for both sides.
 
 A finding that amounts to a convention carries it in its values: `says = {"angvel_angle": "half"}`.
 """

@@ -1,4 +1,4 @@
-"""What a model says of itself where no contract is given: its file, its first operations, how it answers, what to do next.
+"""A model without a contract: its file, its first operations, its answers, the next step.
 
 Nothing here is a rule: a rule needs to know what the model is for.
 """
@@ -74,7 +74,7 @@ def _of_graph(graph: ModelGraph | None) -> Iterator[str]:
             place for place in _RECURRENT.get(node.op, ()) if len(node.inputs) <= place or not node.inputs[place]
         ]
         if missing:
-            yield f"{node.op} at {node.pointer}: its state is no input, so it begins with zeros in every frame"
+            yield f"{node.op} at {node.pointer}: its state is not an input, so it begins with zeros in every frame"
 
 
 def _normaliser(graph: ModelGraph, name: str) -> str:

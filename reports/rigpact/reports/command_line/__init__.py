@@ -23,6 +23,7 @@ import typer
 from typer.core import TyperGroup
 from typer.models import CommandInfo
 
+from rigpact.reports.command_line.examples import example
 from rigpact.reports.command_line.shared_options import with_operations, with_quiet
 
 _HELP_WIDTH = 120
@@ -74,7 +75,8 @@ def application(word: str = "") -> typer.Typer:
     own = typer.Typer(
         name="rigpact",
         cls=_Grouped,
-        help="Keep the two halves of a neural animation runtime in agreement.",
+        help="Say why two programs that should compute the same numbers do not.",
+        epilog=example(),
         no_args_is_help=True,
         context_settings={"help_option_names": ["-h", "--help"], "max_content_width": _HELP_WIDTH},
         rich_markup_mode=None,  # help in boxes makes the start three times as slow
@@ -95,7 +97,7 @@ def _add(own: typer.Typer, group: str, place: str) -> None:
         own.add_typer(command, name=name, rich_help_panel=group)
         return
     whole = command if name in _NO_CONTRACT else with_operations(command)
-    own.command(name, rich_help_panel=group)(whole if name in _NO_VERDICT else with_quiet(whole))
+    own.command(name, rich_help_panel=group, epilog=example(name))(whole if name in _NO_VERDICT else with_quiet(whole))
 
 
 @cache
@@ -128,7 +130,7 @@ def _options(
         bool, typer.Option("--version", callback=_print_version, is_eager=True, help="Print the version and stop.")
     ] = False,
 ) -> None:
-    """Keep the two halves of a neural animation runtime in agreement."""
+    """Say why two programs that should compute the same numbers do not."""
 
 
 def main(arguments: Sequence[str] | None = None) -> NoReturn:
@@ -167,7 +169,7 @@ class _StandardOutput(io.RawIOBase):
     """Standard output that may end before the answer does.
 
     A reader may close it (`rigpact check … | head`): the status stays, later text is dropped. A disk may refuse it: an answer
-    that nobody can read is no pass.
+    that nobody can read is not a pass.
     """
 
     def __init__(self, descriptor: int) -> None:

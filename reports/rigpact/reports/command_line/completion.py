@@ -1,4 +1,4 @@
-"""What a shell offers to complete: rule codes, systems, operations, conventions. Files are completed by the shell itself."""
+"""Completions for a shell: rule codes, systems, operations, conventions. Files are completed by the shell itself."""
 
 
 def known_codes(incomplete: str) -> list[tuple[str, str]]:

@@ -21,6 +21,14 @@ class OutputFormat(StrEnum):
     JSON = "json"
 
 
+class RunMode(StrEnum):
+    """Whether the clip or the system's own output drives the run."""
+
+    TEACHER = "teacher"
+    FREE = "free"
+    PLAYBACK = "playback"
+
+
 class EngineChoice(StrEnum):
     """Who computes the stages of a free run."""
 
@@ -29,11 +37,36 @@ class EngineChoice(StrEnum):
     NATIVE = "native"
 
 
+BUNDLE = typer.Option("--bundle", metavar="FILE", help="The schema bundle, or a contract.")
+CLIP = typer.Option("--clip", metavar="FILE", help="The clip that drives the run.")
+MODE = typer.Option("--mode", help="Who drives the run: the clip or its output.")
+OUT = typer.Option("--out", "-o", metavar="FILE", help="The file to write.")
+
+ContractArgument = Annotated[Path, typer.Argument(metavar="CONTRACT", help="The schema bundle, or a contract.")]
+Bundle = Annotated[Path | None, BUNDLE]
+Clip = Annotated[Path | None, CLIP]
+Mode = Annotated[RunMode | None, MODE]
+Out = Annotated[Path, OUT]
+Model = Annotated[
+    Path | None, typer.Option("--onnx", metavar="FILE", help="The ONNX model that belongs to the contract.")
+]
+Replay = Annotated[Path | None, typer.Option("--replay", metavar="FILE", help="Recorded answers in place of a model.")]
+Frames = Annotated[int | None, typer.Option("--frames", min=1, metavar="N", help="End after N frames.")]
+FloorContacts = Annotated[
+    bool, typer.Option("--floor-contacts", help="Measure foot contacts over a floor; else the clip's.")
+]
+Fps = Annotated[
+    float | None,
+    typer.Option("--fps", min=0.001, max=100_000, metavar="N", help="Frames a second, where the file does not say it."),
+]
+Segment = Annotated[
+    int | None,
+    typer.Option("--segment", min=1, metavar="N", help="Only the Nth segment of a recording."),
+]
+Base = Annotated[str | None, typer.Option("--base", metavar="REV", help="Compare with this git revision.")]
+Force = Annotated[bool, typer.Option("--force", help="Write over a file that is there.")]
 EngineOption = Annotated[
-    EngineChoice,
-    typer.Option(
-        "--engine", help="Who computes a free run: C++ where it is installed and agrees with numpy, or one of them."
-    ),
+    EngineChoice, typer.Option("--engine", help="Who computes a free run; auto: C++ where it agrees with numpy.")
 ]
 Format = Annotated[OutputFormat, typer.Option("--format", help="Text for people, JSON for machines.")]
 Strict = Annotated[bool, typer.Option("--strict", help="Let warnings fail the command too.")]

@@ -31,21 +31,17 @@ def _option(choices: tuple[str, ...], words: str) -> Any:
     return typer.Option("--format", parser=chosen, metavar=f"<{'|'.join(choices)}>", help=words)
 
 
-FormatOfReport = Annotated[
-    str, _option(CHOICES, "Text for people, JSON for machines; the others for CI: see docs/ci.md.")
-]
+FormatOfReport = Annotated[str, _option(CHOICES, "Text for people, JSON for machines; others for CI.")]
 FormatOfDiff = Annotated[
     str,
     _option(
         (*CHOICES, HTML),
-        "Text, JSON; markdown and html: one screen, the answer first; the others for CI: see docs/ci.md.",
+        "Text for people, JSON for machines; others for CI.",
     ),
 ]
 FormatOfAnswer = Annotated[
     str,
-    _option(
-        (TEXT, JSON, MARKDOWN, HTML), "Text for people, JSON for machines; markdown and html: a comment, one screen."
-    ),
+    _option((TEXT, JSON, MARKDOWN, HTML), "Text, JSON or a comment."),
 ]
 
 

@@ -31,10 +31,10 @@ _OPERATIONS = Annotated[
         "--operations",
         metavar="FILE.py",
         callback=_use,
-        help="Module with operations that a contract may name; may be repeated. It is imported, that is: it runs.",
+        help="Python module with your own operations; it runs. May be repeated.",
     ),
 ]
-_QUIET = Annotated[bool, typer.Option("--quiet", "-q", help="Print only the verdict; nothing where there is none.")]
+_QUIET = Annotated[bool, typer.Option("--quiet", "-q", help="Print only the verdict.")]
 
 
 def with_operations(command: Command) -> Command:

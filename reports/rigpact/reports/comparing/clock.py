@@ -2,7 +2,7 @@
 
 What is allowed, and why. A step is stamped with the engine's clock when it runs: at the moment when it is due, or later, but
 before the next step is due. So the times of two steps are off by less than one step against each other, and over n steps the
-measured rate is off by less than 1 / n. Two more things are no defect: a clock that calls 59.94 Hz "60" (one per mille), and
+measured rate is off by less than 1 / n. Two more things are not defects: a clock that calls 59.94 Hz "60" (one per mille), and
 a hitch, in which time goes on and no step runs. So a rate may be off by 1 % besides, between the one per mille of television
 rates and the 4 % between 24 and 25 frames a second; and it is measured over spans of frames, of which a hitch reaches a few.
 Over a quarter of the recording, the median span must have the rate: one hitch reaches a third of such spans. Over a sixteenth,

@@ -191,7 +191,7 @@ def _wholly_unjudged(stages: Mapping[str, StageComparison], answers: Collection[
         if result.frame_count and result.left_out == result.frame_count:
             yield name, NEXT_NOT_RECORDED
         elif name in answers and result.unknown and result.unknown == result.judged_total:
-            yield name, "what the network was given differs"
+            yield name, "the network's inputs differ"
 
 
 def _waived(

@@ -230,7 +230,7 @@ def _baseline_summary(comparison: Comparison) -> dict[str, Any] | None:
 def _are_rivals(comparison: Comparison) -> bool:
     """Whether one of two predictions may be better: their networks answer otherwise, or a teacher is named to judge them.
 
-    A raw clip is no rival. Where a later stage is the first that differs, one side computes it wrongly: that is no contest.
+    A raw clip is not a rival. Where a later stage is the first that differs, one side computes it wrongly: that is not a contest.
     """
     first, sides = comparison.first_divergence, (comparison.a, comparison.b)
     if first is None or comparison.baseline is None or any(side.is_the_clip for side in sides):

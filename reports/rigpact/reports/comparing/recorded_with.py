@@ -1,7 +1,7 @@
 """With which contract, conventions and model a recording was made, and what that means for a verdict about it.
 
 Another contract is an error and no note: an engine that provably loads other numbers can agree on one clip and differ on the
-next. What the header does not say is no error, because most engines do not say it; it is listed as not verifiable.
+next. What the header does not say is not an error, because most engines do not say it; it is listed as not verifiable.
 """
 
 from collections.abc import Iterator, Mapping

@@ -147,7 +147,7 @@ def _conventions(contract: Contract, sources: Mapping[str, str]) -> Section:
         value = contract.conventions[name]
         assumed = "default" if value == knob.default else "set, or follows from the files"
         rows.append((name, value_text(value), sources.get(name, assumed), knob.meaning))
-    lines = ("Every place where two correct-looking implementations differ, and what holds here.",)
+    lines = ("Every place where two correct-looking implementations differ, and the value of this contract.",)
     return Section("Conventions", lines, ("knob", "value", "source", "what it decides"), tuple(rows))
 
 
@@ -163,7 +163,7 @@ def feedback_section(system: System) -> Section:
         for stage in system.stages
         if stage.carried is not None
     )
-    lines = () if rows else ("No stage is fed back: each frame is computed from what is given for it.",)
+    lines = () if rows else ("No stage is fed back: each frame is computed from its own inputs.",)
     return Section("Feedback", lines, ("stage", "takes over from the frame before", "fields"), rows)
 
 

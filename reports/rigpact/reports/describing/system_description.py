@@ -59,7 +59,7 @@ def _knobs(system: System) -> Section:
 
 def _hints(system: System) -> Section:
     rows = tuple((f"{name}={value}", knob.hint(value)) for name, knob in system.knobs.items() for value in knob.hints)
-    return Section("What to look for in code", (), ("where a side has", "look for"), rows)
+    return Section("Signs in code", (), ("where a side has", "look for"), rows)
 
 
 def system_to_json(system: System, entry: EntryPoint) -> dict[str, Any]:

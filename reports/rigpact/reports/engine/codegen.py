@@ -24,8 +24,8 @@ def shared_knobs() -> dict[str, Knob]:
 
 
 def readings_header() -> str:
-    """The enumerations of the readings of every operation that C++ has too, and of what stands before the first frame."""
-    enumerations: list[tuple[str, str, Collection[str]]] = [("Start", "what stands before the first frame", STARTS)]
+    """The enumerations of the readings of every operation that C++ has too, and of the value before the first frame."""
+    enumerations: list[tuple[str, str, Collection[str]]] = [("Start", "the value before the first frame", STARTS)]
     for name, each in sorted(operations_of_rigpact().items()):
         if each.readings:
             enumerations.append((f"{type_name(name)}Reading", each.summary, each.readings))

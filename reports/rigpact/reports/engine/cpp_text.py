@@ -15,7 +15,7 @@ from rigpact.contract.errors import UnusableInput
 from rigpact.contract.statistics import FloatArray
 
 ENUMERATOR: Mapping[str, str] = {"0": "same_frame", "-1": "one_earlier", "+1": "one_later"}
-"""Values that are no C++ identifiers."""
+"""Values that are not C++ identifiers."""
 IDENTIFIER = re.compile(r"[A-Za-z][A-Za-z0-9_]*")
 _NUMBERS_PER_LINE = 12
 _NOT_A_NAMESPACE = {"std", "rigpact"}

@@ -178,7 +178,7 @@ def unreasonable(settings: GateSettings, file: Path) -> Iterator[Finding]:
             "adequacy-margin",
             declared.adequacy_margin,
             CERTAIN_MARGIN,
-            "what shows by so much is not measured further",
+            "such a large difference is not measured further",
         ),
         (
             "budget",

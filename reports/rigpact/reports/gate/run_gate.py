@@ -65,7 +65,7 @@ def rebound(measurement: GateMeasurement, configuration: Configuration) -> GateM
         if measurement.questions.get(name) != value and not (name == "base" and value is None):  # was --base
             key = {"traces": "trace"}.get(name, name.replace("_", "-"))
             found = f"{configuration.path}: gate.{key}"
-            raise UnusableInput(found, "other than what the archive measured", "the same", "run the gate again")
+            raise UnusableInput(found, "other than those that the archive measured", "the same", "run the gate again")
     named = provenance_of((configuration.path, *_baseline(configuration)))
     return replace(
         measurement, provenance={**measurement.provenance, **named, "rigpact": measurement.provenance["rigpact"]}

@@ -1,4 +1,4 @@
-"""What a project declares of its functions, put together with what was found in the module."""
+"""The functions that a project declares, put together with those of the module."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass

@@ -48,7 +48,9 @@ def _poses(draft: Draft, order: str, joints: Sequence[Joint], *, is_only: bool) 
     if has_rest:
         rest = draft.give(f"at_rest{ending}", names=names, kind="quaternion_xyzw")
         draft.recordings[rest] = "rest"
-        comment = "a file's rotation replaces the node's own; inverse_of_first: what an engine adds to the rest pose"
+        comment = (
+            "a file's rotation replaces the node's own; inverse_of_first: the turn that an engine adds to the rest pose"
+        )
         draft.compute(f"pose{ending}", "compose", [rest, pose], comment, product="second_only")
 
 

@@ -257,7 +257,7 @@ class Pairing:
                 self._pair_similar(name, rows, taken | kept)
 
     def _pair_similar(self, name: str, rows: FloatArray, taken: set[str]) -> None:
-        """A column that moves as a stage does, and is no other vector: it may be the stage, computed wrongly."""
+        """A column that moves as a stage does, and is not another vector: it may be the stage, computed wrongly."""
         left = [each for each, held in self.rows.items() if each not in taken and held.shape == rows.shape]
         alike = {each: _similarity(self.rows[each], rows) for each in left}
         best = max(left, key=lambda each: (alike[each], self.likeness(name, each)), default=None)

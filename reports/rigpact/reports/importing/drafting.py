@@ -54,7 +54,7 @@ def draft_of_folder(found: Folder, refused: Collection[str] = ()) -> Draft:
     draft = Draft(_system_of(found.recording) or lower_word(folder, "contract"), f"drafted from {folder}")
     draft.header = [
         f"Drafted by `rigpact init --contract` from {', '.join(_names_of(found))}.",
-        "GUESSED marks what is concluded from names or numbers, LEFT OPEN what must be found out. Then: rigpact check.",
+        "GUESSED marks conclusions from names or numbers, LEFT OPEN marks gaps. Then: rigpact check.",
     ]
     draft.fps = _rate(found)
     if draft.fps is None:

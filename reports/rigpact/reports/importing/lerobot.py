@@ -47,7 +47,7 @@ def policy_to_draft(path: Path, out: Path, network: Entry) -> Draft:
         lower_word(path.resolve().parent.name, "policy"), f"imported from {path.name}, a policy of the type {kind}"
     )
     draft.header = [
-        f"Imported by `rigpact import` from {path.name} and its pipelines. Search for LEFT OPEN: what no file says.",
+        f"Imported by `rigpact import` from {path.name} and its pipelines. Search for LEFT OPEN: the gaps of the files.",
         "Not in them: units, zero and sign of each joint, the order of the joints, whether actions are goals or differences.",
         "LEFT OPEN: fps. The rate at which the policy is called; the data set's info.json has it",
     ]
@@ -113,7 +113,7 @@ def _input(draft: Draft, root: Node, name: str, node: Node, before: _Pipeline, c
     if kind == "VISUAL":
         if width > _LARGEST_IMAGE:
             draft.notes.append(
-                f"{name}: an image of {width} numbers is no vector here, so the network is not run; record its chunk"
+                f"{name}: an image of {width} numbers is not a vector here, so the network is not run; record its chunk"
             )
             return None
         mode = root.get("normalization_mapping").get("VISUAL").value

@@ -102,7 +102,7 @@ def _vectors(path: Path) -> Iterator[tuple[str, FloatArray]]:
         try:
             arrays = read_arrays(read_bytes(path), path)
         except UnusableInput:
-            return  # a file that holds no arrays is no statistics; reading it as a recording says what is wrong
+            return  # a file that holds no arrays holds no statistics; reading it as a recording says what is wrong
         entries = arrays if isinstance(arrays, Mapping) else {}
     for name, value in entries.items():
         array = np.asarray(value)

@@ -219,7 +219,7 @@ def investigate(subject: Subject, frames: int, *, guard_frames: int | None = Non
 
 
 def _about_unread(unread: Mapping[str, int]) -> Iterator[str]:
-    """Values that are no defect of the run: by stage, the first frame that has one."""
+    """Values that are not defects of the run: by stage, the first frame that has one."""
     for name, frame in unread.items():
         yield f"{name} holds values that are not finite from frame {frame} on, and nothing of this contract reads them"
 

@@ -1,6 +1,6 @@
 """Values inside the model that are not finite and never arrive: a Where, a Clip, a softmax keeps them from the output.
 
-Such a value is no defect of the run: an attention mask is minus infinity on purpose. But a guard that catches a value
+Such a value is not a defect of the run: an attention mask is minus infinity on purpose. But a guard that catches a value
 today may not catch tomorrow's, so each is a note. Needs a model file.
 """
 

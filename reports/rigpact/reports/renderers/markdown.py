@@ -68,7 +68,7 @@ def _lines(gate: GateReport) -> Iterator[str]:
     yield from _causes(gate)
     yield from _findings(worst_first(gate.findings))
     read = (f"| {escaped(name)} | {escaped(value)} |" for name, value in gate.provenance.items())
-    yield from _folded("What was read", _within(_LIMIT_BYTES // 2, read), "| | |\n|---|---|")
+    yield from _folded("Files", _within(_LIMIT_BYTES // 2, read), "| | |\n|---|---|")
 
 
 def _part_row(part: Part) -> str:

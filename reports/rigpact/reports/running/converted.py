@@ -65,7 +65,7 @@ def convert_recording(request: ConvertRequest) -> Converted:
     header, notes = trace.header, []
     trace = replace(trace, header=_said(header, request.says))
     if not header.says_mode and request.says.mode is None:
-        notes.append(f"nothing says who drove the run: written as {header.mode}; --mode says it")
+        notes.append(f"the driver of the run is unknown: written as {header.mode}; --mode says it")
     if trace.truncation:
         notes.append(f"the recording is incomplete: {trace.truncation}")
     if trace.precision is not None:

@@ -35,7 +35,7 @@ from rigpact.reports.terminal import plain, print_report, tracked
 
 _CLAMPED = "the graph clamps it there, so the network sees other numbers than the trace"
 _OPEN = "nothing in the graph clamps it"
-_UNKNOWN = "recorded answers do not show what the network makes of it"
+_UNKNOWN = "recorded answers do not show the network's answer to it"
 
 
 def measured_findings(contract: Contract, network: Any, clip: Any, trace: Trace, out: Path) -> Iterator[Finding]:

@@ -75,7 +75,7 @@ def _connected(address: str) -> Any:
         client = Client(address, timeout=_CONNECT_S, set_as_default=False)
     except (OSError, ValueError) as error:
         reason = " ".join(str(error).split())[:120]
-        raise UnusableInput(f"--scheduler {address}", f"nobody who answers ({reason})", "tcp://HOST:PORT") from None
+        raise UnusableInput(f"--scheduler {address}", f"no answer ({reason})", "tcp://HOST:PORT") from None
     if not client.scheduler_info()["workers"]:
         client.close()
         raise UnusableInput(f"--scheduler {address}", "a cluster without workers", "at least one", "start dask worker")
@@ -140,5 +140,5 @@ def _outcome(future: Any, result: Any, cell: Cell, address: str) -> Outcome:
         return result
     if isinstance(result, tuple):  # (type, error, traceback)
         return Outcome(cell.identity, failure(DEFECT, f"{type(result[1]).__name__}: {result[1]}"), 0.0, "")
-    hint = "what is done is kept: run the same command again"
+    hint = "finished cells are kept: run the same command again"
     raise UnusableInput(f"--scheduler {address}", f"a cell that was {future.status}", "a cluster that stays", hint)

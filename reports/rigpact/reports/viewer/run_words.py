@@ -111,10 +111,10 @@ def _pair(point: FloatArray) -> tuple[str, str]:
 
 _HEADLINE: dict[Verdict, str] = {
     "agrees": "Every stage that could be judged computes what the contract says.",
-    "explained": "What is named below explains every value that differs ({judged} of {recorded} stages judged).",
-    "partly_explained": "What is named below explains a part. Look at what remains.",
+    "explained": "The changes below explain every value that differs ({judged} of {recorded} stages judged).",
+    "partly_explained": "The changes below explain a part. Look at the rest.",
     "unexplained": "No known convention or relation explains it. Look at the first divergence.",
-    "undetermined": "Not everything could be judged: nothing says what all of {unjudged} should be.",
+    "undetermined": "Not everything could be judged: the right values of {unjudged} are unknown.",
 }
 _ONE_SET = "{side} computes with {changes}. That explains every stage that was judged ({judged} of {recorded})."
 NOT_DIAGNOSED = "Why they differ was not looked into."

@@ -8,7 +8,7 @@ WAIVER_EXPIRED = Rule(
     name="waiver-expired",
     message="the waiver of {code} at {place} expired on {expires} ({owner}: {reason})",
     hint="repair the finding, or ask its owner for a new date",
-    why="a defect that was to be repaired by then is still there; without an end every waiver is for ever",
+    why="a defect that was to be repaired by then is still there; a waiver without an end lasts for ever",
 )
 WAIVER_UNUSED = Rule(
     code="RP951",
@@ -23,7 +23,7 @@ LOWERING_EXPIRED = Rule(
     name="lowering-expired",
     message="{code} was lowered to {to} in {scope} until {expires} ({owner}: {reason}); it counts in full again",
     hint="repair what it finds and remove the entry from [[lower]], or ask its owner for a new day",
-    why="a rule that nobody hears any more is no rule; without an end every exception is for ever",
+    why="a rule that nobody reads any more is not a rule; an exception without an end lasts for ever",
 )
 LOWERING_UNUSED = Rule(
     code="RP953",
@@ -39,7 +39,7 @@ RULE_LOWERED = Rule(
     severity=Severity.INFO,
     message="{code} is lowered to {to} in {scope} until {expires} ({owner}: {reason}); findings: {count}",
     hint="repair what it finds before that day; then remove the entry from [[lower]]",
-    why="who reads a pass has to see what it does not count, and who answers for that",
+    why="a reader of a pass has to see the findings that it does not count, and their owner",
 )
 FINDINGS_WAIVED = Rule(
     code="RP955",
@@ -47,6 +47,6 @@ FINDINGS_WAIVED = Rule(
     severity=Severity.INFO,
     message="known findings that do not count until {expires}: {count} ({owner}: {reason})",
     hint="repair them before that day; then remove their entries",
-    why="who reads a pass has to see what it does not count, and who answers for that",
+    why="a reader of a pass has to see the findings that it does not count, and their owner",
 )
 TEXTS = Texts(__name__, rules_in(globals()))

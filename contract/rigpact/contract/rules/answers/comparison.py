@@ -22,7 +22,7 @@ FRAMES_NOT_COMPARED = Rule(
     code="RP803",
     name="frames-not-compared",
     message="{count} frames were recorded by {holder} only, the first is frame {frame}",
-    hint="record the same frames on both sides, or cut both with --frames",
+    hint="record the same frames on both sides",
     why="a run that ends early or drops frames agrees on all that is left",
 )
 NOT_FINITE = Rule(
@@ -60,7 +60,7 @@ CUT_OFF = Rule(
     severity=Severity.WARNING,
     message="{holder} is incomplete: {truncation}",
     hint="the recorder was stopped in the middle of a line; the whole frames before it were read",
-    why="what the engine did at the end, often the interesting part, is not in the file",
+    why="the end of the run, often the interesting part, is not in the file",
 )
 INPUT_ALIGNED = Rule(
     code="RP809",
@@ -105,14 +105,14 @@ RATE_NOT_OF_BUNDLE = Rule(
     name="recorded-at-another-rate",
     message="{holder} was recorded at {found:g} frames a second; the contract says {expected:g}",
     hint="step the network at the contract's rate and record again",
-    why="each step moves the pose by what the network learned for 1 / fps: the character is too fast or too slow",
+    why="each step moves the pose by a change that was learned for 1 / fps: the character is too fast or too slow",
 )
 FRAMES_NOT_FROM_START = Rule(
     code="RP814",
     name="free-run-with-a-gap",
     message="{holder} has no frames {first} to {last}: the {count} frames after them cannot be judged",
     hint="record every frame of a free run, or record teacher-driven",
-    why="a free run feeds itself: without the frames before, nothing says what the next ones should be",
+    why="a free run feeds itself: without the frames before, the next ones cannot be computed",
 )
 WRITTEN_COARSELY = Rule(
     code="RP816",
@@ -120,7 +120,7 @@ WRITTEN_COARSELY = Rule(
     severity=Severity.WARNING,
     message="{holder} is written with {precision}: a difference that the lost digits can lead to is not seen",
     hint="record nine significant digits, or a binary trace; where that cannot be, declare it with --resolution",
-    why="the tolerances must allow for what the recorder lost, so a small defect passes",
+    why="the tolerances must allow for the digits that the recorder lost, so a small defect passes",
 )
 BONES_NOT_RECORDED = Rule(
     code="RP815",
@@ -128,7 +128,7 @@ BONES_NOT_RECORDED = Rule(
     severity=Severity.WARNING,
     message="{holder} holds {count} of {total} bones: nothing is known of the others ({others})",
     hint="record all bones too, at full level of detail; in the gate, `bones` of [[gate.trace]] says which are expected",
-    why="an engine at a lower level of detail computes only some bones; what it does with the others shows up close",
+    why="an engine at a lower level of detail computes only some bones; a mistake in the others shows up close",
 )
 
 NATIVE_LOOP_DIFFERS = Rule(

@@ -22,21 +22,21 @@ NOT_EXPLAINED = Rule(
     name="difference-not-explained",
     message="{recording} differs first at frame {frame} in {stage}, {address}: {size}; no known convention explains it{relation}",
     hint="look at that stage in the engine at that frame; `rigpact explain` shows every stage's own error",
-    why="a defect that is no convention: a wrong index, a stale buffer, another weight",
+    why="a defect without a convention: a wrong index, a stale buffer, another weight",
 )
 RELATION_DIFFERS = Rule(
     code="RP963",
     name="difference-explained",
     message="{recording}: {relation}",
-    hint="look at the line that computes that stage on the side that recorded it: the relation says what it does there",
+    hint="look at the line that computes that stage on the side that recorded it: the relation says what that line computes",
     why="a defect that no convention names, and that one simple relation explains in every value that differs",
 )
 LOG_CONTRADICTS = Rule(
     code="RP987",
     name="log-contradicts-contract",
     message="{recording}: {words}",
-    hint="look at what the engine loaded: another bundle, no companion, another model",
-    why="what the engine printed of itself is not what the contract declares",
+    hint="look at the files that the engine loaded: another bundle, no companion, another model",
+    why="the engine's own log contradicts the contract",
 )
 POSE_BEYOND_LIMIT = Rule(
     code="RP964",
@@ -50,28 +50,28 @@ BEYOND_DECLARED_TOLERANCE = Rule(
     name="stage-beyond-declared-tolerance",
     message="{stage} differs by more than {factor:g} derived tolerances from frame {frame} on; "
     "largest {ratio:.3g} at frame {worst_frame}",
-    hint="`rigpact diff` names bone and channel; `tolerance-factor` in [gate.thresholds] is what is allowed",
-    why="the factor says what is put down to the platform; beyond it the two sides compute different things",
+    hint="`rigpact diff` names bone and channel; `tolerance-factor` in [gate.thresholds] is the limit",
+    why="the factor covers the differences of platforms; beyond it the two sides compute different things",
 )
 FREE_RUN_NOT_FINITE = Rule(
     code="RP966",
     name="free-run-not-finite",
     message="the free run on {clip} is not finite from frame {frame} on: born in {stage}, {where}",
-    hint="`rigpact nan` names the operation, what announced it, and a guard that it survives",
+    hint="`rigpact nan` names the operation, its early signs, and a guard with which the run stays finite",
     why="the character vanishes or collapses and does not come back",
 )
 FREE_RUN_DIVERGES = Rule(
     code="RP967",
     name="free-run-diverges",
     message="the free run on {clip} grows without end over {frames} frames",
-    hint="`rigpact nan` names the guard that it survives",
-    why="what grows each frame reaches infinity a few seconds later, in a session longer than the test",
+    hint="`rigpact nan` names the guard with which the run stays finite",
+    why="a value that grows each frame reaches infinity a few seconds later, in a session longer than the test",
 )
 FREE_RUN_LEAVES = Rule(
     code="RP985",
     name="free-run-beyond-ordinary",
     message="the free run on {clip} leaves what its numbers can mean: {words}",
-    hint="`rigpact nan` names what announced it, and the guard that it survives",
+    hint="`rigpact nan` names its early signs, and the guard with which the run stays finite",
     why="the network sees numbers that training never saw: the character bends in ways that nobody made",
 )
 VALUE_SWALLOWED = Rule(
@@ -80,7 +80,7 @@ VALUE_SWALLOWED = Rule(
     severity=Severity.INFO,
     message="on {clip}, {words}",
     hint="nothing to do for an attention mask; else guard the division or logarithm itself",
-    why="what catches the value today is an optimisation or an edit away from letting it through",
+    why="an optimisation or an edit is enough to let the value through",
 )
 OUTSIDE_ENVELOPE = Rule(
     code="RP968",
@@ -101,8 +101,8 @@ CHANGE_ACKNOWLEDGED = Rule(
     code="RP970",
     name="breaking-change-acknowledged",
     severity=Severity.INFO,
-    message="what breaks since {base} ({count} in all) stands in {record}; the contract's version rises by a {step} step",
-    hint="nothing to do here; the entry lists who has to do what",
+    message="{record} lists all breaking changes since {base} ({count}); the contract's version rises by a {step} step",
+    hint="nothing to do here; the entry lists the work and its owners",
     why="a change that everybody was told of is a release, not a defect",
 )
 CLIPS_CANNOT_SHOW = Rule(
@@ -124,7 +124,7 @@ OVER_TIME_BUDGET = Rule(
     code="RP973",
     name="over-time-budget",
     message="the median inference takes longer than {margin:g} times its budget of {limit:g} µs",
-    hint="what was measured is printed beside the verdict; run it again on an idle machine before believing it",
+    hint="the measured time is printed beside the verdict; run it again on an idle machine before believing it",
     why="the frame has so many milliseconds for all characters together",
 )
 PART_WAIVED = Rule(
@@ -140,7 +140,7 @@ PART_WAIVER_EXPIRED = Rule(
     name="part-waiver-expired",
     message="the waiver of {what} expired on {expires} ({owner}: {reason})",
     hint="repair it, or ask its owner for a new day",
-    why="a defect that was to be repaired by then is still there; without an end every waiver is for ever",
+    why="a defect that was to be repaired by then is still there; a waiver without an end lasts for ever",
 )
 PART_WAIVER_UNUSED = Rule(
     code="RP976",
@@ -175,7 +175,7 @@ THRESHOLD_BEYOND_REASON = Rule(
     code="RP977",
     name="threshold-beyond-reason",
     message="{key} = {value:g}, and {limit:g} is the {side} that means something: {reason}",
-    hint="declare a number within it; what has to pass beyond it needs [[gate.waive]] with an owner and a day",
+    hint="declare a number within it; a part that has to pass beyond it needs [[gate.waive]] with an owner and a day",
     why="a limit that nothing can reach judges nothing, and the answer still says pass",
 )
 LET_BE = Rule(
@@ -185,7 +185,7 @@ LET_BE = Rule(
     message="{stage} differs by up to {ratio:.3g} derived tolerances at frame {worst_frame}; tolerance-factor = {factor:g} "
     "lets it be",
     hint="`rigpact diff` names bone and channel; without `tolerance-factor` the stage fails",
-    why="who reads a pass has to see that the two sides do not agree within rounding",
+    why="a reader of a pass has to see that the two sides do not agree within rounding",
 )
 OTHER_FILES = Rule(
     code="RP979",
@@ -197,8 +197,8 @@ OTHER_FILES = Rule(
 SETTINGS_NARROWED = Rule(
     code="RP988",
     name="settings-narrowed",
-    message="the change narrows what is judged since {base}: {key} was {was}, and is {now}",
-    hint='merge the settings by themselves, by somebody who may; or `settings = "may-change"` in [gate] of the base revision',
+    message="the change judges less than {base}: {key} was {was}, and is {now}",
+    hint='merge the settings alone, by an owner; or `settings = "may-change"` in [gate] of the base revision',
     why="a change that chooses its own judge passes whatever it breaks",
 )
 SETTINGS_UNGUARDED = Rule(
@@ -207,6 +207,6 @@ SETTINGS_UNGUARDED = Rule(
     severity=Severity.INFO,
     message="nobody guards the settings: {reason}",
     hint="give `--base REV`, the revision that the change is merged into; the GitHub action does",
-    why="the judged change may have narrowed what is judged, and the answer could not show it",
+    why="the change may judge less than before, and the answer could not show it",
 )
 TEXTS = Texts(__name__, rules_in(globals()))

@@ -35,7 +35,7 @@ HALF_ANGLE = Rule(
     name="geometry-half-angle",
     message="{function} {verb} half the angle: measured ratio {ratio:.4f} over {rows} rotations",
     hint="multiply by 2, or take 2·atan2(|v|, w) of the quaternion; statistics and tanh scales double with it",
-    why="the angular-velocity input is half of what the engine measures: limbs lag and sway",
+    why="the angular-velocity input is half of the engine's: limbs lag and sway",
 )
 SCALED = Rule(
     code="RP854",
@@ -170,7 +170,7 @@ ROWS_MIXED = Rule(
     name="geometry-rows-mixed",
     message="{function} gives a rotation another result {case}: off by {error:.3g}",
     hint="reduce over the last axis only, and index from the end (x[..., 0])",
-    why="the pose of one bone or frame depends on what else is in the batch",
+    why="the pose of one bone or frame depends on the rest of the batch",
 )
 AXES_REFUSED = Rule(
     code="RP874", name="geometry-leading-axes-refused", severity=_WARNING,
@@ -230,7 +230,7 @@ NOT_WRAPPED = Rule(
     name="geometry-angle-not-wrapped",
     message="{function} does not wrap to [-π, π]: {found}",
     hint="subtract 2π·round(x / 2π)",
-    why="a heading that went round twice is a feature far outside of what training saw",
+    why="a heading that went round twice is a feature far outside of the training's range",
 )
 NOT_JUDGED = Rule(
     code="RP883", name="geometry-function-not-judged", severity=_WARNING,
@@ -243,7 +243,7 @@ EULER_ORDER = Rule(
     name="geometry-euler-order",
     message="{function} computes {found}; its order is {declared} ({source})",
     hint="multiply the three turns in the order that is said, each angle about its own axis; or correct the order",
-    why="angles read in another order are another pose: small near the rest pose, and wrong in every large turn",
+    why="angles in another order are another pose: small near the rest pose, and wrong in every large turn",
 )
 PRODUCT_ORDER = Rule(
     code="RP885",

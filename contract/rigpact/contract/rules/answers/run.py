@@ -18,13 +18,13 @@ INPUT_BEYOND_RANGE = Rule(
     message="{input} is outside [{low:g}, {high:g}] in {frames} of {total} frames: {value:.3g} at frame {frame}, {address};"
     " {what}",
     hint="of a clip: is it of this character, in these units? of a free run: the network leads itself out of its range",
-    why="training never saw such an input: what the network answers is chance",
+    why="training never saw such an input: the network's answer is chance",
 )
 RUN_LEAVES = Rule(
     code="RP822",
     name="run-beyond-ordinary",
     message="the {mode} run leaves what its numbers can mean: {words}",
-    hint="`rigpact nan` names what announced it, and the guard that it survives",
+    hint="`rigpact nan` names its early signs, and the guard with which the run stays finite",
     why="the network sees numbers that training never saw: the character bends in ways that nobody made",
 )
 VALUE_UNREAD = Rule(

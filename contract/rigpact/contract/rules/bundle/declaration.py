@@ -23,8 +23,8 @@ SPACE_UNDECLARED = Rule(
     severity=Severity.WARNING,
     message="meta.{key} is absent: readers take {assumed}",
     hint="declare it; then a file that means something else is found",
-    why="the numbers do not say it: who assumes otherwise plays the mirror image, or steps of a hundred metres, and"
-    " nothing contradicts",
+    why="the numbers do not say it: another assumption gives the mirror image, or steps of a hundred metres, and"
+    " nothing contradicts it",
 )
 UNITS_NOT_METRES = Rule(
     code="RP240",
@@ -38,12 +38,12 @@ HANDEDNESS_CONTRADICTS = Rule(
     name="handedness-contradicts",
     message="meta.handedness is {found}, but {other} {says}",
     hint="find out which one the data follow, and correct the other",
-    why="who believes the wrong one mirrors the character: it limps with the other leg and turns the other way",
+    why="with the wrong one the character is mirrored: it limps with the other leg and turns the other way",
 )
 AXES_NO_FRAME = Rule(
     code="RP242",
     name="axes-no-frame",
-    message="meta.axes ({axes}) are no three perpendicular directions",
+    message="meta.axes ({axes}) are not three perpendicular directions",
     hint="name one of forward/backward, one of right/left and one of up/down",
     why="a reader that builds a change of basis from them flattens the character",
 )

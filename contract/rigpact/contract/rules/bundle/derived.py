@@ -65,7 +65,7 @@ STD_BELOW_DECLARED_FLOOR = Rule(
     message="{array}[{index}] = {value:.6g}, but the bundle declares a floor of {floor:.6g} there ({source}, {where})"
     "{more}",
     hint="apply the floor before writing the statistics, or correct the declaration",
-    why="who reads the declaration divides by another number than who reads the statistics",
+    why="a program that reads the declaration divides by another number than one that reads the statistics",
 )
 
 _RELATIVE = 1e-5

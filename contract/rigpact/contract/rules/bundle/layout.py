@@ -87,7 +87,7 @@ UNKNOWN_SLICE = Rule(
     severity=Severity.WARNING,
     message="{layout}: no side knows a slice {name!r}{meant}",
     hint="spell it as the contract does, or leave it out",
-    why="slices are looked up by name: nobody writes this one, and what it was meant to be is missing",
+    why="slices are looked up by name: nobody writes this one, and the intended slice is missing",
 )
 
 _KNOWN = (ROOT_POSITION, ROOT_VELOCITY, ROOT_YAW, ROTATIONS, ANGULAR_VELOCITIES, CONTACTS)

@@ -21,7 +21,7 @@ COLUMNS_NOT_UNIT = Rule(
     message="{bone}, column {column}: Mu² + Std² of {mean} and {std} add up to {total:.3f}, but for columns of"
     " rotations they add up to 1{more}",
     hint="the statistics were taken from other data than rotation columns, or a mean was edited or scaled",
-    why="the mean pose is no pose: normalised rotations come out shifted, and every limb with them",
+    why="the mean pose is not a pose: normalised rotations come out shifted, and every limb with them",
 )
 DEVIATION_INFLATED = Rule(
     code="RP116",
@@ -61,7 +61,7 @@ _SAME_MEAN = 1e-3
 
 
 def check_rotation_means(view: BundleView) -> Iterator[Finding]:
-    """Yield where the means of rotations are no means of rotations, or differ between state and output."""
+    """Yield where the means of rotations are not means of rotations, or differ between state and output."""
     yield from _check_unit_columns(view)
     yield from _check_mean_poses(view)
 

@@ -23,7 +23,7 @@ COLUMNS_UNDECLARED = Rule(
 COLUMNS_UNKNOWN = Rule(
     code="RP201",
     name="rot6d-columns-unknown",
-    message="rot6d columns {found} are no two different axes: the engine takes X and Z",
+    message="rot6d columns {found} are not two different axes: the engine takes X and Z",
     hint="name two of X, Y, Z, in the order in which they stand in the six numbers",
     why="the decoder falls back to its default and decodes other axes than the encoder wrote",
 )
@@ -39,7 +39,7 @@ OUTPUT_MODE_UNDECLARED = Rule(
 OUTPUT_MODE_UNKNOWN = Rule(
     code="RP203",
     name="output-mode-unknown",
-    message="output mode {found!r} is none of {known}",
+    message="output mode {found!r} is unknown (known: {known})",
     hint="declare delta, residual or absolute",
     why="an unknown mode falls back to delta, which turns every bone by the wrong rotation each frame",
 )

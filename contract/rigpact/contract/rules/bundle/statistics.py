@@ -117,7 +117,7 @@ def check_std(array: NamedArray | None) -> Iterator[Finding]:
 
 
 def check_scale(array: NamedArray | None, floor: float = AUXILIARY_SCALE_FLOOR) -> Iterator[Finding]:
-    """Yield tanh scales that one of the sides floors, or that are no scales at all."""
+    """Yield tanh scales that one of the sides floors, or that are not scales at all."""
     if array is None:
         return
     yield from array.at_slices(NOT_FINITE, ~np.isfinite(array.float32))

@@ -33,7 +33,7 @@ PARENTS_NOT_MIRRORED = Rule(
     code="RP230",
     name="left-right-parents-differ",
     severity=Severity.WARNING,
-    message="{left} hangs on {left_parent} and {right} on {right_parent}, which are no twins{more}",
+    message="{left} hangs on {left_parent} and {right} on {right_parent}, which are not twins{more}",
     hint="compare with the skeleton asset: left and right were swapped on the way",
     why="a limb hangs on the other side's joint: it moves with the wrong leg",
 )

@@ -35,7 +35,7 @@ CLIP_NUMBERS_READ_OTHERWISE = Rule(
     code="RP560",
     name="clip-numbers-read-otherwise",
     message=_MESSAGE,
-    hint="export the columns that meta.rot6d_spec declares, or declare what both files hold (--set rot6d_columns=…)",
+    hint="export the columns that meta.rot6d_spec declares, or declare the columns of both files (--set rot6d_columns=…)",
     why="clip and bundle decode the same six numbers to other rotations: every limb points elsewhere",
 )
 CLIP_IN_OTHER_SPACE = Rule(
@@ -162,7 +162,7 @@ class _Comparison:
         return bool(ordinary.all() and theirs > _FAR and so * _NEARER <= theirs and worst_so <= _FAR)
 
     def _keeps_its_height(self, turn: FloatArray) -> bool:
-        """Whether a turned root is no body that lies down: it is upright, or as high above the ground as in training.
+        """Whether a turned root is not a body that lies down: it is upright, or as high above the ground as in training.
 
         Where the height never varied in training it says nothing, and a body may lie.
         """

@@ -27,7 +27,7 @@ YAW_JUMPS = Rule(
     name="root-yaw-jumps",
     message="frame {frame}: the root turns {step_deg:.1f}° in one frame{back}, and {around_deg:.2f}° in the frames around it"
     "{more}",
-    hint="look for a cut between takes; a wrap from pi to -pi is no jump and is not reported",
+    hint="look for a cut between takes; a wrap from pi to -pi is not a jump and is not reported",
     why="the heading that the network reads snaps round while the body goes on",
 )
 YAW_IN_DEGREES = Rule(

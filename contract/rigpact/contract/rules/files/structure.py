@@ -28,7 +28,7 @@ WRONG_TYPE = Rule(
     name="wrong-type",
     message="{found} where {expected} is expected{more}",
     hint="see the schema in rigpact/contract/schemas; numbers in quotes are strings",
-    why="the engine skips what has the wrong type, or the load fails",
+    why="the engine skips a value of the wrong type, or the load fails",
     engine_refuses=True,
 )
 MISSING_KEY = Rule(
@@ -51,7 +51,7 @@ VALUE_NOT_ALLOWED = Rule(
     code="RP023",
     name="value-not-allowed",
     message="{found}, but {expected} is expected{more}",
-    hint="see the schema in rigpact/contract/schemas for what may stand here",
+    hint="see the allowed values in the schema in rigpact/contract/schemas",
     why="a value outside the format's range is clamped or ignored on one side only",
     engine_refuses=True,
 )

@@ -28,7 +28,7 @@ NOT_SAID = Rule(
 OUT_OF_ORDER = Rule(
     code="RP742", name="declared-stage-out-of-order", engine_refuses=True, message=_MESSAGE,
     hint="move the stage, or take the value of the frame before",
-    why="within a frame a stage can use only what is computed before it",
+    why="within a frame a stage can use only the stages before it",
 )  # fmt: skip
 WIDTH = Rule(
     code="RP743", name="declared-vector-width-differs", engine_refuses=True, message=_MESSAGE,
@@ -57,7 +57,7 @@ NAMED_TWICE = Rule(
 )  # fmt: skip
 KIND = Rule(
     code="RP748", name="declared-kind-unfit", engine_refuses=True, message=_MESSAGE,
-    hint="declare what the numbers are: kind = \"quaternion_wxyz\", \"rot6d\", …",
+    hint="declare the kind of the numbers: kind = \"quaternion_wxyz\", \"rot6d\", …",
     why="an operation on rotations needs to know which numbers are one",
 )  # fmt: skip
 LEFT_OPEN = Rule(

@@ -22,7 +22,7 @@ DIFFERS = Rule(
     code="RP768", name="model-metadata-differs", severity=Severity.WARNING,
     message="{key} in the model's metadata: {found}; the contract has {expected}",
     hint="ask the side that trained which one the network was trained with; correct the other",
-    why="the exporter wrote what training used; the contract says what the engine computes",
+    why="the exporter wrote the numbers of the training; the contract has those of the engine",
 )  # fmt: skip
 ROUNDED = Rule(
     code="RP769", name="model-metadata-has-more-digits", severity=Severity.INFO,

@@ -33,7 +33,7 @@ SCALED_INSIDE = Rule(
     code="RP767", name="model-scale-outside-and-inside", severity=Severity.WARNING,
     message="{stage} multiplies by {numbers}, and the model does it again at {tensor} ({operators})",
     hint="keep one of the two: ask whether the exporter put the factor into the graph",
-    why="what the network says or hears is scaled by the square of the factor",
+    why="the network's input or answer is scaled by the square of the factor",
 )  # fmt: skip
 _SAME = 0.01
 """An exporter's three digits move a number by up to half a percent, on either side."""

@@ -12,14 +12,14 @@ from rigpact.contract.statistics import FloatArray
 IDENTITY = Rule(
     code="RP763", name="declared-stage-is-identity", severity=Severity.INFO,
     message="{stage} changes nothing: {reason}",
-    hint="leave it out; where sides differ in it, declare what they read: a table with value and wrong",
+    hint="leave it out; where sides read it differently, declare both readings: a table with value and wrong",
     why="the factor, the order or the range that was meant may be missing",
 )  # fmt: skip
 TWICE = Rule(
     code="RP764", name="declared-scale-applied-twice", severity=Severity.WARNING,
     message="{stage} scales by {numbers} what {earlier} has already scaled by the same",
     hint="keep one of the two",
-    why="the network gets every number scaled by the square of what it was trained with",
+    why="the network gets every number scaled by the square of the factor of its training",
 )  # fmt: skip
 
 

@@ -19,7 +19,7 @@ from rigpact.contract.systems.system import System
 
 UNKNOWN_SYSTEM = Rule(
     code="RP700", name="system-unknown", engine_refuses=True,
-    message="{name!r} is no system that rigpact hosts (it hosts {known})",
+    message="{name!r} is not a system that rigpact hosts (it hosts {known})",
     hint="correct the name; rigpact systems lists them",
     why="without its definition nothing can be said about any number in the file",
 )  # fmt: skip
@@ -63,11 +63,11 @@ VECTOR_MISSING = Rule(
     code="RP707", name="system-vector-missing", engine_refuses=True,
     message="the vector {vector} ({width} numbers) is not declared",
     hint="export every vector that rigpact systems NAME lists",
-    why="what is not declared cannot be compared: a change of it would go unseen",
+    why="an undeclared convention cannot be compared: a change of it would go unseen",
 )  # fmt: skip
 UNKNOWN_KNOB = Rule(
     code="RP709", name="system-knob-unknown", engine_refuses=True,
-    message="{knob!r} is no convention of this system (it has {known})",
+    message="{knob!r} is not a convention of this system (it has {known})",
     hint="correct the name; rigpact systems NAME lists the knobs",
     why="the convention that was meant keeps its default without a word",
 )  # fmt: skip

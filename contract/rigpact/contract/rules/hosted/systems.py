@@ -22,7 +22,7 @@ _ERROR, _WARNING = Severity.ERROR, Severity.WARNING
 
 UNKNOWN_VECTOR = Rule(
     code="RP708", name="system-vector-unknown", severity=_WARNING,
-    message="the vector {vector} is none of this system's ({known})",
+    message="the vector {vector} is not one of this system ({known})",
     hint="correct the name, or leave it out",
     why="nobody reads it; the vector that was meant stays undeclared",
 )  # fmt: skip
@@ -30,7 +30,7 @@ RATE_DIFFERS = Rule(
     code="RP712", name="system-rate-differs", severity=_WARNING,
     message="{found:g} frames a second, the system's are {expected:g}",
     hint="resample, or say why the rate is another one",
-    why="what is learned of velocities and windows holds for one rate",
+    why="velocities and windows are learned for one rate",
 )  # fmt: skip
 MODEL_TENSORS = Rule(
     code="RP713",

@@ -27,7 +27,7 @@ NO_ORDER_MATCHES = Rule(
     name="canary-matches-no-order",
     severity=Severity.WARNING,
     message="no order of the inputs makes the model meet {reference}: the nearest, {found}, misses by {best}",
-    hint="use a recording of this very model; the nearest order is no proof",
+    hint="use a recording of this very model; the nearest order is not a proof",
     why="model and recording are not of one export, so neither the order nor the model is confirmed",
 )
 ORDERS_ALIKE = Rule(
@@ -36,7 +36,7 @@ ORDERS_ALIKE = Rule(
     severity=Severity.INFO,
     message="{count} orders fit {reference} about as well, besides the contract's for example {found}",
     hint="probe with a teacher prediction or a trace of this very model in which every input moves; a clip proves little",
-    why="on these rows the order cannot be told: what fits here may still be bound in another order",
+    why="these rows do not show the order: an input that fits here may still be bound in another order",
 )
 INPUT_WITHOUT_EFFECT = Rule(
     code="RP427",
@@ -44,7 +44,7 @@ INPUT_WITHOUT_EFFECT = Rule(
     severity=Severity.WARNING,
     message="input {index} ({name}) changes nothing: canary values in its place leave the output as it was, to the bit",
     hint="look whether training dropped this input, or whether its weights were exported as zeros",
-    why="the character ignores what stands there: the player's command, its feet or its past",
+    why="the character ignores these inputs: the player's command, its feet or its past",
 )
 OUTPUT_MODE_CONTRADICTED = Rule(
     code="RP451",

@@ -80,7 +80,7 @@ INPUT_WIDTH_DYNAMIC = Rule(
 HISTORY_WIDTH_NOT_WHOLE = Rule(
     code="RP408",
     name="model-history-not-whole-frames",
-    message="input {index} ({name}) is {found} wide, which is no multiple of {frame} (6 numbers of {bones} bones)",
+    message="input {index} ({name}) is {found} wide, which is not a multiple of {frame} (6 numbers of {bones} bones)",
     hint="export the model for the skeleton of the bundle",
     why="without a declared length the engine divides the model's width by that of a frame: the rest is cut off",
 )

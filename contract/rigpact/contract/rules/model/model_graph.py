@@ -38,7 +38,7 @@ OPSET_TOO_OLD = Rule(
     name="model-opset-too-old",
     message="operator set {found}: onnxruntime promises {limit} and later",
     hint="export again with opset 18, or convert with onnx.version_converter",
-    why="operators changed their meaning since; what runs today may give other numbers tomorrow",
+    why="operators changed their meaning since; the same model may give other numbers tomorrow",
 )
 OPSET_TOO_NEW = Rule(
     code="RP422",
@@ -54,8 +54,8 @@ OPSET_NOT_THE_CONTRACTS = Rule(
     severity=Severity.WARNING,
     message="operator set {found}: the contract's exporter writes {limit}",
     hint="export with opset_version=18; a converter or an old script wrote this file",
-    why="the model did not come from the contract's exporter: what else it does otherwise (clamps, names, order) nobody"
-    " checked, and operators changed their meaning in between",
+    why="the model did not come from the contract's exporter: nobody checked its clamps, names and order,"
+    " and operators changed their meaning in between",
 )
 OPSET_MISSING = Rule(
     code="RP423",
@@ -77,7 +77,7 @@ INPUT_UNUSED = Rule(
     name="model-input-unused",
     message="input {index} ({name}) does not reach the output{how}",
     hint="look where the network lost it: a branch that was cut, a detach, a wrong variable in forward()",
-    why="the character ignores what stands there: the player's command, its feet or its past",
+    why="the character ignores these inputs: the player's command, its feet or its past",
 )
 TRAINING_MODE = Rule(
     code="RP426",
@@ -106,7 +106,7 @@ CLAMP_EMPTY = Rule(
     name="model-clamp-empty",
     message="Clip from {low:g} to {high:g}: the lower bound is not below the upper",
     hint="the bounds are swapped, or both were exported as one constant",
-    why="every number becomes the same: what goes in no longer matters",
+    why="every number becomes the same: the input no longer matters",
 )
 DOUBLE_PRECISION = Rule(
     code="RP432",
@@ -130,7 +130,7 @@ QUANTISED = Rule(
     severity=Severity.WARNING,
     message="{op} works on 8-bit numbers{more}",
     hint="compare the quantised model with the original before shipping; export in float32 for parity",
-    why="rounding of a percent: the pose differs from what training saw, frame after frame in free-run",
+    why="rounding of a percent: the pose differs from training's, frame after frame in free-run",
 )
 FOREIGN_OPERATOR = Rule(
     code="RP435",

@@ -54,7 +54,7 @@ CLIP_FAR_FROM_STATISTICS = Rule(
     message="{count} channels of the clip lie on average more than {limit:g} standard deviations from the bundle's mean;"
     " furthest {where}: {found:.4g} on average, {mean:.4g} ± {std:.3g} in the bundle ({sigma:.3g} standard deviations)",
     hint="re-run the statistics with this clip, or leave it out",
-    why="the network has never seen such inputs, and the graph clamps them: what it answers is chance",
+    why="the network has never seen such inputs, and the graph clamps them: its answer is chance",
     follows=("RP560", "RP561", "RP562", "RP912"),
 )
 SPEED_SATURATES = Rule(

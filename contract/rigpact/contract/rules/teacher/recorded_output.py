@@ -43,9 +43,9 @@ ROWS_IN_OTHER_ORDER = Rule(
 PREDICTION_ABSENT = Rule(
     code="RP623",
     name="prediction-absent",
-    message="the file says what a prediction says ({keys}), but holds no `prediction`{guess}",
+    message="the file has the keys of a prediction ({keys}), but no `prediction`{guess}",
     hint="export the prediction again; a teacher batch has none of these",
-    why="readers take the file for a teacher batch: what the network answered is never compared",
+    why="readers take the file for a teacher batch: the network's answer is never compared",
 )
 OUTPUT_GIVES_OTHER_POSES = Rule(
     code="RP624",
@@ -53,7 +53,7 @@ OUTPUT_GIVES_OTHER_POSES = Rule(
     message="the network's output in {recording} gives the poses of {poses} only roughly: row {row}, {bone} is {miss_deg:.3g}°"
     " away{more}",
     hint="one of the two was rounded, scaled or rearranged on its way into the file; export both again from one run",
-    why="who replays the output computes another character than the one that was recorded",
+    why="a replay of the output computes another character than the recorded one",
 )
 
 Order = NDArray[np.intp] | slice

@@ -41,7 +41,7 @@ CONDITION_ALIGNMENT_DIFFERS = Rule(
     message="meta.alignment.cond_to_y says {mode} with offset {offset}, the condition of {declared}; the rows"
     " are those of {found} of {clip} (off by at most {near:.2g}; for the declared frame {far:.2g})",
     hint="correct the declaration, or the rows",
-    why="who follows the declaration steers the character a frame early or late",
+    why="a program that follows the declaration steers the character a frame early or late",
 )
 CONTACT_ROWS_DIFFER = Rule(
     code="RP909",
@@ -55,7 +55,7 @@ PAIRS_NOT_OF_CLIP = Rule(
     name="row-count-not-of-clip",
     message="{found} rows for the {frames} frames of {clip}: one row for each pair of neighbours is {expected}",
     hint="export the rows again from the whole clip",
-    why="row and frame are matched by index: what comes after the gap is another moment",
+    why="row and frame are matched by index: the rows after the gap belong to another moment",
 )
 
 _FEATURE = 1e-4

@@ -1,4 +1,4 @@
-"""What the rows of `prediction.y_norm` may be: poses, the network's residuals, poses that were never normalised.
+"""The meanings of the rows of `prediction.y_norm`: poses, the network's residuals, poses that were never normalised.
 
 This module holds no rules; prediction.py and recorded_output.py have them.
 """

@@ -23,7 +23,7 @@ enum class ConditionNorm : int { raw, zscore };
 enum class ConditionSpeedUnit : int { m_s, cm_s };
 // what the Contacts input holds
 enum class ContactsSource : int { soft_scores, binary, whitened, zeros, swapped_feet };
-// what replaces an axis too short to normalise; in ΔR the default is a coordinate axis
+// the replacement of an axis too short to normalise; in ΔR the default is a coordinate axis
 enum class DegenerateAxis : int { previous_frame, canonical, previous_frame_for_delta, zero };
 // whether ΔR leads to the next pose or back from it
 enum class DeltaDirection : int { forward, inverse };
@@ -35,7 +35,7 @@ enum class DerivedAxis : int { second_cross_first, first_cross_second };
 enum class Math : int { f64, f32 };
 // change of handedness of the published pose: R becomes S·R·S with S = diag(±1)
 enum class Mirror : int { none, x, y, z };
-// what the network's rotations mean: ΔR, ΔR minus identity, or the next pose itself
+// the meaning of the network's rotations: ΔR, ΔR minus identity, or the next pose itself
 enum class OutputMode : int { delta, residual, absolute };
 // how the history is normalised; tanh_unit_scale is the engine's fallback without statistics
 enum class PoseHistoryNorm : int { tanh_zscore, linear, tanh, tanh_unit_scale, raw };
@@ -43,7 +43,7 @@ enum class PoseHistoryNorm : int { tanh_zscore, linear, tanh, tanh_unit_scale, r
 enum class PoseHistoryOrder : int { oldest_first, newest_first };
 // whether the newest entry is the current pose or the one before it
 enum class PoseHistoryPhase : int { includes_current, excludes_current };
-// what stands for the frames before the first
+// the poses before the first frame
 enum class PoseHistoryStart : int { seed_pose, identity, zeros, first_target, identity_after_seed };
 // which frame ΔR is applied to; +1 is the target itself, a leak
 enum class PreviousPoseLag : int { same_frame, one_earlier, one_later };
@@ -63,7 +63,7 @@ enum class Writeback : int { output_slices, none, all };
 enum class YawEncoding : int { wrapped_over_pi, unwrapped_over_pi, radians, degrees_over_180, absolute };
 
 namespace vocabulary {
-// what stands before the first frame
+// the value before the first frame
 enum class Start : int { unknown, first, zeros };
 // x · scale + offset, or (x - subtract) · scale
 enum class AffineReading : int { scale_first, constant_first };

@@ -84,7 +84,7 @@ def _columns(path: Path) -> dict[str, Any]:
             table = file.read()
             read = {name: _numbers(arrow, table.column(name)) for name in dict.fromkeys(table.column_names)}
         except (arrow.ArrowException, OSError, ValueError, LookupError, OverflowError, MemoryError) as error:
-            raise UnusableInput(path, f"bytes that are no Parquet ({error})", "a Parquet file") from None
+            raise UnusableInput(path, f"bytes that are not Parquet ({error})", "a Parquet file") from None
     columns = {name: each for name, each in read.items() if each is not None}
     if not columns:
         raise UnusableInput(path, "no column of numbers", "numbers, one row for each frame")

@@ -58,7 +58,7 @@ def read_gltf_animation(path: Path, animation: int | None = None) -> Animation:
         joint for skin in file.tables("skins") for joint in _places(skin.get("joints"))
     }
     if any(index >= len(nodes) for index in moved):
-        raise UnusableInput(f"{path}#/skins", "a joint that is no node", f"0 to {len(nodes) - 1}")
+        raise UnusableInput(f"{path}#/skins", "a joint that is not a node", f"0 to {len(nodes) - 1}")
     names = {index: str(nodes[index].get("name") or f"node_{index}") for index in sorted(moved)}
     refuse_repeated(list(names.values()), f"{path}#/nodes")
     times = np.unique(np.concatenate([curve.times for curve in curves.values()]))

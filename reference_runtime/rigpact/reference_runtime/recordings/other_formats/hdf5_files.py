@@ -38,7 +38,7 @@ def read_hdf5(path: Path) -> Table:
                     _refuse_lies(h5py, data, f"{path}#{name}")
                     columns[name] = np.asarray(data[()])
         except _DAMAGED as error:
-            raise UnusableInput(path, f"bytes that are no HDF5 ({error})", "an HDF5 file") from None
+            raise UnusableInput(path, f"bytes that are not HDF5 ({error})", "an HDF5 file") from None
     if not columns:
         raise UnusableInput(path, "no data set of numbers", "data sets, one row for each frame")
     return Table(columns)

@@ -87,7 +87,7 @@ class _Bag:
         try:
             return decoder_of(schema.name, schema.data.decode(), place)
         except UnicodeDecodeError:
-            raise UnusableInput(place, "a schema that is no text", "ros2msg in UTF-8") from None
+            raise UnusableInput(place, "a schema that is not text", "ros2msg in UTF-8") from None
 
     def _records(self) -> Iterator[Any]:
         reader, exceptions = library("mcap.stream_reader", self.path), library("mcap.exceptions", self.path)
@@ -110,7 +110,7 @@ class _Bag:
                     raise UnusableInput(self.path, f"no whole record ({error})", "an MCAP file") from None
                 self.truncation = f"after record {count}"
             except (*_DAMAGED, exceptions.McapError) as error:
-                raise UnusableInput(self.path, f"bytes that are no MCAP ({error})", "an MCAP file") from None
+                raise UnusableInput(self.path, f"bytes that are not MCAP ({error})", "an MCAP file") from None
 
     def _unpacked_chunk(self, chunk: Any, size: int) -> Any:
         """The chunk without compression, never unpacked beyond what it says and what the file may hold."""

@@ -49,14 +49,14 @@ def decoder_of(kind: str, definition: str, place: str) -> Callable[[bytes, str],
         with redirect_stderr(StringIO()), redirect_stdout(StringIO()):  # the parser prints what it cannot read
             read = dynamic.generate_dynamic(kind, definition)[kind]
     except damaged as error:
-        raise UnusableInput(place, f"a definition of {kind} that is none ({error})", "ros2msg") from None
+        raise UnusableInput(place, f"a definition of {kind} that cannot be read ({error})", "ros2msg") from None
 
     def decode(content: bytes, where: str) -> Any:
         try:
             return plain(read(content))
         except damaged as error:
             raise UnusableInput(
-                where, f"bytes that are no {kind} ({type(error).__name__} {error})", "a message"
+                where, f"bytes that are not {kind} ({type(error).__name__} {error})", "a message"
             ) from None
 
     return decode

@@ -38,7 +38,7 @@ def _messages(path: Path) -> Iterator[Message]:
                 yield from _of_base(base, path)
         except (sqlite3.Error, OverflowError, UnicodeDecodeError) as error:
             raise UnusableInput(
-                path, f"bytes that are no database of rosbag2 ({error})", "topics and messages"
+                path, f"bytes that are not a database of rosbag2 ({error})", "topics and messages"
             ) from None
 
 

@@ -1,7 +1,8 @@
 """Messages under topics as columns: `topic.field`, a row for each message of the topic that gives the tick.
 
-A JointState is read by the names in each message: its order is no contract and may change. Which topic gives the tick is no bag's
-word: topics whose messages come in pairs are joined as they are, others need `tick`, and each other topic holds its last message.
+A JointState is read by the names in each message: its order is not a contract and may change. A bag does not say which topic
+gives the tick: topics whose messages come in pairs are joined as they are, others need `tick`, and each other topic holds its
+last message.
 """
 
 from bisect import bisect_right

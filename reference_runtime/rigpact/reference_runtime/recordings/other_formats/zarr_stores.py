@@ -89,7 +89,7 @@ class _Files:
                 return archive.read(name)
         except DAMAGED as error:
             raise UnusableInput(
-                f"{self.path}#{name}", f"bytes that are no zip ({error})", "a file of a store"
+                f"{self.path}#{name}", f"bytes that are not a zip file ({error})", "a file of a store"
             ) from None
 
     def _of_zip(self) -> dict[str, int]:
@@ -98,7 +98,9 @@ class _Files:
                 with zipfile.ZipFile(self.path) as archive:
                     return {each.filename: each.file_size for each in archive.infolist()[:_MAX_FILES]}
             except DAMAGED as error:
-                raise UnusableInput(self.path, f"bytes that are no zip ({error})", "a zarr store in a .zip") from None
+                raise UnusableInput(
+                    self.path, f"bytes that are not a zip file ({error})", "a zarr store in a .zip"
+                ) from None
 
     def _of_folder(self) -> dict[str, int]:
         if not self.path.is_dir():
@@ -193,5 +195,5 @@ def _codecs(said: Mapping[str, Any], place: str) -> list[str]:
     compressor = said.get("compressor")
     every = said.get("codecs") or [*(said.get("filters") or []), *([compressor] if compressor else [])]
     if not isinstance(every, list) or not all(isinstance(each, Mapping) for each in every):
-        raise UnusableInput(place, "codecs that are no list of tables", "a list of tables")
+        raise UnusableInput(place, "codecs that are not a list of tables", "a list of tables")
     return [str(each.get("name", each.get("id"))) for each in every]

@@ -30,8 +30,8 @@ LAST_REPLY_S = 0.5
 class Played:
     """Data of a client's session.
 
-    replies (N, reply floats); frame_of (N,): the assumed frame of each reply; refusals: datagrams that are no reply, by what is
-    wrong with them.
+    replies (N, reply floats); frame_of (N,): the assumed frame of each reply; refusals: datagrams that are not replies, by
+    their fault.
     """
 
     sent: int = 0
@@ -42,7 +42,7 @@ class Played:
 
     @property
     def refused(self) -> int:
-        """Number of datagrams that are no reply."""
+        """Number of datagrams that are not replies."""
         return self.refusals.total()
 
 
@@ -114,7 +114,9 @@ def _collect(wire: socket.socket, played: Played, profile: Profile) -> bool:
 
 
 def _words(message: Message) -> str:
-    return f"{message.reason.value}: {message.detail}" if isinstance(message, Refusal) else "a message that is no reply"
+    return (
+        f"{message.reason.value}: {message.detail}" if isinstance(message, Refusal) else "a message that is not a reply"
+    )
 
 
 def _collect_last(wire: socket.socket, played: Played, profile: Profile) -> None:

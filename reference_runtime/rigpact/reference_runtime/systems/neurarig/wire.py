@@ -30,7 +30,7 @@ class Reason(StrEnum):
     """Why a datagram is refused."""
 
     TOO_LARGE = "larger than the server's buffer"
-    UNKNOWN_KIND = "a first byte that is no kind of message"
+    UNKNOWN_KIND = "a first byte that is not a kind of message"
     REPLY_TO_SERVER = "a reply, sent to the server"
     HANDSHAKE_CUT_OFF = "a handshake that ends inside an entry"
     NAME_LENGTH = "a name's length outside 1 to 256"

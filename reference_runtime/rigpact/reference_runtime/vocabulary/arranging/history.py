@@ -55,7 +55,7 @@ def build(use: Use) -> Built:
         "newest_first": "the buffer is read from its other end",
         "oldest_first": "the buffer is read from its other end",
     }, shows=lambda taken: np.arange(float(length))[taken])  # fmt: skip
-    start = use.choice("start", _STARTS, "what stands before the first frame", {
+    start = use.choice("start", _STARTS, "the value before the first frame", {
         "zeros": "the buffer starts with zeros: fill it with the first value at the reset",
         "first": "the buffer is filled with the first value: start it with zeros",
     }, shows=lambda word: np.array([float(length > 1 and word == "zeros")]))  # fmt: skip
@@ -119,7 +119,7 @@ OPERATION = Operation(
         "length": "number of frames, the current one included",
         "layout": "term_major, frame_major or channel_major",
         "order": "oldest_first or newest_first",
-        "start": "what stands before the first frame: first (its own value) or zeros",
+        "start": "the value before the first frame: first (its own value) or zeros",
         "every": "frames between two entries, 1 if left out: of a loop that ticks every n-th frame, whose vectors are `held`",
     },
     (1, 1 << 16),

@@ -1,1 +1,1 @@
-"""What a motion network is given of a character: its state, the player's intent, the feet, the bones' rates, past poses."""
+"""The inputs of a character's motion network: its state, the player's intent, the feet, the bones' rates, past poses."""

@@ -36,7 +36,7 @@ DERIVED_AXIS = Knob(
     },
 )  # fmt: skip
 DEGENERATE_AXIS = Knob(
-    "degenerate_axis", LOST_AXES, "what replaces an axis too short to normalise; in ΔR the default is a coordinate axis", {
+    "degenerate_axis", LOST_AXES, "the replacement of an axis too short to normalise; in ΔR the default is a coordinate axis", {
         "previous_frame": CodeHint(
             "Axis.SizeSquared() < 1e-8 ? PrevAxis", "where(norm < 1e-4, previous_axis, axis / norm)"
         ),

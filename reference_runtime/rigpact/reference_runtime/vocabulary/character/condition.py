@@ -207,7 +207,7 @@ def _reach(contract: Contract) -> tuple[int, int]:
 
 
 INTENT = Operation(
-    "intent", "what a clip's player asks for: action bits, planar direction, speed", build_intent, {}, (0, 0),
+    "intent", "the request of a clip's player: action bits, planar direction, speed", build_intent, {}, (0, 0),
     shared=(CONDITION_DIRECTION, CONDITION_SPEED_UNIT), only_on_pages=True,
 )  # fmt: skip
 OPERATION = Operation(

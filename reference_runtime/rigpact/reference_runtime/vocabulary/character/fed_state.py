@@ -1,4 +1,4 @@
-"""Fed state: a clip's raw state; in a free run, what the frame before wrote back."""
+"""Fed state: a clip's raw state; in a free run, the state that the frame before wrote back."""
 
 from functools import partial
 
@@ -61,6 +61,6 @@ def _denormalised(contract: Contract, rows: FloatArray) -> FloatArray:
 
 
 OPERATION = Operation(
-    "fed_state", "a clip's raw state; in a free run, what the frame before wrote back", build,
+    "fed_state", "a clip's raw state; in a free run, the state that the frame before wrote back", build,
     {"carried": "the stage that writes the next state"}, (0, 0), only_on_pages=True,
 )  # fmt: skip

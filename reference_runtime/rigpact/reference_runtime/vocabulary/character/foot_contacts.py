@@ -53,7 +53,7 @@ def contact_rows(scores: FloatArray | None, frames: int, contract: Contract) -> 
 
 
 CONTACTS_SOURCE = Knob(
-    "contacts_source", SOURCE, "what the Contacts input holds", {
+    "contacts_source", SOURCE, "the numbers of the Contacts input", {
         "soft_scores": CodeHint("Contacts = SoftContactScore", "evidence.soft_contact_score"),
         "binary": CodeHint("Contacts = Score >= 0.5f ? 1.f : 0.f", "(score >= 0.5).float()"),
         "whitened": CodeHint("(Score - MuX[Contacts]) / StdX[Contacts]", "(score - mu) / std"),

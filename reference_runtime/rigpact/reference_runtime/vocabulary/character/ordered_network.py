@@ -71,5 +71,5 @@ def network_depth(contract: Contract) -> int:
 
 OPERATION = Operation(
     "ordered_network", "a model's answer to vectors bound by position, in an order that sides confuse", build,
-    {"record": "what has to be given so that the answer can be judged"}, (0, 0), shared=(INPUT_ORDER,), only_on_pages=True,
+    {"record": "the inputs that are needed to judge the answer"}, (0, 0), shared=(INPUT_ORDER,), only_on_pages=True,
 )  # fmt: skip

@@ -60,7 +60,7 @@ HISTORY_PHASE = Knob(
     },
 )  # fmt: skip
 HISTORY_START = Knob(
-    "pose_history_start", FIRST_POSE, "what stands for the frames before the first", {
+    "pose_history_start", FIRST_POSE, "the poses before the first frame", {
         "seed_pose": CodeHint("ResetPoseHistoryFromPose(Seed)", "history = [pose[0]] * H"),
         "identity": CodeHint("ResetPoseHistoryFromPose(Identity); // no seed given", "history = [identity] * H"),
         "zeros": CodeHint("Ring.Init(0.f, ...); // never reset", "history = torch.zeros(H, ...)"),

@@ -149,7 +149,7 @@ _COMPONENT_HINTS = {"wxyz": "w is last; glm and Eigen constructors take it first
 _HANDEDNESS_HINTS = {
     "right_handed": "Unreal's rotator to quaternion has x and y negated against the right-handed formula"
 }
-_CHAIN_HINTS = {"last_first": "the order of the chains is part of the contract, in what is sent and in the reply"}
+_CHAIN_HINTS = {"last_first": "the order of the chains is part of the contract, in the packet and in the reply"}
 
 
 def _target_hints(frame: FrameFields) -> dict[str, str]:

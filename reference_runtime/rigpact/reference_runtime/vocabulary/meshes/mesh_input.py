@@ -60,7 +60,9 @@ def build(use: Use) -> Built:
     order = use.choice("order", _orders(count), "the order of the mesh's vertices", _ORDER_HINTS, shows=np.array)
     axes = use.choice("axes", AXES, "the axes of the mesh that comes in", _AXES_HINTS)
     known = {word: apply for word, apply in _ORIGINS.items() if word != "neutral_mesh" or neutral is not None}
-    origin = use.choice("origin", known, "what is subtracted from the mesh before the network", _ORIGIN_HINTS)
+    origin = use.choice(
+        "origin", known, "the vector that is subtracted from the mesh before the network", _ORIGIN_HINTS
+    )
 
     def compute(frames: Frames) -> FloatArray:
         at_rest = None if neutral is None else neutral.of(frames).reshape(count, 3)

@@ -1,4 +1,4 @@
-"""What the operations on points share: points of a vector, the axes that sides confuse."""
+"""Shared parts of the operations on points: points of a vector, the axes that sides confuse."""
 
 from collections.abc import Mapping
 

@@ -78,7 +78,7 @@ def build(use: Use) -> Built:
         shows=lambda apply: apply(some, low, high),
     )  # fmt: skip
     limit = use.choice(
-        "limit", _LIMITS, "what becomes of a negative scale", _LIMIT_HINTS,
+        "limit", _LIMITS, "the value of a negative scale", _LIMIT_HINTS,
         shows=lambda apply: apply(_MAPPINGS["declared"](some, low, high)),
     )  # fmt: skip
 
@@ -115,7 +115,7 @@ _ORDER_HINTS = {
 }
 _ACTIVATION_HINTS = {"applied_again": "the model ends in a sigmoid; a second one presses everything towards 0.6"}
 _ORIGIN_HINTS = {
-    "zero": "no rotation is p = 0.5, not p = 0: the neutral parameters are no zeros",
+    "zero": "no rotation is p = 0.5, not p = 0: the neutral parameters are not zeros",
     **{f"zero_about_{axis}": f"the angle about {axis} lacks the - 0.5 that the other two have" for axis in "xyz"},
 }
 _UNIT_HINTS = {"degrees": "the rig's angles are degrees; sine and cosine want radians"}

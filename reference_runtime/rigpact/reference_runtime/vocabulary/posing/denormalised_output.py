@@ -46,7 +46,7 @@ ADDS_MEAN: Mapping[str, bool] = {"delta": True, "residual": False, "absolute": T
 """Whether MuY is added to the rotations. MuY is a mean pose, so it must not be added to a residual."""
 ADDS_IDENTITY: Mapping[str, bool] = {"delta": False, "residual": True, "absolute": False}
 OUTPUT_MODE = Knob(
-    "output_mode", ADDS_MEAN, "what the network's rotations mean: ΔR, ΔR minus identity, or the next pose itself", {
+    "output_mode", ADDS_MEAN, "the meaning of the network's rotations: ΔR, ΔR minus identity, or the next pose itself", {
         "delta": CodeHint("Delta6D = Y * StdY + MuY; // MuY added", "delta = reproject(y * std + mu)"),
         "residual": CodeHint(
             "Delta6D = Y * StdY + Identity6D; // MuY not added", "delta = reproject(y * std + identity6d)"

@@ -93,7 +93,7 @@ class _Context:
         return stored(np.hstack([told, axes[:, :, forward], axes[:, :, up], self._feet(frames), motion]))
 
     def _numbered(self, frames: Frames, tasks: FloatArray) -> FloatArray:
-        """The number that a side has for each task; what is no task stays as it is."""
+        """The number that a side has for each task; what is not a task stays as it is."""
         table = self.tasks.of(frames).reshape(-1)
         known = (tasks == np.round(tasks)) & (tasks >= 0) & (tasks < len(table))
         return np.where(known, table[np.where(known, tasks, 0).astype(int)], tasks)
@@ -293,7 +293,7 @@ def _choices(effectors: tuple[str, ...], feet: int) -> tuple[tuple[str, Mapping[
         ("rotation_space", _SPACES, "the space of an effector's rotation"),
         ("point", _POINTS, "which end of an effector's bone is told"),
         ("effector_order", _effector_orders(effectors), "the order of the five effectors"),
-        ("height", _HEIGHTS, "what the height of a foot is measured from"),
+        ("height", _HEIGHTS, "the origin of a foot's height"),
         ("feet_order", orders, "the order of the feet in the ground's block"),
         ("contact_flags", _FLAGS, "the order of a foot's two flags"),
     )

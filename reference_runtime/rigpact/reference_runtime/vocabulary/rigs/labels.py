@@ -1,4 +1,4 @@
-"""What training data of a rig must hold: varied poses within the limits, and inputs that say where the labels put the effectors.
+"""Conditions on the training data of a rig: varied poses within the limits, and inputs that fit the effectors of the labels.
 
 A data set is two arrays: what the network is told (N, C), not scaled, and rotation vectors (N, 3 J), its labels.
 """

@@ -30,14 +30,14 @@ def build(use: Use) -> Built:
     angles = use.number(
         "angles",
         1,
-        meaning="what Euler angles are divided by, as a multiple of the contract's own scale",
+        meaning="the divisor of Euler angles, as a multiple of the contract's own scale",
         misread=_ANGLES,
         hints=_HINTS["angles"],
     )
     heights = use.number(
         "heights",
         1,
-        meaning="what heights are divided by, as a multiple of the contract's own scale",
+        meaning="the divisor of heights, as a multiple of the contract's own scale",
         misread=_HEIGHTS,
         hints=_HINTS["heights"],
     )
@@ -125,8 +125,8 @@ OPERATION = Operation(
     "a context as a network takes it: angles and heights divided by scales of their own",
     build,
     {
-        "angles": "what Euler angles are divided by",
-        "heights": "what scalars in m are divided by",
+        "angles": "the divisor of Euler angles",
+        "heights": "the divisor of scalars in m",
         "scaling": ", ".join(_SCALINGS),
         "task_scale": "number, or over_the_last: divided by the largest number",
         "phase_unit": ", ".join(_PHASES),

@@ -1,4 +1,4 @@
-"""What the operations on rigs share: how a rotation vector is read, whose axes a root has, which bone is which."""
+"""Shared parts of the operations on rigs: the reading of a rotation vector, the axes of a root, the map of bones."""
 
 from collections.abc import Callable, Mapping
 
@@ -39,7 +39,7 @@ def vector_length(use: Use) -> Choice:
     return use.choice(
         "rotation_vector",
         VECTOR_LENGTHS,
-        "what the length of a rotation vector is",
+        "the meaning of a rotation vector's length",
         {
             "norm_is_half_angle": "the norm of a rotation vector is the whole angle; halve it for a quaternion",
         },

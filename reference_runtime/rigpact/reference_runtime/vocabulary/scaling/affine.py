@@ -43,7 +43,7 @@ def build(use: Use) -> Built:
     if "scale" in found and constant is not None:
         factor, added = use.value_of(found["scale"]).reshape(-1), use.value_of(constant).reshape(-1)
         order = use.choice(
-            "order", ORDERS, f"what comes first in {use.stage}", default=own_order,
+            "order", ORDERS, f"the first step in {use.stage}", default=own_order,
             shows=lambda combine: combine(samples(width), factor, added),
         )  # fmt: skip
 
@@ -81,8 +81,8 @@ OPERATION = Operation(
     build,
     {
         "scale": "one factor, or one for each number",
-        "offset": "what is added behind the factor: one constant, or one for each number",
-        "subtract": "what is taken off before the factor: one constant, or one for each number",
+        "offset": "the summand after the factor: one constant, or one for each number",
+        "subtract": "the number subtracted before the factor: one constant, or one for each number",
         "order": "scale_first or constant_first, where it is not the usual one",
     },
     code=CODE_HINTS["affine"],

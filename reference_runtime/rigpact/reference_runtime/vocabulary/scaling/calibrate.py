@@ -94,7 +94,7 @@ OPERATION = Operation(
     {
         "signs": "1 or -1 of each field, or one for all, 1 if left out",
         "reversed": "instead of signs: the names of the fields that are -1",
-        "zeros": "what the robot measures where the field is 0, of each field or one for all, 0 if left out",
+        "zeros": "the robot's reading where the field is 0, one for each field or one for all, 0 if left out",
         "direction": "from_robot: sign · (x - zero), to_robot: sign · x + zero",
     },
     choices=("direction",), code=_CODE,

@@ -28,7 +28,7 @@ def build(use: Use, *, apply: Callable[..., FloatArray], sign: float) -> Built:
     mean = use.number("mean", width, meaning="the mean that is taken off", misread=None if is_left_out else MEANS)
     std = use.number("std", width, meaning="the standard deviation that divides", misread=None if is_left_out else STDS)
     added = {"none": lambda value: 0.0 * value} if "epsilon" in use.table and not is_left_out else None
-    epsilon = use.number("epsilon", 1, default=0.0, meaning="what is added to std", misread=added)
+    epsilon = use.number("epsilon", 1, default=0.0, meaning="the summand of std", misread=added)
     floor = use.number("floor", 1, default=0.0)
     declared = (
         use.value_of(mean).reshape(-1),
@@ -73,7 +73,7 @@ def build(use: Use, *, apply: Callable[..., FloatArray], sign: float) -> Built:
 _PARAMETERS = {
     "mean": "the mean of each number, or one for all",
     "std": "the standard deviation of each number, or one for all",
-    "epsilon": "what is added to std, 0 if left out",
+    "epsilon": "the summand of std, 0 if left out",
     "floor": "the least std, 0 if left out",
     "applied": "once, if left out; skipped where the network does it inside",
 }

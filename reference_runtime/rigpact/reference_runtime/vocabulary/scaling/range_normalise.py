@@ -48,7 +48,7 @@ def build(use: Use, *, is_back: bool) -> Built:
     ends = use.knob("ends", _ENDS, "which end of the range is the low one", {
         "exchanged": "low and high of the statistics stand in each other's place",
     }) if declared not in ("mean_std", "identity") else None  # fmt: skip
-    epsilon = use.number("epsilon", 1, default=1e-8, meaning="what stands for a range of 0, and is added to std")
+    epsilon = use.number("epsilon", 1, default=1e-8, meaning="the replacement of a range of 0, and the summand of std")
 
     def parts(frames: Frames) -> tuple[Any, float]:
         names = mode.of(frames)
@@ -96,7 +96,7 @@ def _applied(x: FloatArray, said: Any, small: float, *, is_back: bool) -> tuple[
 _PARAMETERS = {
     "mode": ", ".join(MODES),
     **{name: f"the {name} of each number, or one for all" for names in MODES.values() for name in names},
-    "epsilon": "what stands for a range of 0, and is added to std; 1e-8 if left out",
+    "epsilon": "the replacement of a range of 0, and the summand of std; 1e-8 if left out",
 }
 _CODE = {
     "mode": {

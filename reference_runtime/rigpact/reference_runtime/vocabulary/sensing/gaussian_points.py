@@ -69,7 +69,7 @@ def build(use: Use) -> Built:
         return np.asarray(values.reshape(len(values), len(names), 3)[:, order.of(frames)])
 
     if part == 0:
-        origin = use.choice("origin", _ORIGINS, "what the positions of joints start from", _ORIGIN_HINTS)
+        origin = use.choice("origin", _ORIGINS, "the origin of the joints' positions", _ORIGIN_HINTS)
 
         def means(frames: Frames) -> FloatArray:
             placed = origin.of(frames)(points(frames)) @ axes.of(frames).T

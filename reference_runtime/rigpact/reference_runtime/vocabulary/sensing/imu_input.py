@@ -75,7 +75,7 @@ def build(use: Use) -> Built:
         {"deg_s": "the gyroscope gives degrees: multiply by pi/180"},
     )  # fmt: skip
     gravity = use.choice(
-        "gravity_at_rest", _gravities(gravity_m_s2), "what is taken off the vertical acceleration",
+        "gravity_at_rest", _gravities(gravity_m_s2), "the number subtracted from the vertical acceleration",
         _gravity_hints(gravity_m_s2), shows=lambda taken: taken,
     )  # fmt: skip
     order = use.choice(
@@ -189,8 +189,8 @@ OPERATION = Operation(
     "an inertial sensor's accelerations and angular rates as a network takes them",
     build,
     {
-        "gravity": "what a sensor at rest feels, in m/s2",
-        "divisor": "what both vectors are divided by",
+        "gravity": "the acceleration of a sensor at rest, in m/s2",
+        "divisor": "the divisor of both vectors",
         "acceleration_unit": "m_s2 or g",
         "acceleration_sign": "specific_force or negated",
         "angular_rate_unit": "rad_s or deg_s",

@@ -55,7 +55,7 @@ def build(use: Use) -> Built:
 _SPREAD_HINTS = {
     "log_is_of_sigma": "sigma = exp(0.5 * log_variance); without the half the spread is squared",
     "softplus": "the head gives a log-variance: exp, not softplus",
-    "with_floor": "1e-6 keeps the training's likelihood from dividing by nothing; it is no part of sigma",
+    "with_floor": "1e-6 keeps the training's likelihood from dividing by nothing; it is not a part of sigma",
 }
 _TEMPERATURE_HINTS = {"none": "multiply sigma by the calibration's temperature"}
 _CODE = {
@@ -75,7 +75,7 @@ OPERATION = Operation(
     "the standard deviation that a log-variance means",
     build,
     {
-        "temperature": "what a calibration multiplies every spread by",
+        "temperature": "the factor of a calibration for every spread",
         "spread": ", ".join(_SPREADS),
         "calibration": ", ".join(_TEMPERATURES),
     },

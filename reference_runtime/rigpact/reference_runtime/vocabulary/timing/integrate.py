@@ -54,7 +54,7 @@ def build(use: Use) -> Built:
         )
     step = time_step(use)
     probe = samples(1)
-    means = use.choice("rate_means", _MEANINGS, f"what {rate.name} means", {
+    means = use.choice("rate_means", _MEANINGS, f"the meaning of {rate.name}", {
         "delta": "the numbers are added without the step: they are a rate per second",
         "absolute": "the numbers are taken as the new state: they are a rate",
     }, default="derivative", shows=lambda combine: combine(probe, probe[::-1], use.value_of(step).reshape(-1)))  # fmt: skip

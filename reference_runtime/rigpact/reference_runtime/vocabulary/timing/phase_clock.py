@@ -32,7 +32,7 @@ def build(use: Use) -> Built:
         "0": "the phase starts at 0", "1": "the counter is raised before it is used",
         "2": "the phase is advanced at the reset too",
     })  # fmt: skip
-    form = use.choice("form", _FORMS, "what the clock gives", default="sin_cos")
+    form = use.choice("form", _FORMS, "the form of the clock's answer", default="sin_cos")
 
     def phase(frames: Frames) -> FloatArray:
         return np.asarray((frames.frame + first.of(frames)) * step / period.of(frames).reshape(-1)[0])

@@ -22,7 +22,7 @@ def build(use: Use) -> Built:
     knob = use.knob("frames", {f"{each:+d}": each for each in near}, f"the frame that {use.stage} is taken from", {
         f"{each:+d}": f"the frame is {each:+d} from the current one; the contract takes {lag:+d}" for each in near if each != lag
     })  # fmt: skip
-    start = use.choice("start", {"first": "first", "zeros": "zeros"}, f"what {use.stage} is before the first frame", {
+    start = use.choice("start", {"first": "first", "zeros": "zeros"}, f"{use.stage} before the first frame", {
         "zeros": "it starts with zeros: start it with the first value",
         "first": "it starts with the first value: start it with zeros",
     }, default="first", shows=lambda word: np.array([float(lag < 0 and word == "zeros")]))  # fmt: skip
@@ -47,7 +47,7 @@ OPERATION = Operation(
     build,
     {
         "frames": "how many frames later; -1 is the frame before",
-        "start": "what stands before the first frame: first (its own value), as if left out, or zeros",
+        "start": "the value before the first frame: first (its own value, the default) or zeros",
     },
     choices=("start",),
     code=CODE_HINTS["shift"],

@@ -9,10 +9,13 @@ from typing import Annotated
 import typer
 
 from rigpact.reports.command_line.options import (
+    BUNDLE,
     Companion,
     ConventionsFile,
     Format,
+    Model,
     OutputFormat,
+    Replay,
     Settings,
     contract_from_options,
 )
@@ -24,24 +27,21 @@ def adequacy(
         typer.Argument(metavar="CLIP…", help="Clips to compare engines on: files, folders, patterns."),
     ] = None,
     *,
-    bundle: Annotated[Path, typer.Option("--bundle", metavar="FILE", help="The schema bundle, or a contract.")],
+    bundle: Annotated[Path, BUNDLE],
     synthesise: Annotated[
         Path | None, typer.Option("--synthesise", metavar="FILE", help="Write a short probe clip for this bundle.")
     ] = None,
-    onnx: Annotated[
-        Path | None, typer.Option("--onnx", metavar="FILE", help="The model, where clips hold no recorded answers.")
-    ] = None,
-    replay: Annotated[
-        Path | None, typer.Option("--replay", metavar="FILE", help="Recorded answers in place of a model.")
-    ] = None,
+    onnx: Model = None,
+    replay: Replay = None,
     companion: Companion = None,
     settings: Settings = None,
     conventions: ConventionsFile = None,
     output_format: Format = OutputFormat.TEXT,
 ) -> None:
-    """Say which conventions the given clips cannot tell apart, and which of the clips are enough.
+    """Say which conventions the clips cannot tell apart.
 
-    Exit status 0: the clips separate everything separable; 1: some convention could differ unseen; 2: nothing to judge.
+    It also names the clips that are enough. Clips that hold the network's answers need no --onnx. Exit status 0: the clips
+    separate every convention that any clip can; 1: a convention can differ unseen; 2: nothing to judge.
     """
     from rigpact.contract.errors import UnusableInput
     from rigpact.reference_runtime.files.declared import files_of

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from rigpact.contract.errors import UnusableInput
-from rigpact.reports.command_line.options import Format, OutputFormat
+from rigpact.reports.command_line.options import Base, Format, OutputFormat
 
 if TYPE_CHECKING:
     from rigpact.contract.compatibility import Compatibility
@@ -22,22 +22,21 @@ def breaking(
         typer.Argument(metavar="OLD NEW", help="Two contracts of one system; with --base only the new one."),
     ],
     *,
-    base: Annotated[
-        str | None, typer.Option("--base", metavar="REV", help="Take the old version from this git revision.")
-    ] = None,
+    base: Base = None,
     against: Annotated[str | None, typer.Option("--against", hidden=True)] = None,
     companion: Annotated[
         list[Path] | None,
-        typer.Option("--companion", metavar="FILE", help="Companion of OLD, then of NEW; with --base only once."),
+        typer.Option("--companion", metavar="FILE", help="File with the auxiliary-input statistics."),
     ] = None,
     record: Annotated[
         Path | None, typer.Option("--record", metavar="FILE", help="Add the change to this change record (Markdown).")
     ] = None,
     output_format: Format = OutputFormat.TEXT,
 ) -> None:
-    """Say what changed between two contracts: for the engine's code, its numbers, training and recordings.
+    """List the changes between two contracts, and whom they break.
 
-    Exit status 0: nothing breaking; 1: breaking; 2: a file that cannot be read.
+    A change breaks the engine's code, its numbers, training or recordings. Give --companion for OLD, then for NEW; with
+    --base once. Exit status 0: nothing breaks; 1: something breaks; 2: a file cannot be read.
     """
     from datetime import UTC, datetime
 

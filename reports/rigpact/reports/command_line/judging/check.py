@@ -19,7 +19,7 @@ from rigpact.reports.command_line.making.known_findings import (
     configured,
     save_baseline,
 )
-from rigpact.reports.command_line.options import Companion, Settings, Strict
+from rigpact.reports.command_line.options import Companion, Model, Settings, Strict
 from rigpact.reports.command_line.report_formats import JSON, TEXT, FormatOfReport, print_rendered
 
 if TYPE_CHECKING:
@@ -37,12 +37,11 @@ def check(
         list[Path] | None,
         typer.Argument(
             metavar="PATH…",
-            help="Bundle, companion, clips, teacher batches and predictions, or a system contract with recordings, told apart by "
-            "their content; a folder or a pattern for many.",
+            help="Bundle, companion, clips, teacher files, model; or a contract with recordings. Folders and patterns too.",
         ),
     ] = None,
     companion: Companion = None,
-    onnx: Annotated[Path | None, typer.Option("--onnx", metavar="FILE", help="Model to check too.")] = None,
+    onnx: Model = None,
     canary: Annotated[
         Path | None,
         typer.Option(
@@ -59,9 +58,10 @@ def check(
     strict: Strict = False,
     output_format: FormatOfReport = TEXT,
 ) -> None:
-    """Say what is wrong with a bundle, and with files and a model that belong to it.
+    """Judge a bundle, its files and its model by the rules.
 
-    Exit status 0: no error (nor warning with --strict); 1: findings; 2: something could not be judged.
+    The content of a file says what it is. Exit status 0: no error (nor warning with --strict); 1: findings; 2: something
+    could not be judged.
     """
     from rigpact.contract.conventions import split_settings
     from rigpact.reports.checking.check import check_files

@@ -22,12 +22,11 @@ def check_each(
     strict: Strict = False,
     output_format: FormatOfReport = TEXT,
 ) -> None:
-    """Judge each artefact by itself and pass over JSON files that are none, as in the files of a commit.
+    """Judge each file of a commit by itself.
 
-    A model is judged with the bundle or contract in its folder, by itself where several models lie beside it, and passed over
-    where there is none. A damaged artefact is a finding; other people's files are not, readable or not. What only shows
-    between files needs `rigpact check` or `rigpact gate`. Exit status 0: no error (nor warning with --strict), or no artefact
-    among the files; 1: findings; 2: something could not be judged.
+    A model is judged with the bundle or contract in its folder; beside several models by itself; without either not at all.
+    Other JSON files are passed over. A mistake between two files needs `rigpact check` or `rigpact gate`. Exit status 0: no
+    error (nor warning with --strict), or nothing to judge; 1: findings; 2: something could not be judged.
     """
     from rigpact.reports.checking.commit_files import check_each_file, joined
     from rigpact.reports.file_lists import named_files

@@ -9,8 +9,10 @@ from typing import Annotated
 import typer
 
 from rigpact.reports.command_line.options import (
+    Bundle,
     Companion,
     ConventionsFile,
+    Model,
     Resolution,
     Settings,
     Strict,
@@ -25,24 +27,18 @@ from rigpact.reports.command_line.report_formats import (
     print_rendered,
 )
 
-File = Annotated[Path, typer.Argument(help="A trace, a teacher prediction or batch, or a raw clip.")]
+_FILE = "A trace, a teacher prediction or batch, or a raw clip."
 
 
 def diff(
-    a: File,
-    b: File,
+    a: Annotated[Path, typer.Argument(metavar="A", help=_FILE)],
+    b: Annotated[Path, typer.Argument(metavar="B", help=_FILE)],
     *,
-    bundle: Annotated[
-        Path | None,
-        typer.Option("--bundle", metavar="FILE", help="The bundle: gives tolerances, bone names and centimetres."),
-    ] = None,
+    bundle: Bundle = None,
     companion: Companion = None,
     settings: Settings = None,
     conventions: ConventionsFile = None,
-    onnx: Annotated[
-        Path | None,
-        typer.Option("--onnx", metavar="FILE", help="The model of both sides: gives the tolerance of its answers."),
-    ] = None,
+    onnx: Model = None,
     resolution: Resolution = None,
     teacher: Annotated[
         Path | None,
@@ -59,10 +55,10 @@ def diff(
     output_format: FormatOfDiff = TEXT,
     strict: Strict = False,
 ) -> None:
-    """Compare two recordings: per stage, bone and frame, in degrees and centimetres, with the first divergence.
+    """Compare two recordings by stage, bone and frame.
 
-    Any mix of traces, teacher predictions and raw clips. Exit status 0: the same within rounding; 1: they differ;
-    2: something could not be compared.
+    --bundle gives tolerances, bone names and centimetres; --onnx the tolerance of the network's answers. Exit status 0: the
+    same within rounding; 1: they differ; 2: something could not be compared.
     """
     from rigpact.contract.errors import UnusableInput
     from rigpact.reference_runtime.files.contracts import ContractFiles

@@ -11,10 +11,10 @@ from rigpact.reports.command_line.options import Format, OutputFormat
 
 
 def doctor(*, config: ConfigFile = None, output_format: Format = OutputFormat.TEXT) -> None:
-    """Say what this installation and this project can judge, and what is missing for the rest.
+    """Say what can be judged here, and what is missing for the rest.
 
-    Files are opened, and nothing is measured. Exit status 0: all that [gate] in rigpact.toml asks can be judged; 2: something
-    cannot, or nothing is asked.
+    It opens files and measures nothing. Exit status 0: everything that [gate] in rigpact.toml asks for can be judged;
+    2: something cannot, or nothing is asked for.
     """
     from rigpact.contract.settings.configuration import FILE_NAME
     from rigpact.contract.settings.days import today

@@ -10,11 +10,16 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from rigpact.reports.command_line.making.run import RunMode
 from rigpact.reports.command_line.options import (
+    Bundle,
+    Clip,
     Companion,
     ConventionsFile,
+    Mode,
+    Model,
+    Replay,
     Resolution,
+    Segment,
     Settings,
 )
 from rigpact.reports.command_line.report_formats import JSON, TEXT, FormatOfAnswer, print_comment
@@ -27,35 +32,14 @@ if TYPE_CHECKING:
     from rigpact.reports.diagnosing.explain import ExplainRequest
 
 
-Replay = Annotated[
-    Path | None, typer.Option("--replay", metavar="FILE", help="Recorded network outputs, where the trace has none.")
-]
 Unjudged = Annotated[
     list[str] | None,
-    typer.Option("--allow-unjudged", metavar="STAGE", help="A recorded stage that may stay unjudged; repeatable."),
+    typer.Option("--allow-unjudged", metavar="STAGE", help="A recorded stage that may stay unjudged; may be repeated."),
 ]
-WhoDrove = Annotated[RunMode | None, typer.Option("--mode", help="Who drove the run, where a table does not say it.")]
-Follow = Annotated[
-    bool, typer.Option("--follow", help="Judge a trace while the engine writes it; name the first wrong stage at once.")
-]
-SegmentNumber = Annotated[
-    int | None,
-    typer.Option("--segment", min=1, metavar="N", help="Of a recording that starts again: only its Nth segment."),
-]
+Follow = Annotated[bool, typer.Option("--follow", help="Judge a trace while the engine writes it.")]
 UntilIdle = Annotated[
     float | None,
-    typer.Option("--until-idle", min=0.1, metavar="SECONDS", help="With --follow: end when nothing came for so long."),
-]
-BundleOrContract = Annotated[
-    Path | None,
-    typer.Option("--bundle", metavar="FILE", help="The schema bundle, or a contract; only a log can do without it."),
-]
-DrivingClip = Annotated[
-    Path | None,
-    typer.Option("--clip", metavar="FILE", help="The clip that drove it: the input stages are rebuilt from it."),
-]
-Model = Annotated[
-    Path | None, typer.Option("--onnx", metavar="FILE", help="The model: the network's own output is judged too.")
+    typer.Option("--until-idle", min=0.1, metavar="SECONDS", help="End --follow after so long without a frame."),
 ]
 Seconds = Annotated[
     float,
@@ -64,16 +48,16 @@ Seconds = Annotated[
         min=0.0,
         metavar="SECONDS",
         envvar="RIGPACT_BUDGET",
-        help="End the search after so long, with what was found; 0: search to the end.",
+        help="Longest search; 0: no limit.",
     ),
 ]
 WriteAnswers = Annotated[
     bool,
-    typer.Option("--write", help="Write words that the contract leaves open, and this recording answers, into it."),
+    typer.Option("--write", help="Write what was left open into the contract."),
 ]
 PatchFile = Annotated[
     Path | None,
-    typer.Option("--patch", metavar="FILE", help="Write the conventions that were found as a change of the contract."),
+    typer.Option("--patch", metavar="FILE", help="Write the answer as a patch of the contract."),
 ]
 
 
@@ -82,21 +66,21 @@ def explain(
         Path,
         typer.Argument(
             metavar="TRACE",
-            help="A trace, a table or arrays with names, a teacher prediction, a raw clip, a pasted log.",
+            help="A trace, a table, arrays, a prediction, a clip or a log.",
         ),
     ],
     *,
-    bundle: BundleOrContract = None,
+    bundle: Bundle = None,
     companion: Companion = None,
-    clip: DrivingClip = None,
+    clip: Clip = None,
     onnx: Model = None,
     replay: Replay = None,
     resolution: Resolution = None,
     settings: Settings = None,
     conventions: ConventionsFile = None,
     allow_unjudged: Unjudged = None,
-    mode: WhoDrove = None,
-    segment: SegmentNumber = None,
+    mode: Mode = None,
+    segment: Segment = None,
     follow: Follow = False,
     until_idle: UntilIdle = None,
     singles_only: Annotated[bool, typer.Option("--singles-only", help="Do not search pairs of changes.")] = False,
@@ -105,12 +89,10 @@ def explain(
     write: WriteAnswers = False,
     output_format: FormatOfAnswer = TEXT,
 ) -> None:
-    """Name what differs, where and when, and what explains it.
+    """Name the first wrong stage, and the convention that explains it.
 
-    Each recorded stage is recomputed from the engine's own recorded inputs to it. Where one differs, that is printed; then the
-    knobs that can change it are searched, all singles and all pairs, then relations. A file of several segments (a character that
-    started again, a mode that changed) has an answer for each; JSON and comments take one, --segment N. Exit status 0: agrees;
-    1: explained, explained in part or unexplained; 2: undetermined.
+    Every recorded stage is computed again from its own recorded inputs. A log needs no --bundle; a trace needs no --mode.
+    JSON and comments answer for one segment. Exit status 0: agrees; 1: explained, in part, or unexplained; 2: undetermined.
     """
     from rigpact.reference_runtime.files.contracts import ContractFiles
     from rigpact.reports.diagnosing.evidence import EvidenceFiles

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from rigpact.reports.command_line.making.known_findings import ConfigFile
+from rigpact.reports.command_line.options import Base, Strict
 from rigpact.reports.command_line.report_formats import TEXT, FormatOfReport
 
 if TYPE_CHECKING:
@@ -36,18 +37,16 @@ def gate(
     from_archive: Annotated[
         Path | None, typer.Option("--from", metavar="ARCHIVE", help="Judge kept results again; nothing is run.")
     ] = None,
-    base: Annotated[
-        str | None, typer.Option("--base", metavar="REV", help="Git revision that must not be broken, over [gate].")
-    ] = None,
+    base: Base = None,
     output_format: FormatOfReport = TEXT,
     report: ReportFiles = None,
     html: HtmlFile = None,
-    strict: Annotated[bool, typer.Option("--strict", help="Let warnings fail the gate too.")] = False,
+    strict: Strict = False,
 ) -> None:
-    """Check files and model, compare with training and engine, run free, look for breaking changes: one verdict.
+    """Judge everything that a change can break: one verdict.
 
-    Configured by [gate] in rigpact.toml; `rigpact init` writes one. Works in that file's folder. Exit status 0: everything
-    that was asked was judged and is well; 1: findings; 2: something could not be judged.
+    [gate] in rigpact.toml names the files; `rigpact init` writes one. --base wins over [gate]. Exit status 0: everything
+    that was asked for was judged and is well; 1: findings; 2: something could not be judged.
     """
     from rigpact.contract.errors import UnusableInput
     from rigpact.reports.gate.archive.archive import write_archive

@@ -30,20 +30,19 @@ _LIBRARIES: Mapping[Library, BackendName] = {Library.NUMPY: "numpy", Library.TOR
 
 
 def geometry(
-    module: Annotated[
-        str, typer.Argument(metavar="MODULE", help="pkg.mod, or path/to/file.py. It is imported, that is: it runs.")
-    ],
+    module: Annotated[str, typer.Argument(metavar="MODULE", help="pkg.mod, or path/to/file.py; it runs.")],
     *,
     mapping: Annotated[
         list[str] | None,
         typer.Option("--map", metavar="ROLE=FUNCTION", help="Which function plays a role; may be repeated."),
     ] = None,
     backend: Annotated[
-        Library | None, typer.Option("--backend", help="Library of the functions; else torch if their module uses it.")
+        Library | None,
+        typer.Option("--backend", help="Library of the functions; else torch where their module uses it."),
     ] = None,
     seed: Annotated[int, typer.Option("--seed", min=0, help="Seed of the inputs; the same seed, the same answer.")] = 0,
     bundle: Annotated[
-        Path | None, typer.Option("--bundle", metavar="FILE", help="Take the declared columns from this bundle.")
+        Path | None, typer.Option("--bundle", metavar="BUNDLE", help="Take the declared columns from this bundle.")
     ] = None,
     companion: Companion = None,
     settings: Settings = None,
@@ -52,10 +51,10 @@ def geometry(
     output_format: Format = OutputFormat.TEXT,
     strict: Strict = False,
 ) -> None:
-    """Test a module's rotation functions: what each really computes, and how it behaves where formulas break down.
+    """Test the rotation functions of a Python module.
 
-    Exit status 0: they are the contract's; 1: findings; 2: a function that must be tested cannot be, there is none, or the
-    module cannot be imported.
+    It says what each function computes, and how it behaves where formulas break down. Exit status 0: they agree with the
+    contract; 1: findings; 2: no function, one that must be tested and cannot be, or a module that cannot be imported.
     """
     from rigpact.contract.settings.geometry import GeometrySettings
     from rigpact.reports.geometry_parity.declared import asked_functions, of_module

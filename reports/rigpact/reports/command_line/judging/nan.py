@@ -11,10 +11,16 @@ import typer
 
 from rigpact.contract.errors import UnusableInput
 from rigpact.reports.command_line.options import (
+    Clip,
     Companion,
+    ContractArgument,
     ConventionsFile,
     EngineChoice,
     EngineOption,
+    FloorContacts,
+    Frames,
+    Model,
+    Replay,
     Settings,
     contract_files,
 )
@@ -32,32 +38,24 @@ FRAMES = 600
 
 
 def nan(
-    bundle: Annotated[Path, typer.Argument(help="The schema bundle, norm_template.json, or a contract.")],
+    bundle: ContractArgument,
     *,
-    onnx: Annotated[Path | None, typer.Option("--onnx", metavar="FILE", help="The model.")] = None,
-    replay: Annotated[
-        Path | None, typer.Option("--replay", metavar="FILE", help="Recorded network outputs in place of a model.")
-    ] = None,
-    clip: Annotated[
-        Path | None, typer.Option("--clip", metavar="FILE", help="The clip that seeds and drives the run.")
-    ] = None,
+    onnx: Model = None,
+    replay: Replay = None,
+    clip: Clip = None,
     trace: Annotated[
-        Path | None, typer.Option("--trace", metavar="FILE", help="A recorded run to look into; nothing is run.")
+        Path | None, typer.Option("--trace", metavar="FILE", help="A recorded run; nothing is run.")
     ] = None,
-    teacher: Annotated[bool, typer.Option("--teacher", help="Teacher-driven instead of free.")] = False,
-    frames: Annotated[
-        int | None, typer.Option("--frames", min=1, help=f"Number of frames to run; {FRAMES}, or what a clip or recording has.")
-    ] = None,
+    teacher: Annotated[bool, typer.Option("--teacher", help="Let the clip drive the run.")] = False,
+    frames: Frames = None,
     perturb: Annotated[
         list[str] | None,
         typer.Option("--perturb", metavar="KIND[@FRAME[:CHANNEL]][=VALUE]", help="Inject a fault; may be repeated."),
     ] = None,
-    floor_contacts: Annotated[
-        bool, typer.Option("--floor-contacts", help="Measure foot contacts over a floor instead of taking the clip's.")
-    ] = False,
-    drift: Annotated[bool, typer.Option("--drift", help="Judge growth: chaos inside an envelope, or a defect.")] = False,
+    floor_contacts: FloorContacts = False,
+    drift: Annotated[bool, typer.Option("--drift", help="Judge the growth of a small difference.")] = False,
     against: Annotated[
-        Path | None, typer.Option("--against", metavar="TRACE", help="A free-run trace to hold against the envelope.")
+        Path | None, typer.Option("--against", metavar="TRACE", help="Judge this free-run trace by the envelope too.")
     ] = None,
     engine: EngineOption = EngineChoice.AUTO,
     repro: Annotated[
@@ -67,10 +65,11 @@ def nan(
     settings: Settings = None,
     conventions: ConventionsFile = None,
     output_format: FormatOfAnswer = TEXT,
-) -> None:  # fmt: skip
-    """Find the producer of the first value that is not finite, what announced it, and which guard the run survives.
+) -> None:
+    """Find the stage that made the first value that is not finite.
 
-    Exit status 0: finite; 1: not finite, diverging, or a trace outside its drift envelope; 2: could not judge.
+    It also names early signs and the guard with which the run stays finite. The run ends after 600 frames, or with the clip.
+    Exit status 0: finite; 1: not finite, diverging, or outside the drift envelope; 2: could not judge.
     """
     measures_drift = drift or against is not None
     _refuse_together(
@@ -137,7 +136,7 @@ def _with_frames(subject: Subject, asked: int | None) -> tuple[Subject, int]:
     if asked is not None and available < asked:
         raise UnusableInput(
             "--frames", str(asked), f"at most {available}: the clip or the recorded answers have no more",
-            "a free run of a model has no end; without --frames all that is there is run",
+            "a free run of a model has no end; without --frames it ends with the clip or the recorded answers",
         )  # fmt: skip
     if available < wanted:
         subject = replace(subject, notes=(f"{available} frames: the clip or the recorded answers have no more",))

@@ -13,7 +13,7 @@ from rigpact.reports.command_line.report_formats import JSON, TEXT, FormatOfRepo
 
 
 def report(
-    archive: Annotated[Path, typer.Argument(metavar="ARCHIVE", help="What `rigpact gate --archive` wrote.")],
+    archive: Annotated[Path, typer.Argument(metavar="ARCHIVE", help="An archive that `rigpact gate --archive` wrote.")],
     *,
     against: Annotated[
         Path | None, typer.Option("--against", metavar="OLDER", help="Say what got better or worse since then.")
@@ -22,9 +22,10 @@ def report(
     report: ReportFiles = None,
     html: HtmlFile = None,
 ) -> None:
-    """Show an archive's answer in any format, as it was given; nothing is run and nothing is judged again.
+    """Show the answer of an archive again, in any format.
 
-    Exit status: the gate's own. With --against 0: no worse; 1: a part fell or an error is new; 2: no archive.
+    Nothing is run or judged again. Exit status: the gate's own. With --against 0: not worse; 1: a part fell or an error is
+    new; 2: not an archive.
     """
     from rigpact.reports.gate.archive.archive import read_archive
 

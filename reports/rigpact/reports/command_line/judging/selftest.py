@@ -31,9 +31,9 @@ def selftest(
     only: Annotated[list[PlantKind] | None, typer.Option("--only", help="Plant only there; may be repeated.")] = None,
     output_format: Format = OutputFormat.TEXT,
 ) -> None:
-    """Plant known defects in copies of the project's own files and ask whether its gate fails on each.
+    """Plant defects in copies of your files: the gate must fail.
 
-    Exit status 0: every defect that these files can have was noticed; 1: some were not; 2: nothing could be planted.
+    Exit status 0: the gate noticed every defect; 1: it did not notice some; 2: no defect could be planted.
     """
     import contextlib
     from dataclasses import replace

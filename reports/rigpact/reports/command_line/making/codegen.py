@@ -8,43 +8,49 @@ from typing import Annotated
 
 import typer
 
-from rigpact.reports.command_line.options import Companion, ConventionsFile, Format, OutputFormat, Settings
+from rigpact.reports.command_line.options import (
+    Companion,
+    ContractArgument,
+    ConventionsFile,
+    Format,
+    Model,
+    Out,
+    OutputFormat,
+    Settings,
+)
 from rigpact.reports.command_line.written import answer_written
 
 
 def codegen(
-    contract: Annotated[Path, typer.Argument(metavar="CONTRACT", help="The schema bundle, or a contract.")],
+    contract: ContractArgument,
     *,
-    out: Annotated[Path, typer.Option("--out", "-o", metavar="FILE", help="The header to write.")],
+    out: Out,
     namespace: Annotated[
         str, typer.Option("--namespace", metavar="NAME", help="C++ namespace; one for each character.")
     ] = "rigpact_contract",
     headers: Annotated[
         Path | None,
-        typer.Option("--headers", metavar="DIR", help="Also copy the headers that it includes to DIR/rigpact."),
+        typer.Option("--headers", metavar="FOLDER", help="Copy its headers to FOLDER/rigpact too."),
     ] = None,
     loop: Annotated[
         bool,
-        typer.Option("--loop", help="With the loop: step() computes every stage."),
+        typer.Option("--loop", help="Write the loop too: step() computes every stage."),
     ] = False,
-    onnx: Annotated[
-        Path | None,
-        typer.Option("--onnx", metavar="FILE", help="The model: the engine's self-test then refuses another one."),
-    ] = None,
+    onnx: Model = None,
     unreal: Annotated[
         Path | None,
-        typer.Option("--unreal", metavar="DIR", help="Also copy the Unreal plug-in that records, to DIR/RigpactTrace."),
+        typer.Option("--unreal", metavar="FOLDER", help="Copy the Unreal plug-in to FOLDER/RigpactTrace too."),
     ] = None,
     companion: Companion = None,
     settings: Settings = None,
     conventions: ConventionsFile = None,
     output_format: Format = OutputFormat.TEXT,
 ) -> None:
-    """Write a C++ header of a contract: layout, numbers, conventions, conformance vectors, SelfTest() and SelfTestEngine().
+    """Write a contract as a C++ header with a self-test.
 
-    An engine runs one of them when it starts: files that changed since, or a stage that computes something else, are refused
-    before the first frame, without Python. SelfTestEngine() drives the engine's own loop. With --loop the header computes every
-    stage itself: State and step(). The same contract gives the same bytes. Lines to paste into the engine's code are printed.
+    The engine calls SelfTest() or SelfTestEngine() at its start. The test refuses other files, a stage that computes
+    something else and, with --onnx, another model. The same contract gives the same bytes. The command prints the lines to
+    paste into the engine's code.
     """
     from rigpact.contract.files import read_bytes, write_bytes
     from rigpact.reference_runtime.files.contracts import ContractFiles

@@ -7,12 +7,16 @@ from typing import Annotated
 
 import typer
 
-from rigpact.reports.command_line.making.run import RunMode
 from rigpact.reports.command_line.options import (
+    Bundle,
     Companion,
     ConventionsFile,
     Format,
+    Fps,
+    Mode,
+    Out,
     OutputFormat,
+    Segment,
     Settings,
     contract_files,
 )
@@ -24,47 +28,30 @@ def convert(
         Path,
         typer.Argument(
             metavar="IN",
-            help="A trace, .npz, .csv, JSON arrays, lines of JSON with or without a header, a teacher file.",
+            help="A trace, .npz, .csv, JSON arrays, lines of JSON or a teacher file.",
         ),
     ],
     *,
-    out: Annotated[
-        Path,
-        typer.Option("--out", "-o", metavar="OUT", help="A trace (.trace.jsonl, .trace.bin, …), .npz, .csv or .json."),
-    ],
-    bundle: Annotated[
-        Path | None,
-        typer.Option(
-            "--bundle", metavar="FILE", help="The schema bundle, or a contract; only a trace can do without it."
-        ),
-    ] = None,
+    out: Out,
+    bundle: Bundle = None,
     unnamed: Annotated[
         str | None,
-        typer.Option(
-            "--as", metavar="STAGE[,STAGE…]", help="What the numbers of a file without names are, in their order."
-        ),
+        typer.Option("--as", metavar="STAGE[,STAGE…]", help="The stages of a file without names, in order."),
     ] = None,
-    mode: Annotated[
-        RunMode | None, typer.Option("--mode", help="Who drove the run, where the file does not say it.")
-    ] = None,
-    fps: Annotated[
-        float | None,
-        typer.Option("--fps", min=0.001, max=100_000, help="Frames a second, where the file does not say it."),
-    ] = None,
+    mode: Mode = None,
+    fps: Fps = None,
     producer: Annotated[str | None, typer.Option("--producer", metavar="NAME", help="Who recorded it.")] = None,
-    segment: Annotated[
-        int | None,
-        typer.Option("--segment", min=1, metavar="N", help="Of a recording that starts again: its Nth segment."),
-    ] = None,
+    segment: Segment = None,
     companion: Companion = None,
     settings: Settings = None,
     conventions: ConventionsFile = None,
     output_format: Format = OutputFormat.TEXT,
 ) -> None:
-    """Write a recording in another format. Columns are named `stage[i]` or `stage.field.component`.
+    """Write a recording in another format.
 
-    Every command takes such files as they are; a trace also says who recorded it, how, and under which contract.
-    Exit status 0; 2 for a file that is no recording of the contract's system.
+    The suffix of --out gives the format: a trace (.trace.jsonl, .trace.bin, …), .npz, .csv or .json. Columns are named
+    `stage[i]` or `stage.field.component`. A trace needs no --bundle and no --mode. Exit status 0; 2 for a file that is not
+    a recording of the contract's system.
     """
     from rigpact.reference_runtime.recordings.trace import segments
     from rigpact.reports.running.converted import ConvertRequest, Says, convert_recording

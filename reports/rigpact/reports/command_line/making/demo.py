@@ -19,19 +19,19 @@ class Shown(StrEnum):
 
 
 def demo(
-    shown: Annotated[Shown, typer.Argument(help="A character in an engine, or a policy on a robot.")] = Shown.CHARACTER,
+    shown: Annotated[
+        Shown, typer.Argument(metavar="character|robot", help="A character in an engine, or a policy on a robot.")
+    ] = Shown.CHARACTER,
     *,
     into: Annotated[
         Path | None, typer.Option("--into", metavar="FOLDER", help="Only copy the files into a new folder.")
     ] = None,
     output_format: Format = OutputFormat.TEXT,
 ) -> None:
-    """Show in seconds what rigpact does, on a character in an engine or a policy on a robot, with nothing to prepare.
+    """Show what rigpact does, on the built-in character or robot.
 
-    The character: check, run, compare, and explain an engine with a mistake. It is generated, has 46 bones and a small trained
-    network; `teacher_predictions/` were computed by the training side (torch), the run by the reference runtime (numpy and
-    onnxruntime). Exit status 0 where its four parts pass.
-    The robot: explain a recording of its runtime, which has a planted mistake. Exit status 1, as of any recording with one.
+    The character: check, run and compare it, then explain an engine with a mistake. Exit status 0: its four parts pass.
+    The robot: explain a recording of a runtime with a mistake. Exit status 1: the mistake is named.
     """
     from rigpact.reports.terminal import print_json
 

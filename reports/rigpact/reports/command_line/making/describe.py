@@ -8,38 +8,37 @@ from typing import Annotated
 import typer
 
 from rigpact.reports.command_line.completion import system_names
-from rigpact.reports.command_line.options import Companion, ConventionsFile, Format, OutputFormat, Settings
+from rigpact.reports.command_line.options import Companion, ConventionsFile, Format, Model, OutputFormat, Settings
 
-_CONTRACT = "The schema bundle, or a contract; the name of a system prints its page."
-_BESIDE = "Show only where this contract and OTHER part."
+_BESIDE = "Show only the differences to this contract."
 
 
 def describe(
     contract: Annotated[
         Path,
-        typer.Argument(metavar="CONTRACT", help=_CONTRACT, autocompletion=system_names),
+        typer.Argument(metavar="CONTRACT", help="The schema bundle, or a contract.", autocompletion=system_names),
     ],
     *,
     companion: Companion = None,
-    onnx: Annotated[Path | None, typer.Option("--onnx", metavar="FILE", help="Model to describe too.")] = None,
+    onnx: Model = None,
     beside: Annotated[Path | None, typer.Option("--beside", metavar="OTHER", help=_BESIDE)] = None,
-    markdown: Annotated[bool, typer.Option("--markdown", help="A Markdown page for the contract document.")] = False,
+    markdown: Annotated[bool, typer.Option("--markdown", help="Print a Markdown page.")] = False,
     canary: Annotated[
         Path | None,
         typer.Option(
             "--canary",
             metavar="OUT",
-            help="Write the canary vectors and the model's answer as a trace: feed them to an engine, record y_norm, "
-            "then `check --canary` names the order that it bound.",
+            help="Write canary inputs and the model's answers: record y_norm of an engine, then `rigpact check --canary`.",
         ),
     ] = None,
     settings: Settings = None,
     conventions: ConventionsFile = None,
     output_format: Format = OutputFormat.TEXT,
 ) -> None:
-    """Print the contract of any system: stages, fields, tensors, conventions, feedback, numbers, the model.
+    """Print a contract: stages, fields, tensors, conventions, numbers.
 
-    Exit status 0; 2 for a contract that the engine would not load or a file that cannot be read.
+    The name of a system prints its page. Exit status 0; 2 for a contract that the engine refuses, or a file that cannot be
+    read.
     """
     import sys
 

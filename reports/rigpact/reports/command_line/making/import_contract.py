@@ -7,33 +7,24 @@ from typing import Annotated
 
 import typer
 
-from rigpact.reports.command_line.options import Format, OutputFormat
+from rigpact.reports.command_line.options import Force, Format, Fps, Model, Out, OutputFormat
 from rigpact.reports.command_line.written import answer_written
 
 Hidden = Annotated[
     str | None,
-    typer.Option(
-        "--hidden", metavar="NAME", help="The function between the layers of weights: Relu, LeakyRelu:0.1, Tanh."
-    ),
+    typer.Option("--hidden", metavar="NAME", help="Of weights: the function between layers, as LeakyRelu:0.1."),
 ]
 
-Model = Annotated[Path | None, typer.Option("--onnx", metavar="FILE", help="The network that the file belongs to.")]
 Recording = Annotated[
     Path | None,
-    typer.Option("--recording", metavar="FILE", help="A recording whose columns are matched to the vectors by name."),
+    typer.Option("--recording", metavar="FILE", help="A recording: its columns are matched to the vectors."),
 ]
 Base = Annotated[
     Path | None,
-    typer.Option(
-        "--builds-on", metavar="FILE", help="What FILE builds on: legged_robot_config.py, rl_sar's base.yaml."
-    ),
+    typer.Option("--builds-on", metavar="FILE", help="The file below FILE: legged_robot_config.py, base.yaml."),
 ]
-Tick = Annotated[
-    str | None, typer.Option("--tick", metavar="TOPIC", help="Of a bag, the topic whose messages are the frames.")
-]
-Episode = Annotated[
-    int | None, typer.Option("--episode", min=0, help="Of a data set of several episodes, the one to take.")
-]
+Tick = Annotated[str | None, typer.Option("--tick", metavar="TOPIC", help="Of a bag: the topic that gives the frames.")]
+Episode = Annotated[int | None, typer.Option("--episode", min=0, help="Of a data set: the episode to take.")]
 
 
 def import_contract(
@@ -47,35 +38,27 @@ def import_contract(
         ),
     ],
     *,
-    out: Annotated[
-        Path,
-        typer.Option(
-            "-o",
-            "--out",
-            metavar="FILE",
-            help="The contract (.toml) to write; the model (.onnx) of weights; arrays (.npz).",
-        ),
-    ],
+    out: Out,
     onnx: Model = None,
     recording: Recording = None,
-    fps: Annotated[
-        float | None,
-        typer.Option("--fps", min=0.001, max=100_000, help="Steps a second, where the file does not say it."),
-    ] = None,
+    fps: Fps = None,
     hidden: Hidden = None,
-    last: Annotated[str, typer.Option("--last", metavar="NAME", help="The function behind the last layer.")] = "none",
+    last: Annotated[
+        str, typer.Option("--last", metavar="NAME", help="Of weights: the function after the last layer.")
+    ] = "none",
     below: Annotated[
-        str, typer.Option("--below", metavar="PATH", help="Of a file of arrays, those below this path: sequences[0].")
+        str, typer.Option("--below", metavar="PATH", help="Of arrays: those below this path, as sequences[0].")
     ] = "",
     base: Base = None,
     tick: Tick = None,
     episode: Episode = None,
-    force: Annotated[bool, typer.Option("--force", help="Write over a file that is there.")] = False,
+    force: Force = False,
     output_format: Format = OutputFormat.TEXT,
 ) -> None:
-    """Write a contract of your own from what another stack exports. What the file leaves open stays open, with a comment.
+    """Write a contract from the export of another stack.
 
-    Exit status 0; 2 for a file of no known format, or one that contradicts itself or its model.
+    A word that FILE leaves open stays open, with a comment. Weights become a model (-o FILE.onnx), arrays become .npz.
+    Exit status 0; 2 for a file of an unknown format, or one that contradicts itself or its model.
     """
     from rigpact.contract.errors import UnusableInput
     from rigpact.contract.files import write_bytes

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from rigpact.reports.command_line.options import Format, OutputFormat
+from rigpact.reports.command_line.options import Force, Format, OutputFormat
 from rigpact.reports.command_line.written import answer_written
 
 if TYPE_CHECKING:
@@ -17,19 +17,18 @@ if TYPE_CHECKING:
 
 
 def init(
-    folder: Annotated[Path, typer.Argument(help="The project's folder.")] = Path(),
+    folder: Annotated[Path, typer.Argument(metavar="FOLDER", help="The project's folder.")] = Path(),
     *,
     contract: Annotated[
-        bool, typer.Option("--contract", help="Draft contract.toml from the models, a recording and statistics here.")
+        bool, typer.Option("--contract", help="Draft contract.toml from models, a recording and statistics.")
     ] = False,
-    force: Annotated[bool, typer.Option("--force", help="Write over a file that is there.")] = False,
+    force: Force = False,
     output_format: Format = OutputFormat.TEXT,
 ) -> None:
-    """Write rigpact.toml for `rigpact gate`, from the bundle, model, clips, teacher files and traces that lie here.
+    """Write rigpact.toml for the files in a folder.
 
-    Says at its end what can be judged, as `rigpact doctor` does. With --contract: write contract.toml, a contract of your
-    own to start from.
-    Exit status 0; 2 if the file is there already, or nothing that it can be made of.
+    It ends with what `rigpact gate` can judge, as `rigpact doctor` says it. With --contract it writes contract.toml, the
+    draft of a contract of your own. Exit status 0; 2 if the file is there, or there are no files to write it from.
     """
     if contract:
         _draft_contract(folder, output_format, is_forced=force)

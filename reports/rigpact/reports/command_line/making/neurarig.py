@@ -8,26 +8,27 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from rigpact.reports.command_line.options import Format, OutputFormat
+from rigpact.reports.command_line.examples import example
+from rigpact.reports.command_line.options import BUNDLE, OUT, Bundle, Format, Frames, Model, Out, OutputFormat
 from rigpact.reports.command_line.written import answer_written
 
 if TYPE_CHECKING:
     from rigpact.reference_runtime.systems.neurarig.client import Played
     from rigpact.reference_runtime.systems.neurarig.session import Learner, Session
 
-neurarig = typer.Typer(help="Serve, play or read NeuraRig's UDP protocol.", no_args_is_help=True, rich_markup_mode=None)
+neurarig = typer.Typer(
+    help="Serve, play or read NeuraRig's UDP protocol.",
+    epilog=example("neurarig"),
+    no_args_is_help=True,
+    rich_markup_mode=None,
+)
 Host = Annotated[str, typer.Option("--host", help="IPv4 address.")]
 Port = Annotated[int, typer.Option("--port", min=0, max=65535, help="UDP port; 0 takes a free one.")]
-ContractFile = Annotated[
-    Path | None, typer.Option("--bundle", metavar="FILE", help="The contract file, neurarig.json.")
-]
-
-
 Handshake = Annotated[
     bool,
     typer.Option(
         "--handshake/--no-handshake",
-        help="Whether bones are named (0x01) before the first frame; public builds of 63 floats do not.",
+        help="Name the bones (0x01) before the first frame; public builds do not.",
     ),
 ]
 
@@ -39,31 +40,28 @@ class ProfileName(StrEnum):
     TWO_BONE = "two-bone"
 
 
-@neurarig.command()
+@neurarig.command(epilog=example("neurarig serve"))
 def serve(
-    bundle: ContractFile = None,
-    onnx: Annotated[
-        Path | None, typer.Option("--onnx", metavar="FILE", help="Answer with this model and learn nothing.")
-    ] = None,
+    bundle: Bundle = None,
+    onnx: Model = None,
     profile: Annotated[
         ProfileName, typer.Option("--profile", help="63 floats in and 24 out, or the early build of two bones.")
     ] = ProfileName.LEGS,
     solve_below: Annotated[
         float | None,
-        typer.Option(
-            "--solve-below", help="Loss from which on frames are answered; 2.25 cm² (legs) or 0.001 (two-bone)."
-        ),
+        typer.Option("--solve-below", help="Answer below this loss; 2.25 cm² (legs) or 0.001 (two-bone)."),
     ] = None,
-    frames: Annotated[int | None, typer.Option("--frames", min=1, help="Stop after so many frames.")] = None,
+    frames: Frames = None,
     host: Host = "127.0.0.1",
     port: Port = 6003,
     *,
     handshake: Handshake = True,
     output_format: Format = OutputFormat.TEXT,
 ) -> None:
-    """Take handshakes and frames, learn from every frame, and answer once the loss stays low. Control-C ends it.
+    """Be the server: learn from every frame, answer once the loss is low.
 
-    Learning needs torch (pip install "rigpact[training]"). Every datagram that is refused is counted and logged on stderr.
+    Control-C ends it. With --onnx it answers with the model and learns nothing. Learning needs torch
+    (pip install "rigpact[training]"). Every refused datagram is counted and logged on stderr.
     """
     import logging
     from contextlib import suppress
@@ -125,15 +123,13 @@ def _served(session: Session) -> dict[str, Any]:
     }  # fmt: skip
 
 
-@neurarig.command()
+@neurarig.command(epilog=example("neurarig play"))
 def play(
     clip: Annotated[
         Path, typer.Argument(metavar="TRACE", help="A trace of neurarig that holds engine_pose or packet.")
     ],
-    bundle: Annotated[Path, typer.Option("--bundle", metavar="FILE", help="The contract file, neurarig.json.")],
-    out: Annotated[
-        Path | None, typer.Option("--out", "-o", metavar="FILE", help="Trace of what was sent and what came back.")
-    ] = None,
+    bundle: Annotated[Path, BUNDLE],
+    out: Annotated[Path | None, OUT] = None,
     rate: Annotated[float, typer.Option("--rate", min=1.0, max=1000.0, help="Frames a second.")] = 60.0,
     repeat: Annotated[int, typer.Option("--repeat", min=1, help="How often to send the clip.")] = 1,
     host: Host = "127.0.0.1",
@@ -142,10 +138,10 @@ def play(
     handshake: Handshake = True,
     output_format: Format = OutputFormat.TEXT,
 ) -> None:
-    """Be the engine: send a clip's frames at a rate and collect the replies.
+    """Be the engine: send the frames of a clip and collect the replies.
 
-    What is refused is shown with the reason. Exit status 0: every frame was answered; 1: some were not (a server that still
-    learns answers nothing).
+    A refused reply is shown with the reason; --out writes both sides as a trace. Exit status 0: every frame was answered;
+    1: some were not (a server that still learns answers nothing).
     """
     import numpy as np
 
@@ -171,23 +167,23 @@ def play(
     raise typer.Exit(0 if len(played.replies) == played.sent else 1)
 
 
-@neurarig.command()
+@neurarig.command(epilog=example("neurarig read"))
 def read(
     capture: Annotated[Path, typer.Argument(metavar="CAPTURE", help="A .pcap of tcpdump or Wireshark.")],
-    bundle: Annotated[Path, typer.Option("--bundle", metavar="FILE", help="The contract file, neurarig.json.")],
-    out: Annotated[Path, typer.Option("--out", "-o", metavar="FILE", help="Trace of the frames and their replies.")],
+    bundle: Annotated[Path, BUNDLE],
+    out: Out,
     *,
     port: Port = 6003,
     reply_port: Annotated[
         int | None,
-        typer.Option("--reply-port", metavar="PORT", help="Where replies are sent to; else they come from --port."),
+        typer.Option("--reply-port", metavar="PORT", help="The port that replies go to; else they come from --port."),
     ] = None,
     output_format: Format = OutputFormat.TEXT,
 ) -> None:
-    """Make a recording of a captured session of engine and server.
+    """Write a captured session of engine and server as a trace.
 
-    What is refused is shown with the reason. Exit status 0; 2 where the capture holds no frame. A declared contract with the
-    vectors packet and reply reads datagrams without a first byte, as the public plug-in sends them.
+    A refused datagram is shown with the reason. A declared contract with the vectors packet and reply reads datagrams
+    without a first byte, as the public plug-in sends them. Exit status 0; 2 where the capture holds no frame.
     """
     from rigpact.contract.files import read_bytes
     from rigpact.reference_runtime.systems.neurarig.capture import read_capture

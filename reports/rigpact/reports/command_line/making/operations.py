@@ -20,9 +20,9 @@ def operations(
     *,
     output_format: Format = OutputFormat.TEXT,
 ) -> None:
-    """List the operations and the profiles that a contract of one's own can name; NAME shows one of them.
+    """List the operations and profiles of contracts, or describe one.
 
-    Exit status 0; 2 for a name that no operation and no profile has.
+    Exit status 0; 2 for an unknown name.
     """
     from rigpact.contract.declared.profiles import known_profiles
     from rigpact.contract.declared.vocabulary import find_operation, known_operations

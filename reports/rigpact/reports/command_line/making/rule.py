@@ -22,9 +22,9 @@ def rule(
     *,
     output_format: Format = OutputFormat.TEXT,
 ) -> None:
-    """Print what a rule finds, why it is bad, an example and how to fix it.
+    """Print a rule: the problem, the reason, an example, the fix.
 
-    Exit status 0; 2 for a code that no rule has.
+    Exit status 0; 2 for an unknown code.
     """
     from rigpact.reports.describing.rule_section import rule_section, rule_to_json
     from rigpact.reports.terminal import print_json

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from enum import StrEnum
 from functools import partial
 from pathlib import Path
 from typing import Annotated
@@ -10,57 +9,37 @@ from typing import Annotated
 import typer
 
 from rigpact.reports.command_line.options import (
+    CLIP,
+    MODE,
     Companion,
+    ContractArgument,
     ConventionsFile,
     EngineChoice,
     EngineOption,
+    FloorContacts,
     Format,
+    Frames,
+    Model,
+    Out,
     OutputFormat,
+    Replay,
+    RunMode,
     Settings,
     Strict,
     contract_files,
 )
 
 
-class RunMode(StrEnum):
-    """Whether the clip or the system's own output drives the run."""
-
-    TEACHER = "teacher"
-    FREE = "free"
-    PLAYBACK = "playback"
-
-
 def run(
-    bundle: Annotated[Path, typer.Argument(help="The schema bundle, norm_template.json, or a contract.")],
+    bundle: ContractArgument,
     *,
-    clip: Annotated[
-        Path,
-        typer.Option(
-            "--clip", metavar="FILE", help="Raw clip, teacher file or, of another system, a trace to drive it."
-        ),
-    ],
-    out: Annotated[
-        Path,
-        typer.Option(
-            "--out",
-            "-o",
-            metavar="FILE",
-            help="A trace (.trace.jsonl, .trace.jsonl.gz, .trace.jsonl.zst, .trace.bin, .trace.safetensors) or, "
-            "ending in .json, a teacher prediction.",
-        ),
-    ],
-    onnx: Annotated[Path | None, typer.Option("--onnx", metavar="FILE", help="The model.")] = None,
-    replay: Annotated[
-        Path | None, typer.Option("--replay", metavar="FILE", help="Recorded network outputs in place of a model.")
-    ] = None,
-    mode: Annotated[RunMode, typer.Option("--mode", help="Who drives the character.")] = RunMode.TEACHER,
-    frames: Annotated[
-        int | None, typer.Option("--frames", min=1, help="Number of frames; the whole clip if not given.")
-    ] = None,
-    floor_contacts: Annotated[
-        bool,
-        typer.Option("--floor-contacts", help="Free-run measures foot contacts over a floor instead of the clip's."),
-    ] = False,
+    clip: Annotated[Path, CLIP],
+    out: Out,
+    onnx: Model = None,
+    replay: Replay = None,
+    mode: Annotated[RunMode, MODE] = RunMode.TEACHER,
+    frames: Frames = None,
+    floor_contacts: FloorContacts = False,
     engine: EngineOption = EngineChoice.AUTO,
     companion: Companion = None,
     settings: Settings = None,
@@ -70,8 +49,9 @@ def run(
 ) -> None:
     """Run a system on a clip and write every stage of every frame.
 
-    A free run takes from the clip, which loops, what the system does not hand on itself: of the enemy animation condition and
-    contacts, while the pose comes from the loop's own output.
+    The clip is a raw clip, a teacher file or a recording. --out takes the suffixes of a trace (.trace.jsonl, .trace.bin,
+    .trace.safetensors, …); .json is a teacher prediction. A free run takes only those inputs from the clip that the system
+    does not compute, and repeats the clip. Exit status 0: no error (nor warning with --strict); 1: findings; 2: could not judge.
     """
     from rigpact.reports.running.run import RunRequest, print_run
     from rigpact.reports.running.run import run as run_files

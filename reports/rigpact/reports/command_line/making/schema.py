@@ -53,14 +53,14 @@ def schema(
         typer.Option(
             "--write",
             metavar="FOLDER",
-            help="Write the schemas of contracts and of rigpact.toml into FOLDER, for an editor.",
+            help="Write the schemas that an editor needs into FOLDER.",
         ),
     ] = None,
 ) -> None:
-    """Print the JSON Schema of a command's `--format json`, of a contract or of rigpact.toml; without COMMAND, list them.
+    """Print the JSON Schema of an answer, a contract or rigpact.toml.
 
-    With --write an editor completes and checks contracts and rigpact.toml in FOLDER: their first line names the files.
-    Exit status 0; 2 for a command that prints no JSON.
+    Without COMMAND it lists them. With --write an editor completes and checks contracts and rigpact.toml in FOLDER: their
+    first line names the files. Exit status 0; 2 for a command that prints no JSON.
     """
     from importlib.resources import files
 

@@ -7,26 +7,22 @@ from typing import Annotated
 
 import typer
 
-from rigpact.reports.command_line.options import Format, OutputFormat
+from rigpact.reports.command_line.options import ContractArgument, Format, Out, OutputFormat
 from rigpact.reports.command_line.written import answer_written
 
 
 def stamp(
-    contract: Annotated[
-        Path,
-        typer.Argument(
-            metavar="CONTRACT", help="The schema bundle, a system's contract file, or a contract of one's own."
-        ),
-    ],
-    model: Annotated[Path, typer.Argument(metavar="MODEL", help="The ONNX model that belongs to it.")],
+    contract: ContractArgument,
+    model: Annotated[Path, typer.Argument(metavar="MODEL", help="The ONNX model that belongs to the contract.")],
     *,
-    out: Annotated[Path, typer.Option("--out", "-o", metavar="FILE", help="The model to write.")],
+    out: Out,
     output_format: Format = OutputFormat.TEXT,
 ) -> None:
-    """Write the contract's hash into a model's metadata: `rigpact check` then refuses the model with another contract.
+    """Write the hash of a contract into a model.
 
-    The hash covers the contract and the files that its numbers and operations come from. The model's numbers stay as they are.
-    Exit status 0; 2 for a file that cannot be read or written.
+    `rigpact check` then refuses the model with another contract. The hash covers the contract and the files that its
+    numbers and operations come from. The model's numbers stay as they are. Exit status 0; 2 for a file that cannot be read
+    or written.
     """
     from rigpact.contract.contract_files import open_contract
     from rigpact.contract.documents import Kind, read_document

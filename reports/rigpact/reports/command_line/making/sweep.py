@@ -10,11 +10,14 @@ from typing import Annotated
 import typer
 
 from rigpact.reports.command_line.options import (
+    MODE,
     Companion,
+    ContractArgument,
     ConventionsFile,
     EngineChoice,
     EngineOption,
     Format,
+    Frames,
     OutputFormat,
     Strict,
     contract_from_options,
@@ -33,34 +36,30 @@ Clips = Annotated[list[str], typer.Option("--clip", metavar="PATH", help="Clip, 
 Models = Annotated[
     list[str], typer.Option("--onnx", metavar="PATH", help="Checkpoint, folder or pattern; may be repeated.")
 ]
-Folder = Annotated[Path, typer.Option("--out", "-o", metavar="FOLDER", help="Results and journal; made if missing.")]
-Mode = Annotated[SweepMode, typer.Option("--mode", help="Who drives the character.")]
-Frames = Annotated[int | None, typer.Option("--frames", min=1, help="Number of frames; the whole clip if not given.")]
+Folder = Annotated[Path, typer.Option("--out", "-o", metavar="FOLDER", help="Where results and journal are written.")]
 Knobs = Annotated[
     list[str] | None,
-    typer.Option("--set", metavar="KNOB=V1,V2", help="Values of a convention, each a cell; may be repeated."),
+    typer.Option("--set", metavar="KNOB=V1,V2", help="Values of a convention; may be repeated."),
 ]
 Processes = Annotated[
     int | None,
-    typer.Option("--processes", min=1, help="Processes of this machine; one for each core if not given."),
+    typer.Option("--processes", min=1, help="Processes of this machine; else one for each core."),
 ]
 Scheduler = Annotated[
     str | None,
-    typer.Option("--scheduler", metavar="ADDRESS", help="Run on the Dask cluster at tcp://HOST:PORT."),
+    typer.Option("--scheduler", metavar="ADDRESS", help="The Dask cluster, as tcp://HOST:PORT."),
 ]
-Retries = Annotated[int, typer.Option("--retries", min=0, help="How often a cell is tried again whose process died.")]
-RetryErrors = Annotated[
-    bool, typer.Option("--retry-errors", help="Measure cells again that were an error the last time.")
-]
+Retries = Annotated[int, typer.Option("--retries", min=0, help="Attempts more for a cell whose process died.")]
+RetryErrors = Annotated[bool, typer.Option("--retry-errors", help="Measure cells with an error again.")]
 
 
 def sweep(
-    bundle: Annotated[Path, typer.Argument(help="The schema bundle, norm_template.json, or a contract.")],
+    bundle: ContractArgument,
     *,
     clip: Clips,
     onnx: Models,
     out: Folder,
-    mode: Mode = SweepMode.BOTH,
+    mode: Annotated[SweepMode, MODE] = SweepMode.BOTH,
     engine: EngineOption = EngineChoice.NUMPY,
     frames: Frames = None,
     settings: Knobs = None,
@@ -73,11 +72,11 @@ def sweep(
     output_format: Format = OutputFormat.TEXT,
     strict: Strict = False,
 ) -> None:
-    """Measure every clip under every checkpoint and convention; go on where an earlier run stopped.
+    """Measure every clip under every checkpoint and convention.
 
-    Results are written to FOLDER/results.parquet, the same bytes wherever they were measured.
-    Exit status 0: every cell was measured and is finite; 1: some are not; 2: none could be; with --strict a cell that copying
-    the last pose beats fails too.
+    Results go to FOLDER/results.parquet; a second call goes on where the first one stopped. Exit status 0: every cell was
+    measured and is finite; 1: some are not; 2: none was measured. With --strict a cell that is worse than copying the last
+    pose fails too.
     """
     from rigpact.contract.conventions import declared_changes
     from rigpact.contract.errors import UnusableInput

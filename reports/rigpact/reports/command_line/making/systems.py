@@ -24,14 +24,14 @@ def systems(
         typer.Option(
             "--write-contract",
             metavar="FILE",
-            help="Write a contract file of NAME to start from, with the published constants.",
+            help="Write a contract of NAME with the published constants.",
         ),
     ] = None,
     output_format: Format = OutputFormat.TEXT,
 ) -> None:
-    """List the installed systems and the package that brings each; NAME shows one in full.
+    """List the installed systems and their packages, or describe one.
 
-    Exit status 0; 2 for a name that no system has.
+    Exit status 0; 2 for an unknown name.
     """
     from rigpact.contract.errors import UnusableInput
     from rigpact.contract.files import write_bytes

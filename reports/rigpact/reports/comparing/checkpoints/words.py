@@ -1,4 +1,4 @@
-"""What a comparison says of two predictions, in sentences and as a table; for the terminal, Markdown and HTML alike."""
+"""The words of a comparison of two predictions, in sentences and as a table; for the terminal, Markdown and HTML alike."""
 
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -37,7 +37,7 @@ def _still(summary: Mapping[str, Any], baseline: Mapping[str, Any]) -> Iterator[
     who = "NEITHER BEATS COPY-LAST" if len(beaten) > 1 else f"{_name(summary, beaten[0])} LOSES TO COPY-LAST"
     better = [side for side in beaten if _less(baseline[f"{side}_cm"], baseline["copy_last_cm"])]
     only = f"; in centimetres {' and '.join(better)} would win" if better else ""
-    yield f"{who}: who does not move is {_both(baseline, 'copy_last')} from the clip's next pose, {own}{only}"
+    yield f"{who}: standing still is {_both(baseline, 'copy_last')} from the clip's next pose, {own}{only}"
 
 
 def _better(summary: Mapping[str, Any], baseline: Mapping[str, Any]) -> str:

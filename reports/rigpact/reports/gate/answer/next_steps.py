@@ -19,8 +19,8 @@ _SIDES = {
     TRAINING: "the training side", CLIPS: "the clips",
 }  # fmt: skip
 NEXT_QUESTIONS: Mapping[str, str] = {
-    "engine-trace": "name a trace of the engine in [[gate.trace]]: until then nothing says what the engine computes",
-    "teacher": "name a teacher prediction in [[gate.teacher]]: until then nothing says what training computes",
+    "engine-trace": "name a trace of the engine in [[gate.trace]]: until then the engine's numbers are unknown",
+    "teacher": "name a teacher prediction in [[gate.teacher]]: until then training's numbers are unknown",
     "model": "name the model in [gate]: until then nothing is run",
     "order of inputs": "name a clip or a teacher prediction in [gate]: until then nothing says in which order inputs are bound",
     "breaking": 'set base = "origin/main" in [gate]: then breaking changes of the bundle are seen before they are merged',

@@ -112,7 +112,7 @@ def _tree(entry: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _misfit(what: str) -> UnusableInput:
-    return UnusableInput("archive", f"{what} that does not fit", "what rigpact writes")
+    return UnusableInput("archive", f"{what} that does not fit", "a file that rigpact wrote")
 
 
 FORMAT, VERSION = "rigpact-archive", 2
@@ -206,10 +206,10 @@ def read_archive(path: str | Path) -> Archive:
     _check_hashes(members, manifest["members"], path)
     plain = _document(members, _MEASURED, path)
     if not fits(plain, KeptMeasurement):
-        raise UnusableInput(f"{path}!{_MEASURED}", "no parts", "what rigpact writes")
+        raise UnusableInput(f"{path}!{_MEASURED}", "no parts", "a file that rigpact wrote")
     parts = tuple(_part(members, entry, index, path) for index, entry in enumerate(plain["parts"]))
     if len({part.name for part in parts}) < len(parts):
-        raise UnusableInput(f"{path}!{_MEASURED}", "a part twice", "what rigpact writes")
+        raise UnusableInput(f"{path}!{_MEASURED}", "a part twice", "a file that rigpact wrote")
     if manifest["rigpact"] == rigpact_version():
         _refuse_other_severities(parts, path)
     questions = {name: from_plain(value) for name, value in plain["questions"].items()}
@@ -247,7 +247,9 @@ def _document(members: Mapping[str, bytes], name: str, path: str | Path) -> Any:
         raise UnusableInput(path, f"no {name} in it", "an archive that `rigpact gate --archive` writes")
     file = bytes_to_json(members[name], f"{path}!{name}")
     if not file.standard:  # half a character, or a number that no JSON has: nothing that rigpact writes
-        raise UnusableInput(f"{path}!{name}", "text that is not standard JSON", "what `rigpact gate --archive` writes")
+        raise UnusableInput(
+            f"{path}!{name}", "text that is not standard JSON", "an archive of `rigpact gate --archive`"
+        )
     return file.data
 
 

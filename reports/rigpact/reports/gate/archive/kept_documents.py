@@ -1,4 +1,4 @@
-"""What stands in the JSON of an archive: measured.json, verdict.json, and runs/N/run.json."""
+"""The JSON of an archive: measured.json, verdict.json, and runs/N/run.json."""
 
 from __future__ import annotations
 

@@ -65,7 +65,7 @@ def kept_to_run(plain: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) ->
 
 
 def _misfit() -> UnusableInput:
-    return UnusableInput("archive", "a compared run that does not fit together", "what rigpact writes")
+    return UnusableInput("archive", "a compared run that does not fit together", "a file that rigpact wrote")
 
 
 def _fit_together(run: ComparedRun) -> bool:

@@ -77,7 +77,7 @@ def from_plain(value: Any) -> Any:
         try:
             return _built(name[1:], content)
         except _BROKEN:
-            raise UnusableInput("archive", f"an object {name} that does not fit", "what rigpact writes") from None
+            raise UnusableInput("archive", f"an object {name} that does not fit", "a file that rigpact wrote") from None
     return {key: from_plain(each) for key, each in value.items()}
 
 
@@ -106,7 +106,7 @@ def finding_to_plain(finding: Finding) -> dict[str, Any]:
 def plain_to_finding(entry: Any) -> Finding:
     """The finding from its plain values. Its message stays text, so no text of a file is used as a format string."""
     if not fits(entry, KeptFinding):
-        raise UnusableInput("archive", "a finding that does not fit", "what rigpact writes")
+        raise UnusableInput("archive", "a finding that does not fit", "a file that rigpact wrote")
     rule = Rule(
         code=entry["code"], name=entry["name"], severity=Severity(entry["severity"]), message=f"{{{_MESSAGE}}}",
         hint=entry["hint"], why=entry["why"], engine_refuses=entry["engine_refuses"],

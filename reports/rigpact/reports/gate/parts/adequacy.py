@@ -15,7 +15,7 @@ from rigpact.reports.gate.measured import Measured, NotAsked, Question
 from rigpact.reports.gate.project import Project
 from rigpact.reports.terminal import working
 
-NAME, TITLE = "adequacy", "What the clips can show"
+NAME, TITLE = "adequacy", "Conventions that the clips show"
 _LARGEST = 1e300
 
 

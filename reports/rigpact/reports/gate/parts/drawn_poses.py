@@ -1,4 +1,4 @@
-"""What a picture of a recording shows beyond what was compared: predicted poses beside the clip's, and the root's path."""
+"""Additions to the picture of a recording, which were not compared: predicted poses beside the clip's, and the root's path."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""What `[[gate.trace]]` expects of a recording, before a single number of it is compared.
+"""The expectations of `[[gate.trace]]` about a recording, before a single number of it is compared.
 
 The project says how the run was made and who recorded it; the file does not choose. Otherwise the file that is judged would
 choose its reference: a playback runs no model, and rigpact agrees with itself.

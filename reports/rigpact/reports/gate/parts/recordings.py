@@ -57,7 +57,7 @@ _UNITS = {"deg": "degrees", "raw": "units"}
 def ask_teacher(project: Project) -> Iterator[NotAsked | Question]:
     """Compare every teacher file with the runtime; diagnose those that differ."""
     if not project.settings.teacher:
-        yield NotAsked(TEACHER, "no [[gate.teacher]]: nothing says what training computes")
+        yield NotAsked(TEACHER, "no [[gate.teacher]]: training's numbers are unknown")
     yield from _ask_each(project, project.settings.teacher, TEACHER, "Training file {} against the runtime")
 
 
@@ -83,7 +83,7 @@ def is_sound(measured: Measured) -> bool:
 def ask_traces(project: Project) -> Iterator[NotAsked | Question]:
     """Compare every engine trace with the runtime, and diagnose it."""
     if not project.settings.traces:
-        yield NotAsked(TRACE, "no [[gate.trace]]: nothing says what the engine computes")
+        yield NotAsked(TRACE, "no [[gate.trace]]: the engine's numbers are unknown")
     yield from _ask_each(project, project.settings.traces, TRACE, "Engine recording {} against the runtime")
 
 
@@ -243,7 +243,7 @@ def judge(measured: Measured, settings: GateSettings) -> FindingsReport:
 _BY_TOLERANCE = tuple(rule.code for rule in (comparison.STAGE_DIFFERS, rules.NOT_EXPLAINED, rules.RELATION_DIFFERS))
 """Rules are compared by code, because a finding from an archive has its own Rule object.
 
-A convention that explains every stage to within rounding is no matter of tolerance: no factor lets it be.
+A convention that explains every stage to within rounding is not a matter of tolerance: no factor lets it be.
 """
 
 

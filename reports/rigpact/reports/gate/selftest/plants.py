@@ -4,7 +4,7 @@ The defects come from contract_edits.py, damages.py and rigpact.fixtures.mutants
 reference runtime plays the engine. To add a kind: add a generator here, call it from `plants`, and add the parts that
 read its files to `READERS`.
 
-A mistake of an engine at one stage that is no convention is a row in `SLIPS`.
+A mistake of an engine at one stage that is not a convention is a row in `SLIPS`.
 """
 
 import json
@@ -187,7 +187,7 @@ def _edited_json(content: bytes, edit: Callable[[Any], object]) -> bytes:
     document, (before, text_before) = json.loads(content), _sound_json(content)
     edit(document)
     text = json.dumps(document)
-    if document == before or text == text_before:  # 0 is 0.0, and NaN is no number but itself
+    if document == before or text == text_before:  # 0 is 0.0, and NaN never equals itself
         raise LookupError("the file is like that already")
     return text.encode("utf-8")
 

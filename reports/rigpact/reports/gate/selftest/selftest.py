@@ -239,7 +239,7 @@ def _marks(report: GateReport) -> Marks:
 def print_selftest(found: Selftest, console: Console) -> None:
     """Print a table of the defects; the unnoticed ones come last, so they stay visible in the terminal."""
     rows = [(entry.name, entry.kind, entry.word) for entry in found.applicable if entry.noticed_by is not None]
-    console.print(table("Planted defects, and who noticed", ("defect", "in", "noticed by"), rows))
+    console.print(table("Planted defects, and the parts that noticed them", ("defect", "in", "noticed by"), rows))
     reasons: dict[str, list[str]] = {}
     for entry in found.planted:
         if entry.not_applicable is not None:

@@ -1,4 +1,4 @@
-"""What lies in a checkout of the project that a hosted system comes from: its data, known by their names and widths."""
+"""The files in a checkout of a hosted system's project: its data, known by their names and widths."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""What each role's function may compute: the contract's meaning, then every other known meaning with its finding.
+"""The readings of each role's function: the contract's meaning, then every other known meaning with its finding.
 
 A role has either a list of readings, in the order of trial (one change before two), or a reader that measures a scale:
 six_numbers.py, quaternions.py; scaled.py, velocity.py, euler.py. To add a convention that a function may follow: a reading.

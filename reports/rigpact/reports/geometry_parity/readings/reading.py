@@ -1,4 +1,4 @@
-"""What a function may compute: a formula with the findings that belong to it."""
+"""A reading of a function: a formula with the findings that belong to it."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field

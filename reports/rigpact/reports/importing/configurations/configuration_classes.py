@@ -28,7 +28,7 @@ _OPERATORS: Mapping[type[ast.AST], Callable[[Any, Any], Any]] = {
 
 @dataclass(frozen=True, repr=False)
 class Unread:
-    """A value that is no literal: its line and its text."""
+    """A value that is not a literal: its line and its text."""
 
     line: int
     text: str
@@ -50,7 +50,7 @@ class ConfigurationClass:
 
 
 def read_classes(path: Path) -> dict[str, ConfigurationClass]:
-    """The classes of a file by name; UnusableInput with the line where the text is no Python."""
+    """The classes of a file by name; UnusableInput with the line where the text is not Python."""
     content = read_bytes(path)
     if len(content) > MAX_PYTHON_BYTES:
         raise UnusableInput(
@@ -96,7 +96,7 @@ def _value(node: ast.expr, known: Mapping[str, Any]) -> Any:
 
 
 def _computed(node: ast.expr, known: Mapping[str, Any], depth: int) -> Any:
-    """The value; KeyError or ValueError for what is no literal and no sum of literals."""
+    """The value; KeyError or ValueError for what is not a literal and no sum of literals."""
     if depth > MAX_DEPTH:
         raise ValueError
     if isinstance(node, ast.Constant) and isinstance(node.value, int | float | str | bool | None):

@@ -74,7 +74,7 @@ class Environment:
         """The contract, as `rigpact import` makes it of an env.yaml."""
         draft = Draft(lower_word(name, "robot"), f"captured from {type(self.env).__name__}")
         draft.header = [
-            f"Captured from a live {type(self.env).__name__}. Search for LEFT OPEN: what its managers do not say.",
+            f"Captured from a live {type(self.env).__name__}. Search for LEFT OPEN: the gaps of its managers.",
             "Not in it: statistics of a normaliser outside the model, and noise, which is of training only.",
         ]
         draft.names_comments = ["The robot's own order."]

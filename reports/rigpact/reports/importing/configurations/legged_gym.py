@@ -231,7 +231,7 @@ def deploy_to_draft(root: Node, model: Model | None, file: Entry) -> Draft:
     joints = tuple(table.gym) if table is not None and is_known else tuple(f"joint_{place}" for place in range(count))
     draft = Draft(lower_word(root.path.stem, "robot"), f"imported from {root.path.name}")
     draft.header = [
-        f"Imported by `rigpact import` from {root.path.name}. Search for LEFT OPEN: what neither the file nor its runtime says.",
+        f"Imported by `rigpact import` from {root.path.name}. Search for LEFT OPEN: the gaps of the file and its runtime.",
         "The order of the terms is that of the runtime's code; the runtime clips nothing; the network keeps its memory.",
     ]
     draft.names_comments = [

@@ -168,7 +168,7 @@ class Columns:
         first = self.rows[column][~self.follows]
         start = {} if first.any() else {"start": "zeros"}
         said = "GUESSED: in the recording it is the answer of the frame before"
-        said += "" if start else ". LEFT OPEN: start, what it holds in the first frame"
+        said += "" if start else ". LEFT OPEN: start, its value in the first frame"
         name = word(column, "column")
         self.made[column] = name
         table = {"name": name, "size": int(self.rows[column].shape[1]), "carried": word(before, "column"), **start}

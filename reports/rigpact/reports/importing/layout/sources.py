@@ -1,4 +1,4 @@
-"""What may stand in a recorded vector: the other vectors, answers of the frame before, vectors turned by a quaternion."""
+"""Sources of a recorded vector: the other vectors, answers of the frame before, vectors turned by a quaternion."""
 
 from __future__ import annotations
 

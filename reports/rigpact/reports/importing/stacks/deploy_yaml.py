@@ -60,7 +60,7 @@ def to_draft(root: Node, model: Model | None, file: Entry) -> Draft:
 
 def _header(root: Node) -> list[str]:
     return [
-        f"Imported by `rigpact import` from {root.path.name}. Search for LEFT OPEN: what neither the file nor its runtime says.",
+        f"Imported by `rigpact import` from {root.path.name}. Search for LEFT OPEN: the gaps of the file and its runtime.",
         "The exporter rounds every number to 3 significant digits: the training side computed with the exact ones.",
     ]
 
@@ -245,7 +245,5 @@ def with_missing_width(terms: list[Term], width: int | None, place: str) -> list
         return terms
     left = width - sum((term.width or 0) * term.history for term in terms)
     if left <= 0 or left % unknown[0].history:
-        raise UnusableInput(
-            place, f"{left} numbers left for {unknown[0].name}", "what the other terms leave of the input"
-        )
+        raise UnusableInput(place, f"{left} numbers left for {unknown[0].name}", "the rest of the input")
     return [replace(term, width=left // term.history) if term is unknown[0] else term for term in terms]

@@ -28,7 +28,7 @@ def to_draft(root: Node, model: Model | None, file: Entry) -> Draft:
     draft = Draft(lower_word(root.path.stem, "robot"), f"imported from {root.path.name}")
     draft.fps = _rate(root)
     draft.header = [
-        f"Imported by `rigpact import` from {root.path.name}. Search for LEFT OPEN: what the descriptor does not say.",
+        f"Imported by `rigpact import` from {root.path.name}. Search for LEFT OPEN: the gaps of the descriptor.",
         "Not in it either: statistics of a normaliser, ranges of the command, the rate of the motors, the network's file.",
     ]
     gains = _gains(articulation, joints)

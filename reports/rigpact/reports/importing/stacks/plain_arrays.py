@@ -1,4 +1,4 @@
-"""Arrays out of files that are no recordings yet: data sets in JSON, dictionaries of tensors; as a .npz."""
+"""Arrays out of files that are not recordings yet: data sets in JSON, dictionaries of tensors; as a .npz."""
 
 import io
 from collections.abc import Callable, Iterator, Mapping

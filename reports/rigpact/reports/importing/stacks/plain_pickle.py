@@ -16,7 +16,7 @@ MAX_OPCODES = 1 << 20
 
 
 class Unreadable(ValueError):
-    """Bytes that are no table of tensors, with what is wrong in words."""
+    """Bytes that are not a table of tensors, with the fault in words."""
 
 
 @dataclass(frozen=True)

@@ -196,7 +196,7 @@ def _unknown(robot: Robot, term: Term, steps: Steps, missing: str = "") -> str:
             "a scale or a shape for each number, or a known term",
             near(term.function, _FUNCTIONS) or "with --onnx, one term's width follows from the network's input",
         )
-    why = missing or ("" if term.function in COMMANDS else f"{term.function}: what it computes is not in the file")
+    why = missing or ("" if term.function in COMMANDS else f"{term.function}: its computation is not in the file")
     robot.draft.give(
         name := robot.draft.free_name(_given_name(robot, term, term.name, steps)),
         *([f"LEFT OPEN: {why}. Write the stages that compute it"] if why else ["the command as the network takes it"]),

@@ -43,7 +43,7 @@ class _Reader:
         self.content, self.path, self.at = content, path, 0
 
     def wrong(self, found: str, expected: str) -> UnusableInput:
-        hint = "a file of weights: statistics, then layers; features.bin and database.bin are no networks"
+        hint = "a file of weights: statistics, then layers; features.bin and database.bin are not networks"
         return UnusableInput(f"{self.path}#byte {self.at}", found, expected, hint)
 
     def count(self, what: str, low: int, high: int) -> int:

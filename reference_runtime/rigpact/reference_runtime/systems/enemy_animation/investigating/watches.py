@@ -43,7 +43,7 @@ def watches(contract: Contract) -> Iterator[Watch]:
 
 
 def ordinary_state(contract: Contract) -> Ordinary:
-    """The state in z-scores. A change that nobody sees is no departure, even of a channel that never moved in training.
+    """The state in z-scores. A change that nobody sees is not a departure, even of a channel that never moved in training.
 
     The least raw change is a degree in a column of a rotation; in a squashed velocity or a yaw as a share of half a
     turn, 2% of its whole range is less than that.

@@ -1,0 +1,54 @@
+"""The example at the end of every help, with the files of the demo. A test runs each of them."""
+
+from collections.abc import Mapping
+
+_CHARACTER, _ROBOT = "rigpact demo --into demo", "rigpact demo robot --into robot"
+_PROJECT = (_CHARACTER, "rigpact init demo")
+_NEURARIG = "fixtures/bundles/neurarig"
+EXAMPLES: Mapping[str, tuple[str, ...]] = {
+    "": ("rigpact demo",),
+    "demo": ("rigpact demo robot",),
+    "check": (_CHARACTER, "rigpact check demo"),
+    "explain": (_ROBOT, "rigpact explain robot/run.csv --bundle robot/contract.toml"),
+    "diff": (
+        _ROBOT,
+        "rigpact run robot/contract.toml --clip robot/run.csv --mode free -o run.trace.bin",
+        "rigpact diff run.trace.bin robot/run.csv --bundle robot/contract.toml",
+    ),
+    "nan": (_ROBOT, "rigpact nan robot/contract.toml --clip robot/run.csv"),
+    "breaking": (_ROBOT, "rigpact breaking robot/contract.toml robot/contract.toml"),
+    "gate": (*_PROJECT, "rigpact gate --config demo/rigpact.toml"),
+    "report": (
+        *_PROJECT,
+        "rigpact gate --config demo/rigpact.toml --archive demo.rigpact.zip",
+        "rigpact report demo.rigpact.zip --html report.html",
+    ),
+    "selftest": (*_PROJECT, "rigpact selftest --config demo/rigpact.toml --only bundle"),
+    "check-each": (_CHARACTER, "rigpact check-each demo"),
+    "init": (_CHARACTER, "rigpact init demo"),
+    "doctor": (*_PROJECT, "rigpact doctor --config demo/rigpact.toml"),
+    "import": (_CHARACTER, "rigpact import demo/pretrain_template.json -o statistics.npz"),
+    "convert": (_ROBOT, "rigpact convert robot/run.csv --bundle robot/contract.toml -o run.npz"),
+    "codegen": (_ROBOT, "rigpact codegen robot/contract.toml -o contract.hpp"),
+    "stamp": (_ROBOT, "rigpact stamp robot/contract.toml robot/policy.onnx -o stamped.onnx"),
+    "neurarig": (f"rigpact neurarig serve --onnx {_NEURARIG}/model.onnx",),
+    "neurarig serve": (f"rigpact neurarig serve --onnx {_NEURARIG}/model.onnx",),
+    "neurarig play": (f"rigpact neurarig play {_NEURARIG}/clip.trace.safetensors --bundle {_NEURARIG}/neurarig.json",),
+    "neurarig read": (f"rigpact neurarig read run.pcap --bundle {_NEURARIG}/neurarig.json -o run.trace.bin",),
+    "describe": (_ROBOT, "rigpact describe robot/contract.toml"),
+    "rule": ("rigpact rule RP104",),
+    "systems": ("rigpact systems neurarig",),
+    "operations": ("rigpact operations blend",),
+    "schema": ("rigpact schema gate",),
+    "run": (_ROBOT, "rigpact run robot/contract.toml --clip robot/run.csv -o run.trace.bin"),
+    "sweep": (_ROBOT, "rigpact sweep robot/contract.toml --clip robot/run.csv --onnx robot --mode free -o results"),
+    "adequacy": (_ROBOT, "rigpact adequacy robot/run.csv --bundle robot/contract.toml"),
+    "geometry": ("rigpact geometry rigpact.reference_runtime.operations.geometry",),
+}
+"""The words of a command -> the lines to type."""
+
+
+def example(words: str = "") -> str:
+    """The lines as typer's epilog: `\\b` keeps each as it is."""
+    lines = EXAMPLES[words]
+    return "\b\n" + (f"Example: {lines[0]}" if len(lines) == 1 else "\n  ".join(("Example:", *lines)))
