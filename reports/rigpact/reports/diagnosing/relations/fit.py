@@ -141,6 +141,7 @@ class Fit:
             channels=tuple((changed if source is None else source.channels).tolist()),
             excess=excess,
             cost=self.reading.cost,
+            fitted=self.reading.fitted,
         )
 
     @property

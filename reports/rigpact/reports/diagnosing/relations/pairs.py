@@ -26,9 +26,9 @@ from rigpact.reports.diagnosing.stage_error import stage_error
 Second = Callable[[Subject, Iterator[Reading]], Relation | None]
 """The first of some readings that explains every value of a stage."""
 _LAGS, _HELD = (1, 2), (2,)
-_MOST_FIRSTS = 80
+_MOST_FIRSTS = 48
 """First edits that are looked behind: of more, the last ones are on the vectors that are farthest from the answer."""
-_MOST_CHANNELS = 64
+_MOST_CHANNELS = 32
 """A vector of more channels has too many readings to be read once for each first edit."""
 _TOGETHER = "both together"
 

@@ -65,7 +65,7 @@ class Relation:
     ratio: the largest error that is left in those frames, in tolerances. looked_at: which frames of a long recording were
     looked at, in words. source: the input that it is said of, else empty; channels: those of it, or of the vector that `place`
     names. excess: (T, width) of the stage, the error under the relation in tolerances; NaN where it says nothing. A diagnosis
-    that was made keeps no excess. cost: that of its reading.
+    that was made keeps no excess. cost, fitted: those of its reading.
     """
 
     stage: str
@@ -80,6 +80,7 @@ class Relation:
     channels: tuple[int, ...] = ()
     excess: Any = None
     cost: int = 0
+    fitted: int = 0
 
     @property
     def is_whole(self) -> bool:
@@ -96,7 +97,7 @@ class Relation:
 
     def to_json(self) -> dict[str, Any]:
         """The relation as it stands in a `rigpact-diagnosis` document."""
-        own = {name: value for name, value in vars(self).items() if name not in ("excess", "cost")}
+        own = {name: value for name, value in vars(self).items() if name not in ("excess", "cost", "fitted")}
         return {**own, "sentence": self.sentence}
 
 

@@ -130,7 +130,7 @@ def relations_of(subject: Subject, *, with_pairs: bool = True) -> list[Relation]
 
 def _pairs(subject: Subject, found: Sequence[Relation]) -> list[Relation]:
     """Two edits that explain channels of which single ones tell nothing, or in many numbers only."""
-    told = [~np.isnan(each.excess).all(axis=0) for each in found if each.cost <= FEW_NUMBERS]
+    told = [~np.isnan(each.excess).all(axis=0) for each in found if each.fitted <= FEW_NUMBERS]
     if np.any([~subject.failing.any(axis=0), *told], axis=0).all():
         return []
     return pairs(subject, list(targets(subject)), _of_vector, _at_once, _first_whole)
