@@ -21,7 +21,7 @@ enum class ConditionDirection : int { trajectory, velocity, negated, swapped_xy,
 enum class ConditionNorm : int { raw, zscore };
 // unit of the condition's speed
 enum class ConditionSpeedUnit : int { m_s, cm_s };
-// what the Contacts input holds
+// the numbers of the Contacts input
 enum class ContactsSource : int { soft_scores, binary, whitened, zeros, swapped_feet };
 // the replacement of an axis too short to normalise; in ΔR the default is a coordinate axis
 enum class DegenerateAxis : int { previous_frame, canonical, previous_frame_for_delta, zero };
