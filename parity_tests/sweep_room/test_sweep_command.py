@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 
+from rigpact.reports.command_line import run_command_line
 from rigpact.reports.sweep import measure
 from rigpact.reports.sweep.results import COLUMNS, read_results
 
@@ -171,3 +172,16 @@ def test_without_dask_there_is_one_clear_error(
     answer = sweep_command(*words[:6], "--scheduler", "tcp://127.0.0.1:9")
     assert answer.status == 2
     assert "rigpact[cluster]" in answer.err
+
+
+def test_a_clip_that_cannot_drive_a_run_is_said(
+    capfd: pytest.CaptureFixture[str], checkout: Path, tmp_path: Path
+) -> None:
+    """A recording without what is carried from frame to frame cannot drive one: that is no defect of rigpact."""
+    robot = checkout / "fixtures/bundles/robot"
+    words = ("sweep", robot / "contract.toml", "--clip", robot / "run.csv", "--onnx", robot, "--out", tmp_path, *HERE)
+    assert run_command_line([str(word) for word in words]) == 1
+    rows = {row["mode"]: row for row in read_results(tmp_path)}
+    assert rows["teacher"]["error"].startswith("run.csv: found nothing that motor_targets can be computed from")
+    assert rows["free"]["verdict"] == "pass"
+    capfd.readouterr()

@@ -3,6 +3,7 @@
 Nothing here depends on the clock, on other cells or on the process, so a cell measured twice gives the same bytes.
 """
 
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from functools import lru_cache
 from pathlib import Path
@@ -180,7 +181,7 @@ def _measured(cell: Cell) -> Measured:
     poses = subject.files.next_poses(subject.clip, runner.contract)
     stage = judged_stage(contract, subject.clip, poses)
     published: list[FloatArray] = []
-    keep = [] if stage is None else [lambda _frame, stages: published.append(stages[stage.name])]
+    keep = [] if stage is None else [lambda _frame, stages: published.append(_of(stages, stage, cell))]
     watched = watch_run(runner, range(_steps(cell.frames, subject, runner, poses)), keep)
     if watched.refusal is not None:
         raise watched.refusal
@@ -196,6 +197,14 @@ def _measured(cell: Cell) -> Measured:
         first_bad_stage=watched.alarm[0] if watched.alarm else None,
         growth_per_frame=_growth(subject, runner, watched.finite_frames) if cell.mode == "free" else None, **errors,
     )  # fmt: skip
+
+
+def _of(stages: Mapping[str, FloatArray], stage: Stage, cell: Cell) -> FloatArray:
+    """A frame of a stage; UnusableInput where the clip lacks what a run that it drives computes the stage from."""
+    if stage.name not in stages:
+        found, hint = f"nothing that {stage.name} can be computed from", "a free run feeds itself: --mode free"
+        raise UnusableInput(cell.clip.name, found, f"every vector that a {cell.mode} run takes from a clip", hint)
+    return stages[stage.name]
 
 
 def _steps(wanted: int | None, subject: Subject, runner: Runner, poses: FloatArray | None) -> int:
