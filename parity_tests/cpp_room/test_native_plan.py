@@ -28,6 +28,7 @@ from ..declared_room import test_operations_scaling as scaling
 from ..declared_room import test_operations_timing as timing
 from ..declared_room import test_operations_turning as turning
 from ..declared_room.one_operation import judge_value, readings_of
+from ..every_case import every_case
 from ..measuring.pages.operations_page import SAMPLES, sample_contract
 from .conftest import ran
 from .libraries import library_of, library_of_lanes, spoilt_library
@@ -81,8 +82,8 @@ def test_each_function_is_the_one_of_its_name(in_cpp, name):
     scaling.test_each_function_is_the_one_of_its_name.hypothesis.inner_test(name=name, seed=5)
 
 
-@pytest.mark.parametrize(("form", "variant"), converting.WRITINGS)
-@pytest.mark.parametrize("seed", [1, 2])
+@every_case(("form", "variant"), converting.WRITINGS)
+@every_case("seed", [1, 2])
 def test_each_way_to_read_and_to_write_a_rotation_is_scipys(in_cpp, form, variant, seed):
     """Twenty-four sequences of Euler angles exist; the wrong one bends every joint about another axis."""
     converting.test_each_way_to_write_a_rotation_is_scipys.hypothesis.inner_test(to=form, writes=variant, seed=seed)

@@ -20,6 +20,8 @@ from rigpact.contract.contract_files import open_contract
 from rigpact.reference_runtime.graph.bounds import replay_bound
 from rigpact.reference_runtime.graph.replayed import Evidence, ReplayedFrames
 
+from ..every_case import every_case
+
 Array = np.ndarray
 Oracle = Callable[..., Array]
 """(inputs in the order of `given`, in one float type) -> the rows; every input is an array (frames, width)."""
@@ -136,13 +138,10 @@ def ratio_of(subject: Subject, knob: str, value: str, oracle: Oracle, inputs: Ma
 
 
 def readings_of(subjects: tuple[Subject, ...]) -> Any:
-    """Parametrise a test with every reading of every subject."""
-    cases = [
-        pytest.param(subject, *reading, id=f"{subject.name}-{reading[0] or 'as'}-{reading[1] or 'declared'}")
-        for subject in subjects
-        for reading in subject.readings
-    ]
-    return pytest.mark.parametrize(("subject", "knob", "value", "oracle"), cases)
+    """Give a test every reading of every subject; one test for each subject."""
+    cases = [(subject, *reading) for subject in subjects for reading in subject.readings]
+    ids = [f"{subject.name}-{knob or 'as'}-{value or 'declared'}" for subject, knob, value, _ in cases]
+    return every_case(("subject", "knob", "value", "oracle"), cases, ids=ids, by="subject")
 
 
 def judging_tests(

@@ -16,11 +16,12 @@ from rigpact.contract.documents import read_document
 from rigpact.contract.errors import ContractRefused, UnusableInput
 
 from ..contract_room.test_breaking import LETTERS, OPPOSITE, leaves, other, own
+from ..every_case import every_case
 from .declared_pairs import DECLARED_PAIRS, SECOND, DeclaredPair, edited
 from .declared_rule_cases import FOUR, MEAN, METADATA, SPREAD, Network, inside, whole
 
 Command = Callable[..., Any]
-EVERY_PAIR = pytest.mark.parametrize("pair", DECLARED_PAIRS, ids=lambda pair: pair.name)
+EVERY_PAIR = every_case("pair", DECLARED_PAIRS, ids=lambda pair: pair.name)
 
 
 def compared(folder: Path, old: str, new: str) -> Compatibility:

@@ -20,6 +20,8 @@ import typer
 from rigpact.fixtures import demo_bundle
 from rigpact.reports.command_line import app
 
+from ..every_case import every_case
+
 Command = Callable[..., Any]
 CONTRACT = ("norm_template.json", "--companion", "pretrain_template.json")
 DRIVEN = ("--clip", "clips/Sneak_Turn.json", "--onnx", "model.onnx", "--frames", "12")
@@ -36,7 +38,7 @@ def demo(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path / "demo"
 
 
-@pytest.mark.parametrize("words", [(), *COMMANDS], ids=" ".join)
+@every_case("words", [(), *COMMANDS], ids=" ".join)
 def test_help_has_a_short_name_everywhere(command: Command, words: tuple[str, ...]) -> None:
     """`-h` is what fingers type; on some commands it was an error."""
     short, long = command(*words, "-h"), command(*words, "--help")
