@@ -36,7 +36,7 @@ def schema_of(path: Path) -> Any:
     return json.loads((path.parent / place).read_text(encoding="utf-8"))
 
 
-@pytest.mark.parametrize("path", [*CONTRACTS, *PAGES, PROFILES], ids=lambda path: path.name)
+@every_case("path", [*CONTRACTS, *PAGES, PROFILES], ids=lambda path: path.name)
 def test_a_file_that_ships_names_its_schema_and_follows_it(path: Path) -> None:
     """An editor would underline a file that is right, or know nothing of it."""
     root = tomllib.loads(path.read_text(encoding="utf-8"))

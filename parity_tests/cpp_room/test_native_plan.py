@@ -140,7 +140,7 @@ def test_the_check_before_a_run_lets_every_reading_pass(name):
         assert drawn.engine_for(contract.with_conventions(changes), "native") == ("native", ""), changes
 
 
-@pytest.mark.parametrize("name", IN_NUMPY)
+@every_case("name", IN_NUMPY)
 def test_an_operation_without_cpp_is_run_by_numpy_and_named(name):
     """Who asks for the fast engine and silently gets the slow one takes it for a defect of the network."""
     contract = sample_contract(name)

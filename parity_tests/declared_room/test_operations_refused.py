@@ -6,8 +6,6 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import pytest
-
 from ..every_case import every_case
 from ..measuring.pages.operations_page import sample_text
 
@@ -123,7 +121,7 @@ def test_a_rate_needs_frames_a_second(tmp_path: Path, command: Command) -> None:
     assert "fps at the top of the file" in answer.out
 
 
-@pytest.mark.parametrize(
+@every_case(
     ("name", "key"),
     [
         ("blend", "weights"), ("effector_context", "lengths"), ("effector_context", "rest"), ("joint_limits", "limits"),

@@ -166,7 +166,7 @@ def test_describe_shows_them_beside_each_other(tmp_path: Path, command: Command)
     assert "compute the same" in same.out
 
 
-@pytest.mark.parametrize("seed", range(12))
+@every_case("seed", range(12))
 def test_damage_is_refused_never_crashed_on(tmp_path: Path, seed: int) -> None:
     """One file of a merge is often broken: the answer must name it, whether it is the old or the new one."""
     chance = random.Random(seed)  # noqa: S311 - which line breaks is no secret

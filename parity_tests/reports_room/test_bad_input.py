@@ -169,7 +169,7 @@ def test_a_model_with_four_inputs_is_refused(command: Any, demo_bundle: Path, tm
     assert (checked.status, "4 inputs" in checked.out) == (1, True)
 
 
-@pytest.mark.parametrize(
+@every_case(
     ("words", "found"),
     [
         (["--set", "compose_order=backwards"], "'backwards'"),

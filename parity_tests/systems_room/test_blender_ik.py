@@ -108,7 +108,7 @@ def _transposed() -> dict[str, Any]:
     return _changed("rest_orientations", to=np.swapaxes(turns, 1, 2).tolist())
 
 
-@pytest.mark.parametrize(("constants", "pointer"), [
+@every_case(("constants", "pointer"), [
     (_changed("parents", 1, to=5), "/parents/1"),
     (_changed("parents", 9, to=7), "/parents/9"),
     (_changed("bones", 0, to="Pelvis"), "/bones"),

@@ -91,7 +91,7 @@ def _changed(*path: Any, to: Any) -> dict[str, Any]:
     return constants
 
 
-@pytest.mark.parametrize(("constants", "pointer"), [
+@every_case(("constants", "pointer"), [
     (_changed("vertices", 7, to=[1.0, 1.0, 1.0]), "/vertices/7"),
     (_changed("vertices", 2, to=[1.0, 1.0, 1.0]), "/vertices/2"),
     (_changed("duplicate_vertices", to=[]), "/duplicate_vertices"),

@@ -130,8 +130,8 @@ def clocked(times_s: Any, fps: float = 60.0) -> Trace:
 
 
 @refused("a clock 2 % slow or fast over 89 frames, its times in float64, float32 or whole milliseconds", "error RP812")
-@pytest.mark.parametrize("written", WRITTEN)
-@pytest.mark.parametrize("factor", [1.02, 1.0 / 1.02])
+@every_case("written", WRITTEN)
+@every_case("factor", [1.02, 1.0 / 1.02])
 def test_a_rate_two_percent_off_is_seen_in_89_frames(written: str, factor: float) -> None:
     """A second and a half of walking, and the feet slide by 2 % of the way: late steps would not lie on a line."""
     assert clock_contradiction(clocked(WRITTEN[written](np.arange(89) * factor / 60.0))) != ""
