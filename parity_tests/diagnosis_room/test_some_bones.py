@@ -158,9 +158,9 @@ BAD = [
 
 
 @every_case("ending", [".trace.bin", ".trace.jsonl", ".trace.safetensors"])
-@every_case(("said", "_unused", "error"), BAD)
+@every_case(("said", "unused", "error"), BAD)
 def test_a_header_that_cannot_be_right_is_one_clear_error(
-    honest: Trace, scene: Scene, tmp_path: Path, said: Any, _unused: None, error: str, ending: str
+    honest: Trace, scene: Scene, tmp_path: Path, said: Any, unused: None, error: str, ending: str
 ) -> None:
     """Read by position, bones that the header does not name right would all be taken for others."""
     names = scene.contract.numbers.bone_names

@@ -37,7 +37,7 @@ def test_the_full_network_has_the_published_number_of_parameters() -> None:
     assert parameter_count(ImuPoseNetwork(more)) == 6_107_375 + 129 + 2 * 65
 
 
-@pytest.mark.parametrize("shape", [(1, 60), (3, 37), (2, 100)])
+@every_case("shape", [(1, 60), (3, 37), (2, 100)])
 def test_onnx_agrees_at_lengths_it_was_not_traced_at(
     tiny_onnx: tuple[ImuPoseNetwork, bytes], shape: tuple[int, int]
 ) -> None:
