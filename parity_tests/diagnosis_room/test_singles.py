@@ -9,7 +9,6 @@ from rigpact.contract.pages.registry import find_system
 from rigpact.fixtures.mutants import single_changes, words
 from rigpact.fixtures.mutants.scene import demo_contract
 
-from ..every_case import every_case
 from .conftest import Doctor, names
 
 KNOBS = find_system("enemy_animation").knobs
@@ -87,7 +86,7 @@ WITHOUT_A_HINT: frozenset[tuple[str, str]] = frozenset()
 """Values without their own hint: `Knob.hint` names knob and value. CONTRIBUTING.md explains when that is enough."""
 
 
-@every_case("knob", KNOBS.values(), ids=lambda knob: knob.name)
+@pytest.mark.parametrize("knob", KNOBS.values(), ids=lambda knob: knob.name)
 def test_every_value_says_what_it_looks_like_in_code(knob: Any) -> None:
     """A cause without a code hint does not tell an engineer where to look."""
     values = [tuple(knob.values[0].split(","))] if knob.name == "input_order" else list(knob.values)
