@@ -61,6 +61,15 @@ def demo_bundle() -> Path:
     return find_demo_bundle()
 
 
+@pytest.fixture
+def no_search(monkeypatch: pytest.MonkeyPatch) -> None:
+    """`explain` and the gate judge, and look for no cause: for tests of whether a difference is noticed, not of its name."""
+    from rigpact.reports.diagnosing.budget import Budget
+
+    monkeypatch.setenv("RIGPACT_BUDGET", "0.000001")
+    monkeypatch.setattr(Budget, "unlimited", Budget.spent)
+
+
 @dataclass(frozen=True)
 class Answer:
     """The exit status and output of a command."""

@@ -6,12 +6,13 @@ The whole sample checks clean; a test edits one place and asks for one finding.
 import json
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import cache
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from rigpact.contract.documents import Document, read_document
+from rigpact.contract.documents import Document, documents_remembered, read_document
 from rigpact.contract.findings import Finding, FindingsReport
 from rigpact.contract.model.signature import ModelSignature
 from rigpact.contract.rules import Subject, check
@@ -26,9 +27,24 @@ from .small_character import (
 )
 
 
-def _own(value: Any) -> Any:
-    """A copy that shares no list with itself, so that an edit changes one place."""
-    return json.loads(json.dumps(value))
+@cache
+def _sound() -> dict[str, str]:
+    """Every artefact of the sound character, as the text of a file."""
+    bundle = bundle_document()
+    batch = batch_document(bundle)
+    artefacts = {
+        "bundle": bundle,
+        "companion": companion_document(bundle),
+        "clip": clip_document(),
+        "batch": batch,
+        "prediction": prediction_document(batch),
+    }
+    return {name: json.dumps(value) for name, value in artefacts.items()}
+
+
+def _own(name: str) -> Callable[[], Any]:
+    """Makes an artefact whose values share no list with each other, so that an edit changes one place."""
+    return lambda: json.loads(_sound()[name])
 
 
 @dataclass
@@ -36,23 +52,29 @@ class Sample:
     """Every artefact of the small character as plain JSON values, ready to be edited."""
 
     folder: Path
-    bundle: dict[str, Any] = field(default_factory=lambda: _own(bundle_document()))
-    companion: dict[str, Any] = field(default_factory=lambda: _own(companion_document(bundle_document())))
-    clip: dict[str, Any] = field(default_factory=lambda: _own(clip_document()))
-    batch: dict[str, Any] = field(default_factory=lambda: _own(batch_document(bundle_document())))
-    prediction: dict[str, Any] = field(
-        default_factory=lambda: _own(prediction_document(batch_document(bundle_document())))
-    )
+    bundle: dict[str, Any] = field(default_factory=_own("bundle"))
+    companion: dict[str, Any] = field(default_factory=_own("companion"))
+    clip: dict[str, Any] = field(default_factory=_own("clip"))
+    batch: dict[str, Any] = field(default_factory=_own("batch"))
+    prediction: dict[str, Any] = field(default_factory=_own("prediction"))
     model: ModelSignature = field(default_factory=model_signature)
     texts: dict[str, Callable[[str], str]] = field(default_factory=dict)
     absent: set[str] = field(default_factory=set)
+    remembered: dict[str, Document] = field(default_factory=dict)
+
+    def anew(self, _number: int) -> "Sample":
+        """A sound sample for one case of `every_case`; what the case does not damage is read and looked at once for all."""
+        if not self.remembered:
+            Sample(self.folder, remembered=self.remembered).subject()
+        return Sample(self.folder, remembered=self.remembered)
 
     def write(self, name: str) -> Document:
         """Write one artefact as a file (through `texts[name]`, an edit of its text) and read it back."""
         text = json.dumps(getattr(self, name))
         path = self.folder / f"{name}.json"
         path.write_text(self.texts.get(name, str)(text), encoding="utf-8")
-        return read_document(path)
+        with documents_remembered(self.remembered):
+            return read_document(path)
 
     def subject(self) -> Subject:
         """Everything, as one check looks at it."""

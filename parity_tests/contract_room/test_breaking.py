@@ -13,6 +13,7 @@ from rigpact.contract.compatibility import KINDS, Compatibility, Consumer, compa
 from rigpact.contract.documents import Kind, read_document
 
 from ..declared_room.declared_pairs import DECLARED_PAIRS
+from ..every_case import every_case
 from .bundle_edits import BEFORE, PAIRS, Pair, base
 from .contract_edits import CONTRACT_PAIRS
 from .test_damage import damage
@@ -61,7 +62,7 @@ def test_the_corpus_is_large_enough() -> None:
     assert len({pair.name for pair in PAIRS}) == len(PAIRS) >= 60
 
 
-@pytest.mark.parametrize("pair", PAIRS, ids=lambda pair: pair.name)
+@every_case("pair", PAIRS, ids=lambda pair: pair.name)
 def test_every_pair_is_classed_right(compare: Compare, pair: Pair) -> None:
     """A breaking change labelled cosmetic ships a broken character; a cosmetic one labelled breaking stops a team."""
     old, new = versions(pair)
@@ -73,7 +74,7 @@ def test_every_pair_is_classed_right(compare: Compare, pair: Pair) -> None:
     assert found.is_breaking == (pair.classes != "C")
 
 
-@pytest.mark.parametrize("pair", PAIRS, ids=lambda pair: pair.name)
+@every_case("pair", PAIRS, ids=lambda pair: pair.name)
 def test_swapping_old_and_new_mirrors_every_change(compare: Compare, pair: Pair) -> None:
     """A rollback must be judged as severely as the step forward, and lose nothing."""
     old, new = versions(pair)
@@ -87,7 +88,7 @@ def test_swapping_old_and_new_mirrors_every_change(compare: Compare, pair: Pair)
     assert Counter((str(each.old), str(each.new)) for each in back.changes) == swapped
 
 
-@pytest.mark.parametrize("pair", PAIRS, ids=lambda pair: pair.name)
+@every_case("pair", PAIRS, ids=lambda pair: pair.name)
 def test_a_version_is_like_itself(compare: Compare, pair: Pair) -> None:
     """Users switch off a gate that fails without a change."""
     _, new = versions(pair)
@@ -168,7 +169,7 @@ def test_broken_parts_are_compared_as_far_as_they_can_be_read(compare: Compare, 
         json.dumps(forward.to_json(), allow_nan=True)
 
 
-@pytest.mark.parametrize("seed", range(60))
+@every_case("seed", range(60))
 @pytest.mark.filterwarnings("error::RuntimeWarning")
 def test_damage_is_compared_never_crashed_on(compare: Compare, seed: int) -> None:
     """One file of a merge is often broken: the report must name it, whether it is the old or the new one."""

@@ -12,12 +12,13 @@ from rigpact.contract.compatibility import KINDS, Compatibility, compare_contrac
 from rigpact.contract.documents import read_document
 from rigpact.contract.errors import UnusableInput
 
+from ..every_case import every_case
 from .bundle_edits import Pair
 from .contract_edits import CONTRACT_BEFORE, CONTRACT_PAIRS, contract
 from .test_breaking import LETTERS, OPPOSITE, Compare, leaves, other, own
 from .test_damage import damage
 
-EVERY_PAIR = pytest.mark.parametrize("pair", CONTRACT_PAIRS, ids=lambda pair: pair.name)
+EVERY_PAIR = every_case("pair", CONTRACT_PAIRS, ids=lambda pair: pair.name)
 SIGHTED = {"constant-rounded", "spelled-differently", "declaration-added", "declaration-removed", "bookkeeping-changed"}
 
 
@@ -109,7 +110,7 @@ def test_no_difference_is_ever_lost(compare: Compare) -> None:
             assert is_removed or not found <= SIGHTED, (path, found)
 
 
-@pytest.mark.parametrize("seed", range(40))
+@every_case("seed", range(40))
 @pytest.mark.filterwarnings("error::RuntimeWarning")
 def test_damage_is_compared_never_crashed_on(compare: Compare, seed: int) -> None:
     """One file of a merge is often broken: the report must name it, whether it is the old or the new one."""

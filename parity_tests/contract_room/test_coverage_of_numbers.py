@@ -6,12 +6,11 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
-import pytest
-
 from rigpact.contract.documents import Document, Kind
 from rigpact.contract.files import JsonFile
 from rigpact.contract.rules import Subject, check
 
+from ..every_case import every_case
 from .small_character import bundle_document, companion_document
 
 NAN, HUGE = float("nan"), 1e30
@@ -109,8 +108,8 @@ def undetected(kind: Kind, path: tuple[str, ...]) -> Iterator[str]:
             yield name
 
 
-@pytest.mark.parametrize(
-    ("kind", "path"), PLACES, ids=lambda value: ".".join(value) if isinstance(value, tuple) else str(value)
+@every_case(
+    ("kind", "path"), PLACES, ids=lambda value: ".".join(value) if isinstance(value, tuple) else str(value), by="kind"
 )
 def test_damage_to_any_number_is_found_where_it_is(kind: Kind, path: tuple[str, ...]) -> None:
     """Without a check of a number, a character trains for a day on a wrong one."""

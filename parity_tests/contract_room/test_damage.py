@@ -9,6 +9,8 @@ from rigpact.contract.contract_files import document_to_contract
 from rigpact.contract.errors import ContractRefused, UnusableInput
 from rigpact.contract.rules import check
 
+from ..every_case import every_case
+
 ARTEFACTS = ("bundle", "bundle", "companion", "clip", "batch", "prediction")
 JUNK = (
     None, True, 0, -1, 1.5, "x", "", [], {}, [[]], [1], [1, 2], {"a": 1}, 1e308, 1e39, 10**30, 10**400, [None], "1",
@@ -41,7 +43,7 @@ def damage(root: Any, chance: random.Random) -> None:
         holder[path[-1]] = chance.choice(JUNK)
 
 
-@pytest.mark.parametrize("seed", range(160))
+@every_case("seed", range(160))
 @pytest.mark.filterwarnings("error::RuntimeWarning")
 def test_damage_is_answered_never_crashed_on(sample: Any, seed: int) -> None:
     """The gate gets files that were merged by hand; a traceback there stops the whole team."""

@@ -17,6 +17,7 @@ from rigpact.contract.settings.configuration import text_to_configuration
 from rigpact.reports.importing.toml_text import tables_to_toml
 
 from ..declared_room.foreign_files import write_model
+from ..every_case import every_case
 
 ROOT = Path(__file__).resolve().parents[2]
 CONTRACTS = sorted([*ROOT.glob("fixtures/contracts/*.toml"), *ROOT.glob("fixtures/bundles/*/*.toml")])
@@ -35,7 +36,7 @@ def schema_of(path: Path) -> Any:
     return json.loads((path.parent / place).read_text(encoding="utf-8"))
 
 
-@pytest.mark.parametrize("path", [*CONTRACTS, *PAGES, PROFILES], ids=lambda path: path.name)
+@every_case("path", [*CONTRACTS, *PAGES, PROFILES], ids=lambda path: path.name)
 def test_a_file_that_ships_names_its_schema_and_follows_it(path: Path) -> None:
     """An editor would underline a file that is right, or know nothing of it."""
     root = tomllib.loads(path.read_text(encoding="utf-8"))
@@ -58,7 +59,7 @@ DAMAGES: Mapping[str, Callable[[Any], object]] = {
 }
 
 
-@pytest.mark.parametrize("words", DAMAGES)
+@every_case("words", DAMAGES)
 @pytest.mark.parametrize("path", CONTRACTS, ids=lambda path: path.name)
 def test_a_damaged_contract_is_refused_by_both(path: Path, words: str, tmp_path: Path) -> None:
     """What the editor lets pass, the command line refuses a day later."""

@@ -36,6 +36,7 @@ from rigpact.contract.rules.hosted import (
 from rigpact.contract.rules.model import canary, stamp
 from rigpact.contract.rules.subject import Subject
 
+from ..every_case import every_case
 from . import bundle_cases, clip_cases, model_cases, signature_cases, teacher_cases
 from .near_misses import NEAR_MISSES
 from .rule_cases import Case
@@ -56,19 +57,6 @@ def test_the_sample_checks_clean(sample: Any) -> None:
     assert [(finding.rule.code, finding.pointer) for finding in report.findings] == []
     assert report.verdict == "pass"
     assert report.ledger.missing == 0
-
-
-@pytest.mark.parametrize("case", CASES, ids=lambda case: f"{case.code}{case.pointer.replace('/', '-')}")
-def test_the_defect_is_found_where_it_is(sample: Any, case: Case) -> None:
-    """With each of these, the game plays on without a message, or the character does not move."""
-    case.edit(sample)
-
-    found = sample.findings(case.code)
-
-    assert [(finding.file.rpartition("/")[2].partition(".")[0], finding.pointer) for finding in found] == [
-        (case.artefact, case.pointer)
-    ]
-    assert case.says in found[0].message
 
 
 FIRST_CASE = {case.code: case for case in reversed(CASES)}
@@ -112,11 +100,31 @@ def as_golden(report: FindingsReport, folder: Path) -> str:
     return json.dumps(document, indent=1, ensure_ascii=False).replace(f"{folder}{os.sep}", "") + "\n"
 
 
-@pytest.mark.parametrize("code", sorted(FIRST_CASE))
-def test_the_whole_report_is_as_it_was(sample: Any, code: str) -> None:
+@every_case("case", CASES, ids=lambda case: f"{case.code}{case.pointer.replace('/', '-')}")
+def test_the_defect_is_found_where_it_is_and_told_as_it_was(sample: Any, case: Case) -> None:
+    """With each of these, the game plays on without a message, or the character does not move."""
+    case.edit(sample)
+    subject = sample.subject()
+    report = check(subject)
+    if case is FIRST_CASE[case.code]:
+        _judge_golden(GOLDEN / f"{case.code}.json", as_golden(report, sample.folder))
+
+    found = [finding for finding in report.findings if finding.rule.code == case.code]
+    assert [(finding.file.rpartition("/")[2].partition(".")[0], finding.pointer) for finding in found] == [
+        (case.artefact, case.pointer)
+    ]
+    assert case.says in found[0].message
+    if subject.bundle is not None:
+        own = {str(document.path) for document in (subject.bundle, subject.companion) if document is not None}
+        shown = [each for each in report.findings if each.rule.engine_refuses and each.file in own]
+        refused = refusals(Subject(subject.bundle, subject.companion))
+        assert sorted(map(_place, refused)) == sorted(map(_place, shown)), (
+            "a contract is refused for what the check finds"
+        )
+
+
+def _judge_golden(path: Path, found: str) -> None:
     """Review must show a message without its number, or a new extra finding, before users see it."""
-    FIRST_CASE[code].edit(sample)
-    found, path = as_golden(sample.check(), sample.folder), GOLDEN / f"{code}.json"
     wanted = path.read_text(encoding="utf-8") if path.is_file() else None
     if REGENERATE or wanted is None:
         GOLDEN.mkdir(exist_ok=True)
@@ -132,9 +140,7 @@ def test_no_golden_report_is_left_over() -> None:
     assert {path.stem for path in GOLDEN.glob("*.json")} == set(FIRST_CASE) | waivers
 
 
-@pytest.mark.parametrize(
-    ("code", "what", "edit"), NEAR_MISSES, ids=lambda value: value if isinstance(value, str) else ""
-)
+@every_case(("code", "what", "edit"), NEAR_MISSES, ids=lambda value: value if isinstance(value, str) else "")
 def test_a_near_miss_is_not_reported(sample: Any, code: str, what: str, edit: Any) -> None:
     """Users switch off a rule with false alarms, and then it misses real defects."""
     edit(sample)
@@ -185,21 +191,6 @@ def test_every_rule_stands_in_one_family_of_the_catalogue() -> None:
 def test_only_errors_keep_an_engine_from_loading() -> None:
     """The first refusal is what a caller reads: it must not be a warning."""
     assert {rule.severity for rule in ALL_RULES if rule.engine_refuses} == {Severity.ERROR}
-
-
-@pytest.mark.parametrize("code", sorted(FIRST_CASE))
-def test_a_contract_is_refused_for_what_the_check_finds(sample: Any, code: str) -> None:
-    """A refusal that `rigpact check` does not show, or a check that shows one where the game loads, misleads a studio."""
-    FIRST_CASE[code].edit(sample)
-    subject = sample.subject()
-    if subject.bundle is None:
-        return
-    own = {str(document.path) for document in (subject.bundle, subject.companion) if document is not None}
-    shown = [each for each in check(subject).findings if each.rule.engine_refuses and each.file in own]
-
-    refused = refusals(Subject(subject.bundle, subject.companion))
-
-    assert sorted(map(_place, refused)) == sorted(map(_place, shown))
 
 
 def _place(finding: Finding) -> tuple[str, str, str, str]:

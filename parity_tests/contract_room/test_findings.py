@@ -2,8 +2,6 @@
 
 import hashlib
 
-import pytest
-
 from rigpact.contract.findings import (
     EXIT_CANNOT_JUDGE,
     EXIT_FINDINGS,
@@ -16,6 +14,8 @@ from rigpact.contract.findings import (
     Severity,
 )
 
+from ..every_case import every_case
+
 ERROR, WARNING, INFO = (
     Rule(f"RP00{place}", severity.value, "{what} is {number:g}", "repair it", "it breaks", severity=severity)
     for place, severity in enumerate((Severity.ERROR, Severity.WARNING, Severity.INFO), start=1)
@@ -27,7 +27,7 @@ def report(ledger, *rules):
     return FindingsReport(tuple(rule.at("a.json", "/x", what="x", number=2.5) for rule in rules), ledger)
 
 
-@pytest.mark.parametrize(
+@every_case(
     ("ledger", "missing", "is_complete"),
     [
         (Ledger(4, 4), 0, True), (Ledger(4, 3, 1), 0, True), (Ledger(4, 1, 3), 0, True), (Ledger(4, 0, 4), 0, False),
@@ -43,7 +43,7 @@ def test_an_account_is_complete_where_something_was_compared_and_nothing_is_miss
     }  # fmt: skip
 
 
-@pytest.mark.parametrize(
+@every_case(
     ("ledger", "rules", "verdict", "exit_code", "strictly"),
     [
         (ALL, (), "pass", 0, 0), (ALL, (INFO,), "pass", 0, 0), (ALL, (WARNING,), "pass", 0, 1), (ALL, (ERROR,), "fail", 1, 1),

@@ -7,6 +7,8 @@ import pytest
 from rigpact.contract.errors import UnusableInput
 from rigpact.contract.files.json_text import bytes_to_json, bytes_to_toml
 
+from ..every_case import every_case
+
 
 def refused(content, read=bytes_to_json):
     with pytest.raises(UnusableInput) as error:
@@ -14,7 +16,7 @@ def refused(content, read=bytes_to_json):
     return error.value
 
 
-@pytest.mark.parametrize(
+@every_case(
     ("content", "place", "found"),
     [
         (b'{"a": }', "a.json:1:7", "'}'"), (b'{"a": ', "a.json:1:7", "the end of the file"),
@@ -81,7 +83,7 @@ def test_a_mark_of_the_byte_order_is_no_part_of_the_text():
     assert (read.data, read.standard, read.repeated_keys) == ({"a": 2}, True, ("/a",))
 
 
-@pytest.mark.parametrize(
+@every_case(
     ("content", "pointers"),
     [
         (b"{}", ()), (b"[]", ()), (b'{"a": 1, "b": {"a": 1}}', ()), (b'{"a": 1, "a": 2}', ("/a",)),

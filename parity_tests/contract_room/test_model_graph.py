@@ -19,6 +19,8 @@ from rigpact.contract.model.graph import escapes_folder, read_model_graph
 from rigpact.contract.model.quantised import quantised_models
 from rigpact.contract.rules import Subject, check
 
+from ..every_case import every_case
+
 onnx = pytest.importorskip("onnx")
 helper, FLOAT = onnx.helper, onnx.TensorProto.FLOAT
 WIDTHS = {"state": 35, "cond": 7, "contacts": 2, "angvel": 9, "pose_hist": 36}
@@ -167,7 +169,7 @@ def test_what_is_meant_so_is_not_reported(tmp_path: Path, code: str, edit: Edit)
     assert code not in codes(save(model, tmp_path / "model.onnx"))
 
 
-@pytest.mark.parametrize(("code", "pointer", "edit"), DEFECTS.values(), ids=DEFECTS.keys())
+@every_case(("code", "pointer", "edit"), DEFECTS.values(), ids=DEFECTS.keys())
 def test_the_defect_is_read_from_the_file(tmp_path: Path, code: str, pointer: str, edit: Edit) -> None:
     """Some tool before the game imports each of these without a message."""
     model = honest_model()

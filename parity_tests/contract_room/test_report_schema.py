@@ -9,6 +9,7 @@ import pytest
 from rigpact.contract.rules.files.structure import check_against_schema
 from rigpact.reports.command_line import run_command_line
 
+from ..every_case import every_case
 from .rule_cases import Case
 from .test_every_rule import CASES
 
@@ -17,7 +18,7 @@ def complaints(document: Any) -> list[tuple[str, str]]:
     return list(check_against_schema(document, "findings_report"))
 
 
-@pytest.mark.parametrize("case", CASES[::7], ids=lambda case: case.code)
+@every_case("case", CASES[::7], ids=lambda case: case.code)
 def test_reports_of_defective_files_follow_the_schema(sample: Any, case: Case) -> None:
     """A build server parses this; a field that changes its type breaks every project's gate."""
     case.edit(sample)

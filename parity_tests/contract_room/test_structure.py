@@ -14,6 +14,8 @@ from rigpact.contract.documents import Document, Kind, documents_remembered, rea
 from rigpact.contract.files import bytes_to_json
 from rigpact.contract.rules.files.structure import check_against_schema, load_schema
 
+from ..every_case import every_case
+
 SCHEMAS = (*(kind.value for kind in Kind), "trace_header", "findings_report", "baseline")
 SCALARS = st.one_of(
     st.integers(), st.floats(), st.booleans(), st.none(), st.text(max_size=2), st.integers(2**1024, 2**1025)
@@ -21,7 +23,7 @@ SCALARS = st.one_of(
 ROWS = st.lists(st.one_of(SCALARS, st.lists(SCALARS, max_size=8)), max_size=8)
 
 
-@pytest.mark.parametrize("name", SCHEMAS)
+@every_case("name", SCHEMAS)
 def test_every_schema_is_a_valid_schema(name: str) -> None:
     """The engine team validates its exports with these files and another library."""
     schema = load_schema(name)
@@ -96,7 +98,7 @@ def test_every_repeated_key_is_found_and_no_other(tree: Any) -> None:
     assert sorted(bytes_to_json(content, "tree.json").repeated_keys) == sorted(expected)
 
 
-@pytest.mark.parametrize(
+@every_case(
     ("path", "value"),
     [
         (("MuX",), ["a"] * 35),

@@ -3,7 +3,8 @@
 import ctypes
 import shutil
 import subprocess
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -65,13 +66,30 @@ def any_compiler() -> str:
 
 
 @pytest.fixture(scope="session")
-def cpp(compiler: str, tmp_path_factory: pytest.TempPathFactory) -> CppLoop:
-    """Plans, and what engines include, as a shared library."""
-    out, native = tmp_path_factory.mktemp("abi") / "parity_abi.so", headers_folder().parent / "native"
-    flags = ("-O2", "-shared", "-fPIC", "-pthread", "-ffp-contract=off", '-DRIGPACT_SOURCES=""')
-    sources = map(str, (*sorted(native.glob("*.cpp")), ROOM / "parity_abi.cpp"))
-    *others, last = sources
-    return CppLoop(compiled(compiler, Path(last), out, *flags, *others))
+def loops(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], CppLoop]:
+    """Compiler -> plans, and what engines include, as a shared library."""
+
+    @cache
+    def by(compiler: str) -> CppLoop:
+        out, native = tmp_path_factory.mktemp("abi") / "parity_abi.so", headers_folder().parent / "native"
+        flags = ("-O2", "-shared", "-fPIC", "-pthread", "-ffp-contract=off", '-DRIGPACT_SOURCES=""')
+        sources = map(str, (*sorted(native.glob("*.cpp")), ROOM / "parity_abi.cpp"))
+        *others, last = sources
+        return CppLoop(compiled(compiler, Path(last), out, *flags, *others))
+
+    return by
+
+
+@pytest.fixture(scope="session")
+def cpp(compiler: str, loops: Callable[[str], CppLoop]) -> CppLoop:
+    """The library by each compiler."""
+    return loops(compiler)
+
+
+@pytest.fixture(scope="session")
+def one_cpp(any_compiler: str, loops: Callable[[str], CppLoop]) -> CppLoop:
+    """The library by one compiler, for what does not depend on which."""
+    return loops(any_compiler)
 
 
 @pytest.fixture(scope="session")

@@ -318,7 +318,7 @@ def test_a_step_allocates_nothing_and_the_sanitizers_find_nothing(any_compiler, 
     changes = {"math": math, "condition_norm": "zscore", "writeback": "all", "angvel_source": "rotations"}
     contract = load_contract(demo_bundle / "norm_template.json", demo_bundle / "pretrain_template.json", changes)
     (tmp_path / "contract.hpp").write_text(contract_header(contract, with_loop=True), encoding="utf-8")
-    flags = ("-O1", "-g", "-fsanitize=address,undefined", "-fno-sanitize-recover=all", "-fno-omit-frame-pointer")
+    flags = ("-O0", "-g", "-fsanitize=address,undefined", "-fno-sanitize-recover=all", "-fno-omit-frame-pointer")
     out = compiled(any_compiler, ROOM / "no_allocation.cpp", tmp_path / "no_allocation", *flags, include=[tmp_path])
     done = ran(out)
     assert (done.returncode, done.stdout) == (0, "allocations in steps: 0\n"), done.stderr

@@ -28,8 +28,8 @@ def angles_deg(quats, others):
 
 
 @pytest.fixture(scope="module", params=["f64", "f32"])
-def both(request, cpp, demo_bundle, tmp_path_factory):
-    """(contract, Python trace, C++ answer, folder with both trace files)."""
+def both(request, one_cpp, demo_bundle, tmp_path_factory):
+    """(contract, Python trace, C++ answer, folder with both trace files); test_stage_parity.py has both compilers."""
     folder = tmp_path_factory.mktemp("demo_run")
     contract = load_contract(
         demo_bundle / "norm_template.json", demo_bundle / "pretrain_template.json", {"math": request.param}
@@ -38,7 +38,7 @@ def both(request, cpp, demo_bundle, tmp_path_factory):
     network = OnnxNetwork(demo_bundle / "model.onnx", contract)
     python = run_frames(open_run(contract, network, clip, "free", engine="numpy"), range(FRAMES), "Walk_Spin", "free")
     write_trace(python, folder / "python.trace.safetensors")
-    answer = cpp.run(
+    answer = one_cpp.run(
         contract,
         clip,
         "free",
@@ -48,7 +48,7 @@ def both(request, cpp, demo_bundle, tmp_path_factory):
         queue_frames=16,
     )
     replay = answer.stages["y_norm"]
-    cpp.run(contract, clip, "free", FRAMES, replay=replay, trace=folder / "cpp.trace.jsonl")
+    one_cpp.run(contract, clip, "free", FRAMES, replay=replay, trace=folder / "cpp.trace.jsonl")
     return contract, python, answer, folder
 
 
@@ -111,12 +111,14 @@ def test_the_command_line_diffs_and_explains_the_cpp_trace(both, demo_bundle, ca
     assert (status, answer["verdict"]) == (0, "agrees"), answer["stages"]
 
 
-def test_the_demos_recording_is_what_the_cpp_loop_computes(cpp, demo_bundle):
+def test_the_demos_recording_is_what_the_cpp_loop_computes(one_cpp, demo_bundle):
     """`rigpact demo --into` calls it the recording of an engine without a defect: an engine has to give these numbers."""
     contract = load_contract(demo_bundle / "norm_template.json", demo_bundle / "pretrain_template.json")
     clip, recorded = read_clip(demo_bundle / "clips" / "Sneak_Turn.json"), read_trace(demo_bundle / RECORDING)
     network = OnnxNetwork(demo_bundle / "model.onnx", contract)
-    answer = cpp.run(contract, clip, "teacher", len(recorded.frame), network=lambda *vectors: network.run(vectors, 0))
+    answer = one_cpp.run(
+        contract, clip, "teacher", len(recorded.frame), network=lambda *vectors: network.run(vectors, 0)
+    )
     bounds = stage_tolerances(contract, answer.stages)
     assert (len(recorded.frame), list(recorded.stages)) == (clip.frame_count - 1, ["x_raw", "y_norm", "y_out"])
     for name, rows in recorded.stages.items():

@@ -9,6 +9,7 @@ from rigpact.contract.pages.registry import find_system
 from rigpact.reference_runtime.native import geometry as native
 from rigpact.reference_runtime.operations.rot6d import Rot6d
 
+from ..every_case import every_case
 from .libraries import LANES, library_of_lanes, spoilt_library
 
 KNOBS = find_system("enemy_animation").knobs
@@ -64,7 +65,7 @@ def both(monkeypatch, work):
 
 
 @DTYPES
-@pytest.mark.parametrize("changes", VALUES, ids=lambda each: "-".join(each.values()))
+@every_case("changes", VALUES, ids=lambda each: "-".join(each.values()))
 def test_every_form_of_six_numbers_has_numpys_bits(monkeypatch, dtype, changes):
     """A long clip and its single frames must be the same character: one goes through C++, the other does not."""
     codec, delta, previous = codec_of(changes), drawn_bones(dtype), drawn_bones(dtype, seed=1)

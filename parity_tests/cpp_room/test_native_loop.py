@@ -24,6 +24,7 @@ from rigpact.reference_runtime.systems.enemy_animation.drive import clip_rows
 from rigpact.reference_runtime.systems.enemy_animation.runs import disagreement, engine_for, free_crowd, free_frames
 from rigpact.reports.engine.conformance import made_up_clip
 
+from ..every_case import every_case
 from .conftest import compiled, ran
 from .drawn_contracts import small_contract
 from .libraries import built, library_of_lanes, spoilt_library
@@ -57,7 +58,7 @@ def native(contract, network, rows):
     return OfCrowd(crowd_of(contract, network, [rows], rows.x_raw[:1]))
 
 
-@pytest.mark.parametrize(("knob", "value"), [pair for pair in VALUES if pair[0] != "math"], ids=str)
+@every_case(("knob", "value"), [pair for pair in VALUES if pair[0] != "math"], ids=str, by="knob")
 def test_every_value_of_every_knob_agrees_over_a_free_run(character, knob, value):
     """A sweep of conventions in C++ that reads one of them differently blames the wrong convention.
 
@@ -75,8 +76,8 @@ def test_every_value_of_every_knob_agrees_over_a_free_run(character, knob, value
         np.testing.assert_array_less(np.abs(found[name] - rows), bound + 2.0**-149, err_msg=name)
 
 
-@pytest.mark.parametrize("math", ["f64", "f32"])
-@pytest.mark.parametrize(("knob", "value"), VALUES, ids=str)
+@every_case("math", ["f64", "f32"])
+@every_case(("knob", "value"), VALUES, ids=str)
 def test_the_check_before_a_run_lets_every_convention_pass(character, math, knob, value):
     """A check that alarms on rounding would silently cost a studio its fast loop."""
     assert disagreement(character[0].with_conventions({"math": math, knob: value})) == ""

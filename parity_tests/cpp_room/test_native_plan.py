@@ -28,6 +28,7 @@ from ..declared_room import test_operations_scaling as scaling
 from ..declared_room import test_operations_timing as timing
 from ..declared_room import test_operations_turning as turning
 from ..declared_room.one_operation import judge_value, readings_of
+from ..every_case import every_case
 from ..measuring.pages.operations_page import SAMPLES, sample_contract
 from .conftest import ran
 from .libraries import library_of, library_of_lanes, spoilt_library
@@ -81,8 +82,8 @@ def test_each_function_is_the_one_of_its_name(in_cpp, name):
     scaling.test_each_function_is_the_one_of_its_name.hypothesis.inner_test(name=name, seed=5)
 
 
-@pytest.mark.parametrize(("form", "variant"), converting.WRITINGS)
-@pytest.mark.parametrize("seed", [1, 2])
+@every_case(("form", "variant"), converting.WRITINGS)
+@every_case("seed", [1, 2])
 def test_each_way_to_read_and_to_write_a_rotation_is_scipys(in_cpp, form, variant, seed):
     """Twenty-four sequences of Euler angles exist; the wrong one bends every joint about another axis."""
     converting.test_each_way_to_write_a_rotation_is_scipys.hypothesis.inner_test(to=form, writes=variant, seed=seed)
@@ -139,7 +140,7 @@ def test_the_check_before_a_run_lets_every_reading_pass(name):
         assert drawn.engine_for(contract.with_conventions(changes), "native") == ("native", ""), changes
 
 
-@pytest.mark.parametrize("name", IN_NUMPY)
+@every_case("name", IN_NUMPY)
 def test_an_operation_without_cpp_is_run_by_numpy_and_named(name):
     """Who asks for the fast engine and silently gets the slow one takes it for a defect of the network."""
     contract = sample_contract(name)

@@ -10,6 +10,7 @@ import pytest
 
 from rigpact.reference_runtime import read_trace
 
+from ..every_case import every_case
 from .conftest import ran
 from .own_engine import ENDINGS, SANITIZED, SHIPPED, build, play, told
 
@@ -141,7 +142,7 @@ def test_two_processes_on_one_path_do_not_mix(engine, tmp_path):
 
 
 @EVERY_QUEUE
-@pytest.mark.parametrize(
+@every_case(
     ("name", "words"),
     [
         ("no/folder.trace.bin", "No such file or directory"),

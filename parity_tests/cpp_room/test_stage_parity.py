@@ -16,6 +16,7 @@ from rigpact.reference_runtime.graph.bounds import stage_tolerances
 from rigpact.reference_runtime.systems.enemy_animation.ground_contacts import FootContact, FootSample, updated_contact
 from rigpact.reports.engine.conformance import made_up_clip
 
+from ..every_case import every_case
 from .cpp_side import excess
 from .drawn_contracts import CONTRACTS, small_contract
 
@@ -29,7 +30,7 @@ EXTRA = {
     "input_order": [",".join(order) for order in itertools.islice(itertools.permutations(INPUTS), 1, 120, 37)],
 }
 VALUES = [(name, value) for name, knob in KNOBS.items() for value in (*knob.values, *EXTRA.get(name, []))]
-EVERY_VALUE = pytest.mark.parametrize(("knob", "value"), VALUES, ids=str)
+EVERY_VALUE = every_case(("knob", "value"), VALUES, ids=str, by="knob")
 SHARED_LIBRARY = settings(deadline=None, max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
 
 
@@ -69,7 +70,7 @@ def test_every_value_of_every_knob_agrees(cpp, character, mode, math, knob, valu
     assert_agrees(cpp, contract.with_conventions({"math": math, knob: value}), clip, mode, min(frames, STEPS - 1))
 
 
-@pytest.mark.parametrize(("knob", "value"), [pair for pair in VALUES if pair != ("math", "f32")], ids=str)
+@every_case(("knob", "value"), [pair for pair in VALUES if pair != ("math", "f32")], ids=str, by="knob")
 def test_every_value_agrees_over_a_free_run_to_rounding(cpp, character, knob, value):
     """History, write-back and windows carry on from frame to frame: a ring that is off by one shows from frame 1 on."""
     contract, clip = character

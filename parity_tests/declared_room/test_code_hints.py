@@ -2,19 +2,18 @@
 
 from pathlib import Path
 
-import pytest
-
 from rigpact.contract.contract_files import open_contract
 from rigpact.contract.declared.vocabulary import known_operations
 from rigpact.reference_runtime.vocabulary.code_hints import CODE_HINTS
 
+from ..every_case import every_case
 from ..measuring.pages.operations_page import SAMPLES, sample_contract
 
 OF_NAMES = ("_exchanged", "_last", "_first")
 """Readings that are made of the contract's own names say themselves what is where."""
 
 
-@pytest.mark.parametrize("operation", [name for name in SAMPLES if name != "network"])
+@every_case("operation", [name for name in SAMPLES if name != "network"])
 def test_every_reading_has_a_line_of_both_sides(operation: str) -> None:
     """Who reads `bent.order = scale_first` wants to know what to search for in the engine and in the training."""
     for knob in sample_contract(operation).system.knobs.values():

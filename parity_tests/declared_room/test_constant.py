@@ -7,6 +7,8 @@ from typing import Any
 import numpy as np
 import pytest
 
+from ..every_case import every_case
+
 TEXT = """
 format = "rigpact-contract"
 version = 1
@@ -32,7 +34,7 @@ def _contract(folder: Path, value: str, order: str = "") -> Path:
     return path
 
 
-@pytest.mark.parametrize(
+@every_case(
     ("value", "order", "changes", "gains"),
     [
         ('"plain"', "", {}, [1, 2, 3]),  # assumed: the order of the vector itself

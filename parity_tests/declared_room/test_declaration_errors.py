@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from ..every_case import every_case
 from .declared_cases import DAMAGES, SMALL, write_small
 
 Command = Callable[..., Any]
@@ -18,7 +19,7 @@ def test_the_small_contract_is_well(tmp_path: Path, command: Command) -> None:
     assert answer.status == 0, answer.out
 
 
-@pytest.mark.parametrize("name", DAMAGES)
+@every_case("name", DAMAGES)
 def test_a_mistake_is_answered_at_its_place(name: str, tmp_path: Path, command: Command) -> None:
     """An engineer who writes the first contract makes these mistakes, and has only the answer to find them."""
     text, replacement, code, pointer, found, expected = DAMAGES[name]
@@ -40,7 +41,7 @@ def test_a_mistake_is_answered_at_its_place(name: str, tmp_path: Path, command: 
     assert finding["hint"]
 
 
-@pytest.mark.parametrize("name", DAMAGES)
+@every_case("name", DAMAGES)
 def test_a_damaged_contract_is_not_used(name: str, tmp_path: Path, command: Command) -> None:
     """A command that went on with half a contract would judge an engine by it."""
     text, replacement, *_ = DAMAGES[name]

@@ -22,6 +22,7 @@ from rigpact.contract.rules.hosted import (
 )
 from rigpact.contract.rules.model import stamp
 
+from ..every_case import every_case
 from ..golden_findings import check_golden
 from .declared_rule_cases import (
     CASES,
@@ -82,9 +83,7 @@ def test_every_rule_has_its_case() -> None:
     assert {code for code, *_ in NEAR_MISSES} == {case.code for case in CASES}
 
 
-@pytest.mark.parametrize(
-    ("code", "what", "edits", "model"), NEAR_MISSES, ids=lambda value: value if isinstance(value, str) else ""
-)
+@every_case(("code", "what", "edits", "model"), NEAR_MISSES, ids=lambda value: value if isinstance(value, str) else "")
 def test_a_near_miss_is_not_reported(
     tmp_path: Path, code: str, what: str, edits: tuple[tuple[str, str], ...], model: Network
 ) -> None:

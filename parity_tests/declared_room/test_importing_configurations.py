@@ -10,6 +10,7 @@ import pytest
 
 from rigpact.reports.importing.configurations.configuration_classes import Unread, read_classes
 
+from ..every_case import every_case
 from .foreign_configurations import BASE, CLASSES, ENV, ROBOT_BASE, ROBOT_POLICY
 from .foreign_files import write_model
 
@@ -176,7 +177,7 @@ NESTED = (
 """Twenty classes that hold a million."""
 
 
-@pytest.mark.parametrize(
+@every_case(
     ("name", "text", "says"),
     [
         ("a.py", "class A(:\n", ["a.py:1", "not Python"]),

@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 from safetensors.numpy import save_file
 
+from ..every_case import every_case
 from .foreign_files import DEPLOY, DESCRIPTOR, LEAPP, METADATA, changed, weights_bytes, write_model, write_yaml
 
 Command = Callable[..., Any]
@@ -30,7 +31,7 @@ def _refused(command: Command, source: Path, out: Path, *options: object) -> str
     return str(answer.err)
 
 
-@pytest.mark.parametrize(
+@every_case(
     ("path", "value", "says"),
     [
         (("joint_ids_map",), [0, 0, 1, 3], ["/joint_ids_map", "the motor 0 twice"]),
@@ -72,7 +73,7 @@ def test_a_damaged_deploy_file_is_refused_at_its_place(
     assert all(each in error for each in says), error
 
 
-@pytest.mark.parametrize(
+@every_case(
     ("path", "value", "says"),
     [
         (("articulations",), {}, ["/articulations", "none", "one robot"]),
@@ -98,7 +99,7 @@ def test_a_damaged_descriptor_is_refused_at_its_place(
     assert all(each in error for each in says), error
 
 
-@pytest.mark.parametrize(
+@every_case(
     ("path", "value", "says"),
     [
         (("models",), {}, ["/models", "no node"]),
@@ -146,7 +147,7 @@ def test_initial_values_of_another_width_are_refused(tmp_path: Path, command: Co
     assert "4 initial values" in error
 
 
-@pytest.mark.parametrize(
+@every_case(
     ("key", "text", "says"),
     [
         ("joint_names", "hip,hip", ["joint_names", "each once"]),
@@ -172,7 +173,7 @@ def test_damaged_metadata_is_refused_at_its_key(
     assert all(each in error for each in says), error
 
 
-@pytest.mark.parametrize(
+@every_case(
     ("damage", "says"),
     [
         (lambda content: content[:40], ["bytes to the end"]),
@@ -196,7 +197,7 @@ def test_damaged_weights_are_refused(
     assert all(each in error for each in says), error
 
 
-@pytest.mark.parametrize(
+@every_case(
     ("name", "content", "says"),
     [
         ("a.yaml", b"x: [1", ["not YAML"]),

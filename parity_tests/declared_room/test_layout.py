@@ -15,6 +15,7 @@ from parity_tests.measuring.scores.layouts.runtimes import draw
 from rigpact.reports.importing.layout.fits import Line, line_between
 from rigpact.reports.importing.layout.shifts import Block, find_shifts
 
+from ..every_case import every_case
 from .foreign_files import weights_of, write_model
 
 Command = Callable[..., Any]
@@ -41,9 +42,9 @@ def _history(rows: np.ndarray, length: int, *, layout: str, order: str, start: s
     return np.array(seen)
 
 
-@pytest.mark.parametrize("layout", ["term_major", "frame_major"])
-@pytest.mark.parametrize("order", ["oldest_first", "newest_first"])
-@pytest.mark.parametrize("start", ["first", "zeros"])
+@every_case("layout", ["term_major", "frame_major"])
+@every_case("order", ["oldest_first", "newest_first"])
+@every_case("start", ["first", "zeros"])
 def test_a_history_is_read_from_exact_copies(layout: str, order: str, start: str) -> None:
     """Each of the three words makes another vector of the same width; nothing crashes with the wrong one."""
     held = _history(np.random.default_rng(5).normal(size=(30, 3)), 4, layout=layout, order=order, start=start)

@@ -8,6 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.spatial.transform import Rotation
 
+from ..every_case import every_case
 from .one_operation import Array, Subject, offered, result_of
 from .test_operations_turning import WXYZ_TO_XYZW, XYZW_TO_WXYZ, back, drawn_pair, matrix, unturned
 
@@ -72,7 +73,7 @@ def _converted(form: str, variant: str, to: str, writes: str, numbers: Array, se
 WRITINGS = [(to, name) for to, names in WRITTEN.items() for name in names]
 
 
-@pytest.mark.parametrize(("to", "writes"), WRITINGS)
+@every_case(("to", "writes"), WRITINGS, by="to")
 @FEW
 @given(seed=st.integers(0, 2**32 - 1))
 def test_each_way_to_write_a_rotation_is_scipys(to: str, writes: str, seed: int) -> None:
@@ -119,7 +120,7 @@ def _gram_schmidt(a: Array, b: Array) -> Array:
     return np.column_stack([x, y, np.cross(x, y)])
 
 
-@pytest.mark.parametrize(("form", "reads"), WRITINGS)
+@every_case(("form", "reads"), WRITINGS, by="form")
 @FEW
 @given(seed=st.integers(0, 2**32 - 1))
 def test_each_way_to_read_a_rotation_is_scipys(form: str, reads: str, seed: int) -> None:

@@ -169,7 +169,7 @@ SUBJECTS = (
         "reads": {"xyzw": placed(of_quaternion, is_world=True)}, **knobs_of(wxyz, is_world=True),
     }, widest=200.0),
 )  # fmt: skip
-test_oracles, test_numbers, test_bounds = judging_tests(SUBJECTS, frames=300)
+test_oracles, test_numbers, test_bounds = judging_tests(SUBJECTS, rows=(4, 4), frames=300)
 
 
 @pytest.mark.parametrize(

@@ -6,8 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import pytest
-
+from ..every_case import every_case
 from ..measuring.pages.operations_page import sample_text
 
 Command = Callable[..., Any]
@@ -100,7 +99,7 @@ REFUSED: dict[str, tuple[str, str, str, str, str]] = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("case", REFUSED)
+@every_case("case", REFUSED)
 def test_an_operation_that_fits_no_numbers_is_refused_at_its_place(case: str, tmp_path: Path, command: Command) -> None:
     """Numbers that are cut or repeated until they fit make a contract that no engine can follow."""
     given, stage, more, place, says = REFUSED[case]
@@ -122,7 +121,7 @@ def test_a_rate_needs_frames_a_second(tmp_path: Path, command: Command) -> None:
     assert "fps at the top of the file" in answer.out
 
 
-@pytest.mark.parametrize(
+@every_case(
     ("name", "key"),
     [
         ("blend", "weights"), ("effector_context", "lengths"), ("effector_context", "rest"), ("joint_limits", "limits"),

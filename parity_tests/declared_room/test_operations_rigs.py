@@ -450,7 +450,7 @@ EFFECTOR_CONTEXT = Subject(
     },
 )
 SUBJECTS = (BONE_QUATERNIONS, JOINT_LIMITS, SCALED_BY_KIND, FORWARD_KINEMATICS, REACH_ERROR, EFFECTOR_CONTEXT)
-test_oracles, test_numbers, test_bounds = judging_tests(SUBJECTS, frames=100, also=(RELATIVE,))
+test_oracles, test_numbers, test_bounds = judging_tests(SUBJECTS, rows=(4, 4), frames=100, also=(RELATIVE,))
 
 
 @pytest.mark.parametrize(

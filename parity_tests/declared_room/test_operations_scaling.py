@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from ..every_case import every_case
 from .one_operation import (
     Array,
     Oracle,
@@ -290,7 +291,7 @@ def test_half_a_turn_may_be_written_with_either_sign(end: float, steps: int) -> 
 ONE_KNOB = '{ name = "x", size = 3 }'
 
 
-@pytest.mark.parametrize(
+@every_case(
     ("stage", "left"),
     [
         ('operation = "affine", of = "x", scale = 1, offset = 0', {"scale": ("declared", "negated")}),

@@ -18,6 +18,8 @@ from rigpact.contract.pages.registry import find_system, known_systems
 from rigpact.reference_runtime.graph.run import stages_from
 from rigpact.reports.command_line import run_command_line
 
+from ..every_case import every_case
+
 MOST_LINES = 120
 NAMES = sorted(path.name.removesuffix(".toml") for path in files(pages).iterdir() if path.name.endswith(".toml"))
 SMALL = """
@@ -163,7 +165,7 @@ def test_a_contract_file_fills_the_page() -> None:
     assert list(system.problems_of(constants)) == []
 
 
-@pytest.mark.parametrize(
+@every_case(
     ("changes", "pointer", "expected"),
     [
         ({"gain": [2.0, 0.0]}, "/gain", "above zero"),

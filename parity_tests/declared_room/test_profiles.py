@@ -15,6 +15,7 @@ from rigpact.contract.documents import read_document
 from rigpact.contract.rules.files.structure import check_against_schema
 from rigpact.reports.checking.check import CheckRequest, check_files
 
+from ..every_case import every_case
 from .declared_rule_cases import FOUR
 
 Command = Callable[..., Any]
@@ -133,7 +134,7 @@ CONTRADICTIONS = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("name", CONTRADICTIONS)
+@every_case("name", CONTRADICTIONS)
 def test_a_contradiction_is_named_at_its_place(tmp_path: Path, name: str) -> None:
     """Whoever builds the engine's side by the profile's name builds another one than the contract."""
     profile, old, new, place, found, expected = CONTRADICTIONS[name]

@@ -11,6 +11,8 @@ from rigpact.contract.contract_files import open_contract
 from rigpact.contract.errors import UnusableInput
 from rigpact.reference_runtime.recordings.named_columns import read_named_columns
 
+from ..every_case import every_case
+
 Q = [[0.1, -0.2], [0.3, 0.4], [0.5, 0.6]]
 TIMES = [0.0, 0.02, 0.04]
 
@@ -46,7 +48,7 @@ FIRST, SECOND = ([row[place] for row in Q] for place in (0, 1))
 STATE = [[9.0, *row, 7.0] for row in Q]
 
 
-@pytest.mark.parametrize(
+@every_case(
     ("recordings", "columns"),
     [
         ("", {"q": Q}),

@@ -16,11 +16,12 @@ from rigpact.contract.documents import read_document
 from rigpact.contract.errors import ContractRefused, UnusableInput
 
 from ..contract_room.test_breaking import LETTERS, OPPOSITE, leaves, other, own
+from ..every_case import every_case
 from .declared_pairs import DECLARED_PAIRS, SECOND, DeclaredPair, edited
 from .declared_rule_cases import FOUR, MEAN, METADATA, SPREAD, Network, inside, whole
 
 Command = Callable[..., Any]
-EVERY_PAIR = pytest.mark.parametrize("pair", DECLARED_PAIRS, ids=lambda pair: pair.name)
+EVERY_PAIR = every_case("pair", DECLARED_PAIRS, ids=lambda pair: pair.name)
 
 
 def compared(folder: Path, old: str, new: str) -> Compatibility:
@@ -165,7 +166,7 @@ def test_describe_shows_them_beside_each_other(tmp_path: Path, command: Command)
     assert "compute the same" in same.out
 
 
-@pytest.mark.parametrize("seed", range(12))
+@every_case("seed", range(12))
 def test_damage_is_refused_never_crashed_on(tmp_path: Path, seed: int) -> None:
     """One file of a merge is often broken: the answer must name it, whether it is the old or the new one."""
     chance = random.Random(seed)  # noqa: S311 - which line breaks is no secret

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import numpy as np
-import pytest
 
 from rigpact.contract.systems.layout import Field, FieldKind, FieldLayout
 from rigpact.reports.diagnosing.extent import Extent, extent_of, frames_in_words
+
+from ..every_case import every_case
 
 UE = (
     "pelvis", "spine_01", "neck_01", "head", "clavicle_l", "upperarm_l", "lowerarm_l", "hand_l", "index_01_l", "clavicle_r",
@@ -40,7 +41,7 @@ def _extent(layout: FieldLayout, wrong: set[str]) -> Extent:
     return found
 
 
-@pytest.mark.parametrize(
+@every_case(
     ("wrong", "who"),
     [
         ({"clavicle_r", "upperarm_r", "lowerarm_r", "hand_r", "index_01_r"}, "5 of 20 bones: the right arm"),
@@ -89,7 +90,7 @@ def test_a_vector_of_one_field_has_its_numbers_as_parts() -> None:
     assert extent_of(np.zeros_like(differs), np.ones_like(differs), layout, np.array([7])) is None
 
 
-@pytest.mark.parametrize(
+@every_case(
     ("over", "words"),
     [
         ("1111111111", "in all 10 frames"),

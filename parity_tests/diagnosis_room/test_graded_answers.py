@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from ..every_case import every_case
 from ..measuring.scores.claims import Claim, numbers_in
 from ..measuring.scores.real_mistakes.__main__ import mistake_of
 from ..measuring.scores.real_mistakes.grading import grade, of_parts, right
@@ -66,7 +67,7 @@ GIVEN = (
 )
 
 
-@pytest.mark.parametrize(("word", "given"), GIVEN)
+@every_case(("word", "given"), GIVEN)
 def test_an_answer_gets_its_grade(word: str, given: Mapping[str, Any]) -> None:
     """A grade that is too good hides a wrong answer from the score; the users meet it."""
     assert grade(given, HALVED).word == word

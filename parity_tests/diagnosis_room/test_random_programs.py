@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from ..every_case import every_case
 from ..measuring.scores.random_programs import benign, drawing, edits, interpreter, planting, program
 from ..measuring.scores.random_programs.grading import WORDS, Case, differing, grade, recorded_run
 from ..measuring.scores.random_programs.trial import asked, drawn_case, written
@@ -59,7 +60,7 @@ def test_a_trial_comes_from_its_seed() -> None:
     assert differing(one)
 
 
-@pytest.mark.parametrize("kind", edits.MOVES)
+@every_case("kind", edits.MOVES)
 def test_every_move_changes_rows(kind: str) -> None:
     """A mistake that changes nothing is counted as unseen."""
     numbers = NUMBERS.get(kind, (0.3,))
@@ -77,7 +78,7 @@ MOVED = (
 )
 
 
-@pytest.mark.parametrize(("kind", "numbers", "wanted"), MOVED)
+@every_case(("kind", "numbers", "wanted"), MOVED)
 def test_a_move_gives_the_numbers_that_its_words_say(
     kind: str, numbers: tuple[float, ...], wanted: tuple[float, ...]
 ) -> None:

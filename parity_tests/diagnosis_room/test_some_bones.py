@@ -19,6 +19,7 @@ from rigpact.reports.diagnosing.evidence import Gathered, parts_of
 from rigpact.reports.diagnosing.some_bones import diagnose_gathered
 from rigpact.reports.nonfinite.investigation import investigate_recording
 
+from ..every_case import every_case
 from ..some_bones import PUBLISHED, of_bones, written
 
 BONES = (0, 1, 2, 3, 5, 6, 9, 14, 20, 33, 41)
@@ -156,10 +157,10 @@ BAD = [
 ]
 
 
-@pytest.mark.parametrize("ending", [".trace.bin", ".trace.jsonl", ".trace.safetensors"])
-@pytest.mark.parametrize(("said", "_unused", "error"), BAD)
+@every_case("ending", [".trace.bin", ".trace.jsonl", ".trace.safetensors"])
+@every_case(("said", "unused", "error"), BAD)
 def test_a_header_that_cannot_be_right_is_one_clear_error(
-    honest: Trace, scene: Scene, tmp_path: Path, said: Any, _unused: None, error: str, ending: str
+    honest: Trace, scene: Scene, tmp_path: Path, said: Any, unused: None, error: str, ending: str
 ) -> None:
     """Read by position, bones that the header does not name right would all be taken for others."""
     names = scene.contract.numbers.bone_names

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from ..every_case import every_case
 from ..measuring.scores.source_killers import ARGUED, KILLERS
 from ..measuring.scores.source_mutants import mutants_of, mutated
 from ..measuring.scores.source_mutation import Judged, module_name, page, passes
@@ -22,7 +23,7 @@ CHANGES = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("text", CHANGES)
+@every_case("text", CHANGES)
 def test_each_kind_of_slip_is_planted(text: str) -> None:
     """A slip that is never planted is never missed, and the share of killed mutants says nothing of it."""
     source = f"def f(a: int = None) -> int:\n    return {text}\n"

@@ -6,11 +6,12 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pytest
 from parity_tests.measuring.scores.real_mistakes.truths import TRUTHS
 from parity_tests.measuring.scores.side_by_side import efferent, gaitkeeper, ours
 from parity_tests.measuring.scores.side_by_side.facts import Facts
 from parity_tests.measuring.scores.side_by_side.statements import JOINTS, Statement, classified, in_contract_words
+
+from ..every_case import every_case
 
 SCALES = {
     "base_ang_vel": 0.2,
@@ -51,7 +52,7 @@ JUDGED = (
 )  # fmt: skip
 
 
-@pytest.mark.parametrize(("word", "recording", "statement"), JUDGED)
+@every_case(("word", "recording", "statement"), JUDGED)
 def test_a_statement_is_judged_by_the_truth_of_its_recording(word: str, recording: str, statement: Statement) -> None:
     """A comparison that reads another tool's words too strictly, or its own too kindly, is an advertisement."""
     assert classified([statement], TRUTHS[recording]).word == word

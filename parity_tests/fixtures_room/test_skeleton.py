@@ -5,6 +5,8 @@ import pytest
 
 from rigpact.fixtures.motion.skeleton import demo_skeleton, forward_kinematics
 
+from ..every_case import every_case
+
 SKELETON = demo_skeleton()
 MIRROR = np.diag([1.0, -1.0, 1.0])
 PAIRS = [
@@ -25,7 +27,7 @@ def test_every_side_bone_has_a_twin() -> None:
     assert sum(name.endswith("_r") for name in SKELETON.names) == 20
 
 
-@pytest.mark.parametrize(("left", "right"), PAIRS, ids=lambda bone: SKELETON.names[bone])
+@every_case(("left", "right"), PAIRS, ids=lambda bone: SKELETON.names[bone])
 def test_left_and_right_mirror_exactly_in_y(left: int, right: int) -> None:
     """A rig that is a millimetre lopsided limps, and a handedness defect can hide behind it."""
     np.testing.assert_array_equal(SKELETON.offsets_m[left], MIRROR @ SKELETON.offsets_m[right])

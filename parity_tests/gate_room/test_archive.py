@@ -32,6 +32,7 @@ from rigpact.reports.gate.measured import GateMeasurement
 from rigpact.reports.renderers import FORMATS, render
 from rigpact.reports.viewer import render_html
 
+from ..every_case import every_case
 from ..soon import SOON
 from .conftest import FILES, TRACE, Command, codes, judged, measured, record
 
@@ -340,7 +341,7 @@ HOSTILE: dict[str, Callable[[Path, Path], Path]] = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("name", HOSTILE)
+@every_case("name", HOSTILE)
 def test_a_hostile_archive_is_one_clear_line(kept: Any, tmp_path: Path, command: Command, name: str) -> None:
     """An archive can come from an untrusted build server."""
     path = HOSTILE[name](kept[2] / "kept.rigpact.zip", tmp_path / "evil.rigpact.zip")
@@ -359,7 +360,7 @@ ADEQUACY = {
 }
 
 
-@pytest.mark.parametrize(
+@every_case(
     "change",
     [
         {"clips": []},

@@ -14,6 +14,8 @@ from rigpact.reports.diagnosing.relations.relation import Relation
 from rigpact.reports.gate.archive.archive import array_to_bytes, bytes_to_array
 from rigpact.reports.gate.archive.kept_values import finding_to_plain, from_plain, plain_to_finding, to_plain
 
+from ..every_case import every_case
+
 
 @pytest.mark.parametrize("rule", ALL_RULES[::11], ids=lambda rule: rule.code)
 def test_a_finding_reads_back(rule: Any) -> None:
@@ -34,9 +36,7 @@ def test_a_finding_reads_back(rule: Any) -> None:
     assert (after.values["address"], after.values["tuple"]) == (values["address"], (1, "a"))
 
 
-@pytest.mark.parametrize(
-    "value", [float("nan"), float("inf"), -float("inf"), 1e300, 0, True, None, "$x", [1, [2]], (), {"a": (1,)}]
-)
+@every_case("value", [float("nan"), float("inf"), -float("inf"), 1e300, 0, True, None, "$x", [1, [2]], (), {"a": (1,)}])
 def test_a_value_reads_back(value: Any) -> None:
     """Numbers that are not finite are what a report is about; JSON has none."""
     assert repr(from_plain(json.loads(json.dumps(to_plain(value))))) == repr(value)

@@ -4,10 +4,10 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-import pytest
 
 from rigpact.reports.geometry_parity.roles import ROLES
 
+from ..every_case import every_case
 from .subjects import sound_numpy
 
 Wrap = Callable[[Callable[..., Any]], Callable[..., Any]]
@@ -76,7 +76,7 @@ WRONG: dict[str, Wrap] = {
 PAIRS = [(role, name) for role in ROLES for name in WRONG]
 
 
-@pytest.mark.parametrize(("role", "name"), PAIRS, ids=[f"{role}-{name}" for role, name in PAIRS])
+@every_case(("role", "name"), PAIRS, ids=[f"{role}-{name}" for role, name in PAIRS], by="role")
 def test_a_wrong_function_is_a_finding(examined: Any, role: str, name: str) -> None:
     """A broken function must not stop the checks of the other functions, and must not pass: 2 where no call of it answers."""
     wrong = WRONG[name](getattr(sound_numpy, role))

@@ -2,11 +2,12 @@
 
 import mpmath
 import numpy as np
-import pytest
 
 from rigpact.reports.geometry_parity import oracle
 from rigpact.reports.geometry_parity.checks.degenerate import half_turns
 from rigpact.reports.geometry_parity.samples import vectors
+
+from ..every_case import every_case
 
 ANGLES = (0.0, 1e-12, 1e-7, 1e-4, 0.01, 0.5, 1.5, 2.9, 3.1, np.pi - 1e-6)
 ROUNDING = 16 * 2.0**-53
@@ -27,13 +28,13 @@ def drawn() -> list[np.ndarray]:
     return [angle * each / np.linalg.norm(each) for angle in ANGLES for each in directions]
 
 
-@pytest.mark.parametrize("vector", drawn(), ids=lambda vector: f"{np.linalg.norm(vector):.3g}")
+@every_case("vector", drawn(), ids=lambda vector: f"{np.linalg.norm(vector):.3g}")
 def test_the_exponential_is_exact(vector: np.ndarray) -> None:
     """A wrong reference blames a correct function."""
     assert np.abs(oracle.exp_map(vector) - exact_exp(vector)).max() <= ROUNDING
 
 
-@pytest.mark.parametrize("vector", drawn(), ids=lambda vector: f"{np.linalg.norm(vector):.3g}")
+@every_case("vector", drawn(), ids=lambda vector: f"{np.linalg.norm(vector):.3g}")
 def test_logarithm_and_angle_are_exact(vector: np.ndarray) -> None:
     """The matrix is rounded to float64 before its logarithm is taken, so its rounding bounds the answer."""
     matrix = exact_exp(vector)

@@ -15,6 +15,7 @@ from scipy.spatial.transform import Rotation, Slerp
 from rigpact.contract.errors import UnusableInput
 from rigpact.reference_runtime.recordings.tables import read_table
 
+from ..every_case import every_case
 from .animations import BVH, demo_poses, quaternions, write_bvh, write_gltf
 
 Command = Callable[..., Any]
@@ -186,7 +187,7 @@ def test_a_bvh_with_strange_names_is_read(tmp_path: Path) -> None:
     assert np.array_equal(table.columns["position.Hips"], [[1, 2, 3], [1, 2, 3]])
 
 
-@pytest.mark.parametrize(
+@every_case(
     ("old", "new", "says"),
     [
         ("HIERARCHY", "HIER", [":1", "HIERARCHY"]),
@@ -222,7 +223,7 @@ def test_a_bvh_that_was_cut_off_is_read_to_its_last_row(tmp_path: Path) -> None:
     assert len(table.columns["time"]) == 1
 
 
-@pytest.mark.parametrize(
+@every_case(
     ("keys", "value", "says"),
     [
         (("asset", "version"), "1.0", ["/asset/version", "2.0"]),

@@ -12,6 +12,8 @@ from hypothesis import strategies as st
 
 from rigpact.reports.renderers.positions import Position, positions
 
+from ..every_case import every_case
+
 KEYS = st.sampled_from(["a", "b", "~1", "~0", "a/b", "/", "", "0", "é😀", '"\\', "\u2028 "])  # few, so that keys repeat
 SCALARS = st.sampled_from(
     ["1", "-0.5e+3", "true", "null", "NaN", "-Infinity", '"x"', '"]}\\",:["', '"é😀"', '"\\u0041\\\\"']
@@ -83,7 +85,7 @@ def test_what_is_missing_is_found_at_the_nearest_value_around_it(value: Any, tai
             assert positions(writer.text, [pointer + tail])[pointer + tail] == counted(writer.text, *span)
 
 
-@pytest.mark.parametrize(
+@every_case(
     "text",
     ["", " ", "{", '{"a"', '{"a":}', '{"a":1,}', "[1,2", '{"a":1}{"a":2}', '{"a":1}\n{"a":2}\n', "[1]x", '"open', "\x08\x01"],
 )  # fmt: skip

@@ -13,10 +13,12 @@ from rigpact.reports.comparing.allowance import Allowance, _without_long_gaps
 from rigpact.reports.comparing.judgement import _first_not_finite
 from rigpact.reports.comparing.stage_comparison import StageMeter
 
+from ..every_case import every_case
+
 ONE = FieldLayout((Field("x", 0, 1, FieldKind.RAW),))
 
 
-@pytest.mark.parametrize(
+@every_case(
     ("frames", "reach", "expected"),
     [
         ([], 3, []), ([0], 3, [0]), ([5], 3, [1]), ([0, 1, 2], 0, [0, 1, 2]), ([0, 2, 3], 0, [0, 2, 3]), ([0, 3], 0, [0, 2]),
@@ -75,7 +77,7 @@ def test_the_first_number_that_is_not_finite_is_found_in_pieces_of_256_frames(pl
     assert _first_not_finite(trace, "s", judged) == expected
 
 
-@pytest.mark.parametrize(
+@every_case(
     ("error", "bound", "inherited", "expected", "is_noted"),
     [
         ([1, 0], [math.inf, math.inf], [2, 3], [2, 3], True),
@@ -115,7 +117,7 @@ TRIED = {
 }
 
 
-@pytest.mark.parametrize("case", TRIED)
+@every_case("case", TRIED)
 def test_what_is_allowed_where_values_differ(monkeypatch, case):
     """With its model an answer has exactly what its inputs lead to; without it something is assumed, for answers alone."""
     is_answer, network, is_known, error, bound, inherited, expected, is_noted = TRIED[case]

@@ -10,6 +10,8 @@ from typing import Any
 import numpy as np
 import pytest
 
+from ..every_case import every_case
+
 BAD_FILES: dict[str, tuple[bytes, str]] = {
     "empty": (b"", "an empty file"),
     "binary": (bytes(range(256)) * 4, "bytes that are not text"),
@@ -44,7 +46,7 @@ def _check_words(path: Path, demo: Path, tmp_path: Path) -> list[object]:
 Words = Callable[[Path, Path, Path], list[object]]
 
 
-@pytest.mark.parametrize("words", [_bundle_words, _clip_words, _diff_words, _check_words])
+@every_case("words", [_bundle_words, _clip_words, _diff_words, _check_words])
 @pytest.mark.parametrize("name", BAD_FILES)
 def test_an_unreadable_file_is_one_line_and_status_2(
     command: Any, demo_bundle: Path, tmp_path: Path, name: str, words: Words
@@ -167,7 +169,7 @@ def test_a_model_with_four_inputs_is_refused(command: Any, demo_bundle: Path, tm
     assert (checked.status, "4 inputs" in checked.out) == (1, True)
 
 
-@pytest.mark.parametrize(
+@every_case(
     ("words", "found"),
     [
         (["--set", "compose_order=backwards"], "'backwards'"),

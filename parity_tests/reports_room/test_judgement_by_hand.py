@@ -20,6 +20,8 @@ from rigpact.reports.comparing.pose_error import PoseError
 from rigpact.reports.comparing.pose_meter import Baseline
 from rigpact.reports.comparing.stage_comparison import StageComparison
 
+from ..every_case import every_case
+
 BONES = ("root", "hips", "spine", "neck", "head", "jaw")
 LAYOUT = FieldLayout(tuple(Field(name, place, 1, FieldKind.RAW) for place, name in enumerate("xyz")))
 STAGES = (
@@ -261,7 +263,7 @@ def test_without_poses_there_is_no_baseline():
     assert summarise(comparison(baseline=baseline(holder)))["baseline"] is None
 
 
-@pytest.mark.parametrize(
+@every_case(
     ("differs", "holder", "titles", "better"),
     [
         (("answer",), "side", ("trace", "trace"), "a"),

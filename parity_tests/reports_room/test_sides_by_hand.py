@@ -12,6 +12,8 @@ from rigpact.contract.systems.stage import Graph, Measure, NotKnown, Stage
 from rigpact.reference_runtime.recordings.precision import Precision
 from rigpact.reports.comparing.allowance import Allowance, _assumed, _bound, _difference, _Side
 
+from ..every_case import every_case
+
 THREE = FieldLayout(tuple(Field(name, place, 1, FieldKind.RAW) for place, name in enumerate("xyz")))
 ROUNDING = 2.0**-23
 """Of a number that is computed once and stored once, relative to it; to seven digits."""
@@ -118,11 +120,11 @@ def test_without_a_contract_poses_may_differ_by_a_long_sum_and_two_roundings():
     assert 2048 * 2.0**-24 < found["y_out"].min() == found["y_out"].max() < 2200 * 2.0**-24
 
 
-@pytest.mark.parametrize(
+@every_case(
     ("frames", "numbers"),
     [((0, 1, 2), [0, 1, 2]), ((0, 2, 5), [0, 2, 5]), ((1, 2), [1, 2]), ((7, 8, 11), [1, 2, 5]), ((2,), [1])],
 )
-@pytest.mark.parametrize(("fps", "is_free", "expected"), [(50.0, False, [50.0, 0.0]), (None, True, [1.0, 1.0])])
+@every_case(("fps", "is_free", "expected"), [(50.0, False, [50.0, 0.0]), (None, True, [1.0, 1.0])])
 def test_a_stage_sees_the_first_frame_of_a_run_only_where_it_is_there(frames, numbers, fps, is_free, expected):
     """Any other frame has a frame before it; a system without a rate has one frame a second."""
     seen = Stage(

@@ -9,6 +9,8 @@ import pytest
 from rigpact.contract.systems.stage import RAW, Measure
 from rigpact.reports.comparing.stage_comparison import StageMeter
 
+from ..every_case import every_case
+
 INF, NAN = math.inf, math.nan
 FRAMES = np.array([10, 11, 12, 20, 21, 22])
 
@@ -30,7 +32,7 @@ def worst(found):
     return found.worst_frame, found.worst_channel, found.worst_error, found.worst_tolerance
 
 
-@pytest.mark.parametrize("pieces", [[4], [1, 3], [2, 2], [1, 1, 1, 1]])
+@every_case("pieces", [[4], [1, 3], [2, 2], [1, 1, 1, 1]])
 @pytest.mark.parametrize(
     ("error", "over", "first", "expected"),
     [
@@ -76,8 +78,8 @@ def test_a_tolerance_that_is_no_number_allows_nothing():
     assert (found.over, found.unknown, worst(found)) == (1, 0, (11, 0, 0.5, 0.0))
 
 
-@pytest.mark.parametrize("pieces", [[4], [1, 3], [1, 1, 1, 1]])
-@pytest.mark.parametrize(
+@every_case("pieces", [[4], [1, 3], [1, 1, 1, 1]])
+@every_case(
     ("tolerance", "unknown", "first"),
     [
         ([[1, 1], [1, 1], [1, 1], [1, 1]], 0, None),
@@ -127,7 +129,7 @@ def test_a_quaternion_that_nobody_can_judge_agrees_whatever_its_sign():
     assert (found.over, worst(found)) == (1, (11, 2, 0.5, 0.0))
 
 
-@pytest.mark.parametrize(
+@every_case(
     ("tolerances", "is_judged"),
     [
         ([1.0], True), ([1.25], False), ([1.0, 1.0, 9.0], True), ([9.0, 1.0, 9.0], False), ([0.5, 9.0, 1.25], False),
@@ -138,7 +140,7 @@ def test_a_quaternion_that_nobody_can_judge_agrees_whatever_its_sign():
         ([INF, INF], False), ([INF, INF, 0.5, 0.5, 0.5], True), ([INF, INF, INF], False),
     ],
 )  # fmt: skip
-@pytest.mark.parametrize("length", [1, 2, 6])
+@every_case("length", [1, 2, 6])
 def test_a_channel_is_judged_where_its_median_tolerance_is_narrow_enough(tolerances, is_judged, length):
     """A channel whose rounding spans a standard deviation says nothing; no warning of a sum of infinities is shown."""
     pieces = [min(length, len(tolerances) - start) for start in range(0, len(tolerances), length)]

@@ -13,6 +13,7 @@ import pytest
 from rigpact.contract.systems.layout import FieldKind
 
 from ..engine_recordings import as_engine
+from ..every_case import every_case
 from .outside_project import Rigpact, keep_stages
 
 pytestmark = pytest.mark.repository
@@ -251,7 +252,7 @@ def test_its_users_test_it_with_pytest(gated: Rigpact) -> None:
     assert "failed" not in answer.text
 
 
-@pytest.mark.parametrize("command", COMMANDS)
+@every_case("command", COMMANDS)
 def test_help_is_there_beside_an_outside_package(
     outside_here: None, command: str, capsys: pytest.CaptureFixture[str]
 ) -> None:

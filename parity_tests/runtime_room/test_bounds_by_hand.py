@@ -9,6 +9,7 @@ import pytest
 from rigpact.reference_runtime.graph.bounds import KnownFrames, stage_tolerances
 from rigpact.reference_runtime.vocabulary.character.state_features import _yaw_bound
 
+from ..every_case import every_case
 from . import tiny_character as tiny
 from .bounds_by_hand import IDENTITY, SPIN, UNIT, YAW, bound_of, close, g, row, with_scores
 
@@ -149,8 +150,8 @@ def turned(z, std, mean, error, scale):
     return zscored(z, std, mean, (1.0 - feature**2) * shifted)
 
 
-@pytest.mark.parametrize("scale", [3.0, 0.5, 1e-9])
-@pytest.mark.parametrize("z", [0.75, -1.75, 4.0])
+@every_case("scale", [3.0, 0.5, 1e-9])
+@every_case("z", [0.75, -1.75, 4.0])
 def test_bound_of_velocities_of_two_poses_is_divided_by_the_time_between(plain, z, scale):
     """Thirty times a second twenty-four roundings of a pose: a joint's speed is known that well, and no worse."""
     contract = with_scores(plain, 0.5, 0.25, scale).with_conventions({"angvel_source": "rotations"})
@@ -210,8 +211,8 @@ def test_bound_of_a_squashed_history_is_that_of_its_raw_numbers(plain, scale):
     close(both, [[turned(0.75, 0.5, 0.25, g(4) + g(24), floored)] * 54])
 
 
-@pytest.mark.parametrize("norm", ["tanh", "tanh_unit_scale", "raw"])
-@pytest.mark.parametrize("scale", [3.0, 0.5, 1e-9])
+@every_case("norm", ["tanh", "tanh_unit_scale", "raw"])
+@every_case("scale", [3.0, 0.5, 1e-9])
 def test_bound_of_a_history_without_zscore_is_its_raw_numbers_over_the_scale(plain, norm, scale):
     """A scale below one magnifies what the raw numbers may be wrong by; one above may be left out, so it counts as one."""
     contract = with_scores(plain, 0.5, 0.25, scale).with_conventions({"pose_history_norm": norm})

@@ -10,6 +10,7 @@ from rigpact.contract.errors import UnusableInput
 from rigpact.reference_runtime import Trace, TraceHeader, read_clip
 from rigpact.reference_runtime.recordings.clip import float_rows, recorded_inputs
 
+from ..every_case import every_case
 from . import tiny_character as tiny
 
 ROWS = [[0.5, 1.0], [0.25, 2.0]]
@@ -54,7 +55,7 @@ def test_a_number_beyond_float32_becomes_infinite():
     assert float_rows([1e39, -1e39], (), place_of).tolist() == [np.inf, -np.inf]
 
 
-@pytest.mark.parametrize(
+@every_case(
     ("rows", "shape", "row", "found", "expected"),
     [
         ([[1, 2], [1, 2, 3]], (2,), 1, "3 numbers", "2 numbers"),
@@ -82,7 +83,7 @@ def test_the_first_row_of_another_shape_is_named(rows, shape, row, found, expect
 # --- raw clips --------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
+@every_case(
     ("rates", "expected"),
     [
         ({"fps": 24}, 24.0), ({"FPS": 59.94}, 59.94), ({"fps": 24, "FPS": 60}, 24.0), ({"fps": True, "FPS": 60}, 60.0),
@@ -123,7 +124,7 @@ def test_a_clip_is_read_frame_by_frame(tmp_path):
             np.testing.assert_array_equal(getattr(clip, name)[index], np.array(numbers, np.float32), err_msg=name)
 
 
-@pytest.mark.parametrize(
+@every_case(
     ("frame", "field", "value", "place", "found", "expected"),
     [
         (1, "FootEvidence", None, "/1/FootEvidence", "no object", "an object with L"),
@@ -219,7 +220,7 @@ def test_every_row_of_a_teacher_file_stands_where_its_name_says(tmp_path):
         assert getattr(read, name).tolist() == rows, name
 
 
-@pytest.mark.parametrize(
+@every_case(
     ("changed", "place", "found", "expected"),
     [
         ({"teacher": []}, "#/teacher", "a list", "an object with state_norm and cond"),

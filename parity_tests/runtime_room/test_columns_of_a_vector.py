@@ -15,10 +15,11 @@ from rigpact.reference_runtime.recordings.named_columns import (
     vectors_of,
 )
 
+from ..every_case import every_case
 from .column_files import KNEE_HIP, TWO_FEET, A, B, C, contract, npz, refused, side_by_side, stages
 
 
-@pytest.mark.parametrize(
+@every_case(
     ("shape", "width", "expected"),
     [
         ((5, 3), 3, (5, 3)), ((1, 3), 3, (1, 3)), ((1, 5, 3), 3, (5, 3)), ((1, 5, 3), 15, (1, 15)), ((2, 5, 3), 3, (2, 15)),
@@ -86,7 +87,7 @@ def test_vectors_of_a_file_are_its_columns_in_their_order(tmp_path):
     }  # fmt: skip
 
 
-@pytest.mark.parametrize(
+@every_case(
     ("source", "columns", "expected"),
     [
         ("j", {"j": side_by_side(A, B)}, (A, B)),
@@ -117,7 +118,7 @@ def test_arrays_of_the_fields_of_a_vector_are_put_side_by_side(tmp_path, separat
     assert refused(path, of) == (f"#f{separator}left", "2 numbers a frame", "3")
 
 
-@pytest.mark.parametrize(
+@every_case(
     ("source", "columns", "found"),
     [
         (["a", "b", "c"], {"b": A}, ("", "no a, c", "every column that [recordings] names")),
@@ -135,7 +136,7 @@ def test_columns_that_make_no_vector_are_refused(tmp_path, source, columns, foun
     assert refused(npz(tmp_path, **columns), contract(recordings={"q": source})) == found
 
 
-@pytest.mark.parametrize(
+@every_case(
     "columns",
     [{"a[0]": A, "a[2]": B}, {"a[1]": A, "a[2]": B}, {"a.knee": A}, {"a.knee": A, "a/hip": B}, {"a[0].x": A},
      {"b[0]": A, "b[1]": B}, {"a": np.zeros((0, 2))}, {"a": 3.0}],

@@ -17,6 +17,7 @@ from rigpact.reference_runtime.vocabulary.character.condition import (
     window_zscore,
 )
 
+from ..every_case import every_case
 from . import tiny_character as tiny
 from .scalar_oracle import quantile
 
@@ -54,8 +55,8 @@ def test_tables_have_a_row_for_every_value_of_their_knob():
     assert set(NORMALISE) == set(KNOBS["condition_norm"].values)
 
 
-@pytest.mark.parametrize("direction", READING)
-@pytest.mark.parametrize(("unit", "factor"), [("m_s", 1.0), ("cm_s", 100.0)])
+@every_case("direction", READING)
+@every_case(("unit", "factor"), [("m_s", 1.0), ("cm_s", 100.0)])
 def test_condition_is_bits_then_direction_then_speed(tmp_path, direction, unit, factor):
     """A direction that is mirrored or of the wrong unit makes the enemy run sideways."""
     velocities = [(1.5, -2.0), (-0.3, 0.1), (0.0, 4.0)]

@@ -18,6 +18,7 @@ from rigpact.reference_runtime.systems.enemy_animation.ground_contacts import (
 )
 from rigpact.reference_runtime.vocabulary.character.foot_contacts import SOURCE, contact_rows
 
+from ..every_case import every_case
 from . import tiny_character as tiny
 
 KNOBS = find_system("enemy_animation").knobs
@@ -79,10 +80,8 @@ def test_between_the_thresholds_both_states_hold():
 # --- timers -----------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("start", [True, False])
-@pytest.mark.parametrize(
-    ("frame_time", "frames"), [(1 / 60, 3), (1 / 30, 2), (0.009, 6), (0.025, 2), (0.05, 1), (0.02, 3)]
-)
+@every_case("start", [True, False])
+@every_case(("frame_time", "frames"), [(1 / 60, 3), (1 / 30, 2), (0.009, 6), (0.025, 2), (0.05, 1), (0.02, 3)])
 def test_change_must_last_a_twentieth_of_a_second(start, frame_time, frames):
     """One frame too early at 60 Hz is a third of the delay: stamps of the gait arrive before the foot does."""
     sample = OFF if start else ON

@@ -3,7 +3,6 @@
 import math
 
 import numpy as np
-import pytest
 
 from rigpact.reference_runtime.operations.definitions.scaling import (
     CLIPPED,
@@ -16,6 +15,8 @@ from rigpact.reference_runtime.operations.definitions.scaling import (
     zscored,
 )
 
+from ..every_case import every_case
+
 LN2, LN3, E = math.log(2.0), math.log(3.0), math.e
 A_FEW_ROUNDINGS = 16 * 2.0**-53
 """A formula is at most four operations, of one unit in the last place each; so is what the expected number was computed by."""
@@ -25,7 +26,7 @@ def near(found, expected):
     np.testing.assert_allclose(found, expected, rtol=A_FEW_ROUNDINGS, atol=0)
 
 
-@pytest.mark.parametrize(
+@every_case(
     ("name", "given", "expected"),
     [
         ("tanh", [0.0, LN2, -LN2], [0.0, 0.6, -0.6]),

@@ -14,6 +14,7 @@ from rigpact.reference_runtime.operations import geometry, gram_schmidt
 from rigpact.reference_runtime.operations.definitions.euler import EULER, TRIPLES
 from rigpact.reference_runtime.operations.rot6d import Rot6d
 
+from ..every_case import every_case
 from . import scalar_oracle as oracle
 from .drawn import FIVE_DEGREES_X, QUARTER_TURN_Z, angles, axes, rotations, vectors
 
@@ -232,7 +233,7 @@ def test_nan_passes_through_every_function_of_a_rotation():
     assert np.isnan(geometry.wrap_to_pi(np.array([math.nan]))).all()
 
 
-@pytest.mark.parametrize(
+@every_case(
     ("angle", "expected"),
     [
         (math.pi, math.pi),

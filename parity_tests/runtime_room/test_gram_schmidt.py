@@ -6,6 +6,7 @@ import pytest
 from rigpact.contract.pages.registry import find_system
 from rigpact.reference_runtime.operations.rot6d import Rot6d
 
+from ..every_case import every_case
 from . import scalar_oracle as oracle
 
 enemy_conventions = find_system("enemy_animation").conventions
@@ -35,7 +36,7 @@ def poses(factor=1.0):
     return six
 
 
-@pytest.mark.parametrize(
+@every_case(
     ("policy", "is_delta", "first", "second", "expected"),
     [
         ("previous_frame", False, LOST, 2 * Z, (Y, Z)), ("previous_frame", True, LOST, 2 * Z, (X, Z)),
@@ -46,7 +47,7 @@ def poses(factor=1.0):
         ("zero", False, LOST, 2 * Z, (LOST, Z)), ("previous_frame", False, 3 * Y, Y + Z, (Y, Z)),
     ],
 )  # fmt: skip
-@pytest.mark.parametrize("place", PLACES)
+@every_case("place", PLACES)
 def test_a_lost_axis_is_replaced_in_its_own_bone_as_the_conventions_say(
     place, policy, is_delta, first, second, expected
 ):

@@ -10,10 +10,11 @@ from rigpact.contract.errors import UnusableInput
 from rigpact.reference_runtime.recordings.json_tables import is_json_table, read_json_lines_table, read_json_table
 from rigpact.reference_runtime.recordings.number_rows import UNNAMED
 
+from ..every_case import every_case
 from .json_lines_by_hand import HEADER, frame, lines
 
 
-@pytest.mark.parametrize(
+@every_case(
     ("content", "expected"),
     [
         ([[1, 2]], True), ([{"q": [1]}], True), ([{"q": 1}], True), ([], False), ([1, 2], False), (["a"], False),

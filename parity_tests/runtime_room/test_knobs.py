@@ -13,6 +13,7 @@ from rigpact.reference_runtime import ReplayNetwork, open_run, run_frames
 from rigpact.reference_runtime.graph.bounds import stage_tolerances
 from rigpact.reference_runtime.systems.enemy_animation.system import SYSTEM
 
+from ..every_case import every_case
 from . import tiny_character as tiny
 
 KNOBS = find_system("enemy_animation").knobs
@@ -23,7 +24,7 @@ EXTRA = {
     "input_order": [",".join(order) for order in itertools.islice(itertools.permutations(INPUTS), 1, 120, 37)],
 }
 VALUES = [(name, value) for name, knob in KNOBS.items() for value in (*knob.values, *EXTRA.get(name, []))]
-EVERY_VALUE = pytest.mark.parametrize(("knob", "value"), VALUES, ids=str)
+EVERY_VALUE = every_case(("knob", "value"), VALUES, ids=str, by="knob")
 MODES = ("teacher", "free", "playback")
 
 
@@ -47,7 +48,7 @@ def test_every_knob_belongs_to_a_stage_or_is_benign():
 
 
 @EVERY_VALUE
-@pytest.mark.parametrize("mode", MODES)
+@every_case("mode", MODES)
 def test_every_value_of_every_knob_runs(character, mode, knob, value):
     """The diagnosis runs all values: a traceback in one of them loses all answers."""
     stages = stages_of(*character, mode, **{knob: value})
@@ -112,8 +113,8 @@ def test_float32_stays_within_tolerance_of_float64(character, knob, value):
         assert excess.max() <= 0, f"{name}: {excess.max():g} above its tolerance"
 
 
-@pytest.mark.parametrize("knob", ["bone_order", "input_order"])
-@pytest.mark.parametrize("value", [1, 1.5, float("-inf"), True, None, {}, [[1]], [{}]])
+@every_case("knob", ["bone_order", "input_order"])
+@every_case("value", [1, 1.5, float("-inf"), True, None, {}, [[1]], [{}]])
 def test_an_order_of_another_type_is_refused(knob, value):
     """`bone_order = 1` in a file of conventions is a slip of its author and no defect of the program."""
     with pytest.raises(UnusableInput, match=knob):

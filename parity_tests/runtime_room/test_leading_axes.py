@@ -11,6 +11,8 @@ from rigpact.reference_runtime.operations.definitions import quaternions
 from rigpact.reference_runtime.operations.definitions.euler import EULER, TRIPLES
 from rigpact.reference_runtime.operations.rot6d import Rot6d
 
+from ..every_case import every_case
+
 enemy_conventions = find_system("enemy_animation").conventions
 
 LEADING = (2, 4, 5)
@@ -64,7 +66,7 @@ def drawn(shape, seed):
     return q * np.linalg.det(q)[..., None, None]
 
 
-@pytest.mark.parametrize("name", FUNCTIONS)
+@every_case("name", FUNCTIONS)
 @pytest.mark.parametrize("leading", [(), LEADING[:1], LEADING[:2], LEADING], ids=lambda shape: f"{len(shape)} axes")
 def test_each_of_an_array_is_computed_as_if_it_were_alone(name, leading):
     """Joined or summed along the wrong axis, the numbers of one bone or frame become another's."""

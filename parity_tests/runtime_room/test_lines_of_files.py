@@ -10,6 +10,8 @@ from rigpact.contract.errors import UnusableInput
 from rigpact.contract.files import reading
 from rigpact.reference_runtime.recordings.json_lines import cut_off_text, json_line, lines_of
 
+from ..every_case import every_case
+
 
 def test_lines_and_the_rest_after_the_last(tmp_path):
     """A last line without its end was cut off, or is being written."""
@@ -157,7 +159,7 @@ def test_a_key_that_stands_once_in_each_object_is_none(value):
     assert json_line(json.dumps(value).encode(), "here") == value
 
 
-@pytest.mark.parametrize(
+@every_case(
     ("line", "whole", "is_cut_off"),
     [
         (b"", False, True), (b" ", False, True), (b'{"a": [1, 2', False, True), (b' {"a', False, True),

@@ -12,6 +12,7 @@ from rigpact.reference_runtime.recordings.named_columns import (
     read_named_columns,
 )
 
+from ..every_case import every_case
 from .column_files import A, B, C, contract, npz, refused, side_by_side, stages, table
 
 # --- which file, and which vectors of it ------------------------------------------------------------------------------
@@ -148,7 +149,7 @@ def test_frames_that_rise_are_read_as_they_are(tmp_path, frames):
     np.testing.assert_array_equal(trace.time_s, [int(each) / 50.0 for each in frames])
 
 
-@pytest.mark.parametrize(
+@every_case(
     "frames",
     [
         [-1, 0, 1], [0, 1, 1], [0, 2, 1], [2, 1, 0], [0, 1, 1.5], [0, 1, 2.5], [0.5, 1.5, 2.5], [0, 1, math.nan],
@@ -179,7 +180,7 @@ def test_a_time_that_is_none_is_refused(tmp_path, value):
     assert found == ("#time", "a time that is not finite", "seconds")
 
 
-@pytest.mark.parametrize(
+@every_case(
     ("said", "declared", "time", "expected"),
     [
         (0.5, 50.0, None, 0.5), (30, 50.0, [0.0, 0.1, 0.2], 30.0), (0, 50.0, None, 50.0), (-30, 50.0, None, 50.0),

@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 import pytest
-from hypothesis import example, given
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from rigpact.contract.pages.registry import find_system
@@ -101,7 +101,11 @@ def test_tables_have_a_row_for_every_value_of_their_knob():
     assert set(SQUASH) == set(KNOBS["rootvel_squash"].values) == set(BEFORE_ZSCORE)
 
 
+MANY_CHANNELS = settings(max_examples=30)  # 33 channels each, and each by itself: a thousand numbers
+
+
 @EVERY_KNOB
+@MANY_CHANNELS
 @given(x=states())
 @example(x=[0.0] * 33)
 @example(x=[6.3] * 33)  # one turn and a little
@@ -117,6 +121,7 @@ def test_state_is_squashed_and_zscored_channel_by_channel(plain, knob, value, x)
 
 
 @EVERY_KNOB
+@MANY_CHANNELS
 @given(x=states())
 @example(x=[0.25] * 33)
 def test_denormalising_gives_the_raw_state_back(plain, knob, value, x):

@@ -15,6 +15,7 @@ from rigpact.reference_runtime.vocabulary.character.state_features import StateN
 from rigpact.reference_runtime.vocabulary.posing import composed_pose, denormalised_output, published_pose, turn
 from rigpact.reference_runtime.vocabulary.posing.outputs import OutputStages
 
+from ..every_case import every_case
 from . import scalar_oracle as oracle
 from . import tiny_character as tiny
 from .drawn import FIVE_DEGREES_X, QUARTER_TURN_Z, rotations
@@ -98,8 +99,8 @@ def assert_stages(got, want, scale=1.0):
 MODES = ("delta", "residual", "absolute")
 
 
-@pytest.mark.parametrize("mode", MODES)
-@pytest.mark.parametrize("denorm", FACTORS)
+@every_case("mode", MODES)
+@every_case("denorm", FACTORS)
 def test_denormalisation_of_every_variant(contract, mode, denorm):
     """MuY read into a residual adds the mean pose to every frame: the character folds up within a second."""
     stages = OutputStages(contract.with_conventions({"output_mode": mode, "denorm": denorm}))
@@ -119,7 +120,7 @@ def test_output_deviation_has_no_floor_and_keeps_its_sign(tmp_path, std):
     assert got == pytest.approx(1000.0 * f32([std])[0] + f32(document["MuY"])[0], rel=4 * STORE)
 
 
-@pytest.mark.parametrize(
+@every_case(
     ("mode", "order", "direction", "reproject"),
     list(
         itertools.product(
@@ -271,8 +272,8 @@ def test_mean_of_root_channels_stays_in_a_residual(tmp_path):
     assert got[2:20].tolist() == [0.0] * 18
 
 
-@pytest.mark.parametrize("yaw", ["wrapped_over_pi", "unwrapped_over_pi", "radians", "degrees_over_180", "absolute"])
-@pytest.mark.parametrize("squash", ["tanh", "linear", "none", "tanh_after_zscore"])
+@every_case("yaw", ["wrapped_over_pi", "unwrapped_over_pi", "radians", "degrees_over_180", "absolute"])
+@every_case("squash", ["tanh", "linear", "none", "tanh_after_zscore"])
 def test_output_inverse_equals_the_states_inverse(tmp_path, yaw, squash):
     """Both say 'undo what section 2 did': two inverses of one knob cannot differ."""
     knobs = {"yaw_encoding": yaw, "rootvel_squash": squash, "angvel_squash": squash}

@@ -13,6 +13,7 @@ from rigpact.reference_runtime.operations.definitions.history import ORDERS
 from rigpact.reference_runtime.vocabulary.character.pose_history import DELAY, FIRST_POSE, PoseHistory
 from rigpact.reference_runtime.vocabulary.character.squashed_zscore import NORMALISE, HistoryNormaliser
 
+from ..every_case import every_case
 from . import tiny_character as tiny
 
 KNOBS = find_system("enemy_animation").knobs
@@ -79,7 +80,7 @@ def test_tables_have_a_row_for_every_value_of_their_knob():
 
 
 @EVERY_START
-@pytest.mark.parametrize("order", ["oldest_first", "newest_first"])
+@every_case("order", ["oldest_first", "newest_first"])
 def test_history_holds_the_frames_of_the_table(contract, start, phase, order):
     """One frame off and the network sees a character that moves backwards in time."""
     made = history(contract, pose_history_start=start, pose_history_phase=phase, pose_history_order=order)
@@ -89,7 +90,7 @@ def test_history_holds_the_frames_of_the_table(contract, start, phase, order):
 
 
 @EVERY_START
-@pytest.mark.parametrize("order", ["oldest_first", "newest_first"])
+@every_case("order", ["oldest_first", "newest_first"])
 def test_ring_of_a_free_run_gives_the_teachers_rows(contract, start, phase, order):
     """Teacher-driven and free-run would otherwise disagree on the same poses, and neither would be wrong."""
     made = history(contract, pose_history_start=start, pose_history_phase=phase, pose_history_order=order)

@@ -12,11 +12,13 @@ from rigpact.reference_runtime.recordings.precision import (
     words_to_precision,
 )
 
+from ..every_case import every_case
+
 ULP = 2.0**-24
 """Half a unit in the last place of a float32."""
 
 
-@pytest.mark.parametrize("digits", range(11))
+@every_case("digits", range(11))
 def test_the_words_of_a_resolution_are_the_formats_that_recorders_print(digits):
     """`--resolution "1 decimals"` would wave through a character that is a decimetre off."""
     for words, known, precision in (
@@ -136,8 +138,8 @@ def test_bits_that_are_all_zero_tell_the_shorter_format():
     assert precision_of({"x": nine_bits[:, None]}) == Precision(bits=11)
 
 
-@pytest.mark.parametrize("width", [1, 3])
-@pytest.mark.parametrize("row", [0, 1364, 1365, 4095, 4096, 5999])
+@every_case("width", [1, 3])
+@every_case("row", [0, 1364, 1365, 4095, 4096, 5999])
 def test_one_number_with_all_its_bits_anywhere_says_that_every_bit_is_kept(width, row):
     """A tolerance for printing, given to a recording that needs none, hides what it is compared for."""
     rows = np.resize(np.array(HUNDREDTHS, np.float32), (6000, width))
@@ -187,7 +189,7 @@ ROOM = 1e-12 * (1.0 + 1e-6)
 """What a number of a text may be off, relative to itself or to 1."""
 
 
-@pytest.mark.parametrize(
+@every_case(
     ("number", "is_told"),
     [
         (3.51 + 0.5e-12, True), (0.51 + 1.5e-12, False), (0.51 - 0.5e-12, True), (5000.51 + 4e-9, True), (5000.51 + 6e-9, False),

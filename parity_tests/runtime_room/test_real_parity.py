@@ -15,6 +15,7 @@ from rigpact.reference_runtime.graph.bounds import stage_tolerances
 from rigpact.reference_runtime.vocabulary.character.condition import condition_rows
 from rigpact.reference_runtime.vocabulary.posing.outputs import OutputStages
 
+from ..every_case import every_case
 from . import scalar_oracle as oracle
 
 TRAINING = {
@@ -231,7 +232,7 @@ def test_clips_own_angular_velocity_is_a_full_angle_central_difference(real):
 # --- wrong values miss by a wide margin -------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
+@every_case(
     ("stage", "wrong"),
     [
         ("angvel", {"angvel_angle": "full"}), ("angvel", {"angvel_lag": "0"}), ("angvel", {"angvel_lag": "-1"}),

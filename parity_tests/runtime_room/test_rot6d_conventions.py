@@ -12,6 +12,7 @@ from rigpact.contract.rotation6d import matrix_to_rot6d, rot6d_to_matrix
 from rigpact.reference_runtime.operations.rot6d import Rot6d
 from rigpact.reference_runtime.operations.six_numbers import DERIVED_SIGN, PACKING
 
+from ..every_case import every_case
 from . import scalar_oracle as oracle
 from .drawn import FIVE_DEGREES_X, QUARTER_TURN_Z, axes, rotations
 
@@ -21,7 +22,7 @@ enemy_conventions = find_system("enemy_animation").conventions
 PAIRS = ("xz", "xy", "zx", "yx", "yz", "zy")
 PACKINGS = ("columns", "rows", "interleaved")
 DERIVED = ("second_cross_first", "first_cross_second")
-EVERY = pytest.mark.parametrize(("columns", "packing", "derived"), list(itertools.product(PAIRS, PACKINGS, DERIVED)))
+EVERY = every_case(("columns", "packing", "derived"), list(itertools.product(PAIRS, PACKINGS, DERIVED)))
 way = {"columns": st.sampled_from(PAIRS), "packing": st.sampled_from(PACKINGS), "derived": st.sampled_from(DERIVED)}
 MORE = settings(max_examples=300)  # 36 conventions in one test
 # R entries as (row, column), in the order in which the six numbers hold them; written out by hand from spec 03
@@ -180,9 +181,9 @@ def column(rotation, name):
     return [row[AXIS_OF[name]] for row in rotation]
 
 
-@pytest.mark.parametrize("packing", ["columns", "interleaved"])
-@pytest.mark.parametrize("columns", PAIRS)
-@pytest.mark.parametrize("policy", ["previous_frame", "canonical", "previous_frame_for_delta"])
+@every_case("packing", ["columns", "interleaved"])
+@every_case("columns", PAIRS)
+@every_case("policy", ["previous_frame", "canonical", "previous_frame_for_delta"])
 def test_lost_first_axis_is_replaced_and_the_second_kept(columns, packing, policy):
     """The engine keeps a bone's old axis; any other choice makes the bone jump for a frame."""
     rot6d = codec(columns, packing, degenerate=policy)
@@ -195,9 +196,9 @@ def test_lost_first_axis_is_replaced_and_the_second_kept(columns, packing, polic
     np.testing.assert_allclose(got, rot6d.join(np.array([first]), np.array([second])), atol=1e-15)
 
 
-@pytest.mark.parametrize("packing", ["columns", "interleaved"])
-@pytest.mark.parametrize("columns", PAIRS)
-@pytest.mark.parametrize("policy", ["previous_frame", "canonical", "previous_frame_for_delta"])
+@every_case("packing", ["columns", "interleaved"])
+@every_case("columns", PAIRS)
+@every_case("policy", ["previous_frame", "canonical", "previous_frame_for_delta"])
 def test_lost_second_axis_is_replaced_and_the_first_kept(columns, packing, policy):
     """Two parallel columns still give one direction: the bone must keep it."""
     rot6d = codec(columns, packing, degenerate=policy)
@@ -217,8 +218,8 @@ def test_zero_policy_leaves_both_axes_zero():
     assert rot6d.decode(np.zeros(6)).tolist() == [np.zeros((3, 3)).tolist()]
 
 
-@pytest.mark.parametrize("columns", PAIRS)
-@pytest.mark.parametrize("policy", ["previous_frame", "canonical", "previous_frame_for_delta"])
+@every_case("columns", PAIRS)
+@every_case("policy", ["previous_frame", "canonical", "previous_frame_for_delta"])
 def test_decode_paths_fall_back_on_coordinate_axes_under_both_policies(columns, policy):
     """Previous pose, delta and seed have no frame before them: the engine takes (1,0,0) and (0,0,1) there."""
     got = codec(columns, degenerate=policy).decode(np.zeros(6))[0]

@@ -9,12 +9,13 @@ import pytest
 from rigpact.contract.errors import UnusableInput
 from rigpact.reference_runtime import read_trace
 
+from ..every_case import every_case
 from .safetensors_by_hand import HEADER, saved, with_metadata
 
 MIB = 1 << 20
 
 
-@pytest.mark.parametrize(
+@every_case(
     "entry",
     [
         {"dtype": "F16", "shape": [2, 4], "data_offsets": [0, 16]},
@@ -54,7 +55,7 @@ WRONG_TENSORS = {
 }
 
 
-@pytest.mark.parametrize("case", WRONG_TENSORS)
+@every_case("case", WRONG_TENSORS)
 def test_a_sound_file_of_other_tensors_is_refused_by_name(tmp_path, case):
     """Tensors of a training script have the same ending: their numbers must not become frames."""
     changes, words = WRONG_TENSORS[case]

@@ -21,6 +21,8 @@ from rigpact.reference_runtime.recordings.number_rows import (
 from rigpact.reference_runtime.recordings.tables import is_table, read_table, write_table
 from rigpact.reference_runtime.recordings.trace_model import Trace
 
+from ..every_case import every_case
+
 POINT = "write a point, not a comma, before the decimals"
 
 
@@ -70,8 +72,8 @@ def test_a_name_that_no_reader_knows_and_a_file_that_is_none_are_refused(tmp_pat
         assert raised.value.place == str(tmp_path / name)
 
 
-@pytest.mark.parametrize("ending", [".txt", ".log"])
-@pytest.mark.parametrize(
+@every_case("ending", [".txt", ".log"])
+@every_case(
     ("text", "expected"),
     [
         ('{"q": 1}\n{"q": 2}\n', {"q": [1.0, 2.0]}), (' \n{"q": 3}\n', {"q": [3.0]}), ("q,p\n1,2\n", {"q": [1.0], "p": [2.0]}),
@@ -86,7 +88,7 @@ def test_lines_under_a_name_that_says_nothing_are_what_they_look_like(tmp_path, 
 # --- tables of words --------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
+@every_case(
     ("text", "expected"),
     [
         ("a,b\n1,2\n3,4\n", {"a": [1.0, 3.0], "b": [2.0, 4.0]}),
@@ -107,7 +109,7 @@ def test_words_between_marks_are_columns(tmp_path, text, expected):
     assert (table.is_text, table.said, table.truncation) == (True, {}, None)
 
 
-@pytest.mark.parametrize(
+@every_case(
     ("text", "found"),
     [
         ("a;b\n1,5;2,5\n1,5;2,5\n", (":2", "'1,5' in the column a", "a number", POINT)),
@@ -256,7 +258,7 @@ def test_a_table_is_of_arrays_unless_it_says_that_it_is_text():
     assert Table({}).is_text is False
 
 
-@pytest.mark.parametrize(
+@every_case(
     ("value", "expected"),
     [(1, True), (-2.5, True), ("NaN", True), (" -Inf ", True), ("1.#QNAN", True), ("1", False), (True, False), (None, False),
      ([1], False), (int(1.7e308), True), (10**309, False), (-(10**309), False), (math.inf, True)],

@@ -16,6 +16,7 @@ from rigpact.reference_runtime.operations.rounding import gamma
 from rigpact.reference_runtime.vocabulary.character.state_features import StateNormaliser
 from rigpact.reference_runtime.vocabulary.posing.outputs import OutputStages
 
+from ..every_case import every_case
 from . import scalar_oracle as oracle
 from . import tiny_character as tiny
 
@@ -89,7 +90,7 @@ HARDER_TO_SEE = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize(("knob", "value"), VALUES)
+@every_case(("knob", "value"), VALUES, by="knob")
 def test_float32_maths_never_alarms_on_the_demo_and_a_small_defect_does(demo, knob, value):
     """UE 4 and UE 5 compute in different precision: a gate that alarms for that is switched off. One that is blind is none."""
     contract = demo.contract.with_conventions({knob: value})

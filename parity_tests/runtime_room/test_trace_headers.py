@@ -11,12 +11,13 @@ from rigpact.reference_runtime import TraceHeader, read_trace
 from rigpact.reference_runtime.recordings.precision import words_to_precision
 from rigpact.reference_runtime.recordings.trace_model import Trace, is_number, json_to_header, run_header
 
+from ..every_case import every_case
 from .json_lines_by_hand import HEADER, frame, lines
 
 LARGEST = float(np.finfo(np.float32).max)
 
 
-@pytest.mark.parametrize(
+@every_case(
     ("changed", "place"),
     [
         ({"fps": 0}, "#/fps"), ({"fps": -1}, "#/fps"), ({"fps": LARGEST}, "#/fps"), ({"fps": True}, "#/fps"),

@@ -9,11 +9,13 @@ import pytest
 from rigpact.reference_runtime import read_trace
 from rigpact.reference_runtime.recordings import trace_json_lines
 
+from ..every_case import every_case
+
 HEADER = {"format": "rigpact-trace", "version": 1, "fps": 60.0, "mode": "free", "stages": {"cond": 7, "contacts": 2}}
 
 
-@pytest.mark.parametrize("numbers", [7, 1 << 22])
-@pytest.mark.parametrize("frames", [1, 3, 4, 5, 8, 9])
+@every_case("numbers", [7, 1 << 22])
+@every_case("frames", [1, 3, 4, 5, 8, 9])
 def test_every_frame_is_where_it_was_written(
     frames: int, numbers: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -11,6 +11,8 @@ from rigpact.contract.errors import UnusableInput
 from rigpact.contract.pages.registry import find_system
 from rigpact.reports.sweep.plan import Cell, SweptFile, parse_knob_values
 
+from ..every_case import every_case
+
 enemy_conventions = find_system("enemy_animation").conventions
 
 FILE = SweptFile("/a/x", "x", "0" * 64)
@@ -22,7 +24,7 @@ CHANGES = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("field", CHANGES)
+@every_case("field", CHANGES)
 def test_a_cell_is_another_one_when_anything_that_its_result_depends_on_changes(field: str) -> None:
     """A retrained checkpoint of the same name would keep the old one's numbers."""
     assert replace(CELL, **{field: CHANGES[field]}).identity != CELL.identity

@@ -18,6 +18,7 @@ from rigpact.contract.systems.layout import FieldLayout
 from rigpact.reference_runtime.graph.run import stages_from
 from rigpact.training.blender_ik.facts import LAYER_WIDTHS, PARAMETER_COUNT
 
+from ..every_case import every_case
 from . import declared_runs
 from .blender_ik_by_hand import (
     BONES,
@@ -107,7 +108,7 @@ def _transposed() -> dict[str, Any]:
     return _changed("rest_orientations", to=np.swapaxes(turns, 1, 2).tolist())
 
 
-@pytest.mark.parametrize(("constants", "pointer"), [
+@every_case(("constants", "pointer"), [
     (_changed("parents", 1, to=5), "/parents/1"),
     (_changed("parents", 9, to=7), "/parents/9"),
     (_changed("bones", 0, to="Pelvis"), "/bones"),
@@ -135,8 +136,8 @@ def test_a_parent_that_comes_later_is_told_from_another_parent() -> None:
     assert other.expected == "8 (LeftArm)"
 
 
-@pytest.mark.parametrize("junk", [None, 5, "x", [], {}, [[]], [None], [["x"]], True], ids=repr)
-@pytest.mark.parametrize("name", CONSTANTS)
+@every_case("junk", [None, 5, "x", [], {}, [[]], [None], [["x"]], True], ids=repr)
+@every_case("name", CONSTANTS)
 def test_junk_in_a_constant_is_a_problem_and_no_crash(name: str, junk: Any) -> None:
     """If an exporter writes null, the check must report it with its place."""
     assert list(SYSTEM.problems_of(_changed(name, to=junk)))
@@ -235,7 +236,7 @@ def network_run(clip: dict[str, np.ndarray], bundle: Path) -> dict[str, np.ndarr
     return declared_runs.run(CONTRACT, clip, lambda inputs: session.run(None, {name: inputs[0]}))
 
 
-@pytest.mark.parametrize(("knob", "value"), ALTERNATIVES)
+@every_case(("knob", "value"), ALTERNATIVES, by="knob")
 def test_every_other_convention_shows_on_the_clip(
     network_run: dict[str, np.ndarray], clip: dict[str, np.ndarray], knob: str, value: str
 ) -> None:

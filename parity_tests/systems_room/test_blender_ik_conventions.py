@@ -9,6 +9,7 @@ import pytest
 from safetensors.numpy import load_file
 from scipy.spatial.transform import Rotation
 
+from ..every_case import every_case
 from .blender_ik_by_hand import (
     CONTRACT,
     DOCUMENT_LIMITS_RAD,
@@ -242,7 +243,7 @@ def test_every_convention_has_its_meaning_here() -> None:
     assert set(MEANINGS) == set(alternatives(SYSTEM))
 
 
-@pytest.mark.parametrize(("knob", "value"), MEANINGS)
+@every_case(("knob", "value"), MEANINGS)
 def test_a_convention_does_what_its_name_says(given: Stages, honest: Stages, knob: str, value: str) -> None:
     """A wrong name for a cause is worse than no name."""
     stage, expected = MEANINGS[knob, value]

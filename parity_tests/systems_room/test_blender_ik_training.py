@@ -26,6 +26,7 @@ from rigpact.training.blender_ik.facts import PARAMETER_COUNT
 from rigpact.training.blender_ik.kinematics import forward_kinematics
 from rigpact.training.blender_ik.poses import draw_poses, sampling_limits_rad
 
+from ..every_case import every_case
 from .blender_ik_by_hand import CONTRACT, HEADS_M, LIMITS_RAD, ORIENTATIONS, PARENTS, SYSTEM, TASKS
 from .declared_runs import run as run_stages
 
@@ -231,15 +232,21 @@ def _by_hand(model: Any, rows: np.ndarray) -> np.ndarray:
     return answer
 
 
-@pytest.mark.parametrize("rows", [1, 5, 64])
-def test_onnx_torch_and_numpy_agree_at_any_batch(trained: Any, rows: int) -> None:
+@pytest.fixture(scope="module")
+def exported(trained: Any) -> bytes:
+    """The trained network as ONNX."""
+    return export_blender_ik(trained.model)
+
+
+@every_case("rows", [1, 5, 64])
+def test_onnx_torch_and_numpy_agree_at_any_batch(trained: Any, exported: bytes, rows: int) -> None:
     """Traced with two rows: an exporter that freezes the batch shows here, not in the game."""
-    session = onnxruntime.InferenceSession(export_blender_ik(trained.model), providers=["CPUExecutionProvider"])
+    session = onnxruntime.InferenceSession(exported, providers=["CPUExecutionProvider"])
     told = training.held_out(rows, seed=rows).context.numpy()
-    exported = session.run(None, {session.get_inputs()[0].name: told})[0]
+    answered = session.run(None, {session.get_inputs()[0].name: told})[0]
     with torch.no_grad():
         ours = trained.model(torch.from_numpy(told)).numpy()
-    assert exported == pytest.approx(ours, abs=1e-5)
+    assert answered == pytest.approx(ours, abs=1e-5)
     assert ours == pytest.approx(_by_hand(trained.model, told), abs=1e-5)
     assert [entry.name for entry in session.get_inputs()] == list(SYSTEM.inputs)
     assert [entry.name for entry in session.get_outputs()] == list(SYSTEM.outputs)

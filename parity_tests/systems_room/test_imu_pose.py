@@ -18,6 +18,7 @@ from rigpact.training.imu_pose.model import FULL, ImuPoseNetwork, Size, paramete
 from rigpact.training.imu_pose.sensor import Flaws, draw_flaws, ideal, measured
 from rigpact.training.imu_pose.training import MultiTaskLoss, mean_joint_error_m, negative_log_likelihood
 
+from ..every_case import every_case
 from .declared_runs import recomputed
 
 TINY = Size(16, 2, 1, 2, 32, (32, 24), 16)
@@ -36,7 +37,7 @@ def test_the_full_network_has_the_published_number_of_parameters() -> None:
     assert parameter_count(ImuPoseNetwork(more)) == 6_107_375 + 129 + 2 * 65
 
 
-@pytest.mark.parametrize("shape", [(1, 60), (3, 37), (2, 100)])
+@every_case("shape", [(1, 60), (3, 37), (2, 100)])
 def test_onnx_agrees_at_lengths_it_was_not_traced_at(
     tiny_onnx: tuple[ImuPoseNetwork, bytes], shape: tuple[int, int]
 ) -> None:
@@ -123,7 +124,7 @@ def test_the_network_sees_a_fifth_without_gravity() -> None:
     assert rows == pytest.approx(np.array(wanted) / 5.0, abs=1e-7)
 
 
-@pytest.mark.parametrize(
+@every_case(
     ("knob", "value", "imu", "expected"),
     [
         ("acceleration_unit", "g", (9.81, 0, 9.81, 1, 0, 0), (1.0, 0, 1.0 - 9.81, 1, 0, 0)),

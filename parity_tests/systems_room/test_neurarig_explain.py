@@ -13,6 +13,7 @@ from rigpact.contract.contract_files import open_contract
 from rigpact.reference_runtime.graph.network import OnnxSystemNetwork
 from rigpact.reports.diagnosing.diagnosis import Diagnosis
 
+from ..every_case import every_case
 from . import declared_runs
 from .neurarig_mutants import DEFECTS
 
@@ -41,7 +42,7 @@ def test_an_engine_that_is_right_agrees_and_nothing_is_left_open() -> None:
     assert (diagnosis.verdict, diagnosis.causes, diagnosis.indistinguishable) == ("agrees", (), ())
 
 
-@pytest.mark.parametrize(("knob", "value"), SINGLES)
+@every_case(("knob", "value"), SINGLES, by="knob")
 def test_every_convention_is_named(knob: str, value: str) -> None:
     """Without the name, an engineer must search eighteen places by hand."""
     diagnosis = explain(recorded({knob: value}))

@@ -33,6 +33,8 @@ from rigpact.reference_runtime.systems.neurarig.wire import (
 from rigpact.training.neurarig.fuzz import damaged_datagrams
 from rigpact.training.neurarig.walk import walk_rows
 
+from ..every_case import every_case
+
 BUNDLE = Path(__file__).parents[2] / "fixtures" / "bundles" / "neurarig"
 PEER, OTHER_PEER = ("127.0.0.1", 40_001), ("127.0.0.1", 40_002)
 HELLO = encode_handshake(LEGS.bones)
@@ -153,7 +155,7 @@ MALFORMED = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(("what", "datagram", "reason"), MALFORMED, ids=[what for what, _, _ in MALFORMED])
+@every_case(("what", "datagram", "reason"), MALFORMED, ids=[what for what, _, _ in MALFORMED])
 def test_a_malformed_datagram_is_refused_and_the_session_goes_on(
     what: str, datagram: bytes, reason: Reason | None, caplog: pytest.LogCaptureFixture
 ) -> None:

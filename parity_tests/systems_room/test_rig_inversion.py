@@ -21,6 +21,7 @@ from rigpact.contract.systems.layout import FieldLayout
 from rigpact.reference_runtime.operations.definitions.scaling import LENGTHS
 from rigpact.training.rig_inversion.rig import rig_mesh
 
+from ..every_case import every_case
 from . import declared_runs
 
 SYSTEM = find_system("rig_inversion")
@@ -90,7 +91,7 @@ def _changed(*path: Any, to: Any) -> dict[str, Any]:
     return constants
 
 
-@pytest.mark.parametrize(("constants", "pointer"), [
+@every_case(("constants", "pointer"), [
     (_changed("vertices", 7, to=[1.0, 1.0, 1.0]), "/vertices/7"),
     (_changed("vertices", 2, to=[1.0, 1.0, 1.0]), "/vertices/2"),
     (_changed("duplicate_vertices", to=[]), "/duplicate_vertices"),
@@ -108,8 +109,8 @@ def test_a_contradiction_in_the_constants_is_found(constants: dict[str, Any], po
     assert pointer in [problem.pointer for problem in SYSTEM.problems_of(constants)]
 
 
-@pytest.mark.parametrize("junk", [None, 5, "x", [], {}, [[]], [None], [["x"]], True], ids=repr)
-@pytest.mark.parametrize("name", CONSTANTS)
+@every_case("junk", [None, 5, "x", [], {}, [[]], [None], [["x"]], True], ids=repr)
+@every_case("name", CONSTANTS)
 def test_junk_in_a_constant_is_a_problem_and_no_crash(name: str, junk: Any) -> None:
     """If an exporter writes null, the check must report it with its place."""
     assert list(SYSTEM.problems_of(_changed(name, to=junk)))
@@ -184,7 +185,7 @@ def test_committed_files_are_small(bundle: Path) -> None:
     assert sum(path.stat().st_size for path in bundle.iterdir()) < 2_000_000
 
 
-@pytest.mark.parametrize(("knob", "value"), ALTERNATIVES)
+@every_case(("knob", "value"), ALTERNATIVES, by="knob")
 def test_every_other_convention_shows_on_the_clip(
     run: dict[str, np.ndarray], mesh: np.ndarray, knob: str, value: str
 ) -> None:
@@ -295,7 +296,7 @@ TRANSFORM_OF: dict[tuple[str, str], Any] = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("frame", [3, 90])
+@every_case("frame", [3, 90])
 @pytest.mark.parametrize(("knob", "value"), [*MESH_OF, *INPUT_OF, *TRANSFORM_OF])
 def test_conventions_do_what_their_names_say(
     run: dict[str, np.ndarray], mesh: np.ndarray, knob: str, value: str, frame: int

@@ -17,6 +17,8 @@ from rigpact.training.rig_inversion.build import write_data
 from rigpact.training.rig_inversion.exporter import export_decoder, export_encoder
 from rigpact.training.rig_inversion.rig import DECODER_WIDTHS, ENCODER_WIDTHS, SYSTEM, rig_mesh
 
+from ..every_case import every_case
+
 
 @pytest.fixture(scope="module")
 def decoder() -> Any:
@@ -140,14 +142,22 @@ def _by_hand(model: Any, rows: np.ndarray, *, sigmoid: bool) -> np.ndarray:
     return 1.0 / (1.0 + np.exp(-answer)) if sigmoid else answer
 
 
-@pytest.mark.parametrize("rows", [1, 5, 64])
-def test_onnx_torch_and_numpy_agree_at_any_batch(decoder: Any, encoder: Any, rows: int) -> None:
+@pytest.fixture(scope="module")
+def exports(decoder: Any, encoder: Any) -> tuple[bytes, bytes]:
+    """Both networks as ONNX."""
+    return export_decoder(decoder), export_encoder(encoder)
+
+
+@every_case("rows", [1, 5, 64])
+def test_onnx_torch_and_numpy_agree_at_any_batch(
+    decoder: Any, encoder: Any, exports: tuple[bytes, bytes], rows: int
+) -> None:
     """Traced with two rows: an exporter that freezes the batch shows here, not in the game."""
     parameters = np.random.default_rng(rows).random((rows, 6)).astype(np.float32)
     mesh = animation.meshes(parameters)
     for model, content, told in (
-        (decoder, export_decoder(decoder), parameters),
-        (encoder, export_encoder(encoder), mesh),
+        (decoder, exports[0], parameters),
+        (encoder, exports[1], mesh),
     ):
         session = onnxruntime.InferenceSession(content, providers=["CPUExecutionProvider"])
         exported = session.run(None, {session.get_inputs()[0].name: told})[0]

@@ -15,6 +15,7 @@ from rigpact.contract.rules.hosted import system_data, system_loading, systems
 from rigpact.contract.systems.layout import Field, FieldKind, FieldLayout, json_to_fields
 from rigpact.reports.diagnosing.probe import random_rows
 
+from ..every_case import every_case
 from ..golden_findings import check_golden
 from .system_rule_cases import SYSTEM_CASES, Sample, SystemCase
 
@@ -28,7 +29,7 @@ def test_a_sound_sample_is_clean(tmp_path: Path) -> None:
     assert {finding.rule.code for finding in Sample(tmp_path).findings()} <= CONSTANT_BY_NATURE
 
 
-@pytest.mark.parametrize("case", SYSTEM_CASES, ids=lambda case: case.code)
+@every_case("case", SYSTEM_CASES, ids=lambda case: case.code)
 def test_the_defect_is_named_where_it_is(tmp_path: Path, case: SystemCase) -> None:
     """Equal size, different meaning: each of these loads, runs and looks wrong, or trains on nothing."""
     sample = Sample(tmp_path)

@@ -14,6 +14,7 @@ from rigpact.contract.systems.contract import Contract
 from rigpact.reference_runtime.graph.network import OnnxSystemNetwork
 from rigpact.reports.diagnosing.diagnosis import Diagnosis
 
+from ..every_case import every_case
 from . import declared_runs
 from .blender_ik_mutants import DEFECTS as IK_DEFECTS
 from .imu_pose_mutants import DEFECTS as IMU_DEFECTS
@@ -66,7 +67,7 @@ def test_an_engine_that_is_right_agrees(scenes: dict[str, Scene], name: str) -> 
     assert diagnosis.indistinguishable == ()  # the clip tells every convention from every other
 
 
-@pytest.mark.parametrize(("name", "knob", "value"), SINGLES)
+@every_case(("name", "knob", "value"), SINGLES, by="knob")
 def test_every_convention_is_named(scenes: dict[str, Scene], name: str, knob: str, value: str) -> None:
     """A transposed matrix or a clamp behind the kinematics is hours of work to find by eye."""
     diagnosis = scenes[name].explain(scenes[name].recorded({knob: value}))

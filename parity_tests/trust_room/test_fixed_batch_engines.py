@@ -75,6 +75,7 @@ def test_an_honest_engine_passes_every_command(answers: Callable[..., Any], name
 
 @pytest.mark.parametrize("edit", [one_weight, halved_precision])
 @pytest.mark.parametrize("name", KINDS)
+@pytest.mark.usefixtures("no_search")
 def test_a_defect_is_noticed_by_every_command(answers: Callable[..., Any], name: str, edit: Any) -> None:
     """A wrong weight must show in each of them."""
     assert answers(name, edit) == {"gate": 1, "explain": 1, "diff": 1}

@@ -14,6 +14,7 @@ import pytest
 from rigpact.reference_runtime import Trace, write_trace
 from rigpact.reports.comparing.clock import clock_contradiction
 
+from ..every_case import every_case
 from .recorded_demo import CONTRACT, TRACE, codes, project, recorded, said
 from .tried import passes, refused
 
@@ -129,17 +130,17 @@ def clocked(times_s: Any, fps: float = 60.0) -> Trace:
 
 
 @refused("a clock 2 % slow or fast over 89 frames, its times in float64, float32 or whole milliseconds", "error RP812")
-@pytest.mark.parametrize("written", WRITTEN)
-@pytest.mark.parametrize("factor", [1.02, 1.0 / 1.02])
+@every_case("written", WRITTEN)
+@every_case("factor", [1.02, 1.0 / 1.02])
 def test_a_rate_two_percent_off_is_seen_in_89_frames(written: str, factor: float) -> None:
     """A second and a half of walking, and the feet slide by 2 % of the way: late steps would not lie on a line."""
     assert clock_contradiction(clocked(WRITTEN[written](np.arange(89) * factor / 60.0))) != ""
 
 
 @passes("the same times at 59.94 Hz; steps that wait for a display of 144, 75 or 61 Hz")
-@pytest.mark.parametrize("written", WRITTEN)
-@pytest.mark.parametrize(("fps", "display"), [(60.0, 59.94), (50.0, 144.0), (60.0, 75.0), (30.0, 144.0), (60.0, 61.0)])
-@pytest.mark.parametrize("frames", [3, 7, 8, 40, 89, 300])
+@every_case("written", WRITTEN)
+@every_case(("fps", "display"), [(60.0, 59.94), (50.0, 144.0), (60.0, 75.0), (30.0, 144.0), (60.0, 61.0)])
+@every_case("frames", [3, 7, 8, 40, 89, 300])
 def test_steps_that_wait_for_a_display_are_no_other_rate(written: str, fps: float, display: float, frames: int) -> None:
     """50 steps on 144 pictures a second lie on a line of 48 for eight steps, until one picture brings two."""
     due = np.arange(frames) / fps if display > fps else np.arange(frames) / display

@@ -16,6 +16,7 @@ from onnx.reference import ReferenceEvaluator
 
 from rigpact.reference_runtime.network_rounding.bounded_model import BoundedModel
 
+from ..every_case import every_case
 from .small_models import WIDTH, Graph
 
 Array = Any
@@ -174,7 +175,7 @@ def bounded(path: Path, x: Array, batch: int) -> tuple[BoundedModel, Array, Arra
     return model, answer.exact[0], answer.bound[0]
 
 
-@pytest.mark.parametrize("batch", [0, 1], ids=["dynamic", "batch of 1"])
+@every_case("batch", [0, 1], ids=["dynamic", "batch of 1"])
 @pytest.mark.parametrize("name", ARCHITECTURES)
 def test_an_honest_engine_stays_within_the_bound(name: str, batch: int, tmp_path: Path) -> None:
     """An alarm at another order of summation is an alarm at every character, and the gate is switched off."""
@@ -200,8 +201,8 @@ def halved_precision(graph: Graph) -> None:
             values[...] = values.astype(np.float16).astype(np.float32)
 
 
-@pytest.mark.parametrize("edit", [one_weight, halved_precision])
-@pytest.mark.parametrize("batch", [0, 1], ids=["dynamic", "batch of 1"])
+@every_case("edit", [one_weight, halved_precision])
+@every_case("batch", [0, 1], ids=["dynamic", "batch of 1"])
 @pytest.mark.parametrize("name", ARCHITECTURES)
 def test_a_defect_leaves_the_bound(name: str, batch: int, edit: Any, tmp_path: Path) -> None:
     """A weight that is 1 % off, or weights of float16, change how a character walks."""

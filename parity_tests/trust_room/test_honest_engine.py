@@ -167,6 +167,7 @@ def test_the_output_alone_agrees(demo_bundle: Path, tmp_path: Path, command: Any
 
 
 @refused("the same engine with one row of weights off by a tenth", "DIFFERS in y_out")
+@pytest.mark.usefixtures("no_search")
 def test_a_wrong_weight_shows_in_the_output_alone(demo_bundle: Path, tmp_path: Path, command: Any) -> None:
     """The carried uncertainty must not hide a wrong model."""
     demo = Demo(demo_bundle, tmp_path)

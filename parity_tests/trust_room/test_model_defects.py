@@ -252,6 +252,7 @@ def test_the_demo_passes(command: Command, project: Path) -> None:
     "the gate exits with 1 or 2 and names the defect, after a plain install",
 )
 @pytest.mark.parametrize("name", DEFECTS)
+@pytest.mark.usefixtures("no_search")
 def test_a_model_defect_fails_the_gate(command: Command, project: Path, name: str) -> None:
     """Each of these plays in the game without a message, or keeps the character from loading."""
     edit, code = DEFECTS[name]

@@ -11,6 +11,7 @@ from rigpact.reference_runtime.files.subject import Subject
 from rigpact.reference_runtime.network import OnnxNetwork
 from rigpact.reports.nonfinite.investigation import Investigation, investigate
 
+from ..every_case import every_case
 from ..nonfinite_room.nonfinite_character import sound_clip, sound_contract
 from .infinity_models import EMPTY_MASKS, LESSER_KNOWN, REAL, SWALLOWED, Nodes, write_model
 from .tried import passes, refused
@@ -28,7 +29,7 @@ def investigated(folder: Path, nodes: Nodes, output: str = "z") -> Investigation
     "an attention mask of minus infinity, a capped 1/0: 15 models whose infinity or NaN does not arrive",
     "finite; a note names the node and what caught its value",
 )
-@pytest.mark.parametrize("name", SWALLOWED)
+@every_case("name", SWALLOWED)
 def test_a_value_that_does_not_arrive_is_a_note(tmp_path: Path, name: str) -> None:
     """A guard in the graph hides a division by zero until somebody removes the guard."""
     nodes, value = SWALLOWED[name]
@@ -44,7 +45,7 @@ def test_a_value_that_does_not_arrive_is_a_note(tmp_path: Path, name: str) -> No
     "a NaN in a model that also holds an infinity which does not arrive: each of 15 with each of 5 origins",
     "the node whose value arrives, never the innocent one",
 )
-@pytest.mark.parametrize("name", SWALLOWED)
+@every_case("name", SWALLOWED)
 def test_the_origin_is_the_node_whose_value_arrives(tmp_path: Path, name: str) -> None:
     """An engineer who repairs the attention mask loses a day, and the character still vanishes."""
     for real in REAL:
@@ -81,7 +82,7 @@ def test_a_mask_that_arrives_is_named(tmp_path: Path) -> None:
     "a comparison, Sign, Erf, a constant below a fraction, infinity less infinity: 13 models whose value does not arrive",
     "finite; a note for each value",
 )
-@pytest.mark.parametrize("name", LESSER_KNOWN)
+@every_case("name", LESSER_KNOWN)
 def test_every_value_that_does_not_arrive_is_told(tmp_path: Path, name: str) -> None:
     """A NaN that stands behind an infinity is another defect than the infinity."""
     nodes, values = LESSER_KNOWN[name]

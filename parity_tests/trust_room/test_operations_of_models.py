@@ -15,6 +15,7 @@ from onnx import TensorProto, helper, numpy_helper
 
 from rigpact.reference_runtime.network_rounding.rounding_of_network import NetworkRounding
 
+from ..every_case import every_case
 from .small_models import WIDTH, Array, Graph
 
 Built = Callable[[Graph], str]
@@ -121,7 +122,7 @@ def saved(build: Built, width: int, folder: Path, opset: int = 20) -> Path:
     return graph.save(folder / "model.onnx", build(graph), width, opset)
 
 
-@pytest.mark.parametrize("case", ANSWERED)
+@every_case("case", ANSWERED)
 def test_an_operation_answers_as_onnxruntime_does(case: str, tmp_path: Path) -> None:
     """An operation that is followed wrongly gives a bound around a wrong number: every sound engine is accused."""
     build, width = ANSWERED[case]
@@ -192,7 +193,7 @@ REFUSED: dict[str, tuple[Built, int, str]] = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("case", REFUSED)
+@every_case("case", REFUSED)
 def test_what_is_not_followed_is_said_and_not_guessed(case: str, tmp_path: Path) -> None:
     """A bound of another operation than the model's passes a wrong engine; the reason says what is measured instead."""
     build, width, words = REFUSED[case]

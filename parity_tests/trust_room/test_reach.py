@@ -11,6 +11,7 @@ import pytest
 from rigpact.contract.errors import UnusableInput
 from rigpact.reference_runtime.recordings.named_columns import read_named_columns
 
+from ..every_case import every_case
 from ..gate_room.conftest import Command
 from .tried import passes, refused
 
@@ -53,8 +54,8 @@ def gate_text(key: str, word: str) -> str:
     "a recording of the settings that is `../secret/x.txt`, or a link that leads out of the repository",
     "exit 2, and no word of the file",
 )
-@pytest.mark.parametrize("output", ["text", "json", "sarif", "markdown", "github"])
-@pytest.mark.parametrize("word", ["link.csv", "../private/netrc.txt", "../private/netrc.log", "linked/netrc.txt"])
+@every_case("output", ["text", "json", "sarif", "markdown", "github"])
+@every_case("word", ["link.csv", "../private/netrc.txt", "../private/netrc.log", "linked/netrc.txt"])
 @pytest.mark.parametrize("key", ["trace", "teacher"])
 def test_no_line_of_a_file_outside_is_printed(studio: Path, command: Command, key: str, word: str, output: str) -> None:
     """A pull request would read the passwords of the build machine in its own annotations."""

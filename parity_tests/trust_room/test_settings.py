@@ -18,6 +18,7 @@ from rigpact.contract.errors import UnusableInput
 from rigpact.contract.settings.days import refuse_far_day
 from rigpact.reports.renderers import FORMATS
 
+from ..every_case import every_case
 from ..soon import SOON
 from .tried import passes, refused
 
@@ -69,7 +70,7 @@ DISARMING = {
     "a line of the settings that silences a family of rules, all files, or one rule without owner, reason and day",
     "exit 2; the error names the table to write instead",
 )
-@pytest.mark.parametrize("line", DISARMING)
+@every_case("line", DISARMING)
 @pytest.mark.parametrize("words", [("gate",), ("check", "norm_template.json"), ("check-each", "norm_template.json")])
 def test_one_line_does_not_disarm_the_gate(command: Command, project: Path, line: str, words: tuple[str, ...]) -> None:
     """One line, added on the evening before a release, made every check green for ever."""

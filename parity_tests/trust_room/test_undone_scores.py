@@ -53,6 +53,7 @@ def test_undoing_a_z_score_is_a_rounding(command: Any, tmp_path: Path, files: Fi
 
 
 @refused("means that are off by a thousandth of their deviations", "DIFFERS in x_raw")
+@pytest.mark.usefixtures("no_search")
 def test_a_wrong_mean_is_seen(command: Any, tmp_path: Path, files: Files) -> None:
     """The wider tolerance must not hide statistics of another training."""
     trace, contract = engine(files), load_contract(*files[:2])

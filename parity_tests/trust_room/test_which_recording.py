@@ -43,6 +43,7 @@ def first(trace: Trace, count: int) -> Trace:
 
 
 @refused("a `--mode playback` recording named as the engine's trace: no model runs in it", "`gate`: error RP981")
+@pytest.mark.usefixtures("no_search")
 def test_a_playback_is_no_run_of_the_engine(folder: Path, command: Command) -> None:
     """The engine could ship with any model, or none, and the gate would say that every value was judged."""
     command("run", "norm_template.json", "--clip", CLIP, "--mode", "playback", "--frames", "24", "-o", TRACE)

@@ -139,6 +139,7 @@ def test_a_declared_resolution_wins(folder: Path, command: Command) -> None:
     )
 
 
+@pytest.mark.usefixtures("no_search")
 def test_a_resolution_in_the_settings(folder: Path, command: Command) -> None:
     """The same for the gate, which says where the word stands."""
     coarse("4 decimals", folder / TRACE)

@@ -10,6 +10,7 @@ import sys
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
+from functools import cached_property
 from typing import Any
 
 
@@ -79,7 +80,7 @@ class FieldLayout:
 
     fields: tuple[Field, ...]
 
-    @property
+    @cached_property
     def width(self) -> int:
         """Numbers in the vector."""
         return max((field.stop for field in self.fields), default=0)

@@ -64,6 +64,8 @@ def table_of_rows(
 
 def stacked(values: list[Any], place: str) -> NDArray[Any]:
     """(T, …) numbers of T frames; UnusableInput for a frame of another shape, or one that holds something else."""
+    if _are_floats(values):
+        return np.array(values, np.float64)
     flat: list[float] = []
     shape: tuple[int, ...] | None = None
     for index, value in enumerate(values, 1):
@@ -77,6 +79,11 @@ def stacked(values: list[Any], place: str) -> NDArray[Any]:
     return np.array(flat, np.float64).reshape(len(values), *(shape or ()))
 
 
+def _are_floats(values: list[Any]) -> bool:
+    """Whether nothing is to be asked of each value; most lists of a recording hold nothing else."""
+    return set(map(type, values)) == {float}
+
+
 def _collected(value: Any, flat: list[float], place: str) -> tuple[int, ...]:
     """Append the numbers of nested lists; returns their shape."""
     if not isinstance(value, list):
@@ -84,6 +91,9 @@ def _collected(value: Any, flat: list[float], place: str) -> tuple[int, ...]:
             raise UnusableInput(place, repr(value)[:60], "a number")
         flat.append(to_number(value))
         return ()
+    if _are_floats(value):
+        flat += value
+        return (len(value),)
     inner = {_collected(each, flat, place) for each in value}
     if len(inner) > 1:
         raise UnusableInput(place, "rows of different lengths", "as many numbers in each row")

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import csv
 import io
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from importlib import import_module
@@ -139,7 +140,7 @@ def _read_csv(path: Path) -> Table:
 
 
 def _named_table(header: list[str], rows: list[tuple[int, list[str]]], path: Path) -> Table:
-    twice = next((name for name in header if header.count(name) > 1), None)
+    twice = next((name for name, count in Counter(header).items() if count > 1), None)
     if twice is not None:
         raise UnusableInput(f"{path}:1", f"two columns {twice!r}", "each name once")
     filled = list(_filled(rows, len(header), path))
@@ -174,7 +175,10 @@ def _filled(rows: list[tuple[int, list[str]]], width: int, path: Path) -> Iterat
 
 
 def _cells(words: list[str], header: list[str], path: Path, line: int) -> list[float]:
-    numbers = [text_number(word) for word in words]
+    try:
+        return list(map(float, words))
+    except ValueError:  # not one of Python's words for a number: C's, or none
+        numbers = [text_number(word) for word in words]
     for word, number, column in zip(words, numbers, header, strict=True):
         if number is None:
             hint = "write a point, not a comma, before the decimals" if word.count(",") == 1 else ""
