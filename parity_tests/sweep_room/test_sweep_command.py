@@ -182,6 +182,6 @@ def test_a_clip_that_cannot_drive_a_run_is_said(
     words = ("sweep", robot / "contract.toml", "--clip", robot / "run.csv", "--onnx", robot, "--out", tmp_path, *HERE)
     assert run_command_line([str(word) for word in words]) == 1
     rows = {row["mode"]: row for row in read_results(tmp_path)}
-    assert rows["teacher"]["error"].startswith("run.csv: found nothing that motor_targets can be computed from")
+    assert "run.csv: found nothing that motor_targets can be computed from" in rows["teacher"]["error"]
     assert rows["free"]["verdict"] == "pass"
     capfd.readouterr()
