@@ -301,7 +301,25 @@ def _explaining(case: Case, claims: Sequence[Claim], wrong: Mapping[str, Rows]) 
         together = case.replayed(*meant.values())
         if all(same(together[name], case.values[name], wrong[name]) for name in mine):
             found |= meant.keys()
-    return found
+    return found | _explaining_apart(case, claims, wrong)
+
+
+def _explaining_apart(case: Case, claims: Sequence[Claim], wrong: Mapping[str, Rows]) -> set[Claim]:
+    """Claims of several vectors that were not recorded, each right where it moves a number, that explain all together."""
+    meant = {claim: edit for claim in claims if (edit := _right_where_it_moves(case, claim, wrong)) is not None}
+    together = case.replayed(*meant.values()) if len(meant) == len(claims) > 1 else {}
+    is_all = all(same(rows, case.values[name], wrong[name]) for name, rows in together.items() if name in wrong)
+    return {*meant} if together and is_all else set()
+
+
+def _right_where_it_moves(case: Case, claim: Claim, wrong: Mapping[str, Rows]) -> Edit | None:
+    for edit in islice(candidates(claim, case.program, WORDS), MOST_TRIED):
+        found = case.replayed(edit)
+        moved = {name: np.flatnonzero((found[name] != rows).any(axis=0)) for name, rows in wrong.items()}
+        parts = [(found[n][:, at], case.values[n][:, at], wrong[n][:, at]) for n, at in moved.items() if len(at)]
+        if parts and all(same(*part) for part in parts):
+            return edit
+    return None
 
 
 def _explaining_as_pairs(case: Case, claims: Sequence[Claim], wrong: Mapping[str, Rows]) -> set[Claim]:

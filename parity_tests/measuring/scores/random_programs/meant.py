@@ -87,13 +87,15 @@ def candidates(claim: Claim, program: Program, words: Mapping[str, tuple[str, st
     for name in dict.fromkeys((claim.stage, *(at for at, _ in read))):
         yield from _other_sources(claim, program, operations[name])
     yield from _slices(claim, program)
+    yield from _filled(claim, program)
+    yield from _plus(claim, program, own)
     yield from _other_numbers(claim, program, own, channels)
 
 
 def _other_words(claim: Claim, program: Program) -> Iterator[Edit]:
     """`computed with history_2.order = newest_first`, as a pair of edits says a convention."""
     operations = {each.name: each for each in program.operations}
-    for name, key, value in re.findall(r"computed with (\w+)\.(\w+) = (\w+)", claim.text):
+    for name, key, value in re.findall(r"computed with (\w+)\.(\w+) = ([\w+-]+)", claim.text):
         own = operations.get(name)
         if own is None:
             continue
@@ -108,6 +110,10 @@ def _other_words(claim: Claim, program: Program) -> Iterator[Edit]:
             )
         elif (key, value) == ("applied", "skipped"):
             other = replace(own, kind="affine", params={"scale": 1.0})
+        elif value == "none" and key in own.params:
+            other = replace(own, params={each: said for each, said in own.params.items() if each != key})
+        elif re.fullmatch(r"[+-]?\d+", value) and isinstance(own.params.get(key), int):
+            other = replace(own, params={**own.params, key: int(value)})
         elif isinstance(own.params.get(key), str):
             other = replace(own, params={**own.params, key: value})
         else:
@@ -116,7 +122,14 @@ def _other_words(claim: Claim, program: Program) -> Iterator[Edit]:
 
 
 def _exchanges(claim: Claim, program: Program, own: Operation, channels: Sequence[int]) -> Iterator[Edit]:
-    """Two channels that are exchanged, or components with signs: `y, -x, z in place of x, y, z`."""
+    """Channels that are exchanged in pairs, or components with signs: `y, -x, z in place of x, y, z`."""
+    for at, source in [(own.name, ""), *_read_before(claim, program)]:
+        for order in (
+            _pairs_exchanged(claim, program.fields(source or at)),
+            *_halves_exchanged(claim, program, source or at),
+        ):
+            if order:
+                yield Edit("exchanged", at, source, tuple(map(float, order)))
     if len(channels) == 2 and claim.has("exchang|swap"):
         order = [{channels[0]: channels[1], channels[1]: channels[0]}.get(place, place) for place in range(own.width)]
         yield Edit("exchanged", own.name, numbers=tuple(map(float, order)), channels=tuple(channels))
@@ -136,6 +149,30 @@ def _exchanges(claim: Claim, program: Program, own: Operation, channels: Sequenc
             yield Edit("signed_axes", at, source, (*map(float, order), *signs))
 
 
+def _pairs_exchanged(claim: Claim, fields: Sequence[str]) -> list[int]:
+    """`with a and b, c and d exchanged`: the order of the fields; nothing where some are not fields, or not all are said."""
+    found = re.search(r"with (\S+ and \S+(?:, \S+ and \S+)*) exchanged", claim.text)
+    order, places = list(range(len(fields))), {name: place for place, name in enumerate(fields)}
+    for one, other in (pair.split(" and ") for pair in (found[1].split(", ") if found else ())):
+        if one not in places or other not in places:
+            return []
+        order[places[one]], order[places[other]] = places[other], places[one]
+    return order if found else []
+
+
+def _halves_exchanged(claim: Claim, program: Program, vector: str) -> Iterator[list[int]]:
+    """The channels that a claim lists as data, in pairs: the first half with the second, or each with the next one."""
+    listed, width = sorted(claim.channels), program.vector(vector).width
+    if not claim.has("exchang") or len(listed) % 2 or not listed or listed[-1] >= width:
+        return
+    half = len(listed) // 2
+    for pairs in (zip(listed[:half], listed[half:], strict=True), zip(listed[::2], listed[1::2], strict=True)):
+        order = list(range(width))
+        for one, other in pairs:
+            order[one], order[other] = other, one
+        yield order
+
+
 def _other_sources(claim: Claim, program: Program, own: Operation) -> Iterator[Edit]:
     """`a in place of b`, where both are vectors of one width."""
     before = {each.name: each.width for each in program.vectors}
@@ -143,6 +180,33 @@ def _other_sources(claim: Claim, program: Program, own: Operation) -> Iterator[E
         if old in own.of and before.get(new) == before[old]:
             taken = tuple(new if name == old else name for name in own.of)
             yield Edit("source", own.name, program=program.with_operation(replace(own, of=taken)))
+
+
+def _filled(claim: Claim, program: Program) -> Iterator[Edit]:
+    """`filled from other channels: [8:10] from history_2[20:22], hip from knee`: another order of the channels of one vector."""
+    text = claim.text.rpartition("filled from other channels: ")[2]
+    if text == claim.text or "more runs" in text or "of frame" in text:
+        return
+    for at, source in [(claim.stage, ""), *_read_before(claim, program)]:
+        fields = program.fields(source or at)
+        order, places = list(range(len(fields))), {name: place for place, name in enumerate(fields)}
+        for first, last, named, start in re.findall(r"\[(\d+):(\d+)\] from (\w+)\[(\d+):\d+\]", text):
+            if named == (source or at) and int(last) <= len(order):
+                order[int(first) : int(last)] = range(int(start), int(start) + int(last) - int(first))
+        for one, other in re.findall(r"([\w.]+) from ([\w.]+)", text):
+            if one in places and other in places:
+                order[places[one]] = places[other]
+        if max(order) < len(order) and order != list(range(len(order))):
+            yield Edit("permuted", at, source, tuple(map(float, order)))
+
+
+def _plus(claim: Claim, program: Program, own: Operation) -> Iterator[Edit]:
+    """`affine_0 plus -0.44 in place of it`: a vector of the same width, and a constant."""
+    widths = {each.name: each.width for each in program.vectors}
+    for name, number in re.findall(r"\b(\w+) plus (-?[\d.e-]+) in place of it", claim.text):
+        if widths.get(name) == own.width:
+            moved = replace(own, kind="affine", of=(name,), params={"scale": 1.0, "offset": float(number)})
+            yield Edit("source", own.name, program=program.with_operation(moved))
 
 
 def _slices(claim: Claim, program: Program) -> Iterator[Edit]:
@@ -209,6 +273,8 @@ def _numbers_for(kind: str, numbers: Sequence[float]) -> Iterator[tuple[float, .
         yield from ((low, high) for low in numbers for high in numbers if low < high)
     elif kind in ("delay", "hold", "frozen"):
         yield from ((abs(each),) for each in (*numbers, 1.0) if float(each).is_integer() and 0 < abs(each) < 50)
+    elif kind == "offset":
+        yield from ((sign * each,) for each in numbers for sign in (1.0, -1.0))
     elif kind == "stuck":
         yield from ((each,) for each in (*numbers, 0.0))
     else:

@@ -26,10 +26,12 @@ from rigpact.reports.diagnosing.stage_error import stage_error
 Second = Callable[[Subject, Iterator[Reading]], Relation | None]
 """The first of some readings that explains every value of a stage."""
 _LAGS, _HELD = (1, 2), (2,)
-_MOST_FIRSTS = 48
-"""First edits that are looked behind: of more, the last ones are on the vectors that are farthest from the answer."""
-_MOST_CHANNELS = 32
+_MOST_CHANNELS = 64
 """A vector of more channels has too many readings to be read once for each first edit."""
+_MOST_WORDS, _MOST_EDITS = 24, 36
+"""First edits that are looked behind: of more, the last ones are on the vectors that are farthest from the answer."""
+_WIDE = 32
+"""A vector of more channels gets half as many."""
 _TOGETHER = "both together"
 
 
@@ -57,7 +59,7 @@ def pairs(
     if subject.recorded.shape[1] > _MOST_CHANNELS:
         return []
     stage = subject.stage.name
-    for first in subject.budget.within(islice(_firsts(subject), _MOST_FIRSTS), f"pairs of relations of {stage}"):
+    for first in subject.budget.within(_firsts(subject), f"pairs of relations of {stage}"):
         left = _under(subject, first)
         if left is None:
             continue
@@ -96,7 +98,13 @@ def _relation(left: Subject, first: _First) -> Relation:
 
 
 def _firsts(subject: Subject) -> Iterator[_First]:
-    yield from _words(subject)
+    share = 2 if subject.recorded.shape[1] > _WIDE else 1
+    yield from islice(_words(subject), _MOST_WORDS // share)
+    yield from islice(_edits_before(subject), _MOST_EDITS // share)
+
+
+def _edits_before(subject: Subject) -> Iterator[_First]:
+    """What is done to each vector on the way, the nearest first."""
     for name, rows in subject.before.items():
         exact = rows.astype(np.float64)
         for words, change in _edits(subject, name).items():

@@ -13,6 +13,8 @@ from rigpact.contract.statistics import FloatArray
 from rigpact.reports.diagnosing.extent import frames_in_words
 
 Channels = NDArray[np.intp]
+CONSTANT = "constant"
+"""The kind of a relation that says which numbers stand somewhere, whatever should."""
 GLITCH = "glitch"
 """The kind of a relation that tells where, and not by which rule."""
 SIMPLE = 2

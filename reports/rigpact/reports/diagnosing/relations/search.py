@@ -213,9 +213,10 @@ def _taken(fits: list[Fit], is_open: NDArray[np.bool_], found: list[Relation]) -
 
 
 def _of_vector(target: Target) -> Iterator[Reading]:
-    """The edits of one vector."""
+    """The edits of one vector that keep something of it: under one that does not, no other edit could be told."""
     for family in (*WITHOUT_A_NUMBER, *WITH_NUMBERS):
-        yield from family(target)
+        if family not in (zeroed, stuck):
+            yield from family(target)
 
 
 def _at_once(subject: Subject) -> Iterator[Reading]:
