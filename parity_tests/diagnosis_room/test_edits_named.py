@@ -253,10 +253,6 @@ BOTH: dict[str, tuple[dict[str, Callable[[Rows], Rows]], tuple[str, str]]] = {
         {"q": lambda rows: np.vstack([rows[:1], rows[:-1]]), "squashed": lambda rows: np.clip(rows, -0.3, 0.3)},
         ("computed from the squashed of frame t-1", "clipped to [-0.6, 0.6]"),
     ),
-    "squashed once more, then exchanged": (
-        {"pose": np.tanh, "squashed": lambda rows: rows[:, [0, 2, 1, 3]]},
-        ("computed with squashed.function = twice", "knee and ankle exchanged"),
-    ),
     "another word, then exchanged": (
         {"into squashed": lambda _rows: 1.0 / (1.0 + np.exp(-_run({})["pose"][:, [1, 0, 2, 3]]))},
         ("computed with squashed.function = sigmoid", "hip and knee exchanged"),
