@@ -24,8 +24,8 @@ def every_case(
     """As `pytest.mark.parametrize`, in one test: it tries every case, and its failure names each case that failed.
 
     by: the parameter of which each value gets a test of its own, named by its `name` or its text.
-    A case has its own `tmp_path`, its own `monkeypatch`, and its own `anew(number)` of a fixture with that method; other
-    fixtures are shared: they must not be changed. A case that skips fails, so that it does not hide the others.
+    A case has its own `tmp_path` and `monkeypatch`, an empty `caplog`, and its own `anew(number)` of a fixture with that method;
+    other fixtures are shared: they must not be changed. A case that skips fails, so that it does not hide the others.
     """
     parameters = [name.strip() for name in names.split(",")] if isinstance(names, str) else list(names)
     rows = [(case,) if isinstance(names, str) and len(parameters) == 1 else tuple(case) for case in cases]
@@ -64,6 +64,8 @@ def _own(fixtures: Mapping[str, Any], number: int) -> Iterator[dict[str, Any]]:
     if "tmp_path" in own:
         own["tmp_path"] = Path(own["tmp_path"], f"case{number}")
         own["tmp_path"].mkdir()
+    if "caplog" in own:
+        own["caplog"].clear()
     if "monkeypatch" not in own:
         yield own
         return

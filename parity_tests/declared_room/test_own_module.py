@@ -312,7 +312,7 @@ MISTAKES = {
     "x = (\n": "SyntaxError: '(' was never closed",
     "import re\n1 / 0\n": "ZeroDivisionError: division by zero in line 2",
     "import sys\nsys.exit(0)\n": "SystemExit: 0",
-    "import helpers_beside_it\n": "No module named 'helpers_beside_it' in line 1), expected a module (hint: what",
+    "import helpers_beside_it\n": "No module named 'helpers_beside_it' in line 1), expected a module (hint: its",
     "x = 1\n": "found a module without an operation",
     "from rigpact.reference_runtime.vocabulary.scaling.affine import OPERATION\n": None,
     ODD.replace('"stick_curve"', '""'): "found no name, or nothing that builds",

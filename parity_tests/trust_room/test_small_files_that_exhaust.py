@@ -108,9 +108,9 @@ def test_a_small_file_does_not_fill_the_memory(name: str, here: Path) -> None:
 @refused(
     "a frame with the number 1 000 000 000 in a recording of a few frames", "exit 2: frames count from the run's start"
 )
-def test_a_frame_number_is_no_size(here: Path, command: Callable[..., object]) -> None:
+def test_a_frame_number_is_no_size(here: Path, command: Callable[..., object], monkeypatch: pytest.MonkeyPatch) -> None:
     """A counter that an engine forgot to reset asked for 1.5 terabytes."""
-    os.chdir(here)
+    monkeypatch.chdir(here)
     command(
         "run",
         "norm_template.json",
