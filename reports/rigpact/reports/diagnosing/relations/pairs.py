@@ -88,7 +88,8 @@ def _behind(
         own = target.own if found is None else found.astype(np.float64)
         if own.shape == target.held.shape and not np.array_equal(own, target.own):
             failing = np.abs(target.held - own) > target.bound
-            yield from of_target(replace(target, subject=left, own=own, failing=failing, is_narrow=True))
+            if failing.any():
+                yield from of_target(replace(target, subject=left, own=own, failing=failing, is_narrow=True))
 
 
 def _relation(left: Subject, first: _First) -> Relation:
