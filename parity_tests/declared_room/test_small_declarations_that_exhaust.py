@@ -82,6 +82,7 @@ for name in sys.argv[1:]:
     os.dup2(out, 1)
     os.dup2(out, 2)
     status = run_command_line(["check", name])
+    sys.stdout.flush()
     with open(name + ".json", "w") as file:
         json.dump([status, time.process_time() - began], file)
 """

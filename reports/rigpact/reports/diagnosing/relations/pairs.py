@@ -11,11 +11,12 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import islice
+from typing import Any
 
 import numpy as np
 
+from rigpact.contract.errors import OwnFunctionFailed, UnusableInput
 from rigpact.contract.statistics import FloatArray
-from rigpact.contract.systems.contract import Contract
 from rigpact.reference_runtime.graph.replayed import Evidence, ReplayedFrames
 from rigpact.reports.diagnosing.relations.families.maps import to_float16
 from rigpact.reports.diagnosing.relations.relation import Reading, Relation
@@ -37,12 +38,12 @@ _TOGETHER = "both together"
 
 @dataclass(frozen=True, eq=False)
 class _First:
-    """A first edit, in words, and the evidence and the contract with it. name: the vector that is changed, or empty."""
+    """A first edit, in words, with the evidence and the changed conventions. name: the vector that is changed, or empty."""
 
     name: str
     words: str
     evidence: Evidence
-    contract: Contract
+    changes: Mapping[str, Any]
 
 
 def pairs(
@@ -60,22 +61,35 @@ def pairs(
         return []
     stage = subject.stage.name
     for first in subject.budget.within(_firsts(subject), f"pairs of relations of {stage}"):
-        left = _under(subject, first)
-        if left is None:
+        try:
+            left = _under(subject, first)
+            found = None if left is None else second(left, _readings(left, first, every, of_target, of_stage))
+        except OwnFunctionFailed:
+            raise
+        except UnusableInput:  # a word that this contract cannot have
             continue
-        readings = of_stage(left) if not first.name else _behind(left, every, of_target)
-        found = second(left, readings)
-        if found is not None:
+        if left is not None and found is not None:
             return [_relation(left, first), replace(found, words=f"{found.words} ({_TOGETHER})")]
     return []
 
 
+def _readings(
+    left: Subject,
+    first: _First,
+    every: Sequence[Target],
+    of_target: Callable[[Target], Iterator[Reading]],
+    of_stage: Callable[[Subject], Iterator[Reading]],
+) -> Iterator[Reading]:
+    return _behind(left, every, of_target) if first.name else of_stage(left)
+
+
 def _under(subject: Subject, first: _First) -> Subject | None:
     """The stage under a first edit; None where that changes nothing, or explains everything."""
-    error = stage_error(ReplayedFrames(first.evidence, first.contract), subject.stage.name)
+    contract = subject.contract.with_conventions(first.changes) if first.changes else subject.contract
+    error = stage_error(ReplayedFrames(first.evidence, contract), subject.stage.name)
     if error is None or error.ok or np.array_equal(error.replayed, subject.error.replayed):
         return None
-    left = Subject(first.evidence, first.contract, error, budget=subject.budget)
+    left = Subject(first.evidence, contract, error, budget=subject.budget)
     return left if left.failing.any() else None
 
 
@@ -110,7 +124,7 @@ def _edits_before(subject: Subject) -> Iterator[_First]:
         exact = rows.astype(np.float64)
         for words, change in _edits(subject, name).items():
             recorded = {**subject.evidence.recorded, name: change(exact).astype(np.float32)}
-            yield _First(name, f"computed from {words}", replace(subject.evidence, recorded=recorded), subject.contract)
+            yield _First(name, f"computed from {words}", replace(subject.evidence, recorded=recorded), {})
 
 
 def _words(subject: Subject) -> Iterator[_First]:
@@ -120,8 +134,7 @@ def _words(subject: Subject) -> Iterator[_First]:
     for name, knob in subject.contract.system.knobs.items():
         for value in knob.values if not knob.is_benign and on_the_way.intersection(graph.stages_of(name)) else ():
             if value != conventions[name]:
-                contract = subject.contract.with_conventions({name: value})
-                yield _First("", f"computed with {name} = {value}", subject.evidence, contract)
+                yield _First("", f"computed with {name} = {value}", subject.evidence, {name: value})
 
 
 def _edits(subject: Subject, name: str) -> Mapping[str, Callable[[FloatArray], FloatArray]]:
