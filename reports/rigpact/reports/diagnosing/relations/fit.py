@@ -175,7 +175,10 @@ class Fit:
 
 
 def _switches(subject: Subject, channels: NDArray[np.bool_]) -> int:
-    """How often channels of two values change between them: each change of a flag proves as another value would."""
+    """How often channels of two values change between them, counted in the recording and in the replay.
+
+    Each change of a flag proves what another value of a number would; as both sides are counted, twice as many are asked.
+    """
     rows = np.hstack([subject.recorded[:, channels], subject.replayed[:, channels]])
     flags = rows[:, [len(np.unique(column)) == FLAG for column in rows.T]]
     return int(np.count_nonzero(np.diff(flags, axis=0)))

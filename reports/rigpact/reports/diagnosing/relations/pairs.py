@@ -63,24 +63,16 @@ def pairs(
     for first in subject.budget.within(_firsts(subject), f"pairs of relations of {stage}"):
         try:
             left = _under(subject, first)
-            found = None if left is None else second(left, _readings(left, first, every, of_target, of_stage))
+            if left is None:
+                continue
+            found = second(left, _behind(left, every, of_target) if first.name else of_stage(left))
         except OwnFunctionFailed:
             raise
         except UnusableInput:  # a word that this contract cannot have
             continue
-        if left is not None and found is not None:
+        if found is not None:
             return [_relation(left, first), replace(found, words=f"{found.words} ({_TOGETHER})")]
     return []
-
-
-def _readings(
-    left: Subject,
-    first: _First,
-    every: Sequence[Target],
-    of_target: Callable[[Target], Iterator[Reading]],
-    of_stage: Callable[[Subject], Iterator[Reading]],
-) -> Iterator[Reading]:
-    return _behind(left, every, of_target) if first.name else of_stage(left)
 
 
 def _under(subject: Subject, first: _First) -> Subject | None:
