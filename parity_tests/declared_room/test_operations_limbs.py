@@ -443,6 +443,17 @@ def test_an_answer_without_a_direction_is_no_rotation() -> None:
     assert rows.tolist() == [[0.0, 0.0, 0.0, 1.0] * 4]
 
 
+def test_zeros_in_place_of_rotations_leave_a_limb_unturned() -> None:
+    """Of a reply that is cut short the rest is zeros: code divides by the length plus 1e-8, and turns by nothing."""
+    given = LIMB_JOINTS.draw(np.random.default_rng(0), 1)
+    rows, _ = result_of(LIMB_JOINTS, {**given, "answer": np.zeros_like(given["answer"])})
+    arm_l, arm_r = rows.reshape(2, -1, 3).astype(np.float64)
+    for axis, (root, elbow, wrist) in zip(AXES, (arm_l, arm_r), strict=True):
+        for start, end in ((root, elbow), (elbow, wrist)):
+            along = end - start
+            np.testing.assert_allclose(along, np.linalg.norm(along) * np.array(axis), atol=1e-5)
+
+
 def test_the_sign_of_a_half_turn_is_not_judged() -> None:
     """Where w is zero within rounding, two right engines differ by the sign of the whole quaternion."""
     answer = np.array([[1.0, 2.0, 3.0, 0.0, *np.ones(12)]], np.float32)

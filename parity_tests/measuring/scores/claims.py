@@ -42,18 +42,23 @@ class Claim:
     channels: frozenset[int] = frozenset()
 
     def has(self, *tokens: str | float) -> bool:
-        """Whether the text has every token: a pattern, or a number whatever its sign."""
-        return all(self._has(token) for token in tokens)
-
-    def _has(self, token: str | float) -> bool:
-        if isinstance(token, str):
-            return re.search(token, self.text, re.IGNORECASE) is not None
-        return any(is_close(abs(value), abs(token)) for value in numbers_in(self.text))
+        """Whether the text has every token."""
+        return has(self.text, *tokens)
 
     @property
     def is_vague(self) -> bool:
         """Whether it names no operation, number or place."""
         return not self.readings and VAGUE.search(self.text) is not None
+
+
+def has(text: str, *tokens: str | float) -> bool:
+    """Whether a text has every token: a pattern, or a number whatever its sign."""
+    return all(
+        re.search(token, text, re.IGNORECASE) is not None
+        if isinstance(token, str)
+        else any(is_close(abs(value), abs(token)) for value in numbers_in(text))
+        for token in tokens
+    )
 
 
 def is_close(value: float, wanted: float) -> bool:

@@ -5,7 +5,6 @@ A score has its own table of `Planted` and records a run with each; all else is 
 
 from __future__ import annotations
 
-import re
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -14,6 +13,8 @@ from pathlib import Path
 
 from rigpact.reports.diagnosing.diagnosis import Cause, Diagnosis
 
+from .claims import has
+
 FREE, TEACHER = "free", "teacher"
 LOCATED = 1.0
 """Every mistake is located; none is silent, and none gets an answer that is not true of it."""
@@ -21,14 +22,14 @@ LOCATED = 1.0
 
 @dataclass(frozen=True)
 class Truth:
-    """One right answer: a convention `KNOB=VALUE` or a relation whose sentence has these words in this order."""
+    """One right answer: a convention `KNOB=VALUE`, or a relation whose sentence has these words and numbers."""
 
     convention: str = ""
-    relation: tuple[str, ...] = ()
+    relation: tuple[str | float, ...] = ()
 
     def is_said_by(self, sentence: str) -> bool:
         """Whether a relation's sentence says it."""
-        return bool(self.relation) and re.search(".*".join(map(re.escape, self.relation)), sentence) is not None
+        return bool(self.relation) and has(sentence, *self.relation)
 
 
 def knob(*changes: str) -> tuple[Truth, ...]:
@@ -36,9 +37,9 @@ def knob(*changes: str) -> tuple[Truth, ...]:
     return tuple(Truth(convention=change) for change in changes)
 
 
-def says(*words: str) -> tuple[Truth, ...]:
-    """A relation that is a right answer."""
-    return (Truth(relation=words),)
+def says(*tokens: str | float) -> tuple[Truth, ...]:
+    """A relation that is a right answer: patterns, and numbers whatever their sign and notation."""
+    return (Truth(relation=tokens),)
 
 
 @dataclass(frozen=True)

@@ -11,6 +11,7 @@ from pathlib import Path
 
 from ..planted import FREE, Planted, knob, says
 
+OTHER_STATISTICS = says("constants of its own in each channel, as with other statistics")
 CLIP_STAGES = ("x_raw", "cond_raw", "contacts", "x_raw_next")
 _IN_ORDER = (
     Planted(
@@ -23,7 +24,8 @@ _IN_ORDER = (
         "writeback_six_late",
         "the pose is written back six channels too late",
         ("x_raw_next",),
-        says("[12:288] from x_raw_next[6:282]") + says("[12:288] from y_out[0:276]"),
+        says(r"\[12:288\] from (x_raw_next\[6:282\]|y_out\[0:276\])")
+        + says("x_raw_next of pelvis is (stuck at|x_raw)"),  # nobody writes it: it keeps the pose of the first frame
         FREE,
     ),
     Planted(
@@ -36,13 +38,13 @@ _IN_ORDER = (
         "state_by_output_statistics",
         "the state's rotations are z-scored with MuY and StdY",
         ("state",),
-        says("constants of its own in each channel, as with other statistics"),
+        OTHER_STATISTICS,
     ),
     Planted(
         "history_statistics_of_oldest",
         "all history frames take the statistics of the oldest",
         ("pose_hist",),
-        says("constants of its own in each channel, as with other statistics"),
+        OTHER_STATISTICS,
     ),
     Planted(
         "angvel_by_state_statistics",
@@ -60,19 +62,19 @@ _IN_ORDER = (
         "identity_in_xy_columns",
         "the identity is added in columns X and Y",
         ("delta6d",),
-        knob("rot6d_columns=xy") + says("(0, 0, 0, 0, +1, -1)"),
+        knob("rot6d_columns=xy") + says(r"\(0, 0, 0, 0, \+1, -1\)"),
     ),
     Planted(
         "identity_forgotten",
         "no identity is added to the residual",
         ("delta6d",),
-        knob("output_mode=delta denorm=std_only") + says("(-1, 0, 0, 0, 0, -1)"),
+        knob("output_mode=delta denorm=std_only") + says(r"\(-1, 0, 0, 0, 0, -1\)"),
     ),
     Planted(
         "sigma_floor",
         "StdX has a floor of 0.05 instead of 1e-6",
         ("state",),
-        says("state_statistics.std no smaller than 0.05"),
+        says("state_statistics.std no smaller than", 0.05),
     ),
     Planted(
         "history_never_seeded",
@@ -98,7 +100,7 @@ _IN_ORDER = (
         "history_uninitialised",
         "the history is memory that nobody set",
         ("pose_hist_raw",),
-        says("memory that was never set (0xCD"),
+        says(r"memory that was never set \(0xCD"),
     ),
     Planted(
         "quats_turned", "published quaternions are turned by -90° about z", ("quat",), says("turned by -90° about z")
@@ -113,7 +115,7 @@ _IN_ORDER = (
         "root_turned_by_heading",
         "the published root is turned by the heading",
         ("quat",),
-        says("pelvis is turned about z by x_raw[RootYaw]"),
+        says(r"pelvis is turned about z by x_raw\[RootYaw\]"),
     ),
     Planted(
         "answer_one_frame_late", "the network's answer is that of the frame before", ("y_norm",), says("frame t-1")
@@ -125,7 +127,7 @@ _IN_ORDER = (
         says("inputs that were rounded to float16"),
     ),
     Planted(
-        "yaw_in_degrees", "the state's yaw is in degrees", ("x_raw", "x_raw_next"), says("RootYaw] is 180/π times")
+        "yaw_in_degrees", "the state's yaw is in degrees", ("x_raw", "x_raw_next"), says(r"RootYaw\] is 180/π times")
     ),
     Planted(
         "left_right_swapped",
@@ -144,7 +146,7 @@ _IN_ORDER = (
         "stale_header",
         "MuX and StdX are those of an older export",
         ("state",),
-        says("constants of its own in each channel, as with other statistics"),
+        OTHER_STATISTICS,
     ),
     Planted(
         "missing_tanh", "the state's angular velocities are not squashed", ("state",), knob("angvel_squash=linear")
@@ -153,7 +155,7 @@ _IN_ORDER = (
         "squashed_twice",
         "the history is squashed twice",
         ("pose_hist",),
-        says("tanh(pose_hist_raw", "squashed once more"),
+        says(r"tanh\(pose_hist_raw", "squashed once more"),
     ),
     Planted("hysteresis_off_by_one", "contacts are flags that leave one frame too late", ("contacts",)),
     Planted("clamped_step", "the time step is clamped to 12.5 ms", CLIP_STAGES, says("the clip's frame 3·t/4")),
@@ -168,28 +170,30 @@ _IN_ORDER = (
         "wrong_bone_subset",
         "the first bone is left out of the published ones",
         ("quat",),
-        says("the part +1 places on, in 45 parts"),
+        says(r"the part \+1 places on, in 45 parts"),
     ),
     Planted(
         "previous_pose_transposed",
         "the previous pose is transposed",
         ("next6d",),
-        says("the inverse (transposed) rotations of x_raw"),
+        says(r"the inverse \(transposed\) rotations of x_raw"),
     ),
     Planted(
         "quats_conjugated",
         "published quaternions are conjugated",
         ("quat",),
-        says("the inverse (transposed, conjugated)"),
+        says(r"the inverse \(transposed, conjugated\)"),
     ),
     Planted("component_space", "published rotations are in component space", ("quat",), says("in component space")),
-    Planted("doubled_scale", "tanh_scales_angvel is doubled", ("state",), says("angvel_scales doubled")),
-    Planted("state_clamped", "the state is clamped to ±1.5", ("state",), says("held between -1.5 and 1.5")),
+    Planted(
+        "doubled_scale", "tanh_scales_angvel is doubled", ("state",), says("angvel_scales", "doubled|twice|2 times")
+    ),
+    Planted("state_clamped", "the state is clamped to ±1.5", ("state",), says("clipped", 1.5)),
     Planted(
         "previous_pose_is_own",
         "the previous pose is the loop's own although a clip drives",
         ("next6d",),
-        says("y_out[BoneRotations6D] of frame t-1 in place of x_raw"),
+        says(r"y_out\[BoneRotations6D\] of frame t-1 in place of x_raw"),
     ),
 )
 DEFECTS = tuple(replace(each, number=number) for number, each in enumerate(_IN_ORDER, start=1))

@@ -30,7 +30,7 @@ ALSO_TRUE = {
     # the mean of a residual is below the last digit, so that nobody can say whether it was added
     "identity_forgotten": knob("output_mode=delta"),
     # the same number, seen from the frame after it
-    "history_seeded_twice": says("pose_hist_raw[history[1]] is the answer of frame t+1 in frame 1"),
+    "history_seeded_twice": says(r"pose_hist_raw\[history\[1\]\] is the answer of frame t\+1 in frame 1"),
 }
 """What is true as well where digits are lost: written by hand, from the loop."""
 WORDS = ("named", "located", "silent", "elsewhere", "misleading")

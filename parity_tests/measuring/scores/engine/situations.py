@@ -131,17 +131,17 @@ SITUATIONS: Sequence[Situation] = (
     Situation("the state's statistics, and another basis", ("angvel_by_state_statistics", "quats_change_of_basis")),
     Situation("columns X and Y, and the root turned", ("identity_in_xy_columns", "root_turned_by_heading")),
     # another file than the one that was meant
-    Situation("the wrong clip", clip="Sneak_Turn", truths=(says("Walk_Spin.json drove it, not Sneak_Turn.json"),)),
+    Situation("the wrong clip", clip="Sneak_Turn", truths=(says(r"Walk_Spin\.json drove it, not Sneak_Turn\.json"),)),
     Situation(
         "the wrong clip, and left and right swapped", ("left_right_swapped",), clip="Sneak_Turn",
-        truths=(says("Walk_Spin.json drove it, not Sneak_Turn.json"),),
+        truths=(says(r"Walk_Spin\.json drove it, not Sneak_Turn\.json"),),
     ),
     Situation(
-        "the wrong bundle", bundle="older.json", truths=(says("norm_template.json is its contract, not older.json"),)
+        "the wrong bundle", bundle="older.json", truths=(says(r"norm_template\.json is its contract, not older\.json"),)
     ),
     Situation(
         "the wrong bundle, and quaternions conjugated", ("quats_conjugated",), bundle="older.json",
-        truths=(says("norm_template.json is its contract, not older.json"),),
+        truths=(says(r"norm_template\.json is its contract, not older\.json"),),
     ),
     # the recording stands elsewhere in the clip
     Situation("frames are numbered from 1", changes=(_numbered_from(1),), truths=(says("drove it from its frame -1 on"),)),

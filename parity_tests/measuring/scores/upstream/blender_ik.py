@@ -42,7 +42,7 @@ MISTAKES = (
         "left_handed",
         "right is up x forward",
         "context",
-        "_position] is what it should be with -x, y, z in place of x, y, z",
+        r"_position\[0\].* -1 times|with -x, y, z in place of x, y, z",
     ),
     named_by_knob("up_first", "up comes before forward", "context", "root_axes=z_forward_y_up"),
     named_by_knob(
@@ -76,7 +76,8 @@ MISTAKES = (
         "leaky_relu",
         "the LeakyReLU of the later network for tanh",
         "rotations",
-        "LeakyRelu of a slope of 0.1 in place of Tanh",
+        "LeakyRelu of a slope of .* in place of Tanh",
+        0.1,
     ),
     named_by_relation("no_last_bias", "the last layer has no bias", "rotations", "without the bias of the last layer"),
     named_by_knob("no_clamp", "no clamp", "limited", "clamp=none"),
@@ -85,9 +86,14 @@ MISTAKES = (
     named_by_knob(
         "limits_not_mirrored", "the right side has the left side's limits", "limited", "limit_set=right_as_left"
     ),
-    named_by_relation("wide_limits", "limits 0.2 rad wider", "limited", "held"),
+    named_by_relation("wide_limits", "limits 0.2 rad wider", "limited", "clipped|held"),
     named_by_knob("pose_w_first", "quaternions with w first", "pose", "quaternion_order=wxyz"),
-    named_by_relation("pose_inverse", "quaternions turned around", "pose", "x, y, z, -w in place of x, y, z, w"),
+    named_by_relation(
+        "pose_inverse",
+        "quaternions turned around",
+        "pose",
+        r"x, y, z, -w in place of x, y, z, w|the inverse \(transposed, conjugated\)",
+    ),
     named_by_relation("pose_late", "the pose is a frame late", "pose", "frame t-1"),
     named_by_knob(
         "whole_angle", "the length of a rotation vector is half the angle", "pose", "rotation_vector=norm_is_half_angle"

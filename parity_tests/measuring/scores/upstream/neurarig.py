@@ -81,7 +81,7 @@ DEFECTS = (
         "targets_in_centimetres",
         "positions of bones are in metres and targets in centimetres",
         ("model_input",),
-        says("[57:63] from packet[57:63]"),
+        says("target", "100 times"),
     ),
     Planted(
         "leaky_relu",
@@ -113,9 +113,8 @@ DEFECTS = (
         "the reply is read one float too late",
         ("reply",),
         says("read 1 channels too late")
-        + says("[0:23] from reply[1:24], [23:24] from zeros")
-        + says("[0:23] from reply[1:24]")
-        + says("foot_l_quat[3] is stuck at 0"),
+        + says(r"\[0:23\] from reply\[1:24\]")
+        + says(r"foot_l_quat\[3\] is stuck at 0"),
     ),
     Planted(
         "reply_of_24_bytes", "24 bytes of the reply arrive, not 24 floats", ("reply",), knob("reply_length=25_bytes")
@@ -124,7 +123,7 @@ DEFECTS = (
         "reply_smoothed",
         "the plug-in interpolates from the last reply to the new one",
         ("reply",),
-        says("smoothed", "0.25"),
+        says("smoothed", 0.25),
     ),
     Planted("reply_a_frame_late", "the reply of the frame before is used", ("reply",), says("t-1") + says("late")),
     Planted(
@@ -155,7 +154,7 @@ DEFECTS = (
         "right_hip_for_both",
         "the left leg hangs at the right hip",
         ("joints",),
-        says("engine_pose[thigh_r_pos] in place of engine_pose[thigh_l_pos]"),
+        says(r"engine_pose\[thigh_r_pos\] in place of engine_pose\[thigh_l_pos\]"),
     ),
     Planted("axis_minus_z", "bones run along -z", ("joints",), knob("bone_axis=minus_z")),
     Planted("rounded_lengths", "lengths are rounded to 45.75 and 41.70", ("joints",), knob("leg_lengths=rounded")),

@@ -7,6 +7,7 @@ rig_inversion_side.py and a row here.
 
 from __future__ import annotations
 
+import math
 import sys
 from pathlib import Path
 
@@ -14,7 +15,6 @@ from safetensors.numpy import load_file
 
 from rigpact.contract.pages.registry import find_system
 
-from ..planted import Planted, Truth
 from .rig_inversion_side import Upstream, encoder_weights
 from .scene import Scene, named_by_knob, named_by_relation, score
 
@@ -34,11 +34,6 @@ This page is generated: `python -m parity_tests.measuring.scores.upstream.rig_in
 """
 
 
-_LIMITS = tuple(
-    Truth(relation=(words,))
-    for words in ("held between -0.349066 and 0.349066", "limited to at least -0.349066", "limited to at most 0.349066")
-)
-"""20 degrees in radians. An angle that reaches one of the limits only is held there."""
 MISTAKES = (
     named_by_knob("column_major", "the mesh is flattened by axes", "model_input", "flattening=axis_by_axis"),
     named_by_knob("x_fastest", "the mesh comes with x as the fastest axis", "model_input", "vertex_order=x_fastest"),
@@ -55,7 +50,9 @@ MISTAKES = (
         "slope_of_tensorflow",
         "the slope of LeakyReLU is 0.2",
         "rig_parameters",
-        "a slope of 0.2 in place of 0.01 in LeakyRelu",
+        "a slope of .* in LeakyRelu",
+        0.2,
+        0.01,
     ),
     named_by_relation("tanh", "tanh for the sigmoid", "rig_parameters", "Tanh in place of Sigmoid"),
     named_by_relation("no_sigmoid", "the sigmoid is left out", "rig_parameters", "without Sigmoid"),
@@ -69,7 +66,7 @@ MISTAKES = (
     named_by_knob("one_origin", "no rotation about x is taken for p = 0", "transform", "angle_origin=zero_about_x"),
     named_by_knob("whole_range", "the range of angles is 180 degrees", "transform", "angle_range=180_deg"),
     named_by_knob("degrees", "sine and cosine get degrees", "transform", "angle_unit=degrees"),
-    Planted("limited_turns", "turns stop at 20 degrees", ("transform",), _LIMITS),
+    named_by_relation("limited_turns", "turns stop at 20 degrees", "transform", "clipped", math.radians(20.0)),
     named_by_knob("scale_without_offset", "scale = 2.5 p", "transform", "scale_mapping=zero_to_two_and_a_half"),
     named_by_knob("no_negative_scale", "a negative scale becomes zero", "transform", "scale_limit=not_below_zero"),
     named_by_knob(

@@ -51,9 +51,9 @@ def named_by_knob(name: str, what: str, stage: str, *changes: str) -> Planted:
     return Planted(name, what, (stage,), knob(*changes))
 
 
-def named_by_relation(name: str, what: str, stage: str, *words: str) -> Planted:
-    """A mistake that a relation with these words names."""
-    return Planted(name, what, (stage,), says(*words))
+def named_by_relation(name: str, what: str, stage: str, *tokens: str | float) -> Planted:
+    """A mistake that a relation with these words and numbers names."""
+    return Planted(name, what, (stage,), says(*tokens))
 
 
 def score(scene: Scene, mistakes: Sequence[Planted], head: str, named: float, arguments: Sequence[str]) -> int:

@@ -6,6 +6,7 @@ geometry.py has the way back, from a matrix to a quaternion and to a rotation ve
 from collections.abc import Callable, Mapping
 
 import numpy as np
+from numpy.typing import NDArray
 
 from rigpact.contract.statistics import FloatArray
 from rigpact.reference_runtime.operations.geometry import cross
@@ -45,8 +46,16 @@ def unit(q: FloatArray) -> FloatArray:
 
 def unit_or_identity(q: FloatArray) -> FloatArray:
     """q / |q|; a quaternion without a direction becomes the identity."""
-    size = np.sqrt(np.sum(q**2, axis=-1, keepdims=True))
-    return np.where(size < SHORTEST, np.array([0.0, 0.0, 0.0, 1.0]), unit(q))
+    return np.where(_is_short(q), np.array([0.0, 0.0, 0.0, 1.0]), unit(q))
+
+
+def unit_or_zeros(q: FloatArray) -> FloatArray:
+    """q / |q|, as q / (|q| + ε) is in code; a quaternion without a direction becomes zeros, which turn nothing."""
+    return np.where(_is_short(q), 0.0, unit(q))
+
+
+def _is_short(q: FloatArray) -> NDArray[np.bool_]:
+    return np.asarray(np.sqrt(np.sum(q**2, axis=-1, keepdims=True)) < SHORTEST)
 
 
 def to_matrix(q: FloatArray) -> FloatArray:

@@ -17,7 +17,7 @@ from rigpact.reference_runtime.operations.definitions.quaternions import (
     TURNS,
     product,
     rotated,
-    unit_or_identity,
+    unit_or_zeros,
 )
 from rigpact.reference_runtime.operations.precision import stored
 from rigpact.reference_runtime.operations.rounding import gamma
@@ -94,14 +94,15 @@ def joints_of_limb(
 ) -> FloatArray:
     """The root and the end of each bone of a limb, (N, 3 + 3 B): a frame (p, q), the root in its space, local rotations.
 
-    root' = p + R(q) root; each next joint = the one before + R(Q) b with Q = parent times local, b along the bone.
+    root' = p + R(q) root; each next joint = the one before + R(Q) b with Q = parent times local, b along the bone. Zeros in
+    place of a rotation turn neither this bone nor those behind it.
     multiply: parent and local; read: a quaternion as the formula that turns a vector reads it; by: how many bones further on
     the rotation is that places the end of a bone.
     """
     place, turn = frame
     chain = [turn]
     for local in turns:
-        chain.append(unit_or_identity(multiply(chain[-1], local)))
+        chain.append(unit_or_zeros(multiply(chain[-1], local)))
     found = [place + rotated(read(turn), root)]
     for bone, q in zip(bones, chain[by + 1 :], strict=False):
         found.append(found[-1] + rotated(read(q), bone))
@@ -138,7 +139,7 @@ def build(use: Use) -> Built:
 
     def compute(frames: Frames) -> FloatArray:
         pose, answer = wide(frames, source.name), wide(frames, rotations.name)
-        local = unit_or_identity(answer.reshape(len(answer), limbs, turns, 4))
+        local = unit_or_zeros(answer.reshape(len(answer), limbs, turns, 4))
         start = space.of(frames)(*frame.of(pose))
         ways = multiply.of(frames), read.of(frames), placed.of(frames)
         along, sizes, found = axes.of(frames).reshape(limbs, 3), length.of(frames), []
