@@ -139,6 +139,12 @@ def _rarely(_past_rows: Rows) -> Rows:
     return np.hstack([gyro[np.maximum(newest - 2 * age, 0)] for age in (2, 1, 0)])
 
 
+def _begun_at(frame: int) -> Rows:
+    gyro, rows = _stored(_inputs()["gyro"]), np.arange(FRAMES)
+    first = np.where(rows < frame, 0, frame)
+    return np.hstack([gyro[np.maximum(rows - age, first)] for age in (2, 1, 0)])
+
+
 def _turned_early(_past_rows: Rows) -> Rows:
     """A ring of three slots whose head wraps at two, all slots of the first pose, the last one of zeros."""
     gyro = _stored(_inputs()["gyro"])
@@ -179,6 +185,10 @@ MISTAKES: dict[str, tuple[dict[str, Callable[[Rows], Rows]], tuple[str, ...]]] =
     ),
     "pushed every other frame": ({"into past": _rarely}, ("past is a history that is pushed in every 2nd frame only",)),
     "a ring whose head turns early": ({"into past": _turned_early}, ("past is a ring buffer of 3 entries", "one slot too early")),
+    "a history that begins again": (
+        {"into past": lambda _rows: _begun_at(40)},
+        ("past is computed as if the run began again at frame 40",),
+    ),
     "an input stuck before a network": (
         {"obs": lambda rows: np.full_like(rows, 0.25)},
         ("action is computed from the number 0.25 in place of obs",),

@@ -44,7 +44,10 @@ def says(*tokens: str | float) -> tuple[Truth, ...]:
 
 @dataclass(frozen=True)
 class Planted:
-    """A mistake. name: as in the program; what: for people; stages: where it shows first; truths: the right answers, if any."""
+    """A mistake. name: as in the program; what: for people; stages: where it shows first; truths: the right answers, if any.
+
+    also: what is true of its recording, and does not name it.
+    """
 
     name: str
     what: str
@@ -53,6 +56,7 @@ class Planted:
     mode: str = TEACHER
     number: int = 0
     frames: int | None = None
+    also: tuple[Truth, ...] = ()
 
 
 @dataclass(frozen=True, eq=False)
@@ -80,16 +84,14 @@ class Answer:
 
 def judged(planted: Planted, diagnosis: Diagnosis) -> Answer:
     """Compare an answer with what is true of a mistake."""
-    said = [
-        (words, stage in (None, *planted.stages) and any(map(is_said_by, planted.truths)))
-        for words, stage, is_said_by in _sayings(diagnosis)
-    ]
+    every = [each for each in _sayings(diagnosis) if each[1] in (None, *planted.stages)]
+    true = [words for words, _, is_said_by in every if any(map(is_said_by, (*planted.truths, *planted.also)))]
+    names = [words for words, _, is_said_by in every if any(map(is_said_by, planted.truths))]
+    said = tuple(words for words, _, _ in _sayings(diagnosis))
     first = "" if diagnosis.first_divergence is None else diagnosis.first_divergence.stage
-    untrue = tuple(words for words, true in said if not true)
+    untrue = tuple(words for words in said if words not in true)
     located = diagnosis.verdict not in ("agrees", "undetermined") and first in planted.stages
-    return Answer(
-        planted, first, tuple(words for words, _ in said), untrue, located, located and bool(said) and not untrue
-    )
+    return Answer(planted, first, said, untrue, located, located and bool(names) and not untrue)
 
 
 def said_by(diagnosis: Diagnosis) -> Iterator[tuple[str, Callable[[Truth], bool]]]:

@@ -12,6 +12,7 @@ from pathlib import Path
 
 from safetensors.numpy import load_file
 
+from ..planted import Planted, says
 from .blender_ik_side import Upstream
 from .scene import Scene, named_by_knob, named_by_relation, score
 
@@ -86,7 +87,13 @@ MISTAKES = (
     named_by_knob(
         "limits_not_mirrored", "the right side has the left side's limits", "limited", "limit_set=right_as_left"
     ),
-    named_by_relation("wide_limits", "limits 0.2 rad wider", "limited", "clipped|held"),
+    Planted(
+        "wide_limits",
+        "limits 0.2 rad wider",
+        ("limited",),
+        says("limits", "0.2 (rad )?wider"),
+        also=says("limited of .* from rotations"),  # joints that reach the declared limits, and not the wider ones
+    ),
     named_by_knob("pose_w_first", "quaternions with w first", "pose", "quaternion_order=wxyz"),
     named_by_relation(
         "pose_inverse",

@@ -183,12 +183,18 @@ def _beside(path: Path) -> list[Path]:
 
 
 def _at_another_start(part: Part, words: str, drive: Callable[[Any], Any] | None) -> Iterator[Supposition]:
-    """The clip cut or put off, so that its rows meet the recording's first frames. Only a run that the clip drives has such."""
-    if drive is None or part.evidence.mode == "free":
+    """The clip cut or put off, so that its rows meet the recording's first frames. Only a run that the clip drives has such.
+
+    A recorder may also have been switched on late: the run remembers frames that were not recorded.
+    """
+    evidence, said = part.evidence, words.format
+    if drive is None or evidence.mode == "free":
         return
-    for start in _starts(part.evidence, drive(part.contract)):
-        moved = replace(part.evidence, drive=_moved(drive, start))
-        yield Supposition(words.format(start), Part(moved, part.contract))
+    for start in _starts(evidence, drive(part.contract)):
+        yield Supposition(said(start), Part(replace(evidence, drive=_moved(drive, start)), part.contract))
+        if start > 0:
+            begun = replace(evidence, frame=evidence.frame + start, drive=drive)
+            yield Supposition(f"{said(start)}, in a run that had begun before", Part(begun, part.contract))
 
 
 def _moved(drive: Callable[[Any], Any], start: int) -> Callable[[Any], Any]:

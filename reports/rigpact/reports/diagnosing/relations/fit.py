@@ -116,8 +116,8 @@ class Fit:
 
     @property
     def count(self) -> int:
-        """How many values are explained."""
-        return int(np.count_nonzero(self.explained))
+        """How many values that differ are within its bound."""
+        return int(np.count_nonzero(self.failing & (self.after <= 1.0)))
 
     @property
     def may_hold(self) -> bool:

@@ -23,7 +23,7 @@ from rigpact.reports.diagnosing.relations.families.edited_models import edited_m
 from rigpact.reports.diagnosing.relations.families.few_frames import glitch, lines_in_few_frames
 from rigpact.reports.diagnosing.relations.families.fitted import fitted_numbers, fitted_tables
 from rigpact.reports.diagnosing.relations.families.forward import fitted_constants, fitted_forward
-from rigpact.reports.diagnosing.relations.families.histories import histories
+from rigpact.reports.diagnosing.relations.families.histories import histories, restarted
 from rigpact.reports.diagnosing.relations.families.inputs import inputs
 from rigpact.reports.diagnosing.relations.families.maps import limited_each, mapped
 from rigpact.reports.diagnosing.relations.families.on_lines import (
@@ -59,6 +59,7 @@ WITH_NUMBERS: tuple[Family, ...] = (on_fitted_line, elsewhere, of_other_vectors,
 OF_STAGES: tuple[Callable[[Subject], Iterator[Reading]], ...] = (
     edited_models,
     histories,
+    restarted,
     orders,
     small_angles,
     parts_elsewhere,
@@ -242,10 +243,13 @@ def _that_say_much(subject: Subject, every: Sequence[Target]) -> Iterator[Readin
     for simple in (on_one_line, zeroed):
         yield from simple(every[0])
     yield from another_part(subject)
-    for target in every:
+    answer, *others = every
+    for family in WITHOUT_A_NUMBER:
+        yield from family(answer)
+    yield from fitted_numbers(subject)
+    for target in others:
         for family in WITHOUT_A_NUMBER:
             yield from family(target)
-    yield from fitted_numbers(subject)
     for target in every:
         for family in WITH_NUMBERS:
             yield from family(target)

@@ -101,6 +101,10 @@ class Subject:
         """The stage computed with other rows of an input, float64; few: of those recorded frames only."""
         evidence = self.evidence if few is None else self.evidence.at_rows(few)
         evidence = replace(evidence, recorded={**evidence.recorded, **_stored({name: rows})})
+        return self.rows_of(evidence)
+
+    def rows_of(self, evidence: Evidence) -> FloatArray | None:
+        """The stage computed from other evidence, float64; None where that is not known."""
         found = self._rows(ReplayedFrames(evidence, self.contract))
         return None if found is None else found.astype(np.float64)
 

@@ -28,8 +28,10 @@ _OPERATIONS = 8
 """What a rule does to a number, and storing it, on each side."""
 _PROBE = 2.0**-6
 """How far an input is moved, in parts of its size: the answer's rounding must stay small beside what the move does."""
-_ROUNDS = 8
+_ROUNDS = 12
 """Newton's steps from what should be there to what was: one for what is linear, more from where a function is flat."""
+_BACK = 0.25
+"""The part of a step that is tried next where a step went too far."""
 _SCREEN = 8.0
 """A first look, no verdict: rows that are not so near are not judged."""
 STORED = gamma(2)
@@ -214,20 +216,25 @@ def _newton(
     wanted, bound, failing = subject.recorded[:, known], subject.bound[:, known], subject.failing[:, known]
     held: FloatArray = own.copy()
     answer: FloatArray = subject.replayed[:, known]
-    reach, slope = _reach(own), np.ones_like(wanted)
-    most = reach[:, taken] / _PROBE  # a channel's own size: where a function is flat a step would go anywhere
-    for _ in range(_ROUNDS):
+    reach, slope, share = _reach(own), np.ones_like(wanted), np.ones_like(wanted)
+    size = reach[:, taken] / _PROBE
+    for turn in range(_ROUNDS):
         beside = subject.rows_from(name, held + reach)
         if beside is None:
             return None
         slope = (beside[:, known] - answer) / reach[:, taken]
+        most = 2.0**turn * size  # a channel's own size at first: where a function is flat a step would go anywhere
         with np.errstate(invalid="ignore", divide="ignore"):
             step = np.where(failing & (slope != 0.0), (wanted - answer) / slope, 0.0)
-        held[:, taken] += np.where(np.isfinite(step), np.clip(step, -most, most), 0.0)
-        found = subject.rows_from(name, held)
+        tried = held.copy()
+        tried[:, taken] += share * np.where(np.isfinite(step), np.clip(step, -most, most), 0.0)
+        found = subject.rows_from(name, tried)
         if found is None:
             return None
-        answer = found[:, known]
+        is_nearer = np.abs(found[:, known] - wanted) <= np.abs(answer - wanted)
+        share = np.where(is_nearer, 1.0, _BACK * share)
+        held[:, taken] = np.where(is_nearer, tried[:, taken], held[:, taken])
+        answer = np.where(is_nearer, found[:, known], answer)
         if (np.abs(answer - wanted) <= bound)[failing].all():
             break
     solved = np.abs(answer - wanted) <= np.maximum(bound, ROUGHLY * np.abs(wanted))

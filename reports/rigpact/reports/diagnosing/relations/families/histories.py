@@ -1,8 +1,12 @@
-"""A history whose entries are of other frames: a ring buffer that is read or turned wrongly, one that is pushed too rarely."""
+"""A history whose entries are of other frames: a ring buffer that is read or turned wrongly, one that is pushed too rarely.
+
+What remembers frames before may also forget them: it begins again in the middle of a run.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -32,6 +36,23 @@ def histories(subject: Subject) -> Iterator[Reading]:
         rows = np.arange(len(back))[:, None] - np.maximum(back, 0)
         taken = np.take_along_axis(sources, np.maximum(rows, 0), axis=0)
         yield Reading(kind, words, _with_unwritten(taken, subject.recorded, back == _NEVER), bound)
+
+
+def restarted(subject: Subject) -> Iterator[Reading]:
+    """A stage that remembers frames before, as if the run began again in the first frame that differs, or in the one before."""
+    failing = int(np.flatnonzero(subject.failing.any(axis=1))[0])
+    remembers = subject.stage.reach_of(subject.contract)[0] > 0 and not subject.contract.system.windowed
+    for first in (failing, failing - 1) if remembers else ():
+        if first > 0 and subject.evidence.frame[first] > 0:
+            later = subject.evidence.at_rows(range(first, len(subject.evidence.frame)))
+            known = {name: rows[first:] for name, rows in subject.before.items()}
+            begun = replace(later, frame=later.frame - later.frame[0], recorded={**later.recorded, **known}, drive=None)
+            found = subject.rows_of(begun)
+            if found is not None and np.isfinite(found).all():
+                rows = np.vstack([subject.replayed[:first], found])
+                bound = np.broadcast_to(np.nanmax(subject.bound, axis=0), rows.shape)
+                words = f"computed as if the run began again at frame {subject.evidence.frame[first]}"
+                yield Reading("restarted", words, rows, bound, pieces=1)
 
 
 def _with_unwritten(taken: FloatArray, recorded: FloatArray, never: NDArray[np.bool_]) -> FloatArray:

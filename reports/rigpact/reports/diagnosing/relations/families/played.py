@@ -40,7 +40,8 @@ Source = partial[Frames]
 def played(target: Target) -> Iterator[Reading]:
     """Every place that differs, with the frames that its numbers are of."""
     every = _Timeline.of(target)
-    if not (target.is_finite and len(target.own) >= _FEWEST):
+    is_known = bool(np.isfinite(every.rows).all() and np.isfinite(target.held).all())
+    if not is_known or len(target.own) < _FEWEST:
         return
     for place in target.places:
         matches = _matches(target, place, every)
@@ -79,8 +80,10 @@ class _Timeline:
         if clip is None:
             return cls(subject.evidence.frame, target.own, target.bound)
         ahead = subject.stage.driven_ahead
-        widest = np.nanmax(target.bound, axis=0, keepdims=True)
-        return cls(np.arange(len(clip)) - ahead, clip, np.broadcast_to(widest, clip.shape), ahead)
+        frame, bound = np.arange(len(clip)) - ahead, np.tile(np.nanmax(target.bound, axis=0), (len(clip), 1))
+        recorded = np.isin(subject.evidence.frame, frame)
+        bound[subject.evidence.frame[recorded] + ahead] = target.bound[recorded]
+        return cls(frame, clip, bound, ahead)
 
     def at(self, wanted: Frames) -> tuple[NDArray[np.intp], NDArray[np.bool_]]:
         """The row of each frame, and whether it is known."""

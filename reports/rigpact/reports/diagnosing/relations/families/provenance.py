@@ -30,18 +30,24 @@ _FEWEST = 4
 """Values of a channel that differ: fewer prove no copy."""
 _SWITCHES = 6
 """Changes of a channel of two or three values, as a flag has them: fewer prove no copy."""
+_IN_ITS_PLACE = IN_SOME_FRAMES + 1
+"""What it costs to say that a vector stands where it should: another frame of a clip comes before it."""
 _VECTORS = 4
 """Vectors that are said alone: those that most channels come from."""
 
 
 @dataclass(frozen=True, eq=False)
 class _Vector:
-    """What may stand in a wrong place, (T, K), and how far rounding may move it. own: the target itself."""
+    """What may stand in a wrong place, (T, K), and how far rounding may move it.
+
+    is_own: whether it is the target itself. rightly: where a clip drives both, what it puts there.
+    """
 
     words: str
     rows: FloatArray
     bound: FloatArray
     is_own: bool = False
+    rightly: FloatArray | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -175,17 +181,39 @@ def _vectors(target: Target) -> Iterator[_Vector]:
             words = name if lag == 0 else f"{name} of frame t{lag:+d}"
             moved = exact if lag == 0 else subject.shifted(exact, lag)
             bound = np.where(subject.is_recorded_at(lag)[:, None], subject.lost_in_writing(exact), np.inf)
-            yield _Vector(words, moved, bound)
+            yield _Vector(words, moved, bound, rightly=_of_the_clip(target, name, lag))
+
+
+def _of_the_clip(target: Target, name: str, lag: int) -> FloatArray | None:
+    """What the clip that drives the target puts in another vector, (T, W); None where it does not drive both."""
+    subject = target.subject
+    if target.name or subject.clip_rows is None:
+        return None
+    if lag == -1 and name == subject.stage.carried:
+        return target.own
+    is_driven = lag == 0 and subject.frames.drive.rows(name) is not None
+    return subject.frames.driven(name) if is_driven else None
+
+
+def _tells_nothing(target: Target, copy: _Copy) -> bool:
+    """Whether a copy is as it should be: the clip puts the same numbers in both places, and neither has them."""
+    rightly = copy.vector.rightly
+    return rightly is not None and np.array_equal(rightly[:, copy.source], target.own[:, copy.channel], equal_nan=True)
 
 
 def _filled(target: Target, found: Sequence[_Copy]) -> Iterator[Reading]:
-    copies = _in_whole_vectors(target, found)
+    copies = _in_one_step(target, _in_whole_vectors(target, found))
     channels = np.array([copy.channel for copy in copies])
     extra = np.stack([copy.vector.bound[:, copy.source] for copy in copies], axis=1)
     words, pieces = _copy_words(target, copies)
     in_frames, more = _frames_words(target, copies)
     yield from target.edit(
-        "elsewhere", words + in_frames, channels, partial(_put, target, copies), extra=extra, pieces=pieces + more
+        "elsewhere",
+        words + in_frames,
+        channels,
+        partial(_put, target, copies),
+        extra=extra,
+        pieces=pieces + more + _IN_ITS_PLACE * all(_tells_nothing(target, copy) for copy in copies),
     )
 
 
@@ -218,6 +246,16 @@ def _in_whole_vectors(target: Target, copies: Sequence[_Copy]) -> Sequence[_Copy
     rest = [each for part in parts for each in part if each not in channels]
     whole = [*copies, *(_Copy(each, copies[0].vector, each, 1.0) for each in rest)]
     return sorted(whole, key=lambda copy: copy.channel)
+
+
+def _in_one_step(target: Target, copies: Sequence[_Copy]) -> Sequence[_Copy]:
+    """With every channel that differs, where almost all are of the one so many places on: of the rest the number is not told."""
+    step = _step_of(target, copies)
+    sources = range(target.own.shape[1])
+    if not step or any(channel + step not in sources for channel in target.channels):
+        return copies
+    vector = next(copy.vector for copy in copies if copy.source - copy.channel == step)
+    return [_Copy(int(channel), vector, int(channel) + step, 1.0) for channel in target.channels]
 
 
 def _put(target: Target, copies: Sequence[_Copy], own: FloatArray) -> FloatArray:
@@ -253,11 +291,15 @@ def _copy_words(target: Target, copies: Sequence[_Copy]) -> tuple[str, int]:
 
 def _step_words(target: Target, copies: Sequence[_Copy]) -> str:
     """An input that is read so many channels too early or too late."""
+    step = _step_of(target, copies)
+    return f"{target.name} read {abs(step)} channels too {'late' if step > 0 else 'early'}" if step else ""
+
+
+def _step_of(target: Target, copies: Sequence[_Copy]) -> int:
+    """By how many channels an input is read too late, below 0 too early; 0 where almost all channels tell no one step."""
     steps = Counter(copy.source - copy.channel for copy in copies if copy.vector.is_own and copy.sign > 0)
     step, count = steps.most_common(1)[0] if steps else (0, 0)
-    if not target.name or not step or count < max(_FEWEST, NEARLY * len(copies)):
-        return ""
-    return f"{target.name} read {abs(step)} channels too {'late' if step > 0 else 'early'}"
+    return step if target.name and count >= max(_FEWEST, NEARLY * len(copies)) else 0
 
 
 def _left_out_words(target: Target, copies: Sequence[_Copy]) -> str:
