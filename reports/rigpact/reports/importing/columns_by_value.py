@@ -51,24 +51,17 @@ class Pairing:
 
     def __post_init__(self) -> None:
         self.graph: Graph = self.contract.system.graph
-        answers = [stage.name for stage in self.graph if stage.name in self.graph.answers]
         self.known: dict[str, FloatArray] = {}
         self.words: dict[str, Any] = {}
         self.found = Paired()
-        for name in answers:
-            if name in self.named:
-                self.known[name] = self.rows[self.named[name]]
-                self.found.columns[name] = self.named[name]
+        for name in self.graph.answers:
+            self._take(name, self.named.get(name))
         for stage in self.graph:
-            if stage.compute is None and stage.carried is not None:
-                self._add_carried(stage.name, str(stage.carried))
-
-    def _add_carried(self, name: str, source: str) -> None:
-        if name in self.named:
-            self.known[name] = self.rows[self.named[name]]
-            self.found.columns[name] = self.named[name]
-        elif source in self.known:
-            self.known[name] = np.vstack([np.zeros_like(self.known[source][:1]), self.known[source][:-1]])
+            is_carried = stage.compute is None and stage.carried is not None
+            if is_carried and not self._take(stage.name, self.named.get(stage.name)):
+                before = self.known.get(str(stage.carried))
+                if before is not None:
+                    self.known[stage.name] = np.vstack([np.zeros_like(before[:1]), before[:-1]])
 
     def run(self) -> Paired:
         """Given vectors by their numbers, then by name; stages in place of those that were not recorded; all other stages."""
