@@ -52,8 +52,10 @@ def draft_of_folder(found: Folder, refused: Collection[str] = ()) -> Draft:
     """
     folder = found.path.resolve().name
     draft = Draft(_system_of(found.recording) or lower_word(folder, "contract"), f"drafted from {folder}")
+    paths = [*(model.path for model in found.models), found.recording, *(each.path for each in found.statistics)]
+    names = dict.fromkeys(path.name for path in paths if path is not None)
     draft.header = [
-        f"Drafted by `rigpact init --contract` from {', '.join(_names_of(found))}.",
+        f"Drafted by `rigpact init --contract` from {', '.join(names)}.",
         "GUESSED marks conclusions from names or numbers, LEFT OPEN marks gaps. Then: rigpact check.",
     ]
     draft.fps = _rate(found)
@@ -106,11 +108,6 @@ def look_into(folder: Path) -> Folder:
         if len(lengths) == 1 and lengths.pop() > 1:
             return Folder(folder, models, statistics, path, rows)
     return Folder(folder, models, statistics, None, {})
-
-
-def _names_of(found: Folder) -> list[str]:
-    paths = [*(model.path for model in found.models), found.recording, *(each.path for each in found.statistics)]
-    return list(dict.fromkeys(path.name for path in paths if path is not None))
 
 
 def _rate(found: Folder) -> float | None:
@@ -238,11 +235,11 @@ def _recordings(draft: Draft, found: Folder) -> None:
     names = {entry.table["name"]: entry for entry in (*draft.given, *draft.stages)}
     renamed = {word(name, "column"): name for name in found.rows if word(name, "column") != name}
     draft.recordings |= {vector: name for vector, name in renamed.items() if vector in names}
-    left = [
-        f"{name} ({rows.shape[1]}{', length 1: a quaternion?' if is_quaternion(rows) else ''})"
-        for name, rows in found.rows.items()
-        if word(name, "column") not in names and name not in CLOCK
-    ]
+    unused = {
+        name: rows for name, rows in found.rows.items() if word(name, "column") not in names and name not in CLOCK
+    }
+    notes = {name: ", length 1: a quaternion?" if is_quaternion(rows) else "" for name, rows in unused.items()}
+    left = [f"{name} ({rows.shape[1]}{notes[name]})" for name, rows in unused.items()]
     if left:
         said = f"Columns of {found.recording.name} that belong to no vector yet: {', '.join(left)}."
         draft.recordings_comments = [said]

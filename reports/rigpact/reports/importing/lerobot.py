@@ -22,14 +22,11 @@ from rigpact.reports.importing.draft import Draft, Entry, lower_word, word
 from rigpact.reports.importing.model_beside import path_inside
 from rigpact.reports.importing.values import Node
 
-_MODES = {
-    "MEAN_STD": "mean_std", "MIN_MAX": "min_max", "QUANTILES": "quantiles", "QUANTILE10": "quantile10", "IDENTITY": "identity",
+_NEEDED: Mapping[str, tuple[str, ...]] = {
+    "MEAN_STD": ("mean", "std"), "MIN_MAX": ("min", "max"), "QUANTILES": ("q01", "q99"), "QUANTILE10": ("q10", "q90"),
+    "IDENTITY": (),
 }  # fmt: skip
-_STATISTICS = ("mean", "std", "min", "max", "q01", "q99", "q10", "q90")
-_NEEDED = {
-    "mean_std": ("mean", "std"), "min_max": ("min", "max"), "quantiles": ("q01", "q99"), "quantile10": ("q10", "q90"),
-    "identity": (),
-}  # fmt: skip
+"""The modes of a normaliser, and the statistics that each takes."""
 _LARGEST_IMAGE = 1 << 14
 _ASKED = {"every": "asked_every"}
 
@@ -175,16 +172,17 @@ class _Pipeline:
         said = config.get("norm_map").get(kind)
         if said.is_nothing or (name != "action" and not chosen.is_nothing and name not in chosen.words()):
             return "", {}
-        if said.value not in _MODES:
-            raise said.wrong(f"one of {', '.join(_MODES)}")
-        mode, own = _MODES[said.value], word(name, "feature")
-        held = {key: self._arrays[f"{name}.{key}"] for key in _STATISTICS if f"{name}.{key}" in self._arrays}
+        if said.value not in _NEEDED:
+            raise said.wrong(f"one of {', '.join(_NEEDED)}")
+        mode, own = said.value.lower(), word(name, "feature")
+        statistics = [key for needed in _NEEDED.values() for key in needed if f"{name}.{key}" in self._arrays]
+        held = {key: self._arrays[f"{name}.{key}"] for key in statistics}
         if mode == "identity":
             return "", {}
         if not held:
             draft.notes.append(f"{name}: {said.value}, but no statistics are in the file: LeRobot passes it as it is")
             return "", {}
-        missing = next((key for key in _NEEDED[mode] if key not in held), None)
+        missing = next((key for key in _NEEDED[said.value] if key not in held), None)
         if missing is not None:
             raise UnusableInput(f"{self._file}#{name}.{missing}", "nothing", f"the statistics that {said.value} takes")
         found = {key: self._number(draft, f"{own}_{key}", f"{name}.{key}", rows, width) for key, rows in held.items()}

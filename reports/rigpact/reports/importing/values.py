@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -69,6 +69,13 @@ class Node:
         if len(self.value) > _LONGEST_LIST:
             raise self.wrong(f"at most {_LONGEST_LIST}", found=f"{len(self.value)} elements")
         return [Node(each, self.path, (*self.tokens, place)) for place, each in enumerate(self.value)]
+
+    def only(self, entries: Sequence[tuple[str, Node]], expected: str, hint: str = "") -> Node:
+        """The one entry of this table; UnusableInput where there are more, or none."""
+        if len(entries) != 1:
+            names = ", ".join(name for name, _ in entries) or "none"
+            raise self.wrong(expected, hint, f"{self.tokens[-1]}: {names}")
+        return entries[0][1]
 
     def word(self) -> str:
         """A text that is not empty."""

@@ -93,18 +93,20 @@ def read_velocity(values: list[FloatArray], sequence: FloatArray, conventions: C
         ratios = [fitted_ratio(value, velocities(sequence, fps, frame, rows)) for value, fps in pairs]
         found = [ratio for ratio in ratios if ratio is not None]
         if len(found) == len(ratios):
-            findings = [*_where(frame, own, rows), *_how_much(found, len(sequence), conventions)]
+            findings: list[Named] = []
+            if frame != own:
+                findings.append((rules.VELOCITY_FRAME, {"found": frame, "declared": own}))
+            if rows not in (FORWARD, ALONE):
+                findings.append((rules.VELOCITY_ROWS, {"found": rows, "declared": FORWARD}))
+            findings += _how_much(found, len(sequence), conventions)
             words = words_of(found[0], "fps · log of a step")
-            compute = partial(velocities, fps=found[0] * RATES_HZ[0], frame=frame, rows=rows)
+            compute = partial(_scaled, ratio=found[0], frame=frame, rows=rows)
             return Reading(f"{words}, {frame} frame; {rows}", compute, findings)
     return None
 
 
-def _where(frame: str, own: str, rows: str) -> Iterator[Named]:
-    if frame != own:
-        yield rules.VELOCITY_FRAME, {"found": frame, "declared": own}
-    if rows not in (FORWARD, ALONE):
-        yield rules.VELOCITY_ROWS, {"found": rows, "declared": FORWARD}
+def _scaled(sequence: FloatArray, *, ratio: float, frame: str, rows: str) -> FloatArray:
+    return ratio * velocities(sequence, RATES_HZ[0], frame, rows)
 
 
 def _how_much(ratios: list[float], rows: int, conventions: Conventions) -> list[Named]:

@@ -133,11 +133,8 @@ def _group(node: Node, joints: Sequence[str], actions: int, model: Model | None)
     inside = node.get("terms")
     listed = (node if inside.is_nothing else inside).children()
     whole = node.get("history_length")
-    terms = [
-        _term(key, each, joints, actions, whole)
-        for key, each in listed
-        if isinstance(each.value, Mapping) and "func" in each.value
-    ]
+    told = [(key, each) for key, each in listed if isinstance(each.value, Mapping) and "func" in each.value]
+    terms = [_term(key, each, joints, actions, whole) for key, each in told]
     if not terms:
         raise node.wrong("terms: tables that have func", found="no term")
     return Group("obs", as_wide(terms, input_width(model), node.place))
@@ -169,10 +166,7 @@ def _chosen_joints(node: Node, joints: Sequence[str]) -> tuple[str, ...]:
 
 def _action(root: Node, joints: tuple[str, ...], pose: list[float]) -> Action:
     actions = [(name, node) for name, node in root.get("actions").children() if not node.is_nothing]
-    if len(actions) != 1:
-        found = f"actions: {', '.join(name for name, _ in actions) or 'none'}"
-        raise root.get("actions").wrong("one", "declare the others by hand", found)
-    node = actions[0][1]
+    node = root.get("actions").only(actions, "one", "declare the others by hand")
     named = node.get("joint_names") if not node.get("joint_names").is_nothing else node.need("actuator_names", "joints")
     names = _matching(named, joints, keeps_order=node.get("preserve_order").value is True)
     scale = _by_pattern(node.get("scale"), names, 1.0)

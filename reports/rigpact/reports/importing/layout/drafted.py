@@ -80,11 +80,7 @@ class Columns:
     def _scored(self, column: str) -> tuple[str, str, Statistics] | None:
         """The operation, the column and the statistics that a column is normalised or denormalised with."""
         held = self.rows[column]
-        before = [
-            name
-            for name in self.rows
-            if self.rows[name].shape == held.shape and self._place(name) < self._place(column)
-        ]
+        before = [name for name in list(self.rows)[: self._place(column)] if self.rows[name].shape == held.shape]
         fitting = [each for each in self.statistics if each.width == held.shape[1] and column not in self.refused]
         for statistics, name in product(fitting, before):
             rows = self.rows[name]
@@ -112,11 +108,9 @@ class Columns:
         names = [name for name in self.rows if name not in self.busy and name != column]
         known = [name for name in names if self._place(name) < own or (name in self.answers and name in self.made)]
         before = [name for name in self.answers if name != column]
-        return [
-            each
-            for each in self._sources_of(known, before)
-            if each.is_before or (each.turn is None if each.name in before else each.name in known)
-        ]
+        found = self._sources_of(known, before)
+        now = [each for each in found if (each.turn is None if each.name in before else each.name in known)]
+        return [each for each in found if each.is_before or each in now]
 
     def _sources_of(self, known: Sequence[str], answers: Sequence[str]) -> list[Source]:
         """Columns, answers of the frame before, and answers of this one that are there already."""

@@ -31,7 +31,10 @@ def is_one(root: Any) -> bool:
 def to_draft(root: Node, model: Model | None, file: Entry) -> Draft:
     """The declaration of a deploy.yaml, with the model that lies with it."""
     order = root.need("joint_ids_map", "the motor of each joint of the policy").wholes()
-    _refuse_repeated(root.get("joint_ids_map"), order)
+    twice = next((index for index in order if order.count(index) > 1), None)
+    if twice is not None or not order:
+        found = f"the motor {twice} twice" if order else "an empty list"
+        raise root.get("joint_ids_map").wrong("a motor of its own for each joint", found=found)
     policy, whose = _joint_names(order, model)
     by_motor = dict(zip(order, policy, strict=True))
     motors = tuple(by_motor[index] for index in sorted(by_motor))
@@ -60,14 +63,6 @@ _NO_NAMES = [
     "The file has no names: joint_N is the joint of motor N, and policy is the map joint_ids_map. Put the names in their",
     "places; the order of each list is the contract.",
 ]
-
-
-def _refuse_repeated(node: Node, order: Sequence[int]) -> None:
-    twice = next((index for index in order if order.count(index) > 1), None)
-    if twice is not None:
-        raise node.wrong("a motor of its own for each joint", found=f"the motor {twice} twice")
-    if not order:
-        raise node.wrong("a motor for each joint", found="an empty list")
 
 
 def _joint_names(order: Sequence[int], model: Model | None) -> tuple[tuple[str, ...], str]:
@@ -105,15 +100,10 @@ def _gains(root: Node, motors: tuple[str, ...], policy: tuple[str, ...]) -> Gain
 
 def _action(root: Node, policy: tuple[str, ...]) -> Action:
     actions = list(root.need("actions", "the action that the network's answer becomes").children())
-    if len(actions) != 1:
-        listed = ", ".join(name for name, _ in actions) or "none"
-        raise root.get("actions").wrong(
-            "one", "declare the others by hand: one contract for each term", f"actions: {listed}"
-        )
-    name, term = actions[0]
+    term = root.get("actions").only(actions, "one", "declare the others by hand: one contract for each term")
     names = _driven(term, policy)
     scale, offset = (term.get(key).one_or_each(len(names), "joint") for key in ("scale", "offset"))
-    notes = () if name == "JointPositionAction" else (f"the action term is {name}",)
+    notes = () if actions[0][0] == "JointPositionAction" else (f"the action term is {actions[0][0]}",)
     return Action(names, scale, offset, clip_of(term.get("clip"), len(names)), notes)
 
 

@@ -23,7 +23,8 @@ def is_one(root: Any) -> bool:
 
 def to_draft(root: Node, model: Model | None, file: Entry) -> Draft:
     """The declaration of an IO descriptor, with the model that lies with it."""
-    articulation = _articulation(root)
+    articulations = root.need("articulations", "the robot")
+    articulation = articulations.only(list(articulations.children()), "one robot")
     joints = articulation.need("joint_names", "the robot's joints in their order").words()
     draft = Draft(lower_word(root.path.stem, "robot"), f"imported from {root.path.name}")
     step = root.get("scene").get("dt")
@@ -34,9 +35,8 @@ def to_draft(root: Node, model: Model | None, file: Entry) -> Draft:
     ]
     gains = _gains(articulation, joints)
     if gains is None:
-        draft.header.append(
-            "LEFT OPEN: gains. The descriptor has 0 or none: an explicit actuator has gains of its own."
-        )
+        said = "The descriptor has 0 or none: an explicit actuator has gains of its own."
+        draft.header.append(f"LEFT OPEN: gains. {said}")
     draft.names["joints"] = joints
     draft.names_comments = ["The order of the articulation; terms and actions take their joints by name."]
     terms, taken = [], set[str]()
@@ -44,17 +44,9 @@ def to_draft(root: Node, model: Model | None, file: Entry) -> Draft:
         terms.append(_term(entry, unlike(word(entry.need("name", "the term's function").word(), "term"), taken)))
         taken.add(terms[-1].name)
     group = Group("obs", as_wide(terms, input_width(model), root.get("observations").place))
-    said, action = articulation.get("default_joint_pos"), _action(root, joints)
-    pose = None if said.is_nothing else said.numbers(len(joints), "joint")
+    at_rest, action = articulation.get("default_joint_pos"), _action(root, joints)
+    pose = None if at_rest.is_nothing else at_rest.numbers(len(joints), "joint")
     return robot_to_draft(Robot(draft, _SENSORS, joints, [group], action, default_pose=pose, gains=gains, model=file))
-
-
-def _articulation(root: Node) -> Node:
-    found = list(root.need("articulations", "the robot").children())
-    if len(found) != 1:
-        names = ", ".join(name for name, _ in found) or "none"
-        raise root.get("articulations").wrong("one robot", found=f"articulations: {names}")
-    return found[0][1]
 
 
 def _policy_terms(root: Node) -> list[Node]:

@@ -102,9 +102,8 @@ class _Pipeline:
     outputs: dict[str, _Tensor]
     sources: dict[str, str]
     feedback: dict[str, str]
-    start: Mapping[str, Any]
+    start: Mapping[str, Any] | None
     start_file: str | None
-    has_start: bool
     is_start_said: bool = False
 
 
@@ -131,8 +130,7 @@ def to_draft(root: Node, out: Path, onnx: Path | None) -> Draft:
     taken: set[str] = set()
     named = [{key: _unlike(tensor, taken) for key, tensor in each.items()} for each in (inputs, outputs)]
     flow, back = (_flow(root, key, *named) for key in ("data_flow", "feedback_flow"))
-    start, start_file, has_start = _initial_values(root, out)
-    pipeline = _Pipeline(root, out, onnx, draft, named[0], named[1], flow, back, start, start_file, has_start)
+    pipeline = _Pipeline(root, out, onnx, draft, named[0], named[1], flow, back, *_initial_values(root, out))
     for tensor in pipeline.inputs.values():
         _add_given(pipeline, tensor)
     for name, node in nodes:
@@ -181,13 +179,12 @@ def _flow(root: Node, key: str, inputs: dict[str, _Tensor], outputs: dict[str, _
     return found
 
 
-def _initial_values(root: Node, out: Path) -> tuple[Mapping[str, Any], str | None, bool]:
-    """The arrays of the file of initial values, its path from the declaration, and whether it is there."""
+def _initial_values(root: Node, out: Path) -> tuple[Mapping[str, Any] | None, str | None]:
+    """The arrays of the file of initial values, where it is there, and its path from the declaration."""
     node = root.get("pipeline").get("initial_values")
     path = None if node.is_nothing else inside_folder(node, root.path.parent)
-    if path is None or not is_file(path):
-        return {}, None, False
-    return read_arrays(read_bytes(path), path), path_inside(path, out), True
+    is_there = path is not None and is_file(path)
+    return (read_arrays(read_bytes(path), path), path_inside(path, out)) if path and is_there else (None, None)
 
 
 def _add_given(pipeline: _Pipeline, tensor: _Tensor) -> None:
@@ -205,7 +202,7 @@ def _add_given(pipeline: _Pipeline, tensor: _Tensor) -> None:
 
 
 def _start(pipeline: _Pipeline, tensor: _Tensor) -> tuple[str | None, tuple[str, ...]]:
-    if tensor.key in pipeline.start:
+    if pipeline.start is not None and tensor.key in pipeline.start:
         array = pipeline.start[tensor.key]
         if array.size != tensor.size:
             place = f"{pipeline.root.path.parent}#{tensor.key}"
@@ -215,7 +212,7 @@ def _start(pipeline: _Pipeline, tensor: _Tensor) -> tuple[str | None, tuple[str,
         name, in_file = f"start_{tensor.vector}", {"file": pipeline.start_file, "at": tensor.key}
         pipeline.draft.numbers[name] = array.ravel().tolist() if pipeline.start_file is None else in_file
         return name, ()
-    if pipeline.has_start:
+    if pipeline.start is not None:
         return "zeros", ("not in the file of initial values: zeros",)
     if pipeline.root.get("pipeline").get("initial_values").is_nothing or pipeline.is_start_said:
         return "zeros", ()

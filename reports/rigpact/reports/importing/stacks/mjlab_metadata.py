@@ -52,9 +52,8 @@ def to_draft(model: Model, file: Entry) -> Draft:
     driven = model.output_width == len(joints)
     action = _action(text, joints, pose) if driven and text.has("action_scale") else None
     if action is None:
-        draft.notes.append(
-            f"the network gives {model.output_width} numbers and the robot has {len(joints)} joints: write the targets by hand"
-        )
+        counts = f"the network gives {model.output_width} numbers and the robot has {len(joints)} joints"
+        draft.notes.append(f"{counts}: write the targets by hand")
     gains = None
     if action is not None and text.has("joint_stiffness") and text.has("joint_damping"):
         note = "by name, as joint_names has them; 1 and 0 stand for actuators that have no gains of this kind"

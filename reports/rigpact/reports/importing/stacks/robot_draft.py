@@ -81,11 +81,9 @@ def _gravity(robot: Robot, term: Term, steps: Steps) -> str:
 
 
 def _quaternion(robot: Robot) -> str:
-    return robot.draft.give(
-        robot.sensors.quaternion,
-        'LEFT OPEN: kind = "quaternion_wxyz" or "quaternion_xyzw". Find out which component the sensor gives first',
-        size=4,
-    )
+    said = "Find out which component the sensor gives first"
+    comment = f'LEFT OPEN: kind = "quaternion_wxyz" or "quaternion_xyzw". {said}'
+    return robot.draft.give(robot.sensors.quaternion, comment, size=4)
 
 
 def _joints(robot: Robot, term: Term, steps: Steps) -> str:
@@ -164,12 +162,12 @@ def _phase(robot: Robot, term: Term, steps: Steps) -> str:
 
 def _unknown(robot: Robot, term: Term, steps: Steps, missing: str = "") -> str:
     if term.width is None:
-        raise UnusableInput(
-            term.place,
+        found, expected = (
             f"the term {term.function} without a width",
             "a scale or a shape for each number, or a known term",
-            near(term.function, _FUNCTIONS) or "with --onnx, one term's width follows from the network's input",
         )
+        hint = near(term.function, _FUNCTIONS) or "with --onnx, one term's width follows from the network's input"
+        raise UnusableInput(term.place, found, expected, hint)
     why = missing or ("" if term.function in COMMANDS else f"{term.function}: its computation is not in the file")
     said = f"LEFT OPEN: {why}. Write the stages that compute it" if why else "the command as the network takes it"
     name = robot.draft.free_name(_given_name(robot, term, term.name, steps))
