@@ -145,7 +145,7 @@ LEFT = Left("grows", 90, "y_out", 3, 12.5, 4.0, "spine_01")
             ("With std = 0", "Node node_linear (Gemm): the weights are to blame, weight hidden.weight", "Repro: out/repro"),
         ),
         (
-            Investigation("diverging", 90, left=LEFT, precursors=(Precursor("z", 40, "state", 2, 9.0, 5.5, "thigh_l"),)),
+            Investigation("diverging", 90, left=LEFT, precursors=(Precursor(40, "state", 2, 9.0, "z", 5.5, "thigh_l"),)),
             f"DIVERGING: {LEFT}", ("Announced at frame 40 by state, thigh_l: 9, limit 5.5",),
         ),
     ],

@@ -59,7 +59,7 @@ def recording(name, frames, *, title="trace", rows=None):
 def comparison(a=None, b=None, **changes):
     a, b = a or recording("a.jsonl", range(4)), b or recording("b.jsonl", range(4))
     nothing = Comparison(
-        a, b, CONTRACT, BONES, np.arange(4), stages={}, waived={}, left_out={}, missing={}, pose=None, baseline=None,
+        a, b, CONTRACT, BONES, np.arange(4), stages={}, waived={}, missing={}, pose=None, baseline=None,
         ledger=Ledger(12, 12), inheriting=(), union=4, behind_a_gap=0,
     )  # fmt: skip
     return replace(nothing, **changes)
@@ -151,7 +151,7 @@ def test_a_number_that_is_not_finite_is_reported_at_its_frame(row, frame):
 def test_what_the_clip_gives_a_frame_that_is_not_recorded_may_be_anything(row, is_known):
     """Frames 3 and 7 are not recorded, so nobody knows what rows 2 and 4 should hold."""
     a, b = recording("a.jsonl", [0, 1, 2, 5, 6]), not_finite(row, "ahead")
-    compared = comparison(a, b, stages=stages(ahead=FINE), left_out={"ahead": 2})
+    compared = comparison(a, b, stages=stages(ahead=replace(FINE, left_out=2)))
     assert [code for code, *_ in found(compared)] == (["RP804"] if is_known else [])
 
 
@@ -172,7 +172,7 @@ def test_every_stage_that_differs_is_reported():
 
 def test_values_that_cannot_be_judged_are_reported_but_for_those_of_a_network():
     """A network's answers to inputs that differ are waived: no engine is to blame for them."""
-    unknown = replace(FINE, unknown=2, first_unknown=(3, 1))
+    unknown = replace(FINE, unknown=2, first_unknown=(3, 1), left_out=2)
     assert found(comparison(stages=stages(answer=unknown, inputs=FINE, pose=unknown))) == [
         (
             "RP830", "b.jsonl", "/stages/pose/1", "2 of 12 values of pose differ, and rounding alone may change each "
@@ -184,10 +184,10 @@ def test_values_that_cannot_be_judged_are_reported_but_for_those_of_a_network():
 def test_the_summary_holds_every_measurement():
     """Scripts and pages read these numbers."""
     some_judged = replace(OVER, judged=np.array([True, False, False]), worst_error=math.inf, first_frame_over=3)
-    unknown = replace(FINE, unknown=2, first_unknown=(3, 1))
+    unknown = replace(FINE, unknown=2, first_unknown=(3, 1), left_out=2)
     compared = comparison(
         frames=np.arange(3, 6), stages=stages(inputs=some_judged, pose=unknown), waived={"answer": "not asked for"},
-        left_out={"ahead": 2}, inheriting={"pose"},
+        inheriting={"pose"},
         some_bones=SomeBones(("hips",), ("root", "jaw"), ("answer",), {}),
     )  # fmt: skip
     worst = {"tolerance": 0.5, "frame": 2, "time_s": 0.04, "channel": 1, "address": "y (channel 1)"}
@@ -205,7 +205,7 @@ def test_the_summary_holds_every_measurement():
             },
         ],
         "waived": {"answer": "not asked for"},
-        "left_out": {"ahead": {"frames": 2, "reason": "the clip gives them the frame after, which is not recorded"}},
+        "left_out": {"pose": {"frames": 2, "reason": "the clip gives them the frame after, which is not recorded"}},
         "posed": "pose", "bones": [], "measures_cm": False, "baseline": None,
         "some_bones": {"bones": ["hips"], "not_recorded": ["root", "jaw"], "whole_stages": ["answer"]},
     }  # fmt: skip

@@ -38,10 +38,11 @@ def read_bytes_at(path: Path, revision: str) -> bytes:
     root = own_repository()
     place = path.parent.resolve() / path.name
     if root is None or not place.is_relative_to(root):
-        hint = "run rigpact in the repository that has the file"
-        raise UnusableInput(
-            path, "no git repository of the working directory around it", "a file in that repository", hint
+        found, hint = (
+            "no git repository of the working directory around it",
+            "run rigpact in the repository that has the file",
         )
+        raise UnusableInput(path, found, "a file in that repository", hint)
     commit = _commit(root, revision)
     if not commit:
         raise UnusableInput(f"--base {revision}", "no such revision", "a branch, tag or commit of the repository")
@@ -52,12 +53,11 @@ def read_bytes_at(path: Path, revision: str) -> bytes:
     if int(size) > MAX_FILE_BYTES:
         raise UnusableInput(f"{revision}:{path.name}", f"{int(size)} bytes", f"at most {MAX_FILE_BYTES} bytes")
     content = _git(root, "cat-file", "blob", blob)
+    there = f"{revision}:{path.name}"
     if content.startswith(_LFS_POINTER):
-        raise UnusableInput(
-            f"{revision}:{path.name}", "a Git LFS pointer", "the file itself", "check that revision out"
-        )
+        raise UnusableInput(there, "a Git LFS pointer", "the file itself", "check that revision out")
     if not content:
-        raise UnusableInput(f"{revision}:{path.name}", "an empty file", "a file with content")
+        raise UnusableInput(there, "an empty file", "a file with content")
     return content
 
 

@@ -17,8 +17,7 @@ _BY_SUFFIX: Mapping[str, str] = {
     ".sarif": "sarif",
     ".md": "markdown",
     ".txt": "terminal",
-    ".html": HTML,
-    ".htm": HTML,
+    **dict.fromkeys((".html", ".htm"), HTML),
 }
 
 

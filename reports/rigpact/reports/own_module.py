@@ -56,10 +56,7 @@ def use_operations(files: Sequence[str]) -> None:
         module = imported(file, partial(module_of_file, path, code), missing)
         found = list({id(value): value for value in vars(module).values() if isinstance(value, Operation)}.values())
         if not found:
-            raise UnusableInput(
-                file,
-                "a module without an operation",
-                "at least one Operation, under a name of the module",
-                "from rigpact.contract.declared.operation import Operation",
-            )
+            expected = "at least one Operation, under a name of the module"
+            hint = "from rigpact.contract.declared.operation import Operation"
+            raise UnusableInput(file, "a module without an operation", expected, hint)
         bring_operations(found, file, code)

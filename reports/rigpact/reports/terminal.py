@@ -199,6 +199,11 @@ def account_text(ledger: Ledger) -> str:
     return account + (f", {ledger.missing} missing" if ledger.missing else "")
 
 
+def number_of(count: int, word: str) -> str:
+    """`1 cause`, `2 causes`."""
+    return f"{count} {word}{'' if count == 1 else 's'}"
+
+
 def table(title: str, columns: Sequence[str], rows: Iterable[Sequence[object]]) -> Table:
     """A table with text in the first column and numbers in the others."""
     built = Table(title=title, title_justify="left", title_style="bold", header_style="dim", box=None, pad_edge=False)

@@ -35,10 +35,13 @@ def inferred(runtime: Runtime) -> Layout:
 
 def fields_of(runtime: Runtime, found: Layout) -> Iterator[Field]:
     """Each field of the runtime."""
-    yield "history length", _judged(found.length, runtime.length)
+    told = [part.block for part in found.parts if part.block.is_told]
+    length, order = _only({each.length for each in told}), _only({each.order for each in told} - {None})
+    yield "history length", _judged(length, runtime.length)
     if runtime.length > 1:
-        yield "layout", _judged(found.layout, runtime.layout)
-        yield "order", _judged(found.order, runtime.order)
+        is_kept = length not in (None, 1)
+        yield "layout", _judged(_layout(found) if is_kept else None, runtime.layout)
+        yield "order", _judged(order, runtime.order)
         if runtime.start is not None:
             yield "start", _judged(found.start, runtime.start)
     at = 0
@@ -49,6 +52,18 @@ def fields_of(runtime: Runtime, found: Layout) -> Iterator[Field]:
             for name, said, true in _of_column(term, place, held):
                 yield f"{name}", _judged(said, true)
         at += len(term.channels)
+
+
+def _only(said: set[Any]) -> Any:
+    """What all blocks say; None where they differ, or say nothing."""
+    return said.pop() if len(said) == 1 else None
+
+
+def _layout(found: Layout) -> str | None:
+    """term_major, frame_major, or None: a history of one term is both."""
+    if len(found.parts) > 1:
+        return "term_major"
+    return "frame_major" if len(found.parts[0].pieces) > 1 else None
 
 
 def _newest(found: Layout) -> dict[int, tuple[Piece, Found]]:

@@ -18,19 +18,16 @@ def artefacts_of(words: Iterable[Path]) -> list[Path]:
     named, inside = list[Path](), list[Path]()
     for word in words:
         (inside if word.is_dir() else named).extend(named_files([word], _ENDINGS, "PATH"))
-    found = [path for path in inside if path.suffix == ".onnx" or (not is_recording_path(path) and _is_artefact(path))]
+    others = [path for path in inside if path.suffix != ".onnx" and not is_recording_path(path)]
+    # an artefact, whole or damaged
+    ours = {path for path in others if has_marking_key(read_bytes(path)) or any(True for _ in _documents([path]))}
+    found = [path for path in inside if path.suffix == ".onnx" or path in ours]
     if any(document.kind.is_of_a_system for document in _documents([*named, *found])):
         found += [path for path in inside if path.name.endswith(TRACE_ENDINGS)]
     if inside and not (named or found):
-        raise UnusableInput(
-            inside[0].parent, "no artefact", "a bundle, a contract, clips, teacher files or a model in it"
-        )
+        expected = "a bundle, a contract, clips, teacher files or a model in it"
+        raise UnusableInput(inside[0].parent, "no artefact", expected)
     return [*named, *(path for path in dict.fromkeys(found) if path not in named)]
-
-
-def _is_artefact(path: Path) -> bool:
-    """Whether a file holds an artefact, whole or damaged."""
-    return has_marking_key(read_bytes(path)) or any(True for _ in _documents([path]))
 
 
 def _documents(paths: Iterable[Path]) -> Iterator[Document]:

@@ -32,12 +32,10 @@ def _says(finding: Finding, own: Mapping[str, str], declared: Mapping[str, Any])
     return bool(says) and all(name in declared and own[name] == value for name, value in says.items())
 
 
-def _words(says: Mapping[str, str]) -> str:
-    return ", ".join(f"{knob}={value}" for knob, value in says.items())
-
-
 def declared_text(report: FindingsReport) -> str:
     """A line that names what was left out; '' where nothing was."""
-    named = report.summary.get(SUMMARY, ())
-    words = dict.fromkeys(f"{each['code']} in {each['file']} ({_words(each[SAYS])})" for each in named)
+    words: dict[str, None] = {}
+    for each in report.summary.get(SUMMARY, ()):
+        says = ", ".join(f"{knob}={value}" for knob, value in each[SAYS].items())
+        words[f"{each['code']} in {each['file']} ({says})"] = None
     return f"as declared, no finding: {'; '.join(words)}" if words else ""

@@ -65,15 +65,14 @@ def _of_file(session: Any, graph: ModelGraph | None) -> Iterator[str]:
 
 
 def _of_graph(graph: ModelGraph | None) -> Iterator[str]:
-    for tensor in () if graph is None else graph.inputs:
-        said = _normaliser(graph, tensor.name) if graph is not None else ""
+    if graph is None:
+        return
+    for tensor in graph.inputs:
+        said = _normaliser(graph, tensor.name)
         if said:
             yield f"{tensor.name} is normalised inside: {said}; an engine must not do it again"
-    for node in () if graph is None else graph.nodes:
-        missing = [
-            place for place in _RECURRENT.get(node.op, ()) if len(node.inputs) <= place or not node.inputs[place]
-        ]
-        if missing:
+    for node in graph.nodes:
+        if not all("".join(node.inputs[place : place + 1]) for place in _RECURRENT.get(node.op, ())):
             yield f"{node.op} at {node.pointer}: its state is not an input, so it begins with zeros in every frame"
 
 
@@ -105,10 +104,8 @@ def _steps(values: FloatArray) -> str:
 
 
 def _of_answers(session: Any, path: Path) -> Iterator[str]:
-    shapes = {
-        each.name: [size if isinstance(size, int) and size > 0 else 1 for size in each.shape]
-        for each in session.get_inputs()
-    }
+    fixed = {each.name: each.shape for each in session.get_inputs()}
+    shapes = {name: [max(size, 1) if isinstance(size, int) else 1 for size in each] for name, each in fixed.items()}
     if any(each.type != "tensor(float)" for each in session.get_inputs()):
         return
     count = sum(map(prod, shapes.values()))
@@ -125,11 +122,8 @@ def _of_answers(session: Any, path: Path) -> Iterator[str]:
     except ModelFailed as failed:
         yield f"it fails on numbers of ordinary size: {failed}"
         return
-    yield (
-        f"answers are finite up to inputs of {_SIZES[-1]:g}"
-        if beyond is None
-        else f"answers are not finite at inputs of {beyond:g}"
-    )
+    said = f"finite up to inputs of {_SIZES[-1]:g}" if beyond is None else f"not finite at inputs of {beyond:g}"
+    yield f"answers are {said}"
 
 
 def _answers(session: Any, path: Path, inputs: Mapping[str, FloatArray]) -> FloatArray:

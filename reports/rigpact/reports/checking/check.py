@@ -79,9 +79,8 @@ def _subject(request: CheckRequest) -> Subject:
     if request.companion is not None:
         companions.append(read_document(request.companion, Kind.COMPANION))
     if not request.documents and not companions and request.model is None:
-        raise UnusableInput(
-            "PATH", "no file", "at least one file to check", "for example rigpact check norm_template.json"
-        )
+        hint = "for example rigpact check norm_template.json"
+        raise UnusableInput("PATH", "no file", "at least one file to check", hint)
     return Subject(
         bundle=_only([document for document in request.documents if document.kind is Kind.BUNDLE], "bundles"),
         companion=_only(companions, "companions"),

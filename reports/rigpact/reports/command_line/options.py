@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from enum import StrEnum
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -37,33 +39,37 @@ class EngineChoice(StrEnum):
     NATIVE = "native"
 
 
-BUNDLE = typer.Option("--bundle", metavar="FILE", help="The schema bundle, or a contract.")
-CLIP = typer.Option("--clip", metavar="FILE", help="The clip that drives the run.")
+def option(name: str, value: str, words: str, **more: Any) -> Any:
+    """An option with a value: its name, what stands for the value in its help, what it does."""
+    return typer.Option(name, metavar=value, help=words, **more)
+
+
+def argument(value: str, words: str, **more: Any) -> Any:
+    """An argument: what stands for it in the help, what it is."""
+    return typer.Argument(metavar=value, help=words, **more)
+
+
+BUNDLE = option("--bundle", "FILE", "The schema bundle, or a contract.")
+CLIP = option("--clip", "FILE", "The clip that drives the run.")
 MODE = typer.Option("--mode", help="Who drives the run: the clip or its output.")
 OUT = typer.Option("--out", "-o", metavar="FILE", help="The file to write.")
 
-ContractArgument = Annotated[Path, typer.Argument(metavar="CONTRACT", help="The schema bundle, or a contract.")]
+ContractArgument = Annotated[Path, argument("CONTRACT", "The schema bundle, or a contract.")]
 Bundle = Annotated[Path | None, BUNDLE]
 Clip = Annotated[Path | None, CLIP]
 Mode = Annotated[RunMode | None, MODE]
 Out = Annotated[Path, OUT]
-Model = Annotated[
-    Path | None, typer.Option("--onnx", metavar="FILE", help="The ONNX model that belongs to the contract.")
-]
-Replay = Annotated[Path | None, typer.Option("--replay", metavar="FILE", help="Recorded answers in place of a model.")]
-Frames = Annotated[int | None, typer.Option("--frames", min=1, metavar="N", help="End after N frames.")]
+Model = Annotated[Path | None, option("--onnx", "FILE", "The ONNX model that belongs to the contract.")]
+Replay = Annotated[Path | None, option("--replay", "FILE", "Recorded answers in place of a model.")]
+Frames = Annotated[int | None, option("--frames", "N", "End after N frames.", min=1)]
 FloorContacts = Annotated[
     bool, typer.Option("--floor-contacts", help="Measure foot contacts over a floor; else the clip's.")
 ]
 Fps = Annotated[
-    float | None,
-    typer.Option("--fps", min=0.001, max=100_000, metavar="N", help="Frames a second, where the file does not say it."),
+    float | None, option("--fps", "N", "Frames a second, where the file does not say it.", min=0.001, max=100_000)
 ]
-Segment = Annotated[
-    int | None,
-    typer.Option("--segment", min=1, metavar="N", help="Only the Nth segment of a recording."),
-]
-Base = Annotated[str | None, typer.Option("--base", metavar="REV", help="Compare with this git revision.")]
+Segment = Annotated[int | None, option("--segment", "N", "Only the Nth segment of a recording.", min=1)]
+Base = Annotated[str | None, option("--base", "REV", "Compare with this git revision.")]
 Force = Annotated[bool, typer.Option("--force", help="Write over a file that is there.")]
 EngineOption = Annotated[
     EngineChoice, typer.Option("--engine", help="Who computes a free run; auto: C++ where it agrees with numpy.")
@@ -72,22 +78,14 @@ Format = Annotated[OutputFormat, typer.Option("--format", help="Text for people,
 Strict = Annotated[bool, typer.Option("--strict", help="Let warnings fail the command too.")]
 Resolution = Annotated[
     str | None,
-    typer.Option(
-        "--resolution", metavar="WORDS", help="How the numbers are written: '4 decimals', '6 digits', float16, exact."
-    ),
+    option("--resolution", "WORDS", "How the numbers are written: '4 decimals', '6 digits', float16, exact."),
 ]
-Companion = Annotated[
-    Path | None, typer.Option("--companion", metavar="FILE", help="File with the auxiliary-input statistics.")
-]
+Companion = Annotated[Path | None, option("--companion", "FILE", "File with the auxiliary-input statistics.")]
 Settings = Annotated[
     list[str] | None,
-    typer.Option(
-        "--set", metavar="KNOB=VALUE", help="Declare a convention; may be repeated.", autocompletion=known_conventions
-    ),
+    option("--set", "KNOB=VALUE", "Declare a convention; may be repeated.", autocompletion=known_conventions),
 ]
-ConventionsFile = Annotated[
-    Path | None, typer.Option("--conventions", metavar="FILE", help="TOML file that declares conventions.")
-]
+ConventionsFile = Annotated[Path | None, option("--conventions", "FILE", "TOML file that declares conventions.")]
 
 
 def contract_files(
@@ -99,9 +97,15 @@ def contract_files(
     return ContractFiles(bundle, companion, tuple(settings or ()), conventions)
 
 
-def contract_from_options(
-    bundle: Path, companion: Path | None, settings: list[str] | None, conventions: Path | None
-) -> Any:
-    """The contract with the conventions from the options; `--set` wins over the file."""
+def print_found(
+    found: Any, as_text: Callable[..., None], output_format: str, otherwise: Callable[[str], None] | None = None
+) -> None:
+    """Print an answer as JSON, as text for people, or in a format that the command knows itself."""
+    from rigpact.reports.terminal import print_json, show
 
-    return contract_files(bundle, companion, settings, conventions).opened()
+    if output_format == OutputFormat.JSON:
+        print_json(found.to_json())
+    elif output_format == OutputFormat.TEXT or otherwise is None:
+        show(partial(as_text, found))
+    else:
+        otherwise(output_format)

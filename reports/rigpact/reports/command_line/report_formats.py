@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from rigpact.reports.command_line.options import option
 from rigpact.reports.renderers import FORMATS
 
 if TYPE_CHECKING:
@@ -28,21 +29,12 @@ def _option(choices: tuple[str, ...], words: str) -> Any:
             raise typer.BadParameter(f"{word!r} is not one of {', '.join(map(repr, choices))}.")
         return word
 
-    return typer.Option("--format", parser=chosen, metavar=f"<{'|'.join(choices)}>", help=words)
+    return option("--format", f"<{'|'.join(choices)}>", words, parser=chosen)
 
 
 FormatOfReport = Annotated[str, _option(CHOICES, "Text for people, JSON for machines; others for CI.")]
-FormatOfDiff = Annotated[
-    str,
-    _option(
-        (*CHOICES, HTML),
-        "Text for people, JSON for machines; others for CI.",
-    ),
-]
-FormatOfAnswer = Annotated[
-    str,
-    _option((TEXT, JSON, MARKDOWN, HTML), "Text, JSON or a comment."),
-]
+FormatOfDiff = Annotated[str, _option((*CHOICES, HTML), "Text for people, JSON for machines; others for CI.")]
+FormatOfAnswer = Annotated[str, _option((TEXT, JSON, MARKDOWN, HTML), "Text, JSON or a comment.")]
 
 
 def print_comment(comment: Comment, output_format: str) -> None:

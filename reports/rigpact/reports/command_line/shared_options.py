@@ -25,15 +25,8 @@ def _use(context: typer.Context, files: list[str] | None) -> list[str] | None:
     return files
 
 
-_OPERATIONS = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--operations",
-        metavar="FILE.py",
-        callback=_use,
-        help="Python module with your own operations; it runs. May be repeated.",
-    ),
-]
+_WORDS = "Python module with your own operations; it runs. May be repeated."
+_OPERATIONS = Annotated[list[str] | None, typer.Option("--operations", metavar="FILE.py", callback=_use, help=_WORDS)]
 _QUIET = Annotated[bool, typer.Option("--quiet", "-q", help="Print only the verdict.")]
 
 

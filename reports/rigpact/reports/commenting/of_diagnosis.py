@@ -3,35 +3,26 @@
 from collections.abc import Iterable, Iterator
 
 from rigpact.reports.commenting.comment import Comment
+from rigpact.reports.diagnosing import diagnosis_text as words
 from rigpact.reports.diagnosing.diagnosis import Cause, Diagnosis
-from rigpact.reports.diagnosing.diagnosis_text import (
-    agreement_text,
-    changes_text,
-    effect_text,
-    remains_texts,
-    rests_text,
-    untold_text,
-)
+from rigpact.reports.diagnosing.diagnosis_text import changes_text
 from rigpact.reports.diagnosing.opened import answered_text
 
 
 def comment_on_diagnosis(diagnosis: Diagnosis, notes: Iterable[str] = ()) -> Comment:
     """The answer of `rigpact explain`."""
-    rows = [
-        (
-            stage.stage,
-            f"{stage.local_error or 0:.3g} {stage.unit if stage.unit != 'raw' else ''}".strip(),
-            f"{stage.ratio:.3g}",
-        )
-        for stage in diagnosis.stages
-        if stage.ok is False and stage.ratio is not None
-    ]
+    rows = []
+    for stage in diagnosis.stages:
+        if stage.ok is False and stage.ratio is not None:
+            size = f"{stage.local_error or 0:.3g} {stage.unit if stage.unit != 'raw' else ''}".strip()
+            rows.append((stage.stage, size, f"{stage.ratio:.3g}"))
     columns = ("stages that differ", "own error", "in tolerances")
     return Comment(_headline(diagnosis), diagnosis.exit_code, (*_lines(diagnosis), *notes), columns, rows)
 
 
 def _headline(diagnosis: Diagnosis) -> str:
-    judged, word, supposed = rests_text(diagnosis), diagnosis.word, _supposed(diagnosis)
+    judged, word = words.rests_text(diagnosis), diagnosis.word
+    supposed = "" if diagnosis.supposition is None else f"supposing that {diagnosis.supposition}, "
     if diagnosis.causes:
         return f"{word}: {supposed}{'; '.join(changes_text(cause.changes) for cause in diagnosis.causes)}{judged}"
     if diagnosis.relations:
@@ -47,35 +38,28 @@ def _headline(diagnosis: Diagnosis) -> str:
     return f"{word}: {supposed}{said.get(diagnosis.verdict, 'no known convention or relation explains it')}{judged}"
 
 
-def _supposed(diagnosis: Diagnosis) -> str:
-    return "" if diagnosis.supposition is None else f"supposing that {diagnosis.supposition}, "
-
-
 def _lines(diagnosis: Diagnosis) -> Iterator[str]:
     first = diagnosis.first_divergence
     if first is not None:
-        size = "a value that is not finite" if first.error is None else f"{first.error:.3g} {first.unit}"
-        yield f"First divergence: frame {first.frame}, stage {first.stage}, {first.address}: {size}"
+        yield f"First divergence: {words.divergence_text(first)}"
     for cause in diagnosis.causes:
         yield from _cause(cause)
     for place, relation in enumerate(diagnosis.relations):
         if place or diagnosis.causes:
             yield relation.sentence
-    yield from (f"Remains: {words}" for words in remains_texts(diagnosis))
+    yield from (f"Remains: {each}" for each in words.remains_texts(diagnosis))
     if diagnosis.verdict == "agrees":
-        yield from filter(None, (untold_text(diagnosis), agreement_text(diagnosis)))
+        yield from filter(None, (words.untold_text(diagnosis), words.agreement_text(diagnosis)))
     if diagnosis.search is not None and not diagnosis.search.is_complete:
         yield diagnosis.search.sentence
-    yield from (
-        f"{each.stage} differs: {each.differs.sentence}" for each in diagnosis.stages if each.differs is not None
-    )
+    yield from (f"{each.stage} differs: {each.differs.sentence}" for each in diagnosis.stages if each.differs)
     yield from (f"Against the contract: {each}" for each in diagnosis.contradictions)
     yield from (f"Not judged: {each.stage}; {each.needs}" for each in diagnosis.stages if each.needs is not None)
     yield from (f"{each.stage}: {each.sampled.words}" for each in diagnosis.stages if each.sampled is not None)
 
 
 def _cause(cause: Cause) -> Iterator[str]:
-    yield f"With {changes_text(cause.changes)} {effect_text(cause)}"
+    yield f"With {changes_text(cause.changes)} {words.effect_text(cause)}"
     yield from cause.code_hints
     if cause.equivalents:
         yield f"The same on this data: {'; '.join(map(changes_text, cause.equivalents))}"

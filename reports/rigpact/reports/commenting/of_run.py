@@ -47,9 +47,8 @@ def _lines(found: Investigation) -> Iterator[str]:
 
 def comment_on_drift(found: Drift) -> Comment:
     """The answer of `rigpact nan --drift`."""
-    growth = (
-        f"{found.frames} frames: differences change by a factor {found.growth_per_frame:.6f} a frame ({found.trend})"
-    )
+    factor = f"{found.growth_per_frame:.6f} a frame ({found.trend})"
+    growth = f"{found.frames} frames: differences change by a factor {factor}"
     compared = (f"{found.compared_frames} frames of a trace compared",) if found.compared_frames else ()
     worst = _worst(found)
     lines = (*((growth,) if worst else ()), *compared, *found.lines)

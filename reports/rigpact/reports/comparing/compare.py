@@ -65,8 +65,6 @@ class Comparison:
     frames: NDArray[np.int64]
     stages: Mapping[str, StageComparison]
     waived: Mapping[str, str]
-    left_out: Mapping[str, int]
-    """Frames of a stage that nobody can judge, because the clip gives them a later frame that is not recorded."""
     missing: Mapping[str, Finding]
     pose: PoseError | None
     baseline: Baseline | None
@@ -81,6 +79,11 @@ class Comparison:
         """The contract that gives a stage its channels: of all bones, where both sides have the stage with all."""
         is_whole = self.some_bones is not None and stage in self.some_bones.whole_stages
         return self.contract.whole if is_whole and self.contract is not None else self.contract
+
+    @property
+    def left_out(self) -> Mapping[str, int]:
+        """Frames of a stage that nobody can judge, because the clip gives them a later frame that is not recorded."""
+        return {name: result.left_out for name, result in self.stages.items() if result.left_out}
 
     def numbers_of_others(self, stage: str) -> int:
         """How many numbers of a stage's frame belong to bones that are not compared."""
@@ -120,11 +123,8 @@ class Comparison:
         """The first frame that differs, and in it the first stage of the loop that differs."""
         order = list(self.stage_order)
         starts = [(result.first_frame_over, order.index(name)) for name, result in self.stages.items()]
-        known = [(frame, place) for frame, place in starts if frame is not None]
-        if not known:
-            return None
-        frame, place = min(known)
-        return frame, order[place]
+        first = min(((frame, place) for frame, place in starts if frame is not None), default=None)
+        return None if first is None else (first[0], order[first[1]])
 
 
 def compare(
@@ -165,25 +165,10 @@ def compare(
     for name, reason in list(_wholly_unjudged(stages, answers)):
         waived[name] = reason
         del stages[name]
-    bones = _bone_names(a, b, contract)
+    bones = bone_names_of(contract) or a.bone_names or b.bone_names or ()
     ledger = ledger_of(a, b, held, stages, waived, pairs.union, answers)
-    return Comparison(
-        a,
-        b,
-        contract,
-        bones,
-        pairs.frames,
-        stages,
-        waived,
-        {name: result.left_out for name, result in stages.items() if result.left_out},
-        missing,
-        pose,
-        baseline,
-        ledger,
-        allowance.inheriting,
-        pairs.union,
-        pairs.behind_a_gap,
-    )
+    measured = stages, waived, missing, pose, baseline, ledger, allowance.inheriting
+    return Comparison(a, b, contract, bones, pairs.frames, *measured, pairs.union, pairs.behind_a_gap)
 
 
 def _wholly_unjudged(stages: Mapping[str, StageComparison], answers: Collection[str]) -> Iterator[tuple[str, str]]:
@@ -217,22 +202,12 @@ def _missing(a: Recording, b: Recording, names: Sequence[str]) -> Iterator[tuple
     for name in names:
         rows_a, rows_b = a.trace.stages.get(name), b.trace.stages.get(name)
         if rows_a is None or rows_b is None:
-            holder = b if rows_a is None else a
-            other = a if rows_a is None else b
+            holder, other = (b, a) if rows_a is None else (a, b)
             yield name, rules.STAGE_NOT_COMPARED.at(other.path, f"/stages/{name}", stage=name, holder=holder.path.name)
         elif rows_a.shape[1] != rows_b.shape[1]:
-            yield (
-                name,
-                rules.WIDTH_DIFFERS.at(
-                    b.path,
-                    f"/stages/{name}",
-                    stage=name,
-                    width_a=rows_a.shape[1],
-                    width_b=rows_b.shape[1],
-                    name_a=a.path.name,
-                    name_b=b.path.name,
-                ),
-            )
+            widths = {"width_a": rows_a.shape[1], "width_b": rows_b.shape[1]}
+            sides = {"name_a": a.path.name, "name_b": b.path.name}
+            yield name, rules.WIDTH_DIFFERS.at(b.path, f"/stages/{name}", stage=name, **widths, **sides)
 
 
 def _measure(
@@ -277,10 +252,6 @@ def _pose_meter(pairs: Pairs, contract: Contract | None, skeleton: Skeleton | No
 def _system_of(contract: Contract | None) -> System:
     """The contract's system; without a contract, the enemy animation."""
     return find_system(ENEMY_ANIMATION) if contract is None else contract.system
-
-
-def _bone_names(a: Recording, b: Recording, contract: Contract | None) -> Sequence[str]:
-    return bone_names_of(contract) or a.bone_names or b.bone_names or ()
 
 
 def ledger_of(

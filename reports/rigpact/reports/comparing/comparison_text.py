@@ -21,7 +21,9 @@ def print_comparison(report: FindingsReport, console: Console) -> None:
     _print_stages(summary, console)
     _print_bones(summary, console)
     _print_baseline(summary, console)
-    _print_divergence(summary, console)
+    first = summary["first_divergence"]
+    if first is not None:
+        console.print(Text(f"First divergence: frame {first['frame']}, stage {first['stage']}", style="bold"))
     print_report(report, console)
 
 
@@ -49,8 +51,8 @@ def _stage_row(entry: Any) -> tuple[str, ...]:
     worst, verdict = entry["worst"], _verdict(entry)
     if worst["error"] == 0.0:
         return entry["stage"], "0", "", "", "", verdict
-    where = (str(worst["frame"]), worst["address"])
-    return entry["stage"], _number(worst["error"]), _number(worst["tolerance"]), *where, verdict
+    sizes = (_number(worst["error"]), _number(worst["tolerance"]))
+    return entry["stage"], *sizes, str(worst["frame"]), worst["address"], verdict
 
 
 def _verdict(entry: Any) -> str:
@@ -90,12 +92,6 @@ def _print_baseline(summary: Any, console: Console) -> None:
     names = f"a: {Path(summary['a']).name}, b: {Path(summary['b']).name}, copy-last: nothing moves"
     title = f"Mean error against the clip's next pose, {baseline['frames']} frames ({plain(names)})"
     console.print(table(title, columns, rows))
-
-
-def _print_divergence(summary: Any, console: Console) -> None:
-    divergence = summary["first_divergence"]
-    if divergence is not None:
-        console.print(Text(f"First divergence: frame {divergence['frame']}, stage {divergence['stage']}", style="bold"))
 
 
 def _number(value: float | None, digits: int | None = None) -> str:

@@ -42,13 +42,10 @@ def diff(request: DiffRequest) -> FindingsReport:
         if contract is None:
             raise UnusableInput("--onnx", "no --bundle beside it", "the bundle of the model")
         network = files_of(contract).network(request.onnx, contract)
-    comparison = compare_recordings(
-        first, second, contract, only=tuple(request.stages), network=network, teacher=teacher
-    )
+    comparison = compare_recordings(first, second, contract, only=request.stages, network=network, teacher=teacher)
     if teacher is not None and comparison.baseline is None:
-        raise UnusableInput(
-            "--teacher", "no published pose with a known next one", "two recordings of y_out with the bones of the clip"
-        )
+        expected = "two recordings of y_out with the bones of the clip"
+        raise UnusableInput("--teacher", "no published pose with a known next one", expected)
     if request.table is not None:
         if comparison.pose is None:
             raise UnusableInput("--table", "a recording without bones", "--format json")

@@ -7,6 +7,7 @@ import pandas as pd
 
 from rigpact.contract.errors import UnusableInput
 from rigpact.contract.files import write_bytes
+from rigpact.reports.comparing.checkpoints.ranking import bone_name
 from rigpact.reports.comparing.compare import Comparison
 
 
@@ -19,16 +20,11 @@ def error_table(comparison: Comparison) -> pd.DataFrame:
     if pose is None:
         raise UnusableInput("--table", "no pose on both sides", "recordings with y_out")
     frames, bones = pose.deg.shape
-    names = [comparison.bones[bone] if bone < len(comparison.bones) else f"bone {bone}" for bone in range(bones)]
-    table = pd.DataFrame(
-        {
-            "frame": np.repeat(comparison.frames, bones),
-            "time_s": np.repeat(comparison.frames / comparison.a.trace.header.fps, bones),
-            "bone": np.tile(names, frames),
-            "deg": pose.deg.reshape(-1),
-        }
-    )
-    return table if pose.cm is None else table.assign(cm=pose.cm.reshape(-1))
+    names = [bone_name(comparison.bones, bone) for bone in range(bones)]
+    time_s = comparison.frames / comparison.a.trace.header.fps
+    columns = {"frame": np.repeat(comparison.frames, bones), "time_s": np.repeat(time_s, bones)}
+    columns |= {"bone": np.tile(names, frames), "deg": pose.deg.reshape(-1)}
+    return pd.DataFrame(columns if pose.cm is None else {**columns, "cm": pose.cm.reshape(-1)})
 
 
 def write_error_table(comparison: Comparison, path: Path) -> None:

@@ -11,9 +11,9 @@ from rigpact.contract.findings import Finding, FindingsReport
 from rigpact.contract.rules.answers import comparison as rules
 from rigpact.reference_runtime.recordings.recording import Recording
 from rigpact.reference_runtime.recordings.trace import Trace
-from rigpact.reports.comparing.checkpoints.ranking import summary_of
+from rigpact.reports.comparing.checkpoints.ranking import bone_name, summary_of
 from rigpact.reports.comparing.clock import about_clock
-from rigpact.reports.comparing.compare import FRAMES_AT_ONCE, NEXT_NOT_RECORDED, Comparison, SomeBones
+from rigpact.reports.comparing.compare import FRAMES_AT_ONCE, NEXT_NOT_RECORDED, Comparison
 from rigpact.reports.comparing.recorded_with import about_contract, about_models, about_precision
 from rigpact.reports.comparing.stage_comparison import StageComparison
 
@@ -50,29 +50,21 @@ def _about_files(comparison: Comparison) -> Iterator[Finding]:
 def _about_bones(side: Recording, comparison: Comparison) -> Iterator[Finding]:
     if comparison.some_bones is None or side.path not in comparison.some_bones.held:
         return
-    every, held = (
-        bone_names_of(comparison.contract and comparison.contract.of_all_bones),
-        comparison.some_bones.held[side.path],
-    )
+    every = bone_names_of(comparison.contract and comparison.contract.of_all_bones)
+    held = comparison.some_bones.held[side.path]
     others = [name for name in every if name not in held]
     if others:
-        yield rules.BONES_NOT_RECORDED.at(
-            side.path,
-            "/bones",
-            holder=side.path.name,
-            count=len(held),
-            total=len(every),
-            others=", ".join(others[:4]) + (", …" if len(others) > 4 else ""),
-        )
+        named = ", ".join(others[:4]) + (", …" if len(others) > 4 else "")
+        values = {"holder": side.path.name, "count": len(held), "total": len(every), "others": named}
+        yield rules.BONES_NOT_RECORDED.at(side.path, "/bones", **values)
 
 
 def _frames_missing(comparison: Comparison) -> Iterator[Finding]:
     for holder, other in ((comparison.a, comparison.b), (comparison.b, comparison.a)):
         extra = np.setdiff1d(holder.trace.frame, other.trace.frame)
         if len(extra):
-            yield rules.FRAMES_NOT_COMPARED.at(
-                other.path, f"/frames/{extra[0]}", count=len(extra), holder=holder.path.name, frame=int(extra[0])
-            )
+            values = {"count": len(extra), "holder": holder.path.name, "frame": int(extra[0])}
+            yield rules.FRAMES_NOT_COMPARED.at(other.path, f"/frames/{extra[0]}", **values)
 
 
 def _behind_a_gap(comparison: Comparison) -> Iterator[Finding]:
@@ -81,14 +73,8 @@ def _behind_a_gap(comparison: Comparison) -> Iterator[Finding]:
         first = int(comparison.frames[-1]) + 1
         holders = [side for side in (comparison.a, comparison.b) if first not in side.trace.frame]
         last = min(int(side.trace.frame[np.searchsorted(side.trace.frame, first)]) for side in holders) - 1
-        yield rules.FRAMES_NOT_FROM_START.at(
-            holders[-1].path,
-            f"/frames/{first}",
-            holder=holders[-1].path.name,
-            first=first,
-            last=last,
-            count=comparison.behind_a_gap,
-        )
+        path, values = holders[-1].path, {"first": first, "last": last, "count": comparison.behind_a_gap}
+        yield rules.FRAMES_NOT_FROM_START.at(path, f"/frames/{first}", holder=path.name, **values)
 
 
 def _not_finite(comparison: Comparison) -> Iterator[Finding]:
@@ -144,20 +130,14 @@ def _undetermined(comparison: Comparison) -> Iterator[Finding]:
         count = comparison.undetermined(name)
         if count and result.first_unknown is not None:
             frame, channel = result.first_unknown
-            yield rules.VALUE_UNDETERMINED.at(
-                comparison.b.path,
-                f"/stages/{name}/{channel}",
-                stage=name,
-                count=count,
-                total=result.total,
-                frame=frame,
-                address=comparison.address(name, channel),
-            )
+            place, values = f"/stages/{name}/{channel}", {"count": count, "total": result.total, "frame": frame}
+            address = comparison.address(name, channel)
+            yield rules.VALUE_UNDETERMINED.at(comparison.b.path, place, stage=name, address=address, **values)
 
 
 def summarise(comparison: Comparison) -> dict[str, Any]:
     """The measurements as plain values, for machines and for the renderers."""
-    divergence = comparison.first_divergence
+    divergence, left_out, some = comparison.first_divergence, comparison.left_out, comparison.some_bones
     return {
         "a": str(comparison.a.path),
         "b": str(comparison.b.path),
@@ -165,19 +145,16 @@ def summarise(comparison: Comparison) -> dict[str, Any]:
         "first_divergence": None if divergence is None else {"frame": divergence[0], "stage": divergence[1]},
         "stages": [_stage_summary(comparison, result) for result in comparison.stages.values()],
         "waived": dict(comparison.waived),
-        "left_out": {
-            name: {"frames": count, "reason": NEXT_NOT_RECORDED} for name, count in comparison.left_out.items()
-        },
+        "left_out": {name: {"frames": count, "reason": NEXT_NOT_RECORDED} for name, count in left_out.items()},
         "posed": comparison.posed,
         "bones": _bone_summary(comparison),
         "measures_cm": comparison.pose is not None and comparison.pose.cm is not None,
         "baseline": _baseline_summary(comparison),
-        **({} if comparison.some_bones is None else {"some_bones": _bones_summary(comparison.some_bones)}),
+        **({} if some is None else {"some_bones": {name: list(getattr(some, name)) for name in _OF_SOME_BONES}}),
     }
 
 
-def _bones_summary(found: SomeBones) -> dict[str, Any]:
-    return {name: list(getattr(found, name)) for name in ("bones", "not_recorded", "whole_stages")}
+_OF_SOME_BONES = ("bones", "not_recorded", "whole_stages")
 
 
 def _stage_summary(comparison: Comparison, result: StageComparison) -> dict[str, Any]:
@@ -209,7 +186,7 @@ def _bone_summary(comparison: Comparison) -> list[dict[str, Any]]:
     order = np.argsort(-deg.max(axis=0), kind="stable")
     return [
         {
-            "bone": comparison.bones[bone] if bone < len(comparison.bones) else f"bone {bone}",
+            "bone": bone_name(comparison.bones, bone),
             "max_deg": _finite_or_none(deg[:, bone].max()),
             "mean_deg": _finite_or_none(deg[:, bone].mean(dtype=np.float64)),
             "max_cm": None if pose.cm is None else _finite_or_none(pose.cm[:, bone].max()),
@@ -223,8 +200,8 @@ def _bone_summary(comparison: Comparison) -> list[dict[str, Any]]:
 def _baseline_summary(comparison: Comparison) -> dict[str, Any] | None:
     if comparison.baseline is None or comparison.pose is None:
         return None
-    rivals = _are_rivals(comparison)
-    return summary_of(comparison.baseline, comparison.pose, comparison.bones, are_rivals=rivals)
+    are_rivals = _are_rivals(comparison)
+    return summary_of(comparison.baseline, comparison.pose, comparison.bones, are_rivals=are_rivals)
 
 
 def _are_rivals(comparison: Comparison) -> bool:

@@ -36,20 +36,14 @@ class Pairs:
 
     def values(self, part: slice, stages: Sequence[str]) -> tuple[dict[str, FloatArray], dict[str, FloatArray]]:
         """Each side's values of the stages that it has, for some shared frames."""
-        sides = (self.a, self.rows_a[part]), (self.b, self.rows_b[part])
-        of_a, of_b = (
-            {name: side.trace.stages[name][rows] for name in stages if name in side.trace.stages}
-            for side, rows in sides
-        )
+        sides = (self.a.trace.stages, self.rows_a[part]), (self.b.trace.stages, self.rows_b[part])
+        of_a, of_b = ({name: own[name][rows] for name in stages if name in own} for own, rows in sides)
         return of_a, of_b
 
     def left_out(self, system: System) -> Mapping[str, NDArray[np.bool_]]:
         """For some stages: the shared frames at which they depend on a later frame that is not shared, (T,)."""
-        found = {
-            stage.name: ~np.isin(self.frames + stage.driven_ahead, self.frames)
-            for stage in system.graph
-            if stage.driven_ahead and not self.is_free
-        }
+        ahead = {} if self.is_free else {each.name: each.driven_ahead for each in system.graph if each.driven_ahead}
+        found = {name: ~np.isin(self.frames + frames, self.frames) for name, frames in ahead.items()}
         return {name: rows for name, rows in found.items() if rows.any()}
 
     def targets(self) -> Targets:

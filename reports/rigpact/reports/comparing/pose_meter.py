@@ -57,19 +57,17 @@ def targets_of(teacher: Recording, frames: NDArray[np.int64], own: Iterable[Targ
     own: the clip's poses as the sides hold them. UnusableInput where the teacher has none of the frames, or another motion.
     """
     if teacher.poses6d is None:
-        raise UnusableInput(
-            teacher.path, f"a {teacher.title} without the clip's poses", "a raw clip, or a teacher batch with --bundle"
-        )
+        found, expected = f"a {teacher.title} without the clip's poses", "a raw clip, or a teacher batch with --bundle"
+        raise UnusableInput(teacher.path, found, expected)
     place = np.minimum(np.searchsorted(teacher.trace.frame, frames), len(teacher.trace.frame) - 1)
     rows = np.where(teacher.trace.frame[place] == frames, place, -1)
     if not (rows >= 0).any():
-        raise UnusableInput(
-            teacher.path, "none of the frames that both sides have", "the clip that both were made with"
-        )
-    found = Targets(teacher, rows)
+        expected = "the clip that both were made with"
+        raise UnusableInput(teacher.path, "none of the frames that both sides have", expected)
+    targets = Targets(teacher, rows)
     for side in own:
-        _refuse_another_clip(found, side)
-    return found
+        _refuse_another_clip(targets, side)
+    return targets
 
 
 def _refuse_another_clip(teacher: Targets, side: Targets) -> None:
@@ -78,9 +76,9 @@ def _refuse_another_clip(teacher: Targets, side: Targets) -> None:
         return
     (theirs, _), (own, following) = teacher.around(slice(None)), side.around(slice(None))
     known = np.isfinite(theirs + own + following)
-    apart, step = (
-        float(np.abs(values[known]).mean()) if known.any() else 0.0 for values in (theirs - own, following - own)
-    )
+    if not known.any():
+        return
+    apart, step = (float(np.abs(values[known]).mean()) for values in (theirs - own, following - own))
     if apart > max(step / 2, _WRITTEN):
         found = f"poses that are {apart:.3g} a number from those in {side.holder.path.name}, where a step is {step:.3g}"
         raise UnusableInput(teacher.holder.path, found, "the clip that both sides were made with, frame by frame")

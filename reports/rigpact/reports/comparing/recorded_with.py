@@ -31,15 +31,13 @@ def about_contract(recording: Recording, contract: Contract | None) -> Iterator[
     yield from _about_numbers(recording, said, own, file)
     if _differ(said, own, "conventions_sha256"):
         yield _other(recording, "conventions_sha256", "other conventions", said, own)
-    unknown = [
-        words for key, words in (("bundle_sha256", file), ("conventions_sha256", "conventions")) if not said[key]
-    ]
+    names = {"bundle_sha256": file, "conventions_sha256": "conventions"}
+    unknown = [words for key, words in names.items() if not said[key]]
     if own["companion_sha256"] and not said["companion_sha256"] and not said["meaning_sha256"]:
         unknown.append("companion")
     if unknown:
-        yield rules.NOT_VERIFIABLE.at(
-            recording.path, "/contract", holder=recording.path.name, what=" and ".join(unknown)
-        )
+        what = " and ".join(unknown)
+        yield rules.NOT_VERIFIABLE.at(recording.path, "/contract", holder=recording.path.name, what=what)
 
 
 def about_precision(recording: Recording) -> Iterator[Finding]:
@@ -61,10 +59,8 @@ def _about_numbers(recording: Recording, said: Hashes, own: Hashes, file: str) -
         yield _other(recording, key, words, said, own)
         return
     if _differ(said, own, "bundle_sha256"):
-        found, expected = str(said["bundle_sha256"])[:12], str(own["bundle_sha256"])[:12]
-        yield rules.OTHER_BUNDLE.at(
-            recording.path, "/contract/bundle_sha256", holder=recording.path.name, found=found, expected=expected
-        )
+        values = {"found": str(said["bundle_sha256"])[:12], "expected": str(own["bundle_sha256"])[:12]}
+        yield rules.OTHER_BUNDLE.at(recording.path, "/contract/bundle_sha256", holder=recording.path.name, **values)
     if _differ(said, own, "companion_sha256"):
         yield _other(recording, "companion_sha256", "another companion", said, own)
 
@@ -83,7 +79,5 @@ def _differ(said: Hashes, own: Hashes, key: str) -> bool:
 
 
 def _other(recording: Recording, key: str, what: str, said: Hashes, own: Hashes) -> Finding:
-    found, expected = ((side[key] or "none")[:12] for side in (said, own))
-    return rules.RECORDED_WITH_OTHER.at(
-        recording.path, f"/contract/{key}", holder=recording.path.name, what=what, found=found, expected=expected
-    )
+    values = {"what": what, "found": (said[key] or "none")[:12], "expected": (own[key] or "none")[:12]}
+    return rules.RECORDED_WITH_OTHER.at(recording.path, f"/contract/{key}", holder=recording.path.name, **values)

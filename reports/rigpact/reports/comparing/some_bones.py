@@ -81,25 +81,19 @@ def _joined(
     some = next(iter(parts.values()))
 
     def of_both(what: str) -> dict[str, Any]:
-        found = {
-            name: value
-            for key, part in parts.items()
-            for name, value in getattr(part, what).items()
-            if (name in whole) is key
-        }
+        items = [(key, *item) for key, part in parts.items() for item in getattr(part, what).items()]
+        found = {name: value for key, name, value in items if (name in whole) is key}
         return {name: found[name] for name in some.stage_order if name in found}
 
     stages, waived, is_posed_whole = of_both("stages"), of_both("waived"), some.posed in whole
     posed = parts.get(is_posed_whole, some)
     inheriting = [name for key, part in parts.items() for name in part.inheriting if (name in whole) is key]
     held = [name for name in some.stage_order if any(name in side.trace.stages for side in sides)]
-    graph = own.system.graph
-    answers = [name for name in graph.answers if name in stages]
-    ledger = ledger_of(sides[0], sides[1], held, stages, waived, some.union, answers)
+    answers = [name for name in own.system.graph.answers if name in stages]
+    ledger = ledger_of(*sides, held, stages, waived, some.union, answers)
     return replace(
-        some, a=sides[0], b=sides[1], contract=own, bones=posed.bones, stages=stages, waived=waived,
-        left_out=of_both("left_out"), missing=of_both("missing"), pose=posed.pose, baseline=posed.baseline,
-        ledger=ledger, inheriting=inheriting,
+        some, a=sides[0], b=sides[1], contract=own, bones=posed.bones, stages=stages, waived=waived, ledger=ledger,
+        missing=of_both("missing"), pose=posed.pose, baseline=posed.baseline, inheriting=inheriting,
     )  # fmt: skip
 
 

@@ -11,15 +11,10 @@ from rigpact.contract.compatibility.kinds import MEANING
 from rigpact.contract.compatibility.record import TITLE, record_entry, record_key
 from rigpact.contract.errors import UnusableInput
 from rigpact.contract.files import read_bytes, write_bytes
-from rigpact.reports.terminal import plain, sum_up
+from rigpact.reports.terminal import number_of, plain, sum_up
 
-_STYLES = {
-    Consumer.ENGINE_LAYOUT: "bold red",
-    Consumer.ENGINE_MATH: "bold red",
-    Consumer.RETRAIN: "bold magenta",
-    Consumer.TRACE: "yellow",
-    Consumer.COSMETIC: "dim",
-}
+_STYLES = {Consumer.RETRAIN: "bold magenta", Consumer.TRACE: "yellow", Consumer.COSMETIC: "dim"}
+_STYLES |= dict.fromkeys((Consumer.ENGINE_LAYOUT, Consumer.ENGINE_MATH), "bold red")
 
 
 def print_breaking(found: Compatibility, console: Console) -> None:
@@ -31,10 +26,8 @@ def print_breaking(found: Compatibility, console: Console) -> None:
         if consumer is not Consumer.COSMETIC:
             console.print(Text(f"{name}: {MEANING[consumer]}", style=_STYLES[consumer]))
             console.print(Text(f"  to do: {advice}", style="dim"))
-    verdict = "BREAKING" if found.is_breaking else "COMPATIBLE"
-    line = Text(verdict, style="bold red" if found.is_breaking else "bold green")
-    count = f"{len(found.changes)} change{'' if len(found.changes) == 1 else 's'}"
-    said = f": {count}; version {found.version_step}: {plain(found.version_reason)}"
+    line = Text("BREAKING", style="bold red") if found.is_breaking else Text("COMPATIBLE", style="bold green")
+    said = f": {number_of(len(found.changes), 'change')}; version {found.version_step}: {plain(found.version_reason)}"
     sum_up(line.append(said, style="default"), console)
 
 

@@ -158,11 +158,8 @@ def value_text(value: object) -> str:
 
 def feedback_section(system: System) -> Section:
     """The stages that a frame takes from the frame before when the system feeds itself."""
-    rows = tuple(
-        (stage.name, stage.carried, ", ".join(stage.carried_fields) or "every field")
-        for stage in system.stages
-        if stage.carried is not None
-    )
+    carried = [(stage.name, stage.carried, ", ".join(stage.carried_fields)) for stage in system.stages if stage.carried]
+    rows = tuple((name, source, fields or "every field") for name, source, fields in carried)
     lines = () if rows else ("No stage is fed back: each frame is computed from its own inputs.",)
     return Section("Feedback", lines, ("stage", "takes over from the frame before", "fields"), rows)
 
@@ -172,12 +169,9 @@ def _model(model: ModelSignature) -> Section:
     if model.graph is not None:
         graph = model.graph
         opsets = ", ".join(f"{domain or 'ai.onnx'} {version}" for domain, version in sorted(graph.opsets.items()))
-        operators = sorted({node.op for node in graph.nodes})
-        rows += [
-            ("operator sets", opsets),
-            ("operators", f"{len(graph.nodes)} nodes: {', '.join(operators)}"),
-            ("weights", f"{graph.parameters:,} numbers, {sum(weight.bytes for weight in graph.weights) / 1e6:.1f} MB"),
-        ]
+        operators = f"{len(graph.nodes)} nodes: {', '.join(sorted({node.op for node in graph.nodes}))}"
+        weights = f"{graph.parameters:,} numbers, {sum(weight.bytes for weight in graph.weights) / 1e6:.1f} MB"
+        rows += [("operator sets", opsets), ("operators", operators), ("weights", weights)]
     if model.graph_not_read:
         rows.append(("graph", f"not looked at: {model.graph_not_read}"))
     if model.refusal:

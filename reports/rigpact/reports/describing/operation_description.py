@@ -1,6 +1,6 @@
 """Describe operations and profiles of declared contracts: what `rigpact operations` and docs/operations.md show."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from rigpact.contract.declared.operation import Operation
@@ -56,22 +56,18 @@ def operation_to_json(operation: Operation) -> dict[str, Any]:
 
 def profiles_section(profiles: Sequence[Profile]) -> Section:
     """A row for each profile that a contract can name."""
-    rows = tuple((each.name, each.title, _facts(each.says)) for each in profiles)
+    said = (", ".join(f"{key} {value}" for key, value in each.says.items()) for each in profiles)
+    rows = tuple((each.name, each.title, words) for each, words in zip(profiles, said, strict=True))
     return Section("Profiles", ('A contract names one of them: profile = "NAME".',), ("name", "stack", "says"), rows)
 
 
 def profile_sections(profile: Profile) -> list[Section]:
     """One profile: what it says, and what a parameter means that a contract leaves out."""
-    said = tuple((key, f"{value}") for key, value in profile.says.items())
-    chosen = tuple((key, value) for key, value in profile.choices.items())
+    said, chosen = tuple((key, f"{value}") for key, value in profile.says.items()), tuple(profile.choices.items())
     sections = [Section(f"Profile {profile.name}", (profile.title, f"Source: {profile.source}."), ("what", "is"), said)]
     if chosen:
         sections.append(Section("Parameters that a contract leaves out", (), ("parameter", "is"), chosen))
     return sections
-
-
-def _facts(says: Mapping[str, Any]) -> str:
-    return ", ".join(f"{key} {value}" for key, value in says.items())
 
 
 def profile_to_json(profile: Profile) -> dict[str, Any]:

@@ -50,10 +50,8 @@ def _identity(system: System, entry: EntryPoint) -> Section:
 
 
 def _knobs(system: System) -> Section:
-    rows = tuple(
-        (name, value_text(knob.default), ", ".join(knob.values[1:]), knob.meaning)
-        for name, knob in system.knobs.items()
-    )
+    knobs = system.knobs.items()
+    rows = tuple((name, value_text(each.default), ", ".join(each.values[1:]), each.meaning) for name, each in knobs)
     return Section("Conventions", (), ("knob", "the contract's", "others", "what it decides"), rows)
 
 
@@ -85,24 +83,14 @@ def system_to_json(system: System, entry: EntryPoint) -> dict[str, Any]:
 
 def _stage_to_json(system: System, name: str) -> dict[str, Any]:
     stage = system.graph[name]
-    return {
-        "name": name,
-        "origin": origin(stage),
-        "needs": stage.needs,
-        "may_use": stage.may_use,
-        "carried": stage.carried,
-        "is_answer": stage.is_answer,
-        "knobs": [knob.name for knob in stage.knobs],
-    }
+    own = {key: getattr(stage, key) for key in ("needs", "may_use", "carried", "is_answer")}
+    return {"name": name, "origin": origin(stage), **own, "knobs": [knob.name for knob in stage.knobs]}
 
 
 def contract_template(system: System) -> bytes:
     """A contract file to start from, with the published constants. UnusableInput where the layouts depend on the character."""
     if set(system.vectors) != set(system.graph.names):
-        raise UnusableInput(
-            "--write-contract",
-            f"{system.name}, whose vectors are as wide as each character makes them",
-            "a system with vectors of its own",
-            f"docs/systems/{system.page} says which files its contract is",
-        )
+        found = f"{system.name}, whose vectors are as wide as each character makes them"
+        hint = f"docs/systems/{system.page} says which files its contract is"
+        raise UnusableInput("--write-contract", found, "a system with vectors of its own", hint)
     return contract_to_bytes(contract_to_json(system, system.template()))

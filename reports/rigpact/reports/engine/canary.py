@@ -101,13 +101,11 @@ class PositionalModel:
         starts = range(len(bound[0])) if self._row_by_row else (slice(None),)
         rows = [slice(start, start + 1) if isinstance(start, int) else start for start in starts]
         try:
-            answers = [self._session.run(None, self._named(bound, row))[0] for row in rows]
+            fed = [{name: vector[row] for name, vector in zip(self._names, bound, strict=True)} for row in rows]
+            answers = [self._session.run(None, each)[0] for each in fed]
         except self._failures:
             return None
         return np.concatenate(answers)
-
-    def _named(self, vectors: Sequence[FloatArray], row: slice) -> dict[str, FloatArray]:
-        return {name: vector[row] for name, vector in zip(self._names, vectors, strict=True)}
 
 
 def find_binding(model: PositionalModel, probe: Probe) -> list[Binding]:
@@ -153,14 +151,10 @@ def inputs_without_effect(model: PositionalModel, inputs: Inputs, order: Order) 
     widths = {name: inputs[name].shape[1] for name in INPUTS}
     # start one row later: the recording itself may hold the canary vectors
     strange = {name: values[1:] for name, values in canary_inputs(widths, rows + 1).items()}
+    changed = {name: model.run([(strange if each == name else inputs)[each] for each in order]) for name in INPUTS}
     return [
-        name for name in INPUTS if usual is not None and _is_same(usual, model, {**inputs, name: strange[name]}, order)
+        name for name, rows in changed.items() if not (usual is None or rows is None) and np.array_equal(usual, rows)
     ]
-
-
-def _is_same(usual: FloatArray, model: PositionalModel, inputs: Inputs, order: Order) -> bool:
-    changed = model.run([inputs[name] for name in order])
-    return changed is not None and np.array_equal(usual, changed)
 
 
 # --- inputs and references --------------------------------------------------------------------------------------------
@@ -183,16 +177,8 @@ def _trace_probe(path: Path, contract: Contract) -> Probe:
     if recorded and len(recorded) < len(INPUTS):
         raise UnusableInput(f"{path}#/stages", f"only the inputs {', '.join(recorded)}", f"all of {', '.join(INPUTS)}")
     fed: Inputs = {name: stages[name] for name in INPUTS} if recorded else _canary_of(contract, len(stages["y_norm"]))
-    size = _rms(observed)
-    return Probe(
-        path,
-        "outputs",
-        {name: fed[name][rows] for name in INPUTS},
-        lambda y: _difference(y, observed),
-        size,
-        "z",
-        exact=True,
-    )
+    inputs, size = {name: fed[name][rows] for name in INPUTS}, _rms(observed)
+    return Probe(path, "outputs", inputs, lambda y: _difference(y, observed), size, "z", exact=True)
 
 
 def _canary_of(contract: Contract, rows: int) -> Inputs:

@@ -51,25 +51,18 @@ def _recorded(subject: Subject) -> Path | None:
 
 def _probe(subject: Subject, source: Path) -> tuple[list[Finding], dict[str, Any]]:
     # a check without a recording, as in a commit hook, does not load the runtime
-    from rigpact.reports.engine.canary import (
-        PositionalModel,
-        find_binding,
-        inputs_without_effect,
-        matching,
-        other_mode,
-        read_probe,
-    )
+    from rigpact.reports.engine import canary
 
     if subject.bundle is None or subject.model is None:
         raise UnusableInput("--canary", "no bundle and model beside it", "a bundle and --onnx FILE")
     if subject.model.graph is not None and not subject.model.graph.is_contained:
         raise UnusableInput(subject.model.path, "weights outside its folder or missing", "a model that can be opened")
     contract = document_to_contract(subject.bundle, subject.companion)
-    model, probe = PositionalModel(subject.model.path), read_probe(source, contract)
-    bindings = find_binding(model, probe)
-    fitting = matching(bindings, probe)
+    model, probe = canary.PositionalModel(subject.model.path), canary.read_probe(source, contract)
+    bindings = canary.find_binding(model, probe)
+    fitting = canary.matching(bindings, probe)
     best = (fitting or bindings)[0].order
-    meant = None if probe.kind == "outputs" else other_mode(model, source, contract)
+    meant = None if probe.kind == "outputs" else canary.other_mode(model, source, contract)
     if meant is not None:
         own = next(binding for binding in bindings if binding.order == INPUTS)
         values = {"declared": contract.conventions.output_mode, "error": _amount(own.error, probe), "found": meant[0]}
@@ -77,7 +70,7 @@ def _probe(subject: Subject, source: Path) -> tuple[list[Finding], dict[str, Any
         findings = [rules.OUTPUT_MODE_CONTRADICTED.at(subject.bundle.path, "/meta/rot6d_spec", **values)]
     else:
         findings = [*_judge(probe, bindings, fitting, subject.model.path)]
-    findings += _idle(subject.model.path, inputs_without_effect(model, probe.inputs, best))
+    findings += _idle(subject.model.path, canary.inputs_without_effect(model, probe.inputs, best))
     return findings, _summary(probe, bindings, fitting)
 
 
@@ -141,16 +134,12 @@ def print_canary(report: FindingsReport, console: Console) -> None:
         return
     name = Path(summary["file"]).name
     if "not_probed" in summary:
-        console.print(
-            Text(f"Input order: not probed with {plain(name)}: {plain(summary['not_probed'])}", style="yellow")
-        )
+        said = f"Input order: not probed with {plain(name)}: {plain(summary['not_probed'])}"
+        console.print(Text(said, style="yellow"))
         return
     unit = " deg" if summary["unit"] == "deg" else ""
     errors = [summary["declared_error"], summary["nearest_other_error"]]
     own, other = ("fails" if error is None else f"{error:.2g}{unit}" for error in errors)
     verdict = "confirmed by" if summary["confirmed"] else f"{len(summary['fitting'])} of 120 fit"
-    console.print(
-        Text(
-            f"Input order: {verdict} {plain(name)} ({summary['rows']} rows; the contract's order {own}, the best other {other})"
-        )
-    )
+    errors_text = f"the contract's order {own}, the best other {other}"
+    console.print(Text(f"Input order: {verdict} {plain(name)} ({summary['rows']} rows; {errors_text})"))

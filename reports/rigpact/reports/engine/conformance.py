@@ -93,10 +93,8 @@ def _angular(contract: Contract, x_raw: FloatArray, angle: FloatArray) -> FloatA
     if character.angular_velocity is not None:
         scale = np.maximum(np.abs(character.angular_velocity.scale), AUXILIARY_SCALE_FLOOR)
         slope = 1.0 / (scale * character.angular_velocity.statistics.std_floored)
-    raw = np.maximum(
-        x_raw[:, character.state[ANGULAR_VELOCITIES].range], np.repeat(2.0 * contract.known_fps * angle, 3, axis=1)
-    )
-    return np.asarray(raw * slope, np.float64)
+    own, of_poses = character.state[ANGULAR_VELOCITIES].range, np.repeat(2.0 * contract.known_fps * angle, 3, axis=1)
+    return np.asarray(np.maximum(x_raw[:, own], of_poses) * slope, np.float64)
 
 
 def _rows(stages: Mapping[str, FloatArray], frames: tuple[int, ...]) -> dict[str, FloatArray]:
@@ -108,9 +106,8 @@ def made_up_clip(contract: Contract, frames: int) -> RawClip:
     character = character_of(contract)
     codec, place = Rot6d(contract.conventions), character.state[ROTATIONS].range
     mean = character.state_statistics.mean[place].astype(np.float64)
-    poses = codec.reproject(
-        mean + 0.6 * _waves(frames, mean.size, 0.7, 0.4), np.tile(codec.identity(character.bone_count), (frames, 1))
-    )
+    upright = np.tile(codec.identity(character.bone_count), (frames, 1))
+    poses = codec.reproject(mean + 0.6 * _waves(frames, mean.size, 0.7, 0.4), upright)
     count = np.arange(frames)
     return RawClip(
         path=Path("conformance"),

@@ -9,10 +9,10 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from jinja2 import Environment, FileSystemLoader, StrictUndefined, select_autoescape
 
 from rigpact.contract.errors import UnusableInput
 from rigpact.contract.statistics import FloatArray
+from rigpact.reports.templates import environment_of
 
 ENUMERATOR: Mapping[str, str] = {"0": "same_frame", "-1": "one_earlier", "+1": "one_later"}
 """Values that are not C++ identifiers."""
@@ -74,15 +74,7 @@ def enumerator(value: str) -> str:
 
 def template(name: str) -> Any:
     """A template of this folder."""
-    environment = Environment(
-        loader=FileSystemLoader(Path(__file__).parent / "templates"),
-        autoescape=select_autoescape(),
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-        keep_trailing_newline=True,
-    )
-    return environment.get_template(name)
+    return environment_of(Path(__file__).parent / "templates").get_template(name)
 
 
 def lines(texts: list[str]) -> list[str]:
@@ -118,10 +110,8 @@ def rounded_up(tolerance: FloatArray) -> FloatArray:
 
 def string_literal(text: str) -> str:
     """A C++ string literal of UTF-8 bytes; special bytes are octal escapes, which cannot absorb later characters."""
-    plain = set(range(0x20, 0x7F)) - set(b'"\\?')
-    return (
-        '"' + "".join(chr(byte) if byte in plain else f"\\{byte:03o}" for byte in text.encode("utf-8", "replace")) + '"'
-    )
+    plain, content = set(range(0x20, 0x7F)) - set(b'"\\?'), text.encode("utf-8", "replace")
+    return '"' + "".join(chr(byte) if byte in plain else f"\\{byte:03o}" for byte in content) + '"'
 
 
 def comment(text: str) -> str:

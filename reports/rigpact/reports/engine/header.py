@@ -19,23 +19,11 @@ from rigpact.contract.layout import Layout
 from rigpact.contract.statistics import FloatArray, SquashedStatistics
 from rigpact.contract.systems.contract import Contract
 from rigpact.contract.systems.layout import Field, FieldLayout
+from rigpact.reports.engine import cpp_text
 from rigpact.reports.engine.codegen import shared_knobs
 from rigpact.reports.engine.conformance import Vectors, conformance_vectors
 from rigpact.reports.engine.cpp_numbers import declaration, declarations
-from rigpact.reports.engine.cpp_text import (
-    IDENTIFIER,
-    checked_namespace,
-    comment,
-    enumerator,
-    float_lines,
-    float_literal,
-    identifier,
-    identifiers,
-    rounded_up,
-    string_literal,
-    template,
-    type_name,
-)
+from rigpact.reports.engine.cpp_text import IDENTIFIER, comment, identifiers, string_literal, type_name
 from rigpact.reports.engine.stage_loop import stage_loop
 from rigpact.reports.engine.stage_vectors import FRAMES, stage_vectors
 
@@ -55,9 +43,9 @@ def contract_header(
     UnusableInput where the files alone do not define every size, and for a number that is not finite.
     """
     name, word = ("character", "bundle") if is_character(contract) else ("stages", "contract")
-    rendered: str = template(f"{name}.hpp.j2").render(
+    rendered: str = cpp_text.template(f"{name}.hpp.j2").render(
         word=word,
-        namespace=checked_namespace(namespace),
+        namespace=cpp_text.checked_namespace(namespace),
         file=comment(contract.path.name),
         sha256=contract.sha256,
         model_sha256=model_sha256,
@@ -92,7 +80,7 @@ def _asserts(contract: Contract) -> Iterator[str]:
 
 
 def _array(cpp: str, values: FloatArray) -> dict[str, Any]:
-    return {"type": "float", "name": f"k{cpp}", "lines": float_lines(values)}
+    return {"type": "float", "name": f"k{cpp}", "lines": cpp_text.float_lines(values)}
 
 
 # --- for an engine's own loop ---
@@ -103,7 +91,7 @@ def _stages(contract: Contract, *, with_loop: bool) -> dict[str, Any]:
     names = system.graph.names
     cpp = dict(zip(names, identifiers(names), strict=True))
     tolerances = {
-        name: np.where(np.isnan(each), _UNKNOWN, rounded_up(each)) for name, each in vectors.tolerance.items()
+        name: np.where(np.isnan(each), _UNKNOWN, cpp_text.rounded_up(each)) for name, each in vectors.tolerance.items()
     }
 
     def rows(name: str, values: FloatArray, title: str) -> dict[str, Any]:
@@ -145,11 +133,11 @@ def _field(cpp: str, field: Field) -> dict[str, Any]:
 
 def _convention(knob: Knob, value: Any) -> dict[str, Any]:
     """A knob as an enumeration with the contract's choice; an order of parts becomes an array."""
-    name = type_name(identifier(knob.name))
+    name = type_name(cpp_text.identifier(knob.name))
     own = {"cpp": f"k{name}", "type": name, "meaning": comment(knob.meaning)}
     if not isinstance(value, str):
         return {**own, "array": declaration(f"k{name}", list(value), knob.name)}
-    choices = identifiers(enumerator(each) for each in knob.values)
+    choices = identifiers(cpp_text.enumerator(each) for each in knob.values)
     return {**own, "array": None, "choices": choices, "value": choices[knob.values.index(value)]}
 
 
@@ -173,7 +161,7 @@ def _character(contract: Contract, *, with_loop: bool) -> dict[str, Any]:
         "arrays": list(_arrays(contract, vectors)),
         "angvel": _members(_ANGVEL, character.angular_velocity),
         "pose_hist": _members(_POSE_HIST, character.pose_history),
-        "conventions": [(type_name(name), enumerator(str(contract.conventions[name]))) for name, _ in chosen],
+        "conventions": [(type_name(name), cpp_text.enumerator(str(contract.conventions[name]))) for name, _ in chosen],
         "wishes": [_wish(vectors, frame) for frame in range(vectors.clip.frame_count)],
         "frames": vectors.frames,
         "vectors": [{"name": name, "width": rows.shape[1]} for name, rows in vectors.expected.items()],
@@ -196,7 +184,7 @@ def _wish(vectors: Vectors, frame: int) -> tuple[str, ...]:
     clip = vectors.clip
     middle = clip.trajectory_direction[frame, clip.trajectory_direction.shape[1] // 2]
     parts = clip.action_bits[frame], clip.root_velocity_m_s[frame], middle
-    return tuple(", ".join(map(float_literal, part)) for part in parts)
+    return tuple(", ".join(map(cpp_text.float_literal, part)) for part in parts)
 
 
 def _arrays(contract: Contract, vectors: Vectors) -> Iterator[dict[str, Any]]:
@@ -229,5 +217,5 @@ def _vector_arrays(contract: Contract, vectors: Vectors) -> dict[str, FloatArray
         "ClipOutputs": vectors.outputs,
     }
     for stage, values in vectors.expected.items():
-        arrays |= {f"Expected_{stage}": values, f"Tolerance_{stage}": rounded_up(vectors.tolerance[stage])}
+        arrays |= {f"Expected_{stage}": values, f"Tolerance_{stage}": cpp_text.rounded_up(vectors.tolerance[stage])}
     return arrays

@@ -17,15 +17,8 @@ from rigpact.contract.systems.plan import CPP_OPERATIONS, Chosen, Cpp, Read, Ste
 from rigpact.contract.systems.stage import NotKnown, Stage
 from rigpact.contract.systems.system import NetworkBinding
 from rigpact.reference_runtime.graph.native.steps import fed_back, planned_step, stage_without_cpp
-from rigpact.reports.engine.cpp_text import (
-    comment,
-    double_literal,
-    enumerator,
-    float_lines,
-    identifiers,
-    lines,
-    type_name,
-)
+from rigpact.reports.engine import cpp_text
+from rigpact.reports.engine.cpp_text import comment
 
 _HOW = "an operation of your own brings its C++ with Operation(cpp=Cpp(FUNCTION, CODE)): docs/own-contract.md"
 Rendered = dict[str, Any]
@@ -108,7 +101,7 @@ class _Loop:
     def _members(self) -> Mapping[str, str]:
         """Stage -> its member of State, which cannot have that name itself."""
         names = self.contract.system.graph.names
-        return dict(zip(names, identifiers(("State", *names))[1:], strict=True))
+        return dict(zip(names, cpp_text.identifiers(("State", *names))[1:], strict=True))
 
     @cached_property
     def _networks(self) -> Mapping[str, NetworkBinding]:
@@ -117,7 +110,7 @@ class _Loop:
         known = [each for each in system.networks.values() if each.outputs]
         if not known and system.graph.answers:
             known = [NetworkBinding("network", system.inputs, system.outputs)]
-        return dict(zip(identifiers(each.name for each in known), known, strict=True))
+        return dict(zip(cpp_text.identifiers(each.name for each in known), known, strict=True))
 
     def _network(self, cpp: str, network: NetworkBinding) -> Rendered:
         knobs, inputs = self.contract.system.knobs.values(), network.inputs
@@ -145,15 +138,15 @@ class _Loop:
     def _starts(self) -> Iterator[Rendered]:
         for stage in self.contract.system.graph:
             if stage.start is not None:
-                row = float_lines(np.asarray(stage.start(self.contract)))
+                row = cpp_text.float_lines(np.asarray(stage.start(self.contract)))
                 yield {"type": "float", "name": f"kStart_{self.layouts[stage.name]}", "lines": row}
 
     def _arrays(self, name: str, step: Step) -> Iterator[Rendered]:
         words = [_word(step, word) for word in step.words]
-        numbers = [double_literal(float(number)) for number in np.ravel(step.numbers)]
+        numbers = [cpp_text.double_literal(float(number)) for number in np.ravel(step.numbers)]
         for kind, type_, values in (("Words", "int", words), ("Numbers", "double", numbers)):
             if values:
-                yield {"type": type_, "name": f"k{kind}_{self.layouts[name]}", "lines": lines(values)}
+                yield {"type": type_, "name": f"k{kind}_{self.layouts[name]}", "lines": cpp_text.lines(values)}
 
     def _calls(self) -> Iterator[Rendered]:
         """The stages in the order of the loop; a network is called where its first answer stands."""
@@ -181,16 +174,16 @@ class _Loop:
         if read.lag > 0:
             return f"s.ahead_.{cpp}[{read.lag - 1}]"
         if read.lag < 0:
-            return f"s.past_.{cpp}.at(s.frame_, {-read.lag}, Start::{enumerator(read.start)}, s.{cpp})"
+            return f"s.past_.{cpp}.at(s.frame_, {-read.lag}, Start::{cpp_text.enumerator(read.start)}, s.{cpp})"
         return f"s.{cpp}"
 
 
 def _word(step: Step, word: int | str | Chosen) -> str:
     if isinstance(word, Chosen):
-        return f"static_cast<int>(rigpact::{type_name(word.knob)}::{enumerator(word.reading)})"
+        return f"static_cast<int>(rigpact::{cpp_text.type_name(word.knob)}::{cpp_text.enumerator(word.reading)})"
     if not isinstance(word, str):
         return str(int(word))
-    return f"static_cast<int>(rigpact::vocabulary::{type_name(step.operation)}Reading::{enumerator(word)})"
+    return f"static_cast<int>(rigpact::vocabulary::{cpp_text.type_name(step.operation)}Reading::{cpp_text.enumerator(word)})"
 
 
 def _guarded(name: str, cpp: Cpp) -> Rendered:

@@ -38,9 +38,8 @@ class StageVectors:
 def stage_vectors(contract: Contract) -> StageVectors:
     """Evaluate the graph on generated inputs; UnusableInput where no stage can be computed from them."""
     graph = contract.system.graph
-    given = {
-        name: made_up_rows(contract.fields(name)) for name in graph.names if name in (*graph.given, *graph.answers)
-    }
+    outside = [name for name in graph.names if name in (*graph.given, *graph.answers)]
+    given = {name: made_up_rows(contract.fields(name)) for name in outside}
     frames = ReplayedFrames(Evidence(np.arange(FRAMES), contract.fps or 1.0, "teacher", given), contract)
     expected: dict[str, FloatArray] = {}
     bounds: dict[str, FloatArray] = {name: np.zeros(rows.shape) for name, rows in given.items()}
@@ -51,9 +50,8 @@ def stage_vectors(contract: Contract) -> StageVectors:
         upstream = {name: bounds[name] for name in (*stage.needs, *stage.may_use) if name in bounds}
         expected[stage.name], bounds[stage.name] = rows, stage_bound(stage, frames, rows, upstream)
     if not expected:
-        raise UnusableInput(
-            contract.path, "no stage that made-up inputs lead to", "at least one, to test an engine with"
-        )
+        found, wanted = "no stage that made-up inputs lead to", "at least one, to test an engine with"
+        raise UnusableInput(contract.path, found, wanted)
     return StageVectors(given, expected, {name: bounds[name] for name in expected})
 
 

@@ -44,9 +44,8 @@ class Growing(Protocol):
 def growing(path: Path) -> Growing:
     """Follow a file; UnusableInput for one that does not grow frame by frame."""
     if not path.name.endswith(GROWING):
-        raise UnusableInput(
-            path, f"the name {path.name}", f"a name ending in {', '.join(GROWING)}", "only they grow by frames"
-        )
+        expected = f"a name ending in {', '.join(GROWING)}"
+        raise UnusableInput(path, f"the name {path.name}", expected, "only they grow by frames")
     return _GrowingFrames(path) if path.name.endswith(".bin") else _GrowingLines(path)
 
 
@@ -208,23 +207,14 @@ class _Judge:
         return 0 if self._drive is not None else max(0, int(window.frame[0]) - self._overlap)
 
     def _evidence(self, window: Trace, shift: int) -> Evidence:
-        order = self._contract.system.graph.names
-        return Evidence(
-            frame=np.asarray(window.frame - shift),
-            fps=window.header.fps,
-            mode="free" if window.header.mode == "free" else "teacher",
-            recorded={name: window.stages[name] for name in order if name in window.stages},
-            drive=self._drive,
-            network=self._network,
-            precision=window.precision,
-        )
+        order, mode = self._contract.system.graph.names, "free" if window.header.mode == "free" else "teacher"
+        recorded = {name: window.stages[name] for name in order if name in window.stages}
+        frame, network = np.asarray(window.frame - shift), self._network
+        return Evidence(frame, window.header.fps, mode, recorded, self._drive, network, precision=window.precision)
 
 
 def _joined(before: Trace, new: Trace) -> Trace:
     stages = {name: np.concatenate((before.stages[name], rows)) for name, rows in new.stages.items()}
-    return replace(
-        new,
-        frame=np.concatenate((before.frame, new.frame)),
-        time_s=np.concatenate((before.time_s, new.time_s)),
-        stages=stages,
-    )
+    frame = np.concatenate((before.frame, new.frame))
+    time_s = np.concatenate((before.time_s, new.time_s))
+    return replace(new, frame=frame, time_s=time_s, stages=stages)

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from itertools import product
 from pathlib import PurePath
 from types import ModuleType
 
@@ -41,9 +42,8 @@ def asked_functions(
     """The functions to ask, with what is declared of them. A declared function need not have a known name."""
     by_name = {each.name: each for each in said}
     named = {each.spelled: each for each in found}
-    new = [
-        Found(each.name, mapped(module, place, each.place, each.name), ()) for each in said if each.name not in named
-    ]
+    others = [each for each in said if each.name not in named]
+    new = [Found(each.name, mapped(module, place, each.place, each.name), ()) for each in others]
     asked = [_asked(each, by_name.get(each.spelled), module, wanted) for each in (*found, *new)]
     if not asked:
         expected = f"at least one of {', '.join(ROLES)}"
@@ -54,21 +54,14 @@ def asked_functions(
 def _asked(found: Found, said: FunctionSettings | None, module: ModuleType, wanted: BackendName | None) -> Asked:
     if said is not None and said.role == LEFT_OUT:
         return Asked(found.spelled, (), said.reason)
-    libraries = _libraries(found, module, wanted)
-    return Asked(
-        found.spelled,
-        tuple(
-            UserFunction(ROLES[role], found.spelled, found.function, library, _declared(found, said, role))
-            for role in _roles(found, said)
-            for library in libraries
-        ),
-    )
-
-
-def _libraries(found: Found, module: ModuleType, wanted: BackendName | None) -> list[Backend]:
-    """The library of the function; numpy too for a function of a torch module, which may have twins for numpy."""
     first = backend_of(found.function, module, wanted)
-    return [first] if wanted or first.name == "numpy" else [first, NumpyBackend()]
+    # a torch module may have twins for numpy
+    libraries: list[Backend] = [first] if wanted or first.name == "numpy" else [first, NumpyBackend()]
+    functions = (
+        UserFunction(ROLES[role], found.spelled, found.function, library, _declared(found, said, role))
+        for role, library in product(_roles(found, said), libraries)
+    )
+    return Asked(found.spelled, tuple(functions))
 
 
 def _roles(found: Found, said: FunctionSettings | None) -> tuple[str, ...]:
@@ -87,9 +80,7 @@ def _declared(found: Found, said: FunctionSettings | None, role: str) -> Declare
         _one_of(said, "shape", said.shape, TIMED if ROLES[role].timed else LAYOUTS)
     if said.takes is not None:
         _one_of(said, "takes", said.takes, declarable())
-    if said.order is not None and not (
-        said.order.lower() in ORDERS and said.order in (said.order.upper(), said.order.lower())
-    ):
+    if said.order is not None:
         _one_of(said, "order", said.order, (*(each.upper() for each in ORDERS), *ORDERS))
     certain = found.certain or said.role is not None
     return Declared(certain, said.shape, said.takes, said.order, said.degrees, said.bones, said.place)
@@ -97,6 +88,5 @@ def _declared(found: Found, said: FunctionSettings | None, role: str) -> Declare
 
 def _one_of(said: FunctionSettings, key: str, value: str, known: Iterable[str]) -> None:
     if value not in known:
-        raise UnusableInput(
-            f"{said.place}.{key}", repr(value), f"one of {'; '.join(known)}", did_you_mean(value, known)
-        )
+        expected, hint = f"one of {'; '.join(known)}", did_you_mean(value, known)
+        raise UnusableInput(f"{said.place}.{key}", repr(value), expected, hint)

@@ -62,18 +62,12 @@ def examine(
     role is said, and not counted.
     """
     with np.errstate(all="ignore"):  # a non-finite result gives a finding, not a warning on stderr
-        answers = [
-            _answer(place, each, conventions, np.random.default_rng([seed, number]))
-            for number, each in enumerate(asked)
-            if each.left_out is None
-        ]
+        drawn = [(each, np.random.default_rng([seed, number])) for number, each in enumerate(asked)]
+        answers = [_answer(place, each, conventions, rng) for each, rng in drawn if each.left_out is None]
     counted = [answer for answer in answers if answer.known is not None or answer.function.declared.certain]
     left_out = {each.spelled: each.left_out for each in asked if each.left_out is not None}
-    ledger = Ledger(
-        sum(answer.questions for answer in counted) + len(left_out),
-        sum(answer.answered for answer in counted),
-        len(left_out),
-    )
+    questions, answered = (sum(getattr(each, count) for each in counted) for count in ("questions", "answered"))
+    ledger = Ledger(questions + len(left_out), answered, len(left_out))
     summary = {
         "module": place, "seed": seed, "functions": [_summary(answer, conventions) for answer in answers],
         "not_judged": [answer.function.spelled for answer in answers if answer.known is None],
@@ -86,9 +80,9 @@ def _answer(place: str, asked: Asked, conventions: Conventions, rng: np.random.G
     tried: list[_Tried] = []
     for function in asked.alternatives:
         tried.append((function, *propose(function, ordinary(function.role, rng, conventions), conventions)))
-        if _strangeness(tried[-1][1]) == (0, 0):
+        if _strangeness(tried[-1]) == (0, 0):
             break
-    function, taken, tries = min(tried, key=lambda each: _strangeness(each[1]))
+    function, taken, tries = min(tried, key=_strangeness)
     if taken is None:
         arrays = ordinary(function.role, rng, conventions)
         questions = 1 + len(_checks(function))
@@ -100,17 +94,17 @@ def _answer(place: str, asked: Asked, conventions: Conventions, rng: np.random.G
     found = [*found, *_run(known, checks, facts)]
     is_open = any(each.rule in (rules.ORDER_NOT_DECLARED, rules.NOT_JUDGED) for each in found)
     count = len(checks) + (not is_open)  # what nobody declared is not a question
-    return Answer(taken.function, known, _worst_first(found), facts, count, count)
+    severities = list(Severity)
+    found.sort(key=lambda each: (severities.index(each.rule.severity), each.rule.code))
+    return Answer(taken.function, known, found, facts, count, count)
 
 
 _Tried = tuple[UserFunction, Taken | None, Tries]
 
 
-def _strangeness(taken: Taken | None) -> tuple[int, int]:
+def _strangeness(tried: _Tried) -> tuple[int, int]:
     """Order of the roles that a name may mean: explained with the fewest findings, unexplained, not callable."""
-    if taken is None:
-        return 2, 0
-    return (1, 0) if taken.reading is None else (0, len(taken.reading.findings))
+    return (2, 0) if tried[1] is None else tried[1].strangeness
 
 
 def _checks(function: UserFunction) -> tuple[Check, ...]:
@@ -125,11 +119,6 @@ def _run(known: Known, checks: Sequence[Check], facts: Facts) -> Iterator[Findin
         except CallFailed as error:
             case = check.__name__.removeprefix("check_").replace("_", " ")
             yield known.finding(rules.RAISES, error=error, case=f"the check of {case}")
-
-
-def _worst_first(findings: Sequence[Finding]) -> list[Finding]:
-    severities = list(Severity)
-    return sorted(findings, key=lambda finding: (severities.index(finding.rule.severity), finding.rule.code))
 
 
 def _summary(answer: Answer, conventions: Conventions) -> dict[str, Any]:
@@ -153,7 +142,8 @@ def print_examination(report: FindingsReport, console: Console) -> None:
         line = Text(f"{name}: ", style="bold").append(each["computes"] or "unknown", style="default")
         line.append(f"; called {each['called']}" if each["called"] else "", style="dim")
         console.print(line)
-    rows = [(each["role"], *_behaviour(each)) for each in functions]
+    behaviour = ([str(each["behaviour"].get(name, "")).partition(":")[0] for name in _SHOWN] for each in functions)
+    rows = [(each["role"], *facts) for each, facts in zip(functions, behaviour, strict=True)]
     console.print(table("Behaviour", ("function", *_SHOWN), rows))
     _print_not_judged(report.summary, console)
     print_report(report, console)
@@ -162,15 +152,9 @@ def print_examination(report: FindingsReport, console: Console) -> None:
 def _print_not_judged(summary: Mapping[str, Any], console: Console) -> None:
     every, open_ones = len(summary["functions"]), summary["not_judged"]
     if open_ones:
-        console.print(
-            f"{every - len(open_ones)} of {every} functions judged; not judged: {plain(', '.join(open_ones))}"
-        )
+        judged = f"{every - len(open_ones)} of {every} functions judged"
+        console.print(f"{judged}; not judged: {plain(', '.join(open_ones))}")
     for name, reason in summary["left_out"].items():
         console.print(f"left out: {plain(name)} ({plain(reason)})")
     if summary["no_role"]:
         console.print(f"not asked, because no role is known: {plain(', '.join(summary['no_role']))}")
-
-
-def _behaviour(function: Mapping[str, Any]) -> list[str]:
-    facts = function["behaviour"]
-    return [str(facts.get(name, "")).partition(":")[0] for name in _SHOWN]

@@ -35,9 +35,9 @@ def load_module(place: str) -> ModuleType:
     folder = str(path.resolve().parent if is_file else Path.cwd())
     if folder not in sys.path:
         sys.path.insert(0, folder)
-    return imported(
-        place, lambda: module_of_file(path, read_bytes(path)) if is_file else importlib.import_module(place)
-    )
+    if is_file:
+        return imported(place, lambda: module_of_file(path, read_bytes(path)))
+    return imported(place, lambda: importlib.import_module(place))
 
 
 @dataclass(frozen=True)
@@ -55,9 +55,8 @@ def find_functions(module: ModuleType, place: str, mapping: Mapping[str, str]) -
 
     A name may end in the library's name (`qmul_np`). Raises UnusableInput for a mapping to a missing function.
     """
-    found = [
-        Found(name, mapped(module, place, f"--map {role}={name}", name), (role,)) for role, name in mapping.items()
-    ]
+    said = mapping.items()
+    found = [Found(name, mapped(module, place, f"--map {role}={name}", name), (role,)) for role, name in said]
     taken = {each.spelled for each in found}
     for role in ROLES.values():
         if role.name in mapping:
@@ -80,11 +79,8 @@ def _roles_of(name: str) -> tuple[tuple[str, ...], bool]:
 
 def unknown_functions(module: ModuleType, found: Sequence[str]) -> list[str]:
     """The module's own public functions that seem to be about rotations and play no known role."""
-    own = [
-        name
-        for name, value in vars(module).items()
-        if callable(value) and getattr(value, "__module__", None) == module.__name__ and not isinstance(value, type)
-    ]
+    functions = {name: each for name, each in vars(module).items() if callable(each) and not isinstance(each, type)}
+    own = [name for name, each in functions.items() if getattr(each, "__module__", None) == module.__name__]
     return [name for name in own if name[0] != "_" and name not in found and _ABOUT_ROTATIONS.search(name.lower())]
 
 

@@ -1,6 +1,6 @@
 """Say what a function computes: the call that was proposed, its meaning, and what is certain of it."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -16,7 +16,7 @@ from rigpact.reports.geometry_parity.calling.function import UserFunction
 from rigpact.reports.geometry_parity.calling.layouts import ROWS, SEQUENCE, shown
 from rigpact.reports.geometry_parity.precision import row_errors
 from rigpact.reports.geometry_parity.proposing import Taken, Tries, contract_reading, expected_shape, order_said
-from rigpact.reports.geometry_parity.readings.reading import Named, Reading
+from rigpact.reports.geometry_parity.readings.reading import Named
 from rigpact.reports.geometry_parity.readings.velocity import RATES_HZ
 from rigpact.reports.geometry_parity.roles import UNIT
 
@@ -25,18 +25,13 @@ _A_MATTER_OF_MEANING = (rules.VELOCITY_FRAME, rules.VELOCITY_ROWS, rules.NOT_WRA
 
 
 @dataclass(frozen=True, eq=False)
-class Known:
-    """A function whose results on ordinary inputs have the right shape, and its meaning if known.
+class Known(Taken):
+    """A function of a module (place) whose results on ordinary inputs have the right shape, and its meaning if known.
 
     arrays: the inputs in `dtype`, the widest type that the function takes. value: its results on them.
     """
 
     place: str
-    function: UserFunction
-    arrays: tuple[Array, ...]
-    value: FloatArray
-    dtype: str
-    reading: Reading | None
     conventions: Conventions
 
     def finding(self, rule: Rule, **values: Any) -> Finding:
@@ -62,8 +57,11 @@ def how_called(function: UserFunction) -> str:
 
 def judged(place: str, taken: Taken, conventions: Conventions) -> tuple[Known | None, list[Finding]]:
     """What a function means, with its findings; None and why where its meaning is not certain enough to judge it."""
-    known = Known(place, taken.function, taken.arrays, taken.value, taken.dtype, taken.reading, conventions)
-    found = [] if not taken.function.one_by_one else [_one_at_a_time(known)]
+    known = Known(**vars(taken), place=place, conventions=conventions)
+    found = []
+    if taken.function.one_by_one:
+        case = "several bones at once" if taken.function.role.timed else "several rotations at once"
+        found = [known.finding(rules.AXES_REFUSED, case=case, error="only one at a time gives an answer")]
     if taken.reading is None:
         why = _why_open(taken.function)
         if why:
@@ -90,14 +88,9 @@ def _sorted(function: UserFunction, findings: Sequence[Named]) -> tuple[list[Nam
     """Findings that are certain, and those that depend on what the function is meant to be."""
     if function.declared.certain:
         return list(findings), []
-    meant = set(_doubtful(function))
+    # without a rate, its caller may multiply
+    meant = _A_MATTER_OF_MEANING if function.takes_rate else (*_A_MATTER_OF_MEANING, rules.VELOCITY_RATE)
     return [each for each in findings if each[0] not in meant], [each for each in findings if each[0] in meant]
-
-
-def _doubtful(function: UserFunction) -> Iterator[Rule]:
-    yield from _A_MATTER_OF_MEANING
-    if not function.takes_rate:
-        yield rules.VELOCITY_RATE  # its caller may multiply
 
 
 def unjudged(place: str, function: UserFunction, why: str) -> Finding:
@@ -111,16 +104,12 @@ def unusable(place: str, function: UserFunction, arrays: Sequence[Array], tries:
         return unjudged(place, function, f"no shape and form of arguments gives an answer ({tries.words})")
     case = f"the declared {how_called(function) or 'call'} ({function.declared.place})"
     if tries.words.startswith("it returns "):
-        expected = f"rows of {list(expected_shape(function, arrays)[1:])}"
-        return finding(
-            place, function, rules.OTHER_SHAPE, found=tries.words[len("it returns ") :], case=case, expected=expected
+        found, expected = (
+            tries.words.removeprefix("it returns "),
+            f"rows of {list(expected_shape(function, arrays)[1:])}",
         )
+        return finding(place, function, rules.OTHER_SHAPE, found=found, case=case, expected=expected)
     return finding(place, function, rules.RAISES, error=tries.words.removeprefix("it raises "), case=case)
-
-
-def _one_at_a_time(known: Known) -> Finding:
-    case = "several bones at once" if known.function.role.timed else "several rotations at once"
-    return known.finding(rules.AXES_REFUSED, case=case, error="only one at a time gives an answer")
 
 
 def _unexplained(known: Known) -> Finding:
@@ -129,7 +118,5 @@ def _unexplained(known: Known) -> Finding:
     if expected.shape != known.value.shape:
         expected = expected[: len(known.value)]
     errors = row_errors(known.function.role, known.value, expected)
-    row = int(np.argmax(errors))
-    return known.finding(
-        rules.DIFFERS, error=float(errors[row]), unit=UNIT[known.function.role.gives], row=row, declared=own.words
-    )
+    row, unit = int(np.argmax(errors)), UNIT[known.function.role.gives]
+    return known.finding(rules.DIFFERS, error=float(errors[row]), unit=unit, row=row, declared=own.words)

@@ -16,13 +16,18 @@ from rigpact.reference_runtime.operations.geometry import (
 
 __all__ = [
     "axis_turn", "defect", "exp_map", "matrix_to_quat", "quat_to_matrix", "rotation_angle_rad", "rotation_vector", "transpose",
-    "wrap_to_pi",
+    "turned", "wrap_to_pi",
 ]  # fmt: skip
 
 
 def transpose(matrix: FloatArray) -> FloatArray:
     """Swap the last two axes; for a rotation this is the inverse."""
     return np.swapaxes(matrix, -1, -2)
+
+
+def turned(matrix: FloatArray, inverse: object) -> FloatArray:
+    """The rotation, or its inverse where that is so."""
+    return transpose(matrix) if inverse else matrix
 
 
 def exp_map(vector_rad: FloatArray) -> FloatArray:

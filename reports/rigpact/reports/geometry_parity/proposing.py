@@ -41,6 +41,11 @@ class Taken:
     dtype: str
     reading: Reading | None
 
+    @property
+    def strangeness(self) -> tuple[int, int]:
+        """The order of calls: explained with the fewest findings, then unexplained."""
+        return (1, 0) if self.reading is None else (0, len(self.reading.findings))
+
 
 @dataclass
 class Tries:
@@ -69,11 +74,7 @@ def propose(
         if taken.reading is not None and not taken.reading.findings:
             return taken, tries
         answers.append(taken)
-    return min(answers, key=_strangeness, default=None), tries
-
-
-def _strangeness(taken: Taken) -> tuple[bool, int]:
-    return (taken.reading is None, len(taken.reading.findings) if taken.reading else 0)
+    return min(answers, key=lambda each: each.strangeness, default=None), tries
 
 
 def candidates(function: UserFunction) -> Iterator[UserFunction]:
@@ -147,25 +148,18 @@ def _try(
         except CallFailed as error:
             tries.errors.append(f"it raises {error}")
             continue
-        if not _is_wanted_shape(candidate, value, inputs):
-            tries.errors.append(f"it returns the shape {list(value.shape)}")
-            continue
-        return Taken(candidate, inputs, value, dtype, reading_of(candidate, value, inputs, conventions))
+        wanted = expected_shape(candidate, inputs)
+        if value.shape == wanted or (candidate.role.timed and value.shape == (wanted[0] - 1, *wanted[1:])):
+            return Taken(candidate, inputs, value, dtype, reading_of(candidate, value, inputs, conventions))
+        tries.errors.append(f"it returns the shape {list(value.shape)}")
     return None
 
 
 def expected_shape(function: UserFunction, arrays: Sequence[Array]) -> tuple[int, ...]:
     """Shape of the result: the arguments' leading axes, broadcast, then the shape of one value."""
-    leading = [
-        array.shape[: array.ndim - len(TRAILING[kind])] for array, kind in zip(arrays, function.role.takes, strict=True)
-    ]
+    pairs = zip(arrays, function.role.takes, strict=True)
+    leading = [array.shape[: array.ndim - len(TRAILING[kind])] for array, kind in pairs]
     return (*np.broadcast_shapes(*leading), *TRAILING[function.role.gives])
-
-
-def _is_wanted_shape(function: UserFunction, value: FloatArray, inputs: tuple[Array, ...]) -> bool:
-    wanted = expected_shape(function, inputs)
-    one_fewer = function.role.timed and value.shape == (wanted[0] - 1, *wanted[1:])
-    return value.shape == wanted or one_fewer
 
 
 def reading_of(
@@ -181,7 +175,8 @@ def reading_of(
     if "euler" in (role.gives, *role.takes):
         return read_euler(role, value, exact[0], conventions, order_said(function))
     for reading in READINGS[role.name](conventions):
-        if _error(function, value, reading.compute(*exact)) <= MATCH:
+        expected = reading.compute(*exact)
+        if float(row_errors(role, value, expected).max()) / scale_of(expected) <= MATCH:
             return reading
     return None
 
@@ -191,10 +186,6 @@ def _at_the_other_rate(function: UserFunction, inputs: tuple[Array, ...]) -> Ite
     if function.takes_rate:
         with suppress(CallFailed):
             yield function(*inputs, fps=RATES_HZ[1]).astype(np.float64)
-
-
-def _error(function: UserFunction, value: FloatArray, expected: FloatArray) -> float:
-    return float(row_errors(function.role, value, expected).max()) / scale_of(expected)
 
 
 def contract_reading(function: UserFunction, conventions: Conventions) -> Reading:

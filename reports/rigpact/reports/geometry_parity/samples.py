@@ -74,12 +74,6 @@ def _six(rng: Generator, conventions: Conventions) -> FloatArray:
     return codec.join(axes[0] * lengths[0], axes[1] * lengths[1])
 
 
-def _residual(rng: Generator, conventions: Conventions) -> FloatArray:
-    """Large turns, so that orders and directions of a product give different results."""
-    codec = Rot6d(conventions)
-    return _six(rng, conventions) - codec.identity(1)
-
-
 def _off_gimbal(rng: Generator) -> FloatArray:
     """Rotations whose middle angle is at most 64 degrees in each of the six orders: its sine is an entry off the diagonal."""
     drawn = rotations(rng, 40 * ROWS)
@@ -94,12 +88,6 @@ def _ordered(xyzw: FloatArray, conventions: Conventions) -> FloatArray:
 
 def _quat(rng: Generator, conventions: Conventions) -> FloatArray:
     return _ordered(oracle.matrix_to_quat(rotations(rng)) * rng.choice([-1.0, 1.0], size=(ROWS, 1)), conventions)
-
-
-def _euler(rng: Generator) -> FloatArray:
-    """Three angles whose order does not matter for their range: each between 0.1 and 1.3 radians, either sign."""
-    angles: FloatArray = rng.uniform(0.1, 1.3, size=(ROWS, 3)) * rng.choice([-1.0, 1.0], size=(ROWS, 3))
-    return angles
 
 
 def _quat_sequence(rng: Generator, conventions: Conventions) -> FloatArray:
@@ -117,7 +105,7 @@ def _sequence(rng: Generator, _conventions: Conventions) -> FloatArray:
     return np.stack(frames)
 
 
-def _angles(rng: Generator) -> FloatArray:
+def _angles(rng: Generator, _conventions: Conventions) -> FloatArray:
     """Angles of up to two extra turns, never near the jump of wrapping."""
     turns = 2.0 * np.pi * rng.integers(-2, 3, size=ROWS)
     return rng.uniform(-LARGEST_ANGLE_RAD, LARGEST_ANGLE_RAD, size=ROWS) + turns
@@ -125,14 +113,15 @@ def _angles(rng: Generator) -> FloatArray:
 
 _DRAW: Mapping[Kind, Callable[[Generator, Conventions], FloatArray]] = {
     "six": _six,
-    "residual": _residual,
+    # large turns, so that orders and directions of a product give different results
+    "residual": lambda rng, conventions: _six(rng, conventions) - Rot6d(conventions).identity(1),
     "matrix": lambda rng, _: rotations(rng),
     "vector": lambda rng, _: vectors(rng, (ROWS,)),
     "quat": _quat,
     "sequence": _sequence,
-    "angle": lambda rng, _: _angles(rng),
+    "angle": _angles,
     "point": lambda rng, _: rng.normal(size=(ROWS, 3)),
-    "euler": lambda rng, _: _euler(rng),
+    "euler": lambda rng, _: rng.uniform(0.1, 1.3, size=(ROWS, 3)) * rng.choice([-1.0, 1.0], size=(ROWS, 3)),
     "quat_sequence": _quat_sequence,
     "six_sequence": lambda rng, conventions: encoded(_sequence(rng, conventions), Rot6d(conventions)),
 }

@@ -51,24 +51,17 @@ class Pairing:
 
     def __post_init__(self) -> None:
         self.graph: Graph = self.contract.system.graph
-        answers = [stage.name for stage in self.graph if stage.name in self.graph.answers]
         self.known: dict[str, FloatArray] = {}
         self.words: dict[str, Any] = {}
         self.found = Paired()
-        for name in answers:
-            if name in self.named:
-                self.known[name] = self.rows[self.named[name]]
-                self.found.columns[name] = self.named[name]
+        for name in self.graph.answers:
+            self._take(name, self.named.get(name))
         for stage in self.graph:
-            if stage.compute is None and stage.carried is not None:
-                self._add_carried(stage.name, str(stage.carried))
-
-    def _add_carried(self, name: str, source: str) -> None:
-        if name in self.named:
-            self.known[name] = self.rows[self.named[name]]
-            self.found.columns[name] = self.named[name]
-        elif source in self.known:
-            self.known[name] = np.vstack([np.zeros_like(self.known[source][:1]), self.known[source][:-1]])
+            is_carried = stage.compute is None and stage.carried is not None
+            if is_carried and not self._take(stage.name, self.named.get(stage.name)):
+                before = self.known.get(str(stage.carried))
+                if before is not None:
+                    self.known[stage.name] = np.vstack([np.zeros_like(before[:1]), before[:-1]])
 
     def run(self) -> Paired:
         """Given vectors by their numbers, then by name; stages in place of those that were not recorded; all other stages."""
@@ -116,13 +109,8 @@ class Pairing:
 
     def _consumers(self, name: str) -> list[str]:
         """The stages that are made of a given vector alone, as far as it is not known what they are made of."""
-        return [
-            stage.name
-            for stage in self.graph
-            if name in stage.needs
-            and stage.name not in self.known
-            and all(need in (name, *self.known) for need in stage.needs)
-        ]
+        made = [stage for stage in self.graph if name in stage.needs and stage.name not in self.known]
+        return [stage.name for stage in made if all(need in (name, *self.known) for need in stage.needs)]
 
     def _pair(self, name: str) -> bool:
         """Find the column of a given vector, or of a stage in its place, by what is made of it."""
@@ -150,9 +138,8 @@ class Pairing:
     def _slots(self, stage: str) -> set[tuple[str, int]]:
         """Where the newest frame of a term may stand in a recorded input of a network, in any layout and order of a history."""
         found = set()
-        for taker in (
-            self.graph[name] for name in self.contract.system.network_inputs if stage in self.graph[name].needs
-        ):
+        inputs = (self.graph[name] for name in self.contract.system.network_inputs)
+        for taker in (each for each in inputs if stage in each.needs):
             widths = [self.contract.fields(name).width for name in taker.needs]
             place = taker.needs.index(stage)
             before, all_terms = sum(widths[:place]), sum(widths)
@@ -166,10 +153,10 @@ class Pairing:
         width = self.contract.fields(name).width
         taken = set(self.found.columns.values())
         fitting = [column for column, rows in self.rows.items() if rows.shape[1] == width and column not in taken]
-        own = [column for column in fitting if column == name or column not in self.graph.names]
-        return sorted(
-            own or fitting, key=lambda column: -self.likeness(name, column)
-        )  # a name of another vector says so
+        own = [
+            column for column in fitting if column == name or column not in self.graph.names
+        ]  # else it says another's
+        return sorted(own or fitting, key=lambda column: -self.likeness(name, column))
 
     def _behind(self, name: str) -> list[str]:
         """The stages made of a vector, and of nothing else that is not known yet."""
@@ -186,9 +173,8 @@ class Pairing:
     def _choices(self, stages: Sequence[str]) -> Iterator[dict[str, Any]]:
         """Words for what the contract leaves open at some stages, those that it assumes first."""
         own = {knob.name: knob for stage in stages for knob in self.graph[stage].every_knob}
-        knobs = [
-            knob for name, knob in own.items() if name in self.contract.system.left_open and name not in self.words
-        ]
+        is_open = self.contract.system.left_open
+        knobs = [knob for name, knob in own.items() if name in is_open and name not in self.words]
         assumed = [sorted(knob.values, key=lambda value, knob=knob: value != knob.default) for knob in knobs]  # type: ignore[misc]
         for values in islice(product(*assumed), _MOST):
             yield {knob.name: value for knob, value in zip(knobs, values, strict=True)}
@@ -199,12 +185,8 @@ class Pairing:
         recorded = {name: rows.astype(np.float32) for name, rows in known.items()}
         evidence = Evidence(self.frame, self.contract.fps or 1.0, "teacher", recorded)
         frames = ReplayedFrames(evidence, self.contract.with_conventions({**self.words, **words}))
-        made = {stage: frames.computed(stage) for stage in stages}
-        return {
-            stage: rows.astype(np.float64)
-            for stage, rows in made.items()
-            if rows is not None and np.isfinite(rows).all()
-        }
+        made = {stage: rows for stage in stages if (rows := frames.computed(stage)) is not None}
+        return {stage: rows.astype(np.float64) for stage, rows in made.items() if np.isfinite(rows).all()}
 
     def places(self, rows: FloatArray, *, is_whole: bool = False) -> list[tuple[str, int]]:
         """Columns, and where in them, that hold these numbers in every frame; none of what never changes.
@@ -217,7 +199,7 @@ class Pairing:
         found = []
         for column, held in self.rows.items():
             last = held.shape[1] - width
-            for start in range(1 if is_whole and last == 0 else 0 if is_whole else last + 1):
+            for start in range(int(last == 0) if is_whole else last + 1):
                 window = held[:, start : start + width]
                 if (np.abs(window[0] - rows[0]) <= near).all() and (np.abs(window - rows) <= near).all():
                     found.append((column, start))

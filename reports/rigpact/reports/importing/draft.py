@@ -32,7 +32,7 @@ class Draft:
     stages: list[Entry] = field(default_factory=list)
     names: dict[str, tuple[str, ...]] = field(default_factory=dict)
     names_comments: list[str] = field(default_factory=list)
-    numbers: dict[str, Entry] = field(default_factory=dict)
+    numbers: dict[str, Any] = field(default_factory=dict)
     networks: dict[str, Entry] = field(default_factory=dict)
     recordings: dict[str, Any] = field(default_factory=dict)
     recordings_comments: list[str] = field(default_factory=list)
@@ -45,30 +45,26 @@ class Draft:
             self.given.append(Entry({"name": name, **_said(table)}, comments))
         return name
 
-    def compute(self, name: str, operation: str, of: str | Sequence[str], *comments: str, **table: Any) -> str:
-        """Add a stage; returns its name."""
-        wanted = of if isinstance(of, str) else list(of)
-        self.stages.append(Entry({"name": name, "operation": operation, "of": wanted, **_said(table)}, comments))
+    def compute(self, name: str, operation: str, of: str | Sequence[str] | None, *comments: str, **table: Any) -> str:
+        """Add a stage; returns its name. of: None for one that takes no vectors, as a network's answer."""
+        wanted = of if of is None or isinstance(of, str) else list(of)
+        self.stages.append(Entry(_said({"name": name, "operation": operation, "of": wanted, **table}), comments))
         return name
 
     def list_of(self, words: Iterable[str], wish: str) -> str:
         """The name of the list that holds these words in this order: one that is there, or a new one."""
         wanted = tuple(words)
-        for name, known in self.names.items():
-            if known == wanted:
-                return name
-        name = unlike(wish, self.names)
+        same = next((name for name, known in self.names.items() if known == wanted), None)
+        name = unlike(wish, self.names) if same is None else same
         self.names[name] = wanted
         return name
 
-    def number_of(self, wish: str, value: Any, names: str | None, *comments: str) -> str:
+    def number_of(self, wish: str, value: Any, names: str | None) -> str:
         """The name of an entry of numbers: one that says the same, or a new one."""
         table = value if names is None else {"names": names, "value": value}
-        for name, known in self.numbers.items():
-            if known.table == {"": table}:
-                return name
-        name = unlike(wish, self.numbers)
-        self.numbers[name] = Entry({"": table}, comments)
+        same = next((name for name, known in self.numbers.items() if known == table), None)
+        name = unlike(wish, self.numbers) if same is None else same
+        self.numbers[name] = table
         return name
 
     def rename(self, old: str, new: str) -> None:
@@ -79,8 +75,8 @@ class Draft:
 
     def drop_unused(self, names: set[str]) -> None:
         """Leave out given vectors that nothing takes any more."""
-        used = {each for entry in self.stages for each in _listed(entry.table.get("of", ()))}
-        self.dropped |= names - used
+        taken = (entry.table.get("of", ()) for entry in self.stages)
+        self.dropped |= names.difference(*([of] if isinstance(of, str) else of for of in taken))
         self.given = [entry for entry in self.given if entry.table["name"] not in self.dropped]
 
     def free_name(self, wish: str) -> str:
@@ -90,10 +86,6 @@ class Draft:
 
 _NAMING = ("name", "of", "carried", "wrong", "inputs", "outputs")
 """Keys whose words are names of vectors."""
-
-
-def _listed(value: Any) -> list[Any]:
-    return [value] if isinstance(value, str) else list(value)
 
 
 def _renamed(entry: Entry, old: str, new: str) -> Entry:

@@ -6,9 +6,13 @@ import os
 from pathlib import Path
 
 from rigpact.contract.files import write_bytes
+from rigpact.reference_runtime.files.contracts import ContractFiles
+from rigpact.reference_runtime.recordings.named_columns import NoVector
+from rigpact.reports.diagnosing.budget import Budget
+from rigpact.reports.diagnosing.evidence import EvidenceFiles, read_evidence
+from rigpact.reports.diagnosing.some_bones import diagnose_gathered
 from rigpact.reports.importing.drafting import draft_of_folder, look_into
 from rigpact.reports.importing.formats import Imported, ImportRequest, finished
-from rigpact.reports.importing.trial import stages_that_differ
 
 
 def draft_folder(folder: Path, path: Path) -> Imported:
@@ -25,10 +29,14 @@ def draft_folder(folder: Path, path: Path) -> Imported:
 
 
 def _differing(content: bytes, path: Path, recording: Path) -> set[str]:
-    """What differs of a contract that lies beside the files that it names."""
+    """The stages that a recording does not bear out, of a contract beside the files that it names; nothing is searched."""
     tried = path.with_name(f".{path.stem}.{os.getpid()}.toml")
     try:
         write_bytes(tried, content)
-        return stages_that_differ(tried, recording)
+        gathered = read_evidence(recording, ContractFiles(tried).opened(), EvidenceFiles())
+    except NoVector:
+        return set()
     finally:
         tried.unlink(missing_ok=True)
+    found = diagnose_gathered(gathered, with_pairs=False, budget=Budget.spent())
+    return {stage.stage for stage in found.stages if stage.ok is False}

@@ -52,8 +52,10 @@ def draft_of_folder(found: Folder, refused: Collection[str] = ()) -> Draft:
     """
     folder = found.path.resolve().name
     draft = Draft(_system_of(found.recording) or lower_word(folder, "contract"), f"drafted from {folder}")
+    paths = [*(model.path for model in found.models), found.recording, *(each.path for each in found.statistics)]
+    names = dict.fromkeys(path.name for path in paths if path is not None)
     draft.header = [
-        f"Drafted by `rigpact init --contract` from {', '.join(_names_of(found))}.",
+        f"Drafted by `rigpact init --contract` from {', '.join(names)}.",
         "GUESSED marks conclusions from names or numbers, LEFT OPEN marks gaps. Then: rigpact check.",
     ]
     draft.fps = _rate(found)
@@ -62,16 +64,11 @@ def draft_of_folder(found: Folder, refused: Collection[str] = ()) -> Draft:
     recorded = {name: rows for name, rows in found.rows.items() if name not in CLOCK and np.isfinite(rows).all()}
     refused_columns = {name for name in recorded if word(name, "column") in refused}
     precision = precision_of({name: rows.astype(np.float32) for name, rows in recorded.items()})
-    columns = Columns(
-        draft, recorded, _follows(found), {}, statistics=found.statistics, refused=refused_columns, precision=precision
-    )
-    networks = [
-        _Network(draft, found, columns, model, columns_of_tensors(model, recorded)[0]) for model in found.models
-    ]
-    columns.answers = {network.columns[each]: network.add for network in networks for each in network.answered}
-    columns.busy |= {
-        network.columns[each] for network in networks for each in network.model.inputs if each in network.columns
-    }
+    columns = Columns(draft, recorded, _follows(found), found.statistics, refused_columns, precision)
+    networks = [_Network(draft, found, columns, model, columns_of_tensors(model, recorded)) for model in found.models]
+    for network in networks:
+        columns.answers |= {network.columns[each]: network.add for each in network.answered}
+        columns.busy |= {network.columns[each] for each in network.model.inputs if each in network.columns}
     for network in networks:
         network.add()
     columns.finish()
@@ -100,9 +97,8 @@ def look_into(folder: Path) -> Folder:
     models = [read_model_beside(path) for path in files if path.suffix.lower() == ".onnx"]
     if not models:
         names = ", ".join(path.name for path in files[:8]) or "nothing"
-        raise UnusableInput(
-            folder, names, "an .onnx file", "`rigpact import` reads files of weights and other stacks' files"
-        )
+        hint = "`rigpact import` reads files of weights and other stacks' files"
+        raise UnusableInput(folder, names, "an .onnx file", hint)
     statistics = [each for path in files for each in find_statistics(path, folder)]
     own = {each.path for each in statistics}
     recordings = [path for path in files if path.name.lower().endswith(column_suffixes()) and path not in own]
@@ -112,11 +108,6 @@ def look_into(folder: Path) -> Folder:
         if len(lengths) == 1 and lengths.pop() > 1:
             return Folder(folder, models, statistics, path, rows)
     return Folder(folder, models, statistics, None, {})
-
-
-def _names_of(found: Folder) -> list[str]:
-    paths = [*(model.path for model in found.models), found.recording, *(each.path for each in found.statistics)]
-    return list(dict.fromkeys(path.name for path in paths if path is not None))
 
 
 def _rate(found: Folder) -> float | None:
@@ -154,10 +145,8 @@ class _Network:
         outputs = []
         for each, width in model.outputs.items():
             column = self.columns.get(each)
-            outputs.append(self._name(each, column, "output"))
-            draft.stages.append(
-                Entry({"name": outputs[-1], "operation": "network", **_answer_fields(draft, model, width)})
-            )
+            fields = _answer_fields(draft, model, width)
+            outputs.append(draft.compute(self._name(each, column, "output"), "network", None, **fields))
             if column is not None:
                 self.recorded.made[column] = outputs[-1]
         for each, stage in zip(model.outputs, outputs, strict=True) if found.recording is None else ():
@@ -190,15 +179,7 @@ class _Network:
         raw = vector if statistics is None else draft.free_name(f"{vector}_raw")
         self._source(column, raw, width, statistics)
         if statistics is not None:
-            statistics.add_to(draft)
-            draft.compute(
-                vector,
-                "normalise",
-                raw,
-                f"GUESSED: {statistics.path.name} has a mean and a std of {width} numbers",
-                mean=statistics.mean_name,
-                std=statistics.std_name,
-            )
+            statistics.stage(draft, vector, "normalise", raw)
         elif len(fitting) > 1:
             names = ", ".join(each.mean_name for each in fitting)
             draft.header.append(f"LEFT OPEN: several statistics of {width} numbers fit {name}: {names}")
@@ -206,23 +187,24 @@ class _Network:
 
     def _source(self, column: str | None, raw: str, width: int, statistics: Statistics | None) -> None:
         """The vector before statistics: made of what was recorded if the recording shows it, else given."""
-        if column is not None:
-            held = self.recorded.rows[column]
-            if statistics is not None:
-                held = held * statistics.std + statistics.mean
-            slack = np.full(held.shape, 0.0 if statistics is None else SAME * float(np.abs(held).max(initial=0.0)))
-            if self.recorded.input_of(column, held, raw, slack):
-                return
+        if column is not None and self.recorded.input_of(column, raw, *_before(self.recorded.rows[column], statistics)):
+            return
         self.draft.give(raw, f"LEFT OPEN: write the stages that make {raw}; then it is no longer given", size=width)
+
+
+def _before(held: FloatArray, statistics: Statistics | None) -> tuple[FloatArray, FloatArray]:
+    """A recorded input before the statistics, and how far they may have moved each number."""
+    if statistics is None:
+        return held, np.zeros(held.shape)
+    before = held * statistics.std + statistics.mean
+    return before, np.full(held.shape, SAME * float(np.abs(before).max(initial=0.0)))
 
 
 def _is_normalised(recorded: Columns, column: str, statistics: Statistics) -> bool:
     """Whether a recorded input says less before the statistics than behind them: then they stand between."""
     held = recorded.rows[column]
-    before = held * statistics.std + statistics.mean
-    slack = np.full(held.shape, SAME * float(np.abs(before).max(initial=0.0)))
-    missing, cost = recorded.cost_of(column, before, slack)
-    return cost <= held.shape[1] and (missing, cost) < recorded.cost_of(column, held, np.zeros(held.shape))
+    missing, cost = recorded.cost_of(*_before(held, statistics))
+    return cost <= held.shape[1] and (missing, cost) < recorded.cost_of(*_before(held, None))
 
 
 def _answer_fields(draft: Draft, model: Model, width: int | None) -> dict[str, Any]:
@@ -241,18 +223,8 @@ def _denormalised(draft: Draft, found: Folder, name: str, stage: str, width: int
     fitting = found.statistics_of(width, name)
     if len(fitting) != 1 or (width in inputs and not fitting[0].label):
         return
-    statistics = fitting[0]
-    if statistics.mean_name in draft.numbers:
-        return
-    statistics.add_to(draft)
-    draft.compute(
-        draft.free_name(f"{stage}_raw"),
-        "denormalise",
-        stage,
-        f"GUESSED: {statistics.path.name} has a mean and a std of {width} numbers",
-        mean=statistics.mean_name,
-        std=statistics.std_name,
-    )
+    if fitting[0].mean_name not in draft.numbers:
+        fitting[0].stage(draft, draft.free_name(f"{stage}_raw"), "denormalise", stage)
 
 
 def _recordings(draft: Draft, found: Folder) -> None:
@@ -263,12 +235,11 @@ def _recordings(draft: Draft, found: Folder) -> None:
     names = {entry.table["name"]: entry for entry in (*draft.given, *draft.stages)}
     renamed = {word(name, "column"): name for name in found.rows if word(name, "column") != name}
     draft.recordings |= {vector: name for vector, name in renamed.items() if vector in names}
-    left = [
-        f"{name} ({rows.shape[1]}{', length 1: a quaternion?' if is_quaternion(rows) else ''})"
-        for name, rows in found.rows.items()
-        if word(name, "column") not in names and name not in CLOCK
-    ]
+    unused = {
+        name: rows for name, rows in found.rows.items() if word(name, "column") not in names and name not in CLOCK
+    }
+    notes = {name: ", length 1: a quaternion?" if is_quaternion(rows) else "" for name, rows in unused.items()}
+    left = [f"{name} ({rows.shape[1]}{notes[name]})" for name, rows in unused.items()]
     if left:
-        draft.recordings_comments = [
-            f"Columns of {found.recording.name} that belong to no vector yet: {', '.join(left)}."
-        ]
+        said = f"Columns of {found.recording.name} that belong to no vector yet: {', '.join(left)}."
+        draft.recordings_comments = [said]

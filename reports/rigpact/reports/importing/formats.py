@@ -6,6 +6,7 @@ To add a format: a row in `_YAML`, or a branch in `import_file` for another kind
 import tomllib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +17,6 @@ from rigpact.contract.declared.yaml_text import parse_yaml
 from rigpact.contract.errors import UnusableInput
 from rigpact.contract.files import bytes_to_json, read_bytes
 from rigpact.contract.systems.contract import Contract
-from rigpact.reference_runtime.recordings.other_formats.animation import Animation
 from rigpact.reference_runtime.recordings.other_formats.bvh_files import read_bvh_animation
 from rigpact.reference_runtime.recordings.other_formats.gltf_files import read_gltf_animation
 from rigpact.reference_runtime.recordings.other_formats.mcap_files import mcap_words
@@ -84,17 +84,16 @@ class Imported:
 
 def import_file(request: ImportRequest) -> Imported:
     """The declaration, or the model, that a foreign file becomes. UnusableInput for a file of no known format."""
-    suffix = request.source.suffix.lower()
-    if suffix == ".bin":
-        return _weights(request)
-    if request.out.suffix.lower() == ".npz":
+    suffix, is_bin = request.source.suffix.lower(), request.source.suffix.lower() == ".bin"
+    if not is_bin and request.out.suffix.lower() == ".npz":
         arrays = arrays_in(request.source, request.below, tick=request.tick, episode=request.episode)
         said = ", ".join(f"{name} {'x'.join(map(str, rows.shape))}" for name, rows in list(arrays.items())[:6])
         return Imported(arrays_to_npz(arrays), f"{len(arrays)} arrays: {said}")
-    if is_weights(request.source):
-        return _layers(request)
-    make = next((each for endings, each in _OTHER_ENDINGS.items() if suffix in endings), _yaml_draft)
-    return finished(make(request), request)
+    if is_bin or is_weights(request.source):
+        return _weights(request)
+    if request.out.suffix.lower() != ".toml":
+        raise UnusableInput("-o", request.out.name, "a name that ends in .toml")
+    return finished(_OTHER_ENDINGS.get(suffix, _yaml_draft)(request), request)
 
 
 def finished(draft: Draft, request: ImportRequest) -> Imported:
@@ -103,8 +102,8 @@ def finished(draft: Draft, request: ImportRequest) -> Imported:
         draft.fps = request.fps
         draft.header = [line for line in draft.header if not line.startswith("LEFT OPEN: fps")]
     declaration = _read_again(draft, request)
-    if request.recording is not None and declaration.system is not None:
-        system = declaration.system
+    system = declaration.system
+    if request.recording is not None and system is not None:
         contract = Contract(
             system, request.out, "", system.vectors, system.conventions(None), declaration.constants, system.fps
         )
@@ -119,32 +118,21 @@ def _read_again(draft: Draft, request: ImportRequest) -> Declaration:
     declaration = read_declaration(tomllib.loads(draft_to_toml(draft)), request.out.parent)
     if declaration.problems:
         first = declaration.problems[0]
-        raise UnusableInput(
-            request.source,
-            f"{first.found} ({first.pointer} of the contract)",
-            first.expected,
-            "no contract was written",
-        )
+        found = f"{first.found} ({first.pointer} of the contract)"
+        raise UnusableInput(request.source, found, first.expected, "no contract was written")
     return declaration
 
 
 def _weights(request: ImportRequest) -> Imported:
-    from rigpact.reports.importing.stacks.weights_file import read_weights, weights_to_onnx
+    """The model that a file of weights becomes."""
+    from rigpact.reports.importing.stacks.weights_file import layers_to_onnx, read_weights, weights_to_onnx
 
     if request.out.suffix.lower() != ".onnx":
         raise UnusableInput("-o", request.out.name, "a name that ends in .onnx: weights become a model")
-    weights = read_weights(read_bytes(request.source), request.source)
-    sizes = "-".join(map(str, weights.sizes))
-    return Imported(
-        weights_to_onnx(weights), f"model {sizes}, x[rows, {weights.sizes[0]}] -> y[rows, {weights.sizes[-1]}]"
-    )
-
-
-def _layers(request: ImportRequest) -> Imported:
-    from rigpact.reports.importing.stacks.weights_file import layers_to_onnx
-
-    if request.out.suffix.lower() != ".onnx":
-        raise UnusableInput("-o", request.out.name, "a name that ends in .onnx: weights become a model")
+    if request.source.suffix.lower() == ".bin":
+        weights = read_weights(read_bytes(request.source), request.source)
+        said = f"x[rows, {weights.sizes[0]}] -> y[rows, {weights.sizes[-1]}]"
+        return Imported(weights_to_onnx(weights), f"model {'-'.join(map(str, weights.sizes))}, {said}")
     layers = read_layers(request.source)
     if request.hidden is None and len(layers) > 1:
         hint = "the network's code says it; a file of weights does not"
@@ -169,17 +157,12 @@ def _activation(text: str) -> str:
 
 
 def _onnx_draft(request: ImportRequest) -> Draft:
-    _refuse_other_ending(request)
     model = read_model_beside(request.source)
     if not mjlab_metadata.is_one(model.metadata):
-        keys = ", ".join(sorted(model.metadata)[:8]) or "no metadata"
-        missing = [key for key in mjlab_metadata.REQUIRED if key not in model.metadata]
-        raise UnusableInput(
-            request.source,
-            f"a model with {keys}",
-            f"mjlab's metadata; {', '.join(missing)} is not there",
-            "`rigpact init --contract` drafts a contract from any model",
-        )
+        found = f"a model with {', '.join(sorted(model.metadata)[:8]) or 'no metadata'}"
+        missing = ", ".join(key for key in mjlab_metadata.REQUIRED if key not in model.metadata)
+        hint = "`rigpact init --contract` drafts a contract from any model"
+        raise UnusableInput(request.source, found, f"mjlab's metadata; {missing} is not there", hint)
     return mjlab_metadata.to_draft(model, named_file(request.source, request.out))
 
 
@@ -192,30 +175,25 @@ def _robot(make: Callable[[Node, Model | None, Any], Draft]) -> Callable[[Node, 
 
 
 def _policy_draft(request: ImportRequest) -> Draft:
-    _refuse_other_ending(request)
     if not is_policy(bytes_to_json(read_bytes(request.source), request.source).data):
         expected, hint = "a LeRobot policy's config.json", f"known are {'; '.join(KNOWN)}"
         raise UnusableInput(request.source, "a file that ends in .json", expected, hint)
     return policy_to_draft(request.source, request.out, named_file(request.onnx, request.out))
 
 
-def _animation_draft(request: ImportRequest) -> Draft:
-    _refuse_other_ending(request)
-    return animation_to_draft(request.source, _ANIMATIONS[request.source.suffix.lower()](request))
+def _bvh_draft(request: ImportRequest) -> Draft:
+    return animation_to_draft(request.source, read_bvh_animation(request.source))
+
+
+def _gltf_draft(request: ImportRequest) -> Draft:
+    return animation_to_draft(request.source, read_gltf_animation(request.source, request.episode))
 
 
 _BAGS: Mapping[str, Callable[[Path], dict[str, str]]] = {".mcap": mcap_words, ".db3": rosbag_words}
 
 
-_ANIMATIONS: Mapping[str, Callable[[ImportRequest], Animation]] = {
-    ".bvh": lambda request: read_bvh_animation(request.source),
-    **dict.fromkeys((".gltf", ".glb"), lambda request: read_gltf_animation(request.source, request.episode)),
-}
-
-
 def _bag_draft(request: ImportRequest) -> Draft:
     """The declaration that a bag's metadata makes: names, scales and poses that the runtime wrote beside its topics."""
-    _refuse_other_ending(request)
     said = _BAGS[request.source.suffix.lower()](request.source)
     if not mjlab_metadata.is_one(said):
         held = ", ".join(sorted(said)[:8]) or "none"
@@ -228,7 +206,6 @@ def _bag_draft(request: ImportRequest) -> Draft:
 
 
 def _python_draft(request: ImportRequest) -> Draft:
-    _refuse_other_ending(request)
     root = legged_gym.read_configuration(request.source, request.base)
     return _robot(legged_gym.configuration_to_draft)(root, request)
 
@@ -239,22 +216,15 @@ _YAML: Mapping[Callable[[Any], bool], Callable[[Node, ImportRequest], Draft]] = 
     leapp.is_one: lambda root, request: leapp.to_draft(root, request.out, request.onnx),
     env_yaml.is_one: _robot(env_yaml.to_draft),
     legged_gym.is_deploy: _robot(legged_gym.deploy_to_draft),
-    rl_sar.is_one: lambda root, request: _robot(
-        lambda node, model, file: rl_sar.to_draft(node, model, file, request.base)
-    )(root, request),
+    rl_sar.is_one: lambda root, request: _robot(partial(rl_sar.to_draft, base=request.base))(root, request),
 }
 
 
 def _yaml_draft(request: ImportRequest) -> Draft:
-    _refuse_other_ending(request)
     content = read_bytes(request.source)
     if request.source.suffix.lower() not in (".yaml", ".yml"):
-        raise UnusableInput(
-            request.source,
-            f"a file that ends in {request.source.suffix or 'nothing'}",
-            ".yaml, .yml, .onnx, .py or .bin",
-            f"known are {'; '.join(KNOWN)}",
-        )
+        found, hint = f"a file that ends in {request.source.suffix or 'nothing'}", f"known are {'; '.join(KNOWN)}"
+        raise UnusableInput(request.source, found, ".yaml, .yml, .onnx, .py or .bin", hint)
     root = parse_yaml(content, request.source)
     for is_one, draft in _YAML.items():
         if is_one(root):
@@ -278,13 +248,8 @@ def _nearest(root: Any) -> str:
     return f"nearest is {name}, but {', '.join(sorted(found[name]))} is missing"
 
 
-_OTHER_ENDINGS: Mapping[tuple[str, ...], Callable[[ImportRequest], Draft]] = {
-    (".onnx",): _onnx_draft, (".py",): _python_draft, (".json",): _policy_draft, tuple(_BAGS): _bag_draft,
-    tuple(_ANIMATIONS): _animation_draft,
+_OTHER_ENDINGS: Mapping[str, Callable[[ImportRequest], Draft]] = {
+    ".onnx": _onnx_draft, ".py": _python_draft, ".json": _policy_draft, **dict.fromkeys(_BAGS, _bag_draft),
+    ".bvh": _bvh_draft, ".gltf": _gltf_draft, ".glb": _gltf_draft,
 }  # fmt: skip
 """What reads a file of another ending than YAML's."""
-
-
-def _refuse_other_ending(request: ImportRequest) -> None:
-    if request.out.suffix.lower() != ".toml":
-        raise UnusableInput("-o", request.out.name, "a name that ends in .toml")

@@ -22,14 +22,11 @@ from rigpact.reports.importing.draft import Draft, Entry, lower_word, word
 from rigpact.reports.importing.model_beside import path_inside
 from rigpact.reports.importing.values import Node
 
-_MODES = {
-    "MEAN_STD": "mean_std", "MIN_MAX": "min_max", "QUANTILES": "quantiles", "QUANTILE10": "quantile10", "IDENTITY": "identity",
+_NEEDED: Mapping[str, tuple[str, ...]] = {
+    "MEAN_STD": ("mean", "std"), "MIN_MAX": ("min", "max"), "QUANTILES": ("q01", "q99"), "QUANTILE10": ("q10", "q90"),
+    "IDENTITY": (),
 }  # fmt: skip
-_STATISTICS = ("mean", "std", "min", "max", "q01", "q99", "q10", "q90")
-_NEEDED = {
-    "mean_std": ("mean", "std"), "min_max": ("min", "max"), "quantiles": ("q01", "q99"), "quantile10": ("q10", "q90"),
-    "identity": (),
-}  # fmt: skip
+"""The modes of a normaliser, and the statistics that each takes."""
 _LARGEST_IMAGE = 1 << 14
 _ASKED = {"every": "asked_every"}
 
@@ -43,9 +40,8 @@ def policy_to_draft(path: Path, out: Path, network: Entry) -> Draft:
     """The declaration of a policy; UnusableInput names the file and the place in it."""
     root = Node(bytes_to_json(read_bytes(path), path).data, path)
     kind = root.need("type", "the kind of the policy").word()
-    draft = Draft(
-        lower_word(path.resolve().parent.name, "policy"), f"imported from {path.name}, a policy of the type {kind}"
-    )
+    title = f"imported from {path.name}, a policy of the type {kind}"
+    draft = Draft(lower_word(path.resolve().parent.name, "policy"), title)
     draft.header = [
         f"Imported by `rigpact import` from {path.name} and its pipelines. Search for LEFT OPEN: the gaps of the files.",
         "Not in them: units, zero and sign of each joint, the order of the joints, whether actions are goals or differences.",
@@ -53,23 +49,22 @@ def policy_to_draft(path: Path, out: Path, network: Entry) -> Draft:
     ]
     before, behind = (_Pipeline(path, f"policy_{which}processor.json", out) for which in ("pre", "post"))
     chunk = _Chunk(root, kind)
-    inputs = [_input(draft, root, name, node, before, chunk) for name, node in _features(root, "input_features")]
-    actions = dict(_features(root, "output_features"))
+    features = root.need("input_features", "the features").children()
+    inputs = [_input(draft, root, name, node, before, chunk) for name, node in features]
+    actions = dict(root.need("output_features", "the features").children())
     if "action" not in actions:
         raise root.get("output_features").wrong("an action", found=", ".join(actions) or "nothing")
     width = _width(actions["action"])
-    table = {"name": "chunk", "operation": "network", "size": chunk.length * width}
-    draft.stages.append(Entry(table, (f"{chunk.length} actions of {width} numbers, normalised",)))
+    said = f"{chunk.length} actions of {width} numbers, normalised"
+    draft.compute("chunk", "network", None, said, size=chunk.length * width)
     mode, statistics = behind.statistics(draft, "action", str(actions["action"].get("type").value or "ACTION"), width)
     last = "played_action" if mode else "action"
     draft.compute(last, "played", "chunk", length=chunk.length, size=width, **chunk.played)
     if mode:
         draft.compute("action", "range_denormalise", last, "nothing is clipped", mode=mode, **statistics)
     draft.recordings = {name: column for name, column in draft.recordings.items() if name != column}
-    for step in (*before.others, *behind.others):
-        draft.notes.append(
-            f"a step {step} of the pipelines is not in the contract: write it by hand where it changes numbers"
-        )
+    unknown = "of the pipelines is not in the contract: write it by hand where it changes numbers"
+    draft.notes += [f"a step {step} {unknown}" for step in (*before.others, *behind.others)]
     named = [each for each in inputs if each is not None]
     draft.networks["policy"] = Entry({**dict(network.table), "inputs": named, "outputs": ["chunk"]}, network.comments)
     return draft
@@ -82,8 +77,7 @@ class _Chunk:
         key = "horizon" if kind == "diffusion" else "chunk_size"
         self.length = root.need(key, "frames of a chunk").whole(1)
         self.steps = root.need("n_action_steps", "frames of a chunk that are played").whole(1)
-        observed = root.get("n_obs_steps")
-        self.observed = 1 if observed.is_nothing else observed.whole(1)
+        self.observed = root.get("n_obs_steps").whole(1, otherwise=1)
         first = self.observed - 1 if kind == "diffusion" else 0
         if first + self.steps > self.length:
             raise root.get("n_action_steps").wrong(f"at most {self.length - first}, as {key} has")
@@ -94,50 +88,36 @@ class _Chunk:
         self.played: dict[str, Any] = {**queue, "first": first or None}
 
 
-def _features(root: Node, key: str) -> list[tuple[str, Node]]:
-    return list(root.need(key, "the features").children())
-
-
 def _width(node: Node) -> int:
-    size = math.prod(each.whole(1) for each in node.need("shape", "numbers of each axis").elements())
+    size = math.prod(node.need("shape", "numbers of each axis").wholes(1))
     if size > 1 << 24:
         raise node.get("shape").wrong("a shape of at most 2^24 numbers")
     return size
 
 
-def _input(draft: Draft, root: Node, name: str, node: Node, before: _Pipeline, chunk: _Chunk) -> str | None:
+def _input(draft: Draft, root: Node, feature: str, node: Node, before: _Pipeline, chunk: _Chunk) -> str | None:
     """The vector that the network takes of a feature; None for an image that is too large to be a vector."""
     width, kind = _width(node), node.need("type", "STATE, VISUAL, ENV").word()
-    own = word(name, "observation")
-    raw = before.raw_name(name)
+    own = word(feature, "observation")
     if kind == "VISUAL":
         if width > _LARGEST_IMAGE:
-            draft.notes.append(
-                f"{name}: an image of {width} numbers is not a vector here, so the network is not run; record its chunk"
-            )
+            note = f"an image of {width} numbers is not a vector here, so the network is not run; record its chunk"
+            draft.notes.append(f"{feature}: {note}")
             return None
         mode = root.get("normalization_mapping").get("VISUAL").value
         comment = f"LEFT OPEN: the image as the network takes it, behind resizing and {mode or 'no'} normalisation"
         source = draft.give(own, comment, size=width)
     else:
-        mode, statistics = before.statistics(draft, name, kind, width)
+        mode, statistics = before.statistics(draft, feature, kind, width)
         source = draft.give(own, size=width)
         if mode:
-            source = draft.compute(
-                f"{own}_normalised", "range_normalise", source, "nothing is clipped", mode=mode, **statistics
-            )
-    draft.recordings[own] = raw
+            name, note = f"{own}_normalised", "nothing is clipped"
+            source = draft.compute(name, "range_normalise", source, note, mode=mode, **statistics)
+    draft.recordings[own] = before.raw_name(feature)
     if chunk.observed > 1:
-        source = draft.compute(
-            f"{own}_kept",
-            "history",
-            [source],
-            "the first observation stands for those before it",
-            length=chunk.observed,
-            layout="frame_major",
-            order="oldest_first",
-            start="first",
-        )
+        how = {"layout": "frame_major", "order": "oldest_first", "start": "first"}
+        note = "the first observation stands for those before it"
+        source = draft.compute(f"{own}_kept", "history", [source], note, length=chunk.observed, **how)
     if "every" not in chunk.played or chunk.steps == 1:
         return source
     return draft.compute(f"{own}_asked", "held", source, every=chunk.steps, length=chunk.length, knobs=_ASKED)
@@ -183,7 +163,7 @@ class _Pipeline:
         """The name of a feature before the pipeline renames it."""
         return self._renamed.get(name, name)
 
-    def statistics(self, draft: Draft, name: str, kind: str, width: int) -> tuple[str, dict[str, Any]]:
+    def statistics(self, draft: Draft, name: str, kind: str, width: int) -> tuple[str, Mapping[str, Any]]:
         """The mode of a feature, empty where it passes as it is, and its statistics as names of [numbers]."""
         config = self._normaliser
         if config is None:
@@ -192,39 +172,31 @@ class _Pipeline:
         said = config.get("norm_map").get(kind)
         if said.is_nothing or (name != "action" and not chosen.is_nothing and name not in chosen.words()):
             return "", {}
-        if said.value not in _MODES:
-            raise said.wrong(f"one of {', '.join(_MODES)}")
-        mode, own = _MODES[said.value], word(name, "feature")
-        held = {key: self._arrays[f"{name}.{key}"] for key in _STATISTICS if f"{name}.{key}" in self._arrays}
-        if mode == "identity" or not held:
-            if mode != "identity":
-                draft.notes.append(
-                    f"{name}: {said.value}, but no statistics are in the file: LeRobot passes it as it is"
-                )
+        if said.value not in _NEEDED:
+            raise said.wrong(f"one of {', '.join(_NEEDED)}")
+        mode, own = said.value.lower(), word(name, "feature")
+        statistics = [key for needed in _NEEDED.values() for key in needed if f"{name}.{key}" in self._arrays]
+        held = {key: self._arrays[f"{name}.{key}"] for key in statistics}
+        if mode == "identity":
             return "", {}
-        missing = [key for key in _NEEDED[mode] if key not in held]
-        if missing:
-            raise UnusableInput(
-                f"{self._file}#{name}.{missing[0]}", "nothing", f"the statistics that {said.value} takes"
-            )
+        if not held:
+            draft.notes.append(f"{name}: {said.value}, but no statistics are in the file: LeRobot passes it as it is")
+            return "", {}
+        missing = next((key for key in _NEEDED[said.value] if key not in held), None)
+        if missing is not None:
+            raise UnusableInput(f"{self._file}#{name}.{missing}", "nothing", f"the statistics that {said.value} takes")
         found = {key: self._number(draft, f"{own}_{key}", f"{name}.{key}", rows, width) for key, rows in held.items()}
-        return mode, {**found, **self._epsilon(config)}
-
-    def _epsilon(self, config: Node) -> dict[str, float]:
         eps = config.get("eps")
-        return {} if eps.is_nothing or eps.number() == 1e-8 else {"epsilon": eps.number()}
+        return mode, found if eps.is_nothing or eps.number() == 1e-8 else {**found, "epsilon": eps.number()}
 
     def _number(self, draft: Draft, wish: str, key: str, rows: FloatArray, width: int) -> str:
         """A name of [numbers]: in the file of the policy, where the contract's folder holds it."""
         if rows.size not in (1, width) or not np.isfinite(rows).all():
-            raise UnusableInput(
-                f"{self._file}#{key}", f"{rows.size} numbers", f"{width} finite ones, as the feature has"
-            )
+            expected = f"{width} finite ones, as the feature has"
+            raise UnusableInput(f"{self._file}#{key}", f"{rows.size} numbers", expected)
         inside = None if self._file is None else path_inside(self._file, self.out)
-        if inside is not None:
-            draft.numbers[wish] = Entry({"": {"file": inside, "at": key}})
-        else:
-            draft.numbers[wish] = Entry({"": [float(each) for each in np.ravel(rows)]})
+        in_file = {"file": inside, "at": key}
+        draft.numbers[wish] = [float(each) for each in np.ravel(rows)] if inside is None else in_file
         return wish
 
 

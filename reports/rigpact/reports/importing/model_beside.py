@@ -28,6 +28,11 @@ class Model:
         return next(iter(self.outputs.values()), None)
 
 
+def input_width(model: Model | None) -> int | None:
+    """The width of a model's only input; None where there is no model, or several inputs."""
+    return None if model is None else model.input_width
+
+
 def read_model_beside(path: Path) -> Model:
     """Open a model; UnusableInput where onnxruntime does not load it, or weights lie outside its folder."""
     from rigpact.contract.errors import UnusableInput

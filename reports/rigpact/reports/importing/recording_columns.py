@@ -1,7 +1,8 @@
 """Which column of a recording holds which vector: guessed by numbers, then by names and widths, and marked as a guess."""
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -32,17 +33,19 @@ def map_columns(draft: Draft, contract: Contract, path: Path) -> None:
     count = min((len(each) for each in rows.values()), default=0)
     first = {name: each[: min(count, FRAMES)] for name, each in rows.items()}
     frame = np.arange(min(count, FRAMES))
-    pairing = Pairing(
-        contract, first, frame, named, lambda vector, column: _likeness(vector, column, fields.get(vector, ()))
-    )
-    found = pairing.run()
+
+    def likeness(vector: str, column: str) -> float:
+        return _likeness(vector, column, fields.get(vector, ()))
+
+    found = Pairing(contract, first, frame, named, likeness).run()
     _cut(draft, found, contract)
-    names = {name: _other_name(draft, name) for name in found.misnamed}
-    for old, new in names.items():
-        draft.rename(old, new)
-    columns = {
-        names.get(vector, vector): column for vector, column in found.columns.items() if vector not in draft.dropped
-    }
+    names: dict[str, str] = {}
+    for old in found.misnamed:
+        operation = next(entry.table.get("operation") for entry in draft.stages if entry.table["name"] == old)
+        names[old] = draft.free_name(f"{old}_{_MADE.get(str(operation), 'made')}")
+        draft.rename(old, names[old])
+    kept = {vector: column for vector, column in found.columns.items() if vector not in draft.dropped}
+    columns = {names.get(vector, vector): column for vector, column in kept.items()}
     draft.recordings = {vector: column for vector, column in columns.items() if vector != column}
     draft.recordings_comments = [f"Guessed from the numbers, names and widths in {path.name}: look at every line."]
     left = [f"{name} ({each.shape[1]})" for name, each in rows.items() if name not in columns.values()]
@@ -51,13 +54,8 @@ def map_columns(draft: Draft, contract: Contract, path: Path) -> None:
     _take_quaternion_orders(draft, columns, path)
 
 
-def _other_name(draft: Draft, name: str) -> str:
-    """What a stage is called whose name the recording has for another vector."""
-    operation = next(entry.table.get("operation") for entry in draft.stages if entry.table["name"] == name)
-    return draft.free_name(f"{name}_{_MADE.get(str(operation), 'made')}")
-
-
 _MADE = {"affine": "scaled", "clip": "clipped", "select": "taken", "rotate": "turned", "history": "frames"}
+"""What a stage is called besides, whose name the recording has for another vector."""
 
 
 def _cut(draft: Draft, found: Paired, contract: Contract) -> None:
@@ -73,25 +71,15 @@ def _cut(draft: Draft, found: Paired, contract: Contract) -> None:
 
 def _guessed(vectors: Widths, columns: Widths, fields: Mapping[str, Sequence[str]]) -> dict[str, str]:
     """Vector -> column, the best pair first; a pair that another is as good as is left out."""
-    scores = {
-        (vector, column): score
-        for vector, width in vectors.items()
-        for column, own in columns.items()
-        if own == width and (score := _likeness(vector, column, fields.get(vector, ()))) > 0.0
-    }
+    fitting = [pair for pair in product(vectors, columns) if vectors[pair[0]] == columns[pair[1]]]
+    scores = {(vector, column): _likeness(vector, column, fields.get(vector, ())) for vector, column in fitting}
     found: dict[str, str] = {}
-    for (vector, column), score in sorted(scores.items(), key=lambda pair: -pair[1]):
-        rivals = [
-            other
-            for other, value in scores.items()
-            if value == score
-            and other != (vector, column)
-            and (other[0] == vector or other[1] == column)
-            and other[0] not in found
-            and other[1] not in found.values()
-        ]
-        if vector not in found and column not in found.values() and not rivals:
-            found[vector] = column
+    for pair, score in sorted(scores.items(), key=lambda each: -each[1]):
+        equal = (other for other, value in scores.items() if value == score and other != pair)
+        free = [other for other in equal if other[0] not in found and other[1] not in found.values()]
+        has_rival = any(other[0] == pair[0] or other[1] == pair[1] for other in free)
+        if score > 0.0 and pair[0] not in found and pair[1] not in found.values() and not has_rival:
+            found[pair[0]] = pair[1]
     return {vector: found[vector] for vector in vectors if vector in found}
 
 
@@ -134,9 +122,6 @@ def _take_quaternion_orders(draft: Draft, guessed: Mapping[str, str], path: Path
         said = [kind for order, kind in _ORDERS.items() if order in re.split(r"[^a-z]+", column.lower())]
         if entry.table.get("size") == 4 and len(said) == 1:
             table = {key: value for key, value in entry.table.items() if key != "size"}
-            comment = f"the order is the one that the column {column} of {path.name} names"
-            draft.given[place] = Entry({**table, "kind": said[0]}, (*_without_open_kind(entry.comments), comment))
-
-
-def _without_open_kind(comments: Iterable[str]) -> tuple[str, ...]:
-    return tuple(each for each in comments if not each.startswith("LEFT OPEN: kind"))
+            comments = [each for each in entry.comments if not each.startswith("LEFT OPEN: kind")]
+            comments.append(f"the order is the one that the column {column} of {path.name} names")
+            draft.given[place] = Entry({**table, "kind": said[0]}, tuple(comments))

@@ -12,7 +12,7 @@ from rigpact.contract.declared.sources import read_arrays
 from rigpact.contract.errors import UnusableInput
 from rigpact.contract.files import read_bytes, read_json
 from rigpact.contract.statistics import FloatArray
-from rigpact.reports.importing.draft import Draft, Entry, word
+from rigpact.reports.importing.draft import Draft, word
 
 _MEAN, _STD = ("mean", "mu", "offset"), ("std", "sigma", "scale")
 _SUFFIXES = (".npz", ".safetensors", ".json")
@@ -30,19 +30,17 @@ class Statistics:
     mean: FloatArray
     std: FloatArray
 
-    def _word(self, at: str, words: tuple[str, ...]) -> str:
-        """`offset` of an offset; of statistics, the usual word."""
-        return words[0] if self.is_said else at.lower()
-
     @property
     def is_said(self) -> bool:
         """Whether the words are those of statistics: an offset and a scale may be anything."""
         return "offset" not in self.mean_at.lower()
 
-    def add_to(self, draft: Draft) -> None:
-        """Write both arrays among the numbers of a draft."""
-        draft.numbers[self.mean_name] = Entry({"": {"file": self.file, "at": self.mean_at}})
-        draft.numbers[self.std_name] = Entry({"": {"file": self.file, "at": self.std_at}})
+    def stage(self, draft: Draft, name: str, operation: str, of: str, comment: str = "") -> str:
+        """Write both arrays among the numbers of a draft, and the stage that normalises or denormalises with them."""
+        draft.numbers[self.mean_name] = {"file": self.file, "at": self.mean_at}
+        draft.numbers[self.std_name] = {"file": self.file, "at": self.std_at}
+        said = comment or f"GUESSED: {self.path.name} has a mean and a std of {self.width} numbers"
+        return draft.compute(name, operation, of, said, mean=self.mean_name, std=self.std_name)
 
     @property
     def width(self) -> int:
@@ -52,12 +50,17 @@ class Statistics:
     @property
     def mean_name(self) -> str:
         """A name among the declaration's numbers."""
-        return word(f"{self.label}_mean" if self.label else self._word(self.mean_at, _MEAN), "mean")
+        return self._name("mean", self.mean_at)
 
     @property
     def std_name(self) -> str:
         """A name among the declaration's numbers."""
-        return word(f"{self.label}_std" if self.label else self._word(self.std_at, _STD), "std")
+        return self._name("std", self.std_at)
+
+    def _name(self, usual: str, at: str) -> str:
+        """The usual word for statistics, `offset` for an offset."""
+        own = usual if self.is_said else at.lower()
+        return word(f"{self.label}_{usual}" if self.label else own, usual)
 
 
 def is_near(one: FloatArray, other: FloatArray) -> bool:

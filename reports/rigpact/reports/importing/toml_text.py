@@ -31,14 +31,16 @@ def draft_to_toml(draft: Draft) -> str:
     if draft.names:
         lines += ["", *_comments(draft.names_comments), "[names]"]
         lines += [line for name, words in draft.names.items() for line in _pair(name, list(words))]
-    lines += [line for name, entry in draft.numbers.items() for line in _number_entry(name, entry)]
+    for name, number in draft.numbers.items():
+        table = number if isinstance(number, Mapping) else {"value": number}
+        lines += ["", f"[numbers.{_key(name)}]", *(line for key, value in table.items() for line in _pair(key, value))]
     for name, entry in draft.networks.items():
         lines += ["", f"[networks.{_key(name)}]", *_comments(entry.comments)]
         tables = {key: value for key, value in entry.table.items() if isinstance(value, Mapping)}
         lines += [line for key, value in entry.table.items() if key not in tables for line in _pair(key, value)]
-        for key, table in tables.items():
+        for key, inside in tables.items():
             lines += ["", f"[networks.{_key(name)}.{_key(key)}]"]
-            lines += [line for each, value in table.items() for line in _pair(each, value)]
+            lines += [line for each, value in inside.items() for line in _pair(each, value)]
     if draft.recordings or draft.recordings_comments:
         lines += ["", "[recordings]", *_comments(draft.recordings_comments)]
         lines += [line for name, source in draft.recordings.items() for line in _pair(name, source)]
@@ -54,31 +56,16 @@ def _row(entry: Entry) -> Iterator[str]:
     yield from _comments(entry.comments, "    ")
     pairs = [f"{_key(key)} = {_value(value)}" for key, value in entry.table.items()]
     line = f"    {{ {', '.join(pairs)} }},"
-    if len(line) <= _WIDTH + _OVER:
-        yield line
-        return
     # a line may break only inside a list: the longest one is written last, over several lines
     lists = {key: value for key, value in entry.table.items() if isinstance(value, list)}
     longest = max(lists, key=lambda key: len(_value(lists[key])), default=None)
-    if longest is None:
+    if longest is None or len(line) <= _WIDTH + _OVER:
         yield line
         return
     others = [f"{_key(key)} = {_value(value)}" for key, value in entry.table.items() if key != longest]
     yield f"    {{ {', '.join(others)}, {_key(longest)} = ["
     yield from _wrapped(lists[longest], "        ")
     yield "    ] },"
-
-
-def _number_entry(name: str, entry: Entry) -> Iterator[str]:
-    table = entry.table[""]
-    yield ""
-    if isinstance(table, Mapping):
-        yield from (f"[numbers.{_key(name)}]", *_comments(entry.comments))
-        for key, value in table.items():
-            yield from _pair(key, value)
-        return
-    yield from (f"[numbers.{_key(name)}]", *_comments(entry.comments))
-    yield from _pair("value", table)
 
 
 def _pair(key: str, value: Any) -> Iterator[str]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -70,6 +70,13 @@ class Node:
             raise self.wrong(f"at most {_LONGEST_LIST}", found=f"{len(self.value)} elements")
         return [Node(each, self.path, (*self.tokens, place)) for place, each in enumerate(self.value)]
 
+    def only(self, entries: Sequence[tuple[str, Node]], expected: str, hint: str = "") -> Node:
+        """The one entry of this table; UnusableInput where there are more, or none."""
+        if len(entries) != 1:
+            names = ", ".join(name for name, _ in entries) or "none"
+            raise self.wrong(expected, hint, f"{self.tokens[-1]}: {names}")
+        return entries[0][1]
+
     def word(self) -> str:
         """A text that is not empty."""
         if not isinstance(self.value, str) or not self.value:
@@ -90,11 +97,17 @@ class Node:
             raise self.wrong("a number")
         return float(self.value)
 
-    def whole(self, low: int = 0) -> int:
-        """A whole number of at least `low`."""
+    def whole(self, low: int = 0, *, otherwise: int | None = None) -> int:
+        """A whole number of at least `low`; `otherwise` where there is nothing."""
+        if self.is_nothing and otherwise is not None:
+            return otherwise
         if isinstance(self.value, bool) or not isinstance(self.value, int) or not low <= self.value < 1 << 20:
             raise self.wrong(f"a whole number of at least {low}")
         return self.value
+
+    def wholes(self, low: int = 0) -> list[int]:
+        """A list of whole numbers of at least `low`."""
+        return [each.whole(low) for each in self.elements()]
 
     def numbers(self, count: int | None = None, of: str = "") -> list[float]:
         """A list of numbers; `count` of them, one for each of what `of` says."""
@@ -112,6 +125,10 @@ class Node:
         found = self.numbers(count, of)
         return found[0] if found and len(set(found)) == 1 else found
 
+    def limit(self) -> tuple[float, float] | None:
+        """A number as a range around zero; None where there is nothing."""
+        return None if self.is_nothing else (-self.number(), self.number())
+
     def range(self) -> tuple[float, float] | None:
         """A low and a high end; None where there is nothing."""
         if self.is_nothing:
@@ -126,8 +143,15 @@ class Node:
         ends = self.elements()
         if len(ends) != 2:
             raise self.wrong("a low and a high end", found=f"{len(ends)} numbers")
-        low, high = (each.value if _is_infinite(each.value) else each.number() for each in ends)
+        low, high = (each.value if each.value in (math.inf, -math.inf) else each.number() for each in ends)
         return float(low), float(high)
+
+
+def rate_of_step(seconds: float, node: Node) -> float:
+    """Frames a second; UnusableInput at the node that says a step which no policy has."""
+    if not 1e-5 <= seconds <= 10.0:
+        raise node.wrong("the seconds of a step, 0.02 for 50 a second")
+    return round(1.0 / seconds, 6)
 
 
 def _is_finite(value: float) -> bool:
@@ -135,7 +159,3 @@ def _is_finite(value: float) -> bool:
         return math.isfinite(value)
     except OverflowError:  # a whole number beyond float64
         return False
-
-
-def _is_infinite(value: Any) -> bool:
-    return isinstance(value, float) and math.isinf(value)

@@ -25,15 +25,8 @@ from rigpact.reference_runtime.files.subject import Subject
 from rigpact.reference_runtime.recordings.recorded_bones import cut_to
 from rigpact.reference_runtime.recordings.recording import Recording, judging_contract
 from rigpact.reports.comparing.address import channel_address
-from rigpact.reports.nonfinite.lanes import (
-    SIZES,
-    Spread,
-    carried_stage,
-    distances,
-    growth_per_frame,
-    published_stage,
-    spread_of,
-)
+from rigpact.reports.nonfinite import lanes
+from rigpact.reports.nonfinite.lanes import Spread, distances
 from rigpact.reports.nonfinite.leaving import Leaving, Left
 from rigpact.reports.terminal import plain, sum_up, tracked
 
@@ -113,25 +106,27 @@ class Drift:
 
 def judge_drift(subject: Subject, frames: int, against: Path | Recording | None = None) -> Drift:
     """Measure the envelope over `frames` frames, and compare a free-run trace with it if one is given."""
-    carried_stage(subject.contract)  # refuses a system that does not feed itself
+    lanes.carried_stage(subject.contract)  # refuses a system that does not feed itself
     if subject.mode != "free" or subject.faults or subject.on_floor:
         raise UnusableInput("--drift", "a teacher-driven, perturbed or floor-contact run", "a free run as it is")
     if hasattr(subject.network, "outputs"):
         raise UnusableInput("--drift", "recorded outputs", "a model", "a recording answers the same whatever comes in")
     subject = replace(subject, contract=subject.start(frames).contract)
-    stage = published_stage(subject.contract)
+    stage = lanes.published_stage(subject.contract)
     with np.errstate(all="ignore"):
-        spread = spread_of(subject, tracked(range(frames), "lockstep"), frames)
+        spread = lanes.spread_of(subject, tracked(range(frames), "lockstep"), frames)
         facts, lines = subject.files.drift_notes(subject, spread.published, spread.stages)
     allowed, beside = spread.allowed, spread.benign_apart
-    growth = growth_per_frame(spread.sampled, np.median(spread.apart, axis=1))
+    growth = lanes.growth_per_frame(spread.sampled, np.median(spread.apart, axis=1))
+    rate = np.log(max(growth, 1e-9)) * frames  # neutral: less than a factor e over the whole run
+    trend: Trend = "divergence" if rate > 1.0 else "contraction" if rate < -1.0 else "neutral"
     is_parted = np.zeros(0) if beside is None or stage.measure.unit != "deg" else beside > PARTED_DEG
     parted = np.flatnonzero(is_parted)
     compared, outside = (0, None) if against is None else _compared(subject, stage, spread, against)
     return Drift(
         frames=len(spread.published), stage=stage.name, unit=stage.shown_unit, sampled=spread.sampled,
         envelope=np.maximum.accumulate(spread.apart.max(axis=1)), allowed=allowed, growth_per_frame=growth,
-        trend=_trend(growth, frames), parted_frame=int(spread.sampled[parted[0]]) if len(parted) else None,
+        trend=trend, parted_frame=int(spread.sampled[parted[0]]) if len(parted) else None,
         benign_apart=None if beside is None else float(beside.max()), finite=spread.finite, facts=facts, lines=lines,
         compared_frames=compared, outside=outside, left=_left(subject, spread),
     )  # fmt: skip
@@ -143,12 +138,6 @@ def _left(subject: Subject, spread: Spread) -> Left | None:
     for frame, stages in spread.stages.items():
         leaving(frame, {name: rows[0] for name, rows in stages.items()})
     return leaving.found
-
-
-def _trend(growth: float, frames: int) -> Trend:
-    """The trend of a difference; `neutral` if it changes by less than a factor e over the whole run."""
-    rate = np.log(max(growth, 1e-9)) * frames
-    return "divergence" if rate > 1.0 else "contraction" if rate < -1.0 else "neutral"
 
 
 def _compared(subject: Subject, stage: Stage, spread: Spread, against: Path | Recording) -> tuple[int, Outside | None]:
@@ -190,7 +179,7 @@ def print_drift(drift: Drift, console: Console) -> None:
     """Print the growth, the horizon, the system's other figures, and the verdict."""
     console.print(
         f"{drift.frames} frames: differences change by a factor {drift.growth_per_frame:.6f} a frame ({drift.trend}); "
-        f"largest spread of {drift.stage} {drift.envelope[-1]:.3g} {drift.unit} from starts up to {max(SIZES):g} apart"
+        f"largest spread of {drift.stage} {drift.envelope[-1]:.3g} {drift.unit} from starts up to {max(lanes.SIZES):g} apart"
     )
     if drift.benign_apart is not None:
         parted = f"parts at frame {drift.parted_frame}" if drift.parted_frame is not None else "does not part"
@@ -198,15 +187,12 @@ def print_drift(drift: Drift, console: Console) -> None:
         console.print(f"a run in another precision, which does no harm, {parted} ({largest})")
     for line in drift.lines:
         console.print(Text(f"  {plain(line)}"))
-    if drift.compared_frames:
-        place = drift.outside
-        words = (
-            f"leaves the envelope at frame {place.frame}, {plain(place.bone)}: {place.error:.3g} {drift.unit}, rounding "
-            f"explains {place.allowed:.3g}: a defect"
-            if place
-            else f"stays inside the envelope for {drift.compared_frames} frames: rounding explains it"
-        )
-        console.print(f"the trace {words}")
+    place = drift.outside
+    if drift.compared_frames and place is None:
+        console.print(f"the trace stays inside the envelope for {drift.compared_frames} frames: rounding explains it")
+    elif place is not None:
+        size = f"{place.error:.3g} {drift.unit}, rounding explains {place.allowed:.3g}: a defect"
+        console.print(f"the trace leaves the envelope at frame {place.frame}, {plain(place.bone)}: {size}")
     if drift.left:
         console.print(Text(f"  {plain(str(drift.left))}", style="bold yellow"))
     sum_up(Text(drift.verdict.upper(), style="bold green" if drift.exit_code == 0 else "bold red"), console)

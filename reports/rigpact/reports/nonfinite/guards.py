@@ -28,22 +28,15 @@ class GuardResult:
     survived: all of them, and the run does not diverge either.
     """
 
-    guard: str
     change: str
     survives_frames: int
+    guard: str
     survived: bool
-
-    def to_json(self) -> dict[str, Any]:
-        """The `guard` object of the `rigpact-nonfinite` format."""
-        return {
-            "change": self.change, "survives_frames": self.survives_frames, "guard": self.guard, "survived": self.survived
-        }  # fmt: skip
 
     def __str__(self) -> str:
         """In words."""
-        ending = (
-            "ordinary for all" if self.survived else "still fails within" if self.survives_frames else "fails after"
-        )
+        failing = "still fails within" if self.survives_frames else "fails after"
+        ending = "ordinary for all" if self.survived else failing
         return f"{self.change}: {ending} {self.survives_frames} frames"
 
 
@@ -94,8 +87,8 @@ def _tried(name: str, changed: Changed, frames: int) -> GuardResult:
             leaving = Leaving(runner.contract, subject.mode, subject.clip)
             watched = watch_run(runner, range(subject.frames_of(runner, frames)), [leaving])
     except UnusableInput as refusal:
-        return GuardResult(name, f"{words} ({refusal.found})", 0, survived=False)
-    return GuardResult(name, words, watched.finite_frames, survived=watched.is_finite and leaving.found is None)
+        return GuardResult(f"{words} ({refusal.found})", 0, name, survived=False)
+    return GuardResult(words, watched.finite_frames, name, survived=watched.is_finite and leaving.found is None)
 
 
 def _clamp(subject: Subject) -> Changed | None:
@@ -111,7 +104,7 @@ def _clamp(subject: Subject) -> Changed | None:
 def _finite_statistics(subject: Subject) -> Changed | None:
     contract, words = subject.contract, []
     for name, values in subject.files.numbers(contract).items():
-        bad = ~_is_ordinary(values)
+        bad = ~(np.isfinite(values) & (np.abs(values) < ABSURD_RAW))  # no statistic of motion is larger
         if bad.any():
             ordinary = np.where(bad, 0.0 if name.startswith("Mu") else 1.0, values)
             contract = subject.files.with_numbers(contract, name, ordinary)
@@ -120,11 +113,6 @@ def _finite_statistics(subject: Subject) -> Changed | None:
         return None
     more = f" and {len(words) - _SHOWN} more" if len(words) > _SHOWN else ""
     return replace(subject, contract=contract), f"{', '.join(words[:_SHOWN])}{more}: replaced by mean 0, std 1"
-
-
-def _is_ordinary(values: FloatArray) -> Any:
-    """Whether a value is finite and its square is too; no statistic of motion is larger."""
-    return np.isfinite(values) & (np.abs(values) < ABSURD_RAW)
 
 
 GUARDS: Mapping[str, Callable[[Subject], Changed | None]] = {

@@ -4,8 +4,10 @@ A precursor leaves its ordinary range before the run fails; the clip gives the r
 (`files.watches`).
 """
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Any, Literal
 
@@ -18,8 +20,8 @@ from rigpact.contract.findings import EXIT_FINDINGS, EXIT_PASS, Finding, Severit
 from rigpact.contract.rules import check_bundle
 from rigpact.contract.statistics import FloatArray
 from rigpact.contract.systems.contract import Contract
-from rigpact.reference_runtime.files.runner import Runner, Stages
-from rigpact.reference_runtime.files.sentinel import Observer, Watch, Watched, watch_run
+from rigpact.reference_runtime.files.runner import Stages
+from rigpact.reference_runtime.files.sentinel import Observer, Watch, watch_run
 from rigpact.reference_runtime.files.subject import Subject
 from rigpact.reference_runtime.files.unread import unread_rows
 from rigpact.reference_runtime.graph.bounds import replay_bound
@@ -42,21 +44,17 @@ _ROUNDED = 8
 class Precursor:
     """The first departure from a range: quantity, place, frame, size."""
 
-    kind: str
     frame: int
     stage: str
     channel: int
     zscore: float
+    kind: str
     limit: float
     where: str
 
     def to_json(self, failing_frame: int | None = None) -> dict[str, Any]:
         """The `precursor` object, with `lead_frames` if the run failed later."""
-        lead = None if failing_frame is None else failing_frame - self.frame
-        return {
-            "frame": self.frame, "stage": self.stage, "channel": self.channel, "zscore": self.zscore,
-            "kind": self.kind, "limit": self.limit, "where": self.where, "lead_frames": lead,
-        }  # fmt: skip
+        return {**vars(self), "lead_frames": None if failing_frame is None else failing_frame - self.frame}
 
 
 def samuelson_limit(samples: int) -> float:
@@ -90,9 +88,8 @@ class Envelope:
         if (size < watch.limit) if watch.is_floor else (abs(size) > watch.limit):
             channel = watch.start + place
             where = str(channel_address(watch.stage, channel, self._contract))
-            self.found[watch.kind, watch.stage] = Precursor(
-                watch.kind, frame, watch.stage, channel, size, watch.limit, where
-            )
+            found = Precursor(frame, watch.stage, channel, size, watch.kind, watch.limit, where)
+            self.found[watch.kind, watch.stage] = found
 
 
 def _ranges(subject: Subject, contract: Contract) -> Iterator[Watch]:
@@ -105,19 +102,12 @@ def _ranges(subject: Subject, contract: Contract) -> Iterator[Watch]:
     for name in contract.system.network_inputs:
         rows = frames.computed(name)
         if rows is not None and len(rows) > 1:
-            mean, deviation = _statistics(frames, name, rows)
-            yield Watch("envelope", name, samuelson_limit(len(rows)), _Deviations(name, mean, deviation))
+            deviations = partial(_deviations, name, *_statistics(frames, name, rows))
+            yield Watch("envelope", name, samuelson_limit(len(rows)), deviations)
 
 
-@dataclass(frozen=True, eq=False)
-class _Deviations:
-    stage: str
-    mean: FloatArray
-    deviation: FloatArray
-
-    def __call__(self, stages: Any) -> FloatArray:
-        sizes: FloatArray = (stages[self.stage] - self.mean) / self.deviation
-        return sizes
+def _deviations(stage: str, mean: FloatArray, deviation: FloatArray, stages: Stages) -> FloatArray:
+    return np.asarray((stages[stage] - mean) / deviation)
 
 
 def _statistics(frames: ReplayedFrames, name: str, rows: FloatArray) -> tuple[FloatArray, FloatArray]:
@@ -173,11 +163,11 @@ class Investigation:
             "origin": self.origin.to_json() if self.origin else None,
             "chain": [vars(link) for link in self.origin.chain] if self.origin else [],
             "precursor": self.precursor.to_json(failing) if self.precursor else None,
-            "guard": self.guard.to_json() if self.guard else None,
+            "guard": vars(self.guard) if self.guard else None,
             "repro": str(self.repro) if self.repro else None,
             "frames": self.frames,
             "precursors": [entry.to_json(failing) for entry in self.precursors],
-            "guards": [result.to_json() for result in self.guards],
+            "guards": [vars(result) for result in self.guards],
             "suspects": [finding.to_json() for finding in self.suspects],
             "notes": list(self.notes),
             "left": self.left.to_json() if self.left else None,
@@ -195,57 +185,35 @@ def investigate(subject: Subject, frames: int, *, guard_frames: int | None = Non
     count = subject.frames_of(runner, frames)
     leaving = Leaving(runner.contract, subject.mode, subject.clip)
     inside = swallowed_values(subject.network, runner.contract)
-    envelope = _envelope(subject, runner)
+    envelope = None
+    with suppress(UnusableInput):  # a clip that cannot drive a single step has none
+        envelope = Envelope(subject, runner.contract)
     observers: list[Observer] = [leaving, *inside] if envelope is None else [leaving, *inside, envelope]
     watched = watch_run(runner, tracked(range(count), f"{subject.mode} run"), observers)
     for observer in inside:
         observer.finish()
-    verdict = _verdict(watched, leaving)
+    verdict: Verdict = "nonfinite" if not watched.is_finite else "finite" if leaving.found is None else "diverging"
     wanted = count if guard_frames is None else guard_frames
     guards = try_guards(subject, wanted) if verdict != "finite" and wanted else []
     with np.errstate(all="ignore"):
         origin = origin_of_run(subject, watched)
     precursors = sorted(envelope.found.values(), key=lambda entry: entry.frame) if envelope else ()
-    return Investigation(
-        verdict,
-        watched.finite_frames,
-        origin,
-        tuple(precursors),
-        tuple(guards),
-        notes=(*subject.notes, *_about_unread(watched.unread), *_about_not_seen(inside)),
-        left=leaving.found if verdict == "diverging" else None,
-        swallowed=_found(inside),
+    notes, left = (*subject.notes, *_notes(watched.unread, inside)), leaving.found if verdict == "diverging" else None
+    found = Investigation(
+        verdict, watched.finite_frames, origin, tuple(precursors), tuple(guards), notes=notes, left=left
     )
+    return replace(found, swallowed=_found(inside))
 
 
-def _about_unread(unread: Mapping[str, int]) -> Iterator[str]:
-    """Values that are not defects of the run: by stage, the first frame that has one."""
+def _notes(unread: Mapping[str, int], inside: Iterable[SwallowedValues]) -> Iterator[str]:
+    """Values that are not defects of the run, by stage the first frame that has one; what could not be looked at."""
     for name, frame in unread.items():
         yield f"{name} holds values that are not finite from frame {frame} on, and nothing of this contract reads them"
+    yield from (f"the values inside the model were not looked at: {each.not_seen}" for each in inside if each.not_seen)
 
 
 def _found(inside: Iterable[SwallowedValues]) -> tuple[Swallowed, ...]:
     return tuple(found for each in inside for found in each.found.values())
-
-
-def _about_not_seen(inside: Iterable[SwallowedValues]) -> Iterator[str]:
-    for each in inside:
-        if each.not_seen:
-            yield f"the values inside the model were not looked at: {each.not_seen}"
-
-
-def _envelope(subject: Subject, runner: Runner) -> Envelope | None:
-    """The clip's own envelope; None for a clip that cannot drive a single step."""
-    try:
-        return Envelope(subject, runner.contract)
-    except UnusableInput:
-        return None
-
-
-def _verdict(watched: Watched, leaving: Leaving) -> Verdict:
-    if not watched.is_finite:
-        return "nonfinite"
-    return "finite" if leaving.found is None else "diverging"
 
 
 def refused_bundle(refusal: ContractRefused) -> Investigation:
@@ -258,12 +226,9 @@ def statistics_suspects(bundle: Path, companion: Path | None) -> tuple[Finding, 
     document = read_document(bundle)
     if document.kind is not Kind.BUNDLE:
         return ()
-    findings = check_bundle(document, None if companion is None else read_document(companion))
-    return tuple(
-        finding
-        for finding in findings
-        if finding.rule.code.startswith(_STATISTICS_RULES) and finding.rule.severity is not Severity.INFO
-    )
+    found = check_bundle(document, None if companion is None else read_document(companion))
+    about = [each for each in found if each.rule.code.startswith(_STATISTICS_RULES)]
+    return tuple(each for each in about if each.rule.severity is not Severity.INFO)
 
 
 def investigate_recording(recording: Recording, contract: Contract, network: Any = None) -> Investigation:
@@ -287,7 +252,6 @@ def _investigate_part(recording: Recording, contract: Contract, network: Any) ->
     notes = (f"the recording is incomplete: {trace.truncation}",) if trace.truncation else ()
     unread = unread_rows(evidence, contract)
     first = {name: int(evidence.frame[np.argmax(rows)]) for name, rows in unread.items() if rows.any()}
-    notes = (*notes, *_about_unread(first))
     leaving, inside = Leaving(contract, trace.header.mode), swallowed_values(network, contract)
     observers: list[Observer] = [*inside, *([leaving] if origin is None else [])]
     for row, frame in enumerate(trace.frame):
@@ -298,10 +262,5 @@ def _investigate_part(recording: Recording, contract: Contract, network: Any) ->
         each.finish()
     verdict: Verdict = "nonfinite" if origin else "finite" if leaving.found is None else "diverging"
     good = len(trace.frame) if origin is None else int(np.count_nonzero(trace.frame < origin.frame))
-    notes = (*notes, *_about_not_seen(inside))
+    notes = (*notes, *_notes(first, inside))
     return Investigation(verdict, good, origin, notes=notes, left=leaving.found, swallowed=_found(inside))
-
-
-def with_suspects(found: Investigation, suspects: Sequence[Finding]) -> Investigation:
-    """The same answer, with the rules' findings added."""
-    return replace(found, suspects=tuple(suspects))

@@ -44,9 +44,8 @@ def published_stage(contract: Contract) -> Stage:
 def moved_channels(contract: Contract) -> list[int]:
     """The channels in which the starts differ: the rotations among the carried channels, else all carried channels."""
     stage = carried_stage(contract)
-    fields = [
-        field for field in stage.fields(contract) if not stage.carried_fields or field.name in stage.carried_fields
-    ]
+    carried = stage.carried_fields
+    fields = [field for field in stage.fields(contract) if not carried or field.name in carried]
     rotations = [field for field in fields if field.kind in _ROTATIONS]
     return [channel for field in rotations or fields for channel in range(field.start, field.stop)]
 
@@ -116,13 +115,14 @@ def spread_of(subject: Subject, frames: Iterator[int] | range, count: int) -> Sp
     """Run the starts side by side, and run the first start under each other value of every benign knob."""
     contract, files = subject.contract, subject.files
     starts, sizes = perturbed_starts(seed_of(subject), moved_channels(contract))
-    lockstep = files.lockstep(contract, subject.network, subject.clip, starts, count, subject.engine)
-    benign = [
-        files.lockstep(
-            contract.with_conventions(changes), subject.network, subject.clip, starts[:1], count, subject.engine
-        )
-        for changes in _benign_changes(contract)
-    ]
+
+    def beginning(under: Contract, rows: FloatArray) -> Any:
+        return files.lockstep(under, subject.network, subject.clip, rows, count, subject.engine)
+
+    lockstep = beginning(contract, starts)
+    knobs = {knob.name: knob.alternatives(contract.conventions[knob.name]) for knob in contract.system.benign_knobs}
+    changes = [{name: value} for name, values in knobs.items() for value in values]
+    benign = [beginning(contract.with_conventions(each), starts[:1]) for each in changes]
     stage, stride = published_stage(contract), max(1, count // SAMPLES)
     published, kept, sampled, poses, others_poses = [], {}, [], [], []
     for frame in frames:
@@ -151,12 +151,6 @@ def _apart(contract: Contract, stage: Stage, rows: FloatArray, base: FloatArray)
     samples, runs, width = rows.shape
     flat = distances(contract, stage, rows.reshape(-1, width), np.repeat(base, runs, axis=0))
     return flat.reshape(samples, runs)
-
-
-def _benign_changes(contract: Contract) -> Iterator[dict[str, Any]]:
-    for knob in contract.system.benign_knobs:
-        for value in knob.alternatives(contract.conventions[knob.name]):
-            yield {knob.name: value}
 
 
 def growth_per_frame(frames: FloatArray, sizes: FloatArray) -> float:

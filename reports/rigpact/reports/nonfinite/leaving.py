@@ -36,20 +36,15 @@ class Left:
 
     def __str__(self) -> str:
         """In words."""
+        size, frame = f"{self.size:.3g}", f"at frame {self.frame}"
         if self.kind == "absurd":
-            return (
-                f"{self.stage} is {self.size:.3g} at frame {self.frame}, {self.where};"
-                f" from {self.limit:.3g} on such a number means nothing"
-            )
+            meant = f"from {self.limit:.3g} on such a number means nothing"
+            return f"{self.stage} is {size} {frame}, {self.where}; {meant}"
         if self.kind == "departed":
-            return (
-                f"{self.stage} is {self.size:.3g} deviations from where it started at frame {self.frame}, {self.where};"
-                f" an ordinary run is within {self.limit:g} by then"
-            )
-        return (
-            f"{self.stage} grows in every quarter of the run, to {self.size:.3g} at frame {self.frame};"
-            f" an ordinary one stays within {self.limit:g}"
-        )
+            meant = f"an ordinary run is within {self.limit:g} by then"
+            return f"{self.stage} is {size} deviations from where it started {frame}, {self.where}; {meant}"
+        meant = f"an ordinary one stays within {self.limit:g}"
+        return f"{self.stage} grows in every quarter of the run, to {size} {frame}; {meant}"
 
     def to_json(self) -> dict[str, Any]:
         """The `left` object of the `rigpact-nonfinite` format."""
@@ -123,10 +118,9 @@ class Leaving:
             self._seed, self._start = stages, frame
             return None
         sizes, limit = self._ordinary.sizes(self._seed, stages), largest_departure(frame - self._start)
-        worst = int(np.argmax(sizes))
-        if not sizes[worst] > limit:
-            return None
-        return self._left("departed", frame, self._ordinary.stage, worst, float(sizes[worst]), limit)
+        worst, own = int(np.argmax(sizes)), self._ordinary.stage
+        is_left = sizes[worst] > limit
+        return self._left("departed", frame, own, worst, float(sizes[worst]), limit) if is_left else None
 
     def _left(
         self, kind: Literal["absurd", "departed"], frame: int, stage: str, channel: int, size: float, limit: float

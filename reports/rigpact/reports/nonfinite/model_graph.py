@@ -22,6 +22,8 @@ from rigpact.contract.statistics import FloatArray
 from rigpact.reference_runtime.files.ordinary import ORDINARY_Z
 
 Values = dict[str, FloatArray]
+Run = Callable[[Sequence[FloatArray]], Values]
+"""Inputs in the model's order -> values by name; ModelFailed where the graph fails on these inputs."""
 Places = dict[str, NDArray[np.bool_]]
 """Where the values of some names are something."""
 
@@ -46,14 +48,16 @@ class ModelGraph:
         self.weights: Values = {w.name: onnx.numpy_helper.to_array(w) for w in graph.initializer}
         for node in graph.node:
             for attribute in node.attribute if node.op_type == "Constant" else ():
-                self.weights[node.output[0]] = _numbers(onnx.helper.get_attribute_value(attribute))
+                value = onnx.helper.get_attribute_value(attribute)
+                is_tensor = isinstance(value, onnx.TensorProto)
+                self.weights[node.output[0]] = onnx.numpy_helper.to_array(value) if is_tensor else np.asarray(value)
 
     @property
     def computed(self) -> list[str]:
         """The names of all values that nodes compute."""
         return [name for node in self.nodes for name in node.output if name]
 
-    def observing(self, names: Sequence[str]) -> Observing:
+    def observing(self, names: Sequence[str]) -> Run:
         """The model with these values as extra outputs, ready to run."""
         return self._observing(self._copy(), names)
 
@@ -74,10 +78,19 @@ class ModelGraph:
         except UnusableInput:
             return {}
 
-    def _observing(self, model: Any, names: Sequence[str]) -> Observing:
+    def _observing(self, model: Any, names: Sequence[str]) -> Run:
         extra = [name for name in names if name not in self.outputs]
         model.graph.output.extend(self._onnx.ValueInfoProto(name=name) for name in extra)
-        return Observing(_session(model), (*self.outputs, *extra), self.inputs, self._path)
+        return self._run(model, [*self.outputs, *extra], self.inputs)
+
+    def _run(self, model: Any, outputs: Sequence[str], inputs: Sequence[str]) -> Run:
+        session = _session(model)
+
+        def run(given: Sequence[FloatArray]) -> Values:
+            values = run_session(session, outputs, dict(zip(inputs, given, strict=True)), self._path)
+            return dict(zip(outputs, map(np.asarray, values), strict=True))
+
+        return run
 
     def observed(self, names: Sequence[str], inputs: Sequence[FloatArray]) -> tuple[FloatArray, Values] | None:
         """Run with `names` as extra outputs: the output and their values; None where that cannot be run."""
@@ -98,7 +111,7 @@ class ModelGraph:
             kind = self._onnx.helper.np_dtype_to_tensor_dtype(value.dtype)
             model.graph.input.append(self._onnx.helper.make_tensor_value_info(name, kind, value.shape))
         try:
-            run = Observing(_session(model), (self.output,), (*self.inputs, *given), self._path)
+            run = self._run(model, [self.output], (*self.inputs, *given))
             return run((*inputs, *given.values()))[self.output]
         except UnusableInput:
             return None
@@ -109,19 +122,6 @@ class ModelGraph:
         return model
 
 
-class Observing:
-    """A session with chosen outputs: inputs in the model's order -> values by name."""
-
-    def __init__(self, session: Any, outputs: Sequence[str], inputs: Sequence[str], path: Path) -> None:
-        """Keep the session and the names."""
-        self._session, self._outputs, self._inputs, self._path = session, list(outputs), inputs, path
-
-    def __call__(self, inputs: Sequence[FloatArray]) -> Values:
-        """Run; ModelFailed where the graph fails on these inputs."""
-        values = run_session(self._session, self._outputs, dict(zip(self._inputs, inputs, strict=True)), self._path)
-        return dict(zip(self._outputs, map(np.asarray, values), strict=True))
-
-
 def _session(model: Any) -> Any:
     if model.ByteSize() > LARGEST_BYTES:
         raise UnusableInput("the model", f"more than {LARGEST_BYTES} bytes", "a model that can be written as one file")
@@ -129,13 +129,6 @@ def _session(model: Any) -> Any:
         path = Path(folder) / "observed.onnx"
         write_bytes(path, model.SerializeToString())
         return open_session(path)
-
-
-def _numbers(value: Any) -> FloatArray:
-    """The numbers of a Constant node in any of its forms."""
-    from onnx import TensorProto, numpy_helper
-
-    return numpy_helper.to_array(value) if isinstance(value, TensorProto) else np.asarray(value)
 
 
 def is_finite(value: FloatArray) -> bool:
@@ -163,13 +156,10 @@ def made(node: Any, known: Values, weights: Values) -> Places:
     operands = [known[name] for name in node.input if name in known and name not in weights]
     if any(map(has_nan, operands)):
         return {}
-    bad: Callable[[FloatArray], NDArray[np.bool_]] = _is_bad if all(map(is_finite, operands)) else np.isnan
-    places = {name: bad(known[name]) for name in node.output if name in known and not is_finite(known[name])}
+    values = {name: known[name] for name in node.output if name in known and not is_finite(known[name])}
+    has_finite = all(map(is_finite, operands))
+    places = {name: ~np.isfinite(each) if has_finite else np.isnan(each) for name, each in values.items()}
     return {name: where for name, where in places.items() if where.any()}
-
-
-def _is_bad(values: FloatArray) -> NDArray[np.bool_]:
-    return np.asarray(~np.isfinite(values))
 
 
 def node_name(node: Any) -> str:

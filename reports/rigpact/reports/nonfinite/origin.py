@@ -91,11 +91,7 @@ def operands_of(moment: Moment, stage: str, channel: int) -> dict[str, float]:
     found = search.operands(())
     if found and not np.isfinite(search.value(())):
         found = [*found, *(place for place in search.operands(found) if place not in found)]
-    return {_name(*place): search.number(place) for place in found[:MOST]}
-
-
-def _name(owner: str, index: int) -> str:
-    return f"{owner}[{index}]"
+    return {f"{owner}[{index}]": search.number((owner, index)) for owner, index in found[:MOST]}
 
 
 class _Search:

@@ -190,8 +190,6 @@ def _with_columns(subject: Subject, kept: Sequence[Column]) -> Subject:
 
 
 MODEL, REPLAY = "model.onnx", "replay.trace.jsonl"
-_FLOAT = 1
-"""TensorProto.DataType.FLOAT"""
 _TEST = '''"""Fails while the defect is there. RIGPACT_GUARD=NAME runs it with a guard{guard}."""
 
 import os
@@ -285,10 +283,8 @@ def _write_network(folder: Path, subject: Subject) -> str | None:
     if network is None:
         return None
     if isinstance(network, Mapping):
-        found = ", ".join(network)
-        raise UnusableInput(
-            "--repro", f"the networks {found}", "a contract with one network", "a folder holds one model"
-        )
+        found = f"the networks {', '.join(network)}"
+        raise UnusableInput("--repro", found, "a contract with one network", "a folder holds one model")
     if hasattr(network, "signature"):
         copy_file(network.signature.path, folder / MODEL)
         return MODEL
@@ -319,14 +315,14 @@ def _write_vectors(folder: Path, shrunk: Shrunk) -> None:
 
 
 def tensor_proto(name: str, values: FloatArray) -> bytes:
-    """A float32 array as an ONNX TensorProto: fields dims (1), data_type (2), name (8), raw_data (9).
+    """A float32 array as an ONNX TensorProto: fields dims (1), data_type (2, FLOAT is 1), name (8), raw_data (9).
 
     The bytes are written by hand, because the format is stable and the package `onnx` is then not needed.
     """
     raw = np.ascontiguousarray(values, "<f4").tobytes()
     dims = b"".join(b"\x08" + _varint(size) for size in values.shape)
     text = name.encode()
-    return dims + b"\x10" + _varint(_FLOAT) + b"\x42" + _varint(len(text)) + text + b"\x4a" + _varint(len(raw)) + raw
+    return dims + b"\x10\x01\x42" + _varint(len(text)) + text + b"\x4a" + _varint(len(raw)) + raw
 
 
 def _varint(value: int) -> bytes:

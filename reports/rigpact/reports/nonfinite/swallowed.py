@@ -47,9 +47,8 @@ class Swallowed:
         """In words."""
         word = "NaN" if np.isnan(self.value) else f"{self.value:g}"
         times = f"in {self.frames} frames, first in frame {self.frame}" if self.frames > 1 else f"in frame {self.frame}"
-        return (
-            f"inside the model, {self.node} ({self.op}) gives {word} {times}; {self.caught_by}, so it does not arrive"
-        )
+        made = f"inside the model, {self.node} ({self.op}) gives {word} {times}"
+        return f"{made}; {self.caught_by}, so it does not arrive"
 
 
 class SwallowedValues:
@@ -113,28 +112,18 @@ class SwallowedValues:
         for node in graph.nodes:
             places = made(node, known, graph.weights)
             for name, where in list(places.items())[:1]:
-                self._tell((node_name(node), node.op_type), name, known[name][where], graph, known, frames)
+                maker, caught = (node_name(node), node.op_type), _caught_by(graph, name, known)
+                self._tell(maker, name, known[name][where], caught, frames)
         for name, values in graph.weights.items():
             readers = [node for node in graph.nodes if name in node.input]
             outputs = [known[output] for node in readers for output in node.output if output in known]
             if outputs and not is_finite(values) and all(map(is_finite, outputs)):
-                self._tell((name, CONSTANT), name, values[~np.isfinite(values)], graph, known, frames)
+                caught = _caught_by(graph, name, known)
+                self._tell((name, CONSTANT), name, values[~np.isfinite(values)], caught, frames)
 
-    def _tell(
-        self,
-        maker: tuple[str, str],
-        name: str,
-        bad: FloatArray,
-        graph: ModelGraph,
-        known: Values,
-        frames: Sequence[int],
-    ) -> None:
-        seen = self.found.get(name)
-        if seen is not None:
-            seen.frames += len(frames)
-            return
-        caught = _caught_by(graph, name, known)
-        self.found[name] = Swallowed(*maker, float(bad.flat[0]), frames[0], caught, len(frames))
+    def _tell(self, maker: tuple[str, str], name: str, bad: FloatArray, caught: str, frames: Sequence[int]) -> None:
+        seen = self.found.setdefault(name, Swallowed(*maker, float(bad.flat[0]), frames[0], caught, 0))
+        seen.frames += len(frames)
 
 
 def _caught_by(graph: ModelGraph, name: str, known: Values) -> str:

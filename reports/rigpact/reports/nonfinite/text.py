@@ -36,14 +36,12 @@ def _print_origin(origin: Origin, console: Console) -> None:
         return
     words = [word for word in (origin.bone, origin.slice, origin.component) if word]
     place = ", ".join([*words, f"channel {origin.channel}"] if origin.channel is not None else words)
-    console.print(
-        Text(f"Produced at frame {origin.frame}, stage {origin.stage}, {plain(place)}: {origin.value}", "bold")
-    )
+    where = f"Produced at frame {origin.frame}, stage {origin.stage}, {plain(place)}: {origin.value}"
+    console.print(Text(where, "bold"))
     console.print(Text(f"  by {plain(origin.operation)}"))
-    if origin.operands:
-        console.print(
-            Text("  with " + ", ".join(f"{plain(name)} = {value:.6g}" for name, value in origin.operands.items()))
-        )
+    operands = ", ".join(f"{plain(name)} = {value:.6g}" for name, value in origin.operands.items())
+    if operands:
+        console.print(Text(f"  with {operands}"))
     if origin.node:
         node = origin.node
         weight = f", weight {plain(node.weight)}" if node.weight else ""
@@ -58,10 +56,6 @@ def _print_precursors(found: Investigation, console: Console) -> None:
     failing = found.origin.frame if found.origin else None
     for entry in found.precursors[:_SHOWN]:
         lead = "" if failing is None else f", {failing - entry.frame} frames ahead"
-        console.print(
-            Text(
-                f"  precursor ({entry.kind}): frame {entry.frame}{lead}, {entry.stage}, {plain(entry.where)}: "
-                f"{entry.zscore:.3g}, limit {entry.limit:.3g}",
-                style="yellow",
-            )
-        )
+        where = f"frame {entry.frame}{lead}, {entry.stage}, {plain(entry.where)}"
+        size = f"{entry.zscore:.3g}, limit {entry.limit:.3g}"
+        console.print(Text(f"  precursor ({entry.kind}): {where}: {size}", style="yellow"))

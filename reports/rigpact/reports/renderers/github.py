@@ -51,13 +51,10 @@ def _annotation(finding: Finding, places: Mapping[tuple[str, str], Place]) -> st
 
 
 def _command(name: str, properties: Mapping[str, str], message: str) -> str:
-    written = ",".join(f"{key}={_property(value)}" for key, value in properties.items())
+    plainly = {key: _data(plain(value)) for key, value in properties.items()}
+    written = ",".join(f"{key}={value.replace(':', '%3A').replace(',', '%2C')}" for key, value in plainly.items())
     return f"::{name} {written}::{_data(message)}"
 
 
 def _data(text: str) -> str:
     return text.replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
-
-
-def _property(text: str) -> str:
-    return _data(plain(text)).replace(":", "%3A").replace(",", "%2C")

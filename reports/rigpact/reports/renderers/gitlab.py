@@ -11,7 +11,7 @@ from typing import Any
 
 import orjson
 
-from rigpact.contract.findings import Finding, Severity
+from rigpact.contract.findings import Severity
 from rigpact.reports.gate.answer.report import GateReport
 from rigpact.reports.renderers.places import places_of
 from rigpact.reports.renderers.wording import hint_text, message_text
@@ -30,9 +30,10 @@ def render(gate: GateReport) -> str:
             place = places[finding.file, finding.pointer]
             identity = "\0".join((part.name, plain(place.path if place.inside else ""), finding.fingerprint))
             met[identity] += 1
+            where = f"{finding.rule.code} {plain(finding.pointer)}".strip()
             issues.append(
                 {
-                    "description": _description(finding),
+                    "description": f"{where}: {message_text(finding)} (hint: {hint_text(finding)})",
                     "check_name": finding.rule.name,
                     "fingerprint": hashlib.sha256(f"{identity}\0{met[identity]}".encode()).hexdigest(),
                     "severity": _SEVERITIES[finding.rule.severity],
@@ -40,8 +41,3 @@ def render(gate: GateReport) -> str:
                 }
             )
     return orjson.dumps(issues, option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE).decode("utf-8")
-
-
-def _description(finding: Finding) -> str:
-    where = f"{finding.rule.code} {plain(finding.pointer)}".strip()
-    return f"{where}: {message_text(finding)} (hint: {hint_text(finding)})"

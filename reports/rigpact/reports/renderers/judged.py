@@ -65,7 +65,8 @@ def _stage_cases(part: Part, *, strict: bool) -> Iterator[Case]:
         if "stage" not in entry or "ok" not in entry:
             continue
         stage = str(entry["stage"])
-        here = tuple(each for each in part.report.findings if _is_at(each, f"/stages/{stage}"))
+        inside = f"/stages/{stage}/"
+        here = tuple(each for each in part.report.findings if f"{each.pointer}/".startswith(inside))
         if any(is_failing(finding, strict=strict) for finding in here):
             yield Case(f"stage {plain(stage)}", Outcome.FAILED, message_text(here[0]), here[0].rule.code, here)
         elif entry["ok"] or here:
@@ -77,15 +78,13 @@ def _stage_cases(part: Part, *, strict: bool) -> Iterator[Case]:
         yield Case(f"stage {plain(stage)}", Outcome.SKIPPED, f"waived: {plain(reason)}")
 
 
-def _is_at(finding: Finding, place: str) -> bool:
-    return finding.pointer == place or finding.pointer.startswith(place + "/")
-
-
 def _rule_cases(findings: Sequence[Finding], summary: Mapping[str, Any], *, strict: bool) -> Iterator[Case]:
     by_code: dict[str, list[Finding]] = {}
     for finding in findings:
         by_code.setdefault(finding.rule.code, []).append(finding)
-    rules = {rule.code: rule for rule in (*_rules_run(summary), *(finding.rule for finding in findings))}
+    kinds = {str(entry.get("kind")) for entry in _mappings(summary.get("files"))}
+    every = (*(rules_run(kinds) if kinds else ()), *(finding.rule for finding in findings))
+    rules = {rule.code: rule for rule in every}
     lowered = {str(entry.get("code")): entry for entry in _configured(summary, "lowered")}
     for code in sorted(rules):
         here = by_code.get(code, [])
@@ -95,11 +94,6 @@ def _rule_cases(findings: Sequence[Finding], summary: Mapping[str, Any], *, stri
         if outcome is Outcome.SKIPPED:
             headline = plain(f"lowered to {lowered[code].get('to')} {_debt(lowered[code])}")
         yield Case(f"{code} {rules[code].name}", outcome, headline, code, tuple(here))
-
-
-def _rules_run(summary: Mapping[str, Any]) -> tuple[Rule, ...]:
-    kinds = {str(entry.get("kind")) for entry in _mappings(summary.get("files"))}
-    return rules_run(kinds) if kinds else ()
 
 
 def rules_run(kinds: Iterable[str]) -> tuple[Rule, ...]:

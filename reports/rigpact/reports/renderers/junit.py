@@ -57,9 +57,9 @@ def _add_case(suite: Xml.Element, group: str, case: Case, places: Mapping[tuple[
 
 
 def _told(findings: tuple[Finding, ...]) -> str:
-    lines = [
-        f"{place_text(finding)}: {finding.rule.severity.value}: {message_text(finding)}\n  hint: {hint_text(finding)}"
-        for finding in findings[:FINDINGS_SHOWN]
-    ]
+    lines = []
+    for finding in findings[:FINDINGS_SHOWN]:
+        message = f"{finding.rule.severity.value}: {message_text(finding)}\n  hint: {hint_text(finding)}"
+        lines.append(f"{place_text(finding)}: {message}")
     more = len(findings) - FINDINGS_SHOWN
     return "\n".join([*lines, f"and {more} more"] if more > 0 else lines)

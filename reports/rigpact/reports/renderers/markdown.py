@@ -5,23 +5,14 @@ references, which are shown and never read as markup. It also breaks up mentions
 """
 
 import re
+from collections import Counter
 from collections.abc import Iterator
 
 from rigpact.contract.findings import Finding, Severity, Verdict
 from rigpact.reports.gate.answer.cause import Cause
-from rigpact.reports.gate.answer.part import Part
 from rigpact.reports.gate.answer.report import GateReport
-from rigpact.reports.renderers.wording import (
-    cause_text,
-    found_text,
-    hint_text,
-    message_text,
-    part_text,
-    part_word,
-    place_text,
-    rule_text,
-    worst_first,
-)
+from rigpact.reports.renderers import wording as words
+from rigpact.reports.renderers.wording import hint_text, message_text, place_text
 from rigpact.reports.terminal import account_text, plain
 
 _SIGNS: dict[Verdict, str] = {"pass": "✅", "fail": "❌", "undetermined": "⚠️"}
@@ -52,10 +43,8 @@ def render(gate: GateReport) -> str:
 
 
 def _lines(gate: GateReport) -> Iterator[str]:
-    counts = ", ".join(
-        f"{sum(finding.rule.severity is severity for finding in gate.findings)} {severity.value}"
-        for severity in Severity
-    )
+    found = Counter(finding.rule.severity for finding in gate.findings)
+    counts = ", ".join(f"{found[severity]} {severity.value}" for severity in Severity)
     strictly = "; warnings fail it too" if gate.strict else ""
     yield f"## {_SIGNS[gate.verdict]} rigpact: {gate.verdict}"
     yield f"\n{counts}; {account_text(gate.ledger)}{strictly}"
@@ -63,16 +52,14 @@ def _lines(gate: GateReport) -> Iterator[str]:
         yield "\n### Next steps"
         yield from (f"{number}. {escaped(step)}" for number, step in enumerate(gate.next_steps, 1))
     yield "\n### Parts\n| part | verdict | |\n|---|---|---|"
-    yield from (_part_row(part) for part in gate.parts)
+    for part in gate.parts:
+        verdict = f"{_SIGNS[part.verdict]} {words.part_word(part)}"
+        yield f"| {escaped(part.title)} | {verdict} | {escaped(words.part_text(part))} |"
     yield from (f"| {escaped(name)} | not asked | {escaped(why)} |" for name, why in gate.not_asked.items())
     yield from _causes(gate)
-    yield from _findings(worst_first(gate.findings))
+    yield from _findings(words.worst_first(gate.findings))
     read = (f"| {escaped(name)} | {escaped(value)} |" for name, value in gate.provenance.items())
     yield from _folded("Files", _within(_LIMIT_BYTES // 2, read), "| | |\n|---|---|")
-
-
-def _part_row(part: Part) -> str:
-    return f"| {escaped(part.title)} | {_SIGNS[part.verdict]} {part_word(part)} | {escaped(part_text(part))} |"
 
 
 def _causes(gate: GateReport) -> Iterator[str]:
@@ -86,9 +73,8 @@ def _causes(gate: GateReport) -> Iterator[str]:
 
 def _cause_row(number: int, cause: Cause) -> str:
     effect = f"<br>on the character: {escaped(cause.effect)}" if cause.effect else ""
-    return (
-        f"| {number} | {cause.severity.value} | {escaped(cause_text(cause))}{effect} | {escaped(found_text(cause))} |"
-    )
+    cells = (f"{escaped(words.cause_text(cause))}{effect}", escaped(words.found_text(cause)))
+    return f"| {number} | {cause.severity.value} | {' | '.join(cells)} |"
 
 
 def _findings(found: list[Finding]) -> Iterator[str]:
@@ -115,7 +101,7 @@ def _within(limit: int, rows: Iterator[str]) -> list[str]:
 
 def _row(finding: Finding) -> str:
     place, message, hint = (escaped(text) for text in (place_text(finding), message_text(finding), hint_text(finding)))
-    severity, rule = finding.rule.severity.value, rule_text(finding)
+    severity, rule = finding.rule.severity.value, words.rule_text(finding)
     return f"| {severity} | {rule} | <code>{place}</code> | {message}<br>hint: {hint} |"
 
 

@@ -7,6 +7,7 @@ absolute. Models, traces and other files that are not a single JSON value have n
 
 import os
 from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path, PurePath
 from urllib.parse import quote
@@ -95,13 +96,10 @@ def path_within(root: PurePath, path: PurePath) -> str | None:
 def positions_in(file: Path, pointers: Iterable[str]) -> Mapping[str, Position]:
     """Positions in a JSON file; none for other files and for unreadable files."""
     wanted = list(pointers)
-    if not wanted or not _begins_as_json(file):
-        return {}
-    try:
-        content = read_bytes(file)
-    except UnusableInput:
-        return {}
-    return positions(content.decode("utf-8", "replace"), wanted)
+    if wanted and _begins_as_json(file):
+        with suppress(UnusableInput):
+            return positions(read_bytes(file).decode("utf-8", "replace"), wanted)
+    return {}
 
 
 def _begins_as_json(file: Path) -> bool:

@@ -8,7 +8,7 @@ from rich.text import Text
 from rigpact.reports.gate.answer.part import Part
 from rigpact.reports.gate.answer.report import GateReport
 from rigpact.reports.renderers.wording import cause_text, found_text, part_text
-from rigpact.reports.terminal import STYLES, account_text, plain, sum_up, verdict_word
+from rigpact.reports.terminal import STYLES, account_text, number_of, plain, sum_up, verdict_word
 
 _VERDICT_WIDTH = len("UNDETERMINED")
 CAUSES_SHOWN = 12
@@ -37,16 +37,11 @@ def print_gate(gate: GateReport, console: Console) -> None:
     sum_up(line, console)
 
 
-def _counted(count: int, word: str) -> str:
-    return f"{count} {word}{'' if count == 1 else 's'}"
-
-
 def _print_causes(gate: GateReport, console: Console) -> None:
     """The worst causes, each with what it does to the character and the rules that found it."""
     if gate.causes:
-        console.print(
-            f"{_counted(len(gate.findings), 'finding')}, {_counted(len(gate.causes), 'cause')}; the worst first"
-        )
+        findings, causes = number_of(len(gate.findings), "finding"), number_of(len(gate.causes), "cause")
+        console.print(f"{findings}, {causes}; the worst first")
     for number, cause in enumerate(gate.causes[:CAUSES_SHOWN], 1):
         line = Text(f"{number}. ")
         line.append(cause.severity.value, style=STYLES[cause.severity])
@@ -54,16 +49,15 @@ def _print_causes(gate: GateReport, console: Console) -> None:
         if cause.effect:
             console.print(f"   on the character: {plain(cause.effect)}")
         console.print(Text(f"   {found_text(cause)}", style="dim"))
-    if len(gate.causes) > CAUSES_SHOWN:
-        console.print(
-            f"… and {len(gate.causes) - CAUSES_SHOWN} more causes, less severe; --format json has every finding"
-        )
+    more = len(gate.causes) - CAUSES_SHOWN
+    if more > 0:
+        console.print(f"… and {more} more causes, less severe; --format json has every finding")
 
 
 def _print_part(part: Part, console: Console) -> None:
     word = Text("WAIVED", style="bold cyan") if part.is_waived else verdict_word(part.verdict)
     word.pad_right(_VERDICT_WIDTH - len(word))
     number = len(part.report.findings)
-    told = f"{number} finding{'s' if number > 1 else ''}; " if number and part.verdict != "undetermined" else ""
+    told = f"{number_of(number, 'finding')}; " if number and part.verdict != "undetermined" else ""
     about = part_text(part) if part.is_waived else told + part_text(part)
     console.print(word.append(f"  {plain(part.title)}: {about}", style="default"))

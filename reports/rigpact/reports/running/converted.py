@@ -63,7 +63,8 @@ def convert_recording(request: ConvertRequest) -> Converted:
     _refuse_name(request.out)
     trace = _read(request)
     header, notes = trace.header, []
-    trace = replace(trace, header=_said(header, request.says))
+    said = {name: value for name, value in vars(request.says).items() if value}
+    trace = replace(trace, header=replace(header, **said))
     if not header.says_mode and request.says.mode is None:
         notes.append(f"the driver of the run is unknown: written as {header.mode}; --mode says it")
     if trace.truncation:
@@ -89,12 +90,3 @@ def _read(request: ConvertRequest) -> Trace:
         return opened_recording(path, contract, unnamed=request.unnamed)
     found: Trace = files_of(contract).recording(path, contract).trace
     return found
-
-
-def _said(header: Any, says: Says) -> Any:
-    return replace(
-        header,
-        mode=says.mode or header.mode,
-        fps=says.fps or header.fps,
-        producer=says.producer or header.producer,
-    )

@@ -40,10 +40,8 @@ ROBOT_FILES = ("run.csv", "contract.toml")
 def demonstrate(*, quiet: bool) -> FindingsReport:
     """Run the demonstration, and return one report on its four parts."""
     demo = demo_bundle().resolve()
-    with (
-        tempfile.TemporaryDirectory() as folder,
-        contextlib.chdir(folder),  # findings name the recordings, not a folder that is gone
-    ):
+    # findings name the recordings, not a folder that is gone
+    with tempfile.TemporaryDirectory() as folder, contextlib.chdir(folder):
         return _demonstrate(demo, Console(quiet=True) if quiet else stdout())
 
 
@@ -59,9 +57,8 @@ def _demonstrate(demo: Path, console: Console) -> FindingsReport:
     ran = run(RunRequest(contract, clip, recording, model))
     print_run(ran, console)
 
-    _heading(
-        console, "3. Does training agree?", f"rigpact diff {PREDICTION} {RUN} --bundle {bundle.name} --set {SETTING}"
-    )
+    diff_words = f"{PREDICTION} {RUN} --bundle {bundle.name} --set {SETTING}"
+    _heading(console, "3. Does training agree?", f"rigpact diff {diff_words}")
     compared = diff(DiffRequest(demo / PREDICTION, recording, contract))
     print_comparison(compared, console)
 
@@ -81,10 +78,8 @@ def _demonstrate(demo: Path, console: Console) -> FindingsReport:
 
 def _explain_an_engine(console: Console, contract: ContractFiles, clip: Path, model: Path) -> None:
     """Play an engine with a mistake, keep only its numbers, and say what it does wrong."""
-    words = (
-        f"rigpact explain {ENGINE} --bundle {contract.bundle and contract.bundle.name} --clip {CLIP} --set {SETTING}"
-    )
-    _heading(console, "5. And an engine that multiplies rotations in the other order?", words)
+    words = f"{ENGINE} --bundle {contract.bundle and contract.bundle.name} --clip {CLIP} --set {SETTING}"
+    _heading(console, "5. And an engine that multiplies rotations in the other order?", f"rigpact explain {words}")
     run(RunRequest(ContractFiles(contract.bundle, settings=(SETTING, MISTAKE)), clip, Path(PLAYED), model))
     convert_recording(ConvertRequest(Path(PLAYED), Path(ENGINE), ContractFiles()))
     diagnosis, _ = explain(ExplainRequest(Path(ENGINE), contract, EvidenceFiles(clip)))
@@ -114,12 +109,8 @@ def _heading(console: Console, title: str, command: str) -> None:
 
 
 def _joined(*reports: FindingsReport) -> FindingsReport:
-    ledgers = [report.ledger for report in reports]
-    total = Ledger(
-        sum(ledger.declared for ledger in ledgers),
-        sum(ledger.compared for ledger in ledgers),
-        sum(ledger.waived for ledger in ledgers),
-    )
+    counts = zip(*((each.ledger.declared, each.ledger.compared, each.ledger.waived) for each in reports), strict=True)
+    total = Ledger(*map(sum, counts))
     findings = tuple(finding for report in reports for finding in report.findings)
     parts = ("check", "run", "diff", "free_run")
     return FindingsReport(findings, total, {part: report.verdict for part, report in zip(parts, reports, strict=True)})

@@ -38,15 +38,12 @@ def write_played(out: Path, contract: Contract, trace: Trace, packets: FloatArra
     """Write the answered frames: the engine's pose, the packet sent, the reply, and the resulting legs."""
     if not played.replies:
         refused = "".join(f"; refused {count} times: {words}" for words, count in played.refusals.items())
-        raise UnusableInput(
-            out, f"no reply{refused}", "a server that answers", "it answers once its loss stays low, or with --onnx"
-        )
+        hint = "it answers once its loss stays low, or with --onnx"
+        raise UnusableInput(out, f"no reply{refused}", "a server that answers", hint)
     frames = np.array(played.frame_of)
     rows = frames % len(packets)
-    known: dict[str, FloatArray] = {
-        "packet": packets[rows],
-        "reply": replies_of(played, contract.fields("reply").width),
-    }
+    replies = replies_of(played, contract.fields("reply").width)
+    known: dict[str, FloatArray] = {"packet": packets[rows], "reply": replies}
     if "engine_pose" in trace.stages:
         known["engine_pose"] = trace.stages["engine_pose"][rows]
         computed = stages_from(contract, known)
@@ -61,11 +58,10 @@ def contract_of_wire(bundle: Path) -> tuple[Contract, Profile]:
     contract = open_contract(bundle)
     if contract.system is SYSTEM:
         return contract, LEGS
-    missing = [name for name in ("packet", "reply") if name not in contract.system.graph]
-    if missing:
-        raise UnusableInput(
-            bundle, f"no vector {missing[0]}", f"a contract of {SYSTEM.name}, or one with packet and reply"
-        )
+    missing = next((name for name in ("packet", "reply") if name not in contract.system.graph), None)
+    if missing is not None:
+        expected = f"a contract of {SYSTEM.name}, or one with packet and reply"
+        raise UnusableInput(bundle, f"no vector {missing}", expected)
     sent, answered = (contract.fields(name).width for name in ("packet", "reply"))
     return contract, Profile(contract.system.name, (), sent, answered, has_header=False)
 

@@ -159,15 +159,9 @@ def describe_run(
 
 def _alignments(runner: Runner, bundle: Path) -> Iterator[Finding]:
     for event in sorted(runner.alignments):
-        yield comparison.INPUT_ALIGNED.at(
-            bundle,
-            f"/{event.name}",
-            position=event.position,
-            input=event.name,
-            given=event.given,
-            bound=event.bound,
-            what="cuts it" if event.given > event.bound else "pads it with zeros",
-        )
+        what = "cuts it" if event.given > event.bound else "pads it with zeros"
+        values = {"position": event.position, "given": event.given, "bound": event.bound, "what": what}
+        yield comparison.INPUT_ALIGNED.at(bundle, f"/{event.name}", input=event.name, **values)
 
 
 def _not_finite(contract: Contract, trace: Trace, out: Path) -> Iterator[Finding]:
@@ -177,40 +171,22 @@ def _not_finite(contract: Contract, trace: Trace, out: Path) -> Iterator[Finding
         is_read = ~unread.get(name, np.zeros(len(rows), bool))
         places = np.argwhere(~np.isfinite(rows))
         bad, passed_over = places[is_read[places[:, 0]]], places[~is_read[places[:, 0]]]
-        if len(passed_over):
-            row, channel = (int(index) for index in passed_over[0])
-            yield VALUE_UNREAD.at(
-                out,
-                f"/stages/{name}/{channel}",
-                stage=name,
-                value=str(rows[row, channel]),
-                frame=int(trace.frame[row]),
-                count=len(passed_over),
-                address=channel_address(name, channel, contract),
-            )
-        if len(bad):
-            row, channel = (int(index) for index in bad[0])
-            yield comparison.NOT_FINITE.at(
-                out, f"/stages/{name}/{channel}", stage=name, holder="the run", value=str(rows[row, channel]),
-                frame=int(trace.frame[row]), count=len(bad), address=channel_address(name, channel, contract),
-            )  # fmt: skip
+        for rule, found in ((VALUE_UNREAD, passed_over), (comparison.NOT_FINITE, bad)):
+            if len(found):
+                row, channel = (int(index) for index in found[0])
+                yield rule.at(
+                    out, f"/stages/{name}/{channel}", stage=name, holder="the run", value=str(rows[row, channel]),
+                    frame=int(trace.frame[row]), count=len(found), address=channel_address(name, channel, contract),
+                )  # fmt: skip
 
 
 def print_run(report: FindingsReport, console: Console) -> None:
     """Print a summary of the run and the name of its file."""
     summary = report.summary
-    console.print(
-        Text(
-            f"{summary['mode']} run: {summary['frames']} frames at {summary['fps']:g} per second, "
-            f"{len(summary['stages'])} stages -> {plain(Path(summary['out']).name)}"
-        )
-    )
+    length = f"{summary['frames']} frames at {summary['fps']:g} per second, {len(summary['stages'])} stages"
+    console.print(Text(f"{summary['mode']} run: {length} -> {plain(Path(summary['out']).name)}"))
     errors = summary.get("diagnostics") or {}
     if errors.get("GeoDeg") is not None:
-        console.print(
-            Text(
-                f"mean error against the clip's next pose {errors['GeoDeg']:.4f} deg; "
-                f"copy-last {errors['CopyLastGeoDeg']:.4f} deg"
-            )
-        )
+        still = f"copy-last {errors['CopyLastGeoDeg']:.4f} deg"
+        console.print(Text(f"mean error against the clip's next pose {errors['GeoDeg']:.4f} deg; {still}"))
     print_report(report, console)

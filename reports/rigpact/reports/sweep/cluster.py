@@ -8,7 +8,6 @@ the sweep, and refuse a file whose bytes changed since the plan.
 import itertools
 import logging
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
 from importlib import import_module
 from typing import Any
 
@@ -39,25 +38,17 @@ def on_cluster(
     sweep.
     """
     _require_dask()
-    with _without_its_log():
-        client = _connected(address)
-        try:
-            say(f"dashboard: {client.dashboard_link}")
-            yield from _outcomes(client, iter(cells), address, retries, measure)
-        finally:
-            client.close()
-
-
-@contextmanager
-def _without_its_log() -> Iterator[None]:
-    """Silence Dask's log: rigpact reports an error once; Dask would also print tracebacks of its connections."""
-    log = logging.getLogger("distributed.client")
-    before = log.level
+    log = logging.getLogger(
+        "distributed.client"
+    )  # an error is reported once; Dask would print tracebacks of its own too
+    level = log.level
     log.setLevel(logging.CRITICAL)
     try:
-        yield
+        with _connected(address) as client:
+            say(f"dashboard: {client.dashboard_link}")
+            yield from _outcomes(client, iter(cells), address, retries, measure)
     finally:
-        log.setLevel(before)
+        log.setLevel(level)
 
 
 def _require_dask() -> None:

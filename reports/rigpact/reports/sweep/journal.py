@@ -11,7 +11,6 @@ from collections.abc import Collection
 from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
-from types import TracebackType
 from typing import IO, Any
 
 import orjson
@@ -46,9 +45,8 @@ class Journal:
             self._lines: IO[bytes] = self._open.enter_context(opened_to_append(folder / JOURNAL))
             self._timings: IO[bytes] = self._open.enter_context(opened_to_append(folder / TIMINGS))
         except OSError as error:
-            raise UnusableInput(
-                folder, f"a folder that cannot be written ({error.strerror})", "a writable folder"
-            ) from None
+            found = f"a folder that cannot be written ({error.strerror})"
+            raise UnusableInput(folder, found, "a writable folder") from None
         self._read()
 
     def _read(self) -> None:
@@ -70,7 +68,7 @@ class Journal:
     def add(self, outcome: Outcome) -> None:
         """Write a measured cell; the operating system has it when this returns."""
         place = self._lines.seek(0, 2)
-        self._lines.write(orjson.dumps({"cell": outcome.identity, **outcome.measured.to_json()}) + b"\n")
+        self._lines.write(orjson.dumps({"cell": outcome.identity, **vars(outcome.measured)}) + b"\n")
         self._lines.flush()
         cost = {"cell": outcome.identity, "seconds": round(outcome.seconds, 6), "worker": outcome.worker}
         self._timings.write(orjson.dumps(cost) + b"\n")
@@ -88,9 +86,7 @@ class Journal:
         """The journal itself."""
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_failure: object) -> None:
         """Close both files."""
         self._open.close()
 

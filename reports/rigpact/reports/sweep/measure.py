@@ -4,7 +4,7 @@ Nothing here depends on the clock, on other cells or on the process, so a cell m
 """
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
@@ -27,15 +27,7 @@ from rigpact.reference_runtime.files.subject import Subject
 from rigpact.reference_runtime.operations.rot6d import Rot6d
 from rigpact.reports.comparing.address import channel_address
 from rigpact.reports.comparing.pose_error import pose_error
-from rigpact.reports.nonfinite.lanes import (
-    RUNS_PER_SIZE,
-    distances,
-    growth_per_frame,
-    moved_channels,
-    perturbed_starts,
-    published_stage,
-    seed_of,
-)
+from rigpact.reports.nonfinite import lanes
 from rigpact.reports.own_module import use_operations
 from rigpact.reports.sweep.plan import Cell, Changes, SweptFile, file_sha256
 
@@ -82,7 +74,7 @@ def stage_errors(contract: Contract, stage: Stage, published: FloatArray, record
     if judged == 0:
         return {}
     ours, theirs = published[:judged], recorded[:judged]
-    sizes = distances(contract, stage, theirs, ours)
+    sizes = lanes.distances(contract, stage, theirs, ours)
     frame = int(np.argmax(sizes))
     channel = int(np.argmax(np.abs(ours[frame].astype(np.float64) - theirs[frame])))
     return {
@@ -139,10 +131,6 @@ class Measured:
     last_second_deg: float | None = None
     growth_per_frame: float | None = None
 
-    def to_json(self) -> dict[str, Any]:
-        """Every field by its name."""
-        return asdict(self)
-
 
 def measure_cell(cell: Cell) -> Measured:
     """Measure a cell. An error in the cell becomes part of the result, and does not stop the sweep."""
@@ -169,11 +157,9 @@ def _with_given_names(text: str, cell: Cell) -> str:
 
 def _measured(cell: Cell) -> Measured:
     if cell.version != rigpact_version():
-        raise UnusableInput(
-            "rigpact", f"version {rigpact_version()} on the worker", cell.version, "install the same one"
-        )
-    _bring(cell.operations)
-    _compare(cell.sources)
+        found = f"version {rigpact_version()} on the worker"
+        raise UnusableInput("rigpact", found, cell.version, "install the same one")
+    _bring(cell.operations, cell.sources)
     contract = _contract(cell.bundle, cell.companion, cell.changes)
     network = _network(cell.model, cell.bundle, cell.companion, cell.changes)
     subject = Subject(contract, network, _clip(cell.clip, cell.bundle, cell.companion), cell.mode, engine=cell.engine)
@@ -233,15 +219,15 @@ def _growth(subject: Subject, runner: Runner, frames: int) -> float | None:
     if frames < 3:
         return None
     contract = runner.contract
-    starts, _ = perturbed_starts(seed_of(subject), moved_channels(contract))
-    chosen = np.concatenate((starts[:1], starts[1::RUNS_PER_SIZE]))
+    starts, _ = lanes.perturbed_starts(lanes.seed_of(subject), lanes.moved_channels(contract))
+    chosen = np.concatenate((starts[:1], starts[1 :: lanes.RUNS_PER_SIZE]))
     many = subject.files.lockstep(contract, subject.network, subject.clip, chosen, frames, subject.engine)
-    stage, spread = published_stage(contract), []
+    stage, spread = lanes.published_stage(contract), []
     with np.errstate(all="ignore"):
         for _ in range(frames):
             rows = many.step()[stage.name]
-            spread.append(np.median(distances(contract, stage, rows[1:], rows[0])))
-        growth = growth_per_frame(np.arange(frames, dtype=np.float64), np.array(spread))
+            spread.append(np.median(lanes.distances(contract, stage, rows[1:], rows[0])))
+        growth = lanes.growth_per_frame(np.arange(frames, dtype=np.float64), np.array(spread))
     return growth if np.isfinite(growth) else None
 
 
@@ -256,15 +242,10 @@ def _checked(file: SweptFile) -> Path:
 
 
 @lru_cache(maxsize=1)
-def _bring(operations: tuple[SweptFile, ...]) -> None:
-    """Load the modules that the command line of the sweep named, in this process too."""
+def _bring(operations: tuple[SweptFile, ...], sources: tuple[SweptFile, ...]) -> None:
+    """Load the modules that the command line named in this process too; refuse other files of numbers than planned with."""
     if operations:
         use_operations([str(_checked(file)) for file in operations])
-
-
-@lru_cache(maxsize=1)
-def _compare(sources: tuple[SweptFile, ...]) -> None:
-    """Refuse a file of numbers that is another one than was planned with."""
     for file in sources:
         _checked(file)
 

@@ -8,12 +8,13 @@ import hashlib
 import itertools
 import json
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from rigpact.contract.conventions import Conventions, Knob
+from rigpact.contract.conventions import Conventions
 from rigpact.contract.declared.reading import sources_of
 from rigpact.contract.declared.vocabulary import files_of_operations
 from rigpact.contract.documents import read_document
@@ -64,14 +65,8 @@ class Cell:
     def identity(self) -> str:
         """32 hexadecimal digits of a SHA-256 over everything that affects the result."""
         files = (self.bundle, self.companion, self.model, self.clip, *self.operations, *self.sources)
-        facts = (
-            [entry and entry.sha256 for entry in files],
-            self.changes,
-            self.mode,
-            self.frames,
-            self.version,
-            self.engine,
-        )
+        hashes = [entry and entry.sha256 for entry in files]
+        facts = (hashes, self.changes, self.mode, self.frames, self.version, self.engine)
         return hashlib.sha256(json.dumps(facts).encode()).hexdigest()[:32]
 
     @property
@@ -206,17 +201,10 @@ def parse_knob_values(word: str, conventions: Conventions) -> tuple[str, list[An
     if not separator:
         raise UnusableInput(f"--set {word}", "no '='", "KNOB=V1,V2", "for example --set output_mode=delta,residual")
     knob = conventions.knob(name.strip())
-    if ";" not in text and _is_value(knob, text.strip()):
-        return knob.name, [knob.parsed(text.strip())]
+    with suppress(UnusableInput):  # a list is one value of some knobs
+        if ";" not in text:
+            return knob.name, [knob.parsed(text.strip())]
     return knob.name, [knob.parsed(value.strip()) for value in text.split(";" if ";" in text else ",")]
-
-
-def _is_value(knob: Knob, text: str) -> bool:
-    try:
-        knob.parsed(text)
-    except UnusableInput:
-        return False
-    return True
 
 
 def _text(value: Any) -> str:

@@ -46,13 +46,12 @@ class Summary:
         self.verdicts[row["verdict"]] += 1
         self.defects += row["error_kind"] == DEFECT
         # of equally bad cells, keep the first
-        heapq.heappush(self._worst, (_badness(row), -self.cells, row))
+        heapq.heappush(self._worst, ((VERDICTS.index(row["verdict"]), _error(row)), -self.cells, row))
         if len(self._worst) > WORST_SHOWN:
             heapq.heappop(self._worst)
         key = (row["clip"], row["mode"])
-        if row["verdict"] in (PASS, COPY_LAST_IS_BETTER) and (
-            key not in self.best or _error(row) < _error(self.best[key])
-        ):
+        is_better = key not in self.best or _error(row) < _error(self.best[key])
+        if is_better and row["verdict"] in (PASS, COPY_LAST_IS_BETTER):
             self.best[key] = row
 
     @property
@@ -84,10 +83,6 @@ class Summary:
             "worst": [_shown(row) for row in self.worst], "best": [_shown(row) for row in self.best.values()],
             "results": results,
         }  # fmt: skip
-
-
-def _badness(row: Row) -> tuple[int, float]:
-    return VERDICTS.index(row["verdict"]), _error(row)
 
 
 def _error(row: Row) -> float:

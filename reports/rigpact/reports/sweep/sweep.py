@@ -29,10 +29,8 @@ class SweepReport:
 def runner_of(processes: int, scheduler: str | None, retries: int = RETRIES) -> Runner:
     """The runner of cells: the cluster at `scheduler`, else processes of this machine."""
     if scheduler is not None:
-        console = Console(stderr=True, soft_wrap=True)
-        return partial(
-            on_cluster, address=scheduler, retries=retries, say=lambda text: console.print(text, markup=False)
-        )
+        say = partial(Console(stderr=True, soft_wrap=True).print, markup=False)
+        return partial(on_cluster, address=scheduler, retries=retries, say=say)
     if processes == 1:
         return in_this_process
     return partial(in_processes, processes=processes, retries=retries)

@@ -7,12 +7,12 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup, escape
 
 from rigpact.contract.files import write_bytes
 from rigpact.reports.gate.answer.compared_run import ComparedRun
 from rigpact.reports.gate.answer.report import GateReport
+from rigpact.reports.templates import environment_of
 from rigpact.reports.viewer.packing import SCALE
 from rigpact.reports.viewer.run_data import rows_drawn, run_data
 from rigpact.reports.viewer.run_words import worst_first
@@ -39,8 +39,12 @@ def render_html(gate: GateReport, runs: Sequence[ComparedRun] = ()) -> str:
     """
     drawn = worst_first(gate, runs)
     data = {"scale": dict(SCALE), "runs": [run_data(run, rows_drawn(run, len(runs))) for run, _ in drawn]}
-    style, script = _style(), _script()
-    text: str = _template().render(
+    style = _asset("page.css").replace(DARK_HERE, _asset("dark.css"))
+    # all scripts inside one function: the page's only global is the hook that page.js declares
+    script = '(() => {\n"use strict";\n' + "".join(_asset(f"{name}.js") for name in SCRIPTS) + "})();\n"
+    environment = environment_of(ASSETS)
+    environment.filters["code"] = _code
+    text: str = environment.get_template("page.html.j2").render(
         page=page_words(gate, drawn),
         policy=_policy(style, script),
         style=Markup(style),  # noqa: S704 - our own file
@@ -69,31 +73,9 @@ def _hash(content: str) -> str:
     return "sha256-" + base64.b64encode(hashlib.sha256(content.encode("utf-8")).digest()).decode("ascii")
 
 
-def _style() -> str:
-    return _asset("page.css").replace(DARK_HERE, _asset("dark.css"))
-
-
-def _script() -> str:
-    """All scripts inside one function: the page's only global is the hook that page.js declares."""
-    return '(() => {\n"use strict";\n' + "".join(_asset(f"{name}.js") for name in SCRIPTS) + "})();\n"
-
-
 def _asset(name: str) -> str:
     """Text of an asset; Windows line ends become LF, because a browser hashes the text with LF."""
     return (ASSETS / name).read_text(encoding="utf-8")
-
-
-def _template() -> Any:
-    environment = Environment(
-        loader=FileSystemLoader(ASSETS),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-        keep_trailing_newline=True,
-    )
-    environment.filters["code"] = _code
-    return environment.get_template("page.html.j2")
 
 
 def _code(text: str) -> Markup:

@@ -48,12 +48,9 @@ def bone_index(run: ComparedRun, name: str | None) -> int:
 
 def skeleton_of(run: ComparedRun) -> Skeleton | None:
     """The run's skeleton; None if it is incomplete or its parents form a cycle."""
-    if (
-        run.parents is None
-        or run.offsets_m is None
-        or parent_cycle(run.parents)
-        or not np.isfinite(run.offsets_m).all()
-    ):
+    if run.parents is None or run.offsets_m is None or parent_cycle(run.parents):
+        return None
+    if not np.isfinite(run.offsets_m).all():
         return None
     return Skeleton(tuple(bone_names(run)), tuple(run.parents), np.asarray(run.offsets_m, np.float32))
 
@@ -81,15 +78,10 @@ def first_divergence(run: ComparedRun) -> Place | None:
     if known is not None:
         row = int(np.argmin(np.abs(run.frames - known.frame)))
         return Place(row, known.stage, bone_index(run, known.address.bone))
-    starts = [
-        (int(np.argmax(over)), place)
-        for place, over in enumerate(_sized(ratios) > 1.0 for _, ratios, _ in run.stages)
-        if over.any()
-    ]
-    if not starts:
-        return None
-    row, place = min(starts)
-    return Place(row, run.stages[place][0], -1)
+    over = [(name, _sized(ratios) > 1.0) for name, ratios, _ in run.stages]
+    starts = [(int(np.argmax(rows)), name) for name, rows in over if rows.any()]
+    row, stage = min(starts, key=lambda start: start[0], default=(0, ""))
+    return Place(row, stage, -1) if stage else None
 
 
 def run_data(run: ComparedRun, rows: Rows) -> dict[str, Any]:

@@ -14,9 +14,9 @@ from numpy.typing import NDArray
 
 from rigpact.contract.skeleton import Skeleton
 from rigpact.contract.statistics import FloatArray
+from rigpact.reports.diagnosing import diagnosis_text as words_of
 from rigpact.reports.diagnosing.diagnosis import Cause, Diagnosis, Verdict
-from rigpact.reports.diagnosing.diagnosis_text import effect_text, remains_texts
-from rigpact.reports.diagnosing.hypotheses import Changes
+from rigpact.reports.diagnosing.diagnosis_text import changes_text, divergence_text, effect_text
 from rigpact.reports.gate.answer.compared_run import CLIP, ComparedRun
 from rigpact.reports.gate.answer.part import Part
 from rigpact.reports.gate.answer.report import GateReport
@@ -52,14 +52,10 @@ def still_picture(run: ComparedRun, side: str = "engine") -> dict[str, Any] | No
         "bones": _lines_drawn(points[1], skeleton, 0.4 * scale),
         "heads": _heads(points, skeleton, scale),
         "mark": _pair(mark) if np.isfinite(mark).all() else None,
-        "label": f"{plain(skeleton.names[bone])} {_size(deg[bone])}",
+        "label": f"{plain(skeleton.names[bone])} {f'{deg[bone]:.3g}°' if np.isfinite(deg[bone]) else 'not finite'}",
         "caption": f"{plain(run.name)}, frame {run.frames[row]}, the worst: "
         f"the {run.against} wide and pale, the {side} side narrow and dark, a ring at the bone with the largest error.",
     }
-
-
-def _size(deg: Any) -> str:
-    return f"{deg:.3g}°" if np.isfinite(deg) else "not finite"
 
 
 def _on_paper(positions: FloatArray) -> tuple[FloatArray, float]:
@@ -155,7 +151,7 @@ def diagnosis_words(
     is_one_set = diagnosis.is_one_set_of_conventions and bool(diagnosis.causes)
     headline = (_ONE_SET if is_one_set else _HEADLINE[diagnosis.verdict]).format(
         side="Training" if side == "training" else "The engine",
-        changes=_changes(everything),
+        changes=changes_text(everything),
         judged=judged,
         recorded=len(diagnosis.stages),
         unjudged=plain(", ".join(diagnosis.unjudged) or "it"),
@@ -165,8 +161,8 @@ def diagnosis_words(
 
 def _cause(cause: Cause, meanings: Mapping[str, str]) -> CauseWords:
     meaning = "; ".join(f"{knob}: {meanings[knob]}" for knob in cause.changes if knob in meanings)
-    sentence = f"With {_changes(cause.changes)} {effect_text(cause)}." + (f" ({meaning}.)" if meaning else "")
-    equivalents = "; ".join(_changes(changes) for changes in cause.equivalents[:_EQUIVALENTS_SHOWN])
+    sentence = f"With {changes_text(cause.changes)} {effect_text(cause)}." + (f" ({meaning}.)" if meaning else "")
+    equivalents = "; ".join(map(changes_text, cause.equivalents[:_EQUIVALENTS_SHOWN]))
     return CauseWords(sentence, cause.code_hints, equivalents)
 
 
@@ -176,28 +172,18 @@ def _lines(diagnosis: Diagnosis) -> list[str]:
         lines.append(f"{diagnosis.seen.sentence}.")
     first = diagnosis.first_divergence
     if first is not None:
-        size = "a value that is not finite" if first.error is None else f"{first.error:.3g} {first.unit}"
-        lines.append(f"First divergence: frame {first.frame}, stage {first.stage}, {plain(first.address)}: {size}.")
-    lines += [
-        f"{plain(each.stage)} differs: {plain(each.differs.sentence)}." for each in diagnosis.stages if each.differs
-    ]
+        lines.append(f"First divergence: {divergence_text(first)}.")
+    differing = [each for each in diagnosis.stages if each.differs]
+    lines += [f"{plain(each.stage)} differs: {plain(each.differs.sentence)}." for each in differing if each.differs]
     lines += [f"Relation: {plain(relation.sentence)}." for relation in diagnosis.relations]
-    lines += [f"Remains: {plain(words)}." for words in remains_texts(diagnosis)]
+    lines += [f"Remains: {plain(words)}." for words in words_of.remains_texts(diagnosis)]
     if diagnosis.search is not None and not diagnosis.search.is_complete:
         lines.append(f"{plain(diagnosis.search.sentence)}.")
     lines += [f"{plain(each.stage)}: {each.sampled.words}." for each in diagnosis.stages if each.sampled is not None]
     if diagnosis.indistinguishable:
-        choices = ", ".join(f"{knob}={_shown(value)}" for knob, value in diagnosis.indistinguishable)
+        choices = ", ".join(f"{knob}={words_of.shown_value(value)}" for knob, value in diagnosis.indistinguishable)
         lines.append(f"This data cannot tell apart: {choices}.")
     return lines
-
-
-def _changes(changes: Changes) -> str:
-    return " and ".join(f"{knob} = {_shown(value)}" for knob, value in changes.items())
-
-
-def _shown(value: Any) -> str:
-    return ",".join(map(str, value)) if isinstance(value, tuple) else str(value)
 
 
 def parts_of_runs(gate: GateReport, runs: Sequence[ComparedRun]) -> list[Part | None]:
@@ -235,6 +221,7 @@ def run_words(run: ComparedRun, owner: Part | None) -> dict[str, Any]:
     """The texts about one run. owner: the part of the run."""
     side = "training" if owner is not None and owner.name.startswith("teacher/") else "engine"
     agrees = owner is not None and owner.verdict == "pass"
+    peaks = np.where(np.isfinite(run.deg), run.deg, np.inf).max(axis=0, initial=0.0)
     return {
         "name": plain(run.name if owner is None else owner.title),
         "side": side,
@@ -244,25 +231,15 @@ def run_words(run: ComparedRun, owner: Part | None) -> dict[str, Any]:
         "still": still_picture(run, side),
         "notes": "; ".join(f"{plain(name)}: {plain(note)}" for name, _, note in run.stages if note),
         "stages": [_stage_row(run, name, ratios, note) for name, ratios, note in run.stages],
-        "bones": _bone_table(run),
+        "bones": [_bone_row(run, int(bone)) for bone in np.argsort(-peaks, kind="stable")],
     }
 
 
 def _stage_row(run: ComparedRun, name: str, ratios: FloatArray, note: str) -> dict[str, str]:
     over = ~(ratios <= 1.0)
-    return {
-        "name": plain(name),
-        "largest": _figure(ratios.max()),
-        "first": str(run.frames[int(np.argmax(over))]) if over.any() else "",
-        "answer": "✕ beyond" if over.any() else "✓ within",
-        "note": plain(note),
-    }
-
-
-def _bone_table(run: ComparedRun) -> list[dict[str, str]]:
-    """The figures of every bone, the largest error first."""
-    peaks = np.where(np.isfinite(run.deg), run.deg, np.inf).max(axis=0, initial=0.0)
-    return [_bone_row(run, int(bone)) for bone in np.argsort(-peaks, kind="stable")]
+    first, answer = (str(run.frames[int(np.argmax(over))]), "✕ beyond") if over.any() else ("", "✓ within")
+    largest = _figure(ratios.max())
+    return {"name": plain(name), "largest": largest, "first": first, "answer": answer, "note": plain(note)}
 
 
 def _bone_row(run: ComparedRun, bone: int) -> dict[str, str]:

@@ -9,8 +9,8 @@ from rigpact.reports.gate.answer.cause import Cause
 from rigpact.reports.gate.answer.compared_run import ComparedRun
 from rigpact.reports.gate.answer.part import Part
 from rigpact.reports.gate.answer.report import GateReport
-from rigpact.reports.renderers.wording import found_text
-from rigpact.reports.terminal import plain
+from rigpact.reports.renderers.wording import found_text, place_text
+from rigpact.reports.terminal import number_of, plain
 from rigpact.reports.viewer.run_data import bone_index
 from rigpact.reports.viewer.run_words import Drawn, run_words
 
@@ -30,27 +30,15 @@ def findings_by_rule(gate: GateReport, runs: Sequence[ComparedRun], owners: Owne
             group = groups.setdefault((part.name, finding.rule.code), _group(part, finding.rule))
             nowhere = {"run": None, "frame": None, "bone": -1}
             seen = nowhere if run is None else _place_in_picture(finding, run, runs[run])
-            group["places"].append({"message": plain(finding.message), "place": _place(finding)} | seen)
+            group["places"].append({"message": plain(finding.message), "place": place_text(finding)} | seen)
     gravity = [severity.value for severity in Severity]
     return sorted(groups.values(), key=lambda group: gravity.index(group["severity"]))
 
 
 def _group(part: Part, rule: Rule) -> dict[str, Any]:
-    return {
-        "part": plain(part.name),
-        "part_title": plain(part.title),
-        "severity": rule.severity.value,
-        "sign": SIGN[rule.severity],
-        "code": rule.code,
-        "name": rule.name,
-        "hint": rule.hint,
-        "why": rule.why,
-        "places": [],
-    }
-
-
-def _place(finding: Finding) -> str:
-    return plain(f"{finding.file}#{finding.pointer}" if finding.pointer else finding.file)
+    own = {key: getattr(rule, key) for key in ("code", "name", "hint", "why")}
+    words = {"severity": rule.severity.value, "sign": SIGN[rule.severity]}
+    return {"part": plain(part.name), "part_title": plain(part.title), **words, **own, "places": []}
 
 
 def _place_in_picture(finding: Finding, index: int, run: ComparedRun) -> dict[str, Any]:
@@ -71,27 +59,28 @@ NOTHING_ASKED = "No engine recording was compared."
 def page_words(gate: GateReport, drawn: Sequence[Drawn]) -> dict[str, Any]:
     """All values for the template, in the order of the page."""
     runs, owners = [run for run, _ in drawn], [owner for _, owner in drawn]
+    causes = number_of(len(gate.causes), "cause")
+    absent = [f"{plain(name)}: {plain(reason)}" for name, reason in gate.not_asked.items() if "trace" in name]
+    counts = {severity: sum(part.report.count(severity) for part in gate.parts) for severity in Severity}
     return {
         "title": "rigpact gate",
         "verdict": _VERDICT[gate.verdict],
         "lead": _lead(gate),
-        "counts": _counts(gate),
+        "counts": ", ".join(
+            f"{n} info" if each is Severity.INFO else number_of(n, each.value) for each, n in counts.items()
+        ),
         "ledger": _ledger_words(gate.ledger),
         "causes": [_cause(cause) for cause in gate.causes],
-        "cause_counts": f"{_number(len(gate.causes), 'cause')} behind {_number(len(gate.findings), 'finding')}; the worst first.",
+        "cause_counts": f"{causes} behind {number_of(len(gate.findings), 'finding')}; the worst first.",
         "next_steps": [plain(step) for step in gate.next_steps],
         "runs": [run_words(run, owner) for run, owner in drawn],
-        "absent": _absent(gate),
+        "absent": " ".join([NOTHING_ASKED, *absent]),
         "parts": [_part(part) for part in gate.parts],
         "not_asked": [(plain(name), plain(reason)) for name, reason in gate.not_asked.items()],
-        "severities": [_severity(gate, severity) for severity in Severity],
+        "severities": [{"name": each.value, "sign": SIGN[each], "count": count} for each, count in counts.items()],
         "findings": findings_by_rule(gate, runs, owners),
         "provenance": [(plain(name), plain(value)) for name, value in gate.provenance.items()],
     }
-
-
-def _number(count: int, word: str) -> str:
-    return f"{count} {word}{'' if count == 1 else 's'}"
 
 
 def _cause(cause: Cause) -> dict[str, Any]:
@@ -120,14 +109,6 @@ def _lead(gate: GateReport) -> str:
     return f"{len(open_parts)} of {len(gate.parts)} parts: {titles}."
 
 
-def _counts(gate: GateReport) -> str:
-    counts = {severity: sum(part.report.count(severity) for part in gate.parts) for severity in Severity}
-    return ", ".join(
-        f"{count} {severity.value}{'' if count == 1 else 's'}" if severity is not Severity.INFO else f"{count} info"
-        for severity, count in counts.items()
-    )
-
-
 def _ledger_words(ledger: Ledger) -> dict[str, Any]:
     words = f"{_grouped(ledger.compared)} of {_grouped(ledger.declared)} values judged"
     words += f", {_grouped(ledger.waived)} waived with a reason" if ledger.waived else ""
@@ -154,13 +135,3 @@ def _part(part: Part) -> dict[str, Any]:
         "found": len(part.report.findings),
         "ledger": _ledger_words(part.report.ledger),
     }
-
-
-def _severity(gate: GateReport, severity: Severity) -> dict[str, Any]:
-    count = sum(part.report.count(severity) for part in gate.parts)
-    return {"name": severity.value, "sign": SIGN[severity], "count": count}
-
-
-def _absent(gate: GateReport) -> str:
-    reasons = [f"{plain(name)}: {plain(reason)}" for name, reason in gate.not_asked.items() if "trace" in name]
-    return " ".join([NOTHING_ASKED, *reasons])

@@ -2,41 +2,29 @@
 
 from __future__ import annotations
 
-from functools import partial
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from rigpact.reports.command_line.options import (
-    BUNDLE,
-    Companion,
-    ConventionsFile,
-    Format,
-    Model,
-    OutputFormat,
-    Replay,
-    Settings,
-    contract_from_options,
-)
+from rigpact.reports.command_line import options
 
 
 def adequacy(
     clips: Annotated[
-        list[Path] | None,
-        typer.Argument(metavar="CLIP…", help="Clips to compare engines on: files, folders, patterns."),
+        list[Path] | None, options.argument("CLIP…", "Clips to compare engines on: files, folders, patterns.")
     ] = None,
     *,
-    bundle: Annotated[Path, BUNDLE],
+    bundle: Annotated[Path, options.BUNDLE],
     synthesise: Annotated[
-        Path | None, typer.Option("--synthesise", metavar="FILE", help="Write a short probe clip for this bundle.")
+        Path | None, options.option("--synthesise", "FILE", "Write a short probe clip for this bundle.")
     ] = None,
-    onnx: Model = None,
-    replay: Replay = None,
-    companion: Companion = None,
-    settings: Settings = None,
-    conventions: ConventionsFile = None,
-    output_format: Format = OutputFormat.TEXT,
+    onnx: options.Model = None,
+    replay: options.Replay = None,
+    companion: options.Companion = None,
+    settings: options.Settings = None,
+    conventions: options.ConventionsFile = None,
+    output_format: options.Format = options.OutputFormat.TEXT,
 ) -> None:
     """Say which conventions the clips cannot tell apart.
 
@@ -50,9 +38,9 @@ def adequacy(
     from rigpact.reports.diagnosing.probe import read_probe, write_probe
     from rigpact.reports.file_lists import listed_files
     from rigpact.reports.running.run import read_network
-    from rigpact.reports.terminal import print_json, show, working
+    from rigpact.reports.terminal import working
 
-    contract = contract_from_options(bundle, companion, settings, conventions)
+    contract = options.contract_files(bundle, companion, settings, conventions).opened()
     paths = listed_files(clips or [], files_of(contract).clip_endings, "CLIP")
     if synthesise is not None:
         write_probe(contract, synthesise)
@@ -63,8 +51,5 @@ def adequacy(
     network = read_network(contract, onnx, replay)
     with working("replaying every convention on every clip"):
         result = assess(named, read_probe(contract), contract, network)
-    if output_format is OutputFormat.JSON:
-        print_json(result.to_json())
-    else:
-        show(partial(print_adequacy, result))
+    options.print_found(result, print_adequacy, output_format)
     raise typer.Exit(1 if result.missed else 0)

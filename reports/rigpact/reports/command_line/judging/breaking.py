@@ -2,34 +2,28 @@
 
 from __future__ import annotations
 
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from rigpact.contract.errors import UnusableInput
-from rigpact.reports.command_line.options import Base, Format, OutputFormat
+from rigpact.reports.command_line.options import Base, Format, OutputFormat, argument, option, print_found
 
 if TYPE_CHECKING:
-    from rigpact.contract.compatibility import Compatibility
     from rigpact.contract.documents import Document
 
 
 def breaking(
-    contracts: Annotated[
-        list[Path],
-        typer.Argument(metavar="OLD NEW", help="Two contracts of one system; with --base only the new one."),
-    ],
+    contracts: Annotated[list[Path], argument("OLD NEW", "Two contracts of one system; with --base only the new one.")],
     *,
     base: Base = None,
     against: Annotated[str | None, typer.Option("--against", hidden=True)] = None,
     companion: Annotated[
-        list[Path] | None,
-        typer.Option("--companion", metavar="FILE", help="File with the auxiliary-input statistics."),
+        list[Path] | None, option("--companion", "FILE", "File with the auxiliary-input statistics.")
     ] = None,
     record: Annotated[
-        Path | None, typer.Option("--record", metavar="FILE", help="Add the change to this change record (Markdown).")
+        Path | None, option("--record", "FILE", "Add the change to this change record (Markdown).")
     ] = None,
     output_format: Format = OutputFormat.TEXT,
 ) -> None:
@@ -40,30 +34,22 @@ def breaking(
     """
     from datetime import UTC, datetime
 
+    from rigpact.contract.compatibility import compare_contracts
     from rigpact.reports.describing.breaking_text import print_breaking, write_record
-    from rigpact.reports.terminal import print_json, say_aside, show
+    from rigpact.reports.terminal import say_aside
 
     if against is not None:
         raise UnusableInput("--against", against, f"--base {against}", "--against names a file, --base a git revision")
-    found = _compare(contracts, companion or [], base)
-    if output_format is OutputFormat.JSON:
-        print_json(found.to_json())
-    else:
-        show(partial(print_breaking, found))
+    wanted = 1 if base is not None else 2
+    _refuse_wrong_count(contracts, wanted, "contract")
+    if companion:
+        _refuse_wrong_count(companion, wanted, "companion")
+    found = compare_contracts(*_pair(contracts, base), _pair(companion, base) if companion else None)
+    print_found(found, print_breaking, output_format)
     if record is not None and found.changes:
         written = write_record(found, record, datetime.now(UTC).date())
         say_aside(f"{record}: {'entry added' if written else 'has this entry already'}")
     raise typer.Exit(int(found.is_breaking))
-
-
-def _compare(contracts: list[Path], companions: list[Path], base: str | None) -> Compatibility:
-    from rigpact.contract.compatibility import compare_contracts
-
-    wanted = 1 if base is not None else 2
-    _refuse_wrong_count(contracts, wanted, "contract", base)
-    if companions:
-        _refuse_wrong_count(companions, wanted, "companion", base)
-    return compare_contracts(*_pair(contracts, base), _pair(companions, base) if companions else None)
 
 
 def _pair(paths: list[Path], base: str | None) -> tuple[Document, Document]:
@@ -74,8 +60,9 @@ def _pair(paths: list[Path], base: str | None) -> tuple[Document, Document]:
     return old, read_document(paths[-1])
 
 
-def _refuse_wrong_count(paths: list[Path], wanted: int, what: str, base: str | None) -> None:
+def _refuse_wrong_count(paths: list[Path], wanted: int, what: str) -> None:
+    expected, hint = f"two {what}s, OLD and NEW", "or one, with --base REV"
+    if wanted == 1:
+        expected, hint = f"one {what}", "the old version comes from git"
     if len(paths) != wanted:
-        expected = f"one {what}" if wanted == 1 else f"two {what}s, OLD and NEW"
-        hint = "the old version comes from git" if base is not None else "or one, with --base REV"
         raise UnusableInput(what, f"{len(paths)} file(s)", expected, hint)

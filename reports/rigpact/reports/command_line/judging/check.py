@@ -9,17 +9,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from rigpact.reports.command_line.making.known_findings import (
-    ConfigFile,
-    Expires,
-    Owner,
-    Reason,
-    WriteBaseline,
-    configuration_from_option,
-    configured,
-    save_baseline,
-)
-from rigpact.reports.command_line.options import Companion, Model, Settings, Strict
+from rigpact.reports.command_line.making import known_findings as known
+from rigpact.reports.command_line.options import Companion, Model, Settings, Strict, argument, option, print_found
 from rigpact.reports.command_line.report_formats import JSON, TEXT, FormatOfReport, print_rendered
 
 if TYPE_CHECKING:
@@ -35,25 +26,23 @@ _MODEL_SUFFIX = ".onnx"
 def check(
     paths: Annotated[
         list[Path] | None,
-        typer.Argument(
-            metavar="PATH…",
-            help="Bundle, companion, clips, teacher files, model; or a contract with recordings. Folders and patterns too.",
+        argument(
+            "PATH…",
+            "Bundle, companion, clips, teacher files, model; or a contract with recordings. Folders and patterns too.",
         ),
     ] = None,
     companion: Companion = None,
     onnx: Model = None,
     canary: Annotated[
         Path | None,
-        typer.Option(
-            "--canary", metavar="FILE", help="Prediction, clip or trace: run the model on it in all 120 input orders."
-        ),
+        option("--canary", "FILE", "Prediction, clip or trace: run the model on it in all 120 input orders."),
     ] = None,
     settings: Settings = None,
-    config: ConfigFile = None,
-    write_baseline: WriteBaseline = None,
-    owner: Owner = None,
-    reason: Reason = None,
-    expires: Expires = None,
+    config: known.ConfigFile = None,
+    write_baseline: known.WriteBaseline = None,
+    owner: known.Owner = None,
+    reason: known.Reason = None,
+    expires: known.Expires = None,
     *,
     strict: Strict = False,
     output_format: FormatOfReport = TEXT,
@@ -65,25 +54,23 @@ def check(
     """
     from rigpact.contract.conventions import split_settings
     from rigpact.reports.checking.check import check_files
-    from rigpact.reports.terminal import print_json, show
 
-    configuration = configuration_from_option(config)
+    configuration = known.configuration_from_option(config)
     gate = configuration.gate if configuration is not None else None
     declared = {**(gate.conventions if gate is not None else {}), **split_settings(settings or ())}
     request = replace(_read_request(paths or [], companion, onnx, canary), declared=declared)
     report = check_files(request)
     if write_baseline is not None:
-        save_baseline(write_baseline, report, configuration, {"owner": owner, "reason": reason, "expires": expires})
+        about = {"owner": owner, "reason": reason, "expires": expires}
+        known.save_baseline(write_baseline, report, configuration, about)
         raise typer.Exit
-    report = configured(report, configuration)
+    report = known.configured(report, configuration)
     facts = _facts(request)
-    if output_format == JSON:
-        about = {} if facts is None else {"model": {"facts": list(facts.lines), "next": facts.next_step}}
-        print_json(replace(report, summary={**report.summary, **about}).to_json())
-    elif output_format == TEXT:
-        show(partial(_print, report, facts))
-    else:
-        print_rendered(report, "check", "Files against the rules", output_format, strict=strict)
+    rendered = partial(print_rendered, report, "check", "Files against the rules", strict=strict)
+    if facts is not None and output_format == JSON:
+        model = {"facts": list(facts.lines), "next": facts.next_step}
+        report = replace(report, summary={**report.summary, "model": model})
+    print_found(report, partial(_print, facts), output_format, rendered)
     raise typer.Exit(report.exit_code(strict=strict))
 
 
@@ -98,7 +85,7 @@ def _facts(request: CheckRequest) -> ModelFacts | None:
     return facts_of(request.model)
 
 
-def _print(report: FindingsReport, facts: ModelFacts | None, console: Console) -> None:
+def _print(facts: ModelFacts | None, report: FindingsReport, console: Console) -> None:
     from rigpact.reports.checking.as_declared import declared_text
     from rigpact.reports.engine.canary_report import print_canary
     from rigpact.reports.terminal import plain, print_report

@@ -9,14 +9,12 @@ from typing import Annotated
 import typer
 
 from rigpact.reports.command_line.making.known_findings import ConfigFile, configuration_from_option, configured
-from rigpact.reports.command_line.options import Strict
-from rigpact.reports.command_line.report_formats import JSON, TEXT, FormatOfReport, print_rendered
+from rigpact.reports.command_line.options import Strict, argument, print_found
+from rigpact.reports.command_line.report_formats import TEXT, FormatOfReport, print_rendered
 
 
 def check_each(
-    paths: Annotated[
-        list[Path], typer.Argument(metavar="PATH…", help="JSON files and ONNX models; folders, patterns.")
-    ],
+    paths: Annotated[list[Path], argument("PATH…", "JSON files and ONNX models; folders, patterns.")],
     config: ConfigFile = None,
     *,
     strict: Strict = False,
@@ -30,16 +28,12 @@ def check_each(
     """
     from rigpact.reports.checking.commit_files import check_each_file, joined
     from rigpact.reports.file_lists import named_files
-    from rigpact.reports.terminal import print_json, print_report, show
+    from rigpact.reports.terminal import print_report
 
     reports = list(check_each_file(named_files(paths, (".json", ".onnx"), "PATH")))
     if not reports:
         raise typer.Exit
     report = configured(joined(reports), configuration_from_option(config))
-    if output_format == JSON:
-        print_json(report.to_json())
-    elif output_format == TEXT:
-        show(partial(print_report, report))
-    else:
-        print_rendered(report, "check-each", "Files, each by itself", output_format, strict=strict)
+    rendered = partial(print_rendered, report, "check-each", "Files, each by itself", strict=strict)
+    print_found(report, print_report, output_format, rendered)
     raise typer.Exit(report.exit_code(strict=strict))

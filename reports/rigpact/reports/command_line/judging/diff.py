@@ -8,52 +8,34 @@ from typing import Annotated
 
 import typer
 
-from rigpact.reports.command_line.options import (
-    Bundle,
-    Companion,
-    ConventionsFile,
-    Model,
-    Resolution,
-    Settings,
-    Strict,
-)
-from rigpact.reports.command_line.report_formats import (
-    HTML,
-    JSON,
-    MARKDOWN,
-    TEXT,
-    FormatOfDiff,
-    print_comment,
-    print_rendered,
-)
+from rigpact.reports.command_line import options
+from rigpact.reports.command_line import report_formats as formats
 
 _FILE = "A trace, a teacher prediction or batch, or a raw clip."
 
 
 def diff(
-    a: Annotated[Path, typer.Argument(metavar="A", help=_FILE)],
-    b: Annotated[Path, typer.Argument(metavar="B", help=_FILE)],
+    a: Annotated[Path, options.argument("A", _FILE)],
+    b: Annotated[Path, options.argument("B", _FILE)],
     *,
-    bundle: Bundle = None,
-    companion: Companion = None,
-    settings: Settings = None,
-    conventions: ConventionsFile = None,
-    onnx: Model = None,
-    resolution: Resolution = None,
+    bundle: options.Bundle = None,
+    companion: options.Companion = None,
+    settings: options.Settings = None,
+    conventions: options.ConventionsFile = None,
+    onnx: options.Model = None,
+    resolution: options.Resolution = None,
     teacher: Annotated[
         Path | None,
-        typer.Option(
-            "--teacher", metavar="FILE", help="The clip that both predict, or its teacher batch: which is nearer?"
-        ),
+        options.option("--teacher", "FILE", "The clip that both predict, or its teacher batch: which is nearer?"),
     ] = None,
     stage: Annotated[
-        list[str] | None, typer.Option("--stage", metavar="NAME", help="Compare only this stage; may be repeated.")
+        list[str] | None, options.option("--stage", "NAME", "Compare only this stage; may be repeated.")
     ] = None,
     table: Annotated[
-        Path | None, typer.Option("--table", metavar="FILE", help="Write the error of every bone and frame as CSV.")
+        Path | None, options.option("--table", "FILE", "Write the error of every bone and frame as CSV.")
     ] = None,
-    output_format: FormatOfDiff = TEXT,
-    strict: Strict = False,
+    output_format: formats.FormatOfDiff = formats.TEXT,
+    strict: options.Strict = False,
 ) -> None:
     """Compare two recordings by stage, bone and frame.
 
@@ -61,23 +43,17 @@ def diff(
     same within rounding; 1: they differ; 2: something could not be compared.
     """
     from rigpact.contract.errors import UnusableInput
-    from rigpact.reference_runtime.files.contracts import ContractFiles
     from rigpact.reports.commenting.of_diff import comment_on_diff
     from rigpact.reports.comparing.comparison_text import print_comparison
     from rigpact.reports.comparing.diff import DiffRequest
     from rigpact.reports.comparing.diff import diff as compare_files
-    from rigpact.reports.terminal import print_json, show
 
     if bundle is None and (companion or settings or conventions):
         raise UnusableInput("--companion, --set, --conventions", "no --bundle beside them", "the bundle they belong to")
-    files = ContractFiles(bundle, companion, settings or (), conventions)
+    files = options.contract_files(bundle, companion, settings, conventions)
     report = compare_files(DiffRequest(a, b, files, tuple(stage or ()), table, onnx, resolution, teacher))
-    if output_format == JSON:
-        print_json(report.to_json())
-    elif output_format == TEXT:
-        show(partial(print_comparison, report))
-    elif output_format in (MARKDOWN, HTML):
-        print_comment(comment_on_diff(report, strict=strict), output_format)
-    else:
-        print_rendered(report, "diff", "Two recordings", output_format, strict=strict)
+    rendered = partial(formats.print_rendered, report, "diff", "Two recordings", strict=strict)
+    if output_format in (formats.MARKDOWN, formats.HTML):
+        rendered = partial(formats.print_comment, comment_on_diff(report, strict=strict))
+    options.print_found(report, print_comparison, output_format, rendered)
     raise typer.Exit(report.exit_code(strict=strict))

@@ -7,7 +7,7 @@ from pathlib import Path
 import typer
 
 from rigpact.reports.command_line.making.known_findings import ConfigFile, configuration_from_option
-from rigpact.reports.command_line.options import Format, OutputFormat
+from rigpact.reports.command_line.options import Format, OutputFormat, print_found
 
 
 def doctor(*, config: ConfigFile = None, output_format: Format = OutputFormat.TEXT) -> None:
@@ -20,7 +20,6 @@ def doctor(*, config: ConfigFile = None, output_format: Format = OutputFormat.TE
     from rigpact.contract.settings.days import today
     from rigpact.contract.settings.hearing import Hearing
     from rigpact.reports.gate.setup.doctor import examine, print_examination
-    from rigpact.reports.terminal import print_json, show
 
     configuration = configuration_from_option(config)
     place = Path(FILE_NAME) if configuration is None else configuration.path
@@ -28,8 +27,5 @@ def doctor(*, config: ConfigFile = None, output_format: Format = OutputFormat.TE
         Hearing(configuration, today())  # refuses what the gate refuses: known findings that cannot be read, far days
     with contextlib.chdir(place.resolve().parent):
         found = examine(None if configuration is None else configuration.gate, today())
-    if output_format is OutputFormat.JSON:
-        print_json(found.to_json())
-    else:
-        show(partial(print_examination, found, place=place))
+    print_found(found, partial(print_examination, place=place), output_format)
     raise typer.Exit(found.exit_code)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -10,19 +10,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from rigpact.reports.command_line.options import (
-    Bundle,
-    Clip,
-    Companion,
-    ConventionsFile,
-    Mode,
-    Model,
-    Replay,
-    Resolution,
-    Segment,
-    Settings,
-)
-from rigpact.reports.command_line.report_formats import JSON, TEXT, FormatOfAnswer, print_comment
+from rigpact.reports.command_line import options
+from rigpact.reports.command_line.report_formats import TEXT, FormatOfAnswer, print_comment
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -34,53 +23,32 @@ if TYPE_CHECKING:
 
 Unjudged = Annotated[
     list[str] | None,
-    typer.Option("--allow-unjudged", metavar="STAGE", help="A recorded stage that may stay unjudged; may be repeated."),
+    options.option("--allow-unjudged", "STAGE", "A recorded stage that may stay unjudged; may be repeated."),
 ]
 Follow = Annotated[bool, typer.Option("--follow", help="Judge a trace while the engine writes it.")]
 UntilIdle = Annotated[
-    float | None,
-    typer.Option("--until-idle", min=0.1, metavar="SECONDS", help="End --follow after so long without a frame."),
+    float | None, options.option("--until-idle", "SECONDS", "End --follow after so long without a frame.", min=0.1)
 ]
-Seconds = Annotated[
-    float,
-    typer.Option(
-        "--budget",
-        min=0.0,
-        metavar="SECONDS",
-        envvar="RIGPACT_BUDGET",
-        help="Longest search; 0: no limit.",
-    ),
-]
-WriteAnswers = Annotated[
-    bool,
-    typer.Option("--write", help="Write what was left open into the contract."),
-]
-PatchFile = Annotated[
-    Path | None,
-    typer.Option("--patch", metavar="FILE", help="Write the answer as a patch of the contract."),
-]
+_BUDGET = options.option("--budget", "SECONDS", "Longest search; 0: no limit.", min=0.0, envvar="RIGPACT_BUDGET")
+Seconds = Annotated[float, _BUDGET]
+WriteAnswers = Annotated[bool, typer.Option("--write", help="Write what was left open into the contract.")]
+PatchFile = Annotated[Path | None, options.option("--patch", "FILE", "Write the answer as a patch of the contract.")]
 
 
 def explain(
-    recording: Annotated[
-        Path,
-        typer.Argument(
-            metavar="TRACE",
-            help="A trace, a table, arrays, a prediction, a clip or a log.",
-        ),
-    ],
+    recording: Annotated[Path, options.argument("TRACE", "A trace, a table, arrays, a prediction, a clip or a log.")],
     *,
-    bundle: Bundle = None,
-    companion: Companion = None,
-    clip: Clip = None,
-    onnx: Model = None,
-    replay: Replay = None,
-    resolution: Resolution = None,
-    settings: Settings = None,
-    conventions: ConventionsFile = None,
+    bundle: options.Bundle = None,
+    companion: options.Companion = None,
+    clip: options.Clip = None,
+    onnx: options.Model = None,
+    replay: options.Replay = None,
+    resolution: options.Resolution = None,
+    settings: options.Settings = None,
+    conventions: options.ConventionsFile = None,
     allow_unjudged: Unjudged = None,
-    mode: Mode = None,
-    segment: Segment = None,
+    mode: options.Mode = None,
+    segment: options.Segment = None,
     follow: Follow = False,
     until_idle: UntilIdle = None,
     singles_only: Annotated[bool, typer.Option("--singles-only", help="Do not search pairs of changes.")] = False,
@@ -94,21 +62,13 @@ def explain(
     Every recorded stage is computed again from its own recorded inputs. A log needs no --bundle; a trace needs no --mode.
     JSON and comments answer for one segment. Exit status 0: agrees; 1: explained, in part, or unexplained; 2: undetermined.
     """
-    from rigpact.reference_runtime.files.contracts import ContractFiles
     from rigpact.reports.diagnosing.evidence import EvidenceFiles
     from rigpact.reports.diagnosing.explain import ExplainRequest
 
-    files = ContractFiles(bundle, companion, settings or (), conventions)
-    given = EvidenceFiles(clip, onnx, replay, resolution)
-    request = ExplainRequest(
-        recording,
-        files,
-        given,
-        with_pairs=not singles_only,
-        allow_unjudged=tuple(allow_unjudged or ()),
-        mode=None if mode is None else mode.value,
-        budget_s=budget_s or None,
-    )
+    files = options.contract_files(bundle, companion, settings, conventions)
+    given, driven_by = EvidenceFiles(clip, onnx, replay, resolution), None if mode is None else mode.value
+    request = ExplainRequest(recording, files, given, mode=driven_by, budget_s=budget_s or None)
+    request = replace(request, with_pairs=not singles_only, allow_unjudged=tuple(allow_unjudged or ()))
     if follow or until_idle is not None:
         _follow(request, until_idle, is_asked=follow)
     raise typer.Exit(_answer(request, segment, patch, output_format, writes=write))
@@ -120,24 +80,18 @@ def _answer(
     """The answer, or one for each segment of the recording; the exit status of the worst."""
     from rigpact.reference_runtime.recordings.trace import segments
     from rigpact.reports.diagnosing.explain import explain as explain_recording
+    from rigpact.reports.terminal import say, say_aside
 
     early = _Early(is_shown=output_format == TEXT)
     with segments(request.recording) as parts:
-        if (
-            (len(parts.paths) > 1 or parts.tail)
-            and segment is None
-            and output_format == TEXT
-            and patch is None
-            and not writes
-        ):
+        is_plain = output_format == TEXT and patch is None and not writes
+        if is_plain and segment is None and (len(parts.paths) > 1 or parts.tail):
             return _explain_each(request, parts)
         request = replace(request, recording=parts.at(segment, request.recording), says=early)
         diagnosis, notes = explain_recording(request)
         _show(diagnosis, notes, output_format, early)
-        if patch is not None:
-            _write_patch(patch, diagnosis, request, is_text=output_format == TEXT)
-        if writes:
-            _write_answers(diagnosis, request, is_text=output_format == TEXT)
+        for sentence in _written(patch, diagnosis, request, writes=writes):
+            (say if output_format == TEXT else say_aside)(sentence)
     return diagnosis.exit_code
 
 
@@ -202,17 +156,14 @@ def _print_known(
 
 def _show(diagnosis: Diagnosis, notes: list[str], output_format: str, early: _Early) -> None:
     from rigpact.reports.commenting.of_diagnosis import comment_on_diagnosis
-    from rigpact.reports.terminal import print_json, show
 
-    if output_format == JSON:
-        print_json(diagnosis.to_json())
-    elif output_format != TEXT:
-        print_comment(comment_on_diagnosis(diagnosis, notes), output_format)
-    else:
-        show(partial(_print, diagnosis, notes, early.text))
+    def comment(name: str) -> None:
+        print_comment(comment_on_diagnosis(diagnosis, notes), name)
+
+    options.print_found(diagnosis, partial(_print, notes, early.text), output_format, comment)
 
 
-def _print(diagnosis: Diagnosis, notes: Sequence[str], early: str, console: Console) -> None:
+def _print(notes: Sequence[str], early: str, diagnosis: Diagnosis, console: Console) -> None:
     """early: what was printed before the search; the answer does not say it again."""
     from rigpact.reports.diagnosing.diagnosis_text import print_answers
 
@@ -225,23 +176,15 @@ def _print(diagnosis: Diagnosis, notes: Sequence[str], early: str, console: Cons
     print_answers(diagnosis, console)
 
 
-def _write_patch(path: Path, diagnosis: Diagnosis, request: ExplainRequest, *, is_text: bool) -> None:
-    """Write what was found, and say whether the recording agrees with it."""
-    from rigpact.reports.diagnosing.patch import write_patch
-    from rigpact.reports.terminal import say, say_aside
+def _written(patch: Path | None, diagnosis: Diagnosis, request: ExplainRequest, *, writes: bool) -> Iterator[str]:
+    """Write what was found, as a patch and into the contract; what was written, and whether the recording agrees with it."""
+    from rigpact.reports.diagnosing.patch import write_answers, write_patch
 
-    patch = write_patch(path, diagnosis, request)
-    sentence = f"{path} is not written: no convention was found" if patch is None else f"patch {patch.sentence}"
-    (say if is_text else say_aside)(sentence)
-
-
-def _write_answers(diagnosis: Diagnosis, request: ExplainRequest, *, is_text: bool) -> None:
-    from rigpact.reports.diagnosing.patch import write_answers
-    from rigpact.reports.terminal import say, say_aside
-
-    (say if is_text else say_aside)(
-        write_answers(diagnosis, request) or "nothing that the contract leaves open was answered"
-    )
+    if patch is not None:
+        made = write_patch(patch, diagnosis, request)
+        yield f"{patch} is not written: no convention was found" if made is None else f"patch {made.sentence}"
+    if writes:
+        yield write_answers(diagnosis, request) or "nothing that the contract leaves open was answered"
 
 
 def _follow(request: ExplainRequest, idle_s: float | None, *, is_asked: bool) -> None:

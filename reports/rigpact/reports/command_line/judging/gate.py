@@ -5,37 +5,33 @@ from __future__ import annotations
 import contextlib
 import sys
 from collections.abc import Sequence
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from rigpact.reports.command_line.making.known_findings import ConfigFile
-from rigpact.reports.command_line.options import Base, Strict
+from rigpact.reports.command_line.making.known_findings import ConfigFile, configuration_from_option
+from rigpact.reports.command_line.options import Base, Strict, option, print_found
 from rigpact.reports.command_line.report_formats import TEXT, FormatOfReport
 
 if TYPE_CHECKING:
     from rigpact.contract.settings.configuration import Configuration
-    from rigpact.reports.gate.answer.compared_run import ComparedRun
     from rigpact.reports.gate.answer.report import GateReport
     from rigpact.reports.gate.measured import GateMeasurement
+    from rigpact.reports.outputs import Output
 
 ReportFiles = Annotated[
-    list[str] | None,
-    typer.Option("--report", metavar="[FORMAT=]FILE", help="Write the answer there too, by suffix; may be repeated."),
+    list[str] | None, option("--report", "[FORMAT=]FILE", "Write the answer there too, by suffix; may be repeated.")
 ]
-HtmlFile = Annotated[Path | None, typer.Option("--html", metavar="FILE", help="Write the HTML page.")]
+HtmlFile = Annotated[Path | None, option("--html", "FILE", "Write the HTML page.")]
 
 
 def gate(
     *,
     config: ConfigFile = None,
-    archive: Annotated[
-        Path | None, typer.Option("--archive", metavar="FILE", help="Keep the results: NAME.rigpact.zip.")
-    ] = None,
+    archive: Annotated[Path | None, option("--archive", "FILE", "Keep the results: NAME.rigpact.zip.")] = None,
     from_archive: Annotated[
-        Path | None, typer.Option("--from", metavar="ARCHIVE", help="Judge kept results again; nothing is run.")
+        Path | None, option("--from", "ARCHIVE", "Judge kept results again; nothing is run.")
     ] = None,
     base: Base = None,
     output_format: FormatOfReport = TEXT,
@@ -50,10 +46,11 @@ def gate(
     """
     from rigpact.contract.errors import UnusableInput
     from rigpact.reports.gate.archive.archive import write_archive
+    from rigpact.reports.outputs import write_output
 
     outputs = outputs_of(report, html)
     kept, source = (path.absolute() if path else None for path in (archive, from_archive))
-    _refuse_one_path_twice([path for _, path in outputs] + ([kept] if kept else []))
+    _refuse_one_path_twice([output.path for output in outputs] + ([kept] if kept else []))
     if source is not None and base is not None:
         raise UnusableInput("--base", "--from beside it", "one of them", "an archive holds what was measured")
     configuration = configuration_of_gate(config)
@@ -62,7 +59,8 @@ def gate(
         measurement, answer = _answer(configuration, source, base)
         if kept is not None:
             write_archive(kept, measurement, answer)
-        write_outputs(answer, measurement.runs, outputs)
+        for output in outputs:
+            write_output(output, answer, measurement.runs)
         print_answer(answer, output_format)
     for part in measurement.parts:
         for remark in part.remarks:
@@ -73,12 +71,12 @@ def gate(
 def configuration_of_gate(config: Path | None) -> Configuration:
     """The given configuration, else the nearest one; UnusableInput where there is none."""
     from rigpact.contract.errors import UnusableInput
-    from rigpact.contract.settings.configuration import FILE_NAME, find_configuration, read_configuration
+    from rigpact.contract.settings.configuration import FILE_NAME
 
-    found = config or find_configuration(Path.cwd())
+    found = configuration_from_option(config)
     if found is None:
         raise UnusableInput(FILE_NAME, "nothing", "a configuration with a table [gate]", "`rigpact init` writes one")
-    return read_configuration(found)
+    return found
 
 
 def _here(configuration: Configuration, base: str | None, *, strict: bool) -> Configuration:
@@ -117,14 +115,12 @@ def _answer(configuration: Configuration, source: Path | None, base: str | None)
     return measurement, judge_gate(measurement, configuration, today(), tuple(other_files(measurement)))
 
 
-def outputs_of(report: Sequence[str] | None, html: Path | None) -> list[tuple[str, Path]]:
+def outputs_of(report: Sequence[str] | None, html: Path | None) -> list[Output]:
     """Format and absolute path of every file to write; checked before anything runs."""
-    from rigpact.reports.outputs import HTML, parse_output
+    from rigpact.reports.outputs import HTML, Output, parse_output
 
-    wanted = [parse_output(word) for word in report or ()]
-    found = [(output.format, output.path) for output in wanted]
-    found += [(HTML, html.absolute())] if html else []
-    _refuse_one_path_twice([path for _, path in found])
+    found = [*map(parse_output, report or ()), *([Output(HTML, html.absolute())] if html else [])]
+    _refuse_one_path_twice([output.path for output in found])
     return found
 
 
@@ -132,29 +128,15 @@ def _refuse_one_path_twice(paths: Sequence[Path]) -> None:
     """UnusableInput where one report would replace another: a view that reads it would show nothing, or the wrong one."""
     from rigpact.contract.errors import UnusableInput
 
-    seen: set[Path] = set()
-    for path in paths:
-        whole = path.resolve()
-        if whole in seen:
-            raise UnusableInput("--report", f"{path} twice", "a file of its own for every report")
-        seen.add(whole)
-
-
-def write_outputs(answer: GateReport, runs: Sequence[ComparedRun], outputs: Sequence[tuple[str, Path]]) -> None:
-    """Write the files."""
-    from rigpact.reports.outputs import Output, write_output
-
-    for name, path in outputs:
-        write_output(Output(name, path), answer, runs)
+    whole = [path.resolve() for path in paths]
+    twice = next((path for place, path in enumerate(paths) if whole[place] in whole[:place]), None)
+    if twice is not None:
+        raise UnusableInput("--report", f"{twice} twice", "a file of its own for every report")
 
 
 def print_answer(answer: GateReport, output_format: str) -> None:
     """Print the answer. A format for machines is always UTF-8, whatever the console's encoding."""
     from rigpact.reports.renderers import render
     from rigpact.reports.renderers.terminal import print_gate
-    from rigpact.reports.terminal import show
 
-    if output_format == TEXT:
-        show(partial(print_gate, answer))
-    else:
-        typer.echo(render(answer, output_format).encode("utf-8"), nl=False)
+    print_found(answer, print_gate, output_format, lambda name: typer.echo(render(answer, name).encode(), nl=False))

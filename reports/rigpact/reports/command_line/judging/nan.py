@@ -2,29 +2,16 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import replace
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from rigpact.contract.errors import UnusableInput
-from rigpact.reports.command_line.options import (
-    Clip,
-    Companion,
-    ContractArgument,
-    ConventionsFile,
-    EngineChoice,
-    EngineOption,
-    FloorContacts,
-    Frames,
-    Model,
-    Replay,
-    Settings,
-    contract_files,
-)
-from rigpact.reports.command_line.report_formats import JSON, TEXT, FormatOfAnswer, print_comment
+from rigpact.reports.command_line import options
+from rigpact.reports.command_line.report_formats import TEXT, FormatOfAnswer, print_comment
 
 if TYPE_CHECKING:
     from rigpact.contract.systems.contract import Contract
@@ -38,32 +25,30 @@ FRAMES = 600
 
 
 def nan(
-    bundle: ContractArgument,
+    bundle: options.ContractArgument,
     *,
-    onnx: Model = None,
-    replay: Replay = None,
-    clip: Clip = None,
-    trace: Annotated[
-        Path | None, typer.Option("--trace", metavar="FILE", help="A recorded run; nothing is run.")
-    ] = None,
+    onnx: options.Model = None,
+    replay: options.Replay = None,
+    clip: options.Clip = None,
+    trace: Annotated[Path | None, options.option("--trace", "FILE", "A recorded run; nothing is run.")] = None,
     teacher: Annotated[bool, typer.Option("--teacher", help="Let the clip drive the run.")] = False,
-    frames: Frames = None,
+    frames: options.Frames = None,
     perturb: Annotated[
         list[str] | None,
-        typer.Option("--perturb", metavar="KIND[@FRAME[:CHANNEL]][=VALUE]", help="Inject a fault; may be repeated."),
+        options.option("--perturb", "KIND[@FRAME[:CHANNEL]][=VALUE]", "Inject a fault; may be repeated."),
     ] = None,
-    floor_contacts: FloorContacts = False,
+    floor_contacts: options.FloorContacts = False,
     drift: Annotated[bool, typer.Option("--drift", help="Judge the growth of a small difference.")] = False,
     against: Annotated[
-        Path | None, typer.Option("--against", metavar="TRACE", help="Judge this free-run trace by the envelope too.")
+        Path | None, options.option("--against", "TRACE", "Judge this free-run trace by the envelope too.")
     ] = None,
-    engine: EngineOption = EngineChoice.AUTO,
+    engine: options.EngineOption = options.EngineChoice.AUTO,
     repro: Annotated[
-        Path | None, typer.Option("--repro", metavar="FOLDER", help="Shrink a failing run and write it there.")
+        Path | None, options.option("--repro", "FOLDER", "Shrink a failing run and write it there.")
     ] = None,
-    companion: Companion = None,
-    settings: Settings = None,
-    conventions: ConventionsFile = None,
+    companion: options.Companion = None,
+    settings: options.Settings = None,
+    conventions: options.ConventionsFile = None,
     output_format: FormatOfAnswer = TEXT,
 ) -> None:
     """Find the stage that made the first value that is not finite.
@@ -76,14 +61,15 @@ def nan(
         {"--trace": trace, "--replay": replay, "--clip": clip, "--teacher": teacher, "--frames": frames,
          "--perturb": perturb, "--floor-contacts": floor_contacts, "--drift": measures_drift, "--repro": repro}
     )  # fmt: skip
-    files = contract_files(bundle, companion, settings, conventions)
+    files = options.contract_files(bundle, companion, settings, conventions)
     contract = _opened(files, output_format)
     if trace is not None:
         raise _answer(_look_into(trace, contract, onnx), output_format)
     beside = _companion_beside(files)
+    mode = "teacher" if teacher or not contract.system.graph.feeds_itself else "free"
     subject = replace(
-        _subject(contract, onnx, replay, clip, perturb or []), mode=_mode(contract, teacher=teacher),
-        on_floor=floor_contacts, companion=_merged(files, beside), engine=engine.value,
+        _subject(contract, onnx, replay, clip, perturb or []), mode=mode, on_floor=floor_contacts,
+        companion=_merged(files, beside), engine=engine.value,
     )  # fmt: skip
     subject, count = _with_frames(subject, frames)
     if measures_drift:
@@ -133,33 +119,23 @@ def _with_frames(subject: Subject, asked: int | None) -> tuple[Subject, int]:
     """How many frames to run; UnusableInput where the clip or the recorded answers hold fewer than was asked for."""
     wanted = asked or FRAMES
     available: int = subject.frames_of(subject.start(wanted), wanted)
+    no_more = "the clip or the recorded answers have no more"
     if asked is not None and available < asked:
-        raise UnusableInput(
-            "--frames", str(asked), f"at most {available}: the clip or the recorded answers have no more",
-            "a free run of a model has no end; without --frames it ends with the clip or the recorded answers",
-        )  # fmt: skip
+        hint = "a free run of a model has no end; without --frames it ends with the clip or the recorded answers"
+        raise UnusableInput("--frames", str(asked), f"at most {available}: {no_more}", hint)
     if available < wanted:
-        subject = replace(subject, notes=(f"{available} frames: the clip or the recorded answers have no more",))
+        subject = replace(subject, notes=(f"{available} frames: {no_more}",))
     return subject, available
 
 
 def _answer(found: Investigation, output_format: str) -> typer.Exit:
     from rigpact.reports.commenting.of_run import comment_on_run
     from rigpact.reports.nonfinite.text import print_investigation
-    from rigpact.reports.terminal import print_json, show
 
-    if output_format == JSON:
-        print_json(found.to_json())
-    elif output_format != TEXT:
-        print_comment(comment_on_run(found), output_format)
-    else:
-        show(partial(print_investigation, found))
+    options.print_found(
+        found, print_investigation, output_format, lambda word: print_comment(comment_on_run(found), word)
+    )
     return typer.Exit(found.exit_code)
-
-
-def _mode(contract: Contract, *, teacher: bool) -> str:
-    """A free run for a system that feeds itself; otherwise the clip drives the run."""
-    return "teacher" if teacher or not contract.system.graph.feeds_itself else "free"
 
 
 def _subject(
@@ -183,22 +159,19 @@ def _companion_beside(files: ContractFiles) -> Path | None:
 
 
 def _merged(files: ContractFiles, beside: Path | None) -> Any:
-
-    try:
+    with suppress(UnusableInput):
         return replace(files, companion=beside).opened() if beside else None
-    except UnusableInput:
-        return None
 
 
 def _investigated(
     subject: Subject, frames: int, files: ContractFiles, beside: Path | None, repro: Path | None
 ) -> Investigation:
-    from rigpact.reports.nonfinite.investigation import investigate, statistics_suspects, with_suspects
+    from rigpact.reports.nonfinite.investigation import investigate, statistics_suspects
     from rigpact.reports.nonfinite.repro import write_repro
 
     found = investigate(subject, frames)
     if found.verdict != "finite":
-        found = with_suspects(found, statistics_suspects(subject.contract.path, files.companion or beside))
+        found = replace(found, suspects=statistics_suspects(subject.contract.path, files.companion or beside))
     if repro is not None and found.origin is not None:
         found = replace(found, repro=write_repro(repro, subject, found, (subject.contract.path, files.companion)))
     elif repro is not None:
@@ -218,13 +191,7 @@ def _look_into(trace: Path, contract: Contract, onnx: Path | None) -> Investigat
 def _judge_drift(subject: Subject, frames: int, against: Path | None, output_format: str) -> int:
     from rigpact.reports.commenting.of_run import comment_on_drift
     from rigpact.reports.nonfinite.drift import judge_drift, print_drift
-    from rigpact.reports.terminal import print_json, show
 
     found = judge_drift(subject, frames, against)
-    if output_format == JSON:
-        print_json(found.to_json())
-    elif output_format != TEXT:
-        print_comment(comment_on_drift(found), output_format)
-    else:
-        show(partial(print_drift, found))
+    options.print_found(found, print_drift, output_format, lambda word: print_comment(comment_on_drift(found), word))
     return found.exit_code

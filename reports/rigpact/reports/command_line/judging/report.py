@@ -2,22 +2,20 @@
 
 from __future__ import annotations
 
-from functools import partial
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from rigpact.reports.command_line.judging.gate import HtmlFile, ReportFiles, outputs_of, print_answer, write_outputs
+from rigpact.reports.command_line.judging.gate import HtmlFile, ReportFiles, outputs_of, print_answer
+from rigpact.reports.command_line.options import argument, option, print_found
 from rigpact.reports.command_line.report_formats import JSON, TEXT, FormatOfReport
 
 
 def report(
-    archive: Annotated[Path, typer.Argument(metavar="ARCHIVE", help="An archive that `rigpact gate --archive` wrote.")],
+    archive: Annotated[Path, argument("ARCHIVE", "An archive that `rigpact gate --archive` wrote.")],
     *,
-    against: Annotated[
-        Path | None, typer.Option("--against", metavar="OLDER", help="Say what got better or worse since then.")
-    ] = None,
+    against: Annotated[Path | None, option("--against", "OLDER", "Say what got better or worse since then.")] = None,
     output_format: FormatOfReport = TEXT,
     report: ReportFiles = None,
     html: HtmlFile = None,
@@ -28,10 +26,12 @@ def report(
     new; 2: not an archive.
     """
     from rigpact.reports.gate.archive.archive import read_archive
+    from rigpact.reports.outputs import write_output
 
     outputs = outputs_of(report, html)
     kept = read_archive(archive)
-    write_outputs(kept.report, kept.runs, outputs)
+    for output in outputs:
+        write_output(output, kept.report, kept.runs)
     if against is not None:
         raise typer.Exit(_since(against, archive, output_format))
     print_answer(kept.report, output_format)
@@ -42,13 +42,9 @@ def _since(older: Path, newer: Path, output_format: str) -> int:
     from rigpact.contract.errors import UnusableInput
     from rigpact.reports.gate.archive.against import print_progress, progress_between
     from rigpact.reports.gate.archive.archive import read_archive
-    from rigpact.reports.terminal import print_json, show
 
-    progress = progress_between(read_archive(older), read_archive(newer))
-    if output_format == JSON:
-        print_json(progress.to_json())
-    elif output_format == TEXT:
-        show(partial(print_progress, progress))
-    else:
+    if output_format not in (TEXT, JSON):
         raise UnusableInput("--format", f"{output_format} with --against", "text or json")
+    progress = progress_between(read_archive(older), read_archive(newer))
+    print_found(progress, print_progress, output_format)
     return int(progress.is_worse)

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from enum import StrEnum
-from functools import partial
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from rigpact.reports.command_line.making.known_findings import ConfigFile
-from rigpact.reports.command_line.options import Format, OutputFormat
+from rigpact.reports.command_line.options import Format, OutputFormat, print_found
 
 
 class PlantKind(StrEnum):
@@ -41,14 +40,10 @@ def selftest(
     from rigpact.contract.settings.days import today
     from rigpact.reports.command_line.judging.gate import configuration_of_gate
     from rigpact.reports.gate.selftest.selftest import print_selftest, run_selftest
-    from rigpact.reports.terminal import print_json, show
 
     configuration = configuration_of_gate(config)
     with contextlib.chdir(configuration.path.resolve().parent):
         inside = replace(configuration, path=Path(configuration.path.name))
         found = run_selftest(inside, today(), [kind.value for kind in only or ()])
-    if output_format is OutputFormat.JSON:
-        print_json(found.to_json())
-    else:
-        show(partial(print_selftest, found))
+    print_found(found, print_selftest, output_format)
     raise typer.Exit(found.exit_code)

@@ -8,43 +8,29 @@ from typing import Annotated
 
 import typer
 
-from rigpact.reports.command_line.options import (
-    Companion,
-    ContractArgument,
-    ConventionsFile,
-    Format,
-    Model,
-    Out,
-    OutputFormat,
-    Settings,
-)
+from rigpact.reports.command_line import options
 from rigpact.reports.command_line.written import answer_written
 
 
 def codegen(
-    contract: ContractArgument,
+    contract: options.ContractArgument,
     *,
-    out: Out,
+    out: options.Out,
     namespace: Annotated[
-        str, typer.Option("--namespace", metavar="NAME", help="C++ namespace; one for each character.")
+        str, options.option("--namespace", "NAME", "C++ namespace; one for each character.")
     ] = "rigpact_contract",
     headers: Annotated[
-        Path | None,
-        typer.Option("--headers", metavar="FOLDER", help="Copy its headers to FOLDER/rigpact too."),
+        Path | None, options.option("--headers", "FOLDER", "Copy its headers to FOLDER/rigpact too.")
     ] = None,
-    loop: Annotated[
-        bool,
-        typer.Option("--loop", help="Write the loop too: step() computes every stage."),
-    ] = False,
-    onnx: Model = None,
+    loop: Annotated[bool, typer.Option("--loop", help="Write the loop too: step() computes every stage.")] = False,
+    onnx: options.Model = None,
     unreal: Annotated[
-        Path | None,
-        typer.Option("--unreal", metavar="FOLDER", help="Copy the Unreal plug-in to FOLDER/RigpactTrace too."),
+        Path | None, options.option("--unreal", "FOLDER", "Copy the Unreal plug-in to FOLDER/RigpactTrace too.")
     ] = None,
-    companion: Companion = None,
-    settings: Settings = None,
-    conventions: ConventionsFile = None,
-    output_format: Format = OutputFormat.TEXT,
+    companion: options.Companion = None,
+    settings: options.Settings = None,
+    conventions: options.ConventionsFile = None,
+    output_format: options.Format = options.OutputFormat.TEXT,
 ) -> None:
     """Write a contract as a C++ header with a self-test.
 
@@ -53,27 +39,20 @@ def codegen(
     paste into the engine's code.
     """
     from rigpact.contract.files import read_bytes, write_bytes
-    from rigpact.reference_runtime.files.contracts import ContractFiles
     from rigpact.reports.engine.codegen import copy_headers, copy_plugin
     from rigpact.reports.engine.header import contract_header, lines_to_paste
 
-    read = ContractFiles(contract, companion, settings or (), conventions).opened()
+    read = options.contract_files(contract, companion, settings, conventions).opened()
     model_sha256 = None if onnx is None else hashlib.sha256(read_bytes(onnx)).hexdigest()
     write_bytes(out, contract_header(read, namespace, model_sha256, with_loop=loop).encode())
     _say_errors(contract, companion)
     folders = [copy(folder) for copy, folder in ((copy_headers, headers), (copy_plugin, unreal)) if folder is not None]
     stages, paste = len(read.system.stages), lines_to_paste(read, namespace)
     said = [f"{out}: {read.system.name}, {stages} stages, contract {read.sha256[:12]}"]
-    said += [f"{folder}: copied" for folder in folders] + [
-        "paste into the engine's code:",
-        *(f"  {line}" for line in paste),
-    ]
-    facts = {
-        "system": read.system.name,
-        "stages": stages,
-        "contract_sha256": read.sha256,
-        "lines_to_paste": list(paste),
-    }
+    said += [f"{folder}: copied" for folder in folders]
+    said += ["paste into the engine's code:", *(f"  {line}" for line in paste)]
+    facts = {"system": read.system.name, "stages": stages}
+    facts |= {"contract_sha256": read.sha256, "lines_to_paste": list(paste)}
     answer_written("codegen", [out, *folders], output_format, lines=said, facts=facts)
 
 

@@ -5,47 +5,28 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated
 
-import typer
-
-from rigpact.reports.command_line.options import (
-    Bundle,
-    Companion,
-    ConventionsFile,
-    Format,
-    Fps,
-    Mode,
-    Out,
-    OutputFormat,
-    Segment,
-    Settings,
-    contract_files,
-)
+from rigpact.reports.command_line import options
 from rigpact.reports.command_line.written import answer_written
 
 
 def convert(
     recording: Annotated[
-        Path,
-        typer.Argument(
-            metavar="IN",
-            help="A trace, .npz, .csv, JSON arrays, lines of JSON or a teacher file.",
-        ),
+        Path, options.argument("IN", "A trace, .npz, .csv, JSON arrays, lines of JSON or a teacher file.")
     ],
     *,
-    out: Out,
-    bundle: Bundle = None,
+    out: options.Out,
+    bundle: options.Bundle = None,
     unnamed: Annotated[
-        str | None,
-        typer.Option("--as", metavar="STAGE[,STAGE…]", help="The stages of a file without names, in order."),
+        str | None, options.option("--as", "STAGE[,STAGE…]", "The stages of a file without names, in order.")
     ] = None,
-    mode: Mode = None,
-    fps: Fps = None,
-    producer: Annotated[str | None, typer.Option("--producer", metavar="NAME", help="Who recorded it.")] = None,
-    segment: Segment = None,
-    companion: Companion = None,
-    settings: Settings = None,
-    conventions: ConventionsFile = None,
-    output_format: Format = OutputFormat.TEXT,
+    mode: options.Mode = None,
+    fps: options.Fps = None,
+    producer: Annotated[str | None, options.option("--producer", "NAME", "Who recorded it.")] = None,
+    segment: options.Segment = None,
+    companion: options.Companion = None,
+    settings: options.Settings = None,
+    conventions: options.ConventionsFile = None,
+    output_format: options.Format = options.OutputFormat.TEXT,
 ) -> None:
     """Write a recording in another format.
 
@@ -58,7 +39,7 @@ def convert(
 
     names = tuple(word.strip() for word in (unnamed or "").split(",") if word.strip())
     says = Says(None if mode is None else mode.value, fps, producer)
-    files = contract_files(bundle, companion, settings, conventions)
+    files = options.contract_files(bundle, companion, settings, conventions)
     with segments(recording) as parts:
         answer = convert_recording(ConvertRequest(parts.at(segment, recording), out, files, names, says))
     lines = [f"{out} written: {answer.words}"]

@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from rigpact.reports.command_line.options import Format, OutputFormat
+from rigpact.reports.command_line.options import Format, OutputFormat, argument, option
 
 
 class Shown(StrEnum):
@@ -20,12 +20,10 @@ class Shown(StrEnum):
 
 def demo(
     shown: Annotated[
-        Shown, typer.Argument(metavar="character|robot", help="A character in an engine, or a policy on a robot.")
+        Shown, argument("character|robot", "A character in an engine, or a policy on a robot.")
     ] = Shown.CHARACTER,
     *,
-    into: Annotated[
-        Path | None, typer.Option("--into", metavar="FOLDER", help="Only copy the files into a new folder.")
-    ] = None,
+    into: Annotated[Path | None, option("--into", "FOLDER", "Only copy the files into a new folder.")] = None,
     output_format: Format = OutputFormat.TEXT,
 ) -> None:
     """Show what rigpact does, on the built-in character or robot.
@@ -44,12 +42,7 @@ def demo(
         return
     from rigpact.reports.running.demonstration import demonstrate, demonstrate_robot
 
-    if is_robot:
-        diagnosis = demonstrate_robot(quiet=is_json)
-        document, status = diagnosis.to_json(), diagnosis.exit_code
-    else:
-        report = demonstrate(quiet=is_json)
-        document, status = report.to_json(), report.exit_code()
+    found = demonstrate_robot(quiet=is_json) if is_robot else demonstrate(quiet=is_json)
     if is_json:
-        print_json(document)
-    raise typer.Exit(status)
+        print_json(found.to_json())
+    raise typer.Exit(found.exit_code() if callable(found.exit_code) else found.exit_code)

@@ -7,33 +7,26 @@ from typing import Annotated
 
 import typer
 
+from rigpact.reports.command_line import options
 from rigpact.reports.command_line.completion import system_names
-from rigpact.reports.command_line.options import Companion, ConventionsFile, Format, Model, OutputFormat, Settings
 
 _BESIDE = "Show only the differences to this contract."
+_CANARY = "Write canary inputs and the model's answers: record y_norm of an engine, then `rigpact check --canary`."
 
 
 def describe(
     contract: Annotated[
-        Path,
-        typer.Argument(metavar="CONTRACT", help="The schema bundle, or a contract.", autocompletion=system_names),
+        Path, options.argument("CONTRACT", "The schema bundle, or a contract.", autocompletion=system_names)
     ],
     *,
-    companion: Companion = None,
-    onnx: Model = None,
-    beside: Annotated[Path | None, typer.Option("--beside", metavar="OTHER", help=_BESIDE)] = None,
+    companion: options.Companion = None,
+    onnx: options.Model = None,
+    beside: Annotated[Path | None, options.option("--beside", "OTHER", _BESIDE)] = None,
     markdown: Annotated[bool, typer.Option("--markdown", help="Print a Markdown page.")] = False,
-    canary: Annotated[
-        Path | None,
-        typer.Option(
-            "--canary",
-            metavar="OUT",
-            help="Write canary inputs and the model's answers: record y_norm of an engine, then `rigpact check --canary`.",
-        ),
-    ] = None,
-    settings: Settings = None,
-    conventions: ConventionsFile = None,
-    output_format: Format = OutputFormat.TEXT,
+    canary: Annotated[Path | None, options.option("--canary", "OUT", _CANARY)] = None,
+    settings: options.Settings = None,
+    conventions: options.ConventionsFile = None,
+    output_format: options.Format = options.OutputFormat.TEXT,
 ) -> None:
     """Print a contract: stages, fields, tensors, conventions, numbers.
 
@@ -46,16 +39,15 @@ def describe(
     from rigpact.contract.errors import UnusableInput
     from rigpact.contract.model.file import read_model
     from rigpact.contract.pages.registry import page_of
-    from rigpact.reference_runtime.files.contracts import ContractFiles
     from rigpact.reports.describing.beside import beside_section
     from rigpact.reports.describing.description import describe_contract, page_section
     from rigpact.reports.describing.description_text import description_markdown, description_to_json, print_description
     from rigpact.reports.terminal import print_json, stdout
 
-    if markdown and output_format is OutputFormat.JSON:
+    if markdown and output_format is options.OutputFormat.JSON:
         raise UnusableInput("--markdown with --format json", "both", "one of them")
     page = page_of(contract)
-    read = None if page else ContractFiles(contract, companion, settings or (), conventions).opened()
+    read = None if page else options.contract_files(contract, companion, settings, conventions).opened()
     if read is None:
         sections = [page_section(page)]
     elif beside is None:
@@ -66,7 +58,7 @@ def describe(
         from rigpact.reports.engine.canary import write_canary
 
         write_canary(read, onnx, canary)
-    if output_format is OutputFormat.JSON:
+    if output_format is options.OutputFormat.JSON:
         print_json(description_to_json(sections))
     elif markdown:
         sys.stdout.write(description_markdown(sections))

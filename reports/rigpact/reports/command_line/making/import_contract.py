@@ -7,32 +7,25 @@ from typing import Annotated
 
 import typer
 
-from rigpact.reports.command_line.options import Force, Format, Fps, Model, Out, OutputFormat
+from rigpact.reports.command_line.options import Force, Format, Fps, Model, Out, OutputFormat, argument, option
 from rigpact.reports.command_line.written import answer_written
 
-Hidden = Annotated[
-    str | None,
-    typer.Option("--hidden", metavar="NAME", help="Of weights: the function between layers, as LeakyRelu:0.1."),
-]
+Hidden = Annotated[str | None, option("--hidden", "NAME", "Of weights: the function between layers, as LeakyRelu:0.1.")]
 
 Recording = Annotated[
-    Path | None,
-    typer.Option("--recording", metavar="FILE", help="A recording: its columns are matched to the vectors."),
+    Path | None, option("--recording", "FILE", "A recording: its columns are matched to the vectors.")
 ]
-Base = Annotated[
-    Path | None,
-    typer.Option("--builds-on", metavar="FILE", help="The file below FILE: legged_robot_config.py, base.yaml."),
-]
-Tick = Annotated[str | None, typer.Option("--tick", metavar="TOPIC", help="Of a bag: the topic that gives the frames.")]
+Base = Annotated[Path | None, option("--builds-on", "FILE", "The file below FILE: legged_robot_config.py, base.yaml.")]
+Tick = Annotated[str | None, option("--tick", "TOPIC", "Of a bag: the topic that gives the frames.")]
 Episode = Annotated[int | None, typer.Option("--episode", min=0, help="Of a data set: the episode to take.")]
 
 
 def import_contract(
     file: Annotated[
         Path,
-        typer.Argument(
-            metavar="FILE",
-            help="deploy.yaml, env.yaml, g1.yaml, rl_sar's config.yaml, a configuration class (.py), an IO descriptor, a LeRobot "
+        argument(
+            "FILE",
+            "deploy.yaml, env.yaml, g1.yaml, rl_sar's config.yaml, a configuration class (.py), an IO descriptor, a LeRobot "
             "policy's config.json, BVH, glTF, a bag or a data set of a robot, "
             "LEAPP's YAML, an .onnx of mjlab, weights (.bin, .pt, .pth.tar, .npz).",
         ),
@@ -43,12 +36,8 @@ def import_contract(
     recording: Recording = None,
     fps: Fps = None,
     hidden: Hidden = None,
-    last: Annotated[
-        str, typer.Option("--last", metavar="NAME", help="Of weights: the function after the last layer.")
-    ] = "none",
-    below: Annotated[
-        str, typer.Option("--below", metavar="PATH", help="Of arrays: those below this path, as sequences[0].")
-    ] = "",
+    last: Annotated[str, option("--last", "NAME", "Of weights: the function after the last layer.")] = "none",
+    below: Annotated[str, option("--below", "PATH", "Of arrays: those below this path, as sequences[0].")] = "",
     base: Base = None,
     tick: Tick = None,
     episode: Episode = None,

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from rigpact.reports.command_line.options import Force, Format, OutputFormat
+from rigpact.reports.command_line.options import Force, Format, OutputFormat, argument
 from rigpact.reports.command_line.written import answer_written
 
 if TYPE_CHECKING:
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
 
 
 def init(
-    folder: Annotated[Path, typer.Argument(metavar="FOLDER", help="The project's folder.")] = Path(),
+    folder: Annotated[Path, argument("FOLDER", "The project's folder.")] = Path(),
     *,
     contract: Annotated[
         bool, typer.Option("--contract", help="Draft contract.toml from models, a recording and statistics.")
@@ -116,11 +117,9 @@ def _figures(folder: Path, found: FoundFiles) -> tuple[int | None, int | None]:
 
     if not found.models:
         return None, None
-    path = folder / found.models[0]
-    try:
+    path, graph = folder / found.models[0], None
+    with suppress(UnusableInput):
         graph = read_model(path).graph
-    except UnusableInput:
-        graph = None
     return graph.parameters if graph else None, path.stat().st_size
 
 

@@ -6,27 +6,21 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-import typer
+from rigpact.reports.command_line.options import option
 
 if TYPE_CHECKING:
     from rigpact.contract.findings import FindingsReport
     from rigpact.contract.settings.configuration import Configuration
 
 ConfigFile = Annotated[
-    Path | None,
-    typer.Option("--config", metavar="FILE", help="rigpact.toml or pyproject.toml; else the nearest one, going up."),
+    Path | None, option("--config", "FILE", "rigpact.toml or pyproject.toml; else the nearest one, going up.")
 ]
 WriteBaseline = Annotated[
-    Path | None,
-    typer.Option(
-        "--write-baseline", metavar="FILE", help="Write the errors and warnings as known; needs the three below."
-    ),
+    Path | None, option("--write-baseline", "FILE", "Write the errors and warnings as known; needs the three below.")
 ]
-Owner = Annotated[str | None, typer.Option("--owner", metavar="NAME", help="Who answers for the known findings.")]
-Reason = Annotated[str | None, typer.Option("--reason", metavar="TEXT", help="Why they may stay for now.")]
-Expires = Annotated[
-    str | None, typer.Option("--expires", metavar="YYYY-MM-DD", help="The last day on which they are waived.")
-]
+Owner = Annotated[str | None, option("--owner", "NAME", "Who answers for the known findings.")]
+Reason = Annotated[str | None, option("--reason", "TEXT", "Why they may stay for now.")]
+Expires = Annotated[str | None, option("--expires", "YYYY-MM-DD", "The last day on which they are waived.")]
 
 
 def configuration_from_option(path: Path | None) -> Configuration | None:

@@ -9,11 +9,21 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from rigpact.reports.command_line.examples import example
-from rigpact.reports.command_line.options import BUNDLE, OUT, Bundle, Format, Frames, Model, Out, OutputFormat
+from rigpact.reports.command_line.options import (
+    BUNDLE,
+    OUT,
+    Bundle,
+    Format,
+    Frames,
+    Model,
+    Out,
+    OutputFormat,
+    argument,
+    option,
+)
 from rigpact.reports.command_line.written import answer_written
 
 if TYPE_CHECKING:
-    from rigpact.reference_runtime.systems.neurarig.client import Played
     from rigpact.reference_runtime.systems.neurarig.session import Learner, Session
 
 neurarig = typer.Typer(
@@ -24,13 +34,8 @@ neurarig = typer.Typer(
 )
 Host = Annotated[str, typer.Option("--host", help="IPv4 address.")]
 Port = Annotated[int, typer.Option("--port", min=0, max=65535, help="UDP port; 0 takes a free one.")]
-Handshake = Annotated[
-    bool,
-    typer.Option(
-        "--handshake/--no-handshake",
-        help="Name the bones (0x01) before the first frame; public builds do not.",
-    ),
-]
+_HANDSHAKE = "Name the bones (0x01) before the first frame; public builds do not."
+Handshake = Annotated[bool, typer.Option("--handshake/--no-handshake", help=_HANDSHAKE)]
 
 
 class ProfileName(StrEnum):
@@ -48,8 +53,7 @@ def serve(
         ProfileName, typer.Option("--profile", help="63 floats in and 24 out, or the early build of two bones.")
     ] = ProfileName.LEGS,
     solve_below: Annotated[
-        float | None,
-        typer.Option("--solve-below", help="Answer below this loss; 2.25 cm² (legs) or 0.001 (two-bone)."),
+        float | None, typer.Option("--solve-below", help="Answer below this loss; 2.25 cm² (legs) or 0.001 (two-bone).")
     ] = None,
     frames: Frames = None,
     host: Host = "127.0.0.1",
@@ -79,12 +83,11 @@ def serve(
     with suppress(KeyboardInterrupt):
         server.serve(frames)
     server.close()
+    served = _served(session)
     if output_format is OutputFormat.JSON:
-        print_json(_served(session))
+        print_json(served)
     else:
-        console = stdout()
-        for name, value in _served(session).items():
-            console.print(plain(f"{name}: {value}"), markup=False)
+        stdout().print("\n".join(plain(f"{name}: {value}") for name, value in served.items()), markup=False)
 
 
 def _learner(
@@ -125,9 +128,7 @@ def _served(session: Session) -> dict[str, Any]:
 
 @neurarig.command(epilog=example("neurarig play"))
 def play(
-    clip: Annotated[
-        Path, typer.Argument(metavar="TRACE", help="A trace of neurarig that holds engine_pose or packet.")
-    ],
+    clip: Annotated[Path, argument("TRACE", "A trace of neurarig that holds engine_pose or packet.")],
     bundle: Annotated[Path, BUNDLE],
     out: Annotated[Path | None, OUT] = None,
     rate: Annotated[float, typer.Option("--rate", min=1.0, max=1000.0, help="Frames a second.")] = 60.0,
@@ -155,13 +156,13 @@ def play(
     if out is not None:
         write_played(out, contract, trace, packets, played)
     if output_format is OutputFormat.JSON:
-        print_json(_summary(played))
+        print_json({
+            "sent": played.sent, "replies": len(played.replies), "refused": played.refused,
+            "refusals": dict(played.refusals), "seconds": played.seconds,
+        })  # fmt: skip
     else:
-        summary = _summary(played)
-        stdout().print(
-            f"{summary['sent']} frames sent in {summary['seconds']:.2f} s, {summary['replies']} replies, "
-            f"{summary['refused']} datagrams refused"
-        )
+        answered = f"{len(played.replies)} replies, {played.refused} datagrams refused"
+        stdout().print(f"{played.sent} frames sent in {played.seconds:.2f} s, {answered}")
         for words, count in played.refusals.items():
             stdout().print(f"refused {count} times: {words}", markup=False)
     raise typer.Exit(0 if len(played.replies) == played.sent else 1)
@@ -169,14 +170,13 @@ def play(
 
 @neurarig.command(epilog=example("neurarig read"))
 def read(
-    capture: Annotated[Path, typer.Argument(metavar="CAPTURE", help="A .pcap of tcpdump or Wireshark.")],
+    capture: Annotated[Path, argument("CAPTURE", "A .pcap of tcpdump or Wireshark.")],
     bundle: Annotated[Path, BUNDLE],
     out: Out,
     *,
     port: Port = 6003,
     reply_port: Annotated[
-        int | None,
-        typer.Option("--reply-port", metavar="PORT", help="The port that replies go to; else they come from --port."),
+        int | None, option("--reply-port", "PORT", "The port that replies go to; else they come from --port.")
     ] = None,
     output_format: Format = OutputFormat.TEXT,
 ) -> None:
@@ -193,16 +193,8 @@ def read(
     captured = read_capture(read_bytes(capture), capture, port, profile, reply_port)
     write_captured(out, contract, captured)
     counts = {"frames": len(captured.frames), "replies": len(captured.replies), "refused": captured.refusals.total()}
-    lines = [
-        f"{out} written: {counts['frames']} frames, {counts['replies']} replies, {counts['refused']} datagrams refused"
-    ]
+    answered = f"{counts['replies']} replies, {counts['refused']} datagrams refused"
+    lines = [f"{out} written: {counts['frames']} frames, {answered}"]
     notes = [f"refused {count} times: {words}" for words, count in captured.refusals.items()]
     facts = {**counts, "refusals": dict(captured.refusals)}
     answer_written("neurarig read", [out], output_format, lines=lines, facts=facts, notes=notes)
-
-
-def _summary(played: Played) -> dict[str, Any]:
-    return {
-        "sent": played.sent, "replies": len(played.replies), "refused": played.refused,
-        "refusals": dict(played.refusals), "seconds": played.seconds,
-    }  # fmt: skip

@@ -4,18 +4,13 @@ from __future__ import annotations
 
 from typing import Annotated
 
-import typer
-
 from rigpact.reports.command_line.completion import known_words
-from rigpact.reports.command_line.options import Format, OutputFormat
+from rigpact.reports.command_line.options import Format, OutputFormat, argument
 
 
 def operations(
     name: Annotated[
-        str | None,
-        typer.Argument(
-            metavar="NAME", help="One operation with its parameters, or one profile.", autocompletion=known_words
-        ),
+        str | None, argument("NAME", "One operation with its parameters, or one profile.", autocompletion=known_words)
     ] = None,
     *,
     output_format: Format = OutputFormat.TEXT,

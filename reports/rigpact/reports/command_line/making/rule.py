@@ -5,20 +5,15 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING, Annotated
 
-import typer
-
 from rigpact.reports.command_line.completion import known_codes
-from rigpact.reports.command_line.options import Format, OutputFormat
+from rigpact.reports.command_line.options import Format, OutputFormat, argument
 
 if TYPE_CHECKING:
     from rigpact.contract.findings import Rule
 
 
 def rule(
-    code: Annotated[
-        str,
-        typer.Argument(metavar="CODE", help="A rule's code or name, for example RP104.", autocompletion=known_codes),
-    ],
+    code: Annotated[str, argument("CODE", "A rule's code or name, for example RP104.", autocompletion=known_codes)],
     *,
     output_format: Format = OutputFormat.TEXT,
 ) -> None:

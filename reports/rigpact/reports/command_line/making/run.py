@@ -2,50 +2,30 @@
 
 from __future__ import annotations
 
-from functools import partial
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from rigpact.reports.command_line.options import (
-    CLIP,
-    MODE,
-    Companion,
-    ContractArgument,
-    ConventionsFile,
-    EngineChoice,
-    EngineOption,
-    FloorContacts,
-    Format,
-    Frames,
-    Model,
-    Out,
-    OutputFormat,
-    Replay,
-    RunMode,
-    Settings,
-    Strict,
-    contract_files,
-)
+from rigpact.reports.command_line import options
 
 
 def run(
-    bundle: ContractArgument,
+    bundle: options.ContractArgument,
     *,
-    clip: Annotated[Path, CLIP],
-    out: Out,
-    onnx: Model = None,
-    replay: Replay = None,
-    mode: Annotated[RunMode, MODE] = RunMode.TEACHER,
-    frames: Frames = None,
-    floor_contacts: FloorContacts = False,
-    engine: EngineOption = EngineChoice.AUTO,
-    companion: Companion = None,
-    settings: Settings = None,
-    conventions: ConventionsFile = None,
-    output_format: Format = OutputFormat.TEXT,
-    strict: Strict = False,
+    clip: Annotated[Path, options.CLIP],
+    out: options.Out,
+    onnx: options.Model = None,
+    replay: options.Replay = None,
+    mode: Annotated[options.RunMode, options.MODE] = options.RunMode.TEACHER,
+    frames: options.Frames = None,
+    floor_contacts: options.FloorContacts = False,
+    engine: options.EngineOption = options.EngineChoice.AUTO,
+    companion: options.Companion = None,
+    settings: options.Settings = None,
+    conventions: options.ConventionsFile = None,
+    output_format: options.Format = options.OutputFormat.TEXT,
+    strict: options.Strict = False,
 ) -> None:
     """Run a system on a clip and write every stage of every frame.
 
@@ -55,12 +35,8 @@ def run(
     """
     from rigpact.reports.running.run import RunRequest, print_run
     from rigpact.reports.running.run import run as run_files
-    from rigpact.reports.terminal import print_json, show
 
-    files = contract_files(bundle, companion, settings, conventions)
+    files = options.contract_files(bundle, companion, settings, conventions)
     report = run_files(RunRequest(files, clip, out, onnx, replay, mode.value, frames, floor_contacts, engine.value))
-    if output_format is OutputFormat.JSON:
-        print_json(report.to_json())
-    else:
-        show(partial(print_run, report))
+    options.print_found(report, print_run, output_format)
     raise typer.Exit(report.exit_code(strict=strict))

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated
 
-import typer
+from rigpact.reports.command_line.options import argument, option
 
 FINDINGS = "findings_report"
 ANSWERS: Mapping[str, str] = {
@@ -18,14 +18,9 @@ ANSWERS: Mapping[str, str] = {
     **dict.fromkeys(("explain", "demo robot"), "diagnosis"),
     "nan": "answers/nonfinite",
     "adequacy": "answers/adequacy",
-    "breaking": "answers/breaking",
-    "doctor": "answers/doctor",
-    "selftest": "answers/selftest",
-    "sweep": "answers/sweep",
+    **{name: f"answers/{name}" for name in ("breaking", "doctor", "selftest", "sweep")},
     "describe": "answers/description",
-    "rule": "answers/rule",
-    "systems": "answers/systems",
-    "operations": "answers/operations",
+    **{name: f"answers/{name}" for name in ("rule", "systems", "operations")},
     "neurarig serve": "answers/served",
     "neurarig play": "answers/played",
 }
@@ -34,27 +29,18 @@ WRITTEN = ("contract.toml", "rigpact.toml")
 """Files that people write, whose schemas are made of the operations and rules that are installed."""
 
 
-def _commands(incomplete: str) -> list[str]:
-    return [name for name in (*ANSWERS, *WRITTEN) if name.startswith(incomplete)]
-
-
 def schema(
     command: Annotated[
         str | None,
-        typer.Argument(
-            metavar="COMMAND",
-            help='For example gate, "report --against", contract.toml, rigpact.toml.',
-            autocompletion=_commands,
+        argument(
+            "COMMAND",
+            'For example gate, "report --against", contract.toml, rigpact.toml.',
+            autocompletion=lambda incomplete: [each for each in (*ANSWERS, *WRITTEN) if each.startswith(incomplete)],
         ),
     ] = None,
     *,
     write: Annotated[
-        Path | None,
-        typer.Option(
-            "--write",
-            metavar="FOLDER",
-            help="Write the schemas that an editor needs into FOLDER.",
-        ),
+        Path | None, option("--write", "FOLDER", "Write the schemas that an editor needs into FOLDER.")
     ] = None,
 ) -> None:
     """Print the JSON Schema of an answer, a contract or rigpact.toml.

@@ -5,15 +5,13 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated
 
-import typer
-
-from rigpact.reports.command_line.options import ContractArgument, Format, Out, OutputFormat
+from rigpact.reports.command_line.options import ContractArgument, Format, Out, OutputFormat, argument
 from rigpact.reports.command_line.written import answer_written
 
 
 def stamp(
     contract: ContractArgument,
-    model: Annotated[Path, typer.Argument(metavar="MODEL", help="The ONNX model that belongs to the contract.")],
+    model: Annotated[Path, argument("MODEL", "The ONNX model that belongs to the contract.")],
     *,
     out: Out,
     output_format: Format = OutputFormat.TEXT,
@@ -36,17 +34,10 @@ def stamp(
 
         own = model.resolve()
         if any((document.path.parent / name).resolve() == own for name in declaration_of(document).read):
-            raise UnusableInput(
-                contract,
-                f"numbers that come from {model.name} itself",
-                "numbers from other files",
-                "the hash would change with the stamp: write the numbers into the contract",
-            )
+            found = f"numbers that come from {model.name} itself"
+            hint = "the hash would change with the stamp: write the numbers into the contract"
+            raise UnusableInput(contract, found, "numbers from other files", hint)
     write_stamped(model, read.sha256, out)
-    answer_written(
-        "stamp",
-        [out],
-        output_format,
-        lines=[f"{out}: belongs to {contract.name}, {read.sha256[:12]}"],
-        facts={"contract": str(contract), "contract_sha256": read.sha256},
-    )
+    lines = [f"{out}: belongs to {contract.name}, {read.sha256[:12]}"]
+    facts = {"contract": str(contract), "contract_sha256": read.sha256}
+    answer_written("stamp", [out], output_format, lines=lines, facts=facts)

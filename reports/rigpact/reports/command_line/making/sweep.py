@@ -9,19 +9,7 @@ from typing import Annotated
 
 import typer
 
-from rigpact.reports.command_line.options import (
-    MODE,
-    Companion,
-    ContractArgument,
-    ConventionsFile,
-    EngineChoice,
-    EngineOption,
-    Format,
-    Frames,
-    OutputFormat,
-    Strict,
-    contract_from_options,
-)
+from rigpact.reports.command_line import options
 
 
 class SweepMode(StrEnum):
@@ -32,45 +20,36 @@ class SweepMode(StrEnum):
     BOTH = "both"
 
 
-Clips = Annotated[list[str], typer.Option("--clip", metavar="PATH", help="Clip, folder or pattern; may be repeated.")]
-Models = Annotated[
-    list[str], typer.Option("--onnx", metavar="PATH", help="Checkpoint, folder or pattern; may be repeated.")
-]
+Clips = Annotated[list[str], options.option("--clip", "PATH", "Clip, folder or pattern; may be repeated.")]
+Models = Annotated[list[str], options.option("--onnx", "PATH", "Checkpoint, folder or pattern; may be repeated.")]
 Folder = Annotated[Path, typer.Option("--out", "-o", metavar="FOLDER", help="Where results and journal are written.")]
-Knobs = Annotated[
-    list[str] | None,
-    typer.Option("--set", metavar="KNOB=V1,V2", help="Values of a convention; may be repeated."),
-]
+Knobs = Annotated[list[str] | None, options.option("--set", "KNOB=V1,V2", "Values of a convention; may be repeated.")]
 Processes = Annotated[
-    int | None,
-    typer.Option("--processes", min=1, help="Processes of this machine; else one for each core."),
+    int | None, typer.Option("--processes", min=1, help="Processes of this machine; else one for each core.")
 ]
-Scheduler = Annotated[
-    str | None,
-    typer.Option("--scheduler", metavar="ADDRESS", help="The Dask cluster, as tcp://HOST:PORT."),
-]
+Scheduler = Annotated[str | None, options.option("--scheduler", "ADDRESS", "The Dask cluster, as tcp://HOST:PORT.")]
 Retries = Annotated[int, typer.Option("--retries", min=0, help="Attempts more for a cell whose process died.")]
 RetryErrors = Annotated[bool, typer.Option("--retry-errors", help="Measure cells with an error again.")]
 
 
 def sweep(
-    bundle: ContractArgument,
+    bundle: options.ContractArgument,
     *,
     clip: Clips,
     onnx: Models,
     out: Folder,
-    mode: Annotated[SweepMode, MODE] = SweepMode.BOTH,
-    engine: EngineOption = EngineChoice.NUMPY,
-    frames: Frames = None,
+    mode: Annotated[SweepMode, options.MODE] = SweepMode.BOTH,
+    engine: options.EngineOption = options.EngineChoice.NUMPY,
+    frames: options.Frames = None,
     settings: Knobs = None,
-    companion: Companion = None,
-    conventions: ConventionsFile = None,
+    companion: options.Companion = None,
+    conventions: options.ConventionsFile = None,
     processes: Processes = None,
     scheduler: Scheduler = None,
     retries: Retries = 2,
     retry_errors: RetryErrors = False,
-    output_format: Format = OutputFormat.TEXT,
-    strict: Strict = False,
+    output_format: options.Format = options.OutputFormat.TEXT,
+    strict: options.Strict = False,
 ) -> None:
     """Measure every clip under every checkpoint and convention.
 
@@ -88,21 +67,15 @@ def sweep(
 
     if processes is not None and scheduler is not None:
         raise UnusableInput("--processes and --scheduler", "both", "one of them")
+    contract, base = options.contract_files(bundle, companion, None, None).opened(), declared_changes((), conventions)
+    modes, knobs = MODES if mode is SweepMode.BOTH else (mode.value,), settings or ()
     plan = plan_sweep(
-        contract_from_options(bundle, companion, None, None),
-        companion,
-        onnx,
-        clip,
-        settings or (),
-        base=declared_changes(conventions=conventions),
-        modes=MODES if mode is SweepMode.BOTH else (mode.value,),
-        frames=frames,
-        engine=engine.value,
+        contract, companion, onnx, clip, knobs, base=base, modes=modes, frames=frames, engine=engine.value
     )
     runner = runner_of(min(processes or processors(), len(plan)), scheduler, retries)
     report = run_sweep(plan, out, runner, retry_errors=retry_errors)
     results = report.results.as_posix()
-    if output_format is OutputFormat.JSON:
+    if output_format is options.OutputFormat.JSON:
         print_json(report.summary.to_json(report.measured, results))
     else:
         show(partial(print_summary, report.summary, report.measured, results))

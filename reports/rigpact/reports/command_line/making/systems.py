@@ -5,27 +5,17 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated
 
-import typer
-
 from rigpact.reports.command_line.completion import system_names
-from rigpact.reports.command_line.options import Format, OutputFormat
+from rigpact.reports.command_line.options import Format, OutputFormat, argument, option
 
 
 def systems(
     name: Annotated[
-        str | None,
-        typer.Argument(
-            metavar="NAME", help="One system: every stage, every field, every knob.", autocompletion=system_names
-        ),
+        str | None, argument("NAME", "One system: every stage, every field, every knob.", autocompletion=system_names)
     ] = None,
     *,
     write_contract: Annotated[
-        Path | None,
-        typer.Option(
-            "--write-contract",
-            metavar="FILE",
-            help="Write a contract of NAME with the published constants.",
-        ),
+        Path | None, option("--write-contract", "FILE", "Write a contract of NAME with the published constants.")
     ] = None,
     output_format: Format = OutputFormat.TEXT,
 ) -> None:
@@ -36,21 +26,17 @@ def systems(
     from rigpact.contract.errors import UnusableInput
     from rigpact.contract.files import write_bytes
     from rigpact.contract.pages.registry import every_system, find_system, known_systems
+    from rigpact.reports.describing import system_description as described
     from rigpact.reports.describing.description_text import print_description
-    from rigpact.reports.describing.system_description import (
-        contract_template,
-        system_sections,
-        system_to_json,
-        systems_section,
-    )
     from rigpact.reports.terminal import print_json, stdout
 
     chosen = [(system, known_systems()[system.name]) for system in ([find_system(name)] if name else every_system())]
     if write_contract is not None:
         if name is None:
             raise UnusableInput("--write-contract", "no NAME", "the system to write it for")
-        write_bytes(write_contract, contract_template(chosen[0][0]))
+        write_bytes(write_contract, described.contract_template(chosen[0][0]))
     if output_format is OutputFormat.JSON:
-        print_json([system_to_json(*each) for each in chosen])
+        print_json([described.system_to_json(*each) for each in chosen])
     else:
-        print_description(system_sections(*chosen[0]) if name else [systems_section(chosen)], stdout())
+        sections = described.system_sections(*chosen[0]) if name else [described.systems_section(chosen)]
+        print_description(sections, stdout())

@@ -27,14 +27,15 @@ def summary_of(baseline: Baseline, pose: PoseError, names: Sequence[str], *, are
     sides = dict(zip(SIDES, (baseline.a, baseline.b, baseline.copy_last), strict=True))
     nearer = _nearer(baseline)
     known = {f"{side}_{unit}": value for side, error in sides.items() for unit, value in _means(error).items()}
-    better = _better(known, nearer) if are_rivals else None
+    better, count = _better(known, nearer) if are_rivals else None, baseline.a.deg.shape[1]
+    groups = bone_groups(names) if len(names) == count else {OTHER: list(range(count))}
     return {
         **known,
         "frames": len(baseline.frames),
         "better": better,
         "frames_nearer": nearer,
         "beaten_by_copy_last": _beaten(known) if are_rivals else [],
-        "groups": [_group(sides, group, rows, names) for group, rows in _groups(baseline, names).items()],
+        "groups": [_group(sides, group, rows, names) for group, rows in groups.items()],
         "parting": list(_parting(baseline, names)) if are_rivals else [],
         "apart_deg": _mean(pose.deg),
     }
@@ -74,20 +75,16 @@ def _beaten(known: dict[str, float | None]) -> list[str]:
     return [side for side, error in own.items() if still is not None and error is not None and error >= still]
 
 
-def _groups(baseline: Baseline, names: Sequence[str]) -> dict[str, list[int]]:
-    count = baseline.a.deg.shape[1]
-    return bone_groups(names) if len(names) == count else {OTHER: list(range(count))}
-
-
 def _group(sides: dict[str, PoseError], group: str, rows: list[int], names: Sequence[str]) -> dict[str, Any]:
-    found: dict[str, Any] = {"group": group, "bones": [_bone(names, row) for row in rows]}
+    found: dict[str, Any] = {"group": group, "bones": [bone_name(names, row) for row in rows]}
     for side, error in sides.items():
         own = PoseError(error.deg[:, rows], None if error.cm is None else error.cm[:, rows])
         found |= {f"{side}_{unit}": value for unit, value in _means(own).items()}
     return found
 
 
-def _bone(names: Sequence[str], row: int) -> str:
+def bone_name(names: Sequence[str], row: int) -> str:
+    """The name of a bone, its number where the recordings hold no names."""
     return names[row] if row < len(names) else f"bone {row}"
 
 
@@ -104,7 +101,7 @@ def _parting(baseline: Baseline, names: Sequence[str]) -> Iterator[dict[str, Any
         yield {
             "first": int(baseline.frames[first]), "last": int(baseline.frames[last]), "frame": int(baseline.frames[peak]),
             "nearer": "b" if gap[peak] > 0 else "a", "by_deg": float(abs(gap[peak])),
-            "bone": _bone(names, int(by_bone.argmax())), "bone_by_deg": float(by_bone.max()),
+            "bone": bone_name(names, int(by_bone.argmax())), "bone_by_deg": float(by_bone.max()),
         }  # fmt: skip
         left[first : last + 1] = 0.0
 

@@ -20,11 +20,9 @@ def sentences(summary: Mapping[str, Any]) -> Iterator[str]:
     if baseline["better"] is not None:
         yield _better(summary, baseline)
     elif baseline["parting"]:
-        nearer = baseline["frames_nearer"]
-        yield (
-            f"Neither is better: a {_deg(baseline['a_deg'])}, b {_deg(baseline['b_deg'])} from the clip's next pose;"
-            f" a is nearer in {nearer['a']} of {baseline['frames']} frames, b in {nearer['b']}"
-        )
+        nearer, errors = baseline["frames_nearer"], f"a {_deg(baseline['a_deg'])}, b {_deg(baseline['b_deg'])}"
+        counts = f"a is nearer in {nearer['a']} of {baseline['frames']} frames, b in {nearer['b']}"
+        yield f"Neither is better: {errors} from the clip's next pose; {counts}"
     if baseline["parting"]:
         yield f"They part most in {'; '.join(map(_stretch, baseline['parting']))}"
 

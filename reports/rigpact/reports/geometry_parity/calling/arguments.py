@@ -40,23 +40,18 @@ class Form:
     needs: int = 0
 
 
-def _axis_and_angle(parts: Parts) -> tuple[Array, Array]:
+def _axis_then_angle(parts: Parts) -> Parts:
     (vector, _), *_others = parts
     angle = np.sqrt(np.sum(vector * vector, axis=-1))
     some = np.zeros_like(vector)
     some[..., 0] = 1  # any axis does where nothing turns
     size = angle[..., None]
-    return np.where(size == 0, some, vector / np.where(size == 0, np.ones_like(size), size)), angle
-
-
-def _axis_then_angle(parts: Parts) -> Parts:
-    axis, angle = _axis_and_angle(parts)
-    return [(axis, (3,)), (angle, ())]
+    return [(np.where(size == 0, some, vector / np.where(size == 0, np.ones_like(size), size)), (3,)), (angle, ())]
 
 
 def _axis_then_column(parts: Parts) -> Parts:
-    axis, angle = _axis_and_angle(parts)
-    return [(axis, (3,)), (angle[..., None], (1,))]
+    axis, (angle, _) = _axis_then_angle(parts)
+    return [axis, (angle[..., None], (1,))]
 
 
 def _three_angles(parts: Parts) -> Parts:
@@ -66,20 +61,16 @@ def _three_angles(parts: Parts) -> Parts:
 
 AS_THEY_ARE = Form("", lambda parts: parts)
 SWAPPED = Form("the second value first", lambda parts: parts[::-1])
-_AXIS_ANGLE = (
+_AXIS_ANGLES = (
     Form("axis, angle", _axis_then_angle, 2),
     Form("axis, angle (…, 1)", _axis_then_column, 2),
-)
-_ANGLE_AXIS = (
     Form("angle, axis", lambda parts: _axis_then_angle(parts)[::-1], 2),
     Form("angle (…, 1), axis", lambda parts: _axis_then_column(parts)[::-1], 2),
 )
-_POINT_FIRST = Form("point, quat", lambda parts: parts[::-1])
-_ANGLES = Form("three angles", _three_angles, 3)
 _FORMS: Mapping[tuple[str, ...], tuple[Form, ...]] = {
-    ("vector",): (AS_THEY_ARE, *_AXIS_ANGLE, *_ANGLE_AXIS),
-    ("euler",): (AS_THEY_ARE, _ANGLES),
-    ("quat", "point"): (AS_THEY_ARE, _POINT_FIRST),
+    ("vector",): (AS_THEY_ARE, *_AXIS_ANGLES),
+    ("euler",): (AS_THEY_ARE, Form("three angles", _three_angles, 3)),
+    ("quat", "point"): (AS_THEY_ARE, Form("point, quat", lambda parts: parts[::-1])),
     ("six", "residual"): (AS_THEY_ARE, SWAPPED),
 }
 """Other forms than one array for each value, by what the role takes."""
@@ -96,12 +87,13 @@ def forms_of(role: Role, function: Callable[..., Any], takes: str | None) -> Ite
     if takes is not None:
         yield from (form for form in every if form.words.startswith(declarable()[takes]))
         return
+    first = next((each.name.lower() for each in parameters(function)), "")
     if role.takes == ("six", "residual"):  # only the names tell; another order would hide a wrong product
-        yield SWAPPED if _delta_stands_first(function) else AS_THEY_ARE
+        yield SWAPPED if "delta" in first or "resid" in first else AS_THEY_ARE
         return
     least, most = _count(function)
     fitting = [form for form in every if least <= (form.needs or len(role.takes)) <= most]
-    if "ang" in _first_name(function) or _first_name(function).startswith(("theta", "phi")):
+    if "ang" in first or first.startswith(("theta", "phi")):
         fitting.sort(key=lambda form: form.words.startswith("axis"))
     yield from fitting
 
@@ -135,34 +127,19 @@ def _count(function: Callable[..., Any]) -> tuple[int, int]:
 _NOT_VALUES = (*RATE_NAMES, *PERIOD_NAMES, *ORDER_NAMES)
 
 
-def _first_name(function: Callable[..., Any]) -> str:
-    every = parameters(function)
-    return every[0].name.lower() if every else ""
-
-
-def _delta_stands_first(function: Callable[..., Any]) -> bool:
-    return "delta" in _first_name(function) or "resid" in _first_name(function)
-
-
 def rate_parameter(function: Callable[..., Any]) -> str | None:
     """The parameter for the frame rate or period: found by name, else the second one without a default."""
-    every = parameters(function)
-    for parameter in every[1:]:
-        if parameter.name.lower() in (*RATE_NAMES, *PERIOD_NAMES):
-            return parameter.name
-    second = every[1] if len(every) > 1 else None
+    others = parameters(function)[1:]
     usual = (inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY)
-    if second is not None and second.default is inspect.Parameter.empty and second.kind in usual:
-        return second.name
-    return None
+    named = [each for each in others if each.name.lower() in (*RATE_NAMES, *PERIOD_NAMES)]
+    needed = [each for each in others[:1] if each.default is inspect.Parameter.empty and each.kind in usual]
+    return next((each.name for each in (*named, *needed)), None)
 
 
 def rate_word(function: Callable[..., Any], fps: float) -> dict[str, float]:
     """The frame rate, or the period, under the function's own name for it; nothing if it takes neither."""
     name = rate_parameter(function)
-    if name is None:
-        return {}
-    return {name: 1.0 / fps if name.lower() in PERIOD_NAMES else fps}
+    return {} if name is None else {name: 1.0 / fps if name.lower() in PERIOD_NAMES else fps}
 
 
 def order_parameter(function: Callable[..., Any]) -> inspect.Parameter | None:

@@ -95,14 +95,7 @@ def _filled(array: Array, axis: int, step: int) -> Array:
 def _result_shapes(lead: tuple[int, ...], trailing: tuple[int, ...]) -> set[tuple[int, ...]]:
     """The shapes of a result for each row: its own axes, one axis, or one axis for all bones; a number with an axis of 1."""
     size = prod(trailing)
-    return (
-        {(*lead, *trailing), (*lead, size), (*lead[:-1], lead[-1] * size)}
-        if len(lead) > 1
-        else {
-            (*lead, *trailing),
-            (*lead, size),
-        }
-    )
+    return {(*lead, *trailing), (*lead, size), *([(*lead[:-1], lead[-1] * size)] if len(lead) > 1 else ())}
 
 
 ROWS = Layout("(N, *)")

@@ -10,7 +10,6 @@ import numpy as np
 
 from rigpact.contract.findings import Finding
 from rigpact.contract.rules.answers import geometry as rules
-from rigpact.contract.statistics import FloatArray
 from rigpact.reports.geometry_parity.calling.backend import Array
 from rigpact.reports.geometry_parity.calling.function import CallFailed
 from rigpact.reports.geometry_parity.checks.axes import Check, Facts, check_axes, same
@@ -94,11 +93,10 @@ def check_precision(known: Known, facts: Facts) -> Iterator[Finding]:
             continue
         if value.shape != expected.shape:
             continue
-        error = float(row_errors(known.function.role, value, expected).max())
+        error, unit = float(row_errors(known.function.role, value, expected).max()), UNIT[known.function.role.gives]
         allowed = tolerance(known.function.role, dtype, scale_of(expected))
-        facts[f"error in {dtype}"] = f"{error:.1e} {UNIT[known.function.role.gives]}"
+        facts[f"error in {dtype}"] = f"{error:.1e} {unit}"
         if error > allowed:
-            unit = UNIT[known.function.role.gives]
             yield known.finding(rules.PRECISION_LOST, error=error, unit=unit, dtype=dtype, tolerance=allowed)
             return
 
@@ -148,11 +146,8 @@ def _not_a_number(known: Known) -> Iterator[Finding]:
     if error:
         yield known.finding(rules.ROWS_MIXED, case="when another row holds NaN", error=error)
     elif np.isfinite(value[5]).all():
-        yield known.finding(rules.NAN_HIDDEN, value=_shown(value[5]))
-
-
-def _shown(value: FloatArray) -> str:
-    return np.array2string(value.ravel()[:6], precision=3, separator=", ", suppress_small=True)
+        shown = np.array2string(value[5].ravel()[:6], precision=3, separator=", ", suppress_small=True)
+        yield known.finding(rules.NAN_HIDDEN, value=shown)
 
 
 def check_repetition(known: Known, _facts: Facts) -> Iterator[Finding]:

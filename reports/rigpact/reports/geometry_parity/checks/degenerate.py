@@ -4,11 +4,12 @@ Gradients are checked there too. Inputs are made in float64 and float32: many fu
 """
 
 from collections.abc import Callable, Iterator, Mapping
+from itertools import product
 
 import numpy as np
 
 from rigpact.contract.errors import error_text
-from rigpact.contract.findings import Finding, Rule
+from rigpact.contract.findings import Finding
 from rigpact.contract.rules.answers import geometry as rules
 from rigpact.contract.statistics import FloatArray
 from rigpact.reference_runtime.operations.rot6d import Rot6d
@@ -69,30 +70,20 @@ def half_turns() -> FloatArray:
     return matrices
 
 
-def _still(dtype: str) -> FloatArray:
-    """No turn, exactly and with a rounding error in the trace."""
-    return np.stack([np.eye(3), np.eye(3) * (1.0 + 4.0 * np.finfo(dtype).eps)])
-
-
 def _matrix_cases(_known: Known, dtype: str) -> Cases:
-    return {"no turn": (_still(dtype),), "half turns": (half_turns(),)}
+    still = np.stack([np.eye(3), np.eye(3) * (1.0 + 4.0 * np.finfo(dtype).eps)])  # exactly, and with a rounding error
+    return {"no turn": (still,), "half turns": (half_turns(),)}
 
 
 def _vector_cases(_known: Known, _dtype: str) -> Cases:
     unit = np.array([[0.6, 0.0, 0.8], [0.0, 1.0, 0.0]])
-    return {
-        "a zero vector": (np.zeros((2, 3)),),
-        "a tiny vector": (unit * _TINY,),
-        "a whole turn": (unit * 2.0 * np.pi,),
-    }
+    zero, whole = np.zeros((2, 3)), unit * 2.0 * np.pi
+    return {"a zero vector": (zero,), "a tiny vector": (unit * _TINY,), "a whole turn": (whole,)}
 
 
 def _pair_cases(known: Known, _dtype: str) -> Cases:
     a = known.arrays[0]
-    return {
-        "identical rotations": (a, a),
-        "rotations half a turn apart": (a[:5], a[:5] @ half_turns()),
-    }
+    return {"identical rotations": (a, a), "rotations half a turn apart": (a[:5], a[:5] @ half_turns())}
 
 
 def _quat_cases(known: Known, _dtype: str) -> Cases:
@@ -105,29 +96,22 @@ def _still_cases(known: Known, _dtype: str) -> Cases:
 
 
 def _sequence_cases(known: Known, _dtype: str) -> Cases:
-    still = np.broadcast_to(known.arrays[0][:1], known.arrays[0].shape)
-    flips = np.array(still)
+    cases = _still_cases(known, _dtype)
+    flips = np.array(cases["a pose that stands still"][0])
     flips[1::2] = half_turns()[0] @ flips[1::2]
-    return {"a pose that stands still": (still,), "half a turn each frame": (flips,)}
+    return {**cases, "half a turn each frame": (flips,)}
 
 
 _CASES: Mapping[str, Callable[[Known, str], Cases]] = {
-    "rot6d_to_matrix": _six_cases,
-    "rot6d_to_quat": _six_cases,
-    "reproject_rot6d": _six_cases,
+    **dict.fromkeys(("rot6d_to_matrix", "rot6d_to_quat", "reproject_rot6d"), _six_cases),
     "normalize_rot6d_delta": _delta_cases,
     "compose_rot6d_delta": _compose_cases,
-    "so3_log_map": _matrix_cases,
-    "so3_exp_map": _vector_cases,
+    **dict.fromkeys(("so3_log_map", "matrix_to_quat", "matrix_to_euler"), _matrix_cases),
+    **dict.fromkeys(("so3_exp_map", "axis_angle_to_quat"), _vector_cases),
     "geodesic_R": _pair_cases,
     "angvel_vec_from_R_seq": _sequence_cases,
-    "angvel_from_quat_seq": _still_cases,
-    "angvel_from_rot6d_seq": _still_cases,
-    "matrix_to_quat": _matrix_cases,
-    "matrix_to_euler": _matrix_cases,
-    "quat_to_axis_angle": _quat_cases,
-    "quat_to_euler": _quat_cases,
-    "axis_angle_to_quat": _vector_cases,
+    **dict.fromkeys(("angvel_from_quat_seq", "angvel_from_rot6d_seq"), _still_cases),
+    **dict.fromkeys(("quat_to_axis_angle", "quat_to_euler"), _quat_cases),
 }
 
 
@@ -156,7 +140,8 @@ def check_degenerate(known: Known, facts: Facts) -> Iterator[Finding]:
         yield known.finding(rules.NOT_FINITE, value=shown, cases=broken)
     if known.function.role.gives in ("matrix", "six"):
         yield from _collapsed(known, outcomes)
-    yield from _MORE.get(known.function.role.name, _nothing_more)(known)
+    more = _MORE.get(known.function.role.name)
+    yield from () if more is None else more(known)
 
 
 Outcome = tuple[str, str, FloatArray]
@@ -171,11 +156,8 @@ def _outcomes(known: Known, refused: list[str]) -> Iterator[Outcome]:
             except CallFailed:
                 refused.append(case)
                 continue
-            if (
-                value.ndim
-                and len(value) in (len(arrays[0]), len(arrays[0]) - 1)
-                and value.shape[1:] == known.value.shape[1:]
-            ):
+            counts = (len(arrays[0]), len(arrays[0]) - 1)
+            if value.ndim and len(value) in counts and value.shape[1:] == known.value.shape[1:]:
                 yield case, dtype, value
 
 
@@ -206,48 +188,45 @@ def _defect(known: Known, value: FloatArray) -> float:
     return float(np.abs(np.stack(gram) - np.array([1.0, 1.0, 0.0])[:, None, None]).max())
 
 
-def _nothing_more(_known: Known) -> Iterator[Finding]:
-    return iter(())
-
-
-def _ratio(known: Known) -> float | None:
-    """The ratio of the function's rotation vectors to the definition's; None if there is no single ratio."""
-    return fitted_ratio(known.value.astype(np.float64), oracle.rotation_vector(known.arrays[0].astype(np.float64)))
-
-
 def _log_more(known: Known) -> Iterator[Finding]:
-    ratio = _ratio(known)
+    expected = oracle.rotation_vector(known.arrays[0].astype(np.float64))
+    ratio = fitted_ratio(known.value.astype(np.float64), expected)
     if ratio is None:
         return
     axis = np.array([[0.48, -0.6, 0.64]])
     yield from _small_angles(known, lambda angle: oracle.exp_map(axis * angle), ratio * axis)
+
+    def error_deg(value: FloatArray, turns: FloatArray) -> float:
+        return float(np.degrees(oracle.rotation_angle_rad(oracle.exp_map(value / ratio), turns).max()))
+
+    yield from _half_turns_lost(known, error_deg)
+
+
+def _half_turns_lost(known: Known, error_deg: Callable[[FloatArray, FloatArray], float]) -> Iterator[Finding]:
+    """The first type in which half turns are off. error_deg: of a result, and of the half turns that it is the result of."""
     for dtype in _TYPES:
         turns = half_turns().astype(dtype)
         value = _result(known, turns)
-        if value is not None and np.isfinite(value).all():
-            back = oracle.exp_map(value / ratio)
-            error_deg = float(np.degrees(oracle.rotation_angle_rad(back, turns.astype(np.float64)).max()))
-            if error_deg > _HALF_TURN_LOST_DEG:
-                yield known.finding(rules.HALF_TURN_LOST, error_deg=error_deg, case=dtype)
-                return
+        if value is None or not np.isfinite(value).all() or value.shape != (len(turns), *known.value.shape[1:]):
+            continue
+        error = error_deg(value, turns.astype(np.float64))
+        if error > _HALF_TURN_LOST_DEG:
+            yield known.finding(rules.HALF_TURN_LOST, error_deg=error, case=dtype)
+            return
 
 
 def _small_angles(known: Known, make: Callable[[float], FloatArray], per_radian: FloatArray) -> Iterator[Finding]:
     """Check the relative error at small turns. per_radian: the expected result for a turn of one radian."""
-    worst: tuple[float, float, str] | None = None
-    for dtype in _TYPES:
-        for angle in SMALL_ANGLES_RAD:
-            value = _result(known, make(angle).astype(dtype))
-            if value is None or not np.isfinite(value).all():
-                continue
+    lost: list[tuple[float, float, str]] = []
+    for dtype, angle in product(_TYPES, SMALL_ANGLES_RAD):
+        value = _result(known, make(angle).astype(dtype))
+        if value is not None and np.isfinite(value).all():
             share = float(np.abs(value - per_radian * angle).max() / (np.abs(per_radian).max() * angle))
-            if share > _LOST_SHARE[dtype] and (worst is None or share > worst[0]):
-                worst = (share, angle, dtype)
-    if worst is not None:
-        share, angle, dtype = worst
-        yield known.finding(
-            rules.SMALL_ANGLES_LOST, percent=100.0 * share, angle_deg=float(np.degrees(angle)), dtype=dtype
-        )
+            lost += [(share, angle, dtype)] if share > _LOST_SHARE[dtype] else []
+    if lost:
+        share, angle, dtype = max(lost, key=lambda each: each[0])
+        values = {"percent": 100.0 * share, "angle_deg": float(np.degrees(angle))}
+        yield known.finding(rules.SMALL_ANGLES_LOST, dtype=dtype, **values)
 
 
 def _result(known: Known, *arrays: Array) -> FloatArray | None:
@@ -290,18 +269,14 @@ def _geodesic_more(known: Known) -> Iterator[Finding]:
 
 
 def _quat_more(known: Known) -> Iterator[Finding]:
-    if known.reading is None:
+    reading = known.reading
+    if reading is None:
         return
-    for dtype in _TYPES:
-        turns = half_turns().astype(dtype)
-        value = _result(known, turns)
-        if value is None or value.shape != (len(turns), 4) or not np.isfinite(value).all():
-            continue
-        error = row_errors(known.function.role, value, known.reading.compute(turns.astype(np.float64))).max()
-        error_deg = float(np.degrees(2.0 * error))
-        if error_deg > _HALF_TURN_LOST_DEG:
-            yield known.finding(rules.HALF_TURN_LOST, error_deg=error_deg, case=dtype)
-            return
+
+    def error_deg(value: FloatArray, turns: FloatArray) -> float:
+        return float(np.degrees(2.0 * row_errors(known.function.role, value, reading.compute(turns)).max()))
+
+    yield from _half_turns_lost(known, error_deg)
 
 
 _MORE: Mapping[str, Callable[[Known], Iterator[Finding]]] = {
@@ -329,8 +304,7 @@ def check_gradients(known: Known, facts: Facts) -> Iterator[Finding]:
             broken.setdefault(case, "NaN" if any(np.isnan(gradient).any() for gradient in bad) else "infinite")
     facts["gradient"] = "finite" if not broken else f"not finite: {', '.join(broken)}"
     if broken:
-        rule: Rule = rules.GRADIENT_NOT_FINITE
-        yield known.finding(rule, value=next(iter(broken.values())), cases=", ".join(broken))
+        yield known.finding(rules.GRADIENT_NOT_FINITE, value=next(iter(broken.values())), cases=", ".join(broken))
 
 
 def _bad_gradients(known: Known, arrays: tuple[Array, ...]) -> list[FloatArray] | None:
@@ -338,18 +312,15 @@ def _bad_gradients(known: Known, arrays: tuple[Array, ...]) -> list[FloatArray] 
     from rigpact.reports.geometry_parity.calling.torch_backend import input_gradients
 
     bad: list[FloatArray] = []
-    for row in _single_rows(known, arrays) if known.function.one_by_one else [arrays]:
+    rows = [arrays]
+    if known.function.one_by_one:
+        rows = [tuple(each[:, 0] for each in arrays)] if known.function.role.timed else list(zip(*arrays, strict=True))
+    for row in rows:
         gradients = input_gradients(known.function.native_call, known.function.lay(row))
         if gradients is None:
             return None
         bad += [gradient for gradient in gradients if not np.isfinite(gradient).all()]
     return bad
-
-
-def _single_rows(known: Known, arrays: tuple[Array, ...]) -> list[tuple[Array, ...]]:
-    if known.function.role.timed:
-        return [tuple(array[:, 0] for array in arrays)]
-    return list(zip(*arrays, strict=True))
 
 
 DEGENERATE: tuple[Check, ...] = (check_degenerate,)

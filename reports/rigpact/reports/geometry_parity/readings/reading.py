@@ -1,5 +1,7 @@
 """A reading of a function: a formula with the findings that belong to it."""
 
+from __future__ import annotations
+
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -18,6 +20,11 @@ class Reading:
     words: str
     compute: Compute
     findings: Sequence[Named] = field(default=())
+
+    def of(self, prepare: Compute, words: str, findings: Sequence[Named]) -> Reading:
+        """The same of what another formula makes of the input, with that one's words and findings."""
+        together = ", ".join(filter(None, (self.words, words)))
+        return Reading(together, after(self.compute, prepare), [*findings, *self.findings])
 
 
 def after(compute: Compute, prepare: Compute) -> Compute:

@@ -36,18 +36,15 @@ def ratio_findings(ratio: float, rows: int, verb: str) -> list[Named]:
     size = abs(ratio)
     values = {"verb": verb, "ratio": size, "rows": rows}
     if ratio < 0.0:
-        findings.append(
-            (rules.INVERSE, {"verb": verb, "evidence": f"measured ratio {ratio:.4f} over {rows} rotations"})
-        )
+        evidence = f"measured ratio {ratio:.4f} over {rows} rotations"
+        findings.append((rules.INVERSE, {"verb": verb, "evidence": evidence}))
     if abs(size - 0.5) <= 0.5 * MATCH:
         findings.append((rules.HALF_ANGLE, values))
     elif abs(size - 1.0) > MATCH:
         unit = 1.0 / DEGREES if verb == "takes" else DEGREES  # what takes degrees scales them down
         known = {unit: "degrees", 1.0 / unit: "the angle times π/180", **_WORDS}
-        words = next(
-            (words for each, words in known.items() if abs(size / each - 1.0) <= MATCH), "a multiple of the angle"
-        )
-        findings.append((rules.SCALED, {**values, "words": words}))
+        words = (words for each, words in known.items() if abs(size / each - 1.0) <= MATCH)
+        findings.append((rules.SCALED, {**values, "words": next(words, "a multiple of the angle")}))
     return findings
 
 
@@ -61,11 +58,8 @@ def read_log(_declared: Conventions, value: FloatArray, matrix: FloatArray) -> R
     expected = oracle.rotation_vector(matrix)
     ratio = fitted_ratio(value, expected)
     if ratio is not None:
-        return Reading(
-            words_of(ratio, "log(R)"),
-            lambda R: ratio * oracle.rotation_vector(R),
-            ratio_findings(ratio, len(value), "returns"),
-        )
+        findings = ratio_findings(ratio, len(value), "returns")
+        return Reading(words_of(ratio, "log(R)"), lambda R: ratio * oracle.rotation_vector(R), findings)
     for factor in (1.0, 2.0, -1.0, -2.0):
         turned = oracle.exp_map(factor * value)
         if np.isfinite(turned).all() and np.abs(turned - matrix).max() <= MATCH:
@@ -93,12 +87,9 @@ def read_exp(_declared: Conventions, value: FloatArray, vector: FloatArray) -> R
     """The reading of an exponential (rows, 3, 3) of vectors (rows, 3): of a scaled or negated vector."""
     for ratio in _RATIOS:
         if np.isfinite(value).all() and np.abs(value - oracle.exp_map(ratio * vector)).max() <= MATCH:
+            words = words_of(ratio, "exp(v)", f"exp({ratio:.4g} · v)")
             findings = ratio_findings(ratio, len(value), "takes")
-            return Reading(
-                words_of(ratio, "exp(v)", f"exp({ratio:.4g} · v)"),
-                lambda v, ratio=ratio: oracle.exp_map(ratio * v),
-                findings,
-            )
+            return Reading(words, lambda v, ratio=ratio: oracle.exp_map(ratio * v), findings)
     return None
 
 
@@ -113,18 +104,17 @@ _RELATIVES: tuple[tuple[str, Relative, list[Named]], ...] = (
 def read_geodesic(_declared: Conventions, value: FloatArray, a: FloatArray, b: FloatArray) -> Reading | None:
     """The reading of a distance (rows,) of rotations: the angle, a scaled angle, or the angle of the product."""
     for words, relative, findings in _RELATIVES:
-        ratio = fitted_ratio(value, oracle.rotation_angle_rad(np.broadcast_to(np.eye(3), a.shape), relative(a, b)))
+        ratio = fitted_ratio(value, _angle_of(a, b, relative))
         if ratio is not None:
-            named = ratio_findings(ratio, len(value), "returns")
-
-            def compute(
-                a: FloatArray, b: FloatArray, relative: Relative = relative, ratio: float = ratio
-            ) -> FloatArray:
-                product = relative(a, b)
-                return ratio * oracle.rotation_angle_rad(np.broadcast_to(np.eye(3), product.shape), product)
-
-            return Reading(words_of(ratio, f"the angle of {words}"), compute, [*findings, *named])
+            named = [*findings, *ratio_findings(ratio, len(value), "returns")]
+            compute = partial(_angle_of, relative=relative, ratio=ratio)
+            return Reading(words_of(ratio, f"the angle of {words}"), compute, named)
     return None
+
+
+def _angle_of(a: FloatArray, b: FloatArray, relative: Relative, ratio: float = 1.0) -> FloatArray:
+    turn = relative(a, b)
+    return ratio * oracle.rotation_angle_rad(np.broadcast_to(np.eye(3), turn.shape), turn)
 
 
 def read_quat_log(declared: Conventions, value: FloatArray, quat: FloatArray) -> Reading | None:
@@ -132,11 +122,7 @@ def read_quat_log(declared: Conventions, value: FloatArray, quat: FloatArray) ->
     for order in orders(declared):
         reading = read_log(declared, value, as_matrix(quat, order))
         if reading is not None:
-            return Reading(
-                f"{reading.words}, {order}",
-                after(reading.compute, partial(as_matrix, order=order)),
-                [*order_findings(declared, order), *reading.findings],
-            )
+            return reading.of(partial(as_matrix, order=order), order, order_findings(declared, order))
     return None
 
 
@@ -150,19 +136,16 @@ def read_quat_exp(declared: Conventions, value: FloatArray, vector: FloatArray) 
     for order in orders(declared):
         reading = read_exp(declared, as_matrix(value, order), vector)
         if reading is not None:
-            return Reading(
-                f"{reading.words}, {order}",
-                after(partial(as_quat, order=order), reading.compute),
-                [*order_findings(declared, order), *reading.findings],
-            )
+            findings = [*order_findings(declared, order), *reading.findings]
+            compute = after(partial(as_quat, order=order), reading.compute)
+            return Reading(f"{reading.words}, {order}", compute, findings)
     return None
 
 
 def _own_quat_log(declared: Conventions) -> Reading:
     order = orders(declared)[0]
-    return Reading(
-        f"the full rotation vector, in radians, {order}", lambda q: oracle.rotation_vector(as_matrix(q, order))
-    )
+    words = f"the full rotation vector, in radians, {order}"
+    return Reading(words, lambda q: oracle.rotation_vector(as_matrix(q, order)))
 
 
 def _own_quat_exp(declared: Conventions) -> Reading:

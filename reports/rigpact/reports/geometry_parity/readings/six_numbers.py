@@ -1,6 +1,8 @@
 """The readings of functions of six numbers: columns and packing, Gram–Schmidt, deltas and their product."""
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from functools import cached_property
 from itertools import product
 
 import numpy as np
@@ -11,86 +13,84 @@ from rigpact.contract.rules.answers import geometry as rules
 from rigpact.contract.statistics import FloatArray
 from rigpact.reference_runtime.operations.rot6d import Rot6d
 from rigpact.reports.geometry_parity import oracle
-from rigpact.reports.geometry_parity.readings.reading import Compute, Named, Reading
+from rigpact.reports.geometry_parity.readings.reading import Compute, Named, Reading, after
 from rigpact.reports.geometry_parity.samples import decoded, encoded
 
 
-def codec_words(conventions: Conventions, *, transposed: bool = False) -> str:
-    """The two axes that the six numbers hold, in words."""
-    are_rows = conventions.rot6d_packing == "rows"
-    names = "xy" if are_rows else conventions.rot6d_columns
-    lines = "rows" if are_rows != transposed else "columns"
-    interleaved = ", interleaved" if conventions.rot6d_packing == "interleaved" else ""
-    return f"{lines} {names[0].upper()} and {names[1].upper()}{interleaved}"
+@dataclass(frozen=True)
+class SixNumbers:
+    """One way to hold a rotation in six numbers. transposed: of the inverse."""
+
+    conventions: Conventions
+    transposed: bool = False
+
+    @cached_property
+    def codec(self) -> Rot6d:
+        """What packs and unpacks the axes."""
+        return Rot6d(self.conventions)
+
+    @property
+    def words(self) -> str:
+        """The two axes, in words."""
+        packing = self.conventions.rot6d_packing
+        names = "xy" if packing == "rows" else self.conventions.rot6d_columns
+        lines = "rows" if (packing == "rows") != self.transposed else "columns"
+        return f"{lines} {names[0].upper()} and {names[1].upper()}{', interleaved' * (packing == 'interleaved')}"
+
+    def findings(self, declared: Conventions) -> list[Named]:
+        """The finding for other columns, or rows, than the declared ones."""
+        own, found = SixNumbers(declared).words, self.words
+        rule = rules.TRANSPOSED if found.startswith("rows") else rules.OTHER_COLUMNS
+        return [] if found == own else [(rule, {"found": found, "declared": own})]
+
+    def decode(self, six: FloatArray) -> FloatArray:
+        """The rotations (..., 3, 3) of (..., 6)."""
+        return oracle.turned(decoded(six, self.codec), self.transposed)
+
+    def encode(self, matrix: FloatArray) -> FloatArray:
+        """The six numbers (..., 6) of (..., 3, 3)."""
+        return encoded(oracle.turned(matrix, self.transposed), self.codec)
+
+    def mirrored(self, six: FloatArray) -> FloatArray:
+        """The same with the sign of the third axis changed."""
+        are_rows = self.conventions.rot6d_packing == "rows"
+        matrix = decoded(six, self.codec).copy()
+        matrix[..., 2 if are_rows else 3 - sum(map("xyz".index, self.conventions.rot6d_columns))] *= -1.0
+        return oracle.turned(matrix, self.transposed)
 
 
-def codecs(declared: Conventions) -> Iterator[tuple[Conventions, bool]]:
+def own_first(own: str, every: Iterable[str]) -> list[str]:
+    """The declared name, then every other one."""
+    return list(dict.fromkeys((own, *every)))
+
+
+def _packings(declared: Conventions) -> list[str]:
+    return own_first(declared.rot6d_packing, ("columns", "interleaved"))
+
+
+def six_numbers(declared: Conventions) -> Iterator[SixNumbers]:
     """Every packing, plain and transposed; the nearest to the declared one comes first."""
-    packings = [
-        declared.rot6d_packing,
-        *(name for name in ("columns", "interleaved") if name != declared.rot6d_packing),
-    ]
-    columns = [
-        declared.rot6d_columns,
-        *(name for name in COLUMN_PAIRS if name != declared.rot6d_columns),
-    ]
-    for packing, transposed, pair in product(packings, (False, True), columns):
-        yield declared.replaced({"rot6d_packing": packing, "rot6d_columns": pair}), transposed
-
-
-def codec_findings(declared: Conventions, found: str) -> list[Named]:
-    """The finding for other columns, or rows, than the declared ones."""
-    own = codec_words(declared)
-    if found == own:
-        return []
-    rule = rules.TRANSPOSED if found.startswith("rows") else rules.OTHER_COLUMNS
-    return [(rule, {"found": found, "declared": own})]
-
-
-def _flipped(matrix: FloatArray, axis: int) -> FloatArray:
-    flipped = matrix.copy()
-    flipped[..., axis] *= -1.0
-    return flipped
+    columns = own_first(declared.rot6d_columns, COLUMN_PAIRS)
+    for packing, transposed, pair in product(_packings(declared), (False, True), columns):
+        yield SixNumbers(declared.replaced({"rot6d_packing": packing, "rot6d_columns": pair}), transposed)
 
 
 def rot6d_to_matrix(declared: Conventions) -> Iterator[Reading]:
     """Readings: packing, columns or rows, sign of the third axis, with or without Gram–Schmidt."""
     own = Rot6d(declared)
-    yield from _whole_codecs(declared)
-    found = "the six numbers stand in the matrix as they are"
-    yield Reading(
-        "columns as they are",
-        lambda six: own.decode_as_is(six)[..., 0, :, :],
-        [(rules.NOT_RENORMALISED, {"found": found})],
-    )
-    yield Reading(
-        "axes normalised one by one",
-        lambda six: own.decode_as_is(_each_normalised(six, own))[..., 0, :, :],
-        [(rules.NOT_RENORMALISED, {"found": "both axes are unit vectors, but not at right angles"})],
-    )
-
-
-def _whole_codecs(declared: Conventions) -> Iterator[Reading]:
-    for conventions, transposed in codecs(declared):
-        codec, words = Rot6d(conventions), codec_words(conventions, transposed=transposed)
-        findings = codec_findings(declared, words)
-        derived = (
-            2 if conventions.rot6d_packing == "rows" else 3 - sum("xyz".index(c) for c in conventions.rot6d_columns)
-        )
-
-        def decode(six: FloatArray, codec: Rot6d = codec, *, transposed: bool = transposed) -> FloatArray:
-            matrix = decoded(six, codec)
-            return oracle.transpose(matrix) if transposed else matrix
-
-        def mirror(
-            six: FloatArray, codec: Rot6d = codec, derived: int = derived, *, t: bool = transposed
-        ) -> FloatArray:
-            matrix = _flipped(decoded(six, codec), derived)
-            return oracle.transpose(matrix) if t else matrix
-
-        yield Reading(words, decode, findings)
+    for six_of in six_numbers(declared):
+        words, findings = six_of.words, six_of.findings(declared)
+        yield Reading(words, six_of.decode, findings)
         mirrored = (rules.MIRRORED, {"found": f"minus the third of {words}"})
-        yield Reading(f"{words}, mirrored", mirror, [*findings, mirrored])
+        yield Reading(f"{words}, mirrored", six_of.mirrored, [*findings, mirrored])
+    found = "the six numbers stand in the matrix as they are"
+    as_is = [(rules.NOT_RENORMALISED, {"found": found})]
+    yield Reading("columns as they are", lambda six: _matrix_as_is(six, own), as_is)
+    normalised = after(lambda six: _matrix_as_is(six, own), lambda six: _each_normalised(six, own))
+    yield Reading("axes normalised one by one", normalised, _SKEWED)
+
+
+_SKEWED = [(rules.NOT_RENORMALISED, {"found": "both axes are unit vectors, but not at right angles"})]
 
 
 def _each_normalised(six: FloatArray, codec: Rot6d) -> FloatArray:
@@ -100,13 +100,8 @@ def _each_normalised(six: FloatArray, codec: Rot6d) -> FloatArray:
 
 def matrix_to_rot6d(declared: Conventions) -> Iterator[Reading]:
     """Readings: packing, columns or rows."""
-    for conventions, transposed in codecs(declared):
-        codec, words = Rot6d(conventions), codec_words(conventions, transposed=transposed)
-
-        def encode(matrix: FloatArray, codec: Rot6d = codec, *, transposed: bool = transposed) -> FloatArray:
-            return encoded(oracle.transpose(matrix) if transposed else matrix, codec)
-
-        yield Reading(words, encode, codec_findings(declared, words))
+    for six in six_numbers(declared):
+        yield Reading(six.words, six.encode, six.findings(declared))
 
 
 def _orthonormal(declared: Conventions, packing: str) -> Compute:
@@ -117,17 +112,11 @@ def _orthonormal(declared: Conventions, packing: str) -> Compute:
 def reproject_rot6d(declared: Conventions) -> Iterator[Reading]:
     """Readings: packing, which axis is kept, with or without Gram–Schmidt."""
     own = Rot6d(declared)
-    for packing in (
-        declared.rot6d_packing,
-        *(name for name in ("columns", "interleaved") if name != declared.rot6d_packing),
-    ):
+    for packing in _packings(declared):
         words = "interleaved axes" if packing == "interleaved" else "two axes one after the other"
-        other = (
-            []
-            if packing == declared.rot6d_packing
-            else [(rules.OTHER_COLUMNS, {"found": words, "declared": codec_words(declared)})]
-        )
-        yield Reading(words, _orthonormal(declared, packing), other)
+        other = [(rules.OTHER_COLUMNS, {"found": words, "declared": SixNumbers(declared).words})]
+        is_own = packing == declared.rot6d_packing
+        yield Reading(words, _orthonormal(declared, packing), [] if is_own else other)
 
     def second_kept(six: FloatArray) -> FloatArray:
         a, b = own.split(six)
@@ -138,8 +127,7 @@ def reproject_rot6d(declared: Conventions) -> Iterator[Reading]:
     yield Reading("the second axis kept", second_kept, found)
     unchanged = [(rules.NOT_RENORMALISED, {"found": "the six numbers come back as they were"})]
     yield Reading("nothing changed", np.asarray, unchanged)
-    skewed = [(rules.NOT_RENORMALISED, {"found": "both axes are unit vectors, but not at right angles"})]
-    yield Reading("axes normalised one by one", lambda six: _each_normalised(six, own), skewed)
+    yield Reading("axes normalised one by one", lambda six: _each_normalised(six, own), _SKEWED)
 
 
 RESIDUAL, WHOLE = "a residual, to which the identity is added", "a whole rotation, no identity added"
@@ -163,10 +151,9 @@ def normalize_rot6d_delta(declared: Conventions) -> Iterator[Reading]:
     def shifted(offset: FloatArray) -> Compute:
         return lambda six: normal(six + offset)
 
-    for conventions, transposed in codecs(declared):
-        words = codec_words(conventions, transposed=transposed)
-        if not transposed:
-            yield Reading(words, shifted(_offset(conventions, own)), codec_findings(declared, words))
+    for six in six_numbers(declared):
+        if not six.transposed:
+            yield Reading(six.words, shifted(_offset(six.conventions, own)), six.findings(declared))
     found = [(rules.DELTA_OTHERWISE, {"found": other, "declared": own})]
     yield Reading(other, shifted(_offset(declared, other)), found)
     offset = _offset(declared, own)
@@ -189,21 +176,19 @@ _PRODUCT_OF = {
 def compose_rot6d_delta(declared: Conventions) -> Iterator[Reading]:
     """Readings: order and direction of the product, meaning of the delta, columns, renormalisation."""
     own_order = _PRODUCT_OF[declared.compose_order, declared.delta_direction]
-    own_delta, own_codec = _deltas(declared)[0], codec_words(declared)
-    # a transposed codec composes like the other order, which is already listed
-    plain = [conventions for conventions, transposed in codecs(declared) if not transposed]
-    choices = sorted(
-        product(plain, _deltas(declared), _PRODUCTS),
-        key=lambda choice: (codec_words(choice[0]) != own_codec) + (choice[1] != own_delta) + (choice[2] != own_order),
-    )
-    for conventions, delta, order in choices:
-        found = codec_words(conventions)
-        findings = codec_findings(declared, found)
+    own_delta = _deltas(declared)[0]
+    # the six numbers of the inverse compose like the other order, which is already listed
+    plain = [six for six in six_numbers(declared) if not six.transposed]
+    readings = []
+    for six, delta, order in product(plain, _deltas(declared), _PRODUCTS):
+        findings = six.findings(declared)
         if delta != own_delta:
             findings.append((rules.DELTA_OTHERWISE, {"found": delta, "declared": own_delta}))
         if order != own_order:
             findings.append((rules.COMPOSE_ORDER, {"found": order, "declared": own_order}))
-        yield Reading(f"{order}, {found}, {delta}", _composing(conventions, delta, order), findings)
+        compose = _composing(six.conventions, delta, order)
+        readings.append(Reading(f"{order}, {six.words}, {delta}", compose, findings))
+    yield from sorted(readings, key=lambda reading: len(reading.findings))
     for words, (before, turn) in _AS_IT_IS.items():
         compute = _composing(declared, own_delta, own_order, before, turn)
         yield Reading(words, compute, [(rules.NOT_RENORMALISED, {"found": words})])

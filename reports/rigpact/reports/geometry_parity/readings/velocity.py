@@ -8,17 +8,14 @@ from typing import Any
 import numpy as np
 
 from rigpact.contract.conventions import Conventions
-from rigpact.contract.findings import Rule
 from rigpact.contract.rules.answers import geometry as rules
 from rigpact.contract.statistics import FloatArray
-from rigpact.reference_runtime.operations.rot6d import Rot6d
 from rigpact.reports.geometry_parity import oracle
 from rigpact.reports.geometry_parity.precision import MATCH
 from rigpact.reports.geometry_parity.readings.quaternions import as_matrix, order_findings, orders
-from rigpact.reports.geometry_parity.readings.reading import Named, Reading, after
+from rigpact.reports.geometry_parity.readings.reading import Named, Reading
 from rigpact.reports.geometry_parity.readings.scaled import fitted_ratio, ratio_findings, words_of
-from rigpact.reports.geometry_parity.readings.six_numbers import codec_findings, codec_words, codecs
-from rigpact.reports.geometry_parity.samples import decoded
+from rigpact.reports.geometry_parity.readings.six_numbers import own_first, six_numbers
 
 RATES_HZ = (50.0, 24.0)
 """Two rates, so that a fixed rate inside the function shows."""
@@ -27,17 +24,15 @@ ALONE = "the steps alone, one row fewer"
 """Says nothing of a row that the contract repeats, so it contradicts nothing."""
 
 
-def steps(sequence: FloatArray, frame: str) -> FloatArray:
-    """Rotation vectors (T - 1, …, 3) of the steps of (T, …, 3, 3), in the parent's frame or the bone's own."""
-    before, after = sequence[:-1], sequence[1:]
+def steps(sequence: FloatArray, frame: str, frames: int = 1) -> FloatArray:
+    """Rotation vectors (T - frames, …, 3) of the steps of (T, …, 3, 3), in the parent's frame or the bone's own."""
+    before, after = sequence[:-frames], sequence[frames:]
     relative = after @ oracle.transpose(before) if frame == "parent" else oracle.transpose(before) @ after
     return oracle.rotation_vector(relative)
 
 
 def _central(_step: FloatArray, sequence: FloatArray, frame: str) -> FloatArray:
-    before, after = sequence[:-2], sequence[2:]
-    relative = after @ oracle.transpose(before) if frame == "parent" else oracle.transpose(before) @ after
-    middle = 0.5 * oracle.rotation_vector(relative)
+    middle = 0.5 * steps(sequence, frame, 2)
     return np.concatenate((middle[:1], middle, middle[-1:]))
 
 
@@ -73,16 +68,10 @@ def _decoders(role: str, declared: Conventions) -> Iterator[_Decoder]:
         for order in orders(declared):
             yield order, partial(as_matrix, order=order), order_findings(declared, order)
     elif role == "angvel_from_rot6d_seq":
-        for conventions, transposed in codecs(declared):
-            words = codec_words(conventions, transposed=transposed)
-            yield words, _six_decoder(conventions, transposed), codec_findings(declared, words)
+        for six in six_numbers(declared):
+            yield six.words, six.decode, six.findings(declared)
     else:
         yield "", lambda matrices: matrices, []
-
-
-def _six_decoder(conventions: Conventions, transposed: object) -> Callable[[FloatArray], FloatArray]:
-    codec = Rot6d(conventions)
-    return lambda six: oracle.transpose(decoded(six, codec)) if transposed else decoded(six, codec)
 
 
 def read_any_velocity(
@@ -92,41 +81,32 @@ def read_any_velocity(
     for words, as_matrices, findings in _decoders(role, conventions):
         reading = read_velocity(values, as_matrices(sequence), conventions)
         if reading is not None:
-            return Reading(
-                ", ".join(filter(None, (reading.words, words))),
-                after(reading.compute, as_matrices),
-                [*findings, *reading.findings],
-            )
+            return reading.of(as_matrices, words, findings)
     return None
 
 
 def read_velocity(values: list[FloatArray], sequence: FloatArray, conventions: Conventions) -> Reading | None:
     """The reading of the results at both rates; only the first rate if the function takes none."""
     own = str(conventions.angvel_frame)
-    frames = (own, "local" if own == "parent" else "parent")
-    for frame, rows in product(frames, _ROWS):
-        ratios = [
-            fitted_ratio(value, velocities(sequence, fps, frame, rows))
-            for value, fps in zip(values, RATES_HZ, strict=False)
-        ]
-        if None not in ratios:
-            found = [float(ratio or 0.0) for ratio in ratios]
-            findings = [*_where(frame, own, rows), *_how_much(found, len(sequence), conventions)]
-            ratio = found[0]
-
-            def compute(sequence: FloatArray, frame: str = frame, rows: str = rows, ratio: float = ratio) -> FloatArray:
-                return ratio * velocities(sequence, RATES_HZ[0], frame, rows)
-
-            words = words_of(ratio, "fps · log of a step")
+    for frame, rows in product(own_first(own, ("parent", "local")), _ROWS):
+        pairs = zip(values, RATES_HZ, strict=False)
+        ratios = [fitted_ratio(value, velocities(sequence, fps, frame, rows)) for value, fps in pairs]
+        found = [ratio for ratio in ratios if ratio is not None]
+        if len(found) == len(ratios):
+            findings: list[Named] = []
+            if frame != own:
+                findings.append((rules.VELOCITY_FRAME, {"found": frame, "declared": own}))
+            if rows not in (FORWARD, ALONE):
+                findings.append((rules.VELOCITY_ROWS, {"found": rows, "declared": FORWARD}))
+            findings += _how_much(found, len(sequence), conventions)
+            words = words_of(found[0], "fps · log of a step")
+            compute = partial(_scaled, ratio=found[0], frame=frame, rows=rows)
             return Reading(f"{words}, {frame} frame; {rows}", compute, findings)
     return None
 
 
-def _where(frame: str, own: str, rows: str) -> Iterator[Named]:
-    if frame != own:
-        yield rules.VELOCITY_FRAME, {"found": frame, "declared": own}
-    if rows not in (FORWARD, ALONE):
-        yield rules.VELOCITY_ROWS, {"found": rows, "declared": FORWARD}
+def _scaled(sequence: FloatArray, *, ratio: float, frame: str, rows: str) -> FloatArray:
+    return ratio * velocities(sequence, RATES_HZ[0], frame, rows)
 
 
 def _how_much(ratios: list[float], rows: int, conventions: Conventions) -> list[Named]:
@@ -134,7 +114,7 @@ def _how_much(ratios: list[float], rows: int, conventions: Conventions) -> list[
     unit = 0.5 if conventions.angvel_angle == "half" else 1.0
     absolute = [ratio * fps / unit for ratio, fps in zip(ratios, RATES_HZ, strict=False)]
     if len(ratios) > 1 and abs(ratios[0] / ratios[1] - 1.0) <= 2 * MATCH:
-        return _named(ratios[0] / unit, rows)
+        return ratio_findings(ratios[0] / unit, rows, "returns")
     if len(ratios) > 1 and abs(absolute[0] / absolute[1] - 1.0) > 2 * MATCH:
         values = {"measured": ratios[0], "fps": RATES_HZ[0], "found": "divided by the rate, or worse"}
         return [(rules.VELOCITY_RATE, values)]
@@ -148,10 +128,6 @@ def _without_rate(measured: float, rows: int) -> list[Named]:
     values: dict[str, Any] = {"measured": size, "fps": RATES_HZ[0]}
     if abs(size - per_frame) <= MATCH * per_frame:
         found: Named = (rules.VELOCITY_RATE, {**values, "found": "per frame, not per second"})
-        return [found, *_named(measured, rows)]
+        return [found, *ratio_findings(measured, rows, "returns")]
     rate = (rules.VELOCITY_RATE, {**values, "found": f"at a rate of its own, {size:.4g} frames a second"})
-    return [rate, *_named(np.sign(measured), rows)]
-
-
-def _named(ratio: float, rows: int) -> list[tuple[Rule, Mapping[str, Any]]]:
-    return ratio_findings(ratio, rows, "returns")
+    return [rate, *ratio_findings(np.sign(measured), rows, "returns")]

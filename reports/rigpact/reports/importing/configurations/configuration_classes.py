@@ -53,9 +53,8 @@ def read_classes(path: Path) -> dict[str, ConfigurationClass]:
     """The classes of a file by name; UnusableInput with the line where the text is not Python."""
     content = read_bytes(path)
     if len(content) > MAX_PYTHON_BYTES:
-        raise UnusableInput(
-            path, f"{len(content)} bytes of Python", f"at most {MAX_PYTHON_BYTES}: configuration classes"
-        )
+        expected = f"at most {MAX_PYTHON_BYTES}: configuration classes"
+        raise UnusableInput(path, f"{len(content)} bytes of Python", expected)
     text = decoded(content, path)
     try:
         tree = ast.parse(text)
@@ -161,10 +160,8 @@ class Classes:
         for name in rest:
             found = None if found is None else self._inner(found, name)
         if found is None:
-            hint = "give the file of the base class with --builds-on"
-            raise UnusableInput(
-                f"{own.path}:{own.line}", f"the base {dotted}", "a class of this file or of --builds-on", hint
-            )
+            place, hint = f"{own.path}:{own.line}", "give the file of the base class with --builds-on"
+            raise UnusableInput(place, f"the base {dotted}", "a class of this file or of --builds-on", hint)
         return found
 
     def _inner(self, own: ConfigurationClass, name: str) -> ConfigurationClass | None:

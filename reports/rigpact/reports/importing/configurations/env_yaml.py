@@ -12,12 +12,12 @@ from typing import Any
 
 from rigpact.contract.errors import UnusableInput
 from rigpact.reports.importing.draft import Draft, Entry, lower_word, word
-from rigpact.reports.importing.model_beside import Model
-from rigpact.reports.importing.stacks.deploy_yaml import clip_of, with_missing_width
+from rigpact.reports.importing.model_beside import Model, input_width
+from rigpact.reports.importing.stacks.deploy_yaml import clip_of
 from rigpact.reports.importing.stacks.joint_tables import table_called
 from rigpact.reports.importing.stacks.robot import Action, Gains, Group, Robot, Sensors, Term
-from rigpact.reports.importing.stacks.robot_draft import COMMANDS, refuse_other_width, robot_to_draft
-from rigpact.reports.importing.values import Node
+from rigpact.reports.importing.stacks.robot_draft import COMMANDS, as_wide, robot_to_draft
+from rigpact.reports.importing.values import Node, rate_of_step
 
 _SENSORS = Sensors("root_ang_vel_b", "root_lin_vel_b", "root_quat_w", "joint_pos", "joint_vel", "the robot's root")
 _NOT_MADE = {
@@ -50,25 +50,14 @@ def to_draft(root: Node, model: Model | None, file: Entry) -> Draft:
 def fill_draft(draft: Draft, root: Node, joints: tuple[str, ...], model: Model | None, file: Entry | None) -> Draft:
     """The declaration of a configuration whose joints are known. file: the network's, where it is known."""
     draft.names["joints"] = joints
-    draft.fps = _rate(root)
+    sim = root.get("sim")
+    step = sim.get("dt") if not sim.get("dt").is_nothing else sim.get("mujoco").need("timestep", "seconds of a step")
+    draft.fps = rate_of_step(step.number() * root.get("decimation").whole(1), step)
     robot = _scene_robot(root)
     pose = _by_pattern(robot.get("init_state").get("joint_pos"), joints, 0.0)
     action = _action(root, joints, pose)
-    groups = [_group(name, group, joints, len(action.names), model) for name, group in _policy_groups(root)]
-    made = Robot(
-        draft,
-        _SENSORS,
-        joints,
-        "joints",
-        groups,
-        action,
-        len(action.names),
-        convention="IsaacLab keeps them (term by term, oldest first, filled with the first value)",
-        default_pose=pose,
-        pose_names=joints,
-        gains=_gains(robot, joints),
-        model=file,
-    )
+    group, gains = _group(_policy_group(root), joints, len(action.names), model), _gains(robot, joints)
+    made = Robot(draft, _SENSORS, joints, [group], action, default_pose=pose, gains=gains, model=file)
     return robot_to_draft(made)
 
 
@@ -92,20 +81,10 @@ def _joints(root: Node, model: Model | None) -> tuple[tuple[str, ...], str]:
     return tuple(table.lab), note
 
 
-def _rate(root: Node) -> float:
-    sim = root.get("sim")
-    step = sim.get("dt") if not sim.get("dt").is_nothing else sim.get("mujoco").need("timestep", "seconds of a step")
-    seconds = step.number() * root.get("decimation").whole(1)
-    if not 1e-5 <= seconds <= 10.0:
-        raise step.wrong("the seconds of a step")
-    return round(1.0 / seconds, 6)
-
-
 def _fits(pattern: str, name: str, node: Node) -> bool:
     """Whether a regular expression of the file is the whole of a joint's name."""
-    is_endless = (
-        re.search(r"[*+}?]\)?[*+{]|\)[*+{]", pattern) or pattern.count("*") + pattern.count("+") > _MOST_REPETITIONS
-    )
+    repetitions = pattern.count("*") + pattern.count("+")
+    is_endless = re.search(r"[*+}?]\)?[*+{]|\)[*+{]", pattern) or repetitions > _MOST_REPETITIONS
     if len(pattern) > _LONGEST_PATTERN or is_endless:
         found = f"{pattern[:40]!r} ({'a repetition of a repetition' if is_endless else f'{len(pattern)} characters'})"
         raise node.wrong("a regular expression of joints", found=found)
@@ -141,32 +120,24 @@ def _by_pattern(node: Node, joints: Sequence[str], otherwise: float) -> list[flo
     return found
 
 
-def _policy_groups(root: Node) -> list[tuple[str, Node]]:
+def _policy_group(root: Node) -> Node:
     groups = dict(root.need("observations", "the groups of the observation").children())
     name = next((each for each in ("policy", "actor") if each in groups), None)
     if name is None:
-        listed = ", ".join(groups) or "none"
-        raise root.get("observations").wrong(
-            "a group policy or actor", "agent.yaml says which (obs_groups)", f"groups: {listed}"
-        )
-    return [("obs", groups[name])]
+        found, hint = f"groups: {', '.join(groups) or 'none'}", "agent.yaml says which (obs_groups)"
+        raise root.get("observations").wrong("a group policy or actor", hint, found)
+    return groups[name]
 
 
-def _group(name: str, node: Node, joints: Sequence[str], actions: int, model: Model | None) -> Group:
+def _group(node: Node, joints: Sequence[str], actions: int, model: Model | None) -> Group:
     inside = node.get("terms")
     listed = (node if inside.is_nothing else inside).children()
     whole = node.get("history_length")
-    terms = [
-        _term(key, each, joints, actions, whole)
-        for key, each in listed
-        if isinstance(each.value, Mapping) and "func" in each.value
-    ]
+    told = [(key, each) for key, each in listed if isinstance(each.value, Mapping) and "func" in each.value]
+    terms = [_term(key, each, joints, actions, whole) for key, each in told]
     if not terms:
         raise node.wrong("terms: tables that have func", found="no term")
-    width = None if model is None else model.input_width
-    terms = with_missing_width(terms, width, node.place)
-    refuse_other_width(terms, width, node.place)
-    return Group(name, tuple(terms))
+    return Group("obs", as_wide(terms, input_width(model), node.place))
 
 
 def _term(key: str, node: Node, joints: Sequence[str], actions: int, whole: Node) -> Term:
@@ -174,32 +145,15 @@ def _term(key: str, node: Node, joints: Sequence[str], actions: int, whole: Node
     if function in ("<lambda>", "%3Clambda%3E"):
         function = key
     chosen = _chosen_joints(node, joints) if function in _PER_JOINT else None
-    shown_width = node.get("shape")
-    width = (
-        shown_width.whole(1)
-        if not shown_width.is_nothing
-        else len(chosen)
-        if chosen is not None
-        else 3
-        if function in _THREE
-        else actions
-        if function == "last_action"
-        else None
-    )
+    width = {**dict.fromkeys(_THREE, 3), "last_action": actions}.get(function) if chosen is None else len(chosen)
+    if not node.get("shape").is_nothing:
+        width = node.get("shape").whole(1)
     length = whole if not whole.is_nothing else node.get("history_length")
     notes = tuple(note for key, note in _NOT_MADE.items() if node.get(key).value)
-    scale = node.get("scale")
-    return Term(
-        word(key, "term"),
-        "command" if function == "generated_commands" else function,
-        node.place,
-        width,
-        chosen,
-        clip=clip_of(node.get("clip"), width or 1),
-        scale=scale.number() if isinstance(scale.value, int | float) else scale.one_or_each(width or 1, "number"),
-        history=1 if length.is_nothing else max(1, length.whole()),
-        notes=notes,
-    )
+    name, called = word(key, "term"), "command" if function == "generated_commands" else function
+    clip, scale = clip_of(node.get("clip"), width or 1), node.get("scale").one_or_each(width or 1, "number")
+    history = max(1, length.whole(otherwise=1))
+    return Term(name, called, node.place, width, chosen, clip=clip, scale=scale, history=history, notes=notes)
 
 
 def _chosen_joints(node: Node, joints: Sequence[str]) -> tuple[str, ...]:
@@ -212,26 +166,20 @@ def _chosen_joints(node: Node, joints: Sequence[str]) -> tuple[str, ...]:
 
 def _action(root: Node, joints: tuple[str, ...], pose: list[float]) -> Action:
     actions = [(name, node) for name, node in root.get("actions").children() if not node.is_nothing]
-    if len(actions) != 1:
-        found = f"actions: {', '.join(name for name, _ in actions) or 'none'}"
-        raise root.get("actions").wrong("one", "declare the others by hand", found)
-    node = actions[0][1]
+    node = root.get("actions").only(actions, "one", "declare the others by hand")
     named = node.get("joint_names") if not node.get("joint_names").is_nothing else node.need("actuator_names", "joints")
     names = _matching(named, joints, keeps_order=node.get("preserve_order").value is True)
     scale = _by_pattern(node.get("scale"), names, 1.0)
     is_default = node.get("use_default_offset").value is True
     offset = [pose[joints.index(name)] for name in names] if is_default else _by_pattern(node.get("offset"), names, 0.0)
-    kind = str(node.get("class_type").value or "")
-    notes = (
-        ()
-        if "JointPosition" in kind and "Relative" not in kind
-        else (f"LEFT OPEN: the action is {kind or 'of no said kind'}",)
-    )
-    clip = node.get("clip")
+    kind, clip, notes = str(node.get("class_type").value or ""), node.get("clip"), []
+    if "JointPosition" not in kind or "Relative" in kind:
+        notes.append(f"LEFT OPEN: the action is {kind or 'of no said kind'}")
     if isinstance(clip.value, Mapping):
-        notes, clip = (*notes, "LEFT OPEN: clip by joint"), Node(None, root.path)
+        notes.append("LEFT OPEN: clip by joint")
+        clip = Node(None, root.path)
     whole: Any = scale[0] if len(set(scale)) == 1 else scale
-    return Action(names, whole, offset if any(offset) else None, clip_of(clip, len(names)), notes)
+    return Action(names, whole, offset if any(offset) else None, clip_of(clip, len(names)), tuple(notes))
 
 
 def _gains(robot: Node, joints: tuple[str, ...]) -> Gains | None:

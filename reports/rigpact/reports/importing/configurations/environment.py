@@ -46,9 +46,8 @@ class Environment:
         wanted = [group] if group is not None else ["policy", "actor"]
         found = next((each for each in wanted if each in groups), None)
         if found is None:
-            raise UnusableInput(
-                "env.observation_manager", f"the groups {', '.join(groups)}", " or ".join(wanted), "group=NAME"
-            )
+            said = f"the groups {', '.join(groups)}"
+            raise UnusableInput("env.observation_manager", said, " or ".join(wanted), "group=NAME")
         self.group = found
         joints = next((each for each in (self.data, self.robot) if getattr(each, "joint_names", None)), None)
         if joints is None:
@@ -112,10 +111,8 @@ class Environment:
         return [re.escape(each) for each in chosen]
 
     def _action(self, term: Any) -> dict[str, Any]:
-        names = [
-            str(each)
-            for each in _part(term, ("_joint_names", "joint_names", "_target_names", "target_names"), "joints")
-        ]
+        places = ("_joint_names", "joint_names", "_target_names", "target_names")
+        names = [str(each) for each in _part(term, places, "joints")]
         scale, offset = (_of_first(_part(term, (f"_{key}", key), key), len(names)) for key in ("scale", "offset"))
         limits = getattr(term, "_clip", None) if getattr(getattr(term, "cfg", None), "clip", None) is not None else None
         return {
@@ -147,11 +144,8 @@ class Environment:
             return
         q, seen = _array(self.sensor("root_quat_w", whole=True)), _array(self.data.projected_gravity_b)
         down = np.array([0.0, 0.0, -1.0])
-        fits = [
-            order
-            for order, places in TO_XYZW.items()
-            if np.abs(rotated(TURNS["inverse"](q[:, places]), down) - seen).max() < _SAME_TURN
-        ]
+        turned = {order: rotated(TURNS["inverse"](q[:, places]), down) for order, places in TO_XYZW.items()}
+        fits = [order for order, rows in turned.items() if np.abs(rows - seen).max() < _SAME_TURN]
         for place, entry in enumerate(draft.given):
             if len(fits) == 1 and entry.table["name"] == "root_quat_w":
                 note = f"{fits[0]}: so the environment's own gravity in the robot's frame has it"
@@ -185,9 +179,8 @@ def _part(owner: Any, names: Sequence[str], expected: str) -> Any:
     """The first of these attributes that is there."""
     found = next((getattr(owner, name) for name in names if getattr(owner, name, None) is not None), None)
     if found is None:
-        raise UnusableInput(
-            type(owner).__name__, f"no {' or '.join(names)}", expected, "Isaac Lab's or mjlab's managers"
-        )
+        hint = "Isaac Lab's or mjlab's managers"
+        raise UnusableInput(type(owner).__name__, f"no {' or '.join(names)}", expected, hint)
     return found
 
 

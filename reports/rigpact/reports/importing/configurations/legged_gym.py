@@ -11,50 +11,24 @@ from pathlib import Path
 from typing import Any
 
 from rigpact.contract.errors import UnusableInput
-from rigpact.reports.importing.configurations.configuration_classes import Classes, ConfigurationClass, read_classes
+from rigpact.reports.importing.configurations.configuration_classes import Classes, read_classes
 from rigpact.reports.importing.draft import Draft, Entry, lower_word
-from rigpact.reports.importing.model_beside import Model
-from rigpact.reports.importing.stacks.deploy_yaml import with_missing_width
+from rigpact.reports.importing.model_beside import Model, input_width
 from rigpact.reports.importing.stacks.joint_tables import table_called
 from rigpact.reports.importing.stacks.robot import Action, Gains, Group, Robot, Sensors, Term
-from rigpact.reports.importing.stacks.robot_draft import refuse_other_width, robot_to_draft
-from rigpact.reports.importing.values import Node
+from rigpact.reports.importing.stacks.robot_draft import as_wide, robot_to_draft
+from rigpact.reports.importing.values import Node, rate_of_step
 
 _SENSORS = Sensors(
-    "gyro",
-    "base_lin_vel",
-    "imu_quat",
-    "q",
-    "dq",
-    turn_comment="LEFT OPEN: space. Training takes the body's axes; find out which IMU gives it, and in whose axes",
+    turn_comment="LEFT OPEN: space. Training takes the body's axes; find out which IMU gives it, and in whose axes"
 )
-_BASE = (
-    "base_lin_vel",
-    "base_ang_vel",
-    "projected_gravity",
-    "commands",
-    "joint_pos_rel",
-    "joint_vel_rel",
-    "last_action",
-)
+_KEPT = "humanoid-gym keeps them (frame by frame, oldest first, zeros at the start)"
+_BODY = ("base_lin_vel", "base_ang_vel", "projected_gravity")
+_JOINTS = ("commands", "joint_pos_rel", "joint_vel_rel", "last_action")
+_BASE = (*_BODY, *_JOINTS)
 _PHASED = (*_BASE[1:], "phase_sin_cos")
-_HUMANOID = (
-    "phase_sin_cos",
-    "commands",
-    "joint_pos_rel",
-    "joint_vel_rel",
-    "last_action",
-    "base_ang_vel",
-    "base_euler_xyz",
-)
-_WIDTHS = {
-    "base_lin_vel": 3,
-    "base_ang_vel": 3,
-    "projected_gravity": 3,
-    "commands": 3,
-    "phase_sin_cos": 2,
-    "base_euler_xyz": 3,
-}
+_HUMANOID = ("phase_sin_cos", *_JOINTS, "base_ang_vel", "base_euler_xyz")
+_WIDTHS = {**dict.fromkeys((*_BODY, "commands", "base_euler_xyz"), 3), "phase_sin_cos": 2}
 _PHASE = "0.8 s and the first step are those of the code of Unitree's classes: the configuration has neither"
 _SECONDS = 0.8
 
@@ -63,15 +37,11 @@ def read_configuration(path: Path, base: Path | None) -> Node:
     """The configuration of a robot's class, with what it inherits; UnusableInput where no class of the file has `init_state`."""
     own = read_classes(path)
     known = {**({} if base is None else read_classes(base)), **own}
-    named = [each for each in own.values() if _is_robot(each)]
+    named = [each for each in own.values() if {"init_state", "control"} & each.inner.keys()]
     if len(named) != 1:
         found = f"{len(named)} classes with init_state or control: {', '.join(each.name for each in named) or 'none'}"
         raise UnusableInput(path, found, "one configuration class of a robot, as legged_gym has it")
     return Node(Classes(known).folded(named[0].name), path)
-
-
-def _is_robot(each: ConfigurationClass) -> bool:
-    return bool({"init_state", "control"} & each.inner.keys())
 
 
 def configuration_to_draft(root: Node, model: Model | None, file: Entry) -> Draft:
@@ -85,35 +55,23 @@ def configuration_to_draft(root: Node, model: Model | None, file: Entry) -> Draf
     ]
     joints, draft.names_comments = _joints(root, angles, count)
     draft.names["joints"] = joints
-    draft.fps = _rate(root)
-    scales, limits = (
-        root.need("normalization", "the scales").need("obs_scales", "the scales"),
-        root.get("normalization"),
-    )
-    terms, history = _terms(root, count), 1
-    single = root.get("env").get("num_single_obs")
-    width = (root.get("env").need("num_observations", "the width") if single.is_nothing else single).whole(1)
+    step = root.need("sim", "the simulation").need("dt", "seconds of its step")
+    every = root.need("control", "the control").need("decimation", "its steps for one of the policy").whole(1)
+    draft.fps = rate_of_step(step.number() * every, step)
+    limits, env, history = root.need("normalization", "the scales"), root.get("env"), 1
+    scales, terms = limits.need("obs_scales", "the scales"), _terms(root, count)
+    single = env.get("num_single_obs")
+    width = (env.need("num_observations", "the width") if single.is_nothing else single).whole(1)
     if not single.is_nothing:
-        history = root.get("env").need("frame_stack", "how many frames are kept").whole(1)
+        history = env.need("frame_stack", "how many frames are kept").whole(1)
     made = [_term(root, name, count, history, scales) for name in terms]
-    made = with_missing_width(made, width * history, root.get("env").place)
-    refuse_other_width(made, width * history, root.get("env").get("num_observations").place)
-    group = Group("obs", tuple(made), "frame_major", start="zeros", clip=_limit(limits.get("clip_observations")))
-    refuse_other_width(made, None if model is None else model.input_width, root.get("env").place)
+    whole = as_wide(made, width * history, env.get("num_observations").place)
+    whole = as_wide(whole, input_width(model), env.place)
+    group = Group("obs", whole, "frame_major", start="zeros", clip=limits.get("clip_observations").limit())
     pose = [angles[name].number() for name in joints]
+    action, gains = _action(root, joints, pose, limits), _gains(root, joints)
     robot = Robot(
-        draft,
-        _SENSORS,
-        joints,
-        "joints",
-        [group],
-        _action(root, joints, pose, limits),
-        count,
-        convention="humanoid-gym keeps them (frame by frame, oldest first, zeros at the start)",
-        default_pose=pose,
-        pose_names=joints,
-        gains=_gains(root, joints),
-        model=file,
+        draft, _SENSORS, joints, [group], action, convention=_KEPT, default_pose=pose, gains=gains, model=file
     )
     return robot_to_draft(robot)
 
@@ -123,26 +81,13 @@ def _joints(root: Node, angles: Mapping[str, Node], count: int) -> tuple[tuple[s
     asset = root.get("asset")
     table = table_called(f"{asset.get('name').value} {asset.get('file').value}")
     if table is not None and len(table.gym) == count and set(table.gym) <= angles.keys():
-        return tuple(table.gym), [
-            f"The order of {table.robot} in its URDF, by a table of rigpact: the file does not say it."
-        ]
+        note = f"The order of {table.robot} in its URDF, by a table of rigpact: the file does not say it."
+        return tuple(table.gym), [note]
     if len(angles) != count:
         found = f"{len(angles)} joints in default_joint_angles"
         raise root.get("init_state").get("default_joint_angles").wrong(f"{count}, as env.num_actions says", found=found)
     note = "LEFT OPEN: order. It is the URDF's, as Isaac Gym loads it; this is the dictionary's. Put the names in their places."
     return tuple(angles), [note]
-
-
-def _rate(root: Node) -> float:
-    step = root.need("sim", "the simulation").need("dt", "seconds of its step").number()
-    every = root.need("control", "the control").need("decimation", "its steps for one of the policy").whole(1)
-    return _of_step(step * every, root.get("sim").get("dt"))
-
-
-def _of_step(seconds: float, node: Node) -> float:
-    if not 1e-5 <= seconds <= 10.0:
-        raise node.wrong("the seconds of a step")
-    return round(1.0 / seconds, 6)
 
 
 def _terms(root: Node, count: int) -> tuple[str, ...]:
@@ -184,18 +129,12 @@ def _term(root: Node, name: str, count: int, history: int, scales: Node) -> Term
         scale = [linear, linear, turning]
     elif name in _SCALES:
         scale = scales.need(_SCALES[name], f"the scale of {name}").number()
-    if name == "heights":
-        notes = ("clip(z - 0.5 - measured height, -1, 1) before the scale",)
-        return Term(name, name, place, width, scale=scale, history=history, notes=notes)
-    if name != "phase_sin_cos":
-        return Term(name, name, place, width, scale=scale, history=history)
-    cycle = root.get("rewards").get("cycle_time")
-    period, said = (_SECONDS, _PHASE) if cycle.is_nothing else (cycle.number(), "the period is rewards.cycle_time")
-    return Term(name, name, place, width, history=history, notes=(said,), period=period)
-
-
-def _limit(node: Node) -> tuple[float, float] | None:
-    return None if node.is_nothing else (-node.number(), node.number())
+    notes, period = (("clip(z - 0.5 - measured height, -1, 1) before the scale",) if name == "heights" else ()), None
+    if name == "phase_sin_cos":
+        cycle = root.get("rewards").get("cycle_time")
+        is_said = not cycle.is_nothing
+        notes, period = (("the period is rewards.cycle_time",), cycle.number()) if is_said else ((_PHASE,), _SECONDS)
+    return Term(name, name, place, width, scale=scale, history=history, notes=notes, period=period)
 
 
 def _action(root: Node, joints: tuple[str, ...], pose: list[float], limits: Node) -> Action:
@@ -204,7 +143,7 @@ def _action(root: Node, joints: tuple[str, ...], pose: list[float], limits: Node
     if kind != "P":
         raise control.get("control_type").wrong("P: the action is a target of joint positions", "write V and T by hand")
     scale = control.need("action_scale", "the factor of the action").number()
-    return Action(joints, scale, pose, None, answer_clip=_limit(limits.get("clip_actions")))
+    return Action(joints, scale, pose, None, answer_clip=limits.get("clip_actions").limit())
 
 
 def _gains(root: Node, joints: Sequence[str]) -> Gains:
@@ -227,31 +166,29 @@ def deploy_to_draft(root: Node, model: Model | None, file: Entry) -> Draft:
     """The declaration of g1.yaml or h1.yaml, of the simulator or of the robot."""
     count = root.get("num_actions").whole(1)
     table = table_called(f"{root.path.stem} {root.get('xml_path').value} {root.get('policy_path').value}")
-    is_known = table is not None and len(table.gym) == count
-    joints = tuple(table.gym) if table is not None and is_known else tuple(f"joint_{place}" for place in range(count))
+    known = table if table is not None and len(table.gym) == count else None
+    joints = tuple(f"joint_{place}" for place in range(count)) if known is None else tuple(known.gym)
     draft = Draft(lower_word(root.path.stem, "robot"), f"imported from {root.path.name}")
     draft.header = [
         f"Imported by `rigpact import` from {root.path.name}. Search for LEFT OPEN: the gaps of the file and its runtime.",
         "The order of the terms is that of the runtime's code; the runtime clips nothing; the network keeps its memory.",
     ]
-    draft.names_comments = [
-        f"The order of {table.robot} in its URDF, by a table of rigpact."
-        if table is not None and is_known
-        else "The file has no names. Put the joints' names in their places."
-    ]
+    draft.names_comments = ["The file has no names. Put the joints' names in their places."]
+    if known is not None:
+        draft.names_comments = [f"The order of {known.robot} in its URDF, by a table of rigpact."]
     draft.names["joints"] = joints
     draft.fps = _deploy_rate(root)
     measured, motors = _motors(root, joints, [] if table is None else table.sdk)
-    terms = [_deploy_term(root, name, count) for name in _PHASED]
-    refuse_other_width(terms, root.get("num_obs").whole(1), root.get("num_obs").place)
-    refuse_other_width(terms, None if model is None else model.input_width, root.get("num_obs").place)
+    size = root.get("num_obs")
+    terms = as_wide([_deploy_term(root, name, count) for name in _PHASED], size.whole(1), size.place)
+    as_wide(terms, input_width(model), size.place)
     pose = root.get("default_angles").numbers(count, "joint")
     scale = root.need("action_scale", "the factor of the action").number()
     stiffness, damping = (root.get(key).numbers(count, "joint") for key in ("kps", "kds"))
     most = root.get("max_cmd")
     robot = Robot(
-        draft, _SENSORS, measured, "motors" if motors else "joints", [Group("obs", tuple(terms))],
-        Action(joints, scale, pose, None), count, convention="", motors=motors, default_pose=pose, pose_names=joints,
+        draft, _SENSORS, measured, [Group("obs", terms)], Action(joints, scale, pose, None),
+        "motors" if motors else "joints", motors=motors, default_pose=pose, pose_names=joints,
         stick_scale=() if most.is_nothing else most.numbers(3, "axis"),
         gains=Gains(stiffness, damping, joints), model=file,
     )  # fmt: skip
@@ -259,10 +196,11 @@ def deploy_to_draft(root: Node, model: Model | None, file: Entry) -> Draft:
 
 
 def _deploy_rate(root: Node) -> float:
-    if not root.get("control_dt").is_nothing:
-        return _of_step(root.get("control_dt").number(), root.get("control_dt"))
-    step = root.need("simulation_dt", "the seconds of a step of the simulation")
-    return _of_step(step.number() * root.need("control_decimation", "its steps for one of the policy").whole(1), step)
+    step, every = root.get("control_dt"), 1
+    if step.is_nothing:
+        step = root.need("simulation_dt", "the seconds of a step of the simulation")
+        every = root.need("control_decimation", "its steps for one of the policy").whole(1)
+    return rate_of_step(step.number() * every, step)
 
 
 def _motors(root: Node, joints: tuple[str, ...], sdk: Sequence[str]) -> tuple[tuple[str, ...], tuple[str, ...] | None]:
@@ -270,9 +208,8 @@ def _motors(root: Node, joints: tuple[str, ...], sdk: Sequence[str]) -> tuple[tu
     indices = root.get("leg_joint2motor_idx")
     if indices.is_nothing:
         return joints, None
-    legs = [each.whole() for each in indices.elements()]
     others = root.get("arm_waist_joint2motor_idx")
-    rest = [] if others.is_nothing else [each.whole() for each in others.elements()]
+    legs, rest = indices.wholes(), [] if others.is_nothing else others.wholes()
     twice = next((index for index in legs + rest if (legs + rest).count(index) > 1), None)
     if len(legs) != len(joints) or twice is not None:
         found = f"{len(legs)} indices" if twice is None else f"the motor {twice} twice"
@@ -280,9 +217,8 @@ def _motors(root: Node, joints: tuple[str, ...], sdk: Sequence[str]) -> tuple[tu
     named = dict(zip(legs, joints, strict=True))
     wrong = next((index for index, name in named.items() if index < len(sdk) and sdk[index] != name), None)
     if wrong is not None and not joints[0].startswith("joint_"):
-        raise indices.wrong(
-            f"the motor of {named[wrong]}, as the SDK has it", found=f"motor {wrong}, which is {sdk[wrong]}"
-        )
+        found = f"motor {wrong}, which is {sdk[wrong]}"
+        raise indices.wrong(f"the motor of {named[wrong]}, as the SDK has it", found=found)
     every = range(max((*legs, *rest)) + 1)
     names = tuple(named.get(index) or (sdk[index] if index < len(sdk) else f"motor_{index}") for index in every)
     return names, tuple(name for name in names if name in joints)

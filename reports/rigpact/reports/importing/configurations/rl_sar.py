@@ -14,20 +14,12 @@ from rigpact.contract.declared.yaml_text import parse_yaml
 from rigpact.contract.errors import UnusableInput
 from rigpact.contract.files import read_bytes
 from rigpact.reports.importing.draft import Draft, Entry, lower_word, word
-from rigpact.reports.importing.model_beside import Model
-from rigpact.reports.importing.stacks.deploy_yaml import with_missing_width
+from rigpact.reports.importing.model_beside import Model, input_width
 from rigpact.reports.importing.stacks.robot import Action, Gains, Group, Robot, Sensors, Term
-from rigpact.reports.importing.stacks.robot_draft import refuse_other_width, robot_to_draft
-from rigpact.reports.importing.values import Node
+from rigpact.reports.importing.stacks.robot_draft import as_wide, robot_to_draft
+from rigpact.reports.importing.values import Node, rate_of_step
 
-_SENSORS = Sensors(
-    "gyro",
-    "base_lin_vel",
-    "imu_quat",
-    "q",
-    "dq",
-    turn_comment="LEFT OPEN: space. ROS 1 Gazebo gives the world's axes, the robot the body's",
-)
+_SENSORS = Sensors(turn_comment="LEFT OPEN: space. ROS 1 Gazebo gives the world's axes, the robot the body's")
 _TERMS: Mapping[str, tuple[str, str | None]] = {
     "lin_vel": ("base_lin_vel", "lin_vel_scale"), "ang_vel": ("base_ang_vel", "ang_vel_scale"),
     "gravity_vec": ("projected_gravity", None), "commands": ("commands", "commands_scale"),
@@ -52,9 +44,8 @@ def to_draft(root: Node, model: Model | None, file: Entry, base: Path | None) ->
     """The declaration of a policy's config.yaml; its base.yaml is the given one, or the one in the folder above it."""
     path = root.path.parent.parent / "base.yaml" if base is None else base
     if base is None and not path.is_file():
-        raise UnusableInput(
-            root.path, "no base.yaml in the folder above", "the robot's file", "give it with --builds-on"
-        )
+        hint = "give it with --builds-on"
+        raise UnusableInput(root.path, "no base.yaml in the folder above", "the robot's file", hint)
     robot_root = parse_yaml(read_bytes(path), path)
     if "joint_names" not in _only(robot_root):
         raise UnusableInput(path, "a file without joint_names", "rl_sar's base.yaml of a robot")
@@ -65,7 +56,7 @@ def to_draft(root: Node, model: Model | None, file: Entry, base: Path | None) ->
 
 def _to_draft(root: Node, key: str, base: Path, model: Model | None, file: Entry) -> Draft:
     motors = root.need("joint_names", "the motors' joints").words()
-    order = [each.whole() for each in root.need("joint_mapping", "the motor of each joint").elements()]
+    order = root.need("joint_mapping", "the motor of each joint").wholes()
     if sorted(set(order)) != sorted(order) or not order or max(order) >= len(motors):
         raise root.get("joint_mapping").wrong(f"motors of the {len(motors)} of joint_names, each once")
     policy = tuple(motors[index] for index in order)
@@ -78,51 +69,37 @@ def _to_draft(root: Node, key: str, base: Path, model: Model | None, file: Entry
     draft.names_comments = ["motors: joint_names; policy: joint_mapping, the motor of each joint of the policy."]
     if policy != motors:
         draft.names["policy"] = policy
-    draft.fps = _rate(root)
-    wheels = [each.whole() for each in root.get("wheel_indices").elements()] if root.get("wheel_indices").value else []
+    step = root.need("dt", "seconds of a step")
+    draft.fps = rate_of_step(step.number() * root.need("decimation", "steps").whole(1), step)
+    wheels = root.get("wheel_indices").wholes() if root.get("wheel_indices").value else []
     if any(index >= len(policy) for index in wheels):
         raise root.get("wheel_indices").wrong(f"places of the {len(policy)} joints")
     pose = root.need("default_dof_pos", "the default pose").numbers(len(policy), "joint")
     stiffness, damping = (root.need(name, "gains").numbers(len(policy), "joint") for name in ("rl_kp", "rl_kd"))
     group, action = _group(root, policy, wheels, model), _action(root, policy, pose, wheels)
     robot = Robot(
-        draft, _SENSORS, motors, "motors", [group], action, len(policy),
-        convention="rl_sar keeps them (observations_history; zeros at the start)", motors=motors,
-        default_pose=pose, pose_names=policy, gains=Gains(stiffness, damping, policy), model=file,
+        draft, _SENSORS, motors, [group], action, "motors", motors=motors, default_pose=pose, pose_names=policy,
+        convention="rl_sar keeps them (observations_history; zeros at the start)",
+        gains=Gains(stiffness, damping, policy), model=file,
     )  # fmt: skip
     return robot_to_draft(robot)
 
 
-def _rate(root: Node) -> float:
-    step = root.need("dt", "seconds of a step").number() * root.need("decimation", "steps").whole(1)
-    if not 1e-5 <= step <= 10.0:
-        raise root.get("dt").wrong("the seconds of a step")
-    return round(1.0 / step, 6)
-
-
 def _group(root: Node, policy: tuple[str, ...], wheels: list[int], model: Model | None) -> Group:
     kept = root.get("observations_history")
-    ages = [each.whole() for each in kept.elements()] if kept.value else [0]
+    ages = kept.wholes() if kept.value else [0]
     length = len(ages)
     if ages not in (list(range(length)), list(reversed(range(length)))):
         raise kept.wrong("every frame from 0 on, up or down", "write a history with gaps by hand")
     terms = [_term(root, each, policy, wheels, length) for each in root.get("observations").elements()]
     width = root.need("num_observations", "the width of one frame").whole(1) * length
-    terms = with_missing_width(terms, width, root.get("observations").place)
-    refuse_other_width(terms, width, root.get("num_observations").place)
-    refuse_other_width(terms, None if model is None else model.input_width, root.get("observations").place)
+    whole = as_wide(terms, width, root.get("num_observations").place)
+    whole = as_wide(whole, input_width(model), root.get("observations").place)
     by = root.get("observations_history_priority").value or "time"
     if by not in ("time", "term"):
         raise root.get("observations_history_priority").wrong("time or term")
-    limit = root.get("clip_obs")
-    return Group(
-        "obs",
-        tuple(terms),
-        "frame_major" if by == "time" else "term_major",
-        start="zeros",
-        order="newest_first" if ages[0] == 0 else "oldest_first",
-        clip=None if limit.is_nothing else (-limit.number(), limit.number()),
-    )
+    layout, order = f"{'frame' if by == 'time' else 'term'}_major", f"{'newest' if ages[0] == 0 else 'oldest'}_first"
+    return Group("obs", whole, layout, order=order, start="zeros", clip=root.get("clip_obs").limit())
 
 
 def _term(root: Node, node: Node, policy: tuple[str, ...], wheels: list[int], length: int) -> Term:
@@ -146,9 +123,7 @@ def _action(root: Node, policy: tuple[str, ...], pose: list[float], wheels: list
     driven = {policy[place]: each[place] for place in wheels}
     scales = [0.0 if place in wheels else number for place, number in enumerate(each)]
     scale: Any = scales[0] if len(set(scales)) == 1 else scales
-    limits = [root.get(f"clip_actions_{end}") for end in ("lower", "upper")]
-    clip = None
-    if all(node.value for node in limits):
-        low, high = (node.one_or_each(len(policy), "joint") for node in limits)
-        clip = (low, high)
+    low, high = (root.get(f"clip_actions_{end}") for end in ("lower", "upper"))
+    has_both, of = low.value and high.value, (len(policy), "joint")
+    clip = (low.one_or_each(*of), high.one_or_each(*of)) if has_both else None
     return Action(policy, scale, pose, None, answer_clip=clip, wheels=driven)

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -38,14 +39,14 @@ class Columns:
     draft: Draft
     rows: Mapping[str, FloatArray]
     follows: NDArray[np.bool_]
-    answers: Mapping[str, Callable[[], None]]
+    statistics: Sequence[Statistics]
+    refused: Collection[str]
+    precision: Precision | None
+    answers: dict[str, Callable[[], None]] = field(default_factory=dict)
     made: dict[str, str] = field(default_factory=dict)
     busy: set[str] = field(default_factory=set)
     turned: dict[str, str] = field(default_factory=dict)
     pending: list[tuple[str, str]] = field(default_factory=list)
-    statistics: Sequence[Statistics] = ()
-    refused: Collection[str] = ()
-    precision: Precision | None = None
 
     # --- a column of its own ------------------------------------------------------------------------------------
 
@@ -57,59 +58,37 @@ class Columns:
             self.answers[column]()
             return self.made[column]
         self.busy.add(column)
-        self._add(column)
+        self.made[column] = self._added(column, word(column, "column"))
         self.busy.discard(column)
         return self.made[column]
 
-    def _add(self, column: str) -> None:
-        before = self._before(column)
-        if before is not None:
-            self._carry(column, before)
-            return
+    def _added(self, column: str, name: str) -> str:
+        if (before := self._before(column)) is not None:
+            return self._carried(column, name, before)
         if (scored := self._scored(column)) is not None:
             operation, source, statistics = scored
-            statistics.add_to(self.draft)
-            self.made[column] = self.draft.compute(
-                word(column, "column"),
-                operation,
-                self.vector_of(source),
-                GUESS,
-                mean=statistics.mean_name,
-                std=statistics.std_name,
-            )
-            return
+            return statistics.stage(self.draft, name, operation, self.vector_of(source), GUESS)
         pieces = self._pieces_of(column)
         if pieces is None:
-            self.made[column] = self._give(column)
-            return
-        vectors = [
-            self.vector_of_piece(piece, column if len(pieces) == 1 else f"{column}_{piece.start}") for piece in pieces
-        ]
-        if len(vectors) > 1:
-            self.made[column] = self.draft.compute(word(column, "column"), "concatenate", vectors, GUESS)
-        elif vectors[0] != word(column, "column"):
-            self.made[column] = self.draft.compute(word(column, "column"), "affine", vectors[0], GUESS, scale=1.0)
-        else:
-            self.made[column] = vectors[0]
+            return self._given(column, name)
+        if len(pieces) > 1:
+            vectors = [self.vector_of_piece(piece, f"{column}_{piece.start}") for piece in pieces]
+            return self.draft.compute(name, "concatenate", vectors, GUESS)
+        vector = self.vector_of_piece(pieces[0], column)
+        return vector if vector == name else self.draft.compute(name, "affine", vector, GUESS, scale=1.0)
 
     def _scored(self, column: str) -> tuple[str, str, Statistics] | None:
         """The operation, the column and the statistics that a column is normalised or denormalised with."""
         held = self.rows[column]
-        for statistics in self.statistics if column not in self.refused else ():
-            for name, rows in self.rows.items():
-                if (
-                    rows.shape == held.shape
-                    and self._place(name) < self._place(column)
-                    and statistics.width == held.shape[1]
-                ):
-                    with np.errstate(divide="ignore", invalid="ignore"):
-                        made = {
-                            "normalise": (rows - statistics.mean) / statistics.std,
-                            "denormalise": rows * statistics.std + statistics.mean,
-                        }
-                    for operation, values in made.items():
-                        if is_near(held, values):
-                            return operation, name, statistics
+        before = [name for name in list(self.rows)[: self._place(column)] if self.rows[name].shape == held.shape]
+        fitting = [each for each in self.statistics if each.width == held.shape[1] and column not in self.refused]
+        for statistics, name in product(fitting, before):
+            rows = self.rows[name]
+            with np.errstate(divide="ignore", invalid="ignore"):
+                if is_near(held, (rows - statistics.mean) / statistics.std):
+                    return "normalise", name, statistics
+            if is_near(held, rows * statistics.std + statistics.mean):
+                return "denormalise", name, statistics
         return None
 
     def _pieces_of(self, column: str) -> list[Piece] | None:
@@ -129,11 +108,15 @@ class Columns:
         names = [name for name in self.rows if name not in self.busy and name != column]
         known = [name for name in names if self._place(name) < own or (name in self.answers and name in self.made)]
         before = [name for name in self.answers if name != column]
-        found = sources_of(
-            {name: self.rows[name] for name in dict.fromkeys((*known, *before))}, before, self.follows, self.precision
-        )
-        now = [Source(name, self.rows[name]) for name in before if name in self.made]
-        return [*(each for each in found if each.is_before or (each.name in known and each.name not in before)), *now]
+        found = self._sources_of(known, before)
+        now = [each for each in found if (each.turn is None if each.name in before else each.name in known)]
+        return [each for each in found if each.is_before or each in now]
+
+    def _sources_of(self, known: Sequence[str], answers: Sequence[str]) -> list[Source]:
+        """Columns, answers of the frame before, and answers of this one that are there already."""
+        rows = {name: self.rows[name] for name in dict.fromkeys((*known, *answers))}
+        now = [Source(name, self.rows[name]) for name in answers if name in self.made]
+        return [*sources_of(rows, answers, self.follows, self.precision), *now]
 
     def _place(self, column: str) -> int:
         return list(self.rows).index(column)
@@ -145,14 +128,10 @@ class Columns:
         whole = source is not None and channels == list(range(source.rows.shape[1]))
         return source is not None and (whole or source.turn is None)
 
-    def _give(self, column: str) -> str:
-        rows, name = self.rows[column], word(column, "column")
-        comments = []
-        if is_quaternion(rows) and column not in self.turned:
-            comments.append(
-                'GUESSED: a quaternion (its length is 1). LEFT OPEN: kind = "quaternion_wxyz" or "quaternion_xyzw"'
-            )
-        return self.draft.give(name, *comments, size=int(rows.shape[1]))
+    def _given(self, column: str, name: str) -> str:
+        rows = self.rows[column]
+        said = 'GUESSED: a quaternion (its length is 1). LEFT OPEN: kind = "quaternion_wxyz" or "quaternion_xyzw"'
+        return self.draft.give(name, *([said] if is_quaternion(rows) else ()), size=int(rows.shape[1]))
 
     def _before(self, column: str) -> str | None:
         """The column whose numbers of the frame before these are."""
@@ -164,16 +143,13 @@ class Columns:
                 return name
         return None
 
-    def _carry(self, column: str, before: str) -> None:
-        first = self.rows[column][~self.follows]
-        start = {} if first.any() else {"start": "zeros"}
+    def _carried(self, column: str, name: str, before: str) -> str:
+        start = None if self.rows[column][~self.follows].any() else "zeros"
         said = "GUESSED: in the recording it is the answer of the frame before"
         said += "" if start else ". LEFT OPEN: start, its value in the first frame"
-        name = word(column, "column")
-        self.made[column] = name
-        table = {"name": name, "size": int(self.rows[column].shape[1]), "carried": word(before, "column"), **start}
-        self.draft.given.append(Entry(table, (said,)))
         self.pending.append((name, before))
+        size = int(self.rows[column].shape[1])
+        return self.draft.give(name, said, size=size, carried=word(before, "column"), start=start)
 
     def finish(self) -> None:
         """Columns that are taken over, and all others that are made of something: what comes from outside is left out."""
@@ -181,12 +157,8 @@ class Columns:
             name, before = self.pending.pop()
             if before not in self.made and before not in self.answers and not self.is_made(before):
                 place = next(place for place, each in enumerate(self.draft.given) if each.table["name"] == name)
-                table = {
-                    key: value
-                    for key, value in self.draft.given[place].table.items()
-                    if key not in ("carried", "start")
-                }
-                self.draft.given[place] = Entry(table)
+                table = self.draft.given[place].table
+                self.draft.given[place] = Entry({key: table[key] for key in table if key not in ("carried", "start")})
             else:
                 self.vector_of(before)
         for column in self.rows:
@@ -212,12 +184,10 @@ class Columns:
         steps: list[tuple[str, dict[str, Any]]] = []
         if source.turn is not None:
             vector = self._turn(source.turn)
-        elif source.is_before:
-            vector = self._last(source.name)
         else:
-            vector = self.vector_of(source.name)
-        guesses = [place for place, each in enumerate(found) if not each.is_sure]
-        comments = [GUESS] if not guesses else [GUESS, f"GUESSED more: {len(guesses)} of its numbers stand still here"]
+            vector = self._last(source.name) if source.is_before else self.vector_of(source.name)
+        guesses = sum(not each.is_sure for each in found)
+        comments = [GUESS, *([f"GUESSED more: {guesses} of its numbers stand still here"] if guesses else ())]
         if channels != list(range(source.rows.shape[1])):
             names = self._named(vector, int(source.rows.shape[1]), channels)
             steps.append(("select", {"take": self.draft.list_of((names[each] for each in channels), "policy")}))
@@ -232,21 +202,17 @@ class Columns:
             constant: Any = _one_or_list(constants) if len(set(constants)) == 1 or len(constants) <= _NARROW else None
             if constant is None:
                 constant = self.draft.number_of(f"{word(source.name, 'column')}_{key}", constants, names_of)
-            steps.append(
-                ("affine", {key: constant if any(constants) else None, "scale": None if scale == 1.0 else scale})
-            )
-        low, high = ([getattr(each.line, end) for each in found] for end in ("lowest", "highest"))
-        if any(each is not None for each in (*low, *high)):
-            ends = [
-                [edge if each is None else each for each in side] for side, edge in ((low, -_LARGEST), (high, _LARGEST))
-            ]
-            steps.append(("clip", {"lowest": _one_or_list(ends[0]), "highest": _one_or_list(ends[1])}))
-        for place, (operation, table) in enumerate(steps):
-            is_last = place == len(steps) - 1
-            name = word(wish, "term") if is_last else f"{vector}_{_STEPS[operation]}"
-            vector = self.draft.compute(
-                self.draft.free_name(name), operation, vector, *(comments if is_last else ()), **table
-            )
+            used = {key: constant if any(constants) else None, "scale": None if scale == 1.0 else scale}
+            steps.append(("affine", used))
+        if any(each.line.lowest is not None or each.line.highest is not None for each in found):
+            low = [-_LARGEST if each.line.lowest is None else each.line.lowest for each in found]
+            high = [_LARGEST if each.line.highest is None else each.line.highest for each in found]
+            steps.append(("clip", {"lowest": _one_or_list(low), "highest": _one_or_list(high)}))
+        for operation, table in steps[:-1]:
+            name = self.draft.free_name(f"{vector}_{_STEPS[operation]}")
+            vector = self.draft.compute(name, operation, vector, **table)
+        for operation, table in steps[-1:]:
+            vector = self.draft.compute(self.draft.free_name(word(wish, "term")), operation, vector, *comments, **table)
         return vector
 
     def _turn(self, turn: Turn) -> str:
@@ -257,9 +223,8 @@ class Columns:
         table = {"vector": [0, 0, -1]} if turn.vector is None else {}
         key = f"{of} {turn.direction}"
         if key not in self.turned:
-            self.turned[key] = self.draft.compute(
-                self.draft.free_name(wish), "rotate", of, GUESS, direction=turn.direction, **table
-            )
+            name, how = self.draft.free_name(wish), {"direction": turn.direction, **table}
+            self.turned[key] = self.draft.compute(name, "rotate", of, GUESS, **how)
         return self.turned[key]
 
     def _say_order(self, quaternion: str, turn: Turn) -> None:
@@ -267,27 +232,16 @@ class Columns:
             if entry.table["name"] == quaternion and "size" in entry.table:
                 rest = {key: value for key, value in entry.table.items() if key not in ("name", "size")}
                 said = f"GUESSED: in the order {turn.order} its numbers make another column of the recording"
-                self.draft.given[place] = Entry(
-                    {"name": quaternion, "kind": f"quaternion_{turn.order}", **rest}, (said,)
-                )
+                table = {"name": quaternion, "kind": f"quaternion_{turn.order}", **rest}
+                self.draft.given[place] = Entry(table, (said,))
 
     def _last(self, answer: str) -> str:
         """The answer of the frame before, as a vector that is taken over."""
         key = f"last {answer}"
         if key not in self.made:
-            name = self.draft.free_name(f"last_{word(answer, 'answer')}")
-            self.made[key] = name
-            self.draft.given.append(
-                Entry(
-                    {
-                        "name": name,
-                        "size": int(self.rows[answer].shape[1]),
-                        "carried": word(answer, "output"),
-                        "start": "zeros",
-                    },
-                    ("GUESSED: the recorded input holds the answer of the frame before",),
-                )
-            )
+            name, size = self.draft.free_name(f"last_{word(answer, 'answer')}"), int(self.rows[answer].shape[1])
+            said = "GUESSED: the recorded input holds the answer of the frame before"
+            self.made[key] = self.draft.give(name, said, size=size, carried=word(answer, "output"), start="zeros")
         return self.made[key]
 
     def _named(self, vector: str, width: int, channels: Sequence[int]) -> tuple[str, ...]:
@@ -313,7 +267,7 @@ class Columns:
 
     # --- the network's input ------------------------------------------------------------------------------------
 
-    def input_of(self, column: str, held: FloatArray, name: str, slack: FloatArray) -> bool:
+    def input_of(self, column: str, name: str, held: FloatArray, slack: FloatArray) -> bool:
         """The stages of a recorded input under `name`; False where nothing in it is known. held: before statistics."""
         layout = self._layout(held, slack)
         pieces = [piece for part in layout.parts for piece in part.pieces]
@@ -325,22 +279,17 @@ class Columns:
         lay_out(self, layout, column, name)
         return True
 
-    def cost_of(self, column: str, held: FloatArray, slack: FloatArray) -> tuple[int, float]:
+    def cost_of(self, held: FloatArray, slack: FloatArray) -> tuple[int, float]:
         """How many numbers of an input nothing explains, and how much has to be said of the others."""
-        pieces = [piece for part in self._layout(held, slack).parts for piece in part.pieces]
-        known = [each.line.cost for piece in pieces for each in piece.columns if each is not None]
-        return held.shape[1] if not pieces else sum(each is None for piece in pieces for each in piece.columns), float(
-            sum(known)
-        )
+        parts = self._layout(held, slack).parts
+        columns = [each for part in parts for piece in part.pieces for each in piece.columns]
+        known = [each for each in columns if each is not None]
+        missing = len(columns) - len(known) if columns else held.shape[1]
+        return missing, float(sum(each.line.cost for each in known))
 
     def _layout(self, held: FloatArray, slack: FloatArray) -> Layout:
-        before = list(self.answers)
-        now = [each for each in self.rows if each not in self.busy]
-        found = sources_of(
-            {each: self.rows[each] for each in dict.fromkeys((*now, *before))}, before, self.follows, self.precision
-        )
-        now_too = [Source(each, self.rows[each]) for each in before if each in self.made]
-        return infer_layout(held, [*found, *now_too], self.follows, slack, precision=self.precision)
+        found = self._sources_of([each for each in self.rows if each not in self.busy], list(self.answers))
+        return infer_layout(held, found, self.follows, slack, precision=self.precision)
 
 
 _STEPS = {"affine": "relative", "select": "policy", "clip": "clipped"}

@@ -138,9 +138,11 @@ def clipped_line(known: FloatArray, held: FloatArray, slack: FloatArray, size: f
     limits = tuple(_round32(end) if end in ends else None for end in (lowest, highest))
     found = Line(line.scale, line.subtract, line.offset, *limits)
     free, bound = line.of(known), slack + _ROUNDED * max(float(np.abs(held).max()), abs(line.scale) * size)
-    goes_beyond = ((free < lowest - bound) & (limits[0] is not None)) | (
-        (free > highest + bound) & (limits[1] is not None)
+    is_below, is_above = (
+        (free < lowest - bound) & (limits[0] is not None),
+        (free > highest + bound) & (limits[1] is not None),
     )
+    goes_beyond = is_below | is_above
     is_right = (np.abs(found.of(known) - held) <= bound).all()
     return found if is_right and goes_beyond.any() else None
 

@@ -7,6 +7,7 @@ from typing import Protocol
 from rigpact.reports.importing.draft import Draft, word
 from rigpact.reports.importing.layout.layout import Layout, Part
 from rigpact.reports.importing.layout.pieces import Piece
+from rigpact.reports.importing.layout.shifts import Block
 
 GUESS = "GUESSED: the recording holds these numbers in every frame"
 
@@ -34,42 +35,32 @@ def lay_out(columns: Columns, layout: Layout, column: str, name: str) -> None:
             if piece.is_whole and columns.is_usable(piece):
                 vectors.append(columns.vector_of_piece(piece, f"{name}_{_wish(piece)}"))
             else:
-                stop = part.block.stop if not part.block.is_told else shift + piece.stop
-                start = part.block.start if not part.block.is_told else shift + piece.start
-                vectors.append(_left_open(draft, column, name, start, stop))
+                own = (shift + piece.start, shift + piece.stop)
+                place = own if part.block.is_told else (part.block.start, part.block.stop)
+                vectors.append(_left_open(draft, column, name, *place))
         parts.append((part, vectors))
     told = [part.block for part, _ in parts if part.block.is_told]
     kinds = {(block.length, block.order) for block in told}
-    start = {"start": layout.start} if layout.start else {}
-    comments = (
-        [GUESS]
-        if layout.start or kinds == {(1, None)}
-        else [GUESS, "LEFT OPEN: start, the recording does not begin with it"]
-    )
+    comments = [GUESS]
+    if not layout.start and kinds != {(1, None)}:
+        comments.append("LEFT OPEN: start, the recording does not begin with it")
+
+    def history(own: str, of: list[str], block: Block, *, is_frame_major: bool) -> str:
+        how = {"layout": "frame_major" if is_frame_major else "term_major", "order": block.order, "start": layout.start}
+        return draft.compute(own, "history", of, *comments, length=block.length, **how)
+
     is_one = len(kinds) == 1 and len(told) == len(parts)
     if is_one and told[0].length > 1 and (len(parts) == 1 or all(len(vectors) == 1 for _, vectors in parts)):
-        how = "frame_major" if len(parts) == 1 and len(parts[0][1]) > 1 else "term_major"
-        of = [each for _, vectors in parts for each in vectors]
-        draft.compute(name, "history", of, *comments, length=told[0].length, layout=how, order=told[0].order, **start)
+        every = [each for _, vectors in parts for each in vectors]
+        history(name, every, told[0], is_frame_major=len(parts) == 1 and len(every) > 1)
         return
     ends: list[str] = []
     for part, vectors in parts:
         if part.block.length == 1 or not part.block.is_told:
             ends += vectors
             continue
-        how = "frame_major" if len(vectors) > 1 else "term_major"
-        ends.append(
-            draft.compute(
-                draft.free_name(f"{name}_{part.block.start}_frames"),
-                "history",
-                vectors,
-                *comments,
-                length=part.block.length,
-                layout=how,
-                order=part.block.order,
-                **start,
-            )
-        )
+        wish = draft.free_name(f"{name}_{part.block.start}_frames")
+        ends.append(history(wish, vectors, part.block, is_frame_major=len(vectors) > 1))
     if len(ends) == 1:
         draft.compute(name, "affine", ends[0], GUESS, scale=1.0)
     else:
@@ -77,11 +68,9 @@ def lay_out(columns: Columns, layout: Layout, column: str, name: str) -> None:
 
 
 def _left_open(draft: Draft, column: str, name: str, start: int, stop: int) -> str:
-    vector = draft.give(
-        draft.free_name(f"{name}_{start}_to_{stop - 1}"),
-        f"LEFT OPEN: {column}[{start}] to [{stop - 1}] come from nothing that was recorded, or from several things alike",
-        size=stop - start,
-    )
+    said = "come from nothing that was recorded, or from several things alike"
+    comment = f"LEFT OPEN: {column}[{start}] to [{stop - 1}] {said}"
+    vector = draft.give(draft.free_name(f"{name}_{start}_to_{stop - 1}"), comment, size=stop - start)
     draft.recordings[vector] = [f"{column}[{each}]" for each in range(start, stop)]
     return vector
 

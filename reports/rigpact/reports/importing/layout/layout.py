@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from rigpact.contract.statistics import FloatArray
 from rigpact.reference_runtime.recordings.precision import Precision
 from rigpact.reports.importing.layout.pieces import Piece, pieces_of, with_constants
-from rigpact.reports.importing.layout.shifts import Block, Order, Shifts, Start, find_shifts
+from rigpact.reports.importing.layout.shifts import Block, Shifts, Start, find_shifts
 from rigpact.reports.importing.layout.sources import Source
 
 _SELDOM = 0.1
@@ -28,41 +28,13 @@ class Part:
     block: Block
     pieces: tuple[Piece, ...]
 
-    @property
-    def is_whole(self) -> bool:
-        """Whether each of its columns is known or guessed."""
-        return self.block.is_told and all(piece.is_whole for piece in self.pieces)
-
 
 @dataclass(frozen=True, eq=False)
 class Layout:
-    """parts: end to end; none where even the history is not told. resets: rows that begin anew. start: what stands there."""
+    """parts: end to end; none where even the history is not told. start: what stands before the rows that begin anew."""
 
-    width: int
     parts: tuple[Part, ...]
-    resets: tuple[int, ...]
     start: Start | None
-
-    @property
-    def length(self) -> int | None:
-        """Frames in the history, 1 where there is none; None where blocks differ, or it is not told."""
-        lengths = {part.block.length for part in self.parts if part.block.is_told}
-        return lengths.pop() if len(lengths) == 1 else None
-
-    @property
-    def order(self) -> Order | None:
-        """Which end of the history is the newest frame; None where there is none, or blocks differ."""
-        orders = {part.block.order for part in self.parts if part.block.order is not None}
-        return orders.pop() if len(orders) == 1 else None
-
-    @property
-    def layout(self) -> str | None:
-        """term_major, frame_major, or None: a history of one term is both."""
-        if self.length in (None, 1):
-            return None
-        if len(self.parts) > 1:
-            return "term_major"
-        return "frame_major" if len(self.parts[0].pieces) > 1 else None
 
 
 def infer_layout(
@@ -84,8 +56,8 @@ def infer_layout(
     shifts = find_shifts(held, follows) if is_history else Shifts((Block(0, held.shape[1], 1, None),), (), None)
     begins = np.isin(np.arange(len(held)), shifts.resets) | _falls_to_zero(held)
     sources = [each.without(begins) if each.is_before else each for each in sources]
-    parts = [] if shifts.blocks is None else [_part(held, block, sources, loose) for block in shifts.blocks]
-    return Layout(held.shape[1], tuple(parts), shifts.resets, shifts.start)
+    parts = [_part(held, block, sources, loose) for block in shifts.blocks or ()]
+    return Layout(tuple(parts), shifts.start)
 
 
 def _part(held: FloatArray, block: Block, sources: Sequence[Source], slack: FloatArray) -> Part:

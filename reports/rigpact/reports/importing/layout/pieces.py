@@ -6,8 +6,8 @@ Of several vectors that say the same, the one of which least has to be said: a c
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
-from itertools import pairwise
+from dataclasses import dataclass, replace
+from itertools import groupby, pairwise
 
 import numpy as np
 from numpy.typing import NDArray
@@ -73,19 +73,12 @@ def pieces_of(held: FloatArray, sources: Sequence[Source], slack: FloatArray) ->
             continue
         index, columns = piece
         rivals = [run for run in runs if run[0] != index and _cost(run) <= _cost(piece) and len(run[1]) >= len(columns)]
-        is_told = (
-            not rivals
-            or all(many[at : at + len(columns)])
-            or all(_is_same(sources[index], sources[other[0]], columns, other[1]) for other in rivals)
-        )
-        sure = tuple(None if each is None else _judged(each, is_told=is_told) for each in columns)
-        found.append(Piece(at, sources[index], sure))
+        is_alike = all(_is_same(sources[index], sources[other[0]], columns, other[1]) for other in rivals)
+        if not is_alike and not all(many[at : at + len(columns)]):
+            columns = tuple(each and replace(each, is_sure=False) for each in columns)
+        found.append(Piece(at, sources[index], columns))
         at += len(columns)
     return list(_joined([_completed(piece) for piece in _trimmed(found)], moves))
-
-
-def _judged(found: Found, *, is_told: bool) -> Found:
-    return found if is_told else Found(found.channel, found.line, is_sure=False)
 
 
 def _is_same(one: Source, other: Source, own: Sequence[Found | None], others: Sequence[Found | None]) -> bool:
@@ -128,9 +121,8 @@ def _rank(run: Run, sources: Sequence[Source]) -> tuple[float, ...]:
     known = [each for each in run[1] if each is not None]
     turned = sum(b.channel <= a.channel for a, b in pairwise(known))
     source = sources[run[0]]
-    digits = sum(
-        len(f"{number:.9g}") for each in known for number in (each.line.scale, each.line.subtract, each.line.offset)
-    )
+    numbers = (number for each in known for number in (each.line.scale, each.line.subtract, each.line.offset))
+    digits = sum(len(f"{number:.9g}") for number in numbers)
     return (-len(known), _cost(run), digits, turned, source.turn is not None, source.is_before, -run[0])
 
 
@@ -190,17 +182,9 @@ def _lines_of(
 
 def _trimmed(found: Sequence[Piece]) -> Iterator[Piece]:
     """Columns of which nothing is known side by side as one piece."""
-    waiting: list[Piece] = []
-    for piece in found:
-        if piece.source is None:
-            waiting.append(piece)
-            continue
-        if waiting:
-            yield Piece(waiting[0].start, None, (None,) * len(waiting))
-            waiting = []
-        yield piece
-    if waiting:
-        yield Piece(waiting[0].start, None, (None,) * len(waiting))
+    for is_open, run in groupby(found, lambda piece: piece.source is None):
+        pieces = list(run)
+        yield from [Piece(pieces[0].start, None, (None,) * len(pieces))] if is_open else pieces
 
 
 def _joined(pieces: Sequence[Piece], moves: NDArray[np.bool_]) -> Iterator[Piece]:
@@ -240,12 +224,9 @@ def _completed(piece: Piece) -> Piece:
     known = {place: each.channel for place, each in enumerate(piece.columns) if each is not None}
     left = sorted(set(range(piece.source.rows.shape[1])) - set(known.values()))
     columns = list(piece.columns)
-    is_in_order = all(
-        channel - place == next(iter(known.values())) - next(iter(known)) for place, channel in known.items()
-    )
+    shifts = {channel - place for place, channel in known.items()}
     for place in (place for place, each in enumerate(columns) if each is None):
-        shift = next(iter(known.values())) - next(iter(known))
-        channel = place + shift if is_in_order else left[0] if len(left) == 1 else None
+        channel = place + min(shifts) if len(shifts) == 1 else left[0] if len(left) == 1 else None
         if channel is not None and channel in left:
             columns[place] = Found(channel, Line(1.0, 0.0), is_sure=False)
     return Piece(piece.start, piece.source, tuple(columns))

@@ -146,7 +146,6 @@ class _Tiling:
 
     def __post_init__(self) -> None:
         self.width = self.rows.shape[1]
-        self.by_base = {each.base: each for each in self.chains}
         self.kinds = {(abs(each.stride), each.length, each.stride > 0) for each in self.chains}
         self.in_chain = np.zeros(self.width, bool)
         for chain in self.chains:
@@ -177,11 +176,8 @@ class _Tiling:
         """Whether each moving column of the block is a chain of its own, and each other one the same number throughout."""
         for columns in np.arange(block.start, block.stop).reshape(block.length, block.width).T:
             if self.moving[columns].any():
-                chain = self.by_base.get(int(columns[0]))
-                if chain is None or (chain.stride, chain.length) != (
-                    block.width * (1 if is_forward else -1),
-                    block.length,
-                ):
+                wanted = _Chain(int(columns[0]), block.width if is_forward else -block.width, block.length)
+                if wanted not in self.chains:
                     return False
             elif np.ptp(self.rows[0, columns]) > 0.0:
                 return False
@@ -217,13 +213,9 @@ def _merged(common: Sequence[Block], is_moving: Bools, lengths: set[int]) -> Ite
 
 def _side_by_side(start: int, count: int, is_moving: Bools, lengths: set[int]) -> Block:
     length = next(iter(lengths)) if len(lengths) == 1 else 1
-    if is_moving[start : start + count].any() or not lengths:
+    if is_moving[start : start + count].any() or not lengths or count % length:
         return Block(start, count, 1, None)
-    return (
-        Block(start, count // length, length, None, is_told=False)
-        if count % length == 0
-        else Block(start, count, 1, None)
-    )
+    return Block(start, count // length, length, None, is_told=False)
 
 
 def _start(rows: FloatArray, blocks: Sequence[Block], resets: Sequence[int]) -> Start | None:

@@ -7,21 +7,15 @@ The exporter drops names, functions and the layout of the history; the loop of t
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from rigpact.contract.errors import UnusableInput
 from rigpact.reports.importing.draft import Draft, Entry, lower_word, word
 from rigpact.reports.importing.model_beside import Model
 from rigpact.reports.importing.stacks.joint_tables import table_of_map
 from rigpact.reports.importing.stacks.robot import Action, Gains, Group, Robot, Sensors, Term
-from rigpact.reports.importing.stacks.robot_draft import refuse_other_width, robot_to_draft
-from rigpact.reports.importing.values import Node
+from rigpact.reports.importing.stacks.robot_draft import as_wide, robot_to_draft
+from rigpact.reports.importing.values import Node, rate_of_step
 
 _SENSORS = Sensors(
-    "gyro",
-    "base_lin_vel",
-    "imu_quat",
-    "q",
-    "dq",
-    turn_comment='LEFT OPEN: space. Find out which IMU gives it, and in whose axes: space = "IMU on the pelvis"',
+    turn_comment='LEFT OPEN: space. Find out which IMU gives it, and in whose axes: space = "IMU on the pelvis"'
 )
 _FLAGS = ("use_gym_history", "scale_first")
 _AXES = ("lin_vel_x", "lin_vel_y", "ang_vel_z")
@@ -36,50 +30,39 @@ def is_one(root: Any) -> bool:
 
 def to_draft(root: Node, model: Model | None, file: Entry) -> Draft:
     """The declaration of a deploy.yaml, with the model that lies with it."""
-    order = [each.whole() for each in root.need("joint_ids_map", "the motor of each joint of the policy").elements()]
-    _refuse_repeated(root.get("joint_ids_map"), order)
+    order = root.need("joint_ids_map", "the motor of each joint of the policy").wholes()
+    twice = next((index for index in order if order.count(index) > 1), None)
+    if twice is not None or not order:
+        found = f"the motor {twice} twice" if order else "an empty list"
+        raise root.get("joint_ids_map").wrong("a motor of its own for each joint", found=found)
     policy, whose = _joint_names(order, model)
     by_motor = dict(zip(order, policy, strict=True))
     motors = tuple(by_motor[index] for index in sorted(by_motor))
     draft = Draft(lower_word(root.path.resolve().parent.name, "robot"), f"imported from {root.path.name}")
-    draft.header, draft.names_comments = _header(root), _names_comments(whose)
-    draft.fps = _rate(root)
+    draft.header = [
+        f"Imported by `rigpact import` from {root.path.name}. Search for LEFT OPEN: the gaps of the file and its runtime.",
+        "The exporter rounds every number to 3 significant digits: the training side computed with the exact ones.",
+    ]
+    draft.names_comments = [f"The names are those of {whose}, the map is joint_ids_map."] if whose else _NO_NAMES
+    step = root.need("step_dt", "the seconds of a step")
+    draft.fps = rate_of_step(step.number(), step)
     draft.names["sdk"] = motors
     if policy != motors:
         draft.names["policy"] = policy
     action = _action(root, policy)
     groups = _groups(root, policy, model)
+    pose = root.need("default_joint_pos", "the pose that joint positions are relative to").numbers(len(policy), "joint")
     robot = Robot(
-        draft, _SENSORS, motors, "sdk", groups, action, len(action.names),
-        convention="IsaacLab keeps them (term by term, oldest first, filled with the first value)",
-        motors=motors, default_pose=_pose(root, policy), pose_names=policy,
+        draft, _SENSORS, motors, groups, action, "sdk", motors=motors, default_pose=pose, pose_names=policy,
         sticks=_ranges(root), gains=_gains(root, motors, policy), model=file,
     )  # fmt: skip
     return robot_to_draft(robot)
 
 
-def _header(root: Node) -> list[str]:
-    return [
-        f"Imported by `rigpact import` from {root.path.name}. Search for LEFT OPEN: the gaps of the file and its runtime.",
-        "The exporter rounds every number to 3 significant digits: the training side computed with the exact ones.",
-    ]
-
-
-def _names_comments(whose: str) -> list[str]:
-    if whose:
-        return [f"The names are those of {whose}, the map is joint_ids_map."]
-    return [
-        "The file has no names: joint_N is the joint of motor N, and policy is the map joint_ids_map. Put the names in their",
-        "places; the order of each list is the contract.",
-    ]
-
-
-def _refuse_repeated(node: Node, order: Sequence[int]) -> None:
-    twice = next((index for index in order if order.count(index) > 1), None)
-    if twice is not None:
-        raise node.wrong("a motor of its own for each joint", found=f"the motor {twice} twice")
-    if not order:
-        raise node.wrong("a motor for each joint", found="an empty list")
+_NO_NAMES = [
+    "The file has no names: joint_N is the joint of motor N, and policy is the map joint_ids_map. Put the names in their",
+    "places; the order of each list is the contract.",
+]
 
 
 def _joint_names(order: Sequence[int], model: Model | None) -> tuple[tuple[str, ...], str]:
@@ -92,17 +75,6 @@ def _joint_names(order: Sequence[int], model: Model | None) -> tuple[tuple[str, 
     if table is not None:
         return tuple(table.lab), f"{table.robot}, which has this map (a table of rigpact)"
     return tuple(f"joint_{index}" for index in order), ""
-
-
-def _rate(root: Node) -> float:
-    step = root.need("step_dt", "the seconds of a step").number()
-    if not 1e-4 <= step <= 10.0:
-        raise root.get("step_dt").wrong("the seconds of a step, 0.02 for 50 a second")
-    return round(1.0 / step, 6)
-
-
-def _pose(root: Node, policy: Sequence[str]) -> list[float]:
-    return root.need("default_joint_pos", "the pose that joint positions are relative to").numbers(len(policy), "joint")
 
 
 def _ranges(root: Node) -> dict[str, tuple[float, float]]:
@@ -128,15 +100,10 @@ def _gains(root: Node, motors: tuple[str, ...], policy: tuple[str, ...]) -> Gain
 
 def _action(root: Node, policy: tuple[str, ...]) -> Action:
     actions = list(root.need("actions", "the action that the network's answer becomes").children())
-    if len(actions) != 1:
-        listed = ", ".join(name for name, _ in actions) or "none"
-        raise root.get("actions").wrong(
-            "one", "declare the others by hand: one contract for each term", f"actions: {listed}"
-        )
-    name, term = actions[0]
+    term = root.get("actions").only(actions, "one", "declare the others by hand: one contract for each term")
     names = _driven(term, policy)
     scale, offset = (term.get(key).one_or_each(len(names), "joint") for key in ("scale", "offset"))
-    notes = () if name == "JointPositionAction" else (f"the action term is {name}",)
+    notes = () if actions[0][0] == "JointPositionAction" else (f"the action term is {actions[0][0]}",)
     return Action(names, scale, offset, clip_of(term.get("clip"), len(names)), notes)
 
 
@@ -153,9 +120,8 @@ def _driven(term: Node, policy: tuple[str, ...]) -> tuple[str, ...]:
         if step == 0:
             raise ids.wrong("a slice with a step")
         return policy[slice(start, stop, step)]
-    places = [each.whole() for each in entries]
-    beyond = next((place for place in places if place >= len(policy)), None)
-    if beyond is not None or len(set(places)) != len(places) or not places:
+    places = ids.wholes()
+    if not places or max(places) >= len(policy) or len(set(places)) != len(places):
         raise ids.wrong(f"places of the {len(policy)} joints, each once")
     return tuple(policy[place] for place in places)
 
@@ -165,15 +131,10 @@ def clip_of(node: Node, count: int) -> tuple[Any, Any] | None:
     if node.is_nothing:
         return None
     entries = node.elements()
-    if entries and not isinstance(entries[0].value, list):
-        ends = node.ends()
-        return _finite_ends(node, [ends])
-    if len(entries) != count:
+    is_one = bool(entries) and not isinstance(entries[0].value, list)
+    if not is_one and len(entries) != count:
         raise node.wrong(f"{count}, one for each number", found=f"{len(entries)} ranges")
-    return _finite_ends(node, [each.ends() for each in entries])
-
-
-def _finite_ends(node: Node, ranges: list[tuple[float, float]]) -> tuple[Any, Any] | None:
+    ranges = [node.ends()] if is_one else [each.ends() for each in entries]
     if all(ends == (float("-inf"), float("inf")) for ends in ranges):
         return None
     wrong = next((ends for ends in ranges if not ends[0] < ends[1]), None)
@@ -206,11 +167,9 @@ def _group(name: str, group: Node, policy: Sequence[str], width: int | None) -> 
         if node.value not in (None, True, False):
             raise node.wrong("true or false")
     entries = [(key, entry) for key, entry in group.children() if key not in _FLAGS]
-    terms = [_term(key, entry, policy) for key, entry in entries]
-    terms = with_missing_width(terms, width, group.place)
-    refuse_other_width(terms, width, group.place)
+    terms = as_wide([_term(key, entry, policy) for key, entry in entries], width, group.place)
     layout = "frame_major" if flags["use_gym_history"].value else "term_major"
-    return Group(name, tuple(terms), layout, scale_first=bool(flags["scale_first"].value))
+    return Group(name, terms, layout, scale_first=bool(flags["scale_first"].value))
 
 
 def _term(name: str, entry: Node, policy: Sequence[str]) -> Term:
@@ -221,29 +180,9 @@ def _term(name: str, entry: Node, policy: Sequence[str]) -> Term:
         if name in _THREE and count != 3:
             raise scale.wrong("3, as the term has", found=f"{count} numbers")
         width = count
-    length = entry.get("history_length")
-    history = 1 if length.is_nothing else max(1, length.whole())
     notes = ("the runtime advances the phase at its start, at a reset and at each step: the first call sees two steps",)
-    return Term(
-        word(name, "term"),
-        name,
-        entry.place,
-        width,
-        clip=clip_of(entry.get("clip"), width or 1),
-        scale=None if width is None else scale.one_or_each(width, "number"),
-        history=history,
-        notes=notes if name == "gait_phase" else (),
-    )
-
-
-def with_missing_width(terms: list[Term], width: int | None, place: str) -> list[Term]:
-    """The terms; if one has no width, it has what the others leave of the network's input."""
-    from dataclasses import replace
-
-    unknown = [term for term in terms if term.width is None]
-    if width is None or len(unknown) != 1:
-        return terms
-    left = width - sum((term.width or 0) * term.history for term in terms)
-    if left <= 0 or left % unknown[0].history:
-        raise UnusableInput(place, f"{left} numbers left for {unknown[0].name}", "the rest of the input")
-    return [replace(term, width=left // term.history) if term is unknown[0] else term for term in terms]
+    clip, own = clip_of(entry.get("clip"), width or 1), word(name, "term")
+    factor = None if width is None else scale.one_or_each(width, "number")
+    history = max(1, entry.get("history_length").whole(otherwise=1))
+    said = notes if name == "gait_phase" else ()
+    return Term(own, name, entry.place, width, clip=clip, scale=factor, history=history, notes=said)

@@ -7,11 +7,11 @@ from collections.abc import Mapping
 from typing import Any
 
 from rigpact.reports.importing.draft import Draft, Entry, lower_word, unlike, word
-from rigpact.reports.importing.model_beside import Model
+from rigpact.reports.importing.model_beside import Model, input_width
 from rigpact.reports.importing.stacks.deploy_yaml import clip_of
 from rigpact.reports.importing.stacks.robot import Action, Gains, Group, Robot, Sensors, Term
-from rigpact.reports.importing.stacks.robot_draft import refuse_other_width, robot_to_draft
-from rigpact.reports.importing.values import Node
+from rigpact.reports.importing.stacks.robot_draft import as_wide, robot_to_draft
+from rigpact.reports.importing.values import Node, rate_of_step
 
 _SENSORS = Sensors("root_ang_vel_b", "root_lin_vel_b", "root_quat_w", "joint_pos", "joint_vel", "the robot's root")
 
@@ -23,61 +23,30 @@ def is_one(root: Any) -> bool:
 
 def to_draft(root: Node, model: Model | None, file: Entry) -> Draft:
     """The declaration of an IO descriptor, with the model that lies with it."""
-    articulation = _articulation(root)
+    articulations = root.need("articulations", "the robot")
+    articulation = articulations.only(list(articulations.children()), "one robot")
     joints = articulation.need("joint_names", "the robot's joints in their order").words()
     draft = Draft(lower_word(root.path.stem, "robot"), f"imported from {root.path.name}")
-    draft.fps = _rate(root)
+    step = root.get("scene").get("dt")
+    draft.fps = None if step.is_nothing else rate_of_step(step.number(), step)
     draft.header = [
         f"Imported by `rigpact import` from {root.path.name}. Search for LEFT OPEN: the gaps of the descriptor.",
         "Not in it either: statistics of a normaliser, ranges of the command, the rate of the motors, the network's file.",
     ]
     gains = _gains(articulation, joints)
     if gains is None:
-        draft.header.append(
-            "LEFT OPEN: gains. The descriptor has 0 or none: an explicit actuator has gains of its own."
-        )
+        said = "The descriptor has 0 or none: an explicit actuator has gains of its own."
+        draft.header.append(f"LEFT OPEN: gains. {said}")
     draft.names["joints"] = joints
     draft.names_comments = ["The order of the articulation; terms and actions take their joints by name."]
     terms, taken = [], set[str]()
     for entry in _policy_terms(root):
         terms.append(_term(entry, unlike(word(entry.need("name", "the term's function").word(), "term"), taken)))
         taken.add(terms[-1].name)
-    refuse_other_width(terms, None if model is None else model.input_width, root.get("observations").place)
-    pose = articulation.get("default_joint_pos")
-    action = _action(root, joints)
-    robot = Robot(
-        draft,
-        _SENSORS,
-        joints,
-        "joints",
-        [Group("obs", tuple(terms))],
-        action,
-        len(action.names),
-        convention="IsaacLab keeps them (term by term, oldest first, filled with the first value)",
-        default_pose=None if pose.is_nothing else pose.numbers(len(joints), "joint"),
-        pose_names=joints,
-        gains=gains,
-        model=file,
-    )
-    return robot_to_draft(robot)
-
-
-def _articulation(root: Node) -> Node:
-    found = list(root.need("articulations", "the robot").children())
-    if len(found) != 1:
-        names = ", ".join(name for name, _ in found) or "none"
-        raise root.get("articulations").wrong("one robot", found=f"articulations: {names}")
-    return found[0][1]
-
-
-def _rate(root: Node) -> float | None:
-    scene = root.get("scene")
-    if scene.is_nothing or scene.get("dt").is_nothing:
-        return None
-    step = scene.get("dt").number()
-    if not 1e-5 <= step <= 10.0:
-        raise scene.get("dt").wrong("the seconds of a step of the policy")
-    return round(1.0 / step, 6)
+    group = Group("obs", as_wide(terms, input_width(model), root.get("observations").place))
+    at_rest, action = articulation.get("default_joint_pos"), _action(root, joints)
+    pose = None if at_rest.is_nothing else at_rest.numbers(len(joints), "joint")
+    return robot_to_draft(Robot(draft, _SENSORS, joints, [group], action, default_pose=pose, gains=gains, model=file))
 
 
 def _policy_terms(root: Node) -> list[Node]:
@@ -90,30 +59,16 @@ def _policy_terms(root: Node) -> list[Node]:
 
 def _term(entry: Node, name: str) -> Term:
     overloads = entry.get("overloads")
-    shape = [each.whole(1) for each in entry.need("shape", "the width of one frame").elements()]
+    shape = entry.need("shape", "the width of one frame").wholes(1)
     if len(shape) != 1:
         raise entry.get("shape").wrong("one axis: the numbers of one frame", "images need a stage of their own")
-    length = overloads.get("history_length")
     joints = None if entry.get("joint_names").is_nothing else entry.get("joint_names").words()
     if joints is not None and len(joints) != shape[0]:
         raise entry.get("joint_names").wrong(f"{shape[0]}, as the shape says", found=f"{len(joints)} names")
-    return Term(
-        name,
-        _function(entry),
-        entry.place,
-        shape[0],
-        joints,
-        offsets=_offsets(entry, joints),
-        clip=clip_of(overloads.get("clip"), shape[0]),
-        scale=overloads.get("scale").one_or_each(shape[0], "number"),
-        history=1 if length.is_nothing else max(1, length.whole()),
-        notes=_term_notes(entry),
-    )
-
-
-def _function(entry: Node) -> str:
-    name = entry.get("name").word()
-    return "command" if entry.get("observation_type").value == "Command" else name
+    function = "command" if entry.get("observation_type").value == "Command" else entry.get("name").word()
+    clip, scale = clip_of(overloads.get("clip"), shape[0]), overloads.get("scale").one_or_each(shape[0], "number")
+    history, offsets = max(1, overloads.get("history_length").whole(otherwise=1)), _offsets(entry, joints)
+    return Term(name, function, entry.place, shape[0], joints, offsets, clip, scale, history, notes=_term_notes(entry))
 
 
 def _offsets(entry: Node, joints: tuple[str, ...] | None) -> Any:
@@ -143,7 +98,7 @@ def _action(root: Node, joints: tuple[str, ...]) -> Action:
     if unknown is not None:
         raise entry.get("joint_names").wrong("joints of the articulation", found=f"the joint {unknown}")
     shape = entry.get("shape")
-    if not shape.is_nothing and [each.whole(1) for each in shape.elements()] != [len(names)]:
+    if not shape.is_nothing and shape.wholes(1) != [len(names)]:
         raise shape.wrong(f"[{len(names)}], as joint_names has")
     scale, offset = (entry.get(key).one_or_each(len(names), "joint") for key in ("scale", "offset"))
     return Action(names, scale, offset, clip_of(entry.get("clip"), len(names)))

@@ -8,7 +8,7 @@ A path in it never leaves its folder, and a model is the one whose hash it has.
 
 import hashlib
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import prod
 from pathlib import Path, PurePosixPath
 from typing import Any
@@ -17,7 +17,7 @@ from rigpact.contract.declared.sources import read_arrays
 from rigpact.contract.errors import UnusableInput
 from rigpact.contract.files import is_file, read_bytes
 from rigpact.reports.importing.draft import Draft, Entry, lower_word, word
-from rigpact.reports.importing.model_beside import Model, path_inside, read_model_beside
+from rigpact.reports.importing.model_beside import Model, named_file, path_inside, read_model_beside
 from rigpact.reports.importing.values import Node
 
 
@@ -49,13 +49,7 @@ def model_of_node(node: Node, yaml: Path, out: Path, onnx: Path | None) -> tuple
         raise wanted.wrong(
             f"the hash of {path.name}", "the YAML and the model are of different exports", found="another sha256"
         )
-    model = read_model_beside(path)
-    inside = path_inside(path, out)
-    if inside is None:
-        return Entry(
-            {}, (f"LEFT OPEN: file. {path.name} is not in this folder: copy it here, or give it with --onnx",)
-        ), model
-    return Entry({"file": inside}), model
+    return named_file(path, out), read_model_beside(path)
 
 
 def refuse_other_names(node: Node, model: Model, inputs: list[str], outputs: list[str]) -> None:
@@ -63,18 +57,13 @@ def refuse_other_names(node: Node, model: Model, inputs: list[str], outputs: lis
     for side, names, known in (("inputs", inputs, model.inputs), ("outputs", outputs, model.outputs)):
         other = sorted(set(names) ^ set(known))
         if other:
-            place, whose = node.get(side).place, f"{model.path.name}'s {side}"
-            raise UnusableInput(
-                place, f"{', '.join(names)} ({other[0]} is on one side only)", f"{whose}: {', '.join(known)}"
-            )
+            found = f"{', '.join(names)} ({other[0]} is on one side only)"
+            raise node.get(side).wrong(f"{model.path.name}'s {side}: {', '.join(known)}", found=found)
 
 
 _QUATERNIONS = {("qx", "qy", "qz", "qw"): "quaternion_xyzw", ("qw", "qx", "qy", "qz"): "quaternion_wxyz"}
 _SPACES = {"_b": "body", "_w": "world"}
-_UNITS = {
-    "position": "rad",
-    "velocity": "rad/s",
-}
+_UNITS = {"position": "rad", "velocity": "rad/s"}
 """Of joints: IsaacLab's units."""
 
 
@@ -96,6 +85,10 @@ class _Tensor:
     def key(self) -> str:
         return f"{self.node}/{self.name}"
 
+    @property
+    def size(self) -> int:
+        return prod(self.entry.need("shape", "the tensor's shape").wholes(1))
+
 
 @dataclass(eq=False)
 class _Pipeline:
@@ -109,9 +102,8 @@ class _Pipeline:
     outputs: dict[str, _Tensor]
     sources: dict[str, str]
     feedback: dict[str, str]
-    start: Mapping[str, Any]
+    start: Mapping[str, Any] | None
     start_file: str | None
-    has_start: bool
     is_start_said: bool = False
 
 
@@ -125,7 +117,10 @@ def to_draft(root: Node, out: Path, onnx: Path | None) -> Draft:
         raise UnusableInput("--onnx", onnx.name, f"no model for {len(nodes)} nodes", hint)
     draft = Draft(lower_word(root.path.stem, "pipeline"), f"imported from {root.path.name}")
     frequency = root.get("pipeline").get("configs").get("frequency")
-    draft.fps = None if frequency.is_nothing else _rate(frequency)
+    if not frequency.is_nothing:
+        draft.fps = frequency.number()
+        if not 0.0 < draft.fps <= 100_000.0:
+            raise frequency.wrong("calls a second")
     draft.header = [
         f"Imported by `rigpact import` from {root.path.name}. Scaling, gravity, history and offsets are inside the graph.",
         "The format has no field for frames: space follows IsaacLab's names (_b: body, _w: world). Find out whether the engine",
@@ -135,20 +130,12 @@ def to_draft(root: Node, out: Path, onnx: Path | None) -> Draft:
     taken: set[str] = set()
     named = [{key: _unlike(tensor, taken) for key, tensor in each.items()} for each in (inputs, outputs)]
     flow, back = (_flow(root, key, *named) for key in ("data_flow", "feedback_flow"))
-    start, start_file, has_start = _initial_values(root, out)
-    pipeline = _Pipeline(root, out, onnx, draft, named[0], named[1], flow, back, start, start_file, has_start)
+    pipeline = _Pipeline(root, out, onnx, draft, named[0], named[1], flow, back, *_initial_values(root, out))
     for tensor in pipeline.inputs.values():
         _add_given(pipeline, tensor)
     for name, node in nodes:
         _add_node(pipeline, name, node)
     return draft
-
-
-def _rate(node: Node) -> float:
-    rate = node.number()
-    if not 0.0 < rate <= 100_000.0:
-        raise node.wrong("calls a second")
-    return rate
 
 
 def _tensors(nodes: list[tuple[str, Node]], side: str) -> dict[str, _Tensor]:
@@ -173,7 +160,7 @@ def _unlike(tensor: _Tensor, taken: set[str]) -> _Tensor:
     if name in taken:
         raise tensor.entry.get("name").wrong("a name that differs in more than signs")
     taken.add(name)
-    return _Tensor(tensor.node, tensor.name, name, tensor.entry)
+    return replace(tensor, vector=name)
 
 
 def _flow(root: Node, key: str, inputs: dict[str, _Tensor], outputs: dict[str, _Tensor]) -> dict[str, str]:
@@ -192,15 +179,12 @@ def _flow(root: Node, key: str, inputs: dict[str, _Tensor], outputs: dict[str, _
     return found
 
 
-def _initial_values(root: Node, out: Path) -> tuple[Mapping[str, Any], str | None, bool]:
-    """The arrays of the file of initial values, its path from the declaration, and whether it is there."""
+def _initial_values(root: Node, out: Path) -> tuple[Mapping[str, Any] | None, str | None]:
+    """The arrays of the file of initial values, where it is there, and its path from the declaration."""
     node = root.get("pipeline").get("initial_values")
-    if node.is_nothing:
-        return {}, None, False
-    path = inside_folder(node, root.path.parent)
-    if not is_file(path):
-        return {}, None, False
-    return read_arrays(read_bytes(path), path), path_inside(path, out), True
+    path = None if node.is_nothing else inside_folder(node, root.path.parent)
+    is_there = path is not None and is_file(path)
+    return (read_arrays(read_bytes(path), path), path_inside(path, out)) if path and is_there else (None, None)
 
 
 def _add_given(pipeline: _Pipeline, tensor: _Tensor) -> None:
@@ -218,21 +202,17 @@ def _add_given(pipeline: _Pipeline, tensor: _Tensor) -> None:
 
 
 def _start(pipeline: _Pipeline, tensor: _Tensor) -> tuple[str | None, tuple[str, ...]]:
-    if tensor.key in pipeline.start:
+    if pipeline.start is not None and tensor.key in pipeline.start:
         array = pipeline.start[tensor.key]
-        if array.size != _size(tensor):
-            raise UnusableInput(
-                f"{pipeline.root.path.parent}#{tensor.key}", f"{array.size} initial values", f"{_size(tensor)}"
-            )
-        if not any(array.reshape(-1)):
+        if array.size != tensor.size:
+            place = f"{pipeline.root.path.parent}#{tensor.key}"
+            raise UnusableInput(place, f"{array.size} initial values", f"{tensor.size}")
+        if not array.any():
             return "zeros", ("zeros, as the file of initial values has",)
-        value: dict[str, Any] = {"file": pipeline.start_file, "at": tensor.key}
-        if pipeline.start_file is None:
-            value = {"value": [float(each) for each in array.reshape(-1)]}
-        name = f"start_{tensor.vector}"
-        pipeline.draft.numbers[name] = Entry({"": value})
+        name, in_file = f"start_{tensor.vector}", {"file": pipeline.start_file, "at": tensor.key}
+        pipeline.draft.numbers[name] = array.ravel().tolist() if pipeline.start_file is None else in_file
         return name, ()
-    if pipeline.has_start:
+    if pipeline.start is not None:
         return "zeros", ("not in the file of initial values: zeros",)
     if pipeline.root.get("pipeline").get("initial_values").is_nothing or pipeline.is_start_said:
         return "zeros", ()
@@ -241,13 +221,9 @@ def _start(pipeline: _Pipeline, tensor: _Tensor) -> tuple[str | None, tuple[str,
     return "zeros", (note,)
 
 
-def _size(tensor: _Tensor) -> int:
-    return prod(each.whole(1) for each in tensor.entry.need("shape", "the tensor's shape").elements())
-
-
 def _fields(tensor: _Tensor, draft: Draft) -> tuple[dict[str, Any], tuple[str, ...]]:
     """Names, kind, unit and space of a tensor, as far as the file says them."""
-    size, entry = _size(tensor), tensor.entry
+    size, entry = tensor.size, tensor.entry
     kind = entry.get("kind").value if isinstance(entry.get("kind").value, str) else ""
     connection = entry.get("isaaclab_connection").value
     found: dict[str, Any] = {}
@@ -267,14 +243,8 @@ def _fields(tensor: _Tensor, draft: Draft) -> tuple[dict[str, Any], tuple[str, .
         return {"size": size, **found}, (comment,)
     if len(names) <= 4:
         return {"names": list(names), **found}, ()
-    wish = (
-        "joints"
-        if kind.startswith("state/joint/")
-        else "controlled"
-        if "joint" in kind
-        else f"names_of_{tensor.vector}"
-    )
-    return {"names": draft.list_of(names, wish), **found}, ()
+    of_joints = "joints" if kind.startswith("state/joint/") else "controlled"
+    return {"names": draft.list_of(names, of_joints if "joint" in kind else f"names_of_{tensor.vector}"), **found}, ()
 
 
 def _element_names(entry: Node) -> tuple[str, ...] | None:
@@ -296,13 +266,9 @@ def _add_node(pipeline: _Pipeline, name: str, node: Node) -> None:
         refuse_other_names(node, model, list(inputs), list(outputs))
     for each in outputs.values():
         fields, notes = _fields(each, draft)
-        draft.stages.append(Entry({"name": each.vector, "operation": "network", **_known(fields)}, notes))
+        draft.compute(each.vector, "network", None, *notes, **fields)
     bound = {"inputs": inputs, "outputs": {each.name: each.vector for each in outputs.values()}}
     draft.networks[word(name, "network")] = Entry({**file.table, **bound}, file.comments)
-
-
-def _known(table: Mapping[str, Any]) -> dict[str, Any]:
-    return {key: value for key, value in table.items() if value is not None}
 
 
 def _source(pipeline: _Pipeline, tensor: _Tensor) -> str:
@@ -310,6 +276,6 @@ def _source(pipeline: _Pipeline, tensor: _Tensor) -> str:
     if source is None:
         return tensor.vector
     output = pipeline.outputs[source]
-    if _size(output) != _size(tensor):
-        raise UnusableInput(tensor.entry.place, f"{_size(tensor)} numbers", f"{_size(output)}, as {source} gives")
+    if output.size != tensor.size:
+        raise tensor.entry.wrong(f"{output.size}, as {source} gives", found=f"{tensor.size} numbers")
     return output.vector

@@ -12,14 +12,15 @@ from collections.abc import Mapping
 from rigpact.contract.errors import UnusableInput
 from rigpact.reports.importing.draft import Draft, Entry, lower_word, word
 from rigpact.reports.importing.model_beside import Model
-from rigpact.reports.importing.stacks.deploy_yaml import clip_of, with_missing_width
+from rigpact.reports.importing.stacks.deploy_yaml import clip_of
 from rigpact.reports.importing.stacks.robot import Action, Gains, Group, Robot, Sensors, Term
-from rigpact.reports.importing.stacks.robot_draft import refuse_other_width, robot_to_draft
+from rigpact.reports.importing.stacks.robot_draft import as_wide, robot_to_draft
 from rigpact.reports.importing.values import Node
 
 _LONGEST = 1 << 16
 REQUIRED = ("joint_names", "observation_names")
-_SENSORS = Sensors("gyro", "base_lin_vel", "imu_quat", "q", "dq", "the robot's own frame")
+_SENSORS = Sensors(turn_space="the robot's own frame")
+_KEPT = "mjlab keeps them (term by term, oldest first, filled with the first value)"
 _FUNCTIONS: Mapping[str, tuple[str, int | None]] = {
     "base_ang_vel": ("base_ang_vel", 3), "base_lin_vel": ("base_lin_vel", 3), "projected_gravity": ("projected_gravity", 3),
     "joint_pos": ("joint_pos_rel", None), "joint_vel": ("joint_vel_rel", None), "actions": ("last_action", None),
@@ -51,37 +52,22 @@ def to_draft(model: Model, file: Entry) -> Draft:
     driven = model.output_width == len(joints)
     action = _action(text, joints, pose) if driven and text.has("action_scale") else None
     if action is None:
-        draft.notes.append(
-            f"the network gives {model.output_width} numbers and the robot has {len(joints)} joints: write the targets by hand"
-        )
+        counts = f"the network gives {model.output_width} numbers and the robot has {len(joints)} joints"
+        draft.notes.append(f"{counts}: write the targets by hand")
     gains = None
     if action is not None and text.has("joint_stiffness") and text.has("joint_damping"):
-        gains = Gains(
-            text.numbers("joint_stiffness", len(joints)),
-            text.numbers("joint_damping", len(joints)),
-            joints,
-            ("by name, as joint_names has them; 1 and 0 stand for actuators that have no gains of this kind",),
-        )
-    refuse_other_width(terms, model.input_width, f"{model.path}#observation_names")
-    group = Group(word(next(iter(model.inputs)), "obs"), tuple(terms))
+        note = "by name, as joint_names has them; 1 and 0 stand for actuators that have no gains of this kind"
+        stiffness, damping = (text.numbers(f"joint_{key}", len(joints)) for key in ("stiffness", "damping"))
+        gains = Gains(stiffness, damping, joints, (note,))
+    group = Group(word(next(iter(model.inputs)), "obs"), terms)
     robot = Robot(
-        draft,
-        _SENSORS,
-        joints,
-        "joints",
-        [group],
-        action,
-        model.output_width,
-        convention="mjlab keeps them (term by term, oldest first, filled with the first value)",
-        default_pose=pose,
-        pose_names=joints,
-        gains=gains,
-        model=file,
+        draft, _SENSORS, joints, [group], action, convention=_KEPT, default_pose=pose, gains=gains, model=file
     )
+    robot.action_width = model.output_width
     return robot_to_draft(robot)
 
 
-def _terms(text: _Text, joints: tuple[str, ...], model: Model) -> list[Term]:
+def _terms(text: _Text, joints: tuple[str, ...], model: Model) -> tuple[Term, ...]:
     names = text.names("observation_names")
     scales = text.per_term("observation_terms_scale", names)
     histories = text.per_term("observation_terms_history_length", names) or [1.0] * len(names)
@@ -96,21 +82,10 @@ def _terms(text: _Text, joints: tuple[str, ...], model: Model) -> list[Term]:
             width = len(joints)
         elif function == "last_action":
             width = model.output_width
-        scale = scales[place] if scales else None
-        where = f"{model.path}#observation_names/{place}"
-        terms.append(
-            Term(
-                word(name, "term"),
-                function,
-                where,
-                width,
-                clip=None if clips is None else clips[place],
-                scale=scale,
-                history=max(1, int(histories[place])),
-                notes=(),
-            )
-        )
-    return with_missing_width(terms, model.input_width, f"{model.path}#observation_names")
+        clip, scale = clips[place] if clips else None, scales[place] if scales else None
+        where, history = f"{model.path}#observation_names/{place}", max(1, int(histories[place]))
+        terms.append(Term(word(name, "term"), function, where, width, clip=clip, scale=scale, history=history))
+    return as_wide(terms, model.input_width, f"{model.path}#observation_names")
 
 
 def _action(text: _Text, joints: tuple[str, ...], pose: list[float] | None) -> Action:

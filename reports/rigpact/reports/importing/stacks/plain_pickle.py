@@ -84,9 +84,6 @@ class _Machine:
         found, self.stack = self.stack, self.under.pop()
         return found
 
-    def keep(self, number: int) -> None:
-        self.memo[number] = self.stack[-1]
-
     def call(self) -> None:
         given, name = self.popped(tuple), self.popped(Name).words
         answer = self.calls.get(name) or self.calls.get(name.partition(".")[0] + ".*")
@@ -127,14 +124,6 @@ class _Machine:
 _Step = Callable[[_Machine, Any], None]
 
 
-def _nothing(_machine: _Machine, _argument: Any) -> None:
-    """What says something of the bytes only."""
-
-
-def _value(machine: _Machine, argument: Any) -> None:
-    machine.push(argument)
-
-
 def _constant(make: Callable[[], Any]) -> _Step:
     return lambda machine, _: machine.push(make())
 
@@ -144,9 +133,9 @@ def _tuple(count: int) -> _Step:
 
 
 _OPCODES: Mapping[str, _Step] = {
-    **dict.fromkeys(("PROTO", "FRAME", "STOP"), _nothing),
-    **dict.fromkeys(("INT", "BININT", "BININT1", "BININT2", "LONG1", "BINFLOAT"), _value),
-    **dict.fromkeys(("SHORT_BINUNICODE", "BINUNICODE", "BINUNICODE8"), _value),
+    **dict.fromkeys(("PROTO", "FRAME", "STOP"), lambda *_: None),  # they say something of the bytes only
+    **dict.fromkeys(("INT", "BININT", "BININT1", "BININT2", "LONG1", "BINFLOAT"), lambda machine, value: machine.push(value)),
+    **dict.fromkeys(("SHORT_BINUNICODE", "BINUNICODE", "BINUNICODE8"), lambda machine, value: machine.push(value)),
     "NONE": _constant(lambda: None), "NEWTRUE": _constant(lambda: True), "NEWFALSE": _constant(lambda: False),
     "EMPTY_LIST": _constant(list), "EMPTY_DICT": _constant(dict), "EMPTY_TUPLE": _constant(tuple),
     "TUPLE1": _tuple(1), "TUPLE2": _tuple(2), "TUPLE3": _tuple(3),
@@ -156,8 +145,8 @@ _OPCODES: Mapping[str, _Step] = {
     "APPENDS": lambda machine, _: machine.appended(machine.above_mark()),
     "SETITEM": lambda machine, _: machine.set_items(machine.last(2)),
     "SETITEMS": lambda machine, _: machine.set_items(machine.above_mark()),
-    **dict.fromkeys(("PUT", "BINPUT", "LONG_BINPUT"), lambda machine, number: machine.keep(number)),
-    "MEMOIZE": lambda machine, _: machine.keep(len(machine.memo)),
+    **dict.fromkeys(("PUT", "BINPUT", "LONG_BINPUT"), lambda machine, number: machine.memo.update({number: machine.stack[-1]})),
+    "MEMOIZE": lambda machine, _: machine.memo.update({len(machine.memo): machine.stack[-1]}),
     **dict.fromkeys(("GET", "BINGET", "LONG_BINGET"), lambda machine, number: machine.push(machine.memo[number])),
     "GLOBAL": lambda machine, words: machine.name(*words.split(" ", 1)) if " " in words else machine.name("", words),
     "STACK_GLOBAL": lambda machine, _: machine.name(*map(str, machine.last(2))),

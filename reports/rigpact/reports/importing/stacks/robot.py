@@ -41,7 +41,7 @@ class Group:
 
     name: str
     terms: tuple[Term, ...]
-    layout: str | None = "term_major"
+    layout: str = "term_major"
     scale_first: bool = False
     order: str = "oldest_first"
     start: str = "first"
@@ -84,11 +84,11 @@ class Gains:
 class Sensors:
     """Under which name the given vectors stand in a stack's own runtime."""
 
-    gyro: str
-    velocity: str
-    quaternion: str
-    position: str
-    speed: str
+    gyro: str = "gyro"
+    velocity: str = "base_lin_vel"
+    quaternion: str = "imu_quat"
+    position: str = "q"
+    speed: str = "dq"
     turn_space: str | None = None
     turn_comment: str = ""
 
@@ -98,17 +98,17 @@ class Robot:
     """A policy. measured: the joints in the order in which their positions arrive; motors: in which targets leave, if it is said.
 
     sticks: the lowest and highest command, where the runtime makes it of a stick; stick_scale: the command of a whole stick.
-    convention: whose word the history is.
+    convention: whose word the history is. action_width: of an answer that is no target. pose_names: else the measured ones.
     """
 
     draft: Draft
     sensors: Sensors
     measured: tuple[str, ...]
-    measured_name: str
     groups: Sequence[Group]
     action: Action | None
-    action_width: int | None
-    convention: str
+    measured_name: str = "joints"
+    action_width: int | None = None
+    convention: str = "IsaacLab keeps them (term by term, oldest first, filled with the first value)"
     motors: tuple[str, ...] | None = None
     default_pose: Sequence[float] | None = None
     pose_names: tuple[str, ...] = ()
@@ -117,7 +117,5 @@ class Robot:
     gains: Gains | None = None
     model: Entry | None = None
 
-    @property
-    def terms(self) -> list[Term]:
-        """The terms of all groups."""
-        return [term for group in self.groups for term in group.terms]
+    def __post_init__(self) -> None:
+        self.pose_names = self.pose_names or self.measured

@@ -4,6 +4,7 @@ To add a term: a function of (robot, term, steps), and its name in `_FUNCTIONS`.
 """
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from rigpact.contract.declared.problems import near
@@ -14,9 +15,12 @@ from rigpact.reports.importing.stacks.robot import Action, Gains, Group, Robot, 
 _VELOCITY_AXES = ("lin_vel_x", "lin_vel_y", "ang_vel_z")
 
 
-def add_term(robot: Robot, term: Term, group: Group) -> str:
+Steps = list[tuple[str, dict[str, Any]]]
+
+
+def _add_term(robot: Robot, term: Term, group: Group) -> str:
     """The stages of a term; returns the name of its last vector."""
-    steps: list[tuple[str, dict[str, Any]]] = []
+    steps: Steps = []
     if term.clip is not None:
         steps.append(("clip", {"lowest": term.clip[0], "highest": term.clip[1]}))
     if term.scale is not None and term.scale != 1.0:
@@ -24,9 +28,6 @@ def add_term(robot: Robot, term: Term, group: Group) -> str:
         steps = [scale, *steps] if group.scale_first else [*steps, scale]
     make = _FUNCTIONS.get(term.function, _unknown)
     return make(robot, term, steps)
-
-
-Steps = list[tuple[str, dict[str, Any]]]
 
 
 _STEPS = {"clip": "clipped", "affine": "relative", "rotate": "turned", "select": "taken"}
@@ -51,26 +52,20 @@ def _given_name(robot: Robot, term: Term, name: str, steps: Steps) -> str:
 def _gyro(robot: Robot, term: Term, steps: Steps) -> str:
     sensors = robot.sensors
     comments = (sensors.turn_comment,) if sensors.turn_comment else ()
-    name = robot.draft.give(
-        _given_name(robot, term, sensors.gyro, steps),
-        *comments,
-        kind="angular_rate",
-        unit="rad/s",
-        space=sensors.turn_space,
-    )
-    if sensors.turn_comment and any(each.function == "projected_gravity" for each in robot.terms):
-        name = _perhaps_turned(robot, name, term.name if not steps else f"{term.name}_turned")
+    fields = {"kind": "angular_rate", "unit": "rad/s", "space": sensors.turn_space}
+    name = robot.draft.give(_given_name(robot, term, sensors.gyro, steps), *comments, **fields)
+    terms = [each.function for group in robot.groups for each in group.terms]
+    if sensors.turn_comment and "projected_gravity" in terms:  # the file does not say in whose axes the sensor measures
+        of, kept = [_quaternion(robot), name], {"direction": "none", "left_open": ["direction"]}
+        wish = f"{term.name}_turned" if steps else term.name
+        name = robot.draft.compute(robot.draft.free_name(wish), "rotate", of, *_PERHAPS_TURNED, **kept)
     return _chain(robot, term, name, steps, term.notes)
 
 
-def _perhaps_turned(robot: Robot, source: str, wish: str) -> str:
-    """A vector of a sensor of which the file does not say whether it stands in the body's axes or in the world's."""
-    comments = (
-        "none, as the runtime has it: the sensor's axes are those of the robot's body. inverse: it gives the vector",
-        "in the world's axes",
-    )
-    of, kept = [_quaternion(robot), source], {"direction": "none", "left_open": ["direction"]}
-    return robot.draft.compute(robot.draft.free_name(wish), "rotate", of, *comments, **kept)
+_PERHAPS_TURNED = (
+    "none, as the runtime has it: the sensor's axes are those of the robot's body. inverse: it gives the vector",
+    "in the world's axes",
+)
 
 
 def _linear(robot: Robot, term: Term, steps: Steps) -> str:
@@ -86,28 +81,16 @@ def _gravity(robot: Robot, term: Term, steps: Steps) -> str:
 
 
 def _quaternion(robot: Robot) -> str:
-    return robot.draft.give(
-        robot.sensors.quaternion,
-        'LEFT OPEN: kind = "quaternion_wxyz" or "quaternion_xyzw". Find out which component the sensor gives first',
-        size=4,
-    )
+    said = "Find out which component the sensor gives first"
+    comment = f'LEFT OPEN: kind = "quaternion_wxyz" or "quaternion_xyzw". {said}'
+    return robot.draft.give(robot.sensors.quaternion, comment, size=4)
 
 
-def _position(robot: Robot, term: Term, steps: Steps) -> str:
-    return _joints(robot, term, steps, robot.sensors.position, "rad", is_relative=True)
-
-
-def _absolute(robot: Robot, term: Term, steps: Steps) -> str:
-    return _joints(robot, term, steps, robot.sensors.position, "rad", is_relative=False)
-
-
-def _speed(robot: Robot, term: Term, steps: Steps) -> str:
-    return _joints(robot, term, steps, robot.sensors.speed, "rad/s", is_relative=False)
-
-
-def _joints(robot: Robot, term: Term, steps: Steps, sensor: str, unit: str, *, is_relative: bool) -> str:
-    draft = robot.draft
-    wanted = term.joints if term.joints is not None else robot.pose_names or robot.measured
+def _joints(robot: Robot, term: Term, steps: Steps) -> str:
+    draft, is_relative = robot.draft, term.function == "joint_pos_rel"
+    is_speed = term.function.startswith("joint_vel")
+    sensor, unit = (robot.sensors.speed, "rad/s") if is_speed else (robot.sensors.position, "rad")
+    wanted = term.joints if term.joints is not None else robot.pose_names
     if term.width is not None and term.width != len(wanted):
         missing = f"the term has {term.width} numbers and the robot {len(wanted)} joints: which ones is not in the file"
         return _unknown(robot, term, steps, missing)
@@ -140,13 +123,8 @@ def _command(robot: Robot, term: Term, steps: Steps) -> str:
         return _unknown(robot, term, steps)
     draft = robot.draft
     kept = "keeps the command within its ranges" if robot.sticks else "scales the command"
-    draft.give(
-        "sticks",
-        f"the gamepad: the runtime turns the two side axes round and {kept}",
-        names=["ly", "lx", "rx"],
-        low=-1,
-        high=1,
-    )
+    said = f"the gamepad: the runtime turns the two side axes round and {kept}"
+    draft.give("sticks", said, names=["ly", "lx", "rx"], low=-1, high=1)
     axes = draft.list_of(_VELOCITY_AXES, "velocities")
     if robot.stick_scale:
         most = [sign * scale for sign, scale in zip((1, -1, -1), robot.stick_scale, strict=True)]
@@ -159,56 +137,47 @@ def _command(robot: Robot, term: Term, steps: Steps) -> str:
 
 def _last_action(robot: Robot, term: Term, steps: Steps) -> str:
     name = robot.draft.free_name("previous_action" if steps else term.name)
-    width = robot.action_width if robot.action is None else None
-    names = None if robot.action is None else robot.draft.list_of(robot.action.names, "controlled")
     kept = "action" if robot.action is None else robot.action.kept
     is_scaled = robot.action is not None and (robot.action.scale, robot.action.offset) != (None, None)
-    robot.draft.give(
-        name,
-        f"the network's own answer of the step before, {_kept_how(robot)}before scale and offset; zeros at the start",
-        size=width,
-        names=names,
-        carried=kept,
-        start="zeros",
-        wrong=["target"] if is_scaled else None,
-    )
+    how = "" if kept == "action" else "clipped, "
+    said = f"the network's own answer of the step before, {how}before scale and offset; zeros at the start"
+    wrong = ["target"] if is_scaled else None
+    robot.draft.give(name, said, **_numbers_of_answer(robot), carried=kept, start="zeros", wrong=wrong)
     return _chain(robot, term, name, steps, term.notes)
+
+
+def _numbers_of_answer(robot: Robot) -> dict[str, Any]:
+    if robot.action is None:
+        return {"size": robot.action_width}
+    return {"names": robot.draft.list_of(robot.action.names, "controlled")}
 
 
 def _phase(robot: Robot, term: Term, steps: Steps) -> str:
     """A clock that counts the policy's steps; raised before it is used, as the runtimes have it."""
     if term.period is None or steps:
         return _unknown(robot, term, steps)
-    table = {"name": robot.draft.free_name(term.name), "operation": "phase_clock", "period": term.period, "first": 1}
-    robot.draft.stages.append(Entry(table, term.notes))
-    return str(table["name"])
-
-
-def _kept_how(robot: Robot) -> str:
-    return "" if robot.action is None or robot.action.answer_clip is None else "clipped, "
+    name = robot.draft.free_name(term.name)
+    return robot.draft.compute(name, "phase_clock", None, *term.notes, period=term.period, first=1)
 
 
 def _unknown(robot: Robot, term: Term, steps: Steps, missing: str = "") -> str:
     if term.width is None:
-        raise UnusableInput(
-            term.place,
+        found, expected = (
             f"the term {term.function} without a width",
             "a scale or a shape for each number, or a known term",
-            near(term.function, _FUNCTIONS) or "with --onnx, one term's width follows from the network's input",
         )
+        hint = near(term.function, _FUNCTIONS) or "with --onnx, one term's width follows from the network's input"
+        raise UnusableInput(term.place, found, expected, hint)
     why = missing or ("" if term.function in COMMANDS else f"{term.function}: its computation is not in the file")
-    robot.draft.give(
-        name := robot.draft.free_name(_given_name(robot, term, term.name, steps)),
-        *([f"LEFT OPEN: {why}. Write the stages that compute it"] if why else ["the command as the network takes it"]),
-        size=term.width,
-    )
-    return _chain(robot, term, name, steps, term.notes)
+    said = f"LEFT OPEN: {why}. Write the stages that compute it" if why else "the command as the network takes it"
+    name = robot.draft.free_name(_given_name(robot, term, term.name, steps))
+    return _chain(robot, term, robot.draft.give(name, said, size=term.width), steps, term.notes)
 
 
 COMMANDS = ("velocity_commands", "command", "commands", "generated_commands", "keyboard_velocity_commands")
 _FUNCTIONS: Mapping[str, Callable[[Robot, Term, Steps], str]] = {
     "base_ang_vel": _gyro, "base_lin_vel": _linear, "projected_gravity": _gravity,
-    "joint_pos_rel": _position, "joint_pos": _absolute, "joint_vel_rel": _speed, "joint_vel": _speed,
+    "joint_pos_rel": _joints, "joint_pos": _joints, "joint_vel_rel": _joints, "joint_vel": _joints,
     "velocity_commands": _command, "stick_command": _command, "last_action": _last_action,
     "phase_sin_cos": _phase,
 }  # fmt: skip
@@ -219,51 +188,55 @@ def robot_to_draft(robot: Robot) -> Draft:
     draft = robot.draft
     if robot.default_pose is not None:
         names = draft.list_of(robot.pose_names, "joints")
-        draft.numbers["default_pose"] = Entry({"": {"names": names, "value": list(robot.default_pose)}})
+        draft.numbers["default_pose"] = {"names": names, "value": list(robot.default_pose)}
     for group in robot.groups:
         _observation(robot, group)
     _action(robot)
-    file = {} if robot.model is None else dict(robot.model.table)
-    comments = () if robot.model is None else robot.model.comments
-    inputs = [group.name for group in robot.groups]
-    draft.networks["policy"] = Entry({**file, "inputs": inputs, "outputs": ["action"]}, comments)
+    file, inputs = robot.model or Entry({}), [group.name for group in robot.groups]
+    draft.networks["policy"] = Entry({**file.table, "inputs": inputs, "outputs": ["action"]}, file.comments)
     if not any("default_pose" in entry.table.values() for entry in draft.stages):
         draft.numbers.pop("default_pose", None)  # of the whole robot, where every term has offsets of its own
     return draft
 
 
-def refuse_other_width(terms: Sequence[Term], width: int | None, place: str) -> None:
-    """UnusableInput where the terms together are not as wide as the network's input: two files of different runs."""
-    total = sum((term.width or 0) * term.history for term in terms)
-    if width is not None and total != width and all(term.width is not None for term in terms):
-        raise UnusableInput(
-            place,
-            f"terms of {total} numbers together",
-            f"{width}, as the model's input has",
-            "the file and the model are of different runs, or a term that raised while it was exported is left out",
-        )
+def as_wide(terms: Sequence[Term], width: int | None, place: str) -> tuple[Term, ...]:
+    """The terms, together as wide as the network's input; if one has no width, it has what the others leave.
+
+    UnusableInput where they are wider or narrower: two files of different runs.
+    """
+    left = 0 if width is None else width - sum((term.width or 0) * term.history for term in terms)
+    unknown = [term for term in terms if term.width is None]
+    if left and not unknown:
+        hint = "the file and the model are of different runs, or a term that raised while it was exported is left out"
+        total = f"terms of {(width or 0) - left} numbers together"
+        raise UnusableInput(place, total, f"{width}, as the model's input has", hint)
+    if width is None or len(unknown) != 1:
+        return tuple(terms)
+    if left <= 0 or left % unknown[0].history:
+        raise UnusableInput(place, f"{left} numbers left for {unknown[0].name}", "the rest of the input")
+    return tuple(replace(term, width=left // term.history) if term is unknown[0] else term for term in terms)
 
 
 def _observation(robot: Robot, group: Group) -> None:
     """The terms one after the other, then their history or their concatenation."""
     draft, lengths = robot.draft, {term.history for term in group.terms}
-    ends = [add_term(robot, term, group) for term in group.terms]
+    ends = [_add_term(robot, term, group) for term in group.terms]
     if group.clip is not None:
         ends = _clipped_frame(robot, group, ends)
-    known = (f"layout, order and start as {robot.convention}",) if group.layout else (_open_layout(robot),)
+    known = f"layout, order and start as {robot.convention}"
     how = {"layout": group.layout, "order": group.order, "start": group.start}
     if lengths == {1} and ends == [group.name]:
         return
     if lengths == {1}:
         draft.compute(group.name, "concatenate", ends)
     elif len(lengths) == 1:
-        draft.compute(group.name, "history", ends, *known, length=lengths.pop(), **how)
+        draft.compute(group.name, "history", ends, known, length=lengths.pop(), **how)
     else:
         parts = []
         for term, end in zip(group.terms, ends, strict=True):
             name = draft.free_name(f"{term.name}_history")
             is_kept = term.history > 1
-            parts.append(draft.compute(name, "history", [end], *known, length=term.history, **how) if is_kept else end)
+            parts.append(draft.compute(name, "history", [end], known, length=term.history, **how) if is_kept else end)
         draft.compute(group.name, "concatenate", parts)
 
 
@@ -277,30 +250,16 @@ def _clipped_frame(robot: Robot, group: Group, ends: list[str]) -> list[str]:
     return [draft.compute(draft.free_name(f"{group.name}_frame") if is_kept else group.name, "clip", whole, **ranges)]
 
 
-def _open_layout(robot: Robot) -> str:
-    return f"LEFT OPEN: layout. Find out whether terms or frames stand together; order and start as {robot.convention}"
-
-
 def _action(robot: Robot) -> None:
     """The answer, the target, the motors' order and their gains."""
     draft, action = robot.draft, robot.action
-    names = None if action is None else draft.list_of(action.names, "controlled")
-    draft.stages.append(
-        Entry(
-            {
-                "name": "action",
-                "operation": "network",
-                **({"size": robot.action_width} if names is None else {"names": names}),
-            }
-        )
-    )
-    if action is None or names is None:
+    draft.compute("action", "network", None, **_numbers_of_answer(robot))
+    if action is None:
         return
-    end = _target(robot, action, names)
+    end = _target(robot, action, draft.list_of(action.names, "controlled"))
     if robot.motors is not None and robot.motors != action.names:
-        end = draft.compute(
-            "motor_q", "select", end, "targets in the order of the motors", take=draft.list_of(robot.motors, "motors")
-        )
+        motors = draft.list_of(robot.motors, "motors")
+        end = draft.compute("motor_q", "select", end, "targets in the order of the motors", take=motors)
     if robot.gains is not None:
         _gains(robot, robot.gains, end)
 
@@ -323,9 +282,8 @@ def _target(robot: Robot, action: Action, names: str) -> str:
     draft.compute(end, "affine", action.kept, *action.notes, scale=scale, offset=offset, unit="rad")
     if action.wheels:
         turned = draft.compute("wheel_action", "select", action.kept, take=draft.list_of(action.wheels, "wheels"))
-        draft.compute(
-            "wheel_velocity", "affine", turned, "wheels: velocity", scale=list(action.wheels.values()), unit="rad/s"
-        )
+        factors = list(action.wheels.values())
+        draft.compute("wheel_velocity", "affine", turned, "wheels: velocity", scale=factors, unit="rad/s")
     if action.clip is not None:
         draft.compute("target", "clip", end, "behind scale and offset", lowest=action.clip[0], highest=action.clip[1])
     return "target"
@@ -335,5 +293,5 @@ def _gains(robot: Robot, gains: Gains, of: str) -> None:
     draft = robot.draft
     names = None if gains.names is None else draft.list_of(gains.names, robot.measured_name)
     for stage, name, value in (("kp", "stiffness", gains.stiffness), ("kd", "damping", gains.damping)):
-        draft.numbers[name] = Entry({"": list(value) if names is None else {"names": names, "value": list(value)}})
+        draft.numbers[name] = list(value) if names is None else {"names": names, "value": list(value)}
         draft.compute(stage, "constant", of, *(gains.notes if stage == "kp" else ()), value=name)

@@ -86,9 +86,8 @@ def _members(content: bytes) -> dict[str, bytes]:
         entries = [entry for entry in archive.infolist() if _HOLDS.fullmatch(entry.filename)]
         if len({entry.filename for entry in entries}) < len(entries):
             raise Unreadable("an archive with a name twice")
-        if any(
-            entry.compress_type != zipfile.ZIP_STORED or entry.file_size != entry.compress_size for entry in entries
-        ):
+        is_stored = (entry.compress_type == zipfile.ZIP_STORED for entry in entries)
+        if not all(is_stored) or any(entry.file_size != entry.compress_size for entry in entries):
             raise Unreadable("an archive with packed members")
         if sum(entry.file_size for entry in entries) > len(content):
             raise Unreadable("an archive with members that overlap")
@@ -137,10 +136,8 @@ def _tensor(given: tuple[Any, ...]) -> _Tensor:
     """(storage, offset, sizes, strides, and what training needs)."""
     match given:
         case (_Storage() as storage, int(offset), tuple(sizes), tuple(strides), *_):
-            counts = (offset, *sizes, *strides)
-            if len(sizes) == len(strides) <= _MOST_DIMENSIONS and all(
-                type(each) is int and each >= 0 for each in counts
-            ):
+            are_counts = all(type(each) is int and each >= 0 for each in (offset, *sizes, *strides))
+            if are_counts and len(sizes) == len(strides) <= _MOST_DIMENSIONS:
                 return _Tensor(storage, offset, sizes, strides)
     raise Unreadable("a tensor that torch does not write")
 
@@ -244,8 +241,7 @@ def read_layers(path: Path) -> Layers:
         hint = "torch.onnx.export(model, ..., dynamo=True, dynamic_shapes=...) writes a network of any kind"
         raise UnusableInput(path, held, "linear layers, one behind the other", hint)
     biases = {name: rows for name, rows in arrays.items() if rows.ndim == 1}
-    named = [(matrix, _bias_of(name, biases)) for name, matrix in matrices.items()]
-    return _turned([pair[0] for pair in named], [pair[1] for pair in named], list(matrices), path)
+    return _turned(matrices, [_bias_of(name, biases) for name in matrices], path)
 
 
 def _bias_of(name: str, biases: Mapping[str, FloatArray]) -> FloatArray | None:
@@ -256,19 +252,17 @@ def _bias_of(name: str, biases: Mapping[str, FloatArray]) -> FloatArray | None:
     return None
 
 
-def _turned(
-    matrices: Sequence[FloatArray], biases: Sequence[FloatArray | None], names: Sequence[str], path: Path
-) -> Layers:
+def _turned(matrices: Mapping[str, FloatArray], biases: Sequence[FloatArray | None], path: Path) -> Layers:
     """Every matrix as (in, out). torch stores (out, in); which it is, is the same for all of them."""
     for is_torch in (True, False):
-        ways = [matrix.T if is_torch else matrix for matrix in matrices]
-        fits = all(bias is None or len(bias) == way.shape[1] for way, bias in zip(ways, biases, strict=True))
+        ways = [matrix.T if is_torch else matrix for matrix in matrices.values()]
+        pairs = [
+            (way, np.zeros(way.shape[1]) if bias is None else bias) for way, bias in zip(ways, biases, strict=True)
+        ]
+        fits = all(len(bias) == way.shape[1] for way, bias in pairs)
         if fits and all(one.shape[1] == other.shape[0] for one, other in pairwise(ways)):
-            pairs = zip(ways, biases, strict=True)
-            return tuple(
-                (_single(way), _single(np.zeros(way.shape[1]) if bias is None else bias)) for way, bias in pairs
-            )
-    shapes = ", ".join(f"{name} {matrix.shape}" for name, matrix in zip(names, matrices, strict=True))
+            return tuple((_single(way), _single(bias)) for way, bias in pairs)
+    shapes = ", ".join(f"{name} {matrix.shape}" for name, matrix in matrices.items())
     raise UnusableInput(path, shapes, "layers of which each takes what the one before gives")
 
 
@@ -281,15 +275,9 @@ def arrays_of(path: Path) -> dict[str, FloatArray]:
     if is_of_torch(path):
         return torch_arrays(read_bytes(path), path)
     content = read_bytes(path)
-    if path.name.lower().endswith(".npy"):
-        _refuse_objects(content, path)
-        return {path.stem: np.asarray(read_arrays(content, path))}
-    return {name: np.asarray(rows) for name, rows in read_arrays(content, path).items()}
-
-
-def _refuse_objects(content: bytes, path: Path) -> None:
-    """An array of objects is a pickle: say how its owner makes plain arrays of it."""
-    header = content[:256].split(b"\n")[0]
-    if b"'|O'" in header:
+    if not path.name.lower().endswith(".npy"):
+        return {name: np.asarray(rows) for name, rows in read_arrays(content, path).items()}
+    if b"'|O'" in content[:256].split(b"\n")[0]:  # an array of objects is a pickle
         hint = f"where you trust it: np.savez('weights.npz', **np.load('{path.name}', allow_pickle=True).item())"
         raise UnusableInput(path, "a pickled dictionary", "plain arrays: a pickle can run any program", hint)
+    return {path.stem: np.asarray(read_arrays(content, path))}

@@ -6,7 +6,7 @@ except after the last, then y · std + mean.
 """
 
 import struct
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -18,6 +18,7 @@ from rigpact.contract.statistics import FloatArray
 
 _MOST_LAYERS, _MOST_NUMBERS = 256, 1 << 28
 _OPSET = 17
+Layers = Sequence[tuple[FloatArray, FloatArray]]
 
 
 @dataclass(frozen=True, eq=False)
@@ -98,57 +99,51 @@ def read_weights(content: bytes, path: Path) -> Weights:
 
 def weights_to_onnx(weights: Weights) -> bytes:
     """The bytes of an ONNX model x -> y with a free number of rows, float32 throughout."""
-    from onnx import TensorProto, checker, helper, numpy_helper
+    from onnx import helper
 
     arrays = {
         "mean_in": weights.mean_in, "std_in": weights.std_in, "std_out": weights.std_out, "mean_out": weights.mean_out,
     }  # fmt: skip
     nodes: list[Any] = [helper.make_node("Sub", ["x", "mean_in"], ["centred"])]
-    nodes.append(helper.make_node("Div", ["centred", "std_in"], ["h0"]))
-    for place, (matrix, bias) in enumerate(weights.layers):
-        arrays |= {f"W{place}": matrix, f"b{place}": bias}
-        is_last = place == len(weights.layers) - 1
-        made = f"h{place + 1}" if is_last else f"sum{place + 1}"
-        nodes.append(helper.make_node("Gemm", [f"h{place}", f"W{place}", f"b{place}"], [made]))
-        if not is_last:
-            nodes.append(helper.make_node("Relu", [made], [f"h{place + 1}"]))
-    nodes.append(helper.make_node("Mul", [f"h{len(weights.layers)}", "std_out"], ["scaled"]))
+    nodes.append(helper.make_node("Div", ["centred", "std_in"], ["normalised"]))
+    nodes += _layers(weights.layers, arrays, "Relu", "none", ("normalised", "answer"))
+    nodes.append(helper.make_node("Mul", ["answer", "std_out"], ["scaled"]))
     nodes.append(helper.make_node("Add", ["scaled", "mean_out"], ["y"]))
-    ends = [
-        helper.make_tensor_value_info(name, TensorProto.FLOAT, ["rows", width])
-        for name, width in (("x", weights.sizes[0]), ("y", weights.sizes[-1]))
-    ]
+    return _model(nodes, arrays, {"x": weights.sizes[0], "y": weights.sizes[-1]}, "rows")
+
+
+def _model(nodes: Sequence[Any], arrays: Mapping[str, FloatArray], ends: Mapping[str, int], axis: str) -> bytes:
+    """The bytes of a model. ends: its input and its output, and how wide each is; axis: the name of the free one."""
+    from onnx import TensorProto, checker, helper, numpy_helper
+
+    tensors = [helper.make_tensor_value_info(name, TensorProto.FLOAT, [axis, width]) for name, width in ends.items()]
     initializers = [numpy_helper.from_array(array, name) for name, array in arrays.items()]
-    graph = helper.make_graph(nodes, "weights", ends[:1], ends[1:], initializers)
+    graph = helper.make_graph(nodes, "weights", tensors[:1], tensors[1:], initializers)
     model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", _OPSET)], producer_name="rigpact")
     model.ir_version = 9
     checker.check_model(model)
     return bytes(model.SerializeToString())
 
 
-def layers_to_onnx(
-    layers: Sequence[tuple[FloatArray, FloatArray]], hidden: str, last: str, names: tuple[str, str]
-) -> bytes:
+def layers_to_onnx(layers: Layers, hidden: str, last: str, names: tuple[str, str]) -> bytes:
     """Linear layers (in, out) with a function between them and one behind: `Relu`, `LeakyRelu:0.1`, `none`. A free batch axis."""
-    from onnx import TensorProto, checker, helper, numpy_helper
+    arrays: dict[str, FloatArray] = {}
+    nodes = list(_layers(layers, arrays, hidden, last, names))
+    return _model(nodes, arrays, {names[0]: layers[0][0].shape[0], names[1]: layers[-1][0].shape[1]}, "batch")
 
-    nodes: list[Any] = []
-    arrays: list[Any] = []
+
+def _layers(
+    layers: Layers, arrays: dict[str, FloatArray], hidden: str, last: str, names: tuple[str, str]
+) -> Iterator[Any]:
+    """The nodes of layers, from one name to another; their numbers are added to the arrays."""
+    from onnx import helper
+
     made = names[0]
     for place, (matrix, bias) in enumerate(layers):
         is_last = place == len(layers) - 1
-        arrays += [numpy_helper.from_array(matrix, f"W{place}"), numpy_helper.from_array(bias, f"b{place}")]
-        nodes.append(helper.make_node("Gemm", [made, f"W{place}", f"b{place}"], [f"sum{place}"]))
+        arrays |= {f"W{place}": matrix, f"b{place}": bias}
+        yield helper.make_node("Gemm", [made, f"W{place}", f"b{place}"], [f"sum{place}"])
         op, _, slope = (last if is_last else hidden).partition(":")
         made = names[1] if is_last else f"h{place}"
         attributes = {"alpha": float(slope)} if slope else {}
-        nodes.append(helper.make_node("Identity" if op == "none" else op, [f"sum{place}"], [made], **attributes))
-    ends = [
-        helper.make_tensor_value_info(name, TensorProto.FLOAT, ["batch", width])
-        for name, width in zip(names, (layers[0][0].shape[0], layers[-1][0].shape[1]), strict=True)
-    ]
-    graph = helper.make_graph(nodes, "weights", ends[:1], ends[1:], arrays)
-    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", _OPSET)], producer_name="rigpact")
-    model.ir_version = 9
-    checker.check_model(model)
-    return bytes(model.SerializeToString())
+        yield helper.make_node("Identity" if op == "none" else op, [f"sum{place}"], [made], **attributes)
