@@ -32,8 +32,9 @@ CLEARLY = 64.0
 class Hypotheses:
     """Changes of conventions, judged on one recording. judged: stages that can be judged, in loop order."""
 
-    def __init__(self, evidence: Evidence, contract: Contract) -> None:
-        """Find the recorded stages that can be judged."""
+    def __init__(self, evidence: Evidence, contract: Contract, *, is_filter: bool = False) -> None:
+        """Find the recorded stages that can be judged. is_filter: by wider bounds of few draws, where bounds are drawn."""
+        self._is_filter = is_filter
         self.evidence, self.contract, self.graph = evidence, contract, contract.system.graph
         self._kept: dict[Hashable, FloatArray | None] = {}
         self._asked: tuple[Conventions | None, list[tuple[str, Any]]] = None, []
@@ -99,7 +100,9 @@ class Hypotheses:
         try:
             contract = self.contract.with_conventions(dict(key))
             frames = ReplayedFrames(self.evidence, contract, keep=self._keep)
-            return (self._by_unchanged_bound(frames, stage) if key else None) or stage_error(frames, stage)
+            return (self._by_unchanged_bound(frames, stage) if key else None) or stage_error(
+                frames, stage, few=self._is_filter
+            )
         except OwnFunctionFailed:
             raise
         except UnusableInput:
@@ -168,10 +171,11 @@ class Hypotheses:
 
     def may_fit(self, stage: str, changes: Mapping[str, Any]) -> bool:
         """Whether every judged value of a stage fits the changes; a few frames show most that do not."""
+        return self._may_fit_few(stage, changes) and self.excess(stage, changes) <= 1.0
+
+    def _may_fit_few(self, stage: str, changes: Mapping[str, Any]) -> bool:
         few = self.few_frames if changes else None
-        if few is not None and stage in few.judged and few.excess(stage, changes) > 1.0:
-            return False
-        return self.excess(stage, changes) <= 1.0
+        return few is None or stage not in few.judged or few.excess(stage, changes) <= 1.0
 
     def may_nearly_fit(self, stage: str, changes: Mapping[str, Any]) -> bool:
         """Whether a few frames leave it possible that most frames fit: half of them must."""
@@ -213,8 +217,11 @@ class Hypotheses:
         return all(self.fits(stage, changes) for stage in self._failing_first)
 
     def allows(self, changes: Mapping[str, Any]) -> bool:
-        """Whether every judged value of every stage fits the changes."""
-        return all(self.may_fit(stage, changes) for stage in self._failing_first)
+        """Whether every judged value of every stage fits the changes: the stages behind fewer others are evaluated first."""
+        stages = sorted(self.judged, key=lambda stage: len(self._paths[stage]))
+        return all(self._may_fit_few(stage, changes) for stage in stages) and all(
+            self.excess(stage, changes) <= 1.0 for stage in stages
+        )
 
     @cached_property
     def _failing_first(self) -> Sequence[str]:
@@ -309,7 +316,7 @@ class Hypotheses:
                 excess = np.maximum(excess, np.nan_to_num(error.excess).max(axis=1))
         worst = min(max(int(np.argmax(excess)), 1), frames - 1)
         rows = sorted({0, 1, worst - 1, worst, frames - 2, frames - 1})
-        return Hypotheses(self.evidence.at_rows(rows), self.contract)
+        return Hypotheses(self.evidence.at_rows(rows), self.contract, is_filter=True)
 
     def own_products(self, stage: str, limit: int) -> Iterator[Changes]:
         """Every combination of three or more knobs that act only on this stage's path, if there are few enough."""
