@@ -23,7 +23,6 @@ from rigpact.reports.diagnosing.explanation import Explanation, search
 from rigpact.reports.diagnosing.extent import Extent, extent_of
 from rigpact.reports.diagnosing.hypotheses import Changes, Hypotheses
 from rigpact.reports.diagnosing.relations.relation import GLITCH, Relation
-from rigpact.reports.diagnosing.relations.search import find_relations
 from rigpact.reports.diagnosing.remaining import Mask, remaining
 from rigpact.reports.diagnosing.seen.judged import is_computed, what_was_seen, without_verdict
 from rigpact.reports.diagnosing.stage_error import StageError, WorstChannel, error_between, largest_in_unit
@@ -118,6 +117,8 @@ def _relations(
 
     Where a convention explains some frames, only a relation that explains more of them is one.
     """
+    from rigpact.reports.diagnosing.relations.search import find_relations  # thirty modules that most runs do not need
+
     at_one_stage = {cause.stage for cause in causes if not cause.is_partial}
     stages = [stage for stage in unresolved if stage not in at_one_stage]
     explained = {cause.stage: cause.frames_explained for cause in causes if cause.is_partial}

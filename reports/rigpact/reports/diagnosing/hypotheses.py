@@ -33,7 +33,7 @@ class Hypotheses:
     """Changes of conventions, judged on one recording. judged: stages that can be judged, in loop order."""
 
     def __init__(self, evidence: Evidence, contract: Contract, *, is_filter: bool = False) -> None:
-        """Find the recorded stages that can be judged. is_filter: by wider bounds of few draws, where bounds are drawn."""
+        """Find the recorded stages that can be judged. is_filter: by bounds that cost less, and let more through."""
         self._is_filter = is_filter
         self.evidence, self.contract, self.graph = evidence, contract, contract.system.graph
         self._kept: dict[Hashable, FloatArray | None] = {}
@@ -137,8 +137,8 @@ class Hypotheses:
 
     @cached_property
     def _answers(self) -> frozenset[str]:
-        """Answers of a network that were not recorded."""
-        return frozenset(name for name in self.graph.answers if name not in self.evidence.recorded)
+        """Answers of a network whose bounds are left alone: those that were not recorded, and for a filter all of them."""
+        return frozenset(name for name in self.graph.answers if self._is_filter or name not in self.evidence.recorded)
 
     def _keep(
         self, stage: str, conventions: Any, compute: Callable[[], FloatArray | None], what: str
