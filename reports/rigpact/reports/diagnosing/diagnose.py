@@ -39,11 +39,13 @@ def diagnose(
     allow_unjudged: Collection[str] = (),
     budget: Budget | None = None,
     says_stages: SaysStages | None = None,
+    with_alike: bool = True,
 ) -> Diagnosis:
     """Judge every recorded stage and search for what explains those that differ.
 
     allow_unjudged: recorded stages that may stay unjudged in a recording that agrees; any other leaves the answer undetermined.
-    budget: how long to search; without one the search goes to its end.
+    budget: how long to search; without one the search goes to its end. with_alike: say what a recording that agrees does not
+    tell apart.
     """
     hypotheses = Hypotheses(evidence, contract)
     stages = tuple(_stage_verdicts(hypotheses))
@@ -53,7 +55,7 @@ def diagnose(
         return Diagnosis("undetermined", not_finite, stages, (), ())
     if not hypotheses.failing({}):
         agrees = _verdict_without_failures(hypotheses, first, allow_unjudged)
-        alike = tuple(_indistinguishable(hypotheses, {}))
+        alike = tuple(_indistinguishable(hypotheses, {})) if with_alike else ()
         return Diagnosis(agrees, first, stages, (), alike, seen=what_was_seen(hypotheses))
     if says_stages is not None:
         says_stages(stages, first)
