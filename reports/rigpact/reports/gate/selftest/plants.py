@@ -78,9 +78,10 @@ SLIPS: Mapping[str, Spoil] = {
 
 
 FILE_PARTS = ("files", "model", "teacher", "engine-trace", "free-run")
+TRACE_PARTS = ("engine-trace",)
 READERS: Mapping[str, tuple[str, ...]] = {
     BUNDLE: FILE_PARTS, COMPANION: FILE_PARTS, CLIP: FILE_PARTS, "model": FILE_PARTS[1:],
-    "training": ("files", "teacher"), "engine": ("engine-trace",), "recording": ("engine-trace",),
+    "training": ("files", "teacher"), "engine": TRACE_PARTS, "recording": TRACE_PARTS,
 }  # fmt: skip
 """The parts that can notice each kind, in the order in which they run."""
 NO_TRACE = "no engine trace in [[gate.trace]]: an engine could do this unseen"
