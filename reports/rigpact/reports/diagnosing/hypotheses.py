@@ -98,8 +98,7 @@ class Hypotheses:
     def _replayed_error(self, stage: str, key: frozenset[tuple[str, Any]]) -> StageError | None:
         """Also None for a value that this contract cannot have, such as whitened contacts without their slice."""
         try:
-            contract = self.contract.with_conventions(dict(key))
-            frames = ReplayedFrames(self.evidence, contract, keep=self._keep)
+            frames = self._replayed(key)
             return (self._by_unchanged_bound(frames, stage) if key else None) or stage_error(
                 frames, stage, few=self._is_filter
             )
@@ -107,6 +106,19 @@ class Hypotheses:
             raise
         except UnusableInput:
             return None
+
+    def _replayed(self, key: frozenset[tuple[str, Any]]) -> ReplayedFrames:
+        return ReplayedFrames(self.evidence, self.contract.with_conventions(dict(key)), keep=self._keep)
+
+    def is_as_recorded(self, stage: str, changes: Mapping[str, Any]) -> bool:
+        """Whether a stage is under the changes what was recorded, to the bit: its error is 0, whatever its tolerance."""
+        try:
+            rows = self._replayed(self._that_matter(changes, stage)).computed(stage)
+        except OwnFunctionFailed:
+            raise
+        except UnusableInput:
+            return False
+        return rows is not None and np.array_equal(rows, self.evidence.recorded[stage])
 
     def _by_unchanged_bound(self, frames: ReplayedFrames, stage: str) -> StageError | None:
         """The error of a stage behind an answer of the network, or of a drawn answer, in the tolerances without a change.
@@ -220,7 +232,7 @@ class Hypotheses:
         """Whether every judged value of every stage fits the changes: the stages behind fewer others are evaluated first."""
         stages = sorted(self.judged, key=lambda stage: len(self._paths[stage]))
         return all(self._may_fit_few(stage, changes) for stage in stages) and all(
-            self.excess(stage, changes) <= 1.0 for stage in stages
+            self.is_as_recorded(stage, changes) or self.excess(stage, changes) <= 1.0 for stage in stages
         )
 
     @cached_property
