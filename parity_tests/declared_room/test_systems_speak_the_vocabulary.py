@@ -14,7 +14,8 @@ import numpy as np
 import pytest
 
 from rigpact.contract.contract_files import open_contract
-from rigpact.contract.pages.registry import known_systems, package_of
+from rigpact.contract.declared.vocabulary import package_of
+from rigpact.contract.pages.registry import known_systems
 from rigpact.reference_runtime.graph.bounds import replay_bound
 from rigpact.reference_runtime.graph.replayed import Evidence, ReplayedFrames
 from rigpact.reference_runtime.operations.geometry import same_hemisphere

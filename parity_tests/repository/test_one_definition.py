@@ -130,7 +130,7 @@ SHAPES: Mapping[str, tuple[Callable[[ast.AST], bool], set[str]]] = {
     "z-score": (_is_zscore, {DEFINITIONS + "scaling.py"}),
     "z-score undone": (_is_undone_zscore, {DEFINITIONS + "scaling.py"}),
     "sigmoid": (_is_sigmoid, {DEFINITIONS + "scaling.py"}),
-    "length of a vector": (_is_length, {DEFINITIONS + "scaling.py", DEFINITIONS + "quaternions.py", "operations/geometry.py"}),
+    "length of a vector": (_is_length, {DEFINITIONS + "scaling.py", DEFINITIONS + "quaternions.py"}),
     "matrix of a quaternion": (_is_matrix_of_quaternion, {DEFINITIONS + "quaternions.py"}),
     "conjugate": (lambda node: _numbers(node) == [-1, -1, -1, 1], {DEFINITIONS + "quaternions.py"}),
     "order of components": (lambda node: _numbers(node) in ([3, 0, 1, 2], [1, 2, 3, 0]), {DEFINITIONS + "quaternions.py"}),

@@ -29,13 +29,20 @@ def canonical_json(value: Any) -> str:
         return json.dumps(value, ensure_ascii=False)
     if isinstance(value, np.ndarray):
         rows = value.tolist()
-        return "[" + ",".join(map(_number_text, rows)) + "]" if value.ndim == 1 else canonical_json(rows)
+        return "[" + ",".join(map(_float_text, rows)) + "]" if value.ndim == 1 else canonical_json(rows)
     if isinstance(value, Mapping):
         keys = sorted(value, key=lambda key: key.encode("utf-16-be", "surrogatepass"))
         return "{" + ",".join(f"{canonical_json(key)}:{canonical_json(value[key])}" for key in keys) + "}"
     if isinstance(value, list | tuple):
         return "[" + ",".join(map(canonical_json, value)) + "]"
     return _number_text(value)
+
+
+def _float_text(value: float) -> str:
+    """As `_number_text`, at once for most floats: those with a fraction and without an exponent."""
+    text = repr(value)
+    is_plain = "." in text and not text.endswith(".0") and "e" not in text
+    return text if is_plain else _number_text(value)
 
 
 def _number_text(value: float) -> str:

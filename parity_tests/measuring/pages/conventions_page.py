@@ -3,7 +3,8 @@
 from collections.abc import Iterator
 
 from rigpact.contract.conventions import Knob
-from rigpact.contract.pages.registry import ENEMY_ANIMATION, find_system, known_systems, package_of
+from rigpact.contract.declared.vocabulary import package_of
+from rigpact.contract.pages.registry import ENEMY_ANIMATION, find_system, known_systems
 from rigpact.contract.systems.system import System
 
 _HEAD = """# Conventions

@@ -10,7 +10,7 @@ Mistakes of an own module are those of an input, not defects of rigpact.
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache, partial
-from importlib.metadata import EntryPoint, entry_points
+from importlib.metadata import Distribution, EntryPoint, entry_points
 from typing import Any
 
 import numpy as np
@@ -51,12 +51,23 @@ def _entries() -> Sequence[EntryPoint]:
     return sorted(entry_points(group=GROUP), key=lambda each: each.name)
 
 
+def package_of(entry: EntryPoint) -> str:
+    """The name of the installed package that brings an operation or a system."""
+    return "?" if entry.dist is None else _name_of(entry.dist)
+
+
+@cache
+def _name_of(package: Distribution) -> str:
+    """To ask for it parses all that a package says of itself: once a package, not once an entry point."""
+    return package.name
+
+
 @cache
 def _installed(*, by_rigpact: bool) -> Mapping[str, Brought]:
     """The operations of rigpact, or of other packages; UnusableInput where two bring one name, or one brings something else."""
     found: dict[str, Brought] = {}
     for entry in _entries():
-        package = entry.dist.name if entry.dist is not None else "?"
+        package = package_of(entry)
         if (package == RIGPACT) is not by_rigpact:
             continue
         operation = entry.load()

@@ -11,6 +11,7 @@ from importlib.metadata import EntryPoint, entry_points
 from pathlib import Path
 
 from rigpact.contract.declared.page import Page
+from rigpact.contract.declared.vocabulary import package_of
 from rigpact.contract.errors import UnusableInput
 from rigpact.contract.systems.system import System
 
@@ -34,11 +35,6 @@ def known_systems() -> Mapping[str, EntryPoint]:
                 "uninstall one of them",
             )
     return found
-
-
-def package_of(entry: EntryPoint) -> str:
-    """The name of the installed package that brings a system."""
-    return entry.dist.name if entry.dist is not None else "?"
 
 
 @cache

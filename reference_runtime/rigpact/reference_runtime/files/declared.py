@@ -19,9 +19,9 @@ from rigpact.contract.systems.contract import Contract
 from rigpact.contract.systems.layout import FieldKind
 from rigpact.reference_runtime.files.ordinary import Baseline, Ordinary, ordinary_of_rows
 from rigpact.reference_runtime.files.run import (
+    Crowd,
     DeclaredClip,
     RecordedAnswers,
-    Rows,
     Run,
     declared_crowd,
     declared_run,
@@ -117,7 +117,7 @@ class DeclaredFiles:
 
     def lockstep(
         self, contract: Contract, network: Any, clip: Any, starts: FloatArray, frames: int, engine: Engine = "auto"
-    ) -> Rows:
+    ) -> Crowd:
         """Free runs from several starts (R, width) of the fed-back stage; `step` returns stages (R, width)."""
         return declared_crowd(contract, network, clip, starts, frames, engine)
 

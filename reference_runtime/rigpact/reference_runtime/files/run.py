@@ -87,8 +87,12 @@ class Crowd:
 
     def step(self) -> Stages:
         """The stages of the next frame, (runs, width)."""
+        return {name: rows.copy() for name, rows in self.passing().items()}
+
+    def passing(self) -> Stages:
+        """The same in memory that the frame after it may take: for one who keeps few of them."""
         self._frames.step()
-        return self._chosen(self._frames.stages())
+        return self._chosen(self._frames.in_place())
 
     def record(self, frames: Iterable[int]) -> Stages:
         """Every stage of the next frames, (T, runs, width)."""

@@ -181,7 +181,11 @@ class LiveFrames:
 
     def stages(self) -> dict[str, FloatArray]:
         """Every known stage of this frame, (runs, width), in the order of the loop; the caller may keep them."""
-        return {name: self[name].copy() for name in self._graph.names if name in self._computed}
+        return {name: rows.copy() for name, rows in self.in_place().items()}
+
+    def in_place(self) -> dict[str, FloatArray]:
+        """The same in memory that a later frame may take."""
+        return {name: self._of_frame(name) for name in self._graph.names if name in self._computed}
 
     @property
     def is_ring(self) -> bool:

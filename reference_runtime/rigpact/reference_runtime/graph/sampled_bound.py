@@ -116,10 +116,12 @@ def _is_far_wider(frames: ReplayedFrames, answer: Stage, bound: FloatArray | Non
         return False
     if bound is None:
         bound = frames.kept(answer.name, partial(rounding_bound, frames, answer.name, rows), "bound")
+    assumed = stage_bound(replace(answer, is_answer=False), frames, rows, {})
+    if not np.any(bound > WIDER * assumed):
+        return False  # nor than the larger of the two: the model need not be evaluated again
     of_exact = frames.kept(
         answer.name, partial(rounding_bound, frames, answer.name, rows, is_through=False), "own bound"
     )
-    assumed = stage_bound(replace(answer, is_answer=False), frames, rows, {})
     return bool(np.any(bound > WIDER * np.maximum(of_exact, assumed)))
 
 

@@ -88,8 +88,8 @@ class StackedDisturbance:
         return (signs * size).reshape(-1, *size.shape[1:])
 
 
-def product_deviation(a: Array, b: Array, start: Array | float = 0.0) -> Array:
-    """Deviation of a @ b + start in any order of summation that an implementation has, in units of u.
+def product_deviation(a: Array, b: Array, total: Array, start: Array | float = 0.0) -> Array:
+    """Deviation of a @ b + start in any order of summation that an implementation has, in units of u; total: a @ b.
 
     A sum of n terms t_i has n + 1 roundings, each of a partial sum. For the order of the memory, forward or backward, from
     zero or from `start`, the partial sums are known at the ends of blocks; P is the largest. Inside a block, and in a
@@ -98,7 +98,7 @@ def product_deviation(a: Array, b: Array, start: Array | float = 0.0) -> Array:
     roundings are for a factor or a folded scale of the weights. P ≤ Σ|t|: this never exceeds Higham and Mary's sqrt(n)·u·Σ|t|
     by more than a factor of 2.
     """
-    length, total = a.shape[-1], a @ b
+    length = a.shape[-1]
     before, lowest, highest = np.zeros(total.shape), np.minimum(total, 0.0), np.maximum(total, 0.0)
     edges = np.linspace(0, length, min(BLOCKS, max(length, 1)) + 1).astype(int)
     for first, last in pairwise(edges[:-1]):

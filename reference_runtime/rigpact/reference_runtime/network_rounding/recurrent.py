@@ -16,7 +16,8 @@ _MIXED = 4.0
 
 
 def _affine(rounded: Rounded, x: Array, weight: Array, bias: Array) -> Array:
-    return rounded(x @ weight.T + bias, lambda: product_deviation(x, weight.T, bias))
+    total = x @ weight.T
+    return rounded(total + bias, lambda: product_deviation(x, weight.T, total, bias))
 
 
 def _sigmoid(rounded: Rounded, x: Array) -> Array:

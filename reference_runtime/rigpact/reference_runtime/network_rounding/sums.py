@@ -13,7 +13,8 @@ from rigpact.reference_runtime.network_rounding.shaping import NotEvaluated, Val
 
 def _matmul(rounded: Rounded, _node: Operation, values: Values) -> Array:
     a, b = values
-    return rounded(a @ b, lambda: product_deviation(a, b))
+    total = a @ b
+    return rounded(total, lambda: product_deviation(a, b, total))
 
 
 def _gemm(rounded: Rounded, node: Operation, values: Values) -> Array:
@@ -22,7 +23,8 @@ def _gemm(rounded: Rounded, node: Operation, values: Values) -> Array:
     b = values[1].T if said.get("transB") else values[1]
     bias = optional(values, 2)
     start = 0.0 if bias is None else bias * said.get("beta", 1.0)
-    return rounded(a @ b + start, lambda: product_deviation(a, b, start))
+    total = a @ b
+    return rounded(total + start, lambda: product_deviation(a, b, total, start))
 
 
 def _convolution(rounded: Rounded, node: Operation, values: Values) -> Array:
@@ -43,7 +45,8 @@ def _convolution(rounded: Rounded, node: Operation, values: Values) -> Array:
     columns = weight.reshape(groups, weight.shape[0] // groups, -1).swapaxes(1, 2)
     bias = optional(values, 2)
     start = 0.0 if bias is None else bias.reshape(groups, 1, -1)
-    result = rounded(rows @ columns + start, lambda: product_deviation(rows, columns, start))
+    total = rows @ columns
+    result = rounded(total + start, lambda: product_deviation(rows, columns, total, start))
     return np.moveaxis(result.reshape(*shape, -1), -1, 1)
 
 

@@ -20,8 +20,12 @@ TRAINING_EPSILON = 1e-8
 
 
 def dot(a: FloatArray, b: FloatArray) -> FloatArray:
-    """Inner product of (..., 3) vectors, with shape (..., 1), so it can multiply them."""
-    return np.asarray(np.sum(a * b, axis=-1, keepdims=True))
+    """Inner product of (..., 3) vectors, with shape (..., 1), so it can multiply them.
+
+    Written out, from left to right as in C++: numpy's sums over three numbers take up to thirty times as long.
+    """
+    products = a * b
+    return np.asarray(products[..., :1] + products[..., 1:2] + products[..., 2:])
 
 
 def cross(a: FloatArray, b: FloatArray) -> FloatArray:
@@ -90,7 +94,7 @@ def rotation_angle_rad(a: FloatArray, b: FloatArray) -> FloatArray:
     Source: contract document, section 3; training `geodesic_R` uses the acos.
     """
     relative = np.swapaxes(a, -1, -2) @ b
-    sine = 0.5 * np.sqrt(np.sum(_skew_part(relative) ** 2, axis=-1))
+    sine = 0.5 * length(_skew_part(relative))[..., 0]
     cosine = 0.5 * (np.trace(relative, axis1=-2, axis2=-1) - 1.0)
     return np.asarray(np.arctan2(sine, cosine))
 

@@ -96,7 +96,8 @@ class Allowance:
         if has_model or stage.name in self.inheriting:  # the piece before inherited a difference, so this one does
             inherited = self._inherited(stage, a, b)
             if inherited is not None and (has_model or (error <= inherited).all()):
-                self._note(stage, error > _bound(stage, a, b))
+                if stage.name not in self.inheriting:
+                    self._note(stage, error > _bound(stage, a, b))
                 return inherited
         bound = _bound(stage, a, b)
         with np.errstate(invalid="ignore"):

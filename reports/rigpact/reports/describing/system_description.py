@@ -5,8 +5,8 @@ from importlib.metadata import EntryPoint
 from typing import Any
 
 from rigpact.contract.contract_files import contract_to_bytes, contract_to_json
+from rigpact.contract.declared.vocabulary import package_of
 from rigpact.contract.errors import UnusableInput
-from rigpact.contract.pages.registry import package_of
 from rigpact.contract.systems.description import Section
 from rigpact.contract.systems.system import System
 from rigpact.reports.describing.description import feedback_section, fields_section, origin, stages_section, value_text

@@ -138,7 +138,8 @@ def _margin(hypotheses: Hypotheses, choice: Choice) -> float:
     """Worst error over the stages that the choice can change; 0 for a value that this contract cannot have."""
     (knob, value), worst = choice, 0.0
     for stage in hypotheses.judged:
-        error = hypotheses.error(stage, {knob: value}) if hypotheses.matters(knob, stage) else None
+        is_shown = hypotheses.matters(knob, stage) and not hypotheses.is_as_recorded(stage, {knob: value})
+        error = hypotheses.error(stage, {knob: value}) if is_shown else None
         if error is not None:
             worst = max(worst, error.worst_finite_excess)
         if worst >= CERTAIN_MARGIN:

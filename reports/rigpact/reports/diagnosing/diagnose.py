@@ -23,7 +23,6 @@ from rigpact.reports.diagnosing.explanation import Explanation, search
 from rigpact.reports.diagnosing.extent import Extent, extent_of
 from rigpact.reports.diagnosing.hypotheses import Changes, Hypotheses
 from rigpact.reports.diagnosing.relations.relation import GLITCH, Relation
-from rigpact.reports.diagnosing.relations.search import find_relations
 from rigpact.reports.diagnosing.remaining import Mask, remaining
 from rigpact.reports.diagnosing.seen.judged import is_computed, what_was_seen, without_verdict
 from rigpact.reports.diagnosing.stage_error import StageError, WorstChannel, error_between, largest_in_unit
@@ -40,11 +39,13 @@ def diagnose(
     allow_unjudged: Collection[str] = (),
     budget: Budget | None = None,
     says_stages: SaysStages | None = None,
+    with_alike: bool = True,
 ) -> Diagnosis:
     """Judge every recorded stage and search for what explains those that differ.
 
     allow_unjudged: recorded stages that may stay unjudged in a recording that agrees; any other leaves the answer undetermined.
-    budget: how long to search; without one the search goes to its end.
+    budget: how long to search; without one the search goes to its end. with_alike: say what a recording that agrees does not
+    tell apart.
     """
     hypotheses = Hypotheses(evidence, contract)
     stages = tuple(_stage_verdicts(hypotheses))
@@ -54,7 +55,7 @@ def diagnose(
         return Diagnosis("undetermined", not_finite, stages, (), ())
     if not hypotheses.failing({}):
         agrees = _verdict_without_failures(hypotheses, first, allow_unjudged)
-        alike = tuple(_indistinguishable(hypotheses, {}))
+        alike = tuple(_indistinguishable(hypotheses, {})) if with_alike else ()
         return Diagnosis(agrees, first, stages, (), alike, seen=what_was_seen(hypotheses))
     if says_stages is not None:
         says_stages(stages, first)
@@ -118,6 +119,8 @@ def _relations(
 
     Where a convention explains some frames, only a relation that explains more of them is one.
     """
+    from rigpact.reports.diagnosing.relations.search import find_relations  # thirty modules that most runs do not need
+
     at_one_stage = {cause.stage for cause in causes if not cause.is_partial}
     stages = [stage for stage in unresolved if stage not in at_one_stage]
     explained = {cause.stage: cause.frames_explained for cause in causes if cause.is_partial}

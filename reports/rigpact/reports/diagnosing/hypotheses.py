@@ -32,8 +32,9 @@ CLEARLY = 64.0
 class Hypotheses:
     """Changes of conventions, judged on one recording. judged: stages that can be judged, in loop order."""
 
-    def __init__(self, evidence: Evidence, contract: Contract) -> None:
-        """Find the recorded stages that can be judged."""
+    def __init__(self, evidence: Evidence, contract: Contract, *, is_filter: bool = False) -> None:
+        """Find the recorded stages that can be judged. is_filter: by bounds that cost less, and let more through."""
+        self._is_filter = is_filter
         self.evidence, self.contract, self.graph = evidence, contract, contract.system.graph
         self._kept: dict[Hashable, FloatArray | None] = {}
         self._asked: tuple[Conventions | None, list[tuple[str, Any]]] = None, []
@@ -97,13 +98,27 @@ class Hypotheses:
     def _replayed_error(self, stage: str, key: frozenset[tuple[str, Any]]) -> StageError | None:
         """Also None for a value that this contract cannot have, such as whitened contacts without their slice."""
         try:
-            contract = self.contract.with_conventions(dict(key))
-            frames = ReplayedFrames(self.evidence, contract, keep=self._keep)
-            return (self._by_unchanged_bound(frames, stage) if key else None) or stage_error(frames, stage)
+            frames = self._replayed(key)
+            return (self._by_unchanged_bound(frames, stage) if key else None) or stage_error(
+                frames, stage, few=self._is_filter
+            )
         except OwnFunctionFailed:
             raise
         except UnusableInput:
             return None
+
+    def _replayed(self, key: frozenset[tuple[str, Any]]) -> ReplayedFrames:
+        return ReplayedFrames(self.evidence, self.contract.with_conventions(dict(key)), keep=self._keep)
+
+    def is_as_recorded(self, stage: str, changes: Mapping[str, Any]) -> bool:
+        """Whether a stage is under the changes what was recorded, to the bit: its error is 0, whatever its tolerance."""
+        try:
+            rows = self._replayed(self._that_matter(changes, stage)).computed(stage)
+        except OwnFunctionFailed:
+            raise
+        except UnusableInput:
+            return False
+        return rows is not None and np.array_equal(rows, self.evidence.recorded[stage])
 
     def _by_unchanged_bound(self, frames: ReplayedFrames, stage: str) -> StageError | None:
         """The error of a stage behind an answer of the network, or of a drawn answer, in the tolerances without a change.
@@ -134,8 +149,8 @@ class Hypotheses:
 
     @cached_property
     def _answers(self) -> frozenset[str]:
-        """Answers of a network that were not recorded."""
-        return frozenset(name for name in self.graph.answers if name not in self.evidence.recorded)
+        """Answers of a network whose bounds are left alone: those that were not recorded, and for a filter all of them."""
+        return frozenset(name for name in self.graph.answers if self._is_filter or name not in self.evidence.recorded)
 
     def _keep(
         self, stage: str, conventions: Any, compute: Callable[[], FloatArray | None], what: str
@@ -168,10 +183,11 @@ class Hypotheses:
 
     def may_fit(self, stage: str, changes: Mapping[str, Any]) -> bool:
         """Whether every judged value of a stage fits the changes; a few frames show most that do not."""
+        return self._may_fit_few(stage, changes) and self.excess(stage, changes) <= 1.0
+
+    def _may_fit_few(self, stage: str, changes: Mapping[str, Any]) -> bool:
         few = self.few_frames if changes else None
-        if few is not None and stage in few.judged and few.excess(stage, changes) > 1.0:
-            return False
-        return self.excess(stage, changes) <= 1.0
+        return few is None or stage not in few.judged or few.excess(stage, changes) <= 1.0
 
     def may_nearly_fit(self, stage: str, changes: Mapping[str, Any]) -> bool:
         """Whether a few frames leave it possible that most frames fit: half of them must."""
@@ -213,8 +229,11 @@ class Hypotheses:
         return all(self.fits(stage, changes) for stage in self._failing_first)
 
     def allows(self, changes: Mapping[str, Any]) -> bool:
-        """Whether every judged value of every stage fits the changes."""
-        return all(self.may_fit(stage, changes) for stage in self._failing_first)
+        """Whether every judged value of every stage fits the changes: the stages behind fewer others are evaluated first."""
+        stages = sorted(self.judged, key=lambda stage: len(self._paths[stage]))
+        return all(self._may_fit_few(stage, changes) for stage in stages) and all(
+            self.is_as_recorded(stage, changes) or self.excess(stage, changes) <= 1.0 for stage in stages
+        )
 
     @cached_property
     def _failing_first(self) -> Sequence[str]:
@@ -309,7 +328,7 @@ class Hypotheses:
                 excess = np.maximum(excess, np.nan_to_num(error.excess).max(axis=1))
         worst = min(max(int(np.argmax(excess)), 1), frames - 1)
         rows = sorted({0, 1, worst - 1, worst, frames - 2, frames - 1})
-        return Hypotheses(self.evidence.at_rows(rows), self.contract)
+        return Hypotheses(self.evidence.at_rows(rows), self.contract, is_filter=True)
 
     def own_products(self, stage: str, limit: int) -> Iterator[Changes]:
         """Every combination of three or more knobs that act only on this stage's path, if there are few enough."""

@@ -41,6 +41,7 @@ def diagnose_gathered(
     allow_unjudged: Collection[str] = (),
     budget: Budget | None = None,
     says_stages: SaysStages | None = None,
+    with_alike: bool = True,
 ) -> Diagnosis:
     """The diagnosis of everything that was gathered, under the words that its contract leaves open and it answers itself.
 
@@ -48,7 +49,7 @@ def diagnose_gathered(
     """
     gathered, answered = with_answered_words(gathered)
     *before, own = gathered.parts
-    search = partial(diagnose, with_pairs=with_pairs, budget=budget)
+    search = partial(diagnose, with_pairs=with_pairs, budget=budget, with_alike=with_alike)
     if not gathered.recording.bones:
         under = partial(search, own.evidence, allow_unjudged=allow_unjudged)
         found = under(own.contract, says_stages=says_stages)

@@ -139,14 +139,14 @@ class StageError:
         return StageError(self.stage, self.recorded[part], self.replayed[part], self.tolerance[part], excess)
 
 
-def stage_error(frames: ReplayedFrames, name: str) -> StageError | None:
-    """Judge one recorded stage against its replay; None when it cannot be replayed."""
+def stage_error(frames: ReplayedFrames, name: str, *, few: bool = False) -> StageError | None:
+    """Judge one recorded stage against its replay; None when it cannot be replayed. few: see `judging_bound`."""
     recorded, replayed = frames.recorded[name], frames.computed(name)
     if replayed is None or replayed.shape != recorded.shape:
         return None
     stage, evidence = frames.contract.system.graph[name], frames.evidence
     far = _far_beyond(stage, frames, recorded, replayed) if stage.is_answer else None
-    found = judging_bound(frames, name, replayed) if far is None else JudgingBound(far)
+    found = judging_bound(frames, name, replayed, few=few) if far is None else JudgingBound(far)
     if evidence.precision is not None:
         found = found.widened(evidence.precision.error(recorded))
     error = error_between(stage, recorded, replayed, found.bound)

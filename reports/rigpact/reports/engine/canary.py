@@ -203,7 +203,7 @@ def _clip_probe(clip: Clip, contract: Contract) -> Probe:
         if y_norm.shape != poses.shape:
             return float("inf")
         y_raw = outputs.y_raw(y_norm)
-        y_out = outputs.of_raw(y_raw, previous, previous)["y_out"]
+        y_out = outputs.published(y_raw, previous, previous)["y_out"]
         return _mean_angle_deg(outputs.codec.decode(y_out[:, outputs.rotations].astype(np.float64)), expected)
 
     inputs = {name: frames[name][rows] for name in INPUTS}

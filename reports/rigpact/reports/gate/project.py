@@ -3,7 +3,7 @@
 The bundle or contract file defines the system. The only system that this module names is that of a schema bundle.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Hashable
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -22,7 +22,7 @@ from rigpact.reference_runtime.files.declared import files_of, network_of
 from rigpact.reference_runtime.recordings.named_columns import is_recording_path
 from rigpact.reference_runtime.recordings.recording import Recording
 from rigpact.reference_runtime.recordings.tables import column_suffixes
-from rigpact.reference_runtime.recordings.trace import TRACE_ENDINGS
+from rigpact.reference_runtime.recordings.trace import TRACE_ENDINGS, Trace
 from rigpact.reports.file_lists import files_of_settings
 
 
@@ -48,6 +48,7 @@ class Project:
         self.model_path = Path(settings.model) if settings.model else None
         self.clip_paths = tuple(files_of_settings(settings.clips, clip_endings(), "[gate] clips"))
         self._clips: dict[Path, Any] = {}
+        self._kept: dict[Hashable, Trace] = {}
         self.document = read_document(self.bundle_path)
         self.system = system_of(self.document)
         check_names(settings, self.system)
@@ -138,6 +139,12 @@ class Project:
         if path not in self._clips:
             self._clips[path] = files_of(self.contract).clip(path, self.contract)
         return self._clips[path]
+
+    def kept(self, run: Hashable, play: Callable[[], Trace]) -> Trace:
+        """A run of the reference runtime, made once."""
+        if run not in self._kept:
+            self._kept[run] = play()
+        return self._kept[run]
 
 
 def check_names(settings: GateSettings, system: System) -> None:

@@ -29,7 +29,11 @@ def reference_of(project: Project, run: RecordedRun, recording: Recording) -> Re
     if is_without_model(project, run, recording):
         trace = _without_a_model(project, contract, run, recording.trace)
     else:
-        trace = played(project, contract, network_of(project, recording.trace.header.mode), run, recording.trace)
+        mode = recording.trace.header.mode
+        trace = project.kept(
+            (run, mode, contract.conventions),
+            lambda: played(project, contract, network_of(project, mode), run, recording.trace),
+        )
     return Recording(Path(REFERENCE), REFERENCE, trace, frozenset(trace.stages))
 
 

@@ -126,16 +126,16 @@ def spread_of(subject: Subject, frames: Iterator[int] | range, count: int) -> Sp
     stage, stride = published_stage(contract), max(1, count // SAMPLES)
     published, kept, sampled, poses, others_poses = [], {}, [], [], []
     for frame in frames:
-        stages, others = lockstep.step(), [each.step() for each in benign]
+        stages, others = lockstep.passing(), [each.passing() for each in benign]
         rows = stages[stage.name]
-        published.append(rows[0])
+        published.append(rows[0].copy())
         if not np.isfinite(rows).all():
             break
         if frame % stride == 0 or frame == count - 1:
             sampled.append(frame)
-            poses.append(rows)
-            others_poses.append([each[stage.name][0] for each in others])
-            kept[frame] = {name: values[:1] for name, values in stages.items()}
+            poses.append(rows.copy())
+            others_poses.append([each[stage.name][0].copy() for each in others])
+            kept[frame] = {name: values[:1].copy() for name, values in stages.items()}
     if not sampled:
         raise UnusableInput("the free run", "a run that is not finite in its first frame", "a finite run")
     finite = len(published) == count and bool(np.isfinite(published[-1]).all())

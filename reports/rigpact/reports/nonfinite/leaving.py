@@ -106,6 +106,8 @@ class Leaving:
             if name not in stages:
                 continue
             sizes = np.abs(stages[name])
+            if sizes.max(initial=0.0) <= limit:
+                continue
             beyond = np.flatnonzero(np.isfinite(sizes) & (sizes > limit))
             if len(beyond):
                 return self._left("absurd", frame, name, int(beyond[0]), float(sizes[beyond[0]]), limit)

@@ -225,7 +225,7 @@ def _growth(subject: Subject, runner: Runner, frames: int) -> float | None:
     stage, spread = lanes.published_stage(contract), []
     with np.errstate(all="ignore"):
         for _ in range(frames):
-            rows = many.step()[stage.name]
+            rows = many.passing()[stage.name]
             spread.append(np.median(lanes.distances(contract, stage, rows[1:], rows[0])))
         growth = lanes.growth_per_frame(np.arange(frames, dtype=np.float64), np.array(spread))
     return growth if np.isfinite(growth) else None

@@ -16,7 +16,7 @@ from rigpact.contract.statistics import FloatArray
 from rigpact.contract.systems.contract import Contract
 from rigpact.reference_runtime.files.declared import DeclaredFiles
 from rigpact.reference_runtime.files.ordinary import Baseline, Ordinary
-from rigpact.reference_runtime.files.run import Rows, Run
+from rigpact.reference_runtime.files.run import Crowd, Run
 from rigpact.reference_runtime.files.runner import RunOptions, Stages
 from rigpact.reference_runtime.files.sentinel import Watch
 from rigpact.reference_runtime.files.subject import Subject
@@ -126,7 +126,7 @@ class EnemyFiles(DeclaredFiles):
         starts: FloatArray,
         frames: int,
         engine: Engine = "auto",
-    ) -> Rows:
+    ) -> Crowd:
         """Free runs from several raw states at once."""
         return free_crowd(contract, network, clip, starts, engine)
 

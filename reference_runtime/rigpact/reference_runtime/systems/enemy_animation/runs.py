@@ -17,7 +17,7 @@ from rigpact.contract.errors import UnusableInput
 from rigpact.contract.layout import CONTACTS_WIDTH, INPUTS, ROTATIONS
 from rigpact.contract.statistics import FloatArray
 from rigpact.contract.systems.contract import Contract
-from rigpact.reference_runtime.files.run import Batch, Crowd, OfCrowd, Rows, Run
+from rigpact.reference_runtime.files.run import Batch, Crowd, OfCrowd, Run
 from rigpact.reference_runtime.files.runner import Stages
 from rigpact.reference_runtime.graph.native.agreement import CHECKED_FRAMES, chosen_engine
 from rigpact.reference_runtime.graph.native.drawn import held_against_numpy
@@ -87,7 +87,7 @@ def free_crowd(
     clips: Clip | Sequence[Clip],
     starts: FloatArray | None = None,
     engine: Engine = "auto",
-) -> Rows:
+) -> Crowd:
     """Free runs side by side: one call of the network per frame for all; every stage has an axis of runs.
 
     clips: one for all runs, or one for each. starts: (R, Dx) raw states; None takes the clips' first frames. UnusableInput if the
@@ -113,7 +113,7 @@ def _crowd(
     seeds: FloatArray,
     engine: EngineUse,
     changes: Changes | None = None,
-) -> Rows:
+) -> Crowd:
     kind = NativeFrames if engine.name == "native" else LiveFrames
     return Crowd(free_frames(contract, network, sources, seeds, changes, kind))
 

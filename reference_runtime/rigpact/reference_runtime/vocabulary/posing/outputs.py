@@ -35,8 +35,12 @@ class OutputStages:
 
     def of_raw(self, y_raw: FloatArray, previous6d: FloatArray, published6d: FloatArray) -> dict[str, FloatArray]:
         """The same from a denormalised answer on."""
+        stages = self.published(y_raw, previous6d, published6d)
+        return {**stages, "quat": self.quat(stages["y_out"])}
+
+    def published(self, y_raw: FloatArray, previous6d: FloatArray, published6d: FloatArray) -> dict[str, FloatArray]:
+        """The same without the quaternions."""
         delta6d = self.delta6d(y_raw, published6d)
         next6d = y_raw[..., self.rotations] if delta6d is None else self.compose(delta6d, previous6d)
-        y_out = self.y_out(y_raw, next6d, published6d)
         turn = {} if delta6d is None else {"delta6d": delta6d}
-        return {"y_raw": y_raw, **turn, "next6d": next6d, "y_out": y_out, "quat": self.quat(y_out)}
+        return {"y_raw": y_raw, **turn, "next6d": next6d, "y_out": self.y_out(y_raw, next6d, published6d)}

@@ -76,13 +76,12 @@ def check(
 
 def _facts(request: CheckRequest) -> ModelFacts | None:
     """What a model says of itself, where it is all that was given."""
+    if request.model is None or request.documents or request.recordings or request.companion:
+        return None
     from rigpact.contract.model.signature import read_model_signature
     from rigpact.reports.checking.bare_model import facts_of
 
-    is_alone = request.model is not None and not (request.documents or request.recordings or request.companion)
-    if request.model is None or not is_alone or read_model_signature(request.model).refusal:
-        return None
-    return facts_of(request.model)
+    return None if read_model_signature(request.model).refusal else facts_of(request.model)
 
 
 def _print(facts: ModelFacts | None, report: FindingsReport, console: Console) -> None:

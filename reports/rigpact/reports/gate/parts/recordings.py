@@ -180,9 +180,8 @@ def _diagnosis(project: Project, run: RecordedRun, recording: Recording) -> Diag
         recording = with_stages(recording, run.stages)
     parts = parts_of(recording, project.contract, drive, network)
     with working(f"{run.name}: replaying stages and searching conventions"):
-        return diagnose_gathered(
-            Gathered(recording, tuple(parts))
-        )  # without a budget: no machine decides what it finds
+        # without a budget: no machine decides what it finds
+        return diagnose_gathered(Gathered(recording, tuple(parts)), with_alike=not project.verdict_only)
 
 
 def _outside(project: Project, run: RecordedRun, recording: Recording) -> Outside | None:

@@ -11,7 +11,7 @@ import json
 import tempfile
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, fields, is_dataclass, replace
-from functools import lru_cache, partial
+from functools import cached_property, lru_cache, partial
 from pathlib import Path
 from typing import Any
 
@@ -30,6 +30,7 @@ from rigpact.fixtures.mutants.engine import slipped
 from rigpact.fixtures.mutants.model_files import MODEL_EDITS, edited_model
 from rigpact.fixtures.mutants.recordings import Damage
 from rigpact.fixtures.mutants.teacher_files import TEACHER_EDITS, edited_teacher
+from rigpact.reference_runtime.graph.replayed import Evidence
 from rigpact.reference_runtime.recordings.recorded_bones import cut_to
 from rigpact.reference_runtime.recordings.trace import Trace, is_trace_path, read_trace, write_trace
 from rigpact.reports.diagnosing.evidence import recording_to_evidence
@@ -77,9 +78,10 @@ SLIPS: Mapping[str, Spoil] = {
 
 
 FILE_PARTS = ("files", "model", "teacher", "engine-trace", "free-run")
+TRACE_PARTS = ("engine-trace",)
 READERS: Mapping[str, tuple[str, ...]] = {
     BUNDLE: FILE_PARTS, COMPANION: FILE_PARTS, CLIP: FILE_PARTS, "model": FILE_PARTS[1:],
-    "training": ("files", "teacher"), "engine": ("engine-trace",), "recording": ("engine-trace",),
+    "training": ("files", "teacher"), "engine": TRACE_PARTS, "recording": TRACE_PARTS,
 }  # fmt: skip
 """The parts that can notice each kind, in the order in which they run."""
 NO_TRACE = "no engine trace in [[gate.trace]]: an engine could do this unseen"
@@ -167,11 +169,12 @@ def _of_training(project: Project) -> Iterator[Plant]:
 
 
 def _of_engine(project: Project, run: RecordedRun) -> Iterator[Plant]:
+    engine = _Engine(project, run)
     for changes in single_changes(project.contract):
-        yield Plant("engine", words(changes), partial(_convention, project.settings, run, changes))
-    for stage in read_trace(run.file).stages:
+        yield Plant("engine", words(changes), partial(_convention, engine, changes))
+    for stage in engine.recorded.stages:
         for name in SLIPS:
-            yield Plant("engine", f"{stage} {name}", partial(_slip, project.settings, run, stage, name))
+            yield Plant("engine", f"{stage} {name}", partial(_slip, engine, stage, name))
 
 
 def _of_recording(kind: str, path: Path) -> Iterator[Plant]:
@@ -211,52 +214,78 @@ def _edit(path: Path | None, change: Callable[[bytes], bytes], missing: str, *, 
     write_bytes(path, changed)
 
 
-def _convention(settings: GateSettings, run: RecordedRun, changes: Changes) -> None:
+@dataclass(frozen=True, eq=False)
+class _Engine:
+    """What an engine recorded, and what it would record without a defect: read and run once, for every defect of it."""
+
+    project: Project
+    run: RecordedRun
+
+    @cached_property
+    def recorded(self) -> Trace:
+        """Its present trace."""
+        return _in_memory(read_trace(self.run.file))
+
+    @cached_property
+    def sound(self) -> Trace:
+        """The run of an engine without a defect."""
+        return sound_run(self.project, self.run, self.recorded)
+
+    @cached_property
+    def evidence(self) -> Evidence:
+        """That run, to be replayed."""
+        project = self.project
+        recording = replace(project.recording(self.run), trace=self.sound, bones=(), whole={})
+        return recording_to_evidence(recording, project.contract, project.drive(str(self.run.clip)), project.network)
+
+    @cached_property
+    def bones(self) -> tuple[int, ...]:
+        """The bones that its trace holds."""
+        return self.project.recording(self.run).bones
+
+    def refuse_playback(self) -> None:
+        """NotApplicable where nothing of the trace is computed by a network."""
+        if self.recorded.header.mode == "playback" and self.project.system.posed:
+            raise NotApplicable("the trace is a playback: no network runs in it")
+
+    def record(self, changed: Mapping[str, Any]) -> None:
+        """Write the recording of an engine with the defect, with the stages, bones and frames of its present trace."""
+        stages = {name: self._as_recorded(changed, name) for name in self.recorded.stages if name in changed}
+        if all(_same(rows, self._as_recorded(self.sound.stages, name)) for name, rows in stages.items()):
+            raise NotApplicable("changes nothing that this trace records, on this clip")
+        write_trace(replace(self.recorded, stages=stages), self.run.file)
+
+    def _as_recorded(self, found: Mapping[str, Any], name: str) -> Any:
+        values = np.asarray(found[name], np.float32)[self.recorded.frame]
+        is_whole = values.shape[1] == self.recorded.stages[name].shape[1]
+        return values if is_whole else cut_to({name: values}, self.project.contract, self.bones)[name]
+
+
+def _in_memory(trace: Trace) -> Trace:
+    return replace(trace, stages={name: np.array(rows) for name, rows in trace.stages.items()}, mapping=None)
+
+
+def _convention(engine: _Engine, changes: Changes) -> None:
     """Record a run of the reference runtime under the changed convention, in place of the engine."""
-    project, recorded = Project(settings), read_trace(run.file)
-    sound = _sound(project, run, recorded)
+    project = engine.project
+    engine.refuse_playback()
     try:
         contract = project.contract.with_conventions(changes)
-        changed = played(project, contract, project.network, run, recorded)
+        changed = played(project, contract, project.network, engine.run, engine.recorded)
     except UnusableInput as error:
         raise NotApplicable(error.one_line()) from None
-    _record(project, run, recorded, changed.stages, sound)
+    engine.record(changed.stages)
 
 
-def _slip(settings: GateSettings, run: RecordedRun, stage: str, name: str) -> None:
-    project, recorded = Project(settings), read_trace(run.file)
-    if recorded.header.mode == "free":
+def _slip(engine: _Engine, stage: str, name: str) -> None:
+    if engine.recorded.header.mode == "free":
         raise NotApplicable("the trace is a free run, in which a slip feeds back")
-    sound = _sound(project, run, recorded)
-    if stage not in sound.stages:
+    engine.refuse_playback()
+    if stage not in engine.sound.stages:
         raise NotApplicable(f"the reference runtime does not compute {stage} here")
-    recording = replace(project.recording(run), trace=sound, bones=(), whole={})
-    evidence = recording_to_evidence(recording, project.contract, project.drive(str(run.clip)), project.network)
     with np.errstate(over="ignore", invalid="ignore"):
-        spoilt = SLIPS[name](sound.stages[stage])
-    _record(project, run, recorded, slipped(evidence, project.contract, stage, spoilt), sound)
-
-
-def _sound(project: Project, run: RecordedRun, recorded: Trace) -> Trace:
-    """The run of an engine without a defect."""
-    if recorded.header.mode == "playback" and project.system.posed:
-        raise NotApplicable("the trace is a playback: no network runs in it")
-    return sound_run(project, run, recorded)
-
-
-def _record(project: Project, run: RecordedRun, recorded: Trace, changed: Mapping[str, Any], sound: Trace) -> None:
-    """Write the recording of an engine with the defect, with the stages, bones and frames of its present trace."""
-    rows, bones = recorded.frame, project.recording(run).bones
-
-    def as_recorded(found: Mapping[str, Any], name: str) -> Any:
-        values = np.asarray(found[name], np.float32)[rows]
-        is_whole = values.shape[1] == recorded.stages[name].shape[1]
-        return values if is_whole else cut_to({name: values}, project.contract, bones)[name]
-
-    stages = {name: as_recorded(changed, name) for name in recorded.stages if name in changed}
-    if all(_same(stages[name], as_recorded(sound.stages, name)) for name in stages):
-        raise NotApplicable("changes nothing that this trace records, on this clip")
-    write_trace(replace(recorded, stages=stages, mapping=None), run.file)
+        spoilt = SLIPS[name](engine.sound.stages[stage])
+    engine.record(slipped(engine.evidence, engine.project.contract, stage, spoilt))
 
 
 def _same(changed: Any, sound: Any) -> bool:
@@ -264,8 +293,7 @@ def _same(changed: Any, sound: Any) -> bool:
 
 
 def _damage(path: Path, damage: Damage) -> None:
-    trace = read_trace(path)
-    whole = replace(trace, stages={name: np.array(rows) for name, rows in trace.stages.items()}, mapping=None)
+    whole = _in_memory(read_trace(path))
     with tempfile.TemporaryDirectory() as folder:
         try:
             damaged = damage(whole, Path(folder))

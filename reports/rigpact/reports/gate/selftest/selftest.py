@@ -30,7 +30,15 @@ from rigpact.reports.gate.measured import GateMeasurement, Question
 from rigpact.reports.gate.parts.catalogue import PARTS
 from rigpact.reports.gate.project import Project
 from rigpact.reports.gate.selftest.copied_project import RestoredCopy, copied_project
-from rigpact.reports.gate.selftest.plants import FILE_PARTS, READERS, NotApplicable, Plant, numbers_of, plants
+from rigpact.reports.gate.selftest.plants import (
+    FILE_PARTS,
+    READERS,
+    TRACE_PARTS,
+    NotApplicable,
+    Plant,
+    numbers_of,
+    plants,
+)
 from rigpact.reports.processes import other_processes, process_pool
 from rigpact.reports.terminal import counted, plain, sum_up, table
 
@@ -147,9 +155,18 @@ class Trials:
             with inputs_may_be_replaced(), documents_remembered(self._remembered), contextlib.chdir(self._copy.folder):
                 self._copy.restore()
                 plant.make()
-                return _noticed(plant, self.configuration, known, self.today, self.sound)
+                project = self._around_traces if READERS[plant.kind] == TRACE_PARTS else None
+                return _noticed(plant, self.configuration, known, self.today, self.sound, project)
         except NotApplicable as reason:
             return Planted(plant.kind, plant.name, not_applicable=str(reason))
+
+    @cached_property
+    def _around_traces(self) -> Project | None:
+        """The project of a defect in an engine's trace, of which all else is read once; None where a trace drives itself."""
+        settings = self.configuration.gate or GateSettings()
+        read = {*settings.clips, *(run.clip for run in settings.traces)}
+        is_apart = read.isdisjoint({None, *(run.file for run in settings.traces)})
+        return Project(settings, verdict_only=True) if is_apart else None
 
     @cached_property
     def _copy(self) -> RestoredCopy:
@@ -191,12 +208,18 @@ def _outcome(number: int, known: Mapping[str, Marks]) -> Planted:
 
 
 def _noticed(
-    plant: Plant, configuration: Configuration, known: Mapping[str, Marks], today: date, sound: Path
+    plant: Plant,
+    configuration: Configuration,
+    known: Mapping[str, Marks],
+    today: date,
+    sound: Path,
+    project: Project | None,
 ) -> Planted:
+    """project: what was read of the files that the defect is not in."""
     warned = None
     for part in READERS[plant.kind]:
         try:
-            new = _marks(_report(configuration, (part,), today)) - known[part]
+            new = _marks(_report(configuration, (part,), today, project)) - known[part]
         except UnusableInput:
             return Planted(plant.kind, plant.name, DOES_NOT_RUN)
         if any(mark != Severity.WARNING.value for _, mark in new):
@@ -215,9 +238,11 @@ def _loads_the_same(configuration: Configuration, sound: Path) -> bool:
         return bool(changed == numbers_of(Project(settings).contract))
 
 
-def _report(configuration: Configuration, parts: Iterable[str], today: date) -> GateReport:
+def _report(
+    configuration: Configuration, parts: Iterable[str], today: date, project: Project | None = None
+) -> GateReport:
     """The answer of some parts; only the verdict is computed."""
-    project = Project(configuration.gate or GateSettings(), verdict_only=True)
+    project = project or Project(configuration.gate or GateSettings(), verdict_only=True)
     asked = (PARTS[part].ask(project) for part in parts)
     measured = tuple(each.answered() for questions in asked for each in questions if isinstance(each, Question))
     return judge_gate(GateMeasurement(project.system.name, measured, {}, {}), configuration, today)

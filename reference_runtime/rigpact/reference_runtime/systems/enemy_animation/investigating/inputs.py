@@ -49,36 +49,33 @@ class InputUse:
 def input_uses(subject: Subject, sampled: Sequence[Inputs]) -> tuple[InputUse, ...]:
     """Measure the inputs of sampled frames (each (1, width), with x_raw and frame)."""
     chosen = [sampled[int(index)] for index in np.unique(np.linspace(0, len(sampled) - 1, _SAMPLES).astype(int))]
-    return (_angular_velocity(subject, chosen), _contacts(subject, chosen))
+    poses = _next_poses(subject, chosen)
+    return (_angular_velocity(subject, chosen, poses), _contacts(subject, chosen, poses))
 
 
-def _angular_velocity(subject: Subject, sampled: Sequence[Inputs]) -> InputUse:
+def _angular_velocity(subject: Subject, sampled: Sequence[Inputs], poses: FloatArray) -> InputUse:
     deployed = "the seed's value: the write-back never renews it"
     try:
         source = AngularVelocityInput(subject.contract.with_conventions({"angvel_source": "rotations"}))
     except UnusableInput:
         return InputUse("angvel", _state(sampled, "angvel"), deployed, "", None, None)
-    place, fps, codec = (
-        character_of(subject.contract).state[ROTATIONS].range,
-        subject.rows().fps,
-        OutputStages(subject.contract),
-    )
+    place, fps = character_of(subject.contract).state[ROTATIONS].range, subject.rows().fps
     changed = []
-    for inputs in sampled:
+    for inputs, pose in zip(sampled, poses, strict=True):
         following = inputs["x_raw"].copy()
-        following[:, place] = _next_pose(subject, codec, inputs)
+        following[:, place] = pose
         pair = np.concatenate((inputs["x_raw"], following))
         changed.append(source.rows(Motion.of_clip(pair, np.zeros_like(pair), fps, 1)))
-    moved = _moved(subject, sampled, "angvel", changed)
+    moved = _moved(subject, sampled, poses, "angvel", changed)
     return InputUse("angvel", _state(sampled, "angvel"), deployed, "the log map of the run's own poses", *moved)
 
 
-def _contacts(subject: Subject, sampled: Sequence[Inputs]) -> InputUse:
+def _contacts(subject: Subject, sampled: Sequence[Inputs], poses: FloatArray) -> InputUse:
     contract = subject.contract
     zeros = [np.zeros_like(inputs["contacts"]) for inputs in sampled]
     has_slice = CONTACTS in character_of(contract).state
     deployed = "flags of the floor" if has_slice else "the schema has no Contacts slice: zeros are bound"
-    moved = _moved(subject, sampled, "contacts", zeros)
+    moved = _moved(subject, sampled, poses, "contacts", zeros)
     state = "live" if has_slice else "zero"
     return InputUse("contacts", state, deployed, "zeros in place of the clip's scores", *moved)
 
@@ -99,19 +96,21 @@ def _run(subject: Subject, inputs: Inputs) -> FloatArray:
     return answer
 
 
-def _next_pose(subject: Subject, stages: OutputStages, inputs: Inputs) -> FloatArray:
-    previous = inputs["x_raw"][:, character_of(subject.contract).state[ROTATIONS].range]
-    return stages(_run(subject, inputs), previous, stages.identity_pose()[None])["y_out"][:, stages.rotations]
+def _next_poses(subject: Subject, sampled: Sequence[Inputs]) -> FloatArray:
+    """The pose after each frame, (frames, 6·B)."""
+    stages, rotations = OutputStages(subject.contract), character_of(subject.contract).state[ROTATIONS].range
+    previous = np.concatenate([inputs["x_raw"][:, rotations] for inputs in sampled])
+    y_raw = stages.y_raw(np.concatenate([_run(subject, inputs) for inputs in sampled]))
+    published = np.broadcast_to(stages.identity_pose(), previous.shape)
+    return stages.published(y_raw, previous, published)["y_out"][:, stages.rotations]
 
 
 def _moved(
-    subject: Subject, sampled: Sequence[Inputs], name: str, changed: Sequence[FloatArray]
+    subject: Subject, sampled: Sequence[Inputs], poses: FloatArray, name: str, changed: Sequence[FloatArray]
 ) -> tuple[float, float]:
-    """Mean and largest angle between the poses of a step with the original and with the alternative input."""
-    stages = OutputStages(subject.contract)
-    angles = []
-    for inputs, other in zip(sampled, changed, strict=True):
-        poses = [_next_pose(subject, stages, use) for use in (inputs, {**inputs, name: other})]
-        before, after = (stages.codec.decode(pose.astype(np.float64)) for pose in poses)
-        angles.append(np.degrees(rotation_angle_rad(before, after)))
+    """Mean and largest angle between the poses of a step, (frames, 6·B), and those with the alternative input."""
+    other = _next_poses(subject, [{**inputs, name: rows} for inputs, rows in zip(sampled, changed, strict=True)])
+    codec = OutputStages(subject.contract).codec
+    before, after = (codec.decode(each.astype(np.float64)) for each in (poses, other))
+    angles = np.degrees(rotation_angle_rad(before, after))
     return float(np.mean(angles)), float(np.max(angles))
