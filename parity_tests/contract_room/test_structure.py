@@ -1,19 +1,17 @@
 """The schemas, and the short cut past them for long arrays of numbers."""
 
 import json
-from importlib import resources
 from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from jsonschema import Draft202012Validator
 
 from rigpact.contract import ContractRefused, UnusableInput, load_contract
 from rigpact.contract.documents import Document, Kind, documents_remembered, read_document
 from rigpact.contract.files import bytes_to_json
-from rigpact.contract.rules.files.following import Follows
 from rigpact.contract.rules.files.structure import check_against_schema, load_schema
 
 from ..every_case import every_case
@@ -45,50 +43,6 @@ def test_the_short_cut_gives_the_verdict_of_the_long_way(rows: Any, key: str) ->
     }
 
     assert {pointer for pointer, _ in check_against_schema(clip, "raw_clip")} == slow
-
-
-VALUES = st.recursive(
-    st.one_of(SCALARS, st.sampled_from([0, 1, 1.0, 2, 3.5, True, False, "a", "ab", "abc"])),
-    lambda inner: st.one_of(
-        st.lists(inner, max_size=4), st.dictionaries(st.sampled_from(["a", "b", "cd"]), inner, max_size=3)
-    ),
-    max_leaves=8,
-)
-WORD, WHOLE = {"type": "string"}, {"type": "integer"}
-TREE = {"type": "array", "items": {"$ref": "#/$defs/tree"}, "maxItems": 2}
-KEYWORDS: list[Any] = [
-    *({"type": name} for name in ("array", "boolean", "integer", "null", "number", "object", "string")),
-    {"type": ["integer", "string"], "minLength": 2, "minimum": 1}, {"const": 1}, {"const": "a"}, {"enum": [0, True, None, "ab"]},
-    {"minimum": 1}, {"maximum": 2}, {"exclusiveMinimum": 1}, {"type": "integer", "maximum": 1}, {"minLength": 2},
-    {"maxLength": 1}, {"pattern": "b$"}, {"items": {"type": "number"}}, {"items": WORD, "minItems": 1, "maxItems": 2},
-    {"type": "array", "prefixItems": [WHOLE, WORD], "items": False}, {"items": {"type": "array", "items": {"type": "number"}}},
-    {"properties": {"a": WHOLE}, "required": ["a"]}, {"properties": {"a": WORD}, "additionalProperties": False},
-    {"additionalProperties": WHOLE, "minProperties": 1}, {"propertyNames": {"maxLength": 1}},
-    {"allOf": [{"minimum": 1}, {"maximum": 2}]}, {"oneOf": [WHOLE, {"minimum": 2}, WORD]}, {"not": {"required": ["a"]}},
-    {"if": WHOLE, "then": {"minimum": 1}, "else": WORD}, {"if": WORD, "then": {"minLength": 2}},
-    {"$ref": "#/$defs/tree", "$defs": {"tree": TREE}},
-]  # fmt: skip
-BESIDE = [(Follows(schema).whole, Draft202012Validator(schema)) for schema in KEYWORDS]
-UNIQUE = Follows({"uniqueItems": True}).whole, Draft202012Validator({"uniqueItems": True})
-
-
-@settings(deadline=None)
-@given(value=VALUES)
-def test_each_keyword_says_of_a_value_what_jsonschema_says(value: Any) -> None:
-    """A file whose shape is wrong would be read as if it were right: jsonschema is asked only of what does not follow."""
-    for follows, validator in BESIDE:
-        assert follows(value) == validator.is_valid(value), validator.schema
-    follows, validator = UNIQUE
-    assert not follows([value, "a", 1]) or validator.is_valid([value, "a", 1])
-
-
-def test_every_published_schema_can_be_followed() -> None:
-    """A keyword without a test would end a command in a KeyError."""
-    folder = resources.files("rigpact.contract") / "schemas"
-    answers = [f"answers/{path.name}" for path in (folder / "answers").iterdir()]
-    for name in (*(path.name for path in folder.iterdir()), *answers):
-        if name.endswith(".schema.json"):
-            assert not Follows(load_schema(name.removesuffix(".schema.json"))).whole(object()), name
 
 
 def test_a_trace_header_of_another_format_is_refused() -> None:
