@@ -90,18 +90,14 @@ def _state(sampled: Sequence[Inputs], name: str) -> str:
     return "frozen" if np.all(rows == rows[:1]) else "live"
 
 
-def _run(subject: Subject, inputs: Inputs) -> FloatArray:
+def _next_pose(subject: Subject, stages: OutputStages, inputs: Inputs) -> FloatArray:
+    previous = inputs["x_raw"][:, character_of(subject.contract).state[ROTATIONS].range]
     order = subject.contract.conventions.input_order
     frame = int(inputs["frame"][0])
     answer: FloatArray = subject.network.run(
         aligned([inputs[name] for name in order], subject.network.bound_widths), frame
     )
-    return answer
-
-
-def _next_pose(subject: Subject, stages: OutputStages, inputs: Inputs) -> FloatArray:
-    previous = inputs["x_raw"][:, character_of(subject.contract).state[ROTATIONS].range]
-    return stages(_run(subject, inputs), previous, stages.identity_pose()[None])["y_out"][:, stages.rotations]
+    return stages(answer, previous, stages.identity_pose()[None])["y_out"][:, stages.rotations]
 
 
 def _moved(
