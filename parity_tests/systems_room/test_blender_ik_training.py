@@ -27,6 +27,7 @@ from rigpact.training.blender_ik.kinematics import forward_kinematics
 from rigpact.training.blender_ik.poses import draw_poses, sampling_limits_rad
 
 from ..every_case import every_case
+from ..measuring.scores.training_sides import blender_ik as parity
 from .blender_ik_by_hand import CONTRACT, HEADS_M, LIMITS_RAD, ORIENTATIONS, PARENTS, SYSTEM, TASKS
 from .declared_runs import run as run_stages
 
@@ -184,7 +185,7 @@ def test_a_foot_that_slides_while_planted_is_slip() -> None:
 def test_feet_are_measured_where_they_stand() -> None:
     """Miss and slide of one foot, put there by hand: hips turned by 0.2 rad move the feet, and the truth does not."""
     pairs = training.draw_pairs(200, np.random.default_rng(12))
-    assert training.foot_errors_m(pairs.rotations, pairs) == pytest.approx((0.0, 0.0), abs=1e-6)
+    assert parity.foot_errors_m(pairs.rotations, pairs) == pytest.approx((0.0, 0.0), abs=1e-6)
     turned = pairs.rotations.clone()
     turned[1::2, 0, 0] += 0.2
     heads = [forward_kinematics(losses.limited(turns))[0][:, [17, 21]] for turns in (pairs.rotations, turned)]
@@ -199,7 +200,7 @@ def test_feet_are_measured_where_they_stand() -> None:
     ]
     expected = (float(np.mean(heights)), float(np.mean(slides)))
     assert min(expected) > 0.01
-    assert training.foot_errors_m(turned, pairs) == pytest.approx(expected, abs=1e-6)
+    assert parity.foot_errors_m(turned, pairs) == pytest.approx(expected, abs=1e-6)
 
 
 # ---- the network
@@ -207,11 +208,11 @@ def test_feet_are_measured_where_they_stand() -> None:
 
 def test_a_few_seconds_beat_both_baselines(trained: Any) -> None:
     """200 steps: 0.14 m here, against 0.53 m for the mean pose and 0.6 m untrained."""
-    held_out = training.held_out(1000, seed=77)
-    error = training.effector_errors_m(training.predicted(trained.model, held_out), held_out).mean()
+    held_out = parity.held_out(1000, seed=77)
+    error = parity.effector_errors_m(training.predicted(trained.model, held_out), held_out).mean()
     mean = held_out.rotations.mean(dim=0, keepdim=True).expand_as(held_out.rotations)
-    untrained = training.effector_errors_m(training.predicted(training.ik_network(), held_out), held_out).mean()
-    assert error < 0.5 * training.effector_errors_m(mean, held_out).mean()
+    untrained = parity.effector_errors_m(training.predicted(training.ik_network(), held_out), held_out).mean()
+    assert error < 0.5 * parity.effector_errors_m(mean, held_out).mean()
     assert error < 0.5 * untrained
 
 
@@ -242,7 +243,7 @@ def exported(trained: Any) -> bytes:
 def test_onnx_torch_and_numpy_agree_at_any_batch(trained: Any, exported: bytes, rows: int) -> None:
     """Traced with two rows: an exporter that freezes the batch shows here, not in the game."""
     session = onnxruntime.InferenceSession(exported, providers=["CPUExecutionProvider"])
-    told = training.held_out(rows, seed=rows).context.numpy()
+    told = parity.held_out(rows, seed=rows).context.numpy()
     answered = session.run(None, {session.get_inputs()[0].name: told})[0]
     with torch.no_grad():
         ours = trained.model(torch.from_numpy(told)).numpy()
@@ -258,7 +259,7 @@ def test_the_runtime_scores_as_training_does(trained: Any) -> None:
     answer: Callable[[Any], Any] = lambda inputs: [trained.model(torch.from_numpy(inputs[0])).detach().numpy()]  # noqa: E731
     run = run_stages(CONTRACT, clip.given, answer)
     told = PoseBatch(*[torch.from_numpy(part) for part in _pose_parts(clip)])
-    errors = training.effector_errors_m(torch.from_numpy(run["rotations"]).unflatten(1, (-1, 3)), told)
+    errors = parity.effector_errors_m(torch.from_numpy(run["rotations"]).unflatten(1, (-1, 3)), told)
     assert run["effector_error"] == pytest.approx(errors, abs=1e-5)
 
 

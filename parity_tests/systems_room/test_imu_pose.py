@@ -14,11 +14,12 @@ from rigpact.reference_runtime.graph.window import SampleWindow, stream
 from rigpact.training.imu_pose.evaluation import coverage, fit_temperature, moving, standard_scores
 from rigpact.training.imu_pose.exporter import export_imu_pose
 from rigpact.training.imu_pose.facts import EXERCISES, FORMS, JOINTS, SYSTEM
-from rigpact.training.imu_pose.model import FULL, ImuPoseNetwork, Size, parameter_count
+from rigpact.training.imu_pose.model import FULL, ImuPoseNetwork, Size
 from rigpact.training.imu_pose.sensor import Flaws, draw_flaws, ideal, measured
 from rigpact.training.imu_pose.training import MultiTaskLoss, mean_joint_error_m, negative_log_likelihood
 
 from ..every_case import every_case
+from ..measuring.scores.training_sides import parameter_count
 from .declared_runs import recomputed
 
 TINY = Size(16, 2, 1, 2, 32, (32, 24), 16)

@@ -8,17 +8,18 @@ import pytest
 torch = pytest.importorskip("torch", reason="the extra [training] is not installed")
 
 from rigpact.fixtures.systems.neurarig import facts, training  # noqa: E402
-from rigpact.fixtures.systems.neurarig.learner import LegLearner, TwoBoneLearner, two_bone_frames  # noqa: E402
-from rigpact.fixtures.systems.neurarig.model import feet_in_pelvis, foot_loss, mlp, parameter_count  # noqa: E402
+from rigpact.fixtures.systems.neurarig.learner import LegLearner, TwoBoneLearner  # noqa: E402
+from rigpact.fixtures.systems.neurarig.model import feet_in_pelvis, foot_loss, mlp  # noqa: E402
 from rigpact.fixtures.systems.neurarig.poses import random_rows  # noqa: E402
 from rigpact.reference_runtime.graph.run import run_clip  # noqa: E402
 from rigpact.reference_runtime.systems.neurarig.client import play  # noqa: E402
 from rigpact.reference_runtime.systems.neurarig.server import Server  # noqa: E402
 from rigpact.reference_runtime.systems.neurarig.session import Session  # noqa: E402
-from rigpact.training.neurarig import parity  # noqa: E402
 from rigpact.training.neurarig.walk import walk_rows  # noqa: E402
 
 from ..measuring.scores import neurarig_score  # noqa: E402
+from ..measuring.scores.training_sides import neurarig as parity  # noqa: E402
+from ..measuring.scores.training_sides import parameter_count  # noqa: E402
 
 torch.set_num_threads(1)
 CONTRACT = facts.PUBLISHED
@@ -105,7 +106,7 @@ def test_a_step_on_the_new_frame_alone_forgets_the_walk() -> None:
 
 def test_two_bone_frames_are_constants_with_jitter() -> None:
     """The published figure comes from memorised constants: it does not measure inverse kinematics."""
-    frames = two_bone_frames(0, 200)
+    frames = parity.two_bone_frames(0, 200)
     learner = TwoBoneLearner()
 
     assert frames.std(axis=0).max() < 0.02

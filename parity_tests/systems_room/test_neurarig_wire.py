@@ -30,10 +30,10 @@ from rigpact.reference_runtime.systems.neurarig.wire import (
     encode_handshake,
     encode_reply,
 )
-from rigpact.training.neurarig.fuzz import damaged_datagrams
 from rigpact.training.neurarig.walk import walk_rows
 
 from ..every_case import every_case
+from ..measuring.scores.training_sides.datagrams import damaged_datagrams
 
 BUNDLE = Path(__file__).parents[2] / "fixtures" / "bundles" / "neurarig"
 PEER, OTHER_PEER = ("127.0.0.1", 40_001), ("127.0.0.1", 40_002)

@@ -12,12 +12,14 @@ pytest.importorskip("torch", reason="the extra [training] is not installed")
 import onnxruntime
 import torch
 
-from rigpact.training.rig_inversion import animation, networks, original_recipe, training
+from rigpact.training.rig_inversion import animation, networks, training
 from rigpact.training.rig_inversion.build import write_data
 from rigpact.training.rig_inversion.exporter import export_decoder, export_encoder
 from rigpact.training.rig_inversion.rig import DECODER_WIDTHS, ENCODER_WIDTHS, SYSTEM, rig_mesh
 
 from ..every_case import every_case
+from ..measuring.scores.training_sides import parameter_count, published_recipe
+from ..measuring.scores.training_sides import rig_inversion as parity
 
 
 @pytest.fixture(scope="module")
@@ -41,8 +43,8 @@ def encoder(decoder: Any, clip: tuple[np.ndarray, np.ndarray]) -> Any:
 
 def test_the_networks_have_the_contracts_sizes() -> None:
     """1,081,368 and 15,878 numbers: counted from the widths, as the original's are."""
-    assert networks.parameter_count(networks.decoder(DECODER_WIDTHS)) == 1_081_368
-    assert networks.parameter_count(networks.encoder(ENCODER_WIDTHS)) == 15_878
+    assert parameter_count(networks.decoder(DECODER_WIDTHS)) == 1_081_368
+    assert parameter_count(networks.encoder(ENCODER_WIDTHS)) == 15_878
 
 
 def test_both_sides_have_one_rig() -> None:
@@ -80,18 +82,18 @@ def test_the_error_is_the_mean_distance_of_a_vertex() -> None:
     zeros = np.zeros((2, 24))
     moved = zeros.copy()
     moved[0, 0:2] = [3.0, 4.0]
-    assert animation.mean_vertex_error(moved, zeros) == pytest.approx(5.0 / 16.0)
+    assert parity.mean_vertex_error(moved, zeros) == pytest.approx(5.0 / 16.0)
 
 
 def test_seconds_of_training_beat_the_baseline(decoder: Any, encoder: Any, clip: tuple[np.ndarray, np.ndarray]) -> None:
     """A narrow net after 600 steps: 0.13 and 0.11 here, against 0.65 for the clip's mean frame."""
     parameters, mesh = clip
-    baseline = animation.mean_frame_error(mesh)
-    assert animation.mean_vertex_error(training.evaluate(decoder, parameters), mesh) < 0.3 * baseline
+    baseline = parity.mean_frame_error(mesh)
+    assert parity.mean_vertex_error(training.evaluate(decoder, parameters), mesh) < 0.3 * baseline
     found = training.evaluate(encoder, mesh)
     assert found.min() >= 0.0
     assert found.max() <= 1.0
-    assert animation.mean_vertex_error(animation.meshes(found), mesh) < 0.3 * baseline
+    assert parity.mean_vertex_error(animation.meshes(found), mesh) < 0.3 * baseline
 
 
 def test_the_inversion_leaves_the_approximation_alone(decoder: Any, clip: tuple[np.ndarray, np.ndarray]) -> None:
@@ -115,19 +117,19 @@ def test_the_originals_recipe_is_worse_under_one_budget(decoder: Any, clip: tupl
     """Two seconds of processor time each, one width: what the benchmark measures at full size."""
     parameters, mesh = clip
     ours = training.train_decoder(training.SMALL)
-    theirs = original_recipe.train_decoder(ours.cpu_s, seed=7, widths=training.SMALL.decoder_widths)
-    inverted = original_recipe.invert_clip(theirs.model, mesh, 0.3, seed=7, widths=training.SMALL.encoder_widths)
-    approximation = animation.mean_vertex_error(training.evaluate(theirs.model, parameters), mesh)
-    assert animation.mean_vertex_error(training.evaluate(ours.model, parameters), mesh) < approximation
-    assert animation.mean_vertex_error(animation.meshes(training.evaluate(inverted.model, mesh)), mesh) < 5.0
+    theirs = published_recipe.train_decoder(ours.cpu_s, seed=7, widths=training.SMALL.decoder_widths)
+    inverted = published_recipe.invert_clip(theirs.model, mesh, 0.3, seed=7, widths=training.SMALL.encoder_widths)
+    approximation = parity.mean_vertex_error(training.evaluate(theirs.model, parameters), mesh)
+    assert parity.mean_vertex_error(training.evaluate(ours.model, parameters), mesh) < approximation
+    assert parity.mean_vertex_error(animation.meshes(training.evaluate(inverted.model, mesh)), mesh) < 5.0
 
 
 def test_the_originals_recipe_learns_at_all(clip: tuple[np.ndarray, np.ndarray]) -> None:
     """The baseline must work: with more time it must improve."""
     short, longer = (
-        original_recipe.train_decoder(budget, seed=7, widths=(6, 128, 128, 24)).model for budget in (0.2, 1.5)
+        published_recipe.train_decoder(budget, seed=7, widths=(6, 128, 128, 24)).model for budget in (0.2, 1.5)
     )
-    errors = [animation.mean_vertex_error(training.evaluate(model, clip[0]), clip[1]) for model in (short, longer)]
+    errors = [parity.mean_vertex_error(training.evaluate(model, clip[0]), clip[1]) for model in (short, longer)]
     assert errors[1] < 0.9 * errors[0]
 
 

@@ -53,7 +53,12 @@ def bundle_to_contract(document: Document, companion: Document | None = None) ->
         float(root.get("fps", DEFAULT_FPS)),
         _character(root, (companion, document) if companion else (document,)),
     )
-    conventions = _declared_conventions(document.once(BundleView), character)
+    # What a bundle says of the conventions; without its statistics, what the engine falls back to
+    view = document.once(BundleView)
+    declared = {"rot6d_columns": view.columns, "output_mode": view.output_mode}
+    declared |= {} if character.angular_velocity is not None else {"angvel_source": "state_slice"}
+    declared |= {} if character.pose_history is not None else {"pose_history_start": "identity_after_seed"}
+    conventions = find_system(ENEMY_ANIMATION).conventions(declared)
     contract = character_contract(character, conventions, document.path, document.file.sha256, fps)
     companion_sha256 = None if companion is None else companion.file.sha256
     return replace(contract, meaning=Meaning(partial(_meaning, fps, character)), companion_sha256=companion_sha256)
@@ -73,7 +78,7 @@ def _character(root: Mapping[str, Any], sources: Sequence[Document]) -> Characte
     output = json_to_layout(meta["output_layout"], root.get("output_dim"))
     bone_count = output[ROTATIONS].size // 6
     return Character(
-        bone_names=tuple(meta.get("bone_names") or _numbered_bones(bone_count)),
+        bone_names=tuple(meta.get("bone_names") or tuple(f"bone_{index:02d}" for index in range(bone_count))),
         state=json_to_layout(meta["state_layout"], root.get("input_dim")),
         output=output,
         state_statistics=_statistics(root, "X"),
@@ -148,15 +153,3 @@ def _skeleton(declared: Any, bone_count: int) -> Skeleton | None:
     fits = len(names) == len(parents) == len(offsets) == bone_count
     in_range = all(-1 <= parent < bone_count for parent in parents)
     return Skeleton(names, parents, offsets) if fits and in_range and not parent_cycle(parents) else None
-
-
-def _declared_conventions(view: BundleView, character: Character) -> Conventions:
-    """What a bundle says of the conventions; without its statistics, what the engine falls back to."""
-    declared = {"rot6d_columns": view.columns, "output_mode": view.output_mode}
-    declared |= {} if character.angular_velocity is not None else {"angvel_source": "state_slice"}
-    declared |= {} if character.pose_history is not None else {"pose_history_start": "identity_after_seed"}
-    return find_system(ENEMY_ANIMATION).conventions(declared)
-
-
-def _numbered_bones(count: int) -> tuple[str, ...]:
-    return tuple(f"bone_{index:02d}" for index in range(count))

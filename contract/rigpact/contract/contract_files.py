@@ -49,7 +49,20 @@ def document_to_contract(document: Document, companion: Document | None = None) 
         raise ContractRefused(document.path, refused)
     if document.kind is Kind.DECLARATION:
         return declared_contract(document)
-    return _contract(document.data, document.path, document.file.sha256)
+    vectors = {name: json_to_fields(entry["fields"]) for name, entry in document.data["vectors"].items()}
+    system = find_system(document.data["system"]).with_classes(vectors)
+    fps = document.data.get("fps", system.fps)
+    return _with_meaning(
+        Contract(
+            system=system,
+            path=document.path,
+            sha256=document.file.sha256,
+            vectors=vectors,
+            conventions=system.conventions(document.data.get("conventions")),
+            constants=document.data.get("constants", {}),
+            fps=None if fps is None else float(fps),
+        )
+    )
 
 
 def system_of(document: Document) -> System:
@@ -61,23 +74,6 @@ def system_of(document: Document) -> System:
     if document.kind is Kind.SYSTEM_CONTRACT:
         return find_system(str(document.data.get("system")), f"{document.path}#/system")
     raise UnusableInput(document.path, f"a {document.kind.words}", "a schema bundle or a contract")
-
-
-def _contract(root: Mapping[str, Any], path: Path, sha256: str) -> Contract:
-    vectors = {name: json_to_fields(entry["fields"]) for name, entry in root["vectors"].items()}
-    system = find_system(root["system"]).with_classes(vectors)
-    fps = root.get("fps", system.fps)
-    return _with_meaning(
-        Contract(
-            system=system,
-            path=path,
-            sha256=sha256,
-            vectors=vectors,
-            conventions=system.conventions(root.get("conventions")),
-            constants=root.get("constants", {}),
-            fps=None if fps is None else float(fps),
-        )
-    )
 
 
 def _with_meaning(contract: Contract) -> Contract:

@@ -14,6 +14,8 @@ from enum import StrEnum
 from pathlib import PurePath
 from typing import Any, Literal
 
+from rigpact.contract.json_pointer import Token, json_pointer
+
 Verdict = Literal["pass", "fail", "undetermined"]
 EXIT_PASS, EXIT_FINDINGS, EXIT_CANNOT_JUDGE, EXIT_INTERNAL = 0, 1, 2, 3
 
@@ -45,9 +47,9 @@ class Rule:
     about: str = ""
     follows: tuple[str, ...] = ()
 
-    def at(self, file: object, pointer: str = "", /, **values: Any) -> Finding:
-        """Make a finding of this rule at a JSON pointer of a file."""
-        return Finding(self, str(file), pointer, values)
+    def at(self, file: object, place: str | tuple[Token, ...] = "", /, **values: Any) -> Finding:
+        """Make a finding of this rule at a place in a file: a JSON pointer, or its keys and indices."""
+        return Finding(self, str(file), place if isinstance(place, str) else json_pointer(*place), values)
 
 
 @dataclass(frozen=True)

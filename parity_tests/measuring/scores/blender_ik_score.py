@@ -25,7 +25,9 @@ _HELD_OUT_ROWS, _PAIRS, _REPEATS = 4000, 2000, 400
 
 def figures(*, reduced: bool = False) -> Iterator[Figure]:
     """Train and measure. `reduced` trains for seconds; the bar is then half of the error of the mean pose."""
-    from rigpact.training.blender_ik import parity, training
+    from rigpact.training.blender_ik import training
+
+    from .training_sides import blender_ik as parity
 
     trained = training.train_network(training.SMALL if reduced else training.FULL)
     yield from _accuracy(trained.model, reduced=reduced)
@@ -46,16 +48,18 @@ def figures(*, reduced: bool = False) -> Iterator[Figure]:
 def _accuracy(model: Any, *, reduced: bool) -> Iterator[Figure]:
     from rigpact.training.blender_ik import training
 
-    batch = training.held_out(500 if reduced else _HELD_OUT_ROWS, seed=999)
-    mean_pose = training.held_out(10_000, seed=5).rotations.mean(dim=0, keepdim=True).expand_as(batch.rotations)
-    of_mean = float(training.effector_errors_m(mean_pose, batch).mean())
-    untrained = float(training.effector_errors_m(training.predicted(training.ik_network(), batch), batch).mean())
-    error = float(training.effector_errors_m(training.predicted(model, batch), batch).mean())
+    from .training_sides import blender_ik as parity
+
+    batch = parity.held_out(500 if reduced else _HELD_OUT_ROWS, seed=999)
+    mean_pose = parity.held_out(10_000, seed=5).rotations.mean(dim=0, keepdim=True).expand_as(batch.rotations)
+    of_mean = float(parity.effector_errors_m(mean_pose, batch).mean())
+    untrained = float(parity.effector_errors_m(training.predicted(training.ik_network(), batch), batch).mean())
+    error = float(parity.effector_errors_m(training.predicted(model, batch), batch).mean())
     words = f"mean pose {of_mean:.3f}, untrained {untrained:.3f}"
     yield below("held-out effector error, mean", error, 0.5 * of_mean if reduced else HELD_OUT_M, "m", words)
-    wide = training.held_out(len(batch.rotations), seed=998, share=1.0)
-    of_mean = float(training.effector_errors_m(mean_pose, wide).mean())
-    error = float(training.effector_errors_m(training.predicted(model, wide), wide).mean())
+    wide = parity.held_out(len(batch.rotations), seed=998, share=1.0)
+    of_mean = float(parity.effector_errors_m(mean_pose, wide).mean())
+    error = float(parity.effector_errors_m(training.predicted(model, wide), wide).mean())
     yield Figure("the same, joints anywhere within their limits", error, "m", baseline=f"mean pose {of_mean:.3f}")
 
 
@@ -63,10 +67,12 @@ def _feet(model: Any) -> Iterator[Figure]:
     """Whether planted feet stay in place between two frames. The original's document claims it and does not measure it."""
     from rigpact.training.blender_ik import training
 
+    from .training_sides import blender_ik as parity
+
     pairs = training.draw_pairs(_PAIRS, np.random.default_rng(41))
     mean_pose = pairs.rotations.mean(dim=0, keepdim=True).expand_as(pairs.rotations)
-    height, slide = training.foot_errors_m(training.predicted(model, pairs), pairs)
-    of_mean = training.foot_errors_m(mean_pose, pairs)
+    height, slide = parity.foot_errors_m(training.predicted(model, pairs), pairs)
+    of_mean = parity.foot_errors_m(mean_pose, pairs)
     yield Figure("grounded feet, mean miss of their height", height, "m", baseline=f"mean pose {of_mean[0]:.3f}")
     yield Figure("planted feet, mean slide a frame", slide, "m", baseline=f"mean pose {of_mean[1]:.3f}")
 
@@ -86,7 +92,8 @@ def _truth() -> Figure:
 def _speed(model: Any) -> Iterator[Figure]:
     """Median times of one frame. Forward pass and whole step are measured alternately in one run."""
     from rigpact.training.blender_ik.clips import ik_clip
-    from rigpact.training.blender_ik.parity import numpy_network
+
+    from .training_sides.blender_ik import numpy_network
 
     forward = numpy_network(model)
     given = {name: rows[:1] for name, rows in ik_clip(tasks=("idle",)).given.items()}

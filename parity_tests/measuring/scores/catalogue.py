@@ -22,7 +22,7 @@ from rigpact.fixtures.mutants.artefacts import BUNDLE, CLIP, COMPANION, EDITS, A
 from rigpact.fixtures.mutants.conventions import Changes, single_changes, words
 from rigpact.fixtures.mutants.engine import slip
 from rigpact.fixtures.mutants.recordings import DAMAGES, NAN_ON_BOTH_SIDES, Damage, both_not_finite
-from rigpact.fixtures.mutants.scene import Scene, SyntheticNetwork, demo_contract, demo_network, losing_scene
+from rigpact.fixtures.mutants.scene import Scene, SyntheticNetwork, demo_contract, demo_network
 from rigpact.fixtures.mutants.slips import SLIPS, Slip
 from rigpact.reference_runtime.graph.run import Mode
 from rigpact.reference_runtime.network import OnnxNetwork
@@ -30,6 +30,7 @@ from rigpact.reference_runtime.recordings.clip import RawClip, read_clip
 from rigpact.reference_runtime.recordings.trace import Trace
 
 from .free_run import FREE_RUN_SLIPS, record_free_run
+from .losing import losing_scene
 from .models import SIGNATURES, WEIGHTS, reweighted
 
 FRAMES = 32

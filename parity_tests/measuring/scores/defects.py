@@ -6,6 +6,7 @@ Each is drawn from a seed: a stage, a frame, a bone or channel, a kind and a siz
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
+from copy import copy
 from dataclasses import dataclass
 
 import numpy as np
@@ -151,9 +152,22 @@ def _weight(_stages: Stages, stage: str, chance: np.random.Generator) -> tuple[s
             values = honest[stage].copy()
             values[:, int(place[0] * values.shape[1])] += np.float32(amount * _size_of(values))
             return values
-        return network.with_weight(which, place, amount).run([honest[name] for name in INPUTS], 0)
+        return _with_weight(network, which, place, amount).run([honest[name] for name in INPUTS], 0)
 
     return f"layer {which} by {amount:.2g}", spoil
+
+
+def _with_weight(network: SyntheticNetwork, layer: int, place: FloatArray, amount: float) -> SyntheticNetwork:
+    """A copy with `amount` added to one weight; place: row and column as fractions of the matrix, in [0, 1)."""
+    changed = copy(network)
+    weights = (network.first, network.second)[layer].copy()
+    row, column = (int(fraction * size) for fraction, size in zip(place, weights.shape, strict=True))
+    weights[row, column] += np.float32(amount)
+    if layer == 0:
+        changed.first = weights
+    else:
+        changed.second = weights
+    return changed
 
 
 KINDS: Mapping[str, tuple[Kind, tuple[str, ...]]] = {

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from .figure import Figure, below, exactly, within
 
 if TYPE_CHECKING:
-    from rigpact.training.imu_pose.evaluation import Evaluation
+    from .training_sides.imu_pose import Evaluation
 
 MEAN_JOINT_ERROR_CM = 2.5
 COVERAGE_PERCENT = (60.0, 80.0)
@@ -19,10 +19,11 @@ _HELD_OUT_WINDOWS = 200
 def figures(*, reduced: bool = False) -> Iterator[Figure]:
     """Train and measure. `reduced` trains for seconds and keeps only the bars that such a network can meet."""
     from rigpact.training.imu_pose.build import FULL_PLAN, HELD_OUT_SEED, SMALL_PLAN, train_imu_pose
-    from rigpact.training.imu_pose.evaluation import evaluate
-    from rigpact.training.imu_pose.model import FULL, ImuPoseNetwork, parameter_count
-    from rigpact.training.imu_pose.parity import export_error, exported, streaming_difference
+    from rigpact.training.imu_pose.model import FULL, ImuPoseNetwork
     from rigpact.training.imu_pose.training import simulate_windows
+
+    from .training_sides import parameter_count
+    from .training_sides.imu_pose import evaluate, export_error, exported, streaming_difference
 
     yield exactly("parameters at 3 exercises and 5 forms", parameter_count(ImuPoseNetwork(FULL)), 6_107_375)
     trained = train_imu_pose(SMALL_PLAN if reduced else FULL_PLAN)

@@ -19,8 +19,9 @@ from rigpact.reference_runtime.systems.neurarig.wire import LEGS, TWO_BONE, Reas
 from .figure import Figure, at_least, below, exactly
 
 if TYPE_CHECKING:
-    from rigpact.fixtures.systems.neurarig.training import FootError
     from rigpact.reference_runtime.systems.neurarig.session import Learner
+
+    from .training_sides.neurarig import FootError
 
 FOOT_ERROR_CM, REDUCED_FOOT_ERROR_CM = 1.5, 10.0
 TRAINING_CPU_S = 240.0
@@ -37,15 +38,17 @@ _PEER = ("127.0.0.1", 50_000)
 def figures(*, reduced: bool = False) -> Iterator[Figure]:
     """Train and measure. `reduced` trains for seconds and sends a tenth of the datagrams."""
     from rigpact.fixtures.systems.neurarig import training
-    from rigpact.fixtures.systems.neurarig.model import mlp, parameter_count
+    from rigpact.fixtures.systems.neurarig.model import mlp
     from rigpact.fixtures.systems.neurarig.poses import random_rows
-    from rigpact.training.neurarig import parity
+
+    from .training_sides import neurarig as parity
+    from .training_sides import parameter_count
 
     yield exactly("parameters", parameter_count(mlp()), 9_816)
     before = time.process_time()
     model = training.train(training.SMALL if reduced else training.COMMITTED)
     cost = time.process_time() - before
-    yield from _accuracy(training.held_out_error(model), reduced=reduced)
+    yield from _accuracy(parity.held_out_error(model), reduced=reduced)
     yield below("training, processor time", cost, TRAINING_CPU_S, "s")
     yield from _published_band(SEEDS_NEEDED if reduced else SEEDS)
     yield _learned_live(reduced=reduced)
@@ -60,7 +63,7 @@ def figures(*, reduced: bool = False) -> Iterator[Figure]:
 
 
 def _accuracy(after: FootError, *, reduced: bool) -> Iterator[Figure]:
-    from rigpact.fixtures.systems.neurarig.training import copy_error, untrained_error
+    from .training_sides.neurarig import copy_error, untrained_error
 
     words = f"untrained {untrained_error().mean_cm:.1f}, legs that stay as they stand {copy_error().mean_cm:.1f}"
     limit = REDUCED_FOOT_ERROR_CM if reduced else FOOT_ERROR_CM
@@ -71,13 +74,17 @@ def _accuracy(after: FootError, *, reduced: bool) -> Iterator[Figure]:
 
 def _losses_over_a_session(seed: int) -> list[float]:
     """The losses of the early build on its frames. The frames are encoded and decoded as on the network."""
+    import torch
+
     from rigpact.fixtures.systems.neurarig import learner
 
-    learner.draw_from(seed)
+    from .training_sides.neurarig import two_bone_frames
+
+    torch.manual_seed(seed)
     losses: list[float] = []
     session = Session(learner.TwoBoneLearner(), TWO_BONE, learner.TWO_BONE_BELOW, lambda _, loss: losses.append(loss))
     session.receive(encode_handshake(TWO_BONE.bones), _PEER)
-    for row in learner.two_bone_frames(seed, learner.TWO_BONE_WITHIN_FRAMES):
+    for row in two_bone_frames(seed, learner.TWO_BONE_WITHIN_FRAMES):
         session.receive(encode_frame(row), _PEER)
         if losses[-1] < learner.TWO_BONE_BELOW:
             break
@@ -101,10 +108,12 @@ def _published_band(seeds: int) -> Iterator[Figure]:
 
 def _learned_live(*, reduced: bool) -> Figure:
     """Send the committed walk again and again to a session with an untrained network, as `serve` starts it."""
+    import torch
+
     from rigpact.fixtures.systems.neurarig import learner, training
     from rigpact.training.neurarig.walk import walk_rows
 
-    learner.draw_from(0)
+    torch.manual_seed(0)
     threshold, frames = (25.0, 600) if reduced else (learner.SOLVE_BELOW_CM2, LIVE_FRAMES)
     session = Session(learner.LegLearner(), LEGS, threshold)
     session.receive(encode_handshake(LEGS.bones), _PEER)
@@ -129,7 +138,8 @@ class _Silent:
 def _under_fire(packets: FloatArray, count: int) -> Iterator[Figure]:
     """Send damaged datagrams to a session that learns, and a sound frame after every tenth of them."""
     from rigpact.fixtures.systems.neurarig.learner import LegLearner
-    from rigpact.training.neurarig.fuzz import damaged_datagrams
+
+    from .training_sides.datagrams import damaged_datagrams
 
     session, crashes, sound = Session(LegLearner(), LEGS, solve_below=0.0), 0, 0
     level = logging.getLogger(Session.__module__).level

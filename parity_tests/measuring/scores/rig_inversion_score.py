@@ -36,7 +36,9 @@ class _Errors:
 
 def figures(*, reduced: bool = False) -> Iterator[Figure]:
     """Train our networks and the original's, and measure both. `reduced`: narrow networks, for seconds, with lower bars."""
-    from rigpact.training.rig_inversion import animation, parity, training
+    from rigpact.training.rig_inversion import animation, training
+
+    from .training_sides import rig_inversion as parity
 
     plan = training.SMALL if reduced else training.FULL
     parameters = animation.animation_parameters()
@@ -45,7 +47,7 @@ def figures(*, reduced: bool = False) -> Iterator[Figure]:
     encoder = training.invert_clip(decoder.model, mesh, plan)
     ours = _errors(decoder.model, encoder.model, parameters, mesh)
     bars = (REDUCED, REDUCED) if reduced else (APPROXIMATION, INVERSION)
-    still = f"mean frame {animation.mean_frame_error(mesh):.3f}"
+    still = f"mean frame {parity.mean_frame_error(mesh):.3f}"
     yield below("approximation error on the seeded clip", ours.approximation, bars[0], "", f"{still}; original 0.0344")
     yield below("inversion error through the rig itself", ours.inversion, bars[1], "", f"{still}; original 0.0265")
     yield from _beside_the_original(ours, (decoder, encoder), plan, parameters, mesh)
@@ -66,10 +68,10 @@ def _beside_the_original(
     ours: _Errors, cost: tuple[Any, Any], plan: Any, parameters: FloatArray, mesh: FloatArray
 ) -> Iterator[Figure]:
     """The original in the same run. Its approximation gets as much processor time as ours, its inversion ten times as much."""
-    from rigpact.training.rig_inversion import original_recipe
+    from .training_sides import published_recipe
 
-    decoder = original_recipe.train_decoder(cost[0].cpu_s, plan.seed, plan.decoder_widths)
-    encoder = original_recipe.invert_clip(
+    decoder = published_recipe.train_decoder(cost[0].cpu_s, plan.seed, plan.decoder_widths)
+    encoder = published_recipe.invert_clip(
         decoder.model, mesh, _GENEROSITY * cost[1].cpu_s, plan.seed, plan.encoder_widths
     )
     theirs = _errors(decoder.model, encoder.model, parameters, mesh)
@@ -82,9 +84,11 @@ def _beside_the_original(
 def _errors(decoder: Any, encoder: Any, parameters: FloatArray, mesh: FloatArray) -> _Errors:
     from rigpact.training.rig_inversion import animation, training
 
+    from .training_sides import rig_inversion as parity
+
     found = animation.meshes(training.evaluate(encoder, mesh))
-    approximation = animation.mean_vertex_error(training.evaluate(decoder, parameters), mesh)
-    return _Errors(approximation, animation.mean_vertex_error(found, mesh))
+    approximation = parity.mean_vertex_error(training.evaluate(decoder, parameters), mesh)
+    return _Errors(approximation, parity.mean_vertex_error(found, mesh))
 
 
 def _other_clips(decoder: Any, plan: Any) -> Iterator[Figure]:
@@ -105,7 +109,9 @@ def _other_clips(decoder: Any, plan: Any) -> Iterator[Figure]:
 def _sizes() -> Iterator[Figure]:
     from rigpact.training.rig_inversion import networks
 
-    count = networks.parameter_count(networks.decoder(DECODER_WIDTHS))
+    from .training_sides import parameter_count
+
+    count = parameter_count(networks.decoder(DECODER_WIDTHS))
     yield exactly("parameters of the approximation", count, _DECODER_PARAMETERS)
-    count = networks.parameter_count(networks.encoder(ENCODER_WIDTHS))
+    count = parameter_count(networks.encoder(ENCODER_WIDTHS))
     yield exactly("parameters of the inversion", count, _ENCODER_PARAMETERS)

@@ -97,7 +97,12 @@ def bundle_differences(
     for key, width_key, title in VECTORS:
         layouts = _layout(first, key, width_key), _layout(second, key, width_key)
         renames |= renamed_parts(*layouts)
-        yield from _vector(first, second, key, layouts)
+        message = f"meta.{key} is written otherwise; the engine reads the same slices"
+        otherwise = change("layout-written-differently", json_pointer("meta", key), None, None, message)
+        is_same = first.meta.get(key) == second.meta.get(key)
+        forms = tuple(_forms(first, second, key))
+        pointer = partial(json_pointer, "meta", key)
+        yield Vector("slice", key, pointer, *layouts, also=forms, otherwise=None if is_same else otherwise)
         yield from _widths((first, second), width_key, title, layouts)
     yield from match.changes
     yield from compare_skeletons(first, second, match)
@@ -133,15 +138,6 @@ def _beside(view: BundleView, companion: Document) -> BundleView:
 
 def _layout(view: BundleView, key: str, width_key: str) -> Layout:
     return json_to_layout(view.meta.get(key), view.root.get(width_key))
-
-
-def _vector(old: BundleView, new: BundleView, key: str, layouts: tuple[Layout, Layout]) -> Iterator[Vector]:
-    message = f"meta.{key} is written otherwise; the engine reads the same slices"
-    otherwise = change("layout-written-differently", json_pointer("meta", key), None, None, message)
-    is_same = old.meta.get(key) == new.meta.get(key)
-    forms = tuple(_forms(old, new, key))
-    pointer = partial(json_pointer, "meta", key)
-    yield Vector("slice", key, pointer, *layouts, also=forms, otherwise=None if is_same else otherwise)
 
 
 def _forms(old: BundleView, new: BundleView, key: str) -> Iterator[Change]:

@@ -214,7 +214,11 @@ def _stages(pair: Pair) -> Iterator[Said]:
         sources = pair.sources(pair.old.inputs_of(name), pair.new.inputs_of(name))
         yield Said("stage-computed-otherwise", pair.new.at(name, "of"), f"{name} is computed from", sources)
         if {*operations} <= _arranged():
-            yield from _history(pair, name)
+            # A concatenation is a history of one frame; layout and order matter where both have more
+            lengths = pair.said(name, "length", 1)
+            yield Said("history-length-changed", pair.new.at(name), f"frames in {name}", lengths)
+            if min(lengths) > 1:
+                yield from _words(pair, name, set(_OF_A_HISTORY))
         elif operations[0] != operations[1]:
             yield Said("stage-computed-otherwise", place, f"the operation of {name}", operations)
         elif operations[1] != "given":
@@ -255,14 +259,6 @@ def _meant(view: DeclaredView, name: str, key: str) -> Any:
     if isinstance(value, str):
         value = view.lists.get(value, value)
     return ", ".join(value) if isinstance(value, list | tuple) else value
-
-
-def _history(pair: Pair, name: str) -> Iterator[Said]:
-    """A concatenation is a history of one frame; layout and order matter where both have more."""
-    lengths = pair.said(name, "length", 1)
-    yield Said("history-length-changed", pair.new.at(name), f"frames in {name}", lengths)
-    if min(lengths) > 1:
-        yield from _words(pair, name, set(_OF_A_HISTORY))
 
 
 def _feedback(pair: Pair) -> Iterator[Said]:

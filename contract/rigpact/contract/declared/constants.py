@@ -114,7 +114,10 @@ def _problems(root: Mapping[str, Any], name: str, entry: Mapping[str, Any], foun
     """What is wrong with one constant by itself."""
     published = entry["value"]
     if "layers" in entry:
-        yield from _layer_problems(root, name, entry, found)
+        # The widths of a network's layers begin and end with those of two vectors
+        widths, ends = entries(found), [_width(root, vector) for vector in entry["layers"]]
+        if len(widths) < 2 or [widths[0], widths[-1]] != ends:
+            yield Problem(f"/{name}", shown(widths), f"{ends[0]} … {ends[-1]}", "the network would not fit the rig")
     elif not _is_alike(found, published):
         said = (entry[key] for key in ("fixed", "about", "why", *_MUST) if isinstance(entry.get(key), str))
         yield Problem(f"/{name}", shown(found), _expected(entry), next(said, _UNUSABLE))
@@ -123,16 +126,12 @@ def _problems(root: Mapping[str, Any], name: str, entry: Mapping[str, Any], foun
     elif "about" in entry and not np.allclose(found, published):
         yield Problem(f"/{name}", f"{found}", f"{published}", entry["about"])
     else:
-        yield from _broken(name, entry, found)
-
-
-def _broken(name: str, entry: Mapping[str, Any], found: Any) -> Iterator[Problem]:
-    """The first thing that the page asks of a constant's numbers and does not hold."""
-    for key, (holds, expected) in _MUST.items():
-        if key in entry and not holds(np.asarray(found, np.float64), entry[key]):
-            why = entry["why"] if key == "between" else entry[key]
-            yield Problem(f"/{name}", shown(found), expected(entry), why)
-            return
+        # The first thing that the page asks of a constant's numbers and does not hold
+        for key, (holds, expected) in _MUST.items():
+            if key in entry and not holds(np.asarray(found, np.float64), entry[key]):
+                why = entry["why"] if key == "between" else entry[key]
+                yield Problem(f"/{name}", shown(found), expected(entry), why)
+                return
 
 
 def _expected(entry: Mapping[str, Any]) -> str:
@@ -196,13 +195,6 @@ def _moved(name: str, entry: Mapping[str, Any], found: Any) -> Iterator[Problem]
     for place, (one, other) in enumerate(zip(found, published, strict=True)):
         if one != other:
             yield Problem(f"/{name}/{place}", shown(one), shown(other), why)
-
-
-def _layer_problems(root: Mapping[str, Any], name: str, entry: Mapping[str, Any], found: Any) -> Iterator[Problem]:
-    """The widths of a network's layers begin and end with those of two vectors."""
-    widths, ends = entries(found), [_width(root, vector) for vector in entry["layers"]]
-    if len(widths) < 2 or [widths[0], widths[-1]] != ends:
-        yield Problem(f"/{name}", shown(widths), f"{ends[0]} … {ends[-1]}", "the network would not fit the rig")
 
 
 def _width(root: Mapping[str, Any], vector: str) -> int:

@@ -1,14 +1,12 @@
 """Conditions of a system's page on every row of a data set."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
 
-from rigpact.contract.conventions import Knob
 from rigpact.contract.statistics import FloatArray
 from rigpact.contract.systems.contract import Contract
+from rigpact.contract.systems.of_contract import FramesOfContract
 from rigpact.contract.systems.problem import DataCheck, Problem
 from rigpact.contract.systems.stage import NotKnown
 
@@ -40,7 +38,14 @@ def _problems(check: DataCheck, contract: Contract, stages: Rows) -> Iterator[Pr
         yield from _judged(check, contract, stages)
     rows = stages[check.of].astype(np.float64)
     if check.same:
-        yield from _apart(check, contract, rows)
+        # Fields that are one place are one place in every row
+        first, *others = (rows[:, contract.fields(check.of)[name].range] for name in check.same)
+        for name, other in zip(check.same[1:], others, strict=True):
+            apart = np.linalg.norm(other - first, axis=1)
+            row = int(np.argmax(apart))
+            if apart[row] > check.within:
+                found = f"{apart[row]:.3g} from {check.same[0]} in row {row}"
+                yield Problem(f"{check.of}/{name}", found, "the same place", check.why)
     if check.computed:
         yield from _not_as_computed(check, contract, stages)
     if check.several and len(np.unique(rows, axis=0)) < 2:
@@ -57,17 +62,6 @@ def _judged(check: DataCheck, contract: Contract, stages: Rows) -> Iterator[Prob
         judge = contract.system.graph[name].judged
         if judge is not None:
             yield from judge(contract, stages, check)
-
-
-def _apart(check: DataCheck, contract: Contract, rows: FloatArray) -> Iterator[Problem]:
-    """Fields that are one place are one place in every row."""
-    first, *others = (rows[:, contract.fields(check.of)[name].range] for name in check.same)
-    for name, other in zip(check.same[1:], others, strict=True):
-        apart = np.linalg.norm(other - first, axis=1)
-        row = int(np.argmax(apart))
-        if apart[row] > check.within:
-            found = f"{apart[row]:.3g} from {check.same[0]} in row {row}"
-            yield Problem(f"{check.of}/{name}", found, "the same place", check.why)
 
 
 def _not_as_computed(check: DataCheck, contract: Contract, stages: Rows) -> Iterator[Problem]:
@@ -87,33 +81,16 @@ def _not_as_computed(check: DataCheck, contract: Contract, stages: Rows) -> Iter
         )
 
 
-@dataclass(eq=False)
-class Known:
+class Known(FramesOfContract):
     """The `Frames` of a data set: its rows stand alone, and there is no network."""
 
-    contract: Contract
-    rows: dict[str, FloatArray]
+    def __init__(self, contract: Contract, rows: dict[str, FloatArray]) -> None:
+        """rows: those of each known stage, (T, width)."""
+        super().__init__(contract)
+        self.rows = rows
 
     def __getitem__(self, stage: str) -> FloatArray:
         """The rows of a stage; NotKnown where they do not follow from the data."""
         if stage not in self.rows:
             self.rows[stage] = self.contract.system.graph[stage].computed(self)
         return self.rows[stage]
-
-    @property
-    def numbers(self) -> Any:
-        """The contract's constants as the system reads them."""
-        return self.contract.numbers
-
-    @property
-    def network(self) -> Any:
-        """There is none."""
-        raise NotKnown("network")
-
-    def pick(self, knob: Knob) -> Any:
-        """The effect of the value that the conventions choose for a knob."""
-        return knob.effects[self.contract.conventions[knob.name]]
-
-    def built(self, part: Callable[[Any], Any]) -> Any:
-        """`part(contract)`."""
-        return part(self.contract)

@@ -205,7 +205,9 @@ class Use:
             [(word, only)] = effects.items()
             return Choice(only, word=word)
         words, code, said = hints or {}, self.code.get(key, {}), self.said(key)
-        both = {value: replace(code[value], words=words.get(value, "")) for value in effects if value in code}
+        both = {
+            value: replace(row, words=words.get(value, row.words)) for value, row in code.items() if value in effects
+        }
         called = self._called(key, effects, readings)
         every: dict[str, str | CodeHint] = {**words, **both}
         own = {said_as: every[value] for value, said_as in called.items() if value in every}

@@ -32,10 +32,13 @@ def declared_contract(document: Document) -> Contract:
     if system is None:
         raise UnusableInput(document.path, str(declaration.problems[0]), "a contract without mistakes")
     fps = document.data.get("fps")
+    # SHA-256 over the declaration and the files that its numbers and operations come from
+    read = {**declaration.read, **declaration.code}
+    parts = [document.file.content, *(name.encode() + b"\0" + read[name] for name in sorted(read))]
     return Contract(
         system=system,
         path=document.path,
-        sha256=_digest(document.file.content, {**declaration.read, **declaration.code}),
+        sha256=hashlib.sha256(b"".join(hashlib.sha256(part).digest() for part in parts)).hexdigest(),
         vectors={},
         conventions=system.conventions(),
         constants=declaration.constants,
@@ -51,9 +54,3 @@ def _meaning(root: Mapping[str, Any], constants: Mapping[str, Any]) -> Mapping[s
     networks = root.get("networks", {})
     bindings = {name: {"inputs": each["inputs"], "outputs": each["outputs"]} for name, each in networks.items()}
     return {**parts, "networks": bindings, "constants": constants}
-
-
-def _digest(content: bytes, read: Mapping[str, bytes]) -> str:
-    """SHA-256 over the declaration and the files that its numbers and operations come from."""
-    parts = [content, *(name.encode() + b"\0" + read[name] for name in sorted(read))]
-    return hashlib.sha256(b"".join(hashlib.sha256(part).digest() for part in parts)).hexdigest()

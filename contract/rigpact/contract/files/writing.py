@@ -34,7 +34,9 @@ def written_whole(path: str | Path) -> Iterator[IO[bytes]]:
     try:
         with os.fdopen(handle, "wb") as stream:
             yield stream
-        part.chmod(0o666 & ~_umask())
+        mask = os.umask(0)
+        os.umask(mask)
+        part.chmod(0o666 & ~mask)
         part.replace(target)
     except BaseException as error:
         with suppress(OSError):
@@ -86,7 +88,16 @@ def opened_to_append(path: Path) -> IO[bytes]:
     except OSError as error:
         raise _not_writable(path.parent, error) from None
     try:
-        _lock(stream)
+        # Lock a file for this process, without waiting
+        if sys.platform == "win32":
+            import msvcrt
+
+            stream.seek(_FAR)
+            msvcrt.locking(stream.fileno(), msvcrt.LK_NBLCK, 1)
+        else:
+            import fcntl
+
+            fcntl.flock(stream, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except OSError as error:
         if error.errno in _LOCKED:
             stream.close()
@@ -98,19 +109,6 @@ def opened_to_append(path: Path) -> IO[bytes]:
 
 
 _LOCKED = (errno.EACCES, errno.EAGAIN)
-
-
-def _lock(stream: IO[bytes]) -> None:
-    """Lock a file for this process, without waiting."""
-    if sys.platform == "win32":
-        import msvcrt
-
-        stream.seek(_FAR)
-        msvcrt.locking(stream.fileno(), msvcrt.LK_NBLCK, 1)
-    else:
-        import fcntl
-
-        fcntl.flock(stream, fcntl.LOCK_EX | fcntl.LOCK_NB)
 
 
 _FAR = (1 << 31) - 2
@@ -137,9 +135,3 @@ def _refuse_target(target: Path) -> None:
 def _not_writable(path: object, error: OSError | ValueError) -> UnusableInput:
     why = error.strerror if isinstance(error, OSError) else error
     return UnusableInput(path, f"a folder that cannot be written ({why})", "a writable folder")
-
-
-def _umask() -> int:
-    mask = os.umask(0)
-    os.umask(mask)
-    return mask

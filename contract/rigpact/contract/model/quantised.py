@@ -32,24 +32,20 @@ def quantised_models(path: Path) -> Iterator[tuple[str, bytes]]:
         model = onnx.load_model_from_string(content)
         if any(tensor.data_location == _EXTERNAL for tensor in model.graph.initializer):
             return
-        if _change(model.graph, rounded, only_matrices=only_matrices):
+        # Put other numbers into a graph; whether any number is another one then
+        from onnx import numpy_helper
+
+        shared, is_changed = _shared_axes(model.graph), False
+        for tensor in model.graph.initializer:
+            if tensor.data_type != _FLOAT or (only_matrices and tensor.name not in shared):
+                continue
+            weight = np.asarray(numpy_helper.to_array(tensor), np.float32)
+            with np.errstate(over="ignore"):  # a weight beyond float16's range is infinite there
+                other = rounded(weight, shared.get(tensor.name, ()))
+            is_changed |= not np.array_equal(weight, other)
+            tensor.CopyFrom(numpy_helper.from_array(other.astype(np.float32), tensor.name))
+        if is_changed:
             yield words, bytes(model.SerializeToString())
-
-
-def _change(graph: Any, rounded: Callable[[Array, tuple[int, ...]], Array], *, only_matrices: bool) -> bool:
-    """Put other numbers into a graph; whether any number is another one then."""
-    from onnx import numpy_helper
-
-    shared, is_changed = _shared_axes(graph), False
-    for tensor in graph.initializer:
-        if tensor.data_type != _FLOAT or (only_matrices and tensor.name not in shared):
-            continue
-        weight = np.asarray(numpy_helper.to_array(tensor), np.float32)
-        with np.errstate(over="ignore"):  # a weight beyond float16's range is infinite there
-            other = rounded(weight, shared.get(tensor.name, ()))
-        is_changed |= not np.array_equal(weight, other)
-        tensor.CopyFrom(numpy_helper.from_array(other.astype(np.float32), tensor.name))
-    return is_changed
 
 
 def _shared_axes(graph: Any) -> dict[str, tuple[int, ...]]:

@@ -62,25 +62,21 @@ def account(subject: Subject, findings: Iterable[Finding]) -> Ledger:
     recordings only what belongs to a known system. Nothing is waived.
     """
     found = list(findings)
-    parts = [_of_documents(subject, found), _of_models(subject), *_of_recordings(subject, found)]
-    return Ledger(sum(declared for declared, _ in parts), sum(compared for _, compared in parts))
-
-
-def _of_documents(subject: Subject, findings: Sequence[Finding]) -> tuple[int, int]:
     system = None if subject.system is None else subject.system.document
     broken: dict[str, set[str]] = {}
-    for finding in findings:
+    for finding in found:
         if finding.rule in _UNREADABLE:
             place = finding.pointer + json_pointer(*filter(None, [finding.values.get("key")]))
             broken.setdefault(finding.file, set()).add(place)
-    declared, missing = (0, 0) if system is None else _of_contract(system, findings)
+    declared, missing = (0, 0) if system is None else _of_contract(system, found)
     for document in (each for each in subject.documents if each is not system):
         places = broken.get(str(document.path), set())
         around = {each for place in places for each in _around(place)}
         for part in _parts(document):
             declared += 1
             missing += part in around or not places.isdisjoint(_around(part))
-    return declared, declared - missing
+    parts = [(declared, declared - missing), _of_models(subject), *_of_recordings(subject, found)]
+    return Ledger(sum(declared for declared, _ in parts), sum(compared for _, compared in parts))
 
 
 def _of_contract(document: Document, findings: Sequence[Finding]) -> tuple[int, int]:

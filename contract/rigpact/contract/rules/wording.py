@@ -1,6 +1,10 @@
 """Phrases that many messages share, so that all messages use the same words."""
 
+from collections.abc import Iterator
 from typing import Any, TypeGuard
+
+import numpy as np
+from numpy.typing import NDArray
 
 _SHOWN_CHARACTERS = 32
 _FLOAT64_BITS = 1023
@@ -14,6 +18,13 @@ _TYPES = {
 def and_more(count: int, where: str) -> str:
     """The text after the first of several: ' (and 3 more in the same array)', or nothing."""
     return f" (and {count} more {where})" if count > 0 else ""
+
+
+def first_of(bad: NDArray[np.bool_], where: str) -> Iterator[tuple[tuple[int, ...], str]]:
+    """Yield the first place of a mask and the text after it, as of `and_more`; nothing where no place is marked."""
+    places = np.argwhere(bad)
+    if len(places):
+        yield tuple(places[0].tolist()), and_more(len(places) - 1, where)
 
 
 def json_value(value: Any) -> str:

@@ -91,9 +91,12 @@ def text_to_configuration(text: bytes, path: Path) -> Configuration:
             )
     table.refuse_unknown(_KEYS)
     baseline = table.file("baseline")
+    overrides = table.content.get("severity", {})
+    if not isinstance(overrides, Mapping):
+        raise UnusableInput(table.place("severity"), repr(overrides), 'a table, for example RP526 = "error"')
     return Configuration(
         path=path,
-        severity=_severities(table),
+        severity={code: _severity(table.place(f"severity.{code}"), code, value) for code, value in overrides.items()},
         lowerings=read_lowerings(table.tables("lower")),
         baseline=path.resolve().parent / baseline if baseline is not None else None,
         gate=read_gate_settings(table.table("gate")) if "gate" in content else None,
@@ -106,13 +109,6 @@ def _own_table(project: dict[str, Any]) -> dict[str, Any] | None:
     tools = project.get("tool")
     own = tools.get("rigpact") if isinstance(tools, dict) else None
     return own if isinstance(own, dict) else None
-
-
-def _severities(table: SettingsTable) -> dict[str, Severity]:
-    overrides = table.content.get("severity", {})
-    if not isinstance(overrides, Mapping):
-        raise UnusableInput(table.place("severity"), repr(overrides), 'a table, for example RP526 = "error"')
-    return {code: _severity(table.place(f"severity.{code}"), code, value) for code, value in overrides.items()}
 
 
 def _severity(place: str, code: str, value: object) -> Severity:

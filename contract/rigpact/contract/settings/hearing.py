@@ -35,14 +35,7 @@ class Hearing:
         """Read the waivers; UnusableInput for a file of waivers that is none, and for a day too far ahead."""
         self._configuration, self._today = configuration, today
         self.waivers = read_baseline(configuration.baseline) if configuration.baseline else ()
-        self._refuse_far_days()
-        self._holding = {waiver.fingerprint: waiver for waiver in self.waivers if waiver.holds(today)}
-        self._lowering = [each for each in configuration.lowerings if each.holds(today)]
-        self._met: set[str] = set()
-        self._lowered: Counter[Lowering] = Counter()
-
-    def _refuse_far_days(self) -> None:
-        """UnusableInput where anything is let be for more than a year."""
+        # UnusableInput where anything is let be for more than a year
         settings, known = self._configuration, self._configuration.baseline
         for index, waiver in enumerate(self.waivers):
             refuse_far_day(waiver.expires, f"{known}#{json_pointer('findings', index, 'expires')}", self._today)
@@ -50,6 +43,10 @@ class Hearing:
             refuse_far_day(lowering.expires, f"{settings.path}: lower[{lowering.index}].expires", self._today)
         for part in settings.gate.waivers if settings.gate else ():
             refuse_far_day(part.expires, f"{settings.path}: gate.waive[{part.index}].expires", self._today)
+        self._holding = {waiver.fingerprint: waiver for waiver in self.waivers if waiver.holds(today)}
+        self._lowering = [each for each in configuration.lowerings if each.holds(today)]
+        self._met: set[str] = set()
+        self._lowered: Counter[Lowering] = Counter()
 
     @property
     def declared(self) -> int:

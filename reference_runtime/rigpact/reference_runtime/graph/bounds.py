@@ -15,9 +15,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rigpact.contract.conventions import Knob
 from rigpact.contract.statistics import FloatArray
 from rigpact.contract.systems.contract import Contract
+from rigpact.contract.systems.of_contract import FramesOfContract
 from rigpact.contract.systems.stage import Bounds, Graph, NotKnown, Stage
 from rigpact.reference_runtime.graph.answers import answer_bound
 from rigpact.reference_runtime.graph.replayed import ReplayedFrames, one_frame_later, path_of, sign_pattern, source_of
@@ -95,7 +95,7 @@ class MovedFrames:
         return getattr(self._frames, name)
 
 
-class KnownFrames:
+class KnownFrames(FramesOfContract):
     """Known stages without any computation: the input of the bounds of a comparison."""
 
     has_drive = False
@@ -109,21 +109,9 @@ class KnownFrames:
         mode: str = "teacher",
     ) -> None:
         """stages: (T, width) by name; frame: their numbers, 0 … T - 1 if not given; mode: of the run that they are of."""
-        self.contract, self.recorded, self._network = contract, stages, network
-        self.mode, self.fps = mode, contract.fps or 1.0
+        super().__init__(contract, network)
+        self.recorded, self.mode, self.fps = stages, mode, contract.fps or 1.0
         self.frame = np.arange(max(map(len, stages.values()), default=0)) if frame is None else frame
-
-    @property
-    def network(self) -> Any:
-        """The network; `NotKnown` if there is none."""
-        if self._network is None:
-            raise NotKnown("network")
-        return self._network
-
-    @property
-    def numbers(self) -> Any:
-        """The contract's constants as the system reads them."""
-        return self.contract.numbers
 
     def __getitem__(self, stage: str) -> FloatArray:
         """A known stage; else `NotKnown`."""
@@ -138,10 +126,6 @@ class KnownFrames:
     def left_before(self, stage: str) -> FloatArray:
         """A stage one frame before, (T, width); NaN where that is not known."""
         return one_frame_later(self.frame, self.recorded.get(stage), self.contract.fields(stage).width)
-
-    def pick(self, knob: Knob) -> Any:
-        """The effect of the value that the conventions choose for a knob."""
-        return knob.effects[self.contract.conventions[knob.name]]
 
 
 def stage_tolerances(

@@ -11,19 +11,18 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, TypeVar
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from rigpact.contract.conventions import Knob
 from rigpact.contract.errors import UnusableInput
 from rigpact.contract.statistics import FloatArray
 from rigpact.contract.systems.contract import Contract
+from rigpact.contract.systems.of_contract import FramesOfContract
 from rigpact.contract.systems.stage import Graph, NotKnown, Stage
 from rigpact.reference_runtime.recordings.precision import Precision
 
-Part = TypeVar("Part")
 Keep = Callable[[str, Any, Callable[[], FloatArray | None], str], FloatArray | None]
 """Stage, conventions, function, what it gives -> the stage's rows, their bound or draws of them, from the cache or computed."""
 
@@ -88,7 +87,7 @@ def source_of(stage: Stage, frames: Any) -> str:
     return str(stage.carried if stage.source_knob is None else frames.pick(stage.source_knob))
 
 
-class ReplayedFrames:
+class ReplayedFrames(FramesOfContract):
     """Every stage recomputed under one contract.
 
     Values are (T, width) arrays; unknown rows are NaN. Functions of stages receive this object as their frames: see
@@ -99,12 +98,12 @@ class ReplayedFrames:
         self, evidence: Evidence, contract: Contract, *, chained: bool = False, keep: Keep | None = None
     ) -> None:
         """`chained`: compute from computed stages instead of recorded stages. The result is the correct run."""
-        self.evidence, self.contract, self._chained, self._keep = evidence, contract, chained, keep
+        super().__init__(contract, evidence.network)
+        self.evidence, self._chained, self._keep = evidence, chained, keep
         self.frame, self.fps, self.mode = evidence.frame, evidence.fps, evidence.mode
         self.recorded, self.end = evidence.recorded, evidence.end
         self._graph: Graph = contract.system.graph
         self._computed: dict[str, FloatArray | None] = {}
-        self._parts: dict[Any, Any] = {}
         self._moved: list[ReplayedFrames] = []
 
     def moved_by_writing(self) -> Sequence[ReplayedFrames]:
@@ -179,17 +178,11 @@ class ReplayedFrames:
         return rows
 
     @property
-    def numbers(self) -> Any:
-        """The contract's constants as the system reads them."""
-        return self.contract.numbers
-
-    @property
     def network(self) -> Any:
         """The network, as the conventions have it; `NotKnown` if there is none."""
-        if self.evidence.network is None:
-            raise NotKnown("network")
-        under = getattr(self.evidence.network, "under", None)
-        return self.evidence.network if under is None else under(self.contract.conventions)
+        network = super().network
+        under = getattr(network, "under", None)
+        return network if under is None else under(self.contract.conventions)
 
     @property
     def has_drive(self) -> bool:
@@ -202,17 +195,6 @@ class ReplayedFrames:
         if self.evidence.drive is None:
             raise NotKnown("clip")
         return self.evidence.drive(self.contract)
-
-    def pick(self, knob: Knob) -> Any:
-        """The effect of the value that the conventions choose for a knob."""
-        return knob.effects[self.contract.conventions[knob.name]]
-
-    def built(self, part: Callable[[Any], Part]) -> Part:
-        """`part(contract)`, built once."""
-        if part not in self._parts:
-            self._parts[part] = part(self.contract)
-        built: Part = self._parts[part]
-        return built
 
     def driven(self, stage: str) -> FloatArray:
         """Rows of the clip at these frames, NaN beyond its end; a free run loops over the clip."""

@@ -8,20 +8,19 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Literal, Protocol, TypeVar
+from typing import Any, Literal, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
-from rigpact.contract.conventions import Knob
 from rigpact.contract.errors import UnusableInput
 from rigpact.contract.statistics import FloatArray
 from rigpact.contract.systems.contract import Contract
+from rigpact.contract.systems.of_contract import FramesOfContract
 from rigpact.contract.systems.stage import Graph, NotKnown, Stage
 from rigpact.reference_runtime.graph.replayed import Evidence, ReplayedFrames, source_of
 from rigpact.reference_runtime.recordings.trace_model import Trace, run_header
 
-Part = TypeVar("Part")
 Rows = Mapping[str, FloatArray]
 """Stages by name, (T, width) float32."""
 Mode = Literal["teacher", "free", "playback"]
@@ -129,7 +128,7 @@ def _trace(contract: Contract, mode: Mode, stages: Mapping[str, FloatArray | Non
     return Trace(run_header(contract, fps, mode), frame, frame / fps, known)
 
 
-class LiveFrames:
+class LiveFrames(FramesOfContract):
     """The stages of active runs: one row per run, all at the same frame.
 
     All frames so far are kept: (count, runs, width) by stage. Functions of stages receive this object as their frames: see
@@ -152,17 +151,18 @@ class LiveFrames:
         keeps: the number of frames that are kept beside the first one, for a system that says how far its stages look back.
         only: the stages that are computed; None for all.
         """
-        self.contract, self.mode = contract, mode
+        super().__init__(contract, network)
+        self.mode = mode
         self.fps: float = drives[0].fps or contract.fps or 1.0
         self.frame: NDArray[np.int64] = np.full(len(drives), -1)
-        self.drives, self.count, self._keeps, self._network = drives, keeps or max(count, 1), keeps, network
+        self.drives, self.count, self._keeps = drives, keeps or max(count, 1), keeps
         self._graph: Graph = contract.system.graph
         self._stages = [stage for stage in self._graph if only is None or stage.name in only]
         self.kept: dict[str, FloatArray] = {}
         self._first: dict[str, FloatArray] = {}
         self._computed: set[str] = set()
         changes = changes or Changes()
-        self._parts: dict[Any, Any] = dict(changes.parts)
+        self._parts.update(changes.parts)
         self._changed = changes.stages
 
     def run(self, count: int) -> None:
@@ -320,34 +320,11 @@ class LiveFrames:
         return self.at(stage, -1)
 
     @property
-    def numbers(self) -> Any:
-        """The contract's constants as the system reads them."""
-        return self.contract.numbers
-
-    @property
-    def network(self) -> Any:
-        """The network; `NotKnown` if there is none."""
-        if self._network is None:
-            raise NotKnown("network")
-        return self._network
-
-    @property
     def drive(self) -> Drive:
         """The clip of a single run; `NotKnown` if there are several runs, because each has its own clip."""
         if len(self.drives) > 1:
             raise NotKnown("clip")
         return self.drives[0]
-
-    def pick(self, knob: Knob) -> Any:
-        """The effect of the value that the conventions choose for a knob."""
-        return knob.effects[self.contract.conventions[knob.name]]
-
-    def built(self, part: Callable[[Any], Part]) -> Part:
-        """`part(contract)`, built once."""
-        if part not in self._parts:
-            self._parts[part] = part(self.contract)
-        found: Part = self._parts[part]
-        return found
 
 
 def _as_it_is(_frames: LiveFrames, rows: FloatArray) -> FloatArray:

@@ -33,7 +33,16 @@ def edits_of(program: Program) -> Iterator[tuple[str, Program]]:
     """Every edit: `computed WORDS`, and the program."""
     yield from _other_activations(program)
     yield from _other_arithmetic(program)
-    yield from _transposed(program)
+    # Square matrices read the other way round: all of them, or one
+    square = [
+        node.inputs[1]
+        for node in program.operations
+        if node.op in ("Gemm", "MatMul") and not node.domain and _is_square(program.constants.get(node.inputs[1]))
+    ]
+    chosen = [square, *([each] for each in square if len(square) > 1)] if square else []
+    for names in chosen:
+        changed = {name: value.T if name in names else value for name, value in program.constants.items()}
+        yield f"with the weights {', '.join(names)} transposed", replace(program, constants=changed)
     halves = {
         name: value.astype(np.float16).astype(np.float64) if value.dtype.kind == "f" else value
         for name, value in program.constants.items()
@@ -165,19 +174,6 @@ def _twice(program: Program, run: Sequence[_Arithmetic]) -> Program:
     first, nodes = run[0].place, program.operations
     again = run[0].of(data, run[0].node.outputs[0])
     return replace(program, operations=(*nodes[:first], *before, again, *nodes[first + 1 :]))
-
-
-def _transposed(program: Program) -> Iterator[tuple[str, Program]]:
-    """Square matrices read the other way round: all of them, or one."""
-    square = [
-        node.inputs[1]
-        for node in program.operations
-        if node.op in ("Gemm", "MatMul") and not node.domain and _is_square(program.constants.get(node.inputs[1]))
-    ]
-    chosen = [square, *([each] for each in square if len(square) > 1)] if square else []
-    for names in chosen:
-        changed = {name: value.T if name in names else value for name, value in program.constants.items()}
-        yield f"with the weights {', '.join(names)} transposed", replace(program, constants=changed)
 
 
 def _is_square(value: Any) -> bool:

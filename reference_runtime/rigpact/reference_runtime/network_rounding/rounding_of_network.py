@@ -100,7 +100,12 @@ class NetworkRounding:
             return None
         try:
             with np.errstate(all="ignore"):
-                return _answer(self._program, inputs, moved, is_apart=self.is_row_by_row())
+                # is_apart: no operation mixes two rows
+                is_apart = self.is_row_by_row()
+                given = [np.asarray(each, np.float64) for each in inputs]
+                recorder = Recorder()
+                exact = evaluate(self._program, given, recorder)
+                return Answer(exact, lambda: _bound(self._program, given, moved, recorder, exact, is_apart=is_apart))
         except NotEvaluated as unknown:
             self.reason = str(unknown)
         except ValueError as error:  # shapes that do not fit: the model takes another number of rows
@@ -120,14 +125,6 @@ def prepared(program: Program) -> Program:
             raise UnusableInput(f"{program.path}#{name}", f"constants of the type {value.dtype}", "float32")
         constants[name] = value.astype(np.float64) if value.dtype.kind == "f" else value
     return Program(program.path, program.opset, program.inputs, program.outputs, program.operations, constants)
-
-
-def _answer(program: Program, inputs: Sequence[Array], moved: Sequence[Array], *, is_apart: bool) -> Answer:
-    """is_apart: no operation mixes two rows."""
-    given = [np.asarray(each, np.float64) for each in inputs]
-    recorder = Recorder()
-    exact = evaluate(program, given, recorder)
-    return Answer(exact, lambda: _bound(program, given, moved, recorder, exact, is_apart=is_apart))
 
 
 def _bound(

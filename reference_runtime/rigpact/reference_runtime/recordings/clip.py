@@ -200,7 +200,10 @@ def document_to_raw_clip(document: Document) -> RawClip:
     place, frames = document.path, document.data["Frames"]
     if not isinstance(frames, list) or not frames:
         raise UnusableInput(f"{place}#/Frames", "no frames", "a list of frames")
-    bones = _bone_count(frames, place)
+    rotations = _field(frames[0], "BoneRotations", f"{place}#/Frames/0")
+    if not isinstance(rotations, list) or not rotations:
+        raise UnusableInput(f"{place}#/Frames/0/BoneRotations", "no bones", "six numbers for each bone")
+    bones = len(rotations)
 
     def column(name: str, *shape: int) -> FloatArray:
         rows = [_field(frame, name, f"{place}#/Frames/{index}") for index, frame in enumerate(frames)]
@@ -218,13 +221,6 @@ def document_to_raw_clip(document: Document) -> RawClip:
         trajectory_direction=column("TrajectoryDir", _ANY, 2),
         contact_scores=_contact_scores(frames, place),
     )
-
-
-def _bone_count(frames: list[Any], place: Path) -> int:
-    rotations = _field(frames[0], "BoneRotations", f"{place}#/Frames/0")
-    if not isinstance(rotations, list) or not rotations:
-        raise UnusableInput(f"{place}#/Frames/0/BoneRotations", "no bones", "six numbers for each bone")
-    return len(rotations)
 
 
 def _contact_scores(frames: list[Any], place: Path) -> FloatArray | None:

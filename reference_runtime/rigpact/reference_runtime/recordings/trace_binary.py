@@ -12,7 +12,6 @@ from typing import Any
 
 import numpy as np
 import orjson
-from numpy.typing import NDArray
 
 from rigpact.contract.errors import UnusableInput
 from rigpact.contract.files import bytes_to_json, opened, refuse_too_large, written_whole
@@ -126,14 +125,10 @@ def _read_head(content: mmap.mmap, path: Path, at: int = 0) -> _Head:
     for pointer in read.repeated_keys:
         raise UnusableInput(f"{path}#{pointer}", "a key that stands twice", "every key once", "two parsers differ")
     header, widths = json_to_header(read.data, str(path))
-    return _Head(header, widths, _doubles(read.data, widths, path), at + _HEADER_AT + size)
-
-
-def _doubles(entry: dict[str, Any], widths: dict[str, int], path: Path) -> frozenset[str]:
-    names = entry.get("float64", [])
+    names = read.data.get("float64", [])
     if not isinstance(names, list) or not all(isinstance(name, str) and name in widths for name in names):
         raise UnusableInput(f"{path}#/float64", repr(names)[:60], "a list of recorded stages")
-    return frozenset(names)
+    return _Head(header, widths, frozenset(names), at + _HEADER_AT + size)
 
 
 def _frame_dtype(widths: dict[str, int], doubles: frozenset[str]) -> np.dtype[Any]:
@@ -192,10 +187,6 @@ class _Frames:
                 for place, name in enumerate(self._head.widths)
             }
         del records  # the map cannot be closed while an array looks at it
-        self._check_clock(frame, time_s)
-        return Trace(self._head.header, frame, time_s, stages, truncation)
-
-    def _check_clock(self, frame: NDArray[np.int64], time_s: NDArray[np.float64]) -> None:
         if np.any(np.diff(frame) <= 0):
             worst = int(np.argmax(np.diff(frame) <= 0)) + 1
             raise UnusableInput(
@@ -204,3 +195,4 @@ class _Frames:
         if not np.isfinite(time_s).all():
             worst = int(np.argmin(np.isfinite(time_s)))
             raise UnusableInput(f"{self._path}#/frames/{worst}/time", str(time_s[worst]), "seconds")
+        return Trace(self._head.header, frame, time_s, stages, truncation)

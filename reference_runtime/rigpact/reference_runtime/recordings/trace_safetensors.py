@@ -36,7 +36,11 @@ def read_safetensors(path: Path) -> Trace:
     """Map the tensors of the file; UnusableInput names the tensor that does not match the header."""
     index, offset = _read_index(path)
     _refuse_damage(path)
-    header, widths = json_to_header(_metadata(index, path), f"{path}#rigpact")
+    metadata = index.get("__metadata__")
+    text = metadata.get("rigpact") if isinstance(metadata, dict) else None
+    if not isinstance(text, str):
+        raise UnusableInput(path, "safetensors without a rigpact header", "a trace")
+    header, widths = json_to_header(_parsed(text.encode(), path), f"{path}#rigpact")
     with opened(path) as stream:
         mapping = mmap.mmap(stream.fileno(), 0, access=mmap.ACCESS_READ)
     mapped = np.frombuffer(mapping, np.uint8)
@@ -86,14 +90,6 @@ def _read_index(path: Path) -> tuple[dict[str, Any], int]:
     if not isinstance(index, dict):
         raise UnusableInput(path, "no safetensors header", "a safetensors trace")
     return index, 8 + size
-
-
-def _metadata(index: dict[str, Any], path: Path) -> Any:
-    metadata = index.get("__metadata__")
-    text = metadata.get("rigpact") if isinstance(metadata, dict) else None
-    if not isinstance(text, str):
-        raise UnusableInput(path, "safetensors without a rigpact header", "a trace")
-    return _parsed(text.encode(), path)
 
 
 def _parsed(text: bytes, path: Path) -> Any:

@@ -8,7 +8,6 @@ from rigpact.contract.findings import Rule, Severity
 from rigpact.contract.rules.family import Texts, rules_in
 
 _ERROR, _WARNING, _INFO = Severity.ERROR, Severity.WARNING, Severity.INFO
-
 RAISES = Rule(
     code="RP850",
     name="geometry-function-raises",

@@ -7,14 +7,13 @@ import numpy as np
 
 from rigpact.contract.documents import Document
 from rigpact.contract.findings import Finding, Rule, Severity
-from rigpact.contract.json_pointer import json_pointer
 from rigpact.contract.rotation6d import rot6d_to_matrix, rotation_angle_rad, transposed
 from rigpact.contract.rules.bundle.statistics import check_mean, check_scale, check_std
 from rigpact.contract.rules.family import Family, Need, rules_in
 from rigpact.contract.rules.subject import Subject
 from rigpact.contract.rules.views.auxiliary import ANGVEL_KEYS, POSE_HISTORY_KEYS, Auxiliary
 from rigpact.contract.rules.views.bundle import POSE_HISTORY, BundleView, NamedArray, is_finite_float32, one_slice
-from rigpact.contract.rules.wording import and_more, listed
+from rigpact.contract.rules.wording import first_of, listed
 from rigpact.contract.statistics import FloatArray
 
 POSE_HISTORY_STATISTICS_ABSENT = Rule(
@@ -108,7 +107,16 @@ def check_companion(subject: Subject) -> Iterator[Finding]:
     if view is not None:
         yield from _check_merged(view, subject.companion)
     for file in subject.auxiliaries:
-        yield from _check_values(file)
+        target = one_slice(POSE_HISTORY, 6 * file.bone_count)
+        yield from check_scale(file.statistic("tanh_scales_pose_target", target))
+        for layout, name in (
+            (file.pose_history_layout, "PoseHist"),
+            (file.angvel_layout, "AngVel"),
+            (target, "PoseTarget"),
+        ):
+            yield from check_mean(file.statistic(f"Mu{name}", layout))
+            yield from check_std(file.statistic(f"Std{name}", layout))
+        yield from check_scale(file.statistic("tanh_scales_pose_hist", file.pose_history_layout))
         yield from _check_dimensions(file)
         if view is not None:
             yield from _check_mean_poses(file, view)
@@ -138,19 +146,6 @@ def _check_merged(view: BundleView, companion: Document | None) -> Iterator[Find
             yield absent.at(view.path, "", missing=listed(missing))
 
 
-def _check_values(file: Auxiliary) -> Iterator[Finding]:
-    target = one_slice(POSE_HISTORY, 6 * file.bone_count)
-    yield from check_scale(file.statistic("tanh_scales_pose_target", target))
-    for layout, name in (
-        (file.pose_history_layout, "PoseHist"),
-        (file.angvel_layout, "AngVel"),
-        (target, "PoseTarget"),
-    ):
-        yield from check_mean(file.statistic(f"Mu{name}", layout))
-        yield from check_std(file.statistic(f"Std{name}", layout))
-    yield from check_scale(file.statistic("tanh_scales_pose_hist", file.pose_history_layout))
-
-
 def _check_dimensions(file: Auxiliary) -> Iterator[Finding]:
     bones, length = file.bone_count, file.history_length
     expected: dict[str, tuple[Any, str]] = {
@@ -165,7 +160,7 @@ def _check_dimensions(file: Auxiliary) -> Iterator[Finding]:
         found = file.document.data.get(key)
         if type(found) in (int, float, list) and found != wanted:
             values = {"key": key, "found": found, "expected": wanted, "derivation": derivation}
-            yield DECLARED_DIMENSION_DIFFERS.at(file.path, json_pointer(key), **values)
+            yield DECLARED_DIMENSION_DIFFERS.at(file.path, (key,), **values)
 
 
 def _check_mean_poses(file: Auxiliary, view: BundleView) -> Iterator[Finding]:
@@ -188,16 +183,11 @@ def _compare_mean_pose(mean: NamedArray, scale: NamedArray, view: BundleView, po
         return
     frames = rot6d_to_matrix(values.reshape(-1, len(pose), 6), view.columns)
     angles = rotation_angle_rad(frames @ transposed(pose))
-    far = np.argwhere(angles > _ANOTHER_POSE_RAD)
-    if len(far):
-        frame, bone = (int(index) for index in far[0])
+    for (frame, bone), more in first_of(angles > _ANOTHER_POSE_RAD, "bones"):
         index = 6 * (frame * len(pose) + bone)
         texts = {"array": mean.name, "bone": view.bone(bone), "where": mean.where(index).partition(",")[0]}
-        more = and_more(len(far) - 1, "bones")
         angle_deg = float(np.degrees(angles[frame, bone]))
-        yield AUXILIARY_POSE_DIFFERS.at(
-            mean.path, json_pointer(mean.name, index), angle_deg=angle_deg, more=more, **texts
-        )
+        yield AUXILIARY_POSE_DIFFERS.at(mean.path, (mean.name, index), angle_deg=angle_deg, more=more, **texts)
 
 
 def _check_both(merged: Auxiliary, apart: Auxiliary) -> Iterator[Finding]:
@@ -217,4 +207,4 @@ def _check_same(rule: Rule, merged: NamedArray | None, apart: NamedArray | None)
         index = int(different[0])
         values = {"array": apart.name, "index": index, "found": apart.values[index], "expected": merged.values[index]}
         values |= {"where": apart.where(index), "count": len(different), "total": len(apart.values)}
-        yield rule.at(apart.path, json_pointer(apart.name, index), **values)
+        yield rule.at(apart.path, (apart.name, index), **values)

@@ -3,7 +3,6 @@
 from collections.abc import Iterator
 
 from rigpact.contract.findings import Finding, Rule, Severity
-from rigpact.contract.json_pointer import json_pointer
 from rigpact.contract.layout import CONDITION_WIDTH
 from rigpact.contract.rules.family import Family, Need, on_bundle, rules_in
 from rigpact.contract.rules.views.bundle import BundleView, member
@@ -44,7 +43,7 @@ def check_condition(view: BundleView) -> Iterator[Finding]:
         found = member(view.root, "cond_norm_config", key)
         if type(found) in (int, float) and found != expected:
             values = {"key": key, "found": number_text(found), "last": CONDITION_WIDTH - 1}
-            yield CONDITION_RANGE_DIFFERS.at(view.path, json_pointer("cond_norm_config", key), **values)
+            yield CONDITION_RANGE_DIFFERS.at(view.path, ("cond_norm_config", key), **values)
     mode = member(view.root, "cond_norm_config", "mode")
     if type(mode) is not str or mode == "Raw":
         return

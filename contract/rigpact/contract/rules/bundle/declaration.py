@@ -111,8 +111,15 @@ def check_declaration(view: BundleView) -> Iterator[Finding]:
     yield from _check_spaces(view)
     yield from _check_handedness(view)
     yield from _check_axes(view)
-    yield from _check_declared(view)
-    yield from _check_alignment(view)
+    for path, assumed in _ASSUMED:
+        if member(view.meta, *path) is None:
+            yield SPACE_UNDECLARED.at(view.path, "/meta", key=".".join(path), assumed=assumed)
+    # The mode is a word and the offset a number of frames; both must say the next frame
+    for key, expected, kinds in (("mode", "next", (str,)), ("offset", 1, (int, float))):
+        found = member(view.meta, "alignment", "x_to_y", key)
+        if type(found) in kinds and found != expected:
+            pointer = json_pointer("meta", "alignment", "x_to_y", key)
+            yield ALIGNMENT_NOT_NEXT.at(view.path, pointer, key=key, found=repr(found), expected=expected)
     yield from _check_trajectory(view)
 
 
@@ -122,26 +129,11 @@ FAMILY = Family(__name__, rules_in(globals()), (Need.BUNDLE,), on_bundle(check_d
 def _check_word(view: BundleView, path: tuple[str, ...], known: tuple[str, ...], rule: Rule) -> Iterator[Finding]:
     found = member(view.meta, *path)
     if found is not None and (type(found) is not str or found.lower() not in known):
-        yield rule.at(view.path, json_pointer("meta", *path), found=_word(found))
+        yield rule.at(view.path, ("meta", *path), found=_word(found))
 
 
 def _word(found: Any) -> str:
     return repr(found) if type(found) is str else json_value(found)
-
-
-def _check_declared(view: BundleView) -> Iterator[Finding]:
-    for path, assumed in _ASSUMED:
-        if member(view.meta, *path) is None:
-            yield SPACE_UNDECLARED.at(view.path, "/meta", key=".".join(path), assumed=assumed)
-
-
-def _check_alignment(view: BundleView) -> Iterator[Finding]:
-    """The mode is a word and the offset a number of frames; both must say the next frame."""
-    for key, expected, kinds in (("mode", "next", (str,)), ("offset", 1, (int, float))):
-        found = member(view.meta, "alignment", "x_to_y", key)
-        if type(found) in kinds and found != expected:
-            pointer = json_pointer("meta", "alignment", "x_to_y", key)
-            yield ALIGNMENT_NOT_NEXT.at(view.path, pointer, key=key, found=repr(found), expected=expected)
 
 
 def _check_spaces(view: BundleView) -> Iterator[Finding]:
@@ -213,7 +205,7 @@ def _check_trajectory(view: BundleView) -> Iterator[Finding]:
     rises = bool((seconds[1:] > seconds[:-1]).all())
     if not rises or len(seconds) % 2 == 0 or middle > 1e-6 or np.abs(seconds).max() > _LONGEST_WINDOW_S:
         found = "[" + ", ".join(f"{value:g}" for value in seconds) + "]"
-        yield TRAJECTORY_TIMES.at(view.path, json_pointer("meta", "trajectory", "seconds"), found=found)
+        yield TRAJECTORY_TIMES.at(view.path, ("meta", "trajectory", "seconds"), found=found)
 
 
 _LONGEST_WINDOW_S = 60.0

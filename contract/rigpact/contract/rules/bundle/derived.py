@@ -21,7 +21,7 @@ from rigpact.contract.rules.views.bundle import (
     json_to_rate,
     member,
 )
-from rigpact.contract.rules.wording import and_more, number_text
+from rigpact.contract.rules.wording import and_more, first_of, number_text
 from rigpact.contract.statistics import FloatArray
 
 EFFECTIVE_SCALE_LENGTH_DIFFERS = Rule(
@@ -95,7 +95,7 @@ def _check_effective_scale(view: BundleView, letter: str, layout: Layout, owner:
         return
     if len(values) != layout.width:
         numbers = {"found": len(values), "expected": layout.width, "owner": owner}
-        yield EFFECTIVE_SCALE_LENGTH_DIFFERS.at(view.path, json_pointer(key), array=key, **numbers)
+        yield EFFECTIVE_SCALE_LENGTH_DIFFERS.at(view.path, (key,), array=key, **numbers)
         return
     std = view.statistic(f"Std{letter}", layout)
     expected = _effective_scale(view, std) if std is not None else None
@@ -168,11 +168,10 @@ def _check_priors(view: BundleView, priors: FloatArray | None) -> Iterator[Findi
     if len(priors) != width:
         what = f"prior_per_dim has {len(priors)} numbers, 6 for each bone are {width}"
         yield GROUP_PRIORS_DO_NOT_FIT.at(view.path, pointer, what=what, bones=view.bone_count)
-    bad = np.flatnonzero(np.isfinite(priors) & ~((priors > 0) & (priors <= _LARGEST_DEVIATION)))
-    if len(bad):
-        index = int(bad[0])
+    for (index,), more in first_of(
+        np.isfinite(priors) & ~((priors > 0) & (priors <= _LARGEST_DEVIATION)), "in this array"
+    ):
         values = {"index": index, "value": priors[index], "limit": _LARGEST_DEVIATION}
-        more = and_more(len(bad) - 1, "in this array")
         yield GROUP_PRIOR_IMPLAUSIBLE.at(view.path, f"{pointer}/{index}", more=more, **values)
 
 

@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator, Mapping
 from difflib import get_close_matches
-from typing import Any
 
 from rigpact.contract.findings import Finding, Rule, Severity
 from rigpact.contract.json_pointer import json_pointer
@@ -101,7 +100,17 @@ def check_layout(view: BundleView) -> Iterator[Finding]:
         declared = view.meta.get(key)
         if not isinstance(declared, Mapping):
             continue
-        yield from _check_entries(view, key, declared)
+        arrays = [name for name, entry in declared.items() if isinstance(entry, list)]
+        for name in arrays:
+            entry = declared[name]
+            if len(entry) == 2 and all(type(value) is int for value in entry):
+                values = {"first": entry[0], "second": entry[1], "guess": _guessed(entry[0], entry[1])}
+                values |= {"engine_size": entry[1] - entry[0], "closed_size": entry[1] - entry[0] + 1}
+                yield ARRAY_FORM_ENTRY.at(view.path, ("meta", key, name), name=name, **values)
+        objects = [name for name, entry in declared.items() if isinstance(entry, Mapping)]
+        if arrays and objects:
+            names, pointer = listed(objects, shown=8), json_pointer("meta", key, objects[0])
+            yield OBJECT_ENTRY_DROPPED.at(view.path, pointer, names=names, arrays=listed(arrays))
         if layout is not None:
             for check in (_check_names, _check_sizes, _check_neighbours, _check_width):
                 yield from check(view, key, layout)
@@ -109,20 +118,6 @@ def check_layout(view: BundleView) -> Iterator[Finding]:
 
 
 FAMILY = Family(__name__, rules_in(globals()), (Need.BUNDLE,), on_bundle(check_layout))
-
-
-def _check_entries(view: BundleView, key: str, declared: Mapping[str, Any]) -> Iterator[Finding]:
-    arrays = [name for name, entry in declared.items() if isinstance(entry, list)]
-    for name in arrays:
-        entry = declared[name]
-        if len(entry) == 2 and all(type(value) is int for value in entry):
-            values = {"first": entry[0], "second": entry[1], "guess": _guessed(entry[0], entry[1])}
-            values |= {"engine_size": entry[1] - entry[0], "closed_size": entry[1] - entry[0] + 1}
-            yield ARRAY_FORM_ENTRY.at(view.path, json_pointer("meta", key, name), name=name, **values)
-    objects = [name for name, entry in declared.items() if isinstance(entry, Mapping)]
-    if arrays and objects:
-        names, pointer = listed(objects, shown=8), json_pointer("meta", key, objects[0])
-        yield OBJECT_ENTRY_DROPPED.at(view.path, pointer, names=names, arrays=listed(arrays))
 
 
 def _guessed(first: int, second: int) -> str:
@@ -134,7 +129,7 @@ def _check_names(view: BundleView, key: str, layout: Layout) -> Iterator[Finding
     for name in [entry.name for entry in layout if entry.name not in _KNOWN]:
         close = get_close_matches(name, _KNOWN, n=1)
         meant = f"; {close[0]} was meant?" if close else ""
-        yield UNKNOWN_SLICE.at(view.path, json_pointer("meta", key, name), layout=key, name=name, meant=meant)
+        yield UNKNOWN_SLICE.at(view.path, ("meta", key, name), layout=key, name=name, meant=meant)
 
 
 def _check_sizes(view: BundleView, key: str, layout: Layout) -> Iterator[Finding]:
@@ -150,7 +145,7 @@ def _check_neighbours(view: BundleView, key: str, layout: Layout) -> Iterator[Fi
     for entry in sorted(entry for entry in layout if entry.size > 0):
         if entry.start > furthest.stop:
             values = {"start": furthest.stop, "stop": entry.start, "count": entry.start - furthest.stop}
-            yield LAYOUT_GAP.at(view.path, json_pointer("meta", key), layout=key, **values)
+            yield LAYOUT_GAP.at(view.path, ("meta", key), layout=key, **values)
         if entry.start < furthest.stop and furthest.size:
             yield _overlap(view, key, entry, furthest)
         furthest = max(furthest, entry, key=lambda candidate: candidate.stop)
@@ -160,7 +155,7 @@ def _overlap(view: BundleView, key: str, entry: Slice, other: Slice) -> Finding:
     shared = min(entry.stop, other.stop) - entry.start
     values = {"name": entry.name, "start": entry.start, "stop": entry.stop, "shared": shared}
     values |= {"other": other.name, "other_start": other.start, "other_stop": other.stop}
-    return SLICES_OVERLAP.at(view.path, json_pointer("meta", key, entry.name), **values)
+    return SLICES_OVERLAP.at(view.path, ("meta", key, entry.name), **values)
 
 
 def _check_width(view: BundleView, key: str, layout: Layout) -> Iterator[Finding]:
@@ -168,14 +163,14 @@ def _check_width(view: BundleView, key: str, layout: Layout) -> Iterator[Finding
     if layout.width != end:
         width_key = _WIDTH_KEYS[key]
         values = {"key": width_key, "declared": layout.width, "layout": key, "end": end}
-        yield DECLARED_WIDTH_DIFFERS.at(view.path, json_pointer(width_key), **values)
+        yield DECLARED_WIDTH_DIFFERS.at(view.path, (width_key,), **values)
 
 
 def _check_across(view: BundleView) -> Iterator[Finding]:
     if view.state is None:
         return
     if CONTACTS not in view.state:
-        yield CONTACTS_SLICE_ABSENT.at(view.path, json_pointer("meta", "state_layout"))
+        yield CONTACTS_SLICE_ABSENT.at(view.path, ("meta", "state_layout"))
     for entry in view.output or ():
         size = view.state[entry.name].size if entry.name in view.state else 0
         if size != entry.size:

@@ -147,4 +147,4 @@ def _check_length(
 ) -> Iterator[Finding]:
     found = file.numbers(key)
     if found is not None and len(found) != expected:
-        yield rule.at(file.path, json_pointer(key), array=key, found=len(found), expected=expected, **values)
+        yield rule.at(file.path, (key,), array=key, found=len(found), expected=expected, **values)

@@ -62,15 +62,7 @@ _SAME_MEAN = 1e-3
 
 def check_rotation_means(view: BundleView) -> Iterator[Finding]:
     """Yield where the means of rotations are not means of rotations, or differ between state and output."""
-    yield from _check_unit_columns(view)
-    yield from _check_mean_poses(view)
-
-
-FAMILY = Family(__name__, rules_in(globals()), (Need.BUNDLE,), on_bundle(check_rotation_means))
-
-
-def _check_unit_columns(view: BundleView) -> Iterator[Finding]:
-    """Unit columns: E[v²] = 1, and E[v²] is mean² + deviation², summed over the three components."""
+    # Unit columns: E[v²] = 1, and E[v²] is mean² + deviation², summed over the three components
     for letter, layout in (("X", view.state), ("Y", view.output)):
         sums = _column_sums(view, letter, layout)
         if sums is None or layout is None:
@@ -78,6 +70,23 @@ def _check_unit_columns(view: BundleView) -> Iterator[Finding]:
         start = layout[ROTATIONS].start
         for rule, bad in ((COLUMNS_NOT_UNIT, sums < 1 - _UNIT_SLACK), (DEVIATION_INFLATED, sums > 1 + _UNIT_SLACK)):
             yield from _columns_to_findings(view, rule, letter, bad, sums, start)
+    state, output = view.mean_pose, view.mean_output_pose
+    if state is None or output is None or view.output is None or state.shape != output.shape or _holds_steps(view):
+        return
+    angles = rotation_angle_rad(output @ transposed(state))
+    far = np.flatnonzero(angles > _SAME_MOTION_RAD)
+    if len(far):
+        bone = int(angles.argmax())
+        pointer = json_pointer("MuY", view.output[ROTATIONS].start + 6 * bone)
+        more = and_more(len(far) - 1, "bones")
+        yield MEAN_POSES_DISAGREE.at(
+            view.path, pointer, bone=view.bone(bone), angle_deg=float(np.degrees(angles[bone])), more=more
+        )
+    else:
+        yield from _check_means(view)
+
+
+FAMILY = Family(__name__, rules_in(globals()), (Need.BUNDLE,), on_bundle(check_rotation_means))
 
 
 def _column_sums(view: BundleView, letter: str, layout: Layout | None) -> FloatArray | None:
@@ -111,24 +120,7 @@ def _columns_to_findings(
     names = {"mean": f"Mu{letter}[{index}:{index + 3}]", "std": f"Std{letter}[{index}:{index + 3}]"}
     values = {"bone": view.bone(bone), "column": view.columns[column].upper(), "total": float(sums[bone, column])}
     more = and_more(len(places) - 1, "columns")
-    yield rule.at(view.path, json_pointer(key, index), more=more, **values, **names)
-
-
-def _check_mean_poses(view: BundleView) -> Iterator[Finding]:
-    state, output = view.mean_pose, view.mean_output_pose
-    if state is None or output is None or view.output is None or state.shape != output.shape or _holds_steps(view):
-        return
-    angles = rotation_angle_rad(output @ transposed(state))
-    far = np.flatnonzero(angles > _SAME_MOTION_RAD)
-    if len(far):
-        bone = int(angles.argmax())
-        pointer = json_pointer("MuY", view.output[ROTATIONS].start + 6 * bone)
-        more = and_more(len(far) - 1, "bones")
-        yield MEAN_POSES_DISAGREE.at(
-            view.path, pointer, bone=view.bone(bone), angle_deg=float(np.degrees(angles[bone])), more=more
-        )
-    else:
-        yield from _check_means(view)
+    yield rule.at(view.path, (key, index), more=more, **values, **names)
 
 
 def _holds_steps(view: BundleView) -> bool:

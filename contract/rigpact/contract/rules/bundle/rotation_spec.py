@@ -68,25 +68,20 @@ _SUPPORTED = {"matrix_layout": "columns_are_axes", "order": "A_then_B"}
 
 def check_rotation_spec(view: BundleView) -> Iterator[Finding]:
     """Yield what is wrong with `meta.rot6d_spec`, alone and against MuY."""
-    yield from _check_columns(view)
-    yield from _check_output_mode(view)
-    for key, expected in _SUPPORTED.items():
-        found = member(view.meta, "rot6d_spec", key)
-        if type(found) is str and found != expected:
-            pointer = json_pointer(*_SPEC, key)
-            yield SPEC_UNSUPPORTED.at(view.path, pointer, key=key, found=repr(found), expected=repr(expected))
-
-
-FAMILY = Family(__name__, rules_in(globals()), (Need.BUNDLE,), on_bundle(check_rotation_spec))
-
-
-def _check_columns(view: BundleView) -> Iterator[Finding]:
     declared = member(view.meta, "rot6d_spec", "columns")
     word = columns_word(declared)
     if word is None:
         yield COLUMNS_UNDECLARED.at(view.path, json_pointer(*_SPEC) if "rot6d_spec" in view.meta else "/meta")
     elif word not in COLUMN_PAIRS:
-        yield COLUMNS_UNKNOWN.at(view.path, json_pointer(*_SPEC, "columns"), found=declared)
+        yield COLUMNS_UNKNOWN.at(view.path, (*_SPEC, "columns"), found=declared)
+    yield from _check_output_mode(view)
+    for key, expected in _SUPPORTED.items():
+        found = member(view.meta, "rot6d_spec", key)
+        if type(found) is str and found != expected:
+            yield SPEC_UNSUPPORTED.at(view.path, (*_SPEC, key), key=key, found=repr(found), expected=repr(expected))
+
+
+FAMILY = Family(__name__, rules_in(globals()), (Need.BUNDLE,), on_bundle(check_rotation_spec))
 
 
 def _check_output_mode(view: BundleView) -> Iterator[Finding]:
@@ -96,9 +91,7 @@ def _check_output_mode(view: BundleView) -> Iterator[Finding]:
     if declared is None:
         yield OUTPUT_MODE_UNDECLARED.at(view.path, _nearest_spec(view), evidence=_evidence(view, angles))
     elif declared not in known:
-        yield OUTPUT_MODE_UNKNOWN.at(
-            view.path, json_pointer(*_SPEC, "output_mode"), found=declared, known=", ".join(known)
-        )
+        yield OUTPUT_MODE_UNKNOWN.at(view.path, (*_SPEC, "output_mode"), found=declared, known=", ".join(known))
     if angles is not None and view.output_mode == "delta":
         yield from _check_mean_is_a_delta(view, angles)
 
@@ -143,7 +136,7 @@ def _check_mean_is_a_delta(view: BundleView, angles: FloatArray) -> Iterator[Fin
     start = view.output[ROTATIONS].start if view.output else 0
     yield MEAN_POSE_READ_AS_DELTA.at(
         view.path,
-        json_pointer("MuY", start + 6 * worst),
+        ("MuY", start + 6 * worst),
         bone=view.bone_names[worst] if worst < len(view.bone_names) else f"bone {worst}",
         angle_deg=float(np.degrees(angles[worst])),
         turns=float(angles[worst] * view.fps / (2 * np.pi)),

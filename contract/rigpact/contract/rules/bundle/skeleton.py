@@ -83,7 +83,14 @@ def check_skeleton(view: BundleView) -> Iterator[Finding]:
         yield BONE_NAMES_ABSENT.at(view.path, "/meta")
     for path, holder in ((("meta",), view.meta), (_SKELETON, skeleton)):
         yield from _check_unique(view, (*path, "bone_names"), json_to_names(holder.get("bone_names")) or ())
-    yield from _check_same_names(view, json_to_names(skeleton.get("bone_names")) or ())
+    pairs = list(zip((json_to_names(skeleton.get("bone_names")) or ()), view.bone_names, strict=False))
+    different = [index for index, (found, expected) in enumerate(pairs) if found != expected]
+    if different:
+        index = different[0]
+        found, expected = pairs[index]
+        more = and_more(len(different) - 1, "bones differ")
+        pointer = json_pointer(*_SKELETON, "bone_names", index)
+        yield BONE_NAMES_DIFFER.at(view.path, pointer, index=index, found=found, expected=expected, more=more)
     missing = [key for key in ("bone_names", "parents", "ref_local_offsets_m") if key not in skeleton]
     if missing:
         yield SKELETON_ABSENT.at(view.path, json_pointer(*_SKELETON) if skeleton else "/meta", missing=listed(missing))
@@ -102,9 +109,7 @@ def _check_counts(view: BundleView, skeleton: Mapping[str, Any]) -> Iterator[Fin
             value = holder.get(key)
             if isinstance(value, list) and len(value) != expected:
                 what = ".".join((*path, key))
-                yield BONE_COUNT_DIFFERS.at(
-                    view.path, json_pointer(*path, key), what=what, found=len(value), expected=expected
-                )
+                yield BONE_COUNT_DIFFERS.at(view.path, (*path, key), what=what, found=len(value), expected=expected)
     for name, channels in ((ROTATIONS, 6), (ANGULAR_VELOCITIES, 3)):
         if view.state is not None and name in view.state and view.state[name].size != channels * expected:
             (whole, rest), pointer = divmod(view.state[name].size, channels), json_pointer("meta", "state_layout", name)
@@ -119,18 +124,7 @@ def _check_unique(view: BundleView, path: tuple[str, ...], names: Sequence[str])
     for name, indices in places.items():
         if len(indices) > 1:
             values = {"first": indices[0], "second": indices[1], "more": and_more(len(indices) - 2, "times")}
-            yield DUPLICATE_BONE_NAME.at(view.path, json_pointer(*path, indices[1]), name=name, **values)
-
-
-def _check_same_names(view: BundleView, names: Sequence[str]) -> Iterator[Finding]:
-    pairs = list(zip(names, view.bone_names, strict=False))
-    different = [index for index, (found, expected) in enumerate(pairs) if found != expected]
-    if different:
-        index = different[0]
-        found, expected = pairs[index]
-        more = and_more(len(different) - 1, "bones differ")
-        pointer = json_pointer(*_SKELETON, "bone_names", index)
-        yield BONE_NAMES_DIFFER.at(view.path, pointer, index=index, found=found, expected=expected, more=more)
+            yield DUPLICATE_BONE_NAME.at(view.path, (*path, indices[1]), name=name, **values)
 
 
 def _check_parents(view: BundleView, parents: Any) -> Iterator[Finding]:
@@ -140,17 +134,17 @@ def _check_parents(view: BundleView, parents: Any) -> Iterator[Finding]:
     outside = [bone for bone, parent in enumerate(parents) if not -1 <= parent < len(parents)]
     for bone in outside:
         values = {"bone": _name(view, bone), "parent": parents[bone], "last": len(parents) - 1}
-        yield PARENT_OUT_OF_RANGE.at(view.path, json_pointer(*path, bone), **values)
+        yield PARENT_OUT_OF_RANGE.at(view.path, (*path, bone), **values)
     if outside:
         return
     cycle = parent_cycle([int(parent) for parent in parents])
     if cycle:
         bones = listed([_name(view, bone) for bone in cycle])
-        yield PARENTS_FORM_A_CYCLE.at(view.path, json_pointer(*path, cycle[0]), bones=bones)
+        yield PARENTS_FORM_A_CYCLE.at(view.path, (*path, cycle[0]), bones=bones)
     roots = [bone for bone, parent in enumerate(parents) if parent == -1]
     if len(roots) > 1:
         bones = listed([_name(view, bone) for bone in roots])
-        yield SEVERAL_ROOTS.at(view.path, json_pointer(*path, roots[1]), count=len(roots), bones=bones)
+        yield SEVERAL_ROOTS.at(view.path, (*path, roots[1]), count=len(roots), bones=bones)
 
 
 def _name(view: BundleView, bone: int) -> str:

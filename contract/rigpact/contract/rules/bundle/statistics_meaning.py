@@ -11,7 +11,6 @@ import numpy as np
 
 from rigpact.contract.documents import Kind
 from rigpact.contract.findings import Finding, Rule, Severity
-from rigpact.contract.json_pointer import json_pointer
 from rigpact.contract.layout import ANGULAR_VELOCITIES, ROOT_POSITION, ROOT_VELOCITY
 from rigpact.contract.rules.family import Family, Need, rules_in
 from rigpact.contract.rules.subject import Subject
@@ -94,20 +93,16 @@ _FEWEST_CHANNELS = 6
 def check_statistics_meaning(subject: Subject) -> Iterator[Finding]:
     """Yield what means, deviations and scales say together: those of the bundle, then those of the auxiliary inputs."""
     if subject.view is not None:
-        yield from _check_own(subject.view)
+        for letter, layout in (("X", subject.view.state), ("Y", subject.view.output)):
+            mean, std = subject.view.statistic(f"Mu{letter}", layout), subject.view.statistic(f"Std{letter}", layout)
+            yield from check_pair(mean, std)
+        yield from _check_root(subject.view)
+        yield from _check_squashed_state(subject.view)
         for file in subject.auxiliaries:
             yield from _check_auxiliary(file, subject.view.fps)
 
 
 FAMILY = Family(__name__, rules_in(globals()), (Need.BUNDLE,), check_statistics_meaning)
-
-
-def _check_own(view: BundleView) -> Iterator[Finding]:
-    for letter, layout in (("X", view.state), ("Y", view.output)):
-        mean, std = view.statistic(f"Mu{letter}", layout), view.statistic(f"Std{letter}", layout)
-        yield from check_pair(mean, std)
-    yield from _check_root(view)
-    yield from _check_squashed_state(view)
 
 
 def _check_auxiliary(file: Auxiliary, fps: float) -> Iterator[Finding]:
@@ -144,7 +139,7 @@ def check_pair(mean: NamedArray | None, std: NamedArray | None) -> Iterator[Find
     if floored.any():
         index = int(np.flatnonzero(floored)[np.argmax(sigma[floored])])
         values = {"array": std.name, "count": int(floored.sum()), "total": len(floored), "sigma": sigma[index]}
-        yield CHANNELS_ON_FLOOR.at(std.path, json_pointer(std.name, index), where=std.where(index), **values)
+        yield CHANNELS_ON_FLOOR.at(std.path, (std.name, index), where=std.where(index), **values)
 
 
 def _check_fitted(array: NamedArray | None, placeholder: float) -> Iterator[Finding]:
@@ -153,8 +148,7 @@ def _check_fitted(array: NamedArray | None, placeholder: float) -> Iterator[Find
             values = array.values[entry.range]
             if len(values) == entry.size and (values == placeholder).all():
                 texts: dict[str, Any] = {"array": array.name, "where": entry.name, "count": entry.size}
-                pointer = json_pointer(array.name, entry.start)
-                yield NEVER_FITTED.at(array.path, pointer, value=placeholder, **texts)
+                yield NEVER_FITTED.at(array.path, (array.name, entry.start), value=placeholder, **texts)
 
 
 def _check_root(view: BundleView) -> Iterator[Finding]:
@@ -166,13 +160,12 @@ def _check_root(view: BundleView) -> Iterator[Finding]:
             index = channels.start + axis
             worst = max((mean, std), key=lambda array: abs(array.values[index]))
             texts = {"array": worst.name, "index": index, "value": worst.values[index], "limit": _FURTHEST_M}
-            pointer = json_pointer(worst.name, index)
-            yield POSITION_BEYOND_FLOAT32.at(view.path, pointer, reach=float(reach[axis]), **texts)
+            yield POSITION_BEYOND_FLOAT32.at(view.path, (worst.name, index), reach=float(reach[axis]), **texts)
     scales = view.numbers("tanh_scales_rootvel")
     fast = np.flatnonzero(scales > FASTEST_M_S).tolist() if scales is not None else []
     for index in fast[:1]:
         values = {"index": index, "value": scales[index], "metres": scales[index] / 100, "limit": FASTEST_M_S}  # type: ignore[index]
-        yield ROOT_SCALE_NOT_METRES.at(view.path, json_pointer("tanh_scales_rootvel", index), **values)
+        yield ROOT_SCALE_NOT_METRES.at(view.path, ("tanh_scales_rootvel", index), **values)
 
 
 def _check_squashed_state(view: BundleView) -> Iterator[Finding]:

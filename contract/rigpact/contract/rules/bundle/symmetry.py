@@ -69,7 +69,20 @@ def check_symmetry(view: BundleView) -> Iterator[Finding]:
     skeleton = view.skeleton
     if skeleton is not None:
         yield from _check_twins(view, skeleton)
-        yield from _check_sides(view, skeleton)
+        apart = across_body(view, skeleton)
+        if apart is None or json_to_names(member(view.meta, "skeleton", "bone_names")) is None:
+            return
+        distance = np.linalg.norm(apart, axis=-1)
+        sided = distance > _APART_M
+        directions = apart / np.maximum(distance, _APART_M)[:, None]
+        to_left = np.median(directions[sided], axis=0) if sided.any() else np.zeros(3)
+        swapped = np.flatnonzero(sided & (directions @ to_left < -0.5 * np.linalg.norm(to_left)))
+        if len(swapped) and np.linalg.norm(to_left) > 0:
+            pair = int(swapped[0])
+            left, right = twins(skeleton.names)[pair]
+            values = {"left": skeleton.names[left], "right": skeleton.names[right], "apart_m": float(distance[pair])}
+            more = and_more(len(swapped) - 1, "pairs")
+            yield SIDES_SWAPPED.at(view.path, ("meta", "skeleton", "bone_names", left), more=more, **values)
 
 
 FAMILY = Family(__name__, rules_in(globals()), (Need.BUNDLE,), on_bundle(check_symmetry))
@@ -83,7 +96,7 @@ def _check_lengths(view: BundleView) -> Iterator[Finding]:
     if not _LOWEST_M <= lengths.max() <= _HIGHEST_M:
         bone = int(lengths.argmax())
         values = {"longest": float(lengths[bone]), "bone": view.bone(bone), "lowest": _LOWEST_M, "highest": _HIGHEST_M}
-        yield OFFSETS_NOT_METRES.at(view.path, json_pointer("meta", "skeleton", "ref_local_offsets_m", bone), **values)
+        yield OFFSETS_NOT_METRES.at(view.path, ("meta", "skeleton", "ref_local_offsets_m", bone), **values)
 
 
 def _check_order(view: BundleView) -> Iterator[Finding]:
@@ -122,7 +135,7 @@ def _check_twins(view: BundleView, skeleton: Skeleton) -> Iterator[Finding]:
         values = {"left": skeleton.names[left], "right": skeleton.names[right]}
         values |= {f"{side}_parent": _parent_name(skeleton, bone) for side, bone in (("left", left), ("right", right))}
         more = and_more(len(strange) - 1, "pairs")
-        yield PARENTS_NOT_MIRRORED.at(view.path, json_pointer("meta", "skeleton", "parents", left), more=more, **values)
+        yield PARENTS_NOT_MIRRORED.at(view.path, ("meta", "skeleton", "parents", left), more=more, **values)
 
 
 def _parent_name(skeleton: Skeleton, bone: int) -> str:
@@ -137,20 +150,3 @@ def across_body(view: BundleView, skeleton: Skeleton) -> FloatArray | None:
     positions, _ = skeleton.forward_kinematics(view.mean_pose)
     apart: FloatArray = positions[[left for left, _ in pairs]] - positions[[right for _, right in pairs]]
     return apart
-
-
-def _check_sides(view: BundleView, skeleton: Skeleton) -> Iterator[Finding]:
-    apart = across_body(view, skeleton)
-    if apart is None or json_to_names(member(view.meta, "skeleton", "bone_names")) is None:
-        return
-    distance = np.linalg.norm(apart, axis=-1)
-    sided = distance > _APART_M
-    directions = apart / np.maximum(distance, _APART_M)[:, None]
-    to_left = np.median(directions[sided], axis=0) if sided.any() else np.zeros(3)
-    swapped = np.flatnonzero(sided & (directions @ to_left < -0.5 * np.linalg.norm(to_left)))
-    if len(swapped) and np.linalg.norm(to_left) > 0:
-        pair = int(swapped[0])
-        left, right = twins(skeleton.names)[pair]
-        values = {"left": skeleton.names[left], "right": skeleton.names[right], "apart_m": float(distance[pair])}
-        more = and_more(len(swapped) - 1, "pairs")
-        yield SIDES_SWAPPED.at(view.path, json_pointer("meta", "skeleton", "bone_names", left), more=more, **values)

@@ -9,7 +9,7 @@ from rigpact.contract.json_pointer import json_pointer
 from rigpact.contract.rules.family import Family, Need, on_clips, rules_in
 from rigpact.contract.rules.views.bundle import member
 from rigpact.contract.rules.views.clip import ClipView
-from rigpact.contract.rules.wording import and_more
+from rigpact.contract.rules.wording import and_more, first_of
 from rigpact.contract.statistics import FloatArray
 
 TRAJECTORY_NOT_UNIT = Rule(
@@ -68,7 +68,12 @@ def check_clip_condition(clip: ClipView) -> Iterator[Finding]:
     yield from _check_samples(clip)
     directions = clip.shaped("TrajectoryDir", -1, 2)
     if directions is not None and directions.shape[1]:
-        yield from _check_lengths(clip, directions)
+        lengths = np.linalg.norm(directions, axis=-1)
+        for (frame, entry), more in first_of(
+            np.minimum(np.abs(lengths - 1), lengths) > _LENGTH_TOLERANCE, "in this clip"
+        ):
+            values = {"frame": frame, "entry": entry, "length": float(lengths[frame, entry])}
+            yield TRAJECTORY_NOT_UNIT.at(clip.path, ("Frames", frame, "TrajectoryDir", entry), more=more, **values)
         yield from _check_direction(clip, directions[:, directions.shape[1] // 2])
     bits = clip.shaped("ActionBits", 4)
     if bits is not None:
@@ -90,21 +95,7 @@ def _check_samples(clip: ClipView) -> Iterator[Finding]:
     if wrong:
         values = {"frame": wrong[0], "found": counts[wrong[0]], "source": source, "expected": expected}
         more = and_more(len(wrong) - 1, "frames")
-        yield TRAJECTORY_SAMPLES_DIFFER.at(
-            clip.path, json_pointer("Frames", wrong[0], "TrajectoryDir"), more=more, **values
-        )
-
-
-def _check_lengths(clip: ClipView, directions: FloatArray) -> Iterator[Finding]:
-    lengths = np.linalg.norm(directions, axis=-1)
-    bad = np.argwhere(np.minimum(np.abs(lengths - 1), lengths) > _LENGTH_TOLERANCE)
-    if len(bad):
-        frame, entry = (int(index) for index in bad[0])
-        values = {"frame": frame, "entry": entry, "length": float(lengths[frame, entry])}
-        more = and_more(len(bad) - 1, "in this clip")
-        yield TRAJECTORY_NOT_UNIT.at(
-            clip.path, json_pointer("Frames", frame, "TrajectoryDir", entry), more=more, **values
-        )
+        yield TRAJECTORY_SAMPLES_DIFFER.at(clip.path, ("Frames", wrong[0], "TrajectoryDir"), more=more, **values)
 
 
 def facing_velocity(clip: ClipView) -> FloatArray | None:
@@ -147,23 +138,16 @@ def is_one_hot(bits: FloatArray) -> np.ndarray[tuple[int, ...], np.dtype[np.bool
 
 
 def _check_bits(clip: ClipView, bits: FloatArray) -> Iterator[Finding]:
-    bad = np.flatnonzero(~is_one_hot(bits))
-    if len(bad):
-        frame = int(bad[0])
-        shown, more = [float(f"{bit:.4g}") for bit in bits[frame]], and_more(len(bad) - 1, "frames")
-        yield ACTION_NOT_ONE_HOT.at(
-            clip.path, json_pointer("Frames", frame, "ActionBits"), frame=frame, bits=shown, more=more
-        )
+    for (frame,), more in first_of(~is_one_hot(bits), "frames"):
+        shown = [float(f"{bit:.4g}") for bit in bits[frame]]
+        yield ACTION_NOT_ONE_HOT.at(clip.path, ("Frames", frame, "ActionBits"), frame=frame, bits=shown, more=more)
         return
     action = member(clip.document.data, "ClipAction")
     word = action.rpartition(":")[2].lower() if isinstance(action, str) else ""
     if word not in ACTIONS:
         return
     said = bits.argmax(axis=-1)
-    wrong = np.flatnonzero(said != ACTIONS.index(word))
-    if len(wrong):
-        frame = int(wrong[0])
-        more = and_more(len(wrong) - 1, "frames")
+    for (frame,), more in first_of(said != ACTIONS.index(word), "frames"):
         pointer = json_pointer("Frames", frame, "ActionBits")
         yield ACTION_CONTRADICTS.at(
             clip.path, pointer, action=action, frame=frame, said=ACTIONS[said[frame]], more=more

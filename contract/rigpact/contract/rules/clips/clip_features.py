@@ -33,7 +33,12 @@ def clip_features(clip: ClipView, bundle: BundleView) -> FloatArray | None:
         return None
     if any(entry.start < 0 or entry.stop > layout.width for entry in layout):
         return None
-    parts = _unsquashed_parts(clip)
+    position, yaw = clip.shaped("RootPosition", 3), clip.shaped("RootYaw")
+    rotations, scores = clip.shaped("BoneRotations", -1, 6), contact_scores(clip)
+    wrapped = None if yaw is None else np.angle(np.exp(1j * yaw))[:, None] / np.pi
+    flat = None if rotations is None else rotations.reshape(len(rotations), -1)
+    named = {ROOT_POSITION: position, ROOT_YAW: wrapped, ROTATIONS: flat, CONTACTS: scores}
+    parts = {name: values for name, values in named.items() if values is not None}
     parts |= {array.layout.slices[0].name: np.tanh(scaled) for array, _, scaled in scaled_speeds(clip, bundle)}
     features = np.full((len(clip.frames), layout.width), np.nan)
     for entry in layout:
@@ -41,15 +46,6 @@ def clip_features(clip: ClipView, bundle: BundleView) -> FloatArray | None:
         if values is not None and values.shape == (len(features), entry.size):
             features[:, entry.range] = values
     return features
-
-
-def _unsquashed_parts(clip: ClipView) -> dict[str, FloatArray]:
-    position, yaw = clip.shaped("RootPosition", 3), clip.shaped("RootYaw")
-    rotations, scores = clip.shaped("BoneRotations", -1, 6), contact_scores(clip)
-    wrapped = None if yaw is None else np.angle(np.exp(1j * yaw))[:, None] / np.pi
-    flat = None if rotations is None else rotations.reshape(len(rotations), -1)
-    named = {ROOT_POSITION: position, ROOT_YAW: wrapped, ROTATIONS: flat, CONTACTS: scores}
-    return {name: values for name, values in named.items() if values is not None}
 
 
 def scaled_speeds(clip: ClipView, bundle: BundleView) -> Iterator[tuple[NamedArray, str, FloatArray]]:

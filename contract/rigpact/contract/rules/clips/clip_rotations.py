@@ -12,7 +12,7 @@ from rigpact.contract.rotation6d import rotation_angle_rad, transposed
 from rigpact.contract.rules.clips.spikes import spikes
 from rigpact.contract.rules.family import Family, Need, on_clips, rules_in
 from rigpact.contract.rules.views.clip import ClipView
-from rigpact.contract.rules.wording import and_more
+from rigpact.contract.rules.wording import first_of
 from rigpact.contract.statistics import FloatArray
 
 COLUMNS_NOT_UNIT = Rule(
@@ -107,7 +107,7 @@ def _check_columns(clip: ClipView, faults: ColumnFaults) -> Iterator[Finding]:
         (COLUMNS_NOT_ORTHOGONAL, ~degenerate & (np.abs(cosine) > 2 * UNIT_TOLERANCE)),
     )
     for rule, bad in places:
-        for frame, bone, more in _first(bad):
+        for (frame, bone), more in first_of(bad, "in this clip"):
             length = lengths[frame, bone]
             empty = int(length[0] >= _DEGENERATE)
             parallel = empty and length[1] >= _DEGENERATE
@@ -120,26 +120,19 @@ def _check_columns(clip: ClipView, faults: ColumnFaults) -> Iterator[Finding]:
             yield rule.at(clip.path, pointer, frame=frame, bone=clip.bone(bone), more=more, **numbers)
 
 
-def _first(bad: NDArray[np.bool_]) -> Iterator[tuple[int, int, str]]:
-    places = np.argwhere(bad)
-    if len(places):
-        yield int(places[0][0]), int(places[0][1]), and_more(len(places) - 1, "in this clip")
-
-
 def _check_steps(clip: ClipView, values: FloatArray, rotations: FloatArray) -> Iterator[Finding]:
     steps = rotation_angle_rad(rotations[1:] @ transposed(rotations[:-1]))
     across = rotation_angle_rad(rotations[2:] @ transposed(rotations[:-2]))
     pulses = spikes(steps, across, _PULSE_RAD)
     jumps = pulses[1:] | ((steps > _JUMP_RAD) & ~pulses[:-1])
-    for frame, bone, more in _first(jumps):
+    for (frame, bone), more in first_of(jumps, "in this clip"):
         texts = {"frame": frame + 1, "bone": clip.bone(bone), "angle_deg": float(np.degrees(steps[frame, bone]))}
         texts["back"] = " and back in the next" if pulses[frame + 1, bone] else ""
-        pointer = json_pointer("Frames", frame + 1, "BoneRotations", bone)
-        yield ROTATION_JUMPS.at(clip.path, pointer, more=more, **texts)
+        yield ROTATION_JUMPS.at(clip.path, ("Frames", frame + 1, "BoneRotations", bone), more=more, **texts)
     still = (values[1:] == values[:-1]).all(axis=(1, 2))
     lone = still[1:-1] & ~still[:-2] & ~still[2:]
     frames = np.flatnonzero(lone)
     if len(frames):
         frame = int(frames[0]) + 2
         numbers = {"frame": frame, "before": frame - 1, "count": len(frames), "total": len(values)}
-        yield FRAMES_REPEATED.at(clip.path, json_pointer("Frames", frame, "BoneRotations"), **numbers)
+        yield FRAMES_REPEATED.at(clip.path, ("Frames", frame, "BoneRotations"), **numbers)

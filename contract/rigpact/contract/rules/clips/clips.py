@@ -79,7 +79,19 @@ def check_clips(subject: Subject) -> Iterator[Finding]:
     for clip in subject.clips:
         yield from _check_frame_count(clip)
         yield from _check_bone_counts(clip, subject.view)
-        yield from _check_finite(clip)
+        for key in CHANNELS:
+            values = clip.channel(key)
+            if values is None:
+                continue
+            with np.errstate(over="ignore"):
+                bad = np.argwhere(~np.isfinite(values.astype(np.float32)))
+            if len(bad):
+                frame, *inner = (int(index) for index in bad[0])
+                named = key in BONE_CHANNELS and inner and inner[0] < len(clip.bone_names)
+                bone = f" ({clip.bone_names[inner[0]]})" if named else ""
+                more = and_more(len(bad) - 1, "in this channel")
+                pointer = json_pointer("Frames", frame, key, *inner)
+                yield CLIP_VALUE_NOT_FINITE.at(clip.path, pointer, frame=frame, key=key, bone=bone, more=more)
         yield from _check_fps(clip, subject.view)
 
 
@@ -104,7 +116,7 @@ def _check_bone_counts(clip: ClipView, bundle: BundleView | None) -> Iterator[Fi
         if wrong:
             values = {"frame": wrong[0], "key": key, "found": counts[wrong[0]], "source": source, "expected": expected}
             more = and_more(len(wrong) - 1, "frames")
-            yield CLIP_BONE_COUNT_DIFFERS.at(clip.path, json_pointer("Frames", wrong[0], key), more=more, **values)
+            yield CLIP_BONE_COUNT_DIFFERS.at(clip.path, ("Frames", wrong[0], key), more=more, **values)
 
 
 def _expected_bones(clip: ClipView, bundle: BundleView | None) -> tuple[int | None, str]:
@@ -116,29 +128,13 @@ def _expected_bones(clip: ClipView, bundle: BundleView | None) -> tuple[int | No
     return (len(first) if isinstance(first, list) else None), "frame 0"
 
 
-def _check_finite(clip: ClipView) -> Iterator[Finding]:
-    for key in CHANNELS:
-        values = clip.channel(key)
-        if values is None:
-            continue
-        with np.errstate(over="ignore"):
-            bad = np.argwhere(~np.isfinite(values.astype(np.float32)))
-        if len(bad):
-            frame, *inner = (int(index) for index in bad[0])
-            named = key in BONE_CHANNELS and inner and inner[0] < len(clip.bone_names)
-            bone = f" ({clip.bone_names[inner[0]]})" if named else ""
-            more = and_more(len(bad) - 1, "in this channel")
-            pointer = json_pointer("Frames", frame, key, *inner)
-            yield CLIP_VALUE_NOT_FINITE.at(clip.path, pointer, frame=frame, key=key, bone=bone, more=more)
-
-
 def _check_fps(clip: ClipView, bundle: BundleView | None) -> Iterator[Finding]:
     declared = {key: clip.document.data[key] for key in FPS_KEYS if _is_number(clip.document.data.get(key))}
     if not any(key in clip.document.data for key in FPS_KEYS):
         yield CLIP_FPS_ABSENT.at(clip.path)
     for key, value in declared.items():
         if json_to_rate(value) is None:
-            yield CLIP_FPS_NOT_POSITIVE.at(clip.path, json_pointer(key), key=key, fps=number_text(value))
+            yield CLIP_FPS_NOT_POSITIVE.at(clip.path, (key,), key=key, fps=number_text(value))
     if len(declared) == len(FPS_KEYS) and declared["fps"] != declared["FPS"]:
         yield CLIP_FPS_CONFLICTS.at(
             clip.path, "/FPS", lower=number_text(declared["fps"]), upper=number_text(declared["FPS"])
@@ -147,7 +143,7 @@ def _check_fps(clip: ClipView, bundle: BundleView | None) -> Iterator[Finding]:
         key = next(iter(declared))
         origin = "" if "fps" in bundle.root else " (the engine's default: the bundle has no root fps)"
         values = {"found": clip.fps, "expected": bundle.fps, "origin": origin}
-        yield CLIP_FPS_DIFFERS.at(clip.path, json_pointer(key), **values)
+        yield CLIP_FPS_DIFFERS.at(clip.path, (key,), **values)
 
 
 def _is_number(value: Any) -> bool:

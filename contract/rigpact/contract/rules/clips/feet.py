@@ -14,7 +14,7 @@ from rigpact.contract.json_pointer import json_pointer
 from rigpact.contract.rules.family import Family, Need, on_clips, rules_in
 from rigpact.contract.rules.views.bundle import finite_array, member
 from rigpact.contract.rules.views.clip import ClipView
-from rigpact.contract.rules.wording import and_more
+from rigpact.contract.rules.wording import first_of
 from rigpact.contract.statistics import FloatArray
 
 EVIDENCE_ABSENT = Rule(
@@ -90,7 +90,15 @@ def check_feet(clip: ClipView) -> Iterator[Finding]:
     """Yield what is wrong with the foot evidence of a raw clip, alone and against the pose."""
     scores = _field(clip, "soft_contact_score")
     if scores is None:
-        yield from _check_present(clip)
+        # The Contacts input is fed from the scores whether or not the state has a slice of that name
+        lacking = [
+            frame
+            for frame, sides in enumerate(_records(clip))
+            if not all(type(_number(side, "soft_contact_score")) in (int, float) for side in sides)
+        ]
+        if lacking:
+            values = {"count": len(lacking), "total": len(clip.frames), "frame": lacking[0]}
+            yield EVIDENCE_ABSENT.at(clip.path, ("Frames", lacking[0]), **values)
         return
     yield from _at_first(clip, SCORE_OUT_OF_RANGE, (scores < 0) | (scores > 1), "soft_contact_score", score=scores)
     yield from _check_contact(clip, scores)
@@ -123,18 +131,6 @@ def contact_scores(clip: ClipView) -> FloatArray | None:
     return _field(clip, "soft_contact_score")
 
 
-def _check_present(clip: ClipView) -> Iterator[Finding]:
-    """The Contacts input is fed from the scores whether or not the state has a slice of that name."""
-    lacking = [
-        frame
-        for frame, sides in enumerate(_records(clip))
-        if not all(type(_number(side, "soft_contact_score")) in (int, float) for side in sides)
-    ]
-    if lacking:
-        values = {"count": len(lacking), "total": len(clip.frames), "frame": lacking[0]}
-        yield EVIDENCE_ABSENT.at(clip.path, json_pointer("Frames", lacking[0]), **values)
-
-
 def _check_contact(clip: ClipView, scores: FloatArray) -> Iterator[Finding]:
     contact = scores > _CONTACT
     heights, hits, planar = (_field(clip, key) for key in ("dist_to_ground_m", "hit_flag", "vxy_mps"))
@@ -160,11 +156,8 @@ def _longest_run(flags: NDArray[np.bool_]) -> int:
 
 def _at_first(clip: ClipView, rule: Rule, bad: NDArray[np.bool_], key: str, **numbers: Any) -> Iterator[Finding]:
     """Report the first bad frame and foot, with the values of the arrays at that place."""
-    places = np.argwhere(bad)
-    if len(places):
-        frame, foot = (int(index) for index in places[0])
+    for (frame, foot), more in first_of(bad, "feet and frames"):
         values = {name: float(value[frame, foot]) if np.ndim(value) else value for name, value in numbers.items()}
-        more = and_more(len(places) - 1, "feet and frames")
         pointer = json_pointer("Frames", frame, "FootEvidence", _FEET[foot], key)
         yield rule.at(clip.path, pointer, frame=frame, foot=_FEET[foot], more=more, **values)
 
@@ -174,12 +167,9 @@ def _check_normals(clip: ClipView) -> Iterator[Finding]:
     if normals is None or normals.ndim != 3 or normals.shape[-1] != 3:
         return
     lengths = np.linalg.norm(normals, axis=-1)
-    places = np.argwhere((np.abs(lengths - 1) > _UNIT) | (normals[..., 2] <= 0))
-    if len(places):
-        frame, foot = (int(index) for index in places[0])
+    for (frame, foot), more in first_of((np.abs(lengths - 1) > _UNIT) | (normals[..., 2] <= 0), "feet and frames"):
         what = f"is {lengths[frame, foot]:.3g} long" if abs(lengths[frame, foot] - 1) > _UNIT else "does not point up"
         normal = [float(f"{value:.4g}") for value in normals[frame, foot]]
-        more = and_more(len(places) - 1, "feet and frames")
         pointer = json_pointer("Frames", frame, "FootEvidence", _FEET[foot], "ground_normal")
         yield NORMAL_NOT_UNIT.at(clip.path, pointer, frame=frame, foot=_FEET[foot], normal=normal, what=what, more=more)
 
@@ -207,7 +197,7 @@ def _check_slide(clip: ClipView, scores: FloatArray) -> Iterator[Finding]:
     if slide > _LEAVES_M_S:
         values = {"slide_cm_s": 100 * slide, "root_cm_s": 100 * moves, "count": int(planted.sum())}
         yield PLANTED_FEET_SLIDE.at(
-            clip.path, json_pointer("Frames", 1, "RootVelocityXY"), guess=_turn_guess(limbs, roots), **values
+            clip.path, ("Frames", 1, "RootVelocityXY"), guess=_turn_guess(limbs, roots), **values
         )
 
 

@@ -16,7 +16,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rigpact.contract.findings import Finding, Rule
-from rigpact.contract.json_pointer import json_pointer
 from rigpact.contract.layout import ROOT_POSITION
 from rigpact.contract.rotation6d import rotation_angle_rad, transposed
 from rigpact.contract.rules.bundle.symmetry import twins
@@ -200,7 +199,7 @@ class _Comparison:
         values["also"] = "".join(f"; or {each.words} ({self._fit_deg(each):.1f}°)" for each in others)
         if reading.says:
             values["says"] = dict(reading.says)
-        return _RULE_OF[reading.kind].at(self.clip.path, json_pointer("Frames", 0, "BoneRotations", *rows), **values)
+        return _RULE_OF[reading.kind].at(self.clip.path, ("Frames", 0, "BoneRotations", *rows), **values)
 
     def _fit_deg(self, reading: PoseReading) -> float:
         return _mean_deg(_apart_rad(reading.pose, self.pose)[self.moved(reading)])

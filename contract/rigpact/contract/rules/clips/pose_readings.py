@@ -67,7 +67,7 @@ def _numbers(clip: ClipRotations) -> Iterator[PoseReading]:
     for columns, packing in product(COLUMN_PAIRS, ("columns", "interleaved")):
         if (columns, packing) == (clip.columns, "columns"):
             continue
-        six = clip.six if packing == "columns" else _every_other(clip.six)
+        six = clip.six if packing == "columns" else clip.six[..., [0, 2, 4, 1, 3, 5]]
         words = f"the columns {columns[0].upper()} and {columns[1].upper()}"
         words += "" if packing == "columns" else ", one number of each in turn"
         says = {"rot6d_columns": columns} if columns != clip.columns else {}
@@ -77,10 +77,6 @@ def _numbers(clip: ClipRotations) -> Iterator[PoseReading]:
     rows = transposed(rot6d_to_matrix(clip.six, "xy"))
     words = "the six numbers are the first two rows of the matrix"
     yield PoseReading(Kind.NUMBERS, words, clip.mean_pose(rows), {"rot6d_packing": "rows"})
-
-
-def _every_other(six: FloatArray) -> FloatArray:
-    return six[..., [0, 2, 4, 1, 3, 5]]
 
 
 def _transposed(clip: ClipRotations) -> Iterator[PoseReading]:

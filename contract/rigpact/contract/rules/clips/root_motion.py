@@ -67,7 +67,11 @@ def check_root_motion(clip: ClipView) -> Iterator[Finding]:
     """Yield what is wrong with the root of a raw clip."""
     positions, yaw = clip.shaped("RootPosition", 3), clip.shaped("RootYaw")
     if positions is not None and len(positions) > 1:
-        yield from _check_jumps(clip, positions)
+        steps, across = (np.linalg.norm(positions[lag:] - positions[:-lag], axis=-1) for lag in (1, 2))
+        jump = _first_jump(steps, across, _SMALLEST_JUMP_M)
+        if jump is not None:
+            values = {"frame": jump.frame, "step_m": jump.step, "around_m": jump.around, "back": jump.back}
+            yield POSITION_JUMPS.at(clip.path, ("Frames", jump.frame, "RootPosition"), more=jump.more, **values)
         yield from _check_speed(clip, positions)
         yield from _check_velocity(clip, positions)
     if yaw is not None:
@@ -104,15 +108,6 @@ def _first_jump(steps: FloatArray, across: FloatArray, smallest: float) -> _Jump
     return _Jump(place + 1, step, float(around[place]), "", more)
 
 
-def _check_jumps(clip: ClipView, positions: FloatArray) -> Iterator[Finding]:
-    steps, across = (np.linalg.norm(positions[lag:] - positions[:-lag], axis=-1) for lag in (1, 2))
-    jump = _first_jump(steps, across, _SMALLEST_JUMP_M)
-    if jump is not None:
-        values = {"frame": jump.frame, "step_m": jump.step, "around_m": jump.around, "back": jump.back}
-        pointer = json_pointer("Frames", jump.frame, "RootPosition")
-        yield POSITION_JUMPS.at(clip.path, pointer, more=jump.more, **values)
-
-
 def _check_speed(clip: ClipView, positions: FloatArray) -> Iterator[Finding]:
     if clip.fps is None or len(positions) < 3:
         return
@@ -140,9 +135,7 @@ def _check_velocity(clip: ClipView, positions: FloatArray) -> Iterator[Finding]:
     slope, rest = min(fits, key=lambda fit: fit[1])
     if abs(slope - 1) > _UNEXPLAINED or rest > _UNEXPLAINED:
         guess = _guess(inner, readings[0], slope, rest)
-        yield VELOCITY_DISAGREES.at(
-            clip.path, json_pointer("Frames", 1, "RootVelocityXY"), slope=slope, rest=rest, guess=guess
-        )
+        yield VELOCITY_DISAGREES.at(clip.path, ("Frames", 1, "RootVelocityXY"), slope=slope, rest=rest, guess=guess)
 
 
 def fit_slope(found: FloatArray, reference: FloatArray) -> tuple[float, float]:
@@ -182,7 +175,7 @@ def _check_yaw(clip: ClipView, yaw: FloatArray) -> Iterator[Finding]:
     if float(np.abs(yaw).max()) > 2 * np.pi * _MOST_TURNS:
         frame = int(np.abs(yaw).argmax())
         values = {"yaw": float(yaw[frame]), "turns": abs(float(yaw[frame])) / (2 * np.pi), "deg": float(yaw[frame])}
-        yield YAW_IN_DEGREES.at(clip.path, json_pointer("Frames", frame, "RootYaw"), frame=frame, **values)
+        yield YAW_IN_DEGREES.at(clip.path, ("Frames", frame, "RootYaw"), frame=frame, **values)
         return
     steps, across = (np.abs(np.angle(np.exp(1j * (yaw[lag:] - yaw[:-lag])))) for lag in (1, 2))
     jump = _first_jump(steps, across, _SMALLEST_JUMP_RAD)

@@ -6,7 +6,7 @@ from typing import Any
 
 from rigpact.contract.documents import Document
 from rigpact.contract.findings import Finding, Rule, Severity
-from rigpact.contract.json_pointer import Token, json_containers, json_pointer
+from rigpact.contract.json_pointer import Token, json_containers
 from rigpact.contract.rules.family import Family, Need, on_documents, rules_in
 from rigpact.contract.rules.wording import and_more, is_beyond_float64, number_text
 
@@ -41,19 +41,15 @@ def check_json_text(document: Document) -> Iterator[Finding]:
     for pointer in document.file.repeated_keys:
         yield REPEATED_KEY.at(document.path, pointer, key=pointer.rpartition("/")[2])
     if not document.file.standard:
-        yield from _what_strict_parsers_refuse(document)
+        groups = list(_non_finite(document.data))
+        for path, numbers in groups:
+            more = and_more(len(numbers) - 1, "in the same array")
+            yield NON_FINITE_NUMBER.at(document.path, (*path,), number=number_text(numbers[0]), more=more)
+        if not groups:
+            yield NOT_STRICT_JSON.at(document.path)
 
 
 FAMILY = Family(__name__, rules_in(globals()), (Need.DOCUMENT,), on_documents(check_json_text))
-
-
-def _what_strict_parsers_refuse(document: Document) -> Iterator[Finding]:
-    groups = list(_non_finite(document.data))
-    for path, numbers in groups:
-        more = and_more(len(numbers) - 1, "in the same array")
-        yield NON_FINITE_NUMBER.at(document.path, json_pointer(*path), number=number_text(numbers[0]), more=more)
-    if not groups:
-        yield NOT_STRICT_JSON.at(document.path)
 
 
 def _non_finite(data: Any) -> Iterator[tuple[tuple[Token, ...], list[Any]]]:

@@ -100,7 +100,12 @@ def check_structure(document: Document) -> Iterator[Finding]:
         first.setdefault(key, error)
         counts[key] += 1
     for group, error in first.items():
-        yield _error_to_finding(document, error, and_more(counts[group] - 1, "like it"))
+        path: tuple[Token, ...] = tuple(error.absolute_path)
+        rule = _RULE_OF.get(str(error.validator), VALUE_NOT_ALLOWED)
+        values = {**_described(error), "more": and_more(counts[group] - 1, "like it")}
+        if any(path[: len(unread)] == unread for unread in _UNREAD[document.kind]):
+            rule, values = MALFORMED_ANNOTATION, {"found": f"no {values.get('key')}", "expected": "one"} | values
+        yield rule.at(document.path, (*path,), **values)
 
 
 def shape_findings(document: Document) -> tuple[Finding, ...]:
@@ -129,15 +134,6 @@ def load_schema(name: str) -> dict[str, Any]:
     text = (files("rigpact.contract") / "schemas" / f"{name}.schema.json").read_text(encoding="utf-8")
     schema: dict[str, Any] = json.loads(text)
     return schema
-
-
-def _error_to_finding(document: Document, error: ValidationError, more: str) -> Finding:
-    path: tuple[Token, ...] = tuple(error.absolute_path)
-    rule = _RULE_OF.get(str(error.validator), VALUE_NOT_ALLOWED)
-    values = {**_described(error), "more": more}
-    if any(path[: len(unread)] == unread for unread in _UNREAD[document.kind]):
-        rule, values = MALFORMED_ANNOTATION, {"found": f"no {values.get('key')}", "expected": "one"} | values
-    return rule.at(document.path, json_pointer(*path), **values)
 
 
 _RULE_OF = {"type": WRONG_TYPE, "required": MISSING_KEY, "minItems": WRONG_ROW_LENGTH, "maxItems": WRONG_ROW_LENGTH}

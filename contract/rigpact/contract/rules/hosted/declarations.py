@@ -14,7 +14,6 @@ from rigpact.contract.rules.files.structure import has_its_shape
 from rigpact.contract.rules.subject import Subject
 
 _MESSAGE = "found {found}, expected {expected}{advice}"
-
 UNKNOWN_WORD = Rule(
     code="RP740", name="declared-word-unknown", engine_refuses=True, message=_MESSAGE,
     hint="correct the word; `rigpact operations` lists the operations and their parameters",

@@ -10,7 +10,6 @@ from typing import Any
 import numpy as np
 
 from rigpact.contract.findings import Finding, Rule, Severity
-from rigpact.contract.json_pointer import json_pointer
 from rigpact.contract.model.signature import ModelSignature
 from rigpact.contract.rules.family import Family, Need, on_declared_networks, rules_in
 from rigpact.contract.rules.views.declaration import DeclaredView
@@ -40,7 +39,17 @@ def check_metadata(view: DeclaredView, network: NetworkBinding, model: ModelSign
     """Yield where the metadata of a model contradicts the declaration; keys that are not there say nothing."""
     metadata = model.graph.metadata if model.graph is not None else {}
     joints = _words(metadata, "joint_names")
-    yield from _joints(view, network, model, joints)
+    # Compare the order of the joints that both name; names of which none is known say nothing of the order
+    for vector in network.outputs:
+        own = _own_names(view, vector)
+        shared = [name for name in joints if name in own]
+        if shared and len(shared) < len(own):
+            missing = listed([name for name in own if name not in joints])
+            yield _differs(model, "joint_names", f"no {missing}", f"it in {vector}")
+        elif shared and shared != list(own):
+            place = next(index for index, pair in enumerate(zip(shared, own, strict=True)) if pair[0] != pair[1])
+            found = f"joint {place} is {shared[place]}"
+            yield _differs(model, "joint_names", found, f"{own[place]} there in {vector}")
     for key, parameter in (("action_scale", "scale"), ("default_joint_pos", "offset")):
         value = _numbers(metadata, key)
         if value is not None:
@@ -52,7 +61,7 @@ FAMILY = Family(__name__, rules_in(globals()), (Need.DECLARATION, Need.MODEL), o
 
 
 def _differs(model: ModelSignature, key: str, found: str, expected: str) -> Finding:
-    return DIFFERS.at(model.path, json_pointer("metadata", key), key=key, found=found, expected=expected)
+    return DIFFERS.at(model.path, ("metadata", key), key=key, found=found, expected=expected)
 
 
 def _words(metadata: Mapping[str, str], key: str) -> tuple[str, ...]:
@@ -68,22 +77,6 @@ def _numbers(metadata: Mapping[str, str], key: str) -> FloatArray | None:
 
 def _own_names(view: DeclaredView, vector: str) -> tuple[str, ...]:
     return tuple(name.removesuffix("_joint") for name in view.names(vector))
-
-
-def _joints(
-    view: DeclaredView, network: NetworkBinding, model: ModelSignature, joints: tuple[str, ...]
-) -> Iterator[Finding]:
-    """Compare the order of the joints that both name; names of which none is known say nothing of the order."""
-    for vector in network.outputs:
-        own = _own_names(view, vector)
-        shared = [name for name in joints if name in own]
-        if shared and len(shared) < len(own):
-            missing = listed([name for name in own if name not in joints])
-            yield _differs(model, "joint_names", f"no {missing}", f"it in {vector}")
-        elif shared and shared != list(own):
-            place = next(index for index, pair in enumerate(zip(shared, own, strict=True)) if pair[0] != pair[1])
-            found = f"joint {place} is {shared[place]}"
-            yield _differs(model, "joint_names", found, f"{own[place]} there in {vector}")
 
 
 def _behind_answer(view: DeclaredView, network: NetworkBinding, model: ModelSignature, said: Said) -> Iterator[Finding]:
@@ -123,7 +116,7 @@ def _compared(
         if chosen is is_rounding:
             yield ROUNDED.at(
                 model.path,
-                json_pointer("metadata", key),
+                ("metadata", key),
                 what=what,
                 address=names[worst],
                 error=float(shares[worst]),

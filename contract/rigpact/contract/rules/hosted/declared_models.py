@@ -96,7 +96,7 @@ def _nowhere(view: DeclaredView, vector: str) -> Iterator[Finding]:
     is_normalised = any(view.operation(name) == "normalise" for name, _ in view.channels(vector))
     for name in unused_numbers(view) if not is_normalised and width > 1 else ():
         if np.size(view.declaration.constants["numbers"][name]) == width:
-            yield NO_NORMALISER.at(view.path, json_pointer("numbers", name), numbers=name, count=width, vector=vector)
+            yield NO_NORMALISER.at(view.path, ("numbers", name), numbers=name, count=width, vector=vector)
 
 
 def _output(view: DeclaredView, graph: ModelGraph, tensor: str, vector: str) -> Iterator[Finding]:
@@ -109,7 +109,7 @@ def _output(view: DeclaredView, graph: ModelGraph, tensor: str, vector: str) -> 
         if np.allclose(edge.scale, scale, rtol=_SAME, atol=0.0):
             yield SCALED_INSIDE.at(
                 graph.path,
-                json_pointer(tensor),
+                (tensor,),
                 stage=stage,
                 numbers=shown_numbers(scale),
                 tensor=tensor,

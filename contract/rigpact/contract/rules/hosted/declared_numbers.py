@@ -6,7 +6,6 @@ from typing import Any
 import numpy as np
 
 from rigpact.contract.findings import Finding, Rule, Severity
-from rigpact.contract.json_pointer import json_pointer
 from rigpact.contract.rules.family import Family, Need, on_declaration, rules_in
 from rigpact.contract.rules.views.declaration import DeclaredView
 from rigpact.contract.statistics import FloatArray
@@ -47,7 +46,7 @@ def check_numbers(view: DeclaredView) -> Iterator[Finding]:
                 )
     for name in unused_numbers(view):
         count = np.size(view.declaration.constants["numbers"][name])
-        yield UNUSED.at(view.path, json_pointer("numbers", name), numbers=name, count=count)
+        yield UNUSED.at(view.path, ("numbers", name), numbers=name, count=count)
 
 
 FAMILY = Family(__name__, rules_in(globals()), (Need.DECLARATION,), on_declaration(check_numbers))

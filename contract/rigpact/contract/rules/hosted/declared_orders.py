@@ -6,7 +6,6 @@ from itertools import combinations
 import numpy as np
 
 from rigpact.contract.findings import Finding, Rule, Severity
-from rigpact.contract.json_pointer import json_pointer
 from rigpact.contract.rules.family import Family, Need, on_declaration, rules_in
 from rigpact.contract.rules.views.declaration import DeclaredView
 from rigpact.contract.statistics import FloatArray
@@ -66,7 +65,7 @@ def _by_numbers(view: DeclaredView) -> Iterator[Finding]:
             if len(names) == order.size and sorted(names) == sorted(others) and names != others:
                 yield BY_NUMBERS.at(
                     view.path,
-                    json_pointer("numbers", name),
+                    ("numbers", name),
                     numbers=name,
                     count=order.size,
                     first=first,
@@ -95,7 +94,7 @@ def _two_orders(view: DeclaredView) -> Iterator[Finding]:
             if order != other and sorted(order) == sorted(other) and _moves(value, order, other):
                 yield TWO_ORDERS.at(
                     view.path,
-                    json_pointer("numbers", name),
+                    ("numbers", name),
                     numbers=name,
                     first=first,
                     order=view.list_of(order),

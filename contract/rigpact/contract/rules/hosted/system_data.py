@@ -20,13 +20,13 @@ from rigpact.contract.systems.layout import Field, FieldKind, FieldLayout
 from rigpact.contract.systems.problem import Problem
 from rigpact.contract.systems.system import System
 
-_ERROR, _WARNING = Severity.ERROR, Severity.WARNING
 UNIT_WITHIN = 1e-3
 """Six printed digits of four numbers, composed a few times, stay far below this; a quaternion of another order does not."""
 FEWEST_ROWS = 16
 """With fewer rows, the rules do not judge variety: a short recording may stand still."""
 LEAST_DIFFERENT = 0.05
 
+_ERROR, _WARNING = Severity.ERROR, Severity.WARNING
 NOT_FINITE = Rule(
     code="RP720",
     name="system-value-not-finite",

@@ -96,7 +96,12 @@ def check_loading(subject: Subject) -> Iterator[Finding]:
         yield UNKNOWN_SYSTEM.at(document.path, "/system", name=root["system"], known=", ".join(_hosted_names()))
         return
     yield from _check_vectors(document, system)
-    yield from _check_knobs(document, system)
+    for name, value in document.data.get("conventions", {}).items():
+        pointer, knob = json_pointer("conventions", name), system.knobs.get(name)
+        if knob is None:
+            yield UNKNOWN_KNOB.at(document.path, pointer, knob=name, known=", ".join(system.knobs))
+        elif value not in knob.values:
+            yield UNKNOWN_VALUE.at(document.path, pointer, knob=name, value=value, known=", ".join(knob.values))
     for problem in system.problems_of(root.get("constants", {})):
         yield CONSTANT_WRONG.at(
             document.path,
@@ -194,12 +199,3 @@ def _at(layout: FieldLayout, index: int) -> str:
     field = layout.fields[index]
     meaning = ", ".join(filter(None, (field.kind.value, field.unit, field.space)))
     return f"{field.name} ({field.size}: {meaning})"
-
-
-def _check_knobs(document: Document, system: System) -> Iterator[Finding]:
-    for name, value in document.data.get("conventions", {}).items():
-        pointer, knob = json_pointer("conventions", name), system.knobs.get(name)
-        if knob is None:
-            yield UNKNOWN_KNOB.at(document.path, pointer, knob=name, known=", ".join(system.knobs))
-        elif value not in knob.values:
-            yield UNKNOWN_VALUE.at(document.path, pointer, knob=name, value=value, known=", ".join(knob.values))

@@ -19,7 +19,6 @@ from rigpact.contract.rules.wording import listed
 from rigpact.contract.systems.system import System
 
 _ERROR, _WARNING = Severity.ERROR, Severity.WARNING
-
 UNKNOWN_VECTOR = Rule(
     code="RP708", name="system-vector-unknown", severity=_WARNING,
     message="the vector {vector} is not one of this system ({known})",
@@ -111,7 +110,7 @@ def _check_contract_file(document: Document) -> Iterator[Finding]:
     for name in root["vectors"]:
         if name not in system.vectors:
             known = listed(list(system.vectors), 12)
-            yield UNKNOWN_VECTOR.at(document.path, json_pointer("vectors", name), vector=name, known=known)
+            yield UNKNOWN_VECTOR.at(document.path, ("vectors", name), vector=name, known=known)
     fps, expected = root.get("fps"), system.fps
     if fps is not None and expected is not None and fps != expected:
         yield RATE_DIFFERS.at(document.path, "/fps", found=fps, expected=expected)

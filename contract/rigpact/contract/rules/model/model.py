@@ -143,7 +143,20 @@ def check_model(subject: Subject) -> Iterator[Finding]:
         )
     else:
         yield from _check_names(model)
-        yield from _check_inputs(model, subject)
+        view = subject.view
+        widths = _expected_widths(view, history_length(subject.auxiliaries)) if view else {}
+        names = [entry.name for entry in model.inputs]
+        # all inputs in another order are one defect (RP402), not five wrong widths
+        roles = names if sorted(names) == sorted(INPUTS) else INPUTS
+        for index, (entry, role) in enumerate(zip(model.inputs, roles, strict=True)):
+            pointer = json_pointer("graph", "input", index)
+            values = {"index": index, "name": entry.name, "shape": _shape(entry)}
+            yield from (rule.at(model.path, pointer, **values | numbers) for rule, numbers in _input_defects(entry))
+            yield from _check_input_width(model, index, widths.get(role))
+            if role == "pose_hist" and view is not None:
+                yield from _check_whole_frames(model, index, view)
+        taken = {role: entry.width or widths.get(role) for entry, role in zip(model.inputs, roles, strict=True)}
+        yield from _check_interchangeable(model, taken)
     yield from _check_output(model, subject.view)
 
 
@@ -169,23 +182,6 @@ def _check_names(model: ModelSignature) -> Iterator[Finding]:
             yield INPUT_NAME_DIFFERS.at(model.path, pointer, index=index, found=name, expected=expected)
 
 
-def _check_inputs(model: ModelSignature, subject: Subject) -> Iterator[Finding]:
-    view = subject.view
-    widths = _expected_widths(view, history_length(subject.auxiliaries)) if view else {}
-    names = [entry.name for entry in model.inputs]
-    # all inputs in another order are one defect (RP402), not five wrong widths
-    roles = names if sorted(names) == sorted(INPUTS) else INPUTS
-    for index, (entry, role) in enumerate(zip(model.inputs, roles, strict=True)):
-        pointer = json_pointer("graph", "input", index)
-        values = {"index": index, "name": entry.name, "shape": _shape(entry)}
-        yield from (rule.at(model.path, pointer, **values | numbers) for rule, numbers in _input_defects(entry))
-        yield from _check_input_width(model, index, widths.get(role))
-        if role == "pose_hist" and view is not None:
-            yield from _check_whole_frames(model, index, view)
-    taken = {role: entry.width or widths.get(role) for entry, role in zip(model.inputs, roles, strict=True)}
-    yield from _check_interchangeable(model, taken)
-
-
 def _input_defects(entry: TensorSignature) -> Iterator[tuple[Rule, dict[str, object]]]:
     if entry.dtype != "float32":
         yield INPUT_DTYPE_DIFFERS, {"found": entry.dtype}
@@ -205,7 +201,7 @@ def _check_input_width(model: ModelSignature, index: int, expected: int | None) 
     missing = entry.width - expected
     action = f"pad it with {missing} zeros" if missing > 0 else f"cut off the last {-missing} numbers"
     values = {"index": index, "name": entry.name, "found": entry.width, "expected": expected, "action": action}
-    yield INPUT_WIDTH_DIFFERS.at(model.path, json_pointer("graph", "input", index), **values)
+    yield INPUT_WIDTH_DIFFERS.at(model.path, ("graph", "input", index), **values)
 
 
 def _check_interchangeable(model: ModelSignature, widths: Widths) -> Iterator[Finding]:
@@ -219,7 +215,7 @@ def _check_whole_frames(model: ModelSignature, index: int, view: BundleView) -> 
     entry, frame = model.inputs[index], 6 * (view.bone_count or 0)
     if entry.width is not None and frame and entry.width % frame:
         values = {"index": index, "name": entry.name, "found": entry.width, "frame": frame, "bones": frame // 6}
-        yield HISTORY_WIDTH_NOT_WHOLE.at(model.path, json_pointer("graph", "input", index), **values)
+        yield HISTORY_WIDTH_NOT_WHOLE.at(model.path, ("graph", "input", index), **values)
 
 
 def _expected_widths(view: BundleView, length: int | None) -> dict[str, int | None]:

@@ -4,10 +4,9 @@ A game runs with these defects and reports nothing, or the editor imports the mo
 judges the weights; rigpact.contract.model.graph reads the graph.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
 from rigpact.contract.findings import Finding, Rule, Severity
-from rigpact.contract.json_pointer import json_pointer
 from rigpact.contract.model.clamps import clamps, real_inputs
 from rigpact.contract.model.graph import ModelGraph, Node
 from rigpact.contract.model.tensor import TensorSignature
@@ -167,18 +166,14 @@ def check_graph(subject: Subject) -> Iterator[Finding]:
         if model.graph_not_read:
             yield GRAPH_NOT_INSPECTED.at(model.path, "/graph", reason=model.graph_not_read)
         if model.graph is not None:
-            yield from _check_nodes(model.graph, subject)
+            # the engine of a bundle reads output 0; networks of other contracts may have more outputs than one
+            answers = model.graph.outputs[:1] if subject.bundle is not None else model.graph.outputs
+            yield from _check_inputs_used(model.graph, [entry.name for entry in answers])
+            silent = () if subject.system is None else ABOUT_THE_EXPORTER
+            yield from (finding for finding in _check_operators_of(model.graph) if finding.rule not in silent)
 
 
 FAMILY = Family(__name__, rules_in(globals()), (Need.MODEL, Need.GRAPH), check_graph)
-
-
-def _check_nodes(graph: ModelGraph, subject: Subject) -> Iterator[Finding]:
-    # the engine of a bundle reads output 0; networks of other contracts may have more outputs than one
-    answers = graph.outputs[:1] if subject.bundle is not None else graph.outputs
-    yield from _check_inputs_used(graph, [entry.name for entry in answers])
-    silent = () if subject.system is None else ABOUT_THE_EXPORTER
-    yield from (finding for finding in _check_operators_of(graph) if finding.rule not in silent)
 
 
 def _check_operators_of(graph: ModelGraph) -> Iterator[Finding]:
@@ -191,7 +186,15 @@ def _check_operators_of(graph: ModelGraph) -> Iterator[Finding]:
     ):
         yield from check_part(graph)
     for rule, is_meant in _BY_OPERATOR:
-        yield from _check_operators(graph, rule, is_meant)
+        # One finding for each operator, at its first node
+        meant = [node for node in graph.nodes if is_meant(graph, node)]
+        firsts: dict[tuple[str, str], Node] = {}
+        for node in meant:
+            firsts.setdefault((node.domain, node.op), node)
+        for (domain, op), first in firsts.items():
+            count = sum((node.domain, node.op) == (domain, op) for node in meant)
+            values = {"op": op, "domain": domain, "more": and_more(count - 1, "nodes")}
+            yield rule.at(graph.path, first.pointer, **values)
 
 
 def _check_opset(graph: ModelGraph) -> Iterator[Finding]:
@@ -226,9 +229,7 @@ def _check_inputs_used(graph: ModelGraph, outputs: Sequence[str]) -> Iterator[Fi
     for index, entry in enumerate(real_inputs(graph)):
         if entry.name not in values:
             how = " (only its shape does)" if entry.name in shapes else ""
-            yield INPUT_UNUSED.at(
-                graph.path, json_pointer("graph", "input", index), index=index, name=entry.name, how=how
-            )
+            yield INPUT_UNUSED.at(graph.path, ("graph", "input", index), index=index, name=entry.name, how=how)
 
 
 def _reached(graph: ModelGraph, outputs: Sequence[str]) -> tuple[set[str], set[str]]:
@@ -294,22 +295,6 @@ def _check_precision(graph: ModelGraph) -> Iterator[Finding]:
         for pointer, what in places.get(dtype, [])[:1]:
             more = and_more(len(places[dtype]) - 1, "places")
             yield rule.at(graph.path, pointer, what=what, dtype=dtype, more=more)
-
-
-def _check_operators(graph: ModelGraph, rule: Rule, is_meant: Callable[[ModelGraph, Node], bool]) -> Iterator[Finding]:
-    """One finding for each operator, at its first node."""
-    meant = [node for node in graph.nodes if is_meant(graph, node)]
-    for (domain, op), first in _firsts(meant).items():
-        count = sum((node.domain, node.op) == (domain, op) for node in meant)
-        values = {"op": op, "domain": domain, "more": and_more(count - 1, "nodes")}
-        yield rule.at(graph.path, first.pointer, **values)
-
-
-def _firsts(nodes: Iterable[Node]) -> dict[tuple[str, str], Node]:
-    firsts: dict[tuple[str, str], Node] = {}
-    for node in nodes:
-        firsts.setdefault((node.domain, node.op), node)
-    return firsts
 
 
 _BY_OPERATOR: tuple[tuple[Rule, Callable[[ModelGraph, Node], bool]], ...] = (

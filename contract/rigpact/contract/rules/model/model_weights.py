@@ -8,7 +8,6 @@ from collections import Counter
 from collections.abc import Iterator
 
 from rigpact.contract.findings import Finding, Rule, Severity
-from rigpact.contract.json_pointer import json_pointer
 from rigpact.contract.layout import INPUTS
 from rigpact.contract.model.graph import ESCAPES, MISSING, External, ModelGraph, Weight
 from rigpact.contract.rules.family import Family, Need, rules_in
@@ -206,7 +205,7 @@ def _check_names(graph: ModelGraph) -> Iterator[Finding]:
     names = [graph.inputs[index].name for index in listed_twice]
     for index, name in zip(listed_twice, names, strict=True):
         if name in INPUTS:
-            yield INPUT_HAS_DEFAULT.at(graph.path, json_pointer("graph", "input", index), name=name)
+            yield INPUT_HAS_DEFAULT.at(graph.path, ("graph", "input", index), name=name)
     others = [name for name in names if name not in INPUTS]
     if others:
         yield WEIGHTS_AS_INPUTS.at(graph.path, "/graph/input", count=len(others), names=listed(others))

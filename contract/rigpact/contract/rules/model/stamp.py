@@ -3,8 +3,6 @@
 from collections.abc import Iterator
 
 from rigpact.contract.findings import Finding, Rule
-from rigpact.contract.json_pointer import json_pointer
-from rigpact.contract.model.signature import ModelSignature
 from rigpact.contract.model.stamp import STAMP
 from rigpact.contract.rules.family import Family, Need, rules_in
 from rigpact.contract.rules.subject import Subject
@@ -23,24 +21,21 @@ def check_stamp(subject: Subject) -> Iterator[Finding]:
     """Yield a finding for each stamped model that belongs to another contract; one without a stamp says nothing."""
     expected = _sha256(subject)
     for model in subject.models if expected is not None else ():
-        yield from _check_model(model, str(expected))
+        sha256 = str(expected)
+        found = model.graph.metadata.get(STAMP) if model.graph is not None else None
+        if found is not None and found != sha256:
+            yield OTHER_CONTRACT.at(
+                model.path,
+                ("metadata", STAMP),
+                found=found[:_HASH_CHARACTERS],
+                expected=sha256[:_HASH_CHARACTERS],
+            )
 
 
 def _sha256(subject: Subject) -> str | None:
     if subject.system is not None:
         return None if subject.system.contract is None else subject.system.contract.sha256
     return None if subject.bundle is None else subject.bundle.file.sha256
-
-
-def _check_model(model: ModelSignature, sha256: str) -> Iterator[Finding]:
-    found = model.graph.metadata.get(STAMP) if model.graph is not None else None
-    if found is not None and found != sha256:
-        yield OTHER_CONTRACT.at(
-            model.path,
-            json_pointer("metadata", STAMP),
-            found=found[:_HASH_CHARACTERS],
-            expected=sha256[:_HASH_CHARACTERS],
-        )
 
 
 FAMILY = Family(__name__, rules_in(globals()), (Need.MODEL, Need.CONTRACT), check_stamp)

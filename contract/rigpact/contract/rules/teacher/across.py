@@ -15,7 +15,7 @@ from rigpact.contract.rules.teacher import teacher_rows
 from rigpact.contract.rules.teacher.clamps import InputClamp, clamp_of
 from rigpact.contract.rules.views.bundle import BundleView, NamedArray, is_finite_float32, json_to_names, member
 from rigpact.contract.rules.views.clip import ClipView
-from rigpact.contract.rules.wording import and_more, json_value
+from rigpact.contract.rules.wording import and_more, first_of, json_value
 from rigpact.contract.statistics import STD_FLOOR, FloatArray
 
 CLIP_BONES_DIFFER = Rule(
@@ -98,7 +98,7 @@ def _check_clip(clip: ClipView, bundle: BundleView, clamp: InputClamp) -> Iterat
         found, expected = member(clip.document.data, "meta", *path), member(bundle.meta, *path)
         if found is not None and expected is not None and found != expected:
             values = {"key": ".".join(path), "found": _shown(found), "expected": _shown(expected)}
-            yield CLIP_DECLARES_OTHERWISE.at(clip.path, json_pointer("meta", *path), **values)
+            yield CLIP_DECLARES_OTHERWISE.at(clip.path, ("meta", *path), **values)
     yield from _check_range(clip, bundle, clamp)
     yield from _check_saturation(clip, bundle)
 
@@ -114,7 +114,7 @@ def _check_bones(clip: ClipView, bundle: BundleView) -> Iterator[Finding]:
     if different:
         index, more = different[0], and_more(len(different) - 1, "bones differ")
         values = {"index": index, "found": names[index], "expected": expected[index]}
-        yield CLIP_BONES_DIFFER.at(clip.path, json_pointer(*path, "bone_names", index), more=more, **values)
+        yield CLIP_BONES_DIFFER.at(clip.path, (*path, "bone_names", index), more=more, **values)
         return
     ours, theirs = clip.skeleton, bundle.skeleton
     if ours is None or theirs is None or len(ours.names) != len(theirs.names):
@@ -123,13 +123,11 @@ def _check_bones(clip: ClipView, bundle: BundleView) -> Iterator[Finding]:
     if moved:
         bone, more = moved[0], and_more(len(moved) - 1, "bones")
         values = {"bone": clip.bone(bone), "found": ours.parents[bone], "expected": theirs.parents[bone]}
-        yield CLIP_PARENTS_DIFFER.at(clip.path, json_pointer(*path, "parents", bone), more=more, **values)
+        yield CLIP_PARENTS_DIFFER.at(clip.path, (*path, "parents", bone), more=more, **values)
     apart = np.linalg.norm(ours.offsets_m.astype(np.float64) - theirs.offsets_m, axis=-1)
-    far = np.flatnonzero(apart > _OFFSET_M)
-    if len(far):
-        bone, more = int(far[0]), and_more(len(far) - 1, "bones")
+    for (bone,), more in first_of(apart > _OFFSET_M, "bones"):
         values = {"bone": clip.bone(bone), "apart_mm": 1000 * float(apart[bone])}
-        yield CLIP_OFFSETS_DIFFER.at(clip.path, json_pointer(*path, "ref_local_offsets_m", bone), more=more, **values)
+        yield CLIP_OFFSETS_DIFFER.at(clip.path, (*path, "ref_local_offsets_m", bone), more=more, **values)
 
 
 def _check_range(clip: ClipView, bundle: BundleView, clamp: InputClamp) -> Iterator[Finding]:
@@ -155,13 +153,10 @@ def _check_clipped(
 ) -> Iterator[Finding]:
     z = (features - mean.values) / np.maximum(np.abs(std.values), STD_FLOOR)
     # near-constant channels cross the clamp by rounding; the value itself must move too
-    clipped = np.argwhere(clamp.cuts(z) & (np.abs(features - mean.values) > _MOVED))
-    if len(clipped):
-        row, column = (int(index) for index in clipped[0])
+    for (row, column), more in first_of(clamp.cuts(z) & (np.abs(features - mean.values) > _MOVED), "in this clip"):
         values = {"array": "the state of the clip", "row": row, "column": column, "value": float(z[row, column])}
         values |= {"where": f" ({mean.where(column)})", **asdict(clamp)}
-        more = and_more(len(clipped) - 1, "in this clip")
-        yield teacher_rows.VALUE_CLIPPED.at(clip.path, json_pointer("Frames", row), more=more, **values)
+        yield teacher_rows.VALUE_CLIPPED.at(clip.path, ("Frames", row), more=more, **values)
 
 
 def _check_saturation(clip: ClipView, bundle: BundleView) -> Iterator[Finding]:

@@ -27,7 +27,7 @@ from rigpact.contract.rules.teacher.y_norm import (
 )
 from rigpact.contract.rules.views.bundle import member
 from rigpact.contract.rules.views.rows import Y_NORM, Y_RAW, Rows
-from rigpact.contract.rules.wording import and_more
+from rigpact.contract.rules.wording import first_of
 from rigpact.contract.statistics import FloatArray
 
 Y_RAW_DIFFERS = Rule(
@@ -130,7 +130,16 @@ def check_prediction(rows: Rows) -> Iterator[Finding]:
     yield from misread
     if not misread:
         yield from _check_columns(rows)
-        yield from _check_errors(rows)
+        poses, following, predicted = rows.poses, rows.next_poses, rows.predicted
+        if poses is None or following is None or predicted is None or not 3 <= len(poses) == len(predicted):
+            return
+        count = len(following)
+        if following.shape[1:] != predicted.shape[1:] or count > len(poses):
+            return
+        judged = _Judged(poses[:count], following, predicted[:count])
+        if judged.step_deg > _STILL_DEG:
+            yield from _check_steps(rows, judged)
+        yield from _check_diagnostics(rows, judged)
 
 
 FAMILY = Family(__name__, rules_in(globals()), (Need.PREDICTION, Need.BUNDLE), on_rows(check_prediction))
@@ -146,14 +155,11 @@ def _check_y_raw(rows: Rows) -> Iterator[Finding]:
         return
     mean, std = statistics
     expected, bound = y_norm * std + mean, denorm_rounding(y_norm * std, mean)
-    wrong = np.argwhere(np.abs(expected - y_raw) > bound)
-    if len(wrong):
-        row, column = (int(index) for index in wrong[0])
+    for (row, column), more in first_of(np.abs(expected - y_raw) > bound, "in this array"):
         array = bundle.statistic("MuY", bundle.output)
         values = {"row": row, "column": column, "where": array.where(column) if array else ""}
         values |= {"found": y_raw[row, column], "expected": expected[row, column], "bound": bound[row, column]}
-        more = and_more(len(wrong) - 1, "in this array")
-        yield Y_RAW_DIFFERS.at(file.path, json_pointer(*Y_RAW, row, column), more=more, **values)
+        yield Y_RAW_DIFFERS.at(file.path, (*Y_RAW, row, column), more=more, **values)
 
 
 def _check_meaning(rows: Rows) -> Iterator[Finding]:
@@ -201,19 +207,6 @@ class _Judged:
         power = float(powers.sum())
         slope = float(products.sum()) / power
         return slope, float(np.sqrt(np.sum((products - slope * powers) ** 2))) / power
-
-
-def _check_errors(rows: Rows) -> Iterator[Finding]:
-    poses, following, predicted = rows.poses, rows.next_poses, rows.predicted
-    if poses is None or following is None or predicted is None or not 3 <= len(poses) == len(predicted):
-        return
-    count = len(following)
-    if following.shape[1:] != predicted.shape[1:] or count > len(poses):
-        return
-    judged = _Judged(poses[:count], following, predicted[:count])
-    if judged.step_deg > _STILL_DEG:
-        yield from _check_steps(rows, judged)
-    yield from _check_diagnostics(rows, judged)
 
 
 def _check_steps(rows: Rows, judged: _Judged) -> Iterator[Finding]:

@@ -4,7 +4,7 @@ An early recording holds the network's residuals where later ones hold poses. Wi
 network: composed onto the poses of its rows, it gives the poses that other files recorded.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import product
 
@@ -13,15 +13,13 @@ from numpy.typing import NDArray
 
 from rigpact.contract.documents import Kind
 from rigpact.contract.findings import Finding, Rule
-from rigpact.contract.json_pointer import json_pointer
 from rigpact.contract.rotation6d import identity_rot6d, rot6d_to_matrix, rotation_angle_rad, transposed
 from rigpact.contract.rules.family import Family, Need, rules_in
 from rigpact.contract.rules.subject import Subject
 from rigpact.contract.rules.teacher.y_norm import SAME_DEG, readings
 from rigpact.contract.rules.views.bundle import member
 from rigpact.contract.rules.views.rows import Y_NORM, Rows
-from rigpact.contract.rules.views.teacher import TeacherView
-from rigpact.contract.rules.wording import and_more, listed
+from rigpact.contract.rules.wording import first_of, listed
 from rigpact.contract.statistics import FloatArray
 
 MODE_AGAINST_RECORDING = Rule(
@@ -72,24 +70,31 @@ _FEWEST = 8
 def check_recorded_outputs(subject: Subject) -> Iterator[Finding]:
     """Yield where a recorded output contradicts the bundle or the poses beside it, and predictions that are gone."""
     for file in subject.teachers:
-        yield from _check_present(file)
+        keys = [key for key in _OF_A_PREDICTION if key in file.root]
+        if file.document.kind is Kind.TEACHER_BATCH and keys:
+            near = [key for key in file.root if isinstance(member(file.root, key, "y_norm"), list)]
+            guess = f"; it stands under {near[0]!r}" if near else ""
+            yield PREDICTION_ABSENT.at(file.path, "", keys=listed(keys), guess=guess)
     outputs = [rows for rows in subject.rows if _holds_residuals(rows)]
     others = [rows for rows in subject.rows if rows.predicted is not None and rows not in outputs]
     for rows in outputs:
         yield from _check_mode(rows)
     for output, poses in product(outputs, others):
-        yield from _check_order(output, poses)
+        # The same rows in the same order agree, whether composed with the current pose or, by mistake, with the target
+        turns, before, recorded = _turns(output), output.poses, poses.predicted
+        if turns is None or before is None or recorded is None or not _same_states(output, poses):
+            continue
+        count = len(turns)
+        if count < _FEWEST or not len(before) == len(recorded) == count or turns.shape[1:] != recorded.shape[1:]:
+            continue
+        pair = _Pair(output, poses, turns, (before, np.concatenate([before[1:], before[-1:]])), recorded)
+        in_other_order = [] if 2 * pair.agreeing() >= count else list(_in_other_order(pair))
+        yield from in_other_order
+        if not in_other_order and pair.is_of_one_network:
+            yield from _check_closely(pair)
 
 
 FAMILY = Family(__name__, rules_in(globals()), (Need.ROWS,), check_recorded_outputs)
-
-
-def _check_present(file: TeacherView) -> Iterator[Finding]:
-    keys = [key for key in _OF_A_PREDICTION if key in file.root]
-    if file.document.kind is Kind.TEACHER_BATCH and keys:
-        near = [key for key in file.root if isinstance(member(file.root, key, "y_norm"), list)]
-        guess = f"; it stands under {near[0]!r}" if near else ""
-        yield PREDICTION_ABSENT.at(file.path, "", keys=listed(keys), guess=guess)
 
 
 def _holds_residuals(rows: Rows) -> bool:
@@ -101,22 +106,7 @@ def _check_mode(rows: Rows) -> Iterator[Finding]:
     found = readings(rows)
     if found is not None and rows.bundle.output_mode == "absolute":
         values = {"recording": rows.path.name, "residual_deg": found.residual_deg, "pose_deg": found.pose_deg}
-        yield MODE_AGAINST_RECORDING.at(rows.bundle.path, json_pointer("meta", "rot6d_spec", "output_mode"), **values)
-
-
-def _check_order(output: Rows, poses: Rows) -> Iterator[Finding]:
-    """The same rows in the same order agree, whether composed with the current pose or, by mistake, with the target."""
-    turns, before, recorded = _turns(output), output.poses, poses.predicted
-    if turns is None or before is None or recorded is None or not _same_states(output, poses):
-        return
-    count = len(turns)
-    if count < _FEWEST or not len(before) == len(recorded) == count or turns.shape[1:] != recorded.shape[1:]:
-        return
-    pair = _Pair(output, poses, turns, (before, np.concatenate([before[1:], before[-1:]])), recorded)
-    in_other_order = [] if 2 * pair.agreeing() >= count else list(_in_other_order(pair))
-    yield from in_other_order
-    if not in_other_order and pair.is_of_one_network:
-        yield from _check_closely(pair)
+        yield MODE_AGAINST_RECORDING.at(rows.bundle.path, ("meta", "rot6d_spec", "output_mode"), **values)
 
 
 @dataclass(frozen=True, eq=False)
@@ -153,27 +143,30 @@ class _Pair:
 
 def _in_other_order(pair: _Pair) -> Iterator[Finding]:
     count = len(pair.turns)
-    for words, order in _orders(count):
+    # Other orders of the rows, in words; rows beyond the ends are those of the other end
+    rows = np.arange(count)
+    shifts = [lag for size in range(1, _FURTHEST + 1) for lag in (size, -size)]
+    for words, order in [
+        ("in the reverse order", rows[::-1]),
+        *((f"of the row {abs(lag)} {'later' if lag > 0 else 'earlier'}", np.roll(rows, -lag)) for lag in shifts),
+    ]:
         of_output, of_poses = pair.agreeing(of_output=order), pair.agreeing(of_poses=order)
         agreeing = max(of_output, of_poses)
         if 2 * agreeing >= count:
             spoilt = pair.output if of_output >= of_poses else pair.poses
             values = {"recording": pair.output.path.name, "poses": pair.poses.path.name, "count": agreeing}
             values |= {"order": words, "straight": pair.agreeing(), "limit": SAME_DEG, "total": count}
-            yield ROWS_IN_OTHER_ORDER.at(spoilt.path, json_pointer(*Y_NORM), **values)
+            yield ROWS_IN_OTHER_ORDER.at(spoilt.path, (*Y_NORM,), **values)
             return
 
 
 def _check_closely(pair: _Pair) -> Iterator[Finding]:
     """Each row may be composed with either pose; of the last row the target is not in the file."""
     misses_deg = np.minimum(*(pair.misses_deg(start) for start in pair.previous))
-    far = np.argwhere(misses_deg[:-1] > SAME_DEG)
-    if len(far):
-        row, bone = (int(index) for index in far[0])
+    for (row, bone), more in first_of(misses_deg[:-1] > SAME_DEG, "bones and rows"):
         values = {"recording": pair.output.path.name, "poses": pair.poses.path.name, "row": row}
         values |= {"bone": pair.output.bundle.bone(bone), "miss_deg": float(misses_deg[row, bone])}
-        more = and_more(len(far) - 1, "bones and rows")
-        yield OUTPUT_GIVES_OTHER_POSES.at(pair.output.path, json_pointer(*Y_NORM, row), more=more, **values)
+        yield OUTPUT_GIVES_OTHER_POSES.at(pair.output.path, (*Y_NORM, row), more=more, **values)
 
 
 def _turns(rows: Rows) -> FloatArray | None:
@@ -196,13 +189,3 @@ def _angles_deg(found: FloatArray, expected: FloatArray) -> FloatArray:
     """The angle of each bone and row, (T, B)."""
     angles: FloatArray = np.degrees(rotation_angle_rad(found @ transposed(expected)))
     return angles
-
-
-def _orders(count: int) -> Sequence[tuple[str, NDArray[np.intp]]]:
-    """Other orders of the rows, in words; rows beyond the ends are those of the other end."""
-    rows = np.arange(count)
-    shifts = [lag for size in range(1, _FURTHEST + 1) for lag in (size, -size)]
-    return [
-        ("in the reverse order", rows[::-1]),
-        *((f"of the row {abs(lag)} {'later' if lag > 0 else 'earlier'}", np.roll(rows, -lag)) for lag in shifts),
-    ]

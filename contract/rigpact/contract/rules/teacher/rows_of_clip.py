@@ -16,7 +16,7 @@ from rigpact.contract.rules.subject import Subject
 from rigpact.contract.rules.views.bundle import NamedArray, member
 from rigpact.contract.rules.views.clip import ClipView
 from rigpact.contract.rules.views.rows import COND, STATE, Rows, lagged
-from rigpact.contract.rules.wording import and_more
+from rigpact.contract.rules.wording import and_more, first_of
 from rigpact.contract.statistics import FloatArray
 
 STATE_ROWS_DIFFER = Rule(
@@ -100,7 +100,7 @@ def _check_count(pair: _Pair) -> Iterator[Finding]:
     rows, frames = pair.rows.file.rows.get(STATE), len(pair.clip.frames)
     if rows is not None and len(rows) != frames - 1:
         values = {"found": len(rows), "frames": frames, "clip": pair.name, "expected": frames - 1}
-        yield PAIRS_NOT_OF_CLIP.at(pair.rows.path, json_pointer(*STATE), **values)
+        yield PAIRS_NOT_OF_CLIP.at(pair.rows.path, (*STATE,), **values)
 
 
 def _check_state_rows(pair: _Pair) -> Iterator[Finding]:
@@ -177,7 +177,7 @@ def _check_alignment(pair: _Pair, worst: dict[int, float]) -> Iterator[Finding]:
     if worst[offset] > _CONDITION:
         values = {"mode": repr(mode), "offset": offset, "declared": _frame(offset), "clip": pair.name}
         values |= {"found": _frame(found), "near": worst[found], "far": worst[offset]}
-        yield CONDITION_ALIGNMENT_DIFFERS.at(pair.rows.path, json_pointer(*COND), **values)
+        yield CONDITION_ALIGNMENT_DIFFERS.at(pair.rows.path, (*COND,), **values)
 
 
 def _frame(lag: int) -> str:
@@ -190,14 +190,12 @@ def _check_contact_rows(pair: _Pair) -> Iterator[Finding]:
         return
     count = min(len(found), len(scores))
     found, scores = found[:count], scores[:count]
-    bad = np.flatnonzero(np.abs(found - scores).max(axis=1) > _FEATURE)
-    if len(bad):
-        row = int(bad[0])
+    for (row,), more in first_of(np.abs(found - scores).max(axis=1) > _FEATURE, "rows"):
         swapped = np.abs(found - scores[:, ::-1]).max() <= _FEATURE
         shown = {
             name: [float(f"{value:.4g}") for value in rows[row]]
             for name, rows in (("found", found), ("expected", scores))
         }
         guess = ": left and right are swapped" if swapped else ""
-        more, pointer = and_more(len(bad) - 1, "rows"), json_pointer(*pair.rows.aux_path("contacts"), row)
+        pointer = json_pointer(*pair.rows.aux_path("contacts"), row)
         yield CONTACT_ROWS_DIFFER.at(pair.rows.path, pointer, row=row, clip=pair.name, more=more, guess=guess, **shown)

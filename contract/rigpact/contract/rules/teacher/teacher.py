@@ -8,7 +8,6 @@ from collections.abc import Iterator
 import numpy as np
 
 from rigpact.contract.findings import Finding, Rule
-from rigpact.contract.json_pointer import json_pointer
 from rigpact.contract.layout import CONDITION_WIDTH, Layout, json_to_layout
 from rigpact.contract.rules.family import Family, Need, rules_in
 from rigpact.contract.rules.subject import Subject
@@ -72,23 +71,28 @@ AUX_INPUTS_AT_ROOT = Rule(
 def check_teachers(subject: Subject) -> Iterator[Finding]:
     """Yield what is wrong with the shapes of each teacher batch or prediction, alone and against the bundle."""
     for file in subject.teachers:
-        yield from _check_teacher(file, subject.view)
+        yield from _check_row_counts(file)
+        yield from _check_row_widths(file, subject.view)
+        for path, array in file.arrays.items():
+            with np.errstate(over="ignore"):
+                bad = np.argwhere(~np.isfinite(array.astype(np.float32)))
+            if len(bad):
+                row, column = (int(index) for index in bad[0])
+                values = {"array": ".".join(path), "row": row, "column": column}
+                more = and_more(len(bad) - 1, "in this array")
+                yield TEACHER_VALUE_NOT_FINITE.at(file.path, (*path, row, column), more=more, **values)
+        if subject.view is not None:
+            yield from _check_dims(file, subject.view)
+            yield from _check_layouts(file, subject.view)
+            found = json_to_rate(member(file.document.data, "fps"))
+            if found is not None and not same_rate(found, subject.view.fps):
+                yield TEACHER_FPS_DIFFERS.at(file.path, "/fps", found=found, expected=subject.view.fps)
+        aux = member(file.document.data, "aux_inputs")
+        if isinstance(aux, dict) and aux and not member(file.document.data, "teacher", "aux_inputs"):
+            yield AUX_INPUTS_AT_ROOT.at(file.path, "/aux_inputs", names=", ".join(aux))
 
 
 FAMILY = Family(__name__, rules_in(globals()), (Need.ROWS,), check_teachers)
-
-
-def _check_teacher(file: TeacherView, bundle: BundleView | None) -> Iterator[Finding]:
-    yield from _check_row_counts(file)
-    yield from _check_row_widths(file, bundle)
-    yield from _check_finite(file)
-    if bundle is not None:
-        yield from _check_dims(file, bundle)
-        yield from _check_layouts(file, bundle)
-        yield from _check_fps(file, bundle)
-    aux = member(file.document.data, "aux_inputs")
-    if isinstance(aux, dict) and aux and not member(file.document.data, "teacher", "aux_inputs"):
-        yield AUX_INPUTS_AT_ROOT.at(file.path, "/aux_inputs", names=", ".join(aux))
 
 
 def _check_row_counts(file: TeacherView) -> Iterator[Finding]:
@@ -101,7 +105,7 @@ def _check_row_counts(file: TeacherView) -> Iterator[Finding]:
     for path, rows in file.rows.items():
         if len(rows) != declared:
             values = {"array": ".".join(path), "found": len(rows), "source": source, "expected": declared}
-            yield ROW_COUNT_DIFFERS.at(file.path, json_pointer(*path), **values)
+            yield ROW_COUNT_DIFFERS.at(file.path, (*path,), **values)
 
 
 def _check_row_widths(file: TeacherView, bundle: BundleView | None) -> Iterator[Finding]:
@@ -119,7 +123,7 @@ def _check_row_widths(file: TeacherView, bundle: BundleView | None) -> Iterator[
         if wrong:
             values = {"array": ".".join(path), "row": wrong[0], "found": len(rows[wrong[0]]), "source": source}
             values |= {"expected": expected, "more": and_more(len(wrong) - 1, "rows")}
-            yield ROW_WIDTH_DIFFERS.at(file.path, json_pointer(*path, wrong[0]), **values)
+            yield ROW_WIDTH_DIFFERS.at(file.path, (*path, wrong[0]), **values)
 
 
 def bundle_widths(bundle: BundleView | None) -> dict[str, int]:
@@ -130,22 +134,11 @@ def bundle_widths(bundle: BundleView | None) -> dict[str, int]:
     return widths | ({"angvel": 3 * bundle.bone_count} if bundle.bone_count else {})
 
 
-def _check_finite(file: TeacherView) -> Iterator[Finding]:
-    for path, array in file.arrays.items():
-        with np.errstate(over="ignore"):
-            bad = np.argwhere(~np.isfinite(array.astype(np.float32)))
-        if len(bad):
-            row, column = (int(index) for index in bad[0])
-            values = {"array": ".".join(path), "row": row, "column": column}
-            more = and_more(len(bad) - 1, "in this array")
-            yield TEACHER_VALUE_NOT_FINITE.at(file.path, json_pointer(*path, row, column), more=more, **values)
-
-
 def _check_dims(file: TeacherView, bundle: BundleView) -> Iterator[Finding]:
     for key, expected in bundle_widths(bundle).items():
         found = member(file.document.data, "dims", key)
         if type(found) is int and found != expected:
-            yield DIMS_DIFFER.at(file.path, json_pointer("dims", key), key=key, found=found, expected=expected)
+            yield DIMS_DIFFER.at(file.path, ("dims", key), key=key, found=found, expected=expected)
 
 
 def _check_layouts(file: TeacherView, bundle: BundleView) -> Iterator[Finding]:
@@ -155,7 +148,7 @@ def _check_layouts(file: TeacherView, bundle: BundleView) -> Iterator[Finding]:
             continue
         what = _difference(json_to_layout(declared), layout)
         if what:
-            yield LAYOUT_DIFFERS.at(file.path, json_pointer("layouts", side), side=side, what=what)
+            yield LAYOUT_DIFFERS.at(file.path, ("layouts", side), side=side, what=what)
 
 
 def _difference(found: Layout, expected: Layout) -> str:
@@ -168,9 +161,3 @@ def _difference(found: Layout, expected: Layout) -> str:
             return f"has {entry.name} at [{other.start}, {other.stop}), the bundle at [{entry.start}, {entry.stop})"
     extra = next((entry for entry in found if entry.name not in expected), None)
     return f"has a slice {extra.name} that the bundle has not" if extra else ""
-
-
-def _check_fps(file: TeacherView, bundle: BundleView) -> Iterator[Finding]:
-    found = json_to_rate(member(file.document.data, "fps"))
-    if found is not None and not same_rate(found, bundle.fps):
-        yield TEACHER_FPS_DIFFERS.at(file.path, "/fps", found=found, expected=bundle.fps)

@@ -20,7 +20,7 @@ from rigpact.contract.rules.teacher.pose_columns import not_poses
 from rigpact.contract.rules.views.bundle import member
 from rigpact.contract.rules.views.rows import COND, STATE, TARGET, Rows, lagged
 from rigpact.contract.rules.views.teacher import AUX_DIMS, TeacherView
-from rigpact.contract.rules.wording import and_more
+from rigpact.contract.rules.wording import and_more, first_of
 from rigpact.contract.statistics import FloatArray
 
 DIMS_CONTRADICT_LAYOUTS = Rule(
@@ -126,7 +126,14 @@ _DIRECTION_READINGS: tuple[tuple[str, Callable[[FloatArray], FloatArray]], ...] 
 def check_teacher_rows(subject: Subject) -> Iterator[Finding]:
     """Yield what is wrong with rows: by themselves, under the bundle's statistics, and between files of one clip."""
     for file in subject.teachers:
-        yield from _check_alone(file)
+        for side, key in (("state", "Dx"), ("output", "Dy")):
+            declared, found = member(file.document.data, "layouts", side), member(file.document.data, "dims", key)
+            layout = json_to_layout(declared)
+            if layout.slices and type(found) is int and found != layout.width:
+                values = {"key": key, "found": found, "side": side, "expected": layout.width}
+                yield DIMS_CONTRADICT_LAYOUTS.at(file.path, ("dims", key), **values)
+        yield from _check_condition(file)
+        yield from _check_copies(file)
     for rows in subject.rows:
         yield from _check_clipped(rows, subject)
         yield from _check_rows(rows)
@@ -134,17 +141,6 @@ def check_teacher_rows(subject: Subject) -> Iterator[Finding]:
 
 
 FAMILY = Family(__name__, rules_in(globals()), (Need.ROWS,), check_teacher_rows)
-
-
-def _check_alone(file: TeacherView) -> Iterator[Finding]:
-    for side, key in (("state", "Dx"), ("output", "Dy")):
-        declared, found = member(file.document.data, "layouts", side), member(file.document.data, "dims", key)
-        layout = json_to_layout(declared)
-        if layout.slices and type(found) is int and found != layout.width:
-            values = {"key": key, "found": found, "side": side, "expected": layout.width}
-            yield DIMS_CONTRADICT_LAYOUTS.at(file.path, json_pointer("dims", key), **values)
-    yield from _check_condition(file)
-    yield from _check_copies(file)
 
 
 def _check_rows(rows: Rows) -> Iterator[Finding]:
@@ -165,18 +161,13 @@ def _check_condition(file: TeacherView) -> Iterator[Finding]:
     cond = file.finite(COND)
     if cond is None or cond.shape[1] != CONDITION_WIDTH:
         return
-    bad = np.flatnonzero(~is_one_hot(cond[:, :4]))
-    if len(bad):
-        row = int(bad[0])
-        bits, more = [float(f"{bit:.4g}") for bit in cond[row, :4]], and_more(len(bad) - 1, "rows")
-        yield COND_NOT_ONE_HOT.at(file.path, json_pointer(*COND, row), row=row, bits=bits, more=more)
+    for (row,), more in first_of(~is_one_hot(cond[:, :4]), "rows"):
+        bits = [float(f"{bit:.4g}") for bit in cond[row, :4]]
+        yield COND_NOT_ONE_HOT.at(file.path, (*COND, row), row=row, bits=bits, more=more)
     lengths = np.linalg.norm(cond[:, 4:6], axis=-1)
-    odd = np.flatnonzero((np.abs(lengths - 1) > _DIRECTION_LENGTH) & (lengths > _DIRECTION_LENGTH))
-    if len(odd):
-        row = int(odd[0])
+    for (row,), more in first_of((np.abs(lengths - 1) > _DIRECTION_LENGTH) & (lengths > _DIRECTION_LENGTH), "rows"):
         values = {"row": row, "x": float(cond[row, 4]), "y": float(cond[row, 5]), "length": float(lengths[row])}
-        more = and_more(len(odd) - 1, "rows")
-        yield COND_DIRECTION_NOT_UNIT.at(file.path, json_pointer(*COND, row), more=more, **values)
+        yield COND_DIRECTION_NOT_UNIT.at(file.path, (*COND, row), more=more, **values)
 
 
 def _check_copies(file: TeacherView) -> Iterator[Finding]:
@@ -188,7 +179,7 @@ def _check_copies(file: TeacherView) -> Iterator[Finding]:
         if len(different):
             row = int(different[0][0])
             values = {"key": key, "count": len(different), "total": ours.size, "row": row}
-            yield AUX_COPIES_DIFFER.at(file.path, json_pointer("aux_inputs", key, row), **values)
+            yield AUX_COPIES_DIFFER.at(file.path, ("aux_inputs", key, row), **values)
 
 
 def _check_clipped(rows: Rows, subject: Subject) -> Iterator[Finding]:
@@ -196,16 +187,12 @@ def _check_clipped(rows: Rows, subject: Subject) -> Iterator[Finding]:
         array, clamp = rows.file.finite(path), clamp_of(subject, name)
         if array is None:
             continue
-        bad = np.argwhere(clamp.cuts(array))
-        if len(bad):
-            row, column = (int(index) for index in bad[0])
+        for (row, column), more in first_of(clamp.cuts(array), "in this array"):
             mean = rows.bundle.statistic("MuX", rows.bundle.state) if path == STATE else None
             fits = mean is not None and column < len(mean.values)
             where = f" ({mean.where(column)})" if mean is not None and fits else ""
             values = {"array": ".".join(path), "row": row, "column": column, "value": float(array[row, column])}
-            more = and_more(len(bad) - 1, "in this array")
-            pointer = json_pointer(*path, row, column)
-            yield VALUE_CLIPPED.at(rows.path, pointer, where=where, more=more, **asdict(clamp), **values)
+            yield VALUE_CLIPPED.at(rows.path, (*path, row, column), where=where, more=more, **asdict(clamp), **values)
 
 
 def _check_state(rows: Rows) -> Iterator[Finding]:
@@ -219,15 +206,12 @@ def _check_targets(rows: Rows) -> Iterator[Finding]:
         return
     targets = rot6d_to_matrix(rows.target_columns, rows.bundle.columns)
     angles = rotation_angle_rad(targets[:-1] @ transposed(rows.poses[1:]))
-    bad = np.argwhere(angles > _SAME_POSE_RAD)
-    if len(bad):
-        row, bone = (int(index) for index in bad[0])
+    for (row, bone), more in first_of(angles > _SAME_POSE_RAD, "bones and rows"):
         own = rotation_angle_rad(targets @ transposed(rows.poses))
         guess = ": it is the row's own pose" if float(own.max()) <= _SAME_POSE_RAD else ""
         values = {"row": row, "next": row + 1, "bone": rows.bundle.bone(bone)}
         values |= {"angle_deg": float(np.degrees(angles[row, bone])), "guess": guess}
-        more = and_more(len(bad) - 1, "bones and rows")
-        yield TARGET_NOT_NEXT.at(rows.path, json_pointer(*TARGET, row), more=more, **values)
+        yield TARGET_NOT_NEXT.at(rows.path, (*TARGET, row), more=more, **values)
 
 
 def _check_against_velocity(rows: Rows) -> Iterator[Finding]:
@@ -245,7 +229,7 @@ def _check_against_velocity(rows: Rows) -> Iterator[Finding]:
         guess = ": it is in cm/s" if abs(slope / 100 - 1) < _SPEED else ""
         row, expected = first + place, float(best.speeds[place])
         values = {"row": row, "found": float(cond[row, 6]), "expected": expected, "slope": slope}
-        yield COND_SPEED_DIFFERS.at(rows.path, json_pointer(*COND, row, 6), guess=guess, **values)
+        yield COND_SPEED_DIFFERS.at(rows.path, (*COND, row, 6), guess=guess, **values)
     row = first + int(np.flatnonzero(best.known)[0])
     yield from _check_direction(rows, best.cond[best.known, 4:6], best.velocity[best.known], row)
 
@@ -285,8 +269,7 @@ def _check_direction(rows: Rows, said: FloatArray, shown: FloatArray, row: int) 
         words for words, turned in _DIRECTION_READINGS if float(np.median(angle_between_deg(said, turned(shown)))) < 1.0
     )
     guess = "".join(f": {words}" for words in list(fits)[:1])
-    pointer = json_pointer(*COND, row, 4)
-    yield COND_DIRECTION_DIFFERS.at(rows.path, pointer, angle_deg=angle, count=len(said), guess=guess)
+    yield COND_DIRECTION_DIFFERS.at(rows.path, (*COND, row, 4), angle_deg=angle, count=len(said), guess=guess)
 
 
 def _check_angular_velocity(rows: Rows) -> Iterator[Finding]:
@@ -310,4 +293,4 @@ def _check_same_clip(files: Sequence[TeacherView]) -> Iterator[Finding]:
                 if len(different):
                     values = {"array": ".".join(path), "clip": name, "other": other.path.name, "total": ours.size}
                     values |= {"count": len(different), "row": int(different[0][0])}
-                    yield TEACHER_ROWS_DIFFER.at(file.path, json_pointer(*path, int(different[0][0])), **values)
+                    yield TEACHER_ROWS_DIFFER.at(file.path, (*path, int(different[0][0])), **values)

@@ -15,7 +15,6 @@ from numpy.typing import NDArray
 
 from rigpact.contract.documents import Document
 from rigpact.contract.findings import Finding, Rule
-from rigpact.contract.json_pointer import json_pointer
 from rigpact.contract.layout import ANGULAR_VELOCITIES, ROTATIONS, Layout, Slice, json_to_layout
 from rigpact.contract.rotation6d import COLUMN_PAIRS, OUTPUT_MODES, rot6d_to_matrix
 from rigpact.contract.rules.wording import and_more, is_beyond_float64
@@ -110,13 +109,10 @@ class NamedArray:
         entry = self.layout.slice_at(index)
         if entry is None:
             return "no slice"
-        bone = self._bone(entry, index)
-        return f"{entry.name}, {bone}" if bone else entry.name
-
-    def _bone(self, entry: Slice, index: int) -> str:
         channels = _CHANNELS_PER_BONE.get(entry.name.partition("[")[0])
         number = (index - entry.start) // channels if channels else len(self.bone_names)
-        return self.bone_names[number] if number < len(self.bone_names) else ""
+        bone = self.bone_names[number] if number < len(self.bone_names) else ""
+        return f"{entry.name}, {bone}" if bone else entry.name
 
     def at_slices(self, rule: Rule, bad: NDArray[np.bool_], place: str = "slice", **values: Any) -> Iterator[Finding]:
         """Yield one finding for each slice with bad channels; a value that is an array gives its number there."""
@@ -124,7 +120,7 @@ class NamedArray:
             here = {key: value[index] if isinstance(value, np.ndarray) else value for key, value in values.items()}
             here = {"array": self.name, "index": index, "value": self.values[index], **here}
             here |= {"where": self.where(index), "more": and_more(others, f"in this {place}")}
-            yield rule.at(self.path, json_pointer(self.name, index), **here)
+            yield rule.at(self.path, (self.name, index), **here)
 
     def first_of_each_slice(self, bad: NDArray[np.bool_]) -> Iterator[tuple[int, int]]:
         """For each slice with bad channels: the first one's index, and how many more there are."""

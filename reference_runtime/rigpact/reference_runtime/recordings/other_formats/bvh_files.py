@@ -39,7 +39,17 @@ def read_bvh_animation(path: Path) -> Animation:
     refuse_repeated([joint.name for joint in joints], path)
     count, step = _motion(lines)
     rows = lines.numbers(sum(map(len, channels)), count)
-    return _animation(joints, channels, rows, step, count)
+    rotations, positions, start = {}, {}, 0
+    for joint, own in zip(joints, channels, strict=True):
+        block = rows[:, start : start + len(own)]
+        start += len(own)
+        if joint.order:
+            rotations[joint.name] = block[:, [place for place, each in enumerate(own) if each in _ROTATIONS]]
+        places = {_POSITIONS[each]: place for place, each in enumerate(own) if each in _POSITIONS}
+        if places:
+            positions[joint.name] = block[:, [places[axis] for axis in range(3)]]
+    truncation = None if len(rows) == count else f"after frame {len(rows)} of {count}"
+    return Animation(joints, np.arange(len(rows)) * step, rotations, positions, truncation)
 
 
 class _Lines:
@@ -162,17 +172,3 @@ def _motion(lines: _Lines) -> tuple[int, float]:
             lines.place, f"{count:g} frames of {step:g} s", "a whole number of frames, and the seconds of one"
         )
     return int(count), step
-
-
-def _animation(joints: list[Joint], channels: list[list[str]], rows: np.ndarray, step: float, count: int) -> Animation:
-    rotations, positions, start = {}, {}, 0
-    for joint, own in zip(joints, channels, strict=True):
-        block = rows[:, start : start + len(own)]
-        start += len(own)
-        if joint.order:
-            rotations[joint.name] = block[:, [place for place, each in enumerate(own) if each in _ROTATIONS]]
-        places = {_POSITIONS[each]: place for place, each in enumerate(own) if each in _POSITIONS}
-        if places:
-            positions[joint.name] = block[:, [places[axis] for axis in range(3)]]
-    truncation = None if len(rows) == count else f"after frame {len(rows)} of {count}"
-    return Animation(joints, np.arange(len(rows)) * step, rotations, positions, truncation)

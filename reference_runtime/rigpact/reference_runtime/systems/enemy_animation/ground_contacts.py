@@ -13,7 +13,6 @@ import numpy as np
 from rigpact.contract.character import character_of
 from rigpact.contract.errors import UnusableInput
 from rigpact.contract.layout import CONTACTS, ROOT_POSITION, ROOT_VELOCITY, ROOT_YAW, ROTATIONS
-from rigpact.contract.skeleton import Skeleton
 from rigpact.contract.statistics import FloatArray, Statistics
 from rigpact.contract.systems.contract import Contract
 from rigpact.reference_runtime.graph.run import Changes, LiveFrames
@@ -115,7 +114,15 @@ class FeetInWorld:
 
     def __init__(self, contract: Contract) -> None:
         """Find the feet; UnusableInput if the character has no skeleton or no feet."""
-        self._skeleton = _skeleton_with_feet(contract)
+        character = character_of(contract)
+        skeleton = character.skeleton
+        if skeleton is None or any(name not in skeleton.names for name in FEET):
+            raise UnusableInput(
+                contract.path, "no skeleton with ball_l and ball_r", "meta.skeleton", "contacts need forward kinematics"
+            )
+        if ROTATIONS not in character.state:
+            raise UnusableInput(contract.path, "no rotations in the state", ROTATIONS)
+        self._skeleton = skeleton
         self._feet = [self._skeleton.names.index(name) for name in FEET]
         self._codec = Rot6d(contract.conventions)
 
@@ -230,15 +237,3 @@ def feet_positions_cm(poses6d: FloatArray, contract: Contract, rows: ClipRows) -
     places = [path.at(frame) for frame in range(len(poses6d))]
     roots, yaws = np.stack([place[0] for place in places]), np.stack([place[1] for place in places])
     return FeetInWorld(contract).positions_cm(poses6d, roots, yaws)
-
-
-def _skeleton_with_feet(contract: Contract) -> Skeleton:
-    character = character_of(contract)
-    skeleton = character.skeleton
-    if skeleton is None or any(name not in skeleton.names for name in FEET):
-        raise UnusableInput(
-            contract.path, "no skeleton with ball_l and ball_r", "meta.skeleton", "contacts need forward kinematics"
-        )
-    if ROTATIONS not in character.state:
-        raise UnusableInput(contract.path, "no rotations in the state", ROTATIONS)
-    return skeleton
