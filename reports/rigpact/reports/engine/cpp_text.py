@@ -9,10 +9,10 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from jinja2 import Environment, FileSystemLoader, StrictUndefined, select_autoescape
 
 from rigpact.contract.errors import UnusableInput
 from rigpact.contract.statistics import FloatArray
-from rigpact.reports.templates import environment_of
 
 ENUMERATOR: Mapping[str, str] = {"0": "same_frame", "-1": "one_earlier", "+1": "one_later"}
 """Values that are not C++ identifiers."""
@@ -74,7 +74,15 @@ def enumerator(value: str) -> str:
 
 def template(name: str) -> Any:
     """A template of this folder."""
-    return environment_of(Path(__file__).parent / "templates").get_template(name)
+    environment = Environment(
+        loader=FileSystemLoader(Path(__file__).parent / "templates"),
+        autoescape=select_autoescape(),
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        keep_trailing_newline=True,
+    )
+    return environment.get_template(name)
 
 
 def lines(texts: list[str]) -> list[str]:

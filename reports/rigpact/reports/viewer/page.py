@@ -7,12 +7,12 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup, escape
 
 from rigpact.contract.files import write_bytes
 from rigpact.reports.gate.answer.compared_run import ComparedRun
 from rigpact.reports.gate.answer.report import GateReport
-from rigpact.reports.templates import environment_of
 from rigpact.reports.viewer.packing import SCALE
 from rigpact.reports.viewer.run_data import rows_drawn, run_data
 from rigpact.reports.viewer.run_words import worst_first
@@ -42,7 +42,9 @@ def render_html(gate: GateReport, runs: Sequence[ComparedRun] = ()) -> str:
     style = _asset("page.css").replace(DARK_HERE, _asset("dark.css"))
     # all scripts inside one function: the page's only global is the hook that page.js declares
     script = '(() => {\n"use strict";\n' + "".join(_asset(f"{name}.js") for name in SCRIPTS) + "})();\n"
-    environment = environment_of(ASSETS)
+    loader = FileSystemLoader(ASSETS)
+    environment = Environment(loader=loader, autoescape=True, undefined=StrictUndefined)
+    environment.trim_blocks = environment.lstrip_blocks = environment.keep_trailing_newline = True
     environment.filters["code"] = _code
     text: str = environment.get_template("page.html.j2").render(
         page=page_words(gate, drawn),
