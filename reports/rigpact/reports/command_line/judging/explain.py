@@ -66,9 +66,15 @@ def explain(
     from rigpact.reports.diagnosing.explain import ExplainRequest
 
     files = options.contract_files(bundle, companion, settings, conventions)
-    given, driven_by = EvidenceFiles(clip, onnx, replay, resolution), None if mode is None else mode.value
-    request = ExplainRequest(recording, files, given, mode=driven_by, budget_s=budget_s or None)
-    request = replace(request, with_pairs=not singles_only, allow_unjudged=tuple(allow_unjudged or ()))
+    request = ExplainRequest(
+        recording,
+        files,
+        EvidenceFiles(clip, onnx, replay, resolution),
+        with_pairs=not singles_only,
+        allow_unjudged=tuple(allow_unjudged or ()),
+        mode=None if mode is None else mode.value,
+        budget_s=budget_s or None,
+    )
     if follow or until_idle is not None:
         _follow(request, until_idle, is_asked=follow)
     raise typer.Exit(_answer(request, segment, patch, output_format, writes=write))
