@@ -10,7 +10,7 @@ from dataclasses import replace
 from importlib.metadata import entry_points
 from pathlib import Path
 from types import SimpleNamespace
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import onnx
@@ -264,9 +264,15 @@ def test_no_rule_takes_an_own_operation_for_rigpacts(name: str, command: Command
     assert (answer.status, answer.err) == (0, "")
 
 
+class Package(NamedTuple):
+    """What an entry point says of the package that brings it."""
+
+    name: str
+
+
 def of_a_studio(name: str, operation: Operation) -> Any:
     """An entry point of a studio's package."""
-    return SimpleNamespace(name=name, load=lambda: operation, dist=SimpleNamespace(name="studio"))
+    return SimpleNamespace(name=name, load=lambda: operation, dist=Package("studio"))
 
 
 def test_a_packages_operation_stands_in_too_and_never_on_rigpacts_own_pages(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -82,6 +82,7 @@ def test_the_selftest_plants_into_the_recorded_bones(project: Path) -> None:
     """A defect on a bone that is not recorded goes unnoticed: a selftest that records all bones promises too much."""
     from rigpact.contract.settings.configuration import read_configuration
     from rigpact.reference_runtime import read_trace
+    from rigpact.reports.gate.project import Project as Checked
     from rigpact.reports.gate.selftest import plants
 
     names = recorded(project)
@@ -89,7 +90,8 @@ def test_the_selftest_plants_into_the_recorded_bones(project: Path) -> None:
     settings = read_configuration(project / "rigpact.toml").gate
     assert settings is not None
     before = read_trace(settings.traces[0].file).widths
-    plants._convention(settings, settings.traces[0], {"compose_order": "prev_delta"})
+    engine = plants._Engine(Checked(settings), settings.traces[0])
+    plants._convention(engine, {"compose_order": "prev_delta"})
     assert read_trace(settings.traces[0].file).widths == before
     with pytest.raises((UnusableInput, plants.NotApplicable)):
-        plants._convention(settings, settings.traces[0], {"math": "f64"})
+        plants._convention(engine, {"math": "f64"})

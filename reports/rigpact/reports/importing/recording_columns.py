@@ -75,7 +75,7 @@ def _guessed(vectors: Widths, columns: Widths, fields: Mapping[str, Sequence[str
     scores = {(vector, column): _likeness(vector, column, fields.get(vector, ())) for vector, column in fitting}
     found: dict[str, str] = {}
     for pair, score in sorted(scores.items(), key=lambda each: -each[1]):
-        equal = (other for other, value in scores.items() if value == score and other != pair)
+        equal = [other for other, value in scores.items() if value == score and other != pair]
         free = [other for other in equal if other[0] not in found and other[1] not in found.values()]
         has_rival = any(other[0] == pair[0] or other[1] == pair[1] for other in free)
         if score > 0.0 and pair[0] not in found and pair[1] not in found.values() and not has_rival:

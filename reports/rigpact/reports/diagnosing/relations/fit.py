@@ -125,10 +125,9 @@ class Fit:
 
         A value beyond the bound that a wrong reading moves anywhere is brought within it by chance at most every other time.
         """
-        if self.subject.evidence.precision is None or self.reading.fitted or not self._is_judged:
+        if self.subject.evidence.precision is None or not self._is_judged or (self.after > 1.0).any():
             return False
-        fits_all = not (self.after > 1.0).any()
-        return fits_all and _different(self.subject, self.place, self.explained) >= PROOF_OF_MANY
+        return _different(self.subject, self.place, self.explained) >= PROOF_OF_MANY * (1 + self.reading.fitted)
 
     @property
     def relation(self) -> Relation:

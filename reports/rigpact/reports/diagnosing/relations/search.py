@@ -160,13 +160,19 @@ def _relations_of(subject: Subject, found: list[Relation], explained: NDArray[np
         tried = readings(subject, [target.in_channels(is_open) for target in every])
         for fit in fits_of(subject, subject.budget.within(tried, f"some relations of {subject.stage.name}"), possible):
             if fit.is_whole and not (is_open & ~fit.channels).any() and fit.reading.cost <= SIMPLE:
-                return [*found, fit.relation]
+                return _of_few_digits([*found, fit.relation], possible, is_whole=True)
             fits.append(fit)
     is_open = _taken(fits, is_open, found)
     found = _merged(subject, found)
     if is_open.any() and not possible:
         found += glitch(subject, is_open)
-    return found or (possible if len(possible) == 1 else [])
+    return _of_few_digits(found, possible, is_whole=not is_open.any())
+
+
+def _of_few_digits(found: list[Relation], possible: list[Relation], *, is_whole: bool) -> list[Relation]:
+    """What was found, unless lost digits leave one reading of the whole stage possible, in which no number is fitted."""
+    is_told = is_whole and not any(relation.fitted for relation in found)
+    return possible if len(possible) == 1 and not is_told else found
 
 
 def _merged(subject: Subject, found: Sequence[Relation]) -> list[Relation]:

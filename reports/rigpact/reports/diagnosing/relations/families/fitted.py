@@ -72,10 +72,9 @@ class _Table:
         declared = self.array.values
         return np.asarray(self.known & ((declared < self.low) | (declared > self.high)))
 
-    def allows(self, values: FloatArray) -> bool:
-        """Whether every entry that is another may be that of `values`."""
-        differs = self.differs
-        return bool((values >= self.low)[differs].all() and (values <= self.high)[differs].all())
+    def allows(self, values: FloatArray, where: NDArray[np.bool_]) -> bool:
+        """Whether every entry of some may be that of `values`."""
+        return bool((values >= self.low)[where].all() and (values <= self.high)[where].all())
 
     @property
     def roundest(self) -> FloatArray:
@@ -104,11 +103,13 @@ def _readings(subject: Subject, wanted: Callable[[int], bool]) -> Iterator[Readi
     is_finite = bool(np.isfinite(subject.recorded).all())
     for array in arrays:
         entries = _entries(subject, array) if is_finite else None
-        if entries is not None:
-            table = _table(subject, array, entries)
-            namings = () if table is None or not table.differs.any() else _namings(subject, table, arrays)
+        table = None if entries is None else _table(subject, array, entries)
+        if table is not None:
+            namings = _namings(subject, table, arrays) if table.differs.any() else ()
             yield from _first_of(subject, array, (naming for naming in namings if wanted(naming[2])))
-        elif wanted(0):
+        if wanted(0) and (
+            table is None or subject.evidence.precision is not None
+        ):  # few digits may not tell the entries
             for word, change in CHANGES.items():
                 yield from _first_of(subject, array, [(word, change(array.values), 0)])
 
@@ -229,7 +230,9 @@ def _namings(subject: Subject, table: _Table, arrays: Sequence[Array]) -> Iterat
     declared, differs = table.array.values, table.differs
     where = "" if differs.all() else f" at {_entry_names(subject, table, np.flatnonzero(differs))}"
     for words, other in (*_changed(table), *_in_place(table, arrays), *_rolled(table), *_exchanged(table)):
-        if np.isfinite(other).all() and table.allows(other):
+        if np.isfinite(other).all() and table.allows(other, differs):
+            if not differs.all() and table.allows(other, table.known):
+                yield words, other, 0  # of the others the digits tell nothing, or the same
             few = np.flatnonzero(differs)[:2] if np.count_nonzero(differs) <= 2 else ()
             shown = f" ({', '.join(f'{other[each]:.6g} for {declared[each]:.6g}' for each in few)})" if len(few) else ""
             yield f"{words}{shown}{where}", np.where(differs, other, declared), 0
