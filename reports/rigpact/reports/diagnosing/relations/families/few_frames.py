@@ -16,6 +16,10 @@ from rigpact.reports.diagnosing.relations.subject import Subject
 from rigpact.reports.diagnosing.relations.target import STORED, Target
 
 
+_DRAWN = 2.0
+"""What lost digits lead to is drawn, and so is its bound: a few values somewhat beyond it tell nothing."""
+
+
 def lines_in_few_frames(target: Target) -> Iterator[Reading]:
     """One factor, or one constant, for all channels of each frame that differs."""
     rows = np.flatnonzero(target.failing.any(axis=1))
@@ -68,6 +72,8 @@ def glitch(subject: Subject, is_open: NDArray[np.bool_]) -> Iterator[Relation]:
         return
     excess = np.full(subject.recorded.shape, np.nan)
     excess[:, channels] = subject.error.excess[:, channels]
+    if subject.evidence.precision is not None and not (excess > _DRAWN).any():
+        return
     one = len(rows) == len(channels) == 1
     numbers = (float(each[rows[0], channels[0]]) for each in (subject.recorded, subject.replayed))
     shown = ": {:.6g} for {:.6g}".format(*numbers) if one else ""
