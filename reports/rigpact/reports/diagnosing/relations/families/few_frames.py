@@ -15,7 +15,6 @@ from rigpact.reports.diagnosing.relations.round_numbers import roundest
 from rigpact.reports.diagnosing.relations.subject import Subject
 from rigpact.reports.diagnosing.relations.target import STORED, Target
 
-
 _DRAWN = 2.0
 """What lost digits lead to is drawn, and so is its bound: a few values somewhat beyond it tell nothing."""
 
