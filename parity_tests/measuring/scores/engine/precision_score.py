@@ -17,7 +17,7 @@ import numpy as np
 
 from rigpact.fixtures.demo import demo_bundle
 
-from ..planted import FREE, TEACHER, Answer, Planted, judged, knob, publish, says
+from ..planted import FREE, TEACHER, Answer, Planted, judged, publish, says
 from .defects import DEFECTS
 from .engine_score import CLIP, FREE_FRAMES, explained_recording
 from .engine_side import Engine, Files, compiled
@@ -27,10 +27,6 @@ NAMED = 0.85
 MISTAKES = tuple(planted for planted in DEFECTS if planted.name != "hysteresis_off_by_one")[::3]
 """Every third of the mistakes that are named where every bit is kept: see docs/engine-defects.md."""
 ALSO_TRUE = {
-    # the mean of a residual is below the last digit, so that nobody can say whether it was added
-    "identity_forgotten": knob("output_mode=delta"),
-    # the same number, seen from the frame after it
-    "history_seeded_twice": says(r"pose_hist_raw\[history\[1\]\] is the answer of frame t\+1 in frame 1"),
     # the deviations are equal within a thousandth: few digits show the other means, and of one channel the deviation
     "state_by_output_statistics": says("moved by a constant of its own in each channel, as with another mean")
     + says(r"thumb_01_l\[5\] is 1\.001 times"),

@@ -28,7 +28,7 @@ _ROWS = (
      knob("input_scale=window_statistics")),
     ("noise_in_place", "noise is added in place, and stays for the next sample", MODEL_INPUT, ()),
     ("zero_padded", "the first 20 samples of the window are zeros", MODEL_INPUT,
-     says("stuck at 0", "first 20 frames")),
+     says("stuck at 0 ", "first 20 frames")),
     ("window_late", "the network is given the window of one sample ago", ANSWERS,
      says("is computed from the model_input of frame t-1")),
     ("no_positions", "no positional encoding is added", ANSWERS,

@@ -102,14 +102,7 @@ class Session:
         if isinstance(message, Frame):
             refusal = self._frame_refusal(message, sender)
             if refusal is None:
-                self.counts.frames += 1
-                loss = None if self._solve_below is None else self._learner.learn(message.values)
-                if loss is not None:
-                    self._judge(message.values, loss)
-                if not self.solving:
-                    return None
-                self.counts.replies += 1
-                return encode_reply(self._learner.answer(message.values))
+                return self._frame(message.values)
             self._refuse(refusal, sender)
         if isinstance(message, Ping):
             self.counts.pings += 1
@@ -149,6 +142,16 @@ class Session:
         elif self._needs_handshake:
             return Refusal(Reason.NO_HANDSHAKE, f"from {sender[0]}:{sender[1]}")
         return frame_refusal(message.values, self.profile)
+
+    def _frame(self, values: FloatArray) -> bytes | None:
+        self.counts.frames += 1
+        loss = None if self._solve_below is None else self._learner.learn(values)
+        if loss is not None:
+            self._judge(values, loss)
+        if not self.solving:
+            return None
+        self.counts.replies += 1
+        return encode_reply(self._learner.answer(values))
 
     def _judge(self, values: FloatArray, loss: float) -> None:
         """Switch to solving once the loss stays low on frames whose loss depends on the answer."""

@@ -17,9 +17,11 @@ from numpy.typing import NDArray
 from rigpact.contract.statistics import FloatArray
 from rigpact.reports.diagnosing.budget import Budget
 from rigpact.reports.diagnosing.hypotheses import Changes, Hypotheses
-from rigpact.reports.diagnosing.relations.families.another_part import another_part
 from rigpact.reports.diagnosing.relations.families.constants import one_number, stuck, zeroed
 from rigpact.reports.diagnosing.relations.families.edited_models import edited_models
+from rigpact.reports.diagnosing.relations.families.elsewhere.another_part import another_part
+from rigpact.reports.diagnosing.relations.families.elsewhere.parts import parts_elsewhere
+from rigpact.reports.diagnosing.relations.families.elsewhere.provenance import elsewhere, exchanged
 from rigpact.reports.diagnosing.relations.families.few_frames import glitch, lines_in_few_frames
 from rigpact.reports.diagnosing.relations.families.fitted import fitted_numbers, fitted_tables
 from rigpact.reports.diagnosing.relations.families.forward import fitted_constants, fitted_forward
@@ -34,9 +36,7 @@ from rigpact.reports.diagnosing.relations.families.on_lines import (
     on_some_lines,
 )
 from rigpact.reports.diagnosing.relations.families.orders import orders
-from rigpact.reports.diagnosing.relations.families.parts import parts_elsewhere
 from rigpact.reports.diagnosing.relations.families.played import played
-from rigpact.reports.diagnosing.relations.families.provenance import elsewhere, exchanged
 from rigpact.reports.diagnosing.relations.families.small_angles import small_angles
 from rigpact.reports.diagnosing.relations.families.turned import turned
 from rigpact.reports.diagnosing.relations.fit import Fit, fits_of

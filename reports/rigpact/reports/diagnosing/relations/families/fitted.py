@@ -107,9 +107,8 @@ def _readings(subject: Subject, wanted: Callable[[int], bool]) -> Iterator[Readi
         if table is not None:
             namings = _namings(subject, table, arrays) if table.differs.any() else ()
             yield from _first_of(subject, array, (naming for naming in namings if wanted(naming[2])))
-        if wanted(0) and (
-            table is None or subject.evidence.precision is not None
-        ):  # few digits may not tell the entries
+        is_told = table is not None and subject.evidence.precision is None  # few digits may not tell the entries
+        if wanted(0) and not is_told:
             for word, change in CHANGES.items():
                 yield from _first_of(subject, array, [(word, change(array.values), 0)])
 

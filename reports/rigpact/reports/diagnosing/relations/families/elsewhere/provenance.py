@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from rigpact.contract.statistics import FloatArray
 from rigpact.reports.diagnosing.extent import frames_in_words
-from rigpact.reports.diagnosing.relations.families.copied import (
+from rigpact.reports.diagnosing.relations.families.elsewhere.copied import (
     FEWEST,
     Copy,
     Vector,

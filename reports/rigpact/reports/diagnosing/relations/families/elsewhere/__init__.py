@@ -1,0 +1,1 @@
+"""Numbers of other channels, parts or vectors that stand where they should not, unchanged."""
