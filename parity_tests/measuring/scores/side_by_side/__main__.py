@@ -90,6 +90,8 @@ Both read policies with joint targets only; neither judges an animation or write
 observation: mistakes after the network are silent. Of the right recordings gaitkeeper says UNDETERMINED, not PASS, for want of a
 reset within them; that is not an alarm and is not counted as one.
 
+The recordings are not neutral: rigpact was developed on them, and the other two tools never saw them.
+
 ## Again
 
 This page is generated: `RIGPACT_REAL_DATA=FOLDER python -m parity_tests.measuring.scores.side_by_side docs/side-by-side.md`. It

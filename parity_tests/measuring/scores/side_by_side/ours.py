@@ -5,7 +5,8 @@ Without them, what differs is a part of `obs`, or `motor_q`: its place is the te
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import re
+from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -28,24 +29,32 @@ def asked(folder: Path, name: str, raw: Path | None) -> Asked:
 
 def in_terms(answer: Mapping[str, Any], facts: Facts, truth: Right | None) -> dict[str, Any]:
     """The answer to a recording without terms, with the terms' names for places."""
-    stages = truth.stages if truth else ()
+    wanted = truth.stages if truth else ()
     first = answer["first_divergence"]
     if first is not None:
-        stage, channel = first["stage"], first.get("channel")
-        covered = STAGES[facts.term_at(channel)] if stage == "obs" and channel is not None else _covered(stage)
-        first = {**first, "stage": _one_of(covered, stages)}
-    moved = {key: [_moved(each, stages) for each in answer.get(key) or ()] for key in ("causes", "relations")}
+        terms = {facts.term_at(first["channel"])} if first.get("channel") is not None else set(facts.scales)
+        first = {**first, "stage": _one_of(_covered(first["stage"], terms), wanted)}
+    moved = {key: [_moved(each, facts, wanted) for each in answer.get(key) or ()] for key in ("causes", "relations")}
     return {**answer, "first_divergence": first, **moved}
 
 
-def _moved(claim: Mapping[str, Any], wanted: Sequence[str]) -> dict[str, Any]:
-    return {**claim, "stage": _one_of(_covered(claim.get("stage", "")), wanted)}
+def _moved(claim: Mapping[str, Any], facts: Facts, wanted: Sequence[str]) -> dict[str, Any]:
+    place = claim.get("place") or claim.get("stage", "")
+    stage = re.split(r" of |\[", place)[0]
+    source, channels = (
+        claim.get("source"),
+        claim.get("channels", ()),
+    )  # the channels are the source's where there is one
+    terms = {source} & set(facts.scales) if source else {facts.term_at(each) for each in channels if stage == "obs"}
+    moved = _one_of(_covered(stage, terms or set(facts.scales)), wanted)
+    return {**claim, "stage": moved, "place": place if moved == stage else moved}
 
 
-def _covered(stage: str) -> tuple[str, ...]:
-    """The stage, and those that it holds in a recording without terms."""
-    terms = [each for covered in STAGES.values() if "obs" in covered for each in covered]
-    return (stage, *{"obs": terms, "motor_q": STAGES["target"]}.get(stage, ()))
+def _covered(stage: str, terms: Collection[str]) -> tuple[str, ...]:
+    """The stage and what it holds: those of the same term or of the target; of the stacked observation, those of its terms."""
+    parts = {term: [each for each in covered if each not in ("obs", "action")] for term, covered in STAGES.items()}
+    held = [each for term in terms for each in parts[term]] if stage == "obs" else []
+    return (stage, *held, *(each for part in parts.values() if stage in part for each in part))
 
 
 def _one_of(covered: Sequence[str], wanted: Sequence[str]) -> str:

@@ -125,7 +125,7 @@ class KnownFrames(FramesOfContract):
 
     def left_before(self, stage: str) -> FloatArray:
         """A stage one frame before, (T, width); NaN where that is not known."""
-        return one_frame_later(self.frame, self.recorded.get(stage), self.contract.fields(stage).width)
+        return one_frame_later(self, stage)
 
 
 def stage_tolerances(

@@ -232,7 +232,7 @@ class ReplayedFrames(FramesOfContract):
 
     def left_before(self, stage: str) -> FloatArray:
         """What was recorded of a stage one frame before, (T, width); NaN where that is not known. Nothing is computed."""
-        return one_frame_later(self.frame, self.recorded.get(stage), self.contract.fields(stage).width)
+        return one_frame_later(self, stage)
 
     def of_clip(self, stage: str, choose: Callable[[FloatArray, NDArray[np.int64]], FloatArray]) -> FloatArray:
         """`choose(rows, frame)` of the clip's rows of a stage, (N, width), and of the frames, (T,)."""
@@ -247,6 +247,8 @@ class ReplayedFrames(FramesOfContract):
         Each row is the recorded one, else the row that the previous frame feeds back, else the teacher clip's row. Frames
         are looked up: a frame's number is not a size.
         """
+        if wanted.ndim == 1:
+            return self._rows_of(stage, wanted)
         frames, place = np.unique(wanted, return_inverse=True)
         rows: FloatArray = self._rows_of(stage, frames)[place.reshape(wanted.shape)]
         return rows
@@ -315,11 +317,13 @@ class ReplayedFrames(FramesOfContract):
         return np.asarray(rows[0])
 
 
-def one_frame_later(frame: NDArray[np.int64], rows: FloatArray | None, width: int) -> FloatArray:
-    """At frames (T,), the rows (T, width) of the frame directly before each; NaN where that is not known."""
+def one_frame_later(frames: Any, stage: str) -> FloatArray:
+    """What frames recorded of a stage in the frame directly before each, (T, width); NaN where that is not known."""
+    rows, frame = frames.recorded.get(stage), frames.frame
+    width = frames.contract.fields(stage).width if rows is None else rows.shape[1]
     found = np.full((len(frame), width), np.nan, np.float32)
     if rows is not None:
-        follows = np.flatnonzero(np.diff(frame) == 1) + 1
+        follows = np.flatnonzero(frame[1:] - frame[:-1] == 1) + 1
         found[follows] = rows[follows - 1]
     return found
 

@@ -51,7 +51,7 @@ class Rot6d:
 
     def identity(self, bones: int, dtype: np.dtype[np.floating] | type = np.float64) -> FloatArray:
         """The six numbers of no rotation, for each bone: (6·B,)."""
-        return self.encode(np.broadcast_to(np.eye(3, dtype=dtype), (bones, 3, 3)))
+        return np.tile(self.encode(np.eye(3, dtype=dtype)[None]), bones)
 
     def assemble(self, a: FloatArray, b: FloatArray) -> FloatArray:
         """Place two axes and their cross product as the columns (or rows) of (..., B, 3, 3)."""
