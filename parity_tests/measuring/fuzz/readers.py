@@ -27,7 +27,6 @@ from rigpact.reports.checking.bare_model import facts_of
 from rigpact.reports.checking.check import CheckRequest, check_files
 from rigpact.reports.describing.description import describe_contract
 from rigpact.reports.diagnosing.logs.engine_log import is_engine_log, read_engine_log
-from rigpact.reports.diagnosing.logs.log_evidence import explain_log
 from rigpact.reports.following.follow import growing
 from rigpact.reports.importing.formats import ImportRequest, import_file
 
@@ -38,7 +37,7 @@ from ...trust_room import infinity_models
 from ..pages.operations_page import SAMPLES, sample_text
 from .mutations import restructured, revalued
 from .seeds import Seed, archived, framed, packed, rewired, tensors, zipped
-from .uses import SoundGate, compared, drafted, explained, ran, run, shown
+from .uses import SoundGate, compared, drafted, explained, log_explained, ran, run
 
 Read = Callable[[Path], object]
 _TRACES = ("jsonl", "jsonl.gz", "jsonl.zst", "bin", "safetensors")
@@ -154,7 +153,7 @@ def all_readers(folder: Path) -> Iterator[Reader]:
         [Seed("engine.log", _LOG.encode()), Seed("utf16.log", _LOG.encode("utf-16"))],
     )
     log = Seed("engine.log", _LOG.encode())
-    yield Reader("explained log", lambda path: shown(explain_log(path, files.contract, {})[0]), [log])
+    yield Reader("explained log", lambda path: log_explained(path, files.contract), [log])
     yield Reader("ONNX model", lambda path: _run_model(path, files), [Seed("model.onnx", files.model, own=rewired)])
     gate = SoundGate.of(folder, files.trace)
     yield Reader("archive", gate.judge, [archived("a.rigpact.zip", gate.archive)])

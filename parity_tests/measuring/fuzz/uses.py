@@ -29,9 +29,11 @@ from rigpact.reports.checking.check import CheckRequest, check_files
 from rigpact.reports.comparing.comparison_text import print_comparison
 from rigpact.reports.comparing.judgement import judge
 from rigpact.reports.comparing.some_bones import compare_recordings
+from rigpact.reports.diagnosing.budget import Budget
 from rigpact.reports.diagnosing.diagnosis import Diagnosis
 from rigpact.reports.diagnosing.diagnosis_text import print_diagnosis
 from rigpact.reports.diagnosing.evidence import read_evidence
+from rigpact.reports.diagnosing.logs.log_evidence import explain_log
 from rigpact.reports.diagnosing.probe import read_probe
 from rigpact.reports.diagnosing.some_bones import diagnose_gathered
 from rigpact.reports.gate.archive.against import print_progress, progress_between
@@ -89,6 +91,11 @@ def explained(path: Path, contract: Any) -> None:
     """`rigpact explain --singles-only`."""
     with np.errstate(all="ignore"):
         shown(diagnose_gathered(read_evidence(path, contract), with_pairs=False))
+
+
+def log_explained(path: Path, contract: Any) -> None:
+    """`rigpact explain` of a pasted log, with a budget as the command has one."""
+    shown(explain_log(path, contract, {}, budget=Budget(1.0))[0])
 
 
 def drafted(path: Path) -> None:

@@ -68,7 +68,14 @@ class Contract:
 
     def fields(self, stage: str) -> FieldLayout:
         """The fields of a stage; KeyError where there is no such stage."""
-        return self.vectors[stage] if stage in self.vectors else self.system.graph[stage].fields(self)
+        if stage not in self._layouts:
+            self._layouts[stage] = self.system.graph[stage].fields(self)
+        return self._layouts[stage]
+
+    @cached_property
+    def _layouts(self) -> dict[str, FieldLayout]:
+        """Fields by stage, each made once: those of the file first."""
+        return dict(self.vectors)
 
     @cached_property
     def stage_widths(self) -> Mapping[str, int | None]:

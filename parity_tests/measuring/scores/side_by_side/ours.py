@@ -54,7 +54,7 @@ def _covered(stage: str, terms: Collection[str]) -> tuple[str, ...]:
     """The stage and what it holds: those of the same term or of the target; of the stacked observation, those of its terms."""
     parts = {term: [each for each in covered if each not in ("obs", "action")] for term, covered in STAGES.items()}
     held = [each for term in terms for each in parts[term]] if stage == "obs" else []
-    return (stage, *held, *(each for part in parts.values() if stage in part for each in part))
+    return (*held, stage, *(each for part in parts.values() if stage in part for each in part))
 
 
 def _one_of(covered: Sequence[str], wanted: Sequence[str]) -> str:

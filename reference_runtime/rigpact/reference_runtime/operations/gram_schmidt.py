@@ -40,7 +40,8 @@ class Guard:
 
 
 def _largest_component(axis: FloatArray) -> FloatArray:
-    return np.asarray(np.abs(axis).max(axis=-1, keepdims=True))
+    size = np.abs(axis)
+    return np.maximum(np.maximum(size[..., :1], size[..., 1:2]), size[..., 2:])
 
 
 SHORT = Guard(is_short, size=length)

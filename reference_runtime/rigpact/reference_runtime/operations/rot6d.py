@@ -72,7 +72,7 @@ class Rot6d:
         """
         return self._orthonormalised(flat, self.reproject_guard, previous if self.pose_keeps_axes else None)
 
-    def reproject_delta(self, flat: FloatArray, previous: FloatArray) -> FloatArray:
+    def reproject_delta(self, flat: FloatArray, previous: FloatArray | None) -> FloatArray:
         """The same of ΔR. It has no frame before it: a lost axis becomes a coordinate axis, unless conventions say otherwise."""
         return self._orthonormalised(flat, self.delta_guard, previous if self.delta_keeps_axes else None)
 

@@ -196,7 +196,7 @@ def _extent(hypotheses: Hypotheses, stage: str, differs: Mapping[str, Mask]) -> 
     error = hypotheses.error(stage, {})
     if stage not in differs or error is None:
         return None
-    layout = hypotheses.graph[stage].fields(hypotheses.contract)
+    layout = hypotheses.contract.fields(stage)
     return extent_of(differs[stage], ~np.isnan(error.excess), layout, hypotheses.evidence.frame)
 
 

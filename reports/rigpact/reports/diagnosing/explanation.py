@@ -80,10 +80,10 @@ def _nearly(
         return []
     singles = hypotheses.singles([stage], base)
     pairs = budget.within(hypotheses.pairs(singles, [stage], budget), almost) if with_pairs else ()
-    both = ({**base, **pair} for pair in pairs)
-    for candidates in (singles, (pair for pair in both if hypotheses.may_nearly_fit(stage, pair))):
+    for candidates in (singles, ({**base, **pair} for pair in pairs)):
+        possible = (each for each in candidates if hypotheses.may_nearly_fit(stage, each))
         count, best = max(
-            ((hypotheses.frames_within(stage, changes), changes) for changes in budget.within(candidates, almost)),
+            ((hypotheses.frames_within(stage, changes), changes) for changes in budget.within(possible, almost)),
             key=lambda found: found[0],
             default=(0, base),
         )

@@ -57,7 +57,7 @@ class Turn:
         self._adds_identity = ADDS_IDENTITY[conventions.output_mode]
         self._reprojects, _ = REPROJECTS[conventions.reproject]
 
-    def __call__(self, y_raw: FloatArray, published6d: FloatArray) -> FloatArray | None:
+    def __call__(self, y_raw: FloatArray, published6d: FloatArray | None) -> FloatArray | None:
         """ΔR of each bone, (..., 6·B), orthonormalised; None if the output is the pose itself.
 
         A lost axis becomes a coordinate axis, as in every decode path of the engine. published6d: (..., 6·B), the pose
@@ -94,7 +94,8 @@ def build(use: Use) -> Built:
     def compute(frames: Frames) -> FloatArray:
         """ΔR of each bone, reprojected."""
         turn = frames.built(Turn)
-        rows = turn(frames[raw], published_before(published, frames, turn.codec))
+        before = published_before(published, frames, turn.codec) if turn.codec.delta_keeps_axes else None
+        rows = turn(frames[raw], before)
         if rows is None:
             raise NotKnown(use.stage)  # the answer is the pose itself
         return np.asarray(rows)

@@ -51,7 +51,7 @@ class Subject:
         self.bound = np.asarray(error.tolerance, np.float64)
         with np.errstate(invalid="ignore"):
             self.failing: NDArray[np.bool_] = (error.excess > 1.0) & np.isfinite(error.recorded)
-        self.groups = groups_of(self.stage.fields(contract))
+        self.groups = groups_of(contract.fields(self.stage.name))
 
     def _with_lost_digits(self, error: StageError) -> StageError:
         """The error with the whole bound of an answer: one that is far beyond was judged by its rounding alone."""
@@ -79,7 +79,7 @@ class Subject:
     @property
     def places(self) -> list[Place]:
         """Where a relation may hold: all of the stage, each slice that differs, the bones or fields of it that differ."""
-        return places_of(self.stage.name, self.stage.fields(self.contract), self.failing)
+        return places_of(self.stage.name, self.contract.fields(self.stage.name), self.failing)
 
     def place_of(self, channels: Channels) -> Place:
         """Some channels as a place: all that differ are the whole stage."""
@@ -90,7 +90,7 @@ class Subject:
             for group in self.groups:
                 if len(channels) == group.stop - group.start and (channels == np.arange(group.start, group.stop)).all():
                     return Place(f"{self.stage.name}[{group.name}]", channels)
-        return Place(f"{self.stage.name} of {names_of(self.stage.fields(self.contract), channels)}", channels)
+        return Place(f"{self.stage.name} of {names_of(self.contract.fields(self.stage.name), channels)}", channels)
 
     def few_rows(self, count: int) -> list[int]:
         """So many rows, spread over the recording, neighbours among them."""

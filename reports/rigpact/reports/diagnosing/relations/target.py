@@ -74,7 +74,7 @@ class Target:
         """The fields of its channels."""
         contract = self.subject.contract
         stage = contract.system.graph[self.name] if self.name else self.subject.stage
-        return stage.fields(contract)
+        return contract.fields(stage.name)
 
     @cached_property
     def groups(self) -> list[Group]:

@@ -310,7 +310,7 @@ def _exchanged(table: _Table) -> Iterator[tuple[str, FloatArray]]:
 
 def _entry_names(subject: Subject, table: _Table, places: Sequence[int] | NDArray[np.intp]) -> str:
     """Entries of a table by the fields of the stage or of an input that is as wide, else by number."""
-    layouts = [subject.stage.fields(subject.contract), *(subject.contract.fields(name) for name in subject.inputs)]
+    layouts = [subject.contract.fields(subject.stage.name), *(subject.contract.fields(name) for name in subject.inputs)]
     layout = next((each for each in layouts if each.width == len(table.array.values)), None)
     if layout is None:
         return listed([f"[{place}]" for place in places])

@@ -23,7 +23,7 @@ _QUATERNIONS = (FieldKind.QUATERNION_XYZW, FieldKind.QUATERNION_WXYZ)
 
 def small_angles(subject: Subject) -> Iterator[Reading]:
     """Directions of a frame that hardly tilts, and turns of one frame."""
-    for group in groups_of(subject.stage.fields(subject.contract)):
+    for group in groups_of(subject.contract.fields(subject.stage.name)):
         channels = np.arange(group.start, group.stop)
         if not subject.failing[:, channels].any():
             continue
