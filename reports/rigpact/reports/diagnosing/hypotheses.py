@@ -40,6 +40,7 @@ class Hypotheses:
         self._asked: tuple[Conventions | None, list[tuple[str, Any]]] = None, []
         self._errors: dict[tuple[str, frozenset[tuple[str, Any]]], StageError | None] = {}
         self._fits: dict[tuple[str, frozenset[tuple[str, Any]]], Fit | None] = {}
+        self._orders: dict[tuple[str, frozenset[tuple[str, Any]]], Any] = {}
         self._earned: dict[tuple[str, frozenset[tuple[str, Any]], frozenset[tuple[str, Any]]], bool] = {}
         paths = {name: path_of(self.graph, name, evidence.recorded) for name in self.graph.names}
         self._knob_stages = {
@@ -267,8 +268,13 @@ class Hypotheses:
     def _matched(self, name: str, changes: Mapping[str, Any]) -> Any:
         """The order of parts that best maps a replayed stage to the recorded one; None if it is the declared order."""
         stage = next((each for each in self.judged if self._has_parts(each) and self.matters(name, each)), None)
-        error = None if stage is None else self.error(stage, changes)
-        return None if error is None else matched_order(error, self.contract)
+        if stage is None:
+            return None
+        key = stage, self._that_matter(changes, stage)
+        if key not in self._orders:
+            error = self.error(stage, changes)
+            self._orders[key] = None if error is None else matched_order(error, self.contract)
+        return self._orders[key]
 
     def _has_parts(self, stage: str) -> bool:
         return self.graph[stage].measure.parts is not None

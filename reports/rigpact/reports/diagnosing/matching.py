@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import numpy as np
 
 from rigpact.contract.character import bone_names_of
@@ -42,13 +44,16 @@ def _matched(recorded: FloatArray, replayed: FloatArray, tolerance: FloatArray) 
     """The replayed part for each recorded part; None when no permutation fits. Arrays (B, T, k)."""
     if recorded.shape[1] == 0:
         return None
-    fits: list[list[int]] = []
-    for part, allowed in zip(recorded, tolerance, strict=True):
-        # one frame shows most that do not fit
-        near = np.flatnonzero((np.abs(part[0] - replayed[:, 0]) <= allowed[0] + tolerance[:, 0]).all(axis=1))
-        fit = (np.abs(part - replayed[near]) <= allowed + tolerance[near]).all(axis=(1, 2))
-        fits.append(near[fit].tolist())
-        if not fits[-1]:
+    # the frame in which the declared order fits worst shows most that do not fit, and the part that the fewest may be first
+    row = int(np.argmax((np.abs(recorded - replayed) - 2.0 * tolerance).max(axis=(0, 2))))
+    fits_there = np.abs(recorded[:, None, row] - replayed[:, row]) <= tolerance[:, None, row] + tolerance[:, row]
+    may_be = np.asarray(fits_there.all(axis=2))
+    fits: dict[int, list[int]] = {}
+    for part in np.argsort(np.count_nonzero(may_be, axis=1)).tolist():
+        near = np.flatnonzero(may_be[part])
+        fit = (np.abs(recorded[part] - replayed[near]) <= tolerance[part] + tolerance[near]).all(axis=(1, 2))
+        fits[part] = near[fit].tolist()
+        if not fits[part]:
             return None
     taken: dict[int, int] = {}
     for part in range(len(fits)):
@@ -58,7 +63,7 @@ def _matched(recorded: FloatArray, replayed: FloatArray, tolerance: FloatArray) 
     return tuple(by_recorded[part] for part in range(len(fits)))
 
 
-def _augment(part: int, fits: list[list[int]], taken: dict[int, int], visited: set[int]) -> bool:
+def _augment(part: int, fits: Mapping[int, list[int]], taken: dict[int, int], visited: set[int]) -> bool:
     """One augmenting path of bipartite matching; a part's own slot is tried first."""
     for source in sorted(fits[part], key=lambda source: source != part):
         if source in visited:

@@ -76,12 +76,13 @@ def _slopes(
 
 def _gains(slopes: FloatArray, left: FloatArray, chosen: list[int]) -> FloatArray:
     """How much of what is left each channel would explain beside the chosen ones, (C,): by what they do not do already."""
+    apart = np.ascontiguousarray(slopes.swapaxes(0, 1))  # (T, C, O): a product of matrices for each frame
     if chosen:
         basis, _ = np.linalg.qr(np.moveaxis(slopes[chosen], 0, 2))  # (T, O, chosen)
-        slopes = slopes - np.einsum("tok,ctk->cto", basis, np.einsum("tok,cto->ctk", basis, slopes))
-    along = np.einsum("cto,to->ct", slopes, left)
-    sizes = np.maximum(np.einsum("cto,cto->ct", slopes, slopes), _SMALLEST)
-    gain = np.asarray((along**2 / sizes).sum(axis=1))
+        apart -= (apart @ basis) @ basis.swapaxes(1, 2)
+    along = (apart @ left[:, :, None])[:, :, 0]
+    sizes = np.maximum((apart**2).sum(axis=2), _SMALLEST)
+    gain = np.asarray((along**2 / sizes).sum(axis=0))
     gain[chosen] = 0.0
     return gain
 

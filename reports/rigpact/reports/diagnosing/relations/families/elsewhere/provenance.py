@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from functools import partial
-from itertools import combinations
 
 import numpy as np
 from numpy.typing import NDArray
@@ -86,10 +85,12 @@ def _exchanged_flags(target: Target, found: Sequence[Copy]) -> Iterator[Copy]:
     """Pairs of channels with too few values to tell by themselves: each holds what the other should hold, in every frame."""
     told = {copy.channel for copy in found}
     left = [int(each) for each in target.channels if each not in told and len(np.unique(target.held[:, each])) < FEWEST]
+    held, answers, bound = (values[:, left] for values in (target.held, target.own, target.bound))
+    holds = [(np.abs(held[:, [each]] - answers) <= bound[:, [each]]).all(axis=0) for each in range(len(left))]
+    both = np.array(holds, bool).reshape(len(left), len(left))
     own = Vector("", target.own, target.bound, is_own=True)
-    for one, other in combinations(left, 2):
-        apart = np.abs(target.held[:, [one, other]] - target.own[:, [other, one]])
-        if not told.intersection((one, other)) and (apart <= target.bound[:, [one, other]]).all():
+    for one, other in ((left[a], left[b]) for a, b in np.argwhere(np.triu(both & both.T, 1))):
+        if not told.intersection((one, other)):
             told |= {one, other}
             yield from (Copy(one, own, other, 1.0), Copy(other, own, one, 1.0))
 
@@ -114,9 +115,10 @@ class _Columns:
         screen = rows[:: max(1, len(rows) // _SCREEN)][:_SCREEN]
         found: list[tuple[int, float, int, int]] = []
         for sign in (1.0, -1.0):
-            possible = np.arange(len(self._of))
+            possible = self._held_in(target, channel, int(screen[0]), sign)
             for some in (screen, rows):
-                possible = possible[self._holds(target, channel, some, possible, sign)]
+                if len(possible):
+                    possible = possible[self._holds(target, channel, some, possible, sign)]
             found += [
                 (int(self._of[each]), -sign, abs(int(self._source[each]) - channel), int(each)) for each in possible
             ]
@@ -127,6 +129,11 @@ class _Columns:
         if follows and before is not None and before.channel == channel - 1:
             _, minus, _, column = follows[0]
         return Copy(channel, self._vectors[self._of[column]], int(self._source[column]), -minus)
+
+    def _held_in(self, target: Target, channel: int, row: int, sign: float) -> NDArray[np.intp]:
+        """The columns that a channel holds in one row: all columns are looked at in one row, few of them in more."""
+        apart = np.abs(sign * self._rows[row] - target.held[row, channel])
+        return np.flatnonzero(apart <= self._bound[row] + target.bound[row, channel])
 
     def _holds(
         self, target: Target, channel: int, rows: NDArray[np.intp], columns: NDArray[np.intp], sign: float
