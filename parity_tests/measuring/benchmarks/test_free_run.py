@@ -15,7 +15,6 @@ import torch
 from rigpact.contract import Contract, load_contract
 from rigpact.contract.contract_files import open_contract
 from rigpact.reference_runtime import CallableNetwork, OnnxNetwork, RawClip, open_run, read_clip
-from rigpact.reference_runtime.files.contracts import ContractFiles
 from rigpact.reference_runtime.graph.native.plan import NativeFrames
 from rigpact.reference_runtime.graph.run import ClipDrive, LiveFrames
 from rigpact.reference_runtime.systems.enemy_animation.drive import ClipRows, clip_rows
@@ -157,9 +156,7 @@ def test_a_large_crowd_on_every_core(benchmark: Any, demo_bundle: Path, monkeypa
 @pytest.mark.parametrize("runs", [1, RUNS])
 def test_a_declared_contract_beside_numpy(benchmark: Any, runs: int) -> None:
     """Twenty-three stages of learned motion matching: the stages alone, its networks' answers come from the clip."""
-    contract = open_contract(
-        ContractFiles(Path(__file__).parents[3] / "fixtures/contracts/learned_motion_matching.toml")
-    )
+    contract = open_contract(Path(__file__).parents[3] / "fixtures/contracts/learned_motion_matching.toml")
     rng, graph, rounds = np.random.default_rng(0), contract.system.graph, 200
     clip = {
         name: rng.normal(0.0, 0.1, (60, contract.fields(name).width)).astype(np.float32)
