@@ -10,6 +10,7 @@ from rigpact.fixtures.mutants import Scene, generated_scene
 from rigpact.reference_runtime import Trace
 from rigpact.reference_runtime.graph.replayed import Evidence
 from rigpact.reference_runtime.systems.enemy_animation.drive import drive_of
+from rigpact.reports.diagnosing.budget import Budget
 from rigpact.reports.diagnosing.diagnose import diagnose
 from rigpact.reports.diagnosing.diagnosis import Diagnosis
 
@@ -46,6 +47,10 @@ class Doctor:
     def __call__(self, stages: Any, only: tuple[str, ...] | None = None, **changes: Any) -> Diagnosis:
         """The diagnosis of such evidence."""
         return diagnose(self.evidence(stages, only, **changes), self.scene.contract)
+
+    def judged(self, stages: Any) -> Diagnosis:
+        """The stages of such evidence judged, without a search for what explains them."""
+        return diagnose(self.evidence(stages), self.scene.contract, budget=Budget.spent())
 
 
 @pytest.fixture(scope="session")

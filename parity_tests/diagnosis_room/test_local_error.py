@@ -41,7 +41,7 @@ def test_only_the_stage_of_the_defect_has_an_error_of_its_own(
         values[3:, min(40, values.shape[1] - 1)] += 0.3  # a bone's rotation, where there are bones
         return values
 
-    diagnosis = doctor(slip(scene, honest.stages, stage, spoilt))
+    diagnosis = doctor.judged(slip(scene, honest.stages, stage, spoilt))
     verdicts = {entry.stage: entry for entry in diagnosis.stages}
     assert [name for name, entry in verdicts.items() if entry.ok is False] == [stage]
     assert diagnosis.first_divergence is not None

@@ -20,6 +20,7 @@ from rigpact.reference_runtime.graph.sampled_bound import DRAWS, MARGIN, Judging
 from rigpact.reference_runtime.network import OnnxNetwork
 from rigpact.reference_runtime.recordings.clip import read_clip
 from rigpact.reference_runtime.systems.enemy_animation.drive import drive_of
+from rigpact.reports.diagnosing.budget import Budget
 from rigpact.reports.diagnosing.diagnose import diagnose
 from rigpact.reports.diagnosing.diagnosis import Diagnosis
 
@@ -79,12 +80,12 @@ def character(real_data: Path, tmp_path_factory: pytest.TempPathFactory) -> Scen
     return Scene("deployed", contract, OnnxNetwork(model, contract), clip, frames=FRAMES)
 
 
-def explained(scene: Scene, stage: str, rows: Array) -> Diagnosis:
+def explained(scene: Scene, stage: str, rows: Array, budget: Budget | None = None) -> Diagnosis:
     """The diagnosis of one recorded stage, clip and model given."""
     evidence = Evidence(
         np.arange(len(rows)), scene.clip.fps, "teacher", {stage: rows}, drive_of(scene.clip), scene.network
     )
-    return diagnose(evidence, scene.contract)
+    return diagnose(evidence, scene.contract, budget=budget)
 
 
 @pytest.mark.parametrize("stage", ["y_out", "quat"])
@@ -121,7 +122,7 @@ def test_the_answer_alone_is_judged_by_what_rounding_does(character: Scene) -> N
     honest = character.record({"math": "f32"}).stages["y_norm"]
 
     assert explained(character, "y_norm", honest).verdict == "agrees"
-    assert explained(character, "y_norm", honest[:, ::-1].copy()).verdict != "agrees"
+    assert explained(character, "y_norm", honest[:, ::-1].copy(), Budget.spent()).verdict != "agrees"
 
 
 @pytest.mark.parametrize("stage", ["y_norm", "y_out", "quat"])

@@ -94,12 +94,10 @@ def hostile(tmp_path: Path) -> Callable[[str], Path]:
 
 WAYS = {
     "prepend": ("prepend", ()),
-    "importlib": ("importlib", ()),
-    "append": ("append", ()),
-    "no cache": ("importlib", ("-p", "no:cacheprovider")),
+    "importlib": ("importlib", ("-p", "no:cacheprovider")),
+    "append": ("append", ("--lf",)),
     "xdist": ("prepend", ("-n", "2")),
     "xdist by file": ("importlib", ("-n", "2", "--dist", "loadfile", "-p", "no:cacheprovider")),
-    "last failed": ("prepend", ("--lf",)),
 }
 
 
