@@ -29,8 +29,8 @@ _PREAMBLE = """\
 Ours and what it stands beside are measured in turns within one run, and medians are compared; the overhead of sweeps, growth
 and `rigpact check` take the best of several rounds, because what else a machine does only ever adds. A ratio is ours divided by
 the other unless the row says otherwise. Rows of one benchmark come from one run, other rows may come from another. Seconds are
-of that machine on that day, which other work slowed: Polygraphy's command line took half as long on a quiet one. This page is
-written by `python parity_tests/measuring/benchmarks/performance_table.py`, wholly or for the benchmarks named after it.
+of that machine on that day: what stands beside a row tells how fast it was. This page is written by
+`python parity_tests/measuring/benchmarks/performance_table.py`, wholly or for the benchmarks named after it.
 """
 _NOTES = """\
 ## Where a target is missed
@@ -69,8 +69,8 @@ only the files that it touched, and shares the defects among processes, each of 
 The search for pairs from poses alone evaluates the loop under every pair of conventions. Tried: no bound of its own for what is
 clearly off, a few frames first, the clip's rows kept for all hypotheses, stages kept by the conventions that matter to them,
 how well each pair fits kept for the three questions that are asked of it; fields of a vector made once for each contract;
-what almost explains a stage asked of a few frames first; one thread for numpy's products, whose threads only
-waited for each other.
+what almost explains a stage asked of a few frames first; one thread for numpy's products, whose threads only waited for each
+other.
 
 Where two runs differ, the stages of both are evaluated as well, to tell the stage that makes a difference from those that
 inherit it; two equal runs do not pay for that. Recording every stage costs a frame ten to thirty microseconds, so its

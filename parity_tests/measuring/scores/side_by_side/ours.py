@@ -6,7 +6,7 @@ Without them, what differs is a part of `obs`, or `motor_q`: its place is the te
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -32,25 +32,29 @@ def in_terms(answer: Mapping[str, Any], facts: Facts, truth: Right | None) -> di
     wanted = truth.stages if truth else ()
     first = answer["first_divergence"]
     if first is not None:
-        terms = {facts.term_at(first["channel"])} if first.get("channel") is not None else set(facts.scales)
-        first = {**first, "stage": _one_of(_covered(first["stage"], terms), wanted)}
+        stage, channel = first["stage"], first.get("channel")
+        terms = _terms(facts, [channel] if stage == "obs" and channel is not None else [])
+        first = {**first, "stage": _one_of(_covered(stage, terms), wanted)}
     moved = {key: [_moved(each, facts, wanted) for each in answer.get(key) or ()] for key in ("causes", "relations")}
     return {**answer, "first_divergence": first, **moved}
 
 
 def _moved(claim: Mapping[str, Any], facts: Facts, wanted: Sequence[str]) -> dict[str, Any]:
-    place = claim.get("place") or claim.get("stage", "")
+    place, source = claim.get("place") or claim.get("stage", ""), str(claim.get("source") or "")
     stage = re.split(r" of |\[", place)[0]
-    source, channels = (
-        claim.get("source"),
-        claim.get("channels", ()),
-    )  # the channels are the source's where there is one
-    terms = {source} & set(facts.scales) if source else {facts.term_at(each) for each in channels if stage == "obs"}
-    moved = _one_of(_covered(stage, terms or set(facts.scales)), wanted)
+    own = claim.get("channels", ()) if stage == "obs" and not source else ()  # else they are the source's
+    terms = [source] if source in facts.scales else _terms(facts, own)
+    moved = _one_of(_covered(stage, terms), wanted)
     return {**claim, "stage": moved, "place": place if moved == stage else moved}
 
 
-def _covered(stage: str, terms: Collection[str]) -> tuple[str, ...]:
+def _terms(facts: Facts, channels: Sequence[int]) -> list[str]:
+    """The terms of some channels of the stacked observation; all where none is named."""
+    named = {facts.term_at(channel) for channel in channels}
+    return [term for term in facts.scales if term in named or not named]
+
+
+def _covered(stage: str, terms: Sequence[str]) -> tuple[str, ...]:
     """The stage and what it holds: those of the same term or of the target; of the stacked observation, those of its terms."""
     parts = {term: [each for each in covered if each not in ("obs", "action")] for term, covered in STAGES.items()}
     held = [each for term in terms for each in parts[term]] if stage == "obs" else []

@@ -42,15 +42,14 @@ def _part_values(error: StageError, contract: Contract) -> tuple[FloatArray, Flo
 
 def _matched(recorded: FloatArray, replayed: FloatArray, tolerance: FloatArray) -> tuple[int, ...] | None:
     """The replayed part for each recorded part; None when no permutation fits. Arrays (B, T, k)."""
-    if recorded.shape[1] == 0:
+    if recorded.size == 0:
         return None
-    # the frame in which the declared order fits worst shows most that do not fit, and the part that the fewest may be first
-    row = int(np.argmax((np.abs(recorded - replayed) - 2.0 * tolerance).max(axis=(0, 2))))
-    fits_there = np.abs(recorded[:, None, row] - replayed[:, row]) <= tolerance[:, None, row] + tolerance[:, row]
-    may_be = np.asarray(fits_there.all(axis=2))
+    apart = np.abs(recorded - replayed) - 2.0 * tolerance
+    row = int(np.argmax(apart.max(axis=(0, 2))))  # one frame shows most that do not fit
     fits: dict[int, list[int]] = {}
-    for part in np.argsort(np.count_nonzero(may_be, axis=1)).tolist():
-        near = np.flatnonzero(may_be[part])
+    for part in np.argsort(-apart.max(axis=(1, 2))).tolist():  # what differs most is the first to fit nowhere
+        there = np.abs(recorded[part, row] - replayed[:, row]) <= tolerance[part, row] + tolerance[:, row]
+        near = np.flatnonzero(there.all(axis=1))
         fit = (np.abs(recorded[part] - replayed[near]) <= tolerance[part] + tolerance[near]).all(axis=(1, 2))
         fits[part] = near[fit].tolist()
         if not fits[part]:

@@ -86,13 +86,14 @@ def _exchanged_flags(target: Target, found: Sequence[Copy]) -> Iterator[Copy]:
     told = {copy.channel for copy in found}
     left = [int(each) for each in target.channels if each not in told and len(np.unique(target.held[:, each])) < FEWEST]
     held, answers, bound = (values[:, left] for values in (target.held, target.own, target.bound))
-    holds = [(np.abs(held[:, [each]] - answers) <= bound[:, [each]]).all(axis=0) for each in range(len(left))]
-    both = np.array(holds, bool).reshape(len(left), len(left))
     own = Vector("", target.own, target.bound, is_own=True)
-    for one, other in ((left[a], left[b]) for a, b in np.argwhere(np.triu(both & both.T, 1))):
-        if not told.intersection((one, other)):
-            told |= {one, other}
-            yield from (Copy(one, own, other, 1.0), Copy(other, own, one, 1.0))
+    for place, one in enumerate(left):
+        holds = (np.abs(held[:, [place]] - answers) <= bound[:, [place]]).all(axis=0)
+        is_held = (np.abs(held - answers[:, [place]]) <= bound).all(axis=0)
+        for other in (left[each] for each in np.flatnonzero(holds & is_held) if each > place):
+            if not told.intersection((one, other)):
+                told |= {one, other}
+                yield from (Copy(one, own, other, 1.0), Copy(other, own, one, 1.0))
 
 
 def _is_flag(column: FloatArray) -> bool:
