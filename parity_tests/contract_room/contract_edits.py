@@ -81,7 +81,7 @@ CONTRACT_PAIRS = (
     Pair("a key that nobody knows", put(1, "gravity"), "unjudged-change", "MRT"),
     Pair("a key beside the fields", put("x", "vectors", "packet", "codec"), "unjudged-change", "MRT"),
     Pair("the hash alone", put("0" * 64, "vectors", "packet", "layout_hash"), "unjudged-change", "MRT"),
-    Pair("conventions that are no object", put([], "conventions"), "unjudged-change" + 23 * " declaration-removed", "MRTC"),
+    Pair("conventions that are not an object", put([], "conventions"), "unjudged-change" + 23 * " declaration-removed", "MRTC"),
     Pair("a note", put("for Ana", "notes"), "bookkeeping-changed", "C"),
     Pair("the name of the system in another spelling", put("NeuraRig", "system"), "spelled-differently", "C"),
     Pair("a space that is null", put(None, *LIMITED, "space"), "spelled-differently", "C"),

@@ -53,7 +53,7 @@ DAMAGES: Mapping[str, Callable[[Any], object]] = {
     "an unknown operation": lambda root: root["stages"][0].update(operation="afine"),
     "a stage without a name": lambda root: root["stages"][0].pop("name"),
     "a parameter of another operation": lambda root: root["stages"][0].update(mixed_up=1),
-    "an open word that is no convention": lambda root: root["stages"][0].update(left_open=["nothing"]),
+    "an open word that is not a convention": lambda root: root["stages"][0].update(left_open=["nothing"]),
     "a key that no vector has": lambda root: root["given"][0].update(widht=3),
     "an operation of a character's page": lambda root: root["stages"][0].update(operation="turn"),
 }

@@ -44,7 +44,7 @@ def test_generated_motion_of_every_style_is_sound(demo_bundle: Path, style: str)
 @pytest.mark.parametrize("fps", [30.0, 60.0, 120.0])
 @pytest.mark.parametrize("seed", [11, 12])
 def test_a_freshly_fitted_character_is_sound(seed: int, fps: float) -> None:
-    """Statistics of a handful of clips are rough; rough is no defect, at any rate."""
+    """Statistics of a handful of clips are rough; rough is not a defect, at any rate."""
     from rigpact.training.enemy_animation.arrays import clip_arrays
     from rigpact.training.enemy_animation.converter import norm_template, pretrain_template, teacher_batch
     from rigpact.training.enemy_animation.statistics import fit_statistics

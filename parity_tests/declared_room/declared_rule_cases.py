@@ -226,7 +226,7 @@ NEAR_MISSES: tuple[tuple[str, str, tuple[tuple[str, str], ...], Network], ...] =
     ("RP757", "motors limb by limb, as the SDK has them", named("unitree-sdk"), SOUND),
     ("RP757", "one declared order only", named("mjlab",
         (_MOTORS, _SAME_ORDER)), SOUND),
-    ("RP758", "numbers that are no order", (("mean = [0.01234", "mean = [0"),), SOUND),
+    ("RP758", "numbers that are not an order", (("mean = [0.01234", "mean = [0"),), SOUND),
     ("RP758", "0, 1, 2, 3 without two orders of names", (
         (_MEAN, "mean = [0, 1, 2, 3]"),
         (_MOTORS, _SAME_ORDER)), SOUND),

@@ -369,7 +369,7 @@ def test_leapp_binds_by_name_and_starts_from_its_file(tmp_path: Path, command: C
     assert _given(root)["root_quat_w"] == {"name": "root_quat_w", "kind": "quaternion_xyzw", "space": "world"}
     assert _given(root)["h_pos_in"]["carried"] == "h_pos_out"
     assert root["networks"]["walk"]["inputs"] == {"root_quat_w": "root_quat_w", "h_pos_in": "h_pos_in"}
-    assert "RP424" not in command("check", tmp_path / "contract.toml").out  # three frames are no batch
+    assert "RP424" not in command("check", tmp_path / "contract.toml").out  # three frames are not a batch
     clip, run = tmp_path / "clip.npz", tmp_path / "run.trace.safetensors"
     np.savez(clip, root_quat_w=np.tile(np.array([7.0, 8.0, 0.0, 0.0], "f"), (2, 1)))
     contract = tmp_path / "contract.toml"

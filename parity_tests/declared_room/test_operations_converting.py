@@ -86,7 +86,7 @@ def test_each_way_to_write_a_rotation_is_scipys(to: str, writes: str, seed: int)
     if to.startswith("quaternion"):
         expected = np.where(np.sum(expected * rows, axis=1, keepdims=True) < 0.0, -expected, expected)
     largest = 180.0 if writes.endswith(("deg", "degrees")) else 1.0
-    # float32 quaternions are units to 1e-7; a matrix of one that is not is no exact rotation, and angles near a pole show it
+    # float32 quaternions are units to 1e-7; a matrix of one that is not is not an exact rotation, and angles near a pole show it
     condition = np.ones((len(rows), 1))
     if to == "euler":
         middle = np.cos(np.radians(expected[:, 1:2]) if writes.endswith("deg") else expected[:, 1:2])
@@ -124,7 +124,7 @@ def _gram_schmidt(a: Array, b: Array) -> Array:
 @FEW
 @given(seed=st.integers(0, 2**32 - 1))
 def test_each_way_to_read_a_rotation_is_scipys(form: str, reads: str, seed: int) -> None:
-    """A network's six numbers are no rotation yet; what is read of them must be the same on both sides."""
+    """A network's six numbers are not rotations yet; what is read of them must be the same on both sides."""
     random = np.random.default_rng(seed)
     numbers = WRITTEN[form][reads](_drawn_rotations(seed)).astype(np.float32)
     if form == "rot6d":

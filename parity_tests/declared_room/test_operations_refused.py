@@ -49,7 +49,7 @@ REFUSED: dict[str, tuple[str, str, str, str, str]] = {
     "no number for a name": (
         J, 'operation = "constant", of = "j", value = "kp"', f"{LEGS}{KP}", "/value", "no number for hip_r",
     ),
-    "readings that are no table": (
+    "readings that are not a table": (
         J, 'operation = "select", of = "j", take = "legs", wrong = ["hip_l"]', LEGS, "/wrong", "lists of names",
     ),
     "a reading that is shorter": (
@@ -85,7 +85,7 @@ REFUSED: dict[str, tuple[str, str, str, str, str]] = {
         BODY, f'operation = "sent_pose", of = "body", {FRAME}, targets = ["leg_pos"], normals = ["leg_pos"], '
         'chains = ["leg_pos", "hip_turn"]', "", "/chains", "one behind the other",
     ),
-    "orders that are no table": (LONGER, f'{SENT}, wrong = ["goal"]', "", "/wrong", "a table of lists of names"),
+    "orders that are not a table": (LONGER, f'{SENT}, wrong = ["goal"]', "", "/wrong", "a table of lists of names"),
     "orders of no names": (LONGER, f'{SENT}, wrong = {{ other = [5] }}', "", "/wrong", "a table of lists of names"),
     "an order without a field": (LONGER, f'{SENT}, wrong = {{ other = ["goal", "goal"] }}', "", "/wrong", "each field"),
     "one number for an axis": (

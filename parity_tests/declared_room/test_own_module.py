@@ -166,7 +166,7 @@ def test_the_processes_of_a_sweep_load_it_too(command: Command) -> None:
 
 @pytest.mark.usefixtures("here")
 def test_every_command_that_reads_contracts_has_the_option(command: Command) -> None:
-    """A stage that one command knows and the next one does not is no tool."""
+    """A stage that one command knows and the next one does not is not a tool."""
     names = {each.name or each.callback.__name__.replace("_", "-") for each in application().registered_commands}
     having = {name for name in names if "--operations" in command(name, "--help").out}
     # none of these opens a declaration

@@ -94,7 +94,7 @@ def test_without_a_profile_everything_stays_open(tmp_path: Path) -> None:
 
 
 def test_what_a_profile_says_nothing_of_stays_open(tmp_path: Path) -> None:
-    """A profile is no blank cheque: the direction of gravity is still to be said."""
+    """A profile is not a blank cheque: the direction of gravity is still to be said."""
     path = written(tmp_path, OPEN.replace(', direction = "inverse"', ""), "isaaclab-3")
     assert [message.split(" ")[0] for code, _, message in findings(path) if code == "RP749"] == ["gravity.direction"]
 

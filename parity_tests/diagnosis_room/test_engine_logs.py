@@ -139,7 +139,7 @@ def test_widths_of_the_log_are_held_against_the_bundle(command: Any, paste: Any,
 
 
 def test_noise_in_the_printed_numbers_is_no_convention(command: Any, paste: Any) -> None:
-    """A defect that is no order: one axis of the result is wrong by degrees."""
+    """A defect that is not an order: one axis of the result is wrong by degrees."""
     wrong = [
         compose_line(k, POSES[k], DELTAS[k], product(turn(0, 6.0), product(DELTAS[k], POSES[k]))) for k in range(4)
     ]

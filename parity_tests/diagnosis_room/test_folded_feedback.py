@@ -29,7 +29,7 @@ def test_an_engine_that_writes_nothing_back_does_not_agree(free: Doctor) -> None
 
 
 def test_one_number_that_is_not_written_back_is_found(free: Doctor) -> None:
-    """The next state is the published pose: a bone that keeps half a degree is no rounding."""
+    """The next state is the published pose: a bone that keeps half a degree is not rounding."""
     stages: dict[str, Any] = dict(free.scene.record().stages)
     stages["x_raw"] = stages["x_raw"].copy()
     stages["x_raw"][5, 7] += 0.01

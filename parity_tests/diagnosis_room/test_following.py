@@ -111,7 +111,7 @@ def test_a_sound_recording_raises_no_alarm_wherever_it_is_cut(
 def test_frames_that_were_not_recorded_raise_no_alarm(
     record: Callable[..., Trace], contract: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A recorder that starts late, or drops a frame, is no defect of the character."""
+    """A recorder that starts late, or drops a frame, is not a defect of the character."""
     monkeypatch.setattr(following, "_MOST_FRAMES", 7)
     whole = record()
     kept = np.flatnonzero((np.arange(FRAMES) > 10) & (np.arange(FRAMES) % 23 != 0))
@@ -169,13 +169,13 @@ def test_a_file_that_does_not_grow_by_frames_is_refused(contract: Any, tmp_path:
 
 
 def test_a_file_that_never_comes_is_said(contract: Any, tmp_path: Path) -> None:
-    """Nothing was judged: that is no pass."""
+    """Nothing was judged: that is not a pass."""
     with pytest.raises(UnusableInput, match="no frame"):
         follow(FollowRequest(tmp_path / "run.trace.bin", contract, EvidenceFiles(), idle_s=0.2))
 
 
 def test_damage_in_a_growing_file_is_refused(record: Callable[..., Trace], contract: Any, tmp_path: Path) -> None:
-    """A frame that does not match its checksum, with others after it, is no frame that is still being written."""
+    """A frame that does not match its checksum, with others after it, is not a frame that is still being written."""
     path = tmp_path / "run.trace.bin"
     write_trace(record(), path)
     content = bytearray(path.read_bytes())
@@ -216,7 +216,7 @@ def test_empty_lines_of_a_growing_file_are_no_frames(tmp_path: Path) -> None:
 
 
 def test_a_binary_file_of_which_only_the_start_is_there_has_no_frame(tmp_path: Path) -> None:
-    """The engine has opened its file and not yet written the header: that is no damage."""
+    """The engine has opened its file and not yet written the header: that is not damage."""
     path = tmp_path / "run.trace.bin"
     write_trace(Trace(TraceHeader(60.0, "free"), np.arange(1), np.zeros(1), {"cond": np.ones((1, 2), "f4")}), path)
     whole = path.read_bytes()

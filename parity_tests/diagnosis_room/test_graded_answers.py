@@ -87,7 +87,7 @@ def test_a_right_recording_has_no_claims() -> None:
 
 
 def test_numbers_are_compared_as_numbers() -> None:
-    """0.5, 1/2 and ±0.5 are one answer, and the 7 of joint_7 is no number."""
+    """0.5, 1/2 and ±0.5 are one answer, and the 7 of joint_7 is not a number."""
     found = list(numbers_in("joint_7 is 1/2 times, ±0.25, −3, 180/π, v2 and [6:12]"))
     assert found == pytest.approx([0.5, 0.25, -3.0, 180.0 / math.pi, 6.0, 12.0])
     assert Claim("a", "0.2501 times", "").has(0.25)

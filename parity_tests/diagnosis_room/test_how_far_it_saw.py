@@ -78,7 +78,7 @@ def test_stages_of_the_clip_without_the_clip_are_never_an_agreement(doctor: Doct
 def test_a_pose_of_motion_matching_thirty_percent_too_large_is_no_pass(
     command: Command, checkout: Path, tmp_path: Path
 ) -> None:
-    """The decompressor's weights are not there, so nothing can say what its answer should be: silence is no pass."""
+    """The decompressor's weights are not there, so nothing can say what its answer should be: silence is not a pass."""
     contracts = checkout / "fixtures" / "contracts"
     contract = contracts / "learned_motion_matching.toml"
     held = load_file(contracts / "recordings" / "learned_motion_matching.safetensors")

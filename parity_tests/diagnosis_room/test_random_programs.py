@@ -114,7 +114,7 @@ GRADED = (
 
 @pytest.mark.parametrize(("word", "words", "place"), GRADED)
 def test_a_claim_is_tried(word: str, words: str, place: str) -> None:
-    """A number that does not hold, or holds in one channel, is no name of the mistake."""
+    """A number that does not hold, or holds in one channel, is not a name of the mistake."""
     case = planted(edits.Edit("scale", "scaled", numbers=(0.8,)))
     assert grade(case, said(words, place), lambda _changes: {}).word == word
 

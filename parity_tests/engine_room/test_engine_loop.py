@@ -69,7 +69,7 @@ def test_every_mistake_meets_the_bars(engine, tmp_path):
 
 
 def test_the_command_prints_a_relation_apart_from_conventions(engine, tmp_path, capfd):
-    """A relation is no convention: nobody can `--set` it."""
+    """A relation is not a convention: nobody can `--set` it."""
     late = next(each.number for each in DEFECTS if each.name == "published_late")
     recording = engine.run(tmp_path / "late.trace.jsonl", TEACHER, 20, late)
     files = engine.files

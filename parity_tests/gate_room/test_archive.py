@@ -462,7 +462,7 @@ def test_an_archive_of_another_version_is_still_read(kept: Any, tmp_path: Path) 
 
 
 def test_progress_between_archives_is_told_in_words(kept: Any, tmp_path: Path) -> None:
-    """A figure that appeared is no improvement, and fifty new findings must not scroll the verdict away."""
+    """A figure that appeared is not an improvement, and fifty new findings must not scroll the verdict away."""
     archive = read_archive(kept[2] / "kept.rigpact.zip")
     finding = next((part.name, each) for part in archive.report.parts for each in part.report.findings)
     figures = (

@@ -22,7 +22,7 @@ def test_no_spot_is_blind(seen: list[Seen]) -> None:
 
 
 def test_nan_on_both_sides_is_reported_as_such(seen: list[Seen]) -> None:
-    """A character that vanishes in both halves is no parity."""
+    """A character that vanishes in both halves is not parity."""
     assert {row.spot for row in seen if "RP804" in row.codes} == {
         "NaN in the recording",
         "the same NaN on both sides",

@@ -218,7 +218,7 @@ def test_a_defect_that_a_file_cannot_have_is_not_planted(name: str) -> None:
 
 
 def test_an_edit_that_changes_nothing_is_not_planted() -> None:
-    """A file that already says `fps = 0` is no copy with a defect."""
+    """A file that already says `fps = 0` is not a copy with a defect."""
     text = SAID.replace("fps = 50", "fps = 0").encode()
     with pytest.raises(LookupError, match="like that already"):
         edited_declaration(text, DECLARATION_EDITS["fps = 0"])

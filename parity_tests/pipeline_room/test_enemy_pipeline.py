@@ -163,7 +163,7 @@ def _changed_after(rows: Any, now: int) -> Any:
 @each_profile
 @pytest.mark.parametrize("mode", ["teacher", "free"])
 def test_published_rotations_are_orthonormal(mode: str, examples: int) -> None:
-    """A pose that is no rotation shears the mesh, and its error grows each frame that feeds on it.
+    """A pose that is not a rotation shears the mesh, and its error grows each frame that feeds on it.
 
     Bound: six float32 numbers of unit vectors are off by 2u a component, so their products by 8u.
     """

@@ -70,7 +70,7 @@ def test_a_topic_gives_the_tick_where_others_lost_a_message(tmp_path: Path, comm
 
 
 def test_messages_in_json_are_columns(tmp_path: Path) -> None:
-    """Foxglove and many runtimes log JSON; words in it are no numbers."""
+    """Foxglove and many runtimes log JSON; words in it are not numbers."""
     table = read_table(write_json_mcap(tmp_path / "run.mcap"))
     assert np.array_equal(table.columns["state.imu.gyro"], [[frame, 0, 1] for frame in range(5)])
     assert np.array_equal(table.columns["state.height"], [0, 0.5, 1, 1.5, 2])

@@ -92,7 +92,7 @@ def test_an_episode_of_a_lerobot_data_set_is_a_recording(tmp_path: Path, command
 
 
 def test_a_parquet_of_many_episodes_asks_for_one(tmp_path: Path, command: Command) -> None:
-    """The file itself is taken too; words in it are no column."""
+    """The file itself is taken too; words in it are not columns."""
     write_data_set(tmp_path / "set")
     path = tmp_path / "set" / "data" / "chunk-000" / "file-000.parquet"
     with pytest.raises(UnusableInput, match="--episode 0"):

@@ -126,7 +126,7 @@ def test_check_each_judges_a_model_by_the_contract_beside_it(command: Any, broke
 
 
 def test_check_each_does_not_pass_what_it_cannot_read(command: Any, broken: Path) -> None:
-    """A bundle cut off in the middle is no artefact by its content; passing over it would let it in."""
+    """A bundle cut off in the middle is not an artefact by its content; passing over it would let it in."""
     whole = broken.read_text(encoding="utf-8")
     broken.write_text(whole[: len(whole) // 2], encoding="utf-8")
     assert command("check-each", broken.name).status == 2

@@ -36,7 +36,7 @@ def test_the_demo_clips_separate_everything_separable(command: Any, demo_bundle:
 
 
 def test_the_smallest_set_is_found_among_many_clips() -> None:
-    """A team with a hundred clips asks which two to record: a list of thirteen is no answer."""
+    """A team with a hundred clips asks which two to record: a list of thirteen is not an answer."""
 
     def clip(name: str, *shown: int) -> ClipAdequacy:
         return ClipAdequacy(name, {("knob", value): 100.0 * (value in shown) for value in range(6)}, ())

@@ -156,7 +156,7 @@ def test_equal_values_agree_where_nothing_can_be_judged(monkeypatch, is_answer, 
     [(None, [0.0, 2.0, math.inf, math.inf, 0.5]), (0.5, [0.0, 2.0, math.inf, math.inf, 0.25])],
 )
 def test_the_worst_of_a_frame_in_tolerances(widest, expected):
-    """Two equal zeros are no difference, whatever their tolerance; a tolerance too wide to judge by says nothing."""
+    """Two equal zeros do not differ, whatever their tolerance; a tolerance too wide to judge by says nothing."""
     meter = StageMeter("s", 2, Measure(widest_bound=widest))
     error = np.array([[0.0, 0.0], [0.0, 1.0], [1.0, 0.0], [math.inf, 0.0], [0.5, 0.0625]])
     tolerance = np.array([[0.0, 1.0], [0.25, 0.5], [0.0, 0.5], [0.5, 0.5], [1.0, 0.25]])

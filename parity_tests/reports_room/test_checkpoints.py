@@ -165,7 +165,7 @@ def everywhere(degrees: float) -> Edit:
 
 
 def test_both_losing_to_copy_last_is_the_headline(diff: Any, predicted: Any) -> None:
-    """The better of two networks that a statue beats is no progress."""
+    """The better of two networks that a statue beats is not progress."""
     files = predicted("bad", everywhere(30.0)), predicted("worse", everywhere(50.0))
 
     answer = diff(*files)

@@ -219,7 +219,7 @@ def test_a_comparison_without_differences_says_so():
 
 
 def pose_errors(*, cm=None):
-    """Three bones in frames 10 and 11; the last bone's error is no number."""
+    """Three bones in frames 10 and 11; the last bone's error is not a number."""
     deg = np.array([[1.0, 5.0, math.nan], [3.0, 2.0, 0.0]], np.float32)
     return {"frames": np.array([10, 11]), "bones": ("root", "hips"), "pose": PoseError(deg, cm)}
 
@@ -281,7 +281,7 @@ def test_without_poses_there_is_no_baseline():
     ],
 )
 def test_a_prediction_is_better_only_than_a_rival(differs, holder, titles, better):
-    """A side that computes a later stage wrongly is no rival, and neither is the clip; against a teacher any may be better."""
+    """A side that computes a later stage wrongly is not a rival, and neither is the clip; against a teacher any may be better."""
     a, b = (recording(name, range(4), title=title) for name, title in zip(("a", "b"), titles, strict=True))
     results = stages(**{name: OVER if name in differs else FINE for name in ("inputs", "answer", "pose")})
     judged_by = baseline(a if holder == "side" else recording("clip.json", range(4)))

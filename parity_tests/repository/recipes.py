@@ -29,7 +29,7 @@ class Edit:
         """Make the edit."""
         path = root / self.path
         if not self.place:
-            assert not path.exists(), f"{path} is no new file"
+            assert not path.exists(), f"{path} is not a new file"
             path.write_text(self.text, encoding="utf-8")
             return
         lines = path.read_text(encoding="utf-8").splitlines(keepends=True)

@@ -251,7 +251,7 @@ def test_a_measured_bound_finds_inputs_that_add_up_and_that_cancel(plain, signs)
 
 
 def test_numbers_of_few_digits_are_allowed_four_times_what_their_last_digit_moves(plain):
-    """The recorder's rounding is no defect; more than four times its effect is one."""
+    """The recorder's rounding is not a defect; more than four times its effect is one."""
     contract = with_scores(plain, 8.0, 0.0, 1.0)
     y_norm = np.array([np.linspace(-1.0, 1.0, 18)], np.float32)
     y_raw, found = 8.0 * y_norm, []

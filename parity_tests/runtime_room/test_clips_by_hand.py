@@ -92,7 +92,7 @@ def test_the_first_row_of_another_shape_is_named(rows, shape, row, found, expect
     ],
 )  # fmt: skip
 def test_the_frame_rate_is_the_first_that_can_be_one(tmp_path, rates, expected):
-    """A time lapse has less than one frame a second; true, text, nothing and infinity are no rates."""
+    """A time lapse has less than one frame a second; true, text, nothing and infinity are not rates."""
     document = {name: value for name, value in tiny.clip_document().items() if name != "FPS"}
     assert read_clip(saved(tmp_path, document | rates)).fps == expected
 
@@ -176,7 +176,7 @@ def test_feet_are_known_where_the_first_frame_knows_them(tmp_path):
 
 
 def test_one_bone_with_the_turns_of_two_is_refused(tmp_path):
-    """A count of one is no sign for any count."""
+    """A count of one is not a sign for any count."""
     document = tiny.clip_document(2)
     for frame in document["Frames"]:
         frame["BoneRotations"], frame["BoneAngularVelocities"] = frame["BoneRotations"][:1], [[0, 0, 0]] * 2

@@ -132,7 +132,7 @@ def test_arrays_of_the_fields_of_a_vector_are_put_side_by_side(tmp_path, separat
     ],
 )
 def test_columns_that_make_no_vector_are_refused(tmp_path, source, columns, found):
-    """Nothing is padded and nothing is cut: a joint that is missing is no joint at rest."""
+    """Nothing is padded and nothing is cut: a joint that is missing is not a joint at rest."""
     assert refused(npz(tmp_path, **columns), contract(recordings={"q": source})) == found
 
 

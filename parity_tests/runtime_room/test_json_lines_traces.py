@@ -151,7 +151,7 @@ def test_what_is_not_finite_is_written_as_a_word_and_compressed_files_have_the_s
     ],
 )
 def test_a_row_that_is_none_is_refused_at_its_number(row, place):
-    """A shorter row is a frame that was torn, and true is no coordinate."""
+    """A shorter row is a frame that was torn, and true is not a coordinate."""
     rows, entry = FrameRows({"cond": 7, "contacts": 2}), frame(0)
     with pytest.raises(UnusableInput) as refused:
         rows.append(entry | {"stages": entry["stages"] | {"cond": row}}, "here")

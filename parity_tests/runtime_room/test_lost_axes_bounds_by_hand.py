@@ -126,7 +126,7 @@ def test_a_short_axis_of_one_bone_is_replaced_whatever_the_others_are(plain):
 
 
 def test_without_replacing_short_axes_are_divided_by_the_floor(plain):
-    """The training side divides by 1e-8 at least: below it an axis is no unit vector, and its error grows no further."""
+    """The training side divides by 1e-8 at least: below it an axis is not a unit vector, and its error grows no further."""
     found = bound_of_axes(plain, 1e-9 * X, Z, 1e-12, policy="zero")
     first = g(24) + 1e-12 / 1e-8
     close(found, [first, g(24) + 1e-12 + first])

@@ -226,7 +226,7 @@ def test_columns_say_nothing_without_a_contract(tmp_path):
 
 
 def test_a_resolution_is_kept_in_its_words_and_none_changes_nothing():
-    """What is no resolution is refused before anything is compared."""
+    """What is not a resolution is refused before anything is compared."""
     held = recording.Recording("x", "trace", trace(y_out=numbers(2, 18)), frozenset())
     assert held.with_resolution(None) is held
     assert held.with_resolution("4 decimals").trace.resolution == "4 decimals"

@@ -134,7 +134,7 @@ def test_what_is_no_table_is_refused_at_its_line(tmp_path, text, found):
 
 
 def test_words_that_are_the_same_in_every_row_say_something_of_the_recording(tmp_path):
-    """`mode` and `clip` of every row; a clip that changes is no recording of one, and a rate in numbers stays a column."""
+    """`mode` and `clip` of every row; a clip that changes is not a recording of one, and a rate in numbers stays a column."""
     table = read_table(written(tmp_path, "mode,a,clip,fps\nfree,1,Walk,30\n free ,2,Walk,30\n"))
     assert table.said == {"mode": "free", "clip": "Walk"}
     assert {name: values.tolist() for name, values in table.columns.items()} == {"a": [1.0, 2.0], "fps": [30.0, 30.0]}
@@ -264,7 +264,7 @@ def test_a_table_is_of_arrays_unless_it_says_that_it_is_text():
      ([1], False), (int(1.7e308), True), (10**309, False), (-(10**309), False), (math.inf, True)],
 )  # fmt: skip
 def test_what_counts_as_a_number(value, expected):
-    """true is no coordinate, and a number beyond every float would become infinite silently."""
+    """true is not a coordinate, and a number beyond every float would become infinite silently."""
     assert is_number(value) is expected
 
 

@@ -177,7 +177,7 @@ BROKEN_LINES = {
     "frames that stand still": ([line(0), line(0)], "#/frame", "a number above 0"),
     "frames that run backwards": ([line(5), line(3)], "#/frame", "a number above 5"),
     "no frame number": ([{"time": 0, "stages": {}}], "#/frame", "a frame number"),
-    "a frame number that is no integer": ([line(0.5)], "#/frame", "a frame number"),
+    "a frame number that is not an integer": ([line(0.5)], "#/frame", "a frame number"),
     "a frame that is true": ([line(True)], "#/frame", "a frame number"),
     "a row too short": ([line(0, stages={"cond": [1], "quat": [0, 0, 0, 1]})], "#/stages/cond", "2 numbers"),
     "a row too long": ([line(0), line(1, stages={"cond": [1, 2, 3], "quat": [0, 0, 0, 1]})], ":3#/stages/cond", "2 numbers"),
@@ -212,7 +212,7 @@ BROKEN_HEADERS = {
     "another version": with_header(version=2), "no version": with_header(version=...),
     "no stages": with_header(stages=...), "an empty set of stages": with_header(stages={}),
     "an unknown stage": with_header(stages={"hips": 3}), "a width of zero": with_header(stages={"cond": 0}),
-    "a width that is no number": with_header(stages={"cond": "2"}), "stages as a list": with_header(stages=["cond"]),
+    "a width that is not a number": with_header(stages={"cond": "2"}), "stages as a list": with_header(stages=["cond"]),
     "no fps": with_header(fps=...), "fps zero": with_header(fps=0), "fps as text": with_header(fps="60"),
     "another mode": with_header(mode="live"), "no mode": with_header(mode=...), "a list": [1], "a number": 3,
 }  # fmt: skip

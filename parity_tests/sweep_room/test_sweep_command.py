@@ -177,7 +177,7 @@ def test_without_dask_there_is_one_clear_error(
 def test_a_clip_that_cannot_drive_a_run_is_said(
     capfd: pytest.CaptureFixture[str], checkout: Path, tmp_path: Path
 ) -> None:
-    """A recording without what is carried from frame to frame cannot drive one: that is no defect of rigpact."""
+    """A recording without what is carried from frame to frame cannot drive one: that is not a defect of rigpact."""
     robot = checkout / "fixtures/bundles/robot"
     words = ("sweep", robot / "contract.toml", "--clip", robot / "run.csv", "--onnx", robot, "--out", tmp_path, *HERE)
     assert run_command_line([str(word) for word in words]) == 1

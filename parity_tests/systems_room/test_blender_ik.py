@@ -291,7 +291,7 @@ def _single_euler(quaternion: np.ndarray) -> np.ndarray:
 
 
 def test_angles_in_single_precision_stay_within_their_bound(clip: dict[str, np.ndarray]) -> None:
-    """Near gimbal lock and at half a turn two right engines differ by a lot: that is no defect, and half a degree is."""
+    """Near gimbal lock and at half a turn two right engines differ by a lot: that is not a defect, and half a degree is."""
     random = np.random.default_rng(6)
     angles = random.uniform(-3.1, 3.1, (360, 5, 3))
     angles[..., 1] = random.uniform(-1.5, 1.5, (360, 5))

@@ -214,7 +214,7 @@ def test_streaming_and_batches_of_windows_agree_bit_for_bit(tiny_onnx: tuple[Imu
 
 
 def test_a_short_window_is_refused() -> None:
-    """Padded with zeros, a standing body falls: zero is no reading of a sensor at rest."""
+    """Padded with zeros, a standing body falls: zero is not a reading of a sensor at rest."""
     window = SampleWindow(4, 6)
     for _ in range(3):
         window.push(np.ones(6, np.float32))

@@ -99,7 +99,7 @@ def test_a_contract_to_start_from_passes(rigpact: Run, system: str) -> None:
 
 
 def test_what_is_not_declared_is_still_found(rigpact: Run, checkout: Path) -> None:
-    """A reader of published files that passes whatever it reads is no check."""
+    """A reader of published files that passes whatever it reads is not a check."""
     _blender(checkout, rigpact)
     assert rigpact("init")[0] == 0
     status, said = rigpact("check", "blender_ik.json", "training_data/training_data.npz")

@@ -1,4 +1,4 @@
-"""`pytest --rigpact-bundle`: what is added, how it fails, and that nothing judged is no pass."""
+"""`pytest --rigpact-bundle`: what is added, how it fails, and that nothing judged is not a pass."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -323,7 +323,7 @@ def test_fixtures_give_the_files_to_own_tests(run_pytest: Run, demo_words: list[
 
 
 def test_properties_fail_without_hypothesis(run_apart: Run, demo_words: list[Any], folder: Path) -> None:
-    """hypothesis is an extra; the other tests run without it, but what was not judged is no pass."""
+    """hypothesis is an extra; the other tests run without it, but what was not judged is not a pass."""
     (folder / "conftest.py").write_text(
         "import importlib.util as util\nfind = util.find_spec\n"
         "util.find_spec = lambda name, *rest: None if name == 'hypothesis' else find(name, *rest)\n"
@@ -337,7 +337,7 @@ def test_properties_fail_without_hypothesis(run_apart: Run, demo_words: list[Any
 
 
 def test_a_property_that_is_not_promised_is_skipped(run_pytest: Run, demo_words: list[Any]) -> None:
-    """A loop that is declared not to renormalise is no defect of the loop."""
+    """A loop that is declared not to renormalise is not a defect of the loop."""
     ran = run_pytest(*QUICK, *demo_words, "--rigpact-set=reproject=none", "-k", "composition or packing")
 
     assert ran.status == 0

@@ -1,6 +1,6 @@
 """Causes that `explain` names
 
-A cause is a convention that brings a stage within its bound. One that only makes the error smaller is no explanation.
+A cause is a convention that brings a stage within its bound. One that only makes the error smaller is not an explanation.
 """
 
 import json

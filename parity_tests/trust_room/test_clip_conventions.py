@@ -76,7 +76,7 @@ def fitted_to(character: Character, clip: Any) -> Document:
 @passes("a clip of any style under the statistics of one clip of another style")
 @pytest.mark.parametrize("trained", ["idle", "walk", "run"])
 def test_another_motion_than_the_statistics_raises_no_alarm(character: Character, trained: str) -> None:
-    """A first jump or crouch is no defect of the exporter, however narrow the training data is."""
+    """A first jump or crouch is not a defect of the exporter, however narrow the training data is."""
     bundle = fitted_to(character, generate_clip(trained, 5, 60))
     clips = tuple((style, generate_clip(style, 70 + place, 40)) for place, style in enumerate(STYLES))
     other = Character("demo", bundle, clips)

@@ -107,7 +107,7 @@ def test_an_honest_engine_passes_the_gate(project: Project, command: Any) -> Non
 
 @passes("the same engine without the model at hand")
 def test_an_honest_engine_agrees_without_the_model(project: Project, command: Any) -> None:
-    """A difference of the inputs reaches the answers; that is no defect, whoever holds the model."""
+    """A difference of the inputs reaches the answers; that is not a defect, whoever holds the model."""
     clip = project.real / "Walk_F.json"
     stages = project.engine(clip)
     reference = project.reference(clip, len(stages["state"]), stages)

@@ -138,7 +138,7 @@ def test_the_first_change_passes(project: Path, command: Command) -> None:
 @refused("settings of the base revision that cannot be read", "exit 2")
 @pytest.mark.parametrize("unreadable", ["[gate\n", "[gate]\nframes = 0\n", '[gate]\nbundle = "../other.json"\n'])
 def test_unreadable_settings_of_the_base_guard_nothing(project: Path, command: Command, unreadable: str) -> None:
-    """What the change was compared with is not known: that is no pass."""
+    """What the change was compared with is not known: that is not a pass."""
     (project / "rigpact.toml").write_text(unreadable, encoding="utf-8")
     committed(project)
     (project / "rigpact.toml").write_text(BASE, encoding="utf-8")

@@ -1,7 +1,7 @@
 """Rotations whose axes are lost
 
-A network may give six numbers that are no rotation: an axis of length zero, or two parallel axes. What replaces the lost axis is
-part of the contract. The expected values here follow from the engine's loop, written out by hand.
+A network may give six numbers that are not rotations: an axis of length zero, or two parallel axes. What replaces the lost axis
+is part of the contract. The expected values here follow from the engine's loop, written out by hand.
 """
 
 from collections.abc import Callable, Mapping

@@ -94,5 +94,5 @@ def test_twice_the_mistakes_are_at_most_twice_the_work(kind: str, output: str, t
 
         return printed
 
-    answer(10)()  # what is read once and kept is no work of the file
+    answer(10)()  # what is read once and kept is not work of the file
     assert work_of(answer(400)) <= 2 * work_of(answer(200))

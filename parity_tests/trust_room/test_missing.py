@@ -1,6 +1,6 @@
 """A check that could not run
 
-A rule that is skipped for want of a package, a file or time is missing: exit 2, which is no pass, unless it is waived.
+A rule that is skipped for want of a package, a file or time is missing: exit 2, which is not a pass, unless it is waived.
 """
 
 import json
@@ -89,7 +89,7 @@ def test_what_is_waived_is_not_missing(command: Command, project: Path) -> None:
 @refused("a project that asks nothing, or has no settings", "`rigpact doctor` exits with 2 and names `rigpact init`")
 @pytest.mark.parametrize("text", [None, '[severity]\nRP070 = "error"\n'])
 def test_a_project_that_asks_nothing_is_not_ready(command: Command, project: Path, text: str | None) -> None:
-    """Nothing is missing where nothing is asked; that is no readiness."""
+    """Nothing is missing where nothing is asked; that is not readiness."""
     (project / "rigpact.toml").unlink()
     if text is not None:
         (project / "rigpact.toml").write_text(text, encoding="utf-8")

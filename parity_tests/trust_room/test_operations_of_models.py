@@ -93,7 +93,7 @@ def recurrent(op: str, gates: int, **attributes: object) -> Built:
 
 
 def spread_of_others(graph: Graph) -> str:
-    """Squares of a difference that is no distance from its own mean: an error, not a variance."""
+    """Squares of a difference that is not a distance from its own mean: an error, not a variance."""
     apart = graph.add("Sub", "x", graph.weight(WIDTH, around=30.0))
     return graph.add("ReduceMean", graph.add("Mul", apart, apart), whole(graph, 1))
 

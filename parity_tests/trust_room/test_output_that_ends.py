@@ -1,6 +1,6 @@
 """Output that ends before the answer does
 
-A reader that goes away changes no verdict: status 1 means findings. A full disk is no defect of rigpact, and no pass.
+A reader that goes away changes no verdict: status 1 means findings. A full disk is not a defect of rigpact, and no pass.
 """
 
 import subprocess

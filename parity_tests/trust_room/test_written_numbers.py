@@ -123,7 +123,7 @@ def test_coarse_numbers_do_not_alarm(folder: Path, command: Command, precision: 
 
 
 def test_a_declared_resolution_wins(folder: Path, command: Command) -> None:
-    """`exact` shows what the digits lost; what is declared is no warning; a word that means nothing is refused."""
+    """`exact` shows what the digits lost; what is declared is not a warning; a word that means nothing is refused."""
     path = coarse("4 decimals", folder / "coarse.trace.safetensors")
     words = "diff", "right.trace.jsonl", path, *CONTRACT, "--format", "json"
 

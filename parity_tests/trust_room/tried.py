@@ -27,7 +27,7 @@ def refused(tried: str, answer: str) -> Callable[[Test], Test]:
 
 
 def passes(tried: str, answer: str = "passes") -> Callable[[Test], Test]:
-    """Mark a test that tries a variation that is no defect, and shows that it raises no alarm."""
+    """Mark a test that tries a variation that is not a defect, and shows that it raises no alarm."""
     return _mark(Tried("passes", tried, answer))
 
 

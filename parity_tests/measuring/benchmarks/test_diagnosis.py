@@ -23,7 +23,7 @@ REQUIRED = {
     "single changes, real clips": 0.99,
     "random pairs": 0.95,
     "random pairs at one stage": 0.95,
-    "defects that are no convention, no made-up cause": 0.99,
+    "defects that are not conventions, no made-up cause": 0.99,
     "benign variants without an alarm": 1.0,
 }
 

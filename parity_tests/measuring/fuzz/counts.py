@@ -24,7 +24,7 @@ class Count:
 
 
 def together(name: str, counts: Iterable[Count]) -> Count:
-    """Several counts as one: sums, and the largest of what is no sum."""
+    """Several counts as one: sums, and the largest of what is not a sum."""
     counts = list(counts)
     total = Count(name, reached=counts[0].reached if len(counts) == 1 else None)
     for count in counts:

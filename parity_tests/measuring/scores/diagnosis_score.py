@@ -161,7 +161,7 @@ def _first_row(over: NDArray[np.bool_]) -> int | None:
 
 
 def score_benign(figure: Figure, variants: Iterable[Benign]) -> None:
-    """Diagnose benign variants. `undetermined` is no alarm: it means that the recording holds nothing to judge."""
+    """Diagnose benign variants. `undetermined` is not an alarm: it means that the recording holds nothing to judge."""
     for variant in variants:
         verdict = diagnose(evidence_of(variant.scene, variant.trace), variant.scene.contract).verdict
         figure.count(
@@ -178,7 +178,7 @@ def all_figures(real: Path | None) -> Iterator[Figure]:
     yield _conventions("single changes, real clips", ">= 99 %", scenes)
     yield _pairs("random pairs", [generated[0], generated[2], *scenes], 210, interacting=False)
     yield _pairs("random pairs at one stage", [generated[0], *scenes], 60, interacting=True)
-    figure = Figure("defects that are no convention, no made-up cause", ">= 99 %")
+    figure = Figure("defects that are not conventions, no made-up cause", ">= 99 %")
     score_defects(figure, generated[0], 126, seed=0)
     score_defects(figure, generated[4].with_network(SyntheticNetwork(free.contract)), 63, seed=1)
     yield figure

@@ -1,4 +1,4 @@
-"""Which modules are mutated, which tests must notice it, and why the mutants that no test can notice are no defects."""
+"""Which modules are mutated, which tests must notice it, and why the mutants that no test can notice are not defects."""
 
 from __future__ import annotations
 
@@ -122,7 +122,7 @@ _ONE_SIGN = "the sign is 1 or -1"
 _SAME_FLOOR = "a variance of 1e-6 is a deviation of 1e-3: one of the two floors, which the engine has, is enough"
 _A_SIGN = "divided by 1 and -1 is multiplied by them"
 _NO_LENGTH = "no length is below 0, so a lower limit below 0 limits as little"
-_BELOW_ALL = "the mark for none is no error and no row whatever negative number it is"
+_BELOW_ALL = "the mark for none is not an error and no row whatever negative number it is"
 _BOTH_THERE = "at this length the two formulas give the same bits"
 _PLENTY = "where ten thousand different numbers tell, one that is counted twice changes nothing"
 _NEVER_EQUAL = (

@@ -50,7 +50,7 @@ class Facts:
         return found
 
     def width(self, term: str) -> int:
-        """Channels of one entry of a term; those of the joints where it is no term."""
+        """Channels of one entry of a term; those of the joints where it is not a term."""
         return _WIDTHS.get(term, len(self.joint_map))
 
     def term_at(self, channel: int) -> str:

@@ -105,7 +105,7 @@ def _with_other_files(found: Diagnosis, gathered: Gathered, request: ExplainRequ
         again = diagnose(
             *supposed.part, with_pairs=request.with_pairs, allow_unjudged=request.allow_unjudged, budget=budget
         )
-        # under another choice of files a history begins before the recording: what its first frames hold is no mistake
+        # under another choice of files a history begins before the recording: what its first frames hold is not a mistake
         rules = tuple(each for each in again.relations if each.kind != GLITCH)
         return replace(again.supposing(supposed.words), relations=rules, search=budget.search)
 

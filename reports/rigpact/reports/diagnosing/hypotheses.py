@@ -126,9 +126,9 @@ class Hypotheses:
 
         None where it does not tell. The bound of an answer is most of a search's time. It grows with the network's inputs: a
         change that makes it CLEARLY times as wide would have to make them as much larger, and the errors of a right change are a
-        small part of such a worst case. So a change is out where most frames are CLEARLY off. A bound that was drawn is no worst
-        case, so one value that is CLEARLY off tells, and a change that brings every value within it is in. Where the recording
-        agrees without a change, it tells of every change. Between, a bound of few draws tells what does not fit.
+        small part of such a worst case. So a change is out where most frames are CLEARLY off. A bound that was drawn is not a
+        worst case, so one value that is CLEARLY off tells, and a change that brings every value within it is in. Where the
+        recording agrees without a change, it tells of every change. Between, a bound of few draws tells what does not fit.
         """
         error = self._errors.get((stage, frozenset()))
         if error is None or (error.judging is None and not self._answers.intersection(self._paths.get(stage, ()))):

@@ -1,4 +1,4 @@
-"""Words that a contract leaves open, answered by a recording: what only an assumed word explains is no mistake of anybody."""
+"""Words that a contract leaves open, answered by a recording: what only an assumed word explains is not a mistake of anybody."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """What the lines of an engine log prove.
 
 Compositions, published poses and conditions are recordings of a character of one bone, and diagnosed like any other. Widths,
-statistics that the engine made up, and poses that are no rotations contradict the contract without a convention to name.
+statistics that the engine made up, and poses that are not rotations contradict the contract without a convention to name.
 """
 
 from __future__ import annotations
@@ -229,7 +229,7 @@ def _width_disagreements(log: EngineLog, contract: Contract) -> Iterator[str]:
 
 
 def _no_rotations(log: EngineLog, conventions: Conventions) -> Iterator[str]:
-    """Published poses of the first two bones that are no rotations.
+    """Published poses of the first two bones that are not rotations.
 
     A printed axis is off by √3·r, half the last digit r: so are its length, and the cosine of two axes by twice as much.
     """

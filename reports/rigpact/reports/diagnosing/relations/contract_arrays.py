@@ -78,7 +78,7 @@ def _is_list_of_floats(value: Any) -> bool:
 
 
 def _with_constant(contract: Contract, path: Sequence[str], values: FloatArray) -> Contract | None:
-    """The contract with other numbers; None if they are such that it is no contract."""
+    """The contract with other numbers; None if they are such that it is not a contract."""
     constants = _with_value(contract.constants, path, values.tolist())
     if any(True for _ in contract.system.problems_of(constants)):
         return None

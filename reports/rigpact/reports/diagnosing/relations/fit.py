@@ -153,7 +153,7 @@ class Fit:
 
     @property
     def _is_still(self) -> bool:
-        """Whether what differs should be one number in every frame, whatever comes in: that it was another one is no theory."""
+        """Whether what differs should be one number in every frame, whatever comes in: another number is not a theory."""
         should, inputs = self.subject.replayed[:, self.channels], self.subject.before.values()
         if self.subject.stage.is_answer or self.subject.contract.system.windowed:
             return False  # one window has one answer: it stands in every frame, and proves as one

@@ -288,7 +288,7 @@ class Subject:
         return self._are_few(self._apart_roughly(rows, few))
 
     def _explains_roughly(self, rows: FloatArray) -> bool:
-        """Whether rows fit, and bring near what differed: else they are no reading, and need no bound."""
+        """Whether rows fit, and bring near what differed: else they are not readings, and need no bound."""
         apart = self._apart_roughly(rows, slice(None))
         left, failing = np.count_nonzero(apart & self.failing), np.count_nonzero(self.failing)
         return self._are_few(apart) and bool(left <= (1.0 - NEARLY) * failing)

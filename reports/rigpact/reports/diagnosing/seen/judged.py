@@ -1,4 +1,4 @@
-"""Which recorded stages something judged, and which nothing did: silence about a stage is no agreement."""
+"""Which recorded stages something judged, and which nothing did: silence about a stage is not agreement."""
 
 from __future__ import annotations
 

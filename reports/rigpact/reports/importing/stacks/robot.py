@@ -98,7 +98,7 @@ class Robot:
     """A policy. measured: the joints in the order in which their positions arrive; motors: in which targets leave, if it is said.
 
     sticks: the lowest and highest command, where the runtime makes it of a stick; stick_scale: the command of a whole stick.
-    convention: whose word the history is. action_width: of an answer that is no target. pose_names: else the measured ones.
+    convention: whose word the history is. action_width: of an answer that is not a target. pose_names: else the measured ones.
     """
 
     draft: Draft
