@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -29,6 +30,8 @@ from rigpact.reports.diagnosing.stage_error import StageError, WorstChannel, err
 
 SaysStages = Callable[[Sequence[StageVerdict], Divergence | None], None]
 """Is told of every stage and of the first divergence before a search begins."""
+Otherwise = Callable[[], Diagnosis | None]
+"""The diagnosis under another choice of the files at hand; None where none explains more than the files that were given."""
 
 
 def diagnose(
@@ -40,12 +43,13 @@ def diagnose(
     budget: Budget | None = None,
     says_stages: SaysStages | None = None,
     with_alike: bool = True,
+    otherwise: Otherwise = lambda: None,
 ) -> Diagnosis:
     """Judge every recorded stage and search for what explains those that differ.
 
     allow_unjudged: recorded stages that may stay unjudged in a recording that agrees; any other leaves the answer undetermined.
     budget: how long to search; without one the search goes to its end. with_alike: say what a recording that agrees does not
-    tell apart.
+    tell apart. otherwise: is asked where conventions alone do not explain all, before relations are searched.
     """
     hypotheses = Hypotheses(evidence, contract)
     stages = tuple(_stage_verdicts(hypotheses))
@@ -62,19 +66,28 @@ def diagnose(
     budget = budget or Budget.unlimited()
     budget.start()
     judged = Diagnosis("unexplained", first, stages, (), ())
-    return _searched(hypotheses, budget, judged, not_finite, with_pairs=with_pairs)
-
-
-def _searched(
-    hypotheses: Hypotheses, budget: Budget, judged: Diagnosis, not_finite: Divergence | None, *, with_pairs: bool
-) -> Diagnosis:
-    """The diagnosis with what explains the stages that differ, and what remains."""
     causes, unresolved = search(hypotheses, with_pairs=with_pairs, budget=budget)
     everywhere = {
         knob: value for each in causes if each.stage not in unresolved for knob, value in each.changes.items()
     }
     found = [_cause(hypotheses, explanation, everywhere) for explanation in causes]
-    relations = _relations(hypotheses, found, unresolved, everywhere, budget)
+    answer = partial(_answer, hypotheses, judged, not_finite, found, unresolved, everywhere)
+    best = answer(())
+    if not best.is_one_set_of_conventions:
+        best = otherwise() or answer(_relations(hypotheses, found, unresolved, everywhere, budget))
+    return replace(best, search=budget.search)
+
+
+def _answer(
+    hypotheses: Hypotheses,
+    judged: Diagnosis,
+    not_finite: Divergence | None,
+    found: Sequence[Cause],
+    unresolved: Sequence[str],
+    everywhere: Changes,
+    relations: Sequence[Relation],
+) -> Diagnosis:
+    """The diagnosis with what explains the stages that differ, and what remains."""
     better = {relation.stage for relation in relations if relation.is_whole}
     named = tuple(cause for cause in found if not (cause.is_partial and cause.stage in better))
     partly = {each.stage: each.changes for each in named if each.is_partial or _holds_alone(hypotheses, each)}
@@ -90,7 +103,6 @@ def _searched(
         indistinguishable=tuple(_indistinguishable(hypotheses, everywhere)) if not unresolved and explained else (),
         relations=tuple(replace(relation, excess=None) for relation in relations),
         first_unexplained=None if explained else _first_left(hypotheses, left, everywhere, partly, not_finite),
-        search=budget.search,
     )
 
 

@@ -71,10 +71,11 @@ def explain(request: ExplainRequest) -> tuple[Diagnosis, list[str]]:
             allow_unjudged=request.allow_unjudged,
             budget=budget,
             says_stages=partial(_before_the_search, request, gathered),
+            otherwise=partial(_under_other_files, gathered, request, budget),
         )
         if (found.search is None or gathered.recording.bones) and found.exit_code == EXIT_FINDINGS:
             _refuse_guessed_mode(gathered, found.stages, request.recording)
-        return _with_other_files(found, gathered, request, budget), gathered.notes
+        return found, gathered.notes
 
 
 def _before_the_search(
@@ -93,21 +94,18 @@ def _driven_as(gathered: Gathered, mode: str | None) -> Gathered:
     return gathered.in_mode(mode)
 
 
-def _with_other_files(found: Diagnosis, gathered: Gathered, request: ExplainRequest, budget: Budget) -> Diagnosis:
-    """The diagnosis; where no convention explains all, under another choice of the files at hand that explains more."""
-    is_sure = found.exit_code != EXIT_FINDINGS or found.is_one_set_of_conventions
-    if is_sure or gathered.recording.bones:
-        return found
+def _under_other_files(gathered: Gathered, request: ExplainRequest, budget: Budget) -> Diagnosis | None:
+    """The diagnosis under another choice of the files at hand that explains more; None where none does."""
     with TemporaryDirectory() as room:
         supposed = best_supposition(gathered, request.contract, request.given, Path(room), budget)
         if supposed is None:
-            return replace(found, search=budget.search)
+            return None
         again = diagnose(
             *supposed.part, with_pairs=request.with_pairs, allow_unjudged=request.allow_unjudged, budget=budget
         )
         # under another choice of files a history begins before the recording: what its first frames hold is not a mistake
         rules = tuple(each for each in again.relations if each.kind != GLITCH)
-        return replace(again.supposing(supposed.words), relations=rules, search=budget.search)
+        return replace(again.supposing(supposed.words), relations=rules)
 
 
 def _refuse_guessed_mode(gathered: Gathered, stages: Sequence[StageVerdict], path: Path) -> None:

@@ -21,7 +21,7 @@ from rigpact.contract.systems.contract import Contract
 from rigpact.reference_runtime.graph.replayed import Evidence, path_of
 from rigpact.reference_runtime.recordings.recorded_bones import cut_to
 from rigpact.reports.diagnosing.budget import Budget
-from rigpact.reports.diagnosing.diagnose import SaysStages, diagnose
+from rigpact.reports.diagnosing.diagnose import Otherwise, SaysStages, diagnose
 from rigpact.reports.diagnosing.diagnosis import Diagnosis, RestsOn, StageVerdict, together
 from rigpact.reports.diagnosing.evidence import Gathered, Part
 from rigpact.reports.diagnosing.hypotheses import Hypotheses
@@ -42,18 +42,20 @@ def diagnose_gathered(
     budget: Budget | None = None,
     says_stages: SaysStages | None = None,
     with_alike: bool = True,
+    otherwise: Otherwise = lambda: None,
 ) -> Diagnosis:
     """The diagnosis of everything that was gathered, under the words that its contract leaves open and it answers itself.
 
-    says_stages: is told of the stages of a recording of all bones.
+    says_stages, otherwise: as `diagnose` has them, for a recording of all bones.
     """
     gathered, answered = with_answered_words(gathered)
     *before, own = gathered.parts
     search = partial(diagnose, with_pairs=with_pairs, budget=budget, with_alike=with_alike)
     if not gathered.recording.bones:
-        under = partial(search, own.evidence, allow_unjudged=allow_unjudged)
+        under = partial(search, own.evidence, allow_unjudged=allow_unjudged, otherwise=otherwise)
         found = under(own.contract, says_stages=says_stages)
-        if words := open_words_in(found, own.contract):
+        words = {} if found.supposition else open_words_in(found, own.contract)
+        if words:
             found = under(own.contract.with_conventions(words))
         return replace(found, answered={**answered, **{knob: (value,) for knob, value in words.items()}})
     whole = before[0] if before else None
