@@ -60,6 +60,16 @@ def test_the_roots_path_goes_on_where_the_lap_ended(demo_subject: Subject) -> No
     assert steps.max() <= speed / rows.fps * 1.001
 
 
+def test_the_way_of_a_steady_walk_is_its_speed_times_its_time(demo_subject: Subject) -> None:
+    """Drift is given for each metre of it: 1.5 m/s along y, for longer than the clip lasts."""
+    rows = demo_subject.rows()
+    walked = rows.x_raw.copy()
+    walked[:, 3:5] = 0.0, 1.5
+    frames = 2 * rows.steps + 7
+    found = RootPath(demo_subject.contract, replace(rows, x_raw=walked)).distance_m(frames)
+    assert found == pytest.approx(1.5 * frames / rows.fps, rel=1e-6)  # the state is in float32
+
+
 def test_slide_is_the_path_of_a_foot_while_it_touches() -> None:
     """Worked by hand: two steps of 3 and 4 cm while touching, one of 100 while not."""
     feet = np.zeros((5, 2, 3))

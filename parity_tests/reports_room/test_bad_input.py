@@ -198,3 +198,22 @@ def test_a_failed_write_keeps_the_old_file(command: Any, demo_bundle: Path, tmp_
     assert command(*words[:-1], out).status == 2
     assert out.read_text(encoding="utf-8") == "old"
     assert [path.name for path in tmp_path.iterdir()] == ["kept.wrong"]
+
+
+@pytest.mark.parametrize(
+    "change", [lambda names: names[:-1], lambda names: [*names, "one more"]], ids=["fewer", "more"]
+)
+def test_a_bundle_that_names_other_than_its_bones_runs_like_another(
+    command: Any, demo_bundle: Path, tmp_path: Path, change: Callable[[list[str]], list[str]]
+) -> None:
+    """RP220 says so; the numbers hold all bones, and a run of fewer ended in an internal error."""
+    document = json.loads((demo_bundle / "norm_template.json").read_text(encoding="utf-8"))
+    document["meta"]["bone_names"] = change(document["meta"]["bone_names"])
+    bundle, runs = tmp_path / "named.json", (tmp_path / "named.trace.jsonl", tmp_path / "sound.trace.jsonl")
+    bundle.write_text(json.dumps(document), encoding="utf-8")
+    given = ("--onnx", demo_bundle / "model.onnx", "--clip", demo_bundle / "clips/Run_F.json", "--mode", "free")
+    for contract, out in zip((bundle, demo_bundle / "norm_template.json"), runs, strict=True):
+        assert command("run", contract, *given, "--frames", 6, "-o", out).status == 0
+    assert "RP220" in command("check", bundle).out
+    first, second = (out.read_text(encoding="utf-8").splitlines()[1:] for out in runs)
+    assert first == second != []

@@ -67,8 +67,9 @@ A gate on the demo bundle starts up, runs 600 free frames from seventeen starts,
 can show. Tried: judging a file by itself once, in however many checks it is; ending at a thousand
 tolerances what the clips can show; fewer frames at which the starts are measured; the output stages without what the probe
 of the input order does not need; what the clips can show in a second process, which must start and read the files first: the
-answer came little sooner for more work, and that is left out. Of `rigpact check`, two thirds are the libraries that it imports. The self-test keeps what a defect does not touch, brings back
-only the files that it touched, and shares the defects among processes, each of which must start and read the files first.
+answer came little sooner for more work, and that is left out. The self-test keeps what a defect does not touch, brings back
+only the files that it touched, and shares the defects among processes, each of which must start and read the files first. Of
+`rigpact check`, two thirds are the libraries that it imports.
 
 The search for pairs from poses alone evaluates the loop under every pair of conventions. Tried: no bound of its own for what is
 clearly off, a few frames first, the clip's rows kept for all hypotheses, stages kept by the conventions that matter to them,

@@ -40,7 +40,9 @@ KILLERS: Mapping[str, tuple[str, ...]] = {
         f"{_POSING}/{name}.py": ("runtime_room/test_output.py", *_LOOP, *_BOUNDS)
         for name in ("denormalised_output", "turn", "composed_pose", "published_pose", "pose_quaternions", "write_back")
     },
-    "reference_runtime/rigpact/reference_runtime/systems/enemy_animation/ground_contacts.py": ("runtime_room/test_contacts.py",),
+    "reference_runtime/rigpact/reference_runtime/systems/enemy_animation/ground_contacts.py": (
+        "runtime_room/test_contacts.py", "nonfinite_room/test_floor.py",
+    ),
     f"{_OPERATIONS}/geometry.py": (_LEADING, "runtime_room/test_geometry.py", "runtime_room/test_one_arithmetic.py", *_TURNING),
     f"{_OPERATIONS}/gram_schmidt.py": (
         "runtime_room/test_gram_schmidt.py", "runtime_room/test_geometry.py", "runtime_room/test_rot6d_conventions.py",

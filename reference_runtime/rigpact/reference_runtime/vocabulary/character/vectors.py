@@ -25,7 +25,8 @@ def bone_fields(name: str, kind: FieldKind, size: int) -> Fields:
     """One field of `size` numbers for every bone."""
 
     def fields(contract: Contract) -> FieldLayout:
-        return FieldLayout(tuple(_bone_fields(name, 0, contract.numbers.bone_names, size, kind)))
+        names = _names(contract.numbers.bone_names, contract.numbers.bone_count)
+        return FieldLayout(tuple(_bone_fields(name, 0, names, size, kind)))
 
     return fields
 
@@ -39,10 +40,10 @@ def rates_fields(contract: Contract, name: str) -> FieldLayout:
 def history_fields(contract: Contract) -> FieldLayout:
     """Past poses; empty if only the network gives their number."""
     numbers = contract.numbers
-    width = 6 * numbers.bone_count
+    names, width = _names(numbers.bone_names, numbers.bone_count), 6 * numbers.bone_count
     found: list[Field] = []
     for entry in range(numbers.pose_history_length or 0):
-        found += _bone_fields(f"history[{entry}]", entry * width, numbers.bone_names, 6, FieldKind.ROT6D)
+        found += _bone_fields(f"history[{entry}]", entry * width, names, 6, FieldKind.ROT6D)
     return FieldLayout(tuple(found))
 
 
@@ -67,6 +68,7 @@ def _vector(vector: str, said: Said, is_raw: bool, contract: Contract) -> FieldL
 
 
 def _names(bones: Sequence[str], count: int) -> list[str]:
+    """A name for each bone of a slice: the bundle may name more or fewer (RP220)."""
     return [bones[place] if place < len(bones) else f"bone {place}" for place in range(count)]
 
 
