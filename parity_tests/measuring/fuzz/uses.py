@@ -88,9 +88,9 @@ def ran(path: Path) -> None:
 
 
 def explained(path: Path, contract: Any) -> None:
-    """`rigpact explain --singles-only`."""
+    """`rigpact explain --singles-only`, with a budget as the command has one."""
     with np.errstate(all="ignore"):
-        shown(diagnose_gathered(read_evidence(path, contract), with_pairs=False))
+        shown(diagnose_gathered(read_evidence(path, contract), with_pairs=False, budget=Budget(1.0)))
 
 
 def log_explained(path: Path, contract: Any) -> None:
