@@ -34,7 +34,7 @@ pytestmark = pytest.mark.slow
 
 
 def grown(
-    benchmark: Any, what: str, action_of: Callable[[int], Callable[[], Any]], sizes: tuple[int, ...], rounds: int = 5
+    benchmark: Any, what: str, action_of: Callable[[int], Callable[[], Any]], sizes: tuple[int, ...], rounds: int = 11
 ) -> None:
     """Measure, write the row; fail where something grows faster than its input."""
     exponent = benchmark.pedantic(measured_growth, (action_of, sizes, rounds), rounds=1)
