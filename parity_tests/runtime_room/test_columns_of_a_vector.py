@@ -14,6 +14,7 @@ from rigpact.reference_runtime.recordings.named_columns import (
     read_named_columns,
     vectors_of,
 )
+from rigpact.reference_runtime.recordings.number_rows import Table, left_out
 
 from ..every_case import every_case
 from .column_files import KNEE_HIP, TWO_FEET, A, B, C, contract, npz, refused, side_by_side, stages
@@ -309,3 +310,14 @@ def test_underscored_columns_are_as_strict_as_others(tmp_path, columns, place, f
     """Nothing is padded, and nothing is taken twice."""
     path = npz(tmp_path, **dict.fromkeys(columns, A))
     assert refused(path, contract())[:2] == (place, found)
+
+
+def test_parts_of_a_known_vector_are_not_told_as_unknown():
+    """A note that lists 29 columns of the vector it just read hides the one that nobody read."""
+    table = Table({}, partial={"late": "2 of 9 rows"})
+    names = ["q.hip", "q/knee", "q[2]", "temp", "temp[1]", "quat"]
+    assert list(left_out(table, names, {"q"})) == [
+        "late stands in 2 of 9 rows: it is left out",
+        "the contract does not know temp, quat: not judged",
+    ]
+    assert list(left_out(Table({}), ["q.hip"], {"q[0]"})) == []

@@ -12,6 +12,7 @@ _RECORDINGS = "reference_runtime/rigpact/reference_runtime/recordings"
 _FILES = "contract/rigpact/contract/files"
 _COMPARING = "reports/rigpact/reports/comparing"
 _LEADING = "runtime_room/test_leading_axes.py"
+_NATIVE = "cpp_room/test_native_loop.py"
 _LOOP = ("runtime_room/test_loop.py", "runtime_room/test_knobs.py")
 _TRACES = ("runtime_room/test_trace.py", "runtime_room/test_trace_damage.py", "runtime_room/test_trace_pieces.py")
 _BOUNDS = (
@@ -28,7 +29,7 @@ _TABLES = ("trust_room/test_recordings_in_other_formats.py", "trust_room/test_da
 _TURNING = ("declared_room/test_operations_turning.py", "declared_room/test_operations_converting.py")
 
 KILLERS: Mapping[str, tuple[str, ...]] = {
-    f"{_CHARACTER}/bone_rates.py": ("runtime_room/test_angular_velocity.py", *_LOOP, *_BOUNDS),
+    f"{_CHARACTER}/bone_rates.py": ("runtime_room/test_angular_velocity.py", *_LOOP, *_BOUNDS, _NATIVE),
     f"{_CHARACTER}/bounds.py": (*_BOUNDS,),
     f"{_CHARACTER}/condition.py": ("runtime_room/test_condition.py", *_LOOP, *_BOUNDS),
     f"{_CHARACTER}/fed_state.py": (*_LOOP, *_BOUNDS),
@@ -37,7 +38,7 @@ KILLERS: Mapping[str, tuple[str, ...]] = {
     f"{_CHARACTER}/squashed_zscore.py": ("runtime_room/test_pose_history.py", *_LOOP, *_BOUNDS),
     f"{_CHARACTER}/state_features.py": ("runtime_room/test_normalisation.py", *_LOOP, *_BOUNDS),
     **{
-        f"{_POSING}/{name}.py": ("runtime_room/test_output.py", *_LOOP, *_BOUNDS)
+        f"{_POSING}/{name}.py": ("runtime_room/test_output.py", *_LOOP, *_BOUNDS, _NATIVE)
         for name in ("denormalised_output", "turn", "composed_pose", "published_pose", "pose_quaternions", "write_back")
     },
     "reference_runtime/rigpact/reference_runtime/systems/enemy_animation/ground_contacts.py": (
@@ -94,7 +95,9 @@ KILLERS: Mapping[str, tuple[str, ...]] = {
         "runtime_room/test_named_columns.py", "runtime_room/test_columns_of_a_vector.py",
         "declared_room/test_recorded_columns.py", *_TABLES, "declared_room/test_importing_real_files.py",
     ),
-    f"{_RECORDINGS}/number_rows.py": ("runtime_room/test_table_files.py", *_TABLES),
+    f"{_RECORDINGS}/number_rows.py": (
+        "runtime_room/test_table_files.py", "runtime_room/test_columns_of_a_vector.py", *_TABLES,
+    ),
     f"{_RECORDINGS}/precision.py": ("runtime_room/test_precision.py", "trust_room/test_written_numbers.py"),
     f"{_RECORDINGS}/prediction.py": ("runtime_room/test_prediction.py",),
     f"{_RECORDINGS}/recorded_bones.py": ("runtime_room/test_recordings_by_hand.py", "diagnosis_room/test_some_bones.py"),
