@@ -53,7 +53,7 @@ def test_an_account_is_complete_where_something_was_compared_and_nothing_is_miss
     ],
 )  # fmt: skip
 def test_the_verdict_and_the_exit_status(ledger, rules, verdict, exit_code, strictly):
-    """A build server stops on 1 and asks a person on 2: what was not compared is not a pass, and no fault of the engine."""
+    """A build server stops on 1 and asks a person on 2: what was not compared is not a pass, and not a fault of the engine."""
     found = report(ledger, *rules)
     assert (found.verdict, found.exit_code(), found.exit_code(strict=True)) == (verdict, exit_code, strictly)
 

@@ -124,7 +124,7 @@ def _gram_schmidt(a: Array, b: Array) -> Array:
 @FEW
 @given(seed=st.integers(0, 2**32 - 1))
 def test_each_way_to_read_a_rotation_is_scipys(form: str, reads: str, seed: int) -> None:
-    """A network's six numbers are not rotations yet; what is read of them must be the same on both sides."""
+    """A network's six numbers are not a rotation yet; what is read of them must be the same on both sides."""
     random = np.random.default_rng(seed)
     numbers = WRITTEN[form][reads](_drawn_rotations(seed)).astype(np.float32)
     if form == "rot6d":

@@ -472,7 +472,7 @@ test_oracles, test_numbers, test_bounds = judging_tests(SUBJECTS, rows=(4, 4), f
 def test_a_reading_that_changes_nothing_is_not_offered(
     given_vectors: str, stage: str, left: Mapping[str, tuple[str, ...]]
 ) -> None:
-    """Limits of the left side are not causes where no joint has a side."""
+    """Limits of the left side are not a cause where no joint has a side."""
     found = offered(given_vectors, stage)
     assert {key: found.get(key, values[:1]) for key, values in left.items()} == left
 

@@ -204,7 +204,7 @@ def without_axes(contract, mode, **conventions):
 
 @pytest.mark.parametrize("mode", MODES)
 def test_bone_whose_axes_the_network_lost_holds_its_pose(contract, mode):
-    """Spec 01 section 8: a pose takes the axes published before; ΔR is decoded, and its coordinate axes are not turns."""
+    """Spec 01 section 8: a pose takes the axes published before; ΔR is decoded, and its coordinate axes are not a turn."""
     got = without_axes(contract, mode)
     if mode != "absolute":
         np.testing.assert_array_equal(got["delta6d"][:6], IDENTITY)

@@ -78,7 +78,7 @@ def test_thirty_two_different_numbers_tell_a_format(of_text, count, is_told):
 
 @pytest.mark.parametrize("of_text", [True, False])
 def test_a_constant_that_stands_in_every_line_tells_once(of_text):
-    """Sixty frames of a contact score of 0.25 are not recordings of two decimals: its tolerance would hide 0.253."""
+    """Sixty frames of a contact score of 0.25 are not a recording of two decimals: its tolerance would hide 0.253."""
     census = PrecisionCensus()
     for _ in range(60):
         for each in ([0.25, 0.75], [0.25]):

@@ -262,7 +262,7 @@ def test_published_poses_alone_are_read(command: Any, paste: Paste) -> None:
 
 @pytest.mark.parametrize("tags", ["[TDbg][StepModel] ", "[TDbg]"], ids=["both", "the first"])
 def test_lines_are_known_without_the_tags_before_them(command: Any, paste: Paste, tags: str) -> None:
-    """Who pastes two lines into a ticket cuts off what stands before: they were not logs, and no recording either."""
+    """Who pastes two lines into a ticket cuts off what stands before: they were not a log, and not a recording either."""
     lines = ((published(NEXT[0]), 2, "1 y_reproj lines"), (condition(), 0, "AGREES"))
     for line, status, said in lines:
         answer = command("explain", paste([line.removeprefix(tags)]))

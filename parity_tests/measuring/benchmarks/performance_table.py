@@ -26,8 +26,8 @@ _COLUMNS = ("what", "ours", "beside", "ratio", "target", "met")
 _PREAMBLE = """\
 # Performance
 
-Ours and what it stands beside are measured in turns within one run, and medians are compared; the overhead of sweeps, growth
-and `rigpact check` take the best of several rounds, because what else a machine does only ever adds. A ratio is ours divided by
+Ours and what it stands beside are measured in turns within one run, and medians are compared; the overhead of sweeps and
+growth take the best of several rounds, because what else a machine does only ever adds. A ratio is ours divided by
 the other unless the row says otherwise. Rows of one benchmark come from one run, other rows may come from another. Seconds are
 of that machine on that day: what stands beside a row tells how fast it was. This page is written by
 `python parity_tests/measuring/benchmarks/performance_table.py`, wholly or for the benchmarks named after it.
@@ -56,8 +56,8 @@ halved the comparison; importing the runtime and the canary only where they are 
 Polygraphy compares. Ours compares fifteen stages and the poses in degrees and centimetres meanwhile, Polygraphy one output.
 
 Growth is measured to about a tenth on a machine that others share: comparing over bones gave 0.98 to 1.15 in nine runs, 0.98 and
-0.99 alone in a process; sweeps 0.98 to 1.13. Tried for comparing: pieces of 128, 64, 32 and 16 frames in place of 256, of
-which the short ones cost fifty bones up to three times as much, and four hundred bones nothing less; eleven rounds for five.
+0.99 alone in a process; sweeps 0.98 to 1.13. Tried for comparing: eleven rounds in place of five; pieces of 128, 64, 32 and 16
+frames in place of 256, of which the short ones cost fifty bones up to three times as much, and four hundred bones nothing less.
 
 A long comparison keeps degrees and centimetres of every frame and bone, in float32: about two and a half kilobytes a frame.
 Tried for its speed: measuring one piece in a second thread while the next one's tolerances are derived, which gains nothing
@@ -68,8 +68,9 @@ can show. Tried: judging a file by itself once, in however many checks it is; en
 tolerances what the clips can show; fewer frames at which the starts are measured; the output stages without what the probe
 of the input order does not need; what the clips can show in a second process, which must start and read the files first: the
 answer came little sooner for more work, and that is left out. The self-test keeps what a defect does not touch, brings back
-only the files that it touched, and shares the defects among processes, each of which must start and read the files first. Of
-`rigpact check`, two thirds are the libraries that it imports.
+only the files that it touched, and shares the defects among processes, each of which must start and read the files first. Most
+of `rigpact check` is importing its libraries, which its row shows. Tried: importing each where it is needed, one look at the
+entry points, a validator of our own in place of jsonschema, which saved a tenth of a second and is left out.
 
 The search for pairs from poses alone evaluates the loop under every pair of conventions. Tried: no bound of its own for what is
 clearly off, a few frames first, the clip's rows kept for all hypotheses, stages kept by the conventions that matter to them,

@@ -8,9 +8,10 @@ from pathlib import Path
 from typing import Any
 
 from .performance_table import add_row
-from .timing import in_turns, seconds
+from .timing import in_turns
 
-HELP_TARGET, CHECK_TARGET_S = 2.0, 1.5
+HELP_TARGET, CHECK_TARGET_S, SLOWEST_CHECK_S = 2.0, 0.25, 1.5
+LIBRARIES = "numpy, onnxruntime, onnx, jsonschema, orjson, typer, rich"
 
 
 def process(*words: object) -> Callable[[], None]:
@@ -41,13 +42,10 @@ def test_the_demo_bundle_is_checked_in_a_moment(benchmark: Any, demo_bundle: Pat
     check = process(
         "-m", "rigpact.reports", "check", demo_bundle / "norm_template.json", "--onnx", demo_bundle / "model.onnx"
     )
-    check()
-    took = benchmark.pedantic(lambda: min(seconds(check) for _ in range(9)), rounds=1)
+    took, libraries, ratio = benchmark.pedantic(in_turns, (check, process("-c", f"import {LIBRARIES}"), 9), rounds=1)
     add_row(
-        "`rigpact check` of the demo bundle and its model",
-        section="Starting up",
-        ours=f"{took:.2f} s",
-        target=f"≤ {CHECK_TARGET_S:g} s",
+        "`rigpact check` of the demo bundle and its model", section="Starting up", ours=f"{took:.2f} s",
+        rival=f"importing its libraries: {libraries:.2f} s", ratio=ratio, target=f"≤ {CHECK_TARGET_S:g} s",
         met=took <= CHECK_TARGET_S,
-    )
-    assert took <= CHECK_TARGET_S
+    )  # fmt: skip
+    assert took <= SLOWEST_CHECK_S

@@ -13,7 +13,7 @@ import pytest
 
 from .performance_table import add_row
 
-GATE_TARGET_S, SELFTEST_TARGET_S = 1.5, 5.0
+GATE_TARGET_S, SELFTEST_TARGET_S = 1.5, 4.0
 
 
 @pytest.fixture(scope="module")

@@ -23,7 +23,7 @@ from .statements import JOINTS, Statement
 REQUIREMENT = "gaitkeeper[sim]"
 """`verify` imports MuJoCo, which the extra brings."""
 _FEW = 6
-"""So many columns are listed with their numbers; more are not answers that a person reads."""
+"""So many columns are listed with their numbers; more are not an answer that a person reads."""
 _EQUAL = 1e-3
 
 

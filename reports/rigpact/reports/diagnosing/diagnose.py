@@ -74,7 +74,9 @@ def diagnose(
     answer = partial(_answer, hypotheses, judged, not_finite, found, unresolved, everywhere)
     best = answer(())
     if not best.is_one_set_of_conventions:
-        best = otherwise() or answer(_relations(hypotheses, found, unresolved, everywhere, budget))
+        best = otherwise() or best
+    if unresolved and best.supposition is None:
+        best = answer(_relations(hypotheses, found, unresolved, everywhere, budget))
     return replace(best, search=budget.search)
 
 
