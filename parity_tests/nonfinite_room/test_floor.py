@@ -67,9 +67,8 @@ def test_the_way_of_a_steady_walk_is_its_speed_times_its_time(demo_subject: Subj
     walked[:, 3:5] = 0.0, 1.5
     frames = 2 * rows.steps + 7
     found = RootPath(demo_subject.contract, replace(rows, x_raw=walked)).distance_m(frames)
-    rounding = (
-        16 * frames * np.finfo(np.float64).eps
-    )  # 1.5 is exact; each step is a difference of places up to the whole way
+    # 1.5 is exact; each step is a difference of places up to the whole way
+    rounding = 16 * frames * np.finfo(np.float64).eps
     assert found == pytest.approx(1.5 * frames / rows.fps, rel=rounding)
 
 

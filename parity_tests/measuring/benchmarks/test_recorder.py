@@ -17,9 +17,10 @@ HEAP = Path(__file__).parents[2] / "cpp_room"
 """Where counting_heap.hpp lies."""
 FRAMES, BONES, QUEUES, ENDINGS = 500, (23, 46, 92), (0, 64), (".trace.bin", ".trace.jsonl")
 LARGEST = 3.0
-"""Times what writing the same vectors takes, of 46 bones on the caller's thread: a recording may stay on in a play test."""
+"""Times what writing the same vectors takes, of 46 bones on the caller's thread: a header, a copy and the write are two or three
+passes over the bytes, so a recording may stay on in a play test."""
 LARGEST_QUEUED = 0.33
-"""The same where a queue's thread writes: what an animation thread of many characters can spare."""
+"""The same where a queue's thread writes: the copy alone, which is what an animation thread of many characters can spare."""
 HEAD = (
     "| through | format | queue | bones | kB a frame | median µs | 95 % below | written plainly µs | allocations |",
     "|---|---|---|---|---|---|---|---|---|",
