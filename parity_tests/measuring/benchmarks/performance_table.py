@@ -53,11 +53,13 @@ network's own sums depend on how many rows it gets.
 already running, the same comparison was 13 to 23 times faster in three runs. What is left is starting up: Python, numpy,
 the library of the command line, and the rules that every bundle is held against before it is trusted. Tried: frames in
 pieces that stay in the cache, which halved the comparison; importing the runtime and the canary only where they are needed;
-comparing only the stage that Polygraphy compares. Ours compares fifteen stages and the poses in degrees and centimetres meanwhile, Polygraphy one output.
+comparing only the stage that Polygraphy compares. Ours compares fifteen stages and the poses in degrees and centimetres
+meanwhile, Polygraphy one output.
 
-Growth is measured to about a tenth on a machine that others share: comparing over bones gave 0.98 to 1.15 in eleven runs, 0.98
-and 0.99 alone in a process; sweeps 0.98 to 1.13. Tried for comparing: eleven rounds in place of five; pieces of 128, 64, 32 and 16
-frames in place of 256, of which the short ones cost fifty bones up to three times as much, and four hundred bones nothing less.
+Growth is measured to about a tenth on a machine that others share: comparing over bones gave 0.98 to 1.15 in eleven runs,
+0.98 and 0.99 alone in a process; sweeps 0.98 to 1.13. Tried for comparing: eleven rounds in place of five; pieces of 128,
+64, 32 and 16 frames in place of 256, of which the short ones cost fifty bones up to three times as much, and four hundred
+bones nothing less.
 
 A long comparison keeps degrees and centimetres of every frame and bone, in float32: about two and a half kilobytes a frame.
 Tried for its speed: measuring one piece in a second thread while the next one's tolerances are derived, which gains nothing
