@@ -21,8 +21,8 @@ sides confuse. The first value is what the sample declares. `rigpact explain` se
 under a stage's own parameters is not offered, so another use may have fewer knobs.
 
 A parameter of numbers is one number, a list, or a name of `[numbers]`. It may also be a table:
-`{ value = 0.2, wrong = { old = 0.25 } }` adds a reading of your own. `knobs = { order = "joint_order" }` gives a knob another
-name; stages that name the same knob share it.
+`{ value = 0.2, wrong = { old = 0.25 } }` adds a reading of your own. What several stages share is said once, under
+[`[conventions]`](own-contract.md#conventions).
 
 Operations on a character compute with its slices, statistics and scales, which a schema bundle brings: only the page of a system
 names them. Their sample is a line of such a page, and their knobs are shared by all its stages.

@@ -31,7 +31,7 @@ from rigpact.contract.systems.system import NetworkBinding
 _OF_EVERY_STAGE = frozenset(
     {"name", "operation", "of", "fields", "names", "size", "kind", "unit", "space", "low", "high"}
 )
-_NOTES = frozenset({"why", "knobs", "wrong", "left_open"})
+_NOTES = frozenset({"why", "wrong", "left_open"})
 _OF_A_HISTORY = ("layout", "order", "start")
 _OF_THE_FILE = {
     "fps": "frame-rate-changed",

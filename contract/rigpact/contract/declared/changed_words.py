@@ -1,8 +1,8 @@
 """A declaration with other words for some of its conventions: the same text, comments and order, and only these words changed.
 
-A convention is a word of a stage (`direction = "inverse"`), the stage that a vector is taken over from, or a reading of a number:
-then the number that the reading makes stands there. A lookup of names is not a word of a file, nor is a table misread. The text
-is found by trying: an edit counts only where the parsed file is then exactly the one that is wanted.
+A convention is a word of a stage (`direction = "inverse"`) or of [conventions], the stage that a vector is taken over from, or a
+reading of a number: then the number that the reading makes stands there. A lookup of names is not a word of a file, nor is a
+table misread. The text is found by trying: an edit counts only where the parsed file is then exactly the one that is wanted.
 """
 
 from __future__ import annotations
@@ -17,9 +17,11 @@ import numpy as np
 
 from rigpact.contract.conventions import Knob
 from rigpact.contract.declared.vocabulary import known_operations
-from rigpact.contract.declared.whole_file import declared_tables
+from rigpact.contract.declared.whole_file import declared_tables, places_of
 
 Root = dict[str, Any]
+Place = tuple[str, int | str, str]
+"""A section, the place or name of a table in it, and a key of this table."""
 _ONE_VALUE = r"""("[^"\n]*"|'[^'\n]*'|[-+.\w]+)"""
 
 
@@ -33,8 +35,8 @@ def with_changed_words(content: bytes, knobs: Mapping[str, Knob], changes: Mappi
         places = [] if text is None else list(_places(tomllib.loads(text), knobs[name], value))
         if not places:
             return None
-        for section, index, key, word in places:
-            text = None if text is None else _edited(text, (section, index, key), word)
+        for place, word in places:
+            text = None if text is None else _edited(text, place, word)
     return None if text is None else text.encode("utf-8")
 
 
@@ -45,12 +47,12 @@ def with_answered_words(content: bytes, knobs: Mapping[str, Knob], answers: Mapp
         return None
     text = changed.decode("utf-8")
     for name, value in answers.items():
-        for section, index, key, _ in list(_places(tomllib.loads(text), knobs[name], value)):
-            text = _without_left_open(text, (section, index, key))
+        for place, _ in list(_places(tomllib.loads(text), knobs[name], value)):
+            text = _without_left_open(text, place)
     return text.encode("utf-8")
 
 
-def _without_left_open(text: str, place: tuple[str, int, str]) -> str:
+def _without_left_open(text: str, place: Place) -> str:
     """The text without one key among those that a stage says to be left open; the same where it says none."""
     section, index, key = place
     wanted = deepcopy(tomllib.loads(text))
@@ -73,36 +75,41 @@ def _without_left_open(text: str, place: tuple[str, int, str]) -> str:
     return text
 
 
-def _places(root: Root, knob: Knob, value: Any) -> Iterator[tuple[str, int, str, Any]]:
-    """Section, index and key of each table that says the convention, and what has to stand there."""
+def _places(root: Root, knob: Knob, value: Any) -> Iterator[tuple[Place, Any]]:
+    """Each key of a table that says the convention, and what has to stand there."""
+    shared = root.get("conventions", {}).get(knob.name, {})
+    own_words = {called: word for word, called in shared.get("words", {}).items()}
+    if "value" in shared:
+        yield ("conventions", knob.name, "value"), own_words.get(value, value)
+        return
+    taken = {place: name for name, entry in root.get("conventions", {}).items() for place in places_of(entry)}
     for (section, index), table in declared_tables(root):
-        for key in _keys(str(section), table, knob.name):
+        for key in _keys(str(section), table, knob.name, taken):
             said = table.get(key)
             is_word = section == "given" or key in known_operations()[table["operation"]].choices
             if is_word:
-                yield str(section), int(index), key, str(value)
+                yield (str(section), int(index), key), str(own_words.get(value, value))
             elif isinstance(said, int | float) and not isinstance(said, bool):
                 made = np.asarray(knob.effects[value](np.asarray(float(said))))
                 if made.size == 1:
-                    yield str(section), int(index), key, float(made.reshape(())) + 0.0
+                    yield (str(section), int(index), key), float(made.reshape(())) + 0.0
 
 
-def _keys(section: str, table: Mapping[str, Any], name: str) -> list[str]:
-    """The parameters of a table that are the convention of that name."""
+def _keys(section: str, table: Mapping[str, Any], name: str, taken: Mapping[str, str]) -> list[str]:
+    """The parameters of a table that are the convention of that name; taken: what [conventions] calls them."""
     if section == "given":
         return ["carried"] if name == f"{table['name']}.carried" else []
     keys = [*known_operations()[table["operation"]].parameters]
-    own = table.get("knobs", {})
-    return [key for key in keys if own.get(key, f"{table['name']}.{key}") == name]
+    return [key for key in keys if taken.get(place := f"{table['name']}.{key}", place) == name]
 
 
-def _edited(text: str, place: tuple[str, int, str], word: Any) -> str | None:
+def _edited(text: str, place: Place, word: Any) -> str | None:
     """The text with one value changed or added, such that it reads as the file that is wanted; None where none does."""
     section, index, key = place
     wanted = deepcopy(tomllib.loads(text))
     table = wanted[section][index]
     table[key] = word
-    for candidate in _candidates(text, key, table["name"], _written(word)):
+    for candidate in _candidates(text, key, table.get("name", ""), _written(word)):
         try:
             if tomllib.loads(candidate) == wanted:
                 return candidate

@@ -22,9 +22,12 @@ from rigpact.contract.declared.sizes import MOST_OF_ALL, beyond_limits, refuse_w
 from rigpact.contract.declared.sources import Sources, to_numbers
 from rigpact.contract.declared.values import NamedNumbers, flat_numbers
 from rigpact.contract.declared.whole_file import (
+    conventions_of_nothing,
     declared_names,
     declared_tables,
     parts_that_do_not_meet,
+    places_of,
+    said_at_stages,
     words_that_name_nothing,
 )
 from rigpact.contract.json_pointer import Token
@@ -37,7 +40,7 @@ from rigpact.contract.systems.system import NetworkBinding, System
 from rigpact.contract.units import shown
 
 FORMAT = "rigpact-contract"
-OF_EVERY_STAGE = frozenset((*OF_A_VECTOR, "operation", "of", "knobs", "left_open", "why"))
+OF_EVERY_STAGE = frozenset((*OF_A_VECTOR, "operation", "of", "left_open", "why"))
 
 
 @dataclass(frozen=True)
@@ -71,7 +74,10 @@ def read_declaration(
     if beyond := tuple(beyond_limits(root)):
         return Declaration(None, {}, beyond, (), {})
     operations = vocabulary.known_operations() if of_page is None else of_page
-    return _Reader(root, Sources(folder), operations, of_page is not None).declaration()
+    problems = [] if of_page is not None else list(conventions_of_nothing(root, operations))
+    if problems:
+        return Declaration(None, {}, tuple(problems), (), {})
+    return _Reader(said_at_stages(root), Sources(folder), operations, of_page is not None).declaration()
 
 
 @dataclass(eq=False)
@@ -151,13 +157,11 @@ class _Reader:
 
     @cached_property
     def _conventions(self) -> dict[str, Mapping[str, Any]]:
-        """What a page says of each convention, by the STAGE.PARAMETER of every stage that has it, or by a shared one's name."""
+        """What is said of each convention, by the STAGE.PARAMETER of every stage that has it; on a page, or by its name."""
         tables = self.root.get("conventions", {})
         shared = {name: entry for name, entry in tables.items() if "at" not in entry}
         own = {name: entry for name, entry in tables.items() if "at" in entry}
-        return shared | {
-            place: {**entry, "name": name} for name, entry in own.items() for place in _as_list(entry["at"])
-        }
+        return shared | {place: {**entry, "name": name} for name, entry in own.items() for place in places_of(entry)}
 
     def _add_numbers(self, name: str, entry: Any) -> None:
         place: tuple[Token, ...] = ("numbers", name)

@@ -103,7 +103,7 @@ class Use:
 
     declared: the fields that the stage itself declares. network: the one that gives the stage. profile: whose conventions hold
     where the stage does not say them; operation: as profiles know it. not_read: names of [numbers] with a mistake of their own.
-    code: the operation's lines of code. conventions: what a page says of the knob of a STAGE.PARAMETER, or of a shared one by its
+    code: the operation's lines of code. conventions: what [conventions] says of a STAGE.PARAMETER, or of a shared one by its
     name. slices: what a page says of a character's. knobs, constants: what was read so far. left_open: conventions, with keys.
     """
 
@@ -141,7 +141,7 @@ class Use:
     def not_one_of(self, key: str, known: Iterable[str]) -> Misdeclared:
         """A parameter that is none of the words that it may be."""
         names = list(known)
-        found = self.table.get(key, self.said(key).get("value"))
+        found = self.table.get(key)
         if found is None:
             return self.missing(key, f"one of {', '.join(names)}")
         return Misdeclared(Wrong.CHOICE, self.at(key), shown(found), f"one of {', '.join(names)}", near(found, names))
@@ -168,7 +168,7 @@ class Use:
         may be left out, and so it may where the declaration's profile says it. A stage may also name it in `left_open`: then
         the word of the declaration is only assumed. shows, is_in_model: as in `knob`.
         """
-        declared = self.table.get(key, self.said(key).get("value", default))
+        declared = self.table.get(key, default)
         if declared is None and self.profile is not None:
             declared = self.profile.choice(self.operation, key)
         is_open = declared is None or key in self.table.get("left_open", ())
@@ -192,7 +192,7 @@ class Use:
         shows: Shows | None = None,
         is_in_model: bool = False,
     ) -> Choice:
-        """A place where sides differ, under its name in this contract; `knobs.KEY = "NAME"` gives it another.
+        """A place where sides differ, under its name in this contract; `[conventions]` gives it another.
 
         is_in_model: the sides differ in the model itself; an effect makes other bytes of its file.
         shows: what an effect makes of sample numbers under this use's parameters. Effects that make the same of them are one
@@ -212,7 +212,7 @@ class Use:
         every: dict[str, str | CodeHint] = {**words, **both}
         own = {said_as: every[value] for value, said_as in called.items() if value in every}
         knob = (ModelKnob if is_in_model else Knob)(
-            said.get("name") or self.table.get("knobs", {}).get(key, f"{self.stage}.{key}"),
+            said.get("name", f"{self.stage}.{key}"),
             {said_as: effects[value] for value, said_as in called.items()},
             said.get("meaning", meaning),
             {**own, **{value: _in_words(own.get(value), words) for value, words in said.get("hints", {}).items()}},

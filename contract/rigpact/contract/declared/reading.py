@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from rigpact.contract.declared.declaration import Declaration, read_declaration
+from rigpact.contract.declared.whole_file import said_at_stages
 from rigpact.contract.documents import Document, Kind
 from rigpact.contract.errors import UnusableInput
 from rigpact.contract.meaning import Meaning
@@ -50,7 +51,7 @@ def declared_contract(document: Document) -> Contract:
 
 def _meaning(root: Mapping[str, Any], constants: Mapping[str, Any]) -> Mapping[str, Any]:
     """What both sides compute with: stages, names, networks and numbers; no titles, no files, no columns of recordings."""
-    parts = {key: root[key] for key in ("name", "fps", "names", "given", "stages") if key in root}
+    parts = {key: root[key] for key in ("name", "fps", "names", "given") if key in root}
     networks = root.get("networks", {})
     bindings = {name: {"inputs": each["inputs"], "outputs": each["outputs"]} for name, each in networks.items()}
-    return {**parts, "networks": bindings, "constants": constants}
+    return {**parts, "stages": said_at_stages(root)["stages"], "networks": bindings, "constants": constants}

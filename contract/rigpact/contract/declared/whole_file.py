@@ -8,7 +8,8 @@ import numpy as np
 
 from rigpact.contract.conventions import Knob
 from rigpact.contract.declared.fields import OF_A_VECTOR
-from rigpact.contract.declared.problems import Misdeclared, Wrong, unknown
+from rigpact.contract.declared.operation import Operation
+from rigpact.contract.declared.problems import Misdeclared, Wrong, shown, unknown
 from rigpact.contract.declared.profiles import known_profiles
 from rigpact.contract.json_pointer import Token
 from rigpact.contract.systems.stage import Stage
@@ -16,7 +17,8 @@ from rigpact.contract.systems.system import NetworkBinding
 
 Root = Mapping[str, Any]
 SECTIONS = (
-    "format", "version", "name", "title", "profile", "fps", "names", "numbers", "networks", "given", "stages", "recordings",
+    "format", "version", "name", "title", "profile", "fps", "names", "numbers", "networks", "given", "stages", "conventions",
+    "recordings",
 )  # fmt: skip
 OF_GIVEN = (*OF_A_VECTOR, "carried", "carried_fields", "start", "wrong", "why")
 
@@ -31,7 +33,45 @@ def declared_names(root: Root) -> list[str]:
     return [table["name"] for _, table in declared_tables(root)]
 
 
-_OF_A_PAGE = ("conventions", "published", "windowed", "classes", "posed", "architecture", "data", "slices")
+def places_of(convention: Mapping[str, Any]) -> list[str]:
+    """The parameters that a convention of [conventions] is, each STAGE.PARAMETER; none for one without `at`."""
+    at = convention.get("at", [])
+    return [at] if isinstance(at, str) else list(at)
+
+
+def conventions_of_nothing(root: Root, operations: Mapping[str, Operation]) -> Iterator[Misdeclared]:
+    """Yield conventions of a contract that stand nowhere, at no parameter, twice, or at a stage that says another word."""
+    stages = {table["name"]: table for table in root["stages"]}
+    taken = set[str]()
+    for name, entry in root.get("conventions", {}).items():
+        where = ("conventions", name, "at")
+        if not places_of(entry):
+            yield Misdeclared(Wrong.MISSING, where, "nothing", "STAGE.PARAMETER, or a list of them")
+        for place in places_of(entry):
+            stage, _, parameter = place.partition(".")
+            operation = operations.get(stages.get(stage, {}).get("operation", ""))
+            if stage not in stages:
+                yield unknown(where, stage, stages, "a stage, then a dot and its parameter")
+            elif operation is not None and parameter not in operation.parameters:
+                yield unknown(where, parameter, operation.parameters, f"a parameter of {operation.name}")
+            elif stages[stage].get(parameter, entry.get("value")) != entry.get("value", stages[stage].get(parameter)):
+                expected = f"{shown(entry['value'])}, as the convention says, or no word at the stage"
+                yield Misdeclared(Wrong.CHOICE, where, f"{place} = {shown(stages[stage][parameter])}", expected)
+            if place in taken:
+                yield Misdeclared(Wrong.NAMED_TWICE, where, f"{place} again", "each parameter under one convention")
+            taken.add(place)
+
+
+def said_at_stages(root: Root) -> dict[str, Any]:
+    """The root with the words of [conventions] at the stages that they are said of, where no word of their own stands."""
+    words: dict[str, dict[str, Any]] = {}
+    for entry in root.get("conventions", {}).values():
+        for stage, _, parameter in (place.partition(".") for place in places_of(entry) if "value" in entry):
+            words.setdefault(stage, {})[parameter] = entry["value"]
+    return {**root, "stages": [{**words.get(table["name"], {}), **table} for table in root["stages"]]}
+
+
+_OF_A_PAGE = ("published", "windowed", "classes", "posed", "architecture", "data", "slices")
 """What only a system's own page says."""
 
 

@@ -34,6 +34,7 @@ class Draft:
     names_comments: list[str] = field(default_factory=list)
     numbers: dict[str, Any] = field(default_factory=dict)
     networks: dict[str, Entry] = field(default_factory=dict)
+    conventions: dict[str, Any] = field(default_factory=dict)
     recordings: dict[str, Any] = field(default_factory=dict)
     recordings_comments: list[str] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)

@@ -28,7 +28,6 @@ _NEEDED: Mapping[str, tuple[str, ...]] = {
 }  # fmt: skip
 """The modes of a normaliser, and the statistics that each takes."""
 _LARGEST_IMAGE = 1 << 14
-_ASKED = {"every": "asked_every"}
 
 
 def is_policy(root: Any) -> bool:
@@ -62,6 +61,8 @@ def policy_to_draft(path: Path, out: Path, network: Entry) -> Draft:
     draft.compute(last, "played", "chunk", length=chunk.length, size=width, **chunk.played)
     if mode:
         draft.compute("action", "range_denormalise", last, "nothing is clipped", mode=mode, **statistics)
+    asked = [f"{entry.table['name']}.every" for entry in draft.stages if "every" in entry.table]
+    draft.conventions = {"asked_every": {"at": asked}} if asked else {}
     draft.recordings = {name: column for name, column in draft.recordings.items() if name != column}
     unknown = "of the pipelines is not in the contract: write it by hand where it changes numbers"
     draft.notes += [f"a step {step} {unknown}" for step in (*before.others, *behind.others)]
@@ -84,7 +85,7 @@ class _Chunk:
         weight = root.get("temporal_ensemble_coeff")
         if not weight.is_nothing and self.steps != 1:
             raise root.get("n_action_steps").wrong("1: an ensemble asks in every frame")
-        queue = {"every": self.steps, "knobs": _ASKED} if weight.is_nothing else {"blend": weight.number()}
+        queue = {"every": self.steps} if weight.is_nothing else {"blend": weight.number()}
         self.played: dict[str, Any] = {**queue, "first": first or None}
 
 
@@ -120,7 +121,7 @@ def _input(draft: Draft, root: Node, feature: str, node: Node, before: _Pipeline
         source = draft.compute(f"{own}_kept", "history", [source], note, length=chunk.observed, **how)
     if "every" not in chunk.played or chunk.steps == 1:
         return source
-    return draft.compute(f"{own}_asked", "held", source, every=chunk.steps, length=chunk.length, knobs=_ASKED)
+    return draft.compute(f"{own}_asked", "held", source, every=chunk.steps, length=chunk.length)
 
 
 class _Pipeline:

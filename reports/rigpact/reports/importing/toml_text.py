@@ -41,6 +41,12 @@ def draft_to_toml(draft: Draft) -> str:
         for key, inside in tables.items():
             lines += ["", f"[networks.{_key(name)}.{_key(key)}]"]
             lines += [line for each, value in inside.items() for line in _pair(each, value)]
+    if draft.conventions:
+        lines += [
+            "",
+            "[conventions]",
+            *(line for name, said in draft.conventions.items() for line in _pair(name, said)),
+        ]
     if draft.recordings or draft.recordings_comments:
         lines += ["", "[recordings]", *_comments(draft.recordings_comments)]
         lines += [line for name, source in draft.recordings.items() for line in _pair(name, source)]

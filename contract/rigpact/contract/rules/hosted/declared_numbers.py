@@ -26,7 +26,7 @@ FEWEST = 4
 """Measured numbers that happen to end after three digits: one in a hundred. Four of them: one in 10^8."""
 MOST_DIGITS = 3
 _NO_NUMBERS = frozenset(
-    {"name", "operation", "of", "fields", "names", "take", "kind", "unit", "space", "carried", "why", "knobs"}
+    {"name", "operation", "of", "fields", "names", "take", "kind", "unit", "space", "carried", "why"}
 )
 
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from rigpact.contract.declared.declaration import Declaration
 from rigpact.contract.declared.vocabulary import stands_in
-from rigpact.contract.declared.whole_file import declared_tables
+from rigpact.contract.declared.whole_file import declared_tables, said_at_stages
 from rigpact.contract.documents import Document
 from rigpact.contract.json_pointer import json_pointer
 from rigpact.contract.statistics import FloatArray
@@ -40,8 +40,8 @@ class DeclaredView:
 
     @cached_property
     def tables(self) -> Mapping[str, Mapping[str, Any]]:
-        """The tables of vectors and stages, by name, in order."""
-        return {table["name"]: table for _, table in declared_tables(self.root)}
+        """The tables of vectors and stages, by name, in order; with the words that [conventions] says of them."""
+        return {table["name"]: table for _, table in declared_tables(said_at_stages(self.root))}
 
     @cached_property
     def _places(self) -> Mapping[str, tuple[Any, ...]]:
