@@ -10,9 +10,10 @@ from pathlib import Path
 import pytest
 
 from ..every_case import every_case
+from ..measuring.scores import source_mutation
 from ..measuring.scores.source_killers import ARGUED, KILLERS
 from ..measuring.scores.source_mutants import mutants_of, mutated
-from ..measuring.scores.source_mutation import Judged, module_name, page, passes
+from ..measuring.scores.source_mutation import ROOTS, Judged, module_name, page, passes
 
 ROOT = Path(__file__).resolve().parents[2]
 CHANGES = {
@@ -58,6 +59,14 @@ def test_a_slip_is_killed_by_a_test_that_sees_it_and_by_no_other(tmp_path: Path)
         capture_output=True, text=True, check=False,
     )  # fmt: skip
     assert done.stdout == "[True, False, True]\n", done.stderr
+
+
+@pytest.mark.parametrize("root", ROOTS)
+def test_a_checkout_may_be_called_rigpact(root: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """`git clone` calls it so: with a name from the first `rigpact` of the path no mutant is ever put in its place."""
+    checkout = Path("/rigpact/clones/rigpact")
+    monkeypatch.setattr(source_mutation, "ROOT", checkout)
+    assert module_name(checkout / root / "rigpact" / "a" / "b.py") == "rigpact.a.b"
 
 
 def test_a_module_that_is_imported_already_is_refused() -> None:

@@ -8,6 +8,8 @@ import pytest
 import torch
 from numpy.typing import NDArray
 
+pytest.importorskip("mujoco", reason="the extra [physics] is not installed")
+
 from rigpact.contract.contract_files import contract_in_memory
 from rigpact.contract.errors import UnusableInput
 from rigpact.reference_runtime.graph.window import SampleWindow, stream

@@ -88,9 +88,9 @@ class _InPlace(importlib.abc.MetaPathFinder):
 
 
 def module_name(path: Path) -> str:
-    """The import path of a source file."""
-    parts = path.with_suffix("").parts
-    return ".".join(parts[parts.index("rigpact") :])
+    """The import path of a source file of one of the roots; a checkout may be called `rigpact` as the package is."""
+    (inside,) = (path.relative_to(ROOT / root) for root in ROOTS if path.is_relative_to(ROOT / root / "rigpact"))
+    return ".".join(inside.with_suffix("").parts)
 
 
 def passes(tests: Iterable[str], limit_s: float, in_place: tuple[Path, CodeType] | None = None) -> bool:
