@@ -2,7 +2,8 @@
 
 import json
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -10,22 +11,42 @@ import pytest
 
 from rigpact.contract.findings import FindingsReport, Ledger, Severity
 from rigpact.contract.rules.answers import comparison, gate
-from rigpact.contract.rules.clips import angular_velocity
-from rigpact.contract.rules.teacher import prediction
+from rigpact.contract.rules.catalogue import ALL_RULES
+from rigpact.reports.diagnosing.diagnosis import Diagnosis, StageVerdict
+from rigpact.reports.diagnosing.relations.relation import Relation
 from rigpact.reports.gate.answer.causes import causes_of
+from rigpact.reports.gate.answer.diagnosis_findings import Recorded, about_diagnosis
 from rigpact.reports.gate.answer.part import Part
+from rigpact.reports.gate.answer.report import GateReport
+from rigpact.reports.gate.archive.archive import gate_to_plain, plain_to_gate
 
+from ..every_case import every_case
 from .conftest import FILES, TRACE, gated, record
 from .test_gate_rules import other_convention
 
 Command = Callable[..., Any]
+BY_CODE = {rule.code: rule for rule in ALL_RULES}
 _NUMBERS = {"error": 0.0, "tolerance": 1.0, "frame": 0, "worst_frame": 0, "channels": 1, "total": 2, "address": "hip"}
 
 
-def named(file: str, stage: str, changes: str = "angvel_angle = half") -> Any:
-    return gate.CONVENTION_DIFFERS.at(
-        file, f"/stages/{stage}", recording=file, stage=stage, changes=changes, effect="it falls", code="", error=3.0
-    )
+def named(file: str, stage: str, **says: str) -> Any:
+    says = says or {"angvel_angle": "half"}
+    values = {"recording": file, "stage": stage, "changes": str(says), "effect": "it falls", "code": "", "error": 3.0}
+    return gate.CONVENTION_DIFFERS.at(file, f"/stages/{stage}", says=says, **values)
+
+
+def related(file: str, stage: str, place: str, words: str) -> Any:
+    """What the gate says of a recording of which a relation is found."""
+    relation = Relation(stage, place, "map", words, frames_explained=9, frames=9, ratio=0.1)
+    row = StageVerdict(stage, 1.0, None, 1.0, 0.1, 10.0, ok=False, unit="raw")
+    found = Diagnosis("explained", None, (row,), (), (), relations=(relation,))
+    (finding,) = about_diagnosis(found, Recorded(Path(file), "cpp", None, lambda _: {}))  # type: ignore[arg-type]
+    return finding
+
+
+def nobody_knows(file: str, stage: str) -> Any:
+    values = {"recording": file, "frame": 0, "stage": stage, "address": "hip", "size": "1", "relation": ""}
+    return gate.NOT_EXPLAINED.at(file, f"/stages/{stage}", **values)
 
 
 def differs(file: str, stage: str) -> Any:
@@ -33,13 +54,24 @@ def differs(file: str, stage: str) -> Any:
 
 
 def half(file: str) -> Any:
-    (rule,) = [rule for rule in angular_velocity.FAMILY.rules if rule.code == "RP550"]
-    return rule.at(file, "/aux_inputs/angvel_norm", array="angvel_norm", slope=0.5, guess="", count=1, rest=0.0)
+    return BY_CODE["RP550"].at(
+        file, "/aux/angvel", array="angvel", slope=0.5, guess="", count=1, rest=0.0, says={"angvel_angle": "half"}
+    )
 
 
-def part(name: str, *findings: Any, **kinds: str) -> Part:
+def rate(file: str, found: float) -> Any:
+    return comparison.RATE_NOT_OF_BUNDLE.at(file, "/fps", holder=file, found=found, expected=60.0)
+
+
+def left_open(place: str) -> Any:
+    return BY_CODE["RP749"].at("c.toml", f"/stages/{place}", knob=place, assumed="sdk", others="policy")
+
+
+def part(name: str, *findings: Any, judged: Mapping[str, bool | None] | None = None, **kinds: str) -> Part:
     files = [{"path": path.replace("_json", ".json"), "kind": kind} for path, kind in kinds.items()]
-    return Part(name, name, FindingsReport(findings, Ledger(1, 1), {"files": files}))
+    stages = [{"stage": stage, "ok": ok} for stage, ok in (judged or {}).items()]
+    summary = {"files": files, "diagnosis": {"stages": stages}}
+    return Part(name, name, FindingsReport(findings, Ledger(1, 1), summary))
 
 
 def grouped(*parts: Part) -> list[tuple[str, list[str]]]:
@@ -66,11 +98,73 @@ def test_a_stage_that_differs_because_an_earlier_one_does_is_no_cause_of_its_own
     assert grouped(part("engine-trace/a", differs("a", "y_norm"))) == [("engine", ["RP801"])]
 
 
+def of(file: str, *findings: Any) -> Part:
+    return part(f"engine-trace/{file}", *findings)
+
+
+_KNEES = ("target", "target of left_knee", "what it should be with left_knee and right_knee exchanged")
+_TRAINING = "teacher_prediction"
+_MORE = {"angvel_angle": "half", "angvel_lag": "+1"}
+CASES: Mapping[str, tuple[Sequence[Part], int]] = {
+    "one exchange in two recordings": ((of("a", related("a", *_KNEES)), of("b", related("b", *_KNEES))), 1),
+    "one exchange that shows in two stages": ((of("a", related("a", *_KNEES)), of("b", related("b", "obs", *_KNEES[1:]))), 1),
+    "another place": ((of("a", related("a", *_KNEES)), of("b", related("b", "target", "target of hip", _KNEES[2]))), 2),
+    "other words": ((of("a", related("a", *_KNEES)), of("b", related("b", *_KNEES[:2], "1.01 times what it should be"))), 2),
+    "another number": ([of(each, related(each, "q", "q", f"1.0{each} times what it should be")) for each in "12"], 2),
+    "two edits of one stage": ((of("a", related("a", *_KNEES), related("a", "target", "target", "1.01 times it")),), 2),
+    "a difference that nobody explains": ([of(each, nobody_knows(each, "obs"), differs(each, "obs")) for each in "ab"], 2),
+    "only compared": ([of(each, differs(each, "obs")) for each in "ab"], 2),
+    "two conventions left open": ((part("files", left_open("13/order"), left_open("14/order")),), 2),
+    "two rates": ((of("a", rate("a", 30.0)), of("b", rate("b", 25.0)), of("c", rate("c", 30.0))), 2),
+    "more than a rule found": ((part("files", half("a"), a=_TRAINING), part("teacher/a", named("a", "w", **_MORE))), 1),
+    "more, elsewhere": ((part("files", half("b"), b=_TRAINING), part("teacher/a", named("a", "w", **_MORE))), 2),
+    "a stage that nobody judged": ((part("t", named("a", "w"), differs("a", "kp"), judged={"w": False, "kp": None}),), 2),
+    "a stage that inherits": ((part("t", named("a", "w"), differs("a", "y"), judged={"w": False, "y": True}),), 1),
+}  # fmt: skip
+
+
+@every_case("case", CASES)
+def test_findings_share_a_cause_only_where_one_edit_explains_them(case: str) -> None:
+    """Two mistakes under one sentence: the second one is in nobody's list, and the next build still has it."""
+    parts, causes = CASES[case]
+    assert len(causes_of(parts)) == causes
+
+
+def test_a_stage_goes_with_the_nearest_cause_before_it() -> None:
+    """The action is wrong because of what the network was given; what is done with it afterwards cannot be why."""
+    stages = {"obs": False, "action": True, "target": False, "sent": True}
+    scaled = [related("a", each, each, f"{each} times it") for each in ("target", "obs")]
+    found = part("engine-trace/a", *scaled, differs("a", "action"), differs("a", "sent"), judged=stages)
+    assert [[each.values["stage"] for each in cause.findings] for cause in causes_of([found])] == [
+        ["target", "sent"],
+        ["obs", "action"],
+    ]
+
+
+def test_an_archive_has_the_causes_of_its_gate() -> None:
+    """The page of yesterday's gate lists other mistakes than the gate did: which of the two is to be mended?"""
+    spec = (
+        BY_CODE["RP202"].at("b.json", "/meta", evidence="", says={}),
+        BY_CODE["RP204"].at(
+            "b.json", "/MuY/0", bone="hip", angle_deg=90.0, turns=1.0, fps=60.0, count=1, bones=2, limit_deg=6.0
+        ),
+    )
+    statistics = [BY_CODE[code].at("b.json", "", companion="c.json") for code in ("RP301", "RP303")]
+    parts = (
+        part("files", *spec, *statistics, half("a"), a="teacher_prediction"),
+        *(each for parts, _ in CASES.values() for each in parts),
+    )
+    unique = tuple(replace(each, name=f"{each.name}/{number}") for number, each in enumerate(parts))
+    gated = GateReport(unique, {"rigpact": "1"})
+    read = plain_to_gate(json.loads(json.dumps(gate_to_plain(gated))))
+    assert [each.to_json() for each in read.causes] == [each.to_json() for each in gated.causes]
+    assert len(gated.causes) < len(gated.findings)
+
+
 def test_what_follows_in_the_same_file_goes_with_it_and_elsewhere_not() -> None:
     """A prediction that loses to copying because it was composed with its target is one mistake; a bad network is another."""
-    rules = {rule.code: rule for rule in prediction.FAMILY.rules}
-    target = rules["RP633"].at("a.json", "", slope=1.6, spread=0.1, error_deg=0.5)
-    copying = [rules["RP635"].at(file, "", model_deg=0.5, copy_deg=0.3) for file in ("a.json", "b.json")]
+    target = BY_CODE["RP633"].at("a.json", "", slope=1.6, spread=0.1, error_deg=0.5)
+    copying = [BY_CODE["RP635"].at(file, "", model_deg=0.5, copy_deg=0.3) for file in ("a.json", "b.json")]
     found = part("files", target, *copying, a_json="teacher_prediction", b_json="teacher_prediction")
     assert grouped(found) == [("training", ["RP633", "RP635"]), ("training", ["RP635"])]
 

@@ -32,9 +32,9 @@ class Severity(StrEnum):
 class Rule:
     """One thing that can be wrong: its code, its name (the problem, not the check) and its texts.
 
-    `message` is a format string over the finding's values. `engine_refuses` marks what `LoadSchemaAndStats` fails on. `about`:
-    the stage or the subject whose findings, by this and other rules, have one cause. `follows`: codes of rules from whose finding
-    in the same file this one follows.
+    `message` and `about` are format strings over the finding's values. `engine_refuses` marks what `LoadSchemaAndStats` fails on.
+    `about`: the one edit of a file that mends what this and other rules find. `follows`: codes of rules from whose finding in the
+    same file this one follows.
     """
 
     code: str
@@ -54,7 +54,10 @@ class Rule:
 
 @dataclass(frozen=True)
 class Finding:
-    """One occurrence of a rule: the file, the RFC 6901 pointer (or ONNX or trace location) and the numbers."""
+    """One occurrence of a rule: the file, the RFC 6901 pointer (or ONNX or trace location) and the numbers.
+
+    A finding that amounts to an edit has it in its values: `says = {"angvel_angle": "half"}`, what is changed and to what.
+    """
 
     rule: Rule
     file: str
@@ -65,6 +68,17 @@ class Finding:
     def message(self) -> str:
         """The rule's message with this finding's numbers in it."""
         return self.rule.message.format_map(self.values)
+
+    @property
+    def about(self) -> str:
+        """What its rule is about, with this finding's numbers in it."""
+        return self.rule.about.format_map(self.values)
+
+    @property
+    def says(self) -> Mapping[str, Any]:
+        """The edit that this finding amounts to; empty where it names none."""
+        says = self.values.get("says")
+        return says if isinstance(says, Mapping) else {}
 
     @property
     def fingerprint(self) -> str:

@@ -48,6 +48,8 @@ it is neither a pass nor a failure.
   be judged.
 - **The account**: every value that either side declares is compared, waived or missing. A part in which
   one is missing, for want of a package, a file or time, is undetermined, which is never a pass.
+- **Causes**: findings share one only if one edit explains them: the same convention, or the same words of the same place, in
+  one recording or in many. A difference that nothing explains is its recording's own. An archive has the causes of its gate.
 - **Next steps**: at most three, the causes that the diagnosis names first. A stage that inherits a named error is
   not a step of its own.
 - **`--format`** text, json, junit, sarif, gitlab, github, markdown; **`--report FILE`** writes further answers, by suffix or as

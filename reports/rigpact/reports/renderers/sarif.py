@@ -114,17 +114,17 @@ def _sentence(text: str) -> str:
     return text[:1].upper() + text[1:] + ("" if text.endswith((".", "?")) else ".")
 
 
-def _causes(gate: GateReport) -> dict[str, dict[str, Any]]:
-    """What a result says of its cause, by fingerprint: the place of the cause among all, and its sentence."""
+def _causes(gate: GateReport) -> dict[int, dict[str, Any]]:
+    """What a result says of its cause, by the finding's id: the place of the cause among all, and its sentence."""
     return {
-        finding.fingerprint: {"cause": number, "causeTitle": _message(plain(cause.title))}
+        id(finding): {"cause": number, "causeTitle": _message(plain(cause.title))}
         for number, cause in enumerate(gate.causes, 1)
         for finding in cause.findings
     }
 
 
 def _result(
-    part: Part, finding: Finding, index: int, place: Place, causes: Mapping[str, dict[str, Any]]
+    part: Part, finding: Finding, index: int, place: Place, causes: Mapping[int, dict[str, Any]]
 ) -> dict[str, Any]:
     return {
         "ruleId": finding.rule.code,
@@ -133,7 +133,7 @@ def _result(
         "message": {"text": _message(f"{message_text(finding)} (hint: {hint_text(finding)})")},
         "locations": [_location(finding, place)],
         "partialFingerprints": {FINGERPRINT: finding.fingerprint},
-        "properties": {"part": plain(part.name)} | causes.get(finding.fingerprint, {}),
+        "properties": {"part": plain(part.name)} | causes.get(id(finding), {}),
     }
 
 

@@ -10,6 +10,7 @@ STAGE_DIFFERS = Rule(
     "worst {error:.3g} (tolerance {tolerance:.3g}) at frame {worst_frame}, {address}",
     hint="`first_divergence` names the stage to look at; later stages inherit its error",
     why="two correct implementations stay within rounding of each other; beyond it they compute different things",
+    follows=("RP961", "RP962", "RP963"),
 )
 STAGE_NOT_COMPARED = Rule(
     code="RP802",
@@ -31,6 +32,7 @@ NOT_FINITE = Rule(
     message="{stage} of {holder} holds {value} at frame {frame}, {address}; {count} values in all",
     hint="`rigpact nan` finds where it was born",
     why="NaN on both sides compares as equal in many tools; a character that vanishes is not parity",
+    follows=("RP961", "RP962", "RP963"),
 )
 WIDTH_DIFFERS = Rule(
     code="RP805",
@@ -45,6 +47,7 @@ RATE_DIFFERS = Rule(
     message="{name_a} runs at {fps_a:g} frames per second, {name_b} at {fps_b:g}",
     hint="record both at the rate of the bundle",
     why="frame k is then another moment, and every velocity has another scale",
+    about="{fps_a:g} and {fps_b:g} frames a second",
 )
 OTHER_BUNDLE = Rule(
     code="RP807",
@@ -53,6 +56,7 @@ OTHER_BUNDLE = Rule(
     message="{holder} was recorded under the bundle {found}, not under {expected}",
     hint="give the bundle that it was recorded under, or record again",
     why="statistics or conventions may have changed since; tolerances and degrees then mean little",
+    about="recorded under {found}",
 )
 CUT_OFF = Rule(
     code="RP808",
@@ -76,6 +80,7 @@ VALUE_UNDETERMINED = Rule(
     "first at frame {frame}, {address}",
     hint="record every stage from the network's output on, on both sides; then only a value at the threshold itself stays open",
     why="an axis within rounding of 1e-4 is kept by one engine and replaced by another; no tolerance tells that from a defect",
+    follows=("RP961", "RP962", "RP963"),
 )
 RECORDED_WITH_OTHER = Rule(
     code="RP810",
@@ -84,6 +89,7 @@ RECORDED_WITH_OTHER = Rule(
     hint="load the same files on both sides and record again; or give the files that it was recorded with",
     why="an engine that loads other numbers can agree on the frames of one clip and differ on the next: a verdict about these"
     " two is about neither",
+    about="recorded with {what} {found}",
 )
 NOT_VERIFIABLE = Rule(
     code="RP811",
@@ -99,6 +105,7 @@ CLOCK_CONTRADICTS = Rule(
     message="{holder} says {fps:g} frames a second; its times say {found}",
     hint="step the network at the rate of the bundle, and record the time of each step",
     why="frame k is then another moment: a 30 Hz recording of a 60 Hz character agrees frame by frame and plays at half speed",
+    about="times of {found} for {fps:g}",
 )
 RATE_NOT_OF_BUNDLE = Rule(
     code="RP813",
@@ -106,6 +113,7 @@ RATE_NOT_OF_BUNDLE = Rule(
     message="{holder} was recorded at {found:g} frames a second; the contract says {expected:g}",
     hint="step the network at the contract's rate and record again",
     why="each step moves the pose by a change that was learned for 1 / fps: the character is too fast or too slow",
+    about="recorded at {found:g} frames a second",
 )
 FRAMES_NOT_FROM_START = Rule(
     code="RP814",

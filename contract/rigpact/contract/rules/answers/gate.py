@@ -44,6 +44,7 @@ POSE_BEYOND_LIMIT = Rule(
     message="{bone} is off by {error:.3g} {unit} at frame {frame}; [gate.thresholds] allows {limit:g}",
     hint="find out why, or declare another limit on purpose",
     why="the project said what still looks right; this does not",
+    follows=("RP961", "RP962", "RP963"),
 )
 BEYOND_DECLARED_TOLERANCE = Rule(
     code="RP965",
@@ -52,6 +53,7 @@ BEYOND_DECLARED_TOLERANCE = Rule(
     "largest {ratio:.3g} at frame {worst_frame}",
     hint="`rigpact diff` names bone and channel; `tolerance-factor` in [gate.thresholds] is the limit",
     why="the factor covers the differences of platforms; beyond it the two sides compute different things",
+    follows=("RP961", "RP962", "RP963"),
 )
 FREE_RUN_NOT_FINITE = Rule(
     code="RP966",
@@ -89,6 +91,7 @@ OUTSIDE_ENVELOPE = Rule(
     " {allowed:.3g} allowed",
     hint="compare the same run teacher-driven: there the first wrong stage is named",
     why="free runs drift apart by rounding, but no faster than their own envelope; this is a defect, not chaos",
+    follows=("RP961", "RP962", "RP963"),
 )
 BREAKING_CHANGE = Rule(
     code="RP969",
@@ -156,6 +159,7 @@ NOT_OF_THE_ENGINE = Rule(
     message="{recording} is {found}; expected {expected}",
     hint="name a trace that the engine recorded; `producer` in [[gate.trace]] is the name in its header",
     why="rigpact agrees with itself, and training with training: such a pass says nothing about the engine",
+    about="{found}",
 )
 BONES_MISSING = Rule(
     code="RP982",
@@ -170,6 +174,7 @@ IN_ANOTHER_MODE = Rule(
     message="{recording} says that it is a {found} run; [[gate.trace]] expects {expected}",
     hint="record that mode, or declare the other one on purpose with `mode`",
     why="the mode chooses what the recording is compared with: in a playback no model runs at all",
+    about="a {found} run",
 )
 THRESHOLD_BEYOND_REASON = Rule(
     code="RP977",
@@ -186,6 +191,7 @@ LET_BE = Rule(
     "lets it be",
     hint="`rigpact diff` names bone and channel; without `tolerance-factor` the stage fails",
     why="a reader of a pass has to see that the two sides do not agree within rounding",
+    follows=("RP961", "RP962", "RP963"),
 )
 OTHER_FILES = Rule(
     code="RP979",

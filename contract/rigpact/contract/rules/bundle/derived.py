@@ -48,6 +48,7 @@ GROUP_PRIORS_DO_NOT_FIT = Rule(
     message="group_priors_rot6d: {what}; the character has {bones} bones",
     hint="compute the priors over the rotation slice only, one group index for each bone",
     why="the prior is the floor of the deviation: shifted by a bone, still joints get a lively neighbour's floor",
+    about="group_priors_rot6d",
 )
 GROUP_PRIOR_IMPLAUSIBLE = Rule(
     code="RP133",

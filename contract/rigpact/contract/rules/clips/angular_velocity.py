@@ -26,7 +26,6 @@ ANGLE_SCALED = Rule(
     " left over)",
     hint="use the full rotation vector: angle times axis, times fps",
     why="the network reads a character that moves at another speed than the engine's log map gives",
-    about="angvel",
 )
 IN_DEGREES = Rule(
     code="RP551",
@@ -34,7 +33,6 @@ IN_DEGREES = Rule(
     message="{array}: {slope:.2f} times the rotations' angular velocity in radians a second: these are degrees",
     hint="export radians a second",
     why="every joint saturates its tanh scale: the network sees signs, no speeds",
-    about="angvel",
 )
 OTHER_FRAME = Rule(
     code="RP552",
@@ -43,7 +41,6 @@ OTHER_FRAME = Rule(
     " ({parent_rest:.0%} left over)",
     hint="take log(R[k+1]·R[k-1]^T), not log(R[k-1]^T·R[k+1])",
     why="the axis is turned by the pose: the faster a limb moves, the more wrong the network's input is",
-    about="angvel",
 )
 OTHER_MOMENT = Rule(
     code="RP553",
@@ -51,7 +48,6 @@ OTHER_MOMENT = Rule(
     message="{array} belongs to {moment} ({rest:.2%} left over; of its own frame {parent_rest:.0%} are)",
     hint="take the central difference about the frame of the row",
     why="training reads the future and the game cannot know it, or the other way round reads stale speeds",
-    about="angvel",
 )
 DISAGREES = Rule(
     code="RP554",
@@ -60,7 +56,6 @@ DISAGREES = Rule(
     " leaves {rest:.0%} of it over",
     hint="export both from one animation, with one bone order",
     why="two of the network's inputs contradict each other in every frame",
-    about="angvel",
 )
 
 _FITS = 0.05

@@ -50,6 +50,7 @@ CLIP_FPS_DIFFERS = Rule(
     message="the clip has {found:g} frames a second, the bundle {expected:g}{origin}",
     hint="resample the clip, or write the right fps at the root of the bundle",
     why="the engine steps the network at the bundle's rate: the clip plays at the wrong speed, its velocities disagree",
+    about="a clip of {found:g} frames a second",
 )
 CLIP_FPS_ABSENT = Rule(
     code="RP506",

@@ -46,6 +46,7 @@ CLIP_DECLARES_OTHERWISE = Rule(
     message="meta.{key} is {found} in the clip and {expected} in the bundle",
     hint="export both with the same settings, and check which of the two the data follow",
     why="the same numbers mean another rotation or another unit in the two files",
+    about="{key} is {found}",
 )
 CLIP_FAR_FROM_STATISTICS = Rule(
     code="RP904",

@@ -24,7 +24,6 @@ HISTORY_UNRELATED = Rule(
     message="{array}: no entry is a pose of the rows; the newest is {angle_deg:.2f}° from the nearest on average",
     hint="build the history from the same clip, and normalise it with the statistics that are given here",
     why="the network's largest input belongs to another motion, or to other statistics",
-    about="pose_hist",
 )
 HISTORY_REVERSED = Rule(
     code="RP641",
@@ -33,7 +32,6 @@ HISTORY_REVERSED = Rule(
     " rows); the engine writes oldest first",
     hint="reverse the frames of the history",
     why="the network reads the motion backwards: the character sways against its own movement",
-    about="pose_hist",
 )
 HISTORY_PHASE = Rule(
     code="RP642",
@@ -41,7 +39,6 @@ HISTORY_PHASE = Rule(
     message="{array}: the newest entry is frame t{lag:+d} (in {share:.0%} of the rows), the engine's is frame t",
     hint="push the current frame before the network runs",
     why="the network expects a history that is a frame older or younger: it lags or overshoots",
-    about="pose_hist",
 )
 HISTORY_HOLDS_TARGET = Rule(
     code="RP643",
@@ -50,7 +47,6 @@ HISTORY_HOLDS_TARGET = Rule(
     " {step_deg:.3f}° away){more}",
     hint="pad the start with the first frame, not with the second; push frame t, never frame t+1",
     why="the answer stands in the question: the error on these rows is too good, and in the game the entry does not exist",
-    about="pose_hist",
 )
 HISTORY_START = Rule(
     code="RP644",
@@ -60,7 +56,6 @@ HISTORY_START = Rule(
     " with which the engine fills the history",
     hint="pad with the first frame of the clip",
     why="the first steps in the game start from another history than in training: a hitch at every start",
-    about="pose_hist",
 )
 
 _PART_OF_A_STEP = 0.1

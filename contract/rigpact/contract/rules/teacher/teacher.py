@@ -50,6 +50,7 @@ TEACHER_FPS_DIFFERS = Rule(
     message="the file has {found:g} frames a second, the bundle {expected:g}",
     hint="resample the clip, or write the right fps at the root of the bundle",
     why="playback steps through the rows at the bundle's rate",
+    about="a file of {found:g} frames a second",
 )
 TEACHER_VALUE_NOT_FINITE = Rule(
     code="RP605",

@@ -1,15 +1,16 @@
-"""The causes behind a gate's findings: what one mistake does in several files, rules and comparisons is one cause.
+"""The causes behind a gate's findings: findings share a cause only if one edit explains them, whatever their rules.
 
-Findings belong together that are on one side of the contract and about one thing: a rule says what it is about (`Rule.about`), a
-comparison its stage. What only follows from another finding in the same file (`Rule.follows`) goes with it, and a stage that
-differs because an earlier one does goes with the named cause of its part. Everything else is grouped by its rule.
+A finding names its edit: what it `says` (a convention, or a place and what stands there), what its rule is `about`, or else its
+rule and its place. What only follows from another finding of the same file (`Rule.follows`) goes with that one; a difference that
+nobody explains stays its file's own. Only what an archive keeps is read here, so an archive has the causes of its gate.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+import itertools
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from rigpact.contract.documents import Kind
-from rigpact.contract.findings import Finding, Rule, Severity
-from rigpact.contract.rules.answers import comparison, gate
+from rigpact.contract.findings import Finding, Severity
+from rigpact.contract.rules.answers import gate
 from rigpact.reports.gate.answer.cause import CLIPS, CONTRACT, ENGINE, MODEL, PROJECT, SEVERITIES, TRAINING, Cause
 from rigpact.reports.gate.answer.part import Part
 
@@ -20,59 +21,88 @@ _SIDE_OF_KIND: Mapping[str, str] = {
     "model": MODEL,
 }  # fmt: skip
 _SIDE_OF_PART = {"teacher": TRAINING, "engine-trace": ENGINE, "model": MODEL, "adequacy": CLIPS, "waivers": PROJECT}
-_NAMED = (gate.CONVENTION_DIFFERS.code, gate.RELATION_DIFFERS.code, gate.NOT_EXPLAINED.code)
-_INHERITING = frozenset(
-    {comparison.STAGE_DIFFERS.code, gate.BEYOND_DECLARED_TOLERANCE.code, gate.POSE_BEYOND_LIMIT.code}
-)
-Key = tuple[str, str]
+_OF_MANY_FILES = frozenset({ENGINE, TRAINING, CLIPS})
+"""Sides that write many files in one way: an index in one of them is a frame or a row, not a place of its own."""
+_NAMED = (gate.CONVENTION_DIFFERS.code, gate.RELATION_DIFFERS.code)
+Key = tuple[object, ...]
+Edits = frozenset[tuple[str, str]]
 
 
-def causes_of(parts: Iterable[Part]) -> tuple[Cause, ...]:
+def causes_of(parts: Sequence[Part]) -> tuple[Cause, ...]:
     """Every finding under one cause, the worst cause first."""
     groups: dict[Key, list[Finding]] = {}
-    for part in parts:
-        for key, finding in _keyed(part):
-            groups.setdefault(key, []).append(finding)
-    causes = [Cause(side, tuple(sorted(found, key=_leads))) for (side, _), found in groups.items()]
+    for key, finding in _keyed(parts):
+        groups.setdefault(key, []).append(finding)
+    causes = [Cause(str(side), tuple(sorted(found, key=_leads))) for (side, *_), found in groups.items()]
     return tuple(sorted(causes, key=_rank))
 
 
-def _keyed(part: Part) -> Iterator[tuple[Key, Finding]]:
-    """Each finding with the side that it is on and what it is about."""
-    side_of = _sides(part)
-    named = [each for each in part.report.findings if each.rule.code in _NAMED]
-    beside: dict[str, dict[str, Rule]] = {}
-    for finding in part.report.findings:
-        beside.setdefault(finding.file, {}).setdefault(finding.rule.code, finding.rule)
-    for finding in part.report.findings:
-        yield (side_of(finding), _about(finding, beside[finding.file], named)), finding
+def _keyed(parts: Sequence[Part]) -> Iterator[tuple[Key, Finding]]:
+    """Each finding with the side that it is on and the edit that explains it."""
+    placed = [(side, part, finding) for part in parts for side, finding in _on_sides(part)]
+    said: dict[tuple[str, str], list[Edits]] = {}
+    for side, _, finding in placed:
+        said.setdefault((side, finding.file), []).append(_edits(finding))
+    for side, part, finding in placed:
+        leading = _leader(finding, part)
+        yield (side, *_edit_of(leading, side, said[side, leading.file])), finding
 
 
-def _sides(part: Part) -> Callable[[Finding], str]:
+def _on_sides(part: Part) -> Iterator[tuple[str, Finding]]:
     own = _SIDE_OF_PART.get(part.name.partition("/")[0])
     files = part.report.summary.get("files", ())
-    kinds = {str(each["path"]): each["kind"] for each in files} if isinstance(files, list | tuple) else {}
-    return lambda finding: own or _SIDE_OF_KIND.get(kinds.get(finding.file, ""), CONTRACT)
+    kinds = {str(each.get("path")): str(each.get("kind")) for each in files} if isinstance(files, list | tuple) else {}
+    for finding in part.report.findings:
+        yield own or _SIDE_OF_KIND.get(kinds.get(finding.file, ""), CONTRACT), finding
 
 
-def _about(finding: Finding, beside: Mapping[str, Rule], named: list[Finding]) -> str:
-    """What a finding is about. beside: the rules of all findings in its file by their code, the first one found first."""
-    if finding.rule.code in _NAMED:
-        return str(finding.values.get("stage", finding.rule.code))
-    if finding.rule.code in _INHERITING:
-        own = str(finding.values.get("stage", ""))
-        same = [each for each in named if each.values.get("stage") == own] or named
-        return _about(same[0], {}, []) if same else own or finding.rule.code
-    if finding.rule.about:
-        return finding.rule.about
-    first = next((rule for code, rule in beside.items() if code in finding.rule.follows), None)
-    return first.about or first.code if first is not None else finding.rule.code
+def _edits(finding: Finding) -> Edits:
+    return frozenset((str(what), str(value)) for what, value in finding.says.items())
+
+
+def _edit_of(finding: Finding, side: str, said: Iterable[Edits]) -> Key:
+    """The edit that explains a finding. said: those of all findings of its side and file; the widest with its own in it."""
+    if own := _edits(finding):
+        return (max((each for each in said if own <= each), key=len),)
+    if finding.about:
+        return (finding.about,)
+    code, nobody = finding.rule.code, gate.NOT_EXPLAINED.code
+    if side in _OF_MANY_FILES and nobody not in (code, *finding.rule.follows):
+        return code, *(name for name in finding.pointer.split("/") if not name.isdigit())
+    return code, finding.file, finding.pointer
+
+
+def _leader(finding: Finding, part: Part) -> Finding:
+    """What a finding follows from: of its stage, else nearest before it in the loop; itself, where nothing is said or known.
+
+    A stage that differs by itself, or that nobody could judge, does not follow from another one.
+    """
+    beside = [
+        each for each in part.report.findings if each.file == finding.file and each.rule.code in finding.rule.follows
+    ]
+    stage, verdicts = _stage(finding), _verdicts(part)
+    same = [each for each in beside if _stage(each) == stage]
+    if same or not beside or not verdicts.get(stage, True):
+        return (same or [finding])[0]
+    before = list(itertools.takewhile(lambda name: name != stage, verdicts))
+    return max(beside, key=lambda each: before.index(_stage(each)) if _stage(each) in before else -1)
+
+
+def _stage(finding: Finding) -> str:
+    return str(finding.values.get("stage", ""))
+
+
+def _verdicts(part: Part) -> Mapping[str, object]:
+    """Whether each stage is what it should be of what was recorded, in the loop's order; None where nobody could judge it."""
+    diagnosis = part.report.summary.get("diagnosis")
+    stages = diagnosis.get("stages") if isinstance(diagnosis, Mapping) else None
+    rows = stages if isinstance(stages, list | tuple) else ()
+    return {str(row.get("stage")): row.get("ok") for row in rows if isinstance(row, Mapping)}
 
 
 def _leads(finding: Finding) -> tuple[int, int]:
-    """A named convention says most; then what is worst."""
-    is_named = finding.rule.code == gate.CONVENTION_DIFFERS.code
-    return 0 if is_named else 1, SEVERITIES.index(finding.rule.severity)
+    """A named edit says most; then what is worst."""
+    return 0 if finding.rule.code in _NAMED else 1, SEVERITIES.index(finding.rule.severity)
 
 
 def _rank(cause: Cause) -> tuple[float, ...]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
@@ -35,30 +35,20 @@ def about_diagnosis(diagnosis: Diagnosis | None, of: Recorded) -> Iterator[Findi
         first = diagnosis.first_unexplained or diagnosis.first_divergence
         if first is not None:
             yield _unexplained(diagnosis, first, of.file)
-    for stage, related in _explaining(diagnosis).items():
-        yield _related(stage, related, of.file)
-
-
-def _explaining(diagnosis: Diagnosis) -> dict[str, list[Relation]]:
-    """The relations of each stage that they explain whole."""
     left = {each.stage for each in diagnosis.stages if each.remains is not None}
-    found: dict[str, list[Relation]] = {}
-    for relation in diagnosis.relations:
-        if relation.stage not in left:
-            found.setdefault(relation.stage, []).append(relation)
-    return found
+    yield from (_related(each, of.file) for each in diagnosis.relations if each.stage not in left)
 
 
-def _related(stage: str, related: Sequence[Relation], file: Path) -> Finding:
-    words = "; ".join(each.sentence for each in related)
-    return rules.RELATION_DIFFERS.at(file, f"/stages/{stage}", recording=file.name, stage=stage, relation=words)
+def _related(relation: Relation, file: Path) -> Finding:
+    said = {"stage": relation.stage, "relation": relation.sentence, "says": {relation.place: relation.words}}
+    return rules.RELATION_DIFFERS.at(file, f"/stages/{relation.stage}", recording=file.name, **said)
 
 
 def _cause(cause: Cause, of: Recorded) -> Finding:
-    hints = "; ".join(cause.code_hints)
+    hints, says = "; ".join(cause.code_hints), {knob: shown_value(value) for knob, value in cause.changes.items()}
     return rules.CONVENTION_DIFFERS.at(
         of.file, f"/stages/{cause.stage}", recording=of.file.name, changes=changes_text(cause.changes), stage=cause.stage,
-        effect=effect_text(cause), code=f". {hints}" if hints else "", error=cause.error_before,
+        effect=effect_text(cause), code=f". {hints}" if hints else "", error=cause.error_before, says=says,
         patch=[_patch(knob, value, of) for knob, value in cause.changes.items()], **of.effect_of(cause.changes),
     )  # fmt: skip
 

@@ -115,7 +115,7 @@ def _misfit(what: str) -> UnusableInput:
     return UnusableInput("archive", f"{what} that does not fit", "a file that rigpact wrote")
 
 
-FORMAT, VERSION = "rigpact-archive", 2
+FORMAT, VERSION = "rigpact-archive", 3
 SUFFIX = ".rigpact.zip"
 MAX_MEMBERS = 4096
 _MANIFEST, _MEASURED, _VERDICT = "manifest.json", "measured.json", "verdict.json"

@@ -20,6 +20,8 @@ class KeptFinding(TypedDict):
     fingerprint: str
     why: str
     engine_refuses: bool
+    about: str
+    follows: list[str]
     values: dict[str, Any]
 
 

@@ -39,7 +39,7 @@ _KEPT: Mapping[str, type[Any]] = {
         Widest,
     )
 }
-_MESSAGE = "kept message"
+_MESSAGE, _ABOUT = "kept message", "kept about"
 _BROKEN = (TypeError, KeyError, AttributeError)
 
 
@@ -99,17 +99,21 @@ def finding_to_plain(finding: Finding) -> dict[str, Any]:
     return finding.to_json() | {
         "why": rule.why,
         "engine_refuses": rule.engine_refuses,
-        "values": to_plain({name: value for name, value in finding.values.items() if name != _MESSAGE}),
+        "about": finding.about,
+        "follows": list(rule.follows),
+        "values": to_plain({name: value for name, value in finding.values.items() if name not in (_MESSAGE, _ABOUT)}),
     }
 
 
 def plain_to_finding(entry: Any) -> Finding:
-    """The finding from its plain values. Its message stays text, so no text of a file is used as a format string."""
+    """The finding from its plain values. Its texts stay texts, so no text of a file is used as a format string."""
     if not fits(entry, KeptFinding):
         raise UnusableInput("archive", "a finding that does not fit", "a file that rigpact wrote")
     rule = Rule(
         code=entry["code"], name=entry["name"], severity=Severity(entry["severity"]), message=f"{{{_MESSAGE}}}",
-        hint=entry["hint"], why=entry["why"], engine_refuses=entry["engine_refuses"],
+        hint=entry["hint"], why=entry["why"], engine_refuses=entry["engine_refuses"], about=f"{{{_ABOUT}}}",
+        follows=tuple(entry["follows"]),
     )  # fmt: skip
-    values = {name: from_plain(value) for name, value in entry["values"].items()} | {_MESSAGE: entry["message"]}
+    values = {name: from_plain(value) for name, value in entry["values"].items()}
+    values |= {_MESSAGE: entry["message"], _ABOUT: entry["about"]}
     return Finding(rule, entry["file"], entry["pointer"], values)

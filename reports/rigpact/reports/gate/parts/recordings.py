@@ -164,8 +164,8 @@ def _findings(
     if outside is not None:
         stage = published_stage(project.contract)
         yield rules.OUTSIDE_ENVELOPE.at(
-            run.file, f"/stages/{stage.name}", recording=Path(run.file).name, frame=outside.frame, bone=outside.bone,
-            error=outside.error, unit=_UNITS.get(unit := stage.shown_unit, unit), allowed=outside.allowed,
+            run.file, f"/stages/{stage.name}", recording=Path(run.file).name, stage=stage.name, frame=outside.frame,
+            bone=outside.bone, error=outside.error, unit=_UNITS.get(unit := stage.shown_unit, unit), allowed=outside.allowed,
         )  # fmt: skip
     agrees = diagnosis is not None and diagnosis.verdict == "agrees"
     is_amplified = recording.trace.header.mode == "free" and outside is None and agrees
