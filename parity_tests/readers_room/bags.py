@@ -1,7 +1,6 @@
-"""Bags of messages, written by MCAP's own library and, for SQLite, by hand: CDR little-endian behind four bytes."""
+"""Bags of messages, written by MCAP's own library: CDR little-endian behind four bytes."""
 
 import json
-import sqlite3
 import struct
 from pathlib import Path
 from typing import Any
@@ -78,19 +77,3 @@ def write_json_mcap(path: Path, frames: int = 5) -> Path:
 def cdr_float32_array(numbers: list[float]) -> bytes:
     """A Float32MultiArray of no dimension: an empty sequence, an offset, a sequence of floats."""
     return b"\0\1\0\0" + struct.pack(f"<III{len(numbers)}f", 0, 0, len(numbers), *numbers)
-
-
-def write_db3(path: Path, frames: int = 20) -> Path:
-    """An old bag: no definitions in it, and a topic of a type that nobody knows."""
-    base = sqlite3.connect(path)
-    base.execute("CREATE TABLE topics(id INTEGER PRIMARY KEY, name TEXT, type TEXT, serialization_format TEXT)")
-    base.execute("CREATE TABLE messages(id INTEGER PRIMARY KEY, topic_id INTEGER, timestamp INTEGER, data BLOB)")
-    kinds = ("std_msgs/msg/Float32MultiArray", "my_msgs/msg/Own")
-    base.executemany("INSERT INTO topics VALUES (?, ?, ?, 'cdr')", [(1, "/obs", kinds[0]), (2, "/own", kinds[1])])
-    for frame in range(frames):
-        time = START_NS + frame * STEP_NS
-        rows = [(1, time, cdr_float32_array(observed(frame))), (2, time, b"\0\1\0\0")]
-        base.executemany("INSERT INTO messages(topic_id, timestamp, data) VALUES (?, ?, ?)", rows)
-    base.commit()
-    base.close()
-    return path

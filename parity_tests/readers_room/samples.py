@@ -5,18 +5,13 @@ from collections.abc import Callable
 from pathlib import Path
 
 from .animations import BVH, write_gltf
-from .bags import DEFINITIONS, EMPTY, START_NS, STEP_NS, write_db3, write_json_mcap, write_mcap
-from .stores import write_data_set, write_hdf5, write_zarr
+from .bags import DEFINITIONS, EMPTY, START_NS, STEP_NS, write_json_mcap, write_mcap
+from .stores import write_data_set, write_hdf5
 
 
 def _parquet(folder: Path) -> Path:
     write_data_set(folder / "set", version="v2.1")
     return Path(shutil.copy(folder / "set" / "data" / "chunk-000" / "episode_000000.parquet", folder / "a.parquet"))
-
-
-def _zipped(folder: Path) -> Path:
-    write_zarr(folder / "a.zarr")
-    return Path(shutil.make_archive(str(folder / "a.zarr"), "zip", folder / "a.zarr"))
 
 
 def _text(folder: Path) -> Path:
@@ -45,7 +40,6 @@ def _plain_mcap(folder: Path) -> Path:
 
 MAKERS: dict[str, Callable[[Path], Path]] = {
     "mcap": lambda folder: write_mcap(folder / "a.mcap"), "json_mcap": lambda folder: write_json_mcap(folder / "a.mcap"),
-    "plain_mcap": _plain_mcap, "db3": lambda folder: write_db3(folder / "a.db3"),
-    "hdf5": lambda folder: write_hdf5(folder / "a.h5"),
-    "zarr": _zipped, "parquet": _parquet, "bvh": _text, "glb": lambda folder: write_gltf(folder / "a.glb"),
+    "plain_mcap": _plain_mcap, "hdf5": lambda folder: write_hdf5(folder / "a.h5"),
+    "parquet": _parquet, "bvh": _text, "glb": lambda folder: write_gltf(folder / "a.glb"),
 }  # fmt: skip

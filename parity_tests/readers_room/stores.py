@@ -7,7 +7,6 @@ import h5py
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
-import zarr
 
 ROWS = np.arange(30, dtype=np.float32).reshape(10, 3)
 ENDS = [4, 10]
@@ -25,18 +24,6 @@ def write_hdf5(path: Path) -> Path:
         layout = h5py.VirtualLayout((10, 3), "f4")
         layout[:] = h5py.VirtualSource(str(path.with_name("other.h5")), "x", (10, 3))
         root.create_virtual_dataset("virtual", layout)
-    return path
-
-
-def write_zarr(path: Path, version: int = 2) -> Path:
-    """As diffusion_policy's stores: episodes joined along the first axis, their ends exclusive."""
-    root = zarr.open_group(str(path), mode="w", zarr_format=version)
-    for name, rows in {
-        "data/state": ROWS,
-        "data/img": np.zeros((10, 2, 2, 3), np.uint8),
-        "meta/episode_ends": np.array(ENDS),
-    }.items():
-        root.create_array(name, data=rows)
     return path
 
 

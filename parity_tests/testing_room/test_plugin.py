@@ -434,8 +434,6 @@ def test_without_the_option_nothing_is_imported(run_apart: Run, folder: Path) ->
         "no:benchmark",
         "-p",
         "no:regressions",
-        "-p",
-        "no:zarr",
     )
 
     assert "IMPORTED []" in ran.out

@@ -29,7 +29,7 @@ Once rigpact is installed, whatever it was installed from, an extra adds the lib
 pip finds the rigpact that is there and fetches only the libraries.
 """
 _EXTRAS = {
-    "readers": "recordings in bags, HDF5, Zarr, Parquet: [trace format](trace-format.md)",
+    "readers": "recordings in bags, HDF5, Parquet: [trace format](trace-format.md)",
     "testing": "your own tests with pytest and hypothesis: [testing](testing.md)",
     "sweep": "sweeps, whose results are Parquet: [sweep](sweep.md)",
     "cluster": "sweeps on a Dask cluster: [sweep](sweep.md)",

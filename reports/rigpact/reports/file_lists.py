@@ -6,6 +6,7 @@ from fnmatch import translate
 from pathlib import Path
 
 from rigpact.contract.errors import UnusableInput
+from rigpact.contract.files import refuse_unread_folder
 from rigpact.contract.files.reach import is_pattern, refuse_outside, repository_of
 
 
@@ -57,6 +58,7 @@ def _matches(word: str, endings: tuple[str, ...], option: str) -> list[Path]:
     if place.is_file():
         return [place]
     if place.is_dir():
+        refuse_unread_folder(place)
         found = sorted(path for path in place.iterdir() if path.is_file() and path.name.lower().endswith(endings))
         missing, expected = "a directory without one", f"{', '.join(endings)} files in it"
     else:

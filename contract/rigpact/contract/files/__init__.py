@@ -1,6 +1,7 @@
 """Files of a user: read strictly, within limits, and written whole.
 
 reading     opening a file: what is not a regular file, or too large, is refused; the inputs of a command are remembered
+unread      the formats that are not read, each with what to do instead
 json_text   JSON: depth, keys that stand twice, what is not a number of JSON
 writing     the only place that writes files: all of a file or nothing, never over an input
 
@@ -23,10 +24,11 @@ from rigpact.contract.files.reading import (
     refuse_bomb,
     refuse_too_large,
 )
+from rigpact.contract.files.unread import refuse_unread_folder
 from rigpact.contract.files.writing import copy_file, copy_folder, opened_to_append, write_bytes, written_whole
 
 __all__ = [
     "MAX_FILE_BYTES", "MAX_JSON_DEPTH", "JsonFile", "bytes_to_json", "bytes_to_toml", "copy_file", "copy_folder", "is_file",
-    "opened", "opened_to_append", "read_bytes", "read_json", "read_toml", "refuse_bomb", "refuse_too_large", "write_bytes",
-    "written_whole",
+    "opened", "opened_to_append", "read_bytes", "read_json", "read_toml", "refuse_bomb", "refuse_too_large",
+    "refuse_unread_folder", "write_bytes", "written_whole",
 ]  # fmt: skip

@@ -12,6 +12,7 @@ from io import BufferedReader
 from pathlib import Path
 
 from rigpact.contract.errors import UnusableInput
+from rigpact.contract.files.unread import refuse_unread, refuse_unread_folder
 from rigpact.contract.inputs import changed_meanwhile, remember_input, state_of
 
 MAX_FILE_BYTES = 2 << 30
@@ -30,6 +31,7 @@ def opened(path: str | Path, *, is_updated: bool = False, grows: bool = False) -
     """
     place = Path(path)
     if place.is_dir():
+        refuse_unread_folder(place)
         raise UnusableInput(path, "a directory", "a file", _directory_hint(place))
     try:
         stream = open(place, "rb", opener=_without_waiting)  # noqa: SIM115 - Path.open takes no opener
@@ -42,6 +44,7 @@ def opened(path: str | Path, *, is_updated: bool = False, grows: bool = False) -
         if not stat.S_ISREG(status.st_mode):
             hint = "it may have no end: copy its content into a file"
             raise UnusableInput(path, kind_of_place(status), "a regular file", hint)
+        refuse_unread(place, stream)
         if not is_updated:
             remember_input(place, status, grows=grows)
         with nullcontext() if grows else _unchanged(place, status):

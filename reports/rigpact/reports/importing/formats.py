@@ -20,7 +20,6 @@ from rigpact.contract.systems.contract import Contract
 from rigpact.reference_runtime.recordings.other_formats.bvh_files import read_bvh_animation
 from rigpact.reference_runtime.recordings.other_formats.gltf_files import read_gltf_animation
 from rigpact.reference_runtime.recordings.other_formats.mcap_files import mcap_words
-from rigpact.reference_runtime.recordings.other_formats.rosbag_files import rosbag_words
 from rigpact.reports.importing.animations import animation_to_draft
 from rigpact.reports.importing.configurations import env_yaml, legged_gym, rl_sar
 from rigpact.reports.importing.draft import Draft
@@ -189,12 +188,9 @@ def _gltf_draft(request: ImportRequest) -> Draft:
     return animation_to_draft(request.source, read_gltf_animation(request.source, request.episode))
 
 
-_BAGS: Mapping[str, Callable[[Path], dict[str, str]]] = {".mcap": mcap_words, ".db3": rosbag_words}
-
-
 def _bag_draft(request: ImportRequest) -> Draft:
     """The declaration that a bag's metadata makes: names, scales and poses that the runtime wrote beside its topics."""
-    said = _BAGS[request.source.suffix.lower()](request.source)
+    said = mcap_words(request.source)
     if not mjlab_metadata.is_one(said):
         held = ", ".join(sorted(said)[:8]) or "none"
         hint = "-o NAME.npz takes its topics as columns"
@@ -249,7 +245,7 @@ def _nearest(root: Any) -> str:
 
 
 _OTHER_ENDINGS: Mapping[str, Callable[[ImportRequest], Draft]] = {
-    ".onnx": _onnx_draft, ".py": _python_draft, ".json": _policy_draft, **dict.fromkeys(_BAGS, _bag_draft),
+    ".onnx": _onnx_draft, ".py": _python_draft, ".json": _policy_draft, ".mcap": _bag_draft,
     ".bvh": _bvh_draft, ".gltf": _gltf_draft, ".glb": _gltf_draft,
 }  # fmt: skip
 """What reads a file of another ending than YAML's."""

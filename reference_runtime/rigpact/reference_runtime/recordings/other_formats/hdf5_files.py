@@ -5,6 +5,7 @@ before the library sees it: that grows its memory until the chunk is whole.
 """
 
 import math
+import zlib
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -16,7 +17,6 @@ from rigpact.contract.files import opened, refuse_bomb
 from rigpact.contract.files.reading import refuse_too_large
 from rigpact.reference_runtime.recordings.number_rows import Table
 from rigpact.reference_runtime.recordings.other_formats.libraries import library
-from rigpact.reference_runtime.recordings.other_formats.packed import refuses_more
 
 _MAX_DEPTH, _MAX_AXES = 16, 3
 _DAMAGED = (OSError, KeyError, RuntimeError, ValueError, TypeError, UnicodeDecodeError, OverflowError, MemoryError)
@@ -61,8 +61,18 @@ def _refuse_lies(h5py: Any, data: Any, place: str) -> None:
     for index in range(data.id.get_num_chunks()):
         info = data.id.get_chunk_info(index)
         mask, content = data.id.read_direct_chunk(info.chunk_offset)
-        if not mask and refuses_more("zlib", content[:-4] if len(kept) < len(filters) else content, most):
+        packed = content[:-4] if len(kept) < len(filters) else content
+        if not mask and _unpacks_to_more(packed, most):
             raise UnusableInput(place, "a chunk that unpacks to more", f"at most {most} bytes")
+
+
+def _unpacks_to_more(packed: bytes, most: int) -> bool:
+    """Whether bytes of zlib or gzip (47) unpack to more than `most`, or to several streams; so many are unpacked at most."""
+    unpacker = zlib.decompressobj(47)
+    try:
+        return len(unpacker.decompress(packed, most + 1)) > most or bool(unpacker.unused_data)
+    except zlib.error as error:
+        raise ValueError(str(error)) from None
 
 
 def _data_sets(h5py: Any, group: Any, name: str, depth: int) -> Iterator[tuple[str, Any]]:

@@ -16,8 +16,6 @@ from rigpact.reference_runtime.recordings.other_formats.data_sets import is_data
 from rigpact.reference_runtime.recordings.other_formats.gltf_files import read_gltf
 from rigpact.reference_runtime.recordings.other_formats.hdf5_files import read_hdf5
 from rigpact.reference_runtime.recordings.other_formats.mcap_files import read_mcap
-from rigpact.reference_runtime.recordings.other_formats.rosbag_files import read_rosbag
-from rigpact.reference_runtime.recordings.other_formats.zarr_stores import read_zarr
 from rigpact.reports.importing.stacks.torch_weights import arrays_of
 
 
@@ -42,9 +40,8 @@ def arrays_in(path: Path, below: str, *, tick: str | None = None, episode: int |
 
 
 _FILES: Mapping[str, Callable[[Path, str | None, int | None], Table]] = {
-    ".mcap": lambda path, tick, _: read_mcap(path, tick), ".db3": lambda path, tick, _: read_rosbag(path, tick),
+    ".mcap": lambda path, tick, _: read_mcap(path, tick),
     ".hdf5": lambda path, *_: read_hdf5(path), ".h5": lambda path, *_: read_hdf5(path),
-    ".zarr": lambda path, _, episode: read_zarr(path, episode), ".zarr.zip": lambda path, _, episode: read_zarr(path, episode),
     ".parquet": lambda path, _, episode: read_parquet(path, episode), ".bvh": lambda path, *_: read_bvh(path),
     ".gltf": lambda path, _, episode: read_gltf(path, episode), ".glb": lambda path, _, episode: read_gltf(path, episode),
 }  # fmt: skip

@@ -1,0 +1,75 @@
+"""Formats that rigpact does not read, each with what to do instead. `opened` asks here before it hands out a byte.
+
+A format stands here where reading it safely takes more than it gives: its content runs as a program, or points out of the file.
+To add one: a row in `_UNREAD`.
+"""
+
+import os
+import re
+from dataclasses import dataclass
+from io import BufferedReader
+from pathlib import Path
+
+from rigpact.contract.errors import UnusableInput
+
+
+@dataclass(frozen=True)
+class Unread:
+    """A format. ending: of its names; mark: of the first and last bytes of its files; folder: what its folders hold."""
+
+    what: str
+    instead: str
+    hint: str
+    ending: re.Pattern[str]
+    mark: re.Pattern[bytes] | None = None
+    folder: tuple[str, ...] = ()
+
+
+def refuse_unread(path: Path, stream: BufferedReader) -> None:
+    """UnusableInput for a file of a format that is not read, by its name or its content; the stream is at its start again."""
+    try:
+        start = stream.read(_START)
+        if start[:2] == b"PK":  # an archive: the names of its members stand at its end
+            stream.seek(max(0, os.fstat(stream.fileno()).st_size - _END))
+            start += stream.read(_END)
+        stream.seek(0)
+    except OSError as error:
+        raise UnusableInput(path, f"a file that cannot be read ({error})", "a readable file") from None
+    for each in _UNREAD:
+        if each.ending.search(path.name.lower()) or (each.mark is not None and each.mark.search(start)):
+            raise UnusableInput(path, each.what, each.instead, each.hint)
+
+
+def refuse_unread_folder(path: Path) -> None:
+    """UnusableInput for a folder that is a store of a format that is not read."""
+    for each in _UNREAD:
+        if each.ending.search(path.name.lower()) or any((path / name).is_file() for name in each.folder):
+            raise UnusableInput(path, each.what, each.instead, each.hint)
+
+
+_START, _END = 512, 1 << 16
+
+
+def _member(name: bytes) -> re.Pattern[bytes]:
+    """An archive with a member of this name, in the head of the member or in the list at the end."""
+    return re.compile(rb"PK(?:\x03\x04.{26}|\x01\x02.{42})[^\0]{0,200}?" + name, re.DOTALL)
+
+
+_UNREAD = (
+    Unread(
+        "a bag in SQLite (rosbag2)",
+        "MCAP",
+        "ros2 bag convert -i FILE.db3 -o to_mcap.yaml, with output_bags: [{uri: as_mcap, storage_id: mcap, all: true}] in it",
+        re.compile(r"\.db3$"),
+        re.compile(rb"\ASQLite format 3\0"),
+    ),
+    Unread(
+        "a Zarr store",
+        "its arrays in a .npz",
+        "root = zarr.open_group('FOLDER', mode='r'); "
+        "numpy.savez('run.npz', **{name: each[:] for name, each in root['data'].arrays()})",
+        re.compile(r"\.zarr(\.zip)?$"),
+        _member(rb"(?:\.zgroup|\.zarray|zarr\.json)"),
+        (".zgroup", ".zarray", "zarr.json"),
+    ),
+)
