@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import partial
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from rigpact.reports.command_line import options
 from rigpact.reports.command_line import report_formats as formats
 
-_FILE = "A trace, a teacher prediction or batch, or a raw clip."
+if TYPE_CHECKING:
+    from rigpact.reports.diagnosing.two_files import TwoFiles
+
+_FILE = "A file of arrays or columns, a trace, a teacher prediction or batch, or a raw clip."
 
 
 def diff(
@@ -34,26 +38,66 @@ def diff(
     table: Annotated[
         Path | None, options.option("--table", "FILE", "Write the error of every bone and frame as CSV.")
     ] = None,
+    tolerance: Annotated[
+        float | None, options.option("--tolerance", "NUMBER", "How far two numbers of arrays may be apart.", min=0.0)
+    ] = None,
     output_format: formats.FormatOfDiff = formats.TEXT,
     strict: options.Strict = False,
 ) -> None:
-    """Compare two recordings by stage, bone and frame.
+    """Compare two files: any that hold named arrays, or recordings of one contract by stage, bone and frame.
 
-    --bundle gives tolerances, bone names and centimetres; --onnx the tolerance of the network's answers. Exit status 0: the
-    same within rounding; 1: they differ; 2: something could not be compared.
+    Without --bundle, arrays are compared by name, and what makes one of the other is named. --bundle gives stages, tolerances,
+    bone names and centimetres; --onnx the tolerance of the network's answers. Exit status 0: the same within rounding; 1: they
+    differ; 2: something could not be compared.
     """
     from rigpact.contract.errors import UnusableInput
+    from rigpact.reference_runtime.recordings.named_columns import is_named_columns
     from rigpact.reports.commenting.of_diff import comment_on_diff
     from rigpact.reports.comparing.comparison_text import print_comparison
     from rigpact.reports.comparing.diff import DiffRequest
-    from rigpact.reports.comparing.diff import diff as compare_files
+    from rigpact.reports.comparing.diff import diff as compare_recordings
+    from rigpact.reports.diagnosing.two_files import compare_files
 
     if bundle is None and (companion or settings or conventions):
         raise UnusableInput("--companion, --set, --conventions", "no --bundle beside them", "the bundle they belong to")
+    if bundle is None and (is_named_columns(a) or is_named_columns(b)):
+        if teacher or table or onnx:
+            raise UnusableInput(
+                "--teacher, --table, --onnx", "no --bundle beside them", "the contract of the recordings"
+            )
+        raise typer.Exit(
+            _arrays(
+                partial(compare_files, a, b, only=tuple(stage or ()), resolution=resolution, tolerance=tolerance),
+                output_format,
+            )
+        )
+    if tolerance is not None:
+        raise UnusableInput(
+            "--tolerance",
+            "a contract, or files without arrays",
+            "two files of arrays and no --bundle",
+            "a contract's tolerances are derived",
+        )
     files = options.contract_files(bundle, companion, settings, conventions)
-    report = compare_files(DiffRequest(a, b, files, tuple(stage or ()), table, onnx, resolution, teacher))
+    report = compare_recordings(DiffRequest(a, b, files, tuple(stage or ()), table, onnx, resolution, teacher))
     rendered = partial(formats.print_rendered, report, "diff", "Two recordings", strict=strict)
     if output_format in (formats.MARKDOWN, formats.HTML):
         rendered = partial(formats.print_comment, comment_on_diff(report, strict=strict))
     options.print_found(report, print_comparison, output_format, rendered)
     raise typer.Exit(report.exit_code(strict=strict))
+
+
+def _arrays(compared: Callable[[], TwoFiles], output_format: str) -> int:
+    """Compare files of named arrays, print the answer, and return the exit status."""
+    from rigpact.reports.commenting.of_diagnosis import comment_on_diagnosis
+    from rigpact.reports.diagnosing.two_files_text import print_two_files
+    from rigpact.reports.terminal import print_json, show
+
+    found = compared()
+    if output_format == formats.JSON:
+        print_json(found.diagnosis.to_json())
+    elif output_format == formats.TEXT:
+        show(partial(print_two_files, found))
+    else:
+        formats.print_comment(comment_on_diagnosis(found.diagnosis, found.notes), output_format)
+    return found.diagnosis.exit_code

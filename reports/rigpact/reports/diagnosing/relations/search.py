@@ -38,7 +38,7 @@ from rigpact.reports.diagnosing.relations.families.on_lines import (
 from rigpact.reports.diagnosing.relations.families.orders import orders
 from rigpact.reports.diagnosing.relations.families.played import played
 from rigpact.reports.diagnosing.relations.families.small_angles import small_angles
-from rigpact.reports.diagnosing.relations.families.turned import turned
+from rigpact.reports.diagnosing.relations.families.turned import turned, turned_vectors
 from rigpact.reports.diagnosing.relations.fit import Fit, fits_of
 from rigpact.reports.diagnosing.relations.moved import only_moves
 from rigpact.reports.diagnosing.relations.pairs import pairs
@@ -54,7 +54,9 @@ from rigpact.reports.diagnosing.relations.unfolded import relations_before
 Family = Callable[[Target], Iterator[Reading]]
 WITHOUT_A_NUMBER: tuple[Family, ...] = (on_one_line, zeroed, exchanged, played, stuck)
 """Edits of numbers wherever they stand: of the answer, or of an input that can be worked back from it."""
-WITH_NUMBERS: tuple[Family, ...] = (on_fitted_line, elsewhere, of_other_vectors, mapped, lines_in_few_frames)
+WITH_NUMBERS: tuple[Family, ...] = (
+    on_fitted_line, turned_vectors, elsewhere, of_other_vectors, mapped, lines_in_few_frames,
+)  # fmt: skip
 """The same, with a number that is fitted, or from anywhere in the recording."""
 OF_STAGES: tuple[Callable[[Subject], Iterator[Reading]], ...] = (
     edited_models,

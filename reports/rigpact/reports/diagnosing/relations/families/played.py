@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import partial
+from itertools import chain
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,7 +21,8 @@ _TELLING = 8
 """Channels on which frames are matched: those that move most in tolerances."""
 _FEWEST = 4
 """Frames; of fewer no rule is told."""
-_LAGS = tuple(sign * lag for lag in range(1, 13) for sign in (-1, 1))
+_LAGS = 4
+"""So many lags that almost every frame may have are tried, the shortest first."""
 _HOLDS = range(2, 17)
 _LARGEST_TERM = 8
 SPEEDS = tuple(
@@ -31,6 +33,9 @@ SPEEDS = tuple(
 )
 """Ratios of two frame rates of at most eight parts, the simple ones first."""
 _SMALLEST = float(np.finfo(np.float32).tiny)
+
+_PIECES = 6
+"""So many pieces in another order are an order; more are none."""
 
 Frames = NDArray[np.int64]
 Source = partial[Frames]
@@ -49,7 +54,11 @@ def played(target: Target) -> Iterator[Reading]:
             continue
         frame = target.subject.evidence.frame
         differs = frame[target.failing[:, place.channels].any(axis=1)]
-        for words, source in _rules(target, every):
+        rules = (
+            _rules(target, every, _lags(matches, differs, every)),
+            _in_other_order(target, every, matches, differs),
+        )
+        for words, source in chain.from_iterable(rules):
             if _may_hold(matches, differs, every, source):
                 rows, known = every.at(source(frame))
                 values = every.rows[rows][:, place.channels]
@@ -106,6 +115,15 @@ def _matches(target: Target, place: Place, every: _Timeline) -> NDArray[np.bool_
     return found
 
 
+def _lags(matches: NDArray[np.bool_], differs: Frames, every: _Timeline) -> list[int]:
+    """By how many frames the numbers of almost every frame that differs may come late (-) or early (+), the shortest first."""
+    row, other = np.nonzero(matches)
+    lags, counts = np.unique(every.frame[other] - differs[row], return_counts=True)
+    known = np.array([np.count_nonzero(np.isin(differs + lag, every.frame)) for lag in lags[counts > _FEWEST]])
+    fits = lags[counts > _FEWEST][counts[counts > _FEWEST] >= NEARLY * known]
+    return [int(lag) for lag in sorted(fits[fits != 0], key=lambda lag: (abs(lag), lag))[:_LAGS]]
+
+
 def _may_hold(matches: NDArray[np.bool_], differs: Frames, every: _Timeline, source: Source) -> bool:
     """Whether almost every frame that differs may hold the frame that a rule names, where that is known."""
     rows, known = every.at(source(differs))
@@ -127,14 +145,14 @@ def _taken(place: Place, values: FloatArray, known: NDArray[np.bool_], own: Floa
     return np.where(known[:, None], values, own[:, place.channels])
 
 
-def _rules(target: Target, every: _Timeline) -> Iterator[tuple[str, Source]]:
+def _rules(target: Target, every: _Timeline, lags: Sequence[int]) -> Iterator[tuple[str, Source]]:
     """Every rule, in words; the simple ones first."""
     frame = target.subject.evidence.frame
     for count in _HOLDS:
         for start in range(count):
             words = f"{target.it} of every {ordinal(count)} frame, held between (frames {start}, {start + count}, …)"
             yield words, partial(_held, count, start)
-    for lag in _LAGS:
+    for lag in lags:
         yield target.of_frame(lag), partial(_late, lag)
     failing = frame[target.failing.any(axis=1)]
     for first in dict.fromkeys((int(frame[0]), int(failing[0]) - 1)):
@@ -144,6 +162,38 @@ def _rules(target: Target, every: _Timeline) -> Iterator[tuple[str, Source]]:
         top = "t" if speed.numerator == 1 else f"{speed.numerator}·t"
         times = top if speed.denominator == 1 else f"{top}/{speed.denominator}"
         yield f"{whose} frame {times}", partial(_at_speed, speed, every.ahead or 0)
+
+
+def _in_other_order(
+    target: Target, every: _Timeline, matches: NDArray[np.bool_], differs: Frames
+) -> Iterator[tuple[str, Source]]:
+    """Pieces of the recording that stand in each other's place, as episodes that were written in another order."""
+    pieces: list[tuple[int, int, int]] = []
+    row = 0
+    while row < len(differs) and len(pieces) < _PIECES:
+        lags = every.frame[np.flatnonzero(matches[row])] - differs[row]
+        count, lag = max(((_run(matches, differs, every, row, int(lag)), int(lag)) for lag in lags), default=(0, 0))
+        if count < _FEWEST:
+            return
+        pieces.append((int(differs[row]), int(differs[row + count - 1]), lag))
+        row += count
+    if row == len(differs) and len(pieces) > 1:
+        said = ", ".join(
+            f"frames {first} to {last} those of {first + lag} to {last + lag}" for first, last, lag in pieces
+        )
+        yield f"{target.it} in another order of frames: {said}", partial(_moved, tuple(pieces))
+
+
+def _run(matches: NDArray[np.bool_], differs: Frames, every: _Timeline, row: int, lag: int) -> int:
+    """How many frames that differ, from a row on, may hold the frame that lies so far from each."""
+    rows, known = every.at(differs[row:] + lag)
+    fits = known & matches[np.arange(row, len(differs)), rows]
+    return len(fits) if fits.all() else int(np.argmin(fits))
+
+
+def _moved(pieces: Sequence[tuple[int, int, int]], frame: Frames) -> Frames:
+    lags = [np.where((frame >= first) & (frame <= last), lag, 0) for first, last, lag in pieces]
+    return np.asarray(frame + np.sum(lags, axis=0))
 
 
 def _late(lag: int, frame: Frames) -> Frames:

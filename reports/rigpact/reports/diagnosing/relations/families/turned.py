@@ -16,9 +16,11 @@ from rigpact.contract.units import UNITS, kind_of
 from rigpact.reference_runtime.operations.geometry import rotation_vector, wrap_to_pi
 from rigpact.reference_runtime.operations.rounding import gamma
 from rigpact.reports.diagnosing.relations.places import NUMBERS_OF_A_ROTATION, Group
-from rigpact.reports.diagnosing.relations.relation import Place, Reading
+from rigpact.reports.diagnosing.relations.relation import Channels, Place, Reading
 from rigpact.reports.diagnosing.relations.rotations import Codec, codec_of, transposed
 from rigpact.reports.diagnosing.relations.subject import Subject
+from rigpact.reports.diagnosing.relations.target import Target
+from rigpact.reports.diagnosing.stage_error import NEARLY
 
 _OPERATIONS = 48
 """Two products of matrices, a change of representation and back: each number is a sum of nine products at most, and stored."""
@@ -129,6 +131,54 @@ def _by_one_turn(found: _Rotations) -> Iterator[Reading]:
             yield found.reading(
                 "turned", f"{words} a turn of its own for each bone", applied(means[None]), 3.0, 3 * len(means)
             )
+
+
+def turned_vectors(target: Target) -> Iterator[Reading]:
+    """Three numbers whose length is kept, turned by the same rotation in every frame: a sensor mounted askew, a heading.
+
+    The rotation is fitted to every second frame (Kabsch) and judged in all.
+    """
+    if not target.is_finite:
+        return
+    found: list[tuple[Channels, FloatArray]] = []
+    for channels in _kept_in_length(target):
+        own, held = (rows[::2, channels].astype(np.float64) for rows in (target.own, target.held))
+        u, sizes, vt = np.linalg.svd(held.T @ own)
+        if sizes[1] > _ROUGHLY * sizes[0]:  # vectors along one line leave the turn about it open
+            turn = u @ np.diag((1.0, 1.0, np.linalg.det(u @ vt))) @ vt
+            same = next(
+                (place for place, (_, known) in enumerate(found) if np.allclose(known, turn, atol=_ROUGHLY)), None
+            )
+            found = [*found, (channels, turn)] if same is None else found
+            if same is not None:
+                found[same] = (np.concatenate((found[same][0], channels)), found[same][1])
+    for channels, turn in found:
+        mixed = target.bound[:, channels].reshape(len(target.own), -1, 3).sum(axis=2).repeat(3, axis=1)
+        for one, fitted in ((_in_whole_degrees(turn), 1), (turn, 3)):
+            if turn_words(one):
+                rule = partial(_each_turned, one, channels)
+                words = f"{target.prefix}turned by {turn_words(one)}"
+                yield from target.edit("turned", words, channels, rule, extra=mixed, fitted=fitted)
+
+
+def _kept_in_length(target: Target) -> Iterator[Channels]:
+    """Three neighbours of which two differ at least, and whose length is what it should be; none belongs to two."""
+    size, width = np.abs(target.own), target.own.shape[1]
+    start = 0
+    while start + 3 <= width:
+        channels = np.arange(start, start + 3)
+        own, held = (np.linalg.norm(rows[:, channels], axis=1) for rows in (target.own, target.held))
+        loose = 2.0 * target.bound[:, channels].sum(axis=1) + gamma(_OPERATIONS) * size[:, channels].sum(axis=1)
+        differs = np.count_nonzero(target.failing[:, channels].any(axis=0))
+        is_kept = differs > 1 and np.count_nonzero(np.abs(own - held) <= loose) >= NEARLY * len(own)
+        if is_kept:
+            yield channels
+        start += 3 if is_kept else 1
+
+
+def _each_turned(turn: FloatArray, channels: Channels, own: FloatArray) -> FloatArray:
+    rows = own[:, channels].astype(np.float64).reshape(len(own), -1, 3) @ turn.T
+    return np.asarray(rows.reshape(len(own), -1))
 
 
 def _matmul(right: FloatArray, left: FloatArray) -> FloatArray:

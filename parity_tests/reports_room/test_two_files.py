@@ -1,0 +1,200 @@
+"""`rigpact diff a b` with nothing else: two files that people have, and what makes one of the other."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from ..every_case import every_case
+
+FRAMES = 120
+Arrays = dict[str, np.ndarray]
+
+
+def _arrays() -> Arrays:
+    """Twelve joints, a unit quaternion (w x y z) and a velocity of a made-up run."""
+    random = np.random.default_rng(11)
+    time = np.arange(FRAMES)[:, None] / 50.0
+    joints = 0.4 * np.sin(2.0 * np.pi * (0.4 + 0.1 * np.arange(12)) * time + np.arange(12))
+    turns = np.array([1.0, 0.0, 0.0, 0.0]) + np.cumsum(0.05 * random.normal(size=(FRAMES, 4)), axis=0)
+    turns /= np.linalg.norm(turns, axis=1, keepdims=True)
+    found = {
+        "joints": joints + 0.05 * random.normal(size=(FRAMES, 12)),
+        "tilt": turns,
+        "velocity": random.normal(size=(FRAMES, 3)),
+    }
+    return {name: rows.astype(np.float32) for name, rows in found.items()}
+
+
+def _with(name: str, change: Callable[[np.ndarray], np.ndarray]) -> Arrays:
+    arrays = _arrays()
+    return {**arrays, name: np.asarray(change(arrays[name]), np.float32)}
+
+
+def _exchanged(rows: np.ndarray) -> np.ndarray:
+    return rows[:, [0, 1, 2, 4, 3, 5, 6, 7, 8, 9, 10, 11]]
+
+
+def _about_z(rows: np.ndarray) -> np.ndarray:
+    angle = np.radians(30.0)
+    turn = np.array([[np.cos(angle), -np.sin(angle), 0.0], [np.sin(angle), np.cos(angle), 0.0], [0.0, 0.0, 1.0]])
+    return rows.astype(np.float64) @ turn.T
+
+
+def _negated(rows: np.ndarray) -> np.ndarray:
+    return np.where(np.arange(rows.shape[1]) == 5, -rows, rows)
+
+
+MISTAKES = {
+    "exchanged columns": (_with("joints", _exchanged), "joints[3] and joints[4] exchanged"),
+    "a sign": (_with("joints", _negated), "-1 times"),
+    "degrees": (_with("joints", np.degrees), "180/π times"),
+    "a factor": (_with("velocity", lambda rows: 0.25 * rows), "0.25"),
+    "quaternion order": (_with("tilt", lambda rows: rows[:, [1, 2, 3, 0]]), "x, y, z, w"),
+    "one frame late": (_with("joints", lambda rows: np.concatenate([rows[:1], rows[:-1]])), "frame t-1"),
+    "another episode first": (
+        _with("joints", lambda rows: np.roll(rows, -40, axis=0)),
+        "frames 0 to 79 those of 40 to 119",
+    ),
+    "a constant turn": (_with("velocity", _about_z), "turned by 30° about z"),
+}
+
+
+def _written(path: Path, arrays: Arrays) -> Path:
+    """Arrays as .npz, or as .csv with the columns that pandas writes."""
+    if path.suffix == ".npz":
+        np.savez(path, **arrays)
+        return path
+    names = [f"{name}_{place}" for name, rows in arrays.items() for place in range(rows.shape[1])]
+    table = np.hstack(list(arrays.values()))
+    np.savetxt(path, table, delimiter=",", header=",".join(names), comments="", fmt="%.9g")
+    return path
+
+
+@pytest.mark.parametrize("ending", [".npz", ".csv"])
+@every_case(("kind",), [(kind,) for kind in MISTAKES])
+def test_what_makes_one_of_the_other_is_named(command: Any, tmp_path: Path, ending: str, kind: str) -> None:
+    """Two logs of one robot are what people have on the first day; a largest difference alone tells them nothing."""
+    wrong, said = MISTAKES[kind]
+    ours, theirs = _written(tmp_path / f"python{ending}", _arrays()), _written(tmp_path / f"cpp{ending}", wrong)
+
+    answer = command("diff", ours, theirs)
+
+    words = said if ending == ".npz" else said.replace("joints[3]", "joints_3").replace("joints[4]", "joints_4")
+    assert answer.status == 1
+    assert answer.out.strip().splitlines()[-1].startswith("DIFFERS")
+    assert words in answer.out.strip().splitlines()[-1]
+
+
+def _rounded_otherwise(rows: np.ndarray) -> np.ndarray:
+    """Numbers of another order of operations: a few roundings of float32, each of the column's size."""
+    random = np.random.default_rng(2)
+    return rows.astype(np.float64) + 8 * 2.0**-24 * np.abs(rows).max(axis=0) * random.uniform(-1, 1, rows.shape)
+
+
+@every_case(
+    ("name", "change"),
+    [
+        ("joints", lambda rows: rows),
+        ("joints", _rounded_otherwise),
+        ("velocity", _rounded_otherwise),
+        ("tilt", lambda rows: -rows),
+    ],
+)
+def test_rounding_and_the_other_sign_of_a_quaternion_are_the_same(
+    command: Any, tmp_path: Path, name: str, change: Callable[[np.ndarray], np.ndarray]
+) -> None:
+    """An alarm on a right port ends the use of a tool."""
+    ours, theirs = _written(tmp_path / "a.npz", _arrays()), _written(tmp_path / "b.npz", _with(name, change))
+
+    answer = command("diff", ours, theirs)
+
+    assert (answer.status, answer.out.strip().splitlines()[-1].split(":")[0]) == (0, "SAME")
+
+
+def test_numbers_with_four_decimals_are_judged_by_their_digits(command: Any, tmp_path: Path) -> None:
+    """A log that prints `%.4f` is not wrong by half of its last digit, and a mistake in it still shows."""
+    rounded = {name: np.round(rows, 4) for name, rows in _arrays().items()}
+    wrong = {**rounded, "joints": np.round(_exchanged(_arrays()["joints"]), 4)}
+
+    right = command("diff", _written(tmp_path / "a.npz", _arrays()), _written(tmp_path / "b.csv", rounded))
+    found = command("diff", _written(tmp_path / "c.csv", rounded), _written(tmp_path / "d.csv", wrong))
+
+    assert right.status == 1  # the first file keeps every bit: what the second lost is said with --resolution
+    assert command("diff", tmp_path / "a.npz", tmp_path / "b.csv", "--resolution", "4 decimals").status == 0
+    assert found.status == 1
+    assert "exchanged" in found.out
+
+
+def test_what_only_one_file_has_is_not_passed_over(command: Any, tmp_path: Path) -> None:
+    """SAME of the half that both have would hide the array that was not written."""
+    ours = _written(tmp_path / "a.npz", {**_arrays(), "torque": np.ones((FRAMES, 2), np.float32)})
+    theirs = _written(tmp_path / "b.npz", {name: rows[:-3] for name, rows in _arrays().items()})
+
+    answer = command("diff", ours, theirs)
+
+    assert answer.status == 2
+    assert "torque stands only in a.npz" in answer.out
+    assert "joints: 3 rows have no partner" in answer.out
+    assert answer.out.strip().splitlines()[-1].startswith("UNDETERMINED")
+
+
+def test_rows_are_matched_by_the_frames_that_both_say(command: Any, tmp_path: Path) -> None:
+    """A recorder that starts two frames later has no frame late."""
+    arrays, frame = _arrays(), np.arange(FRAMES)
+    ours = _written(tmp_path / "a.npz", {**arrays, "frame": frame})
+    theirs = _written(tmp_path / "b.npz", {**{name: rows[2:] for name, rows in arrays.items()}, "frame": frame[2:]})
+
+    answer = command("diff", ours, theirs)
+
+    assert (answer.status, "2 rows have no partner" in answer.out) == (2, True)
+
+
+def test_an_array_of_another_name_is_found_by_its_numbers(command: Any, tmp_path: Path) -> None:
+    """`joint_pos` here and `q` there."""
+    arrays = _arrays()
+    theirs = {"q": _exchanged(arrays["joints"]), "tilt": arrays["tilt"], "velocity": arrays["velocity"]}
+
+    answer = command(
+        "diff", _written(tmp_path / "a.npz", arrays), _written(tmp_path / "b.npz", {**theirs, "q": arrays["joints"]})
+    )
+    assert (answer.status, "joints of a.npz is taken for q of b.npz" in answer.out) == (0, True)
+
+
+@every_case(
+    ("words", "status", "said"),
+    [
+        (("--tolerance", "2"), 0, "SAME"),
+        (("--stage", "tilt"), 0, "SAME"),
+        (("--stage", "nothing"), 2, "nothing"),
+        (("--teacher", "clip.json"), 2, "--bundle"),
+        (("--format", "json"), 1, '"explained"'),
+    ],
+)
+def test_options_of_two_files(command: Any, tmp_path: Path, words: tuple[str, ...], status: int, said: str) -> None:
+    """An option that has no meaning without a contract is refused, not ignored."""
+    ours = _written(tmp_path / "a.npz", _arrays())
+    theirs = _written(tmp_path / "b.npz", _with("joints", _exchanged))
+
+    answer = command("diff", ours, theirs, *words)
+
+    assert answer.status == status
+    assert said in answer.out + answer.err
+    if "json" in words:
+        assert json.loads(answer.out)["relations"][0]["stage"] == "joints"
+
+
+def test_files_without_a_common_array_are_refused(command: Any, tmp_path: Path) -> None:
+    """Nothing compared is not the same."""
+    ours = _written(tmp_path / "a.npz", {"x": np.ones((4, 2))})
+    theirs = _written(tmp_path / "b.npz", {"y": np.zeros((4, 3))})
+
+    answer = command("diff", ours, theirs)
+
+    assert answer.status == 2
+    assert "an array in both" in answer.err

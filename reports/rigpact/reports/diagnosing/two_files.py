@@ -1,0 +1,244 @@
+"""Two files of named arrays and no contract: where they part, and which edit makes one of the other.
+
+The first file is taken for what should be computed, the second for what was: each array of the second is a stage that copies the
+one of the first, and is explained as every other recording is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import orjson
+
+from rigpact.contract.declared.reading import declared_contract
+from rigpact.contract.documents import Document, Kind
+from rigpact.contract.errors import UnusableInput
+from rigpact.contract.files import JsonFile
+from rigpact.contract.statistics import FloatArray
+from rigpact.contract.systems.contract import Contract
+from rigpact.contract.systems.stage import Stage
+from rigpact.reference_runtime.graph.replayed import Evidence
+from rigpact.reference_runtime.operations.rounding import gamma
+from rigpact.reference_runtime.recordings.named_columns import CLOCK, is_named_columns, labelled_vectors
+from rigpact.reference_runtime.recordings.precision import Precision, precision_of, words_to_precision
+from rigpact.reference_runtime.recordings.trace import read_trace
+from rigpact.reference_runtime.vocabulary.turning.quaternions import QUATERNIONS
+from rigpact.reports.diagnosing.budget import Budget
+from rigpact.reports.diagnosing.diagnose import diagnose
+from rigpact.reports.diagnosing.diagnosis import Diagnosis, together
+from rigpact.reports.diagnosing.diagnosis_text import changes_text, effect_text
+from rigpact.reports.diagnosing.relations.relation import listed
+
+_ALIKE = 0.9
+"""Arrays of other names are the same array where their numbers rise and fall together: a correlation of this size."""
+_ROUNDINGS = 64
+"""No contract says what computed a number. A vector turned by a product of two unit quaternions, with its normalisation, takes
+fewer roundings of float32 than this, each of a number as large as the largest of its column."""
+_UNIT = 1e-3
+"""How far the length of four numbers may be from 1: a quaternion of float16 or of four decimals is that near."""
+_A = "a_"
+"""What the arrays of the first file are called in the contract of the comparison."""
+
+
+@dataclass(frozen=True)
+class Arrays:
+    """A file: (T, width) rows by name, what it calls each number, the frame of each row where it says it."""
+
+    path: Path
+    rows: Mapping[str, FloatArray]
+    labels: Mapping[str, tuple[str, ...]]
+    frame: FloatArray | None
+
+    @classmethod
+    def of(cls, path: Path, only: Sequence[str]) -> Arrays:
+        """Read a table, a file of arrays or a trace. only: the arrays that are asked for; empty for all."""
+        if is_named_columns(path):
+            found = labelled_vectors(path)
+        else:
+            trace = read_trace(path)
+            stages = {name: np.asarray(rows, np.float64) for name, rows in trace.stages.items()}
+            found = {name: (rows, _numbered(name, rows.shape[1])) for name, rows in stages.items()}
+            found["frame"] = (trace.frame[:, None].astype(np.float64), ("frame",))
+        frame = next((found[name][0][:, 0] for name in CLOCK if name in found and found[name][0].shape[1] == 1), None)
+        kept = {name: each for name, each in found.items() if name not in CLOCK and (not only or name in only)}
+        if not kept:
+            raise UnusableInput(path, "no arrays", f"{', '.join(only) or 'arrays or columns of numbers'}")
+        return cls(
+            path, {name: rows for name, (rows, _) in kept.items()}, {n: own for n, (_, own) in kept.items()}, frame
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class TwoFiles:
+    """What was found of two files. notes: what was taken for the same under other names, and what was not compared.
+
+    tolerance: what two equal numbers may differ by, in words.
+    """
+
+    diagnosis: Diagnosis
+    notes: tuple[str, ...]
+    tolerance: str
+
+    @property
+    def word(self) -> str:
+        """The verdict: SAME, DIFFERS, or UNDETERMINED where a part was not compared."""
+        return {0: "SAME", 1: "DIFFERS"}.get(self.diagnosis.exit_code, self.diagnosis.word)
+
+    @property
+    def edits(self) -> list[str]:
+        """What makes the second file of the first, a sentence each."""
+        changes = [f"with {changes_text(each.changes)} {effect_text(each)}" for each in self.diagnosis.causes]
+        return [
+            *changes,
+            *(
+                each.sentence.replace("what it should be", "that of the first file")
+                for each in self.diagnosis.relations
+            ),
+        ]
+
+    @property
+    def headline(self) -> str:
+        """The answer in a sentence: what makes the second file of the first, or which arrays differ."""
+        differ = [each.stage for each in self.diagnosis.stages if each.ok is False]
+        if self.diagnosis.verdict == "explained":
+            return "; ".join(self.edits)
+        if differ:
+            more = "" if self.edits else ", and no known edit makes one of the other"
+            return f"{_listed(differ)} of {len(self.diagnosis.stages)} arrays{more}"
+        same = f"{len(self.diagnosis.stages)} arrays are the same"
+        return same if self.diagnosis.exit_code == 0 else f"{same}, and the rest was not compared"
+
+
+def compare_files(
+    first: Path,
+    second: Path,
+    *,
+    only: Sequence[str] = (),
+    resolution: str | None = None,
+    tolerance: float | None = None,
+) -> TwoFiles:
+    """Compare every array of two files.
+
+    resolution: how finely the numbers are written; None where they show it. tolerance: how far two numbers may be apart in
+    their own unit; None for what rounding does.
+
+    What only one of them has leaves the answer undetermined, unless something differs besides.
+    """
+    a, b = Arrays.of(first, only), Arrays.of(second, only)
+    pairs = dict(_pairs(a, b))
+    if not pairs:
+        held = f"{_listed(a.rows)} and {_listed(b.rows)}"
+        raise UnusableInput(f"{first}, {second}", held, "an array in both, by its name or its numbers")
+    notes = [
+        f"{one} of {first.name} is taken for {other} of {second.name}" for one, other in pairs.items() if one != other
+    ]
+    lost = [f"{name} stands only in {a.path.name}" for name in a.rows if name not in pairs]
+    lost += [f"{name} stands only in {b.path.name}" for name in b.rows if name not in pairs.values()]
+    by_length: dict[int, dict[str, FloatArray]] = {}
+    for one, other in pairs.items():
+        own, theirs = _side_by_side(a, one, b, other)
+        rest = sorted({len(a.rows[one]) - len(own), len(b.rows[other]) - len(theirs)} - {0})
+        lost += [f"{other}: {' and '.join(map(str, rest))} rows have no partner, and were not compared"] if rest else []
+        by_length.setdefault(len(own), {}).update({f"{_A}{other}": own, other: theirs})
+    contract, precision = (
+        _contract(a, b, pairs, tolerance),
+        _precision((*a.rows.values(), *b.rows.values()), resolution),
+    )
+    parts = [diagnose(_evidence(rows, precision), contract, budget=Budget.unlimited()) for rows in by_length.values()]
+    found = together(parts, contract.system.graph, complete=not lost)
+    said = f"{tolerance:g}" if tolerance is not None else "rounding" if precision is None else f"numbers of {precision}"
+    return TwoFiles(found, (*notes, *lost), said)
+
+
+def _pairs(a: Arrays, b: Arrays) -> Iterator[tuple[str, str]]:
+    """The same array under its name in both; then, of those that are left, the ones of one shape that are most alike."""
+    shared = [name for name in a.rows if name in b.rows and a.rows[name].shape[1] == b.rows[name].shape[1]]
+    yield from ((name, name) for name in shared)
+    left = [[name for name in side.rows if name not in shared] for side in (a, b)]
+    alike = [
+        (_likeness(a.rows[one], b.rows[other]), one, other)
+        for one in left[0]
+        for other in left[1]
+        if a.rows[one].shape == b.rows[other].shape
+    ]
+    taken = set[tuple[int, str]]()
+    for likeness, one, other in sorted(alike, key=lambda each: -each[0]):
+        if likeness >= _ALIKE and not taken & {(0, one), (1, other)}:
+            taken |= {(0, one), (1, other)}
+            yield one, other
+
+
+def _likeness(one: FloatArray, other: FloatArray) -> float:
+    """The correlation of all numbers, without sign; 1 of equal arrays that do not move."""
+    if np.array_equal(one, other):
+        return 1.0
+    both = [side.ravel() - side.mean() for side in (one, other)]
+    sizes = float(np.linalg.norm(both[0]) * np.linalg.norm(both[1]))
+    return abs(float(both[0] @ both[1])) / sizes if sizes > 0.0 else 0.0
+
+
+def _side_by_side(a: Arrays, one: str, b: Arrays, other: str) -> tuple[FloatArray, FloatArray]:
+    """The rows of both that belong together: of the same frame where both say it, else from the first row on."""
+    own, theirs = a.rows[one], b.rows[other]
+    if a.frame is not None and b.frame is not None and (len(own), len(theirs)) == (len(a.frame), len(b.frame)):
+        _, first, second = np.intersect1d(a.frame, b.frame, return_indices=True)
+        return own[first], theirs[second]
+    count = min(len(own), len(theirs))
+    return own[:count], theirs[:count]
+
+
+def _contract(a: Arrays, b: Arrays, pairs: Mapping[str, str], tolerance: float | None) -> Contract:
+    """A contract that says of every array of the second file that it is the one of the first."""
+    names = {other: one for one, other in pairs.items()}
+
+    def within(stage: Stage) -> Stage:
+        if stage.name not in names:
+            return stage
+        size = np.abs(a.rows[names[stage.name]])
+        largest = np.max(size, axis=0, where=np.isfinite(size), initial=0.0)
+        own = gamma(_ROUNDINGS) * largest if tolerance is None else np.full_like(largest, tolerance)
+        measure = QUATERNIONS if _is_unit(a.rows[names[stage.name]]) else stage.measure
+        return replace(stage, measure=measure, bound=lambda _frames, rows, _upstream: np.broadcast_to(own, rows.shape))
+
+    given = [{"name": f"{_A}{other}", **_fields(a.rows[one], b.labels[other], other)} for one, other in pairs.items()]
+    stages = [{"name": other, "operation": "affine", "of": f"{_A}{other}", "scale": 1} for other in pairs.values()]
+    root = {"format": "rigpact-contract", "version": 1, "name": "two_files", "given": given, "stages": stages}
+    contract = declared_contract(Document(Kind.DECLARATION, JsonFile(a.path, orjson.dumps(root), root, standard=True)))
+    return replace(contract, system=replace(contract.system, stages=tuple(map(within, contract.system.stages))))
+
+
+def _fields(rows: FloatArray, labels: tuple[str, ...], name: str) -> dict[str, Any]:
+    """The numbers of an array by their names; four that make a unit are a quaternion, whose order its letters say."""
+    if _is_unit(rows):
+        letters = "".join(label[-1] for label in labels)
+        return {"fields": [{"name": name, "kind": f"quaternion_{'xyzw' if letters == 'xyzw' else 'wxyz'}"}]}
+    return {"names": list(labels)}
+
+
+def _is_unit(rows: FloatArray) -> bool:
+    return rows.shape[1] == 4 and np.allclose(np.linalg.norm(rows, axis=1), 1.0, atol=_UNIT)
+
+
+def _evidence(rows: Mapping[str, FloatArray], precision: Precision | None) -> Evidence:
+    frame = np.arange(len(next(iter(rows.values()))))
+    recorded = {name: each.astype(np.float32) for name, each in rows.items()}
+    return Evidence(frame, 1.0, "teacher", recorded, precision=precision)
+
+
+def _precision(arrays: Sequence[FloatArray], resolution: str | None) -> Precision | None:
+    """As said, or as the numbers of both files show."""
+    if resolution is not None:
+        return words_to_precision(resolution)
+    return precision_of({str(place): rows.astype(np.float32) for place, rows in enumerate(arrays)})
+
+
+def _numbered(name: str, width: int) -> tuple[str, ...]:
+    return tuple(f"{name}[{place}]" for place in range(width))
+
+
+def _listed(names: Iterable[str]) -> str:
+    return listed(list(names))
