@@ -9,8 +9,10 @@ import pytest
 from mcap.writer import Writer
 
 from rigpact.contract.errors import UnusableInput
+from rigpact.reference_runtime.recordings.other_formats.topics import Message, topics_to_table
 from rigpact.reference_runtime.recordings.tables import read_table
 
+from ..every_case import every_case
 from .bags import cdr_float32_array, observed, positions, write_json_mcap, write_mcap
 
 Command = Callable[..., Any]
@@ -67,6 +69,59 @@ def test_a_topic_gives_the_tick_where_others_lost_a_message(tmp_path: Path, comm
     answer = command("import", bag, "-o", tmp_path / "b.npz", "--tick", "/nothing")
     assert answer.status == 2
     assert "one of /joint_states, /obs" in answer.err
+
+
+STEP_MS = 40
+
+
+def _loop(*behind: tuple[str, float], steps: int = 30, lost: int | None = None) -> list[Message]:
+    """A loop of 25 Hz: each topic so many ms behind the moment of the step, holding the number of the step; and an IMU of 100 Hz
+    from 90 ms on. lost: a step whose message of the first topic was lost."""
+    own = [
+        Message(topic, int(1e6 * (STEP_MS * step + late)), {"data": float(step)})
+        for place, (topic, late) in enumerate(behind)
+        for step in range(steps)
+        if place or step != lost
+    ]
+    return [*own, *(Message("/imu", int(1e6 * at), {"data": float(at)}) for at in range(90, STEP_MS * steps, 10))]
+
+
+@every_case("tick", ["/obs", "/act", "/target"])
+def test_whichever_topic_gives_the_tick_a_row_holds_one_step(tmp_path: Path, tick: str) -> None:
+    """A message that is published a millisecond behind the tick is of its step: with the one before, a right robot is accused."""
+    messages = _loop(("/obs", 0), ("/act", 1), ("/target", 2))
+    table = topics_to_table(messages, tmp_path, tick)
+
+    steps = np.arange(3, 30)  # 90 ms pass before the IMU speaks
+    for name in ("obs", "act", "target"):
+        assert np.array_equal(table.columns[name], steps)
+    assert np.array_equal(table.columns["imu"], STEP_MS * steps)
+    said = "\n".join(table.notes)
+    assert f"27 messages of {tick}, 40 ms apart; 3 left out" in said
+    assert (
+        f"/imu: held, the last message up to the tick, {('/obs', '/act', '/target').index(tick)} ms old; 84 of 111"
+        in said
+    )
+    assert all(f"{name}: the message of the step, " in said for name in {"/obs", "/act", "/target"} - {tick})
+
+
+def test_a_lost_message_is_said(tmp_path: Path) -> None:
+    """Its row holds the message of the step before: a stage that seems to stand still there does not."""
+    table = topics_to_table(_loop(("/act", 1), ("/obs", 0), lost=12), tmp_path, "/obs")
+    assert np.array_equal(table.columns["act"], [11 if step == 12 else step for step in range(3, 30)])
+    assert "its own is lost in 1 of the rows, which hold the one before" in "\n".join(
+        table.notes
+    )
+
+
+def test_a_topic_that_may_be_late_or_early_is_not_paired(tmp_path: Path) -> None:
+    """15 of 40 ms behind the tick: the answer of a slow network, or what the next step is given. As the tick it tells."""
+    messages = _loop(("/obs", 0), ("/act", 15))
+    with pytest.raises(UnusableInput) as refused:
+        topics_to_table(messages, tmp_path, "/obs")
+    assert "/act comes 15 ms behind /obs, in steps of 40 ms: of which step it is, is not told" in str(refused.value)
+    table = topics_to_table(messages, tmp_path, "/act")
+    assert np.array_equal(table.columns["obs"], table.columns["act"])
 
 
 def test_messages_in_json_are_columns(tmp_path: Path) -> None:

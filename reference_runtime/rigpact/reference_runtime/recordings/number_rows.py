@@ -30,7 +30,7 @@ class Table:
     """The columns of a file, and what it says of the whole recording: fps, mode, clip.
 
     is_text: its numbers were printed, and may have lost digits. truncation: where a file that was cut off ends.
-    partial: columns that stand in some rows only, and in how many: they are left out.
+    partial: columns that stand in some rows only, and in how many: they are left out. notes: how its rows were made, in words.
     """
 
     columns: Columns
@@ -38,6 +38,7 @@ class Table:
     is_text: bool = False
     truncation: str | None = None
     partial: Mapping[str, str] = field(default_factory=dict)
+    notes: tuple[str, ...] = ()
 
 
 def table_of_rows(

@@ -85,9 +85,10 @@ def import_file(request: ImportRequest) -> Imported:
     """The declaration, or the model, that a foreign file becomes. UnusableInput for a file of no known format."""
     suffix, is_bin = request.source.suffix.lower(), request.source.suffix.lower() == ".bin"
     if not is_bin and request.out.suffix.lower() == ".npz":
-        arrays = arrays_in(request.source, request.below, tick=request.tick, episode=request.episode)
+        table = arrays_in(request.source, request.below, tick=request.tick, episode=request.episode)
+        arrays = table.columns
         said = ", ".join(f"{name} {'x'.join(map(str, rows.shape))}" for name, rows in list(arrays.items())[:6])
-        return Imported(arrays_to_npz(arrays), f"{len(arrays)} arrays: {said}")
+        return Imported(arrays_to_npz(arrays), f"{len(arrays)} arrays: {said}", notes=table.notes)
     if is_bin or is_weights(request.source):
         return _weights(request)
     if request.out.suffix.lower() != ".toml":

@@ -1,11 +1,10 @@
 """Messages under topics as columns: `topic.field`, a row for each message of the topic that gives the tick.
 
 A JointState is read by the names in each message: its order is not a contract and may change. A bag does not say which topic
-gives the tick: topics whose messages come in pairs are joined as they are, others need `tick`, and each other topic holds its
-last message.
+gives the tick: topics that come once a step, as many of each, are joined as they are; others need `tick`. What comes once a step
+is of the step whose tick is nearest; what comes at another rate is held: its last message up to the tick.
 """
 
-from bisect import bisect_right
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -19,6 +18,9 @@ from rigpact.reference_runtime.recordings.json_tables import flat
 from rigpact.reference_runtime.recordings.number_rows import Columns, Table, table_of_rows
 
 MAX_MESSAGES = 1 << 21
+_UNSURE = 0.01
+"""So many messages of a topic may come at a moment that says nothing: a machine stalls now and then."""
+Times = Mapping[str, Any]
 _PER_JOINT = ("position", "velocity", "effort")
 
 
@@ -40,8 +42,12 @@ def topics_to_table(messages: Iterable[Message], path: Path, tick: str | None, t
     if not columns:
         raise UnusableInput(path, f"topics without numbers: {', '.join(found) or 'none'}", "messages with numbers")
     times = {name: np.array([each.time_ns for each in moving[name]], np.int64) for name in columns}
-    frames, held = _together(columns, times, path) if tick is None else _held(columns, times, path, tick)
-    return Table({**held, "time": (frames - frames[0]) * 1e-9}, truncation=truncation)
+    pairing = _Pairing(path, times, _tick_of(times, path, tick), is_said=tick is not None)
+    rows_of, frames, notes = pairing.paired()
+    held = {name: rows[rows_of[topic]] for topic, each in columns.items() for name, rows in each.items()}
+    left = [f"{name} ({len(each)})" for name, each in found.items() if name not in columns]
+    notes += [f"in no row, of one message or without numbers: {', '.join(left)}"] if left else []
+    return Table({**held, "time": (frames - frames[0]) * 1e-9}, truncation=truncation, notes=tuple(notes))
 
 
 def words_of(messages: Iterable[Message], path: Path) -> dict[str, str]:
@@ -120,32 +126,97 @@ def _named(columns: Columns, topic: str) -> Columns:
     }
 
 
-def _together(columns: Mapping[str, Columns], times: Mapping[str, Any], path: Path) -> tuple[Any, Columns]:
-    """Topics whose k-th messages belong together: as many of each, nearer to each other than to any other step."""
-    first = next(iter(times))
-    step = float(np.median(np.diff(times[first]))) if len(times[first]) > 1 else 0.0
-    apart = [
-        name
-        for name, each in times.items()
-        if len(each) != len(times[first]) or float(np.abs(each - times[first]).max()) > step / 2
-    ]
-    if apart:
-        counts = ", ".join(f"{name} {len(each)}" for name, each in times.items())
-        hint = "`rigpact import BAG -o NAME.npz --tick TOPIC` takes a row for each of its messages; the others hold their last"
-        raise UnusableInput(path, f"topics that do not come together: {counts}", "as many messages of each", hint)
-    return times[first], {name: rows for each in columns.values() for name, rows in each.items()}
+def _tick_of(times: Times, path: Path, tick: str | None) -> str:
+    if tick is not None and tick not in times:
+        raise UnusableInput(f"{path}#{tick}", "no such topic with numbers", f"one of {', '.join(times)}")
+    return next(iter(times)) if tick is None else tick
 
 
-def _held(columns: Mapping[str, Columns], times: Mapping[str, Any], path: Path, tick: str) -> tuple[Any, Columns]:
-    """A row for each message of the tick from the first on at which every topic has spoken; each holds its last message."""
-    if tick not in columns:
-        raise UnusableInput(f"{path}#{tick}", "no such topic with numbers", f"one of {', '.join(columns)}")
-    start = max(int(each[0]) for each in times.values())
-    frames = times[tick][times[tick] >= start]
-    if not len(frames):
-        raise UnusableInput(f"{path}#{tick}", "no message behind the first of the other topics", "topics of one run")
-    held: dict[str, Any] = {}
-    for topic, each in columns.items():
-        last = [bisect_right(times[topic], time) - 1 for time in frames]
-        held.update({name: rows[last] for name, rows in each.items()})
-    return frames, held
+@dataclass(frozen=True, eq=False)
+class _Pairing:
+    """Which message of every topic stands in which row. times: topic -> (n,) ns, rising. is_said: the user named the tick."""
+
+    path: Path
+    times: Times
+    tick: str
+    is_said: bool
+
+    def __post_init__(self) -> None:
+        if not self.is_said and len({len(each) for each in self.times.values()}) > 1:
+            raise self._apart()
+
+    @property
+    def ticks(self) -> Any:
+        return self.times[self.tick]
+
+    @property
+    def step(self) -> float:
+        """Nanoseconds of a step."""
+        return float(np.median(np.diff(self.ticks))) if len(self.ticks) > 1 else 0.0
+
+    def paired(self) -> tuple[dict[str, Any], Any, list[str]]:
+        """Topic -> the place of its message in each row; when each row is, in ns; what was paired with what, in words."""
+        places = {name: self._in_step(name) if self._is_once(name) else self._held(name) for name in self.times}
+        if not self.is_said and any((each != np.arange(len(each))).any() for each in places.values()):
+            raise self._apart()
+        start = max(int(np.argmax(each >= 0)) if (each >= 0).any() else len(each) for each in places.values())
+        frames = self.ticks[start:]
+        if not len(frames):
+            found = "no message behind the first of the other topics"
+            raise UnusableInput(f"{self.path}#{self.tick}", found, "topics of one run")
+        rows = {name: each[start:] for name, each in places.items()}
+        early = f"; {start} left out, before every topic had a message" if start else ""
+        said = [f"a row for each of {len(frames)} messages of {self.tick}, {_ms(self.step)} apart{early}"]
+        said += [self._words(name, each, frames) for name, each in rows.items() if name != self.tick]
+        return rows, frames, said
+
+    def _is_once(self, name: str) -> bool:
+        """Whether a topic comes once a step."""
+        own = self.times[name]
+        if min(len(own), len(self.ticks)) < 2:
+            return len(own) == len(self.ticks)
+        return bool(abs(float(np.median(np.diff(own))) - self.step) < self.step / 4)
+
+    def _held(self, name: str) -> Any:
+        return np.searchsorted(self.times[name], self.ticks, side="right") - 1
+
+    def _in_step(self, name: str) -> Any:
+        """(ticks,): the message of the step whose tick is nearest, where none came the one before; -1 before the first.
+
+        UnusableInput where many come so long behind a tick that they may be late for it or early for the next.
+        """
+        own = self.times[name]
+        nearest = np.searchsorted((self.ticks[1:] + self.ticks[:-1]) // 2, own)
+        behind = own - self.ticks[nearest]
+        unsure = (behind > self.step / 4) & (behind <= self.step / 2)
+        if np.count_nonzero(unsure) > _UNSURE * len(own):
+            found = f"{name} comes {_ms(*np.quantile(behind, (0, 1)))} behind {self.tick}, in steps of {_ms(self.step)}"
+            found += ": of which step it is, is not told"
+            hint = "--tick TOPIC with what a step publishes last; `mcap filter` leaves out a topic of another clock"
+            raise UnusableInput(self.path, found, "at most a quarter of a step", hint)
+        places = np.full(len(self.ticks), -1)
+        inside = np.flatnonzero(np.abs(behind) <= self.step / 2)
+        places[nearest[inside]] = inside
+        return np.maximum.accumulate(places)
+
+    def _words(self, name: str, places: Any, frames: Any) -> str:
+        own = self.times[name]
+        behind = own[places] - frames
+        count, unused = len(own), len(own) - len(np.unique(places))
+        more = f"; {unused} of {count} in no row" if unused else ""
+        if not self._is_once(name):
+            return f"{name}: held, the last message up to the tick, {_ms(*np.quantile(-behind, (0, 1)))} old{more}"
+        lost = np.count_nonzero(np.diff(places) == 0)
+        more += f"; its own is lost in {lost} of the rows, which hold the one before" if lost else ""
+        lies = "behind" if np.median(behind) >= 0 else "before"
+        return f"{name}: the message of the step, {_ms(abs(float(np.median(behind))))} {lies} the tick{more}"
+
+    def _apart(self) -> UnusableInput:
+        counts = ", ".join(f"{name} {len(each)}" for name, each in self.times.items())
+        hint = "`rigpact import BAG -o NAME.npz --tick TOPIC` takes a row for each of its messages"
+        return UnusableInput(self.path, f"topics that do not come together: {counts}", "as many messages of each", hint)
+
+
+def _ms(low: float, high: float | None = None) -> str:
+    ends = [f"{each / 1e6:.3g}" for each in ((low,) if high is None else (low, high))]
+    return f"{' to '.join(dict.fromkeys(ends))} ms"

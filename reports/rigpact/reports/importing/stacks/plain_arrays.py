@@ -19,11 +19,13 @@ from rigpact.reference_runtime.recordings.other_formats.mcap_files import read_m
 from rigpact.reports.importing.stacks.torch_weights import arrays_of
 
 
-def arrays_in(path: Path, below: str, *, tick: str | None = None, episode: int | None = None) -> dict[str, FloatArray]:
+def arrays_in(path: Path, below: str, *, tick: str | None = None, episode: int | None = None) -> Table:
     """Every array by its path in the file, those below one path by the rest of it; UnusableInput where there are none."""
+    notes: tuple[str, ...] = ()
     read = next((each for ending, each in _FILES.items() if path.name.lower().endswith(ending)), None)
     if read is not None:
-        every = _of_table(read(path, tick, episode))
+        table = read(path, tick, episode)
+        every, notes = _of_table(table), table.notes
     elif path.suffix.lower() == ".json":
         root = bytes_to_json(read_bytes(path), path).data
         every = _of_table(read_data_set(path, episode)) if is_data_set(root) else dict(_arrays(root, "", 0))
@@ -36,7 +38,7 @@ def arrays_in(path: Path, below: str, *, tick: str | None = None, episode: int |
     unwritable = next((name for name in found if not name.isprintable()), None)
     if unwritable is not None:
         raise UnusableInput(path, f"an array named {unwritable!r}", "names of characters that can be shown")
-    return found
+    return Table(found, notes=notes)
 
 
 _FILES: Mapping[str, Callable[[Path, str | None, int | None], Table]] = {
