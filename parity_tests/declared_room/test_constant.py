@@ -65,6 +65,7 @@ def test_gains_reach_the_joints_that_they_are_meant_for(
         ('"plain"', "policy", False),
         ('"named"', "", False),
         ('"same"', "", False),
+        ('"same"', "policy", False),
         ("7", "", False),
     ],
 )

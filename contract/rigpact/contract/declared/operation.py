@@ -286,8 +286,9 @@ class Use:
         }
         for name, other in wrong.items():
             readings[name] = _always(self._array((key, "wrong", name), other, width))
-        effects = that_differ({"declared": _as_declared, **readings}, lambda reading: np.ravel(reading(value)))
-        return Number(path, self.knob(key, effects, meaning or f"the {key} of {self.stage}", hints))
+        every = {"declared": _as_declared, **readings}
+        said = meaning or f"the {key} of {self.stage}"
+        return Number(path, self.knob(key, every, said, hints, shows=lambda reading: np.ravel(reading(value))))
 
     def _by_position(self, given: Any, width: int | None) -> dict[str, Reading]:
         """Numbers whose entries have names, taken in the order of their file by a side that does not look at the names."""

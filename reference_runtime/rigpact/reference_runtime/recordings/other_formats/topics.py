@@ -186,7 +186,7 @@ class _Pairing:
         UnusableInput where many come so long behind a tick that they may be late for it or early for the next.
         """
         own = self.times[name]
-        nearest = np.searchsorted((self.ticks[1:] + self.ticks[:-1]) // 2, own)
+        nearest = np.atleast_1d(np.searchsorted((self.ticks[1:] + self.ticks[:-1]) // 2, own))
         behind = own - self.ticks[nearest]
         unsure = (behind > self.step / 4) & (behind <= self.step / 2)
         if np.count_nonzero(unsure) > _UNSURE * len(own):

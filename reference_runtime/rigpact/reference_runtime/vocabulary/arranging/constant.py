@@ -4,7 +4,7 @@ What people get wrong: whose order the numbers follow. Where the numbers have no
 order is a convention that the declaration must say.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 
@@ -58,7 +58,7 @@ def _by_name(use: Use, own: list[str], names: Sequence[str], numbers: FloatArray
     if len(own) == len(names):
         return Choice(list(range(len(own))))  # `Use.number` has put them in order already
     picks = {"by_name": [names.index(name) for name in own], "by_position": list(range(len(own)))}
-    return use.choice("order", _that_differ(picks, numbers), f"how {use.stage} is looked up", default="by_name")
+    return use.choice("order", picks, f"how {use.stage} is looked up", default="by_name", shows=_of(numbers))
 
 
 def _by_position(use: Use, own: list[str], numbers: FloatArray) -> Choice:
@@ -67,11 +67,10 @@ def _by_position(use: Use, own: list[str], numbers: FloatArray) -> Choice:
     lists = {
         name: [words.index(each) for each in own] for name, words in use.names.items() if sorted(words) == sorted(own)
     }
-    ranked = sorted(lists, key=lambda name: lists[name] != as_given)
-    orders = _that_differ({name: lists[name] for name in ranked} or {"as_given": as_given}, numbers)
-    hints = {name: f"the numbers are taken as if they stood in the order of {name}" for name in orders}
-    default = next(iter(orders)) if len(orders) == 1 and "order" not in use.table else None
-    return use.choice("order", orders, f"the order of the numbers of {use.stage}", hints, default=default)
+    ranked = {name: lists[name] for name in sorted(lists, key=lambda name: lists[name] != as_given)}
+    hints = {name: f"the numbers are taken as if they stood in the order of {name}" for name in ranked}
+    said = f"the order of the numbers of {use.stage}"
+    return use.choice("order", ranked or {"as_given": as_given}, said, hints, shows=_of(numbers))
 
 
 def _refuse_width(use: Use, taken: Number, own: list[str]) -> None:
@@ -80,13 +79,10 @@ def _refuse_width(use: Use, taken: Number, own: list[str]) -> None:
         raise use.wrong(Wrong.WIDTH, "value", f"{size} numbers", f"{len(own)}, as the stage has, or one for all")
 
 
-def _that_differ(orders: Mapping[str, list[int]], numbers: FloatArray) -> dict[str, list[int]]:
-    """The orders that give other numbers than each one before them."""
-    flat, kept = numbers.reshape(-1), dict[str, list[int]]()
-    for name, order in orders.items():
-        if not kept or (flat.size > 1 and not any(np.array_equal(flat[order], flat[each]) for each in kept.values())):
-            kept[name] = order
-    return kept
+def _of(numbers: FloatArray) -> Callable[[list[int]], FloatArray]:
+    """What an order makes of the numbers; of one for all, always the same."""
+    flat = numbers.reshape(-1)
+    return lambda order: flat if flat.size == 1 else flat[order]
 
 
 OPERATION = Operation(
