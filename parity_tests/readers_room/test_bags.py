@@ -109,9 +109,7 @@ def test_a_lost_message_is_said(tmp_path: Path) -> None:
     """Its row holds the message of the step before: a stage that seems to stand still there does not."""
     table = topics_to_table(_loop(("/act", 1), ("/obs", 0), lost=12), tmp_path, "/obs")
     assert np.array_equal(table.columns["act"], [11 if step == 12 else step for step in range(3, 30)])
-    assert "its own is lost in 1 of the rows, which hold the one before" in "\n".join(
-        table.notes
-    )
+    assert "its own is lost in 1 of the rows, which hold the one before" in "\n".join(table.notes)
 
 
 def test_a_topic_that_may_be_late_or_early_is_not_paired(tmp_path: Path) -> None:
