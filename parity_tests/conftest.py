@@ -65,8 +65,9 @@ def demo_bundle() -> Path:
 def no_search(monkeypatch: pytest.MonkeyPatch) -> None:
     """`explain` and the gate judge, and look for no cause: for tests of whether a difference is noticed, not of its name."""
     from rigpact.reports.diagnosing.budget import Budget
+    from rigpact.reports.diagnosing.explain import ExplainRequest
 
-    monkeypatch.setenv("RIGPACT_BUDGET", "0.000001")
+    monkeypatch.setattr(ExplainRequest, "budget", lambda *_: Budget.spent())
     monkeypatch.setattr(Budget, "unlimited", Budget.spent)
 
 

@@ -1,83 +1,144 @@
-"""A search with a budget: what it has when the budget is spent, and what it says of the rest."""
+"""A search with a budget: what it has when the budget is spent, and what it says of the rest. A clock changes no answer."""
 
 from __future__ import annotations
 
 import itertools
+import json
+import time
+from pathlib import Path
 
-from rigpact.reports.diagnosing.budget import Budget, Search, searches_together
+import numpy as np
+import pytest
+
+from rigpact.reference_runtime.files.contracts import ContractFiles
+from rigpact.reference_runtime.graph.work import EACH, SEARCHED_FRAMES
+from rigpact.reports.diagnosing.budget import Budget, DeadlinePassed, Search, searches_together
+from rigpact.reports.diagnosing.explain import ExplainRequest, explain
+
+CONTRACT = """
+format = "rigpact-contract"
+version = 1
+name = "two_steps"
+fps = 50
+given = [{ name = "q", names = "joints" }]
+stages = [
+    { name = "centred", operation = "affine", of = "q", subtract = "rest" },
+    { name = "obs", operation = "affine", of = "centred", scale = 0.5 },
+]
+[names]
+joints = ["hip", "knee", "ankle"]
+[numbers.rest]
+names = "joints"
+value = [0.1, -0.2, 0.3]
+"""
+NUMBERS = np.ones((4, 3))
+COST = EACH + 12
 
 
-def _clock(*seconds: float) -> Budget:
-    """A budget of 10 s; each look at the clock takes the next of `seconds`."""
-    ticks = itertools.chain(seconds, itertools.repeat(seconds[-1]))
-    return Budget(10.0, clock=lambda: next(ticks))
+@pytest.fixture
+def halved(tmp_path: Path) -> ExplainRequest:
+    """A recording whose last stage has half of its scale, with the noise of another cause in one number."""
+    q = np.random.default_rng(7).uniform(-1.0, 1.0, (90, 3)).astype(np.float32)
+    centred = (q - np.float32([0.1, -0.2, 0.3])).astype(np.float32)
+    obs = (0.25 * centred).astype(np.float32)
+    obs[:, 2] = np.random.default_rng(8).uniform(-1.0, 1.0, 90)
+    np.savez(tmp_path / "run.npz", q=q, centred=centred, obs=obs)
+    (tmp_path / "contract.toml").write_text(CONTRACT, encoding="utf-8")
+    return ExplainRequest(tmp_path / "run.npz", ContractFiles(tmp_path / "contract.toml"), millions=0.2)
+
+
+def _spending(millions: float) -> Budget:
+    budget = Budget(millions)
+    budget.start()
+    return budget
 
 
 def test_candidates_end_with_the_budget() -> None:
-    """A search that looks at the clock only at its end has no answer for minutes."""
-    budget = _clock(0.0, 0.5, 1.0, 9.0, 10.0)  # the start, before all, then before each candidate
-    budget.start()
+    """A build that waits for a whole search is a build that nobody waits for."""
+    budget, tried = _spending(2.5 * COST / 1e6), []
+    for letter in budget.within("abcde", "letters"):
+        tried.append(letter)
+        budget.work.add(NUMBERS)
 
-    assert list(budget.within("abc", "letters")) == ["a", "b"]
-    assert budget.search == Search(10.0, ("letters",))
-    assert budget.search.sentence == (
-        "the search ended at its budget of 10 s; not tried: letters (--budget SECONDS, 0 without a limit)"
+    assert tried == ["a", "b", "c"]
+    assert budget.search == Search(2.5 * COST / 1e6, ("letters",))
+    assert Search(100.0, ("letters",)).sentence == (
+        "the search ended at its budget of 100 million numbers; not tried: letters (--budget MILLIONS, 0 without a limit)"
     )
 
 
-def test_a_search_that_came_to_its_end_says_nothing() -> None:
+def test_a_search_that_ends_by_itself_leaves_nothing() -> None:
     """A budget that was enough must not look like a search that was cut."""
-    budget = _clock(0.0, 1.0)
-    budget.start()
-
+    budget = _spending(1.0)
     assert list(budget.within("abc", "letters")) == ["a", "b", "c"]
     assert (budget.search.is_complete, budget.search.sentence) == (True, "")
 
 
-def test_without_a_limit_no_clock_is_read() -> None:
-    """The gate would find one thing on a fast machine and another on a slow one."""
-    budget = Budget(None, clock=lambda: float("inf"))
+def test_without_a_limit_everything_is_tried() -> None:
+    budget = Budget.unlimited()
     budget.start()
-
+    budget.work.done = 1 << 60
     assert list(budget.within(range(1000), "numbers")) == list(range(1000))
-    assert budget.search.to_json() == {"budget_s": None, "is_complete": True, "not_tried": []}
-
-
-def test_a_budget_counts_from_the_search_on() -> None:
-    """Reading a large recording would use it up."""
-    budget = _clock(500.0, 501.0)
-
-    assert not budget.is_spent
-    budget.start()
-    budget.start()
-    assert not budget.is_spent
+    assert budget.search.to_json() == {"budget": None, "is_complete": True, "not_tried": []}
 
 
 def test_half_of_a_budget_leaves_the_rest() -> None:
-    """Thousands of pairs of conventions would leave no time for the relation that explains the recording."""
-    now = [100.0]
-    budget = Budget(10.0, clock=lambda: now[0])
-    budget.start()
-    now[0] = 102.0
+    """What comes later is tried too, whatever came first."""
+    budget = _spending(4 * COST / 1e6)
     half = budget.half()
-
-    now[0] = 106.0
-    assert half.cuts("pairs")
+    for _ in half.within(itertools.count(), "pairs"):
+        budget.work.add(NUMBERS)
+    assert budget.work.done == 2 * COST
     assert not budget.is_spent
     assert budget.search.not_tried == ("pairs",)
 
 
 def test_a_spent_budget_tries_nothing() -> None:
-    """A replay that only judges would search after all."""
+    """Where only the judgement is wanted."""
     budget = Budget.spent()
     budget.start()
-
     assert list(budget.within("abc", "letters")) == []
 
 
-def test_searches_of_parts_are_one() -> None:
-    """Of a log of several runs, the run whose search was cut would be hidden by the others."""
-    assert searches_together([Search(10.0), Search(10.0, ("pairs",)), Search(10.0, ("pairs", "bones"))]) == Search(
-        10.0, ("pairs", "bones")
-    )
+def test_several_searches_say_together_what_was_left() -> None:
+    parts = [Search(3.0, ("a", "b")), Search(3.0, ("b",))]
+    assert searches_together(parts) == Search(3.0, ("a", "b"))
     assert searches_together([]) is None
+
+
+def test_the_frames_of_a_long_recording_cost_no_search() -> None:
+    """A log of an hour is searched as far as its first seconds would be."""
+    short, long = Budget(), Budget()
+    short.work.add(np.ones((SEARCHED_FRAMES, 3)))
+    long.work.add(np.ones((SEARCHED_FRAMES * 50, 3)))
+    assert short.work.done == long.work.done == EACH + 3 * SEARCHED_FRAMES
+
+
+@pytest.mark.parametrize("millions", [0.2, 20.0])
+def test_a_slow_machine_gives_the_same_answer(
+    halved: ExplainRequest, millions: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A log was UNEXPLAINED on a busy machine, PARTLY EXPLAINED on a quiet one and explained on an idle one."""
+    answers = []
+    for second in (0.0, 5.0):  # each look at the clock comes so much later
+        ticks = itertools.count(0.0, second)
+        for clock in ("monotonic", "perf_counter", "process_time", "time"):
+            monkeypatch.setattr(time, clock, lambda ticks=ticks: next(ticks))
+        found, _ = explain(ExplainRequest(halved.recording, halved.contract, millions=millions))
+        answers.append(json.dumps(found.to_json()))
+    assert answers[0] == answers[1]
+
+
+def test_a_cut_search_is_undetermined(halved: ExplainRequest) -> None:
+    """ "No known convention explains it" sends people to look elsewhere: it is true once everything was tried."""
+    found, _ = explain(halved)
+    assert (found.verdict, found.exit_code) == ("undetermined", 2)
+    assert found.search is not None
+    assert found.search.not_tried
+
+
+def test_a_deadline_ends_a_run_without_a_verdict(halved: ExplainRequest) -> None:
+    """A machine that is too slow must not decide what the answer is."""
+    late = ExplainRequest(halved.recording, halved.contract, deadline_s=0.0)
+    with pytest.raises(DeadlinePassed):
+        explain(late)

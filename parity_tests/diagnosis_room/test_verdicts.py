@@ -113,7 +113,7 @@ def test_a_whole_search_is_said_to_be_one(doctor: Doctor, honest: Any) -> None:
     stages = {**honest.stages, "quat": _conjugated(honest.stages["quat"])}
 
     assert doctor(honest.stages).to_json()["search"] is None
-    assert doctor(stages).to_json()["search"] == {"budget_s": None, "is_complete": True, "not_tried": []}
+    assert doctor(stages).to_json()["search"] == {"budget": None, "is_complete": True, "not_tried": []}
 
 
 @pytest.mark.parametrize(

@@ -90,12 +90,12 @@ def ran(path: Path) -> None:
 def explained(path: Path, contract: Any) -> None:
     """`rigpact explain --singles-only`, with a budget as the command has one."""
     with np.errstate(all="ignore"):
-        shown(diagnose_gathered(read_evidence(path, contract), with_pairs=False, budget=Budget(1.0)))
+        shown(diagnose_gathered(read_evidence(path, contract), with_pairs=False, budget=Budget(10.0)))
 
 
 def log_explained(path: Path, contract: Any) -> None:
     """`rigpact explain` of a pasted log, with a budget as the command has one."""
-    shown(explain_log(path, contract, {}, budget=Budget(1.0))[0])
+    shown(explain_log(path, contract, {}, budget=Budget(10.0))[0])
 
 
 def drafted(path: Path) -> None:

@@ -9,7 +9,7 @@ stages folded.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
@@ -21,6 +21,7 @@ from rigpact.contract.statistics import FloatArray
 from rigpact.contract.systems.contract import Contract
 from rigpact.contract.systems.of_contract import FramesOfContract
 from rigpact.contract.systems.stage import Graph, NotKnown, Stage
+from rigpact.reference_runtime.graph.work import ANSWER, Work
 from rigpact.reference_runtime.recordings.precision import Precision
 
 Keep = Callable[[str, Any, Callable[[], FloatArray | None], str], FloatArray | None]
@@ -39,7 +40,7 @@ class Evidence:
 
     `frame` counts from the start of the run; `mode` is `teacher` or `free`. `drive` is a function from a contract to
     the clip's rows. `precision` is how finely the numbers of a recording are written, where they lost
-    digits or bits. `says_mode` is False where the file does not say who drove the run.
+    digits or bits. `says_mode` is False where the file does not say who drove the run. `work` counts what its replays compute.
     """
 
     frame: NDArray[np.int64]
@@ -50,6 +51,7 @@ class Evidence:
     network: Any = None
     precision: Precision | None = None
     says_mode: bool = True
+    work: Work = field(default_factory=Work)
 
     @property
     def end(self) -> int:
@@ -140,9 +142,11 @@ class ReplayedFrames(FramesOfContract):
         compute = self._graph[stage].compute
         try:
             with np.errstate(invalid="ignore", over="ignore", divide="ignore"):
-                return self._given(stage) if compute is None else compute(self)
+                rows = self._given(stage) if compute is None else compute(self)
         except NotKnown:
             return None
+        self.evidence.work.add(rows, ANSWER if self._graph[stage].is_answer else 1)
+        return rows
 
     def _given(self, name: str) -> FloatArray:
         """An input stage: the clip's rows; in a free run, with the values that the previous frame feeds back."""

@@ -30,7 +30,7 @@ def _headline(diagnosis: Diagnosis) -> str:
     opened = f"open: {answered_text(diagnosis.answered)}; everything else agrees" if diagnosis.answered else ""
     said = {
         "agrees": opened or "every stage computes what the contract says",
-        "undetermined": "not enough could be judged",
+        "undetermined": words.verdict_text(diagnosis) if diagnosis.is_cut else "not enough could be judged",
         "partly_explained": "a part is explained, and something remains",
     }
     if supposed and all(stage.ok is not False for stage in diagnosis.stages):

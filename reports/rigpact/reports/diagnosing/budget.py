@@ -1,8 +1,8 @@
-"""How long a search may take: what it looks at after that is not tried, and is named.
+"""How much a search may compute: what it looks at after that is not tried, and is named.
 
 A search asks for its candidates through `within`. What stands last in a search is what a small budget leaves out, so the cheap
-and the likely comes first. Without a limit the same recording has the same answer on every machine: programs, the gate and tests
-search so.
+and the likely comes first. A budget counts work (reference_runtime/graph/work.py), never seconds: the same recording has the
+same answer on every machine under any load. A deadline ends a run, and changes no answer.
 """
 
 from __future__ import annotations
@@ -12,14 +12,22 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
+from rigpact.reference_runtime.graph.work import Work
+
 Candidate = TypeVar("Candidate")
+
+MILLION = 1_000_000
+
+
+class DeadlinePassed(Exception):
+    """A run took longer than it may. It is no bad input: nothing that a search passes over."""
 
 
 @dataclass(frozen=True)
 class Search:
-    """What came of a budget. budget_s: its seconds, None without a limit; not_tried: what was left, in words."""
+    """What came of a budget. budget: its millions of numbers, None without a limit; not_tried: what was left, in words."""
 
-    budget_s: float | None = None
+    budget: float | None = None
     not_tried: tuple[str, ...] = ()
 
     @property
@@ -32,31 +40,33 @@ class Search:
         """That the search was cut, and what it left; nothing of one that was not."""
         if self.is_complete:
             return ""
-        words = f"the search ended at its budget of {self.budget_s:g} s; not tried: {', '.join(self.not_tried)}"
-        return f"{words} (--budget SECONDS, 0 without a limit)"
+        words = (
+            f"the search ended at its budget of {self.budget:g} million numbers; not tried: {', '.join(self.not_tried)}"
+        )
+        return f"{words} (--budget MILLIONS, 0 without a limit)"
 
     def to_json(self) -> dict[str, Any]:
         """The search as it stands in a `rigpact-diagnosis` document."""
-        return {"budget_s": self.budget_s, "is_complete": self.is_complete, "not_tried": list(self.not_tried)}
+        return {"budget": self.budget, "is_complete": self.is_complete, "not_tried": list(self.not_tried)}
 
 
 def searches_together(searches: Iterable[Search]) -> Search | None:
     """Several searches as one; None where there was none."""
     found = list(searches)
     words = dict.fromkeys(words for each in found for words in each.not_tried)
-    return Search(found[0].budget_s, tuple(words)) if found else None
+    return Search(found[0].budget, tuple(words)) if found else None
 
 
 @dataclass(eq=False)
 class Budget:
-    """Seconds of wall-clock from `start` on; None: without a limit. says: is told what is looked at now.
+    """Millions of numbers that a search may compute; None: without a limit. says: is told what is looked at now.
 
-    clock: seconds that only grow; a test gives its own.
+    work: counts what the replays of the search compute; they are given it by who searches.
     """
 
-    seconds: float | None = None
+    millions: float | None = None
     says: Callable[[str], None] = field(default=lambda _words: None)
-    clock: Callable[[], float] = time.monotonic
+    work: Work = field(default_factory=Work)
     _end: float | None = None
     _left: dict[str, None] = field(default_factory=dict)
 
@@ -70,23 +80,39 @@ class Budget:
         """No search at all: stages are judged, and nothing is tried."""
         return cls(0.0)
 
+    def ends_after(self, seconds: float | None) -> Budget:
+        """The same, in a run that raises `DeadlinePassed` when it goes on for longer; None: without a deadline."""
+        end = time.monotonic() + (seconds or 0.0)
+
+        def stops() -> None:
+            if time.monotonic() > end:
+                raise DeadlinePassed
+
+        if seconds is not None:
+            self.work.stops = stops
+        return self
+
     def start(self) -> None:
         """Begin to count; what was started counts on."""
-        if self._end is None and self.seconds is not None:
-            self._end = self.clock() + self.seconds
+        if self._end is None and self.millions is not None:
+            self._end = self.work.done + self.millions * MILLION
 
     def half(self) -> Budget:
         """Half of what is left of it, so that what comes later is tried too; both say together what was not tried."""
-        part = Budget(self.seconds, self.says, self.clock, _left=self._left)
+        part = Budget(self.millions, self.says, self.work, _left=self._left)
         if self._end is not None:
-            now = self.clock()
-            part._end = now + max(self._end - now, 0.0) / 2.0
+            part._end = self.work.done + max(self._end - self.work.done, 0.0) / 2.0
         return part
 
     @property
     def is_spent(self) -> bool:
         """Whether nothing more may be tried. A budget that was not started is not spent."""
-        return self._end is not None and self.clock() >= self._end
+        return self._end is not None and self.work.done >= self._end
+
+    @property
+    def was_cut(self) -> bool:
+        """Whether something was not tried that was to be."""
+        return bool(self.millions and self._left)
 
     def cuts(self, what: str) -> bool:
         """Whether it is spent, so that `what` is not tried."""
@@ -108,4 +134,4 @@ class Budget:
     @property
     def search(self) -> Search:
         """What came of it so far."""
-        return Search(self.seconds, tuple(self._left))
+        return Search(self.millions, tuple(self._left))

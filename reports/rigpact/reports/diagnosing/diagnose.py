@@ -51,7 +51,8 @@ def diagnose(
     budget: how long to search; without one the search goes to its end. with_alike: say what a recording that agrees does not
     tell apart. otherwise: is asked where conventions alone do not explain all, before relations are searched.
     """
-    hypotheses = Hypotheses(evidence, contract)
+    budget = budget or Budget.unlimited()
+    hypotheses = Hypotheses(replace(evidence, work=budget.work), contract)
     stages = tuple(_stage_verdicts(hypotheses))
     not_finite = _first_not_finite(evidence, contract)
     first = _first_divergence(hypotheses, {stage: {} for stage in hypotheses.judged}, not_finite)
@@ -63,7 +64,6 @@ def diagnose(
         return Diagnosis(agrees, first, stages, (), alike, seen=what_was_seen(hypotheses))
     if says_stages is not None:
         says_stages(stages, first)
-    budget = budget or Budget.unlimited()
     budget.start()
     judged = Diagnosis("unexplained", first, stages, (), ())
     causes, unresolved = search(hypotheses, with_pairs=with_pairs, budget=budget)
@@ -77,7 +77,8 @@ def diagnose(
         best = otherwise() or best
     if unresolved and best.supposition is None:
         best = answer(_relations(hypotheses, found, unresolved, everywhere, budget))
-    return replace(best, search=budget.search)
+    verdict = "undetermined" if best.is_open and budget.was_cut else best.verdict  # what was not tried may explain it
+    return replace(best, search=budget.search, verdict=verdict)
 
 
 def _answer(

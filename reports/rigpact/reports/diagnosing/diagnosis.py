@@ -182,6 +182,11 @@ class Diagnosis:
         return self.verdict in ("unexplained", "partly_explained")
 
     @property
+    def is_cut(self) -> bool:
+        """Whether something differs, and what might explain it was not tried."""
+        return self.verdict == "undetermined" and self.search is not None and not self.search.is_complete
+
+    @property
     def is_one_set_of_conventions(self) -> bool:
         """Whether conventions alone explain everything."""
         is_alone = any(cause.breaks for cause in self.causes) or self.supposition is not None
@@ -276,6 +281,8 @@ def together(
     verdict = next(each for each in _WORST_FIRST if each in verdicts)
     if verdict == "unexplained" and not verdicts.isdisjoint({"explained", "partly_explained"}):
         verdict = "partly_explained"
+    if any(part.is_cut for part in parts):
+        verdict = "undetermined"
     stages: dict[str, StageVerdict] = {}
     for stage in sorted((stage for part in parts for stage in part.stages), key=_badness, reverse=True):
         stages.setdefault(stage.stage, stage)

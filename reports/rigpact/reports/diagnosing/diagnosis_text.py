@@ -24,6 +24,7 @@ _SENTENCE = {
     "unexplained": "no known convention or relation explains it: look at the stage and address above",
     "undetermined": "not enough could be judged: record or give what is named above, or --allow-unjudged STAGE",
 }
+_CUT = "it differs, and not everything was tried that may say why"
 
 
 def print_diagnosis(diagnosis: Diagnosis, console: Console) -> None:
@@ -65,7 +66,7 @@ def print_answers(diagnosis: Diagnosis, console: Console) -> None:
         console.print(Text(untold, style="dim"))
     for words in remains_texts(diagnosis):
         console.print(Text(f"Remains: {plain(words)}"))
-    if diagnosis.verdict == "partly_explained":
+    if diagnosis.verdict == "partly_explained" or diagnosis.is_cut:
         _print_divergence("First unexplained", diagnosis.first_unexplained, console)
     for said in (answers_text(diagnosis), agreement_text(diagnosis)):
         if said:
@@ -111,7 +112,7 @@ _ELSEWHERE = (
 
 def remains_texts(diagnosis: Diagnosis) -> list[str]:
     """Of each stage, what nothing that was found explains: who and when; nothing where nothing was found."""
-    if diagnosis.verdict != "partly_explained":
+    if diagnosis.verdict != "partly_explained" and not diagnosis.is_cut:
         return []
     return [f"{stage.stage}: {stage.remains.sentence}" for stage in diagnosis.stages if stage.remains is not None]
 
@@ -123,7 +124,7 @@ def verdict_text(diagnosis: Diagnosis) -> str:
         return "supposing that, every stage that could be judged computes what the contract says"
     if diagnosis.is_one_set_of_conventions and diagnosis.causes:
         return "one set of conventions explains every stage that was judged"
-    if diagnosis.verdict == "undetermined" and any(stage.ok for stage in diagnosis.stages):
+    if diagnosis.verdict == "undetermined" and any(stage.ok for stage in diagnosis.stages) and not diagnosis.is_cut:
         names = ", ".join(diagnosis.unjudged)
         return f"nothing judged all of {names}: record or give what is named above, or --allow-unjudged STAGE"
     left = [stage.stage for stage in diagnosis.stages if stage.remains is not None]
@@ -131,7 +132,7 @@ def verdict_text(diagnosis: Diagnosis) -> str:
         return f"{_SENTENCE[diagnosis.verdict]}; of {', '.join(left)} remains what it says above"
     if diagnosis.verdict == "agrees" and diagnosis.answered:
         return f"open: {answered_text(diagnosis.answered)}; everything else agrees"
-    return _SENTENCE[diagnosis.verdict]
+    return _CUT if diagnosis.is_cut else _SENTENCE[diagnosis.verdict]
 
 
 def rests_text(diagnosis: Diagnosis) -> str:

@@ -29,7 +29,8 @@ from rigpact.reports.terminal import working
 class ExplainRequest:
     """A recording to explain. allow_unjudged: recorded stages that may stay unjudged.
 
-    mode: who drove the run, where the file does not say it. budget_s: seconds of the search, None without a limit.
+    mode: who drove the run, where the file does not say it. millions: of numbers that the search may compute, None without a
+    limit. deadline_s: a run that takes longer raises `DeadlinePassed`.
     says: is told of notes, stages and the first divergence before the search begins.
     """
 
@@ -39,12 +40,13 @@ class ExplainRequest:
     with_pairs: bool = True
     allow_unjudged: Collection[str] = ()
     mode: str | None = None
-    budget_s: float | None = None
+    millions: float | None = None
+    deadline_s: float | None = None
     says: Callable[[Sequence[str], Sequence[StageVerdict], Divergence | None], None] = lambda *_: None
 
     def budget(self, says: Callable[[str], None]) -> Budget:
         """The budget of its search. says: is told what is looked at."""
-        return Budget(self.budget_s, says)
+        return Budget(self.millions, says).ends_after(self.deadline_s)
 
 
 def explain(request: ExplainRequest) -> tuple[Diagnosis, list[str]]:

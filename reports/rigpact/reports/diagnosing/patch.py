@@ -58,7 +58,7 @@ def write_patch(path: Path, diagnosis: Diagnosis, request: ExplainRequest) -> Pa
     write_bytes(path, content)
     use = f"--bundle {path}" if opened.bundle == path else f"--conventions {path}"
     words = f"{use}, or {' '.join(f'--set {knob}={shown_value(value)}' for knob, value in found.items())}"
-    proof, _ = explain(replace(request, contract=opened, budget_s=0.0, says=ExplainRequest.says))
+    proof, _ = explain(replace(request, contract=opened, millions=0.0, says=ExplainRequest.says))
     return Patch(opened, words, proof)
 
 

@@ -141,6 +141,7 @@ class _Trial:
 def _other_bones(gathered: Gathered, part: Part, budget: Budget) -> Iterator[Relation]:
     """The relation that the recording is one of other bones than its header says; none if that is not unmistakable."""
     said, count = gathered.recording.bones, len(character_of(part.contract.of_all_bones).bone_names)
+    part = part._replace(evidence=replace(part.evidence, work=budget.work))
     trial = _Trial(gathered, part, slice(MOST_FRAMES))
     fits = np.zeros((len(said), count), bool)
     for shift in budget.within(range(count), "other bones than the header says"):

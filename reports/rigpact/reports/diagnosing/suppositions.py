@@ -53,7 +53,8 @@ def best_supposition(
     room: a folder for models with other weights, which has to last as long as the supposition.
     """
     budget = budget or Budget.unlimited()
-    given = Hypotheses(*gathered.parts[-1])
+    own = gathered.parts[-1]
+    given = Hypotheses(replace(own.evidence, work=budget.work), own.contract)
     before, best = set(given.failing({})), None
     fewest = len(before)
     others = _suppositions(given, gathered.recording, files, given_files, room) if before else ()

@@ -29,8 +29,14 @@ Follow = Annotated[bool, typer.Option("--follow", help="Judge a trace while the 
 UntilIdle = Annotated[
     float | None, options.option("--until-idle", "SECONDS", "End --follow after so long without a frame.", min=0.1)
 ]
-_BUDGET = options.option("--budget", "SECONDS", "Longest search; 0: no limit.", min=0.0, envvar="RIGPACT_BUDGET")
-Seconds = Annotated[float, _BUDGET]
+_USUAL = 100.0
+"""What an idle core computes in about ten seconds; the searches of real recordings end before half of it."""
+_SEARCH = "Millions of numbers that the search may compute; 0: no limit."
+_BUDGET = options.option("--budget", "MILLIONS", _SEARCH, min=0.0, envvar="RIGPACT_BUDGET", show_default=True)
+Millions = Annotated[float, _BUDGET]
+Deadline = Annotated[
+    float | None, options.option("--deadline", "SECONDS", "End after so long, with status 2.", min=0.0)
+]
 WriteAnswers = Annotated[bool, typer.Option("--write", help="Write what was left open into the contract.")]
 PatchFile = Annotated[Path | None, options.option("--patch", "FILE", "Write the answer as a patch of the contract.")]
 
@@ -52,7 +58,8 @@ def explain(
     follow: Follow = False,
     until_idle: UntilIdle = None,
     singles_only: Annotated[bool, typer.Option("--singles-only", help="Do not search pairs of changes.")] = False,
-    budget_s: Seconds = 10.0,
+    millions: Millions = _USUAL,
+    deadline_s: Deadline = None,
     patch: PatchFile = None,
     write: WriteAnswers = False,
     output_format: FormatOfAnswer = TEXT,
@@ -62,6 +69,8 @@ def explain(
     Every recorded stage is computed again from its own recorded inputs. A log needs no --bundle; a trace needs no --mode.
     JSON and comments answer for one segment. Exit status 0: agrees; 1: explained, in part, or unexplained; 2: undetermined.
     """
+    from rigpact.contract.errors import UnusableInput
+    from rigpact.reports.diagnosing.budget import DeadlinePassed
     from rigpact.reports.diagnosing.evidence import EvidenceFiles
     from rigpact.reports.diagnosing.explain import ExplainRequest
 
@@ -73,11 +82,16 @@ def explain(
         with_pairs=not singles_only,
         allow_unjudged=tuple(allow_unjudged or ()),
         mode=None if mode is None else mode.value,
-        budget_s=budget_s or None,
+        millions=millions or None,
+        deadline_s=deadline_s,
     )
     if follow or until_idle is not None:
         _follow(request, until_idle, is_asked=follow)
-    raise typer.Exit(_answer(request, segment, patch, output_format, writes=write))
+    try:
+        raise typer.Exit(_answer(request, segment, patch, output_format, writes=write))
+    except DeadlinePassed:
+        hint = "a smaller --budget ends the search earlier, with what it has found"
+        raise UnusableInput("--deadline", f"no answer after {deadline_s:g} s", "more seconds", hint) from None
 
 
 def _answer(

@@ -33,6 +33,7 @@ def fits_of(subject: Subject, readings: Iterator[Reading], possible: list[Relati
     where lost digits leave it open whether another holds too."""
     with np.errstate(all="ignore"):  # readings compute with values that are not finite; such values never fit
         for reading in readings:
+            subject.evidence.work.add(reading.rows)
             changed = np.asarray((reading.rows != subject.replayed).any(axis=0))
             if not (changed & subject.failing.any(axis=0)).any():
                 continue

@@ -120,6 +120,7 @@ class Target:
         other numbers may be off.
         """
         subject, rows = self.subject, rule(self.own)
+        subject.evidence.work.add(rows)
         if not self._may_be(channels, rows):
             return
         if self.name:
