@@ -4,11 +4,7 @@ Policy order: left_hip, right_hip, left_knee, right_knee. Motor order: left_hip,
 """
 
 import copy
-import io
-import struct
-import zipfile
 from collections.abc import Mapping
-from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -170,58 +166,3 @@ def robot_recording(model: Path) -> dict[str, Any]:
         for name, value in (("obs", obs), ("action", last), ("motor_q", motor)):
             rows[name].append(value)
     return {name: np.array(values, F) for name, values in {**sensors, **rows}.items()}
-
-
-def weights_bytes(sizes: tuple[int, ...], seed: int = 1, std_out: float = 2.0) -> bytes:
-    """A .bin of weights: statistics, layers; whole numbers, so that every sum is exact whatever its order."""
-    rng = np.random.default_rng(seed)
-    vectors = [
-        rng.integers(-3, 4, sizes[0]),
-        np.full(sizes[0], 0.5),
-        rng.integers(-3, 4, sizes[-1]),
-        np.full(sizes[-1], std_out),
-    ]
-    content = b"".join(struct.pack("<i", len(each)) + each.astype("<f4").tobytes() for each in vectors)
-    content += struct.pack("<i", len(sizes) - 1)
-    for rows, columns in pairwise(sizes):
-        matrix, bias = rng.integers(-2, 3, (rows, columns)), rng.integers(-2, 3, columns)
-        content += struct.pack("<ii", rows, columns) + matrix.astype("<f4").tobytes()
-        content += struct.pack("<i", columns) + bias.astype("<f4").tobytes()
-    return content
-
-
-_TENSOR = (
-    b"ctorch._utils\n_rebuild_tensor_v2\n((X\x07\0\0\0storagectorch\nFloatStorage\nX\x01\0\0\x00%dX\x03\0\0\0cpuK\x06%stQ"
-    b"K\0(K\x02K\x03t(K\x03K\x01t\x89}tR"
-)
-
-
-def _state(behind: bytes) -> bytes:
-    """The pickle of a state dict of two layers of 2 x 3 and 3 x 2 numbers, opcode by opcode."""
-    first = _TENSOR % (0, behind)
-    second = (_TENSOR % (1, behind)).replace(b"(K\x02K\x03t(K\x03K\x01t", b"(K\x03K\x02t(K\x02K\x01t")
-    name = b"X\x08\0\0\0%d.weight"
-    return b"\x80\x02ccollections\nOrderedDict\n)R(" + name % 0 + first + name % 1 + second + b"u."
-
-
-def torch_bytes() -> bytes:
-    """A file as torch.save writes it since version 1.6."""
-    stream, numbers = io.BytesIO(), np.arange(6, dtype="<f4").tobytes()
-    with zipfile.ZipFile(stream, "w") as archive:
-        for name, content in (
-            ("data.pkl", _state(b"")),
-            ("byteorder", b"little"),
-            ("data/0", numbers),
-            ("data/1", numbers),
-        ):
-            archive.writestr(f"w/{name}", content)
-    return stream.getvalue()
-
-
-def old_torch_bytes() -> bytes:
-    """A file as torch.save wrote it before."""
-    magic = b"\x80\x02\x8a\n" + (0x1950A86A20F9469CFC6C).to_bytes(10, "little") + b"."
-    machine = b"\x80\x02}X\r\0\0\0little_endian\x88s."
-    keys = b"\x80\x02](X\x01\0\0\x000X\x01\0\0\x001e."
-    block = (6).to_bytes(8, "little") + np.arange(6, dtype="<f4").tobytes()
-    return magic + b"\x80\x02M\xe9\x03." + machine + _state(b"N") + keys + block * 2

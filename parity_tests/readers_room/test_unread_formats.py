@@ -1,11 +1,15 @@
 """Formats that rigpact does not read: every command that is given one says what to do instead, in one line."""
 
+import importlib.util
+import pickle
 import sqlite3
+import struct
 import zipfile
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 from rigpact.fixtures import demo_bundle
@@ -25,27 +29,77 @@ def _store(path: Path, described: str) -> None:
     (path / "data" / "action" / "0.0").write_bytes(bytes(24))
 
 
+def _script(path: Path) -> None:
+    """A TorchScript that writes a file where torch loads it; without torch, an archive of the same members."""
+    if importlib.util.find_spec("torch") is None:
+        _archive(path, "script/data.pkl", "script/code/__torch__.py", "script/constants.pkl")
+        return
+    import torch
+
+    class Stranger(torch.nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.weight = torch.nn.Parameter(torch.eye(3))
+
+        def forward(self, x: torch.Tensor) -> torch.Tensor:
+            return x @ self.weight
+
+        @torch.jit.export
+        def __getstate__(self) -> tuple[torch.Tensor, bool]:
+            return self.weight, self.training
+
+        @torch.jit.export
+        def __setstate__(self, state: tuple[torch.Tensor, bool]) -> None:
+            self.weight = state[0] + torch.from_file("opened", True, 4).sum()
+            self.training = state[1]
+
+    torch.jit.script(Stranger()).save(path)
+
+
+class Evil:
+    """A pickle that leaves a file where it is opened."""
+
+    def __reduce__(self) -> tuple[Any, tuple[str]]:
+        """Write a file."""
+        return Path.touch, (Path("opened"),)  # type: ignore[return-value]
+
+
+def _pickled_array(path: Path) -> None:
+    with path.open("wb") as stream:
+        np.save(stream, {"W1": np.eye(3)}, allow_pickle=True)
+
+
 def _archive(path: Path, *members: str) -> None:
     with zipfile.ZipFile(path, "w") as archive:
         for name in members:
             archive.writestr(name, "{}")
 
 
-UNREAD: dict[str, tuple[Callable[[Path], None], str]] = {
+UNREAD: dict[str, tuple[Callable[[Path], object], str]] = {
     "run.db3": (_database, "ros2 bag convert"),
-    "renamed.bag": (_database, "ros2 bag convert"),
+    "renamed.npz": (_database, "ros2 bag convert"),
     "run.zarr": (lambda path: _store(path, ".zgroup"), "zarr.open_group"),
     "store": (lambda path: _store(path, "zarr.json"), "zarr.open_group"),
     "run.zarr.zip": (lambda path: _archive(path, "data/x"), "zarr.open_group"),
     "store.zip": (lambda path: _archive(path, "run/data/action/0.0", "run/data/action/.zarray"), "zarr.open_group"),
+    "policy.jit": (_script, "torch.jit.load"),
+    "policy.pt": (_script, "torch.jit.load"),
+    "state.zip": (lambda path: _archive(path, "state/data.pkl", "state/data/0"), "load_state_dict"),
+    "rig2mesh.pth.tar": (lambda path: path.write_bytes(b"PK"), "load_state_dict"),
+    "evil.dat": (lambda path: path.write_bytes(pickle.dumps(Evil())), "load_state_dict"),
+    "best.npy": (_pickled_array, "allow_pickle=True"),
+    "stepper.bin": (lambda path: path.write_bytes(struct.pack("<i5f", 5, *range(5))), "onnx.helper"),
 }
 """Each file's name, how it is made, and what the refusal advises."""
 
 
 @pytest.mark.parametrize("name", UNREAD)
-def test_a_format_that_is_not_read_says_what_to_do(tmp_path: Path, command: Command, name: str) -> None:
+def test_a_format_that_is_not_read_says_what_to_do(
+    tmp_path: Path, command: Command, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
     """A person with such a file needs the next step, whichever command was tried first; content counts, and names."""
     path, (make, advice) = tmp_path / name, UNREAD[name]
+    monkeypatch.chdir(tmp_path)
     make(path)
     before = sorted(tmp_path.rglob("*"))
     for words in (
@@ -54,7 +108,7 @@ def test_a_format_that_is_not_read_says_what_to_do(tmp_path: Path, command: Comm
         ("convert", path, "--bundle", BUNDLE, "-o", tmp_path / "made.npz"),
         ("import", path, "-o", tmp_path / "made.toml"),
         ("import", path, "-o", tmp_path / "made.npz"),
-        ("check", path, BUNDLE),
+        ("check", path),
     ):
         answer = command(*words)
         assert (answer.status, answer.err.count("\n")) == (2, 1), (words, answer.err)

@@ -35,7 +35,7 @@ HEAVY_HOMES = {
     "hypothesis": ("reports/rigpact/testing/strategies.py", "reports/rigpact/testing/properties.py"),
     "onnx": (
         "fixtures/training/rigpact/training", "fixtures/rigpact/fixtures/mutants", "contract/rigpact/contract",
-        "reports/rigpact/reports/nonfinite", "reports/rigpact/reports/importing/stacks/weights_file.py",
+        "reports/rigpact/reports/nonfinite",
     ),
     "onnxruntime": (
         "contract/rigpact/contract/model/signature.py", "fixtures/training/rigpact/training",

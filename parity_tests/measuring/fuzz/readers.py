@@ -318,19 +318,16 @@ def _importers(folder: Path) -> Reader:
     seeds = [
         Seed(name, yaml.safe_dump(table, sort_keys=False).encode(), own=revalued) for name, table in tables.items()
     ]
-    np.savez(folder / "sound_weights.npz", W1=np.eye(3, dtype=np.float32), b1=np.zeros(3, np.float32))
+    np.savez(folder / "sound_arrays.npz", W1=np.eye(3, dtype=np.float32), b1=np.zeros(3, np.float32))
     seeds += [
-        Seed("weights.bin", foreign_files.weights_bytes((3, 4, 2))),
-        zipped("weights.npz", (folder / "sound_weights.npz").read_bytes()),
-        zipped("weights.pt", foreign_files.torch_bytes()),
-        Seed("old.pth", foreign_files.old_torch_bytes()),
+        zipped("arrays.npz", (folder / "sound_arrays.npz").read_bytes()),
         Seed("arrays.json", json.dumps({"sequences": [{"imu": [[1.0, 2.0], [3.0, 4.0]]}], "fps": 60}).encode()),
     ]
-    outs = {".json": "made.npz", **dict.fromkeys((".npz", ".bin", ".pt", ".pth"), "made.onnx")}
+    outs = dict.fromkeys((".json", ".npz"), "made.npz")
 
     def read(path: Path) -> None:
         out = folder / outs.get(path.suffix, "made.toml")
-        out.write_bytes(import_file(ImportRequest(path, out, hidden="Relu")).content)
+        out.write_bytes(import_file(ImportRequest(path, out)).content)
         drafted(out)
 
     return Reader("importers", read, seeds)

@@ -18,7 +18,6 @@ from rich.console import Console
 from rigpact.contract.contract_files import open_contract
 from rigpact.contract.declared.sources import read_arrays
 from rigpact.contract.documents import read_document
-from rigpact.contract.model.file import read_model
 from rigpact.contract.settings.configuration import Configuration, read_configuration
 from rigpact.contract.settings.hearing import configured_report
 from rigpact.reference_runtime import OnnxNetwork, Trace, open_run, read_clip, write_trace
@@ -99,11 +98,9 @@ def log_explained(path: Path, contract: Any) -> None:
 
 
 def drafted(path: Path) -> None:
-    """What was imported is read as any other file: a draft is checked, a model opened, arrays are read."""
+    """What was imported is read as any other file: a draft is checked, arrays are read."""
     if path.suffix == ".toml":
         check_files(CheckRequest([read_document(path)], with_own_models=False))
-    elif path.suffix == ".onnx":
-        read_model(path)
     else:
         read_arrays(path.read_bytes(), path)
 

@@ -55,7 +55,37 @@ def _member(name: bytes) -> re.Pattern[bytes]:
     return re.compile(rb"PK(?:\x03\x04.{26}|\x01\x02.{42})[^\0]{0,200}?" + name, re.DOTALL)
 
 
+_TORCH = "a model in ONNX"
 _UNREAD = (
+    Unread(
+        "a TorchScript",
+        _TORCH,
+        "torch.onnx.export(torch.jit.load('FILE'), (torch.zeros(1, WIDTH),), 'model.onnx', input_names=['obs'], "
+        "dynamic_axes={'obs': [0]}, dynamo=False)",
+        re.compile(r"\.torchscript$"),
+        _member(rb"/constants\.pkl"),
+    ),
+    Unread(
+        "a pickle, as torch writes weights and modules",
+        _TORCH,
+        "in the program that defines the network: model.load_state_dict(torch.load('FILE')); "
+        "torch.onnx.export(model.eval(), (torch.zeros(2, WIDTH),), 'model.onnx', dynamic_shapes=({0: 'batch'},))",
+        re.compile(r"\.(pt|pth|pth\.tar|ckpt|pkl|pickle)$"),
+        re.compile(_member(rb"/data\.pkl").pattern + rb"|\A\x80[\x02-\x05](?!.{6}\{)", re.DOTALL),
+    ),
+    Unread(
+        "a pickled object in a .npy",
+        "plain arrays",
+        "where you trust it: numpy.savez('plain.npz', **numpy.load('FILE', allow_pickle=True).item())",
+        re.compile(r"(?!)"),
+        re.compile(rb"\A\x93NUMPY[^\n]*'\|O'"),
+    ),
+    Unread(
+        "numbers without names or a graph",
+        "a model in ONNX, or arrays with names",
+        "onnx.helper writes a model of weights, numpy.savez a file of arrays: docs/importing.md, Weights without a graph",
+        re.compile(r"(?<!\.trace)\.bin$"),
+    ),
     Unread(
         "a bag in SQLite (rosbag2)",
         "MCAP",

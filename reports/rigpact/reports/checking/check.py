@@ -7,6 +7,7 @@ from typing import Any
 
 from rigpact.contract.documents import Document, Kind, read_document
 from rigpact.contract.errors import UnusableInput
+from rigpact.contract.files import opened
 from rigpact.contract.findings import FindingsReport
 from rigpact.contract.model.file import read_model
 from rigpact.contract.model.graph import ModelGraph, onnx_is_installed, read_model_graph
@@ -59,7 +60,8 @@ def _checked(request: CheckRequest) -> FindingsReport:
     from rigpact.reports.engine.canary_report import with_canary
 
     if request.recordings:
-        raise UnusableInput(request.recordings[0], "a trace", "clips or teacher files", "rigpact diff, rigpact explain")
+        with opened(request.recordings[0]) as found:  # which says of a file that is none what it is
+            raise UnusableInput(found.name, "a trace", "clips or teacher files", "rigpact diff, rigpact explain")
     subject = _subject(request)
     return with_canary(check(subject), subject, request.canary)
 

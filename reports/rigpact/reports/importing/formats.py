@@ -10,8 +10,6 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from rigpact.contract.declared.declaration import Declaration, read_declaration
 from rigpact.contract.declared.yaml_text import parse_yaml
 from rigpact.contract.errors import UnusableInput
@@ -28,12 +26,9 @@ from rigpact.reports.importing.model_beside import Model, named_file, read_model
 from rigpact.reports.importing.recording_columns import map_columns
 from rigpact.reports.importing.stacks import deploy_yaml, io_descriptor, leapp, mjlab_metadata
 from rigpact.reports.importing.stacks.plain_arrays import arrays_in, arrays_to_npz
-from rigpact.reports.importing.stacks.torch_weights import is_weights, read_layers
 from rigpact.reports.importing.toml_text import draft_to_toml
 from rigpact.reports.importing.values import Node
 
-ACTIVATIONS = ("Relu", "LeakyRelu", "Elu", "Selu", "Gelu", "Tanh", "Sigmoid", "Softplus", "none")
-"""Functions between layers, by their names in ONNX."""
 KNOWN = (
     "unitree_rl_lab's or unitree_rl_mjlab's deploy.yaml (joint_ids_map, observations)",
     "an ONNX file with mjlab's metadata (joint_names, observation_names)",
@@ -42,17 +37,15 @@ KNOWN = (
     "configuration classes of legged_gym and its kin (.py), unitree_rl_gym's g1.yaml (kps, default_angles)",
     "rl_sar's config.yaml (observations, rl_kp)",
     "LEAPP's YAML (models, pipeline)",
-    "a .bin of weights of Learned Motion Matching",
-    "weights of linear layers: a state dict or TorchScript (.pt, .pth, .pth.tar), a .npz",
     "a LeRobot policy's config.json (type, input_features)",
     "BVH and glTF animations",
-    "arrays in JSON, or tensors in a dictionary of torch: -o NAME.npz",
+    "arrays in JSON: -o NAME.npz",
 )
 
 
 @dataclass(frozen=True)
 class ImportRequest:
-    """What to import: the file, its model, where the result goes, a recording to map, the rate, functions of layers.
+    """What to import: the file, its model, where the result goes, a recording to map, the rate.
 
     below: the path of the arrays that are wanted, of a file of arrays. base: the file that the source builds on. tick: the
     topic of a bag whose messages are the frames. episode: the one that is wanted, of a file of several.
@@ -63,8 +56,6 @@ class ImportRequest:
     onnx: Path | None = None
     recording: Path | None = None
     fps: float | None = None
-    hidden: str | None = None
-    last: str = "none"
     below: str = ""
     base: Path | None = None
     tick: str | None = None
@@ -82,18 +73,16 @@ class Imported:
 
 
 def import_file(request: ImportRequest) -> Imported:
-    """The declaration, or the model, that a foreign file becomes. UnusableInput for a file of no known format."""
-    suffix, is_bin = request.source.suffix.lower(), request.source.suffix.lower() == ".bin"
-    if not is_bin and request.out.suffix.lower() == ".npz":
+    """The declaration, or the arrays, that a foreign file becomes. UnusableInput for a file of no known format."""
+    if request.out.suffix.lower() == ".npz":
         table = arrays_in(request.source, request.below, tick=request.tick, episode=request.episode)
         arrays = table.columns
         said = ", ".join(f"{name} {'x'.join(map(str, rows.shape))}" for name, rows in list(arrays.items())[:6])
         return Imported(arrays_to_npz(arrays), f"{len(arrays)} arrays: {said}", notes=table.notes)
-    if is_bin or is_weights(request.source):
-        return _weights(request)
     if request.out.suffix.lower() != ".toml":
-        raise UnusableInput("-o", request.out.name, "a name that ends in .toml")
-    return finished(_OTHER_ENDINGS.get(suffix, _yaml_draft)(request), request)
+        hint = "torch.onnx.export or onnx.helper makes a model: docs/importing.md, Weights without a graph"
+        raise UnusableInput("-o", request.out.name, "a name that ends in .toml or .npz", hint)
+    return finished(_OTHER_ENDINGS.get(request.source.suffix.lower(), _yaml_draft)(request), request)
 
 
 def finished(draft: Draft, request: ImportRequest) -> Imported:
@@ -121,39 +110,6 @@ def _read_again(draft: Draft, request: ImportRequest) -> Declaration:
         found = f"{first.found} ({first.pointer} of the contract)"
         raise UnusableInput(request.source, found, first.expected, "no contract was written")
     return declaration
-
-
-def _weights(request: ImportRequest) -> Imported:
-    """The model that a file of weights becomes."""
-    from rigpact.reports.importing.stacks.weights_file import layers_to_onnx, read_weights, weights_to_onnx
-
-    if request.out.suffix.lower() != ".onnx":
-        raise UnusableInput("-o", request.out.name, "a name that ends in .onnx: weights become a model")
-    if request.source.suffix.lower() == ".bin":
-        weights = read_weights(read_bytes(request.source), request.source)
-        said = f"x[rows, {weights.sizes[0]}] -> y[rows, {weights.sizes[-1]}]"
-        return Imported(weights_to_onnx(weights), f"model {'-'.join(map(str, weights.sizes))}, {said}")
-    layers = read_layers(request.source)
-    if request.hidden is None and len(layers) > 1:
-        hint = "the network's code says it; a file of weights does not"
-        raise UnusableInput("--hidden", "nothing", f"the function between the layers: {', '.join(ACTIVATIONS)}", hint)
-    hidden, last = (_activation(each) for each in (request.hidden or "none", request.last))
-    sizes = [layers[0][0].shape[0], *(matrix.shape[1] for matrix, _ in layers)]
-    said = f"model {'-'.join(map(str, sizes))}, {hidden} between its layers, {last} behind the last"
-    return Imported(layers_to_onnx(layers, hidden, last, ("x", "y")), said)
-
-
-def _activation(text: str) -> str:
-    """`Tanh`, `LeakyRelu:0.1` or `none`, in the letters of ONNX."""
-    name, colon, slope = text.partition(":")
-    known = {each.lower(): each for each in ACTIVATIONS}.get(name.lower())
-    try:
-        is_number = not colon or np.isfinite(float(slope))
-    except ValueError:
-        is_number = False
-    if known is None or not is_number or (colon and known != "LeakyRelu"):
-        raise UnusableInput("--hidden", text, f"one of {', '.join(ACTIVATIONS)}; LeakyRelu:0.1 gives a slope")
-    return known + colon + slope
 
 
 def _onnx_draft(request: ImportRequest) -> Draft:
@@ -221,7 +177,7 @@ def _yaml_draft(request: ImportRequest) -> Draft:
     content = read_bytes(request.source)
     if request.source.suffix.lower() not in (".yaml", ".yml"):
         found, hint = f"a file that ends in {request.source.suffix or 'nothing'}", f"known are {'; '.join(KNOWN)}"
-        raise UnusableInput(request.source, found, ".yaml, .yml, .onnx, .py or .bin", hint)
+        raise UnusableInput(request.source, found, ".yaml, .yml, .onnx, .py, .json, .mcap or .bvh", hint)
     root = parse_yaml(content, request.source)
     for is_one, draft in _YAML.items():
         if is_one(root):

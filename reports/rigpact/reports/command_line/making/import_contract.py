@@ -10,8 +10,6 @@ import typer
 from rigpact.reports.command_line.options import Force, Format, Fps, Model, Out, OutputFormat, argument, option
 from rigpact.reports.command_line.written import answer_written
 
-Hidden = Annotated[str | None, option("--hidden", "NAME", "Of weights: the function between layers, as LeakyRelu:0.1.")]
-
 Recording = Annotated[
     Path | None, option("--recording", "FILE", "A recording: its columns are matched to the vectors.")
 ]
@@ -27,7 +25,7 @@ def import_contract(
             "FILE",
             "deploy.yaml, env.yaml, g1.yaml, rl_sar's config.yaml, a configuration class (.py), an IO descriptor, a LeRobot "
             "policy's config.json, BVH, glTF, a bag or a data set of a robot, "
-            "LEAPP's YAML, an .onnx of mjlab, weights (.bin, .pt, .pth.tar, .npz).",
+            "LEAPP's YAML, an .onnx of mjlab, arrays (.npz, .json).",
         ),
     ],
     *,
@@ -35,8 +33,6 @@ def import_contract(
     onnx: Model = None,
     recording: Recording = None,
     fps: Fps = None,
-    hidden: Hidden = None,
-    last: Annotated[str, option("--last", "NAME", "Of weights: the function after the last layer.")] = "none",
     below: Annotated[str, option("--below", "PATH", "Of arrays: those below this path, as sequences[0].")] = "",
     base: Base = None,
     tick: Tick = None,
@@ -46,7 +42,7 @@ def import_contract(
 ) -> None:
     """Write a contract from the export of another stack.
 
-    A word that FILE leaves open stays open, with a comment. Weights become a model (-o FILE.onnx), arrays become .npz.
+    A word that FILE leaves open stays open, with a comment. Arrays become .npz.
     Exit status 0; 2 for a file of an unknown format, or one that contradicts itself or its model.
     """
     from rigpact.contract.errors import UnusableInput
@@ -55,7 +51,7 @@ def import_contract(
 
     if out.exists() and not force:
         raise UnusableInput(out, "a file", "none yet", "--force writes over it")
-    imported = import_file(ImportRequest(file, out, onnx, recording, fps, hidden, last, below, base, tick, episode))
+    imported = import_file(ImportRequest(file, out, onnx, recording, fps, below, base, tick, episode))
     write_bytes(out, imported.content)
     lines = [f"{out} written: {imported.what}"]
     notes = list(imported.notes)

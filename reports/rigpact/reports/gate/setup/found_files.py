@@ -14,12 +14,13 @@ from rigpact.reference_runtime.recordings.clip import TeacherFile, read_clip
 from rigpact.reference_runtime.recordings.named_columns import NoVector, is_named_columns
 from rigpact.reference_runtime.recordings.tables import column_suffixes
 from rigpact.reference_runtime.recordings.trace import OWN_PRODUCER, Trace, is_trace_path, read_trace
-from rigpact.reports.importing.stacks.torch_weights import is_of_torch
 from rigpact.reports.terminal import tracked
 
 MAX_FILES = 5000
 _PASSED_OVER = {"node_modules", "__pycache__", "venv", "build", "dist", "Intermediate", "Saved", "DerivedDataCache"}
 _MODEL = ".onnx"
+_WEIGHTS = (".pt", ".pth", ".pth.tar")
+"""Files of torch: no command reads them, and a note says what makes a model of each."""
 _OTHER_SETTINGS = {"rigpact.toml", "pyproject.toml"}
 
 
@@ -66,7 +67,7 @@ def find_files(folder: Path) -> FoundFiles:
         try:
             _sort_in(path, folder, found)
         except UnusableInput as error:
-            if is_trace_path(path):
+            if is_trace_path(path) or path.name.endswith(_WEIGHTS):
                 found.notes.append(_passed_over(path, error))
     found.bundles = found.bundles or found.contracts
     return found
@@ -170,7 +171,7 @@ def clip_of_trace(path: Path, trace: Trace, found: FoundFiles) -> Path | None:
 
 
 def _passed_over(path: Path, error: UnusableInput) -> str:
-    return f"{path.as_posix()} is passed over: {error.found}"
+    return f"{path.as_posix()} is passed over: {error.found}" + (f"; {error.hint}" if error.hint else "")
 
 
 def _candidates(folder: Path) -> Iterator[Path]:
@@ -188,22 +189,13 @@ def _candidates(folder: Path) -> Iterator[Path]:
 
 
 def _is_of_a_project(path: Path) -> bool:
-    is_read = (
-        path.suffix in (".json", ".toml", _MODEL)
-        or is_trace_path(path)
-        or path.name.lower().endswith(column_suffixes())
-    )
-    return (is_read or is_of_torch(path)) and path.name not in _OTHER_SETTINGS
+    endings = (".json", ".toml", _MODEL, *_WEIGHTS, *column_suffixes())
+    return (path.name.lower().endswith(endings) or is_trace_path(path)) and path.name not in _OTHER_SETTINGS
 
 
 def _sort_in(path: Path, folder: Path, found: FoundFiles) -> None:
     if path.suffix == _MODEL:
         found.models.append(path)
-    elif is_of_torch(path):
-        name = path.as_posix()
-        found.notes.append(
-            f"{name} holds weights of torch: rigpact import {name} --hidden NAME -o {name.partition('.')[0]}.onnx"
-        )
     elif is_named_columns(folder / path):
         found.columns.append(path)
     elif is_trace_path(path):

@@ -1,4 +1,4 @@
-"""Arrays out of files that are not recordings yet: data sets in JSON, dictionaries of tensors; as a .npz."""
+"""Arrays out of files that are not recordings yet, such as data sets in JSON; as a .npz."""
 
 import io
 from collections.abc import Callable, Iterator, Mapping
@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from rigpact.contract.declared.sources import read_arrays
 from rigpact.contract.errors import UnusableInput
 from rigpact.contract.files import MAX_JSON_DEPTH, bytes_to_json, read_bytes
 from rigpact.contract.statistics import FloatArray
@@ -16,7 +17,6 @@ from rigpact.reference_runtime.recordings.other_formats.data_sets import is_data
 from rigpact.reference_runtime.recordings.other_formats.gltf_files import read_gltf
 from rigpact.reference_runtime.recordings.other_formats.hdf5_files import read_hdf5
 from rigpact.reference_runtime.recordings.other_formats.mcap_files import read_mcap
-from rigpact.reports.importing.stacks.torch_weights import arrays_of
 
 
 def arrays_in(path: Path, below: str, *, tick: str | None = None, episode: int | None = None) -> Table:
@@ -30,7 +30,8 @@ def arrays_in(path: Path, below: str, *, tick: str | None = None, episode: int |
         root = bytes_to_json(read_bytes(path), path).data
         every = _of_table(read_data_set(path, episode)) if is_data_set(root) else dict(_arrays(root, "", 0))
     else:
-        every = arrays_of(path)
+        arrays = read_arrays(read_bytes(path), path)
+        every = dict(arrays) if isinstance(arrays, Mapping) else {path.stem: arrays}
     found = {name.removeprefix(below).lstrip("."): rows for name, rows in every.items() if _is_below(name, below)}
     if not found:
         held = ", ".join(list(every)[:6]) or "no array of numbers"
