@@ -1,11 +1,10 @@
-"""The demo character's poses as a BVH and as a glTF, written without the code under test: scipy turns matrices into angles."""
+"""The demo character's poses as a BVH, written without the code under test: scipy turns matrices into angles."""
 
 import json
 from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
-import pygltflib
 from scipy.spatial.transform import Rotation
 
 from rigpact.fixtures import demo_bundle
@@ -88,52 +87,4 @@ def write_bvh(path: Path, orders: Sequence[str]) -> Path:
             row += angles[own[index]][frame, index].tolist()
         lines.append(" ".join(f"{number:.9f}" for number in row))
     path.write_text("\r\n".join(lines) + "\r\n", encoding="utf-8")
-    return path
-
-
-def write_gltf(path: Path) -> Path:
-    """Rotations of every bone, translation of the root; nodes in the opposite order, with a rest rotation."""
-    names, parents, offsets, rotations = demo_poses()
-    turned = quaternions(rotations, len(names)).astype(np.float32)
-    times = (np.arange(len(turned)) / FPS).astype(np.float32)
-    root = np.stack([np.arange(len(turned)) * 0.02, np.full(len(turned), 0.9), np.zeros(len(turned))], axis=1)
-    gltf, blob = pygltflib.GLTF2(), b""
-    order = list(reversed(range(len(names))))
-    place = {bone: node for node, bone in enumerate(order)}
-
-    def accessor(rows: np.ndarray, kind: str) -> int:
-        nonlocal blob
-        content = rows.astype("<f4").tobytes()
-        gltf.bufferViews.append(pygltflib.BufferView(buffer=0, byteOffset=len(blob), byteLength=len(content)))
-        blob += content
-        gltf.accessors.append(pygltflib.Accessor(
-            bufferView=len(gltf.bufferViews) - 1, componentType=pygltflib.FLOAT, count=len(rows), type=kind,
-            min=[float(rows.min())], max=[float(rows.max())],
-        ))  # fmt: skip
-        return len(gltf.accessors) - 1
-
-    clock, moves = accessor(times[:, None], pygltflib.SCALAR), pygltflib.Animation()
-
-    def channel(node: int, key: str, output: int) -> None:
-        moves.samplers.append(pygltflib.AnimationSampler(input=clock, output=output, interpolation="LINEAR"))
-        target = pygltflib.AnimationChannelTarget(node=node, path=key)
-        moves.channels.append(pygltflib.AnimationChannel(sampler=len(moves.samplers) - 1, target=target))
-
-    for bone in order:
-        children = [place[child] for child, parent in enumerate(parents) if parent == names[bone]]
-        gltf.nodes.append(
-            pygltflib.Node(
-                name=names[bone],
-                children=children,
-                translation=offsets[bone].tolist(),
-                rotation=turned[0, bone].tolist(),
-            )
-        )
-    for bone in order:
-        channel(place[bone], "rotation", accessor(turned[:, bone], pygltflib.VEC4))
-    channel(place[parents.index("")], "translation", accessor(root, pygltflib.VEC3))
-    gltf.animations.append(moves)
-    gltf.buffers.append(pygltflib.Buffer(byteLength=len(blob)))
-    gltf.set_binary_blob(blob)
-    gltf.save(str(path))
     return path

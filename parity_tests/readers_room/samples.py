@@ -4,7 +4,7 @@ import shutil
 from collections.abc import Callable
 from pathlib import Path
 
-from .animations import BVH, write_gltf
+from .animations import BVH
 from .bags import DEFINITIONS, EMPTY, START_NS, STEP_NS, write_json_mcap, write_mcap
 from .stores import write_data_set, write_hdf5
 
@@ -41,5 +41,5 @@ def _plain_mcap(folder: Path) -> Path:
 MAKERS: dict[str, Callable[[Path], Path]] = {
     "mcap": lambda folder: write_mcap(folder / "a.mcap"), "json_mcap": lambda folder: write_json_mcap(folder / "a.mcap"),
     "plain_mcap": _plain_mcap, "hdf5": lambda folder: write_hdf5(folder / "a.h5"),
-    "parquet": _parquet, "bvh": _text, "glb": lambda folder: write_gltf(folder / "a.glb"),
+    "parquet": _parquet, "bvh": _text,
 }  # fmt: skip

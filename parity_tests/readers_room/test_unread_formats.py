@@ -88,6 +88,8 @@ UNREAD: dict[str, tuple[Callable[[Path], object], str]] = {
     "rig2mesh.pth.tar": (lambda path: path.write_bytes(b"PK"), "load_state_dict"),
     "evil.dat": (lambda path: path.write_bytes(pickle.dumps(Evil())), "load_state_dict"),
     "best.npy": (_pickled_array, "allow_pickle=True"),
+    "walk.glb": (lambda path: path.write_bytes(struct.pack("<4s2I", b"glTF", 2, 12)), "BVH"),
+    "walk.gltf": (lambda path: path.write_text('{"asset": {"version": "2.0"}}', encoding="utf-8"), "BVH"),
     "stepper.bin": (lambda path: path.write_bytes(struct.pack("<i5f", 5, *range(5))), "onnx.helper"),
 }
 """Each file's name, how it is made, and what the refusal advises."""

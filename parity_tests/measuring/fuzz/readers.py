@@ -362,7 +362,7 @@ def _other_formats(folder: Path) -> Reader:
 
     def read(path: Path) -> None:
         read_table(path)
-        if path.suffix in (".bvh", ".glb"):
+        if path.suffix == ".bvh":
             out = folder / "made.toml"
             out.write_bytes(import_file(ImportRequest(path, out)).content)
             drafted(out)

@@ -87,6 +87,13 @@ _UNREAD = (
         re.compile(r"(?<!\.trace)\.bin$"),
     ),
     Unread(
+        "a glTF animation",
+        "BVH, or columns in a .npz",
+        "export it as BVH (Blender does), or numpy.savez one array rotation.JOINT (T, 4) x, y, z, w of each joint",
+        re.compile(r"\.(gltf|glb)$"),
+        re.compile(rb"\AglTF[\1\2]\0\0\0"),
+    ),
+    Unread(
         "a bag in SQLite (rosbag2)",
         "MCAP",
         "ros2 bag convert -i FILE.db3 -o to_mcap.yaml, with output_bags: [{uri: as_mcap, storage_id: mcap, all: true}] in it",

@@ -246,7 +246,5 @@ FORMATS: Mapping[str, Format] = {
     ".h5": Format(_other("other_formats.hdf5_files", "read_hdf5"), is_binary=True),
     ".parquet": Format(_other("other_formats.data_sets", "read_parquet"), is_binary=True),
     ".bvh": Format(_other("other_formats.bvh_files", "read_bvh"), is_binary=True),
-    ".gltf": Format(_other("other_formats.gltf_files", "read_gltf"), is_binary=True),
-    ".glb": Format(_other("other_formats.gltf_files", "read_gltf"), is_binary=True),
 }
 """Every format of named numbers, by the end of a file's name."""

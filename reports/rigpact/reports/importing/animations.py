@@ -1,16 +1,16 @@
-"""BVH and glTF: a contract of what the file's numbers become in an engine: local rotations as quaternions, and the root's place.
+"""BVH: a contract of what the file's numbers become in an engine: local rotations as quaternions, and the root's place.
 
-The order of Euler angles is the file's own, joint by joint. What no file says (BVH: its unit; whether an engine leaves out the
-rest pose) stands as a reading: `rigpact explain` with the engine's poses names the other one.
+The order of Euler angles is the file's own, joint by joint. What the file does not say, its unit, stands as a reading:
+`rigpact explain` with the engine's poses names the other one.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
-from rigpact.reference_runtime.recordings.other_formats.animation import AT_REST, Animation, Joint
+from rigpact.reference_runtime.recordings.other_formats.bvh_files import Animation, Joint
 from rigpact.reports.importing.draft import Draft, lower_word
 
-_UNITS = {"metres": 1.0, "centimetres": 0.01, "inches": 0.0254, "millimetres": 0.001}
+_WRONG_UNITS = {"inches": 0.0254, "millimetres": 0.001}
 
 
 def animation_to_draft(path: Path, animation: Animation) -> Draft:
@@ -25,43 +25,23 @@ def animation_to_draft(path: Path, animation: Animation) -> Draft:
     turned = [joint for joint in animation.joints if joint.name in animation.rotations]
     orders = list(dict.fromkeys(joint.order for joint in turned))
     for order in orders:
-        _poses(draft, order, [joint for joint in turned if joint.order == order], is_only=len(orders) == 1)
-    _root(draft, animation, is_metres=orders == [""])
+        ending = "" if len(orders) == 1 else f"_{order.lower()}"
+        _poses(draft, order, ending, [joint for joint in turned if joint.order == order])
+    root = next((joint for joint in animation.joints if not joint.parent and joint.name in animation.positions), None)
+    if root is not None:
+        draft.give("root_position", names=[root.name], kind="position")
+        draft.recordings["root_position"] = f"position.{root.name}"
+        said = "LEFT OPEN: the unit. BVH says none; centimetres are usual"
+        scale = {"value": 0.01, "wrong": _WRONG_UNITS}
+        draft.compute("root_metres", "affine", "root_position", said, scale=scale)
     return draft
 
 
-def _poses(draft: Draft, order: str, joints: Sequence[Joint], *, is_only: bool) -> None:
-    """The angles or quaternions of some joints, as quaternions x, y, z, w; where the file has rests, these can be left out."""
-    ending = "" if is_only else f"_{order.lower() or 'quaternion'}"
+def _poses(draft: Draft, order: str, ending: str, joints: Sequence[Joint]) -> None:
+    """The angles of some joints as quaternions x, y, z, w."""
     names = draft.list_of([joint.name for joint in joints], f"joints{ending}")
-    kind = {"kind": "euler_xyz", "size": 3} if order else {"kind": "quaternion_xyzw"}
-    source = draft.give(f"rotation{ending}", names=names, **kind)
+    source = draft.give(f"rotation{ending}", names=names, kind="euler_xyz", size=3)
     draft.recordings[source] = "rotation"
     draft.recordings[f"pose{ending}"] = "pose"
-    has_rest = any(joint.rest != AT_REST for joint in joints)
-    pose = f"local{ending}" if has_rest else f"pose{ending}"
-    said = (
-        (f"the product R{order[0].lower()} R{order[1].lower()} R{order[2].lower()}, columns are axes",) if order else ()
-    )
-    reads = f"{order}_deg" if order else "xyzw"
-    draft.compute(pose, "convert", source, *said, to="quaternion_xyzw", reads=reads)
-    if has_rest:
-        rest = draft.give(f"at_rest{ending}", names=names, kind="quaternion_xyzw")
-        draft.recordings[rest] = "rest"
-        comment = (
-            "a file's rotation replaces the node's own; inverse_of_first: the turn that an engine adds to the rest pose"
-        )
-        draft.compute(f"pose{ending}", "compose", [rest, pose], comment, product="second_only")
-
-
-def _root(draft: Draft, animation: Animation, *, is_metres: bool) -> None:
-    root = next((joint for joint in animation.joints if not joint.parent and joint.name in animation.positions), None)
-    if root is None:
-        return
-    own = "metres" if is_metres else "centimetres"
-    wrong: Mapping[str, float] = {name: factor for name, factor in _UNITS.items() if name != own}
-    draft.give("root_position", names=[root.name], kind="position")
-    draft.recordings["root_position"] = f"position.{root.name}"
-    said = "glTF is in metres" if is_metres else "LEFT OPEN: the unit. BVH says none; centimetres are usual"
-    scale = {"value": _UNITS[own], "wrong": wrong}
-    draft.compute("root_metres", "affine", "root_position", said, scale=scale)
+    said = f"the product R{order[0].lower()} R{order[1].lower()} R{order[2].lower()}, columns are axes"
+    draft.compute(f"pose{ending}", "convert", source, said, to="quaternion_xyzw", reads=f"{order}_deg")

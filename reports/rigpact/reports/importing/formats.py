@@ -16,7 +16,6 @@ from rigpact.contract.errors import UnusableInput
 from rigpact.contract.files import bytes_to_json, read_bytes
 from rigpact.contract.systems.contract import Contract
 from rigpact.reference_runtime.recordings.other_formats.bvh_files import read_bvh_animation
-from rigpact.reference_runtime.recordings.other_formats.gltf_files import read_gltf_animation
 from rigpact.reference_runtime.recordings.other_formats.mcap_files import mcap_words
 from rigpact.reports.importing.animations import animation_to_draft
 from rigpact.reports.importing.configurations import env_yaml, legged_gym, rl_sar
@@ -38,7 +37,7 @@ KNOWN = (
     "rl_sar's config.yaml (observations, rl_kp)",
     "LEAPP's YAML (models, pipeline)",
     "a LeRobot policy's config.json (type, input_features)",
-    "BVH and glTF animations",
+    "BVH animations",
     "arrays in JSON: -o NAME.npz",
 )
 
@@ -141,10 +140,6 @@ def _bvh_draft(request: ImportRequest) -> Draft:
     return animation_to_draft(request.source, read_bvh_animation(request.source))
 
 
-def _gltf_draft(request: ImportRequest) -> Draft:
-    return animation_to_draft(request.source, read_gltf_animation(request.source, request.episode))
-
-
 def _bag_draft(request: ImportRequest) -> Draft:
     """The declaration that a bag's metadata makes: names, scales and poses that the runtime wrote beside its topics."""
     said = mcap_words(request.source)
@@ -203,6 +198,6 @@ def _nearest(root: Any) -> str:
 
 _OTHER_ENDINGS: Mapping[str, Callable[[ImportRequest], Draft]] = {
     ".onnx": _onnx_draft, ".py": _python_draft, ".json": _policy_draft, ".mcap": _bag_draft,
-    ".bvh": _bvh_draft, ".gltf": _gltf_draft, ".glb": _gltf_draft,
+    ".bvh": _bvh_draft,
 }  # fmt: skip
 """What reads a file of another ending than YAML's."""

@@ -1,9 +1,13 @@
 """BVH: a hierarchy of joints with channels, then a row of numbers a frame.
 
-The order of a joint's rotation channels is the product of their matrices from left to right (columns are axes), degrees. Joints
-of one file may differ. The text says no unit, no up axis, and not whether a position replaces the joint's offset.
+As columns: `rotation.JOINT` (three angles in degrees) and `position.JOINT`, numbers as they stand in the file. The order of a
+joint's rotation channels is the product of their matrices from left to right (columns are axes). Joints of one file may differ.
+The text says no unit, no up axis, and not whether a position replaces the joint's offset.
 """
 
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
@@ -11,22 +15,48 @@ import numpy as np
 from rigpact.contract.errors import UnusableInput
 from rigpact.contract.files import read_bytes
 from rigpact.contract.files.text import decoded
+from rigpact.contract.statistics import FloatArray
 from rigpact.reference_runtime.recordings.number_rows import Table
-from rigpact.reference_runtime.recordings.other_formats.animation import (
-    Animation,
-    Joint,
-    animation_to_table,
-    refuse_repeated,
-)
 
 MAX_BVH_BYTES, MAX_JOINTS = 256 << 20, 4096
 _POSITIONS = {f"{axis}position".lower(): place for place, axis in enumerate("XYZ")}
 _ROTATIONS = {f"{axis}rotation".lower(): axis for axis in "XYZ"}
 
 
+@dataclass(frozen=True)
+class Joint:
+    """A joint below its parent; the root's parent has no name. order: the letters of its angles as a product of matrices."""
+
+    name: str
+    parent: str
+    order: str
+
+
+@dataclass(frozen=True, eq=False)
+class Animation:
+    """rotations (T, 3) degrees of each joint that has some; positions (T, 3); step_s: seconds of a frame."""
+
+    joints: Sequence[Joint]
+    step_s: float
+    rotations: Mapping[str, FloatArray]
+    positions: Mapping[str, FloatArray]
+    truncation: str | None = None
+
+    @property
+    def fps(self) -> float:
+        """Frames a second; a whole number where the digits of the step hide that."""
+        rate = 1.0 / self.step_s
+        return float(round(rate)) if abs(rate - round(rate)) < 1e-3 * rate else rate
+
+
 def read_bvh(path: Path) -> Table:
     """The columns of a BVH file."""
-    return animation_to_table(read_bvh_animation(path))
+    animation = read_bvh_animation(path)
+    columns = {f"rotation.{name}": each for name, each in animation.rotations.items()}
+    columns.update({f"position.{name}": each for name, each in animation.positions.items()})
+    count = len(next(iter(columns.values()), ()))
+    time_s = np.arange(count) * animation.step_s
+    return Table({**columns, "time": time_s}, {"fps": animation.fps}, truncation=animation.truncation)
 
 
 def read_bvh_animation(path: Path) -> Animation:
@@ -36,7 +66,9 @@ def read_bvh_animation(path: Path) -> Animation:
         raise UnusableInput(path, f"{len(content)} bytes", f"at most {MAX_BVH_BYTES}", "a part of it")
     lines = _Lines(path, decoded(content, path).splitlines())
     joints, channels = _hierarchy(lines)
-    refuse_repeated([joint.name for joint in joints], path)
+    twice, times = Counter(joint.name for joint in joints).most_common(1)[0]
+    if times > 1:
+        raise UnusableInput(path, f"two joints {twice!r}", "each name once", "rename one of them")
     count, step = _motion(lines)
     rows = lines.numbers(sum(map(len, channels)), count)
     rotations, positions, start = {}, {}, 0
@@ -49,7 +81,7 @@ def read_bvh_animation(path: Path) -> Animation:
         if places:
             positions[joint.name] = block[:, [places[axis] for axis in range(3)]]
     truncation = None if len(rows) == count else f"after frame {len(rows)} of {count}"
-    return Animation(joints, np.arange(len(rows)) * step, rotations, positions, truncation)
+    return Animation(joints, step, rotations, positions, truncation)
 
 
 class _Lines:
@@ -139,7 +171,7 @@ def _hierarchy(lines: _Lines) -> tuple[list[Joint], list[list[str]]]:
 
 def _joint(lines: _Lines, name: str, parent: str) -> tuple[Joint, list[str]]:
     lines.words("{", 0, f"{{ behind {name}")
-    offset = _floats(lines.words("OFFSET", 3, "OFFSET x y z"), lines.place)
+    _floats(lines.words("OFFSET", 3, "OFFSET x y z"), lines.place)
     count, *names = lines.words("CHANNELS", None, "CHANNELS n NAME …") or [""]
     own = [each.lower() for each in names]
     known = {*_POSITIONS, *_ROTATIONS}
@@ -153,7 +185,7 @@ def _joint(lines: _Lines, name: str, parent: str) -> tuple[Joint, list[str]]:
         raise UnusableInput(
             lines.place, f"channels {' '.join(names)[:60]}", "three rotations, or three positions, or both"
         )
-    return Joint(name, parent, tuple(offset), order), own
+    return Joint(name, parent, order), own
 
 
 def _motion(lines: _Lines) -> tuple[int, float]:

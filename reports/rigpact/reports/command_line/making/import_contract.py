@@ -24,7 +24,7 @@ def import_contract(
         argument(
             "FILE",
             "deploy.yaml, env.yaml, g1.yaml, rl_sar's config.yaml, a configuration class (.py), an IO descriptor, a LeRobot "
-            "policy's config.json, BVH, glTF, a bag or a data set of a robot, "
+            "policy's config.json, BVH, a bag or a data set of a robot, "
             "LEAPP's YAML, an .onnx of mjlab, arrays (.npz, .json).",
         ),
     ],

@@ -14,7 +14,6 @@ from rigpact.contract.statistics import FloatArray
 from rigpact.reference_runtime.recordings.number_rows import Table
 from rigpact.reference_runtime.recordings.other_formats.bvh_files import read_bvh
 from rigpact.reference_runtime.recordings.other_formats.data_sets import is_data_set, read_data_set, read_parquet
-from rigpact.reference_runtime.recordings.other_formats.gltf_files import read_gltf
 from rigpact.reference_runtime.recordings.other_formats.hdf5_files import read_hdf5
 from rigpact.reference_runtime.recordings.other_formats.mcap_files import read_mcap
 
@@ -46,7 +45,6 @@ _FILES: Mapping[str, Callable[[Path, str | None, int | None], Table]] = {
     ".mcap": lambda path, tick, _: read_mcap(path, tick),
     ".hdf5": lambda path, *_: read_hdf5(path), ".h5": lambda path, *_: read_hdf5(path),
     ".parquet": lambda path, _, episode: read_parquet(path, episode), ".bvh": lambda path, *_: read_bvh(path),
-    ".gltf": lambda path, _, episode: read_gltf(path, episode), ".glb": lambda path, _, episode: read_gltf(path, episode),
 }  # fmt: skip
 
 
