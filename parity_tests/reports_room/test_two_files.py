@@ -10,6 +10,8 @@ from typing import Any
 import numpy as np
 import pytest
 
+from rigpact.testing import agrees
+
 from ..every_case import every_case
 
 FRAMES = 120
@@ -198,3 +200,100 @@ def test_files_without_a_common_array_are_refused(command: Any, tmp_path: Path) 
 
     assert answer.status == 2
     assert "an array in both" in answer.err
+
+
+SCRIPT = """
+import numpy as np
+
+
+def step(gyro, tilt, joints, last_action):
+    w, x, y, z = tilt
+    gravity = -np.array([2 * (x * z - w * y), 2 * (y * z + w * x), 1 - 2 * (x * x + y * y)])
+    obs = np.concatenate([0.25 * gyro, gravity, joints, last_action])
+    return {"obs": obs, "action": np.tanh(obs[:4])}
+
+
+def scaled(gyro):
+    return {"obs": np.concatenate([0.25 * gyro, gyro], axis=1)}
+
+
+def fails(gyro):
+    raise RuntimeError("not today")
+
+
+def asks_for_more(gyro, jonits):
+    return gyro
+"""
+
+
+def _engine(path: Path, *, scale: float = 0.25, order: tuple[int, ...] = (0, 1, 2, 3)) -> Path:
+    """What an engine in float32 records of SCRIPT's loop; scale of its gyro, order of its joints."""
+    random, last = np.random.default_rng(4), np.zeros(4, np.float32)
+    gyro, tilt, joints = (random.normal(size=(FRAMES, width)).astype(np.float32) for width in (3, 4, 4))
+    tilt /= np.linalg.norm(tilt, axis=1, keepdims=True)
+    down = np.array([0.0, 0.0, -1.0], np.float32)
+    obs = []
+    for turn, rate, angles in zip(tilt, gyro, joints, strict=True):
+        w, v = turn[0], -turn[1:]
+        gravity = down + 2 * w * np.cross(v, down) + 2 * np.cross(v, np.cross(v, down))
+        obs.append(np.concatenate([np.float32(scale) * rate, gravity, angles[list(order)], last]).astype(np.float32))
+        last = np.tanh(obs[-1][:4])
+    rows = np.array(obs)
+    np.savez(path, gyro=gyro, tilt=tilt, joints=joints, obs=rows, action=np.tanh(rows[:, :4]))
+    return path
+
+
+@every_case(
+    ("engine", "status", "said"),
+    [
+        ({}, 0, "SAME: 2 arrays"),
+        ({"order": (0, 2, 1, 3)}, 1, "obs[7] and obs[8] exchanged"),
+        ({"scale": 0.2}, 1, "0.8 times"),
+    ],
+)
+def test_a_script_is_a_side(command: Any, tmp_path: Path, engine: dict[str, Any], status: int, said: str) -> None:
+    """People have a reference in Python and a log of C++; nobody writes a contract on the first day."""
+    (tmp_path / "reference.py").write_text(SCRIPT, encoding="utf-8")
+    recording = _engine(tmp_path / "engine.npz", **engine)
+
+    answer = command("diff", f"{tmp_path / 'reference.py'}:step", recording, "--state", "last_action=action")
+
+    assert (answer.status, said in answer.out) == (status, True), answer.out
+
+
+@every_case(
+    ("function", "words", "said"),
+    [
+        ("scaled", (), "return {NAME: numbers}"),
+        ("fails", (), "not today"),
+        ("asks_for_more", (), "did you mean joints?"),
+        ("missing", (), "one of step, scaled"),
+        ("step", ("--state", "last_action"), "PARAMETER=RESULT"),
+        ("step", ("--state", "last_action=torque"), "torque"),
+        ("step", ("--state", "memory=action"), "a parameter of"),
+        ("step", ("--bundle", "contract.toml"), "reference.py"),
+    ],
+)
+def test_what_a_script_cannot_do_is_one_clear_error(
+    command: Any, tmp_path: Path, function: str, words: tuple[str, ...], said: str
+) -> None:
+    """A traceback of a process that the user does not know tells nothing."""
+    (tmp_path / "reference.py").write_text(SCRIPT, encoding="utf-8")
+    engine = _engine(tmp_path / "engine.npz")
+    np.savez(engine, **{name: rows for name, rows in np.load(engine).items() if name != "obs"})
+
+    answer = command("diff", f"{tmp_path / 'reference.py'}:{function}", engine, *words)
+
+    assert answer.status == 2
+    assert said in answer.err
+    assert len(answer.err.strip().splitlines()) == 1
+
+
+def test_a_test_of_ones_own_holds_a_function_to_a_recording(tmp_path: Path) -> None:
+    """The same answer in pytest, with the cause in the failure."""
+    space: dict[str, Any] = {}
+    exec(SCRIPT, space)  # noqa: S102 - the text above
+
+    agrees(space["step"], _engine(tmp_path / "right.npz"), state={"last_action": "action"})
+    with pytest.raises(AssertionError, match=r"obs\[7\] and obs\[8\] exchanged"):
+        agrees(space["step"], _engine(tmp_path / "wrong.npz", order=(0, 2, 1, 3)), state={"last_action": "action"})

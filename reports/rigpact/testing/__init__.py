@@ -3,6 +3,7 @@
     plugin.py, items.py, fixtures.py    `pytest --rigpact-bundle FILE …`; pytest loads them, see docs/testing.md
     checks.py, properties.py            the judgements of the plugin's items, for any system; independent of pytest
     files.py, judgement.py              the user's files; a judgement and its two exceptions
+    scripts.py                          `agrees(step, recording)`: a function against what an engine recorded
     captured.py                         `capture(env)`: the contract of a training environment, and a recorder of it
     strategies.py                       contracts, rotations, six numbers, clips, traces; needs hypothesis
 
@@ -11,13 +12,17 @@ The rest of rigpact does not import this package, and importing it costs nothing
 
 from typing import Any
 
-__all__ = ["capture", "strategies"]
+__all__ = ["agrees", "capture", "strategies"]
 
 
 def __getattr__(name: str) -> Any:
-    """`capture` is imported when it is asked for."""
-    if name != "capture":
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    from rigpact.testing.captured import capture
+    """`agrees` and `capture` are imported when they are asked for."""
+    if name == "capture":
+        from rigpact.testing.captured import capture
 
-    return capture
+        return capture
+    if name == "agrees":
+        from rigpact.testing.scripts import agrees
+
+        return agrees
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

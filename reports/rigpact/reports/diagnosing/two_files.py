@@ -32,6 +32,7 @@ from rigpact.reports.diagnosing.diagnose import diagnose
 from rigpact.reports.diagnosing.diagnosis import Diagnosis, together
 from rigpact.reports.diagnosing.diagnosis_text import changes_text, effect_text
 from rigpact.reports.diagnosing.relations.relation import listed
+from rigpact.reports.diagnosing.script_side import Made, named_script, results_of
 
 _ALIKE = 0.9
 """Arrays of other names are the same array where their numbers rise and fall together: a correlation of this size."""
@@ -113,28 +114,73 @@ class TwoFiles:
         return same if self.diagnosis.exit_code == 0 else f"{same}, and the rest was not compared"
 
 
-def compare_files(
-    first: Path,
-    second: Path,
-    *,
-    only: Sequence[str] = (),
-    resolution: str | None = None,
-    tolerance: float | None = None,
-) -> TwoFiles:
-    """Compare every array of two files.
+@dataclass(frozen=True)
+class TwoFilesRequest:
+    """Two files, of which one may be a function, `FILE.py:FUNCTION`.
 
-    resolution: how finely the numbers are written; None where they show it. tolerance: how far two numbers may be apart in
-    their own unit; None for what rounding does.
-
-    What only one of them has leaves the answer undetermined, unless something differs besides.
+    only: the arrays that are asked for; empty for all. state: what the function carries, PARAMETER=RESULT each. resolution: how
+    finely the numbers are written; None where they show it. tolerance: how far two numbers may be apart in their own unit; None
+    for what rounding does.
     """
-    a, b = Arrays.of(first, only), Arrays.of(second, only)
+
+    a: Path
+    b: Path
+    only: Sequence[str] = ()
+    state: Sequence[str] = ()
+    resolution: str | None = None
+    tolerance: float | None = None
+
+
+def holds_arrays(path: Path) -> bool:
+    """Whether a side of a comparison is a function, or a file of named arrays."""
+    return named_script(path) is not None or is_named_columns(path)
+
+
+def compare_files(request: TwoFilesRequest) -> TwoFiles:
+    """Compare every array of two files, or what a function makes of a recording's inputs with what the recording holds.
+
+    What only one of two files has leaves the answer undetermined, unless something differs besides.
+    """
+    paths = (request.a, request.b)
+    first, second = (named_script(each, request.state) for each in paths)
+    script = first or second
+    if script is None:
+        if request.state:
+            raise UnusableInput("--state", "no function beside it", "FILE.py:FUNCTION as one of the two sides")
+        a, b = (Arrays.of(each, request.only) for each in paths)
+        return compare_arrays(a, b, request.resolution, request.tolerance)
+    if first and second:
+        raise UnusableInput(request.b, "two functions", "a recording that holds their inputs", "compare each with it")
+    recorded = Arrays.of(request.b if first else request.a, ())
+    made, held = compared_sides(results_of(script, recorded.rows), recorded, script.path, request.only)
+    a, b = (made, held) if first else (held, made)
+    return compare_arrays(a, b, request.resolution, request.tolerance)
+
+
+def compared_sides(made: Made, recorded: Arrays, path: Path, only: Sequence[str] = ()) -> tuple[Arrays, Arrays]:
+    """What a function made, and the recorded arrays that it is held against; one result of another name by its width."""
+    results = made.results
+    if len(results) == 1 and not results.keys() & recorded.rows.keys():
+        rows = next(iter(results.values()))
+        wide = [name for name, own in recorded.rows.items() if own.shape == rows.shape and name not in made.inputs]
+        results = {wide[0]: rows} if len(wide) == 1 else results
+    shared = [name for name in results if name in recorded.rows and (not only or name in only)]
+    if not shared:
+        expected = f"a result of the name of a recorded array: {_listed(recorded.rows)}"
+        raise UnusableInput(path, f"results named {_listed(results)}", expected, "return {NAME: numbers}")
+    labels = {name: recorded.labels[name] for name in shared}
+    own = Arrays(path, {name: results[name] for name in shared}, labels, None)
+    return own, replace(recorded, rows={name: recorded.rows[name] for name in shared}, labels=labels, frame=None)
+
+
+def compare_arrays(a: Arrays, b: Arrays, resolution: str | None = None, tolerance: float | None = None) -> TwoFiles:
+    """Compare the arrays of two sides: `a` is taken for what should be computed."""
     pairs = dict(_pairs(a, b))
     if not pairs:
         held = f"{_listed(a.rows)} and {_listed(b.rows)}"
-        raise UnusableInput(f"{first}, {second}", held, "an array in both, by its name or its numbers")
+        raise UnusableInput(f"{a.path}, {b.path}", held, "an array in both, by its name or its numbers")
     notes = [
-        f"{one} of {first.name} is taken for {other} of {second.name}" for one, other in pairs.items() if one != other
+        f"{one} of {a.path.name} is taken for {other} of {b.path.name}" for one, other in pairs.items() if one != other
     ]
     lost = [f"{name} stands only in {a.path.name}" for name in a.rows if name not in pairs]
     lost += [f"{name} stands only in {b.path.name}" for name in b.rows if name not in pairs.values()]

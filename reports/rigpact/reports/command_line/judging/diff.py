@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -13,9 +12,9 @@ from rigpact.reports.command_line import options
 from rigpact.reports.command_line import report_formats as formats
 
 if TYPE_CHECKING:
-    from rigpact.reports.diagnosing.two_files import TwoFiles
+    from rigpact.reports.diagnosing.two_files import TwoFilesRequest
 
-_FILE = "A file of arrays or columns, a trace, a teacher prediction or batch, or a raw clip."
+_FILE = "A file of arrays or columns, FILE.py:FUNCTION, a trace, a teacher prediction or batch, or a raw clip."
 
 
 def diff(
@@ -41,43 +40,44 @@ def diff(
     tolerance: Annotated[
         float | None, options.option("--tolerance", "NUMBER", "How far two numbers of arrays may be apart.", min=0.0)
     ] = None,
+    state: Annotated[
+        list[str] | None,
+        options.option(
+            "--state", "PARAMETER=RESULT", "What a function takes over from the row before; may be repeated."
+        ),
+    ] = None,
     output_format: formats.FormatOfDiff = formats.TEXT,
     strict: options.Strict = False,
 ) -> None:
     """Compare two files: any that hold named arrays, or recordings of one contract by stage, bone and frame.
 
-    Without --bundle, arrays are compared by name, and what makes one of the other is named. --bundle gives stages, tolerances,
+    Without --bundle, arrays are compared by name, and what makes one of the other is named; a function of a Python file is run
+    on the other side's inputs. --bundle gives stages, tolerances,
     bone names and centimetres; --onnx the tolerance of the network's answers. Exit status 0: the same within rounding; 1: they
     differ; 2: something could not be compared.
     """
     from rigpact.contract.errors import UnusableInput
-    from rigpact.reference_runtime.recordings.named_columns import is_named_columns
     from rigpact.reports.commenting.of_diff import comment_on_diff
     from rigpact.reports.comparing.comparison_text import print_comparison
     from rigpact.reports.comparing.diff import DiffRequest
     from rigpact.reports.comparing.diff import diff as compare_recordings
-    from rigpact.reports.diagnosing.two_files import compare_files
+    from rigpact.reports.diagnosing.script_side import named_script
+    from rigpact.reports.diagnosing.two_files import TwoFilesRequest, holds_arrays
 
     if bundle is None and (companion or settings or conventions):
         raise UnusableInput("--companion, --set, --conventions", "no --bundle beside them", "the bundle they belong to")
-    if bundle is None and (is_named_columns(a) or is_named_columns(b)):
-        if teacher or table or onnx:
-            raise UnusableInput(
-                "--teacher, --table, --onnx", "no --bundle beside them", "the contract of the recordings"
-            )
-        raise typer.Exit(
-            _arrays(
-                partial(compare_files, a, b, only=tuple(stage or ()), resolution=resolution, tolerance=tolerance),
-                output_format,
-            )
-        )
-    if tolerance is not None:
+    if bundle is not None and (script := named_script(a) or named_script(b)):
         raise UnusableInput(
-            "--tolerance",
-            "a contract, or files without arrays",
-            "two files of arrays and no --bundle",
-            "a contract's tolerances are derived",
+            "--bundle", f"a contract beside {script.place}", "two files, or a function without a contract"
         )
+    if bundle is None and (holds_arrays(a) or holds_arrays(b)):
+        if teacher or table or onnx:
+            expected = "the contract of two recordings"
+            raise UnusableInput("--teacher, --table, --onnx", "no --bundle beside them", expected)
+        request = TwoFilesRequest(a, b, tuple(stage or ()), tuple(state or ()), resolution, tolerance)
+        raise typer.Exit(_compare_arrays(request, output_format))
+    if tolerance is not None or state:
+        raise UnusableInput("--tolerance, --state", "no arrays to compare", "files of arrays and no --bundle")
     files = options.contract_files(bundle, companion, settings, conventions)
     report = compare_recordings(DiffRequest(a, b, files, tuple(stage or ()), table, onnx, resolution, teacher))
     rendered = partial(formats.print_rendered, report, "diff", "Two recordings", strict=strict)
@@ -87,13 +87,14 @@ def diff(
     raise typer.Exit(report.exit_code(strict=strict))
 
 
-def _arrays(compared: Callable[[], TwoFiles], output_format: str) -> int:
+def _compare_arrays(request: TwoFilesRequest, output_format: str) -> int:
     """Compare files of named arrays, print the answer, and return the exit status."""
     from rigpact.reports.commenting.of_diagnosis import comment_on_diagnosis
+    from rigpact.reports.diagnosing.two_files import compare_files
     from rigpact.reports.diagnosing.two_files_text import print_two_files
     from rigpact.reports.terminal import print_json, show
 
-    found = compared()
+    found = compare_files(request)
     if output_format == formats.JSON:
         print_json(found.diagnosis.to_json())
     elif output_format == formats.TEXT:
