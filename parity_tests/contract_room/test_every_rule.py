@@ -29,6 +29,7 @@ from rigpact.contract.rules.hosted import (
     declared_orders,
     declared_profile,
     declared_stages,
+    recorded_sizes,
     system_data,
     system_loading,
     systems,
@@ -78,6 +79,7 @@ ELSEWHERE = {
         *systems.FAMILY.rules,
         *system_data.FAMILY.rules,
     ),
+    "declared_room/test_recorded_sizes.py": recorded_sizes.FAMILY.rules,
     "declared_room/declared_rule_cases.py": (
         *declarations.FAMILY.rules,
         *declared_profile.FAMILY.rules,

@@ -19,6 +19,7 @@ from rigpact.contract.rules.hosted import (
     declared_orders,
     declared_profile,
     declared_stages,
+    recorded_sizes,
 )
 from rigpact.contract.rules.model import stamp
 
@@ -39,10 +40,12 @@ from .declared_rule_cases import (
     said,
     whole,
 )
+from .test_recorded_sizes import CODE as SIZE
 
 GOLDEN = Path(__file__).parent / "golden"
 MODULES = (
     declarations, declared_metadata, declared_models, declared_numbers, declared_orders, declared_profile, declared_stages, stamp,
+    recorded_sizes,
 )  # fmt: skip
 Command = Callable[..., Any]
 RealData = Callable[..., Path]
@@ -78,7 +81,7 @@ def test_a_mistake_is_reported_as_it_was(tmp_path: Path, code: str) -> None:
 def test_every_rule_has_its_case() -> None:
     """A rule without a test case may never fire."""
     codes = {rule.code for module in MODULES for rule in module.FAMILY.rules}
-    assert {case.code for case in CASES} | set(DAMAGED) | {OPEN[0]} == codes
+    assert {case.code for case in CASES} | set(DAMAGED) | {OPEN[0], SIZE} == codes
     assert {path.stem for path in GOLDEN.glob("RP*.json")} == codes
     assert {code for code, *_ in NEAR_MISSES} == {case.code for case in CASES}
 

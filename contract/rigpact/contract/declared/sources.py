@@ -185,6 +185,23 @@ _READERS: Mapping[str, Callable[[bytes, Path], Any]] = {
 }  # fmt: skip
 
 
+def numbers_inside(content: bytes, path: Path) -> dict[str, FloatArray]:
+    """Every array of numbers in a file by the name, or the path inside, that takes it; none in a file of another kind."""
+    reader = next((read for ending, read in _READERS.items() if path.name.lower().endswith(ending)), None)
+    found: dict[str, FloatArray] = {}
+    waiting = [] if reader is None else [("", reader(content, path))]
+    while waiting:
+        place, value = waiting.pop()
+        if isinstance(value, Mapping):
+            waiting += [(f"{place}/{key}" if place else str(key), each) for key, each in value.items()]
+            continue
+        try:
+            found[place] = to_numbers(value, ())
+        except Misdeclared:
+            continue  # words, or a list of objects
+    return dict(sorted(found.items()))
+
+
 def to_numbers(value: Any, place: tuple[Token, ...]) -> FloatArray:
     """Numbers of a file as float64; Misdeclared for words, truth values, rows of several lengths, NaN and infinity."""
     try:

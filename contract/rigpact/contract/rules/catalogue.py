@@ -62,6 +62,7 @@ from rigpact.contract.rules.hosted import (
     declared_orders,
     declared_profile,
     declared_stages,
+    recorded_sizes,
     system_data,
     system_loading,
     systems,
@@ -85,7 +86,7 @@ FAMILIES: tuple[Family, ...] = tuple(
         rotation_means, derived, rotation_spec,
         skeleton, symmetry, declaration, companion, model, model_graph, model_weights, clips, clip_rotations,
         root_motion, clip_condition, feet, angular_velocity, teacher, teacher_rows, history, prediction, recorded_output, across,
-        mean_pose, rows_of_clip, system_loading, systems, system_data,
+        mean_pose, rows_of_clip, system_loading, systems, system_data, recorded_sizes,
         declarations, declared_profile, declared_orders, declared_numbers, declared_stages, declared_models, declared_metadata,
         stamp,
     )

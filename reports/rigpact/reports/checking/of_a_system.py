@@ -16,7 +16,6 @@ from rigpact.contract.systems.contract import Contract
 from rigpact.contract.systems.system import System
 from rigpact.reference_runtime.files.declared import files_of
 from rigpact.reference_runtime.graph.network import bound_part
-from rigpact.reference_runtime.recordings.trace import read_trace
 
 
 def system_files(
@@ -29,7 +28,8 @@ def system_files(
         contract = contract.with_conventions(declared)
     parts = _own_models(system) if models is None else ((path, system) for path in models)
     bound = tuple(BoundModel(read_model(path), part) for path, part in parts)
-    return SystemFiles(document, contract, bound, tuple(_rows(path, contract) for path in recordings))
+    rows = () if contract is None else (_rows(path, contract) for path in recordings)
+    return SystemFiles(document, contract, bound, tuple(rows))
 
 
 def _readable(document: Document) -> Contract | None:
@@ -46,8 +46,8 @@ def _own_models(system: System | None) -> Iterator[tuple[Path, System | None]]:
             yield network.path, bound_part(system, network)
 
 
-def _rows(path: Path, contract: Contract | None) -> RecordedRows:
-    trace = read_trace(path) if contract is None else files_of(contract).recording(path, contract).trace
+def _rows(path: Path, contract: Contract) -> RecordedRows:
+    trace = files_of(contract).recording(path, contract).trace
     header, digest = trace.header, hashlib.sha256(read_bytes(path)).hexdigest()
     return RecordedRows(
         path, digest, header.system, header.bundle_sha256, header.meaning_sha256, trace.truncation, trace.stages

@@ -7,8 +7,11 @@ next. What the header does not say is not an error, because most engines do not 
 from collections.abc import Iterator, Mapping
 
 from rigpact.contract.character import is_character
+from rigpact.contract.documents import read_document
 from rigpact.contract.findings import Finding
 from rigpact.contract.rules.answers import comparison as rules
+from rigpact.contract.rules.hosted.recorded_sizes import size_findings
+from rigpact.contract.rules.views.system_files import SystemFiles
 from rigpact.contract.systems.contract import Contract
 from rigpact.reference_runtime.recordings.recording import Recording
 from rigpact.reference_runtime.recordings.trace import TraceHeader
@@ -38,6 +41,13 @@ def about_contract(recording: Recording, contract: Contract | None) -> Iterator[
     if unknown:
         what = " and ".join(unknown)
         yield rules.NOT_VERIFIABLE.at(recording.path, "/contract", holder=recording.path.name, what=what)
+
+
+def about_size(recording: Recording, contract: Contract) -> Iterator[Finding]:
+    """Findings about vectors of another size than the contract's statistics, ranges and limits."""
+    view = SystemFiles(read_document(contract.path), contract).declared if contract.path.is_file() else None
+    if view is not None:
+        yield from size_findings(view, recording.trace.stages, recording.path)
 
 
 def about_precision(recording: Recording) -> Iterator[Finding]:

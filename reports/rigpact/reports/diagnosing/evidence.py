@@ -19,7 +19,7 @@ from rigpact.reference_runtime.recordings.recorded_bones import cut_to
 from rigpact.reference_runtime.recordings.recording import Recording, judging_contract, with_all_bones
 from rigpact.reports.comparing.clock import about_clock
 from rigpact.reports.comparing.pairs import before_a_gap
-from rigpact.reports.comparing.recorded_with import about_contract, about_precision
+from rigpact.reports.comparing.recorded_with import about_contract, about_precision, about_size
 from rigpact.reports.diagnosing.unrecorded_feedback import with_unrecorded_feedback
 
 
@@ -158,7 +158,8 @@ def _notes(recording: Recording, contract: Contract) -> list[str]:
     whose = ", ".join(f"{key} {value}" for key, value in recording.trace.header.about)
     notes: list[str] = [f"recorded of {whose}"] if whose else []
     header, frame = recording.trace.header, recording.trace.frame
-    found = (*about_contract(recording, contract), *about_clock(recording, contract), *about_precision(recording))
+    found = [*about_contract(recording, contract), *about_clock(recording, contract), *about_precision(recording)]
+    found += about_size(recording, contract)
     notes += [each.message for each in found if each.rule.severity is not Severity.INFO]
     judged = frame[before_a_gap(frame)]
     if header.mode == "free" and len(judged) < len(frame):

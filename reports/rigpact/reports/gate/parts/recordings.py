@@ -26,6 +26,7 @@ from rigpact.reference_runtime.files.subject import Subject
 from rigpact.reference_runtime.recordings.recording import Recording, contract_of_side, with_stages
 from rigpact.reports.comparing.compare import Comparison, compare
 from rigpact.reports.comparing.judgement import judge as judge_comparison
+from rigpact.reports.comparing.recorded_with import about_size
 from rigpact.reports.comparing.some_bones import compare_recordings
 from rigpact.reports.diagnosing.diagnosis import Diagnosis
 from rigpact.reports.diagnosing.evidence import Gathered, parts_of
@@ -123,7 +124,8 @@ def _measure(project: Project, run: RecordedRun, name: str, title: str) -> Measu
     summary = {**report.summary, "diagnosis": None if diagnosis is None else diagnosis.to_json()}
     arrays = {"frames": compared.frames, "stage_ratios": stage_ratios(compared)}
     drawn = _drawn(project, run, recording, compared, diagnosis) if compared.stages else None
-    findings = (*unexpected, *_findings(project, run, recording, report, diagnosis))
+    sizes = about_size(recording, project.contract)
+    findings = (*unexpected, *sizes, *_findings(project, run, recording, report, diagnosis))
     return Measured(name, title, findings, report.ledger, summary, stage_metrics(run, compared), arrays, drawn)
 
 
