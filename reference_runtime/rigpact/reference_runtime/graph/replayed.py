@@ -8,7 +8,7 @@ stages folded.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
@@ -30,6 +30,8 @@ Keep = Callable[[str, Any, Callable[[], FloatArray | None], str], FloatArray | N
 
 WRITTEN_PATTERNS = 16
 """Patterns of signs in which recorded numbers are moved by what writing them may have lost."""
+BLOCK = 4096
+"""Frames that are judged at once: what is derived on the way takes kilobytes for each of them."""
 MAX_FRAMES = 1 << 24
 """Frames of a run: three days at 60 a second. A larger number is that of a counter that did not start with the run."""
 
@@ -77,9 +79,9 @@ class Evidence:
             for pattern in range(WRITTEN_PATTERNS)
         )
 
-    def at_rows(self, rows: Sequence[int]) -> Evidence:
+    def at_rows(self, rows: Sequence[int] | slice) -> Evidence:
         """The evidence of some recorded frames only."""
-        chosen = list(rows)
+        chosen = rows if isinstance(rows, slice) else list(rows)
         recorded = {name: values[chosen] for name, values in self.recorded.items()}
         return replace(self, frame=self.frame[chosen], recorded=recorded)
 
@@ -121,6 +123,25 @@ class ReplayedFrames(FramesOfContract):
         if self.has_drive:
             frames.drive = self.drive
         return frames
+
+    def blocks(self) -> Iterator[tuple[ReplayedFrames, slice]]:
+        """The frames in parts, each among the frames that its stages look at, and which of those rows are the part.
+
+        Stages that were not recorded are computed anew in each part, so what they look back and ahead adds up.
+        """
+        reaches = [stage.reach_of(self.contract) for stage in self._graph.stages]
+        count, around = len(self.frame), 1 + sum(back + ahead for back, ahead in reaches)
+        if count <= BLOCK or around > BLOCK or self.contract.system.windowed:
+            yield self, slice(None)
+            return
+        for start in range(0, count, BLOCK):
+            first = max(0, start - around)
+            evidence = self.evidence.at_rows(slice(first, start + BLOCK + around))
+            part = ReplayedFrames(evidence, self.contract, chained=self._chained)
+            part._parts = self._parts
+            if self.has_drive:
+                part.drive = self.drive
+            yield part, slice(start - first, start - first + BLOCK)
 
     def computed(self, stage: str) -> FloatArray | None:
         """The stage recomputed from the stages before it; None if one of its inputs is missing."""

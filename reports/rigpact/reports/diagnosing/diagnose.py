@@ -185,8 +185,7 @@ def _size(error: StageError | None, contract: Contract) -> float:
 
 def _stage_verdicts(hypotheses: Hypotheses) -> list[StageVerdict]:
     evidence, contract = hypotheses.evidence, hypotheses.contract
-    whole = ReplayedFrames(evidence, contract, chained=True)
-    verdicts = []
+    inherited, verdicts = _inherited(hypotheses), []
     for stage in hypotheses.graph:
         if stage.name not in evidence.recorded or not is_computed(stage, evidence):
             continue
@@ -196,7 +195,7 @@ def _stage_verdicts(hypotheses: Hypotheses) -> list[StageVerdict]:
             needs = needed_for(hypotheses.graph, stage.name, evidence)
             verdicts.append(StageVerdict(stage.name, None, None, None, None, None, None, unit, needs))
             continue
-        own = _judged_verdict(error, _inherited(whole, error, contract), unit, contract)
+        own = _judged_verdict(error, inherited.get(stage.name), unit, contract)
         verdicts.append(replace(own, differs=_extent(hypotheses, stage.name, {stage.name: _beyond(error)})))
     return verdicts
 
@@ -264,13 +263,19 @@ def needed_for(graph: Graph, stage: str, evidence: Evidence) -> str:
     return " or ".join(word for word in (record, *dict.fromkeys(sources)) if word) or "more frames with finite values"
 
 
-def _inherited(whole: ReplayedFrames, error: StageError, contract: Contract) -> float | None:
-    """The inherited error: the stage correctly computed from the engine's inputs, against the correct run."""
-    reference = whole.computed(error.stage)
-    if reference is None:
-        return None
-    stage = contract.system.graph[error.stage]
-    return largest_in_unit(error_between(stage, error.replayed, reference, error.tolerance), contract)
+def _inherited(hypotheses: Hypotheses) -> Mapping[str, float]:
+    """The inherited error of each stage: correctly computed from the engine's inputs, against the correct run."""
+    sizes, start, contract = dict[str, float](), 0, hypotheses.contract
+    for block, rows in ReplayedFrames(hypotheses.evidence, contract, chained=True).blocks():
+        here = slice(start, start + len(block.frame[rows]))
+        for stage in hypotheses.judged:
+            error, reference = hypotheses.error(stage, {}), block.computed(stage)
+            if error is not None and reference is not None:
+                own, tolerance = error.replayed[here], error.tolerance[here]
+                part = error_between(hypotheses.graph[stage], own, reference[rows], tolerance)
+                sizes[stage] = max(sizes.get(stage, 0.0), largest_in_unit(part, contract))
+        start = here.stop
+    return sizes
 
 
 def _first_left(

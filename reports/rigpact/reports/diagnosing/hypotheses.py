@@ -17,7 +17,7 @@ from rigpact.contract.conventions import ChannelOrder, Conventions, InputOrder, 
 from rigpact.contract.errors import OwnFunctionFailed, UnusableInput
 from rigpact.contract.statistics import FloatArray
 from rigpact.contract.systems.contract import Contract
-from rigpact.reference_runtime.graph.replayed import Evidence, ReplayedFrames, path_of, path_over_frames
+from rigpact.reference_runtime.graph.replayed import BLOCK, Evidence, ReplayedFrames, path_of, path_over_frames
 from rigpact.reference_runtime.graph.sampled_bound import judging_bound
 from rigpact.reports.diagnosing.budget import Budget
 from rigpact.reports.diagnosing.matching import matched_order
@@ -36,6 +36,7 @@ class Hypotheses:
         """Find the recorded stages that can be judged. is_filter: by bounds that cost less, and let more through."""
         self._is_filter = is_filter
         self.evidence, self.contract, self.graph = evidence, contract, contract.system.graph
+        self._most_kept = 1 if len(evidence.frame) <= BLOCK else 0
         self._kept: dict[Hashable, FloatArray | None] = {}
         self._asked: tuple[Conventions | None, list[tuple[str, Any]]] = None, []
         self._errors: dict[tuple[str, frozenset[tuple[str, Any]]], StageError | None] = {}
@@ -75,13 +76,13 @@ class Hypotheses:
     def error(self, stage: str, changes: Mapping[str, Any]) -> StageError | None:
         """The error of a stage under some changes; None where the stage cannot be replayed.
 
-        Only results of at most one change are stored: all pairs of a search would fill the memory.
+        Only results of at most one change are stored, of a long recording those of none: more would fill the memory.
         """
         key = self._that_matter(changes, stage)
         if (stage, key) in self._errors:
             return self._errors[stage, key]
         error = self._replayed_error(stage, key)
-        if len(key) <= 1:
+        if len(key) <= self._most_kept:
             self._errors[stage, key] = error
         return error
 
@@ -162,7 +163,7 @@ class Hypotheses:
         if (what, stage, changes) in self._kept:
             return self._kept[what, stage, changes]
         computed = compute()
-        if len(changes) <= 1:
+        if len(changes) <= self._most_kept:
             self._kept[what, stage, changes] = computed
         return computed
 

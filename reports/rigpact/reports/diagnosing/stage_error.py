@@ -6,6 +6,7 @@ judged, nor are values that differ within a tolerance that spans their whole ran
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
@@ -140,7 +141,38 @@ class StageError:
 
 
 def stage_error(frames: ReplayedFrames, name: str, *, few: bool = False) -> StageError | None:
-    """Judge one recorded stage against its replay; None when it cannot be replayed. few: see `judging_bound`."""
+    """Judge one recorded stage against its replay; None when it cannot be replayed. few: see `judging_bound`.
+
+    A long recording is judged in blocks of frames.
+    """
+    parts = list[tuple[StageError, slice]]()
+    for block, rows in frames.blocks():
+        found = _error_in(block, name, few=few)
+        if found is None or block is frames:
+            return found
+        parts.append((found, rows))
+    return _joined(frames, name, parts)
+
+
+def _joined(frames: ReplayedFrames, name: str, parts: Sequence[tuple[StageError, slice]]) -> StageError:
+    """The errors of consecutive blocks as one; each with the rows of it that are the block."""
+    replayed, tolerance, excess = (
+        np.concatenate([getattr(part, each)[rows] for part, rows in parts])
+        for each in ("replayed", "tolerance", "excess")
+    )
+    judging = None
+    if any(part.judging is not None for part, _ in parts):
+        every = [(part.judging or JudgingBound(part.tolerance), rows) for part, rows in parts]
+        worst = np.concatenate([each.worst_case[rows] for each, rows in every])
+        sampled = [np.full_like(each.worst_case, np.inf) if each.sampled is None else each.sampled for each, _ in every]
+        judging = JudgingBound(
+            worst, np.concatenate([each[rows] for each, (_, rows) in zip(sampled, every, strict=True)])
+        )
+    blind = _blind(frames.contract.system.graph[name], tolerance)
+    return StageError(name, frames.recorded[name], replayed, tolerance, excess, blind, judging)
+
+
+def _error_in(frames: ReplayedFrames, name: str, *, few: bool) -> StageError | None:
     recorded, replayed = frames.recorded[name], frames.computed(name)
     if replayed is None or replayed.shape != recorded.shape:
         return None
@@ -175,8 +207,11 @@ def error_between(stage: Stage, recorded: FloatArray, replayed: FloatArray, tole
     says_nothing = np.isnan(tolerance) if stage.measure.range is None else ~(tolerance < stage.measure.range)
     excess[np.isnan(b) | says_nothing & np.isfinite(a) | np.isinf(tolerance) & (difference > 0.0)] = np.nan
     excess[~np.isfinite(a)] = np.inf
-    blind = 0.0 if stage.measure.range is None else float(np.mean(tolerance >= stage.measure.range))
-    return StageError(stage.name, recorded, replayed, tolerance, excess, blind)
+    return StageError(stage.name, recorded, replayed, tolerance, excess, _blind(stage, tolerance))
+
+
+def _blind(stage: Stage, tolerance: FloatArray) -> float:
+    return 0.0 if stage.measure.range is None else float(np.mean(tolerance >= stage.measure.range))
 
 
 def distance(stage: Stage, recorded: FloatArray, replayed: FloatArray) -> FloatArray:
