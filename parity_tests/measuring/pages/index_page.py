@@ -9,12 +9,13 @@ import yaml
 CHECKOUT = Path(__file__).resolve().parents[3]
 _HEAD = """# rigpact
 
-**Says why two programs that should compute the same numbers do not.** A network was trained in Python; an engine or a robot feeds it in
-C++. rigpact computes each stage of the loop from the other side's recording, says which stage differs, in which frame, bone or joint,
-and names the mistake with a line of code for either side.
+**Your network was trained in Python and runs in C++. rigpact finds where the two disagree, and why.** It replays every stage of the
+loop from a recording of the other side, says which stage differs, in which frame, bone or joint, and names the mistake with a line of
+code.
 
 | you want to | begin with |
 |---|---|
+| compare two files, or a script and a log | `rigpact diff`, then [tests of your own](testing.md) |
 | install it | [install](install.md) |
 | see it work on a character in an engine, in ten minutes | [the tutorial](tutorial.md), [教程](tutorial.zh-CN.md) |
 | see it work on a policy on a robot, in one minute | `rigpact demo robot`, then [a contract of your own](own-contract.md), [importing](importing.md) |

@@ -75,7 +75,7 @@ def application(word: str = "") -> typer.Typer:
     own = typer.Typer(
         name="rigpact",
         cls=_Grouped,
-        help="Say why two programs that should compute the same numbers do not.",
+        help="Find where Python training and a C++ runtime disagree, and why.",
         epilog=example(),
         no_args_is_help=True,
         context_settings={"help_option_names": ["-h", "--help"], "max_content_width": _HELP_WIDTH},
@@ -130,7 +130,7 @@ def _options(
         bool, typer.Option("--version", callback=_print_version, is_eager=True, help="Print the version and stop.")
     ] = False,
 ) -> None:
-    """Say why two programs that should compute the same numbers do not."""
+    """Find where Python training and a C++ runtime disagree, and why."""
 
 
 def main(arguments: Sequence[str] | None = None) -> NoReturn:
