@@ -1,15 +1,13 @@
 """`rigpact nan` as its users meet it."""
 
 import json
-import os
-import subprocess
-import sys
+import shlex
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
-import onnx
 import pytest
 
 from rigpact.fixtures.motion.skeleton import demo_skeleton
@@ -93,56 +91,16 @@ def test_a_std_without_floor_survives_with_the_engines_floor(nan_command: Comman
     assert "1e-06 floor" in guard["change"]
 
 
-def test_a_repro_fails_alike_in_a_fresh_process_and_passes_with_the_guard(
-    nan_command: Command, damaged_bundle: Damage, tmp_path: Path
-) -> None:
-    """A repro that fails on only one machine is not useful."""
-    folder = tmp_path / "repro"
-    bundle = damaged_bundle("MuX", 100, 1e39)
-    first = nan_command("--frames", 30, "--repro", folder, "--format", "json", bundle=bundle).document["origin"]
-    facts = json.loads((folder / "repro.json").read_text(encoding="utf-8"))
-    assert {name: facts["origin"][name] for name in ("stage", "channel", "operation")} == {
-        name: first[name] for name in ("stage", "channel", "operation")
-    }
-    assert (facts["frames"], facts["channels"]) == (1, [])
-    results = [_pytest(folder, guard) for guard in (None, facts["guard"])]
-    assert results == [1, 0]
+def test_the_command_that_is_printed_fails_alike(nan_command: Command, command: Any, damaged_bundle: Damage) -> None:
+    """What is pasted into a bug must show the same place, in as few frames as there can be."""
+    first = nan_command("--frames", 30, "--format", "json", bundle=damaged_bundle("MuX", 100, 1e39)).document
+    again = shlex.split(first["command"])
+    assert again[:2] == ["rigpact", "nan"]
+    assert again[-2:] == ["--frames", str(first["origin"]["frame"] + 1)]
 
+    answer = json.loads(command(*again[1:], "--format", "json").out)
 
-def _pytest(folder: Path, guard: str | None) -> int:
-    roots = os.pathsep.join(path for path in sys.path if path)
-    environment = {**os.environ, "PYTHONPATH": roots, **({"RIGPACT_GUARD": guard} if guard else {})}
-    words = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "test_repro.py"]
-    return subprocess.run(words, cwd=folder, env=environment, capture_output=True, check=False).returncode
-
-
-def test_a_poisoned_clip_shrinks_to_the_one_channel(nan_command: Command, demo_bundle: Path, tmp_path: Path) -> None:
-    """Of hundreds of channels and frames, only the faulty one must remain."""
-    document = json.loads((demo_bundle / "clips" / "Sneak_Turn.json").read_text(encoding="utf-8"))
-    document["Frames"][9]["BoneAngularVelocities"][5][1] = 1e39
-    clip, folder = tmp_path / "clip.json", tmp_path / "repro"
-    clip.write_text(json.dumps(document), encoding="utf-8")
-    answer = nan_command("--teacher", "--clip", clip, "--repro", folder, "--format", "json")
-    facts = json.loads((folder / "repro.json").read_text(encoding="utf-8"))
-    assert (answer.document["origin"]["frame"], answer.document["origin"]["stage"]) == (9, "x_raw")
-    assert facts["channels"] == ["angular_velocity_rad_s[16]"]
-    assert facts["frames"] < 9
-
-
-def test_the_repro_holds_the_networks_inputs_for_onnx_and_for_cpp(
-    nan_command: Command, damaged_bundle: Damage, tmp_path: Path
-) -> None:
-    """The engine programmer may have no Python."""
-    folder = tmp_path / "repro"
-    nan_command("--frames", 5, "--repro", folder, bundle=damaged_bundle("MuX", 100, 1e39))
-    tensor = onnx.load_tensor(str(folder / "test_data_set_0" / "input_0.pb"))
-    state = onnx.numpy_helper.to_array(tensor)
-    assert (tensor.name, state.shape) == ("state", (1, 422))
-    assert np.isneginf(state[0, 100])
-    listing = (folder / "repro_inputs.h").read_text(encoding="utf-8")
-    numbers = listing.split("repro_state[422] = {")[1].split("}")[0].split(", ")
-    assert numbers[100] == "-INFINITY"
-    assert np.float32(float.fromhex(numbers[0][:-1])) == state[0, 0]
+    assert answer["origin"] == first["origin"]
 
 
 def test_a_recorded_engine_run_is_looked_into(nan_command: Command, demo_bundle: Path, tmp_path: Path) -> None:

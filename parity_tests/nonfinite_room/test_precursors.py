@@ -8,7 +8,6 @@ import pytest
 from rigpact.reference_runtime.files.subject import Subject
 from rigpact.reference_runtime.network import ReplayNetwork
 from rigpact.reports.nonfinite.investigation import investigate, samuelson_limit
-from rigpact.reports.nonfinite.repro import _minimal
 
 from .nonfinite_cases import cases
 from .nonfinite_character import sound_contract, sound_network
@@ -66,14 +65,6 @@ def test_a_sound_run_of_three_bones_announces_nothing_degenerate() -> None:
     found = investigate(Subject(sound_contract(), sound_network(), cases()[0].clip), 40, guard_frames=0)
     assert found.verdict == "finite"
     assert "degenerate" not in {entry.kind for entry in found.precursors}
-
-
-@pytest.mark.parametrize("needed", [{"a"}, {"b", "g"}, {"a", "c", "h"}, set()])
-def test_delta_debugging_finds_the_smallest_failing_set(needed: set[str]) -> None:
-    """Twenty unimportant channels in a repro hide the faulty one."""
-    items = [(letter, 0) for letter in "abcdefgh"]
-    kept = _minimal(items, lambda subset: needed <= {name for name, _ in subset}, 1000)
-    assert {name for name, _ in kept} == needed
 
 
 def test_a_mean_that_a_residual_never_uses_does_no_harm() -> None:

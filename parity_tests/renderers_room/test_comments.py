@@ -140,9 +140,9 @@ LEFT = Left("grows", 90, "y_out", 3, 12.5, 4.0, "spine_01")
             "NONFINITE: produced by loading: norm.json#/StdX: found 421 numbers", ("0 finite frames before it",),
         ),
         (
-            Investigation("nonfinite", 7, ORIGIN, repro=Path("out/repro")),
+            Investigation("nonfinite", 7, ORIGIN, command="rigpact nan"),
             "NONFINITE: produced at frame 7, stage y_norm, spine_01, BoneRotations6D: nan by Gemm",
-            ("With std = 0", "Node node_linear (Gemm): the weights are to blame, weight hidden.weight", "Repro: out/repro"),
+            ("With std = 0", "Node node_linear (Gemm): the weights are to blame, weight hidden.weight", "Again: rigpact nan"),
         ),
         (
             Investigation("diverging", 90, left=LEFT, precursors=(Precursor(40, "state", 2, 9.0, "z", 5.5, "thigh_l"),)),

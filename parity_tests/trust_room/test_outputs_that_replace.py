@@ -91,19 +91,6 @@ def test_no_output_replaces_what_is_no_file(name: str, kind: str, here: Path, co
     assert other.read_bytes() == b"kept"
 
 
-@refused("`nan --repro` into the folder of the clip that fails", "exit 2; the clip stays, and no other file is written")
-def test_a_reproduction_does_not_write_over_what_it_reproduces(here: Path, command: Run) -> None:
-    """The clip that shows the defect would be cut to three frames, and the whole of it lost."""
-    before = {path.name: path.read_bytes() for path in here.iterdir()}
-    fault = ["--perturb", "state@3:0"]
-
-    answer = command("nan", BUNDLE, "--onnx", MODEL, "--clip", CLIP, "--frames", "9", *fault, "--repro", here)
-
-    assert answer.status == 2, answer
-    assert "a file that this command reads" in answer.err
-    assert {path.name: path.read_bytes() for path in here.iterdir()} == before
-
-
 @refused("a disk that is full while headers are copied", "exit 2; the headers of before are whole")
 @pytest.mark.skipif(sys.platform == "win32", reason="needs a limit on the size of files")
 def test_headers_are_all_copied_or_none(here: Path) -> None:

@@ -41,8 +41,8 @@ def _lines(found: Investigation) -> Iterator[str]:
     yield from (f"Guard {each.guard}: {each}" for each in found.guards if each.survived)
     yield from (f"Suspect {each.rule.code}: {each.message}" for each in found.suspects)
     yield from (f"Note: {each}" for each in (*found.notes, *map(str, found.swallowed)))
-    if found.repro:
-        yield f"Repro: {found.repro}"
+    if found.command:
+        yield f"Again: {found.command}"
 
 
 def comment_on_drift(found: Drift) -> Comment:

@@ -86,7 +86,7 @@ class Drift:
         """The `rigpact-nonfinite` document with a `drift` object."""
         return {
             "format": "rigpact-nonfinite", "version": 1, "verdict": self.verdict, "origin": None, "chain": [],
-            "precursor": None, "guard": None, "repro": None, "frames": self.frames,
+            "precursor": None, "guard": None, "command": None, "frames": self.frames,
             "drift": {
                 "stage": self.stage, "unit": self.unit,
                 "growth_per_frame": self.growth_per_frame, "trend": self.trend,

@@ -125,7 +125,7 @@ _STATISTICS_RULES = ("RP10", "RP30")
 
 @dataclass(frozen=True)
 class Investigation:
-    """All results about a run; `to_json` gives the `rigpact-nonfinite` document."""
+    """All results about a run; `to_json` gives the `rigpact-nonfinite` document. command: repeats it to its failing frame."""
 
     verdict: Verdict
     frames: int
@@ -134,7 +134,7 @@ class Investigation:
     guards: tuple[GuardResult, ...] = ()
     suspects: tuple[Finding, ...] = ()
     notes: tuple[str, ...] = ()
-    repro: Path | None = None
+    command: str | None = None
     left: Left | None = None
     swallowed: tuple[Swallowed, ...] = ()
 
@@ -164,7 +164,7 @@ class Investigation:
             "chain": [vars(link) for link in self.origin.chain] if self.origin else [],
             "precursor": self.precursor.to_json(failing) if self.precursor else None,
             "guard": vars(self.guard) if self.guard else None,
-            "repro": str(self.repro) if self.repro else None,
+            "command": self.command,
             "frames": self.frames,
             "precursors": [entry.to_json(failing) for entry in self.precursors],
             "guards": [vars(result) for result in self.guards],

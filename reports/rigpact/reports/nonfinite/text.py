@@ -26,8 +26,8 @@ def print_investigation(found: Investigation, console: Console) -> None:
         console.print(Text(f"  suspect {finding.rule.code} {finding.rule.name}: {plain(finding.message)}"))
     for note in (*found.notes, *map(str, found.swallowed)):
         console.print(Text(f"  note: {plain(note)}", style="dim"))
-    if found.repro:
-        console.print(Text(f"  repro: {found.repro}"))
+    if found.command:
+        console.print(Text(f"  again: {plain(found.command)}"))
 
 
 def _print_origin(origin: Origin, console: Console) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
@@ -43,9 +44,6 @@ def nan(
         Path | None, options.option("--against", "TRACE", "Judge this free-run trace by the envelope too.")
     ] = None,
     engine: options.EngineOption = options.EngineChoice.AUTO,
-    repro: Annotated[
-        Path | None, options.option("--repro", "FOLDER", "Shrink a failing run and write it there.")
-    ] = None,
     companion: options.Companion = None,
     settings: options.Settings = None,
     conventions: options.ConventionsFile = None,
@@ -59,7 +57,7 @@ def nan(
     measures_drift = drift or against is not None
     _refuse_together(
         {"--trace": trace, "--replay": replay, "--clip": clip, "--teacher": teacher, "--frames": frames,
-         "--perturb": perturb, "--floor-contacts": floor_contacts, "--drift": measures_drift, "--repro": repro}
+         "--perturb": perturb, "--floor-contacts": floor_contacts, "--drift": measures_drift}
     )  # fmt: skip
     files = options.contract_files(bundle, companion, settings, conventions)
     contract = _opened(files, output_format)
@@ -74,17 +72,36 @@ def nan(
     subject, count = _with_frames(subject, frames)
     if measures_drift:
         raise typer.Exit(_judge_drift(subject, count, against, output_format))
-    raise _answer(_investigated(subject, count, files, beside, repro), output_format)
+    found = _investigated(subject, count, files, beside)
+    if found.origin is not None:
+        run = {
+            "--companion": companion,
+            "--conventions": conventions,
+            "--onnx": onnx,
+            "--replay": replay,
+            "--clip": clip,
+        }
+        repeated = [word for name, path in run.items() if path is not None for word in (name, str(path))]
+        repeated += [
+            word
+            for name, words in (("--set", settings), ("--perturb", perturb))
+            for each in words or ()
+            for word in (name, each)
+        ]
+        repeated += ["--teacher"] * teacher + ["--floor-contacts"] * floor_contacts
+        words = ["rigpact", "nan", str(bundle), *repeated, "--frames", str(found.origin.frame + 1)]
+        found = replace(found, command=shlex.join(words))
+    raise _answer(found, output_format)
 
 
 _EXCLUSIVE = {
     "--trace": (
-        "--replay", "--clip", "--teacher", "--frames", "--perturb", "--floor-contacts", "--drift", "--repro",
+        "--replay", "--clip", "--teacher", "--frames", "--perturb", "--floor-contacts", "--drift",
     ),
     "--teacher": ("--perturb", "--floor-contacts", "--drift"),
     "--perturb": ("--floor-contacts", "--drift"),
     "--floor-contacts": ("--drift",),
-    "--drift": ("--replay", "--repro"),
+    "--drift": ("--replay",),
 }  # fmt: skip
 """Options that ask for different runs. Left unread, one of them would seem to have been judged."""
 
@@ -163,19 +180,12 @@ def _merged(files: ContractFiles, beside: Path | None) -> Any:
         return replace(files, companion=beside).opened() if beside else None
 
 
-def _investigated(
-    subject: Subject, frames: int, files: ContractFiles, beside: Path | None, repro: Path | None
-) -> Investigation:
+def _investigated(subject: Subject, frames: int, files: ContractFiles, beside: Path | None) -> Investigation:
     from rigpact.reports.nonfinite.investigation import investigate, statistics_suspects
-    from rigpact.reports.nonfinite.repro import write_repro
 
     found = investigate(subject, frames)
     if found.verdict != "finite":
         found = replace(found, suspects=statistics_suspects(subject.contract.path, files.companion or beside))
-    if repro is not None and found.origin is not None:
-        found = replace(found, repro=write_repro(repro, subject, found, (subject.contract.path, files.companion)))
-    elif repro is not None:
-        found = replace(found, notes=(*found.notes, f"no repro in {repro.name}: every number is finite"))
     return found
 
 
