@@ -4,7 +4,7 @@ Its layout, what it is computed from, how, under which knobs, how far rounding m
 in one `Stage`. No other table is keyed by stage. How stages are evaluated is not here: see `rigpact.reference_runtime.graph`.
 """
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -202,3 +202,24 @@ class Graph:
             if found.intersection(stage.needs):
                 found.add(stage.name)
         return frozenset(found)
+
+    def arrivals(
+        self, name: str, contract: Any, *, feeds_itself: bool, not_through: Collection[str] = ()
+    ) -> dict[str, int]:
+        """Every stage that the numbers of a stage reach, and after how many frames they do; below 0 where one looks ahead.
+
+        feeds_itself: whether a frame takes over what the frame before hands on. not_through: stages that let nothing through.
+        """
+        found = {name: 0}
+        for _ in self.stages:  # the longest way has as many steps
+            known = dict(found)
+            for stage in self.stages:
+                fed = (stage.carried, *(stage.source_knob.values if stage.source_knob else ())) if feeds_itself else ()
+                ways = dict.fromkeys((*stage.needs, *stage.may_use), -stage.reach_of(contract)[1])
+                ways |= {str(source): 1 for source in (*stage.earlier, *fed) if source is not None}
+                delays = [found[source] + delay for source, delay in ways.items() if source in found]
+                if delays and stage.name not in (name, *not_through):
+                    found[stage.name] = min(*delays, found.get(stage.name, delays[0]))
+            if found == known:
+                break
+        return found

@@ -23,7 +23,7 @@ from rigpact.reports.diagnosing.diagnosis import Cause, Diagnosis, Divergence, S
 from rigpact.reports.diagnosing.explanation import Explanation, search
 from rigpact.reports.diagnosing.extent import Extent, extent_of
 from rigpact.reports.diagnosing.hypotheses import Changes, Hypotheses
-from rigpact.reports.diagnosing.relations.relation import GLITCH, Relation
+from rigpact.reports.diagnosing.relations.relation import Relation
 from rigpact.reports.diagnosing.remaining import Mask, remaining
 from rigpact.reports.diagnosing.seen.judged import is_computed, what_was_seen, without_verdict
 from rigpact.reports.diagnosing.stage_error import StageError, WorstChannel, error_between, largest_in_unit
@@ -91,12 +91,12 @@ def _answer(
     relations: Sequence[Relation],
 ) -> Diagnosis:
     """The diagnosis with what explains the stages that differ, and what remains."""
-    better = {relation.stage for relation in relations if relation.is_whole}
+    better = {relation.stage for relation in relations if relation.is_rule and relation.is_whole}
     named = tuple(cause for cause in found if not (cause.is_partial and cause.stage in better))
     partly = {each.stage: each.changes for each in named if each.is_partial or _holds_alone(hypotheses, each)}
     left = remaining(hypotheses, everywhere, partly, relations)
     explained = not left and not_finite is None
-    has_rule = bool(named) or any(relation.kind != GLITCH for relation in relations)  # a glitch is told, not explained
+    has_rule = bool(named) or any(relation.is_rule for relation in relations)
     verdict: Verdict = "explained" if explained else "partly_explained" if has_rule else "unexplained"
     return replace(
         judged,

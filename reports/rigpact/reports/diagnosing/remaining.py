@@ -56,7 +56,7 @@ def _without(beyond: Mask, relations: Sequence[Relation]) -> Mask:
     """What no relation brings within its bound, and what one brings beyond it."""
     within, broken = np.zeros_like(beyond), np.zeros_like(beyond)
     for relation in relations:
-        if relation.excess is None:
+        if relation.excess is None or not relation.is_rule:
             continue
         with np.errstate(invalid="ignore"):
             within |= relation.excess <= 1.0

@@ -11,11 +11,14 @@ from numpy.typing import NDArray
 from rigpact.contract.statistics import FloatArray
 from rigpact.reports.diagnosing.relations.relation import (
     CONSTANT,
+    FRAME,
     IN_SOME_FRAMES,
+    SIMPLE,
     Place,
     Reading,
     Relation,
     in_some_frames,
+    is_one_number,
 )
 from rigpact.reports.diagnosing.relations.subject import Subject
 from rigpact.reports.diagnosing.stage_error import NEARLY, error_between
@@ -61,7 +64,17 @@ def _in_some_frames(subject: Subject, place: Place, reading: Reading) -> Reading
     rows = np.where(differs[:, None], reading.rows, subject.replayed)
     bound = np.where(differs[:, None], reading.bound, subject.bound)
     words = in_some_frames(reading.words, differs, subject.evidence.frame)
-    return replace(reading, words=words, rows=rows, bound=bound, pieces=reading.pieces + IN_SOME_FRAMES)
+    chosen = np.zeros_like(subject.failing)
+    chosen[:, place.channels] = subject.failing[:, place.channels]
+    is_rule = reading.kind == FRAME or not is_one_number(subject.recorded, subject.bound, chosen)
+    return replace(
+        reading,
+        words=words,
+        rows=rows,
+        bound=bound,
+        pieces=reading.pieces + IN_SOME_FRAMES,
+        is_rule=reading.is_rule and is_rule,
+    )
 
 
 @dataclass(frozen=True, eq=False)
@@ -116,6 +129,12 @@ class Fit:
         return bool(np.count_nonzero(self._within) == np.count_nonzero(self._frames))
 
     @property
+    def ends_search(self) -> bool:
+        """Whether it says so little that nothing shorter is there; a number that stands in every frame leaves no other rule."""
+        is_told = self.reading.is_rule or self.reading.kind == CONSTANT
+        return self.is_whole and self.reading.cost <= SIMPLE and is_told
+
+    @property
     def count(self) -> int:
         """How many values that differ are within its bound."""
         return int(np.count_nonzero(self.failing & (self.after <= 1.0)))
@@ -150,6 +169,8 @@ class Fit:
             excess=excess,
             cost=self.reading.cost,
             fitted=self.reading.fitted,
+            is_rule=self.reading.is_rule,
+            frames_left=tuple(self.subject.evidence.frame[self._frames & ~self._within].tolist()),
         )
 
     @property

@@ -137,7 +137,7 @@ def _edits(subject: Subject, name: str) -> Mapping[str, Callable[[FloatArray], F
     others = {
         f"{other} in place of {name}": partial(_instead, rows)
         for other, rows in {**subject.others, **subject.before}.items()
-        if other != name and rows.shape == shape and subject.may_be_read(other, 0)
+        if other != name and rows.shape == shape and other not in subject.echoes  # a second edit may be of later frames
     }
     return {
         **others,

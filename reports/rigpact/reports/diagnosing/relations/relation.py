@@ -15,6 +15,8 @@ from rigpact.reports.diagnosing.extent import frames_in_words
 Channels = NDArray[np.intp]
 CONSTANT = "constant"
 """The kind of a relation that says which numbers stand somewhere, whatever should."""
+FRAME = "frame"
+"""The kind of a relation that says of which other frame the numbers are."""
 GLITCH = "glitch"
 """The kind of a relation that tells where, and not by which rule."""
 SIMPLE = 2
@@ -23,7 +25,7 @@ IN_SOME_FRAMES = SIMPLE + 1
 """What it costs to say in which frames."""
 FRAMES_LISTED = 6
 """More frames than these are counted, not listed, and are no few."""
-_WORDS_LISTED = 4
+WORDS_LISTED = 4
 """More names or numbers than these are counted, not listed."""
 
 
@@ -43,6 +45,7 @@ class Reading:
     kind: of the relation, for programs; words: after "`place` is …", for people. fitted: how many numbers were taken from the
     recording itself: so many of its values prove nothing. place: of it; None where the rows say it. source: the input that is
     changed, where it is said of one, and in which of its channels. pieces: how many parts its words have beside those numbers.
+    is_rule: False where it tells what was there, and nothing of how that came about.
     """
 
     kind: str
@@ -53,6 +56,7 @@ class Reading:
     place: Place | None = None
     source: Place | None = None
     pieces: int = 0
+    is_rule: bool = True
 
     @property
     def cost(self) -> int:
@@ -67,7 +71,8 @@ class Relation:
     ratio: the largest error that is left in those frames, in tolerances. looked_at: which frames of a long recording were
     looked at, in words. source: the input that it is said of, else empty; channels: those of it, or of the vector that `place`
     names. excess: (T, width) of the stage, the error under the relation in tolerances; NaN where it says nothing. A diagnosis
-    that was made keeps no excess. cost, fitted: those of its reading.
+    that was made keeps no excess. cost, fitted, is_rule: those of its reading; what is no rule explains nothing. frames_left: the
+    numbers of the judged frames in which it does not hold.
     """
 
     stage: str
@@ -83,6 +88,8 @@ class Relation:
     excess: Any = None
     cost: int = 0
     fitted: int = 0
+    is_rule: bool = True
+    frames_left: tuple[int, ...] = ()
 
     @property
     def is_whole(self) -> bool:
@@ -95,7 +102,11 @@ class Relation:
         part = f" ({self.looked_at})" if self.looked_at else ""
         if self.kind == GLITCH:
             return f"{self.place} is {self.words}; the other {self.frames_explained} frames are as they should be{part}"
-        return f"{self.place} is {self.words}: explains {self.frames_explained} of {self.frames} frames{part}"
+        fit = f"{self.frames_explained} of {self.frames} frames"
+        if not self.is_rule:
+            return f"{self.place} is {self.words}: so in {fit}, and what makes it so is not known{part}"
+        left = f", all but {frames_words(self.frames_left)}" if self.frames_left else ""
+        return f"{self.place} is {self.words}: explains {fit}{left}{part}"
 
     def to_json(self) -> dict[str, Any]:
         """The relation as it stands in a `rigpact-diagnosis` document."""
@@ -117,6 +128,11 @@ def in_some_frames(words: str, differs: NDArray[np.bool_], frame: NDArray[np.int
     return f"{words} {frames_in_words(differs, frame)}{few}, and of its own elsewhere"
 
 
-def listed(words: Sequence[str], most: int = _WORDS_LISTED) -> str:
+def is_one_number(held: FloatArray, bound: FloatArray, differs: NDArray[np.bool_]) -> bool:
+    """Whether one number may stand wherever values, (T, W), differ."""
+    return bool(differs.any() and (held - bound)[differs].max() <= (held + bound)[differs].min())
+
+
+def listed(words: Sequence[str], most: int = WORDS_LISTED) -> str:
     """The first of some words, and how many more there are."""
     return ", ".join(words[:most]) + (f" and {len(words) - most} more" if len(words) > most else "")

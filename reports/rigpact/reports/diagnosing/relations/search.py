@@ -7,6 +7,7 @@ and almost every value that differed, within its bound.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
@@ -44,6 +45,7 @@ from rigpact.reports.diagnosing.relations.moved import only_moves
 from rigpact.reports.diagnosing.relations.pairs import pairs
 from rigpact.reports.diagnosing.relations.relation import (
     SIMPLE,
+    WORDS_LISTED,
     Reading,
     Relation,
 )
@@ -161,11 +163,11 @@ def _relations_of(subject: Subject, found: list[Relation], explained: NDArray[np
             break
         tried = readings(subject, [target.in_channels(is_open) for target in every])
         for fit in fits_of(subject, subject.budget.within(tried, f"some relations of {subject.stage.name}"), possible):
-            if fit.is_whole and not (is_open & ~fit.channels).any() and fit.reading.cost <= SIMPLE:
+            if fit.is_whole and not (is_open & ~fit.channels).any() and fit.ends_search:
                 return _of_few_digits([*found, fit.relation], possible, is_whole=True)
             fits.append(fit)
     is_open = _taken(fits, is_open, found)
-    found = _merged(subject, found)
+    found = _without_many_numbers(_merged(subject, found))
     if is_open.any() and not possible:
         found += glitch(subject, is_open)
     return _of_few_digits(found, possible, is_whole=not is_open.any())
@@ -197,11 +199,20 @@ def _merged(subject: Subject, found: Sequence[Relation]) -> list[Relation]:
                 excess=excess,
                 frames=int(judged.sum()),
                 frames_explained=int((judged & ~beyond).sum()),
+                frames_left=tuple(subject.evidence.frame[judged & beyond].tolist()),
                 ratio=float(np.nanmax(excess[judged & ~beyond], initial=0.0)),
                 channels=first.channels if first.source else tuple(place.channels.tolist()),
             )
         )
     return merged
+
+
+def _without_many_numbers(found: Sequence[Relation]) -> list[Relation]:
+    """The relations; those of one kind that take more numbers than are said of one say a number for each place, and no rule."""
+    fitted = Counter[str]()
+    for relation in found:
+        fitted[relation.kind] += relation.fitted
+    return [replace(each, is_rule=each.is_rule and fitted[each.kind] <= WORDS_LISTED) for each in found]
 
 
 def _told(fits: Sequence[Fit], is_open: NDArray[np.bool_]) -> NDArray[np.bool_]:
@@ -212,13 +223,22 @@ def _told(fits: Sequence[Fit], is_open: NDArray[np.bool_]) -> NDArray[np.bool_]:
 
 
 def _taken(fits: list[Fit], is_open: NDArray[np.bool_], found: list[Relation]) -> NDArray[np.bool_]:
-    """What stays open after the fits that explain most, each of its own channels; they are moved to `found`."""
-    for fit in sorted(fits, key=lambda fit: (-fit.count, fit.reading.cost)):
-        if not (fit.channels & ~is_open).any():
-            found.append(fit.relation)
-            is_open = is_open & ~fit.channels
+    """What stays open after the fits that explain most, each of its own channels; they are moved to `found`.
+
+    Rules come before what is none, unless they would be a number for each place: that is said once.
+    """
+    most = sorted(fits, key=lambda fit: (-fit.count, fit.reading.cost))
+    for order in (sorted(most, key=lambda fit: not fit.reading.is_rule), most):
+        chosen, left = list[Relation](), is_open
+        for fit in order:
+            if not (fit.channels & ~left).any():
+                chosen.append(fit.relation)
+                left = left & ~fit.channels
+        if all(each.is_rule == fit.is_rule for each, fit in zip(_without_many_numbers(chosen), chosen, strict=True)):
+            break
     fits.clear()
-    return is_open
+    found += chosen
+    return left
 
 
 def _of_vector(target: Target) -> Iterator[Reading]:
@@ -240,7 +260,7 @@ def _first_whole(subject: Subject, readings: Iterator[Reading]) -> Relation | No
     differs = np.asarray(subject.failing.any(axis=0))
     fits = fits_of(subject, readings, [])
     return next(
-        (f.relation for f in fits if f.is_whole and f.reading.cost <= SIMPLE and not (differs & ~f.channels).any()),
+        (f.relation for f in fits if f.ends_search and not (differs & ~f.channels).any()),
         None,
     )
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property, partial
 
@@ -170,9 +170,24 @@ class Subject:
         known = {name: rows for name, rows in carried.items() if rows is not None} | {**self.evidence.recorded}
         return {name: rows for name, rows in known.items() if name != self.stage.name}
 
+    @cached_property
+    def echoes(self) -> Mapping[str, int]:
+        """The stages that the contract computes from this one, and after how many frames they hold what is to be explained."""
+        return self._arrivals()
+
     def may_be_read(self, stage: str, lag: int) -> bool:
-        """Whether a defect can take numbers from a stage: from one before it in the loop, or from any of an earlier frame."""
-        return lag < 0 or stage not in self.contract.system.graph.after((self.stage.name,))
+        """Whether a defect can take numbers from a stage of `lag` frames later: not from what comes from the stage itself."""
+        return lag < self.echoes.get(stage, lag + 1)
+
+    @cached_property
+    def returns_after(self) -> float:
+        """After how many frames its replay is computed from the stage itself, without a network between; else without end."""
+        reached = self._arrivals(not_through=self.contract.system.graph.answers)
+        return min((reached[name] for name in self.inputs if name in reached), default=np.inf)
+
+    def _arrivals(self, **limits: Collection[str]) -> Mapping[str, int]:
+        graph, is_fed = self.contract.system.graph, self.evidence.mode == "free"
+        return graph.arrivals(self.stage.name, self.contract, feeds_itself=is_fed, **limits)
 
     @cached_property
     def _few(self) -> list[int] | None:

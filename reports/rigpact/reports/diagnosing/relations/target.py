@@ -17,7 +17,15 @@ from rigpact.contract.systems.layout import FieldLayout
 from rigpact.reference_runtime.operations.rounding import gamma
 from rigpact.reports.diagnosing.relations.moved import channels_of, told_by_digits
 from rigpact.reports.diagnosing.relations.places import Group, groups_of, names_of, places_of
-from rigpact.reports.diagnosing.relations.relation import IN_SOME_FRAMES, Channels, Place, Reading, in_some_frames
+from rigpact.reports.diagnosing.relations.relation import (
+    FRAME,
+    IN_SOME_FRAMES,
+    Channels,
+    Place,
+    Reading,
+    in_some_frames,
+    is_one_number,
+)
 from rigpact.reports.diagnosing.relations.sparse import solved_input
 from rigpact.reports.diagnosing.relations.subject import FEW, MUCH_NEARER, ROUGHLY, Subject
 from rigpact.reports.diagnosing.stage_error import NEARLY
@@ -69,6 +77,10 @@ class Target:
         """The same of another frame, in words."""
         return f"the {self.name} of frame t{lag:+d}" if self.name else f"the answer of frame t{lag:+d}"
 
+    def may_be_of(self, lag: int) -> bool:
+        """Whether it may stand in the place of what should have come `lag` frames before: not where the loop brings it there."""
+        return self.subject.may_be_read(self.name, lag) if self.name else lag < self.subject.returns_after
+
     @cached_property
     def layout(self) -> FieldLayout:
         """The fields of its channels."""
@@ -113,11 +125,12 @@ class Target:
         extra: float | FloatArray = 0.0,
         fitted: int = 0,
         pieces: int = 0,
+        is_rule: bool = True,
     ) -> Iterator[Reading]:
         """The stage with `rule(own)` in some channels, (T, W) to (T, len(channels)); nothing where that is far from the recorded.
 
         words: of an input, without "computed from". steepness: how much the rule enlarges an error of `own`. extra: how far its
-        other numbers may be off.
+        other numbers may be off. is_rule: as of `Reading`.
         """
         subject, rows = self.subject, rule(self.own)
         subject.evidence.work.add(rows)
@@ -129,14 +142,16 @@ class Target:
             differs: NDArray[np.bool_] = np.asarray(self.failing.any(axis=1))
             if found is None and not differs.all():
                 words, pieces = in_some_frames(words, differs, subject.evidence.frame), pieces + IN_SOME_FRAMES
+                is_rule = is_rule and (kind == FRAME or not is_one_number(self.held, self.bound, self.failing))
                 rule = partial(_where, rule, differs[:, None], channels)
                 found = subject.recomputed("input", words, partial(_changed, self.name, channels, rule), fitted=fitted)
             if found is not None:
-                yield replace(found, source=Place(self.name, channels), pieces=pieces)
+                yield replace(found, source=Place(self.name, channels), pieces=pieces, is_rule=is_rule)
             return
         bound = np.abs(steepness) * subject.unwritten[:, channels] + extra
         bound = bound + subject.lost_in_writing(subject.recorded[:, channels]) + gamma(_OPERATIONS) * np.abs(rows)
-        yield replace(subject.reading(subject.place_of(channels), kind, words, rows, bound, fitted), pieces=pieces)
+        found = subject.reading(subject.place_of(channels), kind, words, rows, bound, fitted)
+        yield replace(found, pieces=pieces, is_rule=is_rule)
 
     def _may_be(self, channels: Channels, rows: FloatArray) -> bool:
         """Whether half of what differs is roughly as some rows have it: most rules are far from all of it, and need no bound."""

@@ -30,7 +30,8 @@ def one_number(target: Target) -> Iterator[Reading]:
         words = FILL[np.float32(values[0])]
         words = f"{words} in place of {target.name}" if target.name else f"{words}, wherever it differs"
         rule = partial(_where_it_differs, target, place.channels, float(values[0]))
-        yield from target.edit("constant", words, place.channels, rule)
+        is_rule = bool(values[0])  # memory that nobody set; who left a zero is not known
+        yield from target.edit("constant", words, place.channels, rule, is_rule=is_rule)
 
 
 def _where_it_differs(target: Target, channels: Channels, value: float, own: FloatArray) -> FloatArray:
@@ -54,7 +55,7 @@ def stuck(target: Target) -> Iterator[Reading]:
     shown = listed([f"{value:.6g}" for value in dict.fromkeys(values.tolist())])
     words = f"stuck at {shown} in place of {target.it}"
     fitted = 0 if not values.any() else len(np.unique(values))
-    yield from target.edit("constant", words, channels, partial(_always, values), fitted=fitted)
+    yield from target.edit("constant", words, channels, partial(_always, values), fitted=fitted, is_rule=False)
 
 
 def _always(values: FloatArray, own: FloatArray) -> FloatArray:

@@ -88,4 +88,6 @@ def glitch(subject: Subject, is_open: NDArray[np.bool_]) -> Iterator[Relation]:
         channels=tuple(channels.tolist()),
         excess=excess,
         cost=len(rows),
+        is_rule=False,
+        frames_left=tuple(frames[rows].tolist()),
     )

@@ -76,7 +76,7 @@ def _all_rounded(rounded: Callable[[FloatArray], FloatArray], known: Subject) ->
 
 
 def _late(subject: Subject, name: str) -> Iterator[Reading]:
-    for lag in (-1, 1, -2, 2):
+    for lag in filter(partial(subject.may_be_read, name), (-1, 1, -2, 2)):
         yield from _try(subject, f"the {name} of frame t{lag:+d}", partial(_of_frame, name, lag))
     first = int(subject.evidence.frame[0])
     yield from _try(subject, f"the {name} of frame {first}, in every frame", _of(name, _first_row))

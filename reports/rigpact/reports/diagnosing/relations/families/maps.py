@@ -145,7 +145,7 @@ def _limited_each(target: Target, place: Place) -> Iterator[Reading]:
     shown = [f"[{low:.4g}, {high:.4g}]" for low, high in limits.T if np.isfinite((low, high)).any()]
     words = f"held between limits of its own in each channel, {listed(shown)}"
     rule, fitted = partial(_clipped, place, *limits), int(np.isfinite(limits).sum())
-    yield from target.edit("clamped", f"{target.prefix}{words}", place.channels, rule, fitted=fitted)
+    yield from target.edit("clamped", f"{target.prefix}{words}", place.channels, rule, fitted=fitted, is_rule=False)
 
 
 def _banded(target: Target, place: Place) -> Iterator[Reading]:

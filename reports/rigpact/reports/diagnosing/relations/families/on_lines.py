@@ -121,6 +121,7 @@ def _factors(target: Target, channels: Channels, values: FloatArray) -> Iterator
         partial(_line, channels, values, 0.0),
         steepness=values,
         fitted=len(values),
+        is_rule=False,
     )
 
 
@@ -145,7 +146,7 @@ def _summands(target: Target, channels: Channels, values: FloatArray) -> Iterato
         return
     words = "moved by a constant of its own in each channel, as with another mean"
     words = f"{target.prefix}{words}: {_beside(target, channels, values, '+.6g')}"
-    yield from target.edit("statistics", words, channels, rule, extra=extra, fitted=len(values))
+    yield from target.edit("statistics", words, channels, rule, extra=extra, fitted=len(values), is_rule=False)
 
 
 def _both(
@@ -164,6 +165,7 @@ def _both(
         steepness=factor,
         extra=slack,
         fitted=2 * len(channels),
+        is_rule=False,
     )
 
 

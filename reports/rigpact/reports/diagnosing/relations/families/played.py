@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rigpact.contract.statistics import FloatArray
-from rigpact.reports.diagnosing.relations.relation import Place, Reading
+from rigpact.reports.diagnosing.relations.relation import FRAME, Place, Reading
 from rigpact.reports.diagnosing.relations.round_numbers import ordinal
 from rigpact.reports.diagnosing.relations.target import STORED, Target
 from rigpact.reports.diagnosing.stage_error import ENOUGH, NEARLY
@@ -66,7 +66,7 @@ def played(target: Target) -> Iterator[Reading]:
                     continue
                 extra = np.where(known[:, None], every.bound[rows][:, place.channels], 0.0)
                 rule = partial(_taken, place, values, known)
-                yield from target.edit("frame", words, place.channels, rule, extra=extra)
+                yield from target.edit(FRAME, words, place.channels, rule, extra=extra)
 
 
 @dataclass(frozen=True, eq=False)
@@ -152,13 +152,13 @@ def _rules(target: Target, every: _Timeline, lags: Sequence[int]) -> Iterator[tu
         for start in range(count):
             words = f"{target.it} of every {ordinal(count)} frame, held between (frames {start}, {start + count}, …)"
             yield words, partial(_held, count, start)
-    for lag in lags:
+    for lag in filter(target.may_be_of, lags):
         yield target.of_frame(lag), partial(_late, lag)
     failing = frame[target.failing.any(axis=1)]
     for first in dict.fromkeys((int(frame[0]), int(failing[0]) - 1)):
         yield f"{target.prefix}held at the value of frame {first}", partial(_fixed, first)
     whose = target.it + " of" if every.ahead is None else "the clip's"
-    for speed in SPEEDS:
+    for speed in SPEEDS if target.may_be_of(len(frame)) else ():
         top = "t" if speed.numerator == 1 else f"{speed.numerator}·t"
         times = top if speed.denominator == 1 else f"{top}/{speed.denominator}"
         yield f"{whose} frame {times}", partial(_at_speed, speed, every.ahead or 0)
@@ -171,7 +171,7 @@ def _in_other_order(
     pieces: list[tuple[int, int, int]] = []
     row = 0
     while row < len(differs) and len(pieces) < _PIECES:
-        lags = every.frame[np.flatnonzero(matches[row])] - differs[row]
+        lags = filter(target.may_be_of, every.frame[np.flatnonzero(matches[row])] - differs[row])
         count, lag = max(((_run(matches, differs, every, row, int(lag)), int(lag)) for lag in lags), default=(0, 0))
         if count < _FEWEST:
             return

@@ -237,7 +237,8 @@ def _by_a_heading(found: _Rotations) -> Iterator[Reading]:
 def _angles(subject: Subject) -> Mapping[str, FloatArray]:
     """Every recorded angle, (T,) radians, by name."""
     found: dict[str, FloatArray] = {}
-    for stage, rows in subject.others.items():
+    for stage in (each for each in subject.others if subject.may_be_read(each, 0)):
+        rows = subject.others[stage]
         for field in subject.contract.fields(stage):
             if kind_of(field.unit) == "angle" and field.size == 1:
                 values = rows[:, field.start].astype(np.float64)
