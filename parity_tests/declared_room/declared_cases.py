@@ -157,6 +157,10 @@ DAMAGES: Mapping[str, tuple[str, str, str, str, str, str]] = {
     "start_unknown": ('start = "zeros"', 'start = "zeroes"', "RP740", "/given/2/start", "zeroes", "[numbers]"),
     "operation_unknown": ('operation = "select"', 'operation = "selct"', "RP740", "/stages/1/operation", "selct", "select"),
     "operation_missing": ('operation = "select"\n', "", "RP021", "/stages/1", "operation", "missing"),
+    "left_open_of_no_vector": (
+        'kind = "quaternion_wxyz"', 'kind = "quaternion_wxyz"\nleft_open = ["word"]', "RP740", "/given/1/left_open/0", "word",
+        "operation",
+    ),
     "left_open_unknown": (
         'direction = "inverse"', 'direction = "inverse"\nleft_open = ["vector"]',
         "RP740", "/stages/0/left_open/0", "vector", "direction",

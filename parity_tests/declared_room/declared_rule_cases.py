@@ -198,6 +198,8 @@ CASES: tuple[DeclaredCase, ...] = (
     DeclaredCase("RP771", (
         ('pose = { names = "policy"', 'pose = { names = ["hip_l", "hip_r", "knee_l", "knee_r"]'),
     ), "/stages/3/subtract", "hip_l", beside=frozenset({"RP771"})),
+    DeclaredCase("RP772", (('name = "gyro",', 'name = "gyro", left_open = ["operation", "space"],'),), "/given/0/left_open/0",
+        "nothing computes gyro"),
 )  # fmt: skip
 DAMAGED = {
     "RP740": "operation_unknown", "RP741": "parameter_missing", "RP742": "of_a_later_stage", "RP743": "carried_of_another_width",
@@ -226,6 +228,7 @@ NEAR_MISSES: tuple[tuple[str, str, tuple[tuple[str, str], ...], Network], ...] =
     ("RP757", "motors limb by limb, as the SDK has them", named("unitree-sdk"), SOUND),
     ("RP757", "one declared order only", named("mjlab",
         (_MOTORS, _SAME_ORDER)), SOUND),
+    ("RP772", "a command that comes from outside", (('low = -1, high = 1', 'low = -1, high = 1, why = "a gamepad"'),), SOUND),
     ("RP758", "numbers that are not an order", (("mean = [0.01234", "mean = [0"),), SOUND),
     ("RP758", "0, 1, 2, 3 without two orders of names", (
         (_MEAN, "mean = [0, 1, 2, 3]"),

@@ -98,6 +98,23 @@ def test_a_robot_and_its_policy_agree_with_a_loop_written_by_hand(tmp_path: Path
     assert command("explain", tmp_path / "wrong.npz", "--bundle", contract, "--mode", "free").status == 1
 
 
+def test_the_axes_of_a_velocity_stay_open_as_those_of_a_gyro_do(tmp_path: Path, command: Command) -> None:
+    """One simulator gives it in the world's axes, the robot in the body's: the policy walks askew, and every stage agrees."""
+    (tmp_path / "trot").mkdir()
+    (tmp_path / "base.yaml").write_text(ROBOT_BASE, encoding="utf-8")
+    source, contract = tmp_path / "trot" / "config.yaml", tmp_path / "contract.toml"
+    terms = 'observations: ["lin_vel", "ang_vel", "gravity_vec", '
+    policy = _changed(_changed(ROBOT_POLICY, "observations: [", terms), "observations: 12", "observations: 21")
+    source.write_text(policy + "  lin_vel_scale: 2.0\n  ang_vel_scale: 0.25\n", encoding="utf-8")
+    stages = _stages(_imported(command, source, contract))
+    turned = {name: stages[f"{name}_turned"] for name in ("lin_vel", "ang_vel")}
+    assert {name: (each["operation"], each["left_open"]) for name, each in turned.items()} == {
+        "lin_vel": ("rotate", ["direction"]), "ang_vel": ("rotate", ["direction"]),
+    }  # fmt: skip
+    assert turned["lin_vel"]["of"][1] == "base_lin_vel"
+    assert "lin_vel_turned.direction is not declared" in command("check", contract).out
+
+
 def test_a_dump_of_a_training_run_resolves_its_expressions(tmp_path: Path, command: Command) -> None:
     """The file has no joint: `.*L_hip_joint` is a number for four of them, in an order that Isaac Lab makes."""
     [source] = _written(tmp_path, env_DOT_yaml=ENV)

@@ -231,16 +231,18 @@ def test_names_of_the_model_replace_numbers(tmp_path: Path, command: Command) ->
 
 
 def test_a_term_that_nobody_knows_is_given_and_said(tmp_path: Path, command: Command) -> None:
-    """A term that is left out shifts every column behind it."""
+    """A term that is left out shifts every column behind it; one that nothing computes is compared with nothing."""
     terms = {"height_scan": {"params": {}, "clip": None, "scale": [1.0] * 7, "history_length": 1}}
-    root = _imported(
-        command,
-        write_yaml(tmp_path / "deploy.yaml", changed(DEPLOY, "observations", to={**DEPLOY["observations"], **terms})),
-    )
-    text = (tmp_path / "contract.toml").read_text(encoding="utf-8")
+    source, out = tmp_path / "deploy.yaml", tmp_path / "contract.toml"
+    write_yaml(source, changed(DEPLOY, "observations", to={**DEPLOY["observations"], **terms}))
+    imported = command("import", source, "-o", out)
+    text = out.read_text(encoding="utf-8")
+    root = tomllib.loads(text)
 
     assert _given(root)["height_scan"]["size"] == 7
     assert "LEFT OPEN: height_scan: its computation is not in the file" in text
+    assert "note: nothing computes height_scan" in imported.out
+    assert "RP772 warning: nothing computes height_scan" in command("check", out).out
     assert _stages(root)["obs"]["operation"] == "concatenate"  # lengths differ: each term has its own history
 
 

@@ -30,7 +30,7 @@ from rigpact.contract.declared.whole_file import (
     said_at_stages,
     words_that_name_nothing,
 )
-from rigpact.contract.json_pointer import Token
+from rigpact.contract.json_pointer import Token, json_pointer
 from rigpact.contract.statistics import FloatArray
 from rigpact.contract.systems.contract import Contract
 from rigpact.contract.systems.description import Description
@@ -43,9 +43,13 @@ FORMAT = "rigpact-contract"
 OF_EVERY_STAGE = frozenset((*OF_A_VECTOR, "operation", "of", "left_open", "why"))
 
 
+OPEN_OF_GIVEN = ("operation", "kind", "unit", "space")
+"""What `left_open` of a given vector names: how it is computed, where it is no sensor; what its numbers are."""
+
+
 @dataclass(frozen=True)
 class LeftOpen:
-    """A convention that the declaration does not say: its place, its knob, the values that it may have."""
+    """What the declaration does not say: its place, its knob, the values that it may have; of a given vector none is known."""
 
     pointer: str
     knob: str
@@ -137,7 +141,7 @@ class _Reader:
             networks=self.networks,
             benign_knobs=tuple(self.benign.values()),
             recordings=self.root.get("recordings", {}),
-            left_open=tuple(each.knob for each in self.left_open),
+            left_open=tuple(each.knob for each in self.left_open if each.values),
             description=Description(facts=vocabulary.declared_facts, declared=lambda _root: self._sources_of_knobs()),
         )
 
@@ -202,6 +206,10 @@ class _Reader:
             raise Misdeclared(Wrong.MISSING, place, f"{table['name']} without fields", "fields, names or size")
         self._count(layout, place)
         name, carried = table["name"], table.get("carried")
+        for index, key in enumerate(table.get("left_open", ())):
+            if key not in OPEN_OF_GIVEN:
+                raise unknown((*place, "left_open", index), key, OPEN_OF_GIVEN, "what a given vector can leave open")
+            self.left_open.append(LeftOpen(json_pointer(*place, "left_open", index), f"{name}.{key}", ()))
         start = self._start(table, layout, place) if carried else None
         knob = None
         if "wrong" in table:

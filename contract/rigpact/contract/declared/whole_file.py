@@ -20,7 +20,7 @@ SECTIONS = (
     "format", "version", "name", "title", "profile", "fps", "names", "numbers", "networks", "given", "stages", "conventions",
     "recordings",
 )  # fmt: skip
-OF_GIVEN = (*OF_A_VECTOR, "carried", "carried_fields", "start", "wrong", "why")
+OF_GIVEN = (*OF_A_VECTOR, "carried", "carried_fields", "start", "wrong", "left_open", "why")
 
 
 def declared_tables(root: Root) -> list[tuple[tuple[Token, ...], Mapping[str, Any]]]:

@@ -189,7 +189,8 @@ class _Network:
         """The vector before statistics: made of what was recorded if the recording shows it, else given."""
         if column is not None and self.recorded.input_of(column, raw, *_before(self.recorded.rows[column], statistics)):
             return
-        self.draft.give(raw, f"LEFT OPEN: write the stages that make {raw}; then it is no longer given", size=width)
+        said = f"LEFT OPEN: write the stages that make {raw}; then it is no longer given"
+        self.draft.give(raw, said, size=width, left_open=["operation"])
 
 
 def _before(held: FloatArray, statistics: Statistics | None) -> tuple[FloatArray, FloatArray]:

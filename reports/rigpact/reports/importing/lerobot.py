@@ -107,7 +107,7 @@ def _input(draft: Draft, root: Node, feature: str, node: Node, before: _Pipeline
             return None
         mode = root.get("normalization_mapping").get("VISUAL").value
         comment = f"LEFT OPEN: the image as the network takes it, behind resizing and {mode or 'no'} normalisation"
-        source = draft.give(own, comment, size=width)
+        source = draft.give(own, comment, size=width, left_open=["operation"])
     else:
         mode, statistics = before.statistics(draft, feature, kind, width)
         source = draft.give(own, size=width)

@@ -1,4 +1,4 @@
-"""RP740 to RP749: what is wrong in a contract of one's own (rigpact-contract), and what it leaves open.
+"""RP740 to RP749, RP772: what is wrong in a contract of one's own (rigpact-contract), and what it leaves open.
 
 The mistakes are found by `rigpact.contract.declared`, which builds the system; here each becomes a finding.
 """
@@ -65,6 +65,12 @@ LEFT_OPEN = Rule(
     hint="ask the side that trained the network, and write the word here",
     why="both sides compute something sensible, and not the same",
 )  # fmt: skip
+VECTOR_OPEN = Rule(
+    code="RP772", name="declared-vector-open", severity=Severity.WARNING,
+    message="{what}",
+    hint="write it, then take it out of `left_open`; a vector that comes from outside as it is needs no stages",
+    why="the file says what the network is given, and not what it is: nobody can compare what the two sides make of it",
+)  # fmt: skip
 _RULES: Mapping[Wrong, Rule] = {
     Wrong.UNKNOWN_WORD: UNKNOWN_WORD, Wrong.MISSING: NOT_SAID, Wrong.OUT_OF_ORDER: OUT_OF_ORDER, Wrong.WIDTH: WIDTH,
     Wrong.NUMBERS: NUMBERS, Wrong.SOURCE: SOURCE, Wrong.CHOICE: CHOICE, Wrong.NAMED_TWICE: NAMED_TWICE, Wrong.KIND: KIND,
@@ -79,11 +85,19 @@ def check_declaration(subject: Subject) -> Iterator[Finding]:
     declaration = declaration_of(document)
     yield from (_finding(document, problem) for problem in declaration.problems)
     for choice in declaration.left_open:
+        if not choice.values:
+            yield VECTOR_OPEN.at(document.path, choice.pointer, what=_open_words(choice.knob))
+            continue
         assumed, *others = choice.values
         yield LEFT_OPEN.at(document.path, choice.pointer, knob=choice.knob, assumed=assumed, others=" or ".join(others))
 
 
 FAMILY = Family(__name__, rules_in(globals()), (Need.DECLARATION,), check_declaration)
+
+
+def _open_words(knob: str) -> str:
+    vector, key = knob.rsplit(".", 1)
+    return f"nothing computes {vector}" if key == "operation" else f"the {key} of {vector} is not declared"
 
 
 def _finding(document: Document, problem: Misdeclared) -> Finding:

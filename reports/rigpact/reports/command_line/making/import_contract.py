@@ -55,7 +55,13 @@ def import_contract(
     write_bytes(out, imported.content)
     lines = [f"{out} written: {imported.what}"]
     notes = list(imported.notes)
-    if imported.left_open:
-        notes.append(f"left open: {', '.join(imported.left_open)}; `rigpact check` names each place")
+    computed, open_words = (
+        [name.removesuffix(".operation") for name in imported.left_open if name.endswith(".operation") == is_computed]
+        for is_computed in (True, False)
+    )
+    if computed:
+        notes.append(f"nothing computes {', '.join(computed)}: write the stages that do")
+    if open_words:
+        notes.append(f"left open: {', '.join(open_words)}; `rigpact check` names each place")
     facts = {"what": imported.what, "left_open": list(imported.left_open)}
     answer_written("import", [out], output_format, lines=lines, facts=facts, notes=notes)

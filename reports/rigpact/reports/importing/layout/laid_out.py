@@ -70,7 +70,9 @@ def lay_out(columns: Columns, layout: Layout, column: str, name: str) -> None:
 def _left_open(draft: Draft, column: str, name: str, start: int, stop: int) -> str:
     said = "come from nothing that was recorded, or from several things alike"
     comment = f"LEFT OPEN: {column}[{start}] to [{stop - 1}] {said}"
-    vector = draft.give(draft.free_name(f"{name}_{start}_to_{stop - 1}"), comment, size=stop - start)
+    vector = draft.give(
+        draft.free_name(f"{name}_{start}_to_{stop - 1}"), comment, size=stop - start, left_open=["operation"]
+    )
     draft.recordings[vector] = [f"{column}[{each}]" for each in range(start, stop)]
     return vector
 

@@ -50,12 +50,22 @@ def _given_name(robot: Robot, term: Term, name: str, steps: Steps) -> str:
 
 
 def _gyro(robot: Robot, term: Term, steps: Steps) -> str:
-    sensors = robot.sensors
+    return _measured(robot, term, robot.sensors.gyro, steps, kind="angular_rate", unit="rad/s")
+
+
+def _linear(robot: Robot, term: Term, steps: Steps) -> str:
+    return _measured(robot, term, robot.sensors.velocity, steps, size=3, unit="m/s")
+
+
+def _measured(robot: Robot, term: Term, sensor: str, steps: Steps, **fields: Any) -> str:
+    """A vector of a sensor: in whose axes stays open where the file does not say it, as a turn if there is what turns it."""
+    sensors, terms = robot.sensors, [each.function for group in robot.groups for each in group.terms]
+    is_turned = bool(sensors.turn_comment) and "projected_gravity" in terms
+    is_open = ["space"] if sensors.turn_comment and not is_turned else None
     comments = (sensors.turn_comment,) if sensors.turn_comment else ()
-    fields = {"kind": "angular_rate", "unit": "rad/s", "space": sensors.turn_space}
-    name = robot.draft.give(_given_name(robot, term, sensors.gyro, steps), *comments, **fields)
-    terms = [each.function for group in robot.groups for each in group.terms]
-    if sensors.turn_comment and "projected_gravity" in terms:  # the file does not say in whose axes the sensor measures
+    fields |= {"space": sensors.turn_space, "left_open": is_open}
+    name = robot.draft.give(_given_name(robot, term, sensor, steps), *comments, **fields)
+    if is_turned:
         of, kept = [_quaternion(robot), name], {"direction": "none", "left_open": ["direction"]}
         wish = f"{term.name}_turned" if steps else term.name
         name = robot.draft.compute(robot.draft.free_name(wish), "rotate", of, *_PERHAPS_TURNED, **kept)
@@ -66,12 +76,6 @@ _PERHAPS_TURNED = (
     "none, as the runtime has it: the sensor's axes are those of the robot's body. inverse: it gives the vector",
     "in the world's axes",
 )
-
-
-def _linear(robot: Robot, term: Term, steps: Steps) -> str:
-    name = _given_name(robot, term, robot.sensors.velocity, steps)
-    robot.draft.give(name, size=3, unit="m/s", space=robot.sensors.turn_space)
-    return _chain(robot, term, name, steps, term.notes)
 
 
 def _gravity(robot: Robot, term: Term, steps: Steps) -> str:
@@ -170,8 +174,8 @@ def _unknown(robot: Robot, term: Term, steps: Steps, missing: str = "") -> str:
         raise UnusableInput(term.place, found, expected, hint)
     why = missing or ("" if term.function in COMMANDS else f"{term.function}: its computation is not in the file")
     said = f"LEFT OPEN: {why}. Write the stages that compute it" if why else "the command as the network takes it"
-    name = robot.draft.free_name(_given_name(robot, term, term.name, steps))
-    return _chain(robot, term, robot.draft.give(name, said, size=term.width), steps, term.notes)
+    name, is_open = robot.draft.free_name(_given_name(robot, term, term.name, steps)), ["operation"] if why else None
+    return _chain(robot, term, robot.draft.give(name, said, size=term.width, left_open=is_open), steps, term.notes)
 
 
 COMMANDS = ("velocity_commands", "command", "commands", "generated_commands", "keyboard_velocity_commands")
