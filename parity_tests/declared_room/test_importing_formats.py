@@ -19,7 +19,6 @@ from .foreign_files import (
     OBSERVED,
     changed,
     robot_recording,
-    weights_bytes,
     write_model,
     write_yaml,
 )
@@ -474,42 +473,6 @@ def test_two_nodes_feed_each_other_in_one_call(tmp_path: Path, command: Command)
     assert "no model for 2 nodes" in refused.err
     assert root["networks"]["drive"]["inputs"] == {"wish": "target"}
     assert "wish" not in _given(root)
-
-
-@pytest.mark.parametrize("sizes", [(3, 4), (5, 8, 2), (2, 6, 6, 3)])
-def test_weights_become_the_same_arithmetic(tmp_path: Path, command: Command, sizes: tuple[int, ...]) -> None:
-    """Whole numbers: every sum is exact in float32, so the model must give the same bits as these lines."""
-    import onnxruntime
-
-    content = weights_bytes(sizes)
-    (tmp_path / "net.bin").write_bytes(content)
-    assert command("import", tmp_path / "net.bin", "-o", tmp_path / "net.onnx").status == 0
-    x = np.random.default_rng(2).integers(-4, 5, (7, sizes[0])).astype("f")
-    answer = onnxruntime.InferenceSession(str(tmp_path / "net.onnx"), providers=["CPUExecutionProvider"]).run(
-        None, {"x": x}
-    )
-
-    assert answer[0].tolist() == _evaluated(content, x).tolist()
-
-
-def _evaluated(content: bytes, x: Any) -> Any:
-    """(x - mean) / std, W and bias with ReLU except after the last, y · std + mean, straight from the bytes."""
-    numbers, at = np.frombuffer(content, "<f4"), 0
-    counts = np.frombuffer(content, "<i4")
-    vectors = []
-    for _ in range(4):
-        vectors.append(numbers[at + 1 : at + 1 + counts[at]])
-        at += 1 + counts[at]
-    layers, at = counts[at], at + 1
-    h = (x - vectors[0]) / vectors[1]
-    for place in range(layers):
-        rows, columns = counts[at], counts[at + 1]
-        matrix = numbers[at + 2 : at + 2 + rows * columns].reshape(rows, columns)
-        at += 2 + rows * columns
-        h = h @ matrix + numbers[at + 1 : at + 1 + columns]
-        at += 1 + columns
-        h = h if place == layers - 1 else np.maximum(h, 0)
-    return h * vectors[3] + vectors[2]
 
 
 def test_hostile_names_stay_text(tmp_path: Path, command: Command) -> None:
