@@ -1,6 +1,7 @@
 """Bags of ROS 2 as recordings: topics become columns, joints are found by name, damage is said at its place."""
 
-from collections.abc import Callable
+import json
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
@@ -9,6 +10,7 @@ import pytest
 from mcap.writer import Writer
 
 from rigpact.contract.errors import UnusableInput
+from rigpact.reference_runtime.recordings.other_formats import mcap_files
 from rigpact.reference_runtime.recordings.other_formats.topics import Message, topics_to_table
 from rigpact.reference_runtime.recordings.tables import read_table
 
@@ -181,6 +183,45 @@ def test_a_bag_that_was_cut_off_is_read_to_its_last_whole_record(tmp_path: Path)
     heights = table.columns["state.height"]
     assert 1000 < len(heights) < 22_000
     assert np.array_equal(heights, np.arange(len(heights)) / 2)
+
+
+def _json_bag(path: Path, contents: Iterable[Any], time_ns: int = 1, **options: Any) -> Path:
+    with path.open("wb") as stream:
+        writer = Writer(stream, **options)
+        writer.start()
+        channel = writer.register_channel("/state", "json", 0)
+        for later, content in enumerate(contents):
+            writer.add_message(channel, time_ns + later, json.dumps(content).encode(), time_ns)
+        writer.finish()
+    return path
+
+
+@pytest.mark.parametrize("use_chunking", [True, False])
+def test_the_limit_of_messages_is_asked_before_they_are_read(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, use_chunking: bool
+) -> None:
+    """A hundred kilobytes hold six million messages of nothing: made into objects first, they take three gigabytes."""
+    path = _json_bag(tmp_path / "a.mcap", [0] * 50, use_chunking=use_chunking, chunk_size=1 << 30)
+    read_table(path)
+    monkeypatch.setattr(mcap_files, "MAX_RECORDS", 40)
+    made: list[object] = []
+    monkeypatch.setattr(mcap_files, "_json", lambda content, where: made.append(content))
+    with pytest.raises(UnusableInput, match="more than 40 messages"):
+        read_table(path)
+    assert len(made) <= (0 if use_chunking else 40)
+
+
+@pytest.mark.parametrize("time_ns", [1 << 63, (1 << 64) - 2])
+def test_a_time_beyond_63_bits_is_refused(tmp_path: Path, time_ns: int) -> None:
+    """Its place in a column of times would be negative."""
+    with pytest.raises(UnusableInput, match=rf"message 0: found a time of {time_ns} ns"):
+        read_table(_json_bag(tmp_path / "a.mcap", [1, 2], time_ns))
+
+
+def test_a_joint_state_of_one_number_is_no_table_of_joints(tmp_path: Path) -> None:
+    """A message of one's own in JSON may call its fields as a JointState does."""
+    path = _json_bag(tmp_path / "a.mcap", [{"name": ["knee"], "position": 5}] * 2)
+    assert np.array_equal(read_table(path).columns["state.position"], [5, 5])
 
 
 def test_a_definition_in_a_bag_prints_nothing(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:

@@ -9,11 +9,14 @@ from typing import Any
 
 import h5py
 import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 from rigpact.contract.errors import UnusableInput
 from rigpact.reference_runtime.recordings.tables import read_table
 
+from ..peak_memory import peak_bytes
 from .stores import ROWS, write_data_set, write_hdf5
 
 Command = Callable[..., Any]
@@ -47,6 +50,65 @@ def test_a_chunk_of_hdf5_that_unpacks_to_more_is_refused(tmp_path: Path, content
         read_table(path)
 
 
+def test_hard_links_in_hdf5_make_no_ring(tmp_path: Path) -> None:
+    """A group that holds itself ten times has ten billion paths of ten names: a kilobyte that never ends."""
+    path = write_hdf5(tmp_path / "a.h5")
+    with h5py.File(path, "a") as root:
+        for index in range(10):
+            root[f"observations/ring{index}"] = root["observations"]
+    assert set(read_table(path).columns) == {"observations.qpos", "action"}
+
+
+def _written(path: Path, columns: dict[str, pa.Array]) -> Path:
+    pq.write_table(pa.table(columns), path)
+    return path
+
+
+FLAGS = [True, None, False]
+LISTS = pa.array([[1.0, None], None, [5.0, 6.0]])
+
+
+@pytest.mark.parametrize(
+    ("column", "rows", "says"),
+    [
+        (LISTS, [[1, np.nan], [np.nan, np.nan], [5, 6]], "x: 2 missing values, first in row 0"),
+        (pa.array(LISTS.to_pylist(), pa.list_(pa.int16(), 2)), [[1, np.nan], [np.nan, np.nan], [5, 6]], "x: "),
+        (pa.array([1, None, 3]), [1, np.nan, 3], "x: 1 missing values, first in row 1"),
+        (pa.array(FLAGS), [1, np.nan, 0], "x: 1 missing values"),
+        (pa.array([None, None, None], pa.float32()), [np.nan] * 3, "x: 3 missing values"),
+        (pa.array([True, False, True]), [1, 0, 1], None),
+    ],
+    ids=["a list", "a fixed list", "an integer", "a flag", "all", "none"],
+)
+def test_what_is_missing_in_parquet_is_no_number_and_is_said(
+    tmp_path: Path, command: Command, column: pa.Array, rows: list[Any], says: str | None
+) -> None:
+    """A sensor that was silent for a frame is ordinary: the frames beside it must be judged, and this one must not be 0."""
+    path = _written(tmp_path / "a.parquet", {"x": column, "words": pa.array(["a", None, "c"])})
+    answer = command("import", path, "-o", tmp_path / "a.npz")
+    assert answer.status == 0, answer.err
+    assert np.array_equal(np.load(tmp_path / "a.npz")["x"], rows, equal_nan=True)
+    assert "missing values" not in answer.out if says is None else says in answer.out
+
+
+@pytest.mark.parametrize("episodes", [FLAGS, [None, None, 1], [0.5, 1.0, 1.0], [[0], [0], [0]]])
+def test_episodes_that_are_no_whole_numbers_are_refused(tmp_path: Path, episodes: list[Any]) -> None:
+    """Rows of no episode would be read as one run."""
+    path = _written(tmp_path / "a.parquet", {"x": pa.array([1.0, 2, 3]), "episode_index": pa.array(episodes)})
+    with pytest.raises(UnusableInput, match="a whole number in each row"):
+        read_table(path)
+
+
+def test_words_of_parquet_are_never_unpacked(tmp_path: Path) -> None:
+    """A word of 100 kilobytes, written once and meant 4000 times, is 400 megabytes as a column."""
+    rows = np.arange(4000.0)
+    words = pa.DictionaryArray.from_arrays(np.zeros(4000, np.int32), ["a" * 100_000])
+    pq.write_table(pa.table({"x": rows, "word": words}), tmp_path / "a.parquet", store_schema=False)
+    before = peak_bytes()
+    assert np.array_equal(read_table(tmp_path / "a.parquet").columns["x"], rows)
+    assert peak_bytes() - before < 200 << 20
+
+
 @pytest.mark.parametrize("version", ["v3.0", "v2.1"])
 def test_an_episode_of_a_lerobot_data_set_is_a_recording(tmp_path: Path, command: Command, version: str) -> None:
     """One file holds many episodes: read as one run, the robot jumps in the middle of it."""
@@ -77,12 +139,15 @@ def test_a_parquet_of_many_episodes_asks_for_one(tmp_path: Path, command: Comman
         read_table(path)
 
 
-def test_a_path_out_of_the_data_set_is_refused(tmp_path: Path, command: Command) -> None:
+def test_a_damaged_description_of_a_data_set_is_refused(tmp_path: Path, command: Command) -> None:
     """A stranger's info.json must not choose a file of this machine."""
     info = write_data_set(tmp_path / "set")
     said = json.loads(info.read_text(encoding="utf-8"))
-    for template in ("../../x-{file_index:03d}.parquet", "data/{nothing}.parquet"):
-        info.write_text(json.dumps({**said, "data_path": template}), encoding="utf-8")
+    for key, value in (
+        ("data_path", "../../x-{file_index:03d}.parquet"), ("data_path", "data/{nothing}.parquet"),
+        ("chunks_size", "many"), ("chunks_size", -1), ("fps", 10**400), ("fps", [30]),
+    ):  # fmt: skip
+        info.write_text(json.dumps({**said, key: value}), encoding="utf-8")
         answer = command("import", info, "-o", tmp_path / "x.npz", "--episode", 0)
-        assert answer.status == 2
-        assert "data_path" in answer.err
+        assert answer.status == 2, answer
+        assert key in answer.err

@@ -18,7 +18,7 @@ from rigpact.contract.files.reading import refuse_too_large
 from rigpact.reference_runtime.recordings.number_rows import Table
 from rigpact.reference_runtime.recordings.other_formats.libraries import library
 
-_MAX_DEPTH, _MAX_AXES = 16, 3
+_MAX_DEPTH, _MAX_AXES, _MAX_COLUMNS = 16, 3, 1 << 16
 _DAMAGED = (OSError, KeyError, RuntimeError, ValueError, TypeError, UnicodeDecodeError, OverflowError, MemoryError)
 
 
@@ -32,9 +32,11 @@ def read_hdf5(path: Path) -> Table:
         try:
             with h5py.File(path, "r") as root:
                 unpacked = 0
-                for name, data in _data_sets(h5py, root, "", 0):
+                for name, data in _data_sets(h5py, root, "", {_address(h5py, root)}):
                     unpacked += max(data.size, math.prod(data.chunks or ())) * data.dtype.itemsize
                     refuse_bomb(path, size, unpacked)
+                    if len(columns) == _MAX_COLUMNS:
+                        raise UnusableInput(path, f"more than {_MAX_COLUMNS} data sets", "a part of it")
                     _refuse_lies(h5py, data, f"{path}#{name}")
                     columns[name] = np.asarray(data[()])
         except _DAMAGED as error:
@@ -58,8 +60,9 @@ def _refuse_lies(h5py: Any, data: Any, place: str) -> None:
     if kept[-1] != h5py.h5z.FILTER_DEFLATE or filters.count(h5py.h5z.FILTER_DEFLATE) > 1:
         raise UnusableInput(place, f"the filters {filters}", "gzip as the last one")
     most = math.prod(data.chunks) * data.dtype.itemsize
-    for index in range(data.id.get_num_chunks()):
-        info = data.id.get_chunk_info(index)
+    chunks: list[Any] = []
+    data.id.chunk_iter(chunks.append)
+    for info in chunks:
         mask, content = data.id.read_direct_chunk(info.chunk_offset)
         packed = content[:-4] if len(kept) < len(filters) else content
         if not mask and _unpacks_to_more(packed, most):
@@ -75,15 +78,22 @@ def _unpacks_to_more(packed: bytes, most: int) -> bool:
         raise ValueError(str(error)) from None
 
 
-def _data_sets(h5py: Any, group: Any, name: str, depth: int) -> Iterator[tuple[str, Any]]:
+def _data_sets(h5py: Any, group: Any, name: str, entered: set[Any]) -> Iterator[tuple[str, Any]]:
+    """Data sets by their paths. entered: the addresses of the groups so far: hard links may make rings of them."""
     for key in group:
-        if depth >= _MAX_DEPTH or not isinstance(group.get(key, getlink=True), h5py.HardLink):
+        if name.count(".") >= _MAX_DEPTH or not isinstance(group.get(key, getlink=True), h5py.HardLink):
             continue
         inside, own = group[key], f"{name}.{key}" if name else str(key)
-        if isinstance(inside, h5py.Group):
-            yield from _data_sets(h5py, inside, own, depth + 1)
+        if isinstance(inside, h5py.Group) and (address := _address(h5py, inside)) not in entered:
+            entered.add(address)
+            yield from _data_sets(h5py, inside, own, entered)
         elif isinstance(inside, h5py.Dataset) and _is_column(inside):
             yield own, inside
+
+
+def _address(h5py: Any, group: Any) -> Any:
+    """Where a group stands in its file."""
+    return h5py.h5o.get_info(group.id).addr
 
 
 def _is_column(data: Any) -> bool:

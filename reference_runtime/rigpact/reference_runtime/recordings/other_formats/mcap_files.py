@@ -6,7 +6,7 @@ A file that was cut off is read up to its last whole record.
 import json
 import struct
 import zlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -19,6 +19,8 @@ from rigpact.reference_runtime.recordings.other_formats.libraries import library
 from rigpact.reference_runtime.recordings.other_formats.ros_messages import WITHOUT_COLUMNS, decoder_of
 from rigpact.reference_runtime.recordings.other_formats.topics import Message, topics_to_table, words_of
 
+MAX_RECORDS, _LATEST_NS = 1 << 21, (1 << 63) - 1
+"""Messages, and what stands between them; the last moment that 64 bits with a sign say, in the year 2262."""
 _DAMAGED = (ValueError, EOFError, struct.error, zlib.error, OverflowError, MemoryError, RuntimeError)
 
 
@@ -46,7 +48,7 @@ class _Bag:
         self._schemas: dict[int, Any] = {}
         self._channels: dict[int, Any] = {}
         self._decoders: dict[int, Callable[[bytes, str], Any] | None] = {}
-        self._unpacked = 0
+        self._unpacked = self._counted = 0
 
     def messages(self) -> Iterator[Message]:
         records = library("mcap.records", self.path)
@@ -70,6 +72,8 @@ class _Bag:
         if record.channel_id not in self._decoders:
             self._decoders[record.channel_id] = self._decoder(channel)
         where, decode = f"{self.path}#{channel.topic}, message {record.sequence}", self._decoders[record.channel_id]
+        if record.log_time > _LATEST_NS:
+            raise UnusableInput(where, f"a time of {record.log_time} ns", f"at most {_LATEST_NS}")
         if decode is not None:
             yield Message(channel.topic, record.log_time, decode(record.data, where))
 
@@ -102,8 +106,11 @@ class _Bag:
                 ).records:
                     count += 1
                     if isinstance(record, records.Chunk):
-                        yield from reader.breakup_chunk(self._unpacked_chunk(record, size), validate_crc=True)
+                        chunk = self._unpacked_chunk(record, size)
+                        self._count(_records_in(chunk.data))
+                        yield from reader.breakup_chunk(chunk, validate_crc=True)
                     else:
+                        self._count(range(1))
                         yield record
             except (exceptions.EndOfFile, struct.error) as error:
                 if stream.tell() < size or not count:
@@ -111,6 +118,13 @@ class _Bag:
                 self.truncation = f"after record {count}"
             except (*_DAMAGED, exceptions.McapError) as error:
                 raise UnusableInput(self.path, f"bytes that are not MCAP ({error})", "an MCAP file") from None
+
+    def _count(self, records: Iterable[Any]) -> None:
+        """UnusableInput for too many records: asked before one of them is made."""
+        for _ in records:
+            self._counted += 1
+            if self._counted > MAX_RECORDS:
+                raise UnusableInput(self.path, f"more than {MAX_RECORDS} messages", "a part of it")
 
     def _unpacked_chunk(self, chunk: Any, size: int) -> Any:
         """The chunk without compression, never unpacked beyond what it says and what the file may hold."""
@@ -124,6 +138,14 @@ class _Bag:
         if len(data) != chunk.uncompressed_size:
             raise UnusableInput(self.path, f"a chunk of {len(data)} bytes", f"{chunk.uncompressed_size}, as it says")
         return replace(chunk, compression="", data=data)
+
+
+def _records_in(data: bytes) -> Iterator[int]:
+    """Where each record of an unpacked chunk begins: a byte for its kind, eight for its length."""
+    place = 0
+    while place + 9 <= len(data):
+        yield place
+        place += 9 + int.from_bytes(data[place + 1 : place + 9], "little")
 
 
 def _zstd(data: bytes, size: int) -> bytes:

@@ -17,7 +17,6 @@ from rigpact.contract.errors import UnusableInput
 from rigpact.reference_runtime.recordings.json_tables import flat
 from rigpact.reference_runtime.recordings.number_rows import Columns, Table, table_of_rows
 
-MAX_MESSAGES = 1 << 21
 _UNSURE = 0.01
 """So many messages of a topic may come at a moment that says nothing: a machine stalls now and then."""
 Times = Mapping[str, Any]
@@ -35,7 +34,7 @@ class Message:
 
 def topics_to_table(messages: Iterable[Message], path: Path, tick: str | None, truncation: str | None = None) -> Table:
     """The columns of a bag. tick: the topic whose messages are the frames; None where all topics come together."""
-    found = _by_topic(messages, path)
+    found = _by_topic(messages)
     moving = {name: each for name, each in found.items() if len(each) > 1} or found
     rows = {name: _rows(each, f"{path}#{name}") for name, each in moving.items()}
     columns = {name: _named(each, name) for name, each in rows.items() if each}
@@ -53,7 +52,7 @@ def topics_to_table(messages: Iterable[Message], path: Path, tick: str | None, t
 def words_of(messages: Iterable[Message], path: Path) -> dict[str, str]:
     """What topics of one message say: names, scales and poses as text, lists joined by commas."""
     said: dict[str, str] = {}
-    for name, each in _by_topic(messages, path).items():
+    for name, each in _by_topic(messages).items():
         value = _parsed(each[0].value, f"{path}#{name}") if len(each) == 1 else None
         if isinstance(value, Mapping):
             said.update({str(key): _joined(inside) for key, inside in value.items()})
@@ -75,11 +74,9 @@ def _joined(value: Any) -> str:
     return ",".join(map(str, value)) if isinstance(value, list) else str(value)
 
 
-def _by_topic(messages: Iterable[Message], path: Path) -> dict[str, list[Message]]:
+def _by_topic(messages: Iterable[Message]) -> dict[str, list[Message]]:
     found: dict[str, list[Message]] = {}
-    for count, message in enumerate(messages):
-        if count >= MAX_MESSAGES:
-            raise UnusableInput(path, f"more than {MAX_MESSAGES} messages", "a part of it")
+    for message in messages:
         found.setdefault(message.topic, []).append(message)
     return {name: sorted(each, key=lambda message: message.time_ns) for name, each in found.items()}
 
@@ -100,16 +97,13 @@ def _by_joint(value: Any, place: str) -> Any:
         return {"": value}
     if value.keys() == {"layout", "data"}:
         return {"": value["data"]}
-    names = value.get("name")
-    if (
-        not isinstance(names, list)
-        or not {*_PER_JOINT} & value.keys()
-        or not all(isinstance(each, str) for each in names)
-    ):
+    names, held = value.get("name"), {key: value[key] for key in _PER_JOINT if key in value}
+    if not isinstance(names, list) or not held or not all(isinstance(each, list) for each in held.values()):
+        return value
+    if not all(isinstance(each, str) for each in names):
         return value
     table = {key: each for key, each in value.items() if key not in ("name", *_PER_JOINT)}
-    for key in _PER_JOINT:
-        numbers = value.get(key) or []
+    for key, numbers in held.items():
         if len(numbers) not in (0, len(names)) or len(set(names)) != len(names):
             raise UnusableInput(
                 f"{place}/{key}", f"{len(numbers)} numbers for {len(names)} names", "one for each, or none"
