@@ -85,7 +85,7 @@ def test_a_model_alone_leaves_its_inputs_open(tmp_path: Path, command: Command) 
     write_model(tmp_path / "net.onnx", 9, 2)
     root, text = _drafted(command, tmp_path)
 
-    assert root["given"] == [{"name": "obs", "size": 9}]
+    assert root["given"] == [{"name": "obs", "size": 9, "left_open": ["operation"]}]
     assert "LEFT OPEN: write the stages that make obs" in text
     assert "LEFT OPEN: fps" in text
     assert command("check", tmp_path / "contract.toml").status == 0
