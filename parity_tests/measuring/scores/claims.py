@@ -14,7 +14,7 @@ from typing import Any
 
 MEASURES = frozenset(
     ("frames_explained", "frames", "frames_left", "ratio", "channel_error", "tolerance", "error_before", "error_after",
-     "looked_at", "unit", "kind", "source", "channels", "code_hint", "code_hints", "patch")
+     "unit", "kind", "source", "channels", "code_hint", "code_hints", "patch")
 )  # fmt: skip
 """Keys of a claim that say how well it fits, or how to mend it: nothing in them is said of the mistake."""
 SHARE = 0.005

@@ -19,6 +19,7 @@ from rigpact.contract.statistics import FloatArray
 from rigpact.contract.systems.contract import Contract
 from rigpact.reference_runtime.graph.replayed import BLOCK, Evidence, ReplayedFrames, path_of, path_over_frames
 from rigpact.reference_runtime.graph.sampled_bound import judging_bound
+from rigpact.reference_runtime.graph.work import SEARCHED_FRAMES
 from rigpact.reports.diagnosing.budget import Budget
 from rigpact.reports.diagnosing.matching import matched_order
 from rigpact.reports.diagnosing.stage_error import ENOUGH, Fit, StageError, error_between, is_earned, stage_error
@@ -189,11 +190,13 @@ class Hypotheses:
 
     def _may_fit_few(self, stage: str, changes: Mapping[str, Any]) -> bool:
         few = self.few_frames if changes else None
-        return few is None or stage not in few.judged or few.excess(stage, changes) <= 1.0
+        return few is None or stage not in few.judged or few.may_fit(stage, changes)
 
     def may_nearly_fit(self, stage: str, changes: Mapping[str, Any]) -> bool:
         """Whether a few frames leave it possible that most frames fit: half of them must."""
         few = self.few_frames
+        if few is not None and not few.may_nearly_fit(stage, changes):
+            return False
         fit = None if few is None or stage not in few.judged else few.fit(stage, changes)
         return fit is None or 2 * fit.frames_within >= fit.frames_judged
 
@@ -323,7 +326,8 @@ class Hypotheses:
         """The same hypotheses on a few frames, as a fast filter: changes that fit all frames also fit these.
 
         The frames are both ends of the recording, where histories and lags begin and end, and those around the worst
-        frame. None for short runs, and for systems that evaluate a whole window at once.
+        frame; of a long one SEARCHED_FRAMES around that, which have few frames themselves. None for short runs, and for systems
+        that evaluate a whole window at once.
         """
         frames = len(self.evidence.frame)
         if frames <= 2 * FEW_FRAMES or self.contract.system.windowed:
@@ -335,6 +339,9 @@ class Hypotheses:
                 excess = np.maximum(excess, np.nan_to_num(error.excess).max(axis=1))
         worst = min(max(int(np.argmax(excess)), 1), frames - 1)
         rows = sorted({0, 1, worst - 1, worst, frames - 2, frames - 1})
+        if frames > 2 * SEARCHED_FRAMES:
+            start = max(0, min(worst - SEARCHED_FRAMES // 2, frames - SEARCHED_FRAMES))
+            rows = list(range(start, start + SEARCHED_FRAMES))
         return Hypotheses(self.evidence.at_rows(rows), self.contract, is_filter=True)
 
     def own_products(self, stage: str, limit: int) -> Iterator[Changes]:

@@ -171,6 +171,7 @@ class Fit:
             fitted=self.reading.fitted,
             is_rule=self.reading.is_rule,
             frames_left=tuple(self.subject.evidence.frame[self._frames & ~self._within].tolist()),
+            family=self.reading.family,
         )
 
     @property

@@ -33,7 +33,7 @@ _MOST_WORDS, _MOST_EDITS = 24, 36
 """First edits that are looked behind: of more, the last ones are on the vectors that are farthest from the answer."""
 _WIDE = 32
 """A vector of more channels gets half as many."""
-_TOGETHER = "both together"
+_TOGETHER, _PAIR = "both together", "pair"
 
 
 @dataclass(frozen=True, eq=False)
@@ -61,6 +61,8 @@ def pairs(
         return []
     stage = subject.stage.name
     for first in subject.budget.within(_firsts(subject), f"pairs of relations of {stage}"):
+        if subject.wanted is not None and (_PAIR, first.words) not in subject.wanted:
+            continue
         try:
             left = _under(subject, first)
             if left is None:
@@ -81,7 +83,7 @@ def _under(subject: Subject, first: _First) -> Subject | None:
     error = stage_error(ReplayedFrames(first.evidence, contract), subject.stage.name)
     if error is None or error.ok or np.array_equal(error.replayed, subject.error.replayed):
         return None
-    left = Subject(first.evidence, contract, error, budget=subject.budget)
+    left = subject.of_stage(first.evidence, contract, error)
     return left if left.failing.any() else None
 
 
@@ -101,7 +103,10 @@ def _behind(
 def _relation(left: Subject, first: _First) -> Relation:
     frames = int(np.count_nonzero(~np.isnan(left.error.excess).all(axis=1)))
     stage, words = left.stage.name, f"{first.words} ({_TOGETHER})"
-    return Relation(stage, stage, "pair", words, frames, frames, 0.0, source=first.name, excess=left.error.excess)
+    return Relation(
+        stage, stage, _PAIR, words, frames, frames, 0.0, source=first.name, excess=left.error.excess,
+        family=(_PAIR, first.words),
+    )  # fmt: skip
 
 
 def _firsts(subject: Subject) -> Iterator[_First]:

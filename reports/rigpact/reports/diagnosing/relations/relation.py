@@ -29,6 +29,10 @@ WORDS_LISTED = 4
 """More names or numbers than these are counted, not listed."""
 
 
+MadeBy = tuple[str, str]
+"""Who made a reading: a family by name, and the vector that it was asked about."""
+
+
 @dataclass(frozen=True, eq=False)
 class Place:
     """Some channels of a stage, by a name. is_whole: all of them."""
@@ -46,6 +50,7 @@ class Reading:
     recording itself: so many of its values prove nothing. place: of it; None where the rows say it. source: the input that is
     changed, where it is said of one, and in which of its channels. pieces: how many parts its words have beside those numbers.
     is_rule: False where it tells what was there, and nothing of how that came about.
+    family: who made it.
     """
 
     kind: str
@@ -57,6 +62,7 @@ class Reading:
     source: Place | None = None
     pieces: int = 0
     is_rule: bool = True
+    family: MadeBy = ("", "")
 
     @property
     def cost(self) -> int:
@@ -68,11 +74,10 @@ class Reading:
 class Relation:
     """A relation that holds in `frames_explained` of the `frames` frames in which `place` of a stage was judged.
 
-    ratio: the largest error that is left in those frames, in tolerances. looked_at: which frames of a long recording were
-    looked at, in words. source: the input that it is said of, else empty; channels: those of it, or of the vector that `place`
-    names. excess: (T, width) of the stage, the error under the relation in tolerances; NaN where it says nothing. A diagnosis
-    that was made keeps no excess. cost, fitted, is_rule: those of its reading; what is no rule explains nothing. frames_left: the
-    numbers of the judged frames in which it does not hold.
+    ratio: the largest error that is left in those frames, in tolerances. source: the input that it is said of, else empty;
+    channels: those of it, or of the vector that `place` names. excess: (T, width) of the stage, the error under the relation in
+    tolerances; NaN where it says nothing. A diagnosis that was made keeps no excess. cost, fitted, is_rule, family: those of its
+    reading; what is no rule explains nothing. frames_left: the numbers of the judged frames in which it does not hold.
     """
 
     stage: str
@@ -82,7 +87,6 @@ class Relation:
     frames_explained: int
     frames: int
     ratio: float
-    looked_at: str = ""
     source: str = ""
     channels: tuple[int, ...] = ()
     excess: Any = None
@@ -90,6 +94,7 @@ class Relation:
     fitted: int = 0
     is_rule: bool = True
     frames_left: tuple[int, ...] = ()
+    family: MadeBy = ("", "")
 
     @property
     def is_whole(self) -> bool:
@@ -99,18 +104,17 @@ class Relation:
     @property
     def sentence(self) -> str:
         """The relation in words, with its fit."""
-        part = f" ({self.looked_at})" if self.looked_at else ""
         if self.kind == GLITCH:
-            return f"{self.place} is {self.words}; the other {self.frames_explained} frames are as they should be{part}"
+            return f"{self.place} is {self.words}; the other {self.frames_explained} frames are as they should be"
         fit = f"{self.frames_explained} of {self.frames} frames"
         if not self.is_rule:
-            return f"{self.place} is {self.words}: so in {fit}, and what makes it so is not known{part}"
+            return f"{self.place} is {self.words}: so in {fit}, and what makes it so is not known"
         left = f", all but {frames_words(self.frames_left)}" if self.frames_left else ""
-        return f"{self.place} is {self.words}: explains {fit}{left}{part}"
+        return f"{self.place} is {self.words}: explains {fit}{left}"
 
     def to_json(self) -> dict[str, Any]:
         """The relation as it stands in a `rigpact-diagnosis` document."""
-        own = {name: value for name, value in vars(self).items() if name not in ("excess", "cost", "fitted")}
+        own = {name: value for name, value in vars(self).items() if name not in ("excess", "cost", "fitted", "family")}
         return {**own, "sentence": self.sentence}
 
 

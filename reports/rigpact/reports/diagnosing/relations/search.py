@@ -11,11 +11,13 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from rigpact.contract.statistics import FloatArray
+from rigpact.reference_runtime.graph.replayed import ReplayedFrames
+from rigpact.reference_runtime.graph.work import SEARCHED_FRAMES
 from rigpact.reports.diagnosing.budget import Budget
 from rigpact.reports.diagnosing.hypotheses import Changes, Hypotheses
 from rigpact.reports.diagnosing.relations.families.constants import one_number, stuck, zeroed
@@ -46,12 +48,14 @@ from rigpact.reports.diagnosing.relations.pairs import pairs
 from rigpact.reports.diagnosing.relations.relation import (
     SIMPLE,
     WORDS_LISTED,
+    MadeBy,
     Reading,
     Relation,
 )
 from rigpact.reports.diagnosing.relations.subject import Subject
 from rigpact.reports.diagnosing.relations.target import Target, targets
 from rigpact.reports.diagnosing.relations.unfolded import relations_before
+from rigpact.reports.diagnosing.stage_error import stage_error
 
 Family = Callable[[Target], Iterator[Reading]]
 WITHOUT_A_NUMBER: tuple[Family, ...] = (on_one_line, zeroed, exchanged, played, stuck)
@@ -71,8 +75,6 @@ OF_STAGES: tuple[Callable[[Subject], Iterator[Reading]], ...] = (
 """Edits of how the stage is computed."""
 SAY_LITTLE: tuple[Family, ...] = (on_lines, on_some_lines, one_number, limited_each)
 """Readings that take more from the recording itself."""
-MOST_FRAMES = 600
-"""Ten seconds at 60 frames a second prove a relation; hundreds of readings of an hour would take another."""
 FEW_NUMBERS = 3
 """A reading that takes more from the recording may be a shorter one of an input."""
 
@@ -84,39 +86,44 @@ def find_relations(
     found: list[Relation] = []
     budget = budget or Budget.unlimited()
     for stage in stages:
-        if budget.cuts(f"the relations of {stage}"):
+        error = hypotheses.error(stage, base)
+        if error is None or error.ok or budget.cuts(f"the relations of {stage}"):
             continue
         budget.says(f"searching relations of {stage}")
-        looked_at = _most_frames(hypotheses, stage, base)
-        error = looked_at.error(stage, base)
-        if error is None or error.ok:
-            continue
-        contract = looked_at.contract.with_conventions(base) if base else looked_at.contract
-        relations = relations_of(Subject(looked_at.evidence, contract, error, budget=budget))
-        frame = looked_at.evidence.frame
-        part = "" if looked_at is hypotheses else f"frames {frame[0]} to {frame[-1]} were looked at"
-        found += [
-            replace(relation, looked_at=part, excess=_in_all_frames(relation.excess, frame, hypotheses.evidence.frame))
-            for relation in relations
-        ]
+        contract = hypotheses.contract.with_conventions(base) if base else hypotheses.contract
+        found += _of_all_frames(Subject(hypotheses.evidence, contract, error, budget=budget))
     return found
 
 
-def _in_all_frames(excess: FloatArray, looked_at: NDArray[np.int64], frame: NDArray[np.int64]) -> FloatArray:
-    """Errors of the frames that were looked at in their places among all frames; NaN elsewhere."""
-    every = np.full((len(frame), excess.shape[1]), np.nan)
-    every[np.searchsorted(frame, looked_at)] = excess
-    return every
+def _of_all_frames(subject: Subject) -> list[Relation]:
+    """The relations of a stage in all of its frames.
+
+    A long recording is searched where it differs first; the families that tell something there are asked about every frame.
+    Where they leave something, it is searched where that begins.
+    """
+    if len(subject.evidence.frame) <= SEARCHED_FRAMES or subject.contract.system.windowed:
+        return relations_of(subject)
+    found, told = list[Relation](), set[MadeBy]()
+    left = subject.failing.any(axis=1)
+    while left.any():
+        more = {relation.family for relation in relations_of(_around(subject, int(np.argmax(left))))} - told
+        if not more:
+            break
+        told |= more
+        whole = Subject(subject.evidence, subject.contract, subject.error, subject.frames, wanted=told)
+        found = relations_of(whole)
+        explained = np.any([relation.excess <= 1.0 for relation in found], axis=0)
+        left = np.asarray((whole.failing & ~explained).any(axis=1))
+    return found
 
 
-def _most_frames(hypotheses: Hypotheses, stage: str, base: Changes) -> Hypotheses:
-    """The hypotheses on at most MOST_FRAMES frames, from shortly before the first that differs."""
-    evidence, error = hypotheses.evidence, hypotheses.error(stage, base)
-    first = None if error is None else error.first_over
-    if first is None or len(evidence.frame) <= MOST_FRAMES or hypotheses.contract.system.windowed:
-        return hypotheses
-    start = max(0, min(first[0] - MOST_FRAMES // 10, len(evidence.frame) - MOST_FRAMES))
-    return Hypotheses(evidence.at_rows(range(start, start + MOST_FRAMES)), hypotheses.contract)
+def _around(subject: Subject, first: int) -> Subject:
+    """The stage in SEARCHED_FRAMES frames, from shortly before one of them."""
+    count = len(subject.evidence.frame)
+    start = max(0, min(first - SEARCHED_FRAMES // 10, count - SEARCHED_FRAMES))
+    evidence = subject.evidence.at_rows(slice(start, start + SEARCHED_FRAMES))
+    error = stage_error(ReplayedFrames(evidence, subject.contract), subject.stage.name)
+    return subject.of_stage(evidence, subject.contract, error or subject.error)
 
 
 def relations_of(subject: Subject, *, with_pairs: bool = True) -> list[Relation]:
@@ -131,6 +138,15 @@ def relations_of(subject: Subject, *, with_pairs: bool = True) -> list[Relation]
     if any(relation.cost > SIMPLE for relation in found):
         together = _cheaper(together, _relations_of(subject, [], np.zeros_like(explained)))
     return (_pairs(subject, together) if with_pairs else []) or together
+
+
+def _from(family: Callable[..., Iterator[Reading]], of: Subject | Target, *more: Any) -> Iterator[Reading]:
+    """The readings of a family, which are said to be its; none where only others are asked."""
+    subject, name = (of, "") if isinstance(of, Subject) else (of.subject, of.name)
+    made_by = (family.__name__, name)
+    if subject.wanted is None or made_by in subject.wanted:
+        for reading in family(of, *more):
+            yield replace(reading, family=made_by)
 
 
 def _pairs(subject: Subject, found: Sequence[Relation]) -> list[Relation]:
@@ -245,14 +261,14 @@ def _of_vector(target: Target) -> Iterator[Reading]:
     """The edits of one vector that keep something of it: under one that does not, no other edit could be told."""
     for family in (*WITHOUT_A_NUMBER, *WITH_NUMBERS):
         if family not in (zeroed, stuck):
-            yield from family(target)
+            yield from _from(family, target)
 
 
 def _at_once(subject: Subject) -> Iterator[Reading]:
     """The edits of each vector of a stage under another word, and other numbers of its parameters."""
     for target in targets(subject):
         yield from _of_vector(replace(target, is_narrow=True))
-    yield from fitted_numbers(subject)
+    yield from _from(fitted_numbers, subject)
 
 
 def _first_whole(subject: Subject, readings: Iterator[Reading]) -> Relation | None:
@@ -267,34 +283,34 @@ def _first_whole(subject: Subject, readings: Iterator[Reading]) -> Relation | No
 
 def _that_say_much(subject: Subject, every: Sequence[Target]) -> Iterator[Reading]:
     for place in subject.places:
-        yield from turned(subject, place)
+        yield from _from(turned, subject, place)
     for simple in (on_one_line, zeroed):
-        yield from simple(every[0])
-    yield from another_part(subject)
+        yield from _from(simple, every[0])
+    yield from _from(another_part, subject)
     answer, *others = every
     for family in WITHOUT_A_NUMBER:
-        yield from family(answer)
-    yield from fitted_numbers(subject)
+        yield from _from(family, answer)
+    yield from _from(fitted_numbers, subject)
     for target in others:
         for family in WITHOUT_A_NUMBER:
-            yield from family(target)
+            yield from _from(family, target)
     for target in every:
         for family in WITH_NUMBERS:
-            yield from family(target)
+            yield from _from(family, target)
     for of_stage in OF_STAGES:
-        yield from of_stage(subject)
+        yield from _from(of_stage, subject)
 
 
 def _of_inputs(subject: Subject, every: Sequence[Target]) -> Iterator[Reading]:
     names = subject.before.keys() - (subject.inputs if only_moves(subject) else set())
     chosen, worked_back = [name for name in subject.before if name in names], {target.name for target in every}
-    yield from inputs(subject, chosen, worked_back)
-    yield from fitted_forward(subject, list(subject.before))
-    yield from fitted_constants(subject)
+    yield from _from(inputs, subject, chosen, worked_back)
+    yield from _from(fitted_forward, subject, list(subject.before))
+    yield from _from(fitted_constants, subject)
 
 
 def _that_say_little(subject: Subject, every: Sequence[Target]) -> Iterator[Reading]:
     for target in every:
         for family in SAY_LITTLE:
-            yield from family(target)
-    yield from fitted_tables(subject)
+            yield from _from(family, target)
+    yield from _from(fitted_tables, subject)

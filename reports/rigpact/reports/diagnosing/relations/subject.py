@@ -20,7 +20,7 @@ from rigpact.reference_runtime.graph.sampled_bound import judging_bound
 from rigpact.reference_runtime.operations.geometry import same_hemisphere
 from rigpact.reports.diagnosing.budget import Budget
 from rigpact.reports.diagnosing.relations.places import Group, groups_of, names_of, places_of
-from rigpact.reports.diagnosing.relations.relation import Channels, Place, Reading
+from rigpact.reports.diagnosing.relations.relation import Channels, MadeBy, Place, Reading
 from rigpact.reports.diagnosing.stage_error import NEARLY, StageError, error_between
 
 FEW = 6
@@ -41,8 +41,13 @@ class Subject:
         error: StageError,
         frames: ReplayedFrames | None = None,
         budget: Budget | None = None,
+        wanted: Collection[MadeBy] | None = None,
     ) -> None:
-        """Keep what was measured. contract: under the conventions that are named already."""
+        """Keep what was measured. contract: under the conventions that are named already.
+
+        wanted: who may make readings; everybody if it is None.
+        """
+        self.wanted = wanted
         self.evidence, self.contract, self.budget = evidence, contract, budget or Budget.unlimited()
         self.stage: Stage = contract.system.graph[error.stage]
         self.frames = frames or ReplayedFrames(evidence, contract)
@@ -58,7 +63,7 @@ class Subject:
         precision = self.evidence.precision
         if precision is None or not self.stage.is_answer:
             return error
-        bound = judging_bound(self.frames, self.stage.name, error.replayed).bound + precision.error(error.recorded)
+        bound = self._bound_of(self.frames, error.replayed) + precision.error(error.recorded)
         return error_between(self.stage, error.recorded, error.replayed, bound)
 
     @cached_property
@@ -91,6 +96,14 @@ class Subject:
                 if len(channels) == group.stop - group.start and (channels == np.arange(group.start, group.stop)).all():
                     return Place(f"{self.stage.name}[{group.name}]", channels)
         return Place(f"{self.stage.name} of {names_of(self.contract.fields(self.stage.name), channels)}", channels)
+
+    def of_stage(self, evidence: Evidence, contract: Contract, error: StageError) -> Subject:
+        """Another one of the same search."""
+        return Subject(evidence, contract, error, budget=self.budget, wanted=self.wanted)
+
+    def wants(self, name: str) -> bool:
+        """Whether readings of a vector are asked for."""
+        return self.wanted is None or any(vector == name for _, vector in self.wanted)
 
     def few_rows(self, count: int) -> list[int]:
         """So many rows, spread over the recording, neighbours among them."""
@@ -220,12 +233,27 @@ class Subject:
         if rows is None or not self._explains_roughly(rows):
             return None
         written = (frames.with_recorded({**each.evidence.recorded, **_stored(change(each))}) for each in self._moved)
-        bound = judging_bound(frames, self.stage.name, rows, written).bound + self.lost_in_writing(self.recorded)
+        bound = self._bound_of(frames, rows, written) + self.lost_in_writing(self.recorded)
         lost = {name: np.abs(rows - stored[name]) for name, rows in changed.items()}
         if any(part.any() for part in lost.values()):  # what the change itself lost by being stored as float32
             nothing = {name: np.zeros(rows.shape) for name, rows in self.inputs.items()}
             bound = np.maximum(bound, stage_bound(self.stage, frames, rows, {**nothing, **lost}))
         return Reading(kind, words, rows.astype(np.float64), np.maximum(bound, self.bound), fitted)
+
+    def _bound_of(
+        self, frames: ReplayedFrames, rows: FloatArray, written: Iterator[ReplayedFrames] | None = None
+    ) -> FloatArray:
+        """The bound of rows in some frames; of a long recording in blocks. written: as `replay_bound` has it."""
+        if written is not None and self.evidence.precision is not None:
+            return judging_bound(frames, self.stage.name, rows, written).bound
+        found = ((block, block.computed(self.stage.name), inside) for block, inside in frames.blocks())
+        return np.concatenate(
+            [
+                judging_bound(block, self.stage.name, own).bound[inside]
+                for block, own, inside in found
+                if own is not None
+            ]
+        )
 
     @cached_property
     def _moved(self) -> list[Subject]:

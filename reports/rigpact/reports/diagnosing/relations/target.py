@@ -180,11 +180,11 @@ def _changed(name: str, channels: Channels, rule: Rule, known: Subject) -> Mappi
 def targets(subject: Subject) -> Iterator[Target]:
     """The stage's answer, then each of its inputs that can be worked back from it."""
     yield Target(subject, "", subject.replayed, subject.recorded, subject.bound, subject.failing)
-    for name in subject.inputs if subject.stage.is_answer else ():
+    for name in filter(subject.wants, subject.inputs if subject.stage.is_answer else ()):
         found = _solved(subject, name)
         if found is not None:
             yield found
-    for name in () if subject.stage.is_answer else subject.before:
+    for name in filter(subject.wants, () if subject.stage.is_answer else subject.before):
         found = _worked_back(subject, name) or _seen(subject, name)
         if found is not None:
             yield found

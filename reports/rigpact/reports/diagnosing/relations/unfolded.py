@@ -36,7 +36,7 @@ def relations_before(
         changed = (rest.replayed != subject.replayed).any(axis=0)
         if (rest.excess[:, changed] > 1.0).any():
             continue
-        relations = relations_of(Subject(evidence, subject.contract, error, budget=subject.budget))
+        relations = relations_of(subject.of_stage(evidence, subject.contract, error))
         if relations and _are_all(relations, error):
             excess = np.where(changed, rest.excess, np.nan)
             found += [replace(relation, stage=subject.stage.name, excess=excess) for relation in relations]
