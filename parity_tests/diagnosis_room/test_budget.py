@@ -12,8 +12,11 @@ import pytest
 
 from rigpact.reference_runtime.files.contracts import ContractFiles
 from rigpact.reference_runtime.graph.work import EACH, SEARCHED_FRAMES
+from rigpact.reports.diagnosing import explain as explaining
 from rigpact.reports.diagnosing.budget import Budget, DeadlinePassed, Search, searches_together
 from rigpact.reports.diagnosing.explain import ExplainRequest, explain
+
+from ..gate_room.conftest import Command
 
 CONTRACT = """
 format = "rigpact-contract"
@@ -135,6 +138,25 @@ def test_a_cut_search_is_undetermined(halved: ExplainRequest) -> None:
     assert (found.verdict, found.exit_code) == ("undetermined", 2)
     assert found.search is not None
     assert found.search.not_tried
+
+
+def test_more_frames_than_the_memory_takes_are_refused(
+    halved: ExplainRequest, command: Command, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A million frames ended in an internal error after minutes."""
+    monkeypatch.setattr(explaining, "memory_bytes", lambda: 90 * 9 * explaining.BYTES - 1)
+    answer = command("explain", halved.recording, "--bundle", halved.contract.bundle)
+    assert (answer.status, answer.out) == (2, "")
+    assert "90 frames, which need 0.0 GB of memory" in answer.err
+
+
+def test_a_deadline_is_status_2_from_the_command_line(halved: ExplainRequest, command: Command) -> None:
+    """Not a traceback, nor an answer."""
+    answer = command(
+        "explain", halved.recording, "--bundle", halved.contract.bundle, "--deadline", "0", "--format", "json"
+    )
+    assert (answer.status, answer.out) == (2, "")
+    assert "--deadline: found no answer after 0 s" in answer.err
 
 
 def test_a_deadline_ends_a_run_without_a_verdict(halved: ExplainRequest) -> None:

@@ -235,6 +235,9 @@ def run_command_line(arguments: Sequence[str] | None = None) -> int:
     except UnusableInput as error:
         _say_aside(f"rigpact: error: {error.one_line()}")
         return EXIT_CANNOT_JUDGE
+    except MemoryError:
+        _say_aside("rigpact: error: the files need more memory than there is")
+        return EXIT_CANNOT_JUDGE
     except Exception as error:
         if isinstance(error, OSError) and error.errno in DISK_REFUSES:
             _say_aside(f"rigpact: error: {disk_refusal(error.filename or 'output', error).one_line()}")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import sys
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -23,6 +25,9 @@ from rigpact.reports.diagnosing.some_bones import diagnose_gathered
 from rigpact.reports.diagnosing.stage_error import stage_error
 from rigpact.reports.diagnosing.suppositions import best_supposition
 from rigpact.reports.terminal import working
+
+BYTES = 40
+"""Memory that an answer takes for each recorded number: it, its replay, bound and error, and the sums of one stage."""
 
 
 @dataclass(frozen=True)
@@ -65,6 +70,7 @@ def explain(request: ExplainRequest) -> tuple[Diagnosis, list[str]]:
             f"one of {', '.join(contract.system.graph.names)}",
         )
     gathered = _driven_as(read_evidence(request.recording, contract, request.given), request.mode)
+    _refuse_too_long(gathered, request.recording)
     with working("replaying stages") as says:
         budget = request.budget(lambda words: says(f"searching: {words}"))
         found = diagnose_gathered(
@@ -78,6 +84,26 @@ def explain(request: ExplainRequest) -> tuple[Diagnosis, list[str]]:
         if (found.search is None or gathered.recording.bones) and found.exit_code == EXIT_FINDINGS:
             _refuse_guessed_mode(gathered, found.stages, request.recording)
         return found, gathered.notes
+
+
+def _refuse_too_long(gathered: Gathered, path: Path) -> None:
+    """UnusableInput for more frames than the memory takes, before anything is computed."""
+    evidence = gathered.parts[-1].evidence
+    needed, given = BYTES * sum(rows.size for rows in evidence.recorded.values()), memory_bytes()
+    if given is not None and needed > given:
+        found = f"{len(evidence.frame)} frames, which need {needed / 1e9:.1f} GB of memory"
+        raise UnusableInput(path, found, f"at most {given / 1e9:.1f} GB", "explain a part of the recording")
+
+
+def memory_bytes() -> int | None:
+    """The memory that this process may take; None where the system does not say."""
+    if sys.platform == "win32":
+        return None
+    import resource
+
+    limit, _ = resource.getrlimit(resource.RLIMIT_AS)
+    machine = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    return machine if limit == resource.RLIM_INFINITY else min(limit, machine)
 
 
 def _before_the_search(
