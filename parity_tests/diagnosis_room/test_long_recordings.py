@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import tracemalloc
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
@@ -20,6 +21,7 @@ from rigpact.reports.diagnosing.diagnose import diagnose, first_divergence
 from rigpact.reports.diagnosing.diagnosis import Diagnosis
 from rigpact.reports.diagnosing.evidence import read_evidence
 
+Spoiled = Callable[[dict[str, np.ndarray]], np.ndarray]
 COUNT = 1500
 REST = np.float32([0.1, -0.2, 0.3])
 CONTRACT = """
@@ -85,20 +87,28 @@ def test_a_second_mistake_that_begins_later_is_found_too(contract: Contract) -> 
     """The first mistake stands in every frame that is searched first; the other one shows only behind them."""
     rows = _rows()
     rows["obs"][100:, 1] *= np.float32(2.0)
-    rows["obs"][1000:, 2] = 0.0
+    rows["obs"][1000:, 2] *= np.float32(-1.0)
     found = _explained(contract, rows)
     assert found.verdict == "explained"
     assert sorted(said.split(" from frame ")[1].split(" on")[0] for said in _said(found)) == ["100", "1000"]
 
 
-def test_a_long_recording_costs_the_search_of_a_short_one(contract: Contract) -> None:
+@pytest.mark.parametrize(
+    "spoiled",
+    [
+        pytest.param(lambda rows: rows["obs"][:, [1, 0, 2]], id="a relation"),
+        pytest.param(lambda rows: np.float32(0.5) * rows["obs"], id="a convention"),
+    ],
+)
+def test_a_long_recording_costs_the_search_of_a_short_one(contract: Contract, spoiled: Spoiled) -> None:
     """A log of an hour must give the cause that its first seconds show, within the same budget."""
     works = []
     for count in (600, 30 * 600):
         rows, budget = _rows(count), Budget(2.0)
-        rows["obs"] = rows["obs"][:, [1, 0, 2]]
+        rows["obs"] = spoiled(rows)
         found = _explained(contract, rows, budget)
         assert (found.verdict, found.search and found.search.is_complete) == ("explained", True)
+        assert {each.frames_explained for each in (*found.causes, *found.relations)} == {count}
         works.append(budget.work.done)
     assert works[1] < 4 * works[0]
 
