@@ -163,7 +163,11 @@ SUBJECTS = (
     }),
     Subject("clock", V, 'operation = "phase_clock", period = 0.8, first = 1', drawn(v=2), clock(), {
         "first": {"0": clock(0), "2": clock(2)}, "period": {"half": clock(period=0.4), "twice": clock(period=1.6)},
-        "form": {"cos_sin": clock(form="cs"), "phase": clock(form="p")},
+        "form": {"cos_sin": clock(form="cs")},
+    }),
+    Subject("turns", V, 'operation = "phase_clock", period = 0.8, first = 1, form = "phase"', drawn(v=2), clock(form="p"), {
+        "first": {"0": clock(0, form="p"), "2": clock(2, form="p")},
+        "period": {"half": clock(period=0.4, form="p"), "twice": clock(period=1.6, form="p")},
     }),
     Subject("switch", f'{V}, {{ name = "w", size = 2 }}, {{ name = "f", kind = "flag" }}',
         'operation = "switch", of = ["v", "w", "f"]',

@@ -166,6 +166,9 @@ class ReplayedFrames(FramesOfContract):
                 rows = self._given(stage) if compute is None else compute(self)
         except NotKnown:
             return None
+        width = self.contract.stage_widths[stage] or rows.shape[1]
+        if rows.shape[1] != width:  # a reading that does not fit in its place
+            raise UnusableInput(f"stage {stage}", f"{rows.shape[1]} numbers under these conventions", str(width))
         self.evidence.work.add(rows, ANSWER if self._graph[stage].is_answer else 1)
         return rows
 

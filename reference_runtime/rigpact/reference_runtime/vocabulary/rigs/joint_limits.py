@@ -8,6 +8,7 @@ import numpy as np
 from rigpact.contract.conventions import CodeHint
 from rigpact.contract.declared.data_sets import Known
 from rigpact.contract.declared.operation import Built, Operation, Reading, Use
+from rigpact.contract.declared.problems import Wrong
 from rigpact.contract.statistics import FloatArray
 from rigpact.contract.systems.contract import Contract
 from rigpact.contract.systems.frames import Frames
@@ -40,6 +41,10 @@ def _readings(fields: FieldLayout) -> dict[str, Reading]:
 def build(use: Use) -> Built:
     """limits: low and high of x, y and z of each joint, (J, 3, 2) in radians; the vectors are as long as in the input."""
     source = use.inputs[0]
+    if other := next((each for each in source.fields if each.size != 3), None):
+        raise use.wrong(
+            Wrong.WIDTH, "of", f"{other.size} numbers of {other.name}", "a rotation vector of 3 for each joint"
+        )
     clamp = use.choice(
         "clamp",
         _CLAMPS,

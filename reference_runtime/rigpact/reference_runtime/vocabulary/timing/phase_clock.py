@@ -32,7 +32,10 @@ def build(use: Use) -> Built:
         "0": "the phase starts at 0", "1": "the counter is raised before it is used",
         "2": "the phase is advanced at the reset too",
     })  # fmt: skip
-    form = use.choice("form", _FORMS, "the form of the clock's answer", default="sin_cos")
+    if (word := use.table.get("form", "sin_cos")) not in _FORMS:
+        raise use.not_one_of("form", _FORMS)
+    alike = {name: each for name, each in _FORMS.items() if (name == "phase") == (word == "phase")}
+    form = use.choice("form", alike, "the form of the clock's answer", default="sin_cos")
 
     def phase(frames: Frames) -> FloatArray:
         return np.asarray((frames.frame + first.of(frames)) * step / period.of(frames).reshape(-1)[0])
@@ -50,7 +53,7 @@ def build(use: Use) -> Built:
         jumps = (form.word_of(frames) == "phase") & (np.abs(turns - np.round(turns)) <= moved)
         return np.asarray((moved + jumps) * np.ones_like(rows, np.float64))
 
-    names = ("phase",) if use.table.get("form") == "phase" else ("sin", "cos")
+    names = ("phase",) if word == "phase" else ("sin", "cos")
     fields = FieldLayout(tuple(Field(name, place, 1, FieldKind.SCALAR) for place, name in enumerate(names)))
     return Built(fields, compute, bound)
 
@@ -69,7 +72,6 @@ _CODE = {
     "form": {
         "sin_cos": CodeHint("{sin(2 * pi * phase), cos(2 * pi * phase)}", "torch.cat((sin_phase, cos_phase), -1)"),
         "cos_sin": CodeHint("{cos(2 * pi * phase), sin(2 * pi * phase)}", "torch.cat((cos_phase, sin_phase), -1)"),
-        "phase": CodeHint("phase", "phase"),
     },
 }
 OPERATION = Operation(
