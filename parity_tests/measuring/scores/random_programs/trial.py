@@ -6,6 +6,7 @@ import json
 import signal
 import tempfile
 import time
+import tomllib
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -17,6 +18,7 @@ import numpy as np
 from rigpact.reference_runtime.files.contracts import ContractFiles
 from rigpact.reports.diagnosing.explain import ExplainRequest, explain
 
+from ..untrue import untrue, ways_of
 from .benign import variant
 from .drawing import drawn_inputs, drawn_program, drawn_recorded
 from .edits import Edit
@@ -131,6 +133,8 @@ def _timed(case: Case, files: tuple[Path, Path]) -> tuple[Graded, float]:
     except LateError:
         return Graded("timeout"), time.process_time() - started
     seconds = time.process_time() - started
+    if false := untrue(answer, ways_of(tomllib.loads(as_toml(case.program)))):
+        return Graded("false", false=tuple(false)), seconds
     return grade(case, answer, lambda changes: asked(case.program, *files, changes)), seconds
 
 

@@ -12,6 +12,7 @@ import json
 import os
 import statistics
 import sys
+import tomllib
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -20,9 +21,11 @@ from pathlib import Path
 import numpy as np
 
 from rigpact.contract.files import write_bytes
+from rigpact.contract.pages.registry import ENEMY_ANIMATION, find_system
 from rigpact.reference_runtime.recordings.trace import read_trace
 
 from ..claims import claims_of
+from ..untrue import Ways, untrue, ways_of
 from .answers import LIMIT_S, MOST_S, Asked, asked
 from .grading import GRADES, Grade, Right, grade
 from .truths import TRUTHS
@@ -104,16 +107,26 @@ def shows(folder: Path, name: str) -> bool:
 
 def graded(folder: Path, labels: Mapping[str, Mapping[str, object]], only: str, jobs: int) -> Iterator[Row]:
     """Every recording asked about and graded."""
-    for each in asked(folder, list(labels), only, jobs):
+    ways = {each: _ways(folder / each) for each in {name.split("/")[0] for name in TRUTHS}}
+    for each in asked(folder, [name for name in labels if name.split("/")[0] in ways], only, jobs):
         label = labels[each.name]
         is_wrong = bool(label["wrong"]) and shows(folder, each.name)
         truth = TRUTHS[mistake_of(each.name)] if is_wrong else None
-        yield Row(each.name, str(label["what"]), is_wrong, each, _grade(each, truth))
+        yield Row(each.name, str(label["what"]), is_wrong, each, _grade(each, truth, ways[each.name.split("/")[0]]))
 
 
-def _grade(each: Asked, truth: Right | None) -> Grade:
+def _ways(folder: Path) -> Ways:
+    """How the vectors of a program come from each other; the engine class has a page."""
+    own = folder / "contract.toml"
+    text = own.read_text(encoding="utf-8") if own.exists() else find_system(ENEMY_ANIMATION).own_page
+    return ways_of(tomllib.loads(text))
+
+
+def _grade(each: Asked, truth: Right | None, ways: Ways) -> Grade:
     if each.answer is None or each.is_late:
         return Grade("timeout" if each.is_late else "no answer", (each.error,))
+    if false := untrue(each.answer, ways):
+        return Grade("misleading", tuple(false))
     return grade(each.answer, truth)
 
 
