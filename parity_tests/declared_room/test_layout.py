@@ -124,6 +124,6 @@ def test_a_draft_of_a_policy_agrees_with_its_loop(tmp_path: Path, command: Comma
     }  # fmt: skip
     assert stages["obs_gyro"]["scale"] == 0.25
     assert given["imu"]["kind"] == "quaternion_wxyz"
-    assert root["names"][stages["q_policy"]["take"]] == ["joint_2", "joint_0", "joint_1"]
+    assert stages["q_policy"]["take"] == ["q_2", "q_0", "q_1"]
     assert "LEFT OPEN: obs[29] to [29]" in text  # nothing that was recorded holds the phase
     assert stages["target"]["scale"] == 0.5

@@ -300,6 +300,7 @@ ONE_KNOB = '{ name = "x", size = 3 }'
         ('operation = "affine", of = "x", scale = -1, offset = 0', {"scale": ("declared", "none")}),
         ('operation = "normalise", of = "x", mean = 0, std = 1', {}),
         ('operation = "clip", of = "x", lowest = -1, highest = 1', {"applied": ("clamped", "none", "low_only", "high_only")}),
+        ('operation = "clip", of = "x", highest = 1', {"applied": ("clamped", "none")}),
         ('operation = "squash", of = "x", function = "relu"',
          {"function": ("relu", "none", "tanh", "sigmoid", "softmax", "exp")}),
         ('operation = "wrap", of = "x", unit_of_angle = "deg", range = "none"', {"range": ("none", "symmetric", "positive")}),

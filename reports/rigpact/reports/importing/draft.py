@@ -74,6 +74,32 @@ class Draft:
         self.stages = [_renamed(entry, old, new) for entry in self.stages]
         self.networks = {name: _renamed(entry, old, new) for name, entry in self.networks.items()}
 
+    def names_of(self, vector: str) -> str | Sequence[str] | None:
+        """The names of a vector's numbers, its own or of what it is made of one by one: a list's name, the names, or None."""
+        table = self.root_of(vector).table
+        names: str | Sequence[str] | None = table.get("names", table.get("take"))
+        return names
+
+    def root_of(self, vector: str) -> Entry:
+        """The entry whose names a vector's numbers have: its own, or the one that it is made of one by one."""
+        entry = next(each for each in (*self.given, *self.stages) if each.table["name"] == vector)
+        source = entry.table.get("of")
+        has_own = {"names", "take"} & entry.table.keys() or entry.table.get("operation") not in ONE_BY_ONE
+        return entry if has_own or not isinstance(source, str) else self.root_of(source)
+
+    def change(self, vector: str, *comments: str, **table: Any) -> None:
+        """Say more of a vector; names take the place of a size."""
+        for entries in (self.given, self.stages):
+            for place, entry in enumerate(entries):
+                if entry.table["name"] == vector:
+                    held = {key: each for key, each in entry.table.items() if key != "size" or "names" not in table}
+                    entries[place] = Entry({**held, **table}, (*entry.comments, *comments))
+
+    def caution(self, vector: str, said: str) -> None:
+        """Say above a vector, and beside the file, that it looks unusual."""
+        self.change(vector, f"CAUTION: {said}")
+        self.notes.append(f"caution: {vector}: {said}")
+
     def drop_unused(self, names: set[str]) -> None:
         """Leave out given vectors that nothing takes any more."""
         taken = (entry.table.get("of", ()) for entry in self.stages)
@@ -85,6 +111,8 @@ class Draft:
         return unlike(wish, [entry.table["name"] for entry in (*self.given, *self.stages)])
 
 
+ONE_BY_ONE = ("affine", "clip", "normalise", "denormalise")
+"""Operations of a draft whose result has the names of their vector."""
 _NAMING = ("name", "of", "carried", "wrong", "inputs", "outputs")
 """Keys whose words are names of vectors."""
 

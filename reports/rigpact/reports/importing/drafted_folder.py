@@ -2,41 +2,35 @@
 
 from __future__ import annotations
 
-import os
+from dataclasses import replace
 from pathlib import Path
 
-from rigpact.contract.files import write_bytes
-from rigpact.reference_runtime.files.contracts import ContractFiles
+from rigpact.contract.systems.contract import Contract
 from rigpact.reference_runtime.recordings.named_columns import NoVector
 from rigpact.reports.diagnosing.budget import Budget
 from rigpact.reports.diagnosing.evidence import EvidenceFiles, read_evidence
 from rigpact.reports.diagnosing.some_bones import diagnose_gathered
 from rigpact.reports.importing.drafting import draft_of_folder, look_into
-from rigpact.reports.importing.formats import Imported, ImportRequest, finished
+from rigpact.reports.importing.formats import Imported, ImportRequest, drafted_contract, finished
 
 
-def draft_folder(folder: Path, path: Path) -> Imported:
-    """The contract of a folder, to be written to `path`."""
-    found, refused = look_into(folder), set[str]()
+def draft_folder(folder: Path, path: Path, fps: float | None = None) -> Imported:
+    """The contract of a folder, to be written to `path`. fps: its rate, where the user says it."""
+    found, refused, request = look_into(folder), set[str](), ImportRequest(folder, path, fps=fps)
     while True:
         draft = draft_of_folder(found, refused)
-        made = finished(draft, ImportRequest(folder, path))
-        tried = made if draft.fps else finished(draft, ImportRequest(folder, path, fps=1.0))  # any rate replays a frame
-        differ = set() if found.recording is None else _differing(tried.content, path, found.recording)
+        tried = drafted_contract(replace(draft, fps=draft.fps or 1.0), request)  # any rate replays a frame
+        differ = set() if found.recording is None else _differing(tried, found.recording)
         if differ <= refused:
-            return made
+            return finished(draft, request)
         refused |= differ
 
 
-def _differing(content: bytes, path: Path, recording: Path) -> set[str]:
-    """The stages that a recording does not bear out, of a contract beside the files that it names; nothing is searched."""
-    tried = path.with_name(f".{path.stem}.{os.getpid()}.toml")
+def _differing(contract: Contract, recording: Path) -> set[str]:
+    """The stages that a recording does not bear out; nothing is searched."""
     try:
-        write_bytes(tried, content)
-        gathered = read_evidence(recording, ContractFiles(tried).opened(), EvidenceFiles())
+        gathered = read_evidence(recording, contract, EvidenceFiles())
     except NoVector:
         return set()
-    finally:
-        tried.unlink(missing_ok=True)
     found = diagnose_gathered(gathered, with_pairs=False, budget=Budget.spent())
     return {stage.stage for stage in found.stages if stage.ok is False}

@@ -16,27 +16,30 @@ from numpy.typing import NDArray
 
 from rigpact.contract.errors import UnusableInput
 from rigpact.contract.statistics import FloatArray
-from rigpact.reference_runtime.recordings.named_columns import CLOCK, vectors_of
+from rigpact.reference_runtime.recordings.named_columns import CLOCK, labelled_vectors
 from rigpact.reference_runtime.recordings.precision import precision_of
 from rigpact.reference_runtime.recordings.tables import column_suffixes
 from rigpact.reference_runtime.recordings.trace import has_trace_header, is_trace_path, read_trace
 from rigpact.reports.importing.draft import Draft, Entry, lower_word, unlike, word
 from rigpact.reports.importing.layout.drafted import Columns
+from rigpact.reports.importing.layout.labels import is_read_by, own_names
 from rigpact.reports.importing.layout.sources import is_quaternion
 from rigpact.reports.importing.layout.tensors import columns_of_tensors
 from rigpact.reports.importing.model_beside import Model, read_model_beside
 from rigpact.reports.importing.statistics_beside import SAME, Statistics, find_statistics
+from rigpact.reports.importing.unusual import mark_unusual
 
 
 @dataclass(eq=False)
 class Folder:
-    """What lies in a folder. rows: the recorded vectors by name, (T, width)."""
+    """What lies in a folder. rows: the recorded vectors by name, (T, width); labels: what the file calls their numbers."""
 
     path: Path
     models: Sequence[Model]
     statistics: Sequence[Statistics]
     recording: Path | None
     rows: Mapping[str, FloatArray]
+    labels: Mapping[str, tuple[str, ...]]
 
     def statistics_of(self, width: int | None, name: str) -> Sequence[Statistics]:
         """The statistics of that width; the ones that name the tensor, if some do."""
@@ -56,15 +59,16 @@ def draft_of_folder(found: Folder, refused: Collection[str] = ()) -> Draft:
     names = dict.fromkeys(path.name for path in paths if path is not None)
     draft.header = [
         f"Drafted by `rigpact init --contract` from {', '.join(names)}.",
-        "GUESSED marks conclusions from names or numbers, LEFT OPEN marks gaps. Then: rigpact check.",
+        "It states what the recording does, and so every mistake of the side that recorded it. CAUTION marks what looks unusual, "
+        "GUESSED conclusions from names or numbers, LEFT OPEN gaps. Units, and what never changed here, no recording says.",
     ]
     draft.fps = _rate(found)
     if draft.fps is None:
-        draft.header.append("LEFT OPEN: fps. Write the number of frames a second, fps = 60")
+        draft.header.append("LEFT OPEN: fps. Write the number of frames a second, fps = 60, or draft with --fps 60")
     recorded = {name: rows for name, rows in found.rows.items() if name not in CLOCK and np.isfinite(rows).all()}
     refused_columns = {name for name in recorded if word(name, "column") in refused}
     precision = precision_of({name: rows.astype(np.float32) for name, rows in recorded.items()})
-    columns = Columns(draft, recorded, _follows(found), found.statistics, refused_columns, precision)
+    columns = Columns(draft, recorded, found.labels, _follows(found), found.statistics, refused_columns, precision)
     networks = [_Network(draft, found, columns, model, columns_of_tensors(model, recorded)) for model in found.models]
     for network in networks:
         columns.answers |= {network.columns[each]: network.add for each in network.answered}
@@ -73,6 +77,7 @@ def draft_of_folder(found: Folder, refused: Collection[str] = ()) -> Draft:
         network.add()
     columns.finish()
     _recordings(draft, found)
+    mark_unusual(draft)
     return draft
 
 
@@ -103,11 +108,13 @@ def look_into(folder: Path) -> Folder:
     own = {each.path for each in statistics}
     recordings = [path for path in files if path.name.lower().endswith(column_suffixes()) and path not in own]
     for path in recordings:
-        rows = vectors_of(path)
-        lengths = {len(each) for each in rows.values()}
+        vectors = labelled_vectors(path)
+        lengths = {len(rows) for rows, _ in vectors.values()}
         if len(lengths) == 1 and lengths.pop() > 1:
-            return Folder(folder, models, statistics, path, rows)
-    return Folder(folder, models, statistics, None, {})
+            rows = {name: each for name, (each, _) in vectors.items()}
+            labels = {name: each for name, (_, each) in vectors.items()}
+            return Folder(folder, models, statistics, path, rows, labels)
+    return Folder(folder, models, statistics, None, {}, {})
 
 
 def _rate(found: Folder) -> float | None:
@@ -146,6 +153,8 @@ class _Network:
         for each, width in model.outputs.items():
             column = self.columns.get(each)
             fields = _answer_fields(draft, model, width)
+            if column is not None and "size" in fields:
+                fields = self.recorded.numbers_of(column, fields["size"], "policy")
             outputs.append(draft.compute(self._name(each, column, "output"), "network", None, **fields))
             if column is not None:
                 self.recorded.made[column] = outputs[-1]
@@ -174,8 +183,8 @@ class _Network:
             self.recorded.made[column] = vector
         fitting = found.statistics_of(width, name)
         statistics = fitting[0] if len(fitting) == 1 else None
-        if statistics is None or column is None or not _is_normalised(self.recorded, column, statistics):
-            statistics = statistics if column is None else None
+        if column is not None and not _is_normalised(self.recorded, column, statistics):
+            statistics = None
         raw = vector if statistics is None else draft.free_name(f"{vector}_raw")
         self._source(column, raw, width, statistics)
         if statistics is not None:
@@ -201,8 +210,10 @@ def _before(held: FloatArray, statistics: Statistics | None) -> tuple[FloatArray
     return before, np.full(held.shape, SAME * float(np.abs(before).max(initial=0.0)))
 
 
-def _is_normalised(recorded: Columns, column: str, statistics: Statistics) -> bool:
+def _is_normalised(recorded: Columns, column: str, statistics: Statistics | None) -> bool:
     """Whether a recorded input says less before the statistics than behind them: then they stand between."""
+    if statistics is None or column in recorded.refused:
+        return False
     held = recorded.rows[column]
     missing, cost = recorded.cost_of(*_before(held, statistics))
     return cost <= held.shape[1] and (missing, cost) < recorded.cost_of(*_before(held, None))
@@ -234,8 +245,10 @@ def _recordings(draft: Draft, found: Folder) -> None:
         draft.notes.append("no recording lies here: with one, init looks for the parts of the network's input")
         return
     names = {entry.table["name"]: entry for entry in (*draft.given, *draft.stages)}
-    renamed = {word(name, "column"): name for name in found.rows if word(name, "column") != name}
-    draft.recordings |= {vector: name for vector, name in renamed.items() if vector in names}
+    for column, labels in found.labels.items():
+        vector = word(column, "column")
+        if vector in names:
+            _say_columns(draft, vector, column, labels)
     unused = {
         name: rows for name, rows in found.rows.items() if word(name, "column") not in names and name not in CLOCK
     }
@@ -244,3 +257,22 @@ def _recordings(draft: Draft, found: Folder) -> None:
     if left:
         said = f"Columns of {found.recording.name} that belong to no vector yet: {', '.join(left)}."
         draft.recordings_comments = [said]
+
+
+def _say_columns(draft: Draft, vector: str, column: str, labels: Sequence[str]) -> None:
+    """Under which columns the recording holds a vector, where its own name does not say it; a caution where names contradict."""
+    said = draft.names_of(vector) or ()
+    names = draft.names[said] if isinstance(said, str) else tuple(said)
+    own = own_names(column, labels)
+    if is_read_by(column, labels, names):
+        draft.recordings |= {vector: column} if vector != column else {}
+        return
+    draft.recordings[vector] = list(labels)
+    if names != own and sorted(names) == sorted(own):
+        place = next(place for place, name in enumerate(own) if name != names[place])
+        many = sum(name != other for name, other in zip(names, own, strict=True))
+        draft.caution(
+            vector,
+            f"the column {labels[place]} holds the number of {names[place]}, and {many} columns so: numbers in the order of "
+            "another list, or columns with wrong names. Here each column is what its number is",
+        )

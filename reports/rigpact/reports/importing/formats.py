@@ -90,15 +90,21 @@ def finished(draft: Draft, request: ImportRequest) -> Imported:
         draft.fps = request.fps
         draft.header = [line for line in draft.header if not line.startswith("LEFT OPEN: fps")]
     declaration = _read_again(draft, request)
-    system = declaration.system
-    if request.recording is not None and system is not None:
-        contract = Contract(
-            system, request.out, "", system.vectors, system.conventions(None), declaration.constants, system.fps
-        )
-        map_columns(draft, contract, request.recording)
+    if request.recording is not None:
+        map_columns(draft, drafted_contract(draft, request), request.recording)
         declaration = _read_again(draft, request)
     opened = tuple(each.knob for each in declaration.left_open)
     return Imported(draft_to_toml(draft).encode("utf-8"), "contract", opened, tuple(draft.notes))
+
+
+def drafted_contract(draft: Draft, request: ImportRequest) -> Contract:
+    """The draft as the contract that it will be, without a file."""
+    declaration = _read_again(draft, request)
+    system = declaration.system
+    if system is None:
+        raise UnusableInput(request.source, "a draft of no stage", "a contract")
+    conventions = system.conventions(None)
+    return Contract(system, request.out, "", system.vectors, conventions, declaration.constants, system.fps)
 
 
 def _read_again(draft: Draft, request: ImportRequest) -> Declaration:

@@ -71,8 +71,8 @@ def _select(view: DeclaredView, stage: str) -> str:
 def _clip(view: DeclaredView, stage: str) -> str:
     fields = view.layout(view.inputs_of(stage)[0])
     width = fields.width
-    ends = [view.numbers(stage, key) for key in ("lowest", "highest")]
-    low, high = (np.broadcast_to(end, width) for end in ends if end is not None)
+    ends = ((view.numbers(stage, key), other) for key, other in (("lowest", -np.inf), ("highest", np.inf)))
+    low, high = (np.broadcast_to(other if end is None else end, width) for end, other in ends)
     is_within = all(
         field.low is not None
         and field.high is not None

@@ -14,19 +14,27 @@ from rigpact.reference_runtime.operations.rounding import gamma
 from rigpact.reference_runtime.vocabulary.code_hints import CODE_HINTS
 from rigpact.reference_runtime.vocabulary.rounding_bounds import samples, wide
 
+_MOST = float(np.finfo(np.float32).max)
+_ENDS = {"lowest": -_MOST, "highest": _MOST}
+"""What an end is that is left out: no float32 lies beyond it."""
+
 
 def build(use: Use) -> Built:
-    """A low and a high end for each channel, or one for all; other sides do not clip, or scale to the range."""
+    """A low and a high end for each channel, one for all, or one end alone; others do not clip, or scale to the range."""
     source = use.inputs[0]
     width = source.fields.width
-    low, high = use.number("lowest", width), use.number("highest", width)
+    given = [key for key in _ENDS if key in use.table]
+    if not given:
+        raise use.missing("lowest", "lowest, highest, or both")
+    low, high = (use.number(key, width, default=end) for key, end in _ENDS.items())
     if np.any(use.value_of(low) >= use.value_of(high)):
         raise Misdeclared(
             Wrong.NUMBERS, use.at("lowest"), "a low end that is not below the high end", "lowest < highest"
         )
     ends = [use.value_of(number).reshape(-1) for number in (low, high)]
     probe = 8.0 * samples(width) * np.maximum(1.0, np.maximum(*map(np.abs, ends)))
-    knob = use.knob("applied", CLIPPED, f"how {use.stage} keeps numbers in range", {
+    ways = CLIPPED if len(given) == len(_ENDS) else {way: CLIPPED[way] for way in ("clamped", "none")}
+    knob = use.knob("applied", ways, f"how {use.stage} keeps numbers in range", {
         "none": "nothing is clipped: keep the numbers between lowest and highest",
         "scaled_to_range": "-1 … 1 is stretched to the range: numbers are clamped, not scaled",
         "low_only": "only the low end is kept", "high_only": "only the high end is kept",
@@ -52,6 +60,6 @@ def build(use: Use) -> Built:
 
 OPERATION = Operation(
     "clip", "every number within its range", build,
-    {"lowest": "one number, or one for each", "highest": "one number, or one for each"},
+    dict.fromkeys(_ENDS, "one number, or one for each; none if left out"),
     code=CODE_HINTS["clip"], readings=CLIPPED,
 )  # fmt: skip

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tomllib
 from contextlib import suppress
 from functools import partial
 from pathlib import Path
@@ -9,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from rigpact.reports.command_line.options import Force, Format, OutputFormat, argument
+from rigpact.reports.command_line.options import Force, Format, Fps, OutputFormat, argument
 from rigpact.reports.command_line.written import answer_written
 
 if TYPE_CHECKING:
@@ -23,6 +24,7 @@ def init(
     contract: Annotated[
         bool, typer.Option("--contract", help="Draft contract.toml from models, a recording and statistics.")
     ] = False,
+    fps: Fps = None,
     force: Force = False,
     output_format: Format = OutputFormat.TEXT,
 ) -> None:
@@ -32,7 +34,7 @@ def init(
     draft of a contract of your own. Exit status 0; 2 if the file is there, or there are no files to write it from.
     """
     if contract:
-        _draft_contract(folder, output_format, is_forced=force)
+        _draft_contract(folder, output_format, fps, is_forced=force)
         return
     from datetime import timedelta
 
@@ -93,7 +95,7 @@ def _what_can_be_judged(path: Path) -> Examination:
         return examine(configuration.gate, today())
 
 
-def _draft_contract(folder: Path, output_format: OutputFormat, *, is_forced: bool) -> None:
+def _draft_contract(folder: Path, output_format: OutputFormat, fps: float | None, *, is_forced: bool) -> None:
     from rigpact.contract.errors import UnusableInput
     from rigpact.contract.files import write_bytes
     from rigpact.reports.importing.drafted_folder import draft_folder
@@ -102,12 +104,15 @@ def _draft_contract(folder: Path, output_format: OutputFormat, *, is_forced: boo
     path = folder / "contract.toml"
     if path.exists() and not is_forced:
         raise UnusableInput(path, "a contract", "none yet", "--force writes over it")
-    made = draft_folder(folder, path)
+    made = draft_folder(folder, path, fps)
     write_bytes(path, made.content)
-    lines = [f"{path} drafted: look for GUESSED and LEFT OPEN in it"]
+    text = made.content.decode("utf-8")
+    counts = ", ".join(f"{text.count(f'# {word}')} {word}" for word in ("CAUTION", "GUESSED", "LEFT OPEN"))
+    lines = [f"{path} drafted ({counts}): it states what the recording does, and so every mistake of who recorded it"]
     answer_written("init", [path], output_format, lines=lines, notes=made.notes)
     if output_format is OutputFormat.TEXT:
-        say(f"now: rigpact check {plain(str(path))}")
+        first = "" if "fps" in tomllib.loads(text) else "say --fps, "
+        say(f"now: {first}compare what is marked with the training's settings, then rigpact check {plain(str(path))}")
 
 
 def _figures(folder: Path, found: FoundFiles) -> tuple[int | None, int | None]:

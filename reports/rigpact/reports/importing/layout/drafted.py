@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import product
+from itertools import accumulate, groupby, product
 from typing import Any
 
 import numpy as np
@@ -16,14 +16,14 @@ from numpy.typing import NDArray
 from rigpact.contract.statistics import FloatArray
 from rigpact.reference_runtime.recordings.precision import Precision
 from rigpact.reports.importing.draft import Draft, Entry, word
+from rigpact.reports.importing.layout.fits import Line
+from rigpact.reports.importing.layout.labels import own_names
 from rigpact.reports.importing.layout.laid_out import GUESS, lay_out
 from rigpact.reports.importing.layout.layout import Layout, infer_layout
 from rigpact.reports.importing.layout.pieces import Piece
 from rigpact.reports.importing.layout.sources import Source, Turn, is_quaternion, sources_of
 from rigpact.reports.importing.statistics_beside import Statistics, is_near
 
-_LARGEST = 3.0e38
-"""A declaration has finite numbers; float32 has none beyond these."""
 _NARROW = 4
 """Up to so many numbers need no names: x, y, z, w."""
 
@@ -33,11 +33,12 @@ class Columns:
     """What was recorded, and which of it the draft has already. answers: column -> what adds the network that gives it.
 
     pending: given vectors, and the columns that they take over. statistics: pairs that may stand between two columns. refused:
-    columns that a trial showed to be made of nothing that was found.
+    columns that a trial showed to be made of nothing that was found. labels: what the file calls the numbers of each column.
     """
 
     draft: Draft
     rows: Mapping[str, FloatArray]
+    labels: Mapping[str, tuple[str, ...]]
     follows: NDArray[np.bool_]
     statistics: Sequence[Statistics]
     refused: Collection[str]
@@ -130,8 +131,16 @@ class Columns:
 
     def _given(self, column: str, name: str) -> str:
         rows = self.rows[column]
-        said = 'GUESSED: a quaternion (its length is 1). LEFT OPEN: kind = "quaternion_wxyz" or "quaternion_xyzw"'
-        return self.draft.give(name, *([said] if is_quaternion(rows) else ()), size=int(rows.shape[1]))
+        if is_quaternion(rows):
+            said = 'GUESSED: a quaternion (its length is 1). LEFT OPEN: kind = "quaternion_wxyz" or "quaternion_xyzw"'
+            return self.draft.give(name, said, size=4)
+        return self.draft.give(name, **self.numbers_of(column, int(rows.shape[1])))
+
+    def numbers_of(self, column: str, width: int, wish: str = "joints") -> dict[str, Any]:
+        """The names that the file gives the numbers of a column, else how many there are."""
+        names = own_names(column, self.labels.get(column, ()))
+        wish = wish if width > _NARROW else word(column, "column")
+        return {"names": self.draft.list_of(names, wish)} if names else {"size": width}
 
     def _before(self, column: str) -> str | None:
         """The column whose numbers of the frame before these are."""
@@ -148,8 +157,8 @@ class Columns:
         said = "GUESSED: in the recording it is the answer of the frame before"
         said += "" if start else ". LEFT OPEN: start, its value in the first frame"
         self.pending.append((name, before))
-        size = int(self.rows[column].shape[1])
-        return self.draft.give(name, said, size=size, carried=word(before, "column"), start=start)
+        numbers = self.numbers_of(column, int(self.rows[column].shape[1]))
+        return self.draft.give(name, said, **numbers, carried=word(before, "column"), start=start)
 
     def finish(self) -> None:
         """Columns that are taken over, and all others that are made of something: what comes from outside is left out."""
@@ -180,6 +189,12 @@ class Columns:
         if source is None:
             raise ValueError(f"{wish} has no source")
         found = [each for each in piece.columns if each is not None]
+        limited = [list(run) for _, run in groupby(found, lambda each: _ends(each.line))]
+        if len(limited) > 1:  # a limit that some of the numbers have
+            starts = [0, *accumulate(map(len, limited))]
+            runs = [Piece(piece.start + at, source, tuple(run)) for at, run in zip(starts, limited, strict=False)]
+            vectors = [self.vector_of_piece(run, f"{wish}_{run.start}") for run in runs]
+            return self.draft.compute(self.draft.free_name(word(wish, "term")), "concatenate", vectors, GUESS)
         channels = [each.channel for each in found]
         steps: list[tuple[str, dict[str, Any]]] = []
         if source.turn is not None:
@@ -190,8 +205,9 @@ class Columns:
         comments = [GUESS, *([f"GUESSED more: {guesses} of its numbers stand still here"] if guesses else ())]
         if channels != list(range(source.rows.shape[1])):
             names = self._named(vector, int(source.rows.shape[1]), channels)
-            steps.append(("select", {"take": self.draft.list_of((names[each] for each in channels), "policy")}))
-        names_of = steps[-1][1]["take"] if steps else self._names_of(vector)
+            taken = [names[each] for each in channels]
+            steps.append(("select", {"take": self.draft.list_of(taken, "policy") if len(taken) > _NARROW else taken}))
+        names_of = steps[-1][1]["take"] if steps else self.draft.names_of(vector)
         scale = _one_or_list([each.line.scale for each in found])
         adds = any(each.line.offset for each in found)
         key = "offset" if adds else "subtract"
@@ -201,13 +217,14 @@ class Columns:
         if any(constants) or scale != 1.0:
             constant: Any = _one_or_list(constants) if len(set(constants)) == 1 or len(constants) <= _NARROW else None
             if constant is None:
-                constant = self.draft.number_of(f"{word(source.name, 'column')}_{key}", constants, names_of)
+                order = names_of if isinstance(names_of, str) else None
+                constant = self.draft.number_of(f"{word(source.name, 'column')}_{key}", constants, order)
             used = {key: constant if any(constants) else None, "scale": None if scale == 1.0 else scale}
             steps.append(("affine", used))
-        if any(each.line.lowest is not None or each.line.highest is not None for each in found):
-            low = [-_LARGEST if each.line.lowest is None else each.line.lowest for each in found]
-            high = [_LARGEST if each.line.highest is None else each.line.highest for each in found]
-            steps.append(("clip", {"lowest": _one_or_list(low), "highest": _one_or_list(high)}))
+        ends = {"lowest": [each.line.lowest for each in found], "highest": [each.line.highest for each in found]}
+        kept = {end: _one_or_list(numbers) for end, numbers in ends.items() if None not in numbers}
+        if kept:
+            steps.append(("clip", kept))
         for operation, table in steps[:-1]:
             name = self.draft.free_name(f"{vector}_{_STEPS[operation]}")
             vector = self.draft.compute(name, operation, vector, **table)
@@ -239,31 +256,30 @@ class Columns:
         """The answer of the frame before, as a vector that is taken over."""
         key = f"last {answer}"
         if key not in self.made:
-            name, size = self.draft.free_name(f"last_{word(answer, 'answer')}"), int(self.rows[answer].shape[1])
+            name = self.draft.free_name(f"last_{word(answer, 'answer')}")
             said = "GUESSED: the recorded input holds the answer of the frame before"
-            self.made[key] = self.draft.give(name, said, size=size, carried=word(answer, "output"), start="zeros")
+            self.made[key] = self.draft.give(
+                name,
+                said,
+                **self.numbers_of(answer, self.rows[answer].shape[1], "policy"),
+                carried=word(answer, "output"),
+                start="zeros",
+            )
         return self.made[key]
 
-    def _named(self, vector: str, width: int, channels: Sequence[int]) -> tuple[str, ...]:
+    def _named(self, vector: str, width: int, channels: Sequence[int]) -> Sequence[str]:
         """The names of a vector's numbers. One that has none gets joint_0, joint_1, …; what is made of an answer, and leaves
         in another order, leaves in the order of the joints."""
-        is_given = any(each.table["name"] == vector for each in self.draft.given)
-        entries = self.draft.given if is_given else self.draft.stages
-        place = next(place for place, each in enumerate(entries) if each.table["name"] == vector)
-        table = dict(entries[place].table)
-        if isinstance(said := table.get("names", table.get("take")), str):
-            return self.draft.names[said]
-        names = tuple(f"joint_{each}" for each in range(width))
-        if not is_given and sorted(channels) == list(range(width)):
+        said = self.draft.names_of(vector)
+        if said is not None:
+            return self.draft.names[said] if isinstance(said, str) else said
+        root = self.draft.root_of(vector).table
+        prefix = "joint" if width > _NARROW else vector
+        names = tuple(f"{prefix}_{each}" for each in range(width))
+        if "operation" in root and sorted(channels) == list(range(width)):
             names = tuple(names[channels.index(each)] for each in range(width))
-        table.pop("size", None)
-        entries[place] = Entry({**table, "names": self.draft.list_of(names, "joints")}, entries[place].comments)
+        self.draft.change(root["name"], names=self.draft.list_of(names, "joints" if width > _NARROW else vector))
         return names
-
-    def _names_of(self, vector: str) -> str | None:
-        entry = next((each for each in (*self.draft.given, *self.draft.stages) if each.table["name"] == vector), None)
-        names = None if entry is None else entry.table.get("names", entry.table.get("take"))
-        return names if isinstance(names, str) else None
 
     # --- the network's input ------------------------------------------------------------------------------------
 
@@ -295,5 +311,10 @@ class Columns:
 _STEPS = {"affine": "relative", "select": "policy", "clip": "clipped"}
 
 
-def _one_or_list(numbers: Sequence[float]) -> Any:
+def _ends(line: Line) -> tuple[bool, bool]:
+    """Whether a line has a low and a high end."""
+    return line.lowest is not None, line.highest is not None
+
+
+def _one_or_list(numbers: Sequence[Any]) -> Any:
     return numbers[0] if len(set(numbers)) == 1 else list(numbers)
