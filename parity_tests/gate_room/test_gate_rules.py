@@ -28,7 +28,7 @@ from rigpact.reference_runtime.recordings.trace import write_trace
 from rigpact.reports.describing.breaking_text import write_record
 from rigpact.reports.gate.answer.part import Part
 from rigpact.reports.gate.answer.report import GateReport
-from rigpact.reports.gate.guarding import about_settings
+from rigpact.reports.gate.guarding import guarded as guarded_by_base
 from rigpact.reports.gate.judging import _judged, judge_gate
 from rigpact.reports.gate.measured import Measured
 from rigpact.reports.gate.parts import free_run
@@ -202,11 +202,12 @@ def breaking(folder: Path) -> GateReport:
 def acknowledged(folder: Path) -> GateReport:
     from rigpact.contract.compatibility import compare_contracts
     from rigpact.contract.documents import Kind, read_document
-    from rigpact.reports.git_revision import read_document_at
+    from rigpact.reports.git_revision import opened_revision
 
     rescaled(folder)
     path = folder / "norm_template.json"
-    found = compare_contracts(read_document_at(path, "main", Kind.BUNDLE), read_document(path))
+    with contextlib.chdir(folder), opened_revision("main") as base:
+        found = compare_contracts(base.document(path, Kind.BUNDLE), read_document(path))
     write_record(found, folder / "CHANGES.md", date(2030, 1, 1))
     return gated(folder, f'{ONLY_FILES}base = "main"\nchange-record = "CHANGES.md"\n')
 
@@ -240,7 +241,9 @@ def guarded(folder: Path, text: str) -> GateReport:
     measurement = measured(folder, text)
     with contextlib.chdir(folder):
         configuration = read_configuration(Path("rigpact.toml"))
-        return judge_gate(measurement, configuration, DAY, about_settings=tuple(about_settings(configuration, None)))
+        place = folder / "rigpact.toml"
+        about = guarded_by_base(configuration, place, place, None).findings
+        return judge_gate(measurement, configuration, DAY, about_settings=about)
 
 
 BASED = FILES.replace("free-run", 'base = "main"\nfree-run')

@@ -46,7 +46,7 @@ def job(checkout: Path, tmp_path: Path) -> Job:
     (tmp_path / "bin" / "python").symlink_to(sys.executable)
     github = {
         "action_path": str(checkout), "action_repository": "studio/rigpact", "action_ref": "v1", "server_url": "https://github.com",
-        "event.pull_request.base.sha": "",
+        "event.pull_request.base.sha": "", "event.merge_group.base_sha": "", "event.before": "0" * 40,
     }  # fmt: skip
     path = os.pathsep.join([str(tmp_path / "bin"), os.environ["PATH"]])
     return Job(tmp_path / "repository", tmp_path / "temp", github, path)
@@ -120,9 +120,10 @@ def test_inputs_are_words_and_never_scripts(job: Job, stub: Path, checkout: Path
     assert not list(job.checkout.rglob("owned"))
 
 
-def test_the_base_of_a_pull_request_guards_its_settings(job: Job, stub: Path, checkout: Path) -> None:
+@pytest.mark.parametrize("event", ["pull_request.base.sha", "merge_group.base_sha", "before"])
+def test_the_base_of_a_change_guards_its_settings(job: Job, stub: Path, checkout: Path, event: str) -> None:
     """Nobody else says against what the settings of the change are compared."""
-    job.variables, job.github = {"STUB_STATUS": "0"}, {**job.github, "event.pull_request.base.sha": "0a1b2c"}
+    job.variables, job.github = {"STUB_STATUS": "0"}, {**job.github, f"event.{event}": "0a1b2c"}
     assert job.run(checkout / "action.yml", {"working-directory": "hero"}, skip=("Install rigpact",)) == 0
     assert (stub / "arguments.txt").read_text(encoding="utf-8").splitlines()[-2:] == ["--base", "0a1b2c"]
 

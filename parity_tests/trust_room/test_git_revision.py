@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from rigpact.contract.errors import UnusableInput
-from rigpact.reports.git_revision import is_at, read_bytes_at
+from rigpact.reports.git_revision import opened_revision
 
 from .tried import passes, refused
 
@@ -103,8 +103,8 @@ def test_a_bare_repository_in_the_project_runs_nothing(
     command("gate")
     command("breaking", folder / BUNDLE, "--base", "HEAD")
     command("init", folder, "--force")
-    with pytest.raises(UnusableInput, match=r"no norm_template\.json there"):
-        read_bytes_at(folder / BUNDLE, "HEAD")
+    with pytest.raises(UnusableInput, match=r"no norm_template\.json there"), opened_revision("HEAD") as base:
+        base.file(folder / BUNDLE)
     assert not marker.exists()
 
 
@@ -113,16 +113,18 @@ def test_the_users_own_repository_is_read(repository: Path) -> None:
     """`breaking --base main` is what a reviewer runs most."""
     committed = (repository / BUNDLE).read_bytes()
     (repository / BUNDLE).write_text(json.dumps({"changed": True}), encoding="utf-8")
-    assert read_bytes_at(Path(BUNDLE), "HEAD") == committed
-    assert read_bytes_at(repository / BUNDLE, "main") == committed
-    assert is_at(repository / BUNDLE, "main")
-    assert not is_at(repository / BUNDLE, "no-such-branch")
-    assert not is_at(repository / "new_character.json", "main")
+    for path in (Path(BUNDLE), repository / BUNDLE):
+        with opened_revision("main") as base:
+            assert base.file(path).read_bytes() == committed
+            assert base.has(path)
+            assert not base.has(path.with_name("new_character.json"))
+    with pytest.raises(UnusableInput, match="no such revision"), opened_revision("no-such-branch"):
+        pass
 
 
 @refused("a bundle of a repository in which rigpact was not started", "exit 2: run rigpact in the repository")
 def test_a_file_of_another_repository_is_not_read(repository: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Where rigpact was not started in the repository, nothing says that its configuration is the user's own."""
     monkeypatch.chdir(repository.parent)
-    with pytest.raises(UnusableInput, match="run rigpact in the repository"):
-        read_bytes_at(repository / BUNDLE, "HEAD")
+    with pytest.raises(UnusableInput, match="run rigpact in the repository"), opened_revision("HEAD"):
+        pass

@@ -3,6 +3,7 @@
 import re
 from collections.abc import Iterable
 from fnmatch import translate
+from os.path import normpath
 from pathlib import Path
 
 from rigpact.contract.errors import UnusableInput
@@ -36,9 +37,9 @@ def files_of_settings(words: Iterable[str], endings: tuple[str, ...], option: st
     return found
 
 
-def meant_names(word: str, names: Iterable[Path], endings: tuple[str, ...]) -> list[Path]:
-    """Of whole names, whose files need not be there, those that a word of the working directory means."""
-    place = Path.cwd().resolve() / word
+def meant_names(word: str, folder: Path, names: Iterable[Path], endings: tuple[str, ...]) -> list[Path]:
+    """Of whole names, whose files need not be there, those that a word means in a folder."""
+    place = Path(normpath(folder / word))
     if is_pattern(word):
         pattern = re.compile("".join(map(_expression, place.parts[1:])))
         return [name for name in names if pattern.fullmatch("".join(f"{part}/" for part in name.parts[1:]))]

@@ -1,21 +1,33 @@
-"""Read a file from a git revision, without changes to the working tree.
+"""The files of a git revision, where every ordinary reader opens them.
+
+A file of the revision is written into a private folder when it is asked for, at its place in the repository. So one set of
+readers reads both sides, and nothing of the base comes from the working tree. Its links lead to files of the revision.
 
 A pull request can contain any file, also a bare repository with its own configuration, and git runs programs that a
 configuration names. So rigpact lets git read only the user's own repository: the one around the working directory.
 This module finds its `.git`, which no commit can contain, and passes it to git explicitly. Git does not search from any
-folder of the project, and fetches nothing.
+folder of the project, applies no attribute, and fetches nothing.
 """
 
+import hashlib
 import os
+import re
 import subprocess
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
+from posixpath import normpath
+from tempfile import TemporaryDirectory
+from typing import Any, NamedTuple
 
-from rigpact.contract.documents import Document, Kind, file_to_document
+from rigpact.contract.documents import Document, Kind, read_document
 from rigpact.contract.errors import UnusableInput
-from rigpact.contract.files import MAX_FILE_BYTES, bytes_to_json
+from rigpact.contract.files import MAX_FILE_BYTES, read_bytes
+from rigpact.contract.model.graph import read_model_graph
 
 _TIMEOUT_S = 60
-_LFS_POINTER = b"version https://git-lfs"
+_LFS_POINTER = re.compile(rb"version https://git-lfs[^\n]*\n(?:.*\n)*?oid sha256:([0-9a-f]{64})\n")
 _SETTINGS = (
     "safe.bareRepository=explicit",
     "protocol.allow=never",
@@ -23,75 +35,185 @@ _SETTINGS = (
     f"core.hooksPath={os.devnull}",
 )
 _NO_FETCH = {"GIT_NO_LAZY_FETCH": "1", "GIT_ALLOW_PROTOCOL": "", "GIT_TERMINAL_PROMPT": "0", "GIT_OPTIONAL_LOCKS": "0"}
+_LINK, _SUBMODULE = "120000", "160000"
+_MOST_LINKS = 40
+"""As many as an operating system follows before it calls them a loop."""
 
 
-def read_document_at(path: Path, revision: str, expected: Kind | None = None) -> Document:
-    """Read `path` at a revision; UnusableInput outside a repository, or for an unknown revision or file."""
-    place = f"{revision}:{path.name}"
-    return file_to_document(bytes_to_json(read_bytes_at(path, revision), place), expected)
+class _Entry(NamedTuple):
+    mode: str
+    blob: str
+    size: int
 
 
-def read_bytes_at(path: Path, revision: str) -> bytes:
-    """The bytes of `path` at a revision."""
-    if not path.parent.is_dir():
-        raise UnusableInput(path, "no such folder", "a file in a git repository")
+@dataclass(frozen=True)
+class Revision:
+    """A commit of the user's own repository. Paths are those of the working tree; `folder` holds what was asked for."""
+
+    name: str
+    root: Path
+    commit: str
+    folder: Path
+    entries: Mapping[str, _Entry]
+
+    def has(self, path: Path) -> bool:
+        """Whether the revision has a file there."""
+        return self._followed(path) is not None
+
+    def file(self, path: Path) -> Path:
+        """The file of the revision, for any reader; UnusableInput where it has none, or holds a pointer in its place."""
+        found, name = self._followed(path), self._name(path)
+        if found is None or name is None:
+            raise UnusableInput(f"--base {self.name}", f"no {path.name} there", "a revision that has the file")
+        target = self.folder / name
+        if not target.exists():
+            target.parent.mkdir(parents=True, exist_ok=True)
+            target.write_bytes(self._content(found, target))
+        return target
+
+    def document(self, path: Path, expected: Kind | None = None) -> Document:
+        """The document of the revision, with every file that it names beside it."""
+        document = read_document(self.file(path), expected)
+        if document.kind is Kind.DECLARATION:
+            for word in _words(document.data):
+                beside = path.parent / word.replace("\\", "/")
+                if self.has(beside) and beside.suffix == ".onnx":
+                    weights = read_model_graph(self.file(beside)).weights
+                    outside = (beside.parent / weight.external.location for weight in weights if weight.external)
+                    for each in filter(self.has, outside):
+                        self.file(each)
+                elif self.has(beside):
+                    self.file(beside)
+        return document
+
+    def names(self, folder: Path) -> list[Path]:
+        """Every file below a folder."""
+        inside = self._name(folder)
+        below = "" if inside in ("", ".") else f"{inside}/"
+        return [self.root / name for name in self.entries if name.startswith(below)]
+
+    def link(self, path: Path) -> str | None:
+        """Where the link leads that the revision has at a place; None where it has none."""
+        entry = self.entries.get(self._name(path) or "")
+        return None if entry is None or entry.mode != _LINK else os.fsdecode(self._blob(entry, path))
+
+    def _name(self, path: Path) -> str | None:
+        """The place of a path of the working tree in the repository; None outside. `..` is taken back, no link is followed."""
+        whole = Path(normpath((Path.cwd() / path).as_posix()))
+        return whole.relative_to(self.root).as_posix() if whole.is_relative_to(self.root) else None
+
+    def _followed(self, path: Path) -> _Entry | None:
+        """The file at a place, after every link of the revision."""
+        name = self._name(path)
+        for _ in range(_MOST_LINKS):
+            parts = name.split("/") if name else []
+            beginnings = ("/".join(parts[: end + 1]) for end in range(len(parts)))
+            link = next((each for each in beginnings if each in self.entries), None)
+            if link is None or name is None:
+                return None
+            entry = self.entries[link]
+            if entry.mode == _SUBMODULE:
+                return None
+            if entry.mode != _LINK:
+                return entry if link == name else None
+            target = Path(link).parent / os.fsdecode(self._blob(entry, link)) / name[len(link) :].lstrip("/")
+            name = None if target.is_absolute() else self._name(self.root / target)
+        return None
+
+    def _content(self, entry: _Entry, target: Path) -> bytes:
+        if entry.size > MAX_FILE_BYTES:
+            raise UnusableInput(target, f"{entry.size} bytes", f"at most {MAX_FILE_BYTES} bytes")
+        content = self._blob(entry, target)
+        pointer = _LFS_POINTER.match(content)
+        if pointer is None:
+            return content
+        digest = pointer[1].decode()
+        common = Path(os.fsdecode(_git(self.root, "rev-parse", "--git-common-dir")).strip())
+        kept = self.root / common / "lfs" / "objects" / digest[:2] / digest[2:4] / digest
+        if not kept.is_file() or hashlib.sha256(content := read_bytes(kept)).hexdigest() != digest:
+            hint = f"`git lfs fetch origin {self.name}` brings it"
+            raise UnusableInput(target, "a Git LFS pointer, and no such object here", "the file itself", hint)
+        return content
+
+    def _blob(self, entry: _Entry, place: object) -> bytes:
+        content = _git(self.root, "cat-file", "blob", entry.blob)
+        if len(content) != entry.size:
+            raise UnusableInput(
+                place, "a file that is not here", "all files of the revision", "fetch it with its files"
+            )
+        return content
+
+
+@contextmanager
+def opened_revision(name: str) -> Iterator[Revision]:
+    """A revision of the repository around the working directory; its files are gone afterwards.
+
+    UnusableInput outside a repository, for an unknown revision, and for all that a reader has against a file of it.
+    """
     root = own_repository()
-    place = path.parent.resolve() / path.name
-    if root is None or not place.is_relative_to(root):
-        found, hint = (
-            "no git repository of the working directory around it",
-            "run rigpact in the repository that has the file",
-        )
-        raise UnusableInput(path, found, "a file in that repository", hint)
-    commit = _commit(root, revision)
+    if root is None:
+        found, hint = "no git repository of the working directory around it", "run rigpact in the repository"
+        raise UnusableInput(f"--base {name}", found, "a revision of that repository", hint)
+    commit = _commit(root, name)
     if not commit:
-        raise UnusableInput(f"--base {revision}", "no such revision", "a branch, tag or commit of the repository")
-    blob = f"{commit}:{place.relative_to(root).as_posix()}"
-    size = _git(root, "cat-file", "-s", blob)
-    if not size:
-        raise UnusableInput(f"--base {revision}", f"no {path.name} there", "a revision that has the file")
-    if int(size) > MAX_FILE_BYTES:
-        raise UnusableInput(f"{revision}:{path.name}", f"{int(size)} bytes", f"at most {MAX_FILE_BYTES} bytes")
-    content = _git(root, "cat-file", "blob", blob)
-    there = f"{revision}:{path.name}"
-    if content.startswith(_LFS_POINTER):
-        raise UnusableInput(there, "a Git LFS pointer", "the file itself", "check that revision out")
-    if not content:
-        raise UnusableInput(there, "an empty file", "a file with content")
-    return content
+        raise UnusableInput(f"--base {name}", "no such revision", "a branch, tag or commit of the repository")
+    _refuse_in_place_of_a_folder(root, name)
+    with TemporaryDirectory(prefix="rigpact-") as private:
+        folder = Path(private).resolve()
+        (folder / ".git").mkdir()  # a root for the readers, as that of the repository is
+        try:
+            yield Revision(name, root, commit, folder, _entries(root, commit))
+        except UnusableInput as error:
+            for field in ("place", "found", "expected", "hint"):
+                setattr(error, field, getattr(error, field).replace(f"{folder}{os.sep}", f"{name}:"))
+            raise
 
 
-def is_at(path: Path, revision: str) -> bool:
-    """Whether a file can be read at a revision; False without a repository or without git."""
-    try:
-        return bool(read_bytes_at(path, revision))
-    except UnusableInput:
-        return False
-
-
-def names_at(folder: Path, revision: str) -> list[Path]:
-    """Every file below a folder at a known revision; none outside of the repository of the working directory."""
-    root, place = own_repository(), folder.resolve()
-    if root is None or not place.is_relative_to(root):
-        return []
-    inside = place.relative_to(root).as_posix()
-    found = _git(root, "ls-tree", "-r", "-z", "--name-only", "--full-tree", _commit(root, revision), "--", inside)
-    return [root / os.fsdecode(name) for name in found.split(b"\0") if name]
-
-
-def knows_revision(revision: str) -> bool:
-    """Whether the repository of the working directory has a revision; False without git."""
-    root = own_repository()
-    try:
-        return root is not None and bool(_commit(root, revision))
-    except UnusableInput:
-        return False
+def refuse_judged_commit(was: Revision) -> None:
+    """UnusableInput for a revision that is the judged commit itself: nothing changed since it."""
+    if was.commit != _commit(was.root, "HEAD"):
+        return
+    if not _git(was.root, "status", "--porcelain", "--untracked-files=no", "--ignore-submodules=all"):
+        found, hint = "the judged commit itself", "for the last commit of a branch that is HEAD~1"
+        raise UnusableInput(f"base {was.name}", found, "the revision that the change is merged into", hint)
 
 
 def own_repository() -> Path | None:
     """The root of the repository around the working directory: the nearest folder with a `.git`."""
-    here = Path.cwd().resolve()
-    return next((folder for folder in (here, *here.parents) if (folder / ".git").exists()), None)
+    return _repository_around(Path.cwd().resolve())
+
+
+def _repository_around(folder: Path) -> Path | None:
+    return next((each for each in (folder, *folder.parents) if (each / ".git").exists()), None)
+
+
+def _refuse_in_place_of_a_folder(root: Path, name: str) -> None:
+    """UnusableInput for a submodule that a change puts where the revision of the repository around it has a folder."""
+    outer = _repository_around(root.parent)
+    while outer is not None:
+        commit = _commit(outer, name)
+        if commit and _git(outer, "ls-tree", commit, "--", root.relative_to(outer).as_posix()).startswith(b"04"):
+            found = f"a repository of its own, where {name} of the one around it has a folder"
+            raise UnusableInput(root.name, found, "the folder", "judge such a change by hand")
+        outer = _repository_around(outer.parent)
+
+
+def _entries(root: Path, commit: str) -> dict[str, _Entry]:
+    entries = {}
+    for line in _git(root, "ls-tree", "-r", "-l", "-z", "--full-tree", commit).split(b"\0")[:-1]:
+        about, name = line.split(b"\t", 1)
+        mode, _, blob, size = about.decode("ascii").split()
+        entries[os.fsdecode(name)] = _Entry(mode, blob, 0 if size == "-" else int(size))
+    return entries
+
+
+def _words(value: Any) -> Iterator[str]:
+    """Every text in a value of TOML."""
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, Mapping | list):
+        for each in value.values() if isinstance(value, Mapping) else value:
+            yield from _words(each)
 
 
 def _commit(root: Path, revision: str) -> str:
@@ -103,8 +225,9 @@ def _git(root: Path, *words: str) -> bytes:
     """The output of git in the repository at `root`; empty if git fails."""
     settings = [word for setting in _SETTINGS for word in ("-c", setting)]
     try:
+        own = [f"--git-dir={root / '.git'}", f"--work-tree={root}", "--no-replace-objects"]
         done = subprocess.run(  # noqa: S603 - words, no shell; a revision cannot be read as an option
-            ["git", f"--git-dir={root / '.git'}", *settings, *words],  # noqa: S607 - the user's own git
+            ["git", *own, *settings, *words],  # noqa: S607 - the user's own git
             check=False, capture_output=True, timeout=_TIMEOUT_S, cwd=root, env={**os.environ, **_NO_FETCH},
         )  # fmt: skip
     except FileNotFoundError:

@@ -11,6 +11,8 @@ from rigpact.contract.compatibility.change import Change, Compatibility, Differe
 from rigpact.contract.compatibility.declared import declared_differences
 from rigpact.contract.compatibility.kinds import Consumer
 from rigpact.contract.compatibility.systems import system_differences
+from rigpact.contract.contract_files import document_to_contract
+from rigpact.contract.declared.reading import sources_of
 from rigpact.contract.documents import Document, Kind
 from rigpact.contract.errors import UnusableInput
 
@@ -30,9 +32,15 @@ def compare_contracts(
             raise UnusableInput(companion.path, f"a {companion.kind.words}", f"a {Kind.COMPANION.words}")
     found = [each for difference in _differences(old, new, companions) for each in difference.changes()]
     changes = sorted(found, key=_demand)
-    if not changes and old.file.sha256 != new.file.sha256:
+    first, second = map(_sha256, (old, new))
+    if not changes and first != second:
         changes.append(change("formatting-changed", "", None, None, "the same values, written otherwise"))
-    return Compatibility(str(old.path), str(new.path), old.file.sha256, new.file.sha256, tuple(changes))
+    return Compatibility(str(old.path), str(new.path), first, second, tuple(changes))
+
+
+def _sha256(document: Document) -> str:
+    """Of the file, and of those beside it that its numbers come from: an entry in a record holds for one state of all."""
+    return document_to_contract(document).sha256 if sources_of(document) else document.file.sha256
 
 
 def _differences(old: Document, new: Document, companions: tuple[Document, Document] | None) -> Iterable[Difference]:

@@ -3,6 +3,8 @@
 A stranger's pull request writes settings. A path in them, or a link that is committed, must not show a file of the machine.
 """
 
+import os
+from os.path import normpath
 from pathlib import Path
 
 from rigpact.contract.errors import UnusableInput
@@ -20,6 +22,18 @@ def repository_of(folder: Path) -> Path:
     """The git top level around a folder, else the folder itself. No commit can contain a `.git`."""
     whole = folder.resolve()
     return next((each for each in (whole, *whole.parents) if (each / ".git").exists()), whole)
+
+
+def working_directory() -> Path:
+    """The working directory as the user reached it: a shell keeps the links on the way."""
+    named, here = Path(os.environ.get("PWD", "")), Path.cwd()
+    return named if named.is_absolute() and named.is_dir() and named.samefile(here) else here
+
+
+def as_reached(path: Path) -> Path:
+    """The whole path of a file that is there, with the links on the way to it."""
+    whole = Path(normpath(working_directory() / path))
+    return whole if whole.exists() and whole.samefile(path) else path.resolve()
 
 
 def refuse_outside(path: Path, root: Path, place: object, word: str) -> None:

@@ -20,7 +20,6 @@ from typing import Any
 
 from rigpact.contract.errors import UnusableInput
 from rigpact.contract.files import bytes_to_toml, read_bytes, read_toml
-from rigpact.contract.files.reach import refuse_outside, repository_of
 from rigpact.contract.findings import Rule, Severity
 from rigpact.contract.rules.catalogue import ALL_RULES
 from rigpact.contract.settings.gate import GateSettings, read_gate_settings
@@ -62,8 +61,8 @@ class Configuration:
 
 
 def find_configuration(start: Path) -> Path | None:
-    """The nearest configuration in a folder or above it; None if there is none."""
-    for folder in (start.resolve(), *start.resolve().parents):
+    """The nearest configuration in a folder, an absolute path, or above it; None if there is none."""
+    for folder in (start, *start.parents):
         if (folder / FILE_NAME).is_file():
             return folder / FILE_NAME
         project = folder / _PROJECT_FILE
@@ -74,7 +73,8 @@ def find_configuration(start: Path) -> Path | None:
 
 def read_configuration(path: Path) -> Configuration:
     """Read a configuration; UnusableInput names the key, its value and the allowed values."""
-    refuse_outside(path, repository_of(path.parent), path, "a link that leads")
+    if path.is_symlink():
+        raise UnusableInput(path, "a link", "a file", "its paths are seen from its own folder: copy it here")
     return text_to_configuration(read_bytes(path), path)
 
 

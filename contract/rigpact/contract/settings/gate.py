@@ -25,7 +25,7 @@ KEYS: Mapping[str, Mapping[str, str]] = {
         "trace": "tables, see below: traces that the engine recorded",
         "free-run": "the clip that seeds and drives the free run; the first of `clips` if absent, `false` for none",
         "frames": "length of the free run, 600 if absent",
-        "base": "git revision that the bundle must not break, for example `origin/main`",
+        "base": "git revision that the bundle must not break, for example `origin/main`, where no `--base` names it from outside",
         "settings": "`may-change`: a change that narrows these settings is reported and does not fail; it counts from the base "
         "revision on",
         "change-record": "Markdown file; a breaking change with an entry there is acknowledged",

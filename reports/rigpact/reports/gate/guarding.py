@@ -1,107 +1,122 @@
 """Who guards the settings: those of the base revision, against what the judged change would narrow.
 
 A pull request brings its own rigpact.toml. It may ask for more. What it asks less than the base revision does is a finding, which
-no setting of the change can lower; `settings = "may-change"` in [gate] of the base makes it information. Nothing is judged where
-the settings of the base cannot be read.
+no setting of the change can lower; `settings = "may-change"` in [gate] of the base makes it information. The base says which file
+governs: one that the change removes, moves, shadows or reaches over a link is narrower. Nothing is judged where the settings of
+the base cannot be read, or where the base is the judged commit itself.
 """
 
 from collections.abc import Iterator
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from itertools import takewhile
 from pathlib import Path
 
 from rigpact.contract.errors import UnusableInput
-from rigpact.contract.files import bytes_to_json
 from rigpact.contract.files.reach import is_pattern
-from rigpact.contract.findings import Finding, Severity
+from rigpact.contract.findings import Finding, Rule, Severity
 from rigpact.contract.rules.answers import gate as rules
-from rigpact.contract.settings.baseline import Waiver, read_baseline, waivers_of
-from rigpact.contract.settings.configuration import FILE_NAMES, Configuration, text_to_configuration
+from rigpact.contract.settings.baseline import read_baseline
+from rigpact.contract.settings.configuration import FILE_NAMES, Configuration, read_configuration
 from rigpact.contract.settings.narrowing import narrowings, newly_known
 from rigpact.reports.file_lists import meant_names
 from rigpact.reports.gate.project import clip_endings
-from rigpact.reports.git_revision import is_at, knows_revision, names_at, own_repository, read_bytes_at
+from rigpact.reports.git_revision import Revision, opened_revision, refuse_judged_commit
 
 OWN_BASE = "the judged settings name the base themselves; --base REV names it from outside"
+NO_BASE = "no base revision is given"
 
 
-def about_settings(now: Configuration, base: str | None) -> Iterator[Finding]:
-    """What the change narrows, and why nobody guards it where that is so. `now` holds the base revision, `base` is --base."""
+@dataclass(frozen=True)
+class Guarded:
+    """What the base revision says of the settings. is_first: it has neither a contract nor settings that name one."""
+
+    findings: tuple[Finding, ...] = ()
+    is_first: bool = False
+
+
+def guarded(now: Configuration, found: Path, asked: Path, base: str | None) -> Guarded:
+    """What the change narrows, and why nobody guards it where that is so.
+
+    now: the judged settings, which hold the base revision; found: their file; asked: the file that was named, else the nearest
+    that could be; base: of the command line. UnusableInput for a base that is not there, is the judged commit, or has settings
+    that nobody can read.
+    """
     revision = now.gate.base if now.gate is not None else None
-    if revision is None:
-        return
-    if base is None:
-        yield _unguarded(now, OWN_BASE)
-    if not knows_revision(revision):
-        yield _unguarded(now, f"the settings of {revision} cannot be read: no such revision, or no git")
-        return
-    was = settings_at(now.path, revision)
-    if was is None:
-        yield _unguarded(now, f"{revision} has no settings")
-        return
-    yield from _narrowed(was, now, revision)
+    own = None if base is not None else OWN_BASE if revision is not None else NO_BASE
+    unguarded = () if own is None or (revision is None and not _is_strict(now)) else (_unguarded(now, own),)
+    if revision is None or now.gate is None:
+        return Guarded(unguarded)
+    with opened_revision(revision) as base_files:
+        was = governing(base_files, asked)
+        named = was.gate.bundle if was is not None and was.gate is not None else None
+        bundle = Path(now.gate.bundle) if now.gate.bundle is not None else None
+        is_first = named is None and bundle is not None and not base_files.has(bundle)
+        if was is None:
+            first = replace(rules.SETTINGS_UNGUARDED, severity=Severity.INFO)
+            return Guarded((*unguarded, _unguarded(now, f"{revision} has no settings", first)), is_first)
+        refuse_judged_commit(base_files)
+        return Guarded((*unguarded, *_narrowed(was, now, base_files, found)), is_first)
 
 
-def is_first_change(now: Configuration, revision: str) -> bool:
-    """Whether a revision has neither settings nor the bundle: a change that brings both breaks nothing."""
-    if now.gate is None or now.gate.bundle is None or not knows_revision(revision):
-        return False
-    return settings_at(now.path, revision) is None and not is_at(Path(now.gate.bundle), revision)
+def _in(root: Path, place: Path) -> Path:
+    """A place as the user reached it, below the root of the repository; UnusableInput where a link led there from outside."""
+    top = next((folder for folder in place.parents if folder.samefile(root)), None)
+    if top is None:
+        raise UnusableInput(place, "a link that leads into another repository", "settings of this repository")
+    return root / place.relative_to(top)
 
 
-def settings_at(path: Path, revision: str) -> Configuration | None:
-    """The settings of a known revision, in the folder of today's or above it; None where it has none."""
-    root, folder = own_repository(), path.resolve().parent
-    for each in (folder, *folder.parents):
-        for place in (each / name for name in FILE_NAMES):
-            found = _read_at(place, revision) if is_at(place, revision) else None
-            if found is not None and found.says_anything:
+def governing(base: Revision, asked: Path) -> Configuration | None:
+    """The settings that a revision has for a file that is asked for: those there, in its folder or above; None without any."""
+    place = _in(base.root, asked)
+    folders = [folder for folder in place.parents if folder.is_relative_to(base.root)]
+    for path in (place, *(folder / name for folder in folders for name in FILE_NAMES)):
+        if base.has(path):
+            try:
+                found = read_configuration(base.file(path))
+            except UnusableInput as error:
+                hint = "mend the settings of the base first"
+                raise UnusableInput(error.place, error.found, error.expected, hint) from None
+            if found.says_anything:
                 return found
-        if root is None or each == root:
-            break
     return None
 
 
-def _read_at(place: Path, revision: str) -> Configuration:
-    try:
-        return text_to_configuration(read_bytes_at(place, revision), place)
-    except UnusableInput as error:
-        where = error.place.replace(str(place), place.name)
-        raise UnusableInput(
-            f"{revision}: {where}", error.found, error.expected, "mend the settings of the base first"
-        ) from None
-
-
-def _narrowed(was: Configuration, now: Configuration, revision: str) -> Iterator[Finding]:
+def _narrowed(was: Configuration, now: Configuration, base: Revision, found: Path) -> Iterator[Finding]:
     may_change = was.gate is not None and was.gate.settings is not None
     rule = replace(rules.SETTINGS_NARROWED, severity=Severity.INFO) if may_change else rules.SETTINGS_NARROWED
-    if was.path.resolve() != now.path.resolve():
-        yield rule.at(now.path, "", base=revision, key="the file", was=was.path.name, now=f"another {now.path.name}")
-    for name in _clips_gone(was, revision):
-        yield rule.at(now.path, "", base=revision, key="gate.clips", was=name, now="absent")
+
+    def narrower(key: str, before: object, after: object) -> Finding:
+        return rule.at(now.path, "", base=base.name, key=key, was=before, now=after)
+
+    place, file = _in(base.root, found), was.path.relative_to(base.folder)
+    if base.root / file != place:
+        yield narrower("the file", file.as_posix(), place.relative_to(base.root).as_posix())
+    for folder in place.parents:
+        if folder.is_relative_to(base.root) and folder.is_symlink() and base.link(folder) != str(folder.readlink()):
+            name = folder.relative_to(base.root).as_posix()
+            yield narrower("the folder", base.link(folder) or name, f"a link to {folder.readlink()}")
+    for name in _clips_gone(was, base, (base.root / file).parent):
+        yield narrower("gate.clips", name, "absent")
     known = read_baseline(now.baseline) if now.baseline else ()
-    for each in (*narrowings(was, now), *newly_known(_known_at(was, revision), known)):
-        yield rule.at(now.path, "", base=revision, key=each.key, was=each.was, now=each.now)
+    listed = base.root / was.baseline.relative_to(base.folder) if was.baseline is not None else None
+    before = read_baseline(base.file(listed)) if listed is not None and base.has(listed) else ()
+    for each in (*narrowings(was, now), *newly_known(before, known)):
+        yield narrower(each.key, each.was, each.now)
 
 
-def _clips_gone(was: Configuration, revision: str) -> Iterator[str]:
+def _clips_gone(was: Configuration, base: Revision, folder: Path) -> Iterator[str]:
     """The clips that a folder or a pattern of the base meant there and that are no more: no error names them."""
     for word in was.gate.clips if was.gate is not None else ():
-        fixed = (
-            Path(word)
-            if not is_pattern(word)
-            else Path(*takewhile(lambda part: not is_pattern(part), Path(word).parts))
-        )
-        for name in meant_names(word, names_at(fixed, revision), clip_endings()):
+        fixed = Path(*takewhile(lambda part: not is_pattern(part), Path(word).parts))
+        for name in meant_names(word, folder, base.names(folder / fixed), clip_endings()):
             if not name.is_file():
                 yield name.name
 
 
-def _known_at(was: Configuration, revision: str) -> tuple[Waiver, ...]:
-    if was.baseline is None or not is_at(was.baseline, revision):
-        return ()
-    return waivers_of(bytes_to_json(read_bytes_at(was.baseline, revision), was.baseline), was.baseline)
+def _is_strict(now: Configuration) -> bool:
+    return now.gate is not None and now.gate.strict
 
 
-def _unguarded(now: Configuration, reason: str) -> Finding:
-    return rules.SETTINGS_UNGUARDED.at(now.path, "", reason=reason)
+def _unguarded(now: Configuration, reason: str, rule: Rule = rules.SETTINGS_UNGUARDED) -> Finding:
+    return rule.at(now.path, "", reason=reason)

@@ -14,6 +14,7 @@ from rigpact.contract.documents import Document, Kind, read_document
 from rigpact.contract.errors import UnusableInput
 from rigpact.contract.model.file import read_model
 from rigpact.contract.model.signature import ModelSignature
+from rigpact.contract.settings.configuration import FILE_NAME
 from rigpact.contract.settings.gate import GateSettings, RecordedRun
 from rigpact.contract.settings.table import did_you_mean
 from rigpact.contract.systems.contract import Contract
@@ -34,15 +35,15 @@ def clip_endings() -> tuple[str, ...]:
 class Project:
     """The files that `[gate]` names, relative to the working directory. Every property may raise UnusableInput."""
 
-    def __init__(self, settings: GateSettings, *, verdict_only: bool = False) -> None:
+    def __init__(self, settings: GateSettings, asked: Path = Path(FILE_NAME), *, verdict_only: bool = False) -> None:
         """Find the project's system, and check the names in its settings.
 
         Raises UnusableInput without a bundle, for a pattern without a match, and for a stage or convention that the
-        system does not have. verdict_only: skip work that only explains a verdict.
+        system does not have. asked: the file of settings. verdict_only: skip work that only explains a verdict.
         """
         if settings.bundle is None:
             raise UnusableInput("[gate]", "no bundle", 'bundle = "norm_template.json"', "`rigpact init` writes one")
-        self.settings, self.verdict_only = settings, verdict_only
+        self.settings, self.asked, self.verdict_only = settings, asked, verdict_only
         self.bundle_path = Path(settings.bundle)
         self.companion_path = Path(settings.companion) if settings.companion else None
         self.model_path = Path(settings.model) if settings.model else None

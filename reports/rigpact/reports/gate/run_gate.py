@@ -24,15 +24,16 @@ from rigpact.reports.terminal import counted
 ABSENT = "absent"
 
 
-def measure_gate(configuration: Configuration) -> GateMeasurement:
+def measure_gate(configuration: Configuration, asked: Path | None = None) -> GateMeasurement:
     """Measure every part. Paths in `[gate]` are relative to the working directory, the configuration's folder.
 
-    Raises UnusableInput where there is no `[gate]`, or a pattern in it has no match.
+    asked: the file of settings that was named, or the nearest that could be: the base has its own there. Raises UnusableInput
+    where there is no `[gate]`, or a pattern in it has no match.
     """
     settings = configuration.gate
     if settings is None:
         raise UnusableInput(configuration.path, "no table [gate]", "a table [gate]", "`rigpact init` writes one")
-    project = Project(settings)
+    project = Project(settings, asked or configuration.path)
     parts: list[Measured] = []
     not_asked: dict[str, str] = {}
     for answer in _answers(project):

@@ -12,6 +12,7 @@ from rigpact.reports.command_line.options import Base, Format, OutputFormat, arg
 
 if TYPE_CHECKING:
     from rigpact.contract.documents import Document
+    from rigpact.reports.git_revision import Revision
 
 
 def breaking(
@@ -32,10 +33,13 @@ def breaking(
     A change breaks the engine's code, its numbers, training or recordings. Give --companion for OLD, then for NEW; with
     --base once. Exit status 0: nothing breaks; 1: something breaks; 2: a file cannot be read.
     """
+    from contextlib import nullcontext
+    from dataclasses import replace
     from datetime import UTC, datetime
 
     from rigpact.contract.compatibility import compare_contracts
     from rigpact.reports.describing.breaking_text import print_breaking, write_record
+    from rigpact.reports.git_revision import opened_revision
     from rigpact.reports.terminal import say_aside
 
     if against is not None:
@@ -44,7 +48,10 @@ def breaking(
     _refuse_wrong_count(contracts, wanted, "contract")
     if companion:
         _refuse_wrong_count(companion, wanted, "companion")
-    found = compare_contracts(*_pair(contracts, base), _pair(companion, base) if companion else None)
+    with opened_revision(base) if base is not None else nullcontext() as was:
+        found = compare_contracts(*_pair(contracts, was), _pair(companion, was) if companion else None)
+    if base is not None:
+        found = replace(found, old=f"{base}:{contracts[0].name}")
     print_found(found, print_breaking, output_format)
     if record is not None and found.changes:
         written = write_record(found, record, datetime.now(UTC).date())
@@ -52,12 +59,10 @@ def breaking(
     raise typer.Exit(int(found.is_breaking))
 
 
-def _pair(paths: list[Path], base: str | None) -> tuple[Document, Document]:
+def _pair(paths: list[Path], base: Revision | None) -> tuple[Document, Document]:
     from rigpact.contract.documents import read_document
-    from rigpact.reports.git_revision import read_document_at
 
-    old = read_document(paths[0]) if base is None else read_document_at(paths[0], base)
-    return old, read_document(paths[-1])
+    return (read_document if base is None else base.document)(paths[0]), read_document(paths[-1])
 
 
 def _refuse_wrong_count(paths: list[Path], wanted: int, what: str) -> None:

@@ -45,6 +45,8 @@ def gate(
     that was asked for was judged and is well; 1: findings; 2: something could not be judged.
     """
     from rigpact.contract.errors import UnusableInput
+    from rigpact.contract.files.reach import as_reached, working_directory
+    from rigpact.contract.settings.configuration import FILE_NAME
     from rigpact.reports.gate.archive.archive import write_archive
     from rigpact.reports.outputs import write_output
 
@@ -54,9 +56,11 @@ def gate(
     if source is not None and base is not None:
         raise UnusableInput("--base", "--from beside it", "one of them", "an archive holds what was measured")
     configuration = configuration_of_gate(config)
+    asked = as_reached(configuration.path) if config is not None else working_directory() / FILE_NAME
+    found = as_reached(configuration.path)
     with contextlib.chdir(configuration.path.resolve().parent):
         configuration = _here(configuration, base, strict=strict)
-        measurement, answer = _answer(configuration, source, base)
+        measurement, answer = _answer(configuration, found, asked, source, base)
         if kept is not None:
             write_archive(kept, measurement, answer)
         for output in outputs:
@@ -85,32 +89,28 @@ def _here(configuration: Configuration, base: str | None, *, strict: bool) -> Co
 
     settings = configuration.gate
     if settings is not None:
-        settings = replace(settings, base=base or settings.base, strict=strict or settings.strict)
+        settings = replace(settings, base=settings.base if base is None else base, strict=strict or settings.strict)
     return replace(configuration, path=Path(configuration.path.name), gate=settings)
 
 
-def _asked(configuration: Configuration, base: str | None) -> Configuration:
-    """Without the base revision where it has neither settings nor the bundle: nothing there can break."""
+def _answer(
+    configuration: Configuration, found: Path, asked: Path, source: Path | None, base: str | None
+) -> tuple[GateMeasurement, GateReport]:
     from dataclasses import replace
 
-    from rigpact.reports.gate.guarding import is_first_change
-
-    if base is None or configuration.gate is None or not is_first_change(configuration, base):
-        return configuration
-    return replace(configuration, gate=replace(configuration.gate, base=None))
-
-
-def _answer(configuration: Configuration, source: Path | None, base: str | None) -> tuple[GateMeasurement, GateReport]:
     from rigpact.contract.settings.days import today
     from rigpact.reports.gate.archive.archive import read_archive
-    from rigpact.reports.gate.guarding import about_settings
+    from rigpact.reports.gate.guarding import guarded
     from rigpact.reports.gate.judging import judge_gate
     from rigpact.reports.gate.run_gate import measure_gate, other_files, rebound
 
     if source is None:
-        about = tuple(about_settings(configuration, base))
-        measurement = measure_gate(_asked(configuration, base))
-        return measurement, judge_gate(measurement, configuration, today(), about_settings=about)
+        guard = guarded(configuration, found, asked, base)
+        measured = configuration
+        if guard.is_first and configuration.gate is not None:  # nothing there can break
+            measured = replace(configuration, gate=replace(configuration.gate, base=None))
+        measurement = measure_gate(measured, asked)
+        return measurement, judge_gate(measurement, configuration, today(), about_settings=guard.findings)
     measurement = rebound(read_archive(source).measurement, configuration)
     return measurement, judge_gate(measurement, configuration, today(), tuple(other_files(measurement)))
 

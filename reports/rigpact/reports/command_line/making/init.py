@@ -45,7 +45,6 @@ def init(
     from rigpact.reports.gate.setup.doctor import print_examination
     from rigpact.reports.gate.setup.found_files import find_files, project_files
     from rigpact.reports.gate.setup.written_settings import budget_text, settings_text
-    from rigpact.reports.git_revision import is_at
     from rigpact.reports.terminal import say, show
 
     path = folder / FILE_NAME
@@ -56,7 +55,7 @@ def init(
     found.notes[:0] = started
     revisions = ("origin/main", "origin/master") if found.has_revisions else ()
     compared = [folder / path for path in (*found.bundles[:1], *found.companions[:1])]
-    base = next((name for name in revisions if all(is_at(path, name) for path in compared)), None)
+    base = next((name for name in revisions if _are_at(compared, name)), None)
     budget = budget_text(*_figures(folder, found))
     text = settings_text(found, base=base, last_day=today() + timedelta(days=90), budget=budget)
     write_bytes(path, text.encode("utf-8"))
@@ -68,6 +67,16 @@ def init(
     if output_format is OutputFormat.TEXT:
         show(partial(print_examination, examination, place=path))
         say("now: rigpact gate")
+
+
+def _are_at(paths: list[Path], revision: str) -> bool:
+    """Whether a revision of the repository of the working directory has all the files; False without a repository or git."""
+    from rigpact.contract.errors import UnusableInput
+    from rigpact.reports.git_revision import opened_revision
+
+    with suppress(UnusableInput), opened_revision(revision) as files:
+        return all(map(files.has, paths))
+    return False
 
 
 def _start_from_published(folder: Path) -> list[str]:

@@ -6,15 +6,16 @@ from typing import TypedDict
 
 from rigpact.contract.compatibility import Change, Compatibility, Consumer, compare_contracts
 from rigpact.contract.compatibility.record import record_key
-from rigpact.contract.documents import Document, Kind
+from rigpact.contract.documents import Kind
 from rigpact.contract.errors import UnusableInput
 from rigpact.contract.files import read_bytes
 from rigpact.contract.findings import Finding, FindingsReport, Ledger
 from rigpact.contract.rules.answers import gate as rules
 from rigpact.contract.settings.gate import GateSettings
+from rigpact.reports.gate.guarding import governing
 from rigpact.reports.gate.measured import Measured, NotAsked, Question
 from rigpact.reports.gate.project import Project
-from rigpact.reports.git_revision import read_document_at
+from rigpact.reports.git_revision import opened_revision
 
 NAME, TITLE = "breaking", "Changes since the base revision"
 
@@ -34,19 +35,24 @@ def ask(project: Project) -> Iterator[NotAsked | Question]:
         yield NotAsked(NAME, "no base revision in [gate], nor --base: nobody guards the settings")
         return
     base = project.settings.base
-    yield Question(NAME, TITLE, project.bundle_path, lambda: _measure(project, base), lambda: _old(project, base))
+    yield Question(NAME, TITLE, project.bundle_path, lambda: _measure(project, base), lambda: _compared(project, base))
 
 
-def _old(project: Project, base: str) -> Document:
-    return read_document_at(project.bundle_path, base, project.document.kind)
+def _compared(project: Project, base: str) -> Compatibility:
+    """Against the contract, and the companion, that the settings of the base name there."""
+    with opened_revision(base) as files:
+        was, named, folder = governing(files, Path.cwd() / project.asked), project.settings, Path.cwd()
+        if was is not None and was.gate is not None and was.gate.bundle is not None:
+            named, folder = was.gate, files.root / was.path.relative_to(files.folder).parent
+        old = files.document(folder / str(named.bundle), project.document.kind)
+        companions = None
+        if project.companion is not None and named.companion is not None:
+            companions = (files.document(folder / named.companion, Kind.COMPANION), project.companion)
+        return compare_contracts(old, project.document, companions)
 
 
 def _measure(project: Project, base: str) -> Measured:
-    old = _old(project, base)
-    companions = None
-    if project.companion is not None:
-        companions = (read_document_at(project.companion.path, base, Kind.COMPANION), project.companion)
-    found = compare_contracts(old, project.document, companions)
+    found = _compared(project, base)
     findings = tuple(_finding(change, project.bundle_path, base) for change in found.changes if _breaks(change))
     metrics = {
         "record_key": record_key(found),
