@@ -80,7 +80,7 @@ expires = "2027-03-31"
 ## Breaking changes that are meant
 A change with an entry in `change-record` is acknowledged: `rigpact breaking norm_template.json --base origin/main --record
 CHANGES.md` writes it. The entry is bound to both versions' hashes, numbers beside them included; the next change needs its own.
-The old version, its numbers and the settings that govern are those of the base revision, whatever the change writes, links or deletes.
+The old version, its numbers and the settings that govern are those of the base revision, whatever the change writes or links.
 
 ## The archive
 `--archive NAME.rigpact.zip` keeps the measurements, apart from the judgement.
