@@ -47,7 +47,7 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
         (("explain", "RUN", "--bundle", BUNDLE, "--allow-unjudged", "y_uot"), "--allow-unjudged y_uot: found no stage"),
         (("adequacy", "--bundle", INVERSION / "rig_inversion.json", "--synthesise", "OUT"), "a name ending in"),
         (("check", "FOLDER"), "found no artefact"),
-        (("breaking", Path("nowhere") / "bundle.json", "--base", "main"), "no such folder"),
+        (("breaking", Path("nowhere") / "bundle.json", "--base", "main"), "no bundle.json there"),
     ],
     ids=lambda each: "" if isinstance(each, tuple) else each,
 )  # fmt: skip

@@ -27,7 +27,7 @@ from rigpact.contract.files import MAX_FILE_BYTES, read_bytes
 from rigpact.contract.model.graph import read_model_graph
 
 _TIMEOUT_S = 60
-_LFS_POINTER = re.compile(rb"version https://git-lfs[^\n]*\n(?:.*\n)*?oid sha256:([0-9a-f]{64})\n")
+_LFS, _LFS_OBJECT = b"version https://git-lfs", re.compile(rb"\noid sha256:([0-9a-f]{64})\n")
 _SETTINGS = (
     "safe.bareRepository=explicit",
     "protocol.allow=never",
@@ -63,7 +63,10 @@ class Revision:
     def file(self, path: Path) -> Path:
         """The file of the revision, for any reader; UnusableInput where it has none, or holds a pointer in its place."""
         found, name = self._followed(path), self._name(path)
-        if found is None or name is None:
+        if name is None:
+            missing, hint = "no git repository of the working directory around it", "run rigpact in the repository"
+            raise UnusableInput(path, missing, "a file in that repository", hint)
+        if found is None:
             raise UnusableInput(f"--base {self.name}", f"no {path.name} there", "a revision that has the file")
         target = self.folder / name
         if not target.exists():
@@ -124,10 +127,10 @@ class Revision:
         if entry.size > MAX_FILE_BYTES:
             raise UnusableInput(target, f"{entry.size} bytes", f"at most {MAX_FILE_BYTES} bytes")
         content = self._blob(entry, target)
-        pointer = _LFS_POINTER.match(content)
-        if pointer is None:
+        if not content.startswith(_LFS):
             return content
-        digest = pointer[1].decode()
+        pointer = _LFS_OBJECT.search(content)
+        digest = pointer[1].decode() if pointer is not None else ""
         common = Path(os.fsdecode(_git(self.root, "rev-parse", "--git-common-dir")).strip())
         kept = self.root / common / "lfs" / "objects" / digest[:2] / digest[2:4] / digest
         if not kept.is_file() or hashlib.sha256(content := read_bytes(kept)).hexdigest() != digest:
