@@ -158,7 +158,7 @@ DAMAGES: Mapping[str, tuple[str, str, str, str, str, str]] = {
     "operation_unknown": ('operation = "select"', 'operation = "selct"', "RP740", "/stages/1/operation", "selct", "select"),
     "operation_missing": ('operation = "select"\n', "", "RP021", "/stages/1", "operation", "missing"),
     "left_open_of_no_vector": (
-        'kind = "quaternion_wxyz"', 'kind = "quaternion_wxyz"\nleft_open = ["word"]', "RP740", "/given/1/left_open/0", "word",
+        'kind = "quaternion_wxyz"', 'kind = "quaternion_wxyz"\nleft_open = ["word"]', "RP023", "/given/1/left_open/0", "word",
         "operation",
     ),
     "left_open_unknown": (

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from rigpact.contract.declared.declaration import OF_EVERY_STAGE, OPEN_OF_GIVEN
+from rigpact.contract.declared.declaration import OF_EVERY_STAGE
 from rigpact.contract.declared.vocabulary import known_operations
 from rigpact.contract.declared.whole_file import OF_GIVEN, SECTIONS
 from rigpact.contract.findings import Severity
@@ -35,7 +35,6 @@ def contract_schema() -> dict[str, Any]:
     schema["additionalProperties"] = False
     given, stage = (schema["properties"][key]["items"] for key in ("given", "stages"))
     given["propertyNames"] = {"enum": list(OF_GIVEN)}
-    given["properties"]["left_open"] = {"items": {"enum": list(OPEN_OF_GIVEN)}}
     operations = {name: each for name, each in known_operations().items() if not each.only_on_pages}
     meanings: dict[str, list[str]] = {}
     for name, operation in operations.items():

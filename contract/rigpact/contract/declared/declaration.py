@@ -43,10 +43,6 @@ FORMAT = "rigpact-contract"
 OF_EVERY_STAGE = frozenset((*OF_A_VECTOR, "operation", "of", "left_open", "why"))
 
 
-OPEN_OF_GIVEN = ("operation", "kind", "unit", "space")
-"""What `left_open` of a given vector names: how it is computed, where it is no sensor; what its numbers are."""
-
-
 @dataclass(frozen=True)
 class LeftOpen:
     """What the declaration does not say: its place, its knob, the values that it may have; of a given vector none is known."""
@@ -207,8 +203,6 @@ class _Reader:
         self._count(layout, place)
         name, carried = table["name"], table.get("carried")
         for index, key in enumerate(table.get("left_open", ())):
-            if key not in OPEN_OF_GIVEN:
-                raise unknown((*place, "left_open", index), key, OPEN_OF_GIVEN, "what a given vector can leave open")
             self.left_open.append(LeftOpen(json_pointer(*place, "left_open", index), f"{name}.{key}", ()))
         start = self._start(table, layout, place) if carried else None
         knob = None
@@ -271,7 +265,8 @@ class _Reader:
                 "a system's page names it, and a schema bundle brings the numbers",
             )
         self._refuse_unknown_keys(table, place, operation)
-        inputs = tuple(self._input(name, (*place, "of")) for name in _as_list(table.get("of", [])))
+        of = table.get("of", [])
+        inputs = tuple(self._input(name, (*place, "of")) for name in ([of] if isinstance(of, str) else of))
         fewest, most = operation.inputs
         if not fewest <= len(inputs) <= most:
             wanted = str(fewest) if fewest == most else f"{fewest} to {most}" if most < 1 << 10 else f"{fewest} or more"
@@ -345,8 +340,7 @@ class _Reader:
             owner, key = path.split(".", 1)
             self._keep(owner, key, value)
         self.benign |= {knob.name: knob for knob in use.knobs if knob.is_benign}
-        for knob, key in use.left_open:
-            self.left_open.append(LeftOpen("/" + "/".join(map(str, use.at(key))), knob.name, knob.values))
+        self.left_open += [LeftOpen(json_pointer(*use.at(key)), knob.name, knob.values) for knob, key in use.left_open]
 
     @cached_property
     def _positions(self) -> dict[str, int]:
@@ -372,10 +366,6 @@ def _position(place: tuple[Token, ...], root: Mapping[str, Any]) -> int:
 def _bound(value: Any) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """The stages of a network's side, and the model's own names of them where a table binds by name."""
     return (tuple(value.values()), tuple(value)) if isinstance(value, Mapping) else (tuple(value), ())
-
-
-def _as_list(value: Any) -> list[Any]:
-    return [value] if isinstance(value, str) else list(value)
 
 
 def _row(path: str | None, width: int, contract: Contract) -> FloatArray:
