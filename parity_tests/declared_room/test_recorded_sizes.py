@@ -114,6 +114,19 @@ def test_scores_alone_show_it_too(tmp_path: Path) -> None:
     assert "times 57.3" in own["message"]
 
 
+def test_limits_show_a_unit_beyond_them_and_none_within(tmp_path: Path) -> None:
+    """A limit is wide on purpose: a hundredth of it is an ordinary motion, fifty times of it is another unit."""
+    for number, (factor, expected) in enumerate(((57.2958, ["0.0175"]), (0.01, []), (1.0, []), (3.0, []))):
+        contract, recording = project(tmp_path / str(number), MOVING * factor)
+        text = contract.read_text(encoding="utf-8").replace(
+            "size = 6 }", 'size = 6, unit = "rad", low = -2, high = 3 }'
+        )
+        contract.write_text(text, encoding="utf-8")
+        np.savez(contract.parent / "stats.npz", **{"q.mean": MEAN, "q.std": STD * 1000.0})
+        about = [each["message"] for each in found(contract, recording) if "half ranges" in each["message"]]
+        assert ["0.0175" for each in about if "0.0175 it would fit, deg recorded, rad declared" in each] == expected
+
+
 def test_a_part_of_an_observation_is_judged_by_itself(tmp_path: Path) -> None:
     """A gyro in degrees within an observation in radians is three numbers of fifty."""
     contract, recording = project(tmp_path, MOVING)

@@ -40,6 +40,16 @@ def test_only_what_is_declared_goes_away(declared: dict[str, Any], left: list[st
     assert bool(declared_text(report)) == bool(gone)
 
 
+def test_a_finding_that_is_no_convention_stays(demo_bundle: Path, tmp_path: Path, command: Command) -> None:
+    """A declared convention beside a bundle that contradicts itself ended in an internal error."""
+    bundle = json.loads((demo_bundle / "norm_template.json").read_text(encoding="utf-8"))
+    bundle["meta"]["handedness"], bundle["meta"]["rot6d_spec"]["handedness"] = "left", "right"
+    (tmp_path / "norm_template.json").write_text(json.dumps(bundle), encoding="utf-8")
+    answer = command("check", tmp_path / "norm_template.json", "--set", "angvel_angle=half")
+    assert answer.status == 1
+    assert "RP241 error: meta.handedness is 'left', but meta.rot6d_spec.handedness is 'right'" in answer.out
+
+
 def test_the_hints_of_a_deployed_characters_files_can_be_followed(real_project: Path, command: Command) -> None:
     """A hint after which nothing changes is the last one that anybody follows."""
     files = ("norm_template.json", "pretrain_template.json", "Walk_F_prediction.json")

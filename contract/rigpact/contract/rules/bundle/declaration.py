@@ -36,7 +36,7 @@ UNITS_NOT_METRES = Rule(
 HANDEDNESS_CONTRADICTS = Rule(
     code="RP241",
     name="handedness-contradicts",
-    message="meta.handedness is {found}, but {other} {says}",
+    message="meta.handedness is {found}, but {other} {claim}",
     hint="find out which one the data follow, and correct the other",
     why="with the wrong one the character is mirrored: it limps with the other leg and turns the other way",
 )
@@ -157,13 +157,13 @@ def _check_handedness(view: BundleView) -> Iterator[Finding]:
     pointer = json_pointer("meta", "handedness")
     rotation = member(view.meta, "rot6d_spec", "handedness")
     if type(rotation) is str and rotation.lower() != found.lower():
-        other, says = "meta.rot6d_spec.handedness", f"is {rotation!r}"
-        yield HANDEDNESS_CONTRADICTS.at(view.path, pointer, found=repr(found), other=other, says=says)
+        other, claim = "meta.rot6d_spec.handedness", f"is {rotation!r}"
+        yield HANDEDNESS_CONTRADICTS.at(view.path, pointer, found=repr(found), other=other, claim=claim)
     frame = axes_frame(member(view.meta, "axes"))
     determinant = 0.0 if frame is None else float(np.linalg.det(frame))
     actual = {1: "left", -1: "right"}.get(round(determinant))
     if actual is not None and actual not in found.lower():
-        values = {"found": repr(found), "other": "meta.axes", "says": f"make a {actual}-handed frame"}
+        values = {"found": repr(found), "other": "meta.axes", "claim": f"make a {actual}-handed frame"}
         yield HANDEDNESS_CONTRADICTS.at(view.path, pointer, **values)
 
 
