@@ -54,6 +54,7 @@ WRONG: Mapping[str, tuple[Any, str, str]] = {
     "millimetres beside metres": (MOVING * 1000.0, "m", "times 0.001 it would fit, mm recorded, m declared"),
     "metres beside millimetres": (MOVING / 1000.0, "m", "times 1e+03 it would fit, m recorded, mm declared"),
     "another table of the file": (OTHER_MEAN + np.sin(PHASE), "Nm", "as it is it fits v.mean and v.std of stats.npz"),
+    "a run that blows up": (MEAN + STD * np.exp(PHASE) * np.array([1, 0.1, 30, 0.2, 5, 60]), "", "no ratio of units"),
     "of no unit": (MOVING * 30.0, "Nm", "no ratio of units and no other table"),
 }  # fmt: skip
 

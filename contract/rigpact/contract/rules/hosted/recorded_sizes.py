@@ -10,8 +10,9 @@ Two things tell a wrong unit or table from a robot that stands still; a small mo
   a direction lies so near by chance in less than 1 of 100 vectors (a cap of the sphere in C dimensions): one channel never
   decides and two hardly ever.
 
-Either is of another unit if the ratio of two units brings it within a factor of 2 of the size that it should have, and among the
-declared data.
+Either is of another unit if the ratio of two units brings it within a factor of 2 of the size that it should have, three of four
+channels within a factor of 4 (units differ in all of them alike, a run that blows up does not), and the whole among the declared
+data.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -205,12 +206,12 @@ class _Beside:
 
     def unit(self, ratios: Mapping[str, float]) -> str:
         """The ratio of units by which the rows differ from what is declared, in words; of several the nearest in size."""
-        slope = self._proportion()
-        share = np.median(np.hypot(self.deviation, self.mean) / np.hypot(1.0, self.declared)) if self.is_far else 0.0
+        sizes = np.hypot(self.deviation, self.mean) / np.hypot(1.0, self.declared)
         found: dict[float, str] = {}
         for words, factor in ratios.items():
-            for size in (slope, share):
-                if size > 0.0 and 1.0 / _FITS <= factor * size <= _FITS and self.fits(factor):
+            is_in_most = np.mean((factor * sizes >= _FITS**-2) & (factor * sizes <= _FITS**2)) >= 0.75
+            for size in (self._proportion(), np.median(sizes) if self.is_far else 0.0):
+                if is_in_most and 1.0 / _FITS <= factor * size <= _FITS and self.fits(factor):
                     found[abs(np.log(factor * size))] = f"times {factor:.3g} it would fit, {words}"
         return found[min(found)] if found else ""
 
