@@ -2,25 +2,36 @@
 
 import os
 import shutil
+from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
+from hypothesis import settings
 
-from .programs import mark_by_fixtures, require_programs_of
+from .programs import mark_what_it_needs, require_programs_of
 
-pytest_plugins = ["pytester"]  # testing_room runs pytest in pytest
+pytest_plugins = ["pytester", f"{__package__}.costs"]  # testing_room runs pytest in pytest
 CHECKOUT = Path(__file__).resolve().parents[1]
 os.environ["RIGPACT_BUDGET"] = "0"  # an answer of a test depends on no machine's speed
 os.environ.pop("COLUMNS", None)  # xdist gives its workers a terminal's width; tests see what a log sees
+settings.register_profile("few", settings(max_examples=15))
+settings.register_profile("nightly", settings(max_examples=300))
+settings.load_profile("few")  # pytest's option --hypothesis-profile chooses the other
 
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Mark what a fixture marks, before `-m` chooses."""
+    """Mark as nightly what needs such programs and most cases of what is sampled, before `-m` chooses."""
+    seen = Counter[tuple[Path, str]]()
     for item in items:
-        mark_by_fixtures(item)
+        mark_what_it_needs(item)
+        for mark in item.iter_markers("sampled"):
+            name = item.path, getattr(item, "originalname", item.name)
+            if seen[name] % mark.args[0]:
+                item.add_marker(pytest.mark.nightly)
+            seen[name] += 1
 
 
 @pytest.hookimpl(tryfirst=True)

@@ -1,8 +1,8 @@
 """Programs that tests run and that pip does not bring.
 
 A test that needs one is marked `@pytest.mark.needs_program(NAME, …)`. It is skipped, with the reason, where a program is missing.
-`.ci/run` installs them all, sets RIGPACT_PROGRAMS=required and runs the marked tests again: then a missing one fails. To
-add a program: mark its tests, and add a line to `.ci/run`.
+`.ci/run` installs a browser, `.github/workflows/tests.yml` all of them each night; both set RIGPACT_PROGRAMS=required and run the
+marked tests again: then a missing one fails. To add a program: mark its tests, and install it in one of the two.
 """
 
 import os
@@ -15,6 +15,8 @@ ALSO_CALLED = {"chromium": ("chromium-browser", "google-chrome")}
 MARK = "needs_program"
 OF_FIXTURE = {"browser": ("chromium", "chromedriver")}
 """A test that asks for one of these fixtures is marked with its programs."""
+NIGHTLY = {"clang++", "mcs", "mono", "valgrind"}
+"""A second compiler and its like agree with the first nearly always: what needs one guards no merge."""
 
 
 def path_of(program: str) -> str | None:
@@ -29,11 +31,13 @@ def missing(what: str) -> None:
     pytest.skip(f"no {what} on this machine")
 
 
-def mark_by_fixtures(item: pytest.Item) -> None:
-    """Mark a test with the programs of its fixtures."""
+def mark_what_it_needs(item: pytest.Item) -> None:
+    """Mark a test with the programs of its fixtures, and as nightly where its programs are."""
     for fixture, programs in OF_FIXTURE.items():
         if fixture in getattr(item, "fixturenames", ()):
             item.add_marker(pytest.mark.needs_program(*programs))
+    if any(NIGHTLY & {*mark.args} for mark in item.iter_markers(MARK)):
+        item.add_marker(pytest.mark.nightly)
 
 
 def require_programs_of(item: pytest.Item) -> None:

@@ -1,6 +1,8 @@
 """Compilers, and what is built with them, once for all tests."""
 
 import ctypes
+import hashlib
+import os
 import shutil
 import subprocess
 from collections.abc import Callable, Sequence
@@ -19,6 +21,8 @@ from ..programs import missing
 from .cpp_side import CppLoop
 
 ROOM = Path(__file__).parent
+KEPT = ROOM.parents[1] / ".pytest_cache" / "compiled"
+"""Programs and libraries of this run and of earlier ones; all may be deleted at any time."""
 STRICT = ("-std=c++17", "-Wall", "-Wextra", "-Werror", "-Wconversion", "-Wshadow")
 ENGINE_LIKE = ("-fno-exceptions", "-fno-rtti")
 COMPILERS = ("g++", pytest.param("clang++", marks=pytest.mark.needs_program("clang++")))
@@ -41,11 +45,35 @@ def ran(*words: object) -> subprocess.CompletedProcess[str]:
 
 
 def compiled(compiler: str, source: Path, out: Path, *flags: str, include: Sequence[Path] = ()) -> Path:
-    """Compile one file; the compiler's words are in the failure."""
-    folders = [f"-I{folder}" for folder in (headers_folder(), *include)]
-    done = ran(compiler, *STRICT, *folders, *flags, source, "-o", out)
-    assert done.returncode == 0, done.stderr
+    """Compile one file, or take what these words made of the same sources before; the compiler's words are in the failure."""
+    folders, others = (headers_folder(), *include), [Path(flag) for flag in flags if flag.endswith(".cpp")]
+    beside = {each.parent for each in (source, *others)}  # an include in quotes is looked for there first
+    read = [path for folder in (*folders, *sorted(beside)) for path in sorted(folder.rglob("*.h*"))]
+    words = [flag for flag in (*STRICT, *flags) if not flag.endswith(".cpp")]
+    said = [
+        _version(compiler),
+        out.suffix,
+        *words,
+        *(f"{path.name} {_digest(path)}" for path in (*read, *others, source)),
+    ]
+    kept = KEPT / hashlib.sha256("\n".join(said).encode()).hexdigest()
+    if not kept.is_file():
+        KEPT.mkdir(parents=True, exist_ok=True)
+        done = ran(compiler, *STRICT, *(f"-I{folder}" for folder in folders), *flags, source, "-o", out)
+        assert done.returncode == 0, done.stderr
+        shutil.copy(out, made := KEPT / f"{kept.name}.{os.getpid()}")
+        made.replace(kept)
+    shutil.copy(kept, out)
     return out
+
+
+def _digest(path: Path) -> str:
+    return hashlib.sha256(path.read_bytes()).hexdigest()
+
+
+@cache
+def _version(compiler: str) -> str:
+    return ran(compiler, "--version").stdout
 
 
 @pytest.fixture(scope="session", params=COMPILERS)

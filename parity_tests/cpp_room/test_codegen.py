@@ -312,6 +312,7 @@ def test_a_companion_that_changed_after_the_build_is_refused(any_compiler, demo_
     assert digest == hashlib.sha256(paths[1].read_bytes()).hexdigest()
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("math", ["f64", "f32"])
 def test_a_step_allocates_nothing_and_the_sanitizers_find_nothing(any_compiler, demo_bundle, tmp_path, math):
     """An animation thread that waits for the heap drops frames; one that reads past a row poses a limb from garbage."""

@@ -43,6 +43,7 @@ def agrees(loop, clip, mode):
         np.testing.assert_array_equal(stages[name], rows[:FRAMES, 0], err_msg=name)
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.usefixtures("installed_library")
 @pytest.mark.parametrize("path", CONTRACTS, ids=lambda path: path.stem)
 def test_the_loop_of_every_contract_is_numpys_run(compiler, tmp_path, path):
@@ -268,6 +269,7 @@ READINGS = (
 )  # fmt: skip
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.usefixtures("installed_library")
 @pytest.mark.parametrize("changes", READINGS, ids=lambda changes: ",".join(changes.values()) or "default")
 def test_a_characters_loop_has_the_bits_of_the_native_run(compiler, tmp_path, changes):

@@ -125,6 +125,7 @@ WRONG = {
 }
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("header", WRONG)
 def test_a_library_with_a_wrong_sign_is_not_used(installed_library, monkeypatch, tmp_path, header):
     """The numbers are numpy's then, and right."""

@@ -367,6 +367,7 @@ WRONG = {
 }
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("header", WRONG)
 def test_a_wrong_sign_in_a_header_is_not_used_and_said(command, steered, tmp_path, monkeypatch, header):
     """The compiler's options, or a defect of the headers: the run goes on in numpy, and the report says what was seen."""
@@ -399,6 +400,7 @@ print("sound")
 """
 
 
+@pytest.mark.nightly
 def test_no_operation_reads_or_writes_beside_its_rows(tmp_path):
     """A history of a wrong length would read a neighbour's memory: silent here, a crash in a game."""
     out = library_of(

@@ -19,7 +19,7 @@ EVERY_QUEUE = pytest.mark.parametrize("queue_frames", [0, 4])
 
 
 BUILDS = [
-    pytest.param(("g++", "-std=c++20", *SANITIZED), id="sanitized"),
+    pytest.param(("g++", "-std=c++20", *SANITIZED), id="sanitized", marks=pytest.mark.nightly),
     pytest.param(("g++", "-std=c++17", *SHIPPED), id="fast-math, no exceptions, no RTTI"),
     pytest.param(
         ("clang++", "-std=c++17", *SHIPPED), id="the same by clang++", marks=pytest.mark.needs_program("clang++")

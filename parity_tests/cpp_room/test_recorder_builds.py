@@ -42,6 +42,7 @@ def play_everything(program, folder, *before):
     np.testing.assert_array_equal(*numbers)
 
 
+@pytest.mark.nightly
 def test_threads_of_a_game_may_record_while_another_opens_and_closes(tmp_path):
     """A console variable is switched in the middle of a frame. The thread sanitizer watches."""
     program = build("g++", tmp_path, "-std=c++17", *BUILDS["thread"])
@@ -95,7 +96,7 @@ def test_no_header_trips_over_the_macros_of_windows_and_unreal(any_compiler, dem
     assert done.returncode == 0, done.stderr
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 @pytest.mark.parametrize("kind", BUILDS)
 @pytest.mark.parametrize("standard", ["-std=c++17", "-std=c++20"])
 @pytest.mark.parametrize("compiler_name", COMPILERS)
@@ -104,7 +105,7 @@ def test_every_build_of_an_engine_records(tmp_path, compiler_name, standard, kin
     play_everything(build(compiler_name, tmp_path, standard, *BUILDS[kind]), tmp_path)
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 @pytest.mark.needs_program("valgrind")
 @pytest.mark.parametrize("compiler_name", COMPILERS)
 def test_valgrind_finds_nothing(tmp_path, compiler_name):

@@ -31,7 +31,7 @@ EXTRA = {
 }
 VALUES = [(name, value) for name, knob in KNOBS.items() for value in (*knob.values, *EXTRA.get(name, []))]
 EVERY_VALUE = every_case(("knob", "value"), VALUES, ids=str, by="knob")
-SHARED_LIBRARY = settings(deadline=None, max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
+SHARED_LIBRARY = settings(deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 
 
 @pytest.fixture(scope="module")

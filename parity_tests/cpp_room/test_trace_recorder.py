@@ -22,7 +22,7 @@ from .drawn_contracts import small_contract
 KILLS = {"": 20, "slow": 200}
 """In each format: so many processes are killed in the ordinary tests, and in the slow ones."""
 EVERY_FORMAT = pytest.mark.parametrize("ending", [".trace.jsonl", ".trace.bin"])
-SHARED_LIBRARY = settings(deadline=None, max_examples=150, suppress_health_check=[HealthCheck.function_scoped_fixture])
+SHARED_LIBRARY = settings(deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 
 
 @pytest.fixture(scope="module")
@@ -177,7 +177,7 @@ def frames_left(path):
 
 @EVERY_FORMAT
 @pytest.mark.parametrize("queue_frames", [0, 8])
-@pytest.mark.parametrize("size", ["", pytest.param("slow", marks=pytest.mark.slow)])
+@pytest.mark.parametrize("size", ["", pytest.param("slow", marks=pytest.mark.nightly)])
 def test_a_killed_process_leaves_every_frame_that_it_ended(kill_writer, tmp_path, queue_frames, ending, size):
     """A crash trace matters most; a wrong number at its end would lead people to a defect that does not exist.
 

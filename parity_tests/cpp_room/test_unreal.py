@@ -99,6 +99,7 @@ def counts(log):
     return [tuple(map(int, found.groups())) for found in (re.search(line, each) for each in log) if found]
 
 
+@pytest.mark.nightly
 def test_a_console_variable_starts_and_stops_the_recording_of_every_character(game, tmp_path):
     """A tester sees a limb twist, opens the console, and has the frames: no build, no code."""
     log, files = played(game, tmp_path, "console")
@@ -165,6 +166,7 @@ def test_the_engines_types_become_numbers(game, tmp_path):
         np.testing.assert_array_equal(trace.stages[name], np.array([row, row], np.float32), err_msg=name)
 
 
+@pytest.mark.nightly
 def test_the_game_thread_and_workers_may_call_it_at_once(plugin, folders, tmp_path):
     """A console variable is switched while workers animate: a torn frame blames a convention. The thread sanitizer watches."""
     program = built("g++", plugin, folders, tmp_path / "game", "-DRIGPACT_TRACE=1", "-g", "-fsanitize=thread")
@@ -184,6 +186,7 @@ def test_the_game_thread_and_workers_may_call_it_at_once(plugin, folders, tmp_pa
     assert count > 100
 
 
+@pytest.mark.nightly
 def test_a_shipping_build_records_nothing_and_has_nothing_of_it(any_compiler, plugin, folders, tmp_path):
     """A player with the console open must not fill a disk, and a game must not pay for what it does not ship."""
     program = built(any_compiler, plugin, folders, tmp_path / "game", "-DRIGPACT_TRACE=0")
@@ -233,6 +236,7 @@ def test_the_example_compiles_with_the_plugin(compiler, checkout, folders, proje
     assert done.returncode == 0, done.stderr
 
 
+@pytest.mark.nightly
 def test_a_build_machine_plays_the_example_project(any_compiler, checkout, plugin, folders, objects, project, tmp_path):
     """Without a commandlet somebody must play the game after every build, or nobody judges it."""
     folder, bundle = project

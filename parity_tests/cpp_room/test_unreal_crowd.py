@@ -118,6 +118,7 @@ def play(program, folder, ticks, characters=CHARACTERS, *, kill_after_s=None):
     assert (process.returncode, said) == (0 if kill_after_s is None else -signal.SIGKILL, "")
 
 
+@pytest.mark.nightly
 def test_every_frame_of_a_crowd_is_told_apart_and_judged(crowd, files, tmp_path):
     """200 characters in three worlds, respawned and pooled, two workers, and a kill in between: 200 files of one name."""
     play(crowd(), tmp_path, 100_000, kill_after_s=0.4)
@@ -164,7 +165,7 @@ def test_sixteen_lines_record_and_self_test_a_large_class(crowd, files):
     assert "rigpact" not in SOURCE.read_text(encoding="utf-8").split("#include", 2)[2].split("extern")[0]
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 @pytest.mark.parametrize("sanitizer", ["thread", "address,undefined"])
 def test_the_sanitizers_find_nothing_in_a_crowd(crowd, files, tmp_path, sanitizer):
     """A race of the animation threads is a crash in another level, a week later."""

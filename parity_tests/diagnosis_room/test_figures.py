@@ -22,6 +22,7 @@ from ..measuring.scores.diagnosis_score import (
 )
 
 
+@pytest.mark.nightly
 def test_random_pairs_are_named(scene: Any) -> None:
     """Two conventions wrong at once is the usual first day of an integration."""
     figure = Figure("pairs", "")
@@ -38,6 +39,7 @@ def test_pairs_at_one_stage_are_named() -> None:
     assert figure.wrong == []
 
 
+@pytest.mark.nightly
 def test_defects_get_no_made_up_cause() -> None:
     """Stage, frame and channel right, and no cause."""
     figure = Figure("defects", "")

@@ -51,6 +51,7 @@ def test_only_the_stage_of_the_defect_has_an_error_of_its_own(
     assert all(STAGE_NAMES.index(name) > STAGE_NAMES.index(stage) for name in inheriting)
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("entry", [entry for entry in SLIPS if not entry.is_convention], ids=lambda entry: entry.name)
 def test_a_slip_is_located_and_not_explained_away(entry: Any, scene: Any, honest: Any, doctor: Doctor) -> None:
     """A false cause is worse than none: someone changes a convention that was right."""

@@ -92,6 +92,7 @@ def test_every_survivor_is_argued(page: str, rows: dict[str, list[str]]) -> None
     assert all(f"- `{name}`: {why}" in page for name, why in SURVIVORS.items())
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("name", SAMPLE)
 def test_a_sample_of_the_page_is_what_the_command_finds(name: str, rows: dict[str, list[str]]) -> None:
     """The totals are only worth what each row is worth."""

@@ -18,6 +18,7 @@ NEARLY_NOTHING = 1e-5
 """Absolute; these mutants change rotations, unit directions or z-scores by far more, or by rounding only."""
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("truth", SINGLES, ids=words)
 def test_every_single_change_is_named(scene: Any, honest: Any, doctor: Doctor, truth: dict[str, Any]) -> None:
     """`explain` that blames the wrong convention sends an engineer into the wrong file for a day."""
@@ -32,6 +33,7 @@ def test_every_single_change_is_named(scene: Any, honest: Any, doctor: Doctor, t
         assert diagnosis.causes[0].error_after < diagnosis.causes[0].error_before
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("truth", SINGLES[::4], ids=words)
 def test_the_published_pose_alone_is_enough_with_clip_and_model(
     scene: Any, doctor: Doctor, truth: dict[str, Any]

@@ -99,6 +99,7 @@ def test_inputs_in_float16_are_said_where_only_they_fit_every_value() -> None:
     ]
 
 
+@pytest.mark.nightly
 def test_what_several_readings_explain_is_not_said() -> None:
     """At four decimals it may be all inputs or one of them: naming the wrong one sends people to the wrong line."""
     assert _relations("y_norm", _from_float16, 4) == []

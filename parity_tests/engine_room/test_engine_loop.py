@@ -54,6 +54,7 @@ def test_the_table_has_every_mistake_of_the_loop():
     assert len(DEFECTS) == 36
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("name", FEW)
 def test_a_mistake_of_an_engine_is_named(engine, tmp_path, name):
     """ "It differs in next6d" sends a team searching for a day; "read one bone too late" is a line of code."""
@@ -62,7 +63,7 @@ def test_a_mistake_of_an_engine_is_named(engine, tmp_path, name):
     assert answer.word == "named", answer.said
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_every_mistake_meets_the_bars(engine, tmp_path):
     """What docs/engine-defects.md promises."""
     assert shortcomings([answer_to(engine, tmp_path, planted) for planted in DEFECTS], {}, NAMED) == []

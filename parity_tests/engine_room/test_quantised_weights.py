@@ -109,6 +109,7 @@ OTHERS: dict[str, tuple[Weights, float]] = {
 }
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize("name", OTHERS)
 def test_other_weights_are_not_said_to_be_quantised(demo_bundle: Path, tmp_path: Path, name: str) -> None:
     """A wrong hint that it is only the precision ships a wrong network."""

@@ -32,6 +32,7 @@ def contents(folder: Path) -> dict[str, bytes]:
     return {path.relative_to(folder).as_posix(): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
 
 
+@pytest.mark.nightly
 def test_two_builds_of_one_seed_have_the_same_bytes(small_build: Path, tmp_path: Path) -> None:
     """A bundle that differs on every build makes every regression comparison a false alarm."""
     build_bundle(tmp_path, small_plan(seed=3))
@@ -40,6 +41,7 @@ def test_two_builds_of_one_seed_have_the_same_bytes(small_build: Path, tmp_path:
     assert [name for name in first if first[name] != second[name]] == []
 
 
+@pytest.mark.nightly
 def test_another_seed_gives_other_statistics(small_build: Path, tmp_path: Path) -> None:
     """A seed that changes nothing would make the previous test meaningless."""
     build_bundle(tmp_path, small_plan(seed=4))

@@ -70,7 +70,7 @@ def test_standing_feet_do_not_slide_and_nothing_sinks_into_the_floor(style: str)
         np.testing.assert_allclose(ball[stance[:, number], 2], SOLE_M, rtol=0, atol=STORED_M)
 
 
-@settings(max_examples=25, deadline=None)
+@settings(deadline=None)
 @given(style=styles, seed=seeds, frames=st.integers(3, 90))
 def test_velocity_is_the_central_difference_of_position(style: str, seed: int, frames: int) -> None:
     """A velocity that disagrees with the path makes the network steer to where the character is not going."""
@@ -85,7 +85,7 @@ def test_velocity_is_the_central_difference_of_position(style: str, seed: int, f
         np.testing.assert_allclose(stored[k], expected, rtol=2.0**-24, atol=2.0 * 2.0**-21 * FPS)
 
 
-@settings(max_examples=25, deadline=None)
+@settings(deadline=None)
 @given(style=styles, seed=seeds, frames=st.integers(3, 60))
 def test_angular_velocity_is_the_full_log_map_in_the_parents_frame(style: str, seed: int, frames: int) -> None:
     """Half the angle, or the bone's own frame: the network's main clue to the next pose is then wrong."""
@@ -123,7 +123,7 @@ def test_every_bone_turns_about_more_than_one_axis(style: str) -> None:
         assert np.degrees(second_axis_rad) > 0.2, name
 
 
-@settings(max_examples=20, deadline=None)
+@settings(deadline=None)
 @given(style=styles, seed=seeds)
 def test_trajectory_middle_is_the_velocity_seen_by_the_character(style: str, seed: int) -> None:
     """In world axes the same walk looks different after every turn, and the character drifts sideways."""

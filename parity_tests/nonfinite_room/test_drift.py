@@ -95,7 +95,7 @@ def test_the_command_reports_growth_slide_and_frozen_inputs(nan_command: Command
     assert nan_command("--drift", "--frames", 30).out.count("cm for each second of contact") == 1
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_ten_thousand_free_frames_stay_finite(demo_subject: Subject) -> None:
     """An enemy must still be visible after three minutes in a level."""
     drift = judge_drift(demo_subject, 10_000)

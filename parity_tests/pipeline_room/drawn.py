@@ -19,8 +19,8 @@ FRAMES = 4
 FEW, SOME, MANY = 15, 60, 400
 """Examples of the ordinary tests, always the same ones (more where an example is quick), and of the long ones, which draw others
 each time."""
-each_profile = pytest.mark.parametrize("examples", [FEW, pytest.param(MANY, marks=pytest.mark.slow)])
-each_quick_profile = pytest.mark.parametrize("examples", [SOME, pytest.param(MANY, marks=pytest.mark.slow)])
+each_profile = pytest.mark.parametrize("examples", [FEW, pytest.param(MANY, marks=pytest.mark.nightly)])
+each_quick_profile = pytest.mark.parametrize("examples", [SOME, pytest.param(MANY, marks=pytest.mark.nightly)])
 
 
 @dataclass(frozen=True)

@@ -135,7 +135,7 @@ def test_a_local_action_has_no_address_of_its_docs(job: Job, stub: Path, checkou
     assert (stub / "docs.txt").read_text(encoding="utf-8") == "none\n"
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_a_good_character_passes_and_a_broken_one_is_shown_at_its_line(
     job: Job, character: Path, checkout: Path
 ) -> None:
@@ -164,7 +164,7 @@ def test_a_good_character_passes_and_a_broken_one_is_shown_at_its_line(
     assert int(root.attrib["failures"]) > 0
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_the_action_installs_what_it_then_runs(job: Job, character: Path, checkout: Path) -> None:
     """The steps from the first to the last, in an environment that has nothing yet."""
     (job.temp.parent / "bin" / "rigpact").unlink()

@@ -73,7 +73,7 @@ PARTS = st.just(WAIVED) | st.builds(
 )
 
 
-@settings(max_examples=60, deadline=None)
+@settings(deadline=None)
 @given(parts=st.lists(PARTS, max_size=3), strict=st.booleans())
 def test_no_format_is_green_where_the_gate_is_not(parts: list[Part], strict: bool) -> None:
     """A test view must not pass if the gate fails or has no answer."""

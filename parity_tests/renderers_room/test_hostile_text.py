@@ -69,7 +69,7 @@ def shown(text: str) -> str:
     return "".join(character if character.isprintable() else repr(character)[1:-1] for character in text)
 
 
-@settings(max_examples=150, deadline=None)
+@settings(deadline=None)
 @given(text=TEXTS, file=TEXTS)
 def test_annotations_are_one_command_each_and_come_back_whole(text: str, file: str) -> None:
     """A bone name with a newline would give orders to the runner of the build."""
@@ -115,7 +115,7 @@ def page(markdown: str) -> Page:
     return Page(cmarkgfm.github_flavored_markdown_to_html(markdown, options=Options.CMARK_OPT_UNSAFE))
 
 
-@settings(max_examples=150, deadline=None)
+@settings(deadline=None)
 @given(text=TEXTS)
 def test_a_summary_shows_text_and_never_runs_it(text: str) -> None:
     """A pull request from outside could put its own link or table into the summary of a build."""
@@ -149,7 +149,7 @@ def test_a_summary_stays_below_what_github_takes() -> None:
     assert re.search(r"\d+ findings are left out here", summary)
 
 
-@settings(max_examples=100, deadline=None)
+@settings(deadline=None)
 @given(text=TEXTS)
 def test_the_terminal_gets_text_only(text: str) -> None:
     """An escape sequence in a clip's bone name could retitle the window or hide the verdict."""
@@ -177,7 +177,7 @@ def test_people_read_parts_findings_account_and_next_steps(name: str) -> None:
         assert expected in words, expected
 
 
-@settings(max_examples=100, deadline=None)
+@settings(deadline=None)
 @given(text=TEXTS)
 def test_xml_gives_back_what_a_reader_is_to_see(text: str) -> None:
     """XML knows no escape for most control characters: one of them and the whole report is refused."""

@@ -62,7 +62,7 @@ def counted(text: str, offset: int, length: int) -> Position:
     return Position(line, column, column + sum(1 + (ord(each) > 0xFFFF) for each in text[offset : offset + length]))
 
 
-@settings(max_examples=400, deadline=None)
+@settings(deadline=None)
 @given(value=VALUES, data=st.data(), mark=st.sampled_from(["", "\ufeff"]), escape_keys=st.booleans())
 def test_every_value_is_found_where_it_was_written(value: Any, data: Any, mark: str, escape_keys: bool) -> None:
     """An annotation one line off sends its reader to the wrong bone."""
@@ -74,7 +74,7 @@ def test_every_value_is_found_where_it_was_written(value: Any, data: Any, mark: 
     assert found == {pointer: counted(writer.text, *span) for pointer, span in writer.at.items()}
 
 
-@settings(max_examples=100, deadline=None)
+@settings(deadline=None)
 @given(value=VALUES, tail=st.sampled_from(["/no", "/99", "/-", "/01", "/no/0/such"]))
 def test_what_is_missing_is_found_at_the_nearest_value_around_it(value: Any, tail: str) -> None:
     """`RP021 missing-key` points at a key that is not there; the reader wants to see where it should be."""

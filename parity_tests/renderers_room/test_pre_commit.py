@@ -11,7 +11,7 @@ import pytest
 
 from .action_steps import NO_NETWORK
 
-pytestmark = pytest.mark.slow
+pytestmark = pytest.mark.nightly
 PARTS = (
     "contract",
     "reference_runtime",

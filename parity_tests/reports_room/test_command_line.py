@@ -330,7 +330,7 @@ def test_every_command_has_its_example() -> None:
 
 SLOW = {"gate", "report", "selftest"}
 ALONE = [
-    pytest.param(words, marks=pytest.mark.slow if words in SLOW else ())
+    pytest.param(words, marks=pytest.mark.nightly if words in SLOW else ())
     for words in EXAMPLES
     if not words.startswith("neurarig")
 ]

@@ -1,13 +1,11 @@
 """The outside system, installed once for every test of the repository."""
 
-import importlib
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from .outside_project import PACKAGE, Rigpact, install, roots_of, write_project
+from .outside_project import PACKAGE, InProcess, Rigpact, found_in, install, roots_of, write_project
 
 
 @pytest.fixture(scope="session")
@@ -22,7 +20,7 @@ def outside_site(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="session")
 def outside(outside_site: Path, checkout: Path, tmp_path_factory: pytest.TempPathFactory) -> Rigpact:
     """The command in a project of the outside system: contract, model, two clips, nothing else."""
-    project = Rigpact(tmp_path_factory.mktemp("project"), (str(outside_site), *roots_of(checkout)))
+    project = InProcess(tmp_path_factory.mktemp("project"), (str(outside_site), *roots_of(checkout)))
     write_project(project)
     return project
 
@@ -30,11 +28,5 @@ def outside(outside_site: Path, checkout: Path, tmp_path_factory: pytest.TempPat
 @pytest.fixture
 def outside_here(outside_site: Path) -> Iterator[None]:
     """The outside system known in this very process, and forgotten afterwards."""
-    from rigpact.contract.pages.registry import known_systems
-
-    sys.path.insert(0, str(outside_site))
-    importlib.invalidate_caches()
-    known_systems.cache_clear()
-    yield
-    sys.path.remove(str(outside_site))
-    known_systems.cache_clear()
+    with found_in(str(outside_site)):
+        yield

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import importlib
+import io
 import json
 import os
 import subprocess
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import chdir, contextmanager, redirect_stderr, redirect_stdout
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -14,6 +17,8 @@ import numpy as np
 import onnx
 from onnx import TensorProto, helper, numpy_helper
 
+from rigpact.contract.declared import vocabulary
+from rigpact.contract.pages.registry import known_systems
 from rigpact.contract.statistics import FloatArray
 from rigpact.reference_runtime.recordings.trace import write_trace
 from rigpact.reference_runtime.recordings.trace_model import Trace, TraceHeader
@@ -80,6 +85,36 @@ class Rigpact:
         )
         assert "Traceback" not in done.stderr, done.stderr
         return Answer(done.returncode, done.stdout, done.stderr)
+
+
+@contextmanager
+def found_in(*folders: str) -> Iterator[None]:
+    """Packages in these folders are installed in this very process, and forgotten afterwards."""
+    found = (known_systems, vocabulary._entries, vocabulary._installed)
+    before, sys.path[:0] = sys.path[:], folders
+    importlib.invalidate_caches()
+    for known in found:
+        known.cache_clear()
+    try:
+        yield
+    finally:
+        sys.path[:] = before
+        for known in found:
+            known.cache_clear()
+
+
+class InProcess(Rigpact):
+    """The command in this process, with packages installed; `python` starts one."""
+
+    def __call__(self, *words: object) -> Answer:
+        """`rigpact WORDS…`; a traceback fails the test."""
+        from rigpact.reports.command_line import run_command_line
+
+        out, err = io.StringIO(), io.StringIO()
+        with chdir(self.folder), found_in(self.imports[0]), redirect_stdout(out), redirect_stderr(err):
+            status = run_command_line([str(word) for word in words])
+        assert "Traceback" not in err.getvalue(), err.getvalue()
+        return Answer(status, out.getvalue(), err.getvalue())
 
 
 def write_model(path: Path, seed: int = 0) -> None:

@@ -10,7 +10,7 @@ import pytest
 from .commands import FOLDERS, PROJECTS, answers, page
 from .outside_project import Rigpact
 
-pytestmark = [pytest.mark.repository, pytest.mark.slow]
+pytestmark = [pytest.mark.repository, pytest.mark.nightly]
 
 
 def _columns(checkout: Path, outside: Rigpact, folder: Path) -> Mapping[str, Mapping[str, str]]:

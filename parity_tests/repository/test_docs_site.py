@@ -59,7 +59,7 @@ def _prose(text: str) -> str:
     return re.sub(r"`[^`\n]*`", "", re.sub(r"^ *```.*?^ *```$", "", text, flags=re.DOTALL | re.MULTILINE))
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_the_built_site_needs_no_network(checkout: Path, tmp_path: Path) -> None:
     """A studio's build machine has no network; a page that waits for a font from elsewhere stays blank there."""
     pytest.importorskip("mkdocs", reason="the extra docs is not installed")

@@ -9,6 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from ..sources import parsed
+
 ROOT = Path(__file__).parents[2]
 ROOMS = ("contract", "reference_runtime", "fixtures", "reports")
 LAZY = {"map", "zip", "filter", "iter", "enumerate", "chain", "islice"}
@@ -36,9 +38,8 @@ def _is_used_up(made: ast.GeneratorExp, parent: ast.AST) -> bool:
     return isinstance(parent, (ast.YieldFrom, ast.Starred, ast.Compare)) or getattr(parent, "iter", None) is made
 
 
-def late_generators(text: str) -> Iterator[tuple[int, set[str]]]:
+def late_generators(tree: ast.Module) -> Iterator[tuple[int, set[str]]]:
     """Line and loop variables of every generator that may be evaluated after the loop around it has moved on."""
-    tree = ast.parse(text)
     parents = {child: parent for parent in ast.walk(tree) for child in ast.iter_child_nodes(parent)}
     for made in (each for each in ast.walk(tree) if isinstance(each, ast.GeneratorExp)):
         late = _names(made, ast.Load) - _names(made.generators[0].iter, ast.Load) - _bound(made)
@@ -64,7 +65,7 @@ def late_generators(text: str) -> Iterator[tuple[int, set[str]]]:
 )
 def test_a_generator_over_a_variable_that_moves_on_is_seen(line):
     """Both halves of an answer then hold its bounds, and an honest engine fails."""
-    assert list(late_generators(line))
+    assert list(late_generators(ast.parse(line)))
 
 
 @pytest.mark.parametrize(
@@ -79,12 +80,12 @@ def test_a_generator_over_a_variable_that_moves_on_is_seen(line):
 )
 def test_a_generator_that_is_used_up_at_once_is_allowed(line):
     """A rule that forbids the ordinary is soon switched off."""
-    assert not list(late_generators(line))
+    assert not list(late_generators(ast.parse(line)))
 
 
 def test_no_module_holds_a_generator_that_sees_the_last_value_of_a_loop():
     """The bounds of a network's answer once stood in place of the answer: the gate failed an honest engine."""
     modules = [path for room in ROOMS for path in sorted((ROOT / room).rglob("*.py"))]
     assert len(modules) > 100
-    found = {str(path.relative_to(ROOT)): list(late_generators(path.read_text(encoding="utf-8"))) for path in modules}
+    found = {str(path.relative_to(ROOT)): list(late_generators(parsed(path))) for path in modules}
     assert not {name: lines for name, lines in found.items() if lines}

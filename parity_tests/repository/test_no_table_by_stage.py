@@ -6,6 +6,8 @@ from pathlib import Path
 
 from rigpact.contract.pages.registry import find_system, known_systems
 
+from ..sources import parsed
+
 ROOTS = ("contract", "reference_runtime", "fixtures", "reports")
 
 
@@ -13,7 +15,7 @@ def _tables(checkout: Path) -> Iterator[tuple[str, set[str]]]:
     """Every table of a module, outside functions: its place and the words among its keys."""
     for root in ROOTS:
         for path in sorted((checkout / root / "rigpact").rglob("*.py")):
-            for node in ast.parse(path.read_text(encoding="utf-8")).body:
+            for node in parsed(path).body:
                 value = node.value if isinstance(node, ast.Assign | ast.AnnAssign) else None
                 if isinstance(value, ast.Dict):
                     words = {key.value for key in value.keys if isinstance(key, ast.Constant)}

@@ -6,6 +6,8 @@ from pathlib import Path
 from rigpact.contract.rules import FAMILIES
 from rigpact.contract.rules.family import GIVES, Need
 
+from ..sources import nodes
+
 ENGINE = "contract/rigpact/contract/rules/engine.py"
 RULES = "contract/rigpact/contract/rules/"
 ROOTS = ("contract", "reference_runtime", "fixtures", "reports")
@@ -26,7 +28,7 @@ def test_one_module_runs_the_checks_of_families(checkout: Path) -> None:
         path.relative_to(checkout).as_posix()
         for root in ROOTS
         for path in (checkout / root / "rigpact").rglob("*.py")
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        for node in nodes(path)
         if isinstance(node, ast.Call) and ast.unparse(node.func).split(".")[-2:] == ["family", "check"]
     }
 
@@ -40,7 +42,7 @@ def test_nobody_takes_a_generator_of_rules_out_of_its_family(checkout: Path) -> 
         (path.relative_to(checkout).as_posix(), name.name)
         for root in ROOTS
         for path in (checkout / root / "rigpact").rglob("*.py")
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        for node in nodes(path)
         if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("rigpact.contract.rules.")
         for name in node.names
         if name.name in checks

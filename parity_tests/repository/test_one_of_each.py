@@ -8,6 +8,8 @@ from pathlib import Path
 from rigpact.contract.declared.vocabulary import operations_of_rigpact
 from rigpact.reports.engine.codegen import OWN_HEADERS
 
+from ..sources import nodes
+
 ROOMS = ("contract", "reference_runtime", "fixtures", "reports")
 
 
@@ -15,7 +17,7 @@ def calls_of_index(folder: Path) -> list[str]:
     """Places where the number of a word is its place in a list: `list(TABLE).index(word)`."""
     found = []
     for path in sorted(folder.rglob("*.py")):
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        for node in nodes(path):
             is_index = isinstance(node, ast.Attribute) and node.attr == "index" and isinstance(node.value, ast.Call)
             if is_index and ast.unparse(node.value.func) == "list":
                 found.append(f"{path.name}:{node.lineno}")
@@ -24,21 +26,20 @@ def calls_of_index(folder: Path) -> list[str]:
 
 def called(path: Path) -> list[str]:
     """Names of everything that a module calls, without what stands before the last dot."""
-    calls = [node.func for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))) if isinstance(node, ast.Call)]
+    calls = [node.func for node in nodes(path) if isinstance(node, ast.Call)]
     return [ast.unparse(call).rpartition(".")[2] for call in calls]
 
 
 def imported(path: Path) -> set[str]:
     """Modules that a module imports."""
-    nodes = ast.walk(ast.parse(path.read_text(encoding="utf-8")))
-    return {str(node.module).rpartition(".")[2] for node in nodes if isinstance(node, ast.ImportFrom)}
+    return {str(node.module).rpartition(".")[2] for node in nodes(path) if isinstance(node, ast.ImportFrom)}
 
 
 def classes_of_contracts(folders: Iterable[Path]) -> list[str]:
     """Classes that are contracts by what they hold: conventions, and the hashes that a recording says of its contract."""
     found = []
     for path in sorted(path for folder in folders for path in folder.rglob("*.py")):
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        for node in nodes(path):
             if not isinstance(node, ast.ClassDef) or any(ast.unparse(base) == "Protocol" for base in node.bases):
                 continue
             held = {ast.unparse(each.target) for each in node.body if isinstance(each, ast.AnnAssign)}

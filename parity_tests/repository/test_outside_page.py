@@ -3,9 +3,7 @@
 One of its operations is the package's own, with its C++. No file of rigpact names the robot.
 """
 
-import importlib
 import shutil
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -13,8 +11,6 @@ import numpy as np
 import pytest
 
 from rigpact.contract.contract_files import open_contract
-from rigpact.contract.declared import vocabulary
-from rigpact.contract.pages.registry import known_systems
 from rigpact.reference_runtime.recordings.trace import write_trace
 from rigpact.reference_runtime.recordings.trace_model import Trace, TraceHeader
 
@@ -22,7 +18,7 @@ from ..cpp_room.generated_loop import Rows, as_numpy, build_loop
 from ..declared_room.foreign_files import write_model
 from ..engine_recordings import as_engine
 from ..programs import missing
-from .outside_project import Rigpact, install, roots_of
+from .outside_project import InProcess, Rigpact, found_in, install, roots_of
 from .test_outside_system import COMMANDS, says
 
 pytestmark = pytest.mark.repository
@@ -57,7 +53,7 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="module")
 def balancing(site: Path, checkout: Path, tmp_path_factory: pytest.TempPathFactory) -> Rigpact:
     """The command in a project of the robot: contract, model, two clips."""
-    rigpact = Rigpact(tmp_path_factory.mktemp("project"), (str(site), *roots_of(checkout)))
+    rigpact = InProcess(tmp_path_factory.mktemp("project"), (str(site), *roots_of(checkout)))
     says(rigpact("systems", "balancing", "--write-contract", "robot.json"), 0)
     write_model(rigpact.folder / "policy.onnx", OBSERVED, 2)
     for seed, name in enumerate(("roll", "sway")):
@@ -116,14 +112,8 @@ def test_every_command_answers_for_it(balancing: Rigpact) -> None:
 @pytest.fixture
 def here(site: Path) -> Iterator[None]:
     """The package known in this very process, and forgotten afterwards."""
-    sys.path.insert(0, str(site))
-    importlib.invalidate_caches()
-    for known in (known_systems, vocabulary._entries, vocabulary._installed):
-        known.cache_clear()
-    yield
-    sys.path.remove(str(site))
-    for known in (known_systems, vocabulary._entries, vocabulary._installed):
-        known.cache_clear()
+    with found_in(str(site)):
+        yield
 
 
 @pytest.mark.usefixtures("here")

@@ -14,7 +14,7 @@ from rigpact.contract.systems.layout import FieldKind
 
 from ..engine_recordings import as_engine
 from ..every_case import every_case
-from .outside_project import Rigpact, keep_stages
+from .outside_project import InProcess, Rigpact, keep_stages
 
 pytestmark = pytest.mark.repository
 MODEL = ("--onnx", "policy.onnx")
@@ -48,7 +48,7 @@ def recorded(outside: Rigpact) -> Rigpact:
 @pytest.fixture(scope="module")
 def gated(recorded: Rigpact, tmp_path_factory: pytest.TempPathFactory) -> Rigpact:
     """A project of its own under the gate: the same files and one engine recording, gated and kept."""
-    project = Rigpact(tmp_path_factory.mktemp("gated"), recorded.imports)
+    project = InProcess(tmp_path_factory.mktemp("gated"), recorded.imports)
     for name in ("policy.json", "policy.onnx", "walk.trace.jsonl", "turn.trace.jsonl"):
         shutil.copyfile(recorded.folder / name, project.folder / name)
     shutil.copyfile(recorded.folder / "taught.trace.jsonl", project.folder / "engine.trace.jsonl")
@@ -74,7 +74,7 @@ def _kinds(schema: object) -> list[str]:
 
 def test_it_is_listed_with_its_package(outside: Rigpact) -> None:
     """A system that is installed and not listed cannot be found."""
-    says(outside("systems"), 0, "walking_policy", "walking-policy", "enemy_animation")
+    says(outside.python("-m", "rigpact.reports", "systems"), 0, "walking_policy", "walking-policy", "enemy_animation")
     says(outside("systems", "walking-policy"), 0, "angular_rate", "history_order", "the driver gives degrees")
 
 
@@ -222,7 +222,7 @@ def test_the_gate_runs_over_it(gated: Rigpact) -> None:
 
 def test_the_gate_names_the_convention(gated: Rigpact, recorded: Rigpact, tmp_path: Path) -> None:
     """The finding is a convention of the package, with the package's own hint."""
-    wrong = Rigpact(tmp_path / "wrong", gated.imports)
+    wrong = InProcess(tmp_path / "wrong", gated.imports)
     shutil.copytree(gated.folder, wrong.folder)
     run = ("run", "policy.json", *CLIP, *MODEL, "--set", "target_origin=zero", "--out", "engine.trace.jsonl")
     says(wrong(*run), 0)

@@ -14,7 +14,7 @@ import pytest
 from .outside_project import Rigpact, keep_stages, roots_of
 from .recipes import changed, copied, recipe, sources
 
-pytestmark = pytest.mark.repository
+pytestmark = [pytest.mark.repository, pytest.mark.nightly]
 RULES = "contract/rigpact/contract/rules"
 RUNTIME = "reference_runtime/rigpact/reference_runtime"
 RENDERERS = "reports/rigpact/reports/renderers"

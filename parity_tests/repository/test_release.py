@@ -57,7 +57,7 @@ def built_twice(checkout: Path, tmp_path: Path, native: str) -> Iterator[tuple[s
         yield one.name, one.read_bytes() == other.read_bytes()
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 @pytest.mark.parametrize("native", ["0", "1"])
 def test_the_same_commit_gives_the_same_bytes(checkout: Path, tmp_path: Path, native: str) -> None:
     """Nobody can tell a release that was changed from one that was built elsewhere, unless both are the same bytes.
@@ -69,7 +69,7 @@ def test_the_same_commit_gives_the_same_bytes(checkout: Path, tmp_path: Path, na
     assert all(found.values()), found
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_the_index_accepts_the_release(checkout: Path, tmp_path: Path) -> None:
     """A description that the index cannot show is refused on the day of the release."""
     pytest.importorskip("twine", reason="the extra test has it")
@@ -187,7 +187,7 @@ def _pip(python: Path | str, *words: str) -> None:
     assert done.returncode == 0, done.stderr[-3000:]
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 @pytest.mark.parametrize("version", PYTHONS)
 def test_every_python_that_is_named_has_the_dependencies(checkout: Path, tmp_path: Path, version: str) -> None:
     """A wheel that is missing for one Python makes pip compile onnx, for an hour, and fail."""
@@ -196,7 +196,7 @@ def test_every_python_that_is_named_has_the_dependencies(checkout: Path, tmp_pat
     _pip(sys.executable, "install", *words, "--python-version", version, str(wheel))
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 @pytest.mark.skipif(sys.version_info[:2] != (3, 11), reason="the oldest versions have wheels for Python 3.11")
 def test_the_oldest_versions_that_are_allowed_work(checkout: Path, tmp_path: Path, project: Mapping[str, Any]) -> None:
     """A studio pins its numpy for years: a minimum that nobody has tried is a guess."""

@@ -34,7 +34,7 @@ INPUT_KNOBS = (
     "pose_history_start", "contacts_source", "condition_norm", "angvel_source", "angvel_angle", "angvel_frame",
     "angvel_lag", "previous_pose_lag", "writeback",
 )  # fmt: skip
-DRAWN = {"max_examples": 60, "deadline": None, "suppress_health_check": [HealthCheck.function_scoped_fixture]}
+DRAWN = settings(deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 
 
 def choices(knobs):
@@ -60,7 +60,7 @@ def same_bits(a, b, note):
     assert a[finite].tobytes() == b[finite].tobytes(), note
 
 
-@settings(**DRAWN)
+@DRAWN
 @given(conventions=choices(ROTATION_KNOBS), y_norm=POSES, previous=POSES, published=POSES)
 @example(
     conventions={},
@@ -81,7 +81,7 @@ def test_a_crowd_is_its_members(character, conventions, y_norm, previous, publis
             same_bits(tiled[name][-len(y_norm) + row], values, name)
 
 
-@settings(**DRAWN)
+@DRAWN
 @given(conventions=choices(ROTATION_KNOBS + INPUT_KNOBS), mode=st.sampled_from(["teacher", "free"]))
 def test_recording_is_stepping(character, conventions, mode):
     """A recorder that changes a bit records another run."""
@@ -96,7 +96,7 @@ def test_recording_is_stepping(character, conventions, mode):
         same_bits(values, np.stack([row[name] for row in rows]), name)
 
 
-@settings(**DRAWN)
+@DRAWN
 @given(conventions=choices(ROTATION_KNOBS + INPUT_KNOBS))
 def test_inputs_of_a_free_run_are_those_of_its_state(character, conventions):
     """A slice that is forgotten stays at the first frame's for ever."""
@@ -121,7 +121,7 @@ def steps_of(contract, stages):
     return {name: values[:, 0] for name, values in frames.record(range(len(given["x_raw"]))).items()}
 
 
-@settings(**DRAWN | {"max_examples": 40})
+@DRAWN
 @given(conventions=choices(ROTATION_KNOBS + INPUT_KNOBS), lost=st.lists(st.integers(0, STEPS - 1), max_size=4))
 @example(conventions={"output_mode": "residual", "degenerate_axis": "previous_frame_for_delta"}, lost=[1, 2, 3])
 def test_clip_in_one_go_is_its_frames_one_by_one(character, conventions, lost):
@@ -138,7 +138,7 @@ def test_clip_in_one_go_is_its_frames_one_by_one(character, conventions, lost):
         same_bits(at_once[name], one_by_one[name], name)
 
 
-@settings(**DRAWN | {"max_examples": 25})
+@DRAWN
 @given(
     conventions=choices(ROTATION_KNOBS + INPUT_KNOBS),
     frames=st.lists(st.integers(0, STEPS - 1), min_size=1, max_size=5),
@@ -164,7 +164,7 @@ def other_clip(tmp_path, fps=tiny.FPS):
     return tiny.clip(tmp_path, document | {"Frames": document["Frames"][3:], "NumFrames": 4, "FPS": fps})
 
 
-@settings(**DRAWN | {"max_examples": 25})
+@DRAWN
 @given(conventions=choices(ROTATION_KNOBS + INPUT_KNOBS))
 def test_clips_in_lockstep_are_driven_each_by_its_own(character, tmp_path, conventions):
     """In a batch of clips, each character must follow its own clip's intent."""

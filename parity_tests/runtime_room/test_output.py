@@ -5,7 +5,7 @@ import math
 
 import numpy as np
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from rigpact.contract.errors import UnusableInput
@@ -135,7 +135,6 @@ def test_pose_of_every_way_to_compose(contract, mode, order, direction, reprojec
     assert_stages(got, expected_stages(ORDINARY, PREVIOUS, mode, **knobs))
 
 
-@settings(max_examples=60)
 @given(previous=rotations, delta=rotations)
 @example(previous=QUARTER_TURN_Z, delta=FIVE_DEGREES_X)  # these do not commute
 @example(previous=QUARTER_TURN_Z, delta=oracle.EYE)
@@ -243,7 +242,6 @@ def wide_document(**changes):
     return tiny.bundle(output=WIDE, **changes)
 
 
-@settings(max_examples=60)
 @given(z=st.lists(st.floats(-6, 6, width=32), min_size=30, max_size=30))
 @example(z=[0.0] * 30)
 @example(z=[6.0] * 30)

@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from rigpact.contract import load_contract
@@ -105,7 +105,6 @@ def test_float32_maths_never_alarms_on_the_demo_and_a_small_defect_does(demo, kn
 states = st.lists(st.floats(-3.0, 3.0, width=32, allow_subnormal=False), min_size=33, max_size=33)
 
 
-@settings(max_examples=100)
 @given(x=states, y=st.lists(st.floats(-3.0, 3.0, width=32, allow_subnormal=False), min_size=18, max_size=18))
 @example(x=[0.0] * 33, y=[0.0] * 18)
 @example(x=[math.pi] * 33, y=[-1.0] * 18)
@@ -294,7 +293,6 @@ def test_axis_at_the_threshold_of_replacing_cannot_be_judged(plain):
     mode=st.sampled_from(["residual", "absolute"]),
     policy=st.sampled_from(KNOBS["degenerate_axis"].values),
 )
-@settings(max_examples=60)
 def test_float32_maths_never_alarms_where_an_axis_is_lost(plain, lost, mode, policy):
     """A dead output of a network is legal; UE 4 and UE 5 must agree on what replaces it."""
     base = plain.with_conventions({"output_mode": mode, "degenerate_axis": policy})

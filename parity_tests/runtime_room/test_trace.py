@@ -8,7 +8,7 @@ import mmap
 import numpy as np
 import pytest
 import zstandard
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from rigpact.contract.errors import UnusableInput
@@ -55,7 +55,6 @@ SPECIAL = [1e-45, -1.1754942e-38, 3.4028235e38, math.inf, -math.inf, math.nan, -
 
 
 @pytest.mark.parametrize("name", NAMES)
-@settings(max_examples=60)
 @given(values=st.lists(floats, min_size=1, max_size=12))
 @example(values=SPECIAL)
 @example(values=[1.0])

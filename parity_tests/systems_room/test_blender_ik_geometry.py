@@ -39,7 +39,7 @@ def posed_by_hand(local_rad: np.ndarray, root: np.ndarray, armature: np.ndarray)
     return np.array([matrix[:3, 3] for matrix in posed]), np.array([matrix[:3, :3] for matrix in posed])
 
 
-@settings(max_examples=40, deadline=None)
+@settings(deadline=None)
 @given(local=vectors)
 def test_kinematics_are_blenders(local: np.ndarray) -> None:
     """With another attachment to their parents, the bones miss every target."""

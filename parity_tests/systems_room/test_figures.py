@@ -10,6 +10,7 @@ pytest.importorskip("mujoco", reason="the extra [physics] is not installed")
 from ..measuring.scores import blender_ik_score, imu_pose_score, rig_inversion_score
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize("module", [blender_ik_score, rig_inversion_score, imu_pose_score])
 def test_every_figure_meets_its_bar(module: ModuleType) -> None:
     """Every figure in a document must be measured again, or it may be wrong."""

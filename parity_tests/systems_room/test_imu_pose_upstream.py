@@ -62,7 +62,7 @@ def test_a_mistake_of_a_port_is_named(upstream: Upstream, name: str) -> None:
     assert (answer.word, answer.untrue) == ("named", ()), answer.said
 
 
-@pytest.mark.parametrize("name", [LOCATED[0], *(pytest.param(name, marks=pytest.mark.slow) for name in LOCATED[1:])])
+@pytest.mark.parametrize("name", [LOCATED[0], *(pytest.param(name, marks=pytest.mark.nightly) for name in LOCATED[1:])])
 def test_a_mistake_inside_the_network_gets_no_made_up_cause(upstream: Upstream, name: str) -> None:
     """A window's answer stands in each of its rows: a factor that fits one number a hundred times is not proof."""
     found: Diagnosis = upstream.explained(name)

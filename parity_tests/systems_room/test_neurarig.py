@@ -124,7 +124,7 @@ def test_63_bytes_are_not_63_floats() -> None:
     assert first_bytes(rows, 252).tolist() == rows.tolist()
 
 
-@settings(max_examples=50, deadline=None)
+@settings(deadline=None)
 @given(scale=st.floats(1e-3, 1e3))
 def test_the_length_of_an_answer_says_nothing(scale: float) -> None:
     """A network's raw quaternions have any length; the length must not change the pose."""

@@ -67,7 +67,7 @@ def test_another_activation_is_named_as_one_and_no_convention_is_blamed() -> Non
     assert all("LeakyRelu in place of Relu" in each for each in answer.said), answer.said
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_every_mistake_meets_the_bars() -> None:
     """What docs/systems-defects-neurarig.md promises."""
     assert shortcomings(list(every_answer()), honest_verdicts(), NAMED) == []

@@ -227,7 +227,7 @@ def test_many_peers_are_forgotten_in_the_order_of_their_silence() -> None:
     assert session.receive(SOUND, ("127.0.0.1", 0)) is None
 
 
-@settings(max_examples=200, deadline=None)
+@settings(deadline=None)
 @given(datagram=st.binary(max_size=400))
 def test_any_bytes_are_a_message_or_a_refusal(datagram: bytes) -> None:
     """A byte from the network must never raise in the engine's loop."""

@@ -148,7 +148,7 @@ def installation(checkout: Path, tmp_path_factory: pytest.TempPathFactory) -> Pa
     return installed
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 @pytest.mark.repository
 @pytest.mark.parametrize("way", ["prepend", "importlib", "xdist"])
 def test_an_installed_wheel_works_there(hostile: Any, installation: Path, way: str) -> None:

@@ -73,6 +73,7 @@ def fitted_to(character: Character, clip: Any) -> Document:
     return Document(Kind.BUNDLE, JsonFile(Path("norm_template.json"), b"", bundle, standard=True))
 
 
+@pytest.mark.sampled(3)
 @passes("a clip of any style under the statistics of one clip of another style")
 @pytest.mark.parametrize("trained", ["idle", "walk", "run"])
 def test_another_motion_than_the_statistics_raises_no_alarm(character: Character, trained: str) -> None:
@@ -160,7 +161,7 @@ def test_the_deployed_clips_are_judged_like_the_demo(real_data: Path) -> None:
     assert shortcomings(list(answers_of(one_clip(deployed, "Walk_F"))), ()) == []
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_the_page_says_what_the_score_finds(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A table that nobody makes again promises what is no longer true."""
     from ..measuring.scores.clips_score import main

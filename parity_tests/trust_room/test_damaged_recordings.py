@@ -81,6 +81,7 @@ def tensors_header(content: bytes, edit: Callable[[str], str]) -> bytes:
     return struct.pack("<Q", len(text)) + text + content[8 + size :]
 
 
+@pytest.mark.sampled(3)
 @refused(
     "damaged recordings: keys that stand twice, bytes after the end, a failing checksum, tensors that the library refuses",
     "every command: exit 2, the place",

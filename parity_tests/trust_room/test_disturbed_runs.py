@@ -92,6 +92,7 @@ def whole_lines(journal: Path) -> list[bytes]:
     return [line for line in journal.read_bytes().splitlines(keepends=True) if line.endswith(b"\n")]
 
 
+@pytest.mark.sampled(4)
 @refused(
     "Control-C, SIGTERM and SIGKILL to a sweep, in one process and in two",
     "not a pass; finished cells are kept, the rest follows next time",
@@ -117,6 +118,7 @@ def test_a_sweep_that_is_ended_goes_on_later(name: str, processes: str, here: Pa
     assert len(cells) == len(set(cells)) == len(read_results(here / "swept"))
 
 
+@pytest.mark.sampled(3)
 @refused("Control-C, SIGTERM and SIGKILL to a gate that writes its reports", "no pass; the old reports stay whole")
 @pytest.mark.skipif(sys.platform == "win32", reason="sends signals")
 @pytest.mark.parametrize("name", ENDINGS)

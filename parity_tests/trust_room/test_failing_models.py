@@ -45,6 +45,7 @@ def game(demo_bundle: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
     return made
 
 
+@pytest.mark.sampled(3)
 @refused(
     "a gate on a model that loads and cannot run: a fixed batch, a reshape that does not fit, no outputs, six inputs",
     "exit 1: the parts that need a run fail with RP960, the others answer as ever",

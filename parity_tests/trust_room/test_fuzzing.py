@@ -54,6 +54,7 @@ def test_every_seed_is_sound(name: str, readers: dict[str, tuple[Reader, Path]])
             pytest.fail(f"{seed.name}: {error}")
 
 
+@pytest.mark.sampled(2)
 @refused(
     "bytes flipped, cut, repeated and swapped, hostile words and numbers, in every kind of file", "a value, or exit 2"
 )

@@ -76,6 +76,7 @@ def test_the_screen_shows_the_first_ones_and_counts_the_rest(
     assert {code: shown[code] + more.get(code, 0) for code in found} == dict(found)
 
 
+@pytest.mark.sampled(10)
 @refused("a bundle with twice as many mistakes", "at most twice the work, on the screen and in every report format")
 @pytest.mark.parametrize("output", ["text", "json", "markdown", "junit", "sarif", "github", "gitlab"])
 @pytest.mark.parametrize("kind", SLICES)

@@ -247,6 +247,7 @@ def test_the_demo_passes(command: Command, project: Path) -> None:
         assert command("gate").status == 0
 
 
+@pytest.mark.sampled(3)
 @refused(
     f"each of {len(DEFECTS)} defects of a model: {', '.join(DEFECTS)}",
     "the gate exits with 1 or 2 and names the defect, after a plain install",

@@ -108,7 +108,7 @@ def test_the_self_test_without_a_model_misses_no_damage_of_training(project: Pat
     assert (answer.status, missed) == (0, [])
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 @pytest.mark.usefixtures("real_project")
 @refused("the same on a deployed character's exported files", "all are caught: exit 0")
 def test_the_self_test_on_real_files_misses_no_damage(command: Any) -> None:

@@ -70,6 +70,7 @@ def test_a_players_run_is_compared_with_its_own_inputs(command: Command, folder:
     assert gate.status == 0, gate.out
 
 
+@pytest.mark.sampled(3)
 @refused("such a run of an engine with a convention of its own", "the gate fails and names the convention")
 @pytest.mark.parametrize(
     ("knob", "value"),

@@ -112,6 +112,7 @@ def with_header(path: Path, recorded: Path, encoding: str) -> Path:
     return path
 
 
+@pytest.mark.sampled(3)
 @passes(
     "the same numbers as .npz, with a column a number in .csv, as arrays or frames in JSON, as lines without a header"
 )

@@ -90,6 +90,7 @@ FILES: dict[str, tuple[Callable[[Path], None], str]] = {
 }  # fmt: skip
 
 
+@pytest.mark.sampled(3)
 @refused(
     "two megabytes that become gigabytes: empty frames, `.zst` and `.gz` of blanks, an array of zeros, `,nan(` in one line",
     "exit 2, and says the limit, before the memory is full",

@@ -96,6 +96,7 @@ def test_a_sound_module_of_any_style_has_no_error(geometry: Geometry, style: str
     assert answer.report["summary"]["not_judged"] == []
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("planted", PLANTED, ids=lambda planted: f"{planted.style}-{planted.code}-{planted.says[:24]}")
 @refused(
     "a defect planted in each of these modules: no frame rate, half an angle, an inverse, another Euler order, rows for columns, "

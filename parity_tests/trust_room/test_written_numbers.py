@@ -44,6 +44,7 @@ def printed(trace: Trace, number: str, path: Path) -> None:
     path.write_text("\n".join(lines) + "\n", encoding="utf-8")
 
 
+@pytest.mark.sampled(3)
 @passes(
     "a recording whose numbers were printed with `%.7g`, `%.9f`, `%.9g` or `%.17g`", "`diff`, `explain` and `gate` pass"
 )
@@ -96,6 +97,7 @@ def coarse(precision: str, out: Path) -> Path:
     return out
 
 
+@pytest.mark.sampled(2)
 @passes("a recording in float16 or with two to six decimals, in any format", "`explain` and `gate` pass, RP816 warns")
 @pytest.mark.parametrize(
     ("precision", "name"),

@@ -97,7 +97,7 @@ def row(what: str, times: tuple[float, float, float], rival: str, wanted: float 
     return faster
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_comparing_two_recorded_runs_beside_polygraphy(benchmark: Any, recorded: Path) -> None:
     """A thousand frames from cold start to verdict: 15 stages, degrees and centimetres, against one output's numbers."""
     traces = recorded / "a.trace.safetensors", recorded / "b.trace.safetensors"
@@ -116,7 +116,7 @@ def test_comparing_two_recorded_runs_beside_polygraphy(benchmark: Any, recorded:
     assert faster > 3.0
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_comparing_in_a_process_that_is_warm_beside_polygraphy(benchmark: Any, recorded: Path) -> None:
     """A test suite or a service calls rigpact in a running process; compared with the same command line."""
     from rigpact.reference_runtime import read_recording
@@ -135,7 +135,7 @@ def test_comparing_in_a_process_that_is_warm_beside_polygraphy(benchmark: Any, r
     assert row(what, times, "Polygraphy's command line, 1 output") > 10.0
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_running_and_comparing_beside_polygraphy(benchmark: Any, recorded: Path, tmp_path: Path) -> None:
     """A thousand frames through the model, held against a recorded run: ours carries the whole character from frame to frame."""
     model, clip, out = (
@@ -154,7 +154,7 @@ def test_running_and_comparing_beside_polygraphy(benchmark: Any, recorded: Path,
     assert row(what, times, "Polygraphy's command line, network only", TARGET_TWO_COMMANDS) > 3.0
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 @pytest.mark.skipif(not Path("/proc/self/status").is_file(), reason="the peak of a process is read from Linux's /proc")
 def test_memory_of_a_long_comparison(benchmark: Any, tmp_path: Path) -> None:
     """Half an hour of every stage, twice: 3.7 GB of files."""

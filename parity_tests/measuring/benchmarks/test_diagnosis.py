@@ -41,7 +41,7 @@ def shown(capsys: pytest.CaptureFixture[str]) -> Iterator[None]:
         yield
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_figures_of_the_diagnosis(benchmark: Any, shown: None, request: pytest.FixtureRequest) -> None:
     """Named singles and pairs, made-up causes, false alarms."""
     import os
@@ -54,7 +54,7 @@ def test_figures_of_the_diagnosis(benchmark: Any, shown: None, request: pytest.F
         assert figure.total == 0 or figure.share >= REQUIRED[figure.name], figure.wrong
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_mutation_score(benchmark: Any, shown: None, checkout: Path) -> None:
     """docs/mutation.md, made anew; with every comparator installed it is the committed page, mutant by mutant."""
     from ..scores.benign import benign_variants

@@ -26,7 +26,7 @@ from .performance_table import add_row
 from .timing import growth_exponent
 from .torch_rival import TorchLoop, demo_model
 
-pytestmark = pytest.mark.slow
+pytestmark = pytest.mark.nightly
 SECTION = "One step of the runtime"
 FRAMES, ROUNDS = 40, 31
 RUNS = 64

@@ -58,7 +58,7 @@ def test_the_gate_on_the_demo_bundle(benchmark: Any, game: Path) -> None:
     assert times[1] < 10.0
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_the_selftest_on_the_demo_bundle(benchmark: Any, game: Path) -> None:
     """A hundred defects, each in a copy of the files."""
     times = benchmark.pedantic(measured, (game, "selftest"), {"statuses": (0, 1)}, rounds=1)

@@ -18,7 +18,7 @@ from .performance_table import add_row
 enemy_conventions = find_system("enemy_animation").conventions
 
 roma = pytest.importorskip("roma")
-pytestmark = pytest.mark.slow
+pytestmark = pytest.mark.nightly
 SECTION = "One step of the runtime"
 BONES, FRAMES = 46, 20_000
 WIDTH = 6 * BONES

@@ -30,7 +30,7 @@ from .timing import measured_growth
 TARGET = 1.05
 QUADRATIC = 1.25
 """A part that is quadratic shows above this; a machine that does other work meanwhile does not reach it."""
-pytestmark = pytest.mark.slow
+pytestmark = pytest.mark.nightly
 
 
 def grown(

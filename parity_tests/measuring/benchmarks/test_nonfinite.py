@@ -7,7 +7,7 @@ from rigpact.fixtures.mutants.scene import generated_scene
 from rigpact.reference_runtime.files.declared import open_run
 from rigpact.reference_runtime.files.sentinel import watch_run
 
-pytestmark = pytest.mark.slow
+pytestmark = pytest.mark.nightly
 FRAMES = 300
 
 

@@ -21,7 +21,7 @@ from .timing import processor_seconds, seconds
 
 CELLS, CELL_S, WORKERS, TARGET, LARGEST = 200, 0.05, 2, 0.08, 1.1
 EMPTY_CELLS = 2000
-pytestmark = pytest.mark.slow
+pytestmark = pytest.mark.nightly
 
 
 @pytest.fixture

@@ -126,7 +126,17 @@ def _be_the_child(tests: Iterable[str], in_place: tuple[Path, CodeType] | None) 
             sys.path[:0] = [str(ROOT / root) for root in ROOTS]
             sys.meta_path.insert(0, _InPlace(*in_place))
             importlib.import_module(module_name(in_place[0]))  # before pytest puts its own finder first
-        options = ("-x", "-q", "-p", "no:cacheprovider", "-p", "no:randomly", "--hypothesis-seed=0", "-m", "not slow")
+        options = (
+            "-x",
+            "-q",
+            "-p",
+            "no:cacheprovider",
+            "-p",
+            "no:randomly",
+            "--hypothesis-seed=0",
+            "-m",
+            "not nightly",
+        )
         with tempfile.TemporaryDirectory() as folder:
             os.environ["HYPOTHESIS_STORAGE_DIRECTORY"] = folder
             status = int(pytest.main([*options, f"--basetemp={folder}/tests", *tests]))
