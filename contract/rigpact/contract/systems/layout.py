@@ -39,6 +39,9 @@ class FieldKind(StrEnum):
     RAW = "raw"
 
 
+QUATERNION_KINDS = (FieldKind.QUATERNION_XYZW, FieldKind.QUATERNION_WXYZ)
+
+
 @dataclass(frozen=True)
 class Field:
     """`size` numbers from `start` on, of one kind; low and high bound each number where the system says so.

@@ -34,7 +34,8 @@ class Measure:
     """How people read a stage's error.
 
     unit: of the error. sizes: recorded and recomputed rows -> errors in that unit (N, k); None for absolute differences.
-    has_signless_quaternions: q and -q mean the same rotation. widest_bound: a channel whose bound is wider says nothing.
+    has_signless_quaternions: q and -q mean the same rotation. quaternions_at: where such quaternions begin among other numbers.
+    widest_bound: a channel whose bound is wider says nothing.
     range: the largest difference that there can be; a bound as wide judges nothing.
     parts: contract -> the channels of the parts (bones, joints) and the width of one, where an order of parts can be matched.
     """
@@ -42,12 +43,14 @@ class Measure:
     unit: str = NO_UNIT
     sizes: Callable[[Any, FloatArray, FloatArray], FloatArray] | None = None
     has_signless_quaternions: bool = False
+    quaternions_at: tuple[int, ...] = ()
     widest_bound: float | None = None
     range: float | None = None
     parts: Callable[[Any], tuple[slice, int]] | None = None
 
 
 RAW = Measure()
+QUATERNIONS = Measure(has_signless_quaternions=True)
 Z_SCORE = Measure("z", widest_bound=1.0)
 """A channel whose rounding alone spans a whole standard deviation says nothing; it is waived and counted."""
 

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from rigpact.contract.statistics import FloatArray
 from rigpact.contract.systems.contract import Contract
 from rigpact.contract.systems.of_contract import FramesOfContract
-from rigpact.contract.systems.stage import Bounds, Graph, NotKnown, Stage
+from rigpact.contract.systems.stage import QUATERNIONS, Bounds, Graph, Measure, NotKnown, Stage
 from rigpact.reference_runtime.graph.answers import answer_bound
 from rigpact.reference_runtime.graph.replayed import ReplayedFrames, one_frame_later, path_of, sign_pattern, source_of
 from rigpact.reference_runtime.operations.geometry import same_hemisphere
@@ -36,6 +36,22 @@ With many inputs, an effect is a sum of many small ones: normal, of width s in e
 width s/√3 in the recording, whose errors are anywhere within their bounds. It is beyond 4 times the largest of fifteen with
 probability (0.8 / (4·√3))^15 · E|x|^15 = 5e-9. With one input, the patterns are exact.
 """
+
+
+def distance(measure: Measure, a: FloatArray, b: FloatArray) -> FloatArray:
+    """How far two sides' rows are apart, |a - b|, (T, width) float64; a quaternion and its negative are the same rotation.
+
+    Everything that compares a recording with what is expected asks here.
+    """
+    one, other = np.asarray(a, np.float64), np.asarray(b, np.float64)
+    if measure.has_signless_quaternions:
+        other = same_hemisphere(one, other)
+    with np.errstate(invalid="ignore"):
+        apart = np.abs(one - other)
+    for start in measure.quaternions_at:
+        part = slice(start, start + 4)
+        apart[:, part] = distance(QUATERNIONS, one[:, part], other[:, part])
+    return np.asarray(apart)
 
 
 def stage_bound(stage: Stage, frames: Any, rows: FloatArray, upstream: Bounds) -> FloatArray:
@@ -57,15 +73,12 @@ def stage_bound(stage: Stage, frames: Any, rows: FloatArray, upstream: Bounds) -
 def _measured(stage: Stage, frames: Any, rows: FloatArray, moved: Mapping[str, FloatArray]) -> FloatArray:
     """The largest change of the rows when the stage's inputs move by their bounds."""
     rng = np.random.default_rng(0)
-    exact, largest = rows.astype(np.float64), np.zeros(rows.shape)
-    changed: FloatArray
+    largest = np.zeros(rows.shape)
     for pattern in range(PATTERNS):
         signs = {name: sign_pattern(pattern, bound.shape, rng) for name, bound in moved.items()}
         values = {name: (frames[name] + signs[name] * np.nan_to_num(bound)) for name, bound in moved.items()}
-        changed = np.asarray(stage.computed(MovedFrames(frames, values)), np.float64)
-        if stage.measure.has_signless_quaternions:
-            changed = same_hemisphere(exact, changed)
-        largest = np.fmax(largest, np.abs(changed - exact))
+        changed = stage.computed(MovedFrames(frames, values))
+        largest = np.fmax(largest, distance(stage.measure, rows, changed))
     return largest
 
 
@@ -178,16 +191,11 @@ def largest_change(
     frames: ReplayedFrames, stage: str, rows: FloatArray, others: Iterable[ReplayedFrames]
 ) -> FloatArray:
     """The largest change of the rows in other frames: those in which recorded or folded values are moved."""
-    exact, largest = rows.astype(np.float64), np.zeros(rows.shape)
+    measure, largest = frames.contract.system.graph[stage].measure, np.zeros(rows.shape)
     for moved in others:
         found = moved.computed(stage)
-        if found is None:
-            continue
-        changed: FloatArray = found.astype(np.float64)
-        if frames.contract.system.graph[stage].measure.has_signless_quaternions:
-            changed = same_hemisphere(exact, changed)
-        with np.errstate(invalid="ignore"):
-            largest = np.fmax(largest, np.abs(changed - exact))
+        if found is not None:
+            largest = np.fmax(largest, distance(measure, rows, found))
     return largest
 
 

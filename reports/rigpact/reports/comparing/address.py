@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from rigpact.contract.layout import ROTATIONS
 from rigpact.contract.systems.contract import Contract
-from rigpact.contract.systems.layout import FieldKind
+from rigpact.contract.systems.layout import QUATERNION_KINDS, FieldKind
 
 
 @dataclass(frozen=True)
@@ -40,6 +40,6 @@ def channel_address(stage: str, channel: int, contract: Contract | None, bones: 
 
 
 def _component(kind: FieldKind, offset: int) -> str:
-    if kind is FieldKind.QUATERNION_XYZW:
-        return "xyzw"[offset]
+    if kind in QUATERNION_KINDS:
+        return ("xyzw" if kind is FieldKind.QUATERNION_XYZW else "wxyz")[offset % 4]
     return f"{'6D' if kind is FieldKind.ROT6D else 'xyz'}[{offset}]"

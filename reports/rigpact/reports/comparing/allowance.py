@@ -28,9 +28,8 @@ from rigpact.contract.statistics import FloatArray
 from rigpact.contract.systems.contract import Contract
 from rigpact.contract.systems.stage import NotKnown, Stage
 from rigpact.reference_runtime.graph.answers import exact_answer
-from rigpact.reference_runtime.graph.bounds import KnownFrames, replay_bound, stage_bound
+from rigpact.reference_runtime.graph.bounds import KnownFrames, distance, replay_bound, stage_bound
 from rigpact.reference_runtime.graph.replayed import Evidence, ReplayedFrames
-from rigpact.reference_runtime.operations.geometry import same_hemisphere
 from rigpact.reference_runtime.recordings.precision import Precision
 
 Values = Mapping[str, FloatArray]
@@ -83,7 +82,7 @@ class Allowance:
 
     def _tolerance(self, stage: Stage, a: _Side, b: _Side, around: slice) -> FloatArray:
         """The tolerance; infinite for values that cannot be judged. Equal values agree, whatever could be judged."""
-        error = _difference(stage, a.values[stage.name], b.values[stage.name])
+        error = distance(stage.measure, a.values[stage.name], b.values[stage.name])
         found = self._tolerance_of(stage, a, b, error, around)
         unknown = np.isinf(found)
         return found if stage.is_answer or not unknown.any() else np.where(unknown & (error == 0.0), 0.0, found)
@@ -124,7 +123,7 @@ class Allowance:
             return None
         with np.errstate(invalid="ignore", over="ignore"):
             own = a.own_bound(stage, exact[0]) + b.own_bound(stage, exact[1])
-            inherited = _difference(stage, exact[0], exact[1])
+            inherited = distance(stage.measure, exact[0], exact[1])
         if np.isnan(own).any():
             own = np.where(np.isnan(own), np.inf, own)  # without a bound nothing can be judged
         return np.asarray(own + np.nan_to_num(inherited, posinf=np.inf))
@@ -231,16 +230,7 @@ def _assumed(stage: Stage, a: _Side, b: _Side, bound: FloatArray) -> FloatArray:
     for name in stage.needs:
         if name in a.values and name in b.values:
             need = a.stage(name)
-            error = _difference(need, a.values[name], b.values[name])
+            error = distance(need.measure, a.values[name], b.values[name])
             is_rounding = (error <= _bound(need, a, b)).all(axis=1)
             moved += np.where(is_rounding, error.sum(axis=1), np.inf)[:, None]
     return bound + moved
-
-
-def _difference(stage: Stage, a: FloatArray, b: FloatArray) -> FloatArray:
-    wide: FloatArray = a.astype(np.float64)
-    other: FloatArray = b.astype(np.float64)
-    if stage.measure.has_signless_quaternions:
-        other = same_hemisphere(wide, other)
-    with np.errstate(invalid="ignore"):
-        return np.abs(wide - other)

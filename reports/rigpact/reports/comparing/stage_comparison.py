@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from rigpact.contract.statistics import FloatArray
 from rigpact.contract.systems.stage import Measure
-from rigpact.reference_runtime.operations.geometry import same_hemisphere
+from rigpact.reference_runtime.graph.bounds import distance
 
 _NOTHING = -1.0
 """Smaller than every error."""
@@ -125,7 +125,7 @@ class StageMeter:
     def __init__(self, stage: str, width: int, measure: Measure) -> None:
         """Start with no frames."""
         self.stage, self._rows, self._left_out = stage, 0, 0
-        self._widest, self._has_quaternions = measure.widest_bound, measure.has_signless_quaternions
+        self._widest, self._measure = measure.widest_bound, measure
         self._over, self._not_finite, self._all, self._unknown = (_Extremes(width) for _ in range(4))
         self._within = np.zeros(width, np.int64)
         self._largest_within, self._smallest_beyond = np.full(width, -np.inf), np.full(width, np.inf)
@@ -138,12 +138,7 @@ class StageMeter:
 
         left_out: the frames that nobody can judge, (T,), whatever they hold.
         """
-        a64: FloatArray = a.astype(np.float64)
-        b64: FloatArray = b.astype(np.float64)
-        if self._has_quaternions:
-            b64 = same_hemisphere(a64, b64)
-        with np.errstate(invalid="ignore"):
-            error = np.abs(a64 - b64)
+        error = distance(self._measure, a, b)
         if left_out is not None:
             error[left_out] = 0.0
             tolerance = np.where(left_out[:, None], 0.0, tolerance)

@@ -16,10 +16,9 @@ from numpy.typing import NDArray
 from rigpact.contract.statistics import FloatArray
 from rigpact.contract.systems.contract import Contract
 from rigpact.contract.systems.stage import Stage
-from rigpact.reference_runtime.graph.bounds import stage_bound
+from rigpact.reference_runtime.graph.bounds import distance, stage_bound
 from rigpact.reference_runtime.graph.replayed import ReplayedFrames
 from rigpact.reference_runtime.graph.sampled_bound import JudgingBound, judging_bound
-from rigpact.reference_runtime.operations.geometry import same_hemisphere
 
 FAR = 1000.0
 NEARLY = 0.9
@@ -199,29 +198,18 @@ def _far_beyond(stage: Stage, frames: ReplayedFrames, recorded: FloatArray, repl
 
 def error_between(stage: Stage, recorded: FloatArray, replayed: FloatArray, tolerance: FloatArray) -> StageError:
     """Measure recorded against replayed values, all (T, width)."""
-    a: FloatArray = recorded.astype(np.float64)
-    b: FloatArray = replayed.astype(np.float64)
-    difference = distance(stage, recorded, replayed)
+    difference = distance(stage.measure, recorded, replayed)
     with np.errstate(invalid="ignore", divide="ignore"):
         excess = np.where(difference == 0.0, 0.0, np.minimum(difference / tolerance, np.finfo(np.float64).max))
     says_nothing = np.isnan(tolerance) if stage.measure.range is None else ~(tolerance < stage.measure.range)
-    excess[np.isnan(b) | says_nothing & np.isfinite(a) | np.isinf(tolerance) & (difference > 0.0)] = np.nan
-    excess[~np.isfinite(a)] = np.inf
+    is_finite = np.isfinite(recorded)
+    excess[np.isnan(replayed) | says_nothing & is_finite | np.isinf(tolerance) & (difference > 0.0)] = np.nan
+    excess[~is_finite] = np.inf
     return StageError(stage.name, recorded, replayed, tolerance, excess, _blind(stage, tolerance))
 
 
 def _blind(stage: Stage, tolerance: FloatArray) -> float:
     return 0.0 if stage.measure.range is None else float(np.mean(tolerance >= stage.measure.range))
-
-
-def distance(stage: Stage, recorded: FloatArray, replayed: FloatArray) -> FloatArray:
-    """How far recorded values are from replayed ones, (T, width); a quaternion and its negative are the same."""
-    a: FloatArray = recorded.astype(np.float64)
-    b: FloatArray = replayed.astype(np.float64)
-    if stage.measure.has_signless_quaternions:
-        b = same_hemisphere(a, b)
-    with np.errstate(invalid="ignore"):
-        return np.asarray(np.abs(a - b))
 
 
 def is_earned(stage: Stage, before: StageError, after: StageError) -> bool:
@@ -236,8 +224,8 @@ def is_earned(stage: Stage, before: StageError, after: StageError) -> bool:
         return True
     with np.errstate(invalid="ignore"):
         mended = (before.excess > 1.0) & np.isfinite(before.excess) & (after.excess <= 1.0)
-        error = distance(stage, before.recorded, before.replayed)
-        near = distance(stage, after.recorded, after.replayed) <= before.tolerance
+        error = distance(stage.measure, before.recorded, before.replayed)
+        near = distance(stage.measure, after.recorded, after.replayed) <= before.tolerance
         told = np.count_nonzero(mended & (near | (after.tolerance < error)))
         earned = np.count_nonzero(mended & (near | (after.tolerance <= STRICT * error)))
     return bool(earned >= NEARLY * told and told >= ENOUGH * np.count_nonzero(mended))
@@ -249,8 +237,5 @@ def largest_in_unit(error: StageError, contract: Contract) -> float:
     a = error.recorded.astype(np.float64)
     b = np.where(np.isnan(error.excess), a, error.replayed.astype(np.float64))
     with np.errstate(invalid="ignore", over="ignore", divide="ignore"):
-        if measure.sizes is not None:
-            values = measure.sizes(contract, a, b)
-        else:
-            values = np.abs(a - (same_hemisphere(a, b) if measure.has_signless_quaternions else b))
+        values = distance(measure, a, b) if measure.sizes is None else measure.sizes(contract, a, b)
     return float(values[np.isfinite(values)].max(initial=0.0))

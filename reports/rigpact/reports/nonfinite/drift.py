@@ -22,6 +22,8 @@ from rigpact.contract.statistics import FloatArray
 from rigpact.contract.systems.contract import Contract
 from rigpact.contract.systems.stage import Stage
 from rigpact.reference_runtime.files.subject import Subject
+from rigpact.reference_runtime.graph.bounds import WRITTEN_MARGIN
+from rigpact.reference_runtime.graph.replayed import Evidence
 from rigpact.reference_runtime.recordings.recorded_bones import cut_to
 from rigpact.reference_runtime.recordings.recording import Recording, judging_contract
 from rigpact.reports.comparing.address import channel_address
@@ -155,12 +157,20 @@ def _compared(subject: Subject, stage: Stage, spread: Spread, against: Path | Re
     with np.errstate(all="ignore"):
         apart = distances(contract, stage, theirs, ours)
     limit = np.interp(frame, spread.sampled, np.maximum.accumulate(spread.allowed))
+    limit = limit + _lost(contract, stage, recording, theirs)
     beyond = np.flatnonzero(~(apart <= limit))
     if len(beyond) == 0:
         return len(frame), None
     row = int(beyond[0])
     part = _farthest_part(contract, stage, theirs[row], ours[row])
     return len(frame), Outside(int(frame[row]), part, float(apart[row]), float(limit[row]))
+
+
+def _lost(contract: Contract, stage: Stage, recording: Recording, rows: FloatArray) -> FloatArray:
+    """How far each row (T, width) may be from the one that was computed, because of how its numbers are written: (T,)."""
+    written = Evidence(np.arange(len(rows)), 1.0, "free", {stage.name: rows}, precision=recording.trace.precision)
+    moved = [distances(contract, stage, each.recorded[stage.name], rows) for each in written.moved_by_writing]
+    return WRITTEN_MARGIN * np.max(moved, axis=0) if moved else np.zeros(len(rows))
 
 
 def _farthest_part(contract: Contract, stage: Stage, theirs: FloatArray, ours: FloatArray) -> str:

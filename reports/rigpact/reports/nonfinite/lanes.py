@@ -9,11 +9,11 @@ import numpy as np
 from rigpact.contract.errors import UnusableInput
 from rigpact.contract.statistics import FloatArray
 from rigpact.contract.systems.contract import Contract
-from rigpact.contract.systems.layout import FieldKind
+from rigpact.contract.systems.layout import QUATERNION_KINDS, FieldKind
 from rigpact.contract.systems.stage import Stage
 from rigpact.reference_runtime.files.runner import Stages
 from rigpact.reference_runtime.files.subject import Subject
-from rigpact.reference_runtime.operations.geometry import same_hemisphere
+from rigpact.reference_runtime.graph.bounds import distance
 from rigpact.reference_runtime.operations.rounding import gamma
 
 SIZES: tuple[float, ...] = (2.0**-23, 1e-7, 3e-7, 1e-6)
@@ -23,7 +23,7 @@ STEP_ERROR = gamma(32)
 """Rounding that one frame of a correct engine adds to numbers of size 1 (see tolerances)."""
 SAMPLES = 200
 """Number of frames at which the spread is measured; in a shorter run, all frames."""
-_ROTATIONS = {FieldKind.ROT6D, FieldKind.QUATERNION_XYZW}
+_ROTATIONS = {FieldKind.ROT6D, *QUATERNION_KINDS}
 _LARGEST_DEG = 180.0
 
 
@@ -78,10 +78,7 @@ def distances(contract: Contract, stage: Stage, rows: FloatArray, other: FloatAr
     base = np.broadcast_to(other, rows.shape)
     if stage.measure.sizes is not None:
         return np.asarray(np.asarray(stage.measure.sizes(contract, base, rows)).max(axis=-1))
-    wide: FloatArray = rows.astype(np.float64)
-    if stage.measure.has_signless_quaternions:
-        wide = same_hemisphere(base.astype(np.float64), wide)
-    return np.asarray(np.abs(wide - base).max(axis=-1))
+    return np.asarray(distance(stage.measure, base, rows).max(axis=-1))
 
 
 @dataclass(frozen=True, eq=False)

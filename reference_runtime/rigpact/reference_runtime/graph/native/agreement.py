@@ -11,10 +11,9 @@ import numpy as np
 
 from rigpact.contract.errors import UnusableInput
 from rigpact.contract.statistics import FloatArray
-from rigpact.reference_runtime.graph.bounds import replay_bound
+from rigpact.reference_runtime.graph.bounds import distance, replay_bound
 from rigpact.reference_runtime.graph.replayed import ReplayedFrames
 from rigpact.reference_runtime.native.library import BUILD_IT, Engine, EngineUse, library
-from rigpact.reference_runtime.operations.geometry import same_hemisphere
 
 CHECKED_FRAMES = 4
 """Frames that are compared before a contract's first run: the history of the second frame on is the run's own."""
@@ -63,14 +62,11 @@ def first_difference(frames: ReplayedFrames, stages: Mapping[str, FloatArray]) -
 
 
 def _differs(frames: ReplayedFrames, name: str, found: FloatArray, expected: FloatArray) -> str:
-    values: FloatArray = found.astype(np.float64)
-    if frames.contract.system.graph[name].measure.has_signless_quaternions:
-        values = same_hemisphere(expected.astype(np.float64), values)
-    bound = replay_bound(frames, name, expected)
+    bound, measure = replay_bound(frames, name, expected), frames.contract.system.graph[name].measure
     with np.errstate(invalid="ignore"):
-        within = (np.abs(values - expected) <= bound) | (values == expected)  # infinity is
+        within = (distance(measure, expected, found) <= bound) | (found == expected)  # infinity is
     beyond = np.argwhere(~within & ~np.isnan(expected))  # NaN: not known, it needs a frame before the first
     if not len(beyond):
         return ""
     frame, channel = map(int, beyond[0])
-    return f"{name} at frame {frame}, channel {channel}: {values[frame, channel]:.9g}, by numpy {expected[frame, channel]:.9g}"
+    return f"{name} at frame {frame}, channel {channel}: {found[frame, channel]:.9g}, by numpy {expected[frame, channel]:.9g}"

@@ -6,14 +6,12 @@ import numpy as np
 
 from rigpact.contract.statistics import FloatArray
 from rigpact.contract.systems.contract import Contract
-from rigpact.contract.systems.layout import Field, FieldKind
+from rigpact.contract.systems.layout import QUATERNION_KINDS, Field
 from rigpact.reference_runtime.graph.native.agreement import CHECKED_FRAMES, chosen_engine, first_difference
 from rigpact.reference_runtime.graph.native.plan import NativeFrames, refuse_without_twin
 from rigpact.reference_runtime.graph.replayed import Evidence, ReplayedFrames
 from rigpact.reference_runtime.graph.run import ClipDrive, LiveFrames
 from rigpact.reference_runtime.native.library import Engine, EngineUse
-
-_QUATERNIONS = (FieldKind.QUATERNION_XYZW, FieldKind.QUATERNION_WXYZ)
 
 
 def engine_for(contract: Contract, asked: Engine) -> EngineUse:
@@ -48,7 +46,7 @@ def _drawn_rows(contract: Contract, stage: str, rng: np.random.Generator) -> Flo
 
 def _within(field: Field, rows: FloatArray, rng: np.random.Generator) -> FloatArray:
     """Numbers that the field may hold: quaternions are units."""
-    if field.kind in _QUATERNIONS:
+    if field.kind in QUATERNION_KINDS:
         each = rows.reshape(len(rows), -1, 4)
         return np.asarray(each / np.linalg.norm(each, axis=-1, keepdims=True)).reshape(rows.shape)
     if field.low is not None and field.high is not None:

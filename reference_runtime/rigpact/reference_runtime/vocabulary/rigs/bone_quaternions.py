@@ -8,13 +8,12 @@ from rigpact.contract.declared.problems import Misdeclared, Wrong
 from rigpact.contract.statistics import FloatArray
 from rigpact.contract.systems.frames import Frames
 from rigpact.contract.systems.layout import Field, FieldKind, FieldLayout
-from rigpact.contract.systems.stage import Bounds
+from rigpact.contract.systems.stage import QUATERNIONS, Bounds
 from rigpact.reference_runtime.operations.definitions.quaternions import FROM_XYZW, exponential
 from rigpact.reference_runtime.operations.precision import stored
 from rigpact.reference_runtime.operations.rounding import gamma
 from rigpact.reference_runtime.vocabulary.rigs.turns import VECTOR_CODE, VECTOR_LENGTHS, vector_length
 from rigpact.reference_runtime.vocabulary.rounding_bounds import wide
-from rigpact.reference_runtime.vocabulary.turning.quaternions import QUATERNIONS
 
 _OPERATIONS = 16
 """Of the longest chain: half an angle, its sine, a product."""

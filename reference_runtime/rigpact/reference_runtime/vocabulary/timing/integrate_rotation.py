@@ -7,13 +7,13 @@ from rigpact.contract.declared.problems import Misdeclared, Wrong
 from rigpact.contract.statistics import FloatArray
 from rigpact.contract.systems.frames import Frames
 from rigpact.contract.systems.plan import Read, Step
+from rigpact.contract.systems.stage import QUATERNIONS
 from rigpact.reference_runtime.operations.definitions.quaternions import PRODUCTS, exponential
 from rigpact.reference_runtime.operations.precision import stored
 from rigpact.reference_runtime.vocabulary.code_hints import CODE_HINTS
 from rigpact.reference_runtime.vocabulary.rounding_bounds import sum_of, wide
 from rigpact.reference_runtime.vocabulary.timing.integrate import time_step
 from rigpact.reference_runtime.vocabulary.turning.quaternions import (
-    QUATERNIONS,
     order_knob,
     order_written,
     split,

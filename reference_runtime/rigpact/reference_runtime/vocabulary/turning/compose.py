@@ -6,12 +6,12 @@ from rigpact.contract.declared.operation import Built, Operation, Use
 from rigpact.contract.statistics import FloatArray
 from rigpact.contract.systems.frames import Frames
 from rigpact.contract.systems.plan import Read, Step
+from rigpact.contract.systems.stage import QUATERNIONS
 from rigpact.reference_runtime.operations.definitions.quaternions import PRODUCTS
 from rigpact.reference_runtime.operations.precision import stored
 from rigpact.reference_runtime.vocabulary.code_hints import CODE_HINTS
 from rigpact.reference_runtime.vocabulary.rounding_bounds import sum_of, wide
 from rigpact.reference_runtime.vocabulary.turning.quaternions import (
-    QUATERNIONS,
     order_knob,
     order_written,
     refuse_other_counts,

@@ -15,9 +15,9 @@ from rigpact.contract.declared.operation import Built, Operation, Use
 from rigpact.contract.declared.problems import Misdeclared, Wrong
 from rigpact.contract.statistics import FloatArray
 from rigpact.contract.systems.frames import Frames
-from rigpact.contract.systems.layout import Field, FieldKind, FieldLayout
+from rigpact.contract.systems.layout import QUATERNION_KINDS, Field, FieldKind, FieldLayout
 from rigpact.contract.systems.plan import Read, Step
-from rigpact.contract.systems.stage import RAW, Bounds
+from rigpact.contract.systems.stage import QUATERNIONS, RAW, Bounds
 from rigpact.reference_runtime.operations.definitions.euler import EULER
 from rigpact.reference_runtime.operations.definitions.quaternions import FROM_XYZW, TO_XYZW, exponential, to_matrix
 from rigpact.reference_runtime.operations.geometry import cross, rotation_vector, same_hemisphere, transposed
@@ -26,7 +26,6 @@ from rigpact.reference_runtime.operations.rounding import gamma
 from rigpact.reference_runtime.operations.six_numbers import PACKING
 from rigpact.reference_runtime.vocabulary.code_hints import CODE_HINTS
 from rigpact.reference_runtime.vocabulary.rounding_bounds import wide
-from rigpact.reference_runtime.vocabulary.turning.quaternions import QUATERNIONS
 
 Function = Callable[[FloatArray], FloatArray]
 _SMALL = 1e-8
@@ -212,7 +211,7 @@ def build(use: Use) -> Built:
         matrices = sense.of(frames)(reading.of(frames).to_matrix(rows.reshape(len(rows), -1, size)))
         return stored(writing.of(frames).from_matrix(matrices).reshape(len(rows), -1))
 
-    is_quaternion = _WORDS[wanted] in {FieldKind.QUATERNION_XYZW, FieldKind.QUATERNION_WXYZ}
+    is_quaternion = _WORDS[wanted] in QUATERNION_KINDS
 
     def bound(frames: Frames, _rows: FloatArray, _upstream: Bounds) -> FloatArray:
         """How far the result moves when numbers and matrix are moved by their roundings; then the result's own.

@@ -7,12 +7,10 @@ from rigpact.contract.declared.problems import Misdeclared, Wrong
 from rigpact.contract.declared.values import Choice
 from rigpact.contract.statistics import FloatArray
 from rigpact.contract.systems.layout import FieldKind
-from rigpact.contract.systems.stage import Measure
 from rigpact.reference_runtime.operations.definitions.quaternions import FROM_XYZW, TO_XYZW
 from rigpact.reference_runtime.vocabulary.named_fields import whole_quaternions
 
 ORDER_OF = {FieldKind.QUATERNION_XYZW: "xyzw", FieldKind.QUATERNION_WXYZ: "wxyz"}
-QUATERNIONS = Measure(has_signless_quaternions=True)
 _HINTS = {
     "xyzw": "the components are read as x, y, z, w: the contract has another order",
     "wxyz": "the components are read as w, x, y, z: the contract has another order",

@@ -14,10 +14,9 @@ from rigpact.contract.statistics import FloatArray
 from rigpact.contract.systems.contract import Contract
 from rigpact.contract.systems.stage import Stage
 from rigpact.reference_runtime.graph.answers import other_answers
-from rigpact.reference_runtime.graph.bounds import stage_bound
+from rigpact.reference_runtime.graph.bounds import distance, stage_bound
 from rigpact.reference_runtime.graph.replayed import Evidence, ReplayedFrames
 from rigpact.reference_runtime.graph.sampled_bound import judging_bound
-from rigpact.reference_runtime.operations.geometry import same_hemisphere
 from rigpact.reports.diagnosing.budget import Budget
 from rigpact.reports.diagnosing.relations.places import Group, groups_of, names_of, places_of
 from rigpact.reports.diagnosing.relations.relation import Channels, MadeBy, Place, Reading
@@ -69,12 +68,7 @@ class Subject:
     @cached_property
     def apart(self) -> FloatArray:
         """How far each recorded value is from its replay, (T, width); a quaternion and its negative are the same."""
-        own = (
-            same_hemisphere(self.recorded, self.replayed)
-            if self.stage.measure.has_signless_quaternions
-            else self.replayed
-        )
-        return np.asarray(np.abs(self.recorded - own))
+        return distance(self.stage.measure, self.recorded, self.replayed)
 
     @property
     def worst_row(self) -> int:
