@@ -34,7 +34,9 @@ def test_an_agreement_counts_what_it_judged_and_what_it_folded(doctor: Doctor, h
     assert (few.seen.judged, few.seen.stages) == (FEW, 15)
     assert set(few.seen.folded) == set(honest.stages) - {*FEW, "x_raw_next"}
     assert (len(whole.seen.judged), whole.seen.folded) == (15, ())
-    assert few.seen.sentence.startswith("3 of 15 stages judged, 11 more folded into them; the widest tolerance")
+    assert few.seen.sentence.startswith(
+        "3 of 15 stages judged, 11 more folded into them; nothing judged x_raw_next; the widest tolerance"
+    )
     assert few.seen.sentence.endswith(": a smaller difference would not show")
 
 

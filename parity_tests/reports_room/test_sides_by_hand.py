@@ -9,8 +9,9 @@ import pytest
 from rigpact.contract.errors import UnusableInput
 from rigpact.contract.systems.layout import Field, FieldKind, FieldLayout
 from rigpact.contract.systems.stage import Graph, Measure, NotKnown, Stage
+from rigpact.reference_runtime.graph.bounds import distance
 from rigpact.reference_runtime.recordings.precision import Precision
-from rigpact.reports.comparing.allowance import Allowance, _assumed, _bound, _difference, _Side
+from rigpact.reports.comparing.allowance import Allowance, _assumed, _bound, _Side
 
 from ..every_case import every_case
 
@@ -207,9 +208,11 @@ def test_a_recomputed_stage_of_coarse_numbers_may_be_off_by_what_they_lead_to():
 def test_a_difference_is_taken_in_double_precision_and_of_quaternions_without_their_sign():
     """Two infinite numbers have none: no warning about it is worth reading."""
     a, b = np.float32([[0.0, 0.0, 0.25, 1.0]]), np.float32([[0.0, -(2.0**-30), 0.0, -1.0]])
-    close(_difference(Stage("s", THREE), a, b), np.array([[0.0, 2.0**-30, 0.25, 2.0]]))
-    signless = Stage("s", THREE, measure=Measure(has_signless_quaternions=True))
-    close(_difference(signless, a, b), np.array([[0.0, 2.0**-30, 0.25, 0.0]]))
+    close(distance(Measure(), a, b), np.array([[0.0, 2.0**-30, 0.25, 2.0]]))
+    close(distance(Measure(has_signless_quaternions=True), a, b), np.array([[0.0, 2.0**-30, 0.25, 0.0]]))
+    beside = np.float32([[3.0]]), np.float32([[-3.0]])  # a number before the quaternion has a sign
+    one, other = (np.hstack(each) for each in zip(beside, (a, b), strict=True))
+    close(distance(Measure(quaternions_at=(1,)), one, other), np.array([[6.0, 0.0, 2.0**-30, 0.25, 0.0]]))
 
 
 def numbers_of(values, bound=0.0):

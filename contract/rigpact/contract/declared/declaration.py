@@ -14,7 +14,7 @@ import numpy as np
 
 from rigpact.contract.conventions import CodeHint, Knob
 from rigpact.contract.declared import vocabulary
-from rigpact.contract.declared.fields import OF_A_VECTOR, declared_fields
+from rigpact.contract.declared.fields import OF_A_VECTOR, declared_fields, measure_of_given
 from rigpact.contract.declared.operation import Built, Input, Operation, Use
 from rigpact.contract.declared.problems import Misdeclared, NotBuilt, Wrong, unknown
 from rigpact.contract.declared.profiles import Profile, known_profiles
@@ -34,8 +34,8 @@ from rigpact.contract.json_pointer import Token, json_pointer
 from rigpact.contract.statistics import FloatArray
 from rigpact.contract.systems.contract import Contract
 from rigpact.contract.systems.description import Description
-from rigpact.contract.systems.layout import QUATERNION_KINDS, FieldLayout, known_fields
-from rigpact.contract.systems.stage import QUATERNIONS, RAW, Measure, Stage
+from rigpact.contract.systems.layout import FieldLayout, known_fields
+from rigpact.contract.systems.stage import Stage
 from rigpact.contract.systems.system import NetworkBinding, System
 from rigpact.contract.units import shown
 
@@ -214,16 +214,9 @@ class _Reader:
             }
             meaning = f"the stage of the frame before that {name} is taken over from"
             knob = Knob(f"{name}.carried", effects, meaning, hints)
-        self.stages[name] = Stage(
-            name,
-            layout,
-            carried=carried,
-            carried_fields=self._carried_fields(table, layout, place),
-            reach=(1, 0) if carried else (0, 0),
-            start=start,
-            source_knob=knob,
-            measure=_measure_of_given(layout),
-        )
+        loop: dict[str, Any] = {"carried": carried, "start": start, "source_knob": knob, "reach": (1 if carried else 0, 0)}
+        taken = self._carried_fields(table, layout, place)
+        self.stages[name] = Stage(name, layout, carried_fields=taken, measure=measure_of_given(layout), **loop)
 
     def _carried_fields(
         self, table: Mapping[str, Any], layout: FieldLayout, place: tuple[Token, ...]
@@ -367,15 +360,6 @@ def _position(place: tuple[Token, ...], root: Mapping[str, Any]) -> int:
 def _bound(value: Any) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """The stages of a network's side, and the model's own names of them where a table binds by name."""
     return (tuple(value.values()), tuple(value)) if isinstance(value, Mapping) else (tuple(value), ())
-
-
-def _measure_of_given(layout: FieldLayout) -> Measure:
-    """What comes from outside says a rotation by either of two quaternions."""
-    turns = [each for each in layout if each.kind in QUATERNION_KINDS]
-    starts = tuple(start for each in turns for start in range(each.start, each.stop, 4))
-    if 4 * len(starts) == layout.width:
-        return QUATERNIONS
-    return Measure(quaternions_at=starts) if starts else RAW
 
 
 def _row(path: str | None, width: int, contract: Contract) -> FloatArray:

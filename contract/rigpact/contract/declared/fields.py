@@ -6,7 +6,8 @@ from typing import Any
 
 from rigpact.contract.declared.problems import Misdeclared, Wrong, shown, unknown
 from rigpact.contract.json_pointer import Token
-from rigpact.contract.systems.layout import Field, FieldKind, FieldLayout, range_end
+from rigpact.contract.systems.layout import QUATERNION_KINDS, Field, FieldKind, FieldLayout, range_end
+from rigpact.contract.systems.stage import QUATERNIONS, RAW, Measure
 
 OF_A_VECTOR = ("name", "fields", "names", "parts", "join", "size", "kind", "unit", "space", "low", "high")
 """What the table of every vector may say."""
@@ -86,3 +87,12 @@ _SIZES = {
     **_WHOLE, FieldKind.POSITION: 3, FieldKind.DIRECTION: 3, FieldKind.ANGULAR_RATE: 3, FieldKind.ACCELERATION: 3,
 }  # fmt: skip
 """Numbers of a field that does not say its size; a position on the ground may have two."""
+
+
+def measure_of_given(layout: FieldLayout) -> Measure:
+    """What comes from outside says a rotation by either of two quaternions."""
+    turns = [each for each in layout if each.kind in QUATERNION_KINDS]
+    starts = tuple(start for each in turns for start in range(each.start, each.stop, 4))
+    if 4 * len(starts) == layout.width:
+        return QUATERNIONS
+    return Measure(quaternions_at=starts) if starts else RAW

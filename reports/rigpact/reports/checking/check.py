@@ -1,6 +1,6 @@
 """`rigpact check` of any system: judge files that belong together by the rules that apply to them."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -8,10 +8,12 @@ from typing import Any
 from rigpact.contract.documents import Document, Kind, read_document
 from rigpact.contract.errors import UnusableInput
 from rigpact.contract.files import opened
-from rigpact.contract.findings import FindingsReport
+from rigpact.contract.findings import Finding, FindingsReport, Severity
 from rigpact.contract.model.file import read_model
 from rigpact.contract.model.graph import ModelGraph, onnx_is_installed, read_model_graph
 from rigpact.contract.rules import Subject, check
+from rigpact.reference_runtime.files.contracts import ContractFiles
+from rigpact.reference_runtime.recordings.named_columns import is_recording_path
 
 
 @dataclass(frozen=True)
@@ -45,6 +47,29 @@ def check_files(request: CheckRequest) -> FindingsReport:
     from rigpact.reports.checking.as_declared import without_declared
 
     return without_declared(report, system_of(bundles[0]), request.declared)
+
+
+_INPUTS = (Kind.RAW_CLIP, Kind.TEACHER_BATCH, Kind.TEACHER_PREDICTION)
+"""Files beside a bundle whose numbers other commands judge by."""
+
+
+def said_of_inputs(contract: ContractFiles, paths: Iterable[Path | None]) -> tuple[Finding, ...]:
+    """What `check` says of the clips and files of training that a command uses, for it to say too; nothing of recordings."""
+    given = [read_document(path) for path in paths if path is not None and not is_recording_path(path)]
+    inputs = [each for each in given if each.kind in _INPUTS]
+    if contract.bundle is None or not inputs:
+        return ()
+    companion = None if contract.companion is None else read_document(contract.companion)
+    documents = [read_document(contract.bundle), *(() if companion is None else (companion,)), *inputs]
+    report = check_files(CheckRequest(documents, declared=contract.changes))
+    own = {str(each.path) for each in inputs}
+    return tuple(each for each in report.findings if each.file in own and each.rule.severity is not Severity.INFO)
+
+
+def notes_of_inputs(contract: ContractFiles, paths: Iterable[Path | None]) -> list[str]:
+    """The same in sentences, for an answer that is not made of findings."""
+    found = said_of_inputs(contract, paths)
+    return [f"{each.rule.code} in {Path(each.file).name}: {each.message}" for each in found]
 
 
 def _checked(request: CheckRequest) -> FindingsReport:

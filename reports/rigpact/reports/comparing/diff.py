@@ -10,6 +10,7 @@ from rigpact.contract.systems.contract import Contract
 from rigpact.reference_runtime.files.contracts import ContractFiles
 from rigpact.reference_runtime.files.declared import files_of
 from rigpact.reference_runtime.recordings.recording import Recording, read_recording
+from rigpact.reports.checking.check import said_of_inputs
 from rigpact.reports.comparing.judgement import judge
 from rigpact.reports.comparing.some_bones import compare_recordings
 
@@ -52,7 +53,7 @@ def diff(request: DiffRequest) -> FindingsReport:
         from rigpact.reports.comparing.error_table import write_error_table  # needs pandas
 
         write_error_table(comparison, request.table)
-    return judge(comparison)
+    return judge(comparison, said_of_inputs(request.contract, (request.a, request.b, request.teacher)))
 
 
 def _recording(path: Path, contract: Contract | None, resolution: str | None = None) -> Recording:

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 from rigpact.contract.character import bone_names_of
 from rigpact.contract.findings import Finding, FindingsReport
 from rigpact.contract.rules.answers import comparison as rules
+from rigpact.contract.rules.teacher.prediction import SAY_NOTHING
 from rigpact.reference_runtime.recordings.recording import Recording
 from rigpact.reference_runtime.recordings.trace import Trace
 from rigpact.reports.comparing.checkpoints.ranking import bone_name, summary_of
@@ -18,9 +19,13 @@ from rigpact.reports.comparing.recorded_with import about_contract, about_models
 from rigpact.reports.comparing.stage_comparison import StageComparison
 
 
-def judge(comparison: Comparison) -> FindingsReport:
-    """Turn a comparison into findings: differences, stages not compared, values that cannot be trusted."""
+def judge(comparison: Comparison, of_inputs: tuple[Finding, ...] = ()) -> FindingsReport:
+    """Turn a comparison into findings: differences, stages not compared, values that cannot be trusted.
+
+    of_inputs: what is wrong with the files of either side by themselves: such a file says nothing of its network.
+    """
     findings = (
+        *of_inputs,
         *_about_files(comparison),
         *comparison.missing.values(),
         *_frames_missing(comparison),
@@ -29,7 +34,7 @@ def judge(comparison: Comparison) -> FindingsReport:
         *_differences(comparison),
         *_undetermined(comparison),
     )
-    return FindingsReport(findings, comparison.ledger, summarise(comparison))
+    return FindingsReport(findings, comparison.ledger, summarise(comparison, of_inputs))
 
 
 def _about_files(comparison: Comparison) -> Iterator[Finding]:
@@ -135,7 +140,7 @@ def _undetermined(comparison: Comparison) -> Iterator[Finding]:
             yield rules.VALUE_UNDETERMINED.at(comparison.b.path, place, stage=name, address=address, **values)
 
 
-def summarise(comparison: Comparison) -> dict[str, Any]:
+def summarise(comparison: Comparison, of_inputs: tuple[Finding, ...] = ()) -> dict[str, Any]:
     """The measurements as plain values, for machines and for the renderers."""
     divergence, left_out, some = comparison.first_divergence, comparison.left_out, comparison.some_bones
     return {
@@ -149,7 +154,7 @@ def summarise(comparison: Comparison) -> dict[str, Any]:
         "posed": comparison.posed,
         "bones": _bone_summary(comparison),
         "measures_cm": comparison.pose is not None and comparison.pose.cm is not None,
-        "baseline": _baseline_summary(comparison),
+        "baseline": _baseline_summary(comparison, of_inputs),
         **({} if some is None else {"some_bones": {name: list(getattr(some, name)) for name in _OF_SOME_BONES}}),
     }
 
@@ -197,11 +202,12 @@ def _bone_summary(comparison: Comparison) -> list[dict[str, Any]]:
     ]
 
 
-def _baseline_summary(comparison: Comparison) -> dict[str, Any] | None:
+def _baseline_summary(comparison: Comparison, of_inputs: tuple[Finding, ...]) -> dict[str, Any] | None:
     if comparison.baseline is None or comparison.pose is None:
         return None
-    are_rivals = _are_rivals(comparison)
-    return summary_of(comparison.baseline, comparison.pose, comparison.bones, are_rivals=are_rivals)
+    are_rivals, is_earned = _are_rivals(comparison), not any(each.rule in SAY_NOTHING for each in of_inputs)
+    ranked = {"are_rivals": are_rivals, "is_earned": is_earned}
+    return summary_of(comparison.baseline, comparison.pose, comparison.bones, **ranked)
 
 
 def _are_rivals(comparison: Comparison) -> bool:

@@ -15,6 +15,7 @@ from itertools import combinations
 from typing import Any
 
 from rigpact.contract.conventions import InputOrder
+from rigpact.contract.findings import Ledger
 from rigpact.contract.systems.contract import Contract
 from rigpact.reference_runtime.files.declared import files_of
 from rigpact.reference_runtime.files.runner import RunOptions, run_frames
@@ -63,6 +64,12 @@ class Adequacy:
         shown = frozenset[Choice]().union(*(clip.separated for clip in self.clips))
         asked = dict.fromkeys(choice for clip in self.clips for choice in clip.margins)
         return tuple(choice for choice in asked if choice in self.separable - shown)
+
+    @property
+    def ledger(self) -> Ledger:
+        """Every convention that can be shown: compared where a clip shows it, else waived."""
+        known, missed = len(self.separable), len(self.missed)
+        return Ledger(known, known - missed, waived=missed)
 
     def advice(self, choice: Choice) -> str:
         """What to add to the clips so that they separate a value."""

@@ -13,7 +13,7 @@ from rigpact.reports.terminal import plain, sum_up, table
 
 def print_adequacy(adequacy: Adequacy, console: Console) -> None:
     """Print what each clip separates, what no clip separates (with advice), and the smallest set."""
-    total = len(adequacy.separable)
+    total = adequacy.ledger.declared
     rows = [
         (plain(Path(clip.name).name), f"{len(clip.separated & adequacy.separable)} of {total}", _weakest(clip))
         for clip in adequacy.clips
@@ -30,7 +30,7 @@ def print_adequacy(adequacy: Adequacy, console: Console) -> None:
         console.print(Text(f"No clip can show: {words}", style="dim"))
     names = ", ".join(plain(Path(name).name) for name in adequacy.smallest_set)
     console.print(Text(f"Smallest set that shows as much: {names or 'none'}"))
-    shown = f"{total - len(adequacy.missed)} of {total} separable conventions are told apart"
+    shown = f"{adequacy.ledger.compared} of {total} separable conventions are told apart"
     sum_up(Text(f"{'FAIL' if adequacy.missed else 'PASS'}: {shown}", style="bold"), console)
 
 

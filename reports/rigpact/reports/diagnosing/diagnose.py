@@ -146,10 +146,11 @@ def _relations(
 def _verdict_without_failures(
     hypotheses: Hypotheses, first: Divergence | None, allow_unjudged: Collection[str]
 ) -> Verdict:
-    """`agrees` only if every recorded value was judged that the run computes."""
+    """`agrees` only if something that the run computes was judged, and every recorded value of it."""
     if first is not None:
         return "unexplained"
-    return "undetermined" if without_verdict(hypotheses) - set(allow_unjudged) else "agrees"
+    judged = any(is_computed(hypotheses.graph[stage], hypotheses.evidence) for stage in hypotheses.judged)
+    return "agrees" if judged and not without_verdict(hypotheses) - set(allow_unjudged) else "undetermined"
 
 
 def _cause(hypotheses: Hypotheses, explanation: Explanation, everywhere: Changes) -> Cause:

@@ -26,6 +26,8 @@ _SENTENCE = {
 }
 _CUT = "it differs, and not everything was tried that may say why"
 
+_ONLY_GIVEN = "only what comes from outside was recorded: record a stage that the contract computes"
+
 
 def print_diagnosis(diagnosis: Diagnosis, console: Console) -> None:
     """Print stages, the first divergence, causes with code hints, and the verdict."""
@@ -124,9 +126,11 @@ def verdict_text(diagnosis: Diagnosis) -> str:
         return "supposing that, every stage that could be judged computes what the contract says"
     if diagnosis.is_one_set_of_conventions and diagnosis.causes:
         return "one set of conventions explains every stage that was judged"
-    if diagnosis.verdict == "undetermined" and any(stage.ok for stage in diagnosis.stages) and not diagnosis.is_cut:
+    is_part = not diagnosis.stages or any(stage.ok for stage in diagnosis.stages)
+    if diagnosis.verdict == "undetermined" and is_part and not diagnosis.is_cut:
         names = ", ".join(diagnosis.unjudged)
-        return f"nothing judged all of {names}: record or give what is named above, or --allow-unjudged STAGE"
+        needs = f"nothing judged all of {names}: record or give what is named above, or --allow-unjudged STAGE"
+        return needs if diagnosis.stages else _ONLY_GIVEN
     left = [stage.stage for stage in diagnosis.stages if stage.remains is not None]
     if diagnosis.verdict == "partly_explained" and left:
         return f"{_SENTENCE[diagnosis.verdict]}; of {', '.join(left)} remains what it says above"

@@ -14,6 +14,7 @@ from rigpact.contract.errors import UnusableInput
 from rigpact.contract.findings import EXIT_FINDINGS
 from rigpact.reference_runtime.files.contracts import ContractFiles
 from rigpact.reference_runtime.graph.replayed import ReplayedFrames
+from rigpact.reports.checking.check import notes_of_inputs
 from rigpact.reports.diagnosing.budget import Budget
 from rigpact.reports.diagnosing.diagnose import diagnose
 from rigpact.reports.diagnosing.diagnosis import Diagnosis, Divergence, StageVerdict
@@ -71,6 +72,7 @@ def explain(request: ExplainRequest) -> tuple[Diagnosis, list[str]]:
         )
     gathered = _driven_as(read_evidence(request.recording, contract, request.given), request.mode)
     _refuse_too_long(gathered, request.recording)
+    gathered.notes.extend(notes_of_inputs(request.contract, (request.recording, request.given.clip)))
     with working("replaying stages") as says:
         budget = request.budget(lambda words: says(f"searching: {words}"))
         found = diagnose_gathered(

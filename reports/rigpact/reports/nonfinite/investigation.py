@@ -16,7 +16,7 @@ import numpy as np
 from rigpact.contract.character import bone_names_of
 from rigpact.contract.documents import Kind, read_document
 from rigpact.contract.errors import ContractRefused, UnusableInput
-from rigpact.contract.findings import EXIT_FINDINGS, EXIT_PASS, Finding, Severity
+from rigpact.contract.findings import EXIT_CANNOT_JUDGE, EXIT_FINDINGS, EXIT_PASS, Finding, Severity
 from rigpact.contract.rules import check_bundle
 from rigpact.contract.statistics import FloatArray
 from rigpact.contract.systems.contract import Contract
@@ -117,8 +117,11 @@ def _statistics(frames: ReplayedFrames, name: str, rows: FloatArray) -> tuple[Fl
     return known.mean(axis=0), np.maximum(known.std(axis=0), np.maximum(rounding, gamma(_ROUNDED)))
 
 
-Verdict = Literal["finite", "nonfinite", "diverging"]
-_BY_VERDICT: tuple[Verdict, ...] = ("nonfinite", "diverging", "finite")
+Verdict = Literal["finite", "nonfinite", "diverging", "undetermined"]
+EXIT_OF: Mapping[Verdict, int] = {
+    "nonfinite": EXIT_FINDINGS, "diverging": EXIT_FINDINGS, "undetermined": EXIT_CANNOT_JUDGE, "finite": EXIT_PASS,
+}  # fmt: skip
+"""The exit status of each verdict, the worst first."""
 _STATISTICS_RULES = ("RP10", "RP30")
 """Families of rules about statistics: the contract document names them as suspects when a free run fails."""
 
@@ -140,8 +143,8 @@ class Investigation:
 
     @property
     def exit_code(self) -> int:
-        """0 finite, 1 otherwise."""
-        return EXIT_PASS if self.verdict == "finite" else EXIT_FINDINGS
+        """0 finite, 2 undetermined, 1 otherwise."""
+        return EXIT_OF[self.verdict]
 
     @property
     def precursor(self) -> Precursor | None:
@@ -193,16 +196,34 @@ def investigate(subject: Subject, frames: int, *, guard_frames: int | None = Non
     for observer in inside:
         observer.finish()
     verdict: Verdict = "nonfinite" if not watched.is_finite else "finite" if leaving.found is None else "diverging"
+    precursors = sorted(envelope.found.values(), key=lambda entry: entry.frame) if envelope else ()
+    unearned = _answers_to_other_inputs(subject, precursors) if verdict == "finite" else ()
+    if unearned:
+        verdict = "undetermined"
     wanted = count if guard_frames is None else guard_frames
-    guards = try_guards(subject, wanted) if verdict != "finite" and wanted else []
+    guards = try_guards(subject, wanted) if EXIT_OF[verdict] == EXIT_FINDINGS and wanted else []
     with np.errstate(all="ignore"):
         origin = origin_of_run(subject, watched)
-    precursors = sorted(envelope.found.values(), key=lambda entry: entry.frame) if envelope else ()
-    notes, left = (*subject.notes, *_notes(watched.unread, inside)), leaving.found if verdict == "diverging" else None
+    notes = (*unearned, *subject.notes, *_notes(watched.unread, inside))
+    left = leaving.found if verdict == "diverging" else None
     found = Investigation(
         verdict, watched.finite_frames, origin, tuple(precursors), tuple(guards), notes=notes, left=left
     )
     return replace(found, swallowed=_found(inside))
+
+
+def _answers_to_other_inputs(subject: Subject, precursors: Iterable[Precursor]) -> tuple[str, ...]:
+    """Why a run of recorded answers says nothing: its inputs left the clip's, and nobody recorded an answer to such."""
+    if subject.mode != "free" or not hasattr(subject.network, "outputs"):
+        return ()
+    first = next((each for each in precursors if each.kind == "envelope"), None)
+    if first is None:
+        return ()
+    size = f"{first.zscore:.3g} deviations, where the clip has no more than {first.limit:.3g}"
+    return (
+        f"from frame {first.frame} on the recorded answers are those to other inputs ({first.stage}, {first.where}: {size}):"
+        " they show nothing of this run; give the model with --onnx",
+    )
 
 
 def _notes(unread: Mapping[str, int], inside: Iterable[SwallowedValues]) -> Iterator[str]:
@@ -235,7 +256,7 @@ def investigate_recording(recording: Recording, contract: Contract, network: Any
     """Find the producer in a recorded run; of a recording of some bones, in what it has of all bones too."""
     parts = held_parts(recording, contract)
     found = [_investigate_part(held, own, None if held.bones else network) for held, own in parts]
-    worst = min(found, key=lambda part: (_BY_VERDICT.index(part.verdict), part.frames))
+    worst = min(found, key=lambda part: ([*EXIT_OF].index(part.verdict), part.frames))
     if not recording.bones:
         return worst
     own = judging_contract(recording, contract)

@@ -7,7 +7,7 @@ from rigpact.reports.nonfinite.investigation import Investigation
 from rigpact.reports.nonfinite.origin import LOADING, Origin
 from rigpact.reports.terminal import plain, sum_up
 
-_STYLE = {"finite": "bold green", "nonfinite": "bold red", "diverging": "bold yellow"}
+_STYLE = {"finite": "bold green", "nonfinite": "bold red", "diverging": "bold yellow", "undetermined": "bold yellow"}
 _SHOWN = 6
 
 

@@ -16,6 +16,7 @@ from rigpact.contract.model.graph import onnx_is_installed, read_model_graph
 from rigpact.contract.rules.answers import comparison
 from rigpact.contract.rules.answers import run as rules
 from rigpact.contract.rules.answers.run import VALUE_UNREAD
+from rigpact.contract.rules.teacher.prediction import WORSE_THAN_COPYING, is_worse_than_copying
 from rigpact.contract.settings.gate import FREE_RUN_FRAMES
 from rigpact.contract.systems.contract import Contract
 from rigpact.contract.systems.system import System
@@ -28,6 +29,7 @@ from rigpact.reference_runtime.graph.network import each_network
 from rigpact.reference_runtime.graph.replayed import Evidence
 from rigpact.reference_runtime.native.library import Engine
 from rigpact.reference_runtime.recordings.trace import Trace, is_trace_path, write_trace
+from rigpact.reports.checking.check import said_of_inputs
 from rigpact.reports.comparing.address import channel_address
 from rigpact.reports.nonfinite.leaving import Leaving
 from rigpact.reports.nonfinite.origin import input_order
@@ -44,6 +46,8 @@ def measured_findings(contract: Contract, network: Any, clip: Any, trace: Trace,
     if baseline is not None and baseline.is_lost:
         values = {name: getattr(baseline, name) for name in ("what", "unit", "error", "copied", "limit")}
         yield rules.COPYING_IS_BETTER.at(out, "", **values, old=FRAMES_OLD)
+    elif baseline is not None and baseline.unit == "deg" and is_worse_than_copying(baseline.error, baseline.copied):
+        yield WORSE_THAN_COPYING.at(out, "", model_deg=baseline.error, copy_deg=baseline.copied)
     yield from _inputs(contract, network, trace, out)
     leaving = Leaving(contract, trace.header.mode, clip)
     for row, frame in enumerate(trace.frame):
@@ -121,6 +125,7 @@ def run(request: RunRequest) -> FindingsReport:
         answering = request.onnx or request.replay or request.clip
         files.write(request.out, trace, runner.contract, clip, answering.name)
     measured = tuple(measured_findings(runner.contract, network, clip, trace, request.out))
+    measured += said_of_inputs(request.contract, (request.clip,))
     return describe_run(runner, trace, request.contract.bundle or request.clip, request.out, measured)
 
 

@@ -108,6 +108,8 @@ EQUALS_TARGET = Rule(
     why="the error of zero says nothing about the network, and no engine can agree with it",
 )
 
+SAY_NOTHING = (PREDICTION_HOLDS_RESIDUAL, PREDICTION_NOT_NORMALISED, COMPOSED_WITH_TARGET)
+"""Of a prediction with such a finding, the distance from the next pose says nothing of its network."""
 _STILL_DEG = 0.01
 """A teacher that moves less in a frame is at rest, and its steps cannot be judged."""
 _LARGEST_SLOPE = 1.2
@@ -119,6 +121,11 @@ _ACOS_FLOOR_DEG = float(np.degrees(np.arccos(1 - 1e-6)))
 """The training side clamps the cosine: it reports 0.081 degrees for anything smaller."""
 _DIAGNOSTIC = 0.01
 """Diagnostics are means of float32 numbers, averaged in batches: a percent."""
+
+
+def is_worse_than_copying(error_deg: float, copied_deg: float) -> bool:
+    """Whether a network that does nothing would score better: mean errors against the next pose, of it and of the last pose."""
+    return error_deg > copied_deg > _STILL_DEG
 
 
 def check_prediction(rows: Rows) -> Iterator[Finding]:
@@ -221,7 +228,7 @@ def _check_steps(rows: Rows, judged: _Judged) -> Iterator[Finding]:
     slope, spread = judged.slope()
     if slope > max(_LARGEST_SLOPE, 1 + _SPREADS * spread):
         yield COMPOSED_WITH_TARGET.at(rows.path, pointer, slope=slope, spread=spread, error_deg=error)
-    if error > step:
+    if is_worse_than_copying(error, step):
         yield WORSE_THAN_COPYING.at(rows.path, pointer, model_deg=error, copy_deg=step)
 
 

@@ -72,7 +72,7 @@ def nan(
     subject, count = _with_frames(subject, frames)
     if measures_drift:
         raise typer.Exit(_judge_drift(subject, count, against, output_format))
-    found = _investigated(subject, count, files, beside)
+    found = _investigated(subject, count, files, clip, beside)
     if found.origin is not None:
         run = {
             "--companion": companion,
@@ -180,10 +180,14 @@ def _merged(files: ContractFiles, beside: Path | None) -> Any:
         return replace(files, companion=beside).opened() if beside else None
 
 
-def _investigated(subject: Subject, frames: int, files: ContractFiles, beside: Path | None) -> Investigation:
+def _investigated(
+    subject: Subject, frames: int, files: ContractFiles, clip: Path | None, beside: Path | None
+) -> Investigation:
+    from rigpact.reports.checking.check import notes_of_inputs
     from rigpact.reports.nonfinite.investigation import investigate, statistics_suspects
 
     found = investigate(subject, frames)
+    found = replace(found, notes=(*found.notes, *notes_of_inputs(files, (clip,))))
     if found.verdict != "finite":
         found = replace(found, suspects=statistics_suspects(subject.contract.path, files.companion or beside))
     return found

@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from rigpact.contract.rules.teacher.prediction import is_worse_than_copying
 from rigpact.contract.statistics import FloatArray
 from rigpact.reports.comparing.checkpoints.bone_groups import OTHER, bone_groups
 from rigpact.reports.comparing.pose_error import PoseError
@@ -18,16 +19,19 @@ _HALF = 0.5
 """A stretch lasts as long as the gap is at least half of its peak: the width at half maximum."""
 
 
-def summary_of(baseline: Baseline, pose: PoseError, names: Sequence[str], *, are_rivals: bool) -> dict[str, Any]:
+def summary_of(
+    baseline: Baseline, pose: PoseError, names: Sequence[str], *, are_rivals: bool, is_earned: bool = True
+) -> dict[str, Any]:
     """The measurements as plain values. pose: the error between the two sides in every frame.
 
-    are_rivals: both sides are predictions that differ, so that one of them may be better. Mean errors are over bones and
-    frames. A side is better where its mean error is smaller and it is nearer in more frames than the other side.
+    are_rivals: both sides are predictions that differ, so that one of them may be better; is_earned: their errors say something
+    of their networks. Mean errors are over bones and frames. A side is better where its mean error is smaller and it is nearer
+    in more frames than the other side.
     """
     sides = dict(zip(SIDES, (baseline.a, baseline.b, baseline.copy_last), strict=True))
     nearer = _nearer(baseline)
     known = {f"{side}_{unit}": value for side, error in sides.items() for unit, value in _means(error).items()}
-    better, count = _better(known, nearer) if are_rivals else None, baseline.a.deg.shape[1]
+    better, count = _better(known, nearer) if are_rivals and is_earned else None, baseline.a.deg.shape[1]
     groups = bone_groups(names) if len(names) == count else {OTHER: list(range(count))}
     return {
         **known,
@@ -36,7 +40,7 @@ def summary_of(baseline: Baseline, pose: PoseError, names: Sequence[str], *, are
         "frames_nearer": nearer,
         "beaten_by_copy_last": _beaten(known) if are_rivals else [],
         "groups": [_group(sides, group, rows, names) for group, rows in groups.items()],
-        "parting": list(_parting(baseline, names)) if are_rivals else [],
+        "parting": list(_parting(baseline, names)) if are_rivals and is_earned else [],
         "apart_deg": _mean(pose.deg),
     }
 
@@ -69,10 +73,10 @@ def _better(known: dict[str, float | None], nearer: dict[str, int]) -> str | Non
 
 
 def _beaten(known: dict[str, float | None]) -> list[str]:
-    """The sides whose error is no smaller than that of a character that does not move."""
+    """The sides whose error is larger than that of a character that does not move."""
     still = known["copy_last_deg"]
     own = {side: known[f"{side}_deg"] for side in ("a", "b")}
-    return [side for side, error in own.items() if still is not None and error is not None and error >= still]
+    return [side for side, error in own.items() if None not in (still, error) and is_worse_than_copying(error, still)]
 
 
 def _group(sides: dict[str, PoseError], group: str, rows: list[int], names: Sequence[str]) -> dict[str, Any]:

@@ -39,4 +39,5 @@ def what_was_seen(hypotheses: Hypotheses) -> Seen:
         name for stage in judged for name in path_of(graph, stage, evidence.recorded)
     } - evidence.recorded.keys()
     folded = tuple(name for name in computed if name in on_the_way)
-    return Seen(tuple(judged), folded, len(computed), widest_tolerances(hypotheses, judged))
+    unseen = tuple(name for name in computed if name not in judged and name not in on_the_way)
+    return Seen(tuple(judged), folded, unseen, widest_tolerances(hypotheses, judged))

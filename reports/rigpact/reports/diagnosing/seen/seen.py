@@ -9,6 +9,9 @@ from typing import Any
 from rigpact.reports.comparing.address import Address
 from rigpact.reports.terminal import plain
 
+_NAMED = 6
+"""Stages that nothing judged are named up to so many: what fits a line; the document has all."""
+
 
 @dataclass(frozen=True, eq=False)
 class Widest:
@@ -35,21 +38,28 @@ class Widest:
 
 @dataclass(frozen=True, eq=False)
 class Seen:
-    """What was judged. folded: unrecorded stages on the way to a judged one. stages: all that such a run computes.
+    """What was judged. folded: unrecorded stages on the way to a judged one. unseen: the others that such a run computes.
 
     widest: one tolerance for each unit, degrees first; none where every value was judged to the bit.
     """
 
     judged: tuple[str, ...]
     folded: tuple[str, ...]
-    stages: int
+    unseen: tuple[str, ...]
     widest: tuple[Widest, ...]
+
+    @property
+    def stages(self) -> int:
+        """How many stages such a run computes."""
+        return len(self.judged) + len(self.folded) + len(self.unseen)
 
     @property
     def sentence(self) -> str:
         """How many stages were judged, and how large a difference would not show."""
         folded = f", {len(self.folded)} more folded into them" if self.folded else ""
-        judged = f"{len(self.judged)} of {self.stages} stages judged{folded}"
+        named = ", ".join(self.unseen[:_NAMED]) + f" and {len(self.unseen) - _NAMED} more" * (len(self.unseen) > _NAMED)
+        unseen = f"; nothing judged {named}" if self.unseen else ""
+        judged = f"{len(self.judged)} of {self.stages} stages judged{folded}{unseen}"
         if not self.widest:
             return f"{judged}; every value to the last bit"
         places = ", ".join(each.words for each in self.widest)
@@ -60,6 +70,7 @@ class Seen:
         return {
             "judged": list(self.judged),
             "folded": list(self.folded),
+            "unseen": list(self.unseen),
             "stages": self.stages,
             "widest": [each.to_json() for each in self.widest],
             "sentence": self.sentence,
@@ -70,10 +81,11 @@ def seen_together(parts: Sequence[Seen], names: Sequence[str]) -> Seen:
     """What parts of one recording show together; names: the stages in loop order."""
     judged = {name for part in parts for name in part.judged}
     folded = {name for part in parts for name in part.folded} - judged
+    unseen = {name for part in parts for name in part.unseen}
     return Seen(
         tuple(name for name in names if name in judged),
         tuple(name for name in names if name in folded),
-        max(part.stages for part in parts),
+        tuple(name for name in names if name in unseen - judged - folded),
         one_of_each_unit([each for part in parts for each in part.widest]),
     )
 

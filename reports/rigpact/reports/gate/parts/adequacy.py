@@ -93,16 +93,15 @@ def judge(measured: Measured, settings: GateSettings) -> FindingsReport:
     *clips, probe = (_restored(entry, settings) for entry in measured.metrics["clips"])
     found = weigh(clips, probe, measured.metrics["advice"])
     findings = tuple(_findings(found, clips[0].name if clips else "[gate] clips", measured.metrics["declared"]))
-    known = len(found.separable)
     summary = {
         "margin": settings.thresholds.adequacy_margin,
-        "separable": known,
+        "separable": found.ledger.declared,
         "missed": [list(choice) for choice in found.missed],
         "inseparable": [list(choice) for choice in found.inseparable],
         "smallest_set": list(found.smallest_set),
         "limits": {clip.name: list(clip.limits) for clip in found.clips},
     }
-    return FindingsReport((*measured.findings, *findings), Ledger(known, known), summary)
+    return FindingsReport((*measured.findings, *findings), found.ledger, summary)
 
 
 def _restored(entry: Mapping[str, Any], settings: GateSettings) -> ClipAdequacy:
