@@ -214,7 +214,12 @@ class _Reader:
             }
             meaning = f"the stage of the frame before that {name} is taken over from"
             knob = Knob(f"{name}.carried", effects, meaning, hints)
-        loop: dict[str, Any] = {"carried": carried, "start": start, "source_knob": knob, "reach": (1 if carried else 0, 0)}
+        loop: dict[str, Any] = {
+            "carried": carried,
+            "start": start,
+            "source_knob": knob,
+            "reach": (1 if carried else 0, 0),
+        }
         taken = self._carried_fields(table, layout, place)
         self.stages[name] = Stage(name, layout, carried_fields=taken, measure=measure_of_given(layout), **loop)
 

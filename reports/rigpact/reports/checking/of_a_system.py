@@ -50,5 +50,6 @@ def _rows(path: Path, contract: Contract) -> RecordedRows:
     trace = files_of(contract).recording(path, contract).trace
     header, digest = trace.header, hashlib.sha256(read_bytes(path)).hexdigest()
     return RecordedRows(
-        path, digest, header.system, header.bundle_sha256, header.meaning_sha256, trace.truncation, trace.stages
-    )
+        path, digest, header.system, header.bundle_sha256, header.meaning_sha256, trace.truncation, trace.stages,
+        None if trace.precision is None else trace.precision.error,
+    )  # fmt: skip

@@ -29,7 +29,7 @@ from rigpact.contract.systems.contract import Contract
 from rigpact.contract.systems.stage import NotKnown, Stage
 from rigpact.reference_runtime.graph.answers import exact_answer
 from rigpact.reference_runtime.graph.bounds import KnownFrames, distance, replay_bound, stage_bound
-from rigpact.reference_runtime.graph.replayed import Evidence, ReplayedFrames
+from rigpact.reference_runtime.graph.replayed import Evidence, ReplayedFrames, one_frame_later, source_of
 from rigpact.reference_runtime.recordings.precision import Precision
 
 Values = Mapping[str, FloatArray]
@@ -203,12 +203,19 @@ class _Side:
     def recomputed(self, stage: Stage) -> FloatArray | None:
         """The stage, computed from this side's recorded values; None where they do not suffice."""
         if stage.compute is None:
-            return None
+            return self._handed_on(stage)
         try:
             rows = exact_answer(stage, self._replayed) if stage.is_answer else self._replayed.computed(stage.name)
         except UnusableInput:
             return None
         return rows if rows is not None and rows.shape == self.values[stage.name].shape else None
+
+    def _handed_on(self, stage: Stage) -> FloatArray | None:
+        """What the frame before hands on, where it was recorded; else the stage as it is. None for what is not fed back."""
+        if stage.carried is None or source_of(stage, self._replayed) not in self.values:
+            return None
+        own, before = self.values[stage.name], one_frame_later(self._replayed, source_of(stage, self._replayed))
+        return stage.take_over(self._contract, own, np.where(np.isnan(before), own, before))
 
     def own_bound(self, stage: Stage, rows: FloatArray) -> FloatArray:
         """The rounding of a recomputed stage, and of the recorded one where its numbers were written coarsely."""

@@ -8,7 +8,7 @@ from rigpact.contract.errors import UnusableInput
 from rigpact.contract.findings import FindingsReport
 from rigpact.contract.systems.contract import Contract
 from rigpact.reference_runtime.files.contracts import ContractFiles
-from rigpact.reference_runtime.files.declared import files_of
+from rigpact.reference_runtime.files.declared import files_of, network_of
 from rigpact.reference_runtime.recordings.recording import Recording, read_recording
 from rigpact.reports.checking.check import said_of_inputs
 from rigpact.reports.comparing.judgement import judge
@@ -38,11 +38,9 @@ def diff(request: DiffRequest) -> FindingsReport:
     contract = request.contract.opened_if_given()
     first, second = (_recording(path, contract, request.resolution) for path in (request.a, request.b))
     teacher = None if request.teacher is None else _recording(request.teacher, contract)
-    network = None
-    if request.onnx is not None:
-        if contract is None:
-            raise UnusableInput("--onnx", "no --bundle beside it", "the bundle of the model")
-        network = files_of(contract).network(request.onnx, contract)
+    if contract is None and request.onnx is not None:
+        raise UnusableInput("--onnx", "no --bundle beside it", "the bundle of the model")
+    network = None if contract is None else network_of(contract, request.onnx)
     comparison = compare_recordings(first, second, contract, only=request.stages, network=network, teacher=teacher)
     if teacher is not None and comparison.baseline is None:
         expected = "two recordings of y_out with the bones of the clip"

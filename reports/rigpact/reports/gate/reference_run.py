@@ -43,8 +43,9 @@ def expected_frames(project: Project, run: RecordedRun) -> int:
 
 
 def network_of(project: Project, mode: str) -> Any:
-    """The model; None in a playback of a pose, where no model runs."""
-    return None if mode == "playback" and project.system.posed else project.network
+    """The model; None in a playback of a pose and in a system without a network, where no model runs."""
+    has_none = (mode == "playback" and project.system.posed) or not project.system.graph.answers
+    return None if has_none else project.network
 
 
 def is_before_the_model(system: System, stages: Collection[str]) -> bool:

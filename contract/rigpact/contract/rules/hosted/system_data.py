@@ -127,7 +127,7 @@ def _check_recording(contract: Contract, recorded: RecordedRows) -> Iterator[Fin
     behind = set(graph.names) - set(graph.given) - set(graph.answers) - _before_the_model(system)
     is_data_set = not behind & set(recorded.stages)
     varied = {*graph.given, *system.inputs} - set(system.outputs) if is_data_set else set()
-    found_in_rows = list(_check_rows(contract, recorded.stages, path, varied))
+    found_in_rows = list(_check_rows(contract, recorded, path, varied))
     yield from found_in_rows
     if is_data_set and not any(each.rule is NOT_FINITE for each in found_in_rows):
         for problem in system.data_problems(contract, recorded.stages):
@@ -156,20 +156,20 @@ def _before_the_model(system: System) -> set[str]:
 
 
 def _check_rows(
-    contract: Contract, stages: Mapping[str, FloatArray], file: object, varied: Collection[str] = ()
+    contract: Contract, recorded: RecordedRows, file: object, varied: Collection[str] = ()
 ) -> Iterator[Finding]:
-    """Yield every finding about recorded rows, {vector: (T, width)}; every vector is one of the contract's.
+    """Yield every finding about recorded rows; every vector is one of the contract's.
 
     varied: vectors that training learns from, so that their rows must not be one pose.
     """
-    for name, rows in stages.items():
-        layout = contract.fields(name)
+    for name, rows in recorded.stages.items():
+        layout, off = contract.fields(name), np.zeros(rows.shape) if recorded.lost is None else recorded.lost(rows)
         not_finite = list(_check_finite(name, layout, rows, file))
         yield from not_finite
         if not_finite:
             continue
         for field in layout:
-            yield from _check_field(name, field, layout, rows, file)
+            yield from _check_field(name, field, layout, rows, off, file)
         if name in varied:
             yield from _check_variety(name, layout, rows, file)
 
@@ -195,12 +195,15 @@ def _check_finite(vector: str, layout: FieldLayout, rows: FloatArray, file: obje
         )
 
 
-def _check_field(vector: str, field: Field, layout: FieldLayout, rows: FloatArray, file: object) -> Iterator[Finding]:
-    values: FloatArray = rows[:, field.range].astype(np.float64)
+def _check_field(
+    vector: str, field: Field, layout: FieldLayout, rows: FloatArray, off: FloatArray, file: object
+) -> Iterator[Finding]:
+    """off: how far each number may be from the one that was written, (T, width)."""
+    values, off = rows[:, field.range].astype(np.float64), off[:, field.range]
     pointer = f"/stages/{vector}/{field.start}"
     if field.kind in _UNIT_RULE:
         lengths = np.sqrt(np.sum(values**2, axis=1))
-        wrong = np.flatnonzero(np.abs(lengths - 1.0) > UNIT_WITHIN)
+        wrong = np.flatnonzero(np.abs(lengths - 1.0) > UNIT_WITHIN + np.linalg.norm(off, axis=1))
         if len(wrong):
             yield _UNIT_RULE[field.kind].at(
                 file,
@@ -225,7 +228,7 @@ def _check_field(vector: str, field: Field, layout: FieldLayout, rows: FloatArra
                 count=len(between),
             )
     elif field.low is not None or field.high is not None:
-        yield from _check_range(vector, field, layout, values, file)
+        yield from _check_range(vector, field, layout, values, off, file)
 
 
 _UNIT_RULE: Mapping[FieldKind, Rule] = {
@@ -234,9 +237,11 @@ _UNIT_RULE: Mapping[FieldKind, Rule] = {
 }
 
 
-def _check_range(vector: str, field: Field, layout: FieldLayout, values: FloatArray, file: object) -> Iterator[Finding]:
+def _check_range(
+    vector: str, field: Field, layout: FieldLayout, values: FloatArray, off: FloatArray, file: object
+) -> Iterator[Finding]:
     low, high = (-np.inf if field.low is None else field.low), (np.inf if field.high is None else field.high)
-    wrong = np.argwhere((values < low) | (values > high))
+    wrong = np.argwhere((values + off < low) | (values - off > high))
     if len(wrong):
         row, channel = (int(index) for index in wrong[0])
         yield OUT_OF_RANGE.at(

@@ -1,6 +1,6 @@
 """The contract of another system than the enemy animation, and the files that are judged by it, as rules read them."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -26,7 +26,8 @@ class BoundModel:
 class RecordedRows:
     """A recording or data set: its rows by stage, (T, width), and what its header says of system and contract.
 
-    truncation: where a file that was cut off ends, None if it is whole.
+    truncation: where a file that was cut off ends, None if it is whole. lost: how far numbers may be from those that were
+    written, None where every bit was kept.
     """
 
     path: Path
@@ -36,6 +37,7 @@ class RecordedRows:
     meaning_sha256: str | None
     truncation: str | None
     stages: Mapping[str, FloatArray]
+    lost: Callable[[FloatArray], FloatArray] | None = None
 
 
 @dataclass(frozen=True, eq=False)

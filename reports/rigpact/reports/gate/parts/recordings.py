@@ -191,7 +191,7 @@ def _outside(project: Project, run: RecordedRun, recording: Recording) -> Outsid
     trace = recording.trace
     if trace.header.mode != "free" or run.clip is None or published_stage(project.contract).name not in trace.stages:
         return None
-    subject = Subject(project.contract, project.network, project.clip(Path(run.clip)))
+    subject = Subject(project.contract, network_of(project, "free"), project.clip(Path(run.clip)))
     frames = min(int(trace.frame[-1]) + 1, expected_frames(project, run))
     return judge_drift(subject, frames, recording).outside
 
