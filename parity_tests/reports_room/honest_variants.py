@@ -236,8 +236,8 @@ def variants(quaternions: Mapping[str, slice], wrong: str) -> Iterator[Variant]:
         yield Variant(f"signs: {name}", plain, change=other_signs(quaternions, chosen))
     yield Variant("signs", plain, change=other_signs(quaternions, alternate), mistake=wrong, size=1e-4)
     for name, arithmetic in {
-        "double": Arithmetic(np.float64), "backwards": Arithmetic(backwards=True), "double backwards": Arithmetic(np.float64, True),
-        "noise": Arithmetic(noise=2.0**-23), "noise backwards": Arithmetic(np.float32, True, 2.0**-23),
+        "double": Arithmetic(np.float64), "backwards": Arithmetic(backwards=True),
+        "double backwards": Arithmetic(np.float64, True), "noise": Arithmetic(noise=2.0**-23), "noise backwards": Arithmetic(np.float32, True, 2.0**-23),
     }.items():  # fmt: skip
         yield Variant(f"sums: {name}", plain, arithmetic)
     yield Variant("sums", plain, Arithmetic(np.float64), mistake=wrong, size=1e-4)

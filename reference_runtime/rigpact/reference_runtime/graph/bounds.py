@@ -43,7 +43,8 @@ def distance(measure: Measure, a: FloatArray, b: FloatArray) -> FloatArray:
 
     Everything that compares a recording with what is expected asks here.
     """
-    one, other = np.asarray(a, np.float64), np.asarray(b, np.float64)
+    one: FloatArray = np.asarray(a, np.float64)
+    other: FloatArray = np.asarray(b, np.float64)
     if measure.has_signless_quaternions:
         other = same_hemisphere(one, other)
     with np.errstate(invalid="ignore"):

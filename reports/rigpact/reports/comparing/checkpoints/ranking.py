@@ -76,7 +76,11 @@ def _beaten(known: dict[str, float | None]) -> list[str]:
     """The sides whose error is larger than that of a character that does not move."""
     still = known["copy_last_deg"]
     own = {side: known[f"{side}_deg"] for side in ("a", "b")}
-    return [side for side, error in own.items() if None not in (still, error) and is_worse_than_copying(error, still)]
+    return [
+        side
+        for side, error in own.items()
+        if still is not None and error is not None and is_worse_than_copying(error, still)
+    ]
 
 
 def _group(sides: dict[str, PoseError], group: str, rows: list[int], names: Sequence[str]) -> dict[str, Any]:
