@@ -99,3 +99,21 @@ def test_a_mean_that_a_residual_never_uses_does_no_harm() -> None:
         replace(contract.numbers, output_statistics=replace(contract.numbers.output_statistics, mean=mean))
     )
     assert investigate(Subject(damaged, sound_network(), sound_clip()), 20, guard_frames=0).verdict == "finite"
+
+
+@pytest.mark.parametrize(("size", "verdict"), [(0.0, "finite"), (3.0, "undetermined")])
+def test_recorded_answers_say_nothing_once_the_inputs_are_others(size: float, verdict: str) -> None:
+    """A recording answers the same whatever comes in: "FINITE", with a state 156,000 deviations off in its first frame."""
+    contract = sound_contract()
+    found = investigate(Subject(contract, ReplayNetwork(_answers(size)), sound_clip()), 6, guard_frames=0)
+    assert (found.verdict, found.exit_code) == (verdict, {"finite": 0, "undetermined": 2}[verdict])
+    assert ("the recorded answers are those to other inputs" in " ".join(found.notes)) == (verdict == "undetermined")
+    model = CallableNetwork(lambda *_inputs: _answers(size)[:1], "a constant")
+    assert investigate(Subject(contract, model, sound_clip()), 6, guard_frames=0).verdict == "finite"
+
+
+def _answers(size: float) -> np.ndarray:
+    """Turns of one axis, the same in each frame."""
+    rows = np.zeros((6, 18), np.float32)
+    rows[:, 1] = size
+    return rows

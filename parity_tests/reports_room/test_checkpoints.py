@@ -300,3 +300,33 @@ def test_the_deployed_checkpoints_both_lose_in_degrees(command: Any, real_data: 
     assert (baseline["a_deg"], baseline["b_deg"]) == pytest.approx((0.546, 0.457), abs=0.02)
     assert baseline["copy_last_deg"] < baseline["b_deg"]
     assert baseline["b_cm"] < baseline["copy_last_cm"] < baseline["a_cm"]
+
+
+def matrix(six: Vector) -> Any:
+    """The rotation whose columns X and Z are given."""
+    x, z = np.array(six[:3]), np.array(six[3:])
+    return np.stack((x, np.cross(z, x), z), axis=1)
+
+
+def test_predictions_that_were_composed_with_their_target_are_not_ranked(
+    diff: Any, predicted: Any, clip: Any, command: Any, demo_bundle: Path
+) -> None:
+    """`check` says of both that the error is the size of the network's turn; "17% better" chose a checkpoint by it."""
+
+    def composed(strength: float) -> Edit:
+        def edit(frame: int, bone: int, six: Vector) -> Vector:
+            now, following = matrix(clip["Frames"][frame]["BoneRotations"][bone]), matrix(six)
+            both = following + strength * (following - now)  # twice the step, to first order
+            x = both[:, 0] / np.linalg.norm(both[:, 0])
+            z = both[:, 2] - x * (x @ both[:, 2])
+            return [*x, *(z / np.linalg.norm(z))]
+
+        return edit
+
+    files = predicted("twice", composed(1.0)), predicted("half", composed(0.5))
+    answer = diff(*files, "--format", "json")
+    said = {(Path(each["file"]).stem, each["code"]) for each in json.loads(answer.out)["findings"]}
+    assert {("twice", "RP633"), ("half", "RP633")} <= said
+    assert (baseline_of(answer)["better"], baseline_of(answer)["parting"]) == (None, [])
+    bundle = ("--bundle", demo_bundle / "norm_template.json", "--companion", demo_bundle / "pretrain_template.json")
+    assert "note: RP633 in twice.json" in command("explain", files[0], *bundle).out

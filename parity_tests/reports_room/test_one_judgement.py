@@ -115,3 +115,13 @@ def test_every_command_says_the_same_of_every_variant(name: str, command: Any, n
     said = list(side.said(command))
     assert [f"{who}: {variant.name}" for who, variant, alarms in said if alarms and not variant.mistake] == []
     assert [f"{who}: {variant.name}" for who, variant, alarms in said if variant.mistake and not alarms] == []
+
+
+def test_inputs_alone_are_never_an_agreement(command: Any, tmp_path: Path) -> None:
+    """The gyro of a log is that of its clip: "AGREES, 0 of 13 stages judged", exit 0."""
+    run = Robot(ROBOT).run(Arithmetic())
+    clip, gyro = npz_as()(run, tmp_path / "clip"), npz_as()({"gyro": run["gyro"]}, tmp_path / "gyro")
+    answer = command("explain", gyro, "--bundle", ROBOT / "contract.toml", "--clip", clip, "--mode", "free")
+    assert (answer.status, "only what comes from outside was recorded" in answer.out) == (2, True)
+    moved = npz_as()({"gyro": run["gyro"] + np.float32(0.1)}, tmp_path / "moved")
+    assert command("explain", moved, "--bundle", ROBOT / "contract.toml", "--clip", clip, "--mode", "free").status == 1

@@ -91,7 +91,20 @@ def test_a_network_that_is_only_poor_is_no_defect(run: Run, command: Any, real_d
         "-o",
         tmp_path / "run.trace.jsonl",
     )
-    assert (answer.status, "0 error" in answer.out) == (0, True)
+    assert (answer.status, "0 error" in answer.out, "RP635" in answer.out) == (0, True, True)
+
+
+def test_a_run_that_copying_beats_says_so_as_check_does_of_its_prediction(run: Run, tmp_path: Path) -> None:
+    """`check` warned of the prediction and `diff` led with it; `run`, which measured the same, passed without a word."""
+    assert of_code(run()[1], "RP635") == []
+    trace = read_trace(tmp_path / "run.trace.jsonl")
+    stages = {name: rows.copy() for name, rows in trace.stages.items()}
+    stages["y_norm"] = 3.0 * stages["y_norm"]  # each turn about three times as large: two steps too far
+    write_trace(replace(trace, stages=stages, mapping=None), tmp_path / "far.trace.jsonl")
+    status, document = run(replay=tmp_path / "far.trace.jsonl")
+    errors = document["summary"]["diagnostics"]
+    assert errors["CopyLastGeoDeg"] < errors["GeoDeg"] < 4 * errors["CopyLastGeoDeg"]
+    assert (status, len(of_code(document, "RP635")), of_code(document, "RP820")) == (0, 1, [])
 
 
 PLACE = tiled(("place", 2, FieldKind.POSITION, "cm", "world"))

@@ -20,13 +20,12 @@ from rigpact.contract.errors import UnusableInput
 from rigpact.contract.files import JsonFile
 from rigpact.contract.statistics import FloatArray
 from rigpact.contract.systems.contract import Contract
-from rigpact.contract.systems.stage import Stage
+from rigpact.contract.systems.stage import QUATERNIONS, Stage
 from rigpact.reference_runtime.graph.replayed import Evidence
 from rigpact.reference_runtime.operations.rounding import gamma
 from rigpact.reference_runtime.recordings.named_columns import CLOCK, is_named_columns, labelled_vectors
 from rigpact.reference_runtime.recordings.precision import Precision, precision_of, words_to_precision
 from rigpact.reference_runtime.recordings.trace import read_trace
-from rigpact.reference_runtime.vocabulary.turning.quaternions import QUATERNIONS
 from rigpact.reports.diagnosing.budget import Budget
 from rigpact.reports.diagnosing.diagnose import diagnose
 from rigpact.reports.diagnosing.diagnosis import Diagnosis, together

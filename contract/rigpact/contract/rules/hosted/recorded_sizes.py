@@ -127,8 +127,10 @@ def _rows(view: DeclaredView, expected: Expected, stages: Mapping[str, FloatArra
     """The recorded vector in its own unit; where only its scores were recorded, from them."""
     if expected.vector in stages:
         return stages[expected.vector].astype(np.float64)
+    if expected.keys[1] != "std":
+        return None
     scores = view.inputs_of(expected.stage)[0] if expected.vector == expected.stage else expected.stage
-    if expected.keys[1] != "std" or scores not in stages:
+    if scores not in stages:
         return None
     return stages[scores].astype(np.float64) * expected.spread + expected.centre
 
