@@ -60,7 +60,12 @@ STAGES = (GIVEN, DOUBLED, PASSED_ON, ANSWER)
 
 
 def contract_of(*stages, fps=50.0):
-    return SimpleNamespace(system=SimpleNamespace(stages=stages, graph=Graph(stages)), fps=fps, conventions={})
+    return SimpleNamespace(
+        stage_widths={each.name: None for each in stages},
+        system=SimpleNamespace(stages=stages, graph=Graph(stages)),
+        fps=fps,
+        conventions={},
+    )
 
 
 def rows(*numbers):
