@@ -98,6 +98,7 @@ print(len(found.causes), peak_bytes() - before)
 """
 
 
+@pytest.mark.nightly
 @pytest.mark.skipif(sys.platform == "win32", reason="reads the peak of a process")
 def test_a_search_for_pairs_stays_small(checkout: Path) -> None:
     """A trace of poses alone with no convention to explain it: all pairs are tried, and a laptop must survive it."""

@@ -50,6 +50,7 @@ def test_committed_clips_regenerate(entry: Any) -> None:
     assert_equal_documents(load("clips", f"{entry.name}.json"), generate_clip(entry.style, entry.seed, entry.frames))
 
 
+@pytest.mark.nightly
 def test_committed_statistics_regenerate() -> None:
     """Statistics of other motion than the generator's: every fixture built on them is quietly off."""
     from rigpact.fixtures.json_files import plain_document

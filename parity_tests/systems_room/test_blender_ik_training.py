@@ -206,6 +206,7 @@ def test_feet_are_measured_where_they_stand() -> None:
 # ---- the network
 
 
+@pytest.mark.nightly
 def test_a_few_seconds_beat_both_baselines(trained: Any) -> None:
     """200 steps: 0.14 m here, against 0.53 m for the mean pose and 0.6 m untrained."""
     held_out = parity.held_out(1000, seed=77)
@@ -216,6 +217,7 @@ def test_a_few_seconds_beat_both_baselines(trained: Any) -> None:
     assert error < 0.5 * untrained
 
 
+@pytest.mark.nightly
 def test_the_same_plan_gives_the_same_weights(trained: Any) -> None:
     """A build that cannot be repeated cannot be bisected."""
     short = training.Plan(steps=3, batch=32)

@@ -30,6 +30,7 @@ def test_the_network_is_the_published_one() -> None:
     assert parameter_count(mlp()) == 63 * 64 + 64 + 64 * 64 + 64 + 64 * 24 + 24
 
 
+@pytest.mark.nightly
 def test_every_figure_meets_its_bar() -> None:
     """Every figure in a document must be measured again, or it may be wrong."""
     figures = list(neurarig_score.figures(reduced=True))
@@ -71,6 +72,7 @@ def test_a_copy_of_63_bytes_converges_at_once() -> None:
     assert dead < 1e-9
 
 
+@pytest.mark.nightly
 def test_learning_over_the_wire_brings_the_loss_down() -> None:
     """Sent, learned from, and answered once it stays low: through a real socket."""
     losses: list[float] = []
@@ -91,6 +93,7 @@ def test_learning_over_the_wire_brings_the_loss_down() -> None:
     assert played.frame_of[0] == session.switched_at - 1
 
 
+@pytest.mark.nightly
 def test_a_step_on_the_new_frame_alone_forgets_the_walk() -> None:
     """One frame a step, as published, unlearns the stride while it learns the stance."""
     sent, _ = training.packets(walk_rows())

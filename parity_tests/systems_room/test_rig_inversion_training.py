@@ -106,6 +106,7 @@ def test_the_inversion_leaves_the_approximation_alone(decoder: Any, clip: tuple[
     assert all(parameter.requires_grad for parameter in decoder.parameters())
 
 
+@pytest.mark.nightly
 def test_the_same_plan_gives_the_same_weights() -> None:
     """A build that cannot be repeated cannot be bisected."""
     plan = training.Plan(decoder_widths=(6, 16, 16, 24), steps=5, batch=8)
@@ -113,6 +114,7 @@ def test_the_same_plan_gives_the_same_weights() -> None:
     assert all(torch.equal(one[name], other[name]) for name in one)
 
 
+@pytest.mark.nightly
 def test_the_originals_recipe_is_worse_under_one_budget(decoder: Any, clip: tuple[np.ndarray, np.ndarray]) -> None:
     """Two seconds of processor time each, one width: what the benchmark measures at full size."""
     parameters, mesh = clip
@@ -124,6 +126,7 @@ def test_the_originals_recipe_is_worse_under_one_budget(decoder: Any, clip: tupl
     assert parity.mean_vertex_error(animation.meshes(training.evaluate(inverted.model, mesh)), mesh) < 5.0
 
 
+@pytest.mark.nightly
 def test_the_originals_recipe_learns_at_all(clip: tuple[np.ndarray, np.ndarray]) -> None:
     """The baseline must work: with more time it must improve."""
     short, longer = (
