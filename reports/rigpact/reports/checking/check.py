@@ -55,14 +55,14 @@ _INPUTS = (Kind.RAW_CLIP, Kind.TEACHER_BATCH, Kind.TEACHER_PREDICTION)
 
 def said_of_inputs(contract: ContractFiles, paths: Iterable[Path | None]) -> tuple[Finding, ...]:
     """What `check` says of the clips and files of training that a command uses, for it to say too; nothing of recordings."""
-    given = [read_document(path) for path in paths if path is not None and not is_recording_path(path)]
-    inputs = [each for each in given if each.kind in _INPUTS]
-    if contract.bundle is None or not inputs:
+    if contract.bundle is None or read_document(contract.bundle).kind is not Kind.BUNDLE:
         return ()
-    companion = None if contract.companion is None else read_document(contract.companion)
-    documents = [read_document(contract.bundle), *(() if companion is None else (companion,)), *inputs]
-    report = check_files(CheckRequest(documents, declared=contract.changes))
-    own = {str(each.path) for each in inputs}
+    given = [read_document(path) for path in dict.fromkeys(paths) if path is not None and not is_recording_path(path)]
+    inputs = [each for each in given if each.kind in _INPUTS]
+    if not inputs:
+        return ()
+    documents, own = [read_document(contract.bundle), *inputs], {str(each.path) for each in inputs}
+    report = check_files(CheckRequest(documents, companion=contract.companion, declared=contract.changes))
     return tuple(each for each in report.findings if each.file in own and each.rule.severity is not Severity.INFO)
 
 
