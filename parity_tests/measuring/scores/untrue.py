@@ -48,7 +48,7 @@ def arrivals(ways: Ways, start: str) -> dict[str, int]:
 def untrue(answer: Mapping[str, Any], ways: Ways) -> list[str]:
     """The sentences of an answer that are tautologies, or do not hold in each frame that they cover; a verdict by symptoms."""
     relations = answer.get("relations") or ()
-    found = [each["sentence"] for each in relations if any(_echoes(each, relations, ways))]
+    found = [each["sentence"] for each in relations if any(_echoes(each, answer, ways))]
     found += [
         each["sentence"]
         for each in relations
@@ -63,12 +63,29 @@ def untrue(answer: Mapping[str, Any], ways: Ways) -> list[str]:
     return found
 
 
-def _echoes(relation: Mapping[str, Any], others: Sequence[Mapping[str, Any]], ways: Ways) -> Iterator[str]:
+def _comes_from(stage: str, answer: Mapping[str, Any], ways: Ways) -> dict[str, int]:
+    """What is computed from a stage; and what differs too and is computed from what was not recorded on the way to it."""
+    recorded, computed = {each["stage"] for each in answer["stages"]}, {to for _, to, delay in ways if delay <= 0}
+    before, waiting = set[str](), [stage]
+    while waiting:
+        here = waiting.pop()
+        new = {source for source, to, delay in ways if to == here and delay <= 0} & computed - recorded - before
+        before |= new
+        waiting += new
+    differs = {each["stage"] for each in answer["stages"] if each["differs"]} - {stage}
+    found = arrivals(ways, stage)
+    for each in before:
+        for name, delay in arrivals(ways, each).items():
+            found[name] = min(delay, found.get(name, delay)) if name in differs else found.get(name, 1 << 20)
+    return found
+
+
+def _echoes(relation: Mapping[str, Any], answer: Mapping[str, Any], ways: Ways) -> Iterator[str]:
     """The vectors that a relation names as sources and that come from its own."""
     is_pair = _TOGETHER in relation["words"]
-    pair = [each["words"] for each in others if is_pair and _TOGETHER in each["words"]]
+    pair = [each["words"] for each in answer["relations"] if is_pair and _TOGETHER in each["words"]]
     later = sum(int(lag) for words in pair for lag in _LATER.findall(words))
-    for name, delay in arrivals(ways, relation["stage"]).items():
+    for name, delay in _comes_from(relation["stage"], answer, ways).items():
         for lag in re.findall(rf"(?<![\w.]){re.escape(name)}(?![\w.]){_FRAME}", relation["words"]):
             if name != relation["stage"] and int(lag or 0) + later >= delay:
                 yield name

@@ -211,14 +211,18 @@ class Graph:
     ) -> dict[str, int]:
         """Every stage that the numbers of a stage reach, and after how many frames they do; below 0 where one looks ahead.
 
-        feeds_itself: whether a frame takes over what the frame before hands on. not_through: stages that let nothing through.
+        What is handed on to the next frame is never computed from it. feeds_itself: whether a frame takes over what the frame
+        before hands on. not_through: stages that let nothing through.
         """
-        found = {name: 0}
+        found, in_the_loop = {name: 0}, set(self.handed_on)
+        for stage in reversed(self.stages):
+            in_the_loop |= {*stage.needs, *stage.may_use} if stage.name in in_the_loop else set()
         for _ in self.stages:  # the longest way has as many steps
             known = dict(found)
             for stage in self.stages:
                 fed = (stage.carried, *(stage.source_knob.values if stage.source_knob else ())) if feeds_itself else ()
-                ways = dict.fromkeys((*stage.needs, *stage.may_use), -stage.reach_of(contract)[1])
+                ahead = 0 if stage.name in in_the_loop else stage.reach_of(contract)[1]
+                ways = dict.fromkeys((*stage.needs, *stage.may_use), -ahead)
                 ways |= {str(source): 1 for source in (*stage.earlier, *fed) if source is not None}
                 delays = [found[source] + delay for source, delay in ways.items() if source in found]
                 if delays and stage.name not in (name, *not_through):

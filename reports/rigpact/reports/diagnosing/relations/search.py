@@ -91,7 +91,8 @@ def find_relations(
             continue
         budget.says(f"searching relations of {stage}")
         contract = hypotheses.contract.with_conventions(base) if base else hypotheses.contract
-        found += _of_all_frames(Subject(hypotheses.evidence, contract, error, budget=budget))
+        subject = Subject(hypotheses.evidence, contract, error, budget=budget, differs=hypotheses.failing(base))
+        found += _of_all_frames(subject)
     return found
 
 
@@ -110,7 +111,9 @@ def _of_all_frames(subject: Subject) -> list[Relation]:
         if not more:
             break
         told |= more
-        whole = Subject(subject.evidence, subject.contract, subject.error, subject.frames, wanted=told)
+        whole = Subject(
+            subject.evidence, subject.contract, subject.error, subject.frames, wanted=told, differs=subject.differs
+        )
         found = relations_of(whole)
         explained = np.any([relation.excess <= 1.0 for relation in found], axis=0)
         left = np.asarray((whole.failing & ~explained).any(axis=1))

@@ -15,7 +15,7 @@ from rigpact.contract.systems.contract import Contract
 from rigpact.contract.systems.stage import Stage
 from rigpact.reference_runtime.graph.answers import other_answers
 from rigpact.reference_runtime.graph.bounds import distance, stage_bound
-from rigpact.reference_runtime.graph.replayed import Evidence, ReplayedFrames
+from rigpact.reference_runtime.graph.replayed import Evidence, ReplayedFrames, path_of, path_over_frames
 from rigpact.reference_runtime.graph.sampled_bound import judging_bound
 from rigpact.reports.diagnosing.budget import Budget
 from rigpact.reports.diagnosing.relations.places import Group, groups_of, names_of, places_of
@@ -41,12 +41,16 @@ class Subject:
         frames: ReplayedFrames | None = None,
         budget: Budget | None = None,
         wanted: Collection[MadeBy] | None = None,
+        differs: Collection[str] = (),
+        was_recorded: Collection[str] | None = None,
     ) -> None:
         """Keep what was measured. contract: under the conventions that are named already.
 
-        wanted: who may make readings; everybody if it is None.
+        wanted: who may make readings; everybody if it is None. differs: every recorded stage that no convention explains.
+        was_recorded: what the recording has, where edits stand in the evidence too.
         """
-        self.wanted = wanted
+        self.wanted, self.differs = wanted, differs
+        self.was_recorded = evidence.recorded.keys() if was_recorded is None else was_recorded
         self.evidence, self.contract, self.budget = evidence, contract, budget or Budget.unlimited()
         self.stage: Stage = contract.system.graph[error.stage]
         self.frames = frames or ReplayedFrames(evidence, contract)
@@ -93,7 +97,9 @@ class Subject:
 
     def of_stage(self, evidence: Evidence, contract: Contract, error: StageError) -> Subject:
         """Another one of the same search."""
-        return Subject(evidence, contract, error, budget=self.budget, wanted=self.wanted)
+        return Subject(
+            evidence, contract, error, None, self.budget, self.wanted, self.differs, was_recorded=self.was_recorded
+        )
 
     def wants(self, name: str) -> bool:
         """Whether readings of a vector are asked for."""
@@ -178,9 +184,18 @@ class Subject:
         return {name: rows for name, rows in known.items() if name != self.stage.name}
 
     @cached_property
-    def echoes(self) -> Mapping[str, int]:
-        """The stages that the contract computes from this one, and after how many frames they hold what is to be explained."""
-        return self._arrivals()
+    def echoes(self) -> Mapping[str, float]:
+        """The stages that the contract computes from this one, and after how many frames they hold what is to be explained.
+
+        What was not recorded on the way to it may be what is wrong: so may a stage hold that which comes from there and differs.
+        """
+        graph, found = self.contract.system.graph, dict[str, float](self._arrivals(self.stage.name))
+        path = path_over_frames if self.evidence.mode == "free" else path_of
+        for before in path(graph, self.stage.name, dict.fromkeys(self.was_recorded)) - set(graph.given):
+            reached = self._arrivals(before)
+            for name in reached.keys() & {*self.differs} - {self.stage.name}:
+                found[name] = min(found.get(name, np.inf), reached[name] - reached.get(self.stage.name, 0))
+        return found
 
     def may_be_read(self, stage: str, lag: int) -> bool:
         """Whether a defect can take numbers from a stage of `lag` frames later: not from what comes from the stage itself."""
@@ -189,12 +204,12 @@ class Subject:
     @cached_property
     def returns_after(self) -> float:
         """After how many frames its replay is computed from the stage itself, without a network between; else without end."""
-        reached = self._arrivals(not_through=self.contract.system.graph.answers)
+        reached = self._arrivals(self.stage.name, not_through=self.contract.system.graph.answers)
         return min((reached[name] for name in self.inputs if name in reached), default=np.inf)
 
-    def _arrivals(self, **limits: Collection[str]) -> Mapping[str, int]:
+    def _arrivals(self, name: str, **limits: Collection[str]) -> Mapping[str, int]:
         graph, is_fed = self.contract.system.graph, self.evidence.mode == "free"
-        return graph.arrivals(self.stage.name, self.contract, feeds_itself=is_fed, **limits)
+        return graph.arrivals(name, self.contract, feeds_itself=is_fed, **limits)
 
     @cached_property
     def _few(self) -> list[int] | None:

@@ -119,8 +119,9 @@ def _lags(matches: NDArray[np.bool_], differs: Frames, every: _Timeline) -> list
     """By how many frames the numbers of almost every frame that differs may come late (-) or early (+), the shortest first."""
     row, other = np.nonzero(matches)
     lags, counts = np.unique(every.frame[other] - differs[row], return_counts=True)
-    known = np.array([np.count_nonzero(np.isin(differs + lag, every.frame)) for lag in lags[counts > _FEWEST]])
-    fits = lags[counts > _FEWEST][counts[counts > _FEWEST] >= NEARLY * known]
+    enough = counts > min(_FEWEST, len(differs) - 1)  # where fewer frames differ, all of them
+    known = np.array([np.count_nonzero(np.isin(differs + lag, every.frame)) for lag in lags[enough]])
+    fits = lags[enough][counts[enough] >= NEARLY * known]
     return [int(lag) for lag in sorted(fits[fits != 0], key=lambda lag: (abs(lag), lag))[:_LAGS]]
 
 
