@@ -5,9 +5,14 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
+from rigpact.contract.contract_files import open_contract
+from rigpact.reference_runtime.graph.native.drawn import _drawn_rows
+
 from ..every_case import every_case
+from ..trust_room.tiny_project import CONTRACT, write_project
 from .declared_cases import DAMAGES, SMALL, write_small
 
 Command = Callable[..., Any]
@@ -103,3 +108,23 @@ def test_yaml_that_holds_no_numbers_is_refused(content: str, words: str, tmp_pat
     answer = command("check", path, "--format", "json")
     assert answer.status == 1
     assert words in answer.out
+
+
+@pytest.mark.parametrize("value", ["[[2.0, 3.0]]", "[[2.0], [3.0]]"])
+def test_numbers_in_a_row_have_their_names(tmp_path: Path, command: Command, value: str) -> None:
+    """A row of statistics, as numpy saves it, ended in an internal error."""
+    write_project(tmp_path)
+    text = CONTRACT.replace('file = "numbers.json"\nat = "/gain"', f"value = {value}")
+    (tmp_path / "contract.toml").write_text(text, encoding="utf-8")
+    assert command("explain", tmp_path / "run.csv", "--bundle", tmp_path / "contract.toml").status == 0
+
+
+@pytest.mark.parametrize("ends", ["low = -1, high = inf", "low = -1.7e308, high = 1.7e308", "low = -1, high = 2"])
+def test_numbers_are_drawn_from_a_range_without_an_end(tmp_path: Path, ends: str) -> None:
+    """Every run ended in an internal error: numbers were to be drawn evenly from all that there are."""
+    write_project(tmp_path)
+    text = CONTRACT.replace('unit = "rad"', f'unit = "rad", {ends}')
+    (tmp_path / "contract.toml").write_text(text, encoding="utf-8")
+    drawn = _drawn_rows(open_contract(tmp_path / "contract.toml"), "x", np.random.default_rng(2))
+    assert np.isfinite(drawn).all()
+    assert len(np.unique(drawn)) > 2

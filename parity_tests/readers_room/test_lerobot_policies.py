@@ -68,6 +68,7 @@ def test_each_mistake_with_a_policy_is_named(
         ("config", ("input_features",), [], ["/input_features", "a table"]),
         ("policy_preprocessor", ("steps", 3, "config", "norm_map", "STATE"), "ZSCORE", ["/norm_map/STATE", "MEAN_STD"]),
         ("policy_preprocessor", ("steps", 3, "config", "norm_map", "STATE"), "QUANTILE10", ["state.q10", "QUANTILE10"]),
+        ("policy_preprocessor", ("steps", 3, "config", "norm_map", "STATE"), {}, ["/norm_map/STATE", "a name"]),
         ("policy_preprocessor", ("steps", 3, "state_file"), "../x.safetensors", ["/steps/3/state_file", "in this folder"]),
         ("policy_preprocessor", ("steps", 3, "state_file"), "gone.safetensors", ["gone.safetensors", "nothing"]),
         ("policy_preprocessor", ("steps", 1), {"registry_name": "normalizer_processor"}, ["/steps/3", "a second one"]),

@@ -19,6 +19,7 @@ import pytest
 from rigpact.contract.declared.yaml_text import parse_yaml
 from rigpact.contract.errors import UnusableInput
 
+from .tiny_project import CONTRACT, rows, write_project
 from .tried import refused
 
 Run = Callable[..., Any]
@@ -280,3 +281,32 @@ def test_yaml_that_merges_a_table_repeats_no_key() -> None:
     """An anchor that is merged and overridden is what anchors are for."""
     merged = "a: &sizes {b: 1, c: 2}\nd:\n  <<: *sizes\n  b: 3\n"
     assert parse_yaml(merged.encode(), "x") == {"a": {"b": 1, "c": 2}, "d": {"b": 3, "c": 2}}
+
+
+@refused("a unit with control characters and a sign that turns the line, in every command's text", "shown escaped")
+@pytest.mark.parametrize("words", [("explain", "--bundle"), ("diff", "run.csv", "--bundle"), ("describe",), ("check",)])
+def test_words_of_a_contract_steer_no_terminal(command: Run, tmp_path: Path, words: tuple[str, ...]) -> None:
+    """The title of the window, or a verdict that reads the other way, was the contract's to choose."""
+    write_project(tmp_path)
+    hostile = r"rad\u001B]0;OWNED\u0007\u202E"
+    (tmp_path / "contract.toml").write_text(
+        CONTRACT.replace("highest = 5", f'highest = 5, unit = "{hostile}"'), encoding="utf-8"
+    )
+    (tmp_path / "run.csv").write_text(rows(most=50.0), encoding="utf-8")
+    recording = [tmp_path / "run.csv"] if words[0] in ("explain", "diff") else []
+    more = [tmp_path / word if word == "run.csv" else word for word in words[1:]]
+    answer = command(words[0], *recording, *more, tmp_path / "contract.toml")
+    assert answer.status in (0, 1)
+    assert not set("\x1b\x07\u202e") & set(answer.out + answer.err)
+
+
+@refused("Control-C while a compiled library loads", "exit 130, as everywhere; no word of a defect")
+def test_an_interrupted_start_is_no_defect(command: Run, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """The library says only that it cannot be loaded; the build was told of a defect of rigpact."""
+
+    def interrupted(_: object) -> None:
+        raise ImportError("initialization failed") from KeyboardInterrupt()
+
+    monkeypatch.setattr("rigpact.contract.documents.read_document", interrupted)
+    answer = command("check", tmp_path / "x.toml")
+    assert (answer.status, answer.err) == (130, "")

@@ -17,7 +17,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 import zstandard
+from onnx import TensorProto, helper, save
 
+from .tiny_project import write_project
 from .tried import passes, refused
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="needs a limit on memory, named pipes, devices")
@@ -157,3 +159,15 @@ def test_a_pose_that_is_held_is_no_bomb(ending: str, tmp_path: Path) -> None:
 
     assert path.stat().st_size < pose.nbytes / 50
     assert read_trace(path).stages["x_raw"].shape == pose.shape
+
+
+@refused("a model in which a name is computed from itself", "exit 2 at once")
+@pytest.mark.parametrize("nodes", [("action action",), ("obs a", "b action", "action b"), ("action b", "b action")])
+def test_a_graph_with_a_circle_ends(tmp_path: Path, nodes: tuple[str, ...]) -> None:
+    """`check` went round for ever in six kilobytes."""
+    write_project(tmp_path)
+    ends = [helper.make_tensor_value_info(name, TensorProto.FLOAT, ["N", 2]) for name in ("obs", "action")]
+    made = [helper.make_node("Identity", [each.split()[0]], [each.split()[1]]) for each in nodes]
+    graph = helper.make_graph(made, "g", ends[:1], ends[1:])
+    save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 18)], ir_version=9), tmp_path / "policy.onnx")
+    assert "is computed from itself" in answer_to(tmp_path, "check", "contract.toml")

@@ -52,13 +52,13 @@ frames = 12
 """
 
 
-def rows(phase: float = 0.0) -> str:
-    """The recording as a table: twelve frames that reach beyond the limit."""
+def rows(phase: float = 0.0, most: float = 5.0) -> str:
+    """The recording as a table: twelve frames that reach beyond the limit, `most`."""
     lines = ["x.a,x.b,scaled.a,scaled.b,obs.a,obs.b,action.a,action.b"]
     for frame in range(12):
         x = math.sin(frame + phase), 2.5 * math.cos(1.7 * frame + phase)
         scaled = 2 * x[0], 3 * x[1]
-        held = tuple(max(-5.0, min(5.0, value)) for value in scaled)
+        held = tuple(max(-most, min(most, value)) for value in scaled)
         lines.append(",".join(f"{value:.9g}" for value in (*x, *scaled, *held, *held)))
     return "\n".join(lines) + "\n"
 

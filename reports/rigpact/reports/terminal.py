@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 import orjson
 from rich.console import Console
+from rich.segment import Segment
 from rich.table import Table
 from rich.text import Text
 
@@ -63,6 +64,12 @@ class _Answer(Console):
         """Print as a console does."""
         self.said = True
         super().print(*objects, **options)
+
+    def render(self, renderable: Any, options: Any = None) -> Iterator[Segment]:
+        """What a user's file says steers no terminal, wherever in an answer it stands."""
+        for each in super().render(renderable, options):
+            lines = each.text.split("\n")
+            yield each if each.control else Segment("\n".join(map(printable, lines)), each.style)
 
 
 def show(answer: Callable[[Console], None]) -> None:

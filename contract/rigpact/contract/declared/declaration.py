@@ -177,6 +177,7 @@ class _Reader:
         array = to_numbers(value, place)
         if names and array.size != len(names):
             raise Misdeclared(Wrong.WIDTH, place, f"{array.size} numbers", f"{len(names)}, one for each of its names")
+        array = array.reshape(-1) if names else array
         self.numbers[name] = NamedNumbers(self._keep("numbers", name, array), array, names)
 
     def _name_list(self, value: Any, place: tuple[Token, ...]) -> tuple[str, ...]:

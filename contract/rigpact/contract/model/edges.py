@@ -93,7 +93,7 @@ def _constant(graph: ModelGraph, name: str, depth: int = 0) -> FloatArray | None
     if weight is not None:
         return np.array(weight.values) if weight.values else None
     node = next((each for each in graph.nodes if name in each.outputs), None)
-    if node is None or node.op not in _FOLDED or depth > _DEEPEST:
+    if node is None or node.op not in _FOLDED or depth > _DEEPEST or len(node.inputs) > 2:
         return None
     values = [_constant(graph, each, depth + 1) for each in node.inputs]
     known = [value for value in values if value is not None]

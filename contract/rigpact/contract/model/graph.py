@@ -8,6 +8,7 @@ before they are read; files outside the model's folder are never read. The rules
 import hashlib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from graphlib import CycleError, TopologicalSorter
 from importlib import import_module, util
 from pathlib import Path, PurePosixPath, PureWindowsPath
 from typing import Any
@@ -127,7 +128,11 @@ def read_model_graph(path: str | Path) -> ModelGraph:
     if not all(isinstance(word, str) for word in _words_of(model)):  # protobuf then hands over bytes
         raise UnusableInput(path, "a name that is not text", "names in UTF-8", "a damaged file?")
     digest = hashlib.sha256(content).hexdigest()
-    return _to_graph(Path(path), model, digest)
+    try:
+        return _to_graph(Path(path), model, digest)
+    except CycleError as error:
+        found = f"a graph in which {error.args[1][0]!r} is computed from itself"
+        raise UnusableInput(path, found, "nodes of which each takes what others gave before") from None
 
 
 def _words_of(model: Any) -> Iterator[Any]:
@@ -175,8 +180,9 @@ def _dtype(number: int) -> str:
 
 
 def _nodes(nodes: Any, path: tuple[Token, ...]) -> tuple[Node, ...]:
-    """Every node of a list, each followed by those of its subgraphs."""
+    """Every node of a list, each followed by those of its subgraphs; CycleError where one is computed from itself."""
     found: list[Node] = []
+    order: TopologicalSorter[str] = TopologicalSorter()
     for place, node in enumerate(nodes):
         here = (*path, "node", place)
         inner = [each for name, graph in _subgraphs(node) for each in _nodes(graph.node, (*here, name))]
@@ -194,7 +200,10 @@ def _nodes(nodes: Any, path: tuple[Token, ...]) -> tuple[Node, ...]:
                 captured,
             )
         )
+        for name in filter(None, node.output):
+            order.add(name, *filter(None, node.input), *captured)
         found += inner
+    order.prepare()
     return tuple(found)
 
 

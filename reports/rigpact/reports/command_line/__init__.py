@@ -26,6 +26,7 @@ from typer.models import CommandInfo
 from rigpact.reports.command_line.examples import example
 from rigpact.reports.command_line.shared_options import with_operations, with_quiet
 
+_EXIT_INTERRUPTED = 130
 _HELP_WIDTH = 120
 """Widest help; a narrower terminal gets narrower help."""
 _LONGEST_SENTENCE = 1 << 10
@@ -165,6 +166,13 @@ def _say_aside(line: str) -> None:
     say_aside(line)
 
 
+def _is_interrupted(error: BaseException | None) -> bool:
+    """Whether Control-C is behind an error: a compiled module that it stops while it loads says only that it cannot."""
+    while error is not None and not isinstance(error, KeyboardInterrupt):
+        error = error.__cause__ or error.__context__
+    return error is not None
+
+
 class _StandardOutput(io.RawIOBase):
     """Standard output that may end before the answer does.
 
@@ -242,9 +250,11 @@ def run_command_line(arguments: Sequence[str] | None = None) -> int:
         if isinstance(error, OSError) and error.errno in DISK_REFUSES:
             _say_aside(f"rigpact: error: {disk_refusal(error.filename or 'output', error).one_line()}")
             return EXIT_CANNOT_JUDGE
-        if os.environ.get("RIGPACT_DEBUG"):
+        is_interrupted = _is_interrupted(error)
+        if os.environ.get("RIGPACT_DEBUG") and not is_interrupted:
             raise
-        _say_aside(f"rigpact: internal error: {error_text(error)}")
-        _say_aside("  this is a defect of rigpact; run again with RIGPACT_DEBUG=1 for the traceback")
-        return EXIT_INTERNAL
+        if not is_interrupted:
+            _say_aside(f"rigpact: internal error: {error_text(error)}")
+            _say_aside("  this is a defect of rigpact; run again with RIGPACT_DEBUG=1 for the traceback")
+        return _EXIT_INTERRUPTED if is_interrupted else EXIT_INTERNAL
     return EXIT_PASS

@@ -173,7 +173,7 @@ class _Pipeline:
         said = config.get("norm_map").get(kind)
         if said.is_nothing or (name != "action" and not chosen.is_nothing and name not in chosen.words()):
             return "", {}
-        if said.value not in _NEEDED:
+        if said.word() not in _NEEDED:
             raise said.wrong(f"one of {', '.join(_NEEDED)}")
         mode, own = said.value.lower(), word(name, "feature")
         statistics = [key for needed in _NEEDED.values() for key in needed if f"{name}.{key}" in self._arrays]

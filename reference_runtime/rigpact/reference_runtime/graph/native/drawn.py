@@ -1,5 +1,6 @@
 """Whether C++ computes the free runs of a declared contract: four frames of drawn numbers, held against numpy."""
 
+import math
 from functools import lru_cache, partial
 
 import numpy as np
@@ -49,6 +50,6 @@ def _within(field: Field, rows: FloatArray, rng: np.random.Generator) -> FloatAr
     if field.kind in QUATERNION_KINDS:
         each = rows.reshape(len(rows), -1, 4)
         return np.asarray(each / np.linalg.norm(each, axis=-1, keepdims=True)).reshape(rows.shape)
-    if field.low is not None and field.high is not None:
+    if field.low is not None and field.high is not None and math.isfinite(field.high - field.low):
         return rng.uniform(field.low, field.high, rows.shape)
     return rows

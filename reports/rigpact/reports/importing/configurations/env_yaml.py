@@ -11,6 +11,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from rigpact.contract.errors import UnusableInput
+from rigpact.reports.importing.configurations.joint_patterns import is_whole
 from rigpact.reports.importing.draft import Draft, Entry, lower_word, word
 from rigpact.reports.importing.model_beside import Model, input_width
 from rigpact.reports.importing.stacks.deploy_yaml import clip_of
@@ -26,8 +27,6 @@ _NOT_MADE = {
 }
 _THREE = ("base_ang_vel", "base_lin_vel", "projected_gravity", *COMMANDS)
 _PER_JOINT = ("joint_pos_rel", "joint_pos", "joint_vel_rel", "joint_vel")
-_LONGEST_PATTERN, _MOST_REPETITIONS = 200, 6
-"""The time of an expression grows with its repetitions as a power of the name's length."""
 
 
 def is_one(root: Any) -> bool:
@@ -83,14 +82,9 @@ def _joints(root: Node, model: Model | None) -> tuple[tuple[str, ...], str]:
 
 def _fits(pattern: str, name: str, node: Node) -> bool:
     """Whether a regular expression of the file is the whole of a joint's name."""
-    repetitions = pattern.count("*") + pattern.count("+")
-    is_endless = re.search(r"[*+}?]\)?[*+{]|\)[*+{]", pattern) or repetitions > _MOST_REPETITIONS
-    if len(pattern) > _LONGEST_PATTERN or is_endless:
-        found = f"{pattern[:40]!r} ({'a repetition of a repetition' if is_endless else f'{len(pattern)} characters'})"
-        raise node.wrong("a regular expression of joints", found=found)
     try:
-        return re.fullmatch(pattern, name) is not None
-    except (re.error, RecursionError, OverflowError) as error:
+        return is_whole(pattern, name)
+    except (re.error, ValueError) as error:
         raise node.wrong("a regular expression of joints", found=f"{pattern[:40]!r} ({error})") from None
 
 
