@@ -114,6 +114,14 @@ def test_a_lost_message_is_said(tmp_path: Path) -> None:
     assert "its own is lost in 1 of the rows, which hold the one before" in "\n".join(table.notes)
 
 
+@every_case("lost", [0, 29])
+def test_a_topic_with_fewer_messages_is_not_taken_as_it_is(tmp_path: Path, lost: int) -> None:
+    """Without a tick nothing is left out, at the ends neither: it would disappear without a word."""
+    messages = [each for each in _loop(("/act", 1), ("/obs", 0), lost=lost) if each.topic != "/imu"]
+    with pytest.raises(UnusableInput, match="do not come together: /act 29, /obs 30"):
+        topics_to_table(messages, tmp_path, None)
+
+
 def test_a_topic_that_may_be_late_or_early_is_not_paired(tmp_path: Path) -> None:
     """15 of 40 ms behind the tick: the answer of a slow network, or what the next step is given. As the tick it tells."""
     messages = _loop(("/obs", 0), ("/act", 15))

@@ -41,8 +41,9 @@ def topics_to_table(messages: Iterable[Message], path: Path, tick: str | None, t
     if not columns:
         raise UnusableInput(path, f"topics without numbers: {', '.join(found) or 'none'}", "messages with numbers")
     times = {name: np.array([each.time_ns for each in moving[name]], np.int64) for name in columns}
-    pairing = _Pairing(path, times, _tick_of(times, path, tick), is_said=tick is not None)
-    rows_of, frames, notes = pairing.paired()
+    if tick is not None and tick not in times:
+        raise UnusableInput(f"{path}#{tick}", "no such topic with numbers", f"one of {', '.join(times)}")
+    rows_of, frames, notes = _Pairing(path, times, tick or next(iter(times)), is_said=tick is not None).paired()
     held = {name: rows[rows_of[topic]] for topic, each in columns.items() for name, rows in each.items()}
     left = [f"{name} ({len(each)})" for name, each in found.items() if name not in columns]
     notes += [f"in no row, of one message or without numbers: {', '.join(left)}"] if left else []
@@ -120,12 +121,6 @@ def _named(columns: Columns, topic: str) -> Columns:
     }
 
 
-def _tick_of(times: Times, path: Path, tick: str | None) -> str:
-    if tick is not None and tick not in times:
-        raise UnusableInput(f"{path}#{tick}", "no such topic with numbers", f"one of {', '.join(times)}")
-    return next(iter(times)) if tick is None else tick
-
-
 @dataclass(frozen=True, eq=False)
 class _Pairing:
     """Which message of every topic stands in which row. times: topic -> (n,) ns, rising. is_said: the user named the tick."""
@@ -134,10 +129,6 @@ class _Pairing:
     times: Times
     tick: str
     is_said: bool
-
-    def __post_init__(self) -> None:
-        if not self.is_said and len({len(each) for each in self.times.values()}) > 1:
-            raise self._apart()
 
     @property
     def ticks(self) -> Any:
@@ -151,7 +142,8 @@ class _Pairing:
     def paired(self) -> tuple[dict[str, Any], Any, list[str]]:
         """Topic -> the place of its message in each row; when each row is, in ns; what was paired with what, in words."""
         places = {name: self._in_step(name) if self._is_once(name) else self._held(name) for name in self.times}
-        if not self.is_said and any((each != np.arange(len(each))).any() for each in places.values()):
+        every = {name: np.arange(len(each)) for name, each in self.times.items()}
+        if not self.is_said and not all(np.array_equal(places[name], each) for name, each in every.items()):
             raise self._apart()
         start = max(int(np.argmax(each >= 0)) if (each >= 0).any() else len(each) for each in places.values())
         frames = self.ticks[start:]
