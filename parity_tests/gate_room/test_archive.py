@@ -11,15 +11,12 @@ from typing import Any
 
 import numpy as np
 import pytest
-from rich.console import Console
 
 from rigpact.contract.errors import UnusableInput
-from rigpact.contract.findings import Severity
 from rigpact.contract.rules.files.structure import check_against_schema
 from rigpact.reference_runtime import read_trace
 from rigpact.reference_runtime.operations.rot6d import Rot6d
 from rigpact.reports.gate.answer.report import GateReport
-from rigpact.reports.gate.archive.against import FigureChange, Progress, print_progress, progress_between
 from rigpact.reports.gate.archive.archive import (
     MAX_MEMBERS,
     archive_bytes,
@@ -407,47 +404,6 @@ def test_text_of_an_archive_is_never_a_format(kept: Any, tmp_path: Path) -> None
     assert read_archive(path).report.parts[2].report.findings[0].message == text
 
 
-def test_two_archives_are_compared(kept: Any, honest_project: Path, tmp_path: Path, command: Command) -> None:
-    """Was it worse last week? Which part, by how much?"""
-    import shutil
-
-    worse = kept[2] / "kept.rigpact.zip"
-    folder = tmp_path / "game"
-    shutil.copytree(honest_project, folder)
-    measurement = measured(folder, FILES)
-    better = folder / "better.rigpact.zip"
-    write_archive(better, measurement, judged(folder, FILES, measurement))
-
-    down = command("report", worse, "--against", better, "--format", "json")
-    up = command("report", better, "--against", worse, "--format", "json")
-
-    assert (down.status, up.status) == (1, 0)
-    change = json.loads(down.out)
-    assert change["parts"]["engine-trace/sneak"] == {"before": "pass", "after": "fail"}
-    assert (
-        {finding["code"] for finding in change["appeared"]}
-        == {"RP801", "RP811", "RP961"}  # the worse engine does not say which conventions it has
-        == {finding["code"] for finding in json.loads(up.out)["vanished"]}
-    )
-    figures = {figure["name"]: figure["change"] for figure in change["figures"]}
-    assert figures["engine-trace/sneak largest deg"] == "worse"
-    assert figures["budget model bytes"] == "same"
-    assert change["inputs"] == {TRACE: "changed"}
-    assert "WORSE" in command("report", worse, "--against", better).out
-
-
-def test_a_new_warning_is_no_worse_but_a_lost_part_is(kept: Any) -> None:
-    """Removing a part from the gate must not look like progress."""
-    archive = read_archive(kept[2] / "kept.rigpact.zip")
-    passing = [part for part in archive.report.parts if part.verdict == "pass"]
-    without = replace(archive, report=replace(archive.report, parts=tuple(passing[1:])))
-
-    assert progress_between(archive, without).is_worse
-    assert not progress_between(archive, archive).is_worse
-    assert Severity.ERROR in {finding.rule.severity for finding in archive.report.findings}
-    assert "RP961" in codes(archive.report)
-
-
 def test_an_archive_of_another_version_is_still_read(kept: Any, tmp_path: Path) -> None:
     """Last month's gate must be readable after an update, though a rule may have another severity now."""
 
@@ -459,31 +415,6 @@ def test_an_archive_of_another_version_is_still_read(kept: Any, tmp_path: Path) 
     severity = edited_json("measured.json", lambda each: each["parts"][2]["findings"][0].update(severity="warning"))
     found = read_archive(altered(severity)(path, tmp_path / "older.rigpact.zip"))
     assert codes(found.report) == codes(read_archive(kept[2] / "kept.rigpact.zip").report) != set()
-
-
-def test_progress_between_archives_is_told_in_words(kept: Any, tmp_path: Path) -> None:
-    """A figure that appeared is not an improvement, and fifty new findings must not scroll the verdict away."""
-    archive = read_archive(kept[2] / "kept.rigpact.zip")
-    finding = next((part.name, each) for part in archive.report.parts for each in part.report.findings)
-    figures = (
-        FigureChange("old", 2.0, None),
-        FigureChange("fresh", None, 1.0),
-        FigureChange("error deg", 2.0, 1.0),
-        FigureChange("kept", 1.0, 1.0),
-    )
-    assert [each.word for each in figures] == ["gone", "new", "better", "same"]
-
-    def told(progress: Progress) -> str:
-        shown = io.StringIO()
-        print_progress(progress, Console(file=shown, width=300))
-        return shown.getvalue()
-
-    sound = progress_between(archive, archive)
-    assert told(sound).split() == ["NO", "WORSE"]
-    more = replace(sound, appeared=(finding,) * 60, figures=figures, inputs={"model.onnx": "changed"})
-    assert "… and" in told(more)
-    assert "inputs that differ: model.onnx (changed)" in told(more)
-    assert "kept" not in told(more).replace("kept.rigpact.zip", "")
 
 
 def test_the_codec_of_the_archive_is_the_contracts(kept: Any) -> None:

@@ -26,7 +26,7 @@ def broken(demo_bundle: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
 def test_check_answers_in_every_format_with_the_same_status(command: Any, broken: Path) -> None:
     """A format must not change the verdict."""
     answers = {name: command("check", broken.name, "--format", name) for name in (
-        "text", "json", "junit", "sarif", "gitlab", "github", "markdown",
+        "text", "json", "junit", "sarif", "github", "markdown",
     )}  # fmt: skip
     assert {answer.status for answer in answers.values()} == {1}
     lines = broken.read_text(encoding="utf-8").splitlines()
@@ -34,8 +34,6 @@ def test_check_answers_in_every_format_with_the_same_status(command: Any, broken
     (result,) = [each for each in json.loads(answers["sarif"].out)["runs"][0]["results"] if each["ruleId"] == "RP104"]
     assert result["locations"][0]["physicalLocation"]["region"]["startLine"] == line
     assert f"::error file=norm_template.json,line={line},".encode() in answers["github"].out
-    (issue,) = [each for each in json.loads(answers["gitlab"].out) if each["check_name"] == "std-not-positive"]
-    assert issue["location"] == {"path": "norm_template.json", "lines": {"begin": line}}
     failed = {
         case.get("name")
         for case in etree.fromstring(answers["junit"].out).iter("testcase")

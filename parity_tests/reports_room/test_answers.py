@@ -135,7 +135,6 @@ def test_the_answers_about_a_project(command: Command, tmp_path: Path, monkeypat
     gated = command("gate", "--archive", "kept.rigpact.zip").status
     check(command, "gate", status=gated)
     check(command, "report", "kept.rigpact.zip", status=gated)
-    check(command, "report --against", "kept.rigpact.zip", "--against", "kept.rigpact.zip")
     check(command, "selftest", "--only", "companion", status=None)
 
 

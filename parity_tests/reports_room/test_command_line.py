@@ -82,13 +82,13 @@ def test_every_command_is_found_by_its_word_alone(command: Command) -> None:
 
 
 def test_one_word_means_one_thing() -> None:
-    """`--against` was a git revision here, a trace there and an archive elsewhere."""
+    """`--against` was a git revision here, and a trace there."""
     meanings: dict[str, set[str]] = {}
     for words in COMMANDS:
         for name, metavar in options_of(words).items():
             meanings.setdefault(name, set()).add(metavar)
     assert meanings["--base"] == {"REV"}
-    assert meanings["--against"] == {"TRACE", "OLDER"}, "files, never a revision"
+    assert meanings["--against"] == {"TRACE"}, "files, never a revision"
 
 
 def test_the_old_word_is_answered_with_the_new_one(command: Command, demo: Path) -> None:

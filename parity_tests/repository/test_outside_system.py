@@ -240,7 +240,6 @@ def test_the_archive_is_shown_as_a_page(gated: Rigpact) -> None:
     says(gated("report", "kept.rigpact.zip", "--html", "page.html"), 0, "PASS")
     page = (gated.folder / "page.html").read_text(encoding="utf-8")
     assert "joint_targets" in page
-    says(gated("report", "kept.rigpact.zip", "--against", "kept.rigpact.zip"), 0)
 
 
 def test_its_users_test_it_with_pytest(gated: Rigpact) -> None:

@@ -78,7 +78,7 @@ def test_the_screen_shows_the_first_ones_and_counts_the_rest(
 
 @pytest.mark.sampled(10)
 @refused("a bundle with twice as many mistakes", "at most twice the work, on the screen and in every report format")
-@pytest.mark.parametrize("output", ["text", "json", "markdown", "junit", "sarif", "github", "gitlab"])
+@pytest.mark.parametrize("output", ["text", "json", "markdown", "junit", "sarif", "github"])
 @pytest.mark.parametrize("kind", SLICES)
 def test_twice_the_mistakes_are_at_most_twice_the_work(kind: str, output: str, tmp_path: Path) -> None:
     """Where work grows with the square, a file of a megabyte stops a build machine for minutes."""

@@ -35,8 +35,7 @@ from rigpact.reports.diagnosing.evidence import read_evidence
 from rigpact.reports.diagnosing.logs.log_evidence import explain_log
 from rigpact.reports.diagnosing.probe import read_probe
 from rigpact.reports.diagnosing.some_bones import diagnose_gathered
-from rigpact.reports.gate.archive.against import print_progress, progress_between
-from rigpact.reports.gate.archive.archive import Archive, archive_bytes, read_archive
+from rigpact.reports.gate.archive.archive import archive_bytes, read_archive
 from rigpact.reports.gate.judging import judge_gate
 from rigpact.reports.gate.measured import GateMeasurement
 from rigpact.reports.gate.run_gate import measure_gate
@@ -129,7 +128,7 @@ class SoundGate:
         return SoundGate(folder, settings, measurement, content)
 
     def judge(self, path: Path) -> None:
-        """`rigpact gate --from` and `rigpact report --against`, in every form."""
+        """`rigpact gate --from` and `rigpact report`, in every form."""
         archive = read_archive(path)
         answer = judge_gate(archive.measurement, self.configuration, DAY)
         archive_bytes(archive.measurement, answer)
@@ -138,12 +137,6 @@ class SoundGate:
             for name in FORMATS:
                 render(report, name)
         render_html(archive.report, archive.runs)
-        print_progress(progress_between(self._sound, archive), console())
-        progress_between(archive, self._sound).to_json()
-
-    @property
-    def _sound(self) -> Archive:
-        return Archive(self.measurement, judge_gate(self.measurement, self.configuration, DAY))
 
     def configured(self, path: Path) -> None:
         """The sound measurements under other settings."""

@@ -52,7 +52,7 @@ it is neither a pass nor a failure.
   one recording or in many. A difference that nothing explains is its recording's own. An archive has the causes of its gate.
 - **Next steps**: at most three, the causes that the diagnosis names first. A stage that inherits a named error is
   not a step of its own.
-- **`--format`** text, json, junit, sarif, gitlab, github, markdown; **`--report FILE`** writes further answers, by suffix or as
+- **`--format`** text, json, junit, sarif, github, markdown; **`--report FILE`** writes further answers, by suffix or as
   `FORMAT=FILE`, as often as wanted; **`--html FILE`** the page with the two skeletons.
 - The JSON holds no time and no machine: the same files give the same bytes, in whatever folder. It is bound to the SHA-256 of
   every file that was read. Waivers have a last day, so the answer changes the day after it.
@@ -89,7 +89,6 @@ The old version, its numbers and the settings that govern are those of the base 
 $ rigpact gate --archive today.rigpact.zip
 $ rigpact gate --from today.rigpact.zip               # other thresholds, waivers, severities: nothing is run again
 $ rigpact report today.rigpact.zip --html today.html  # the answer as it was given, in any format
-$ rigpact report today.rigpact.zip --against last.rigpact.zip   # what got better, what got worse
 ```
 
 Inside are JSON and .npy arrays, stored without compression, times or pickles: for each recording the poses of both sides, the

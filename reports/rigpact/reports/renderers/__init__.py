@@ -31,7 +31,6 @@ FORMATS: Mapping[str, Format] = {
     "json": Format("json_document", "the rigpact-gate document", "gate.json"),
     "junit": Format("junit", "JUnit XML for test views", "gate.junit.xml"),
     "sarif": Format("sarif", "SARIF 2.1.0 for code scanning", "gate.sarif"),
-    "gitlab": Format("gitlab", "GitLab code quality", "gl-code-quality-report.json"),
     "github": Format("github", "GitHub annotations", "gate.annotations.txt"),
     "markdown": Format("markdown", "a job summary", "gate.md"),
 }

@@ -14,7 +14,6 @@ ANSWERS: Mapping[str, str] = {
     **dict.fromkeys(("check", "check-each", "run", "diff", "geometry", "demo"), FINDINGS),
     **dict.fromkeys(("gate", "report"), "gate_report"),
     **dict.fromkeys(("init", "codegen", "stamp", "import", "convert", "neurarig read"), "answers/written"),
-    "report --against": "answers/progress",
     **dict.fromkeys(("explain", "demo robot"), "diagnosis"),
     "nan": "answers/nonfinite",
     "adequacy": "answers/adequacy",
@@ -34,7 +33,7 @@ def schema(
         str | None,
         argument(
             "COMMAND",
-            'For example gate, "report --against", contract.toml, rigpact.toml.',
+            "For example gate, explain, contract.toml, rigpact.toml.",
             autocompletion=lambda incomplete: [each for each in (*ANSWERS, *WRITTEN) if each.startswith(incomplete)],
         ),
     ] = None,
