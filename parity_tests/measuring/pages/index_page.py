@@ -26,7 +26,6 @@ code.
 | record your own engine | [a recorder in your class](howto/recorder.md), [rigpact in an engine](cpp.md) |
 | know why to believe an answer | [stage-local replay](explanation/stage-local-replay.md), [folding](explanation/folding.md), [derived tolerances](explanation/derived-tolerances.md) |
 | know what it does not answer | [what rigpact is not](what-rigpact-is-not.md) |
-| see it beside other tools of its kind | [side by side](side-by-side.md) |
 | look something up | [glossary](glossary.md), [rules](rules.md), [configuration](configuration.md), [conventions](conventions.md) |
 
 These pages are in the repository's folder `docs`. `python -m tox -e docs` builds them as a site; `python -m http.server -d site` shows it,
