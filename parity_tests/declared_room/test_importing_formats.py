@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from safetensors.numpy import save_file
 
-from rigpact.reference_runtime.recordings.named_columns import vectors_of
+from rigpact.reference_runtime.recordings.labelled_vectors import vectors_of
 
 from .foreign_files import (
     DEPLOY,

@@ -97,7 +97,7 @@ def test_the_reference_knows_every_key_and_every_kind(checkout: Path) -> None:
         (checkout / "contract/rigpact/contract/schemas/declaration.schema.json").read_text(encoding="utf-8")
     )
     keys = {*schema["properties"], *schema["$defs"]["source"]["properties"], *schema["$defs"]["vector"]["properties"]}
-    keys |= {"carried", "start", "wrong", "operation", "of", *(kind.value for kind in FieldKind)}
+    keys |= {"carried", "start", "wrong", "operation", "of", "knobs", *(kind.value for kind in FieldKind)}
     assert [key for key in sorted(keys) if f"`{key}`" not in reference] == []
 
 

@@ -5,6 +5,7 @@ import pytest
 
 from rigpact.contract.errors import UnusableInput
 from rigpact.contract.systems.layout import Field, FieldKind, FieldLayout
+from rigpact.reference_runtime.recordings.labelled_vectors import vectors_of
 from rigpact.reference_runtime.recordings.named_columns import (
     NoVector,
     _channels,
@@ -12,7 +13,6 @@ from rigpact.reference_runtime.recordings.named_columns import (
     _in_rows,
     _own,
     read_named_columns,
-    vectors_of,
 )
 from rigpact.reference_runtime.recordings.number_rows import Table, left_out
 

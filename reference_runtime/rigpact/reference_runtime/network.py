@@ -246,7 +246,8 @@ def read_replay(path: str | Path) -> ReplayNetwork:
 
     The contract's `output_mode` gives the meaning of the rows (residual, delta, absolute pose); the file does not.
     """
-    from rigpact.reference_runtime.recordings.named_columns import is_recording_path, recorded_vectors
+    from rigpact.reference_runtime.recordings.labelled_vectors import recorded_vectors
+    from rigpact.reference_runtime.recordings.named_columns import is_recording_path
 
     if is_recording_path(path):
         stages = recorded_vectors(Path(path))

@@ -17,7 +17,7 @@ import numpy as np
 
 from rigpact.contract.conventions import Knob
 from rigpact.contract.declared.vocabulary import known_operations
-from rigpact.contract.declared.whole_file import declared_tables, places_of
+from rigpact.contract.declared.whole_file import conventions_of, declared_tables, places_of
 
 Root = dict[str, Any]
 Place = tuple[str, int | str, str]
@@ -82,7 +82,7 @@ def _places(root: Root, knob: Knob, value: Any) -> Iterator[tuple[Place, Any]]:
     if "value" in shared:
         yield ("conventions", knob.name, "value"), own_words.get(value, value)
         return
-    taken = {place: name for name, entry in root.get("conventions", {}).items() for place in places_of(entry)}
+    taken = {place: name for name, entry in conventions_of(root).items() for place in places_of(entry)}
     for (section, index), table in declared_tables(root):
         for key in _keys(str(section), table, knob.name, taken):
             said = table.get(key)

@@ -40,7 +40,7 @@ from rigpact.contract.systems.system import NetworkBinding, System
 from rigpact.contract.units import shown
 
 FORMAT = "rigpact-contract"
-OF_EVERY_STAGE = frozenset((*OF_A_VECTOR, "operation", "of", "left_open", "why"))
+OF_EVERY_STAGE = frozenset((*OF_A_VECTOR, "operation", "of", "knobs", "left_open", "why"))
 
 
 @dataclass(frozen=True)

@@ -62,13 +62,23 @@ def conventions_of_nothing(root: Root, operations: Mapping[str, Operation]) -> I
             taken.add(place)
 
 
+def conventions_of(root: Root) -> dict[str, Mapping[str, Any]]:
+    """Every convention that has a name of its own: those of [conventions], and those that a stage names with `knobs`."""
+    named: dict[str, list[str]] = {}
+    for table in root["stages"]:
+        for parameter, name in table.get("knobs", {}).items():
+            named.setdefault(name, []).append(f"{table['name']}.{parameter}")
+    return {**{name: {"at": places} for name, places in named.items()}, **root.get("conventions", {})}
+
+
 def said_at_stages(root: Root) -> dict[str, Any]:
     """The root with the words of [conventions] at the stages that they are said of, where no word of their own stands."""
     words: dict[str, dict[str, Any]] = {}
     for entry in root.get("conventions", {}).values():
         for stage, _, parameter in (place.partition(".") for place in places_of(entry) if "value" in entry):
             words.setdefault(stage, {})[parameter] = entry["value"]
-    return {**root, "stages": [{**words.get(table["name"], {}), **table} for table in root["stages"]]}
+    stages = [{**words.get(table["name"], {}), **table} for table in root["stages"]]
+    return {**root, "conventions": conventions_of(root), "stages": stages}
 
 
 _OF_A_PAGE = ("published", "windowed", "classes", "posed", "architecture", "data", "slices")

@@ -22,13 +22,13 @@ from rigpact.contract.systems.layout import Field, FieldKind, FieldLayout
 from rigpact.reference_runtime.recordings.number_rows import UNNAMED, Columns, Table, left_out
 from rigpact.reference_runtime.recordings.precision import PrecisionCensus
 from rigpact.reference_runtime.recordings.recognised import recognised_table
-from rigpact.reference_runtime.recordings.tables import is_table, read_table
+from rigpact.reference_runtime.recordings.tables import is_table
 from rigpact.reference_runtime.recordings.trace import has_trace_header, is_trace_path, read_trace
 from rigpact.reference_runtime.recordings.trace_model import MODES, Trace, TraceHeader
 
 _FRAME, _TIME = ("frame", "frames"), ("time", "time_s", "t", "timestamp")
 CLOCK = (*_FRAME, *_TIME)  # names of columns that say when a row was recorded
-_PLACE = re.compile(r"^(.*)\[(\d{1,9})\]$")
+PLACE = re.compile(r"^(.*)\[(\d{1,9})\]$")
 _UNDERSCORED = re.compile(r"^(.*)_(\d{1,9})$")
 _INDEXED = re.compile(r"^(.*?)(?:[./]|\[)(\d+|[xyzw])\]?$")
 _LETTERS = {FieldKind.QUATERNION_XYZW: "xyzw", FieldKind.QUATERNION_WXYZ: "wxyz"}
@@ -165,67 +165,6 @@ def _header(table: Table, fps: float, contract: Contract) -> TraceHeader:
     )
 
 
-def recorded_vectors(path: Path) -> Mapping[str, FloatArray]:
-    """Every vector of a recording as the file itself names it, (T, width): no contract says what they are."""
-    return vectors_of(path) if is_named_columns(path) else read_trace(path).stages
-
-
-def vectors_of(path: Path) -> dict[str, FloatArray]:
-    """Every vector of a recording, (T, width), by the name that its columns share."""
-    return {name: rows for name, (rows, _) in labelled_vectors(path).items()}
-
-
-def labelled_vectors(path: Path) -> dict[str, tuple[FloatArray, tuple[str, ...]]]:
-    """Every vector of a recording, (T, width), and what the file calls each of its numbers.
-
-    Columns `q[0]`, `q.0`, `q/0`, `q.knee`, a whole run `q_0 …` and `q_x`, `q_y`, `q_z` of a table are one vector `q`. One whose
-    columns are not equally long is left out.
-    """
-    columns = {name: values for name, values in read_table(path).columns.items() if values.size}
-    owners = {name: (name, -1) if values.ndim != 1 else _owner(name) for name, values in columns.items()}
-    owners |= _runs([name for name, (owner, _) in owners.items() if owner == name and columns[name].ndim == 1], owners)
-    parts: dict[str, list[NDArray[Any]]] = {}
-    labels: dict[str, list[str]] = {}
-    for name in sorted(columns, key=lambda name: owners[name][1]):
-        rows = columns[name].reshape(len(columns[name]) if columns[name].ndim else 1, -1)
-        parts.setdefault(owners[name][0], []).append(rows)
-        labels.setdefault(owners[name][0], []).extend(_labels(name, rows.shape[1]))
-    return {
-        name: (np.hstack(listed).astype(np.float64), tuple(labels[name]))
-        for name, listed in parts.items()
-        if len({len(each) for each in listed}) == 1
-    }
-
-
-def _owner(name: str) -> tuple[str, int]:
-    """The vector that a column is of, and its place in it; -1 where the file's order says it."""
-    if match := _PLACE.match(name):
-        return match[1], int(match[2])
-    owner, *rest = re.split(r"[./]", name, maxsplit=1)
-    return (owner, int(rest[0])) if rest and rest[0].isdecimal() else (owner, -1)
-
-
-def _runs(names: Sequence[str], taken: Mapping[str, Any]) -> dict[str, tuple[str, int]]:
-    """Columns `q_0`, `q_1`, … from 0 without a gap, and `q_x`, `q_y`, `q_z`, with or without `q_w`: vector and place of each."""
-    by_stem: dict[str, dict[str, str]] = {}
-    for name in names:
-        stem, _, last = name.rpartition("_")
-        if stem and stem not in taken:
-            by_stem.setdefault(stem, {})[last] = name
-    found: dict[str, tuple[str, int]] = {}
-    for stem, held in by_stem.items():
-        numbered = {int(last): name for last, name in held.items() if last.isdecimal()}
-        if len(numbered) > 1 and sorted(numbered) == list(range(len(numbered))):
-            found |= {name: (stem, place) for place, name in numbered.items()}
-        elif {"x", "y", "z"} <= held.keys() <= {"x", "y", "z", "w"}:
-            found |= dict.fromkeys(held.values(), (stem, -1))
-    return found
-
-
-def _labels(name: str, width: int) -> list[str]:
-    return [name] if width == 1 else [f"{name}[{place}]" for place in range(width)]
-
-
 def _with_names(columns: Columns, unnamed: Sequence[str], contract: Contract, path: Path) -> Columns:
     """The columns, those without a name cut into the vectors that they are said to be."""
     if UNNAMED not in columns:
@@ -267,7 +206,7 @@ def _named(columns: Columns, name: str, fields: FieldLayout, path: Path) -> NDAr
     """An array of that name, one place of such an array, the columns `name[i]`, or one column or array for each field."""
     if name in columns:
         return columns[name]
-    match = _PLACE.match(name)
+    match = PLACE.match(name)
     if match and match[1] in columns:
         array = columns[match[1]]
         if array.ndim > 2 and len(array) == 1:
@@ -277,7 +216,7 @@ def _named(columns: Columns, name: str, fields: FieldLayout, path: Path) -> NDAr
         whole = array.reshape(len(array), -1)
         if int(match[2]) < whole.shape[1]:
             return whole[:, int(match[2])]
-    numbered = {int(found[2]): column for column in columns if (found := _PLACE.match(column)) and found[1] == name}
+    numbered = {int(found[2]): column for column in columns if (found := PLACE.match(column)) and found[1] == name}
     if numbered and sorted(numbered) == list(range(len(numbered))):
         return _side_by_side(columns, {numbered[place]: 1 for place in range(len(numbered))}, path)
     for separator in (".", "/"):
@@ -380,7 +319,7 @@ def _of_width(rows: NDArray[Any], fields: FieldLayout, place: str) -> FloatArray
 
 def _refuse_misspelt(columns: Iterable[str], stages: Sequence[str], path: Path) -> None:
     """UnusableInput for numbered columns whose vector is nearly called like one of the contract's."""
-    held = {name.partition("[")[0] for name in columns if _PLACE.match(name)} - set(stages)
+    held = {name.partition("[")[0] for name in columns if PLACE.match(name)} - set(stages)
     for name in sorted(held):
         for near in get_close_matches(name, stages, n=1, cutoff=0.8):
             if near not in columns and f"{near}[0]" not in columns:

@@ -23,7 +23,8 @@ from rigpact.contract.systems.contract import Contract
 from rigpact.contract.systems.stage import QUATERNIONS, Stage
 from rigpact.reference_runtime.graph.replayed import Evidence
 from rigpact.reference_runtime.operations.rounding import gamma
-from rigpact.reference_runtime.recordings.named_columns import CLOCK, is_named_columns, labelled_vectors
+from rigpact.reference_runtime.recordings.labelled_vectors import labelled_vectors
+from rigpact.reference_runtime.recordings.named_columns import CLOCK, is_named_columns
 from rigpact.reference_runtime.recordings.precision import Precision, precision_of, words_to_precision
 from rigpact.reference_runtime.recordings.trace import read_trace
 from rigpact.reports.diagnosing.budget import Budget

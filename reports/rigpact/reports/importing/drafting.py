@@ -16,7 +16,8 @@ from numpy.typing import NDArray
 
 from rigpact.contract.errors import UnusableInput
 from rigpact.contract.statistics import FloatArray
-from rigpact.reference_runtime.recordings.named_columns import CLOCK, labelled_vectors
+from rigpact.reference_runtime.recordings.labelled_vectors import labelled_vectors
+from rigpact.reference_runtime.recordings.named_columns import CLOCK
 from rigpact.reference_runtime.recordings.precision import precision_of
 from rigpact.reference_runtime.recordings.tables import column_suffixes
 from rigpact.reference_runtime.recordings.trace import has_trace_header, is_trace_path, read_trace

@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 
 from rigpact.contract.systems.contract import Contract
-from rigpact.reference_runtime.recordings.named_columns import CLOCK, vectors_of
+from rigpact.reference_runtime.recordings.labelled_vectors import vectors_of
+from rigpact.reference_runtime.recordings.named_columns import CLOCK
 from rigpact.reports.importing.columns_by_value import FRAMES, Paired, Pairing
 from rigpact.reports.importing.draft import Draft, Entry
 

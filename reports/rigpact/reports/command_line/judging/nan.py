@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shlex
+from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
@@ -74,24 +75,21 @@ def nan(
         raise typer.Exit(_judge_drift(subject, count, against, output_format))
     found = _investigated(subject, count, files, clip, beside)
     if found.origin is not None:
-        run = {
-            "--companion": companion,
-            "--conventions": conventions,
-            "--onnx": onnx,
-            "--replay": replay,
-            "--clip": clip,
-        }
-        repeated = [word for name, path in run.items() if path is not None for word in (name, str(path))]
-        repeated += [
-            word
-            for name, words in (("--set", settings), ("--perturb", perturb))
-            for each in words or ()
-            for word in (name, each)
-        ]
-        repeated += ["--teacher"] * teacher + ["--floor-contacts"] * floor_contacts
-        words = ["rigpact", "nan", str(bundle), *repeated, "--frames", str(found.origin.frame + 1)]
-        found = replace(found, command=shlex.join(words))
+        given = {
+            "--companion": companion, "--conventions": conventions, "--onnx": onnx, "--replay": replay, "--clip": clip,
+            "--set": settings, "--perturb": perturb, "--teacher": teacher, "--floor-contacts": floor_contacts,
+        }  # fmt: skip
+        found = replace(found, command=_repeated(bundle, given, found.origin.frame + 1))
     raise _answer(found, output_format)
+
+
+def _repeated(bundle: Path, given: Mapping[str, object], frames: int) -> str:
+    """The command that repeats a run of so many frames. given: options and their values, as the command took them."""
+    words = ["rigpact", "nan", str(bundle)]
+    for name, value in given.items():
+        each = value if isinstance(value, list) else [value] if value else []
+        words += [word for one in each for word in ((name,) if one is True else (name, str(one)))]
+    return shlex.join([*words, "--frames", str(frames)])
 
 
 _EXCLUSIVE = {
