@@ -99,6 +99,17 @@ def test_episodes_that_are_no_whole_numbers_are_refused(tmp_path: Path, episodes
         read_table(path)
 
 
+@pytest.mark.parametrize("column", ["episode_index", "data/chunk_index"])
+def test_a_damaged_table_of_episodes_is_refused(tmp_path: Path, command: Command, column: str) -> None:
+    """The table names the file of each episode: a list in place of a number names none."""
+    info = write_data_set(tmp_path / "set")
+    (table,) = (tmp_path / "set" / "meta").rglob("*.parquet")
+    columns = {name: pq.read_table(table).column(name) for name in ("episode_index", "data/chunk_index")}
+    _written(table, {**columns, column: pa.array([[0, 1], [2, 3]])})
+    answer = command("import", info, "-o", tmp_path / "x.npz", "--episode", 0)
+    assert (answer.status, f"{column}: found 1 axes" in answer.err) == (2, True), answer.err
+
+
 def test_words_of_parquet_are_never_unpacked(tmp_path: Path) -> None:
     """A word of 100 kilobytes, written once and meant 4000 times, is 400 megabytes as a column."""
     rows = np.arange(4000.0)

@@ -10,6 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from rigpact.contract.errors import UnusableInput
 from rigpact.fixtures.mutants import generated_scene
 from rigpact.reference_runtime.graph.replayed import Evidence, ReplayedFrames
 from rigpact.reference_runtime.systems.enemy_animation.drive import drive_of
@@ -69,3 +70,14 @@ def test_a_part_of_a_recording_is_computed_as_the_whole(kept: range | list[int],
         values = expected.computed(stage)
         assert values is not None
         np.testing.assert_array_equal(part.computed(stage), values[rows], err_msg=stage)
+
+
+def test_a_recording_that_begins_before_frame_0_has_its_own_frames() -> None:
+    """The window before frame -3 held nothing, and its last entry was asked for: now a window of many says what to do."""
+    scene = replace(generated_scene("sneak_turn", frames=24), mode="teacher")
+    trace, driven = scene.record(), drive_of(scene.clip)
+    early = Evidence(trace.frame - 3, scene.clip.fps, "teacher", trace.stages, driven, scene.network)
+    contract = scene.contract.with_conventions({"condition_norm": "raw"})
+    np.testing.assert_array_equal(ReplayedFrames(early, contract).computed("cond"), trace.stages["cond_raw"])
+    with pytest.raises(UnusableInput, match="number the frames from the start of the run"):
+        ReplayedFrames(early, scene.contract.with_conventions({"condition_norm": "zscore"})).computed("cond")

@@ -21,7 +21,7 @@ NAMES = (
     "bundle", "companion", "clip", "teacher batch", "prediction", "trace .jsonl", "trace .jsonl.gz", "trace .jsonl.zst",
     "trace .bin", "trace .safetensors", "trace that grows", "table .csv", "table .npz", "table .json", "evidence", "pasted log",
     "explained log", "ONNX model", "archive", "configuration", "conventions", "known findings", "numbers", "declared contract",
-    "importers", "configurations", "other formats", "segments", "datagrams",
+    "importers", "configurations", "folders", "other formats", "segments", "datagrams",
 )  # fmt: skip
 ROOT = Path(__file__).parents[2]
 EXECUTIONS, SEED = 60, 20

@@ -113,11 +113,11 @@ def restructured(content: bytes, rng: random.Random) -> bytes:
         root = [json.loads(lines[place])]
     except (ValueError, RecursionError):
         return _reworded(content, rng)
-    holder, key = _place(root, rng)
+    holder, key = place_in(root, rng)
     if rng.random() < 0.2 and holder is not root:
         del holder[key]
     else:
-        holder[key] = rng.choice((*_VALUES, holder[key], [holder[key]], {"a": holder[key]}))
+        holder[key] = rng.choice((*VALUES, holder[key], [holder[key]], {"a": holder[key]}))
     return b"\n".join([*lines[:place], json.dumps(root[0]).encode(), *lines[place + 1 :]])
 
 
@@ -132,7 +132,7 @@ def revalued(content: bytes, rng: random.Random) -> bytes:
     return content
 
 
-def _place(root: list[Any], rng: random.Random) -> tuple[Any, Any]:
+def place_in(root: list[Any], rng: random.Random) -> tuple[Any, Any]:
     """A container somewhere inside, and a key or an index of it."""
     holder: Any = root
     while True:
@@ -143,7 +143,7 @@ def _place(root: list[Any], rng: random.Random) -> tuple[Any, Any]:
         holder = inside
 
 
-_VALUES: Sequence[Any] = (
+VALUES: Sequence[Any] = (
     None, True, 0, -1, 1, 2, 3, 0.5, 1e39, -1e308, 1 << 31, 1 << 63, 1 << 64, 10**18, math.nan, math.inf, "", "a", "0", "NaN",
     "\ud800", "\x00", "\x1b[31m\n::error::x", "../../x", "/dev/zero", [], [[]], [0], [None], ["a"], {}, {"a": 1}, [1, 2, 3],
 )  # fmt: skip

@@ -15,7 +15,7 @@ PIECE = 20_000
 _RARE = ("explained log",)
 _SLOW = (
     "bundle", "companion", "clip", "teacher batch", "prediction", "ONNX model", "declared contract", "evidence", "numbers",
-    "other formats",
+    "other formats", "folders",
 )  # fmt: skip
 _MIDDLE = ("trace .jsonl.gz", "table .csv", "table .npz", "table .json", "archive", "importers", "configurations")
 _PACES = {**dict.fromkeys(_RARE, 1), **dict.fromkeys(_SLOW, 20), **dict.fromkeys(_MIDDLE, 60)}

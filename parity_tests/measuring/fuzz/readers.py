@@ -2,6 +2,7 @@
 
 import json
 import shutil
+import tomllib
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -19,7 +20,7 @@ from rigpact.fixtures import demo_bundle
 from rigpact.reference_runtime import OnnxNetwork, open_run, read_clip
 from rigpact.reference_runtime.files.runner import run_frames
 from rigpact.reference_runtime.recordings.recording import read_recording
-from rigpact.reference_runtime.recordings.tables import read_table, write_table
+from rigpact.reference_runtime.recordings.tables import write_table
 from rigpact.reference_runtime.recordings.trace import Trace, read_trace, segments, write_trace
 from rigpact.reference_runtime.systems.neurarig.capture import read_capture
 from rigpact.reference_runtime.systems.neurarig.wire import PROFILES, Refusal, decode_at_client, decode_at_server
@@ -32,12 +33,12 @@ from rigpact.reports.importing.formats import ImportRequest, import_file
 
 from ...contract_room import small_character
 from ...declared_room import foreign_configurations, foreign_files
-from ...readers_room import samples
+from ...readers_room import policies, samples, stores
 from ...trust_room import infinity_models
 from ..pages.operations_page import SAMPLES, sample_text
 from .mutations import restructured, revalued
 from .seeds import Seed, archived, framed, packed, rewired, tensors, zipped
-from .uses import SoundGate, compared, drafted, explained, log_explained, ran, run
+from .uses import SoundGate, compared, drafted, explained, log_explained, ran, run, used_contract, used_recording
 
 Read = Callable[[Path], object]
 _TRACES = ("jsonl", "jsonl.gz", "jsonl.zst", "bin", "safetensors")
@@ -102,6 +103,39 @@ std = 2
 """
 
 
+_DEPLOYED = b"""simulation_dt: 0.002
+control_decimation: 10
+policy_path: policy.pt
+kps: [100, 150]
+kds: [2, 4]
+default_angles: [-0.1, 0.3]
+ang_vel_scale: 0.25
+dof_pos_scale: 1.0
+dof_vel_scale: 0.05
+action_scale: 0.25
+cmd_scale: [2.0, 2.0, 0.25]
+num_actions: 2
+num_obs: 17
+cmd_init: [0.5, 0, 0]
+"""
+_OF_COLUMNS = """format = "rigpact-contract"
+version = 1
+name = "of_columns"
+title = "A vector of numbers from a recording"
+fps = 50
+given = [{{ name = "q", size = {1} }}]
+stages = [{{ name = "twice", operation = "affine", of = "q", scale = 2 }}]
+[recordings]
+q = "{0}"
+twice = "{2}"
+"""
+_COLUMNS = {
+    "mcap": ("obs", 2, "obs"), "json": ("state.imu.gyro", 3, "state.imu.gyro"), "plain": ("obs", 2, "obs"),
+    "hdf5": ("observations.qpos", 3, "action"), "parquet": ("observation.state", 3, "observation.state"),
+    "bvh": ("rotation.Hips", 3, "position.Hips"),
+}  # fmt: skip
+
+
 @dataclass(frozen=True)
 class Reader:
     """A reader and its seeds."""
@@ -164,6 +198,7 @@ def all_readers(folder: Path) -> Iterator[Reader]:
     yield _declared(folder)
     yield _importers(folder)
     yield _configurations(folder)
+    yield _folders(folder)
     yield _other_formats(folder)
     yield _segments(files)
     yield _datagrams()
@@ -269,8 +304,9 @@ def _declared(folder: Path) -> Reader:
         shutil.copy(bundles / "rig_inversion" / name, folder / name)
 
     def read(path: Path) -> None:
-        check_files(CheckRequest([read_document(path)], with_own_models=False))
-        ran(path)
+        document = read_document(path)
+        check_files(CheckRequest([document], with_own_models=False))
+        used_contract(path, document.data)
 
     return Reader(
         "declared contract",
@@ -281,8 +317,14 @@ def _declared(folder: Path) -> Reader:
             )
             for name in names
         ]
-        + [Seed(f"{name}.toml", sample_text(name).encode(), own=revalued) for name in SAMPLES],
+        + [Seed(f"{name}.toml", sample_text(name).encode(), own=revalued) for name in SAMPLES]
+        + [Seed(f"{name}.json", as_json(sample_text(name))) for name in SAMPLES],
     )
+
+
+def as_json(text: str) -> bytes:
+    """A contract in TOML as one in JSON."""
+    return json.dumps(tomllib.loads(text), default=str).encode()
 
 
 def _numbers(folder: Path) -> Reader:
@@ -316,8 +358,12 @@ def _importers(folder: Path) -> Reader:
         "leapp.yaml": foreign_files.LEAPP,
     }
     seeds = [
-        Seed(name, yaml.safe_dump(table, sort_keys=False).encode(), own=revalued) for name, table in tables.items()
+        Seed(name, yaml.safe_dump(table, sort_keys=False).encode(), own=own)
+        for name, table in tables.items()
+        for own in (revalued, None)
     ]
+    foreign_files.write_model(folder / "mjlab.onnx", 45, 2, foreign_files.METADATA)
+    seeds.append(Seed("mjlab.onnx", (folder / "mjlab.onnx").read_bytes()))
     np.savez(folder / "sound_arrays.npz", W1=np.eye(3, dtype=np.float32), b1=np.zeros(3, np.float32))
     seeds += [
         zipped("arrays.npz", (folder / "sound_arrays.npz").read_bytes()),
@@ -348,7 +394,34 @@ def _configurations(folder: Path) -> Reader:
         out.write_bytes(import_file(ImportRequest(path, out, base=bases.get(path.name))).content)
         drafted(out)
 
-    return Reader("configurations", read, [Seed(name, text.encode(), own=revalued) for name, text in texts.items()])
+    seeds = [Seed(name, text.encode(), own=revalued) for name, text in texts.items()]
+    seeds += [Seed(name, text.encode()) for name, text in texts.items() if name.endswith(".yaml")]
+    seeds.append(Seed("g1.yaml", _DEPLOYED))
+    return Reader("configurations", read, seeds)
+
+
+def _folders(folder: Path) -> Reader:
+    """A LeRobot policy and a LeRobot data set: one file of the folder is changed, the others are sound."""
+    policies.write_policy(folder / "policy")
+    stores.write_data_set(folder / "set")
+    sources = {"policy": "config.json", "set": "meta/info.json"}
+    of = {path.name: path for name in sources for path in (folder / name).rglob("*") if path.is_file()}
+    sound = {name: path.read_bytes() for name, path in of.items()}
+
+    def read(path: Path) -> None:
+        whole = of[path.name].relative_to(folder).parts[0]
+        out = folder / ("made.toml" if whole == "policy" else "made.npz")
+        of[path.name].write_bytes(path.read_bytes())
+        try:
+            request = ImportRequest(folder / whole / sources[whole], out, episode=0 if whole == "set" else None)
+            out.write_bytes(import_file(request).content)
+            drafted(out)
+        finally:
+            of[path.name].write_bytes(sound[path.name])
+
+    return Reader(
+        "folders", read, [Seed(name, content) for name, content in sound.items() if not name.endswith(".onnx")]
+    )
 
 
 def _other_formats(folder: Path) -> Reader:
@@ -361,11 +434,13 @@ def _other_formats(folder: Path) -> Reader:
         seeds.append(Seed(f"{name}_{made.name}", made.read_bytes()))
 
     def read(path: Path) -> None:
-        read_table(path)
-        if path.suffix == ".bvh":
-            out = folder / "made.toml"
+        for out in (folder / "made.npz", folder / "made.toml")[: 1 + (path.suffix == ".bvh")]:
             out.write_bytes(import_file(ImportRequest(path, out)).content)
             drafted(out)
+        column = _COLUMNS[path.name.partition("_")[0]]
+        contract = folder / "of_columns.toml"
+        contract.write_text(_OF_COLUMNS.format(*column), encoding="utf-8")
+        used_recording(path, contract)
 
     return Reader("other formats", read, seeds)
 

@@ -13,11 +13,13 @@ import zipfile
 import zlib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from pathlib import Path
 
 import orjson
 import zstandard
 
 from .mutations import changed
+from .structures import file_changed
 
 Parts = Mapping[str, bytes]
 
@@ -35,9 +37,14 @@ class Seed:
     joined: Callable[[Parts], bytes] | None = None
     own: Callable[[bytes, random.Random], bytes] | None = None
 
+    def __post_init__(self) -> None:
+        """A change of what stands in the file, where the format has one."""
+        if self.own is None and (own := file_changed(Path(self.name))) is not None:
+            object.__setattr__(self, "own", own)
+
     def drawn(self, rng: random.Random) -> bytes:
         """The file changed: its bytes, or one of its parts with everything around it sound."""
-        if self.own is not None and rng.random() < 0.7:
+        if self.own is not None and rng.random() < 0.5:
             return self.own(self.content, rng)
         if self.parts is None or self.joined is None or rng.random() < 0.3:
             return changed(self.content, rng)

@@ -21,13 +21,17 @@ from rigpact.contract.documents import read_document
 from rigpact.contract.settings.configuration import Configuration, read_configuration
 from rigpact.contract.settings.hearing import configured_report
 from rigpact.reference_runtime import OnnxNetwork, Trace, open_run, read_clip, write_trace
+from rigpact.reference_runtime.files.contracts import ContractFiles
 from rigpact.reference_runtime.files.declared import files_of
 from rigpact.reference_runtime.files.runner import RunOptions, run_frames
 from rigpact.reference_runtime.recordings.recording import Recording, read_recording
+from rigpact.reference_runtime.recordings.trace import read_trace
 from rigpact.reports.checking.check import CheckRequest, check_files
 from rigpact.reports.comparing.comparison_text import print_comparison
+from rigpact.reports.comparing.diff import DiffRequest, diff
 from rigpact.reports.comparing.judgement import judge
 from rigpact.reports.comparing.some_bones import compare_recordings
+from rigpact.reports.describing.description import describe_contract
 from rigpact.reports.diagnosing.budget import Budget
 from rigpact.reports.diagnosing.diagnosis import Diagnosis
 from rigpact.reports.diagnosing.diagnosis_text import print_diagnosis
@@ -35,12 +39,14 @@ from rigpact.reports.diagnosing.evidence import read_evidence
 from rigpact.reports.diagnosing.logs.log_evidence import explain_log
 from rigpact.reports.diagnosing.probe import read_probe
 from rigpact.reports.diagnosing.some_bones import diagnose_gathered
+from rigpact.reports.diagnosing.two_files import TwoFilesRequest, compare_files
 from rigpact.reports.gate.archive.archive import archive_bytes, read_archive
 from rigpact.reports.gate.judging import judge_gate
 from rigpact.reports.gate.measured import GateMeasurement
 from rigpact.reports.gate.run_gate import measure_gate
 from rigpact.reports.renderers import FORMATS, render
 from rigpact.reports.renderers.terminal import print_gate
+from rigpact.reports.running.converted import ConvertRequest, convert_recording
 from rigpact.reports.viewer import render_html
 
 DAY = date(2026, 6, 1)
@@ -83,6 +89,27 @@ def ran(path: Path) -> None:
     for mode in ("teacher", "free") if contract.system.graph.feeds_itself else ("teacher",):
         with np.errstate(all="ignore"):
             run_frames(files.start(contract, network, probe, RunOptions(mode)), range(_FRAMES), "probe", mode)
+
+
+def used_contract(path: Path, root: Any) -> None:
+    """`rigpact describe`, `run` and `explain` of what ran, with a declared contract."""
+    contract = open_contract(path)
+    describe_contract(contract, root)
+    ran(path)
+
+
+def used_recording(path: Path, contract: Path) -> None:
+    """`rigpact explain`, `diff` with itself and `convert` of a recording under a contract of one's own."""
+    files = ContractFiles(contract)
+    made = path.with_name("converted.trace.jsonl")
+    made.unlink(missing_ok=True)
+    convert_recording(ConvertRequest(path, made, files))
+    read_trace(made)
+    opened = files.opened()
+    with np.errstate(all="ignore"):
+        diff(DiffRequest(path, made, files)).to_json()
+        compare_files(TwoFilesRequest(path, made))
+    explained(path, opened)
 
 
 def explained(path: Path, contract: Any) -> None:

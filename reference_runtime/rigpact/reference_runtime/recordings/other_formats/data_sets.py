@@ -26,13 +26,11 @@ def is_data_set(root: Any) -> bool:
 def read_parquet(path: Path, episode: int | None = None) -> Table:
     """The columns of a Parquet file: numbers, and lists of one length. Of several episodes one must be chosen."""
     table = _read(path)
-    episodes = table.columns.get(_EPISODE)
+    episodes = _whole_numbers(table, _EPISODE, path)
     if episodes is None:
         if episode is not None:
             raise UnusableInput(path, f"no column {_EPISODE}", "a data set of episodes")
         return table
-    if episodes.ndim > 1 or episodes.dtype.kind not in "iu":
-        raise UnusableInput(f"{path}#{_EPISODE}", f"values of the type {episodes.dtype}", "a whole number in each row")
     known = np.unique(episodes)
     if episode is None and len(known) > 1:
         hint = f"`rigpact import {path.name} -o NAME.npz --episode {int(known[0])}`"
@@ -52,6 +50,15 @@ def read_data_set(path: Path, episode: int | None) -> Table:
     return replace(table, said={"fps": float(_whole(path, root, "fps", 0))} if "fps" in root else {})
 
 
+def _whole_numbers(table: Table, name: str, path: Path) -> Any:
+    """(T,) whole numbers; None where there is no such column."""
+    column = table.columns.get(name)
+    if column is not None and (column.ndim > 1 or column.dtype.kind not in "iu"):
+        found = f"{column.ndim - 1} axes of {column.dtype}" if column.ndim > 1 else f"values of the type {column.dtype}"
+        raise UnusableInput(f"{path}#{name}", found, "a whole number in each row")
+    return column
+
+
 def _whole(path: Path, root: Mapping[str, Any], key: str, otherwise: int) -> int:
     value = root.get(key, otherwise)
     if type(value) is not int or not 0 < value < 1 << 31:
@@ -64,13 +71,12 @@ def _file_of(path: Path, root: Mapping[str, Any], episode: int) -> Path:
     folder = path.resolve().parent.parent
     places = {_EPISODE: episode, "episode_chunk": episode // _whole(path, root, "chunks_size", 1000)}
     for each in sorted((folder / "meta" / "episodes").rglob("*.parquet")):
-        table = _read(each).columns
-        found = np.flatnonzero(table[_EPISODE] == episode) if _EPISODE in table else np.empty(0, np.int64)
+        table = _read(each)
+        episodes = _whole_numbers(table, _EPISODE, each)
+        found = np.empty(0) if episodes is None else np.flatnonzero(episodes == episode)
         for key in ("chunk_index", "file_index"):
-            column = table.get(f"data/{key}")
+            column = _whole_numbers(table, f"data/{key}", each)
             if len(found) and column is not None:
-                if column.dtype.kind not in "iu":
-                    raise UnusableInput(f"{each}#data/{key}", f"values of the type {column.dtype}", "whole numbers")
                 places[key] = int(column[found[0]])
     template = str(root["data_path"])
     unknown = next((match[1] for match in _FIELD.finditer(template) if match[1] not in places), None)

@@ -176,11 +176,12 @@ def build(use: Use) -> Built:
     raw = use.inputs[0].name
 
     def compute(frames: Frames) -> FloatArray:
-        """The window starts with the run: where a recording starts later, it is not known for a while."""
+        """The window starts with the run; where a recording starts later, it is not known for a while."""
         operation, cond_raw = frames.built(ConditionInput), frames[raw]
+        start = np.minimum(frames.frame, 0)[:, None]  # a frame is in its own window, whatever its number
         wanted = frames.frame[:, None] + np.arange(1 - operation.reach, 1)
-        samples = frames.rows_at(raw, np.maximum(wanted, 0)) if operation.reach > 1 else cond_raw[:, None]
-        windows = zip(samples, wanted >= 0, strict=True)
+        samples = frames.rows_at(raw, np.maximum(wanted, start)) if operation.reach > 1 else cond_raw[:, None]
+        windows = zip(samples, wanted >= start, strict=True)
         return np.stack([operation.of_window(rows[is_there]) for rows, is_there in windows])
 
     def planned(frames: Frames) -> Step:
