@@ -91,5 +91,14 @@ def test_a_vector_of_zeros_is_explained(tmp_path: Path) -> None:
     assert answer["verdict"] == "explained"
 
 
+def test_another_number_of_what_never_moves_is_explained(tmp_path: Path) -> None:
+    """A gain of 60 where the contract has a table says what was set; nothing else could be said of it."""
+    gains = Operation("gains", "constant", ("q",), {"value": (100.0, 150.0, 40.0, 60.0, 80.0, 20.0)}, 6)
+    joints = tuple(f"joint_{place}" for place in range(6))
+    program = replace(SCALED, given=(Given("q", 6, "joints"),), operations=(gains,), lists={"joints": joints})
+    answer = _asked(program, {"q": Q, "gains": np.full_like(Q, 55.0)}, tmp_path)
+    assert answer["verdict"] == "explained"
+
+
 def _asked(program: Program, columns: dict[str, Rows], folder: Path) -> dict[str, Any]:
     return asked(program, *written(program, columns, folder), {})

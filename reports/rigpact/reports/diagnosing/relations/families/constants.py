@@ -55,7 +55,8 @@ def stuck(target: Target) -> Iterator[Reading]:
     shown = listed([f"{value:.6g}" for value in dict.fromkeys(values.tolist())])
     words = f"stuck at {shown} in place of {target.it}"
     fitted = 0 if not values.any() else len(np.unique(values))
-    yield from target.edit("constant", words, channels, partial(_always, values), fitted=fitted, is_rule=False)
+    is_rule = fitted <= 1 and not np.ptp(target.own[:, channels], axis=0).any()  # another number of what never moves
+    yield from target.edit("constant", words, channels, partial(_always, values), fitted=fitted, is_rule=is_rule)
 
 
 def _always(values: FloatArray, own: FloatArray) -> FloatArray:
