@@ -30,7 +30,7 @@ UntilIdle = Annotated[
     float | None, options.option("--until-idle", "SECONDS", "End --follow after so long without a frame.", min=0.1)
 ]
 _USUAL = 100.0
-"""What an idle core computes in about ten seconds; the searches of real recordings end before half of it."""
+"""What an idle core computes in about ten seconds."""
 _SEARCH = "Millions of numbers that the search may compute; 0: no limit."
 _BUDGET = options.option("--budget", "MILLIONS", _SEARCH, min=0.0, envvar="RIGPACT_BUDGET", show_default=True)
 Millions = Annotated[float, _BUDGET]
