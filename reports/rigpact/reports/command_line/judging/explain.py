@@ -29,8 +29,8 @@ Follow = Annotated[bool, typer.Option("--follow", help="Judge a trace while the 
 UntilIdle = Annotated[
     float | None, options.option("--until-idle", "SECONDS", "End --follow after so long without a frame.", min=0.1)
 ]
-_USUAL = 100.0
-"""What an idle core computes in about ten seconds."""
+_USUAL = 300.0
+"""What an idle core computes in fifteen to thirty seconds; most searches of real recordings end before a tenth of it."""
 _SEARCH = "Millions of numbers that the search may compute; 0: no limit."
 _BUDGET = options.option("--budget", "MILLIONS", _SEARCH, min=0.0, envvar="RIGPACT_BUDGET", show_default=True)
 Millions = Annotated[float, _BUDGET]
