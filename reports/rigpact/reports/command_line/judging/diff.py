@@ -12,6 +12,7 @@ from rigpact.reports.command_line import options
 from rigpact.reports.command_line import report_formats as formats
 
 if TYPE_CHECKING:
+    from rigpact.reports.comparing.diff import DiffRequest
     from rigpact.reports.diagnosing.two_files import TwoFilesRequest
 
 _FILE = "A file of arrays or columns, FILE.py:FUNCTION, a trace, a teacher prediction or batch, or a raw clip."
@@ -52,24 +53,19 @@ def diff(
     """Compare two files: any that hold named arrays, or recordings of one contract by stage, bone and frame.
 
     Without --bundle, arrays are compared by name, and what makes one of the other is named; a function of a Python file is run
-    on the other side's inputs. --bundle gives stages, tolerances,
-    bone names and centimetres; --onnx the tolerance of the network's answers. Exit status 0: the same within rounding; 1: they
-    differ; 2: something could not be compared.
+    on the other side's inputs. --bundle gives stages, tolerances, bone names and centimetres; --onnx the tolerance of the
+    network's answers. Exit status 0: the same within rounding; 1: they differ; 2: something could not be compared.
     """
     from rigpact.contract.errors import UnusableInput
-    from rigpact.reports.commenting.of_diff import comment_on_diff
-    from rigpact.reports.comparing.comparison_text import print_comparison
     from rigpact.reports.comparing.diff import DiffRequest
-    from rigpact.reports.comparing.diff import diff as compare_recordings
     from rigpact.reports.diagnosing.script_side import named_script
     from rigpact.reports.diagnosing.two_files import TwoFilesRequest, holds_arrays
 
     if bundle is None and (companion or settings or conventions):
         raise UnusableInput("--companion, --set, --conventions", "no --bundle beside them", "the bundle they belong to")
     if bundle is not None and (script := named_script(a) or named_script(b)):
-        raise UnusableInput(
-            "--bundle", f"a contract beside {script.place}", "two files, or a function without a contract"
-        )
+        expected = "two files, or a function without a contract"
+        raise UnusableInput("--bundle", f"a contract beside {script.place}", expected)
     if bundle is None and (holds_arrays(a) or holds_arrays(b)):
         if teacher or table or onnx:
             expected = "the contract of two recordings"
@@ -79,12 +75,22 @@ def diff(
     if tolerance is not None or state:
         raise UnusableInput("--tolerance, --state", "no arrays to compare", "files of arrays and no --bundle")
     files = options.contract_files(bundle, companion, settings, conventions)
-    report = compare_recordings(DiffRequest(a, b, files, tuple(stage or ()), table, onnx, resolution, teacher))
+    recordings = DiffRequest(a, b, files, tuple(stage or ()), table, onnx, resolution, teacher)
+    raise typer.Exit(_compare_recordings(recordings, output_format, strict=strict))
+
+
+def _compare_recordings(request: DiffRequest, output_format: str, *, strict: bool) -> int:
+    """Compare recordings of one contract, print the answer, and return the exit status."""
+    from rigpact.reports.commenting.of_diff import comment_on_diff
+    from rigpact.reports.comparing.comparison_text import print_comparison
+    from rigpact.reports.comparing.diff import diff as compared
+
+    report = compared(request)
     rendered = partial(formats.print_rendered, report, "diff", "Two recordings", strict=strict)
     if output_format in (formats.MARKDOWN, formats.HTML):
         rendered = partial(formats.print_comment, comment_on_diff(report, strict=strict))
     options.print_found(report, print_comparison, output_format, rendered)
-    raise typer.Exit(report.exit_code(strict=strict))
+    return report.exit_code(strict=strict)
 
 
 def _compare_arrays(request: TwoFilesRequest, output_format: str) -> int:
