@@ -1,12 +1,8 @@
 """`--format json` of every command follows its published schema, and `rigpact schema` prints it."""
 
-import contextlib
 import json
-import re
 import shutil
-import subprocess
-import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -154,29 +150,6 @@ def test_the_answer_about_an_imported_contract(command: Command, tmp_path: Path)
     """What is left open is read by the script that fills it in."""
     source = write_yaml(tmp_path / "deploy.yaml", DEPLOY)
     check(command, "import", source, "-o", tmp_path / "contract.toml")
-
-
-def test_both_ends_of_the_wire_answer_by_their_schema(command: Command) -> None:
-    """A script that starts the server reads its counts at the end."""
-    folder = demo_bundle().parent / "neurarig"
-    rigpact = [sys.executable, "-m", "rigpact.reports", "neurarig"]
-    files = ["--bundle", str(folder / "neurarig.json"), "--onnx", str(folder / "model.onnx")]
-    serve = [*rigpact, "serve", *files, "--port", "0", "--frames", "240", "--format", "json"]
-    with subprocess.Popen(serve, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as server:
-        assert server.stderr is not None
-        assert server.stdout is not None
-        with contextlib.ExitStack() as stack:
-            stack.callback(server.kill)
-            port = re.search(r":(\d+)", next(_listening(server.stderr)))
-            assert port is not None
-            clip = ("play", folder / "clip.trace.safetensors", *files[:2], "--rate", 200, "--port", port[1])
-            check(command, "neurarig play", *clip[1:], status=None)
-            served = json.loads(server.communicate(timeout=60)[0])
-    jsonschema.validate(served, schema_of(command, "neurarig serve"))
-
-
-def _listening(stream: Iterator[str]) -> Iterator[str]:
-    yield from (line for line in stream if "listening" in line)
 
 
 def test_every_command_has_a_schema(command: Command) -> None:

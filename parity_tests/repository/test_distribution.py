@@ -29,9 +29,6 @@ LIBRARY = {
 }
 """Modules that no command needs. Users import them by name, for the reason that stands here."""
 NEEDS_TORCH = {
-    "rigpact.fixtures.systems.neurarig.learner": "`rigpact neurarig serve`",
-    "rigpact.fixtures.systems.neurarig.model": "`rigpact neurarig serve`",
-    "rigpact.fixtures.systems.neurarig.training": "`rigpact neurarig serve`",
     "rigpact.reports.geometry_parity.calling.torch_backend": "`rigpact geometry` on torch functions",
 }
 """Shipped modules that import torch at module level, and the command that imports each where torch is installed."""

@@ -31,8 +31,7 @@ HEAVY_HOMES = {
     "pyarrow": ("reports/rigpact/reports/sweep/results.py",),
     "distributed": ("reports/rigpact/reports/sweep/cluster.py",),
     "torch": (
-        "fixtures/training/rigpact/training", "fixtures/rigpact/fixtures/systems/neurarig",
-        "reports/rigpact/reports/geometry_parity/calling/torch_backend.py",
+        "fixtures/training/rigpact/training", "reports/rigpact/reports/geometry_parity/calling/torch_backend.py",
     ),
     "pytest": ("reports/rigpact/testing/plugin.py", "reports/rigpact/testing/items.py", "reports/rigpact/testing/fixtures.py"),
     "hypothesis": ("reports/rigpact/testing/strategies.py", "reports/rigpact/testing/properties.py"),

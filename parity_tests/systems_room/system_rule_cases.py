@@ -20,8 +20,8 @@ from rigpact.contract.rules.engine import findings
 from rigpact.contract.rules.files import json_text, structure
 from rigpact.contract.rules.hosted import system_data, system_loading, systems
 from rigpact.contract.rules.views.system_files import BoundModel, RecordedRows, SystemFiles
-from rigpact.fixtures.systems.neurarig.poses import random_rows
 from rigpact.reference_runtime.recordings.trace import TraceHeader
+from rigpact.training.neurarig.poses import random_rows
 
 NEURARIG = find_system("neurarig")
 ROWS = 64

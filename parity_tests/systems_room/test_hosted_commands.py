@@ -1,14 +1,15 @@
 """check, run, diff, explain and systems on hosted systems, from the command line, and what they refuse."""
 
+import contextlib
 import json
 import socket
+import subprocess
 import sys
-import threading
-import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import jsonschema
 import numpy as np
 import pytest
 
@@ -17,10 +18,7 @@ from rigpact.contract.pages.registry import find_system
 from rigpact.contract.rules.files.structure import check_against_schema
 from rigpact.reference_runtime.recordings.trace import read_trace, write_trace
 from rigpact.reference_runtime.recordings.trace_model import Trace, TraceHeader, json_to_header
-from rigpact.reference_runtime.systems.neurarig.client import play
-from rigpact.reference_runtime.systems.neurarig.server import Server
-from rigpact.reference_runtime.systems.neurarig.session import Session
-from rigpact.reports.command_line import run_command_line
+from rigpact.reports.command_line.examples import EXAMPLES
 
 BUNDLES = Path(__file__).parents[2] / "fixtures" / "bundles"
 NEURARIG = BUNDLES / "neurarig"
@@ -29,7 +27,10 @@ CONTRACT, MODEL, CLIP = (NEURARIG / name for name in ("neurarig.json", "model.on
 
 
 SYSTEMS = ("neurarig", "blender_ik", "rig_inversion", "imu_pose")
-GOLDEN = bytes.fromhex(json.loads((NEURARIG / "golden_datagrams.json").read_text(encoding="ascii"))["frame"])
+GOLDEN = {
+    name: bytes.fromhex(text)
+    for name, text in json.loads((NEURARIG / "golden_datagrams.json").read_text(encoding="ascii")).items()
+}
 
 
 Call = Callable[..., Any]
@@ -163,7 +164,6 @@ def test_a_missing_stage_is_not_a_pass(command: Call, run_file: Callable[..., Pa
         ),
         (("run", CONTRACT, "--clip", CLIP, "--onnx", MODEL, "--out", "x.trace.jsonl", "--mode", "playback"), "nothing back"),
         (("run", CONTRACT, "--clip", CLIP, "--onnx", MODEL, "--out", "x.trace.jsonl", "--floor-contacts"), "that has them"),
-        (("neurarig", "play", CLIP, "--bundle", BUNDLES / "imu_pose" / "imu_pose.json"), "imu_pose"),
         (("explain", BUNDLES / "rig_inversion" / "clip.trace.safetensors", "--bundle", CONTRACT), "rig_inversion"),
         (("explain", CLIP, "--bundle", BUNDLES / "demo" / "norm_template.json"), "system neurarig"),
         (("diff", CLIP, CLIP), "neurarig"),
@@ -174,8 +174,8 @@ def test_a_missing_stage_is_not_a_pass(command: Call, run_file: Callable[..., Pa
         (("diff", CLIP, CLIP, "--bundle", CONTRACT, "--stage", "knees"), "neither side recorded"),
         (("systems", "neurarg"), "did you mean neurarig?"),
         (("systems", "--write-contract", "x.json"), "no NAME"),
-        (("neurarig", "play", CLIP, "--bundle", BUNDLES / "rig_inversion" / "rig_inversion.json"), "expected neurarig"),
-        (("neurarig", "serve", "--onnx", MODEL, "--profile", "two-bone"), "--onnx alone"),
+        (("neurarig", "serve", "--onnx", MODEL, "--bundle", IK / "blender_ik.json"), "expected neurarig"),
+        (("neurarig", "serve", "--onnx", BUNDLES / "rig_inversion" / "model.onnx"), "RP714"),
         (("neurarig", "serve", "--host", "203.0.113.1", "--onnx", MODEL), "cannot be bound"),
     ],
 )  # fmt: skip
@@ -218,69 +218,39 @@ def test_check_accounts_for_what_it_could_not_judge(command: Call, tmp_path: Pat
     assert report["ledger"]["missing"] > 30
 
 
-def test_serve_learns_only_where_torch_is(command: Call, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A machine without torch must get one line that names the package to install."""
-    monkeypatch.setitem(sys.modules, "torch", None)
-    for name in [each for each in sys.modules if each.startswith("rigpact.fixtures.systems.neurarig")]:
-        monkeypatch.delitem(sys.modules, name)
-    answer = command("neurarig", "serve", "--port", "0", "--frames", "1")
+def test_serve_answers_with_a_model_alone(command: Call) -> None:
+    """A server that learns needs a training library, and an engine waits minutes for its first answer."""
+    answer = command("neurarig", "serve")
 
-    assert answer.status == 2
-    assert "no torch" in answer.err
-    assert 'pip install "rigpact[training]"' in answer.err
+    assert (answer.status, answer.out) == (2, "")
+    assert "Missing option '--onnx'" in answer.err
 
 
-def test_serve_answers_and_tells_what_came_in(capfd: pytest.CaptureFixture[str]) -> None:
-    """Both commands run against each other, as in two terminals."""
-    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
-        probe.bind(("127.0.0.1", 0))
-        port = probe.getsockname()[1]
-    words = ["neurarig", "serve", "--onnx", str(MODEL), "--port", str(port), "--frames", "5", "--format", "json"]
-    status: list[int] = []
-    thread = threading.Thread(target=lambda: status.append(run_command_line(words)), daemon=True)
-    thread.start()
-    packets = np.tile(np.frombuffer(GOLDEN, "<f4", offset=1), (5, 1))
-    for _ in range(100):
-        time.sleep(0.1)
-        try:
-            played = play(packets, port=port, rate_hz=100.0)
-        except UnusableInput:  # not listening yet
-            continue
-        break
-    thread.join(timeout=10.0)
-    told = json.loads(capfd.readouterr().out)
+def test_the_example_of_serve_answers_and_tells_what_came_in(command: Call, checkout: Path) -> None:
+    """The committed datagrams to the command of its help, over a real socket: the reply is the committed one."""
+    words = EXAMPLES["neurarig serve"][0].split()[1:]
+    serve = [sys.executable, "-m", "rigpact.reports", *words, "--port", "0", "--frames", "2", "--format", "json"]
+    with contextlib.ExitStack() as stack:
+        server = stack.enter_context(
+            subprocess.Popen(serve, cwd=checkout, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        )
+        stack.callback(server.kill)
+        wire = stack.enter_context(socket.socket(socket.AF_INET, socket.SOCK_DGRAM))
+        assert server.stderr is not None
+        listening = next(line for line in server.stderr if "listening" in line)
+        wire.settimeout(10.0)
+        wire.connect(("127.0.0.1", int(listening.rpartition(":")[2])))
+        wire.send(GOLDEN["handshake"])
+        wire.send(GOLDEN["frame"][:-1])
+        replies = []
+        for _ in range(2):
+            wire.send(GOLDEN["frame"])
+            replies.append(wire.recv(1000))
+        told = json.loads(server.communicate(timeout=60)[0])
 
-    assert status == [0]
-    assert (told["frames"], told["replies"], told["handshakes"], told["refused"]) == (5, 5, 1, {})
-    assert len(played.replies) == 5
-
-
-def test_play_records_what_can_be_explained(command: Call, tmp_path: Path) -> None:
-    """Serve a model, play the clip at it, explain the recording: the whole loop over a real socket."""
-    from rigpact.contract.contract_files import open_contract
-    from rigpact.reference_runtime.graph.network import OnnxSystemNetwork
-    from rigpact.reference_runtime.systems.neurarig.answering import FixedModel
-
-    contract = open_contract(CONTRACT)
-    session = Session(FixedModel(contract, OnnxSystemNetwork(MODEL, contract.system)))
-    server = Server(session, port=0)
-    thread = threading.Thread(target=server.serve, daemon=True)
-    thread.start()
-    out = tmp_path / "played.trace.jsonl"
-    played = command(
-        "neurarig", "play", CLIP, "--bundle", CONTRACT, "--port", server.address[1], "--rate", 300, "-o", out
-    )
-    server.stop()
-    thread.join(timeout=5.0)
-    server.close()
-    refused = command("explain", out, "--bundle", CONTRACT)
-    explained = command("explain", out, "--bundle", CONTRACT, "--allow-unjudged", "reply")
-    whole = tmp_path / "whole.trace.jsonl"
-    command("run", CONTRACT, "--clip", CLIP, "--onnx", MODEL, "--out", whole)
-
-    assert refused.status == 2  # the server's own network is not at hand
-    assert "reply: not judged" in refused.out
-    assert played.status == 0
-    assert "240 frames sent" in played.out
-    assert explained.status == 0
-    np.testing.assert_allclose(read_trace(out).stages["reply"], read_trace(whole).stages["reply"], atol=1e-5)
+    for reply in replies:
+        assert (reply[0], len(reply)) == (3, 97)
+        found, expected = (np.frombuffer(each, "<f4", offset=1) for each in (reply, GOLDEN["reply"]))
+        np.testing.assert_allclose(found, expected, atol=1e-5)
+    assert told == {"frames": 2, "handshakes": 1, "pings": 0, "refused": {"frame_length": 1}}
+    jsonschema.validate(told, json.loads(command("schema", "neurarig serve").out))

@@ -14,8 +14,8 @@ from scipy.spatial.transform import Rotation
 from rigpact.contract import ContractRefused
 from rigpact.contract.contract_files import contract_in_memory, contract_to_bytes, contract_to_json, open_contract
 from rigpact.contract.pages.registry import find_system
-from rigpact.fixtures.systems.neurarig.poses import random_rows, rotator_deg_to_quaternion
 from rigpact.reference_runtime.vocabulary.limbs.received import first_bytes
+from rigpact.training.neurarig.poses import random_rows, rotator_deg_to_quaternion
 from rigpact.training.neurarig.walk import walk_rows
 
 from . import declared_runs

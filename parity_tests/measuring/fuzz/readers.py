@@ -2,6 +2,7 @@
 
 import json
 import shutil
+import struct
 import tomllib
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -22,8 +23,7 @@ from rigpact.reference_runtime.files.runner import run_frames
 from rigpact.reference_runtime.recordings.recording import read_recording
 from rigpact.reference_runtime.recordings.tables import write_table
 from rigpact.reference_runtime.recordings.trace import Trace, read_trace, segments, write_trace
-from rigpact.reference_runtime.systems.neurarig.capture import read_capture
-from rigpact.reference_runtime.systems.neurarig.wire import PROFILES, Refusal, decode_at_client, decode_at_server
+from rigpact.reference_runtime.systems.neurarig.wire import PACKET, Refusal, decode
 from rigpact.reports.checking.bare_model import facts_of
 from rigpact.reports.checking.check import CheckRequest, check_files
 from rigpact.reports.describing.description import describe_contract
@@ -463,28 +463,14 @@ def _segments(files: _Files) -> Reader:
 
 
 def _datagrams() -> Reader:
-    from ...systems_room import published_files
-
     rng = np.random.default_rng(0)
-    legs = PROFILES["legs"] if "legs" in PROFILES else next(iter(PROFILES.values()))
-    packets = rng.normal(size=(3, legs.frame_floats)).astype(np.float32)
-    reply = b"\x03" + rng.normal(size=legs.reply_floats).astype("<f4").tobytes()
-    frame = b"\x02" + packets[0].astype("<f4").tobytes()
-    seeds = [
-        Seed("frame.datagram", frame),
-        Seed("reply.datagram", reply),
-        Seed("a.pcap", published_files.capture(packets, [reply] * 3)),
-    ]
+    frame = b"\x02" + rng.normal(size=PACKET.width).astype("<f4").tobytes()
+    handshake = b"\x01" + struct.pack("<ii6s", 0, 6, b"pelvis")
+    seeds = [Seed("frame.datagram", frame), Seed("handshake.datagram", handshake)]
 
     def read(path: Path) -> None:
-        content = path.read_bytes()
-        if path.suffix == ".pcap":
-            read_capture(content, path, published_files.SERVER_PORT, legs)
-            return
-        answers = [
-            decode(content, profile) for profile in PROFILES.values() for decode in (decode_at_server, decode_at_client)
-        ]
-        if all(isinstance(answer, Refusal) for answer in answers):
-            raise UnusableInput(path, "a datagram that every side refuses", "a message")
+        answer = decode(path.read_bytes())
+        if isinstance(answer, Refusal):
+            raise UnusableInput(path, f"{answer.reason}: {answer.detail}", "a message")
 
     return Reader("datagrams", read, seeds)

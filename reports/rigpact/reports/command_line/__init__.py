@@ -42,7 +42,8 @@ class _Grouped(TyperGroup):
         groups: dict[str, list[tuple[str, str]]] = {group: [] for group in _COMMANDS}
         for name in self.list_commands(ctx):
             command: Any = self.get_command(ctx, name)
-            groups[command.rich_help_panel].append((name, command.get_short_help_str(_LONGEST_SENTENCE)))
+            if not command.hidden:
+                groups[command.rich_help_panel].append((name, command.get_short_help_str(_LONGEST_SENTENCE)))
         for group, rows in groups.items():
             with formatter.section(group):
                 formatter.write_dl(rows)

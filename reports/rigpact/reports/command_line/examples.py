@@ -33,8 +33,6 @@ EXAMPLES: Mapping[str, tuple[str, ...]] = {
     "stamp": (_ROBOT, "rigpact stamp robot/contract.toml robot/policy.onnx -o stamped.onnx"),
     "neurarig": (f"rigpact neurarig serve --onnx {_NEURARIG}/model.onnx",),
     "neurarig serve": (f"rigpact neurarig serve --onnx {_NEURARIG}/model.onnx",),
-    "neurarig play": (f"rigpact neurarig play {_NEURARIG}/clip.trace.safetensors --bundle {_NEURARIG}/neurarig.json",),
-    "neurarig read": (f"rigpact neurarig read run.pcap --bundle {_NEURARIG}/neurarig.json -o run.trace.bin",),
     "describe": (_ROBOT, "rigpact describe robot/contract.toml"),
     "rule": ("rigpact rule RP104",),
     "systems": ("rigpact systems neurarig",),

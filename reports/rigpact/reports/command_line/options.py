@@ -52,6 +52,7 @@ def argument(value: str, words: str, **more: Any) -> Any:
 BUNDLE = option("--bundle", "FILE", "The schema bundle, or a contract.")
 CLIP = option("--clip", "FILE", "The clip that drives the run.")
 MODE = typer.Option("--mode", help="Who drives the run: the clip or its output.")
+ONNX = option("--onnx", "FILE", "The ONNX model that belongs to the contract.")
 OUT = typer.Option("--out", "-o", metavar="FILE", help="The file to write.")
 
 ContractArgument = Annotated[Path, argument("CONTRACT", "The schema bundle, or a contract.")]
@@ -59,7 +60,7 @@ Bundle = Annotated[Path | None, BUNDLE]
 Clip = Annotated[Path | None, CLIP]
 Mode = Annotated[RunMode | None, MODE]
 Out = Annotated[Path, OUT]
-Model = Annotated[Path | None, option("--onnx", "FILE", "The ONNX model that belongs to the contract.")]
+Model = Annotated[Path | None, ONNX]
 Replay = Annotated[Path | None, option("--replay", "FILE", "Recorded answers in place of a model.")]
 Frames = Annotated[int | None, option("--frames", "N", "End after N frames.", min=1)]
 FloorContacts = Annotated[

@@ -1,1 +1,1 @@
-"""NeuraRig's wire: datagrams, both ends of it, a capture of it. Its loop is a page: `rigpact describe neurarig`."""
+"""NeuraRig's wire: datagrams, and a server that answers them with a model. Its loop is a page: `rigpact describe neurarig`."""

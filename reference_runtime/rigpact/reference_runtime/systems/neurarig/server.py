@@ -2,12 +2,12 @@
 
 import socket
 import threading
+from contextlib import suppress
 
 from rigpact.contract.errors import UnusableInput
 from rigpact.reference_runtime.systems.neurarig.session import Session
-from rigpact.reference_runtime.systems.neurarig.wire import LARGEST_DATAGRAM, Reason
+from rigpact.reference_runtime.systems.neurarig.wire import LARGEST_DATAGRAM, Reason, Refusal
 
-DEFAULT_HOST, DEFAULT_PORT = "127.0.0.1", 6003
 RECEIVE_BUFFER_BYTES = 4 << 20
 """Requested buffer size: four seconds of frames from a hundred clients. The operating system may give less."""
 _LOOK_UP_S = 0.1
@@ -16,7 +16,7 @@ _LOOK_UP_S = 0.1
 class Server:
     """Receives, hands to the session, sends back. `address` is where it listens; port 0 takes a free one."""
 
-    def __init__(self, session: Session, host: str = DEFAULT_HOST, port: int = DEFAULT_PORT) -> None:
+    def __init__(self, session: Session, host: str = "127.0.0.1", port: int = 6003) -> None:
         """Bind; UnusableInput if the address is not available."""
         self.session = session
         self._socket = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
@@ -31,7 +31,6 @@ class Server:
             ) from None
         self.address: tuple[str, int] = self._socket.getsockname()
         self._stop = threading.Event()
-        self.not_sent = 0
 
     def serve(self, frames: int | None = None) -> None:
         """Serve until `stop`, or until `frames` frames were received."""
@@ -41,22 +40,17 @@ class Server:
     def _serve_one(self) -> None:
         try:
             datagram, sender = self._socket.recvfrom(LARGEST_DATAGRAM + 1)
-        except TimeoutError:
-            return
-        except ConnectionResetError:  # on Windows: an answer reached a closed port
-            self.not_sent += 1
+        except (TimeoutError, ConnectionResetError):  # the second on Windows: an answer reached a closed port
             return
         except OSError as error:
             if self._stop.is_set():
                 return
-            self.session.refuse(Reason.TOO_LARGE, str(error), ("?", 0))  # on Windows: larger than the buffer
+            self.session.refuse(Refusal(Reason.TOO_LARGE, str(error)), ("?", 0))  # on Windows: larger than the buffer
             return
         answer = self.session.receive(datagram, sender)
         if answer is not None:
-            try:
+            with suppress(OSError):  # this client cannot be reached; the others are still served
                 self._socket.sendto(answer, sender)
-            except OSError:  # this client cannot be reached; the others are still served
-                self.not_sent += 1
 
     def stop(self) -> None:
         """End `serve` after the current datagram."""

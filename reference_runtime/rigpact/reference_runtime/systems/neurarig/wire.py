@@ -5,8 +5,6 @@
     0x03 reply       float32s of the rotations; 1 + 24 * 4 = 97 bytes
     0 or 1 byte      a ping
 
-The public plug-in speaks without a first byte: a datagram is its float32s, and the port says whether it is a frame or a reply.
-
 Decoding is total: every sequence of bytes is a message or a `Refusal`. Lengths are checked before floats are read.
 """
 
@@ -41,30 +39,16 @@ class Reason(StrEnum):
     OTHER_RIG = "the bones of another rig, or in another order"
     NO_HANDSHAKE = "a frame before the handshake"
     FRAME_LENGTH = "a frame of another length"
-    REPLY_LENGTH = "a reply of another length"
     NOT_FINITE = "a value that is not finite"
     DEAD_INPUT = "a frame whose end is all zeros: were bytes counted as floats?"
     NOT_UNIT = "quaternions that are not of length one"
     TOO_LARGE_VALUE = "a value of more than a hundred thousand"
 
 
-@dataclass(frozen=True)
-class Profile:
-    """One use of the protocol: the bones of the handshake, floats of a frame and a reply, whether a first byte says the kind."""
-
-    name: str
-    bones: tuple[str, ...]
-    frame_floats: int
-    reply_floats: int
-    has_header: bool = True
-
-
 SYSTEM = find_system("neurarig")
 PACKET = SYSTEM.vectors["packet"]
-LEGS = Profile("legs", ("pelvis", *SYSTEM.template()["bones"]), PACKET.width, SYSTEM.vectors["reply"].width)
-TWO_BONE = Profile("two-bone", ("foot_r", "foot_l"), 12, 6)
-"""The build with the published losses: two input and two target vectors in, two vectors out."""
-PROFILES = {profile.name: profile for profile in (LEGS, TWO_BONE)}
+RIG_BONES: tuple[str, ...] = ("pelvis", *SYSTEM.template()["bones"])
+"""The bones that a handshake names, in order."""
 
 
 @dataclass(frozen=True)
@@ -86,13 +70,6 @@ class Frame:
     values: FloatArray
 
 
-@dataclass(frozen=True, eq=False)
-class Reply:
-    """The floats of one reply, (N,) float32."""
-
-    values: FloatArray
-
-
 @dataclass(frozen=True)
 class Refusal:
     """A datagram that is not a valid message, and the reason."""
@@ -101,57 +78,26 @@ class Refusal:
     detail: str
 
 
-Message = Ping | Handshake | Frame | Reply | Refusal
+Message = Ping | Handshake | Frame | Refusal
 
 
-def decode_at_server(datagram: bytes, profile: Profile) -> Message:
-    """A client's datagram as a message or a `Refusal`."""
+def decode(datagram: bytes) -> Message:
+    """A client's datagram as a message or a `Refusal`. The floats behind the first byte are not aligned: they are copied."""
     if len(datagram) > LARGEST_DATAGRAM:
         return Refusal(Reason.TOO_LARGE, f"{len(datagram)} bytes")
     if len(datagram) <= 1:
         return Ping()
-    kind = datagram[0] if profile.has_header else FRAME
+    kind, expected = datagram[0], 1 + 4 * PACKET.width
     if kind == HANDSHAKE:
         return _handshake(datagram)
     if kind != FRAME:
         reason = Reason.REPLY_TO_SERVER if kind == REPLY else Reason.UNKNOWN_KIND
         return Refusal(reason, f"0x{kind:02x}, {len(datagram)} bytes")
-    values = _floats(datagram, profile, profile.frame_floats, Reason.FRAME_LENGTH)
-    return values if isinstance(values, Refusal) else Frame(values)
-
-
-def decode_at_client(datagram: bytes, profile: Profile) -> Message:
-    """The server's datagram as a message or a `Refusal`, also for a wrong length (the published bug: 25 bytes)."""
-    if len(datagram) <= 1:
-        return Ping()
-    if profile.has_header and datagram[0] != REPLY:
-        return Refusal(Reason.UNKNOWN_KIND, f"0x{datagram[0]:02x}")
-    values = _floats(datagram, profile, profile.reply_floats, Reason.REPLY_LENGTH)
-    return values if isinstance(values, Refusal) else Reply(values)
-
-
-def _floats(datagram: bytes, profile: Profile, floats: int, wrong: Reason) -> FloatArray | Refusal:
-    """The floats behind the first byte, if there is one; they are not aligned there, so they are copied out."""
-    head = int(profile.has_header)
-    expected = head + 4 * floats
     if len(datagram) != expected:
-        is_cut = head and wrong is Reason.REPLY_LENGTH and len(datagram) == head + floats
-        cut = ", as if its floats were counted as bytes" if is_cut else ""
-        return Refusal(wrong, f"{len(datagram)} bytes, expected {expected}{cut}")
-    values: FloatArray = np.frombuffer(datagram, "<f4", offset=head).astype(np.float32)
+        return Refusal(Reason.FRAME_LENGTH, f"{len(datagram)} bytes, expected {expected}")
+    values: FloatArray = np.frombuffer(datagram, "<f4", offset=1).astype(np.float32)
     bad = np.flatnonzero(~np.isfinite(values))
-    return Refusal(Reason.NOT_FINITE, f"float {bad[0]}") if len(bad) else values
-
-
-def encode_handshake(bones: tuple[str, ...]) -> bytes:
-    """0x01 and the bones, numbered from 0."""
-    entries = [(place, name.encode("ascii")) for place, name in enumerate(bones)]
-    return bytes([HANDSHAKE]) + b"".join(_BONE.pack(place, len(name)) + name for place, name in entries)
-
-
-def encode_frame(values: FloatArray) -> bytes:
-    """0x02 and the floats."""
-    return bytes([FRAME]) + np.ascontiguousarray(values, "<f4").tobytes()
+    return Refusal(Reason.NOT_FINITE, f"float {bad[0]}") if len(bad) else Frame(values)
 
 
 def encode_reply(values: FloatArray) -> bytes:

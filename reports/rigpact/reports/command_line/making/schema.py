@@ -13,7 +13,7 @@ FINDINGS = "findings_report"
 ANSWERS: Mapping[str, str] = {
     **dict.fromkeys(("check", "check-each", "run", "diff", "geometry", "demo"), FINDINGS),
     **dict.fromkeys(("gate", "report"), "gate_report"),
-    **dict.fromkeys(("init", "codegen", "stamp", "import", "convert", "neurarig read"), "answers/written"),
+    **dict.fromkeys(("init", "codegen", "stamp", "import", "convert"), "answers/written"),
     **dict.fromkeys(("explain", "demo robot"), "diagnosis"),
     "nan": "answers/nonfinite",
     "adequacy": "answers/adequacy",
@@ -21,7 +21,6 @@ ANSWERS: Mapping[str, str] = {
     "describe": "answers/description",
     **{name: f"answers/{name}" for name in ("rule", "systems", "operations")},
     "neurarig serve": "answers/served",
-    "neurarig play": "answers/played",
 }
 """The words of a command -> its schema's file, without `.schema.json`."""
 WRITTEN = ("contract.toml", "rigpact.toml")
