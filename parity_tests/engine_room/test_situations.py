@@ -1,4 +1,4 @@
-"""Small versions of three score pages: labelled situations, coarse numbers, one recorded stage."""
+"""A small version of docs/situations.md."""
 
 import numpy as np
 import pytest
@@ -6,12 +6,8 @@ import pytest
 from rigpact.contract.skeleton import Skeleton
 from rigpact.reports.diagnosing.relations.families.turned import _depths
 
-from ..measuring.scores.engine.defects import DEFECTS
-from ..measuring.scores.engine.precision_score import ALSO_TRUE, FORMATS, MISTAKES, rows
 from ..measuring.scores.engine.situations import SITUATIONS
 from ..measuring.scores.engine.situations_score import answer_to, files_in
-from ..measuring.scores.engine.sparse_score import cases
-from ..measuring.scores.planted import TEACHER
 
 FEW = (
     "the wrong clip",
@@ -43,26 +39,6 @@ def test_there_are_forty_situations_with_labels():
         "float16, sound",
         "four decimals, sound",
     }
-    assert {*ALSO_TRUE} <= {planted.name for planted in DEFECTS}
-
-
-@pytest.mark.parametrize("name", ["4 decimals"])
-def test_coarse_numbers_do_not_hide_a_mistake(game, tmp_path, name):
-    """The answer to such a recording used to be an invented cause."""
-    planted = next(each for each in MISTAKES if each.truths and each.truths[0].convention)
-    (row,) = rows(game, tmp_path, [planted], [name])
-    assert set(row.honest.values()) == {"agrees"}
-    assert [answer.word for answer in row.answers] == ["named"]
-    assert name in FORMATS
-
-
-def test_the_published_pose_alone_names_a_declaration(game, tmp_path, monkeypatch):
-    """An engine that records its pose and no more can still be asked."""
-    monkeypatch.setattr(
-        "parity_tests.measuring.scores.engine.sparse_score.wrong_declarations",
-        lambda _contract: [("compose_order", "prev_delta"), ("angvel_squash", "linear")],
-    )
-    assert [case.word for case in cases(game, tmp_path, [("y_out", TEACHER)])] == ["named", "named"]
 
 
 def test_a_skeleton_may_name_a_child_before_its_parent():
