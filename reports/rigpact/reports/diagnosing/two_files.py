@@ -6,6 +6,7 @@ one of the first, and is explained as every other recording is.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -93,13 +94,7 @@ class TwoFiles:
     def edits(self) -> list[str]:
         """What makes the second file of the first, a sentence each."""
         changes = [f"with {changes_text(each.changes)} {effect_text(each)}" for each in self.diagnosis.causes]
-        return [
-            *changes,
-            *(
-                each.sentence.replace("what it should be", "that of the first file")
-                for each in self.diagnosis.relations
-            ),
-        ]
+        return [*changes, *(_of_files(each.sentence, each.stage) for each in self.diagnosis.relations)]
 
     @property
     def headline(self) -> str:
@@ -280,6 +275,12 @@ def _precision(arrays: Sequence[FloatArray], resolution: str | None) -> Precisio
     if resolution is not None:
         return words_to_precision(resolution)
     return precision_of({str(place): rows.astype(np.float32) for place, rows in enumerate(arrays)})
+
+
+def _of_files(sentence: str, name: str) -> str:
+    """A relation of an array, whose numbers carry its name already, in words of two files."""
+    plain = sentence.replace("what it should be", "that of the first file").replace(f"{name} of {name}", name)
+    return re.sub(rf"(?<!\w){re.escape(name)}\[({re.escape(name)}\[\d+\])\]", r"\1", plain)
 
 
 def _numbered(name: str, width: int) -> tuple[str, ...]:
