@@ -115,6 +115,28 @@ def test_the_axes_of_a_velocity_stay_open_as_those_of_a_gyro_do(tmp_path: Path, 
     assert "lin_vel_turned.direction is not declared" in command("check", contract).out
 
 
+def test_the_base_may_lie_two_folders_up(tmp_path: Path, command: Command) -> None:
+    """Four of rl_sar's sixteen policies lie so: `g1/whole_body_tracking/dance_102`."""
+    source = tmp_path / "tracking" / "dance" / "config.yaml"
+    source.parent.mkdir(parents=True)
+    (tmp_path / "base.yaml").write_text(ROBOT_BASE, encoding="utf-8")
+    source.write_text(ROBOT_POLICY, encoding="utf-8")
+
+    root = _imported(command, source, tmp_path / "contract.toml")
+
+    assert root["names"]["policy"] == ["left_hip", "left_knee", "right_hip", "right_knee"]
+
+
+def test_a_gait_phase_is_a_clock(tmp_path: Path, command: Command) -> None:
+    """unitree_rl_lab's term: sine and cosine of the time in periods; refused for want of a width, nobody could go on."""
+    term = '    gait_phase: {func: "unitree_rl_lab.mdp.observations:gait_phase", params: {period: 0.8}, scale: null}\nactions:'
+    [source] = _written(tmp_path, env_DOT_yaml=_changed(ENV, "actions:", term))
+
+    clock = _stages(_imported(command, source, tmp_path / "contract.toml"))["gait_phase"]
+
+    assert (clock["operation"], clock["period"]) == ("phase_clock", 0.8)
+
+
 def test_a_dump_of_a_training_run_resolves_its_expressions(tmp_path: Path, command: Command) -> None:
     """The file has no joint: `.*L_hip_joint` is a number for four of them, in an order that Isaac Lab makes."""
     [source] = _written(tmp_path, env_DOT_yaml=ENV)

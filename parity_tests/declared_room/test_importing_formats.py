@@ -62,6 +62,21 @@ def test_a_deploy_file_agrees_with_a_loop_written_by_hand(tmp_path: Path, comman
     assert _given(root)["imu_quat"]["kind"] == "quaternion_wxyz"
 
 
+def test_gains_of_every_motor_are_taken_by_the_map(tmp_path: Path, command: Command) -> None:
+    """A robot whose policy leaves motors out: the exporter writes a gain for each motor, and the map says whose it is."""
+    sparse = {
+        **DEPLOY,
+        "joint_ids_map": [0, 5, 1, 3],
+        "stiffness": [10, 20, 0, 40, 0, 60],
+        "damping": [1, 2, 0, 4, 0, 6],
+    }
+    root = _imported(command, write_yaml(tmp_path / "deploy.yaml", sparse))
+
+    assert root["numbers"]["stiffness"]["value"] == [10, 20, 40, 60]
+    assert root["numbers"]["damping"]["value"] == [1, 2, 4, 6]
+    assert root["names"][root["numbers"]["stiffness"]["names"]] == ["joint_0", "joint_1", "joint_3", "joint_5"]
+
+
 def test_a_table_of_columns_is_matched_as_an_array_is(tmp_path: Path, command: Command) -> None:
     """Engines log CSV: q_sdk[0], q_sdk[1] are one vector."""
     model = write_model(tmp_path / "policy.onnx", OBSERVED, 4)

@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
+from rigpact.contract.contract_files import open_contract
 from rigpact.contract.units import UNITS, sized
 from rigpact.reports.command_line import application
 
@@ -59,3 +60,18 @@ def test_a_length_is_the_same_in_every_unit(unit: str, half_a_metre: float) -> N
 def test_an_angle_is_the_same_in_every_unit() -> None:
     """A whole turn is 360 degrees; another factor turns every character."""
     assert sized("deg", {"angle": UNITS["turns"].si}, 0.0) == pytest.approx(360.0)
+
+
+def test_three_angles_are_three_numbers(tmp_path: Path) -> None:
+    """Taken for one number, a stage behind them had none, and the error stood far from its cause."""
+    contract = tmp_path / "waist.toml"
+    contract.write_text(
+        'format = "rigpact-contract"\nversion = 1\nname = "waist"\nfps = 50\n'
+        'given = [{ name = "waist", kind = "euler_xyz", unit = "rad" }]\n'
+        'stages = [{ name = "turn", operation = "convert", of = "waist", to = "quaternion_wxyz", reads = "ZXY_rad" }]\n',
+        encoding="utf-8",
+    )
+
+    opened = open_contract(contract)
+
+    assert (opened.fields("waist").width, opened.fields("turn").width) == (3, 4)

@@ -80,7 +80,7 @@ def _field(entry: Mapping[str, Any], start: int, place: tuple[Token, ...]) -> Fi
 
 _WHOLE = {
     FieldKind.QUATERNION_XYZW: 4, FieldKind.QUATERNION_WXYZ: 4, FieldKind.ROT6D: 6, FieldKind.ROTATION_VECTOR: 3,
-    FieldKind.MATRIX: 9,
+    FieldKind.EULER_XYZ: 3, FieldKind.MATRIX: 9,
 }  # fmt: skip
 """Numbers of one rotation; a field holds one or several."""
 _SIZES = {

@@ -25,6 +25,9 @@ _NOT_MADE = {
     "modifiers": "LEFT OPEN: modifiers run before clip and scale. Write them as stages",
     "delay_max_lag": "LEFT OPEN: the term arrives some frames late (delay_min_lag to delay_max_lag). Write a `shift`",
 }
+_PHASE = "gait_phase"
+"""unitree_rl_lab's term: sine and cosine of the time since the start of the episode, in periods."""
+_CALLED = {"generated_commands": "command", _PHASE: "phase_sin_cos"}
 _THREE = ("base_ang_vel", "base_lin_vel", "projected_gravity", *COMMANDS)
 _PER_JOINT = ("joint_pos_rel", "joint_pos", "joint_vel_rel", "joint_vel")
 
@@ -140,14 +143,18 @@ def _term(key: str, node: Node, joints: Sequence[str], actions: int, whole: Node
         function = key
     chosen = _chosen_joints(node, joints) if function in _PER_JOINT else None
     width = {**dict.fromkeys(_THREE, 3), "last_action": actions}.get(function) if chosen is None else len(chosen)
+    period = node.get("params").need("period", "the seconds of a gait").number() if function == _PHASE else None
+    width = 2 if function == _PHASE else width
     if not node.get("shape").is_nothing:
         width = node.get("shape").whole(1)
     length = whole if not whole.is_nothing else node.get("history_length")
     notes = tuple(note for key, note in _NOT_MADE.items() if node.get(key).value)
-    name, called = word(key, "term"), "command" if function == "generated_commands" else function
+    name, called = word(key, "term"), _CALLED.get(function, function)
     clip, scale = clip_of(node.get("clip"), width or 1), node.get("scale").one_or_each(width or 1, "number")
     history = max(1, length.whole(otherwise=1))
-    return Term(name, called, node.place, width, chosen, clip=clip, scale=scale, history=history, notes=notes)
+    return Term(
+        name, called, node.place, width, chosen, clip=clip, scale=scale, history=history, notes=notes, period=period
+    )
 
 
 def _chosen_joints(node: Node, joints: Sequence[str]) -> tuple[str, ...]:

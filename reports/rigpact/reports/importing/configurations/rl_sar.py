@@ -41,11 +41,12 @@ def is_one(root: Any) -> bool:
 
 
 def to_draft(root: Node, model: Model | None, file: Entry, base: Path | None) -> Draft:
-    """The declaration of a policy's config.yaml; its base.yaml is the given one, or the one in the folder above it."""
-    path = root.path.parent.parent / "base.yaml" if base is None else base
+    """The declaration of a policy's config.yaml; its base.yaml is the given one, or that of a folder above, as rl_sar looks."""
+    above = [folder / "base.yaml" for folder in root.path.resolve().parents[1:3]]
+    path = next((each for each in above if each.is_file()), above[0]) if base is None else base
     if base is None and not path.is_file():
         hint = "give it with --builds-on"
-        raise UnusableInput(root.path, "no base.yaml in the folder above", "the robot's file", hint)
+        raise UnusableInput(root.path, "no base.yaml in the two folders above", "the robot's file", hint)
     robot_root = parse_yaml(read_bytes(path), path)
     if "joint_names" not in _only(robot_root):
         raise UnusableInput(path, "a file without joint_names", "rl_sar's base.yaml of a robot")

@@ -54,7 +54,7 @@ def to_draft(root: Node, model: Model | None, file: Entry) -> Draft:
     pose = root.need("default_joint_pos", "the pose that joint positions are relative to").numbers(len(policy), "joint")
     robot = Robot(
         draft, _SENSORS, motors, groups, action, "sdk", motors=motors, default_pose=pose, pose_names=policy,
-        sticks=_ranges(root), gains=_gains(root, motors, policy), model=file,
+        sticks=_ranges(root), gains=_gains(root, order, policy), model=file,
     )  # fmt: skip
     return robot_to_draft(robot)
 
@@ -88,10 +88,20 @@ def _ranges(root: Node) -> dict[str, tuple[float, float]]:
     return {}
 
 
-def _gains(root: Node, motors: tuple[str, ...], policy: tuple[str, ...]) -> Gains | None:
+def _gains(root: Node, order: Sequence[int], policy: tuple[str, ...]) -> Gains | None:
+    """order: the motor of each joint of the policy. Where it leaves out motors, there is a gain for every motor."""
     if root.get("stiffness").is_nothing or root.get("damping").is_nothing:
         return None
-    stiffness, damping = (root.get(key).numbers(len(motors), "joint") for key in ("stiffness", "damping"))
+    driven, motors = sorted(order), tuple(name for _, name in sorted(zip(order, policy, strict=True)))
+    if max(order) >= len(order) < len(root.get("stiffness").elements()):
+        nodes = (root.get(key) for key in ("stiffness", "damping"))
+        every = [node.numbers(len(root.get("stiffness").elements()), "motor") for node in nodes]
+        if max(order) >= len(every[0]):
+            raise root.get("stiffness").wrong(
+                f"a gain for each motor up to {max(order)}", found=f"{len(every[0])} numbers"
+            )
+        return Gains(*([values[index] for index in driven] for values in every), motors)
+    stiffness, damping = (root.get(key).numbers(len(order), "joint") for key in ("stiffness", "damping"))
     if motors == policy:
         return Gains(stiffness, damping, motors)
     note = "LEFT OPEN: order. Find out whether the gains follow the motors (the runtime sets them without the map) or the policy"

@@ -158,10 +158,11 @@ def _numbers_of_answer(robot: Robot) -> dict[str, Any]:
 
 def _phase(robot: Robot, term: Term, steps: Steps) -> str:
     """A clock that counts the policy's steps; raised before it is used, as the runtimes have it."""
-    if term.period is None or steps:
+    if term.period is None:
         return _unknown(robot, term, steps)
-    name = robot.draft.free_name(term.name)
-    return robot.draft.compute(name, "phase_clock", None, *term.notes, period=term.period, first=1)
+    name = robot.draft.free_name(_given_name(robot, term, term.name, steps))
+    clock = robot.draft.compute(name, "phase_clock", None, *term.notes, period=term.period, first=1)
+    return _chain(robot, term, clock, steps)
 
 
 def _unknown(robot: Robot, term: Term, steps: Steps, missing: str = "") -> str:
