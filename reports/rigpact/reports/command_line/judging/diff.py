@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from rigpact.reports.comparing.diff import DiffRequest
     from rigpact.reports.diagnosing.two_files import TwoFilesRequest
 
-_FILE = "A file of arrays or columns, FILE.py:FUNCTION, a trace, a teacher prediction or batch, or a raw clip."
+_FILE = "Arrays, columns, a trace, a prediction, a clip, FILE.py:FUNCTION."
 
 
 def diff(
@@ -50,7 +50,7 @@ def diff(
     output_format: formats.FormatOfDiff = formats.TEXT,
     strict: options.Strict = False,
 ) -> None:
-    """Compare two files: any that hold named arrays, or recordings of one contract by stage, bone and frame.
+    """Compare two files of arrays, or two recordings of a contract.
 
     Without --bundle, arrays are compared by name, and what makes one of the other is named; a function of a Python file is run
     on the other side's inputs. --bundle gives stages, tolerances, bone names and centimetres; --onnx the tolerance of the
