@@ -17,7 +17,7 @@ from ..shown_output import FENCES, follow
 
 FOLLOWED = {
     "tutorial.md": "demo 0, check 0, run 0, convert 0, explain 1, init 0, gate 1, run 0, convert 0, gate 0",
-    "howto/first-gate.md": "demo 0, last_year.py 0, init 0, gate 1, exporter.py 0, gate 1, gate 0",
+    "howto/first-gate.md": "demo 0, last_year.py 0, init 0, gate 1, exporter.py 0, gate 1, gate 1",
     "howto/compare-checkpoints.md": "demo 0, candidate.py 0, run 0, run 0, diff 1, sweep 0",
     "howto/free-run-explodes.md": "demo 0, wrong_export.py 0, nan 1, check 1, mended_export.py 0, nan 0, nan 1, nan 0",
     "howto/recorder.md": "demo 0, codegen 0, c++ 0, ./hero 0, explain 1, c++ 0, ./hero 0, explain 0",

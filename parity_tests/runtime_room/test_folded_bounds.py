@@ -23,7 +23,9 @@ def of(name, needs=(), compute=None, **said):
 
 
 def frames_of(stages, recorded, mode="teacher", frame=(0, 1, 2)):
-    contract = SimpleNamespace(system=SimpleNamespace(graph=Graph(tuple(stages)), knobs={}), conventions={}, numbers={})
+    widths = {each.name: None for each in stages}
+    system = SimpleNamespace(graph=Graph(tuple(stages)), knobs={})
+    contract = SimpleNamespace(system=system, stage_widths=widths, conventions={}, numbers={})
     rows = {name: np.array(numbers, np.float32)[:, None] for name, numbers in recorded.items()}
     return ReplayedFrames(Evidence(np.array(frame), 60.0, mode, rows), contract)
 

@@ -140,7 +140,6 @@ def test_a_changed_constant_is_found_against_the_base_revision(project: Project)
     who = ("-c", "user.email=a@b", "-c", "user.name=a")
     for words in (("init", "-q"), ("add", "."), ("commit", "-qm", "base")):
         subprocess.run(["git", *who, *words], check=True, capture_output=True)
-    assert project.gate()[0] == 0
     contract = next(Path().glob("*neurarig*.json"))
     document = json.loads(contract.read_text(encoding="utf-8"))
     document["constants"]["femur_cm"] = [value + 1.0 for value in document["constants"]["femur_cm"]]

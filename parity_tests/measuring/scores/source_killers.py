@@ -121,7 +121,6 @@ _GUARDED_TOO = "an axis that counts as not clearly long is only looked at more c
 _LOOKED_AT_AGAIN = (
     "where keys were counted too low the text is looked at again, and more keys than it has are never counted"
 )
-_ALL_OR_NONE = "what cannot be computed from some moved numbers cannot be computed from any"
 _THE_LIMIT = "below about 1e-8 the quotient is its limit 2, to the last bit"
 _ONE_SIGN = "the sign is 1 or -1"
 _SAME_FLOOR = "a variance of 1e-6 is a deviation of 1e-3: one of the two floors, which the engine has, is enough"
@@ -136,7 +135,6 @@ _NEVER_EQUAL = (
 _DEPTH_AGAIN = "what counts as too deep is looked at again, level by level"
 _COUNTED_AGAIN = "containers that the quick count misses are missed by their brackets too, and counted slowly"
 _NO_FRAMES = "fewer numbers than none are none"
-_BEFORE_ALL = "columns without a number stand before the numbered ones, whatever negative number says so"
 _ONE_OF_ONE = "the first of one is its last"
 _PIECES = "how many bytes are read at once changes none of them"
 
@@ -190,11 +188,9 @@ ARGUED: Mapping[tuple[str, str, str], str] = {
     **{(_JSON_TEXT, "", f"`131072` → `{size}`"): _PIECES for size in (131_071, 131_073)},
     (_JSON_TEXT, "_begins_with_a_number", "`type(value[0]) in (float, int)` → `type(value[0]) not in (float, int)`"):
         _COUNTED_AGAIN,
-    (f"{_RECORDINGS}/named_columns.py", "_place", "`1` → `2`"): _BEFORE_ALL,
     (f"{_RECORDINGS}/named_columns.py", "_in_rows", "`0` → `-1`"): _ONE_OF_ONE,
     (f"{_OPERATIONS}/geometry.py", "quat_to_vector", "`size < np.finfo(quat.dtype).tiny` → `size <= np.finfo(quat.dtype).tiny`"):
         _THE_LIMIT,
-    (f"{_GRAPH}/bounds.py", "largest_change", "`continue` → `break`"): _ALL_OR_NONE,
     (_JSON_LINES, "_keys", "`len(entry) + sum(map(_keys, entry.values()))` → `len(entry) - sum(map(_keys, entry.values()))`"):
         _LOOKED_AT_AGAIN,
 }  # fmt: skip
