@@ -6,7 +6,7 @@ nobody explains stays its file's own. Only what an archive keeps is read here, s
 """
 
 import itertools
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from rigpact.contract.documents import Kind
 from rigpact.contract.findings import Finding, Severity
@@ -25,7 +25,10 @@ _OF_MANY_FILES = frozenset({ENGINE, TRAINING, CLIPS})
 """Sides that write many files in one way: an index in one of them is a frame or a row, not a place of its own."""
 _NAMED = (gate.CONVENTION_DIFFERS.code, gate.RELATION_DIFFERS.code)
 Key = tuple[object, ...]
-Edits = frozenset[tuple[str, str]]
+Edit = tuple[str, str]
+Edits = frozenset[Edit]
+Said = dict[tuple[str, str, Edit], dict[Edits, None]]
+"""A side, a file and one edit -> what the findings there say that hold this edit, in their order."""
 
 
 def causes_of(parts: Sequence[Part]) -> tuple[Cause, ...]:
@@ -39,13 +42,17 @@ def causes_of(parts: Sequence[Part]) -> tuple[Cause, ...]:
 
 def _keyed(parts: Sequence[Part]) -> Iterator[tuple[Key, Finding]]:
     """Each finding with the side that it is on and the edit that explains it."""
-    placed = [(side, part, finding) for part in parts for side, finding in _on_sides(part)]
-    said: dict[tuple[str, str], list[Edits]] = {}
-    for side, _, finding in placed:
-        said.setdefault((side, finding.file), []).append(_edits(finding))
-    for side, part, finding in placed:
-        leading = _leader(finding, part)
-        yield (side, *_edit_of(leading, side, said[side, leading.file])), finding
+    placed = [list(_on_sides(part)) for part in parts]
+    said: Said = {}
+    for side, finding in itertools.chain.from_iterable(placed):
+        edits = _edits(finding)
+        for edit in edits:
+            said.setdefault((side, finding.file, edit), {})[edits] = None
+    for part, findings in zip(parts, placed, strict=True):
+        firsts, verdicts = _firsts(part), _verdicts(part)
+        for side, finding in findings:
+            leading = _leader(finding, firsts[finding.file], verdicts) if finding.rule.follows else finding
+            yield (side, *_edit_of(leading, side, said)), finding
 
 
 def _on_sides(part: Part) -> Iterator[tuple[str, Finding]]:
@@ -60,10 +67,10 @@ def _edits(finding: Finding) -> Edits:
     return frozenset((str(what), str(value)) for what, value in finding.says.items())
 
 
-def _edit_of(finding: Finding, side: str, said: Iterable[Edits]) -> Key:
-    """The edit that explains a finding. said: those of all findings of its side and file; the widest with its own in it."""
+def _edit_of(finding: Finding, side: str, said: Said) -> Key:
+    """The edit that explains a finding: the widest of those said of its side and file that has its own in it."""
     if own := _edits(finding):
-        return (max((each for each in said if own <= each), key=len),)
+        return (max((each for each in said[side, finding.file, next(iter(own))] if own <= each), key=len),)
     if finding.about:
         return (finding.about,)
     code, nobody = finding.rule.code, gate.NOT_EXPLAINED.code
@@ -72,15 +79,21 @@ def _edit_of(finding: Finding, side: str, said: Iterable[Edits]) -> Key:
     return code, finding.file, finding.pointer
 
 
-def _leader(finding: Finding, part: Part) -> Finding:
+def _firsts(part: Part) -> Mapping[str, Mapping[tuple[str, str], Finding]]:
+    """By file, the first finding of each rule on each stage: a file has thousands of findings, and few rules and stages."""
+    firsts: dict[str, dict[tuple[str, str], Finding]] = {}
+    for each in part.report.findings:
+        firsts.setdefault(each.file, {}).setdefault((each.rule.code, _stage(each)), each)
+    return firsts
+
+
+def _leader(finding: Finding, firsts: Mapping[tuple[str, str], Finding], verdicts: Mapping[str, object]) -> Finding:
     """What a finding follows from: of its stage, else nearest before it in the loop; itself, where nothing is said or known.
 
     A stage that differs by itself, or that nobody could judge, does not follow from another one.
     """
-    beside = [
-        each for each in part.report.findings if each.file == finding.file and each.rule.code in finding.rule.follows
-    ]
-    stage, verdicts = _stage(finding), _verdicts(part)
+    beside = [each for (code, _), each in firsts.items() if code in finding.rule.follows]
+    stage = _stage(finding)
     same = [each for each in beside if _stage(each) == stage]
     if same or not beside or not verdicts.get(stage, True):
         return (same or [finding])[0]
