@@ -23,7 +23,7 @@ from typing import Any, NamedTuple
 
 from rigpact.contract.documents import Document, Kind, read_document
 from rigpact.contract.errors import UnusableInput
-from rigpact.contract.files import MAX_FILE_BYTES, read_bytes
+from rigpact.contract.files import MAX_FILE_BYTES, read_bytes, write_bytes
 from rigpact.contract.model.graph import read_model_graph
 
 _TIMEOUT_S = 60
@@ -71,7 +71,7 @@ class Revision:
         target = self.folder / name
         if not target.exists():
             target.parent.mkdir(parents=True, exist_ok=True)
-            target.write_bytes(self._content(found, target))
+            write_bytes(target, self._content(found, target))
         return target
 
     def document(self, path: Path, expected: Kind | None = None) -> Document:
