@@ -169,7 +169,8 @@ def test_names_are_shown_and_never_obeyed(here: Path, command: Run) -> None:
     ]  # fmt: skip
     text = "".join(answer.out + answer.err for answer in said)
 
-    assert [answer.status for answer in said] == [0, 0, 0, 0, 1, 1]
+    assert [answer.status for answer in said] == [1, 0, 0, 0, 1, 1]
+    assert "RP900" in said[0].out  # the clip has that bone under its plain name
     assert "\x1b" not in text
     assert "\n::error::" not in text
     for shown in (page.out, (here / "record.md").read_text(encoding="utf-8")):
