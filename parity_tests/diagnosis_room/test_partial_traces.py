@@ -147,7 +147,7 @@ def test_a_trace_of_other_widths_is_refused(tmp_path: Path, honest: Trace, scene
 
 
 def test_other_statistics_are_no_convention(doctor: Doctor, scene: Any) -> None:
-    """A bundle of last week: every stage that uses its numbers differs, and no knob explains it."""
+    """A bundle of last week: no knob explains it, and two numbers for each channel say what stands there, not why."""
     from dataclasses import replace
 
     from rigpact.contract.statistics import Statistics
@@ -157,8 +157,9 @@ def test_other_statistics_are_no_convention(doctor: Doctor, scene: Any) -> None:
         replace(scene.contract.numbers, state_statistics=Statistics(own.mean + own.std * 0.25, own.std * 1.5))
     )
     diagnosis = doctor(replace(scene, contract=stale).record().stages)
-    assert (diagnosis.verdict, diagnosis.causes) == ("explained", ())
-    assert [(each.stage, each.kind) for each in diagnosis.relations] == [("state", "statistics")]
+    assert (diagnosis.verdict, diagnosis.causes) == ("unexplained", ())
+    told = [(each.stage, each.kind, each.is_rule, each.frames_left) for each in diagnosis.relations]
+    assert told == [("state", "statistics", False, ())]  # held in every frame: "as with other statistics"
     assert diagnosis.first_divergence is not None
     assert diagnosis.first_divergence.stage == "state"
 

@@ -106,11 +106,14 @@ def test_two_conventions_at_once_are_both_named(scenes: dict[str, Scene], name: 
 
 @pytest.mark.parametrize(("name", "defect"), [(name, defect) for name in DEFECTS for defect in DEFECTS[name]])
 def test_a_defect_that_is_no_convention_gets_no_cause(scenes: dict[str, Scene], name: str, defect: str) -> None:
-    """A wrong cause sends people to the wrong file; the correct answer is the stage and the field."""
+    """A wrong cause sends people to the wrong file; the correct answer is the stage and the field.
+
+    Rounded numbers that happen to stand still are told as stuck, which is no rule and explains nothing.
+    """
     at, spoil = DEFECTS[name][defect]
     diagnosis = scenes[name].explain(scenes[name].recorded({}, spoil, at), with_pairs=True)
     assert diagnosis.exit_code == 1
-    assert (diagnosis.verdict == "unexplained") == all(each.kind == "glitch" for each in diagnosis.relations)
+    assert (diagnosis.verdict != "unexplained") == any(each.is_rule for each in diagnosis.relations)
     assert diagnosis.causes == ()
     assert diagnosis.first_divergence is not None
     assert diagnosis.first_divergence.stage == at
