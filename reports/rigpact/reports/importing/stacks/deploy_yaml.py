@@ -94,13 +94,12 @@ def _gains(root: Node, order: Sequence[int], policy: tuple[str, ...]) -> Gains |
         return None
     driven, motors = sorted(order), tuple(name for _, name in sorted(zip(order, policy, strict=True)))
     if max(order) >= len(order) < len(root.get("stiffness").elements()):
-        nodes = (root.get(key) for key in ("stiffness", "damping"))
-        every = [node.numbers(len(root.get("stiffness").elements()), "motor") for node in nodes]
-        if max(order) >= len(every[0]):
-            raise root.get("stiffness").wrong(
-                f"a gain for each motor up to {max(order)}", found=f"{len(every[0])} numbers"
-            )
-        return Gains(*([values[index] for index in driven] for values in every), motors)
+        count = len(root.get("stiffness").elements())
+        every = {key: root.get(key).numbers(count, "motor") for key in ("stiffness", "damping")}
+        if max(order) >= count:
+            raise root.get("stiffness").wrong(f"a gain for each motor up to {max(order)}", found=f"{count} numbers")
+        stiff, damped = ([values[index] for index in driven] for values in every.values())
+        return Gains(stiff, damped, motors)
     stiffness, damping = (root.get(key).numbers(len(order), "joint") for key in ("stiffness", "damping"))
     if motors == policy:
         return Gains(stiffness, damping, motors)
