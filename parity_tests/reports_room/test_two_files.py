@@ -133,6 +133,21 @@ def test_numbers_with_four_decimals_are_judged_by_their_digits(command: Any, tmp
     assert "exchanged" in found.out
 
 
+def test_a_search_that_was_cut_still_says_that_files_differ(
+    command: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A large file of a stranger must not search for hours, nor pass for undetermined when it is seen to differ."""
+    monkeypatch.setattr("rigpact.reports.command_line.judging.diff.USUAL", 1e-6)
+    ours = _written(tmp_path / "a.npz", _arrays())
+    theirs = _written(tmp_path / "b.npz", _with("joints", np.degrees))
+
+    answer = command("diff", ours, theirs)
+
+    assert answer.status == 1
+    last = answer.out.strip().splitlines()[-1]
+    assert last.startswith("DIFFERS: joints of 3 arrays; not tried: ")
+
+
 def test_what_only_one_file_has_is_not_passed_over(command: Any, tmp_path: Path) -> None:
     """SAME of the half that both have would hide the array that was not written."""
     ours = _written(tmp_path / "a.npz", {**_arrays(), "torque": np.ones((FRAMES, 2), np.float32)})

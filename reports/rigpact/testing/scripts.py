@@ -24,5 +24,5 @@ def agrees(
     recorded = Arrays.of(Path(recording), ())
     made = results_of_step(step, recorded.rows, state or {}, step.__name__)
     found = compare_arrays(*compared_sides(made, recorded, Path(step.__name__)), tolerance=tolerance)
-    if found.diagnosis.exit_code:
+    if found.exit_code:
         raise AssertionError("\n".join((f"{found.word}: {found.headline}", *found.notes)))

@@ -19,6 +19,7 @@ from rigpact.contract.declared.reading import declared_contract
 from rigpact.contract.documents import Document, Kind
 from rigpact.contract.errors import UnusableInput
 from rigpact.contract.files import JsonFile
+from rigpact.contract.findings import EXIT_FINDINGS
 from rigpact.contract.statistics import FloatArray
 from rigpact.contract.systems.contract import Contract
 from rigpact.contract.systems.stage import QUATERNIONS, Stage
@@ -88,7 +89,12 @@ class TwoFiles:
     @property
     def word(self) -> str:
         """The verdict: SAME, DIFFERS, or UNDETERMINED where a part was not compared."""
-        return {0: "SAME", 1: "DIFFERS"}.get(self.diagnosis.exit_code, self.diagnosis.word)
+        return {0: "SAME", 1: "DIFFERS"}.get(self.exit_code, self.diagnosis.word)
+
+    @property
+    def exit_code(self) -> int:
+        """The exit status: that something differs is known, also where the search for what explains it was cut."""
+        return EXIT_FINDINGS if any(each.ok is False for each in self.diagnosis.stages) else self.diagnosis.exit_code
 
     @property
     def edits(self) -> list[str]:
@@ -103,10 +109,12 @@ class TwoFiles:
         if self.diagnosis.verdict == "explained":
             return "; ".join(self.edits)
         if differ:
-            more = "" if self.edits else ", and no known edit makes one of the other"
+            search = self.diagnosis.search
+            cut = f"; not tried: {', '.join(search.not_tried)}" if search is not None and self.diagnosis.is_cut else ""
+            more = cut or ("" if self.edits else ", and no known edit makes one of the other")
             return f"{_listed(differ)} of {len(self.diagnosis.stages)} arrays{more}"
         same = f"{len(self.diagnosis.stages)} arrays are the same"
-        return same if self.diagnosis.exit_code == 0 else f"{same}, and the rest was not compared"
+        return same if self.exit_code == 0 else f"{same}, and the rest was not compared"
 
 
 @dataclass(frozen=True)
@@ -115,7 +123,7 @@ class TwoFilesRequest:
 
     only: the arrays that are asked for; empty for all. state: what the function carries, PARAMETER=RESULT each. resolution: how
     finely the numbers are written; None where they show it. tolerance: how far two numbers may be apart in their own unit; None
-    for what rounding does.
+    for what rounding does. millions: of numbers that the search may compute; None without a limit.
     """
 
     a: Path
@@ -124,6 +132,7 @@ class TwoFilesRequest:
     state: Sequence[str] = ()
     resolution: str | None = None
     tolerance: float | None = None
+    millions: float | None = None
 
 
 def holds_arrays(path: Path) -> bool:
@@ -143,13 +152,13 @@ def compare_files(request: TwoFilesRequest) -> TwoFiles:
         if request.state:
             raise UnusableInput("--state", "no function beside it", "FILE.py:FUNCTION as one of the two sides")
         a, b = (Arrays.of(each, request.only) for each in paths)
-        return compare_arrays(a, b, request.resolution, request.tolerance)
+        return compare_arrays(a, b, request.resolution, request.tolerance, request.millions)
     if first and second:
         raise UnusableInput(request.b, "two functions", "a recording that holds their inputs", "compare each with it")
     recorded = Arrays.of(request.b if first else request.a, ())
     made, held = compared_sides(results_of(script, recorded.rows), recorded, script.path, request.only)
     a, b = (made, held) if first else (held, made)
-    return compare_arrays(a, b, request.resolution, request.tolerance)
+    return compare_arrays(a, b, request.resolution, request.tolerance, request.millions)
 
 
 def compared_sides(made: Made, recorded: Arrays, path: Path, only: Sequence[str] = ()) -> tuple[Arrays, Arrays]:
@@ -168,7 +177,13 @@ def compared_sides(made: Made, recorded: Arrays, path: Path, only: Sequence[str]
     return own, replace(recorded, rows={name: recorded.rows[name] for name in shared}, labels=labels, frame=None)
 
 
-def compare_arrays(a: Arrays, b: Arrays, resolution: str | None = None, tolerance: float | None = None) -> TwoFiles:
+def compare_arrays(
+    a: Arrays,
+    b: Arrays,
+    resolution: str | None = None,
+    tolerance: float | None = None,
+    millions: float | None = None,
+) -> TwoFiles:
     """Compare the arrays of two sides: `a` is taken for what should be computed."""
     pairs = dict(_pairs(a, b))
     if not pairs:
@@ -189,7 +204,7 @@ def compare_arrays(a: Arrays, b: Arrays, resolution: str | None = None, toleranc
         _contract(a, b, pairs, tolerance),
         _precision((*a.rows.values(), *b.rows.values()), resolution),
     )
-    parts = [diagnose(_evidence(rows, precision), contract, budget=Budget.unlimited()) for rows in by_length.values()]
+    parts = [diagnose(_evidence(rows, precision), contract, budget=Budget(millions)) for rows in by_length.values()]
     found = together(parts, contract.system.graph, complete=not lost)
     said = f"{tolerance:g}" if tolerance is not None else "rounding" if precision is None else f"numbers of {precision}"
     return TwoFiles(found, (*notes, *lost), said)

@@ -32,10 +32,10 @@ def print_two_files(found: TwoFiles, console: Console) -> None:
         )
     for words in (*found.edits, *(f"left: {each}" for each in remains_texts(diagnosis))):
         console.print(Text(plain(words)))
-    if diagnosis.exit_code:
+    if found.exit_code:
         console.print(Text(NEXT, style="dim"))
     sum_up(
-        Text(f"{found.word}: {plain(found.headline)}", style="bold red" if diagnosis.exit_code else "bold green"),
+        Text(f"{found.word}: {plain(found.headline)}", style="bold red" if found.exit_code else "bold green"),
         console,
     )
 

@@ -10,6 +10,7 @@ import typer
 
 from rigpact.reports.command_line import options
 from rigpact.reports.command_line import report_formats as formats
+from rigpact.reports.command_line.judging.explain import USUAL
 
 if TYPE_CHECKING:
     from rigpact.reports.comparing.diff import DiffRequest
@@ -70,7 +71,7 @@ def diff(
         if teacher or table or onnx:
             expected = "the contract of two recordings"
             raise UnusableInput("--teacher, --table, --onnx", "no --bundle beside them", expected)
-        request = TwoFilesRequest(a, b, tuple(stage or ()), tuple(state or ()), resolution, tolerance)
+        request = TwoFilesRequest(a, b, tuple(stage or ()), tuple(state or ()), resolution, tolerance, USUAL)
         raise typer.Exit(_compare_arrays(request, output_format))
     if tolerance is not None or state:
         raise UnusableInput("--tolerance, --state", "no arrays to compare", "files of arrays and no --bundle")
@@ -107,4 +108,4 @@ def _compare_arrays(request: TwoFilesRequest, output_format: str) -> int:
         show(partial(print_two_files, found))
     else:
         formats.print_comment(comment_on_diagnosis(found.diagnosis, found.notes), output_format)
-    return found.diagnosis.exit_code
+    return found.exit_code

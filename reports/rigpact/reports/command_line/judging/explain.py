@@ -29,7 +29,7 @@ Follow = Annotated[bool, typer.Option("--follow", help="Judge a trace while the 
 UntilIdle = Annotated[
     float | None, options.option("--until-idle", "SECONDS", "End --follow after so long without a frame.", min=0.1)
 ]
-_USUAL = 300.0
+USUAL = 300.0
 """What an idle core computes in fifteen to thirty seconds; most searches of real recordings end before a tenth of it."""
 _SEARCH = "Millions of numbers that the search may compute; 0: no limit."
 _BUDGET = options.option("--budget", "MILLIONS", _SEARCH, min=0.0, envvar="RIGPACT_BUDGET", show_default=True)
@@ -58,7 +58,7 @@ def explain(
     follow: Follow = False,
     until_idle: UntilIdle = None,
     singles_only: Annotated[bool, typer.Option("--singles-only", help="Do not search pairs of changes.")] = False,
-    millions: Millions = _USUAL,
+    millions: Millions = USUAL,
     deadline_s: Deadline = None,
     patch: PatchFile = None,
     write: WriteAnswers = False,
