@@ -273,7 +273,7 @@ def test_the_example_agrees_with_the_contract(example, demo_bundle, tmp_path, ca
     bundle_path, trace = demo_bundle / "norm_template.json", tmp_path / "run.trace.jsonl"
     assert run_example(example, "rigpact_example", bundle_path, trace, 40).returncode == 0
     given = [word for name in ("x_raw", "cond_raw", "contacts", "y_norm") for word in ("--allow-unjudged", name)]
-    status, answer = explain(["explain", trace, "--bundle", bundle_path, *given], capfd)
+    status, answer = explain(["explain", trace, "--contract", bundle_path, *given], capfd)
     assert (status, answer["verdict"]) == (0, "agrees")
 
 
@@ -286,7 +286,7 @@ def test_the_defect_compiled_in_is_refused_and_named(example, demo_bundle, tmp_p
     assert "self-test" in refused.stderr
     assert not trace.exists()
     assert run_example(example, "rigpact_example_prev_delta", bundle_path, trace, 40, "ignore").returncode == 0
-    status, answer = explain(["explain", trace, "--bundle", bundle_path], capfd)
+    status, answer = explain(["explain", trace, "--contract", bundle_path], capfd)
     assert (status, answer["verdict"], answer["first_divergence"]["stage"]) == (1, "explained", "next6d")
     assert [cause["changes"] for cause in answer["causes"]] == [{"compose_order": "prev_delta"}]
 

@@ -94,7 +94,7 @@ def test_the_command_line_diffs_and_explains_the_cpp_trace(both, demo_bundle, ca
     contract, _, _, folder = both
     bundle, math = demo_bundle / "norm_template.json", f"math={contract.conventions.math}"
     if contract.conventions.math == "f64":
-        words = ["diff", folder / "python.trace.safetensors", folder / "cpp.trace.bin", "--bundle", bundle]
+        words = ["diff", folder / "python.trace.safetensors", folder / "cpp.trace.bin", "--contract", bundle]
         assert run_command_line([*map(str, words), "--set", math]) == 0, capfd.readouterr()
     recorded = folder / "cpp.trace.jsonl"
     if (
@@ -103,7 +103,7 @@ def test_the_command_line_diffs_and_explains_the_cpp_trace(both, demo_bundle, ca
         lines = recorded.read_bytes().splitlines(keepends=True)
         recorded = folder / "short.trace.jsonl"
         recorded.write_bytes(b"".join(lines[:201]))
-    words = ["explain", recorded, "--bundle", bundle, "--onnx", demo_bundle / "model.onnx"]
+    words = ["explain", recorded, "--contract", bundle, "--onnx", demo_bundle / "model.onnx"]
     words += ["--clip", demo_bundle / "clips" / "Walk_Spin.json", "--format", "json"]
     capfd.readouterr()
     status = run_command_line(list(map(str, words)))

@@ -222,7 +222,7 @@ def project(demo_bundle, plugin, tmp_path_factory):
     clip, table = str(folder / "clip.trace.jsonl"), str(folder / "clip.csv")
     onnx, raw = demo_bundle / "model.onnx", demo_bundle / "clips" / "Walk_Spin.json"
     assert run_command_line(["run", *bundle, "--onnx", str(onnx), "--clip", str(raw), "-o", clip]) == 0
-    assert run_command_line(["convert", clip, "--bundle", *bundle, "-o", table]) == 0
+    assert run_command_line(["convert", clip, "--contract", *bundle, "-o", table]) == 0
     return folder, bundle
 
 
@@ -258,7 +258,7 @@ def test_a_build_machine_plays_the_example_project(any_compiler, checkout, plugi
     assert (said.returncode, said.stderr) == (0, "")
     assert said.stdout.splitlines()[-1] == "80 steps, 80 frames recorded, 0 not"
     (path,) = (tmp_path / "Rigpact").glob("*.trace.bin")
-    words = ["explain", str(path), "--bundle", *bundle, "--clip", str(folder / "clip.trace.jsonl")]
+    words = ["explain", str(path), "--contract", *bundle, "--clip", str(folder / "clip.trace.jsonl")]
     assert run_command_line([*words, "--allow-unjudged", "y_norm"]) == 0
     assert commandlet("-run=Rigpact -character=Nobody -clip=clip.csv").returncode == 1
     (tmp_path / "Rigpact" / path.name).unlink()

@@ -134,7 +134,7 @@ def test_explain_answers_for_each_life(crowd, files, tmp_path, capsys):
     """One answer for two lives would blame the history for a respawn."""
     play(crowd(), tmp_path, 12, characters=5)
     path = next(iter((tmp_path / "Rigpact").glob("BP_Enemy_C_4.*")))
-    words = ["explain", str(path), "--bundle", str(files[0]), "--companion", str(files[1])]
+    words = ["explain", str(path), "--contract", str(files[0]), "--companion", str(files[1])]
     words += [word for stage in DRIVEN for word in ("--allow-unjudged", stage)]
     assert run_command_line(words) == 0
     said = capsys.readouterr().out

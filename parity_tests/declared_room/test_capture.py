@@ -54,7 +54,7 @@ def test_a_right_environment_agrees_without_an_edit(is_mjlab: bool, tmp_path: Pa
     """Who has to correct the contract of a right environment by hand does not look at the next answer."""
     env = ManagerBasedRLEnv(is_mjlab=is_mjlab)
     env.reset()
-    answer = command("explain", recorded(env, tmp_path), "--bundle", tmp_path / "robot.toml")
+    answer = command("explain", recorded(env, tmp_path), "--contract", tmp_path / "robot.toml")
     assert answer.status == 0, answer.out + answer.err
     root = tomllib.loads((tmp_path / "robot.toml").read_text(encoding="utf-8"))
     given = {each["name"]: each for each in root["given"]}
@@ -71,7 +71,7 @@ def test_a_mistake_of_the_loop_is_named(tmp_path: Path, command: Command) -> Non
     """A capture that takes a wrong number over from the loop that it should judge agrees with anything."""
     env = ManagerBasedRLEnv(wrong="scale")
     env.reset()
-    answer = command("explain", recorded(env, tmp_path), "--bundle", tmp_path / "robot.toml")
+    answer = command("explain", recorded(env, tmp_path), "--contract", tmp_path / "robot.toml")
     assert answer.status == 1
     assert "base_ang_vel" in answer.out
 
@@ -80,7 +80,7 @@ def test_a_reset_begins_a_segment(tmp_path: Path, command: Command) -> None:
     """A history that goes on over a reset would accuse every environment that ends an episode."""
     env = ManagerBasedRLEnv(episode=15)
     env.reset()
-    answer = command("explain", recorded(env, tmp_path), "--bundle", tmp_path / "robot.toml")
+    answer = command("explain", recorded(env, tmp_path), "--contract", tmp_path / "robot.toml")
     assert answer.status == 0, answer.out + answer.err
     assert "segment 3" in answer.out.lower()
 
@@ -262,7 +262,7 @@ def test_a_real_policy_agrees_with_what_is_captured(real_data: Path, tmp_path: P
     with capture(env, tmp_path / "g1.toml", model=model).record(tmp_path / "g1.trace.bin") as recorder:
         for frame in range(24):
             recorder.step({"policy": Tensor([frames["obs"][frame]])}, Tensor([frames["action"][frame]]))
-    answer = command("explain", tmp_path / "g1.trace.bin", "--bundle", tmp_path / "g1.toml")
+    answer = command("explain", tmp_path / "g1.trace.bin", "--contract", tmp_path / "g1.toml")
     assert answer.status == 0, answer.out + answer.err
     assert "AGREES" in answer.out
     assert "LEFT OPEN" not in (tmp_path / "g1.toml").read_text(encoding="utf-8").partition("given = [")[2]

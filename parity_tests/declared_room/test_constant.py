@@ -100,7 +100,7 @@ def test_an_engine_that_takes_the_gains_through_the_map_is_named(tmp_path: Path,
     """unitree_rl_lab#145: the gains are in the motors' order already; 9 of 29 change when they go through the map."""
     contract = _contract(tmp_path, '"plain"', "motors")
     np.savez(tmp_path / "engine.npz", q=np.zeros((3, 3)), kp=np.tile([2.0, 3.0, 1.0], (3, 1)))
-    answer = command("explain", tmp_path / "engine.npz", "--bundle", contract)
+    answer = command("explain", tmp_path / "engine.npz", "--contract", contract)
 
     assert answer.status == 1
     assert "kp.order = policy" in answer.out

@@ -52,7 +52,7 @@ def test_a_damaged_contract_is_not_used(name: str, tmp_path: Path, command: Comm
     text, replacement, *_ = DAMAGES[name]
     path = write_small(tmp_path, SMALL.replace(text, replacement, 1))
     (tmp_path / "run.csv").write_text("joint_q[0],joint_q[1]\n0,0\n", encoding="utf-8")
-    answer = command("explain", tmp_path / "run.csv", "--bundle", path)
+    answer = command("explain", tmp_path / "run.csv", "--contract", path)
     assert answer.status == 2
     assert answer.err.startswith("rigpact: error:")
 
@@ -116,7 +116,7 @@ def test_numbers_in_a_row_have_their_names(tmp_path: Path, command: Command, val
     write_project(tmp_path)
     text = CONTRACT.replace('file = "numbers.json"\nat = "/gain"', f"value = {value}")
     (tmp_path / "contract.toml").write_text(text, encoding="utf-8")
-    assert command("explain", tmp_path / "run.csv", "--bundle", tmp_path / "contract.toml").status == 0
+    assert command("explain", tmp_path / "run.csv", "--contract", tmp_path / "contract.toml").status == 0
 
 
 @pytest.mark.parametrize("ends", ["low = -1, high = inf", "low = -1.7e308, high = 1.7e308", "low = -1, high = 2"])

@@ -124,7 +124,7 @@ def test_a_draft_holds(tmp_path: Path, command: Command, seed: int, kind: str) -
     assert "CAUTION" not in text.partition("format =")[2], text
     assert "e+38" not in text
     assert command("check", contract).status == 0, command("check", contract).out
-    answer = command("explain", recording, "--bundle", contract)
+    answer = command("explain", recording, "--contract", contract)
     assert answer.status == 0, answer.out + answer.err
     assert "AGREES" in answer.out
     assert "does not know" not in answer.out
@@ -149,7 +149,7 @@ def test_a_draft_whose_first_trial_is_refused(tmp_path: Path, command: Command, 
     made = command("init", tmp_path, "--contract")
     assert made.status == 0, made.err
     assert command("check", tmp_path / "contract.toml").status == 0
-    assert "AGREES" in command("explain", tmp_path / "run.npz", "--bundle", tmp_path / "contract.toml").out
+    assert "AGREES" in command("explain", tmp_path / "run.npz", "--contract", tmp_path / "contract.toml").out
 
 
 @every_case("mistake", ["targets by position", "two joints exchanged", "one sign", "one default"])
@@ -168,4 +168,4 @@ def test_a_planted_mistake_is_drafted_with_a_caution(tmp_path: Path, command: Co
     assert "It states what the recording does" in text
     assert "# CAUTION: " in text
     assert command("check", tmp_path / "contract.toml").status == 0
-    assert command("explain", recording, "--bundle", tmp_path / "contract.toml").status == 0
+    assert command("explain", recording, "--contract", tmp_path / "contract.toml").status == 0

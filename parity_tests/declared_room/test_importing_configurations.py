@@ -90,12 +90,12 @@ def test_a_robot_and_its_policy_agree_with_a_loop_written_by_hand(tmp_path: Path
             rows[name].append(row)
     np.savez(tmp_path / "run.npz", **{name: np.array(each) for name, each in rows.items()})
 
-    answer = command("explain", tmp_path / "run.npz", "--bundle", contract, "--mode", "free")
+    answer = command("explain", tmp_path / "run.npz", "--contract", contract, "--mode", "free")
     assert answer.status == 0, answer.out + answer.err
     assert np.abs(rows["obs"]).max() == 1.5  # the clip was at work
     wrong = np.array(rows["motor_q"])[:, mapping]
     np.savez(tmp_path / "wrong.npz", **{name: np.array(each) for name, each in {**rows, "motor_q": wrong}.items()})
-    assert command("explain", tmp_path / "wrong.npz", "--bundle", contract, "--mode", "free").status == 1
+    assert command("explain", tmp_path / "wrong.npz", "--contract", contract, "--mode", "free").status == 1
 
 
 def test_the_axes_of_a_velocity_stay_open_as_those_of_a_gyro_do(tmp_path: Path, command: Command) -> None:

@@ -52,7 +52,7 @@ def test_a_deploy_file_agrees_with_a_loop_written_by_hand(tmp_path: Path, comman
     source = write_yaml(tmp_path / "deploy.yaml", DEPLOY)
 
     root = _imported(command, source, "--onnx", model, "--recording", engine)
-    answer = command("explain", engine, "--bundle", tmp_path / "contract.toml")
+    answer = command("explain", engine, "--contract", tmp_path / "contract.toml")
 
     assert answer.status == 0, answer.out
     assert "AGREES" in answer.out
@@ -87,7 +87,7 @@ def test_a_table_of_columns_is_matched_as_an_array_is(tmp_path: Path, command: C
     root = _imported(command, write_yaml(tmp_path / "deploy.yaml", DEPLOY), "--onnx", model, "--recording", engine)
 
     assert root["recordings"] == {"imu_quat": "imu_quat_wxyz", "q": "q_sdk", "dq": "dq_sdk"}
-    assert command("explain", engine, "--bundle", tmp_path / "contract.toml").status == 0
+    assert command("explain", engine, "--contract", tmp_path / "contract.toml").status == 0
 
 
 def test_numbered_columns_follow_their_numbers(tmp_path: Path) -> None:
@@ -133,7 +133,7 @@ def test_an_engine_that_reads_the_file_otherwise_is_named(tmp_path: Path, comman
         {**rows, "motor_q": rows["action"] * np.float32(0.25) + np.array(DEPLOY["default_joint_pos"], "f")}, engine
     )
     _imported(command, write_yaml(tmp_path / "deploy.yaml", DEPLOY), "--onnx", model, "--recording", engine)
-    answer = command("explain", engine, "--bundle", tmp_path / "contract.toml")
+    answer = command("explain", engine, "--contract", tmp_path / "contract.toml")
 
     assert answer.status == 1
     assert "motor_q.order = as_given" in answer.out
@@ -148,7 +148,7 @@ def test_columns_are_told_apart_by_their_numbers(tmp_path: Path, command: Comman
     root = _imported(command, write_yaml(tmp_path / "deploy.yaml", DEPLOY), "--onnx", model, "--recording", engine)
 
     assert {vector: root["recordings"][vector] for vector in ("q", "dq", "gyro")} == {"q": "b", "dq": "a", "gyro": "c"}
-    assert command("explain", engine, "--bundle", tmp_path / "contract.toml").status == 0
+    assert command("explain", engine, "--contract", tmp_path / "contract.toml").status == 0
 
 
 def test_a_column_with_the_name_of_another_vector_keeps_its_own(tmp_path: Path, command: Command) -> None:
@@ -158,7 +158,7 @@ def test_a_column_with_the_name_of_another_vector_keeps_its_own(tmp_path: Path, 
     rows |= {"base_ang_vel": rows["gyro"].copy(), "command": rows.pop("sticks") * np.array([1, -1, -1], "f")}
     save_file(rows, engine)
     root = _imported(command, write_yaml(tmp_path / "deploy.yaml", DEPLOY), "--onnx", model, "--recording", engine)
-    answer = command("explain", engine, "--bundle", tmp_path / "contract.toml")
+    answer = command("explain", engine, "--contract", tmp_path / "contract.toml")
 
     assert answer.status == 0, answer.out
     assert "base_ang_vel_scaled" in _stages(root)["obs"]["of"]
@@ -183,7 +183,7 @@ def test_a_gyro_in_the_axes_of_the_world_is_named(tmp_path: Path, command: Comma
         {**rows, "gyro": np.array(turned, "f")}, engine
     )  # the sensor gives the world's axes, the network saw the body's
     _imported(command, write_yaml(tmp_path / "deploy.yaml", DEPLOY), "--onnx", model, "--recording", engine)
-    answer = command("explain", engine, "--bundle", tmp_path / "contract.toml")
+    answer = command("explain", engine, "--contract", tmp_path / "contract.toml")
 
     assert answer.status == 0, answer.out
     assert "open: base_ang_vel_turned.direction is inverse" in answer.out

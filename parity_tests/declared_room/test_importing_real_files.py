@@ -35,7 +35,7 @@ def test_a_deploy_file_becomes_a_contract_that_the_engine_agrees_with(
     made = command("import", home / "deploy.yaml", "--onnx", home / model, "--recording", golden, "-o", contract)
     assert made.status == 0, made.err
     assert command("check", contract).status == 0
-    answer = command("explain", golden, "--bundle", contract, "--format", "json")
+    answer = command("explain", golden, "--contract", contract, "--format", "json")
 
     assert (answer.status, _verdict(answer)) == (0, "agrees"), answer.out
     assert {"obs", "action", "target"} <= {each["stage"] for each in json.loads(answer.out)["stages"]}
@@ -59,11 +59,11 @@ def test_without_a_recording_the_quaternion_stays_open_and_is_found(others: Path
     }  # fmt: skip
     columns = "".join(["\n[recordings]\n", *(f'{vector} = "{column}"\n' for vector, column in names.items())])
     contract.write_text(contract.read_text(encoding="utf-8") + columns, encoding="utf-8")
-    answer = command("explain", home / "golden_24_frames.safetensors", "--bundle", contract, "--format", "json")
+    answer = command("explain", home / "golden_24_frames.safetensors", "--contract", contract, "--format", "json")
 
     assert (answer.status, _verdict(answer)) == (0, "agrees")
     assert json.loads(answer.out)["answered"]["projected_gravity.quaternion_order"] == ["wxyz"]
-    written = command("explain", home / "golden_24_frames.safetensors", "--bundle", contract, "--write")
+    written = command("explain", home / "golden_24_frames.safetensors", "--contract", contract, "--write")
     assert f"{contract} now says: " in written.out
     checked = command("check", contract).out
     assert "projected_gravity.quaternion_order is not declared" not in checked
@@ -99,11 +99,11 @@ def test_two_files_of_one_robot_part_where_the_spec_says(others: Path, command: 
     )
     assert made.status == 0, made.err
     assert command("check", contract).status == 0
-    answer = command("explain", golden, "--bundle", contract)
+    answer = command("explain", golden, "--contract", contract)
 
     assert answer.status == 1
     assert "waist_yaw_joint" in answer.out
-    stages = json.loads(command("explain", golden, "--bundle", contract, "--format", "json").out)["stages"]
+    stages = json.loads(command("explain", golden, "--contract", contract, "--format", "json").out)["stages"]
     assert {each["stage"]: each["ok"] for each in stages} == {"obs": True, "action": True, "target": False}
 
 
@@ -119,7 +119,7 @@ def test_a_right_recording_of_a_real_program_drafts_its_own_contract(
             shutil.copyfile(path, tmp_path / path.name)
     assert command("init", tmp_path, "--contract").status == 0
     answer = command(
-        "explain", tmp_path / f"{recording}.npz", "--bundle", tmp_path / "contract.toml", "--format", "json"
+        "explain", tmp_path / f"{recording}.npz", "--contract", tmp_path / "contract.toml", "--format", "json"
     )
     assert (answer.status, _verdict(answer)) == (0, "agrees"), answer.out
     text = (tmp_path / "contract.toml").read_text(encoding="utf-8")
@@ -143,7 +143,7 @@ def test_a_right_recording_of_unitree_agrees_without_an_edit(
         "import", home / "deploy.yaml", "--onnx", home / "policy.onnx", "--recording", recording, "-o", contract
     )
     assert made.status == 0, made.err
-    answer = command("explain", recording, "--bundle", contract, "--format", "json")
+    answer = command("explain", recording, "--contract", contract, "--format", "json")
     assert (answer.status, _verdict(answer)) == (0, "agrees"), answer.out
     assert json.loads(answer.out)["answered"]["projected_gravity.quaternion_order"] == ["wxyz"]
 
@@ -206,14 +206,16 @@ def test_a_leapp_package_runs_from_its_initial_values(others: Path, command: Cal
 
     assert command("import", home / "Tiny-v0.yaml", "-o", contract).status == 0
     assert command("check", contract).status == 0
-    explained = command("explain", golden, "--bundle", contract, "--format", "json")
+    explained = command("explain", golden, "--contract", contract, "--format", "json")
     assert (explained.status, _verdict(explained)) == (0, "agrees"), explained.out
     assert command("run", contract, "--clip", golden, "--mode", "free", "--frames", 8, "-o", run).status == 0
-    compared = command("diff", run, golden, "--bundle", contract, "--stage", "joint_pos", "--stage", "last_action_out")
+    compared = command(
+        "diff", run, golden, "--contract", contract, "--stage", "joint_pos", "--stage", "last_action_out"
+    )
     assert compared.status == 0, compared.out
 
     text = contract.read_text(encoding="utf-8")
     contract.write_text(text.replace('start = "start_h_policy_joint_pos_in"', 'start = "zeros"'), encoding="utf-8")
     command("run", contract, "--clip", golden, "--mode", "free", "--frames", 8, "-o", run)
-    assert command("diff", run, golden, "--bundle", contract, "--stage", "joint_pos").status == 1
-    assert command("explain", golden, "--bundle", contract).status == 1
+    assert command("diff", run, golden, "--contract", contract, "--stage", "joint_pos").status == 1
+    assert command("explain", golden, "--contract", contract).status == 1

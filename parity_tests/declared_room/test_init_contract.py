@@ -53,7 +53,7 @@ def test_a_draft_holds_what_the_files_show_and_agrees_with_the_engine(tmp_path: 
     assert {"name": "last", "size": 2, "carried": "actions", "start": "zeros"} in root["given"]
     assert text.count("GUESSED") >= 4
     assert command("check", tmp_path / "contract.toml").status == 0
-    answer = command("explain", tmp_path / "engine.npz", "--bundle", tmp_path / "contract.toml")
+    answer = command("explain", tmp_path / "engine.npz", "--contract", tmp_path / "contract.toml")
     assert answer.status == 0, answer.out
     assert "AGREES" in answer.out
 

@@ -210,6 +210,6 @@ def test_explain_names_what_a_side_reads_otherwise(name: str, tmp_path: Path, co
         f'stages = [{{ name = "result", {subject.stage} }}]\n',
         encoding="utf-8",
     )
-    answer = command("explain", tmp_path / "run.npz", "--bundle", tmp_path / "contract.toml")
+    answer = command("explain", tmp_path / "run.npz", "--contract", tmp_path / "contract.toml")
     assert answer.status == 1
     assert f"With result.{knob} = {value} the error of result falls" in answer.out

@@ -121,7 +121,7 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 @pytest.mark.usefixtures("here")
 def test_a_wrong_reading_of_an_own_operation_is_named(command: Command) -> None:
     """The odd stage is where a studio's own code is: the place where nobody else looks."""
-    answer = command("explain", "run.csv", "--bundle", "contract.toml", *WITH)
+    answer = command("explain", "run.csv", "--contract", "contract.toml", *WITH)
     assert answer.status == 1
     assert "With bent.shape = linear the error of bent falls" in answer.out
     assert "EXPLAINED" in answer.out
@@ -173,7 +173,7 @@ def test_every_command_that_reads_contracts_has_the_option(command: Command) -> 
     assert names - having == {"rule", "demo", "geometry", "systems", "import"}
     assert command("check", "contract.toml", *WITH).status == 0
     assert command("describe", "contract.toml", *WITH).status == 0
-    assert command("adequacy", "clip.csv", "--bundle", "contract.toml", *WITH).status == 0
+    assert command("adequacy", "clip.csv", "--contract", "contract.toml", *WITH).status == 0
 
 
 @pytest.mark.usefixtures("here")
@@ -219,7 +219,7 @@ def test_the_module_that_runs_is_the_one_that_stands_there(
     for power in ("x**3", "x**1"):
         (here / "odd.py").write_text(ODD.replace("x**3", power), encoding="utf-8")
         os.utime(here / "odd.py", (1_000_000_000, 1_000_000_000))
-        answers.append(command("explain", "run.csv", "--bundle", "contract.toml", *WITH).status)
+        answers.append(command("explain", "run.csv", "--contract", "contract.toml", *WITH).status)
     assert answers == [1, 0], "the engine leaves the cube out"
     assert not (here / "__pycache__").exists()
 
@@ -359,7 +359,7 @@ def test_a_function_that_fails_while_it_runs_is_one_clear_line(
     (here / "odd.py").write_text(
         ODD.replace("        return np.sign(x)", f"        return {body}\n        return np.sign(x)")
     )
-    for words in (("explain", "run.csv", "--bundle", "contract.toml"), RUN):
+    for words in (("explain", "run.csv", "--contract", "contract.toml"), RUN):
         answer = command(*words, *WITH)
         assert answer.status == 2, words
         assert says in answer.err
@@ -413,7 +413,7 @@ def test_a_declaration_cannot_have_a_module_loaded(text: str, command: Command, 
         RUN,
     ):
         command(*words, *WITH)
-    command("explain", "run.csv", "--bundle", "contract.toml", *WITH)
+    command("explain", "run.csv", "--contract", "contract.toml", *WITH)
     assert not (here / "ran").exists()
 
 
@@ -440,7 +440,7 @@ def test_a_recording_cannot_have_a_module_loaded(command: Command, here: Path) -
     (here / "run.jsonl").write_text("\n".join(lines), encoding="utf-8")
     write_rows(here / "columns.csv", ["stick.x", "stick.y", "operations/evil.py"], [[*row, 0.0] for row in rows])
     for name in ("run.safetensors", "run.jsonl", "columns.csv"):
-        command("explain", name, "--bundle", "contract.toml", *WITH)
+        command("explain", name, "--contract", "contract.toml", *WITH)
         command("check", name)
     assert not (here / "ran").exists()
 

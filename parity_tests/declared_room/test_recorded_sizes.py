@@ -150,7 +150,7 @@ def test_every_command_that_judges_a_recording_says_it(
     """`explain` says AGREES and the gate passes: without a word beside it, that is taken for proof."""
     monkeypatch.chdir(tmp_path)
     project(tmp_path, WRONG["radians beside degrees"][0])
-    explained = command("explain", "run.npz", "--bundle", "contract.toml")
+    explained = command("explain", "run.npz", "--contract", "contract.toml")
     assert "AGREES" in explained.out
     assert "note: q moves by 0.0" in explained.out
     assert "times 57.3 it would fit" in explained.out

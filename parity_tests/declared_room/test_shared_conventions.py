@@ -76,7 +76,7 @@ def contract(tmp_path: Path) -> Path:
 
 def test_a_right_engine_agrees(command: Callable[..., Any], contract: Path, tmp_path: Path) -> None:
     """A convention that is said once holds at every stage that it names."""
-    answer = command("explain", _recording(tmp_path, _product), "--bundle", contract)
+    answer = command("explain", _recording(tmp_path, _product), "--contract", contract)
 
     assert answer.status == 0, answer.out
 
@@ -86,14 +86,14 @@ def test_a_wrong_product_in_both_legs_is_one_cause(command: Callable[..., Any], 
     recording = _recording(tmp_path, lambda first, second: _product(second, first))
     patched = tmp_path / "patched.toml"
 
-    answer = command("explain", recording, "--bundle", contract, "--patch", patched, "--format", "json")
+    answer = command("explain", recording, "--contract", contract, "--patch", patched, "--format", "json")
 
     assert answer.status == 1
     assert [each["changes"] for each in json.loads(answer.out)["causes"]] == [{"multiplication": "second_first"}]
     assert (
         tomllib.loads(patched.read_text(encoding="utf-8"))["conventions"]["multiplication"]["value"] == "second_first"
     )
-    assert command("explain", recording, "--bundle", patched).status == 0
+    assert command("explain", recording, "--contract", patched).status == 0
 
 
 def test_own_words_of_a_contract_are_written_back_as_the_operation_has_them(contract: Path) -> None:

@@ -34,7 +34,7 @@ def _explained(folder: Path, unit: str, *more: str) -> str:
     contract, recording = folder / "one_hand.toml", folder / "engine.csv"
     contract.write_text(CONTRACT.format(unit=unit), encoding="utf-8")
     recording.write_text(RECORDING, encoding="utf-8")
-    return CliRunner().invoke(application(), ["explain", str(recording), "--bundle", str(contract), *more]).output
+    return CliRunner().invoke(application(), ["explain", str(recording), "--contract", str(contract), *more]).output
 
 
 @pytest.mark.parametrize("unit", ["cm", "furlong"])

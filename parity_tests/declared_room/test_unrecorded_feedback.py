@@ -77,7 +77,7 @@ def _engine(folder: Path, step: Step, start: float, frames: int = 60, first: int
 
 
 def _explained(command: Callable[..., Any], folder: Path) -> Any:
-    return command("explain", folder / "engine.npz", "--bundle", folder / "contract.toml")
+    return command("explain", folder / "engine.npz", "--contract", folder / "contract.toml")
 
 
 def test_an_answer_is_judged_though_its_memory_is_not_recorded(tmp_path: Path, command: Callable[..., Any]) -> None:

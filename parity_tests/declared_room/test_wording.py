@@ -34,7 +34,7 @@ def own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 @pytest.mark.usefixtures("own")
 def test_a_network_that_is_missing_is_named_with_the_way_to_give_it(command: Any) -> None:
     """`'network'` alone sends its reader to the source."""
-    answer = command("explain", "run.npz", "--bundle", "contract.toml")
+    answer = command("explain", "run.npz", "--contract", "contract.toml")
     assert answer.status == 2
     expected = (
         "action: not judged; give the model of the network walker: --onnx FILE, or file = FILE in [networks.walker]"
@@ -47,7 +47,7 @@ def test_columns_without_a_contract_are_answered_with_what_is_needed(command: An
     """`expected JSON (a truncated file?)` was the answer to a whole table."""
     answer = command("explain", "run.npz")
     assert answer.status == 2
-    assert "--bundle: found none" in answer.err
+    assert "--contract: found none" in answer.err
     assert "contract" in answer.err
 
 

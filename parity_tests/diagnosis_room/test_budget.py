@@ -145,7 +145,7 @@ def test_more_frames_than_the_memory_takes_are_refused(
 ) -> None:
     """A million frames ended in an internal error after minutes."""
     monkeypatch.setattr(explaining, "memory_bytes", lambda: 90 * 9 * explaining.BYTES - 1)
-    answer = command("explain", halved.recording, "--bundle", halved.contract.bundle)
+    answer = command("explain", halved.recording, "--contract", halved.contract.bundle)
     assert (answer.status, answer.out) == (2, "")
     assert "90 frames, which need 0.0 GB of memory" in answer.err
 
@@ -153,7 +153,7 @@ def test_more_frames_than_the_memory_takes_are_refused(
 def test_a_deadline_is_status_2_from_the_command_line(halved: ExplainRequest, command: Command) -> None:
     """Not a traceback, nor an answer."""
     answer = command(
-        "explain", halved.recording, "--bundle", halved.contract.bundle, "--deadline", "0", "--format", "json"
+        "explain", halved.recording, "--contract", halved.contract.bundle, "--deadline", "0", "--format", "json"
     )
     assert (answer.status, answer.out) == (2, "")
     assert "--deadline: found no answer after 0 s" in answer.err

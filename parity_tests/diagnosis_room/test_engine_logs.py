@@ -132,7 +132,7 @@ def test_widths_of_the_log_are_held_against_the_bundle(command: Any, paste: Any,
     dims = "[FusedModel] Requested dims: motion=420 cond=7 contacts=2 angvel=138 pose_hist=828"
     fallback = "[PoseHist] Fallback enabled: Frames=3 Dim=276 (runtime required 828)."
     text = "\n".join((head, dims, fallback, *lines()))
-    shown = " ".join(command("explain", paste(text), "--bundle", demo_files["bundle"]).out.split())
+    shown = " ".join(command("explain", paste(text), "--contract", demo_files["bundle"]).out.split())
     assert "the engine reports state = 420, the bundle gives 422" in shown
     assert "the engine reports fps = 30, the bundle gives 60" in shown
     assert "fell back" in shown
@@ -180,12 +180,12 @@ def test_widths_without_a_bundle_are_said_to_be_unjudged(command: Any, paste: An
     """A pass over widths that nothing was held against would be read as a check of them."""
     head = "[Schema OK] X=420 Y=276 C=7 fps=60.0  (tanh_scales: rv=2, ang=138, pose_hist=828 | len=3)"
     answer = command("explain", paste("\n".join((head, *lines()))))
-    assert "the widths in the log were not judged: give --bundle" in " ".join((answer.out + answer.err).split())
+    assert "the widths in the log were not judged: give --contract" in " ".join((answer.out + answer.err).split())
 
 
 def test_a_log_is_of_the_enemy_animation_alone(command: Any, paste: Any) -> None:
     """A contract of another system has no such lines: its stages would be judged by somebody else's numbers."""
     other = Path(__file__).parents[2] / "fixtures" / "bundles" / "rig_inversion" / "rig_inversion.json"
-    answer = command("explain", paste("\n".join(lines())), "--bundle", other)
+    answer = command("explain", paste("\n".join(lines())), "--contract", other)
     assert (answer.status, answer.err.count("\n")) == (2, 1)
     assert "expected the schema bundle of the logged engine" in answer.err

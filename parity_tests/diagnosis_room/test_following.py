@@ -150,7 +150,7 @@ def test_the_command_names_it_and_then_explains_what_was_recorded(
 ) -> None:
     """A place is half an answer."""
     write_trace(record(compose_order="prev_delta"), tmp_path / "run.trace.bin")
-    bundle = ("--bundle", demo_bundle / "norm_template.json", "--companion", demo_bundle / "pretrain_template.json")
+    bundle = ("--contract", demo_bundle / "norm_template.json", "--companion", demo_bundle / "pretrain_template.json")
     words = ("explain", tmp_path / "run.trace.bin", *bundle, "--follow", "--until-idle", 0.2)
     wrong = command(*words, "--format", "json")
     assert wrong.status == 1

@@ -87,10 +87,12 @@ def test_a_pose_of_motion_matching_thirty_percent_too_large_is_no_pass(
     path = tmp_path / "scaled.npz"
     kept = {name: held[name] for name in ("stepper_out", "features", "latent")}
     np.savez(path, decompressed=held["decompressed"] * np.float32(1.3), **kept)
-    answer = command("explain", path, "--bundle", contract, "--mode", "free")
+    answer = command("explain", path, "--contract", contract, "--mode", "free")
     assert answer.status == 2
     assert "UNDETERMINED: nothing judged all of stepper_out, decompressed" in answer.out
-    allowed = command("explain", path, "--bundle", contract, "--mode", "free", *allowing("stepper_out", "decompressed"))
+    allowed = command(
+        "explain", path, "--contract", contract, "--mode", "free", *allowing("stepper_out", "decompressed")
+    )
     assert (allowed.status, "2 of 23 stages judged" in allowed.out) == (0, True), allowed.out
 
 

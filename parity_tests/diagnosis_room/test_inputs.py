@@ -23,7 +23,7 @@ def schema(checkout: Path) -> dict[str, Any]:
 
 
 def _explain(command: Any, files: Any, recording: Path, *more: object) -> tuple[int, dict[str, Any]]:
-    answer = command("explain", recording, "--bundle", files["bundle"], *more, "--format", "json")
+    answer = command("explain", recording, "--contract", files["bundle"], *more, "--format", "json")
     return answer.status, json.loads(answer.out)
 
 
@@ -146,16 +146,16 @@ def test_a_raw_clip_is_judged_against_another_export_of_itself(command: Any, dem
 BAD_INPUT = {
     "a recording that is not there": ("missing.trace.jsonl",),
     "no bundle": ("TRACE",),
-    "a bundle that is none": ("TRACE", "--bundle", "TRACE"),
-    "a clip that is none": ("TRACE", "--bundle", "BUNDLE", "--clip", "BUNDLE"),
-    "a model that is none": ("TRACE", "--bundle", "BUNDLE", "--onnx", "BUNDLE"),
-    "an unknown knob": ("TRACE", "--bundle", "BUNDLE", "--set", "colour=red"),
-    "an unknown value": ("TRACE", "--bundle", "BUNDLE", "--set", "mirror=w"),
-    "a setting without a value": ("TRACE", "--bundle", "BUNDLE", "--set", "mirror"),
-    "outputs that are none": ("PREDICTION", "--bundle", "BUNDLE", "--replay", "CLIP"),
-    "outputs that are too few": ("LONG", "--bundle", "BUNDLE", "--replay", "TRACE"),
-    "a bundle as recording": ("BUNDLE", "--bundle", "BUNDLE"),
-    "a folder": (".", "--bundle", "BUNDLE"),
+    "a bundle that is none": ("TRACE", "--contract", "TRACE"),
+    "a clip that is none": ("TRACE", "--contract", "BUNDLE", "--clip", "BUNDLE"),
+    "a model that is none": ("TRACE", "--contract", "BUNDLE", "--onnx", "BUNDLE"),
+    "an unknown knob": ("TRACE", "--contract", "BUNDLE", "--set", "colour=red"),
+    "an unknown value": ("TRACE", "--contract", "BUNDLE", "--set", "mirror=w"),
+    "a setting without a value": ("TRACE", "--contract", "BUNDLE", "--set", "mirror"),
+    "outputs that are none": ("PREDICTION", "--contract", "BUNDLE", "--replay", "CLIP"),
+    "outputs that are too few": ("LONG", "--contract", "BUNDLE", "--replay", "TRACE"),
+    "a bundle as recording": ("BUNDLE", "--contract", "BUNDLE"),
+    "a folder": (".", "--contract", "BUNDLE"),
 }
 
 
@@ -185,5 +185,5 @@ def test_junk_in_a_trace_is_one_line(command: Any, demo_files: Any, recorded: An
     damages = (lines[0][:50], "\n".join([lines[0], lines[1], lines[1]]), lines[0] + '\n{"frame": "one"}\n' + lines[2])
     for damaged in damages:
         path.write_text(damaged + "\n", encoding="utf-8")
-        answer = command("explain", path, "--bundle", demo_files["bundle"])
+        answer = command("explain", path, "--contract", demo_files["bundle"])
         assert (answer.status, answer.err.count("\n")) == (2, 1)

@@ -38,36 +38,36 @@ def _project(folder: Path, *, scale: float = 0.5) -> tuple[Path, Path]:
 def test_an_open_word_is_answered(tmp_path: Path, command: Command) -> None:
     """The contract only assumed a word: an engine that does otherwise makes no mistake."""
     run, contract = _project(tmp_path)
-    answer = command("explain", run, "--bundle", contract)
+    answer = command("explain", run, "--contract", contract)
     assert answer.status == 0, answer.out
     assert "AGREES: open: obs.order is newest_first; everything else agrees" in answer.out
     assert "physics" in answer.out
-    answered = json.loads(command("explain", run, "--bundle", contract, "--format", "json").out)
+    answered = json.loads(command("explain", run, "--contract", contract, "--format", "json").out)
     assert (answered["verdict"], answered["answered"]) == ("agrees", {"obs.order": ["newest_first"]})
 
 
 def test_an_answer_is_written_into_the_contract(tmp_path: Path, command: Command) -> None:
     """A word that stays open is asked again of every recording."""
     run, contract = _project(tmp_path)
-    assert "now says: obs.order is newest_first" in command("explain", run, "--bundle", contract, "--write").out
+    assert "now says: obs.order is newest_first" in command("explain", run, "--contract", contract, "--write").out
     assert contract.read_text("utf-8") == CONTRACT.replace(
         ', order = "oldest_first", left_open = ["order"]', ', order = "newest_first"'
     )
     assert "RP749" not in command("check", contract).out
-    assert "nothing that the contract leaves open" in command("explain", run, "--bundle", contract, "--write").out
+    assert "nothing that the contract leaves open" in command("explain", run, "--contract", contract, "--write").out
 
 
 def test_a_word_that_is_set_is_not_open(tmp_path: Path, command: Command) -> None:
     """Whoever says the word on the command line wants to hear that the engine does otherwise."""
     run, contract = _project(tmp_path)
     contract.write_text(CONTRACT.replace(', left_open = ["order"]', ""), encoding="utf-8")
-    assert command("explain", run, "--bundle", contract).status == 1
+    assert command("explain", run, "--contract", contract).status == 1
 
 
 def test_a_mistake_is_named_under_the_answered_words(tmp_path: Path, command: Command) -> None:
     """Another mistake must not hide behind a word that was only open."""
     run, contract = _project(tmp_path, scale=0.25)
-    answer = command("explain", run, "--bundle", contract, "--format", "json")
+    answer = command("explain", run, "--contract", contract, "--format", "json")
     assert answer.status == 1
     assert "obs.order" not in str(json.loads(answer.out)["causes"])
 
@@ -78,7 +78,7 @@ def test_columns_that_the_contract_does_not_know_are_said(tmp_path: Path, comman
     run, contract = _project(tmp_path)
     arrays = dict(np.load(run))
     np.savez(run, **arrays, **{name: np.zeros((20, 3))})
-    assert f"note: the contract does not know {name}: not judged" in command("explain", run, "--bundle", contract).out
+    assert f"note: the contract does not know {name}: not judged" in command("explain", run, "--contract", contract).out
 
 
 def test_a_column_of_some_frames_is_left_out_and_said(tmp_path: Path, command: Command) -> None:
@@ -91,7 +91,7 @@ def test_a_column_of_some_frames_is_left_out_and_said(tmp_path: Path, command: C
         rows[t]["action"] = action[t].tolist()
     (tmp_path / "run.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
     (tmp_path / "contract.toml").write_text(FED_BACK, encoding="utf-8")
-    answer = command("explain", tmp_path / "run.jsonl", "--bundle", tmp_path / "contract.toml")
+    answer = command("explain", tmp_path / "run.jsonl", "--contract", tmp_path / "contract.toml")
     assert "note: action stands in 7 of 20 frames: it is left out" in answer.out
     assert answer.status == 0, answer.out
 
@@ -104,7 +104,7 @@ def test_an_agreement_says_what_the_recording_could_not_tell_and_where_to_look(
     x = np.zeros((20, 2), "f")
     np.savez(tmp_path / "run.npz", x=x, obs=np.hstack([x, x]), action=x)
     (tmp_path / "contract.toml").write_text(FED_BACK, encoding="utf-8")
-    files = (tmp_path / "run.npz", "--bundle", tmp_path / "contract.toml")
+    files = (tmp_path / "run.npz", "--contract", tmp_path / "contract.toml")
     answer = command("explain", *files, "--format", output)
     assert answer.status == 0, answer.out
     assert "action.scale=none" in html.unescape(answer.out)
@@ -132,9 +132,9 @@ def test_a_wrong_last_action_is_answered_and_not_refused(tmp_path: Path, command
     last = np.vstack([np.zeros((2, 2), "f"), 2 * x[:-2]])  # one frame late
     np.savez(tmp_path / "run.npz", x=x, last=last, obs=np.hstack([x, last]), action=2 * x)
     (tmp_path / "contract.toml").write_text(FED_BACK, encoding="utf-8")
-    answer = command("explain", tmp_path / "run.npz", "--bundle", tmp_path / "contract.toml", "--format", "json")
+    answer = command("explain", tmp_path / "run.npz", "--contract", tmp_path / "contract.toml", "--format", "json")
     assert answer.status == 1, answer.err
     differs = [each["stage"] for each in json.loads(answer.out)["stages"] if each["ok"] is False]
     assert differs == ["last"]
-    said = command("explain", tmp_path / "run.npz", "--bundle", tmp_path / "contract.toml")
+    said = command("explain", tmp_path / "run.npz", "--contract", tmp_path / "contract.toml")
     assert "--mode teacher if what it feeds back came from outside" in said.out

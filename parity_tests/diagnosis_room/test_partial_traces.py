@@ -142,7 +142,7 @@ def test_a_trace_of_other_widths_is_refused(tmp_path: Path, honest: Trace, scene
     """A character with other bones: any number that came out would be about nothing."""
     narrow = Trace(honest.header, honest.frame, honest.time_s, {"y_out": honest.stages["y_out"][:, :-6]})
     write_trace(narrow, tmp_path / "run.trace.jsonl")
-    with pytest.raises(UnusableInput, match=r"270 numbers, expected 276.*right --bundle"):
+    with pytest.raises(UnusableInput, match=r"270 numbers, expected 276.*right --contract"):
         read_evidence(tmp_path / "run.trace.jsonl", scene.contract)
 
 

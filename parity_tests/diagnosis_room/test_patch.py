@@ -66,7 +66,7 @@ def contract(tmp_path: Path) -> Path:
 
 
 def _explained(command: Callable[..., Any], recording: Path, contract: Path, *words: object) -> Any:
-    return command("explain", recording, "--bundle", contract, "--mode", "teacher", *words)
+    return command("explain", recording, "--contract", contract, "--mode", "teacher", *words)
 
 
 def test_the_changed_contract_keeps_its_text_and_agrees(
@@ -102,7 +102,7 @@ def test_what_no_file_says_is_a_file_of_conventions(
     """A schema bundle has no word for a convention: its patch must still be one file that a command takes."""
     trace, patch = tmp_path / "other.trace.jsonl", tmp_path / "patch.toml"
     write_trace(scene.record({"compose_order": "prev_delta"}), trace)
-    files = ("--bundle", demo_files["bundle"], "--companion", demo_files["companion"])
+    files = ("--contract", demo_files["bundle"], "--companion", demo_files["companion"])
     allowed = ("--allow-unjudged", "y_norm")
 
     answer = command("explain", trace, *files, *allowed, "--patch", patch)

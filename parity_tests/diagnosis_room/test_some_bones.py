@@ -196,7 +196,7 @@ def test_the_command_says_it_in_words_and_as_data(
 ) -> None:
     """A pass that rests on a quarter of the character must not look like one that rests on all of it."""
     path = written(tmp_path, of_bones(honest, scene.contract, BONES))
-    words = ["explain", path, "--bundle", demo_files["bundle"], "--companion", demo_files["companion"]]
+    words = ["explain", path, "--contract", demo_files["bundle"], "--companion", demo_files["companion"]]
     shown = command(*words)
     printed = " ".join(shown.out.split())
     assert "Rests on 11 of 46 bones; not recorded:" in printed

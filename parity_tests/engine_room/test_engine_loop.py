@@ -74,7 +74,7 @@ def test_the_command_prints_a_relation_apart_from_conventions(engine, tmp_path, 
     late = next(each.number for each in DEFECTS if each.name == "published_late")
     recording = engine.run(tmp_path / "late.trace.jsonl", TEACHER, 20, late)
     files = engine.files
-    words = ["explain", recording, "--bundle", files.bundle, "--companion", files.companion, "--clip", files.clip]
+    words = ["explain", recording, "--contract", files.bundle, "--companion", files.companion, "--clip", files.clip]
     words += ["--onnx", files.model]
     assert run_command_line(list(map(str, words))) == 1
     printed = " ".join(capfd.readouterr().out.split())

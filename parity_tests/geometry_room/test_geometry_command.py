@@ -72,8 +72,8 @@ def test_the_columns_of_a_bundle_hold(
     bundle.write_text(json.dumps(document), encoding="utf-8")
     path = module_file("def matrix_to_rot6d(R):\n    return sound.np.concatenate([R[..., :, 0], R[..., :, 1]], -1)\n")
 
-    assert geometry(path, "--bundle", bundle).status == 0
-    assert geometry(path, "--bundle", demo_bundle / "norm_template.json").status == 1
+    assert geometry(path, "--contract", bundle).status == 0
+    assert geometry(path, "--contract", demo_bundle / "norm_template.json").status == 1
 
 
 def test_a_period_is_taken_for_what_it_is(geometry: Geometry, module_file: ModuleFile) -> None:

@@ -323,7 +323,7 @@ def test_the_teachers_json_is_held_against_the_engines_y_denorm(
         published[17, 6 * 30 + 2] = np.nan
     np.savez(project.folder / "engine.npz", y_out=published)
     given = [
-        "--bundle",
+        "--contract",
         project.folder / NORM,
         "--companion",
         project.folder / COMPANION,

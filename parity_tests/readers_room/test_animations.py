@@ -53,7 +53,7 @@ def test_a_bvh_of_the_demo_character_is_its_poses_again(
         engine.update({f"pose.{names[bone]}": expected[:, bone].astype(np.float32) for bone in bones})
     np.savez(tmp_path / "engine.npz", **engine)
     stages = [word for name in found if name.startswith("pose") for word in ("--stage", name)]
-    assert command("diff", trace, tmp_path / "engine.npz", "--bundle", contract, *stages).status == 0
+    assert command("diff", trace, tmp_path / "engine.npz", "--contract", contract, *stages).status == 0
     assert np.allclose(found["root_metres"][:, 0], np.arange(len(expected)) * 0.02, atol=1e-6)  # 2 cm a frame
 
 
@@ -75,7 +75,7 @@ def test_each_order_of_angles_is_named_when_another_is_read(
     poses = quaternions(rotations, len(names)).astype(np.float32)
     np.savez(tmp_path / "engine.npz", **columns, **{f"pose.{name}": poses[:, bone] for bone, name in enumerate(names)})
 
-    answer = command("explain", tmp_path / "engine.npz", "--bundle", contract, "--singles-only", "--format", "json")
+    answer = command("explain", tmp_path / "engine.npz", "--contract", contract, "--singles-only", "--format", "json")
     said = json.loads(answer.out)
     assert said["verdict"] == "explained", answer.out
     assert [cause["changes"] for cause in said["causes"]] == [{"pose.reads": f"{real}_deg"}]
@@ -88,7 +88,7 @@ def test_another_unit_is_named(tmp_path: Path, command: Command) -> None:
     columns = dict(read_table(source).columns)
     columns["root_metres"] = (columns["position.pelvis"] * 0.0254).astype(np.float32)
     np.savez(tmp_path / "engine.npz", **columns)
-    said = json.loads(command("explain", tmp_path / "engine.npz", "--bundle", contract, "--format", "json").out)
+    said = json.loads(command("explain", tmp_path / "engine.npz", "--contract", contract, "--format", "json").out)
     assert (said["verdict"], said["causes"][0]["changes"]) == ("explained", {"root_metres.scale": "inches"}), said
 
 

@@ -49,9 +49,9 @@ def test_a_bag_is_judged_with_the_contract_beside_it(tmp_path: Path, command: Co
     contract = tmp_path / "contract.toml"
     contract.write_text(CONTRACT, encoding="utf-8")
     bag = write_mcap(tmp_path / "run.mcap")
-    assert command("explain", bag, "--bundle", contract).status == 0
+    assert command("explain", bag, "--contract", contract).status == 0
     contract.write_text(CONTRACT.replace("scale = 2", "scale = 3"), encoding="utf-8")
-    assert command("explain", bag, "--bundle", contract).status == 1
+    assert command("explain", bag, "--contract", contract).status == 1
 
 
 def test_a_topic_gives_the_tick_where_others_lost_a_message(tmp_path: Path, command: Command) -> None:

@@ -22,7 +22,7 @@ def _verdict(command: Command, folder: Path, run: Mapping[str, np.ndarray], **fi
     checked = command("check", contract)
     assert checked.status == 0, checked.out
     np.savez(folder / "run.npz", **run)
-    answer = json.loads(command("explain", folder / "run.npz", "--bundle", contract, "--format", "json").out)
+    answer = json.loads(command("explain", folder / "run.npz", "--contract", contract, "--format", "json").out)
     return answer["verdict"], {key: value for cause in answer["causes"] for key, value in cause["changes"].items()}
 
 

@@ -105,9 +105,9 @@ def test_a_format_that_is_not_read_says_what_to_do(
     make(path)
     before = sorted(tmp_path.rglob("*"))
     for words in (
-        ("explain", path, "--bundle", BUNDLE),
-        ("diff", path, path, "--bundle", BUNDLE),
-        ("convert", path, "--bundle", BUNDLE, "-o", tmp_path / "made.npz"),
+        ("explain", path, "--contract", BUNDLE),
+        ("diff", path, path, "--contract", BUNDLE),
+        ("convert", path, "--contract", BUNDLE, "-o", tmp_path / "made.npz"),
         ("import", path, "-o", tmp_path / "made.toml"),
         ("import", path, "-o", tmp_path / "made.npz"),
         ("check", path),

@@ -73,7 +73,7 @@ def test_diff_lists_its_stages(command: Any, demo_bundle: Path, tmp_path: Path) 
         frame["BoneRotations"].reverse()
     shutil.copy(demo_bundle / "clips" / "Run_F.json", tmp_path / "a.json")
     (tmp_path / "b.json").write_text(json.dumps(clip), encoding="utf-8")
-    words = ("diff", tmp_path / "a.json", tmp_path / "b.json", "--bundle", demo_bundle / "norm_template.json")
+    words = ("diff", tmp_path / "a.json", tmp_path / "b.json", "--contract", demo_bundle / "norm_template.json")
     answer = command(*words, "--format", "junit")
     text = command(*words)
     assert answer.status == text.status == 1

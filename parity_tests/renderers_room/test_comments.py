@@ -79,7 +79,7 @@ def answers(command: Any, demo_bundle: Path, tmp_path: Path) -> dict[str, tuple[
     run, other = tmp_path / "run.trace.jsonl", tmp_path / "other.trace.jsonl"
     assert command("run", bundle, *words, "-o", run).status == 0
     assert command("run", bundle, *words, *knob, "-o", other).status == 0
-    files = ("--bundle", bundle, "--companion", companion)
+    files = ("--contract", bundle, "--companion", companion)
     return {
         "diff": ("The recordings differ from frame", "diff", run, other, *files),
         "explain": ("EXPLAINED: compose_order = prev_delta", "explain", other, *files),
@@ -116,7 +116,7 @@ def test_what_is_supposed_stands_in_the_first_line(command: Any, demo_bundle: Pa
     run = tmp_path / "run.trace.jsonl"
     assert command("run", bundle, *words, tmp_path / "Sneak_Turn.json", "--frames", "12", "-o", run).status == 0
 
-    answer = command("explain", run, "--bundle", bundle, *words, tmp_path / "Run_F.json", "--format", form)
+    answer = command("explain", run, "--contract", bundle, *words, tmp_path / "Run_F.json", "--format", form)
 
     shown = html.unescape(answer.out.decode("utf-8")).replace("\\", "")
     said = (
@@ -210,7 +210,7 @@ def test_recordings_that_agree_or_cannot_be_compared_are_told_apart(
     run, few = tmp_path / "run.trace.jsonl", tmp_path / "few.trace.jsonl"
     write_trace(recorded(), run)
     write_trace(replace(recorded(), stages={"cond": recorded().stages["cond"]}), few)
-    bundle = ("--bundle", demo_bundle / "norm_template.json", "--companion", demo_bundle / "pretrain_template.json")
+    bundle = ("--contract", demo_bundle / "norm_template.json", "--companion", demo_bundle / "pretrain_template.json")
     same = command("diff", run, run, *bundle, "--format", "markdown")
     assert (same.status, b"The recordings agree within rounding, over" in same.out) == (0, True)
     answer = command("diff", run, few, *bundle, "--strict", "--format", "markdown")

@@ -16,7 +16,7 @@ from rigpact.reports.diagnosing.adequacy_text import print_adequacy
 
 
 def _adequacy(command: Any, demo_bundle: Path, *words: object) -> tuple[int, Any]:
-    answer = command("adequacy", "--bundle", demo_bundle / "norm_template.json", *words, "--format", "json")
+    answer = command("adequacy", "--contract", demo_bundle / "norm_template.json", *words, "--format", "json")
     return answer.status, json.loads(answer.out)
 
 
@@ -98,14 +98,14 @@ def test_the_smallest_set_shows_as_much_as_all(command: Any, demo_bundle: Path) 
 
 def test_no_clip_at_all_cannot_be_judged(command: Any, demo_bundle: Path) -> None:
     """Without any clip, the answer must not be a pass."""
-    assert command("adequacy", "--bundle", demo_bundle / "norm_template.json").status == 2
+    assert command("adequacy", "--contract", demo_bundle / "norm_template.json").status == 2
 
 
 def test_real_clips_show_what_they_miss(command: Any, real_data: Path) -> None:
     """The straight walk of the deployed character cannot show a yaw bug; its turning walk shows most of it."""
     answer = command(
         "adequacy",
-        "--bundle",
+        "--contract",
         real_data / "norm_template.json",
         "--companion",
         real_data / "pretrain_template.json",
@@ -123,5 +123,5 @@ def test_real_clips_show_what_they_miss(command: Any, real_data: Path) -> None:
 @pytest.mark.parametrize("words", [["--synthesise", "no/such/folder/probe.json"], ["no such clip.json"]])
 def test_bad_arguments_are_one_line(command: Any, demo_bundle: Path, words: list[str]) -> None:
     """A typing mistake must give one line, not a traceback."""
-    answer = command("adequacy", "--bundle", demo_bundle / "norm_template.json", *words)
+    answer = command("adequacy", "--contract", demo_bundle / "norm_template.json", *words)
     assert (answer.status, answer.err.count("\n")) == (2, 1)

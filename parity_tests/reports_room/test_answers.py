@@ -67,8 +67,8 @@ def test_the_answers_about_a_contract_and_its_runs(command: Command, project: tu
     check(command, "describe", *contract, "--onnx", "model.onnx")
     check(command, "breaking", contract[0], contract[0])
     check(command, "run", *contract, *driven, "--frames", 12, "-o", "run.trace.jsonl")
-    check(command, "diff", "run.trace.jsonl", "run.trace.jsonl", "--bundle", *contract)
-    check(command, "explain", "run.trace.jsonl", "--bundle", *contract, *driven)
+    check(command, "diff", "run.trace.jsonl", "run.trace.jsonl", "--contract", *contract)
+    check(command, "explain", "run.trace.jsonl", "--contract", *contract, *driven)
     check(command, "nan", *contract, *driven, "--frames", 12)
     check(command, "convert", "run.trace.jsonl", "-o", "run.npz")
     check(command, "codegen", *contract, "-o", "contract.hpp")
@@ -87,10 +87,10 @@ def test_the_answers_where_something_is_wrong(
     driven = ("--clip", clip_of(contract), "--onnx", "model.onnx")
     assert command("run", *contract, *driven, "--frames", 12, "-o", "right.trace.jsonl").status == 0
     assert command("run", *contract, *driven, "--frames", 12, "--set", wrong, "-o", "wrong.trace.jsonl").status == 0
-    apart = command("diff", "right.trace.jsonl", "wrong.trace.jsonl", "--bundle", *contract).status
-    check(command, "diff", "right.trace.jsonl", "wrong.trace.jsonl", "--bundle", *contract, status=apart)
-    check(command, "explain", "wrong.trace.jsonl", "--bundle", *contract, *driven, status=None)
-    check(command, "adequacy", "clips", "--bundle", *contract, status=None)
+    apart = command("diff", "right.trace.jsonl", "wrong.trace.jsonl", "--contract", *contract).status
+    check(command, "diff", "right.trace.jsonl", "wrong.trace.jsonl", "--contract", *contract, status=apart)
+    check(command, "explain", "wrong.trace.jsonl", "--contract", *contract, *driven, status=None)
+    check(command, "adequacy", "clips", "--contract", *contract, status=None)
     spoilt = json.loads(Path("norm_template.json").read_text(encoding="utf-8"))
     spoilt["StdX"][12] = 0.0
     Path("spoilt.json").write_text(json.dumps(spoilt), encoding="utf-8")

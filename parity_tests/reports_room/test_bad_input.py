@@ -119,7 +119,7 @@ def test_numbers_beyond_float32_bring_no_lines_of_rigpacts_own_source(demo_bundl
     np.savez(tmp_path / "engine.npz", y_out=np.full((6, 276), 2.0**130), frame=np.arange(6))
     words = [sys.executable, "-m", "rigpact.reports", "explain", str(tmp_path / "engine.npz")]
     done = subprocess.run(
-        [*words, "--bundle", str(demo_bundle / "norm_template.json")], capture_output=True, text=True, check=False
+        [*words, "--contract", str(demo_bundle / "norm_template.json")], capture_output=True, text=True, check=False
     )
     assert done.stderr == ""
     assert "a value that is not finite" in done.stdout

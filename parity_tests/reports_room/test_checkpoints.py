@@ -52,7 +52,7 @@ def predicted(demo_bundle: Path, tmp_path: Path, clip: Any) -> Callable[[str, Ed
 def diff(command: Any, demo_bundle: Path) -> Callable[..., Any]:
     """`rigpact diff` under the demo bundle, the demo clip as the teacher."""
     teacher = demo_bundle / "clips" / "Sneak_Turn.json"
-    bundle = ("--bundle", demo_bundle / "norm_template.json", "--companion", demo_bundle / "pretrain_template.json")
+    bundle = ("--contract", demo_bundle / "norm_template.json", "--companion", demo_bundle / "pretrain_template.json")
     return lambda a, b, *words: command("diff", a, b, *bundle, "--teacher", teacher, *words)
 
 
@@ -228,7 +228,7 @@ def test_a_pose_that_inherits_its_difference_is_ranked_too(
 
     assert baseline_of(diff(other, demo_run, "--format", "json"))["better"] == "b"
     # without a teacher it is a question of who computes it wrongly, not of who predicts better
-    own = command("diff", other, demo_run, "--bundle", demo_bundle / "norm_template.json", "--format", "json")
+    own = command("diff", other, demo_run, "--contract", demo_bundle / "norm_template.json", "--format", "json")
     assert baseline_of(own)["better"] is None
 
 
@@ -242,7 +242,7 @@ def test_the_clip_itself_is_no_rival(diff: Any, predicted: Any, demo_bundle: Pat
 def test_another_clip_as_the_teacher_is_refused(command: Any, predicted: Any, demo_bundle: Path) -> None:
     """Errors against another motion rank checkpoints by chance."""
     files = predicted("one", as_it_is), predicted("two", everywhere(3.0))
-    bundle = ("--bundle", demo_bundle / "norm_template.json")
+    bundle = ("--contract", demo_bundle / "norm_template.json")
     answer = command("diff", *files, *bundle, "--teacher", demo_bundle / "clips" / "Run_F.json")
 
     assert answer.status == 2
@@ -256,7 +256,7 @@ def test_a_teacher_without_poses_is_refused(command: Any, predicted: Any, demo_b
     answer = command("diff", *files, "--teacher", demo_bundle / "teacher_batches" / "Sneak_Turn_teacher.json")
 
     assert answer.status == 2
-    assert "--bundle" in answer.err
+    assert "--contract" in answer.err
 
 
 def test_no_bone_is_guessed_into_a_group() -> None:
@@ -284,7 +284,7 @@ def test_the_deployed_checkpoints_both_lose_in_degrees(command: Any, real_data: 
         real_data / "Walk_F_prediction_best.json",
         "--teacher",
         real_data / "Walk_F.json",
-        "--bundle",
+        "--contract",
         real_data / "norm_template.json",
         "--companion",
         real_data / "pretrain_template.json",
@@ -328,5 +328,5 @@ def test_predictions_that_were_composed_with_their_target_are_not_ranked(
     said = {(Path(each["file"]).stem, each["code"]) for each in json.loads(answer.out)["findings"]}
     assert {("twice", "RP633"), ("half", "RP633")} <= said
     assert (baseline_of(answer)["better"], baseline_of(answer)["parting"]) == (None, [])
-    bundle = ("--bundle", demo_bundle / "norm_template.json", "--companion", demo_bundle / "pretrain_template.json")
+    bundle = ("--contract", demo_bundle / "norm_template.json", "--companion", demo_bundle / "pretrain_template.json")
     assert "note: RP633 in twice.json" in command("explain", files[0], *bundle).out

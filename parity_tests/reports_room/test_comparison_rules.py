@@ -116,7 +116,7 @@ def compared(command: Any, demo_run: Path, demo_bundle: Path) -> Callable[[Path]
 
     def compare(other: Path) -> list[dict[str, Any]]:
         bundle = demo_bundle / "norm_template.json"
-        answer = command("diff", demo_run, other, "--bundle", bundle, "--format", "json")
+        answer = command("diff", demo_run, other, "--contract", bundle, "--format", "json")
         return with_short_paths(json.loads(answer.out)["findings"])
 
     return compare

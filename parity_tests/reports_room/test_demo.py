@@ -42,7 +42,7 @@ def test_the_robots_mistake_is_named_and_its_mended_runtime_agrees(command: Comm
     assert command("demo", "robot", "--into", folder).status == 0
     assert {path.name for path in folder.iterdir()} == {"contract.toml", "policy.onnx", "run.csv"}
     assert command("check", folder / "contract.toml", folder / "run.csv", folder / "policy.onnx").status == 0
-    asked = ("explain", folder / "run.csv", "--bundle", folder / "contract.toml")
+    asked = ("explain", folder / "run.csv", "--contract", folder / "contract.toml")
     assert CAUSE in command(*asked).out
     (folder / "run.csv").write_text(table(recorded({})), encoding="utf-8")
     assert command(*asked).status == 0

@@ -26,7 +26,7 @@ def _codes(answer: Any) -> set[str]:
 
 
 def _diff(command: Any, a: Path, b: Path, demo_bundle: Path, *more: object) -> Any:
-    return command("diff", a, b, "--bundle", demo_bundle / "norm_template.json", "--format", "json", *more)
+    return command("diff", a, b, "--contract", demo_bundle / "norm_template.json", "--format", "json", *more)
 
 
 def test_a_run_agrees_with_itself(command: Any, demo_run: Path, demo_bundle: Path) -> None:
@@ -62,7 +62,7 @@ def test_an_engine_and_the_training_side_take_another_direction_from_a_raw_clip(
     stages = {entry["stage"]: entry["ok"] for entry in json.loads(answer.out)["summary"]["stages"]}
     assert (answer.status, stages["cond"]) == (1, False)
     bundle, companion = demo_bundle / "norm_template.json", demo_bundle / "pretrain_template.json"
-    given = ["--bundle", bundle, "--companion", companion, "--clip", demo_clip, "--format", "json"]
+    given = ["--contract", bundle, "--companion", companion, "--clip", demo_clip, "--format", "json"]
     verdicts = [json.loads(command("explain", file, *given).out) for file in (prediction, demo_run)]
     cond = [next(stage for stage in found["stages"] if stage["stage"] == "cond")["ok"] for found in verdicts]
     assert cond == [True, True]
@@ -231,7 +231,7 @@ def test_real_checkpoints_are_told_apart(command: Any, real_data: Path) -> None:
         "diff",
         real_data / "Walk_F_prediction.json",
         real_data / "Walk_F_prediction_best.json",
-        "--bundle",
+        "--contract",
         real_data / "norm_template.json",
     )
     assert answer.status == 1

@@ -119,7 +119,7 @@ def test_a_long_comparison_needs_no_more_memory_than_a_short_one(
     sizes_mb, peaks_mb = [], []
     for frames in (4000, 8000):  # from 4,000 frames on the buffers of the pieces have their full size
         paths = two_runs(frames)
-        done = measured_command(tmp_path, "diff", *paths, "--bundle", demo_bundle / "norm_template.json")
+        done = measured_command(tmp_path, "diff", *paths, "--contract", demo_bundle / "norm_template.json")
         assert done.status == 1
         sizes_mb.append(sum(path.stat().st_size for path in paths) / 1e6)
         peaks_mb.append(done.peak_bytes / 1e6)

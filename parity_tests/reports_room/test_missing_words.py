@@ -32,11 +32,11 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.mark.parametrize(
     ("words", "says"),
     [
-        (("diff", "RUN", "RUN", "--onnx", MODEL), "--onnx: found no --bundle beside it"),
-        (("diff", "COND", "COND", "--bundle", BUNDLE, "--teacher", CLIP), "--teacher: found no published pose"),
-        (("diff", "COND", "COND", "--bundle", BUNDLE, "--table", "OUT"), "--table: found a recording without bones"),
-        (("explain", "RUN", "--bundle", BUNDLE, "--until-idle", "1"), "--until-idle: found no --follow beside it"),
-        (("explain", "RUN", "--follow"), "--bundle: found none"),
+        (("diff", "RUN", "RUN", "--onnx", MODEL), "--onnx: found no --contract beside it"),
+        (("diff", "COND", "COND", "--contract", BUNDLE, "--teacher", CLIP), "--teacher: found no published pose"),
+        (("diff", "COND", "COND", "--contract", BUNDLE, "--table", "OUT"), "--table: found a recording without bones"),
+        (("explain", "RUN", "--contract", BUNDLE, "--until-idle", "1"), "--until-idle: found no --follow beside it"),
+        (("explain", "RUN", "--follow"), "--contract: found none"),
         (
             ("sweep", IK / "blender_ik.json", "--mode", "free", "--clip", IK / "clip.trace.safetensors",
              "--onnx", IK / "model.onnx", "-o", "OUT"),
@@ -44,8 +44,8 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
         ),
         (("gate", "--from", "a.rigpact.zip", "--base", "main"), "--base: found --from beside it"),
         (("describe", BUNDLE, "--markdown", "--format", "json"), "found both, expected one of them"),
-        (("explain", "RUN", "--bundle", BUNDLE, "--allow-unjudged", "y_uot"), "--allow-unjudged y_uot: found no stage"),
-        (("adequacy", "--bundle", INVERSION / "rig_inversion.json", "--synthesise", "OUT"), "a name ending in"),
+        (("explain", "RUN", "--contract", BUNDLE, "--allow-unjudged", "y_uot"), "--allow-unjudged y_uot: found no stage"),
+        (("adequacy", "--contract", INVERSION / "rig_inversion.json", "--synthesise", "OUT"), "a name ending in"),
         (("check", "FOLDER"), "found no artefact"),
         (("breaking", Path("nowhere") / "bundle.json", "--base", "main"), "no bundle.json there"),
     ],
@@ -81,7 +81,7 @@ def test_conventions_are_completed_by_name_and_by_value() -> None:
 def test_answers_in_words_say_what_the_data_say(command: Any, run: Path, tmp_path: Path) -> None:
     """A person reads the text and a machine the JSON: what one of them lacks, nobody looks for."""
     contract = load_contract(BUNDLE, COMPANION)
-    files = ("--bundle", BUNDLE, "--companion", COMPANION)
+    files = ("--contract", BUNDLE, "--companion", COMPANION)
     some = written(tmp_path, of_bones(read_trace(run), contract, (0, 1, 5), whole=("state", "y_norm")))
     shown = " ".join(command("diff", run, some, *files).out.split())
     assert "rests on 3 of 46 bones; waived, not recorded: " in shown

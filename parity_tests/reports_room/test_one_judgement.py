@@ -56,7 +56,7 @@ class Side:
 
     def said(self, command: Any) -> Iterator[tuple[str, Variant, bool]]:
         """Each command, each variant, and whether it raised an alarm."""
-        own = ("--bundle", self.contract)
+        own = ("--contract", self.contract)
         for number, (variant, path) in enumerate(self.written):
             written = ("--resolution", variant.resolution) if variant.resolution else ()
             asked: dict[str, tuple[object, ...]] = {
@@ -121,7 +121,9 @@ def test_inputs_alone_are_never_an_agreement(command: Any, tmp_path: Path) -> No
     """The gyro of a log is that of its clip: "AGREES, 0 of 13 stages judged", exit 0."""
     run = Robot(ROBOT).run(Arithmetic())
     clip, gyro = npz_as()(run, tmp_path / "clip"), npz_as()({"gyro": run["gyro"]}, tmp_path / "gyro")
-    answer = command("explain", gyro, "--bundle", ROBOT / "contract.toml", "--clip", clip, "--mode", "free")
+    answer = command("explain", gyro, "--contract", ROBOT / "contract.toml", "--clip", clip, "--mode", "free")
     assert (answer.status, "only what comes from outside was recorded" in answer.out) == (2, True)
     moved = npz_as()({"gyro": run["gyro"] + np.float32(0.1)}, tmp_path / "moved")
-    assert command("explain", moved, "--bundle", ROBOT / "contract.toml", "--clip", clip, "--mode", "free").status == 1
+    assert (
+        command("explain", moved, "--contract", ROBOT / "contract.toml", "--clip", clip, "--mode", "free").status == 1
+    )

@@ -33,7 +33,7 @@ def reference(demo_bundle: Path, tmp_path: Path, command: Any) -> Trace:
 
 @pytest.fixture
 def diff(demo_bundle: Path, tmp_path: Path, command: Any) -> Any:
-    words = ["--bundle", demo_bundle / "norm_template.json", "--companion", demo_bundle / "pretrain_template.json"]
+    words = ["--contract", demo_bundle / "norm_template.json", "--companion", demo_bundle / "pretrain_template.json"]
 
     def call(a: Path, b: Path, *more: Any) -> tuple[int, dict[str, Any]]:
         answer = command("diff", a, b, *words, *more, "--format", "json")
@@ -115,7 +115,7 @@ def test_without_the_bundle_some_bones_cannot_be_compared(
     path = written(tmp_path, of_bones(reference, contract, BONES))
     answer = command("diff", path, path)
     assert answer.status == 2
-    assert "#/bones: found a recording of some bones, expected --bundle" in " ".join(answer.err.split())
+    assert "#/bones: found a recording of some bones, expected --contract" in " ".join(answer.err.split())
 
 
 def test_a_system_without_bones_refuses_them(demo_bundle: Path, tmp_path: Path, command: Any) -> None:
@@ -129,6 +129,6 @@ def test_a_system_without_bones_refuses_them(demo_bundle: Path, tmp_path: Path, 
         replace(trace, header=replace(trace.header, bones=("pelvis",)), stages=stages, mapping=None),
         tmp_path / "a.trace.bin",
     )
-    answer = command("explain", tmp_path / "a.trace.bin", "--bundle", folder / "neurarig.json")
+    answer = command("explain", tmp_path / "a.trace.bin", "--contract", folder / "neurarig.json")
     assert answer.status == 2
     assert "expected no `bones`" in " ".join(answer.err.split())

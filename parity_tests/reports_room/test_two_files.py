@@ -189,7 +189,7 @@ def test_an_array_of_another_name_is_found_by_its_numbers(command: Any, tmp_path
         (("--tolerance", "2"), 0, "SAME"),
         (("--stage", "tilt"), 0, "SAME"),
         (("--stage", "nothing"), 2, "nothing"),
-        (("--teacher", "clip.json"), 2, "--bundle"),
+        (("--teacher", "clip.json"), 2, "--contract"),
         (("--format", "json"), 1, '"explained"'),
     ],
 )
@@ -286,7 +286,7 @@ def test_a_script_is_a_side(command: Any, tmp_path: Path, engine: dict[str, Any]
         ("step", ("--state", "last_action"), "PARAMETER=RESULT"),
         ("step", ("--state", "last_action=torque"), "torque"),
         ("step", ("--state", "memory=action"), "a parameter of"),
-        ("step", ("--bundle", "contract.toml"), "reference.py"),
+        ("step", ("--contract", "contract.toml"), "reference.py"),
     ],
 )
 def test_what_a_script_cannot_do_is_one_clear_error(

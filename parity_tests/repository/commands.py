@@ -54,7 +54,7 @@ def questions(of: Project, aside: Path) -> Iterator[tuple[str, Say]]:
         "engine.trace.jsonl",
         aside / "wrong.trace.jsonl",
     )
-    judged = ("--bundle", *contract, "--onnx", of.model)
+    judged = ("--contract", *contract, "--onnx", of.model)
     yield "systems NAME", ("systems", of.name)
     yield "describe", ("describe", *contract, "--onnx", of.model)
     yield "check", ("check", of.contract, of.clip, "--onnx", of.model, *of.more)
@@ -67,9 +67,9 @@ def questions(of: Project, aside: Path) -> Iterator[tuple[str, Say]]:
     yield "run --set, another convention", (*run, "--set", of.wrong, "--out", wrong)
     arrays = aside / "engine.npz"
     yield "convert", ("convert", right, "-o", arrays)
-    yield "diff, its arrays", ("diff", right, arrays, "--bundle", *contract)
-    yield "diff, the same run", ("diff", right, right, "--bundle", *contract)
-    yield "diff, another convention", ("diff", right, wrong, "--bundle", *contract)
+    yield "diff, its arrays", ("diff", right, arrays, "--contract", *contract)
+    yield "diff, the same run", ("diff", right, right, "--contract", *contract)
+    yield "diff, another convention", ("diff", right, wrong, "--contract", *contract)
     yield "explain, the contract's conventions", ("explain", right, *judged, "--clip", of.clip)
     yield "explain, another convention", ("explain", wrong, *judged, "--clip", of.clip)
     yield "nan", ("nan", *contract, *files, "--frames", FRAMES)

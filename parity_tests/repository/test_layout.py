@@ -170,8 +170,8 @@ def test_a_declared_contract_is_read_without_the_enemy_animation(checkout: Path)
     )
     words = (
         ["check", contract],
-        ["explain", recording, "--bundle", contract, "--allow-unjudged", "action"],
-        ["diff", recording, recording, "--bundle", contract],
+        ["explain", recording, "--contract", contract, "--allow-unjudged", "action"],
+        ["diff", recording, recording, "--contract", contract],
     )
     done = subprocess.run(
         [sys.executable, "-c", _LOADED, json.dumps(words)], cwd=checkout, capture_output=True, text=True, check=False

@@ -19,7 +19,7 @@ from .outside_project import InProcess, Rigpact, keep_stages
 pytestmark = pytest.mark.repository
 MODEL = ("--onnx", "policy.onnx")
 CLIP = ("--clip", "walk.trace.jsonl")
-BUNDLE = ("--bundle", "policy.json")
+BUNDLE = ("--contract", "policy.json")
 COMMANDS = (
     "systems", "describe", "check", "check-each", "run", "diff", "explain", "nan", "adequacy", "breaking", "init", "gate",
     "selftest", "sweep", "report", "codegen", "rule", "geometry",

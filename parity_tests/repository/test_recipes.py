@@ -133,7 +133,7 @@ def test_a_recording_format_is_a_function_and_a_row(follow: Follow) -> None:
     for name, last in (("right", "0.5"), ("wrong", "0.75")):
         rows = f"x.a x.b z.a z.b\n1 3 0 1\n5 2 2 {last}\n"
         (rigpact.folder / f"{name}.dat").write_text(rows, encoding="utf-8")
-    answers = [rigpact("explain", f"{name}.dat", "--bundle", "stated.toml") for name in ("right", "wrong")]
+    answers = [rigpact("explain", f"{name}.dat", "--contract", "stated.toml") for name in ("right", "wrong")]
     assert [each.status for each in answers] == [0, 1], answers[0].text + answers[1].text
     _tests(rigpact, "parity_tests/runtime_room/test_table_files.py")
 
@@ -176,7 +176,7 @@ def test_a_value_of_a_knob_is_a_row(follow: Follow, demo_bundle: Path) -> None:
     bundle, trace = demo_bundle / "norm_template.json", rigpact.folder / "turns.trace.jsonl"
     said = ("--onnx", demo_bundle / "model.onnx", "--companion", demo_bundle / "pretrain_template.json", "--clip", clip)
     assert rigpact("run", bundle, *said, "--frames", 30, "--set", "yaw_encoding=turns", "--out", trace).status == 0
-    answer = rigpact("explain", trace, "--bundle", bundle, *said)
+    answer = rigpact("explain", trace, "--contract", bundle, *said)
     assert (answer.status, "With yaw_encoding = turns" in answer.out) == (1, True), answer.text
 
 
@@ -220,13 +220,13 @@ def test_a_stage_is_said_once(follow: Follow) -> None:
     said = ("rig.json", "--clip", old / "clip.trace.safetensors", "--onnx", old / "model.onnx", "--frames", 40)
     for name, changes in (("right", ()), ("wrong", ("--set", "score_of=euclidean"))):
         assert rigpact("run", *said, *changes, "--out", f"{name}.trace.jsonl").status == 0
-    diff = rigpact("diff", "right.trace.jsonl", "wrong.trace.jsonl", "--bundle", "rig.json")
+    diff = rigpact("diff", "right.trace.jsonl", "wrong.trace.jsonl", "--contract", "rig.json")
     assert (diff.status, "stage score" in diff.out) == (1, True), diff.text
-    explained = rigpact("explain", "wrong.trace.jsonl", "--bundle", "rig.json")
+    explained = rigpact("explain", "wrong.trace.jsonl", "--contract", "rig.json")
     assert (explained.status, "With score_of = euclidean" in explained.out) == (1, True), explained.text
     sparse = rigpact.folder / "sparse.trace.jsonl"
     keep_stages(rigpact.folder / "wrong.trace.jsonl", sparse, ("mesh", "rig_parameters", "score"))
-    explained = rigpact("explain", sparse, "--bundle", "rig.json")
+    explained = rigpact("explain", sparse, "--contract", "rig.json")
     assert (explained.status, "With score_of = euclidean" in explained.out) == (1, True), explained.text
     described = rigpact("describe", "rig.json").out
     assert "score_of" in described

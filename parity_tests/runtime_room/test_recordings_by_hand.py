@@ -221,7 +221,7 @@ def test_columns_say_nothing_without_a_contract(tmp_path):
     """Only the contract says what they are."""
     (tmp_path / "run.csv").write_text("q[0],q[1]\n1,2\n", encoding="utf-8")
     error = refused(read_recording, tmp_path / "run.csv")
-    assert (error.place, error.found) == ("--bundle", "none")
+    assert (error.place, error.found) == ("--contract", "none")
     assert error.expected.startswith("the contract: run.csv holds columns")
 
 
@@ -313,7 +313,7 @@ def test_what_a_trace_of_some_bones_holds():
     ("bone", "expected", "hint"),
     [
         ("hipp", "one of the contract's 2", "did you mean hip?"),
-        ("tail", "one of the contract's 2", "is it the right --bundle?"),
+        ("tail", "one of the contract's 2", "is it the right --contract?"),
         ("nee", "one of the contract's 2", "did you mean knee?"),
         (2, "an index from 0 to 1", ""), (-1, "an index from 0 to 1", ""),
     ],

@@ -157,13 +157,13 @@ def test_a_torn_recording_is_said_by_diff_and_explain(tmp_path, capfd):
     torn.write_bytes(whole.read_bytes()[:-9])
     words = "cut off in frame 6 of the file, after 5 whole frames"
 
-    assert run_command_line(["diff", str(whole), str(torn), "--bundle", str(contract.path)]) == 1
+    assert run_command_line(["diff", str(whole), str(torn), "--contract", str(contract.path)]) == 1
     said = " ".join(capfd.readouterr().out.split())
     assert ("RP808" in said, words in said) == (True, True)
     unjudged = [word for stage in ("x_raw", "cond_raw", "contacts", "y_norm") for word in ("--allow-unjudged", stage)]
-    assert run_command_line(["explain", str(torn), "--bundle", str(contract.path), *unjudged]) == 0
+    assert run_command_line(["explain", str(torn), "--contract", str(contract.path), *unjudged]) == 0
     assert f"the recording is incomplete: {words}" in " ".join(capfd.readouterr().out.split())
-    assert run_command_line(["diff", str(whole), str(whole), "--bundle", str(contract.path)]) == 0
+    assert run_command_line(["diff", str(whole), str(whole), "--contract", str(contract.path)]) == 0
 
 
 # --- frame by frame ---------------------------------------------------------------------------------------------------

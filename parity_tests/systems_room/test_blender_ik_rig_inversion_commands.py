@@ -69,11 +69,11 @@ def test_a_port_that_errs_is_named(rigpact: Command, bundles: Path, tmp_path: Pa
     ours, theirs = tmp_path / "reference.trace.safetensors", tmp_path / "port.trace.jsonl"
     assert rigpact(*drive, ours)[0] == 0
     assert rigpact(*drive, theirs, "--set", knob)[0] == 0
-    assert rigpact("diff", ours, ours, "--bundle", contract)[0] == 0
-    code, text = rigpact("diff", ours, theirs, "--bundle", contract)
+    assert rigpact("diff", ours, ours, "--contract", contract)[0] == 0
+    code, text = rigpact("diff", ours, theirs, "--contract", contract)
     assert code == 1
     assert stage in text
-    code, text = rigpact("explain", theirs, "--bundle", contract, "--format", "json")
+    code, text = rigpact("explain", theirs, "--contract", contract, "--format", "json")
     assert code == 1
     causes = orjson.loads(text)["causes"]
     assert [cause["changes"] for cause in causes] == [dict([knob.split("=")])]

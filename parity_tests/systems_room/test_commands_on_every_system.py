@@ -150,7 +150,7 @@ def test_growth_is_measured_where_a_system_feeds_itself(project: Project, call: 
 @every_project
 def test_clips_say_what_they_cannot_show(project: Project, call: Call) -> None:
     """A parity test on clips that never show a convention passes whatever the engine does."""
-    answer = call("adequacy", project.clip, "--bundle", project.bundle, "--onnx", project.model, "--format", "json")
+    answer = call("adequacy", project.clip, "--contract", project.bundle, "--onnx", project.model, "--format", "json")
     found = document(answer)
     assert answer[0] == (1 if found["missed"] else 0)
     margins = {(knob, value): margin for knob, value, margin in found["clips"][0]["margins"]}
@@ -166,7 +166,7 @@ def test_clips_say_what_they_cannot_show(project: Project, call: Call) -> None:
 def test_a_probe_is_a_clip_of_its_system(project: Project, call: Call, tmp_path: Path) -> None:
     """The probe must show the conventions that a studio's clips do not show."""
     probe = tmp_path / ("probe.json" if project.name == "enemy_animation" else "probe.trace.jsonl")
-    words = ["--bundle", project.bundle, "--onnx", project.model, "--synthesise", probe, "--format", "json"]
+    words = ["--contract", project.bundle, "--onnx", project.model, "--synthesise", probe, "--format", "json"]
     answer = call("adequacy", *words)
     assert (answer[0], document(answer)["missed"]) == (0, [])
 

@@ -59,8 +59,8 @@ def test_the_committed_files_check_clean_and_explain_themselves(command: Call, t
 
     assert command("check", contract, model, clip, "--strict").status == 0
     assert command("run", contract, "--clip", clip, "--onnx", model, "--out", out).status == 0
-    assert command("explain", out, "--bundle", contract, "--onnx", model).status == 0
-    assert command("diff", out, out, "--bundle", contract).status == 0
+    assert command("explain", out, "--contract", contract, "--onnx", model).status == 0
+    assert command("diff", out, out, "--contract", contract).status == 0
 
 
 def test_a_hosted_trace_says_its_system_and_the_enemys_does_not(run_file: Callable[..., Path]) -> None:
@@ -99,7 +99,7 @@ def test_a_recording_of_a_misspelt_system_is_refused(command: Call, run_file: Ca
     """Only the contract knows which systems there are: a name that it does not have is nobody's recording."""
     path = run_file("mirrored", "bone_axis=x_both")
     path.write_text(path.read_text(encoding="utf-8").replace('"neurarig"', '"neurarigg"', 1), encoding="utf-8")
-    answer = command("explain", path, "--bundle", CONTRACT)
+    answer = command("explain", path, "--contract", CONTRACT)
     assert answer.status == 2
     assert "did you mean neurarig?" in answer.err
 
@@ -107,8 +107,8 @@ def test_a_recording_of_a_misspelt_system_is_refused(command: Call, run_file: Ca
 def test_a_convention_is_named_from_the_command_line(command: Call, run_file: Callable[..., Path]) -> None:
     """The command must print the convention for the engine programmer."""
     path = run_file("mirrored", "bone_axis=x_both")
-    answer = command("explain", path, "--bundle", CONTRACT, "--onnx", MODEL)
-    as_json = command("explain", path, "--bundle", CONTRACT, "--format", "json")
+    answer = command("explain", path, "--contract", CONTRACT, "--onnx", MODEL)
+    as_json = command("explain", path, "--contract", CONTRACT, "--format", "json")
     diagnosis = json.loads(as_json.out)
 
     assert (answer.status, as_json.status) == (1, 1)
@@ -120,7 +120,9 @@ def test_a_convention_is_named_from_the_command_line(command: Call, run_file: Ca
 
 def test_diff_blames_the_stage_that_parts_and_not_those_after_it(command: Call, run_file: Callable[..., Path]) -> None:
     """If six stages differ, the report must name the first one, because the others inherit its error."""
-    answer = command("diff", run_file("a"), run_file("b", "reply_order=wxyz"), "--bundle", CONTRACT, "--format", "json")
+    answer = command(
+        "diff", run_file("a"), run_file("b", "reply_order=wxyz"), "--contract", CONTRACT, "--format", "json"
+    )
     report = json.loads(answer.out)
 
     assert answer.status == 1
@@ -130,7 +132,7 @@ def test_diff_blames_the_stage_that_parts_and_not_those_after_it(command: Call, 
 
 def test_diff_does_not_compare_answers_to_different_questions(command: Call, run_file: Callable[..., Path]) -> None:
     """A different answer to a different input is not a defect of the network."""
-    answer = command("diff", run_file("a"), run_file("b", "unit=m"), "--bundle", CONTRACT, "--format", "json")
+    answer = command("diff", run_file("a"), run_file("b", "unit=m"), "--contract", CONTRACT, "--format", "json")
     summary = json.loads(answer.out)["summary"]
 
     assert answer.status == 1
@@ -145,7 +147,7 @@ def test_a_missing_stage_is_not_a_pass(command: Call, run_file: Callable[..., Pa
     fewer = {name: rows for name, rows in trace.stages.items() if name != "joints"}
     write_trace(Trace(trace.header, trace.frame, trace.time_s, fewer), tmp_path / "fewer.trace.jsonl")
 
-    assert command("diff", whole, tmp_path / "fewer.trace.jsonl", "--bundle", CONTRACT).status == 1
+    assert command("diff", whole, tmp_path / "fewer.trace.jsonl", "--contract", CONTRACT).status == 1
 
 
 @pytest.mark.parametrize(
@@ -164,17 +166,17 @@ def test_a_missing_stage_is_not_a_pass(command: Call, run_file: Callable[..., Pa
         ),
         (("run", CONTRACT, "--clip", CLIP, "--onnx", MODEL, "--out", "x.trace.jsonl", "--mode", "playback"), "nothing back"),
         (("run", CONTRACT, "--clip", CLIP, "--onnx", MODEL, "--out", "x.trace.jsonl", "--floor-contacts"), "that has them"),
-        (("explain", BUNDLES / "rig_inversion" / "clip.trace.safetensors", "--bundle", CONTRACT), "rig_inversion"),
-        (("explain", CLIP, "--bundle", BUNDLES / "demo" / "norm_template.json"), "system neurarig"),
+        (("explain", BUNDLES / "rig_inversion" / "clip.trace.safetensors", "--contract", CONTRACT), "rig_inversion"),
+        (("explain", CLIP, "--contract", BUNDLES / "demo" / "norm_template.json"), "system neurarig"),
         (("diff", CLIP, CLIP), "neurarig"),
         (("check", CONTRACT, BUNDLES / "demo" / "norm_template.json"), "a bundle"),
         (("check", CLIP), "a trace"),
         (("check", CONTRACT, "--companion", BUNDLES / "demo" / "pretrain_template.json"), "no such file"),
-        (("diff", CLIP, CLIP, "--bundle", CONTRACT, "--table", "x.csv"), "without bones"),
-        (("diff", CLIP, CLIP, "--bundle", CONTRACT, "--stage", "knees"), "neither side recorded"),
+        (("diff", CLIP, CLIP, "--contract", CONTRACT, "--table", "x.csv"), "without bones"),
+        (("diff", CLIP, CLIP, "--contract", CONTRACT, "--stage", "knees"), "neither side recorded"),
         (("systems", "neurarg"), "did you mean neurarig?"),
         (("systems", "--write-contract", "x.json"), "no NAME"),
-        (("neurarig", "serve", "--onnx", MODEL, "--bundle", IK / "blender_ik.json"), "expected neurarig"),
+        (("neurarig", "serve", "--onnx", MODEL, "--contract", IK / "blender_ik.json"), "expected neurarig"),
         (("neurarig", "serve", "--onnx", BUNDLES / "rig_inversion" / "model.onnx"), "RP714"),
         (("neurarig", "serve", "--host", "203.0.113.1", "--onnx", MODEL), "cannot be bound"),
     ],

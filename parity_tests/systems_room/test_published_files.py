@@ -170,7 +170,7 @@ def test_a_saved_dictionary_of_tensors_becomes_a_recording(rigpact: Run, checkou
     torch.save({name: torch.from_numpy(rows) for name, rows in np.load("by_hand.npz").items()}, "output.pt")
     np.savez("window.npz", **torch.load("output.pt"))
     assert rigpact("systems", "imu_pose", "--write-contract", "imu_pose.json")[0] == 0
-    status, said = rigpact("explain", "window.npz", "--bundle", "imu_pose.json", "--onnx", "model.onnx")
+    status, said = rigpact("explain", "window.npz", "--contract", "imu_pose.json", "--onnx", "model.onnx")
     assert status == 0, said
 
 
@@ -207,6 +207,6 @@ def test_the_plug_ins_protocol_is_a_declared_contract(rigpact: Run, checkout: Pa
     pelvis, leg_r, leg_l = session.run(None, {"frame": frames})
     legs = (leg_l, leg_r) if swapped else (leg_r, leg_l)
     np.savez("session.npz", packet=frames, reply=np.hstack([pelvis, *legs]))
-    status, said = rigpact("explain", "session.npz", "--bundle", "plugin.toml", "--onnx", "heads.onnx")
+    status, said = rigpact("explain", "session.npz", "--contract", "plugin.toml", "--onnx", "heads.onnx")
     assert status == (1 if swapped else 0), said
     assert ("reply.order" in said) == swapped

@@ -49,8 +49,8 @@ def test_a_published_data_set_passes_check_run_diff_and_explain(
     data, run = data_set(tmp_path), tmp_path / "run.trace.safetensors"
     assert rigpact("check", contract, data)[0] == 0
     assert rigpact("run", contract, "--clip", data, "-o", run)[0] == 0
-    assert rigpact("diff", run, data, "--bundle", contract, "--stage", "rig_mesh")[0] == 0
-    status, said = rigpact("explain", data, "--bundle", contract)
+    assert rigpact("diff", run, data, "--contract", contract, "--stage", "rig_mesh")[0] == 0
+    status, said = rigpact("explain", data, "--contract", contract)
     assert (status, "AGREES" in said) == (0, True), said
     rows, arrays = load_file(run), np.load(data)
     truth = arrays["arr_1"].reshape(ROWS, 24)
@@ -73,7 +73,7 @@ def test_a_data_set_of_another_rig_is_refused(
     rigpact: Command, contract: Path, tmp_path: Path, mistake: str, words: str
 ) -> None:
     """The network learns whatever rig the export had that day; nothing crashes."""
-    status, said = rigpact("explain", data_set(tmp_path, mistake), "--bundle", contract)
+    status, said = rigpact("explain", data_set(tmp_path, mistake), "--contract", contract)
     assert (status, words in said) == (1, True), said
 
 
@@ -92,7 +92,7 @@ def test_the_answers_of_an_engine_with_another_activation_are_named(
         rows = rows @ arrays[node.input[1]].T + arrays[node.input[2]]
         rows = np.maximum(rows, 0.0) if place < len(layers) - 1 else rows
     np.savez(tmp_path / "engine.npz", arr_0=parameters, mesh=rows)
-    status, said = rigpact("explain", tmp_path / "engine.npz", "--bundle", contract)
+    status, said = rigpact("explain", tmp_path / "engine.npz", "--contract", contract)
     assert status == 1, said
     assert "with Relu in place of LeakyRelu" in said
 
@@ -148,6 +148,6 @@ def test_a_rig_of_ones_own_takes_the_toys_place(rigpact: Command, tmp_path: Path
     for sign, status, words in ((1.0, 0, "AGREES"), (-1.0, 1, "mesh.sense = subtracted")):
         np.savez(tmp_path / "face.npz", controls, neutral + sign * controls[:, :, None] * np.array(smile))
         found, said = rigpact(
-            "explain", tmp_path / "face.npz", "--bundle", tmp_path / "face.toml", "--operations", tmp_path / "face.py"
+            "explain", tmp_path / "face.npz", "--contract", tmp_path / "face.toml", "--operations", tmp_path / "face.py"
         )
         assert (found, words in said) == (status, True), said

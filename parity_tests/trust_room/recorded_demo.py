@@ -17,7 +17,7 @@ from ..engine_recordings import ENGINE
 
 CLIP, TRACE = "clips/Sneak_Turn.json", "engine.trace.jsonl"
 FILES = ("norm_template.json", "pretrain_template.json", "model.onnx", CLIP)
-CONTRACT = ("--bundle", "norm_template.json", "--companion", "pretrain_template.json")
+CONTRACT = ("--contract", "norm_template.json", "--companion", "pretrain_template.json")
 GATE = """[gate]
 bundle = "norm_template.json"
 companion = "pretrain_template.json"

@@ -42,7 +42,7 @@ class Sides:
             self.record(OnnxNetwork(path, self.contract), "reference"),
             self.record(CallableNetwork(engine), "engine"),
         )
-        words: tuple[object, ...] = ("--bundle", self.files[0], "--companion", self.files[1], "--onnx", path)
+        words: tuple[object, ...] = ("--contract", self.files[0], "--companion", self.files[1], "--onnx", path)
         return command("diff", *sides, *words)
 
 

@@ -44,7 +44,7 @@ def explain(command: Any, scene: Scene, demo_bundle: Path, tmp_path: Path) -> Ex
             "explain",
             path,
             "--singles-only",
-            "--bundle",
+            "--contract",
             demo_bundle / "norm_template.json",
             "--companion",
             companion,

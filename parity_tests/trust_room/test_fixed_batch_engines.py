@@ -52,7 +52,7 @@ def answers(tmp_path: Path, command: Callable[..., Any], monkeypatch: pytest.Mon
         (tmp_path / "rigpact.toml").write_text(SETTINGS, encoding="utf-8")
         reference = _recorded(tmp_path, path, "reference")
         engine = _recorded(tmp_path, saved(name, tmp_path / "own" / "engine.onnx", batch=1, edit=edit))
-        files = ("--bundle", "contract.toml", "--onnx", "model.onnx")
+        files = ("--contract", "contract.toml", "--onnx", "model.onnx")
         asked = {
             "gate": command("gate"),
             "explain": command("explain", engine.name, *files),

@@ -43,7 +43,7 @@ def test_two_frames_far_apart_take_the_memory_of_two(
     Path("far.trace.jsonl").write_text("\n".join([*lines, far, ""]), encoding="utf-8")
 
     near_bytes, far_bytes = (
-        _peak_bytes(tmp_path, "explain", name, "--bundle", "norm_template.json", *given)
+        _peak_bytes(tmp_path, "explain", name, "--contract", "norm_template.json", *given)
         for name in ("near.trace.jsonl", "far.trace.jsonl")
     )
 

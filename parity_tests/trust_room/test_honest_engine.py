@@ -34,7 +34,7 @@ class Project:
         self.contract: Contract = load_contract(self.bundle, self.companion, CONVENTIONS)
         self.network = Network(self.contract)
         self.model = self.network.save(folder / "model.onnx")
-        self.words: list[object] = ["--bundle", self.bundle, "--companion", self.companion]
+        self.words: list[object] = ["--contract", self.bundle, "--companion", self.companion]
         for knob, value in CONVENTIONS.items():
             self.words += ["--set", f"{knob}={value}"]
 
@@ -146,7 +146,7 @@ class Demo:
         files = demo_bundle / "norm_template.json", demo_bundle / "pretrain_template.json"
         self.contract = load_contract(*files)
         self.network, self.engine = Network(self.contract), folder / "engine.trace.safetensors"
-        self.words = ("--bundle", files[0], "--companion", files[1], "--clip", self.clip)
+        self.words = ("--contract", files[0], "--companion", files[1], "--clip", self.clip)
         self.model = self.network.save(folder / "model.onnx")
 
     def record(self, network: Network) -> Path:

@@ -86,7 +86,7 @@ def test_what_no_tool_writes_is_an_error_of_the_file(name: str, here: Path, comm
     words = {
         "describe": ["describe", name],
         "convert": ["convert", name, "-o", "out.trace.bin"],
-        "explain": ["explain", name, "--bundle", "norm_template.json"],
+        "explain": ["explain", name, "--contract", "norm_template.json"],
         "run": ["run", "norm_template.json", "--onnx", "model.onnx", "--clip", name, "-o", "out.trace.bin"],
         "gate": ["gate", "--config", name],
         "conventions": ["describe", "norm_template.json", "--conventions", name],
@@ -285,7 +285,9 @@ def test_yaml_that_merges_a_table_repeats_no_key() -> None:
 
 
 @refused("a unit with control characters and a sign that turns the line, in every command's text", "shown escaped")
-@pytest.mark.parametrize("words", [("explain", "--bundle"), ("diff", "run.csv", "--bundle"), ("describe",), ("check",)])
+@pytest.mark.parametrize(
+    "words", [("explain", "--contract"), ("diff", "run.csv", "--contract"), ("describe",), ("check",)]
+)
 def test_words_of_a_contract_steer_no_terminal(command: Run, tmp_path: Path, words: tuple[str, ...]) -> None:
     """The title of the window, or a verdict that reads the other way, was the contract's to choose."""
     write_project(tmp_path)

@@ -40,7 +40,7 @@ def compared(command: Any, folder: Path, bundle: Path, run: Trace, engine: Trace
     paths = folder / "run.trace.safetensors", folder / "engine.trace.safetensors"
     for path, trace in zip(paths, (run, engine), strict=True):
         write_trace(trace, path)
-    files = "--bundle", bundle / "norm_template.json", "--companion", bundle / "pretrain_template.json"
+    files = "--contract", bundle / "norm_template.json", "--companion", bundle / "pretrain_template.json"
     return command("diff", *paths, *files)
 
 

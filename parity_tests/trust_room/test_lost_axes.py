@@ -55,7 +55,7 @@ def write(honest: Trace, tmp_path: Path) -> Write:
 def bundle(demo_bundle: Path) -> tuple[object, ...]:
     """The demo bundle as the commands take it."""
     companion = demo_bundle / "pretrain_template.json"
-    return "--bundle", demo_bundle / "norm_template.json", "--companion", companion, "--set", "output_mode=residual"
+    return "--contract", demo_bundle / "norm_template.json", "--companion", companion, "--set", "output_mode=residual"
 
 
 def lost_frames(stages: Mapping[str, FloatArray]) -> FloatArray:
@@ -167,7 +167,7 @@ def test_honest_engines_agree_where_axes_are_lost(
     for math in ("f64", "f32"):
         paths.append(tmp_path / f"{math}.trace.safetensors")
         write_trace(scene.record({"math": math}), paths[-1])
-    words = ("--bundle", demo_bundle / "norm_template.json", "--companion", demo_bundle / "pretrain_template.json",
+    words = ("--contract", demo_bundle / "norm_template.json", "--companion", demo_bundle / "pretrain_template.json",
              "--set", f"output_mode={output_mode}")  # fmt: skip
 
     assert command("diff", *paths, *words).status == 0

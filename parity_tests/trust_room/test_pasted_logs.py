@@ -161,7 +161,7 @@ def test_fallback_of_the_history_is_a_difference(
     command: Any, paste: Paste, demo_bundle: Path, beside: list[str]
 ) -> None:
     """A third of the network's inputs has another scale, and everything that is printed beside it is right."""
-    files = ("--bundle", demo_bundle / "norm_template.json", "--companion", demo_bundle / "pretrain_template.json")
+    files = ("--contract", demo_bundle / "norm_template.json", "--companion", demo_bundle / "pretrain_template.json")
     answer = command("explain", paste([*beside, FALLBACK]), *files)
     assert (answer.status, "fell back" in answer.out) == (1, True)
 
@@ -196,7 +196,7 @@ def test_second_run_of_a_log_is_read_too(command: Any, paste: Paste) -> None:
 def test_widths_of_another_bundle_are_a_difference(command: Any, paste: Paste, demo_bundle: Path) -> None:
     """The engine loaded another bundle: nothing else in the report is about this one."""
     head = "[Schema OK] X=420 Y=276 C=7 fps=60.0  (tanh_scales: rv=2, ang=138, pose_hist=828 | len=3)"
-    answer = command("explain", paste([head, *honest()]), "--bundle", demo_bundle / "norm_template.json")
+    answer = command("explain", paste([head, *honest()]), "--contract", demo_bundle / "norm_template.json")
     assert (answer.status, "the engine reports state = 420, the bundle gives 422" in answer.out) == (1, True)
 
 
@@ -248,7 +248,7 @@ def test_conditions_of_the_clip_agree(command: Any, paste: Paste, demo_bundle: P
 def test_clip_without_a_bundle_is_refused(command: Any, paste: Paste, demo_bundle: Path) -> None:
     """It was passed over in silence, and the log agreed."""
     answer = command("explain", paste(honest()), "--clip", demo_bundle / CLIP)
-    assert (answer.status, answer.err.count("\n"), "--bundle" in answer.err) == (2, 1, True)
+    assert (answer.status, answer.err.count("\n"), "--contract" in answer.err) == (2, 1, True)
 
 
 @refused("Nothing but published poses, each a rotation", "read; UNDETERMINED, exit 2: `y_out` is named as not judged")
@@ -271,7 +271,7 @@ def test_lines_are_known_without_the_tags_before_them(command: Any, paste: Paste
 
 
 def of_demo(folder: Path) -> tuple[object, ...]:
-    names = {"--bundle": "norm_template.json", "--companion": "pretrain_template.json", "--clip": CLIP}
+    names = {"--contract": "norm_template.json", "--companion": "pretrain_template.json", "--clip": CLIP}
     return tuple(word for option, name in names.items() for word in (option, folder / name))
 
 
@@ -363,7 +363,7 @@ def test_a_log_in_another_encoding_is_read(command: Any, paste: Paste, encoding:
 def test_pose_that_was_not_judged_is_not_agreed(command: Any, demo_bundle: Path, tmp_path: Path) -> None:
     """The inputs are right, so the verdict was AGREES; the pose that players see was never looked at."""
     clip, model = demo_bundle / "clips" / "Sneak_Turn.json", demo_bundle / "model.onnx"
-    bundle = ("--bundle", demo_bundle / "norm_template.json", "--companion", demo_bundle / "pretrain_template.json")
+    bundle = ("--contract", demo_bundle / "norm_template.json", "--companion", demo_bundle / "pretrain_template.json")
     whole, part = tmp_path / "whole.trace.jsonl", tmp_path / "part.trace.jsonl"
     words = ("run", demo_bundle / "norm_template.json", *bundle[2:], "--onnx", model, "--clip", clip)
     assert command(*words, "--frames", 8, "-o", whole).status == 0

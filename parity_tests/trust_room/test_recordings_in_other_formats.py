@@ -27,7 +27,7 @@ BONES_OF_Y_OUT = 46
 @pytest.fixture(scope="module")
 def bundle(demo_bundle: Path) -> tuple[str, ...]:
     files = demo_bundle / "norm_template.json", demo_bundle / "pretrain_template.json"
-    return "--bundle", str(files[0]), "--companion", str(files[1])
+    return "--contract", str(files[0]), "--companion", str(files[1])
 
 
 @pytest.fixture(scope="module")

@@ -103,7 +103,7 @@ def test_a_small_file_does_not_fill_the_memory(name: str, here: Path) -> None:
     make, found = FILES[name]
     make(here / name)
     reads = ["check", "norm_template.json", name] if name == "clip.json" else ["convert", name, "-o", "out.trace.bin"]
-    reads += ["--bundle", "norm_template.json"] if name == "zeros.npz" else []
+    reads += ["--contract", "norm_template.json"] if name == "zeros.npz" else []
 
     assert found in answer_to(here, *reads)
 
@@ -129,7 +129,7 @@ def test_a_frame_number_is_no_size(here: Path, command: Callable[..., object], m
     *lines, last = (here / "a.trace.jsonl").read_text(encoding="utf-8").splitlines()
     moved = json.dumps({**json.loads(last), "frame": 10**9})
     (here / "a.trace.jsonl").write_text("\n".join([*lines, moved, ""]), encoding="utf-8")
-    words = ["--bundle", "norm_template.json", "--clip", "clip.json", "--onnx", "model.onnx"]
+    words = ["--contract", "norm_template.json", "--clip", "clip.json", "--onnx", "model.onnx"]
 
     assert "the frame number 1000000000" in answer_to(here, "explain", "a.trace.jsonl", *words)
 

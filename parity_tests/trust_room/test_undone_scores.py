@@ -37,7 +37,7 @@ def engine(files: Files) -> Trace:
 def explained(command: Any, files: Files, path: Path) -> Any:
     """`rigpact explain` with the teacher file as the clip."""
     bundle, companion, clip, model = files
-    return command("explain", path, "--bundle", bundle, "--companion", companion, "--clip", clip, "--onnx", model)
+    return command("explain", path, "--contract", bundle, "--companion", companion, "--clip", clip, "--onnx", model)
 
 
 @passes("an engine that undoes a teacher file's z-scores in float32")

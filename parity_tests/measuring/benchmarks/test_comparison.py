@@ -101,13 +101,13 @@ def row(what: str, times: tuple[float, float, float], rival: str, wanted: float 
 def test_comparing_two_recorded_runs_beside_polygraphy(benchmark: Any, recorded: Path) -> None:
     """A thousand frames from cold start to verdict: 15 stages, degrees and centimetres, against one output's numbers."""
     traces = recorded / "a.trace.safetensors", recorded / "b.trace.safetensors"
-    diff = ours("diff", *traces, "--bundle", *bundle_words())
+    diff = ours("diff", *traces, "--contract", *bundle_words())
     rival = polygraphy("--load-outputs", recorded / "a.json", recorded / "b.json")
     times = benchmark.pedantic(in_turns, (diff, rival, 3), rounds=1)
     faster = row(
         f"two recorded runs of {FRAMES} frames compared, 15 stages", times, "Polygraphy's command line, 1 output"
     )
-    same = in_turns(ours("diff", *traces, "--bundle", *bundle_words(), "--stage", "y_norm"), rival, 3)
+    same = in_turns(ours("diff", *traces, "--contract", *bundle_words(), "--stage", "y_norm"), rival, 3)
     row(
         f"two recorded runs of {FRAMES} frames compared, the network's output",
         same,
@@ -145,7 +145,7 @@ def test_running_and_comparing_beside_polygraphy(benchmark: Any, recorded: Path,
     )
     words = "--onnx", model, "--clip", clip, "--mode", "free", "--frames", FRAMES, "-o", out
     run = ours("run", *bundle_words(), *words)
-    diff = ours("diff", recorded / "a.trace.safetensors", out, "--bundle", *bundle_words())
+    diff = ours("diff", recorded / "a.trace.safetensors", out, "--contract", *bundle_words())
     rival = polygraphy(
         model, "--onnxrt", "--load-inputs", recorded / "inputs.json", "--load-outputs", recorded / "a.json"
     )
@@ -160,7 +160,7 @@ def test_memory_of_a_long_comparison(benchmark: Any, tmp_path: Path) -> None:
     """Half an hour of every stage, twice: 3.7 GB of files."""
     a, b = write_pair(tmp_path, LONG)
     size = (a.stat().st_size + b.stat().st_size) / 1e9
-    diff = command(sys.executable, "-c", PEAK, "diff", a, b, "--bundle", *bundle_words())
+    diff = command(sys.executable, "-c", PEAK, "diff", a, b, "--contract", *bundle_words())
     try:
         said = benchmark.pedantic(diff, rounds=1)
     finally:  # pytest keeps the folders of its last runs

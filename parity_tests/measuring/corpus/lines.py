@@ -85,7 +85,7 @@ def _every_convention(project: Project, folder: Path) -> Group:
     companion = folder / str(project.more[1]) if project.more else None
     contract = open_contract(folder / project.contract, companion)
     alone = ALONE.get(project.name, (contract.system.stages[-1].name,))
-    judged = _words("--bundle", project.contract, *project.more)
+    judged = _words("--contract", project.contract, *project.more)
     asked = (*judged, "--onnx", project.model, "--clip", project.clip, *_JSON)
     run = _words("run", project.contract, *project.more, *asked[len(judged) : -2], "--frames", FRAMES)
     lines = [(*run, "--out", "engine.trace.jsonl")]
@@ -131,11 +131,11 @@ def _declared(path: Path) -> Group:
         _words("describe", path.name, *_JSON),
         _words("codegen", path.name, "--out", "contract.hpp"),
         _words("breaking", path.name, path.name, *_JSON),
-        _words("explain", recording, "--bundle", path.name, *_JSON),
-        _words("diff", recording, recording, "--bundle", path.name, *_JSON),
+        _words("explain", recording, "--contract", path.name, *_JSON),
+        _words("diff", recording, recording, "--contract", path.name, *_JSON),
     ]
     lines += [
-        _words("explain", recording, "--bundle", path.name, "--set", change, *_JSON) for change in _changes(contract)
+        _words("explain", recording, "--contract", path.name, "--set", change, *_JSON) for change in _changes(contract)
     ]
     return Group(f"{path.stem}: declared", _copied(CONTRACTS), tuple(lines))
 
@@ -170,7 +170,7 @@ def _real_files(real: Path) -> Group:
     lines += [
         _words("describe", "norm_template.json", *companion, *_JSON),
         _words("codegen", "norm_template.json", *companion, "--out", "aside.hpp"),
-        _words("adequacy", "Walk_F.json", "Walk_L_To_R.json", "--bundle", "norm_template.json", *companion),
+        _words("adequacy", "Walk_F.json", "Walk_L_To_R.json", "--contract", "norm_template.json", *companion),
     ]
     for imported in sorted((real / "others").rglob("*.yaml")):
         contract = f"{imported.parent.name}_{imported.stem}.toml"
@@ -182,7 +182,7 @@ def _real_files(real: Path) -> Group:
 def _mistakes(real: Path) -> Iterator[Group]:
     """Recordings of real programs, each explained with the contract that a first user wrote."""
     settings = ("output_mode=residual", "contacts_source=zeros", "angvel_source=state_slice")
-    enemy: Words = ("--bundle", "bundle.json", "--companion", "pretrain_template.json")
+    enemy: Words = ("--contract", "bundle.json", "--companion", "pretrain_template.json")
     enemy += tuple(word for each in settings for word in ("--set", each))
 
     def prepare(recorded: Path, folder: Path) -> None:
@@ -191,7 +191,7 @@ def _mistakes(real: Path) -> Iterator[Group]:
             shutil.copyfile(real / name, folder / name)
 
     for recorded in sorted(each for each in (real / "mistakes").iterdir() if each.is_dir()):
-        own = enemy if recorded.name == "enemy_engine" else ("--bundle", "contract.toml")
+        own = enemy if recorded.name == "enemy_engine" else ("--contract", "contract.toml")
         own += ("--operations", "choose.py") if (recorded / "choose.py").is_file() else ()
         files = sorted((*recorded.glob("*.npz"), *recorded.glob("*.trace.safetensors")))
         clip = ("--clip", "Walk_F.json")

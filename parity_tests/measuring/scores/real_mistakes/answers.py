@@ -46,11 +46,11 @@ def options(folder: Path, name: str) -> list[str]:
     if system.name == "enemy_engine":
         clip = ["--clip", str(folder.parent / "Walk_F.json")] if ".teacher." in name else []
         words = [part for each in ENGINE_WORDS for part in ("--set", each)]
-        return ["--bundle", str(system / "bundle.json"),
+        return ["--contract", str(system / "bundle.json"),
                 "--companion", str(folder.parent / "pretrain_template.json"), *words, *clip]  # fmt: skip
     mode = [] if system.name == "lmm" else ["--mode", "free"]
     own = [part for path in sorted(system.glob("*.py")) for part in ("--operations", str(path))]
-    return ["--bundle", str(system / "contract.toml"), *own, *mode]
+    return ["--contract", str(system / "contract.toml"), *own, *mode]
 
 
 def ask(recording: Path, words: Sequence[str], name: str) -> Asked:

@@ -28,7 +28,7 @@ class ContractFiles:
     def opened(self) -> Contract:
         """Read the contract. UnusableInput: no file, or no contract. ContractRefused: nothing can be computed from it."""
         if self.bundle is None:
-            raise UnusableInput("--bundle", "none", "a schema bundle or a contract")
+            raise UnusableInput("--contract", "none", "a schema bundle or a contract")
         return open_contract(self.bundle, self.companion).with_conventions(self.changes)
 
     def opened_if_given(self) -> Contract | None:

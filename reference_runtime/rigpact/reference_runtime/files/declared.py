@@ -58,7 +58,7 @@ class DeclaredFiles:
         name = contract.system.name
         if trace.header.system != name:
             found = "no system in its header" if trace.header.system is None else f"a trace of {trace.header.system}"
-            hint = near(trace.header.system or "", [name]) or "is it the right --bundle?"
+            hint = near(trace.header.system or "", [name]) or "is it the right --contract?"
             raise UnusableInput(f"{path}#/system", found, name, hint)
         if trace.header.bones is not None:
             expected = "no `bones`: the vectors of this system are not a list of bones"

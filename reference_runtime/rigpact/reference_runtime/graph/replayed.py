@@ -386,5 +386,5 @@ def check_widths(contract: Contract, stages: Mapping[str, FloatArray], place: ob
         expected = contract.fields(name).width or None
         if expected not in (None, rows.shape[1]):
             raise UnusableInput(
-                f"{place}#/stages/{name}", f"{rows.shape[1]} numbers", f"{expected}", "is it the right --bundle?"
+                f"{place}#/stages/{name}", f"{rows.shape[1]} numbers", f"{expected}", "is it the right --contract?"
             )

@@ -59,7 +59,7 @@ def opened_recording(path: Path, contract: Contract | None, *, unnamed: Sequence
         return read_trace(path)
     if contract is None:
         expected = f"the contract: {path.name} holds columns, and the contract gives their meaning"
-        raise UnusableInput("--bundle", "none", expected)
+        raise UnusableInput("--contract", "none", expected)
     return read_named_columns(path, contract, unnamed=unnamed)
 
 

@@ -60,7 +60,7 @@ def _indices(given: Sequence[Any], contract: Contract, place: str) -> tuple[int,
     for index, bone in enumerate(given):
         if isinstance(bone, str) and bone not in names:
             near = get_close_matches(bone, names)
-            hint = f"did you mean {near[0]}?" if near else "is it the right --bundle?"
+            hint = f"did you mean {near[0]}?" if near else "is it the right --contract?"
             raise UnusableInput(f"{place}/{index}", f"the bone {bone!r}", f"one of the contract's {len(names)}", hint)
         if not isinstance(bone, str) and not 0 <= bone < len(names):
             raise UnusableInput(f"{place}/{index}", f"the bone {bone}", f"an index from 0 to {len(names) - 1}")

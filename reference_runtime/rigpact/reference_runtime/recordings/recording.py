@@ -98,7 +98,9 @@ def read_recording(path: str | Path, contract: Contract | None = None) -> Record
         trace = opened_recording(Path(path), contract)
         if trace.header.system not in (None, ENEMY_ANIMATION):
             expected = f"the contract of {trace.header.system} beside it"
-            raise UnusableInput(path, f"a trace of the system {trace.header.system}", expected, "give it with --bundle")
+            raise UnusableInput(
+                path, f"a trace of the system {trace.header.system}", expected, "give it with --contract"
+            )
         return _trace_recording(Path(path), trace, contract)
     document = read_document(path)
     if document.kind is Kind.RAW_CLIP:
@@ -113,7 +115,7 @@ def _trace_recording(path: Path, trace: Trace, contract: Contract | None) -> Rec
     if trace.header.bones is not None:
         if contract is None:
             raise UnusableInput(
-                f"{path}#/bones", "a recording of some bones", "--bundle: it says which bones these are"
+                f"{path}#/bones", "a recording of some bones", "--contract: it says which bones these are"
             )
         held = held_stages(trace, contract, path)
     stages = frozenset(find_system(ENEMY_ANIMATION).graph.names)

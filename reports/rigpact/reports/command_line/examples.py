@@ -9,11 +9,11 @@ EXAMPLES: Mapping[str, tuple[str, ...]] = {
     "": ("rigpact demo",),
     "demo": ("rigpact demo robot",),
     "check": (_CHARACTER, "rigpact check demo"),
-    "explain": (_ROBOT, "rigpact explain robot/run.csv --bundle robot/contract.toml"),
+    "explain": (_ROBOT, "rigpact explain robot/run.csv --contract robot/contract.toml"),
     "diff": (
         _ROBOT,
         "rigpact run robot/contract.toml --clip robot/run.csv --mode free -o run.trace.bin",
-        "rigpact diff run.trace.bin robot/run.csv --bundle robot/contract.toml",
+        "rigpact diff run.trace.bin robot/run.csv --contract robot/contract.toml",
     ),
     "nan": (_ROBOT, "rigpact nan robot/contract.toml --clip robot/run.csv"),
     "breaking": (_ROBOT, "rigpact breaking robot/contract.toml robot/contract.toml"),
@@ -28,7 +28,7 @@ EXAMPLES: Mapping[str, tuple[str, ...]] = {
     "init": (_CHARACTER, "rigpact init demo"),
     "doctor": (*_PROJECT, "rigpact doctor --config demo/rigpact.toml"),
     "import": (_CHARACTER, "rigpact import demo/pretrain_template.json -o statistics.npz"),
-    "convert": (_ROBOT, "rigpact convert robot/run.csv --bundle robot/contract.toml -o run.npz"),
+    "convert": (_ROBOT, "rigpact convert robot/run.csv --contract robot/contract.toml -o run.npz"),
     "codegen": (_ROBOT, "rigpact codegen robot/contract.toml -o contract.hpp"),
     "stamp": (_ROBOT, "rigpact stamp robot/contract.toml robot/policy.onnx -o stamped.onnx"),
     "neurarig": (f"rigpact neurarig serve --onnx {_NEURARIG}/model.onnx",),
@@ -40,7 +40,7 @@ EXAMPLES: Mapping[str, tuple[str, ...]] = {
     "schema": ("rigpact schema gate",),
     "run": (_ROBOT, "rigpact run robot/contract.toml --clip robot/run.csv -o run.trace.bin"),
     "sweep": (_ROBOT, "rigpact sweep robot/contract.toml --clip robot/run.csv --onnx robot --mode free -o results"),
-    "adequacy": (_ROBOT, "rigpact adequacy robot/run.csv --bundle robot/contract.toml"),
+    "adequacy": (_ROBOT, "rigpact adequacy robot/run.csv --contract robot/contract.toml"),
     "geometry": ("rigpact geometry rigpact.reference_runtime.operations.geometry",),
 }
 """The words of a command -> the lines to type."""

@@ -49,7 +49,7 @@ def argument(value: str, words: str, **more: Any) -> Any:
     return typer.Argument(metavar=value, help=words, **more)
 
 
-BUNDLE = option("--bundle", "FILE", "The schema bundle, or a contract.")
+BUNDLE = option("--contract", "FILE", "The schema bundle, or a contract.")
 CLIP = option("--clip", "FILE", "The clip that drives the run.")
 MODE = typer.Option("--mode", help="Who drives the run: the clip or its output.")
 ONNX = option("--onnx", "FILE", "The ONNX model that belongs to the contract.")

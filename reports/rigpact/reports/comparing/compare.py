@@ -189,7 +189,7 @@ def _waived(
         elif impossible:
             yield name, f"a {impossible[0].title} cannot hold it"
         elif contract is None and name != "y_out":
-            yield name, "its tolerance needs the bundle's statistics (--bundle)"
+            yield name, "its tolerance needs the bundle's statistics (--contract)"
 
 
 def _fits(name: str, side: Recording, contract: Contract | None) -> bool:
@@ -244,7 +244,7 @@ def _pose_meter(pairs: Pairs, contract: Contract | None, skeleton: Skeleton | No
     place = character_of(contract).output[ROTATIONS].range if contract else slice(None)
     six = len(range(pairs.a.trace.widths["y_out"])[place])
     if six % 6:
-        where, hint = f"{pairs.a.path}#/stages/y_out", "--bundle FILE says which of them are rotations"
+        where, hint = f"{pairs.a.path}#/stages/y_out", "--contract FILE says which of them are rotations"
         raise UnusableInput(where, f"{six} numbers", "6 for each bone", hint)
     return PoseMeter(pairs.targets(), codec, place, skeleton, six)
 

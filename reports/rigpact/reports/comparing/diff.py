@@ -39,7 +39,7 @@ def diff(request: DiffRequest) -> FindingsReport:
     first, second = (_recording(path, contract, request.resolution) for path in (request.a, request.b))
     teacher = None if request.teacher is None else _recording(request.teacher, contract)
     if contract is None and request.onnx is not None:
-        raise UnusableInput("--onnx", "no --bundle beside it", "the bundle of the model")
+        raise UnusableInput("--onnx", "no --contract beside it", "the bundle of the model")
     network = None if contract is None else network_of(contract, request.onnx)
     comparison = compare_recordings(first, second, contract, only=request.stages, network=network, teacher=teacher)
     if teacher is not None and comparison.baseline is None:

@@ -57,7 +57,10 @@ def targets_of(teacher: Recording, frames: NDArray[np.int64], own: Iterable[Targ
     own: the clip's poses as the sides hold them. UnusableInput where the teacher has none of the frames, or another motion.
     """
     if teacher.poses6d is None:
-        found, expected = f"a {teacher.title} without the clip's poses", "a raw clip, or a teacher batch with --bundle"
+        found, expected = (
+            f"a {teacher.title} without the clip's poses",
+            "a raw clip, or a teacher batch with --contract",
+        )
         raise UnusableInput(teacher.path, found, expected)
     place = np.minimum(np.searchsorted(teacher.trace.frame, frames), len(teacher.trace.frame) - 1)
     rows = np.where(teacher.trace.frame[place] == frames, place, -1)

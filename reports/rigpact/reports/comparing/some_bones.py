@@ -33,7 +33,7 @@ def compare_recordings(
     if teacher is not None:
         raise UnusableInput("--teacher", "a recording of some bones", "two recordings of all bones")
     if contract is None:
-        raise UnusableInput("--bundle", "none", "the bundle: it says which bones the recordings hold")
+        raise UnusableInput("--contract", "none", "the bundle: it says which bones the recordings hold")
     bones = _common(a, b)
     own = contract_of_bones(contract, bones)
     cut = of_bones(a, contract, bones), of_bones(b, contract, bones)

@@ -62,7 +62,7 @@ def explain(request: ExplainRequest) -> tuple[Diagnosis, list[str]]:
         budget = request.budget(lambda _words: None)
         return explain_log(request.recording, contract, request.contract.changes, request.given.clip, budget)
     if contract is None:
-        raise UnusableInput("--bundle", "none", "the bundle or contract that the recording was made under")
+        raise UnusableInput("--contract", "none", "the bundle or contract that the recording was made under")
     unknown = [name for name in request.allow_unjudged if name not in contract.system.graph]
     if unknown:
         raise UnusableInput(

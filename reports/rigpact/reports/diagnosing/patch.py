@@ -56,7 +56,7 @@ def write_patch(path: Path, diagnosis: Diagnosis, request: ExplainRequest) -> Pa
     changes = {**{knob: contract.conventions[knob] for knob in files.changes}, **found}
     content, opened = _content(path, files, contract, changes)
     write_bytes(path, content)
-    use = f"--bundle {path}" if opened.bundle == path else f"--conventions {path}"
+    use = f"--contract {path}" if opened.bundle == path else f"--conventions {path}"
     words = f"{use}, or {' '.join(f'--set {knob}={shown_value(value)}' for knob, value in found.items())}"
     proof, _ = explain(replace(request, contract=opened, millions=0.0, says=ExplainRequest.says))
     return Patch(opened, words, proof)

@@ -57,7 +57,7 @@ def _demonstrate(demo: Path, console: Console) -> FindingsReport:
     ran = run(RunRequest(contract, clip, recording, model))
     print_run(ran, console)
 
-    diff_words = f"{PREDICTION} {RUN} --bundle {bundle.name} --set {SETTING}"
+    diff_words = f"{PREDICTION} {RUN} --contract {bundle.name} --set {SETTING}"
     _heading(console, "3. Does training agree?", f"rigpact diff {diff_words}")
     compared = diff(DiffRequest(demo / PREDICTION, recording, contract))
     print_comparison(compared, console)
@@ -78,7 +78,7 @@ def _demonstrate(demo: Path, console: Console) -> FindingsReport:
 
 def _explain_an_engine(console: Console, contract: ContractFiles, clip: Path, model: Path) -> None:
     """Play an engine with a mistake, keep only its numbers, and say what it does wrong."""
-    words = f"{ENGINE} --bundle {contract.bundle and contract.bundle.name} --clip {CLIP} --set {SETTING}"
+    words = f"{ENGINE} --contract {contract.bundle and contract.bundle.name} --clip {CLIP} --set {SETTING}"
     _heading(console, "5. And an engine that multiplies rotations in the other order?", f"rigpact explain {words}")
     run(RunRequest(ContractFiles(contract.bundle, settings=(SETTING, MISTAKE)), clip, Path(PLAYED), model))
     convert_recording(ConvertRequest(Path(PLAYED), Path(ENGINE), ContractFiles()))
@@ -98,7 +98,7 @@ def demonstrate_robot(*, quiet: bool) -> Diagnosis:
 
 def _print_robot(diagnosis: Diagnosis, console: Console) -> None:
     title = "A second of a quadruped's runtime was recorded. What does it compute otherwise than its training?"
-    _heading(console, title, "rigpact explain {} --bundle {}".format(*ROBOT_FILES))
+    _heading(console, title, "rigpact explain {} --contract {}".format(*ROBOT_FILES))
     print_diagnosis(diagnosis, console)
 
 

@@ -53,8 +53,8 @@ def diff(
 ) -> None:
     """Compare two files of arrays, or two recordings of a contract.
 
-    Without --bundle, arrays are compared by name, and what makes one of the other is named; a function of a Python file is run
-    on the other side's inputs. --bundle gives stages, tolerances, bone names and centimetres; --onnx the tolerance of the
+    Without --contract, arrays are compared by name, and what makes one of the other is named; a function of a Python file is run
+    on the other side's inputs. --contract gives stages, tolerances, bone names and centimetres; --onnx the tolerance of the
     network's answers. Exit status 0: the same within rounding; 1: they differ; 2: something could not be compared.
     """
     from rigpact.contract.errors import UnusableInput
@@ -63,18 +63,20 @@ def diff(
     from rigpact.reports.diagnosing.two_files import TwoFilesRequest, holds_arrays
 
     if bundle is None and (companion or settings or conventions):
-        raise UnusableInput("--companion, --set, --conventions", "no --bundle beside them", "the bundle they belong to")
+        raise UnusableInput(
+            "--companion, --set, --conventions", "no --contract beside them", "the bundle they belong to"
+        )
     if bundle is not None and (script := named_script(a) or named_script(b)):
         expected = "two files, or a function without a contract"
-        raise UnusableInput("--bundle", f"a contract beside {script.place}", expected)
+        raise UnusableInput("--contract", f"a contract beside {script.place}", expected)
     if bundle is None and (holds_arrays(a) or holds_arrays(b)):
         if teacher or table or onnx:
             expected = "the contract of two recordings"
-            raise UnusableInput("--teacher, --table, --onnx", "no --bundle beside them", expected)
+            raise UnusableInput("--teacher, --table, --onnx", "no --contract beside them", expected)
         request = TwoFilesRequest(a, b, tuple(stage or ()), tuple(state or ()), resolution, tolerance, USUAL)
         raise typer.Exit(_compare_arrays(request, output_format))
     if tolerance is not None or state:
-        raise UnusableInput("--tolerance, --state", "no arrays to compare", "files of arrays and no --bundle")
+        raise UnusableInput("--tolerance, --state", "no arrays to compare", "files of arrays and no --contract")
     files = options.contract_files(bundle, companion, settings, conventions)
     recordings = DiffRequest(a, b, files, tuple(stage or ()), table, onnx, resolution, teacher)
     raise typer.Exit(_compare_recordings(recordings, output_format, strict=strict))

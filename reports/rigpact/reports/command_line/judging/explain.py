@@ -66,7 +66,7 @@ def explain(
 ) -> None:
     """Name the first wrong stage, and the convention that explains it.
 
-    Every recorded stage is computed again from its own recorded inputs. A log needs no --bundle; a trace needs no --mode.
+    Every recorded stage is computed again from its own recorded inputs. A log needs no --contract; a trace needs no --mode.
     JSON and comments answer for one segment. Exit status 0: agrees; 1: explained, in part, or unexplained; 2: undetermined.
     """
     from rigpact.contract.errors import UnusableInput
@@ -219,7 +219,7 @@ def _follow(request: ExplainRequest, idle_s: float | None, *, is_asked: bool) ->
         raise UnusableInput("--until-idle", "no --follow beside it", "--follow")
     contract = request.contract.opened_if_given()
     if contract is None:
-        raise UnusableInput("--bundle", "none", "the bundle or contract that the recording is made under")
+        raise UnusableInput("--contract", "none", "the bundle or contract that the recording is made under")
     say_aside(f"following {request.recording}; Control-C ends it")
     found = follow_recording(FollowRequest(request.recording, contract, request.given, idle_s))
     if found.first is None:

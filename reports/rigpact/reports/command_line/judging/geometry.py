@@ -34,7 +34,7 @@ def geometry(
     ] = None,
     seed: Annotated[int, typer.Option("--seed", min=0, help="Seed of the inputs; the same seed, the same answer.")] = 0,
     bundle: Annotated[
-        Path | None, options.option("--bundle", "BUNDLE", "Take the declared columns from this bundle.")
+        Path | None, options.option("--contract", "BUNDLE", "Take the declared columns from this bundle.")
     ] = None,
     companion: options.Companion = None,
     settings: options.Settings = None,

@@ -31,7 +31,7 @@ def convert(
     """Write a recording in another format.
 
     The suffix of --out gives the format: a trace (.trace.jsonl, .trace.bin, …), .npz, .csv or .json. Columns are named
-    `stage[i]` or `stage.field.component`. A trace needs no --bundle and no --mode. Exit status 0; 2 for a file that is not
+    `stage[i]` or `stage.field.component`. A trace needs no --contract and no --mode. Exit status 0; 2 for a file that is not
     a recording of the contract's system.
     """
     from rigpact.reference_runtime.recordings.trace import segments

@@ -61,10 +61,10 @@ def explain_log(
     """
     if contract is not None and not is_character(contract):
         raise UnusableInput(
-            "--bundle", f"a contract of {contract.system.title}", "the schema bundle of the logged engine"
+            "--contract", f"a contract of {contract.system.title}", "the schema bundle of the logged engine"
         )
     if clip is not None and contract is None:
-        raise UnusableInput("--clip", "no bundle", "--bundle too: it says how the clip's rows are made")
+        raise UnusableInput("--clip", "no bundle", "--contract too: it says how the clip's rows are made")
     log = read_engine_log(path)
     declared = contract.conventions if contract else find_system(ENEMY_ANIMATION).conventions(changes)
     one_bone = _one_bone(declared, path)
@@ -78,7 +78,7 @@ def explain_log(
     is_complete = not needs_bundle and all(line.width == CONDITION_WIDTH for line in log.conditions)
     if not found and not contradictions:
         cut = " and ".join(f"{count} cut off {mark} lines" for mark, count in log.cut_off.items())
-        hint = "give --bundle: it says whether its statistics were there" if needs_bundle else "log the first 4 steps"
+        hint = "give --contract: it says whether its statistics were there" if needs_bundle else "log the first 4 steps"
         wanted = "at least one whole [DeltaCompose], y_reproj or [BuildCondVector] line"
         raise UnusableInput(path, cut or "no line that can be judged", wanted, hint)
     of_clip = [] if driven is None else _about_placing(log, driven)
@@ -105,9 +105,9 @@ def _notes(log: EngineLog, contract: Contract | None) -> list[str]:
     if others:
         notes.append(f"{others} [BuildCondVector] lines were not judged: a condition has {CONDITION_WIDTH} numbers")
     if contract is None and log.widths:
-        notes.append("the widths in the log were not judged: give --bundle")
+        notes.append("the widths in the log were not judged: give --contract")
     if contract is None and log.history_fell_back:
-        notes.append("the engine fell back on pose-history statistics of its own: give --bundle to judge that")
+        notes.append("the engine fell back on pose-history statistics of its own: give --contract to judge that")
     return notes
 
 
