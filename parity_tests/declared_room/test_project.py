@@ -99,7 +99,7 @@ def test_the_self_test_damages_a_table_and_a_contract_of_ones_own(project: Path,
     assert command("init").status == 0
     gate = command("gate")
     assert gate.status == 0, gate.out
-    answer = command("selftest", "--only", "bundle", "--only", "recording", "--format", "json")
+    answer = command("gate", "--selftest", "--only", "bundle", "--only", "recording", "--format", "json")
     assert answer.status == 0, answer.out + answer.err
     report = json.loads(answer.out)
     caught = {

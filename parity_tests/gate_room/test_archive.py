@@ -343,7 +343,7 @@ def test_a_hostile_archive_is_one_clear_line(kept: Any, tmp_path: Path, command:
     """An archive can come from an untrusted build server."""
     path = HOSTILE[name](kept[2] / "kept.rigpact.zip", tmp_path / "evil.rigpact.zip")
 
-    answer = command("report", path)
+    answer = command("gate", "--from", path)
 
     assert (answer.status, answer.out) == (2, "")
     assert answer.err.count("\n") == 1
@@ -383,7 +383,7 @@ def test_the_hostile_archives_differ_by_one_thing_only(kept: Any, tmp_path: Path
     """The passing case: written anew and unchanged, the archive is read."""
     path = zipped(tmp_path / "kind.rigpact.zip", members_of(kept[2] / "kept.rigpact.zip"))
 
-    assert command("report", path).status == 1
+    assert command("gate", "--from", path).status == 1
 
 
 @pytest.mark.parametrize("name", ["path", "offsets_m"])

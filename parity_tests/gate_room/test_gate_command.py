@@ -106,16 +106,24 @@ def test_an_unknown_format_stops_before_anything_runs(project: Path, command: Co
     assert "--report" in answer.err
 
 
-def test_an_archive_shows_the_same_page(project: Path, command: Command) -> None:
-    """The page from an archive must equal the page from the run."""
+def test_an_archive_shows_the_same_page(
+    project: Path, command: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The page from an archive must equal the page from the run; where no settings govern, nothing is judged, and it says so."""
     configure(project, FILES)
     command("gate", "--archive", "kept.rigpact.zip", "--html", "now.html")
-    shutil.rmtree(project / "engine")
+    (tmp_path / "elsewhere").mkdir()
+    monkeypatch.chdir(tmp_path / "elsewhere")
+    kept = ("gate", "--from", project / "kept.rigpact.zip")
 
-    answer = command("report", "kept.rigpact.zip", "--html", "later.html", "--report", "later.json")
+    answer = command(*kept, "--html", "later.html", "--report", "later.json")
 
     assert answer.status == 0
-    assert (project / "later.html").read_bytes() == (project / "now.html").read_bytes()
+    assert "as it was given" in answer.err
+    assert Path("later.html").read_bytes() == (project / "now.html").read_bytes()
+    refused = command(*kept, "--base", "HEAD", "--strict", "--archive", "again.rigpact.zip")
+    assert refused.status == 2
+    assert "--archive, --base, --strict" in refused.err
 
 
 def test_without_a_gate_nothing_passes(project: Path, command: Command, tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""`rigpact selftest`: it reports which defects the gate notices, and which it misses."""
+"""`rigpact gate --selftest`: it reports which defects the gate notices, and which it misses."""
 
 import copy
 import json
@@ -35,7 +35,7 @@ clip = "clips/Sneak_Turn.json"
 def told(command: Command, project: Path, text: str, *kinds: str) -> tuple[int, dict[str, Any]]:
     (project / "rigpact.toml").write_text(text, encoding="utf-8")
     words = [word for kind in kinds for word in ("--only", kind)]
-    answer = command("selftest", "--format", "json", *words)
+    answer = command("gate", "--selftest", "--format", "json", *words)
     return answer.status, json.loads(answer.out) if answer.out else {"error": answer.err}
 
 
@@ -78,7 +78,7 @@ def test_a_gate_that_ignores_everything_is_found_out(project: Path, command: Com
     }
     assert status == 1
     assert "MuAngVel off by one" in unnoticed
-    assert "MuAngVel off by one" in command("selftest", "--only", "companion").out.partition("NOT CAUGHT")[2]
+    assert "MuAngVel off by one" in command("gate", "--selftest", "--only", "companion").out.partition("NOT CAUGHT")[2]
 
 
 def test_what_cannot_be_planted_is_told_with_its_reason(project: Path, command: Command) -> None:
@@ -117,7 +117,7 @@ def test_every_defect_in_the_demo_is_caught(tmp_path: Path, command: Command, mo
     assert command("demo", "--into", "character").status == 0
     monkeypatch.chdir("character")
     assert command("init").status == 0
-    answer = command("selftest", "--format", "json")
+    answer = command("gate", "--selftest", "--format", "json")
     document = json.loads(answer.out)
     silent = [entry["name"] for entry in document["defects"] if not (entry["noticed_by"] or entry["not_applicable"])]
     assert (silent, answer.status, document["verdict"]) == ([], 0, "pass")

@@ -130,8 +130,8 @@ def test_the_answers_about_a_project(command: Command, tmp_path: Path, monkeypat
     check(command, "doctor", status=None)
     gated = command("gate", "--archive", "kept.rigpact.zip").status
     check(command, "gate", status=gated)
-    check(command, "report", "kept.rigpact.zip", status=gated)
-    check(command, "selftest", "--only", "companion", status=None)
+    check(command, "gate", "--from", "kept.rigpact.zip", status=gated)
+    check(command, "gate --selftest", "--selftest", "--only", "companion", status=None)
 
 
 def test_the_answers_about_rigpact_itself(command: Command, tmp_path: Path) -> None:

@@ -220,7 +220,7 @@ def test_a_word_that_names_no_file_is_no_pass(command: Command, demo: Path, word
 def test_the_summary_of_a_long_answer_stands_first(command: Command, demo: Path) -> None:
     """Who opens a log of two thousand lines sees the verdict, and not the first of them."""
     Path("rigpact.toml").write_text('[gate]\nbundle = "norm_template.json"\n', encoding="utf-8")
-    long = command("selftest", "--only", "bundle").out.splitlines()
+    long = command("gate", "--selftest", "--only", "bundle").out.splitlines()
     assert len(long) > 40
     assert long[0] == long[-1]
     assert "planted defects caught" in long[0]
@@ -328,7 +328,7 @@ def test_every_command_has_its_example() -> None:
     assert all(lines[-1].startswith(f"rigpact {words}".rstrip()) for words, lines in EXAMPLES.items())
 
 
-SLOW = {"gate", "report", "selftest"}
+SLOW = {"gate"}
 ALONE = [
     pytest.param(words, marks=pytest.mark.nightly if words in SLOW else ())
     for words in EXAMPLES

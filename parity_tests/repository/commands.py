@@ -78,8 +78,8 @@ def questions(of: Project, aside: Path) -> Iterator[tuple[str, Say]]:
     yield "init", ("init",)
     yield "doctor", ("doctor",)
     yield "gate", ("gate", "--archive", aside / "kept.rigpact.zip")
-    yield "report --html", ("report", aside / "kept.rigpact.zip", "--html", aside / "page.html")
-    yield "selftest --only bundle", ("selftest", "--only", "bundle")
+    yield "gate --from --html", ("gate", "--from", aside / "kept.rigpact.zip", "--html", aside / "page.html")
+    yield "gate --selftest --only bundle", ("gate", "--selftest", "--only", "bundle")
 
 
 def answers(of: Project, folder: Path) -> Mapping[str, str]:

@@ -22,7 +22,7 @@ CLIP = ("--clip", "walk.trace.jsonl")
 BUNDLE = ("--contract", "policy.json")
 COMMANDS = (
     "systems", "describe", "check", "check-each", "run", "diff", "explain", "nan", "adequacy", "breaking", "init", "gate",
-    "selftest", "sweep", "report", "codegen", "rule", "geometry",
+    "sweep", "codegen", "rule", "geometry",
 )  # fmt: skip
 
 
@@ -232,12 +232,12 @@ def test_the_gate_names_the_convention(gated: Rigpact, recorded: Rigpact, tmp_pa
 
 def test_the_selftest_plants_its_conventions(gated: Rigpact) -> None:
     """Who gates a robot wants to know what the gate would miss."""
-    says(gated("selftest", "--only", "engine"), 0, "target_origin=zero", "planted defects caught")
+    says(gated("gate", "--selftest", "--only", "engine"), 0, "target_origin=zero", "planted defects caught")
 
 
 def test_the_archive_is_shown_as_a_page(gated: Rigpact) -> None:
     """No skeleton: stages as strips, no player."""
-    says(gated("report", "kept.rigpact.zip", "--html", "page.html"), 0, "PASS")
+    says(gated("gate", "--from", "kept.rigpact.zip", "--html", "page.html"), 0, "PASS")
     page = (gated.folder / "page.html").read_text(encoding="utf-8")
     assert "joint_targets" in page
 

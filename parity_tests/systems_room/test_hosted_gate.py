@@ -168,7 +168,7 @@ def test_the_page_has_strips_of_the_stages_and_no_player(project: Project) -> No
     project.record("engine", "reply_order=wxyz")
     status, _, _ = project("gate", "--html", "page.html", "--archive", "kept.rigpact.zip")
     page = Path("page.html").read_text(encoding="utf-8")
-    again = project("report", "kept.rigpact.zip", "--html", "later.html")
+    again = project("gate", "--from", "kept.rigpact.zip", "--html", "later.html")
 
     assert status == again[0] == 1
     assert Path("later.html").read_text(encoding="utf-8") == page

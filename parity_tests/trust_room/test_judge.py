@@ -406,6 +406,23 @@ def test_first_settings_let_no_contract_change(project: Path, command: Command) 
     assert (answer.status, "RP969" in answer.out, "RP989" in answer.out) == (1, True, True)
 
 
+@refused(
+    "kept results, judged by settings that ask for less than the base revision's", "RP988, exit 1; RP989 without a base"
+)
+def test_kept_results_do_not_choose_their_judge(project: Path, command: Command) -> None:
+    """The numbers of yesterday passed under any limit that the change wrote today."""
+    kept = ("gate", "--from", project.parent / "kept.rigpact.zip")
+    write("notes.txt", "a change")(project)
+    commit(project)
+    assert command("gate", "--base", "main", "--archive", kept[-1]).status == 0
+    assert command(*kept, "--base", "HEAD~1").status == 2  # another base than the archive's
+    settings("factor = 2", "factor = 3")(project)
+    commit(project)
+    for words, said in ((("--base", "main"), "RP988"), (("--strict",), "RP989")):
+        answer = command(*kept, *words)
+        assert (answer.status, said in answer.out) == (1, True), answer.out + answer.err
+
+
 @refused("settings of the base revision that cannot be read", "exit 2")
 @pytest.mark.parametrize("unreadable", ["[gate\n", "[gate]\nframes = 0\n", '[gate]\nbundle = "../other.json"\n'])
 def test_unreadable_settings_of_the_base_guard_nothing(project: Path, command: Command, unreadable: str) -> None:

@@ -305,7 +305,7 @@ def test_a_log_is_a_recording_of_the_gate(command: Any, gated: Any, tmp_path: Pa
     answer = gated(honest())
     assert answer.status == 0, answer.out + answer.err
     assert "Engine recording Game" in answer.out
-    assert command("report", tmp_path / "kept.rigpact.zip").status == 0
+    assert command("gate", "--from", tmp_path / "kept.rigpact.zip").status == 0
     assert command("doctor").status == 0
 
 

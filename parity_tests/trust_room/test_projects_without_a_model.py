@@ -96,13 +96,14 @@ def test_the_recorded_output_contradicts_a_wrong_mode(project: Path, command: An
 
 
 @refused(
-    "`rigpact selftest` without a model: every planted damage of the training side's files", "all are caught: exit 0"
+    "`rigpact gate --selftest` without a model: every planted damage of the training side's files",
+    "all are caught: exit 0",
 )
 def test_the_self_test_without_a_model_misses_no_damage_of_training(project: Path, command: Any) -> None:
     """A self-test that misses reversed rows says that the gate is blind to them."""
     assert command("init").status == 0
 
-    answer = command("selftest", "--only", "training", "--format", "json")
+    answer = command("gate", "--selftest", "--only", "training", "--format", "json")
 
     missed = [each["name"] for each in json.loads(answer.out)["defects"] if not each["noticed_by"]]
     assert (answer.status, missed) == (0, [])
@@ -115,7 +116,7 @@ def test_the_self_test_on_real_files_misses_no_damage(command: Any) -> None:
     """Real files have findings of their own; a new defect must show beside them."""
     assert command("init").status == 0
 
-    answer = command("selftest", "--only", "training", "--only", "clip", "--format", "json")
+    answer = command("gate", "--selftest", "--only", "training", "--only", "clip", "--format", "json")
 
     defects = json.loads(answer.out)["defects"]
     missed = [each["name"] for each in defects if not each["noticed_by"] and not each["not_applicable"]]

@@ -103,7 +103,7 @@ def test_the_command_writes_it_and_an_archive_writes_it_again(
     as_engine(tmp_path / "engine.trace.jsonl")
     assert run_command_line(["init"]) == 0
     assert run_command_line(["gate", "--html", "gate.html", "--archive", "kept.rigpact.zip"]) == 1
-    assert run_command_line(["report", "kept.rigpact.zip", "--html", "again.html"]) == 1
+    assert run_command_line(["gate", "--from", "kept.rigpact.zip", "--html", "again.html"]) == 1
     assert (tmp_path / "gate.html").read_bytes() == (tmp_path / "again.html").read_bytes()
     browser.open(tmp_path / "gate.html")
     assert (browser.errors(), browser.requests()) == ([], [(tmp_path / "gate.html").as_uri()])

@@ -155,7 +155,7 @@ class SoundGate:
         return SoundGate(folder, settings, measurement, content)
 
     def judge(self, path: Path) -> None:
-        """`rigpact gate --from` and `rigpact report`, in every form."""
+        """`rigpact gate --from`, judged and as given, in every form."""
         archive = read_archive(path)
         answer = judge_gate(archive.measurement, self.configuration, DAY)
         archive_bytes(archive.measurement, answer)

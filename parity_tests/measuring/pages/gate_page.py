@@ -87,8 +87,8 @@ The old version, its numbers and the settings that govern are those of the base 
 
 ```console
 $ rigpact gate --archive today.rigpact.zip
-$ rigpact gate --from today.rigpact.zip               # other thresholds, waivers, severities: nothing is run again
-$ rigpact report today.rigpact.zip --html today.html  # the answer as it was given, in any format
+$ rigpact gate --from today.rigpact.zip  # judged by the settings here: other thresholds, waivers, severities
+$ cd /tmp; rigpact gate --from ~/today.rigpact.zip --html today.html  # no settings here: the answer as it was given
 ```
 
 Inside are JSON and .npy arrays, stored without compression, times or pickles: for each recording the poses of both sides, the
@@ -97,12 +97,13 @@ values, the diagnosis. The same results give the same bytes. A reader checks has
 writes nothing to disk. An archive that was edited is refused: its manifest holds a hash of every member and of itself. An
 attacker who writes all hashes anew can forge one: sign the file where that matters. `--from` refuses a configuration that asks
 for other parts than the measured ones. A measured file that is missing or changed here is an error, RP979: a pass of yesterday
-says nothing of it. `rigpact report` shows an old answer anywhere.
+says nothing of it. The base revision guards the settings as it does without `--from`. Where no settings govern, the answer is
+shown as it was given, and stderr says so.
 
 ## Would it notice?
-`rigpact selftest` plants known defects, one at a time, in copies of the project's own files: in bundle, companion, clip, model,
-training's predictions, the engine's conventions and the recordings themselves. It prints who noticed each and fails if a defect
-that these files can have went unnoticed. Defects that they cannot have are listed apart, with the
+`rigpact gate --selftest` plants known defects, one at a time, in copies of the project's own files: in bundle, companion, clip,
+model, training's predictions, the engine's conventions and the recordings themselves. It prints who noticed each and fails if a
+defect that these files can have went unnoticed. Defects that they cannot have are listed apart, with the
 reason: without an engine trace, no mistake of the engine can be planted.
 
 ## What must not pass

@@ -52,7 +52,7 @@ class _Grouped(TyperGroup):
 _COMMANDS: Mapping[str, tuple[str, ...]] = {
     "Judge": (
         "making.demo", "judging.check", "judging.explain", "judging.diff", "judging.nan", "judging.breaking", "judging.gate",
-        "judging.report", "judging.selftest", "judging.check_each",
+        "judging.check_each",
     ),
     "Set up": (
         "making.init", "judging.doctor", "making.import_contract", "making.convert", "making.codegen", "making.stamp",

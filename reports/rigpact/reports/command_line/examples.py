@@ -18,12 +18,6 @@ EXAMPLES: Mapping[str, tuple[str, ...]] = {
     "nan": (_ROBOT, "rigpact nan robot/contract.toml --clip robot/run.csv"),
     "breaking": (_ROBOT, "rigpact breaking robot/contract.toml robot/contract.toml"),
     "gate": (*_PROJECT, "rigpact gate --config demo/rigpact.toml"),
-    "report": (
-        *_PROJECT,
-        "rigpact gate --config demo/rigpact.toml --archive demo.rigpact.zip",
-        "rigpact report demo.rigpact.zip --html report.html",
-    ),
-    "selftest": (*_PROJECT, "rigpact selftest --config demo/rigpact.toml --only bundle"),
     "check-each": (_CHARACTER, "rigpact check-each demo"),
     "init": (_CHARACTER, "rigpact init demo"),
     "doctor": (*_PROJECT, "rigpact doctor --config demo/rigpact.toml"),

@@ -197,7 +197,7 @@ OTHER_FILES = Rule(
     code="RP979",
     name="archive-of-other-files",
     message="the file here is not the one that the archive measured{more}",
-    hint="run the gate again, or judge the archive where its own files lie; `rigpact report` shows what it said",
+    hint="run the gate again, or judge it where its files lie; outside of a project `rigpact gate --from` shows what it said",
     why="the answer is about the files of the day on which the archive was made; those here were never judged",
 )
 SETTINGS_NARROWED = Rule(

@@ -5,14 +5,15 @@ from __future__ import annotations
 import contextlib
 import sys
 from collections.abc import Sequence
+from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, NoReturn
 
 import typer
 
 from rigpact.reports.command_line.making.known_findings import ConfigFile, configuration_from_option
 from rigpact.reports.command_line.options import Base, Strict, option, print_found
-from rigpact.reports.command_line.report_formats import TEXT, FormatOfReport
+from rigpact.reports.command_line.report_formats import JSON, TEXT, FormatOfReport
 
 if TYPE_CHECKING:
     from rigpact.contract.settings.configuration import Configuration
@@ -26,14 +27,32 @@ ReportFiles = Annotated[
 HtmlFile = Annotated[Path | None, option("--html", "FILE", "Write the HTML page.")]
 
 
+class PlantKind(StrEnum):
+    """The file in which the self-test injects a defect."""
+
+    BUNDLE = "bundle"
+    COMPANION = "companion"
+    CLIP = "clip"
+    MODEL = "model"
+    TRAINING = "training"
+    ENGINE = "engine"
+    RECORDING = "recording"
+
+
 def gate(
     *,
     config: ConfigFile = None,
     archive: Annotated[Path | None, option("--archive", "FILE", "Keep the results: NAME.rigpact.zip.")] = None,
     from_archive: Annotated[
-        Path | None, option("--from", "ARCHIVE", "Judge kept results again; nothing is run.")
+        Path | None, option("--from", "ARCHIVE", "Answer from kept results; nothing is run.")
     ] = None,
     base: Base = None,
+    selftest: Annotated[
+        bool, typer.Option("--selftest", help="Plant defects in copies of your files: the gate must fail.")
+    ] = False,
+    only: Annotated[
+        list[PlantKind] | None, typer.Option("--only", help="With --selftest: plant only there; may be repeated.")
+    ] = None,
     output_format: FormatOfReport = TEXT,
     report: ReportFiles = None,
     html: HtmlFile = None,
@@ -41,8 +60,9 @@ def gate(
 ) -> None:
     """Judge everything that a change can break: one verdict.
 
-    [gate] in rigpact.toml names the files; `rigpact init` writes one. --base wins over [gate]. Exit status 0: everything
-    that was asked for was judged and is well; 1: findings; 2: something could not be judged.
+    [gate] in rigpact.toml names the files; `rigpact init` writes one. --base wins over [gate]. Kept results are judged by the
+    settings that govern here; where there are none, the answer is shown as it was given. Exit status 0: everything that was
+    asked for was judged and is well, the gate noticed every planted defect; 1: findings; 2: something could not be judged.
     """
     from rigpact.contract.errors import UnusableInput
     from rigpact.contract.files.reach import as_reached, working_directory
@@ -50,37 +70,73 @@ def gate(
     from rigpact.reports.gate.archive.archive import write_archive
     from rigpact.reports.outputs import write_output
 
-    outputs = outputs_of(report, html)
+    given = {"--archive": archive, "--from": from_archive, "--base": base, "--report": report, "--html": html}
+    words = [name for name, value in (given | {"--strict": strict}).items() if value]
+    if selftest or only:
+        _refuse_beside_selftest(words, output_format, is_asked=selftest)
+    outputs = _outputs_of(report, html)
     kept, source = (path.absolute() if path else None for path in (archive, from_archive))
     _refuse_one_path_twice([output.path for output in outputs] + ([kept] if kept else []))
-    if source is not None and base is not None:
-        raise UnusableInput("--base", "--from beside it", "one of them", "an archive holds what was measured")
-    configuration = configuration_of_gate(config)
+    configuration = configuration_from_option(config)
+    if source is not None and (configuration is None or configuration.gate is None):
+        _show(source, [word for word in words if word in {"--archive", "--base", "--strict"}], outputs, output_format)
+    if configuration is None:
+        raise UnusableInput(FILE_NAME, "nothing", "a configuration with a table [gate]", "`rigpact init` writes one")
     asked = as_reached(configuration.path) if config is not None else working_directory() / FILE_NAME
     found = as_reached(configuration.path)
     with contextlib.chdir(configuration.path.resolve().parent):
         configuration = _here(configuration, base, strict=strict)
+        if selftest:
+            _selftest(configuration, only or (), output_format)
         measurement, answer = _answer(configuration, found, asked, source, base)
         if kept is not None:
             write_archive(kept, measurement, answer)
         for output in outputs:
             write_output(output, answer, measurement.runs)
-        print_answer(answer, output_format)
+        _print_answer(answer, output_format)
     for part in measurement.parts:
         for remark in part.remarks:
             sys.stderr.write(f"{part.name}: {remark}\n")
     raise typer.Exit(answer.exit_code)
 
 
-def configuration_of_gate(config: Path | None) -> Configuration:
-    """The given configuration, else the nearest one; UnusableInput where there is none."""
+def _show(archive: Path, words: Sequence[str], outputs: Sequence[Output], output_format: str) -> NoReturn:
+    """The answer of an archive as it was given. words: options that only a judgement has."""
     from rigpact.contract.errors import UnusableInput
     from rigpact.contract.settings.configuration import FILE_NAME
+    from rigpact.reports.gate.archive.archive import read_archive
+    from rigpact.reports.outputs import write_output
+    from rigpact.reports.terminal import say_aside
 
-    found = configuration_from_option(config)
-    if found is None:
-        raise UnusableInput(FILE_NAME, "nothing", "a configuration with a table [gate]", "`rigpact init` writes one")
-    return found
+    if words:
+        raise UnusableInput(FILE_NAME, f"nothing, and {', '.join(words)}", "settings with a table [gate] to judge by")
+    kept = read_archive(archive)
+    for output in outputs:
+        write_output(output, kept.report, kept.runs)
+    _print_answer(kept.report, output_format)
+    say_aside("no settings with a table [gate] here: this is the answer as it was given")
+    raise typer.Exit(kept.report.exit_code)
+
+
+def _refuse_beside_selftest(words: Sequence[str], output_format: str, *, is_asked: bool) -> None:
+    """UnusableInput for what the self-test does not have, all at once."""
+    from rigpact.contract.errors import UnusableInput
+
+    if not is_asked:
+        raise UnusableInput("--only", "no --selftest", "--selftest beside it")
+    others = [*words, *([f"--format {output_format}"] if output_format not in (TEXT, JSON) else [])]
+    if others:
+        raise UnusableInput("--selftest", f"{', '.join(others)} beside it", "--only, --config, --format text or json")
+
+
+def _selftest(configuration: Configuration, only: Sequence[PlantKind], output_format: str) -> NoReturn:
+    """Plant defects in copies of the project's files, and say which the gate notices."""
+    from rigpact.contract.settings.days import today
+    from rigpact.reports.gate.selftest.selftest import print_selftest, run_selftest
+
+    found = run_selftest(configuration, today(), [kind.value for kind in only])
+    print_found(found, print_selftest, output_format)
+    raise typer.Exit(found.exit_code)
 
 
 def _here(configuration: Configuration, base: str | None, *, strict: bool) -> Configuration:
@@ -96,6 +152,7 @@ def _here(configuration: Configuration, base: str | None, *, strict: bool) -> Co
 def _answer(
     configuration: Configuration, found: Path, asked: Path, source: Path | None, base: str | None
 ) -> tuple[GateMeasurement, GateReport]:
+    """Measure, or take what an archive kept; either is judged under the eyes of the base revision."""
     from dataclasses import replace
 
     from rigpact.contract.settings.days import today
@@ -104,18 +161,19 @@ def _answer(
     from rigpact.reports.gate.judging import judge_gate
     from rigpact.reports.gate.run_gate import measure_gate, other_files, rebound
 
+    guard = guarded(configuration, found, asked, base)
+    measured = configuration
+    if guard.is_first and configuration.gate is not None:  # nothing there can break
+        measured = replace(configuration, gate=replace(configuration.gate, base=None))
     if source is None:
-        guard = guarded(configuration, found, asked, base)
-        measured = configuration
-        if guard.is_first and configuration.gate is not None:  # nothing there can break
-            measured = replace(configuration, gate=replace(configuration.gate, base=None))
         measurement = measure_gate(measured, asked)
         return measurement, judge_gate(measurement, configuration, today(), about_settings=guard.findings)
-    measurement = rebound(read_archive(source).measurement, configuration)
-    return measurement, judge_gate(measurement, configuration, today(), tuple(other_files(measurement)))
+    measurement = rebound(read_archive(source).measurement, measured)
+    others = tuple(other_files(measurement))
+    return measurement, judge_gate(measurement, configuration, today(), others, guard.findings)
 
 
-def outputs_of(report: Sequence[str] | None, html: Path | None) -> list[Output]:
+def _outputs_of(report: Sequence[str] | None, html: Path | None) -> list[Output]:
     """Format and absolute path of every file to write; checked before anything runs."""
     from rigpact.reports.outputs import HTML, Output, parse_output
 
@@ -134,7 +192,7 @@ def _refuse_one_path_twice(paths: Sequence[Path]) -> None:
         raise UnusableInput("--report", f"{twice} twice", "a file of its own for every report")
 
 
-def print_answer(answer: GateReport, output_format: str) -> None:
+def _print_answer(answer: GateReport, output_format: str) -> None:
     """Print the answer. A format for machines is always UTF-8, whatever the console's encoding."""
     from rigpact.reports.renderers import render
     from rigpact.reports.renderers.terminal import print_gate

@@ -12,12 +12,13 @@ from rigpact.reports.command_line.options import argument, option
 FINDINGS = "findings_report"
 ANSWERS: Mapping[str, str] = {
     **dict.fromkeys(("check", "check-each", "run", "diff", "geometry", "demo"), FINDINGS),
-    **dict.fromkeys(("gate", "report"), "gate_report"),
+    "gate": "gate_report",
+    "gate --selftest": "answers/selftest",
     **dict.fromkeys(("init", "codegen", "stamp", "import", "convert"), "answers/written"),
     **dict.fromkeys(("explain", "demo robot"), "diagnosis"),
     "nan": "answers/nonfinite",
     "adequacy": "answers/adequacy",
-    **{name: f"answers/{name}" for name in ("breaking", "doctor", "selftest", "sweep")},
+    **{name: f"answers/{name}" for name in ("breaking", "doctor", "sweep")},
     "describe": "answers/description",
     **{name: f"answers/{name}" for name in ("rule", "systems", "operations")},
     "neurarig serve": "answers/served",

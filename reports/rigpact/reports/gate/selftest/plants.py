@@ -1,4 +1,4 @@
-"""The injected defects of `rigpact selftest`: each puts one defect into a copy of the project's own files.
+"""The injected defects of `rigpact gate --selftest`: each puts one defect into a copy of the project's own files.
 
 The defects come from contract_edits.py, damages.py and rigpact.fixtures.mutants. For a wrong convention, the
 reference runtime plays the engine. To add a kind: add a generator here, call it from `plants`, and add the parts that
