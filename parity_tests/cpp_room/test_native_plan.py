@@ -222,6 +222,16 @@ def test_frames_one_by_one_are_the_frames_of_one_call():
         np.testing.assert_array_equal(stepped.kept[name], rows, err_msg=name)
 
 
+def test_recorded_answers_of_one_frame_are_taken():
+    """A clip of a single frame has answers for that frame: every stage behind them is computed."""
+    contract = open_contract(ROOT / "fixtures/contracts/learned_motion_matching.toml")
+    clip = [ClipDrive(drawn_clip(contract, 1))]
+    frames, beside = (kind(contract, clip, None, 1, "teacher") for kind in (NativeFrames, LiveFrames))
+    frames.run(1)
+    beside.run(1)
+    assert set(contract.system.graph.answers) < set(frames.kept) == set(beside.kept)
+
+
 def test_more_frames_than_there_is_room_for_find_more():
     """C++ writes into memory that Python made: a run that goes on writes into new memory, with what was in the old one."""
     contract = sample_contract("clip")

@@ -5,13 +5,11 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
+import pytest
 
-from .one_operation import (
-    Array,
-    Oracle,
-    Subject,
-    judging_tests,
-)
+from rigpact.contract.errors import UnusableInput
+
+from .one_operation import Array, Oracle, Subject, contract_of, judging_tests
 
 
 def drawn(width: int, name: str, size: float) -> Callable[[np.random.Generator, int], Mapping[str, Array]]:
@@ -205,3 +203,10 @@ STANDARD_DEVIATION = Subject(
 )  # fmt: skip
 SUBJECTS = (IMU_INPUT, MEANS, LOG_VARIANCES, STANDARD_DEVIATION)
 test_oracles, test_numbers, test_bounds = judging_tests(SUBJECTS, frames=400, unbounded=(MEANS,))
+
+
+def test_a_temperature_is_one_number():
+    """Two numbers for three spreads have no meaning, whichever of them would be taken."""
+    of_two = STANDARD_DEVIATION.stage.replace("temperature = 1.5", "temperature = [1.5, 1.5]")
+    with pytest.raises(UnusableInput, match="temperature"):
+        contract_of(STANDARD_DEVIATION.given, of_two)
