@@ -26,7 +26,7 @@ from rigpact.reference_runtime.recordings.trace import read_trace
 
 from ..claims import claims_of
 from ..untrue import Ways, untrue, ways_of
-from .answers import LIMIT_S, MOST_S, Asked, asked
+from .answers import LIMIT_S, Asked, asked
 from .grading import GRADES, Grade, Right, grade
 from .truths import TRUTHS
 
@@ -49,7 +49,7 @@ says what the right answer must contain: the operation, its number, its place, a
 | silent | it agrees, though the recording differs |
 | misleading | something is said that is not true of the mistake, or of another place |
 | alarm | nothing is wrong, and it does not agree |
-| timeout | more than {limit:g} s |
+| timeout | no end after {limit:g} s of a processor: the search counts work, so this is a defect |
 | no answer | the recording was refused |
 
 A mistake counts once, by the worse of its recordings in which it shows. Where no number of a recording differs from the one
@@ -207,7 +207,7 @@ def main() -> int:
     parser.add_argument("page", type=Path, nargs="?")
     parser.add_argument("--only", default="*", metavar="GLOB", help="recordings whose name matches, or has it within")
     parser.add_argument("--json", type=Path, dest="rows", metavar="FILE", help="also write every row for programs")
-    parser.add_argument("--jobs", type=int, default=1, help=f"at once; each is ended after {MOST_S} s")
+    parser.add_argument("--jobs", type=int, default=1, help=f"at once; each is ended after {LIMIT_S} s")
     given = parser.parse_args()
     if "RIGPACT_REAL_DATA" not in os.environ:
         parser.error("RIGPACT_REAL_DATA is to name the folder of real files; the recordings are in its folder mistakes")
