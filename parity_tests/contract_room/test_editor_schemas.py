@@ -161,13 +161,15 @@ def test_what_init_and_import_write_names_the_schema_that_schema_writes(
     write_model(Path("net.onnx"), 9, 2)
     assert command("init", "--contract").status == 0
     for folder in ("hero", "."):
-        assert command("schema", "--write", folder).status == 0
+        assert command("show", "schema", "--write", folder).status == 0
     for written in (Path("hero/rigpact.toml"), Path("contract.toml")):
         Draft202012Validator(schema_of(written)).validate(tomllib.loads(written.read_text(encoding="utf-8")))
-    assert command("schema", "contract.toml").out == Path("rigpact-contract.schema.json").read_text(encoding="utf-8")
-    assert command("schema", "rigpact.toml").out == Path("rigpact.schema.json").read_text(encoding="utf-8")
+    assert command("show", "schema", "contract.toml").out == Path("rigpact-contract.schema.json").read_text(
+        encoding="utf-8"
+    )
+    assert command("show", "schema", "rigpact.toml").out == Path("rigpact.schema.json").read_text(encoding="utf-8")
     assert command("gate", "--config", "hero/rigpact.toml", "-q").status == 0
     assert (
         command("check", "hero").status == command("check-each", *Path("hero").glob("*.json")).status == 0
     )  # no artefacts
-    assert command("schema", "--write", "nowhere").status == 2
+    assert command("show", "schema", "--write", "nowhere").status == 2

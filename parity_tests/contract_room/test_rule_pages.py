@@ -1,4 +1,4 @@
-"""docs/rules.md and `rigpact rule`: what they show is what the rules really say."""
+"""docs/rules.md and `rigpact show`: what they show is what the rules really say."""
 
 import json
 import os
@@ -58,9 +58,9 @@ def test_a_section_has_its_four_headings() -> None:
 
 def test_one_rule_is_printed(capsys: pytest.CaptureFixture[str]) -> None:
     """The rule's text must be readable in the terminal, without a browser."""
-    status = run_command_line(["rule", "rp104"])
+    status = run_command_line(["show", "rp104"])
     by_code = capsys.readouterr().out
-    run_command_line(["rule", "std-not-positive"])
+    run_command_line(["show", "std-not-positive"])
 
     assert status == 0
     assert by_code.startswith("## RP104 std-not-positive\n")
@@ -69,13 +69,14 @@ def test_one_rule_is_printed(capsys: pytest.CaptureFixture[str]) -> None:
 
 
 @pytest.mark.parametrize(
-    ("word", "near"), [("RP10", "RP10"), ("RP999", "RP9"), ("std-not-postive", "RP104"), ("x", "docs")]
+    ("word", "near"),
+    [("RP10", "RP10"), ("RP999", "RP9"), ("std-not-postive", "std-not-positive"), ("x", "lists all names")],
 )
 def test_an_unknown_code_is_one_line_with_what_is_near(
     word: str, near: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """A code is copied by hand from a build log."""
-    status = run_command_line(["rule", word])
+    status = run_command_line(["show", word])
     output = capsys.readouterr()
 
     assert (status, output.out) == (2, "")

@@ -170,26 +170,22 @@ def test_every_command_that_reads_contracts_has_the_option(command: Command) -> 
     names = {each.name or each.callback.__name__.replace("_", "-") for each in application().registered_commands}
     having = {name for name in names if "--operations" in command(name, "--help").out}
     # none of these opens a declaration
-    assert names - having == {"rule", "demo", "geometry", "systems", "import"}
+    assert names - having == {"demo", "geometry", "import"}
     assert command("check", "contract.toml", *WITH).status == 0
-    assert command("describe", "contract.toml", *WITH).status == 0
+    assert command("show", "contract.toml", *WITH).status == 0
     assert command("adequacy", "clip.csv", "--contract", "contract.toml", *WITH).status == 0
 
 
 @pytest.mark.usefixtures("here")
 def test_the_list_says_where_an_operation_comes_from(command: Command) -> None:
     """Who reads a contract a year later asks where this operation is."""
-    listed = command("operations", *WITH).out.splitlines()
+    listed, without = (command("show", *words).out.partition("Operations\n")[2].splitlines() for words in (WITH, ()))
     assert [line.split()[-1] for line in listed if line.startswith(("stick_curve ", "affine "))] == [
         "rigpact",
         "odd.py",
     ]
-    found = {
-        each.get("name"): each.get("from") for each in json.loads(command("operations", *WITH, "--format", "json").out)
-    }
-    assert (found["stick_curve"], found["affine"]) == ("odd.py", "rigpact")
-    assert "odd.py" in command("operations", "stick_curve", *WITH).out
-    assert " rigpact\n" not in command("operations").out, "where rigpact brings all, the column says nothing"
+    assert "odd.py" in command("show", "stick_curve", *WITH).out
+    assert not without[0].endswith("from"), "where rigpact brings all, the column says nothing"
 
 
 @pytest.mark.usefixtures("here")
@@ -249,9 +245,9 @@ def test_an_own_operation_stands_in_for_rigpacts_of_the_same_name(command: Comma
     rows = read_trace(Path("out.trace.jsonl")).stages["bent"]
     expected = [[bent_by_hand(x, 3) + bent_by_hand(x, 1) for x in row] for row in sticks().tolist()]
     assert rows == pytest.approx(np.array(expected), abs=1e-7)
-    told = command("describe", "contract.toml", *WITH).out
+    told = command("show", "contract.toml", *WITH).out
     assert told.count("switch of odd.py: in place of rigpact's of the same name") == 1
-    assert "in place of" not in command("describe", "contract.toml").out
+    assert "in place of" not in command("show", "contract.toml").out
     assert command("check", "contract.toml").status == 1, "rigpact's own takes three vectors"
 
 
@@ -408,7 +404,7 @@ def test_a_declaration_cannot_have_a_module_loaded(text: str, command: Command, 
     (here / "contract.toml").write_text(text, encoding="utf-8")
     for words in (
         ("check", "contract.toml"),
-        ("describe", "contract.toml"),
+        ("show", "contract.toml"),
         ("codegen", "contract.toml", "-o", "c.hpp"),
         RUN,
     ):
@@ -448,5 +444,5 @@ def test_a_recording_cannot_have_a_module_loaded(command: Command, here: Path) -
 def test_the_module_would_leave_its_mark_if_it_ran(command: Command, here: Path) -> None:
     """The tests above would pass with a module that never leaves a mark."""
     (here / "evil.py").write_text(EVIL, encoding="utf-8")
-    command("operations", "--operations", "evil.py")
+    command("show", "--operations", "evil.py")
     assert (here / "ran").exists()

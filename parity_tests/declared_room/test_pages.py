@@ -242,10 +242,12 @@ def test_numbers_of_a_filled_page_are_computed_with(checkout: Path) -> None:
     assert twice == pytest.approx(2.0 * once, rel=1e-6)
 
 
-@pytest.mark.parametrize("words", [(), ("--markdown",), ("--format", "json")], ids=["text", "markdown", "json"])
-def test_describe_prints_the_page(words: tuple[str, ...], capsys: pytest.CaptureFixture[str]) -> None:
+@pytest.mark.parametrize(
+    "words", [(), ("--format", "markdown"), ("--format", "json")], ids=["text", "markdown", "json"]
+)
+def test_show_prints_the_page(words: tuple[str, ...], capsys: pytest.CaptureFixture[str]) -> None:
     """Who asks what a system computes gets the page itself, comments and all."""
-    assert run_command_line(["describe", "rig-inversion", *words]) == 0
+    assert run_command_line(["show", "page", "rig-inversion", *words]) == 0
     said = capsys.readouterr().out
     page = pages.rig_inversion.text
     told = json.loads(said)["sections"][0]["lines"][0] if "json" in words else said

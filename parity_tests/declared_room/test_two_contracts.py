@@ -1,4 +1,4 @@
-"""Two declared contracts of one robot: `rigpact breaking` and `describe --beside` print where they part, each place once."""
+"""Two declared contracts of one robot: `rigpact breaking` and `show --beside` print where they part, each place once."""
 
 import json
 import random
@@ -157,8 +157,8 @@ def test_describe_shows_them_beside_each_other(tmp_path: Path, command: Command)
     (tmp_path / "a.toml").write_text(old, encoding="utf-8")
     (tmp_path / "b.toml").write_text(new, encoding="utf-8")
 
-    parted = command("describe", tmp_path / "a.toml", "--beside", tmp_path / "b.toml", "--markdown")
-    same = command("describe", tmp_path / "a.toml", "--beside", tmp_path / "a.toml")
+    parted = command("show", tmp_path / "a.toml", "--beside", tmp_path / "b.toml", "--format", "markdown")
+    same = command("show", tmp_path / "a.toml", "--beside", tmp_path / "a.toml")
 
     assert (parted.status, same.status) == (0, 0)
     assert "goes from -0.45 to -0.5 at right_knee" in parted.out

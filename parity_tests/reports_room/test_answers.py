@@ -1,4 +1,4 @@
-"""`--format json` of every command follows its published schema, and `rigpact schema` prints it."""
+"""`--format json` of every command follows its published schema, and `rigpact show schema` prints it."""
 
 import json
 import shutil
@@ -11,7 +11,7 @@ import pytest
 
 from rigpact.fixtures import demo_bundle
 from rigpact.reports.command_line import application
-from rigpact.reports.command_line.making.schema import ANSWERS
+from rigpact.reports.describing.answer_schemas import ANSWERS
 
 from ..declared_room.foreign_files import DEPLOY, write_yaml
 from ..engine_recordings import as_engine
@@ -19,12 +19,10 @@ from ..engine_recordings import as_engine
 Command = Callable[..., Any]
 SYSTEMS = ("demo", "neurarig", "blender_ik", "rig_inversion", "imu_pose")
 CONTRACTS = {"demo": ("norm_template.json", "--companion", "pretrain_template.json")}
-WITHOUT = {"schema"}
-"""Prints a schema, which is JSON already."""
 
 
 def schema_of(command: Command, name: str) -> dict[str, Any]:
-    answer = command("schema", name)
+    answer = command("show", "schema", name)
     assert answer.status == 0
     found: dict[str, Any] = json.loads(answer.out)
     jsonschema.Draft202012Validator.check_schema(found)
@@ -64,7 +62,7 @@ def test_the_answers_about_a_contract_and_its_runs(command: Command, project: tu
     driven = ("--clip", clip, "--onnx", "model.onnx")
     check(command, "check", contract[0], *contract[1:], status=None)
     check(command, "check-each", contract[0])
-    check(command, "describe", *contract, "--onnx", "model.onnx")
+    check(command, "show", *contract, "--onnx", "model.onnx")
     check(command, "breaking", contract[0], contract[0])
     check(command, "run", *contract, *driven, "--frames", 12, "-o", "run.trace.jsonl")
     check(command, "diff", "run.trace.jsonl", "run.trace.jsonl", "--contract", *contract)
@@ -136,9 +134,8 @@ def test_the_answers_about_a_project(command: Command, tmp_path: Path, monkeypat
 
 def test_the_answers_about_rigpact_itself(command: Command, tmp_path: Path) -> None:
     """Editors and dashboards ask for these."""
-    check(command, "rule", "RP104")
-    check(command, "systems")
-    check(command, "operations")
+    for words in ((), ("RP104",), ("neurarig",), ("page", "neurarig"), ("affine",), ("mjlab",), ("recorder",)):
+        check(command, "show", *words)
     check(command, "demo", status=None)
     check(command, "demo robot", status=1)
     module = tmp_path / "own.py"
@@ -165,7 +162,7 @@ def test_every_command_has_a_schema(command: Command) -> None:
         if each.callback is not None
     }
     answers = {name for name in ANSWERS if " --" not in name} - {"demo robot"}
-    assert answers == (names | nested) - WITHOUT
-    listed = command("schema").out
+    assert answers == (names | nested)
+    listed = command("show", "schema").out
     assert all(name in listed for name in ANSWERS)
-    assert command("schema", "gaet").status == 2
+    assert command("show", "schema", "gaet").status == 2

@@ -103,11 +103,11 @@ def test_the_old_word_is_answered_with_the_new_one(command: Command, demo: Path)
     [
         ("rigpact expl", "explain"),
         ("rigpact explain --fol", "--follow"),
-        ("rigpact rule RP10", "RP104"),
-        ("rigpact rule std-not", "std-not-positive"),
-        ("rigpact systems neu", "neurarig"),
-        ("rigpact operations ble", "blend"),
-        ("rigpact schema ga", "gate"),
+        ("rigpact show RP10", "RP104"),
+        ("rigpact show std-not", "std-not-positive"),
+        ("rigpact show neu", "neurarig"),
+        ("rigpact show ble", "blend"),
+        ("rigpact show schema ga", "gate"),
         ("rigpact run x --set compose_o", "compose_order="),
         ("rigpact run x --set compose_order=p", "compose_order=prev_delta"),
     ],
@@ -290,7 +290,7 @@ def test_help_and_tables_fit_the_terminal(demo: Path, columns: int) -> None:
     assert max(map(len, run_in_a_terminal(["check", "-h"], 40, columns).splitlines())) <= columns
     wide = max(map(len, run_in_a_terminal(["check", "-h"], 40, 200).splitlines()))
     assert 80 < wide <= 120
-    shown = run_in_a_terminal(["describe", "norm_template.json"], 400, columns, NO_COLOR="1").splitlines()
+    shown = run_in_a_terminal(["show", "norm_template.json"], 400, columns, NO_COLOR="1").splitlines()
     table = shown[shown.index(next(line for line in shown if line.startswith("Stages"))) + 1 :][:12]
     assert max(map(len, table)) <= columns
 
@@ -299,7 +299,7 @@ def test_the_help_groups_every_command_once_and_shortens_no_sentence(command: An
     """Twenty-seven commands in a heap, their sentences cut: nobody finds the one to begin with."""
     shown = command("--help").out.partition("Judge:\n")[2]
     headings = re.findall(r"^(\w[\w ]*):$", shown, re.MULTILINE)
-    assert headings == ["Set up", "Describe", "Measure"]
+    assert headings == ["Set up", "Measure"]
     names = re.findall(r"^  (\S+)  +\S", shown, re.MULTILINE)
     known = {
         each.name or each.callback.__name__.replace("_", "-")

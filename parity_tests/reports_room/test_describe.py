@@ -1,4 +1,4 @@
-"""`rigpact describe`: the contract document, generated, and the same every time."""
+"""`rigpact show CONTRACT`: the contract document, generated, and the same every time."""
 
 import json
 import re
@@ -9,20 +9,21 @@ import onnx
 import pytest
 
 GOLDEN = Path(__file__).parent / "golden" / "describe_demo.md"
+MARKDOWN = ("--format", "markdown")
 
 
 def describe(command: Any, demo_bundle: Path, *words: object) -> Any:
     companion, model = demo_bundle / "pretrain_template.json", demo_bundle / "model.onnx"
-    return command("describe", demo_bundle / "norm_template.json", "--companion", companion, "--onnx", model, *words)
+    return command("show", demo_bundle / "norm_template.json", "--companion", companion, "--onnx", model, *words)
 
 
 def test_the_markdown_is_the_golden_page(command: Any, demo_bundle: Path) -> None:
     """A generated document that changes by itself is soon kept by hand again.
 
-    After a deliberate change: `rigpact describe fixtures/bundles/demo/norm_template.json --companion
-    fixtures/bundles/demo/pretrain_template.json --onnx fixtures/bundles/demo/model.onnx --markdown` writes it anew.
+    After a deliberate change: `rigpact show fixtures/bundles/demo/norm_template.json --companion
+    fixtures/bundles/demo/pretrain_template.json --onnx fixtures/bundles/demo/model.onnx --format markdown` writes it anew.
     """
-    answer = describe(command, demo_bundle, "--markdown")
+    answer = describe(command, demo_bundle, *MARKDOWN)
 
     assert answer.status == 0
     assert answer.out == GOLDEN.read_text(encoding="utf-8")
@@ -31,7 +32,7 @@ def test_the_markdown_is_the_golden_page(command: Any, demo_bundle: Path) -> Non
 def test_every_slice_of_the_bundle_is_in_the_page(command: Any, demo_bundle: Path) -> None:
     """Section 2 of the contract document: a slice that is missing there is read from a wrong place in C++."""
     meta = json.loads((demo_bundle / "norm_template.json").read_text(encoding="utf-8"))["meta"]
-    out = describe(command, demo_bundle, "--markdown").out
+    out = describe(command, demo_bundle, *MARKDOWN).out
 
     for side, stages in (("state", "state"), ("output", "y_norm, y_raw, delta6d, next6d, y_out")):
         for name, entry in meta[f"{side}_layout"].items():
@@ -41,7 +42,7 @@ def test_every_slice_of_the_bundle_is_in_the_page(command: Any, demo_bundle: Pat
 
 def test_the_text_has_the_same_facts(command: Any, demo_bundle: Path) -> None:
     """The text in the terminal must not differ from the document."""
-    page, text = (describe(command, demo_bundle, *words).out for words in (("--markdown",), ()))
+    page, text = (describe(command, demo_bundle, *words).out for words in (MARKDOWN, ()))
 
     for word in ("upperarm_twist_01_r", "343", "padded by 406", "meta.rot6d_spec.output_mode"):
         assert word in page
@@ -51,7 +52,7 @@ def test_the_text_has_the_same_facts(command: Any, demo_bundle: Path) -> None:
 def test_every_table_is_whole(command: Any, demo_bundle: Path) -> None:
     """A row with a cell too many moves every number one column on."""
     widths: set[int] = set()
-    for line in describe(command, demo_bundle, "--markdown").out.splitlines():
+    for line in describe(command, demo_bundle, *MARKDOWN).out.splitlines():
         cells = len(re.findall(r"(?<!\\)\|", line))
         widths = widths | {cells} if cells else set()
         assert len(widths) <= 1
@@ -59,7 +60,7 @@ def test_every_table_is_whole(command: Any, demo_bundle: Path) -> None:
 
 def test_without_companion_and_model_the_gaps_are_said(command: Any, real_data: Path) -> None:
     """The deployed bundle alone: no history statistics, no root fps; the page must say what is assumed."""
-    answer = command("describe", real_data / "norm_template.json", "--markdown")
+    answer = command("show", real_data / "norm_template.json", *MARKDOWN)
 
     assert answer.status == 0
     assert "60 (not declared: enemy_animation assumes it)" in answer.out
@@ -83,7 +84,7 @@ def test_two_inputs_of_one_width_are_named(command: Any, tmp_path: Path) -> None
     path = tmp_path / "bundle.json"
     path.write_text(json.dumps(two_bones()), encoding="utf-8")
 
-    answer = command("describe", path)
+    answer = command("show", path)
 
     assert "2 of 120 input orders pass" in answer.out
     assert "unseen: state and pose_hist (24 wide)" in answer.out
@@ -92,7 +93,7 @@ def test_two_inputs_of_one_width_are_named(command: Any, tmp_path: Path) -> None
 @pytest.mark.parametrize("word", ["missing.json", "pretrain_template.json", "clips/Run_F.json", "."])
 def test_what_is_no_bundle_is_one_line_and_status_two(command: Any, demo_bundle: Path, word: str) -> None:
     """No document must be written for a file that is not a bundle."""
-    answer = command("describe", demo_bundle / word)
+    answer = command("show", demo_bundle / word)
 
     assert (answer.status, answer.out) == (2, "")
     assert answer.err.count("\n") == 1
@@ -105,7 +106,7 @@ def test_a_bundle_that_the_engine_refuses_is_not_described(command: Any, demo_bu
     path = tmp_path / "bundle.json"
     path.write_text(json.dumps(bundle), encoding="utf-8")
 
-    answer = command("describe", path, "--markdown")
+    answer = command("show", path, *MARKDOWN)
 
     assert (answer.status, answer.out) == (2, "")
 
@@ -116,18 +117,10 @@ def test_names_of_a_file_stay_text(command: Any, demo_bundle: Path, tmp_path: Pa
     path = tmp_path / "bundle.json"
     path.write_text(text.replace('"spine_03"', '"sp|ne\\u001b[2J"'), encoding="utf-8")
 
-    page, shown = command("describe", path, "--markdown").out, command("describe", path).out
+    page, shown = command("show", path, *MARKDOWN).out, command("show", path).out
 
     assert "\x1b" not in page + shown
     assert "sp\\|ne" in page
-
-
-def test_canary_vectors_need_a_model(command: Any, demo_bundle: Path, tmp_path: Path) -> None:
-    """The answer to the vectors is what an engine is compared with."""
-    answer = command("describe", demo_bundle / "norm_template.json", "--canary", tmp_path / "c.trace.jsonl")
-
-    assert answer.status == 2
-    assert "--onnx FILE" in answer.err
 
 
 def test_a_model_of_another_bundle_is_described_as_it_is(command: Any, demo_bundle: Path, tmp_path: Path) -> None:
@@ -141,9 +134,7 @@ def test_a_model_of_another_bundle_is_described_as_it_is(command: Any, demo_bund
     )
     onnx.save(model, tmp_path / "other.onnx")
 
-    answer = command(
-        "describe", demo_bundle / "norm_template.json", *files, "--onnx", tmp_path / "other.onnx", "--markdown"
-    )
+    answer = command("show", demo_bundle / "norm_template.json", *files, "--onnx", tmp_path / "other.onnx", *MARKDOWN)
 
     assert answer.status == 0
     assert "does not load it" in answer.out
@@ -156,7 +147,7 @@ def test_a_graph_that_was_not_looked_at_is_said(
     """Without the package onnx the page has no operators: a reader must not take it for a model without any."""
     monkeypatch.setattr("rigpact.contract.model.file.onnx_is_installed", lambda: False)
 
-    page = describe(command, demo_bundle, "--markdown").out
+    page = describe(command, demo_bundle, *MARKDOWN).out
 
     assert "not looked at" in page
     assert "operator sets" not in page

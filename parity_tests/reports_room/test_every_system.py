@@ -29,7 +29,7 @@ def test_every_system_of_rigpact_is_asked() -> None:
 def test_describe_shows_every_stage_field_knob_and_tensor(command: Call, name: str) -> None:
     """The contract document is written from this: what is missing there is not agreed on."""
     path, system = CONTRACTS[name], find_system(name)
-    answer = command("describe", path, "--onnx", path.with_name("model.onnx"), "--markdown")
+    answer = command("show", path, "--onnx", path.with_name("model.onnx"), "--format", "markdown")
 
     assert answer.status == 0
     for title in ("Stages", "Fields", "Tensors", "Conventions", "Feedback", "Model"):
@@ -50,7 +50,7 @@ def test_describe_says_where_a_convention_comes_from(command: Call, name: str) -
     """Readers must see whether a convention is declared or only the default."""
     path = CONTRACTS[name]
     place = "meta.rot6d_spec.output_mode" if name == "enemy_animation" else "| conventions."
-    assert place in command("describe", path, "--markdown").out
+    assert place in command("show", path, "--format", "markdown").out
 
 
 @EVERY_SYSTEM
@@ -92,17 +92,18 @@ def test_codegen_writes_a_header_with_a_self_test(command: Call, tmp_path: Path,
 @EVERY_SYSTEM
 def test_systems_shows_stages_feedback_knobs_and_hints(command: Call, name: str) -> None:
     """Authors of exporters and engineers who search a defect start here."""
-    system, (one,) = find_system(name), json.loads(command("systems", name, "--format", "json").out)
-    text = command("systems", name).out
+    system, told = find_system(name), json.loads(command("show", name, "--format", "json").out)
+    rows = {section["title"]: section["rows"] for section in told["sections"]}
+    text = command("show", name).out
 
-    assert (one["package"], one["module"].split(".")[0]) == ("rigpact", "rigpact")
-    assert [stage["name"] for stage in one["stages"]] == list(system.graph.names)
-    assert {stage["name"]: stage["carried"] for stage in one["stages"]} == {s.name: s.carried for s in system.stages}
+    assert ["package", "rigpact"] in rows["System"]
+    assert [row[0] for row in rows["Stages"]] == list(system.graph.names)
+    assert [row[0] for row in rows["Feedback"]] == [stage.name for stage in system.stages if stage.carried]
     for knob in system.knobs.values():
-        assert one["knobs"][knob.name] == list(knob.values)
-        assert one["meanings"][knob.name] == knob.meaning
+        (row,) = (row for row in rows["Conventions"] if row[0] == knob.name)
+        assert (row[2], row[3]) == (", ".join(knob.values[1:]), knob.meaning)
         assert knob.name in text
-    assert name in command("systems").out
+    assert name in command("show").out
 
 
 @EVERY_SYSTEM
@@ -111,7 +112,7 @@ def test_a_contract_to_start_from_is_written_or_refused_in_one_sentence(
 ) -> None:
     """The enemy animation's contract is a schema bundle, which training writes."""
     path = tmp_path / "new.json"
-    answer = command("systems", name, "--write-contract", path)
+    answer = command("show", name, "--write-contract", path)
 
     if name == "enemy_animation":
         assert (answer.status, answer.out, path.exists()) == (2, "", False)
@@ -122,19 +123,6 @@ def test_a_contract_to_start_from_is_written_or_refused_in_one_sentence(
 
 
 @EVERY_SYSTEM
-def test_canary_vectors_are_written_where_inputs_have_an_order(command: Call, tmp_path: Path, name: str) -> None:
-    """A network of one input cannot be bound in another order."""
-    path = CONTRACTS[name]
-    answer = command(
-        "describe", path, "--onnx", path.with_name("model.onnx"), "--canary", tmp_path / "canary.trace.jsonl"
-    )
-
-    assert answer.status == (0 if name == "enemy_animation" else 2)
-    assert (tmp_path / "canary.trace.jsonl").exists() == (name == "enemy_animation")
-    assert name == "enemy_animation" or "no convention for the order" in answer.err
-
-
-@EVERY_SYSTEM
 def test_the_page_of_a_system_exists(checkout: Path, name: str) -> None:
-    """`rigpact systems NAME` points to it."""
+    """`rigpact show NAME` points to it."""
     assert (checkout / "docs" / "systems" / find_system(name).page).is_file()

@@ -44,7 +44,6 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
         ),
         (("gate", "--selftest", "--base", "main", "--html", "OUT"), "--selftest: found --base, --html beside it"),
         (("gate", "--only", "bundle"), "--only: found no --selftest"),
-        (("describe", BUNDLE, "--markdown", "--format", "json"), "found both, expected one of them"),
         (("explain", "RUN", "--contract", BUNDLE, "--allow-unjudged", "y_uot"), "--allow-unjudged y_uot: found no stage"),
         (("adequacy", "--contract", INVERSION / "rig_inversion.json", "--synthesise", "OUT"), "a name ending in"),
         (("check", "FOLDER"), "found no artefact"),

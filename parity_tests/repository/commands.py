@@ -55,8 +55,8 @@ def questions(of: Project, aside: Path) -> Iterator[tuple[str, Say]]:
         aside / "wrong.trace.jsonl",
     )
     judged = ("--contract", *contract, "--onnx", of.model)
-    yield "systems NAME", ("systems", of.name)
-    yield "describe", ("describe", *contract, "--onnx", of.model)
+    yield "show NAME", ("show", of.name)
+    yield "show CONTRACT", ("show", *contract, "--onnx", of.model)
     yield "check", ("check", of.contract, of.clip, "--onnx", of.model, *of.more)
     yield "codegen", ("codegen", *contract, "--out", aside / "contract.hpp")
     yield "stamp", ("stamp", of.contract, of.model, "--out", aside / "stamped.onnx")

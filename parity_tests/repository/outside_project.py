@@ -164,7 +164,7 @@ def write_clip(path: Path, seed: int = 0) -> None:
 def write_project(rigpact: Rigpact) -> None:
     """`policy.json` as rigpact itself starts it, `policy.onnx`, `walk.trace.jsonl`, and a second clip."""
     contract = rigpact.folder / "policy.json"
-    answer = rigpact("systems", "walking_policy", "--write-contract", contract)
+    answer = rigpact("show", "walking_policy", "--write-contract", contract)
     assert answer.status == 0, answer.err
     declared = json.loads(contract.read_text(encoding="utf-8"))
     contract.write_text(json.dumps(declared | {"constants": CONSTANTS}, indent=2), encoding="utf-8")

@@ -54,7 +54,7 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def balancing(site: Path, checkout: Path, tmp_path_factory: pytest.TempPathFactory) -> Rigpact:
     """The command in a project of the robot: contract, model, two clips."""
     rigpact = InProcess(tmp_path_factory.mktemp("project"), (str(site), *roots_of(checkout)))
-    says(rigpact("systems", "balancing", "--write-contract", "robot.json"), 0)
+    says(rigpact("show", "balancing", "--write-contract", "robot.json"), 0)
     write_model(rigpact.folder / "policy.onnx", OBSERVED, 2)
     for seed, name in enumerate(("roll", "sway")):
         header, frame = TraceHeader(50.0, "teacher", system="balancing"), np.arange(90)
@@ -75,9 +75,9 @@ def test_every_command_answers_for_it(balancing: Rigpact) -> None:
     bundle, free = ("--contract", "robot.json"), ("--mode", "free", "--frames", 120)
     run = ("run", "robot.json", *CLIP, *MODEL)
     asked = [
-        (0, ("systems", "balancing"), ("last_torque", "obs.order")),
-        (0, ("operations", "dead_zone"), ("0 near 0", "balancing")),
-        (0, ("describe", "robot.json", *MODEL), ("two wheels", "last_torque")),
+        (0, ("show", "balancing"), ("last_torque", "obs.order")),
+        (0, ("show", "dead_zone"), ("0 near 0", "balancing")),
+        (0, ("show", "robot.json", *MODEL), ("two wheels", "last_torque")),
         (0, ("check", "robot.json", "roll.trace.jsonl", *MODEL), ("PASS: 0 error",)),
         (0, ("check-each", "robot.json"), ()),
         (0, (*run, "--out", "engine.trace.jsonl"), ("teacher run: 90 frames",)),
@@ -94,7 +94,7 @@ def test_every_command_answers_for_it(balancing: Rigpact) -> None:
             ("2 of 2 measured",),
         ),
         (0, ("codegen", "robot.json", "--loop", "-o", "robot.hpp"), ("balancing, 14 stages",)),
-        (0, ("rule", "RP711"), ("RP711",)),
+        (0, ("show", "RP711"), ("RP711",)),
         (0, ("geometry", "--help"), ("geometry",)),
     ]
     for status, words, said in asked:

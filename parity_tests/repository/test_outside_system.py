@@ -75,13 +75,13 @@ def _kinds(schema: object) -> list[str]:
 def test_it_is_listed_with_its_package(outside: Rigpact) -> None:
     """A system that is installed and not listed cannot be found."""
     says(outside.python("-m", "rigpact.reports", "systems"), 0, "walking_policy", "walking-policy", "enemy_animation")
-    says(outside("systems", "walking-policy"), 0, "angular_rate", "history_order", "the driver gives degrees")
+    says(outside("show", "walking-policy"), 0, "angular_rate", "history_order", "the driver gives degrees")
 
 
 def test_it_is_described(outside: Rigpact) -> None:
     """The page that the two teams agree on."""
     says(
-        outside("describe", "policy.json", *MODEL),
+        outside("show", "policy.json", *MODEL),
         0,
         "Walking policy",
         "action_scale",
@@ -89,7 +89,7 @@ def test_it_is_described(outside: Rigpact) -> None:
         "joint_targets",
         "Gemm",
     )
-    says(outside("describe", "policy.json", "--markdown"), 0, "| ", "history_order")
+    says(outside("show", "policy.json", "--format", "markdown"), 0, "| ", "history_order")
 
 
 def test_its_files_are_checked(outside: Rigpact) -> None:
@@ -107,7 +107,7 @@ def test_constants_that_it_cannot_read_are_a_finding(outside: Rigpact) -> None:
     declared = json.loads((outside.folder / "policy.json").read_text(encoding="utf-8"))
     (outside.folder / "poor.json").write_text(json.dumps(declared | {"constants": {}}), encoding="utf-8")
     says(outside("check", "poor.json"), 1, "RP711", "no 'default_pose'")
-    says(outside("describe", "poor.json"), 2, "no 'default_pose'")
+    says(outside("show", "poor.json"), 2, "no 'default_pose'")
 
 
 def test_its_observation_looks_back_in_every_mode(recorded: Rigpact) -> None:

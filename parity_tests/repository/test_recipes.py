@@ -118,7 +118,7 @@ def test_a_reader_of_numbers_is_a_function_and_a_row(follow: Follow) -> None:
     _lint(rigpact, _counts_its_files(rigpact, "Add a reader of numbers"))
     (rigpact.folder / "stated.toml").write_text(STATED, encoding="utf-8")
     (rigpact.folder / "stats.toml").write_text("mean = [1.5, -0.5]\n", encoding="utf-8")
-    answer = rigpact("describe", "stated.toml")
+    answer = rigpact("show", "stated.toml")
     assert (answer.status, "{'mean': [1.5, -0.5]}" in answer.out) == (0, True), answer.text
     (rigpact.folder / "stats.toml").write_text("mean = [1.5,", encoding="utf-8")
     assert rigpact("check", "stated.toml").status != 0
@@ -151,7 +151,7 @@ def test_a_rule_touches_the_module_of_its_family(follow: Follow, demo_bundle: Pa
     _counts_its_files(rigpact, "Add a rule")
     _tests(rigpact, *pages, "-k", "told_as_it_was or RP073 or RP072 or golden")
     _lint(rigpact, changed(rigpact.folder))
-    assert "is not a whole number" in rigpact("rule", "fps-not-whole").out
+    assert "is not a whole number" in rigpact("show", "fps-not-whole").out
     bundle = json.loads((demo_bundle / "norm_template.json").read_text(encoding="utf-8"))
     (rigpact.folder / "b.json").write_text(json.dumps(bundle | {"fps": 59.94}), encoding="utf-8")
     assert "b.json#/fps: RP073 warning: fps = 59.94" in rigpact("check", "b.json").out
@@ -209,7 +209,7 @@ def test_a_stage_is_said_once(follow: Follow) -> None:
     assert _counts_its_files(rigpact, "Add a stage") == {"contract/rigpact/contract/pages/rig_inversion.toml"}
 
     old = rigpact.folder / "fixtures" / "bundles" / "rig_inversion"
-    assert rigpact("systems", "rig_inversion", "--write-contract", "rig.json").status == 0
+    assert rigpact("show", "rig_inversion", "--write-contract", "rig.json").status == 0
     declared, before = (
         json.loads(path.read_text(encoding="utf-8"))
         for path in (rigpact.folder / "rig.json", old / "rig_inversion.json")
@@ -228,7 +228,7 @@ def test_a_stage_is_said_once(follow: Follow) -> None:
     keep_stages(rigpact.folder / "wrong.trace.jsonl", sparse, ("mesh", "rig_parameters", "score"))
     explained = rigpact("explain", sparse, "--contract", "rig.json")
     assert (explained.status, "With score_of = euclidean" in explained.out) == (1, True), explained.text
-    described = rigpact("describe", "rig.json").out
+    described = rigpact("show", "rig.json").out
     assert "score_of" in described
     assert "vertex_error" in described
 

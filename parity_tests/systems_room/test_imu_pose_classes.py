@@ -61,7 +61,7 @@ def test_a_project_names_its_own_exercises_and_forms(
     assert run_command_line(["check", contract, model, run]) == 0
     assert run_command_line(["explain", run, "--contract", contract, "--onnx", model]) == 0
     assert "8 of 8 stages judged" in capsys.readouterr().out
-    assert run_command_line(["describe", contract]) == 0
+    assert run_command_line(["show", contract]) == 0
     assert "dangerous" in capsys.readouterr().out
 
 

@@ -89,7 +89,7 @@ def test_the_pages_commands_give_a_verdict(rigpact: Run, checkout: Path, system:
 @pytest.mark.parametrize("system", HOSTED)
 def test_a_contract_to_start_from_passes(rigpact: Run, system: str) -> None:
     """A first file with eight errors in it is the last file."""
-    assert rigpact("systems", system, "--write-contract", "contract.json")[0] == 0
+    assert rigpact("show", system, "--write-contract", "contract.json")[0] == 0
     status, said = rigpact("check", "contract.json")
     assert status == 0, said
     assert set(find_system(system).template()) != set()
@@ -123,7 +123,7 @@ def test_init_without_a_contract_still_says_what_lies_there(rigpact: Run) -> Non
     assert status == 2
     assert "Tests/Datasets/trained_model.pt is passed over: a pickle" in said
     assert "torch.onnx.export" in said
-    assert "rigpact systems NAME --write-contract" in said
+    assert "rigpact show NAME --write-contract" in said
 
 
 def test_init_writes_no_contract_where_two_systems_fit(rigpact: Run, checkout: Path) -> None:
@@ -139,7 +139,7 @@ def test_a_batch_of_several_windows_is_refused(rigpact: Run, checkout: Path) -> 
     """Windows that are read as one have seams, and a network that looks both ways sees them."""
     stages = _run_of(rigpact, checkout, "imu_pose")
     np.savez("batch.npz", imu_data=np.stack([stages["imu"]] * 2))
-    assert rigpact("systems", "imu_pose", "--write-contract", "imu_pose.json")[0] == 0
+    assert rigpact("show", "imu_pose", "--write-contract", "imu_pose.json")[0] == 0
     status, said = rigpact("check", "imu_pose.json", "batch.npz")
     assert status != 0, said
 
@@ -155,7 +155,7 @@ def test_the_published_sample_in_json_becomes_a_recording(rigpact: Run) -> None:
     status, said = rigpact("import", "sample.json", "--below", place, "-o", "window.npz")
     assert status == 0, said
     assert np.array_equal(np.load("window.npz")["imu_data_full"], rows)
-    assert rigpact("systems", "imu_pose", "--write-contract", "imu_pose.json")[0] == 0
+    assert rigpact("show", "imu_pose", "--write-contract", "imu_pose.json")[0] == 0
     status, said = rigpact("check", "imu_pose.json", "window.npz")
     assert (status, "PASS" in said) == (0, True), said
     status, said = rigpact("import", "sample.json", "--below", "nowhere", "-o", "other.npz")
@@ -169,7 +169,7 @@ def test_a_saved_dictionary_of_tensors_becomes_a_recording(rigpact: Run, checkou
     published_files.window(Path("by_hand.npz"), stages)
     torch.save({name: torch.from_numpy(rows) for name, rows in np.load("by_hand.npz").items()}, "output.pt")
     np.savez("window.npz", **torch.load("output.pt"))
-    assert rigpact("systems", "imu_pose", "--write-contract", "imu_pose.json")[0] == 0
+    assert rigpact("show", "imu_pose", "--write-contract", "imu_pose.json")[0] == 0
     status, said = rigpact("explain", "window.npz", "--contract", "imu_pose.json", "--onnx", "model.onnx")
     assert status == 0, said
 

@@ -29,10 +29,10 @@ BEYOND = "9" * 400
 AXES = " ".join(f"{name}=(1,2,3)" for name in ("prevX", "prevZ", "deltaX", "deltaZ", "nextX", "nextZ"))
 HOSTILE = "\n::error::x\x1b[31m<b>![i](http://h)@all"
 FILES = {
-    "deep.toml": ("describe", "a=" + "[" * 5000 + "]" * 5000),
-    "dotted.toml": ("describe", ".".join(["a"] * 3000) + "=1"),
-    "digits.toml": ("describe", f"a={DIGITS}"),
-    "digits.json": ("describe", f'{{"MuX": {DIGITS}}}'),
+    "deep.toml": ("show", "a=" + "[" * 5000 + "]" * 5000),
+    "dotted.toml": ("show", ".".join(["a"] * 3000) + "=1"),
+    "digits.toml": ("show", f"a={DIGITS}"),
+    "digits.json": ("show", f'{{"MuX": {DIGITS}}}'),
     "deep.trace.jsonl": ("convert", '{"a":' * 1000 + "1" + "}" * 1000 + "\n"),
     "digits.log": ("explain", f"[DeltaCompose] frame={DIGITS} {AXES}\n"),
     "word.log": (
@@ -57,7 +57,7 @@ FILES = {
         '{"frame":0,"time":0,"stages":{"x_raw":[1]}}\n',
     ),
     "rate.json": ("run", f'{{"fps": {BEYOND}, "Frames": [{{}}, {{}}]}}'),
-    "beyond.json": ("describe", f'{{"MuX": [{BEYOND}]}}'),
+    "beyond.json": ("show", f'{{"MuX": [{BEYOND}]}}'),
     "teacher.json": ("run", '{"teacher": 3, "fps": 60}'),
     "rigpact.toml": ("gate", "[gate]\na=" + "[" * 5000 + "]" * 5000),
     "set.toml": ("conventions", "a=" + "[" * 5000 + "]" * 5000),
@@ -84,12 +84,12 @@ def test_what_no_tool_writes_is_an_error_of_the_file(name: str, here: Path, comm
     kind, text = FILES[name]
     (here / name).write_text(text, encoding="utf-8")
     words = {
-        "describe": ["describe", name],
+        "show": ["show", name],
         "convert": ["convert", name, "-o", "out.trace.bin"],
         "explain": ["explain", name, "--contract", "norm_template.json"],
         "run": ["run", "norm_template.json", "--onnx", "model.onnx", "--clip", name, "-o", "out.trace.bin"],
         "gate": ["gate", "--config", name],
-        "conventions": ["describe", "norm_template.json", "--conventions", name],
+        "conventions": ["show", "norm_template.json", "--conventions", name],
     }[kind]
 
     answer = command(*words)
@@ -163,7 +163,7 @@ def test_names_are_shown_and_never_obeyed(here: Path, command: Run) -> None:
 
     said = [
         command("run", "named.json", *words, "-o", out), command("convert", out, "-o", "b.trace.bin"),
-        command("describe", "named.json"), page := command("describe", "named.json", "--markdown"),
+        command("show", "named.json"), page := command("show", "named.json", "--format", "markdown"),
         command("breaking", "norm_template.json", "named.json", "--record", "record.md"),
         command("breaking", "norm_template.json", "named.json", "--record", f"{out}.md"),
     ]  # fmt: skip
@@ -254,7 +254,7 @@ def test_an_error_stays_a_line(command: Run, tmp_path: Path, name: str) -> None:
         "long.trace.jsonl": f'{{"format":"rigpact-trace","version":1,"mode":"{word}","{word}":1}}\n',
     }[name]
     (tmp_path / name).write_text(text, encoding="utf-8")
-    words = {"long.toml": ("gate", "--config"), "long.json": ("describe",), "long.trace.jsonl": ("convert",)}[name]
+    words = {"long.toml": ("gate", "--config"), "long.json": ("show",), "long.trace.jsonl": ("convert",)}[name]
     more = ("-o", tmp_path / "out.trace.bin") if name == "long.trace.jsonl" else ()
     answer = command(*words, tmp_path / name, *more)
     assert answer.status == 2
@@ -285,9 +285,7 @@ def test_yaml_that_merges_a_table_repeats_no_key() -> None:
 
 
 @refused("a unit with control characters and a sign that turns the line, in every command's text", "shown escaped")
-@pytest.mark.parametrize(
-    "words", [("explain", "--contract"), ("diff", "run.csv", "--contract"), ("describe",), ("check",)]
-)
+@pytest.mark.parametrize("words", [("explain", "--contract"), ("diff", "run.csv", "--contract"), ("show",), ("check",)])
 def test_words_of_a_contract_steer_no_terminal(command: Run, tmp_path: Path, words: tuple[str, ...]) -> None:
     """The title of the window, or a verdict that reads the other way, was the contract's to choose."""
     write_project(tmp_path)

@@ -16,7 +16,9 @@ FILES = ("norm_template.json", "pretrain_template.json", "model.onnx")
 
 @passes("`rigpact check` piped to `head -1`, which goes away before the answer is written", "keeps its exit status")
 @pytest.mark.skipif(sys.platform == "win32", reason="pipes close in another way")
-@pytest.mark.parametrize("words", [("check", *FILES[:2], "--onnx", FILES[2]), ("describe", FILES[0], "--markdown")])
+@pytest.mark.parametrize(
+    "words", [("check", *FILES[:2], "--onnx", FILES[2]), ("show", FILES[0], "--format", "markdown")]
+)
 def test_a_reader_that_goes_away_changes_no_verdict(words: tuple[str, ...], demo_bundle: Path) -> None:
     """`rigpact check … | head -1` in a CI script with pipefail would fail a sound pull request."""
     command = [sys.executable, "-m", "rigpact.reports", *words]

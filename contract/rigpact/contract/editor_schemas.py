@@ -19,12 +19,12 @@ from rigpact.contract.settings import gate, geometry, lowering
 
 Schema = Mapping[str, Any]
 CONTRACT, SETTINGS = "rigpact-contract.schema.json", "rigpact.schema.json"
-"""The names of the files that `rigpact schema --write` writes."""
+"""The names of the files that `rigpact show schema --write` writes."""
 
 
 def head_of(schema: str) -> str:
     """The lines that a TOML file begins with: where an editor finds its schema, and what puts it there."""
-    how = "`rigpact schema --write .` puts that schema beside this file; an editor completes and checks it then."
+    how = "`rigpact show schema --write .` puts that schema beside this file; an editor completes and checks it then."
     return f"#:schema {schema}\n# {how}\n"
 
 

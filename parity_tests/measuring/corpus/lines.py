@@ -128,7 +128,7 @@ def _declared(path: Path) -> Group:
     recording = f"recordings/{path.stem}.safetensors"
     lines = [
         _words("check", path.name, recording, *_JSON),
-        _words("describe", path.name, *_JSON),
+        _words("show", path.name, *_JSON),
         _words("codegen", path.name, "--out", "contract.hpp"),
         _words("breaking", path.name, path.name, *_JSON),
         _words("explain", recording, "--contract", path.name, *_JSON),
@@ -168,7 +168,7 @@ def _real_files(real: Path) -> Group:
         for clip in ("Walk_F.json", "Walk_L_To_R.json", *rows)
     ]
     lines += [
-        _words("describe", "norm_template.json", *companion, *_JSON),
+        _words("show", "norm_template.json", *companion, *_JSON),
         _words("codegen", "norm_template.json", *companion, "--out", "aside.hpp"),
         _words("adequacy", "Walk_F.json", "Walk_L_To_R.json", "--contract", "norm_template.json", *companion),
     ]

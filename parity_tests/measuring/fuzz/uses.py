@@ -92,7 +92,7 @@ def ran(path: Path) -> None:
 
 
 def used_contract(path: Path, root: Any) -> None:
-    """`rigpact describe`, `run` and `explain` of what ran, with a declared contract."""
+    """`rigpact show`, `run` and `explain` of what ran, with a declared contract."""
     contract = open_contract(path)
     describe_contract(contract, root)
     ran(path)

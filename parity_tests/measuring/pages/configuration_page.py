@@ -9,8 +9,8 @@ _HEAD = """# Configuration
 
 `rigpact check`, `rigpact gate` and `rigpact geometry` read the nearest `rigpact.toml`, or `[tool.rigpact]` of the nearest
 `pyproject.toml`, going up from the folder they run in; `--config FILE` names one. All keys are optional. `rigpact init` writes a
-commented file. Its first line names its JSON Schema; `rigpact schema --write .` puts that file beside it, and an editor completes
-and checks the keys then ([own-contract.md](own-contract.md#completion-in-your-editor)).
+commented file. Its first line names its JSON Schema; `rigpact show schema --write .` puts that file beside it, and an editor
+completes and checks the keys then ([own-contract.md](own-contract.md#completion-in-your-editor)).
 
 This page is generated; `python -m parity_tests.measuring.pages.generated_docs` writes it.
 

@@ -13,7 +13,7 @@ Every place where two correct-looking implementations differ is a knob of the st
 system's own; a contract file may declare another under `conventions`, and a schema bundle declares `rot6d_columns`
 (`meta.rot6d_spec.columns`) and `output_mode` (`meta.rot6d_spec.output_mode`). On every command `--set KNOB=VALUE` declares
 what the file does not, and `--conventions FILE` reads a TOML file of `KNOB = "VALUE"` lines. The reference runtime runs under
-every value. `rigpact systems NAME` also says what to look for in code where a side has a value.
+every value. `rigpact show NAME` also says what to look for in code where a side has a value.
 
 Where the files of the training side have another value by design, the meaning says which. That value judges these files, unless
 the project declares one, which is then meant for both sides.

@@ -7,7 +7,7 @@ from rigpact.reports.describing.rule_section import rule_section
 _HEAD = """# Rules
 
 What `rigpact check` finds; RP80x and RP81x are of the comparing commands, RP82x of `rigpact run`, RP85x to RP88x of `rigpact
-geometry`, RP96x to RP98x of `rigpact gate`. Codes are never reused. `rigpact rule RP104` prints one of these sections;
+geometry`, RP96x to RP98x of `rigpact gate`. Codes are never reused. `rigpact show RP104` prints one of these sections;
 `rigpact.toml` raises and lowers them (see configuration.md).
 
 This page is generated; `python -m parity_tests.measuring.pages.generated_docs` writes it. The examples

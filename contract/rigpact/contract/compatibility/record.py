@@ -19,7 +19,7 @@ OWNERS = {
     Consumer.RETRAIN: "training",
     Consumer.TRACE: "whoever keeps recordings",
 }
-_ALWAYS = "everybody: describe the change in the contract document (`rigpact describe --markdown` writes the tables)"
+_ALWAYS = "everybody: describe the change in the contract document (`rigpact show CONTRACT --format markdown` writes the tables)"
 _HASH_CHARACTERS = 12
 
 

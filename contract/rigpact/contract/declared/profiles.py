@@ -37,7 +37,7 @@ def known_profiles() -> Mapping[str, Profile]:
 
 
 def profile_facts(_contract: Contract, root: Mapping[str, Any]) -> list[tuple[str, str]]:
-    """What `rigpact describe` says of a declared contract before its tables: its profile."""
+    """What `rigpact show` says of a declared contract before its tables: its profile."""
     profile = known_profiles().get(root.get("profile", ""))
     if profile is None:
         return []

@@ -16,8 +16,8 @@ from typing import Any
 import numpy as np
 
 from rigpact.contract.declared.operation import Built, Operation, Use
-from rigpact.contract.declared.problems import Misdeclared, NotBuilt, near, unknown
-from rigpact.contract.declared.profiles import known_profiles, profile_facts
+from rigpact.contract.declared.problems import Misdeclared, NotBuilt, unknown
+from rigpact.contract.declared.profiles import profile_facts
 from rigpact.contract.errors import OwnFunctionFailed, UnusableInput, error_text, line_of
 from rigpact.contract.json_pointer import Token
 from rigpact.contract.statistics import FloatArray
@@ -128,7 +128,7 @@ def bring_operations(operations: Iterable[Operation], file: str, code: bytes) ->
                 file,
                 f"an operation named {name!r}, which {other.origin} brings",
                 "a name of its own",
-                "give the operation another name; `rigpact operations` lists those that are taken",
+                "give the operation another name; `rigpact show` lists those that are taken",
             )
         _OF_MODULES[name] = Brought(guarded(operation, file), file, code)
 
@@ -153,16 +153,6 @@ def files_of_operations() -> list[str]:
     return list(dict.fromkeys(each.origin for each in _OF_MODULES.values()))
 
 
-def find_operation(name: str) -> Operation:
-    """The operation of that name; UnusableInput, with the nearest name, where there is none."""
-    known = known_operations()
-    if name not in known:
-        names = [*known, *known_profiles()]
-        hint = near(name, names) or "`rigpact operations` lists them"
-        raise UnusableInput("NAME", repr(name)[:60], f"one of {', '.join(names)}", hint)
-    return known[name]
-
-
 def no_operation(place: tuple[Token, ...], word: object) -> Misdeclared:
     """The mistake of a word that names no operation: the nearest one, and how to bring one's own."""
     problem = unknown(place, word, known_operations(), "an operation")
@@ -171,7 +161,7 @@ def no_operation(place: tuple[Token, ...], word: object) -> Misdeclared:
 
 
 def declared_facts(contract: Contract, root: Mapping[str, Any]) -> list[tuple[str, str]]:
-    """What `rigpact describe` says before its tables: the profile, and operations that stand in for rigpact's own."""
+    """What `rigpact show` says before its tables: the profile, and operations that stand in for rigpact's own."""
     names = dict.fromkeys(table["operation"] for table in root["stages"])
     own = [f"{name} of {origin_of(name)}" for name in names if stands_in(name)]
     told = [("own operations", f"{', '.join(own)}: in place of rigpact's of the same name")] if own else []

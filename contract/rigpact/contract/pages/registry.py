@@ -8,7 +8,6 @@ from collections.abc import Mapping
 from difflib import get_close_matches
 from functools import cache
 from importlib.metadata import EntryPoint, entry_points
-from pathlib import Path
 
 from rigpact.contract.declared.page import Page
 from rigpact.contract.declared.vocabulary import package_of
@@ -62,7 +61,7 @@ def find_system(name: str, place: object = "NAME") -> System:
     wanted = canonical_name(name)
     if wanted not in known_systems():
         near = get_close_matches(wanted, known_systems(), 1)
-        hint = f"did you mean {near[0]}?" if near else "rigpact systems lists them"
+        hint = f"did you mean {near[0]}?" if near else "`rigpact show` lists them"
         raise UnusableInput(place, repr(name)[:60], f"one of {', '.join(known_systems())}", hint)
     return _loaded(wanted)
 
@@ -70,9 +69,3 @@ def find_system(name: str, place: object = "NAME") -> System:
 def every_system() -> list[System]:
     """Every system of this installation, rigpact's own first."""
     return [_loaded(name) for name in known_systems()]
-
-
-def page_of(named: Path) -> str:
-    """The page of the system that a word names, where it names no file; empty for a system that is not a page."""
-    is_system = not named.exists() and canonical_name(str(named)) in known_systems()
-    return find_system(str(named)).own_page if is_system else ""

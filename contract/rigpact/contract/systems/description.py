@@ -1,6 +1,6 @@
 """Additions of a system to the description of its contract: facts, places of declared knobs, tables of its own numbers.
 
-`rigpact describe` builds the tables that every system has from its stages. The tables here are those that only one kind of
+`rigpact show` builds the tables that every system has from its stages. The tables here are those that only one kind of
 contract file can fill. Nothing here judges a number; that is `rigpact check`'s.
 """
 

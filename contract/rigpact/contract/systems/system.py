@@ -78,7 +78,7 @@ class System:
     benign_knobs: choices that belong to no stage and are never a defect.
     classes: vectors of one number for each class: how many there are and what they are called stands in the contract.
     own_page: the text of its page, where it is one. left_open: the conventions that its declaration does not say.
-    posed: the stage whose rotations move a skeleton, if any. description: what `rigpact describe` adds about its contracts.
+    posed: the stage whose rotations move a skeleton, if any. description: what `rigpact show` adds about its contracts.
     """
 
     name: str

@@ -56,14 +56,13 @@ _COMMANDS: Mapping[str, tuple[str, ...]] = {
     ),
     "Set up": (
         "making.init", "judging.doctor", "making.import_contract", "making.convert", "making.codegen", "making.stamp",
-        "making.neurarig",
+        "making.show", "making.neurarig",
     ),
-    "Describe": ("making.describe", "making.rule", "making.systems", "making.operations", "making.schema"),
     "Measure": ("making.run", "making.sweep", "judging.adequacy", "judging.geometry"),
 }  # fmt: skip
 """The module of every command by what the command is for, in the order in which people first need them."""
-_NO_CONTRACT = {"demo", "geometry", "import", "rule", "systems"}
-_NO_VERDICT = {"describe", "operations", "rule", "schema", "systems"}
+_NO_CONTRACT = {"demo", "geometry", "import"}
+_NO_VERDICT = {"show"}
 
 
 def _name_of(place: str) -> str:

@@ -1,27 +1,14 @@
-"""Completions for a shell: rule codes, systems, operations, conventions. Files are completed by the shell itself."""
+"""Completions for a shell: what can be shown, conventions. Files are completed by the shell itself."""
+
+import typer
 
 
-def known_codes(incomplete: str) -> list[tuple[str, str]]:
-    """Rules by code or by name."""
-    from rigpact.contract.rules import ALL_RULES
+def known_words(ctx: typer.Context, incomplete: str) -> list[tuple[str, str]]:
+    """Whatever `rigpact show` shows by a name; of a name of two words, the one that is being typed."""
+    from rigpact.reports.describing.shown import known_names
 
-    found = [(rule.code, rule.name) for rule in ALL_RULES] + [(rule.name, rule.code) for rule in ALL_RULES]
-    return [each for each in found if each[0].lower().startswith(incomplete.lower())]
-
-
-def system_names(incomplete: str) -> list[tuple[str, str]]:
-    """The installed systems."""
-    from rigpact.contract.pages.registry import every_system
-
-    return [(each.name, each.title) for each in every_system() if each.name.startswith(incomplete)]
-
-
-def known_words(incomplete: str) -> list[str]:
-    """Operations and profiles of declared contracts."""
-    from rigpact.contract.declared.profiles import known_profiles
-    from rigpact.contract.declared.vocabulary import known_operations
-
-    return [name for name in (*known_operations(), *known_profiles()) if name.startswith(incomplete)]
+    before = "".join(f"{word} " for word in ctx.params.get("name") or ())
+    return [(name.removeprefix(before), what) for name, what in known_names(before + incomplete)]
 
 
 def known_conventions(incomplete: str) -> list[str]:

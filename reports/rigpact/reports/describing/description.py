@@ -41,11 +41,6 @@ def describe_contract(
     ]
 
 
-def page_section(page: str) -> Section:
-    """A system's own page, as it stands, for a Markdown page and for machines."""
-    return Section("Page", (f"```toml\n{page}```",))
-
-
 def _identity(contract: Contract, root: Mapping[str, Any]) -> Section:
     system: System = contract.system
     assumed = "declared" if "fps" in root else f"not declared: {system.name} assumes it"

@@ -36,12 +36,12 @@ def _table(section: Section) -> Table:
 
 def description_markdown(sections: Sequence[Section]) -> str:
     """The sections as a Markdown page; the same files give the same text."""
-    return "\n".join(["# Contract", "", *(line for section in sections for line in _markdown(section))])
+    levels = ("#", *("##" for _ in sections[1:]))
+    return "\n".join(line for each in zip(levels, sections, strict=True) for line in _markdown(*each))
 
 
-def _markdown(section: Section) -> Iterator[str]:
-    if section.title != "Contract":
-        yield from (f"## {section.title}", "")
+def _markdown(level: str, section: Section) -> Iterator[str]:
+    yield from (f"{level} {section.title}", "")
     for line in section.lines:
         yield from (line, "")
     if section.rows:

@@ -1,7 +1,6 @@
-"""Describe operations and profiles of declared contracts: what `rigpact operations` and docs/operations.md show."""
+"""Describe operations and profiles of declared contracts: the tables that `rigpact show` and docs/operations.md have."""
 
 from collections.abc import Sequence
-from typing import Any
 
 from rigpact.contract.declared.operation import Operation
 from rigpact.contract.declared.profiles import Profile
@@ -45,15 +44,6 @@ def inputs_of(operation: Operation) -> str:
     return f"{words} vector{'s' if words != '1' else ''}"
 
 
-def operation_to_json(operation: Operation) -> dict[str, Any]:
-    """An operation as data."""
-    fewest, most = operation.inputs
-    return {
-        "name": operation.name, "summary": operation.summary, "inputs": {"fewest": fewest, "most": most},
-        "parameters": dict(operation.parameters), "choices": list(operation.choices), "from": origin_of(operation.name),
-    }  # fmt: skip
-
-
 def profiles_section(profiles: Sequence[Profile]) -> Section:
     """A row for each profile that a contract can name."""
     said = (", ".join(f"{key} {value}" for key, value in each.says.items()) for each in profiles)
@@ -68,11 +58,3 @@ def profile_sections(profile: Profile) -> list[Section]:
     if chosen:
         sections.append(Section("Parameters that a contract leaves out", (), ("parameter", "is"), chosen))
     return sections
-
-
-def profile_to_json(profile: Profile) -> dict[str, Any]:
-    """A profile as data."""
-    return {
-        "profile": profile.name, "title": profile.title, "source": profile.source, "says": dict(profile.says),
-        "choices": dict(profile.choices),
-    }  # fmt: skip

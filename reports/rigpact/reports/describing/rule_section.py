@@ -1,4 +1,4 @@
-"""The section of one rule, as docs/rules.md and `rigpact rule` show it.
+"""The section of one rule, as docs/rules.md and `rigpact show` have it.
 
 All text comes from the rule itself and from the example that is stored beside the rules.
 """
@@ -9,10 +9,10 @@ import sys
 from collections.abc import Mapping
 from functools import cache
 from importlib.resources import files
-from typing import Any
 
 from rigpact.contract.findings import Rule
 from rigpact.contract.rules import FAMILIES, MEASURED
+from rigpact.contract.systems.description import Section
 
 
 def rule_section(rule: Rule) -> str:
@@ -30,13 +30,22 @@ def rule_section(rule: Rule) -> str:
     )
 
 
-def rule_to_json(rule: Rule) -> dict[str, Any]:
-    """The `rigpact-rule` document, version 1. The message is a pattern: what stands in braces is said by each finding."""
-    return {
-        "format": "rigpact-rule", "version": 1, "code": rule.code, "name": rule.name, "severity": rule.severity.value,
-        "family": _family_of(rule), "message": rule.message, "hint": rule.hint, "why": rule.why,
-        "engine_refuses": rule.engine_refuses, "example": examples().get(rule.code),
-    }  # fmt: skip
+def rule_facts(rule: Rule) -> Section:
+    """A rule as a table. The message is a pattern: what stands in braces is said by each finding."""
+    example = examples().get(rule.code)
+    rows = (
+        ("severity", rule.severity.value), ("family", _family_of(rule)), ("message", rule.message), ("why", rule.why),
+        ("hint", rule.hint), *((("engine", "does not load such a file"),) if rule.engine_refuses else ()),
+        *((("example", f"{example['place']}: {example['message']}"),) if example else ()),
+    )  # fmt: skip
+    return Section(f"{rule.code} {rule.name}", (), ("", "value"), rows)
+
+
+def families_section() -> Section:
+    """A row for each family of rules."""
+    families = [family for family in (*FAMILIES, *MEASURED) if family.rules]
+    rows = tuple((", ".join(each.code for each in family.rules), _family_of(family.rules[0])) for family in families)
+    return Section("Rules", (), ("codes", "about"), rows)
 
 
 @cache

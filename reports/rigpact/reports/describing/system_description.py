@@ -1,15 +1,14 @@
-"""Describe a system without a contract: the tables that `rigpact systems` shows."""
+"""Describe a system without a contract: the tables that `rigpact show` prints."""
 
 from collections.abc import Iterable
 from importlib.metadata import EntryPoint
-from typing import Any
 
 from rigpact.contract.contract_files import contract_to_bytes, contract_to_json
 from rigpact.contract.declared.vocabulary import package_of
 from rigpact.contract.errors import UnusableInput
 from rigpact.contract.systems.description import Section
 from rigpact.contract.systems.system import System
-from rigpact.reports.describing.description import feedback_section, fields_section, origin, stages_section, value_text
+from rigpact.reports.describing.description import feedback_section, fields_section, stages_section, value_text
 
 
 def systems_section(systems: Iterable[tuple[System, EntryPoint]]) -> Section:
@@ -58,33 +57,6 @@ def _knobs(system: System) -> Section:
 def _hints(system: System) -> Section:
     rows = tuple((f"{name}={value}", knob.hint(value)) for name, knob in system.knobs.items() for value in knob.hints)
     return Section("Signs in code", (), ("where a side has", "look for"), rows)
-
-
-def system_to_json(system: System, entry: EntryPoint) -> dict[str, Any]:
-    """The description of a system as plain values, for machines."""
-    return {
-        "name": system.name,
-        "title": system.title,
-        "package": package_of(entry),
-        "module": entry.module,
-        "fps": system.fps,
-        "windowed": system.windowed,
-        "inputs": system.inputs,
-        "outputs": system.outputs,
-        "stages": [_stage_to_json(system, name) for name in system.graph.names],
-        "vectors": {name: layout.to_json() for name, layout in system.vectors.items()},
-        "knobs": {name: knob.values for name, knob in system.knobs.items()},
-        "meanings": {name: knob.meaning for name, knob in system.knobs.items()},
-        "hints": {
-            name: {value: knob.hint(value) for value in knob.hints} for name, knob in system.knobs.items() if knob.hints
-        },
-    }
-
-
-def _stage_to_json(system: System, name: str) -> dict[str, Any]:
-    stage = system.graph[name]
-    own = {key: getattr(stage, key) for key in ("needs", "may_use", "carried", "is_answer")}
-    return {"name": name, "origin": origin(stage), **own, "knobs": [knob.name for knob in stage.knobs]}
 
 
 def contract_template(system: System) -> bytes:

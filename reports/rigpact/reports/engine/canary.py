@@ -4,7 +4,7 @@ An engine binds five vectors by position. Names and widths of the inputs may be 
 The probe runs the model, pads and cuts as the engine does, and compares the output with a recording. There are three
 kinds of reference:
 
-    outputs   a trace with `y_norm`: the network's own answer to the recorded (or the canary) inputs
+    outputs   a trace with `y_norm`: the network's own answer to the recorded inputs
     poses     a teacher prediction: the pose composed from that answer
     targets   a clip: the next pose, which the model only approximates; this excludes orders but proves none
 
@@ -19,8 +19,6 @@ from pathlib import Path
 
 import numpy as np
 
-from rigpact.contract.character import character_of
-from rigpact.contract.conventions import InputOrder
 from rigpact.contract.errors import UnusableInput
 from rigpact.contract.layout import INPUTS
 from rigpact.contract.model.binding import ORDERS, Order, canary_inputs
@@ -28,14 +26,12 @@ from rigpact.contract.model.signature import onnxruntime_errors, open_session, s
 from rigpact.contract.rotation6d import OUTPUT_MODES
 from rigpact.contract.statistics import FloatArray
 from rigpact.contract.systems.contract import Contract
-from rigpact.contract.systems.system import System
 from rigpact.reference_runtime.network import aligned
 from rigpact.reference_runtime.operations.geometry import rotation_angle_rad
 from rigpact.reference_runtime.operations.precision import QUIETLY
 from rigpact.reference_runtime.recordings.clip import Clip, TeacherFile, read_clip, recorded_poses
 from rigpact.reference_runtime.recordings.named_columns import is_recording_path
 from rigpact.reference_runtime.recordings.recording import read_recording
-from rigpact.reference_runtime.recordings.trace import Trace, run_header, write_trace
 from rigpact.reference_runtime.systems.enemy_animation.drive import clip_rows, driven_frames
 from rigpact.reference_runtime.vocabulary.character.pose_history import Poses
 from rigpact.reference_runtime.vocabulary.posing.composed_pose import previous_pose
@@ -174,19 +170,11 @@ def _trace_probe(path: Path, contract: Contract) -> Probe:
     rows = _spread(len(stages["y_norm"]))
     observed = stages["y_norm"][rows]
     recorded = [name for name in INPUTS if name in stages]
-    if recorded and len(recorded) < len(INPUTS):
-        raise UnusableInput(f"{path}#/stages", f"only the inputs {', '.join(recorded)}", f"all of {', '.join(INPUTS)}")
-    fed: Inputs = {name: stages[name] for name in INPUTS} if recorded else _canary_of(contract, len(stages["y_norm"]))
-    inputs, size = {name: fed[name][rows] for name in INPUTS}, _rms(observed)
+    if len(recorded) < len(INPUTS):
+        found = f"only the inputs {', '.join(recorded)}" if recorded else "no input"
+        raise UnusableInput(f"{path}#/stages", found, f"all of {', '.join(INPUTS)}")
+    inputs, size = {name: stages[name][rows] for name in INPUTS}, _rms(observed)
     return Probe(path, "outputs", inputs, lambda y: _difference(y, observed), size, "z", exact=True)
-
-
-def _canary_of(contract: Contract, rows: int) -> Inputs:
-    widths = character_of(contract).input_widths
-    unknown = [name for name, width in widths.items() if width is None]
-    if unknown:
-        raise UnusableInput(contract.path, f"no width for {', '.join(unknown)}", "pose_hist_len", "name the companion")
-    return canary_inputs({name: int(width or 0) for name, width in widths.items()}, rows)
 
 
 def _clip_probe(clip: Clip, contract: Contract) -> Probe:
@@ -225,24 +213,3 @@ def _rms(values: FloatArray) -> float:
 
 def _difference(a: FloatArray, b: FloatArray) -> float:
     return _rms(a.astype(np.float64) - b) if a.shape == b.shape else float("inf")
-
-
-# --- canary vectors for an engine -------------------------------------------------------------------------------------
-
-
-def write_canary(contract: Contract, model: Path | None, out: Path) -> None:
-    """Write the canary vectors and the model's answers as a trace. An engine runs the vectors and records `y_norm`."""
-    system: System = contract.system
-    if not any(isinstance(knob, InputOrder) for knob in system.knobs.values()):
-        found = f"a contract of {system.name}, which has no convention for the order of its network's inputs"
-        raise UnusableInput("--canary", found, "a system whose inputs may be bound in several orders")
-    if model is None:
-        raise UnusableInput("--canary", "no model", "--onnx FILE beside it", "the answer is the model's")
-    inputs = _canary_of(contract, 4)
-    answer = PositionalModel(model).run([inputs[name] for name in INPUTS])
-    if answer is None:
-        raise UnusableInput(model, "a graph that fails on the contract's widths", "a model of this bundle")
-    frame = np.arange(len(answer), dtype=np.int64)
-    header = run_header(contract, contract.known_fps, "teacher", "canary")
-    stages: dict[str, FloatArray] = {**inputs, "y_norm": answer}
-    write_trace(Trace(header, frame, frame / contract.known_fps, stages), out)

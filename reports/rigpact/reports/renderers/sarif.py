@@ -101,7 +101,7 @@ def _descriptor(rule: Rule, base: str | None) -> dict[str, Any]:
         "fullDescription": {"text": why},
         "help": {
             "text": f"Why it is bad: {why} How to fix: {fix}",
-            "markdown": f"**Why it is bad.** {why}\n\n**How to fix.** {fix}\n\n`rigpact rule {rule.code}` shows an example.",
+            "markdown": f"**Why it is bad.** {why}\n\n**How to fix.** {fix}\n\n`rigpact show {rule.code}` shows an example.",
         },
         "defaultConfiguration": {"level": _LEVELS[rule.severity]},
     }

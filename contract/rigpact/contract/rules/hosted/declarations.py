@@ -16,7 +16,7 @@ from rigpact.contract.rules.subject import Subject
 _MESSAGE = "found {found}, expected {expected}{advice}"
 UNKNOWN_WORD = Rule(
     code="RP740", name="declared-word-unknown", engine_refuses=True, message=_MESSAGE,
-    hint="correct the word; `rigpact operations` lists the operations and their parameters",
+    hint="correct the word; `rigpact show` lists the operations and their parameters",
     why="a word that names nothing is a parameter, a joint or a stage that nobody reads",
 )  # fmt: skip
 NOT_SAID = Rule(

@@ -14,7 +14,7 @@ from rigpact.contract.units import kind_of, numerator
 CONTRADICTED = Rule(
     code="RP756", name="declared-profile-contradicted", severity=Severity.WARNING,
     message="{what} is {found}, the profile {profile} says {expected}",
-    hint="correct the one that is wrong, or leave the profile out; `rigpact operations PROFILE` shows it",
+    hint="correct the one that is wrong, or leave the profile out; `rigpact show PROFILE` shows it",
     why="a reader of the profile's name builds the other side by it",
 )  # fmt: skip
 JOINTS = Rule(

@@ -20,7 +20,7 @@ from rigpact.contract.systems.system import System
 UNKNOWN_SYSTEM = Rule(
     code="RP700", name="system-unknown", engine_refuses=True,
     message="{name!r} is not a system that rigpact hosts (it hosts {known})",
-    hint="correct the name; rigpact systems lists them",
+    hint="correct the name; `rigpact show` lists them",
     why="without its definition nothing can be said about any number in the file",
 )  # fmt: skip
 HASH_OF_OTHER_FIELDS = Rule(
@@ -32,7 +32,7 @@ HASH_OF_OTHER_FIELDS = Rule(
 FIELD_DIFFERS = Rule(
     code="RP702", name="system-field-moved", engine_refuses=True,
     message="{vector}: {width} numbers as expected, but number {start} begins {found}, expected {expected}",
-    hint="rename or reorder on the side that exports; the definition's order is shown by rigpact systems NAME",
+    hint="rename or reorder on the side that exports; the definition's order is shown by rigpact show NAME",
     why="equal size, different meaning: every size check passes and the character takes one number for another",
 )  # fmt: skip
 WIDTH_DIFFERS = Rule(
@@ -62,19 +62,19 @@ REPEATED_NAME = Rule(
 VECTOR_MISSING = Rule(
     code="RP707", name="system-vector-missing", engine_refuses=True,
     message="the vector {vector} ({width} numbers) is not declared",
-    hint="export every vector that rigpact systems NAME lists",
+    hint="export every vector that rigpact show NAME lists",
     why="an undeclared convention cannot be compared: a change of it would go unseen",
 )  # fmt: skip
 UNKNOWN_KNOB = Rule(
     code="RP709", name="system-knob-unknown", engine_refuses=True,
     message="{knob!r} is not a convention of this system (it has {known})",
-    hint="correct the name; rigpact systems NAME lists the knobs",
+    hint="correct the name; rigpact show NAME lists the knobs",
     why="the convention that was meant keeps its default without a word",
 )  # fmt: skip
 UNKNOWN_VALUE = Rule(
     code="RP710", name="system-knob-value-unknown", engine_refuses=True,
     message="{knob} is {value!r}, not one of {known}",
-    hint="correct the value; rigpact systems NAME lists them",
+    hint="correct the value; rigpact show NAME lists them",
     why="no runtime knows what to do under it",
 )  # fmt: skip
 CONSTANT_WRONG = Rule(

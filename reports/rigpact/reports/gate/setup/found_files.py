@@ -81,7 +81,7 @@ def project_files(folder: Path) -> FoundFiles:
     """
     found = find_files(folder)
     if not found.bundles:
-        hint = "run it where norm_template.json or a contract of your own lies; rigpact systems NAME --write-contract starts one"
+        hint = "run it where norm_template.json or a contract of your own lies; rigpact show NAME --write-contract starts one"
         beside = "".join(f"; {note}" for note in found.notes[:3])
         raise UnusableInput(
             folder, f"no schema bundle below it{beside}", "a folder with a bundle or a contract file", hint

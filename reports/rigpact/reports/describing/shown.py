@@ -1,0 +1,147 @@
+"""What a word of `rigpact show` names: a rule, a system or its page, an operation, a profile, a schema, the recorder.
+
+A contract's file is what `description` is for. To show another kind: a row in `_KINDS`.
+"""
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from difflib import get_close_matches
+from pathlib import Path
+
+from rigpact.contract.declared.profiles import known_profiles
+from rigpact.contract.declared.vocabulary import known_operations
+from rigpact.contract.errors import UnusableInput
+from rigpact.contract.findings import Rule
+from rigpact.contract.pages.registry import every_system, find_system, known_systems
+from rigpact.contract.rules import ALL_RULES
+from rigpact.contract.systems.description import Section
+from rigpact.reference_runtime.native.library import headers_folder
+from rigpact.reports.describing import operation_description as operations
+from rigpact.reports.describing import system_description as systems
+from rigpact.reports.describing.answer_schemas import SCHEMAS, schema_text
+from rigpact.reports.describing.rule_section import families_section, rule_facts, rule_section
+
+Made = tuple[Sequence[Section], str]
+RECORDER = """\
+// c++ -std=c++17 -DRIGPACT_TRACE=1 -pthread -I"{include}" game.cpp
+#include <rigpact/trace.hpp>
+
+int main() {{
+    rigpact::Recorder recorder;
+    rigpact::TraceHeader header{{"MyGame", "1.0", nullptr, 60.0, "free", nullptr}};
+    header.system = "mine";  // the name of the contract, where there is one
+    recorder.open("run.trace.bin", header);
+    for (int frame = 0; frame < 120; ++frame) {{
+        const float obs[] = {{0.1f * frame, 0.2f}}, action[] = {{0.3f}};  // your own numbers: any array, any name
+        recorder.begin_frame(frame, frame / 60.0);
+        recorder.stage("obs", obs).stage("action", action);
+        recorder.end_frame();
+    }}
+    return recorder.close() ? 0 : 1;
+}}
+// then: rigpact diff run.trace.bin python.npz, or rigpact explain run.trace.bin --contract contract.toml
+"""
+
+
+@dataclass(frozen=True)
+class Shown:
+    """What a word names. kind: in words; sections: its tables; text: what is printed as it stands, in place of tables."""
+
+    kind: str
+    sections: Sequence[Section]
+    text: str = ""
+
+
+def shown(words: Sequence[str]) -> Shown:
+    """What the words name, all names where there are none; UnusableInput, with the nearest names, where they name nothing."""
+    word = " ".join(words)
+    if not word:
+        return Shown("a list", list(_index()))
+    for kind, (names, make) in _KINDS.items():
+        spelt = {name.lower(): name for name in names()}
+        name = spelt.get(word.lower()) or spelt.get(word.lower().replace("-", "_"))
+        if name is not None:
+            return Shown(kind, *make(name))
+    raise _names_nothing(word)
+
+
+def known_names(incomplete: str) -> list[tuple[str, str]]:
+    """Names that begin so, each with its kind: what a shell completes."""
+    every = ((name, kind) for kind, (names, _) in _KINDS.items() for name in names())
+    return [each for each in every if each[0].lower().startswith(incomplete.lower())]
+
+
+def _names_nothing(word: str) -> UnusableInput:
+    place = Path(word)
+    files = [(str(each), "a file") for each in place.parent.iterdir()] if place.parent.is_dir() else []
+    spelt = {name.lower(): name for name, _ in [*known_names(""), *files]}
+    codes = {each.code: each.name for each in ALL_RULES}
+    close = [spelt[each] for each in get_close_matches(word.lower(), spelt, n=3)]
+    said = ", ".join(f"{each} ({codes[each]})" if each in codes else each for each in close)
+    found = f"{word[:60]!r}{', a folder' if place.is_dir() else ''}"
+    expected = "a contract's file, a rule, a system, an operation, a profile, `schema NAME`, `page NAME` or `recorder`"
+    return UnusableInput("NAME", found, expected, f"did you mean {said}?" if said else "`rigpact show` lists all names")
+
+
+def _rules() -> Mapping[str, Rule]:
+    return {each.code: each for each in ALL_RULES} | {each.name: each for each in ALL_RULES}
+
+
+def _rule(name: str) -> Made:
+    found = _rules()[name]
+    return [rule_facts(found)], rule_section(found)
+
+
+def _page(name: str) -> Made:
+    system = find_system(name.removeprefix(_PAGE))
+    if not system.own_page:
+        raise UnusableInput("NAME", f"{system.name}, which is written in Python", "a system that is a page")
+    return _whole(f"Page of {system.name}", system.own_page, "toml")
+
+
+def _schema(name: str) -> Made:
+    return _whole(f"Schema of {name.removeprefix(_SCHEMA)}", schema_text(name.removeprefix(_SCHEMA)), "json")
+
+
+def _whole(title: str, text: str, language: str) -> Made:
+    """What is printed as it stands; a fenced block of a Markdown page, and for machines."""
+    return [Section(title, (f"```{language}\n{text}```",))], text
+
+
+_PAGE, _SCHEMA = "page ", "schema "
+_KINDS: Mapping[str, tuple[Callable[[], Iterable[str]], Callable[[str], Made]]] = {
+    "a rule": (_rules, _rule),
+    "a system": (known_systems, lambda name: (systems.system_sections(find_system(name), known_systems()[name]), "")),
+    "an operation": (known_operations, lambda name: (operations.operation_sections([known_operations()[name]]), "")),
+    "a profile": (known_profiles, lambda name: (operations.profile_sections(known_profiles()[name]), "")),
+    "a page": (lambda: (f"{_PAGE}{name}" for name in known_systems()), _page),
+    "a schema": (lambda: (f"{_SCHEMA}{name}" for name in SCHEMAS), _schema),
+    "the schemas": (lambda: ("schema",), lambda _: ([_schemas()], "")),
+    "a recorder": (
+        lambda: ("recorder",),
+        lambda _: _whole("Recorder", RECORDER.format(include=headers_folder()), "cpp"),
+    ),
+}
+"""Each kind: all its names, and what one of them shows."""
+
+
+def _index() -> Iterator[Section]:
+    """Everything that has a name, kind by kind; rules by family."""
+    kinds = (
+        ("contract.toml", "a contract's file: stages, fields, tensors, conventions, numbers"),
+        ("RP104", "a rule by its code or name: the problem, the reason, an example, the fix"),
+        ("neurarig", "a system: every stage, field and convention; `page neurarig` is its contract as a file"),
+        ("affine", "an operation of contracts with its parameters, or a profile"),
+        ("schema gate", "the JSON Schema of an answer, of contract.toml or of rigpact.toml"),
+        ("recorder", "ten lines of C++ that record what another program computes"),
+    )
+    yield Section("What can be shown", (), ("rigpact show …", "is"), kinds)
+    yield systems.systems_section((system, known_systems()[system.name]) for system in every_system())
+    yield from operations.operation_sections(list(known_operations().values()))
+    yield operations.profiles_section(list(known_profiles().values()))
+    yield families_section()
+    yield _schemas()
+
+
+def _schemas() -> Section:
+    return Section("Schemas", (f"rigpact show schema NAME: {', '.join(SCHEMAS)}",))
