@@ -21,8 +21,8 @@ MODEL = ("--onnx", "policy.onnx")
 CLIP = ("--clip", "walk.trace.jsonl")
 BUNDLE = ("--contract", "policy.json")
 COMMANDS = (
-    "systems", "describe", "check", "check-each", "run", "diff", "explain", "nan", "adequacy", "breaking", "init", "gate",
-    "sweep", "codegen", "rule", "geometry",
+    "show", "check", "check-each", "run", "diff", "explain", "nan", "adequacy", "breaking", "init", "gate",
+    "sweep", "codegen", "geometry",
 )  # fmt: skip
 
 

@@ -182,7 +182,7 @@ def test_names_are_shown_and_never_obeyed(here: Path, command: Run) -> None:
 def test_a_module_of_the_judged_folder_is_not_run(here: Path) -> None:
     """A pull request from a stranger would run its own program with the rights of the build."""
     (here / "numpy.py").write_text("print('run')\nraise SystemExit(0)\n", encoding="utf-8")
-    words = [sys.executable, "-m", "rigpact.reports", "describe", "norm_template.json"]
+    words = [sys.executable, "-m", "rigpact.reports", "show", "norm_template.json"]
     done = subprocess.run(words, cwd=here, capture_output=True, text=True, check=False)
 
     assert done.returncode == 0, done.stderr
@@ -195,7 +195,7 @@ def test_a_module_named_rigpact_is_not_run(here: Path, name: str) -> None:
     """Without `-P` Python finds it before any line of rigpact runs; docs/security.md says so."""
     (here / name).parent.mkdir(parents=True, exist_ok=True)
     (here / name).write_text("print('run')\nraise SystemExit(0)\n", encoding="utf-8")
-    words = [sys.executable, "-P", "-m", "rigpact.reports", "describe", "norm_template.json"]
+    words = [sys.executable, "-P", "-m", "rigpact.reports", "show", "norm_template.json"]
     done = subprocess.run(words, cwd=here, capture_output=True, text=True, check=False)
 
     assert done.returncode == 0, done.stderr
