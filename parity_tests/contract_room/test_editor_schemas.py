@@ -170,6 +170,6 @@ def test_what_init_and_import_write_names_the_schema_that_schema_writes(
     assert command("show", "schema", "rigpact.toml").out == Path("rigpact.schema.json").read_text(encoding="utf-8")
     assert command("gate", "--config", "hero/rigpact.toml", "-q").status == 0
     assert (
-        command("check", "hero").status == command("check-each", *Path("hero").glob("*.json")).status == 0
+        command("check", "hero").status == command("check", "--each", *Path("hero").glob("*.json")).status == 0
     )  # no artefacts
     assert command("show", "schema", "--write", "nowhere").status == 2

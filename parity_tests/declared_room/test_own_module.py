@@ -170,7 +170,7 @@ def test_every_command_that_reads_contracts_has_the_option(command: Command) -> 
     names = {each.name or each.callback.__name__.replace("_", "-") for each in application().registered_commands}
     having = {name for name in names if "--operations" in command(name, "--help").out}
     # none of these opens a declaration
-    assert names - having == {"demo", "geometry", "import"}
+    assert names - having == {"demo", "import"}
     assert command("check", "contract.toml", *WITH).status == 0
     assert command("show", "contract.toml", *WITH).status == 0
     assert command("adequacy", "clip.csv", "--contract", "contract.toml", *WITH).status == 0

@@ -37,11 +37,11 @@ class Answer:
 
 @pytest.fixture
 def geometry(capfd: pytest.CaptureFixture[str]) -> Callable[..., Answer]:
-    """Run `rigpact geometry WORDS…`."""
+    """Run `rigpact check --module WORDS…`."""
 
     def call(*words: object) -> Answer:
         capfd.readouterr()
-        status = run_command_line(["geometry", *map(str, words)])
+        status = run_command_line(["check", "--module", *map(str, words)])
         captured = capfd.readouterr()
         assert "Traceback" not in captured.out + captured.err
         return Answer(status, captured.out, captured.err)

@@ -1,4 +1,4 @@
-"""`rigpact geometry` with other people's modules: found by name or by mapping, under other conventions, broken."""
+"""`rigpact check --module` with other people's modules: found by name or by mapping, under other conventions, broken."""
 
 import json
 import os
@@ -176,7 +176,7 @@ def test_numpy_functions_need_no_torch(tmp_path: Path) -> None:
     code = (
         "import sys; sys.modules['torch'] = None\n"
         "from rigpact.reports.command_line import run_command_line\n"
-        f"sys.exit(run_command_line(['geometry', {str(SUBJECTS / 'sound_numpy.py')!r}, '--strict']))"
+        f"sys.exit(run_command_line(['check', '--module', {str(SUBJECTS / 'sound_numpy.py')!r}, '--strict']))"
     )
     done = run_python(code, tmp_path)
 
@@ -189,7 +189,7 @@ def test_torch_that_is_asked_for_and_absent_is_one_clear_line(tmp_path: Path) ->
     code = (
         "import sys; sys.modules['torch'] = None\n"
         "from rigpact.reports.command_line import run_command_line\n"
-        f"sys.exit(run_command_line(['geometry', {str(SUBJECTS / 'sound_numpy.py')!r}, '--backend', 'torch']))"
+        f"sys.exit(run_command_line(['check', '--module', {str(SUBJECTS / 'sound_numpy.py')!r}, '--backend', 'torch']))"
     )
     done = run_python(code, tmp_path)
 

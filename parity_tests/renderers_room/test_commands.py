@@ -99,7 +99,7 @@ def test_check_each_judges_every_artefact_and_names_the_rest(command: Any, broke
     shutil.copy(demo_bundle / "norm_template.json", "good")
     Path("package.json").write_text('{"name": "tools"}', encoding="utf-8")
     files = ("good/norm_template.json", broken.name, "good/model.onnx", "package.json", "alone/model.onnx")
-    answer = command("check-each", *files, "--format", "json")
+    answer = command("check", "--each", *files, "--format", "json")
     report = json.loads(answer.out)
     assert answer.status == 1
     listed = {file["path"] for file in report["summary"]["files"]}
@@ -107,7 +107,7 @@ def test_check_each_judges_every_artefact_and_names_the_rest(command: Any, broke
     assert {finding["file"] for finding in report["findings"] if finding["severity"] == "error"} == {broken.name}
     assert b"package.json: no artefact" in answer.err
     assert b"alone/model.onnx: 1 models and 0 bundles or contracts in its folder, passed over" in answer.err
-    assert command("check-each", files[0], *files[2:]).status == 0
+    assert command("check", "--each", files[0], *files[2:]).status == 0
 
 
 def test_check_each_judges_a_model_by_the_contract_beside_it(command: Any, broken: Path, demo_bundle: Path) -> None:
@@ -115,10 +115,10 @@ def test_check_each_judges_a_model_by_the_contract_beside_it(command: Any, broke
     shutil.copy(demo_bundle / "model.onnx", ".")
     bundle = json.loads((demo_bundle / "norm_template.json").read_text(encoding="utf-8"))
     broken.write_text(json.dumps(bundle), encoding="utf-8")
-    assert command("check-each", "model.onnx").status == 0
+    assert command("check", "--each", "model.onnx").status == 0
     other = demo_bundle.parent / "imu_pose" / "imu_pose.json"
     broken.write_bytes(other.read_bytes())
-    answer = command("check-each", "model.onnx", "--format", "json")
+    answer = command("check", "--each", "model.onnx", "--format", "json")
     assert answer.status == 1
     assert "model.onnx" in {finding["file"] for finding in json.loads(answer.out)["findings"]}
 
@@ -127,7 +127,7 @@ def test_check_each_does_not_pass_what_it_cannot_read(command: Any, broken: Path
     """A bundle cut off in the middle is not an artefact by its content; passing over it would let it in."""
     whole = broken.read_text(encoding="utf-8")
     broken.write_text(whole[: len(whole) // 2], encoding="utf-8")
-    assert command("check-each", broken.name).status == 2
-    assert command("check-each", "gone.json").status == 2
+    assert command("check", "--each", broken.name).status == 2
+    assert command("check", "--each", "gone.json").status == 2
     Path("package.json").write_text("[]", encoding="utf-8")
-    assert command("check-each", "package.json").status == 0
+    assert command("check", "--each", "package.json").status == 0

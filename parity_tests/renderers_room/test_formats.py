@@ -95,7 +95,7 @@ def test_no_format_is_green_where_the_gate_is_not(parts: list[Part], strict: boo
     assert invocation["executionSuccessful"] == (not open_questions)
     errors = any(each.rule.severity is Severity.ERROR for each in report.findings)
     assert ("::error " in render(report, "github")) == (open_questions or errors)
-    assert report.verdict.upper() in render(report, "terminal").splitlines()[-1]
+    assert report.verdict.upper() in render(report, "text").splitlines()[-1]
     assert f"rigpact: {report.verdict}" in render(report, "markdown").splitlines()[0]
     assert json.loads(render(report, "json"))["verdict"] == report.verdict
 
@@ -153,14 +153,14 @@ def test_what_a_waiver_or_a_limit_lets_be_is_skipped(repository: Path) -> None:
     first, second = junit(gate(WAIVED, limited))
     assert [(case[0].tag, case[0].get("message")) for case in first] == [("skipped", "until May (Ana)")]
     assert [[child.tag for child in case] for case in second] == [[], ["skipped"]]
-    for name in ("terminal", "markdown"):
+    for name in ("text", "markdown"):
         assert re.search(r"waived.*until May", render(gate(WAIVED, limited), name), re.IGNORECASE)
 
 
 def test_a_part_says_why_it_has_no_answer(repository: Path) -> None:
     """`0 of 1 declared values` does not show that the model is missing."""
     lost = part(finding("model.onnx: found nothing"), ledger=Ledger(1, 0), not_judged="model.onnx: found nothing")
-    for name in ("terminal", "markdown", "junit", "sarif", "github"):
+    for name in ("text", "markdown", "junit", "sarif", "github"):
         told = render(gate(lost), name).replace("&#58;", ":")
         assert "model.onnx: found nothing" in told
         assert name == "github" or "could not be judged" in told

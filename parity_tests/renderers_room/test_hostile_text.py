@@ -16,7 +16,7 @@ from rich.console import Console
 
 from rigpact.contract.findings import Severity
 from rigpact.reports.renderers import render
-from rigpact.reports.renderers.terminal import print_gate
+from rigpact.reports.renderers.text import print_gate
 
 from .gates import HOSTILE, finding, gate, hostile_gate, part, unjudged_part
 
@@ -154,13 +154,13 @@ def test_a_summary_stays_below_what_github_takes() -> None:
 def test_the_terminal_gets_text_only(text: str) -> None:
     """An escape sequence in a clip's bone name could retitle the window or hide the verdict."""
     report = gate(part(finding(text, text, text), title=text), not_asked={text: text})
-    told = render(report, "terminal")
+    told = render(report, "text")
     assert all(character.isprintable() or character == "\n" for character in told)
     assert len(told.splitlines()) == 8  # part, not asked, counts, cause, its rules, two steps, verdict
     assert shown(text) in told
 
 
-@pytest.mark.parametrize("name", ["terminal", "markdown"])
+@pytest.mark.parametrize("name", ["text", "markdown"])
 def test_people_read_parts_findings_account_and_next_steps(name: str) -> None:
     """People need the next steps most."""
     told = render(gate(part(finding("zero", pointer="/StdX/1"), title="Files")), name)
@@ -191,14 +191,14 @@ def test_xml_gives_back_what_a_reader_is_to_see(text: str) -> None:
 def test_a_key_or_file_name_that_is_no_unicode_does_not_stop_an_answer(tmp_path: Path) -> None:
     """Half a surrogate pair is a valid JSON escape, and a valid name of a file."""
     report = gate(part(finding("\ud800", "a\udc80.json", "/\ud800")))
-    for name in ("json", "sarif", "junit", "github", "markdown", "terminal"):
+    for name in ("json", "sarif", "junit", "github", "markdown", "text"):
         assert "\\ud800" in render(report, name).replace("\\\\", "\\").replace("&#92;", "\\")
 
 
 def test_the_terminal_shows_the_worst_cause_first() -> None:
     """Four hundred warnings scroll the one error away."""
     many = [finding(f"n{index}", severity=Severity.WARNING) for index in range(25)]
-    told = render(gate(part(*many, finding("bad"))), "terminal")
+    told = render(gate(part(*many, finding("bad"))), "text")
     assert "26 findings, 2 causes; the worst first" in told
     assert next(line for line in told.splitlines() if line.startswith("1. ")).endswith(": bad")
     assert "   RP991 ×25" in told
@@ -213,4 +213,4 @@ def test_colour_adds_nothing_to_what_is_said() -> None:
     )
     coloured = stream.getvalue()
     assert "\x1b[" in coloured
-    assert re.sub(r"\x1b\[[0-9;]*m", "", coloured) == render(report, "terminal")
+    assert re.sub(r"\x1b\[[0-9;]*m", "", coloured) == render(report, "text")

@@ -61,7 +61,7 @@ def test_the_answers_about_a_contract_and_its_runs(command: Command, project: tu
     contract, clip = project, clip_of(project)
     driven = ("--clip", clip, "--onnx", "model.onnx")
     check(command, "check", contract[0], *contract[1:], status=None)
-    check(command, "check-each", contract[0])
+    check(command, "check", "--each", contract[0])
     check(command, "show", *contract, "--onnx", "model.onnx")
     check(command, "breaking", contract[0], contract[0])
     check(command, "run", *contract, *driven, "--frames", 12, "-o", "run.trace.jsonl")
@@ -140,7 +140,7 @@ def test_the_answers_about_rigpact_itself(command: Command, tmp_path: Path) -> N
     check(command, "demo robot", status=1)
     module = tmp_path / "own.py"
     module.write_text("import numpy as np\ndef rot6d_to_matrix(x):\n    return np.eye(3)\n", encoding="utf-8")
-    check(command, "geometry", module, status=None)
+    check(command, "check", "--module", module, status=None)
 
 
 def test_the_answer_about_an_imported_contract(command: Command, tmp_path: Path) -> None:

@@ -28,6 +28,7 @@ some_or_all = pytest.mark.parametrize(
     "orders", [ORDERS[::10], pytest.param(ORDERS, marks=pytest.mark.nightly)], ids=len
 )
 Permuted = Callable[..., Path]
+CODES = {rule.code for rule in rules.TEXTS.rules}
 
 
 @pytest.fixture(scope="module")
@@ -150,9 +151,8 @@ def checked(command: Any, demo_bundle: Path, model: Path, *words: object) -> tup
     bundle = demo_bundle / "norm_template.json"
     answer = command("check", bundle, "--companion", companion, "--onnx", model, *words, "--format", "json")
     report = json.loads(answer.out)
-    canary = {rule.code for rule in rules.TEXTS.rules}
-    codes = [finding["code"] for finding in report["findings"] if finding["code"] in canary]
-    return answer.status, report["summary"].get("canary", {}), codes
+    codes = [finding["code"] for finding in report["findings"] if finding["code"] in CODES]
+    return answer.status, next(iter(report["summary"].get("canary", ())), {}), codes
 
 
 def test_a_prediction_among_the_files_probes_the_model(
@@ -196,7 +196,7 @@ def test_the_order_that_an_engine_bound_is_named(
     """A C++ programmer gets the order that his code binds, not 'something differs'."""
     trace = engine_trace(demo_run, demo_bundle, order, tmp_path / "engine.trace.jsonl")
 
-    status, summary, codes = checked(command, demo_bundle, demo_bundle / "model.onnx", "--canary", trace)
+    status, summary, codes = checked(command, demo_bundle, demo_bundle / "model.onnx", trace)
 
     assert (status, codes, summary["fitting"]) == (1, ["RP416"], [list(order)])
 
@@ -205,11 +205,11 @@ def test_a_clip_excludes_orders_but_proves_none(command: Any, demo_bundle: Path,
     """A model only approximates the next pose: a clip must not prove a wrong order, but must exclude a bad one."""
     clip, wild = demo_bundle / "clips" / "Walk_Spin.json", ("angvel", "cond", "contacts", "state", "pose_hist")
 
-    status, summary, codes = checked(command, demo_bundle, demo_bundle / "model.onnx", "--canary", clip)
+    status, summary, codes = checked(command, demo_bundle, demo_bundle / "model.onnx", clip)
     assert (status, codes, summary["confirmed"]) == (0, ["RP418"], False)
 
     path = write(model, wild, names=NEUTRAL, widths=False)
-    assert checked(command, demo_bundle, path, "--canary", clip)[2] in (["RP415"], ["RP415", "RP418"])
+    assert checked(command, demo_bundle, path, clip)[2] in (["RP415"], ["RP415", "RP418"])
 
 
 def test_a_prediction_of_another_model_confirms_nothing(
@@ -242,7 +242,6 @@ def test_a_meaning_of_the_output_that_the_model_contradicts_is_named(
         demo_bundle / "pretrain_template.json",
         "--onnx",
         demo_bundle / "model.onnx",
-        "--canary",
         beside,
     )
 
@@ -269,23 +268,35 @@ def test_an_input_that_changes_nothing_is_named(
     assert "RP427" in codes
 
 
-@pytest.mark.parametrize("words", [("--canary", "MISSING.json"), ("--canary", "norm_template.json")])
-def test_a_probe_that_was_wanted_and_failed_is_no_pass(command: Any, demo_bundle: Path, words: tuple[str, ...]) -> None:
-    """A requested probe that failed must not look like a pass."""
-    words = (words[0], str(demo_bundle / words[1]))
+def test_every_recording_is_a_probe_beside_the_prediction(
+    command: Any, demo_bundle: Path, demo_run: Path, tmp_path: Path, prediction: Path
+) -> None:
+    """One engine of two binds otherwise; a recording that cannot say it is no pass."""
+    right, wrong, bare = (tmp_path / f"{name}.trace.jsonl" for name in ("right", "wrong", "bare"))
+    engine_trace(demo_run, demo_bundle, NAMES, right)
+    engine_trace(demo_run, demo_bundle, ORDERS[1], wrong)
+    whole = read_trace(demo_run)
+    write_trace(replace(whole, stages={"cond": whole.stages["cond"]}), bare)
+    words = ("check", demo_bundle / "norm_template.json", "--companion", demo_bundle / "pretrain_template.json")
+    words += ("--onnx", demo_bundle / "model.onnx", "--format", "json")
 
-    status, summary, _ = checked(command, demo_bundle, demo_bundle / "model.onnx", *words)
+    found = json.loads(command(*words, right, wrong, prediction).out)
 
-    assert status == 2
-    assert "not_probed" in summary
-
-
-def test_a_probe_without_a_model_says_what_is_missing(command: Any, demo_bundle: Path, prediction: Path) -> None:
-    """The most common wrong call."""
-    answer = command("check", demo_bundle / "norm_template.json", "--canary", prediction)
-
+    assert [each["confirmed"] for each in found["summary"]["canary"]] == [True, False, True]
+    assert [(each["code"], each["file"]) for each in found["findings"] if each["code"] in CODES] == [
+        ("RP416", str(wrong))
+    ]
+    answer = command(*words, bare)
     assert answer.status == 2
-    assert "expected a bundle and --onnx FILE" in answer.out
+    assert "not_probed" in json.loads(answer.out)["summary"]["canary"][0]
+
+
+def test_a_recording_without_a_model_is_refused(command: Any, demo_bundle: Path, demo_run: Path) -> None:
+    """The most common wrong call."""
+    answer = command("check", demo_bundle / "norm_template.json", demo_run)
+
+    assert (answer.status, answer.out) == (2, "")
+    assert "with bundle and model beside it" in answer.err
 
 
 @pytest.mark.parametrize(
@@ -293,6 +304,7 @@ def test_a_probe_without_a_model_says_what_is_missing(command: Any, demo_bundle:
     [
         (("cond", "state"), "y_norm, the network's output"),
         (("y_norm", "cond", "state"), "only the inputs state, cond"),
+        (("y_norm",), "none of the network's inputs"),
     ],
 )
 def test_a_recording_without_what_the_model_took_confirms_nothing(

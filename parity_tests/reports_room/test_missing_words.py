@@ -47,6 +47,10 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
         (("explain", "RUN", "--contract", BUNDLE, "--allow-unjudged", "y_uot"), "--allow-unjudged y_uot: found no stage"),
         (("adequacy", "--contract", INVERSION / "rig_inversion.json", "--synthesise", "OUT"), "a name ending in"),
         (("check", "FOLDER"), "found no artefact"),
+        (("check", BUNDLE, "--map", "a=b", "--seed", 0), "PATH: found --map, --seed beside it"),
+        (("check", BUNDLE, "--module", "a.py", "--onnx", "b.onnx"), "--module: found PATH, --onnx beside it"),
+        (("check", "--each", BUNDLE, "--module", "a.py"), "--each: found --module beside it"),
+        (("check", "--each", BUNDLE, "--operations", "a.py"), "--operations: found --each beside it"),
         (("breaking", Path("nowhere") / "bundle.json", "--base", "main"), "no bundle.json there"),
     ],
     ids=lambda each: "" if isinstance(each, tuple) else each,
@@ -87,7 +91,7 @@ def test_answers_in_words_say_what_the_data_say(command: Any, run: Path, tmp_pat
     assert "rests on 3 of 46 bones; waived, not recorded: " in shown
     assert "with all bones: " in shown
 
-    page = command("check-each", BUNDLE, "--format", "markdown")
+    page = command("check", "--each", BUNDLE, "--format", "markdown")
     assert page.status == 0
     assert "Files, each by itself" in page.out
 

@@ -29,7 +29,7 @@ LIBRARY = {
 }
 """Modules that no command needs. Users import them by name, for the reason that stands here."""
 NEEDS_TORCH = {
-    "rigpact.reports.geometry_parity.calling.torch_backend": "`rigpact geometry` on torch functions",
+    "rigpact.reports.geometry_parity.calling.torch_backend": "`rigpact check --module` on torch functions",
 }
 """Shipped modules that import torch at module level, and the command that imports each where torch is installed."""
 

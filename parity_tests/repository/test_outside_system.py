@@ -21,8 +21,8 @@ MODEL = ("--onnx", "policy.onnx")
 CLIP = ("--clip", "walk.trace.jsonl")
 BUNDLE = ("--contract", "policy.json")
 COMMANDS = (
-    "show", "check", "check-each", "run", "diff", "explain", "nan", "adequacy", "breaking", "init", "gate",
-    "sweep", "codegen", "geometry",
+    "show", "check", "run", "diff", "explain", "nan", "adequacy", "breaking", "init", "gate",
+    "sweep", "codegen",
 )  # fmt: skip
 
 

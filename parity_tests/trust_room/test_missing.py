@@ -47,7 +47,12 @@ def project(demo_bundle: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
 )
 @pytest.mark.parametrize(
     "words",
-    [("gate",), ("check", "norm_template.json", "--onnx", "model.onnx"), ("check-each", "model.onnx"), ("doctor",)],
+    [
+        ("gate",),
+        ("check", "norm_template.json", "--onnx", "model.onnx"),
+        ("check", "--each", "model.onnx"),
+        ("doctor",),
+    ],
 )
 def test_a_graph_that_is_not_read_is_missing(
     command: Command, project: Path, monkeypatch: pytest.MonkeyPatch, words: tuple[str, ...]

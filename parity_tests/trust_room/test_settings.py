@@ -71,7 +71,9 @@ DISARMING = {
     "exit 2; the error names the table to write instead",
 )
 @every_case("line", DISARMING)
-@pytest.mark.parametrize("words", [("gate",), ("check", "norm_template.json"), ("check-each", "norm_template.json")])
+@pytest.mark.parametrize(
+    "words", [("gate",), ("check", "norm_template.json"), ("check", "--each", "norm_template.json")]
+)
 def test_one_line_does_not_disarm_the_gate(command: Command, project: Path, line: str, words: tuple[str, ...]) -> None:
     """One line, added on the evening before a release, made every check green for ever."""
     _configure(project, line)

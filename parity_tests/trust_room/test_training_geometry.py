@@ -36,14 +36,14 @@ Geometry = Callable[..., Answer]
 
 @pytest.fixture
 def geometry(capfd: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Geometry:
-    """Run `rigpact geometry` on a module's text, in a folder of its own with this rigpact.toml."""
+    """Run `rigpact check --module` on a module's text, in a folder of its own with this rigpact.toml."""
     monkeypatch.chdir(tmp_path)
 
     def call(text: str, *words: str, toml: str = "") -> Answer:
         (tmp_path / "theirs.py").write_text(text, encoding="utf-8")
         (tmp_path / "rigpact.toml").write_text(f"# theirs\n{toml}", encoding="utf-8")
         capfd.readouterr()
-        status = run_command_line(["geometry", "theirs.py", *words, "--format", "json"])
+        status = run_command_line(["check", "--module", "theirs.py", *words, "--format", "json"])
         captured = capfd.readouterr()
         return Answer(status, json.loads(captured.out) if captured.out else {}, captured.err)
 

@@ -45,7 +45,7 @@ from rigpact.reports.gate.judging import judge_gate
 from rigpact.reports.gate.measured import GateMeasurement
 from rigpact.reports.gate.run_gate import measure_gate
 from rigpact.reports.renderers import FORMATS, render
-from rigpact.reports.renderers.terminal import print_gate
+from rigpact.reports.renderers.text import print_gate
 from rigpact.reports.running.converted import ConvertRequest, convert_recording
 from rigpact.reports.viewer import render_html
 

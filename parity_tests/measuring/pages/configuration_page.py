@@ -7,7 +7,7 @@ from rigpact.contract.settings.lowering import KEYS as LOWER_KEYS
 
 _HEAD = """# Configuration
 
-`rigpact check`, `rigpact gate` and `rigpact geometry` read the nearest `rigpact.toml`, or `[tool.rigpact]` of the nearest
+`rigpact check`, `rigpact gate` and `rigpact check --module` read the nearest `rigpact.toml`, or `[tool.rigpact]` of the nearest
 `pyproject.toml`, going up from the folder they run in; `--config FILE` names one. All keys are optional. `rigpact init` writes a
 commented file. Its first line names its JSON Schema; `rigpact show schema --write .` puts that file beside it, and an editor
 completes and checks the keys then ([own-contract.md](own-contract.md#completion-in-your-editor)).
@@ -85,7 +85,7 @@ parameters = 600000
 
 _GEOMETRY = """
 ## The functions of the training side
-What `rigpact geometry` is told of a module's functions; [geometry.md](geometry.md) has an example.
+What `rigpact check --module` is told of a module's functions; [geometry.md](geometry.md) has an example.
 """
 
 

@@ -33,7 +33,7 @@ _EXTRAS = {
     "testing": "your own tests with pytest and hypothesis: [testing](testing.md)",
     "sweep": "sweeps, whose results are Parquet: [sweep](sweep.md)",
     "cluster": "sweeps on a Dask cluster: [sweep](sweep.md)",
-    "training": "torch, for `rigpact geometry` on functions of torch, and for training the committed networks again",
+    "training": "torch, for `rigpact check --module` on functions of torch, and for training the committed networks again",
 }
 
 

@@ -16,7 +16,7 @@ _BY_SUFFIX: Mapping[str, str] = {
     ".xml": "junit",
     ".sarif": "sarif",
     ".md": "markdown",
-    ".txt": "terminal",
+    ".txt": "text",
     **dict.fromkeys((".html", ".htm"), HTML),
 }
 
@@ -32,8 +32,8 @@ class Output:
 def parse_output(word: str) -> Output:
     """Read `FILE` or `FORMAT=FILE` and make the path absolute; UnusableInput for an unknown format or suffix."""
     name, equals, rest = word.partition("=")
-    if equals and (name in FORMATS or name in ("text", HTML)):
-        return Output("terminal" if name == "text" else name, Path(rest).absolute())
+    if equals and (name in FORMATS or name == HTML):
+        return Output(name, Path(rest).absolute())
     path = Path(word)
     known = None if equals and name.isalpha() else _BY_SUFFIX.get(path.suffix.lower())
     if known is None:

@@ -157,8 +157,14 @@ def _encodable(value: object) -> object:
 
 
 def print_report(report: FindingsReport, console: Console | None = None) -> None:
-    """Print the findings, of each rule the first ones, then the verdict with its account."""
+    """Print the findings, then the verdict with its account."""
     console = console or stdout()
+    print_findings(report, console)
+    print_verdict(report, console)
+
+
+def print_findings(report: FindingsReport, console: Console) -> None:
+    """Print the findings, of each rule the first ones."""
     found: Counter[Rule] = Counter()
     for finding in report.findings:
         found[finding.rule] += 1
@@ -167,7 +173,6 @@ def print_report(report: FindingsReport, console: Console | None = None) -> None
     for rule, number in found.items():
         if number > FINDINGS_SHOWN:
             _print_more(rule, number - FINDINGS_SHOWN, console)
-    print_verdict(report, console)
 
 
 def _print_more(rule: Rule, number: int, console: Console) -> None:

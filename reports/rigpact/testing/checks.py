@@ -128,9 +128,9 @@ def _rule(files: UserFiles, rule: Rule, *, strict: bool) -> None:
 
 
 def _canary(files: UserFiles, rule: Rule, *, strict: bool) -> None:
-    summary = files.findings.summary.get("canary", {"not_probed": "no probe ran"})
-    if "not_probed" in summary:
-        raise Refuted(f"the model was not probed: {summary['not_probed']}")
+    for summary in files.findings.summary.get("canary", [{"not_probed": "no probe ran"}]):
+        if "not_probed" in summary:
+            raise Refuted(f"the model was not probed: {summary['not_probed']}")
     _rule(files, rule, strict=strict)
 
 

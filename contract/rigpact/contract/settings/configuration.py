@@ -8,7 +8,7 @@
     [[lower]]                        # what is heard less, with owner, reason and day; see lowering.py
 
     [gate]                           # the questions of `rigpact gate`; see gate.py
-    [geometry]                       # the functions that `rigpact geometry` calls; see geometry.py
+    [geometry]                       # the functions that `rigpact check --module` calls; see geometry.py
 
 This module does not know how findings are made. To add a setting: a key in `_KEYS`, a field, a reader.
 """

@@ -20,16 +20,17 @@ from rigpact.reference_runtime.recordings.named_columns import is_recording_path
 class CheckRequest:
     """Files to judge together: JSON artefacts already read, the model and the recordings as paths.
 
-    model_beside: a model that belongs to them and is judged elsewhere. with_own_models: judge the models that a contract names,
-    where no other is given. declared: conventions of both sides: a finding that says no more is left out.
+    model_beside, beside: a model that belongs to them, and files to run the model on, that are judged elsewhere.
+    with_own_models: judge the models that a contract names, where no other is given. declared: conventions of both
+    sides: a finding that says no more is left out.
     """
 
     documents: Sequence[Document]
     recordings: Sequence[Path] = ()
     model: Path | None = None
     companion: Path | None = None
-    canary: Path | None = None
     model_beside: Path | None = None
+    beside: Sequence[Document] = ()
     with_own_models: bool = True
     declared: Mapping[str, Any] = field(default_factory=dict)
 
@@ -84,11 +85,14 @@ def _checked(request: CheckRequest) -> FindingsReport:
         return check(Subject(system=system_files(contracts[0], chosen, request.recordings, request.declared)))
     from rigpact.reports.engine.canary_report import with_canary
 
-    if request.recordings:
-        with opened(request.recordings[0]) as found:  # which says of a file that is none what it is
-            raise UnusableInput(found.name, "a trace", "clips or teacher files", "rigpact diff, rigpact explain")
     subject = _subject(request)
-    return with_canary(check(subject), subject, request.canary)
+    if request.recordings and (subject.bundle is None or subject.model is None):
+        with opened(request.recordings[0]) as found:  # which says of a file that is none what it is
+            hint = (
+                "rigpact diff, rigpact explain; with bundle and model beside it `check` finds the order of the inputs"
+            )
+            raise UnusableInput(found.name, "a trace", "clips or teacher files", hint)
+    return with_canary(check(subject), subject, request.recordings, request.beside)
 
 
 def _refuse_other_files(request: CheckRequest, contracts: Sequence[Document]) -> None:
@@ -96,9 +100,10 @@ def _refuse_other_files(request: CheckRequest, contracts: Sequence[Document]) ->
     if others:
         raise UnusableInput(others[0].path, f"a {others[0].kind.words}", "files of the system's own contract")
     refuse_second([document.path for document in contracts], "system contracts")
-    for option, path in (("--companion", request.companion), ("--canary", request.canary)):
-        if path is not None:
-            raise UnusableInput(option, str(path), "a contract file alone", "this system has no such file")
+    if request.companion is not None:
+        raise UnusableInput(
+            "--companion", str(request.companion), "a contract file alone", "this system has no such file"
+        )
 
 
 def _subject(request: CheckRequest) -> Subject:

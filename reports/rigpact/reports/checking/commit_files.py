@@ -1,4 +1,4 @@
-"""`rigpact check-each`: every artefact among some files judged by itself; other people's files are passed over."""
+"""`rigpact check --each`: every artefact among some files judged by itself; other people's files are passed over."""
 
 import sys
 from collections.abc import Iterator, Sequence

@@ -52,21 +52,20 @@ class _Grouped(TyperGroup):
 _COMMANDS: Mapping[str, tuple[str, ...]] = {
     "Judge": (
         "making.demo", "judging.check", "judging.explain", "judging.diff", "judging.nan", "judging.breaking", "judging.gate",
-        "judging.check_each",
     ),
     "Set up": (
         "making.init", "judging.doctor", "making.import_contract", "making.convert", "making.codegen", "making.stamp",
         "making.show", "making.neurarig",
     ),
-    "Measure": ("making.run", "making.sweep", "judging.adequacy", "judging.geometry"),
+    "Measure": ("making.run", "making.sweep", "judging.adequacy"),
 }  # fmt: skip
 """The module of every command by what the command is for, in the order in which people first need them."""
-_NO_CONTRACT = {"demo", "geometry", "import"}
+_NO_CONTRACT = {"demo", "import"}
 _NO_VERDICT = {"show"}
 
 
 def _name_of(place: str) -> str:
-    """The word for a command, from the place of its module: `judging.check_each` is check-each."""
+    """The word for a command, from the place of its module: `making.import_contract` is import."""
     function = place.rpartition(".")[2]
     return "import" if function == "import_contract" else function.replace("_", "-")
 

@@ -18,7 +18,6 @@ EXAMPLES: Mapping[str, tuple[str, ...]] = {
     "nan": (_ROBOT, "rigpact nan robot/contract.toml --clip robot/run.csv"),
     "breaking": (_ROBOT, "rigpact breaking robot/contract.toml robot/contract.toml"),
     "gate": (*_PROJECT, "rigpact gate --config demo/rigpact.toml"),
-    "check-each": (_CHARACTER, "rigpact check-each demo"),
     "init": (_CHARACTER, "rigpact init demo"),
     "doctor": (*_PROJECT, "rigpact doctor --config demo/rigpact.toml"),
     "import": (_CHARACTER, "rigpact import demo/pretrain_template.json -o statistics.npz"),
@@ -31,7 +30,6 @@ EXAMPLES: Mapping[str, tuple[str, ...]] = {
     "run": (_ROBOT, "rigpact run robot/contract.toml --clip robot/run.csv -o run.trace.bin"),
     "sweep": (_ROBOT, "rigpact sweep robot/contract.toml --clip robot/run.csv --onnx robot --mode free -o results"),
     "adequacy": (_ROBOT, "rigpact adequacy robot/run.csv --contract robot/contract.toml"),
-    "geometry": ("rigpact geometry rigpact.reference_runtime.operations.geometry",),
 }
 """The words of a command -> the lines to type."""
 

@@ -20,7 +20,7 @@ TEXT, JSON = "text", "json"
 """The two formats that a command prints itself: text for people, and its own JSON document."""
 MARKDOWN, HTML = "markdown", "html"
 """The two formats of a comment: one screen, the answer first."""
-CHOICES = (TEXT, *(name for name in FORMATS if name != "terminal"))
+CHOICES = tuple(FORMATS)
 
 
 def _option(choices: tuple[str, ...], words: str) -> Any:

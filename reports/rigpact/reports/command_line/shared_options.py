@@ -14,28 +14,32 @@ import typer
 Command = Callable[..., None]
 
 
-def _use(context: typer.Context, files: list[str] | None) -> list[str] | None:
-    """Load the modules, for this command only."""
-    if files:
-        from rigpact.contract.declared.vocabulary import forget_operations
-        from rigpact.reports.own_module import use_operations
-
-        context.call_on_close(forget_operations)
-        use_operations(files)
-    return files
-
-
 _WORDS = "Python module with your own operations; it runs. May be repeated."
-_OPERATIONS = Annotated[list[str] | None, typer.Option("--operations", metavar="FILE.py", callback=_use, help=_WORDS)]
+_OPERATIONS = Annotated[list[str] | None, typer.Option("--operations", metavar="FILE.py", help=_WORDS)]
 _QUIET = Annotated[bool, typer.Option("--quiet", "-q", help="Print only the verdict.")]
 
 
 def with_operations(command: Command) -> Command:
-    """A command of all who read contracts, with `--operations`: its callback does the work."""
+    """A command of all who read contracts, with `--operations`: the modules hold for this command only."""
 
     @wraps(command)
-    def wrapped(*arguments: Any, own_operations: list[str] | None = None, **options: Any) -> None:  # noqa: ARG001
-        command(*arguments, **options)
+    def wrapped(*arguments: Any, own_operations: list[str] | None = None, **options: Any) -> None:
+        if not own_operations:
+            command(*arguments, **options)
+            return
+        from rigpact.contract.declared.vocabulary import forget_operations
+        from rigpact.contract.errors import UnusableInput
+        from rigpact.reports.own_module import use_operations
+
+        if options.get("each"):
+            raise UnusableInput(
+                "--operations", "--each beside it", "one of them", "a commit hook runs no code of a commit"
+            )
+        try:
+            use_operations(own_operations)
+            command(*arguments, **options)
+        finally:
+            forget_operations()
 
     return _declared(command, wrapped, "own_operations", _OPERATIONS, default=None)
 

@@ -11,7 +11,7 @@ from rigpact.reports.terminal import json_text
 
 FINDINGS = "findings_report"
 ANSWERS: Mapping[str, str] = {
-    **dict.fromkeys(("check", "check-each", "run", "diff", "geometry", "demo"), FINDINGS),
+    **dict.fromkeys(("check", "run", "diff", "demo"), FINDINGS),
     "gate": "gate_report",
     "gate --selftest": "answers/selftest",
     **dict.fromkeys(("init", "codegen", "stamp", "import", "convert"), "answers/written"),

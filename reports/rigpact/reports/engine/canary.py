@@ -124,20 +124,20 @@ def matching(bindings: Sequence[Binding], probe: Probe) -> list[Binding]:
     return [binding for binding in bindings if binding.error <= limit]
 
 
-def other_mode(model: PositionalModel, path: Path, contract: Contract) -> tuple[str, float] | None:
+def other_mode(model: PositionalModel, contract: Contract, probe: Probe, own: Binding) -> tuple[str, float] | None:
     """The meaning of the output in which the model meets the recording, where the declared meaning does not; and its error.
 
-    A prediction must be met within rounding. A clip is met by what misses it little more than the unchanged pose does.
+    own: the contract's order under the declared meaning. A prediction must be met within rounding. A clip is met by what misses
+    it little more than the unchanged pose does.
     """
+    limit = EXACT_SHARE if probe.exact else PLAUSIBLE_RATIO
     errors: dict[str, float] = {}
-    for mode in OUTPUT_MODES:
-        probe = read_probe(path, contract.with_conventions({"output_mode": mode}))
-        error, limit = _bind(model, probe, INPUTS).error, EXACT_SHARE if probe.exact else PLAUSIBLE_RATIO
-        if error <= limit * probe.size:
+    for mode in OUTPUT_MODES if own.error > limit * probe.size else ():
+        other = read_probe(probe.path, contract.with_conventions({"output_mode": mode}))
+        error = _bind(model, other, INPUTS).error
+        if error <= limit * other.size:
             errors[mode] = error
-    if not errors or contract.conventions.output_mode in errors:
-        return None
-    return min(errors.items(), key=lambda found: found[1])
+    return min(errors.items(), key=lambda found: found[1]) if errors else None
 
 
 def inputs_without_effect(model: PositionalModel, inputs: Inputs, order: Order) -> list[str]:
@@ -171,7 +171,7 @@ def _trace_probe(path: Path, contract: Contract) -> Probe:
     observed = stages["y_norm"][rows]
     recorded = [name for name in INPUTS if name in stages]
     if len(recorded) < len(INPUTS):
-        found = f"only the inputs {', '.join(recorded)}" if recorded else "no input"
+        found = f"only the inputs {', '.join(recorded)}" if recorded else "none of the network's inputs"
         raise UnusableInput(f"{path}#/stages", found, f"all of {', '.join(INPUTS)}")
     inputs, size = {name: stages[name][rows] for name in INPUTS}, _rms(observed)
     return Probe(path, "outputs", inputs, lambda y: _difference(y, observed), size, "z", exact=True)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -11,7 +11,7 @@ from rich.console import Console
 from rich.text import Text
 
 from rigpact.contract.contract_files import document_to_contract
-from rigpact.contract.documents import Kind
+from rigpact.contract.documents import Document, Kind
 from rigpact.contract.errors import UnusableInput
 from rigpact.contract.findings import Finding, FindingsReport
 from rigpact.contract.json_pointer import json_pointer
@@ -21,56 +21,66 @@ from rigpact.contract.rules.model import canary as rules
 from rigpact.reports.terminal import plain
 
 if TYPE_CHECKING:
+    from rigpact.contract.model.signature import ModelSignature
     from rigpact.reports.engine.canary import Binding, Probe
 
 
-def with_canary(report: FindingsReport, subject: Subject, wanted: Path | None) -> FindingsReport:
-    """Add the probe's findings to a report of `check`.
+def with_canary(
+    report: FindingsReport, subject: Subject, recordings: Sequence[Path], beside: Sequence[Document] = ()
+) -> FindingsReport:
+    """Add what the probes find to a report of `check`, wherever a bundle, a model and something to run it on are given.
 
-    wanted: the recording for the probe. If None, the first teacher prediction among the checked files, if a bundle and
-    a model are also there. A probe that was possible but failed counts as missing in the account.
+    Every recording of an engine is a probe of what that engine bound. The model's own order is shown by the first prediction;
+    where there is neither, by the first clip. A probe that was possible but failed counts as missing in the account.
     """
-    source = wanted or _recorded(subject)
-    if source is None:
-        return report
-    try:
-        findings, summary = _probe(subject, source)
-    except UnusableInput as error:
-        findings, summary = [], {"file": str(source), "not_probed": error.one_line()}
-    judged = int("not_probed" not in summary)
-    ledger = replace(report.ledger, declared=report.ledger.declared + 1, compared=report.ledger.compared + judged)
-    return FindingsReport((*report.findings, *findings), ledger, {**report.summary, "canary": summary})
-
-
-def _recorded(subject: Subject) -> Path | None:
     if subject.bundle is None or subject.model is None:
-        return None
-    predictions = (document.path for document in subject.others if document.kind is Kind.TEACHER_PREDICTION)
-    return next(predictions, None)
+        return report
+    findings, summaries = list(report.findings), []
+    for source in (*recordings, *_shown_by((*subject.others, *beside), is_only=not recordings)):
+        try:
+            found, summary = _probe(subject.bundle, subject.companion, subject.model, source)
+        except UnusableInput as error:
+            found, summary = [], {"file": str(source), "not_probed": error.one_line()}
+        findings += found
+        summaries.append(summary)
+    if not summaries:
+        return report
+    declared, judged = len(summaries), sum("not_probed" not in each for each in summaries)
+    ledger = replace(
+        report.ledger, declared=report.ledger.declared + declared, compared=report.ledger.compared + judged
+    )
+    return FindingsReport(tuple(findings), ledger, {**report.summary, "canary": summaries})
 
 
-def _probe(subject: Subject, source: Path) -> tuple[list[Finding], dict[str, Any]]:
+def _shown_by(documents: Sequence[Document], *, is_only: bool) -> list[Path]:
+    """What shows the order of the model's inputs; a clip, which proves little, where it is the only thing."""
+    kinds = (Kind.TEACHER_PREDICTION, Kind.TEACHER_BATCH, Kind.RAW_CLIP) if is_only else (Kind.TEACHER_PREDICTION,)
+    found = sorted((each for each in documents if each.kind in kinds), key=lambda each: kinds.index(each.kind))
+    return [each.path for each in found[:1]]
+
+
+def _probe(
+    bundle: Document, companion: Document | None, file: ModelSignature, source: Path
+) -> tuple[list[Finding], dict[str, Any]]:
     # a check without a recording, as in a commit hook, does not load the runtime
     from rigpact.reports.engine import canary
 
-    if subject.bundle is None or subject.model is None:
-        raise UnusableInput("--canary", "no bundle and model beside it", "a bundle and --onnx FILE")
-    if subject.model.graph is not None and not subject.model.graph.is_contained:
-        raise UnusableInput(subject.model.path, "weights outside its folder or missing", "a model that can be opened")
-    contract = document_to_contract(subject.bundle, subject.companion)
-    model, probe = canary.PositionalModel(subject.model.path), canary.read_probe(source, contract)
+    if file.graph is not None and not file.graph.is_contained:
+        raise UnusableInput(file.path, "weights outside its folder or missing", "a model that can be opened")
+    contract = document_to_contract(bundle, companion)
+    model, probe = canary.PositionalModel(file.path), canary.read_probe(source, contract)
     bindings = canary.find_binding(model, probe)
     fitting = canary.matching(bindings, probe)
     best = (fitting or bindings)[0].order
-    meant = None if probe.kind == "outputs" else canary.other_mode(model, source, contract)
+    own = next(binding for binding in bindings if binding.order == INPUTS)
+    meant = None if probe.kind == "outputs" else canary.other_mode(model, contract, probe, own)
     if meant is not None:
-        own = next(binding for binding in bindings if binding.order == INPUTS)
         values = {"declared": contract.conventions.output_mode, "error": _amount(own.error, probe), "found": meant[0]}
         values |= {"reference": _reference(probe), "best": _amount(meant[1], probe)}
-        findings = [rules.OUTPUT_MODE_CONTRADICTED.at(subject.bundle.path, "/meta/rot6d_spec", **values)]
+        findings = [rules.OUTPUT_MODE_CONTRADICTED.at(bundle.path, "/meta/rot6d_spec", **values)]
     else:
-        findings = [*_judge(probe, bindings, fitting, subject.model.path)]
-    findings += _idle(subject.model.path, canary.inputs_without_effect(model, probe.inputs, best))
+        findings = [*_judge(probe, bindings, fitting, file.path)]
+    findings += _idle(file.path, canary.inputs_without_effect(model, probe.inputs, best))
     return findings, _summary(probe, bindings, fitting)
 
 
@@ -128,10 +138,12 @@ def _summary(probe: Probe, bindings: Sequence[Binding], fitting: Sequence[Bindin
 
 
 def print_canary(report: FindingsReport, console: Console) -> None:
-    """Print the probe's result in one line; print nothing if no probe ran."""
-    summary = report.summary.get("canary")
-    if summary is None:
-        return
+    """Print each probe's result in one line; print nothing if no probe ran."""
+    for summary in report.summary.get("canary", ()):
+        _print_one(summary, console)
+
+
+def _print_one(summary: Mapping[str, Any], console: Console) -> None:
     name = Path(summary["file"]).name
     if "not_probed" in summary:
         said = f"Input order: not probed with {plain(name)}: {plain(summary['not_probed'])}"

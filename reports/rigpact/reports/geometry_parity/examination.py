@@ -10,18 +10,24 @@ import numpy as np
 from rich.console import Console
 from rich.text import Text
 
+from rigpact.contract.bundle import load_contract
 from rigpact.contract.conventions import Conventions
 from rigpact.contract.findings import Finding, FindingsReport, Ledger, Severity, Verdict
+from rigpact.contract.pages.registry import ENEMY_ANIMATION, find_system
 from rigpact.contract.rules.answers import geometry as rules
+from rigpact.contract.settings.geometry import GeometrySettings
+from rigpact.reference_runtime.files.contracts import ContractFiles
+from rigpact.reports.geometry_parity.calling.backend import BackendName
 from rigpact.reports.geometry_parity.calling.function import CallFailed, UserFunction
 from rigpact.reports.geometry_parity.checks.axes import Check, Facts
 from rigpact.reports.geometry_parity.checks.behaviour import BEHAVIOUR
 from rigpact.reports.geometry_parity.checks.degenerate import DEGENERATE, GRADIENTS
-from rigpact.reports.geometry_parity.declared import Asked
+from rigpact.reports.geometry_parity.declared import Asked, asked_functions, of_module
+from rigpact.reports.geometry_parity.loading import find_functions, load_module, parse_mapping, unknown_functions
 from rigpact.reports.geometry_parity.meaning import Known, how_called, judged, unusable
 from rigpact.reports.geometry_parity.proposing import Taken, Tries, contract_reading, propose
 from rigpact.reports.geometry_parity.samples import ordinary
-from rigpact.reports.terminal import plain, print_report, table
+from rigpact.reports.terminal import plain, print_report, table, working
 
 _SHOWN = ("float32", "float16", "integers", "leading axes", "one alone", "gradient")
 
@@ -48,6 +54,33 @@ class Answer:
     facts: Facts
     questions: int
     answered: int
+
+
+def examine_module(
+    place: str,
+    mapping: Sequence[str],
+    library: BackendName | None,
+    seed: int,
+    contract: ContractFiles,
+    settings: GeometrySettings | None = None,
+) -> Examination:
+    """Import a module, which runs it, and examine its rotation functions.
+
+    place: FILE.py or pkg.mod. mapping: ROLE=FUNCTION words. contract: a bundle for the declared columns, or none, and the
+    conventions that the user declares. settings: of the project. UnusableInput for a module that cannot be imported, or has no
+    function that plays a known role.
+    """
+    settings, own = settings or GeometrySettings(), find_system(ENEMY_ANIMATION).conventions()
+    base = load_contract(contract.bundle, contract.companion).conventions if contract.bundle else own
+    # a bundle's output_mode describes the network: a training function takes a residual unless the user declares otherwise
+    changes = {"output_mode": "residual", **settings.conventions, **contract.changes}
+    names = parse_mapping(mapping)
+    loaded = load_module(place)
+    found = find_functions(loaded, place, names)
+    functions = asked_functions(found, loaded, place, library, of_module(settings.functions, place))
+    with working("asking every function"):
+        unknown = unknown_functions(loaded, [each.spelled for each in functions])
+        return examine(place, functions, base.replaced(changes), seed, unknown)
 
 
 def examine(

@@ -27,7 +27,7 @@ class Format:
 
 
 FORMATS: Mapping[str, Format] = {
-    "terminal": Format("terminal", "for people: parts, findings, next steps", "gate.txt"),
+    "text": Format("text", "for people: parts, findings, next steps", "gate.txt"),
     "json": Format("json_document", "the rigpact-gate document", "gate.json"),
     "junit": Format("junit", "JUnit XML for test views", "gate.junit.xml"),
     "sarif": Format("sarif", "SARIF 2.1.0 for code scanning", "gate.sarif"),

@@ -1,4 +1,4 @@
-"""RP004: one of many files cannot be read. `rigpact check-each` judges the others all the same."""
+"""RP004: one of many files cannot be read. `rigpact check --each` judges the others all the same."""
 
 from rigpact.contract.findings import Rule
 from rigpact.contract.rules.family import Texts, rules_in

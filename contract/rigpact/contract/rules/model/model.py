@@ -89,7 +89,7 @@ INPUTS_INTERCHANGEABLE = Rule(
     name="model-inputs-interchangeable",
     severity=Severity.WARNING,
     message="{pairs}: {accepted} of the 120 input orders pass a check of byte sizes",
-    hint="check the order actually bound with `rigpact check --canary`, or make the widths differ when exporting",
+    hint="name a prediction or an engine's recording beside the model: `rigpact check` finds the order; or export other widths",
     why="the engine binds by position and compares at most byte sizes: two inputs that change places go unnoticed",
 )
 OUTPUT_MISSING = Rule(

@@ -1,17 +1,20 @@
-"""`rigpact check`: judge files against the contract's rules."""
+"""`rigpact check`: judge files against the contract's rules: together, each by itself, or a module's rotation functions."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
+from enum import StrEnum
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from rigpact.reports.command_line import options
 from rigpact.reports.command_line.making import known_findings as known
-from rigpact.reports.command_line.options import Companion, Model, Settings, Strict, argument, option, print_found
-from rigpact.reports.command_line.report_formats import JSON, TEXT, FormatOfReport, print_rendered
+from rigpact.reports.command_line.options import argument, option, print_found
+from rigpact.reports.command_line.report_formats import TEXT, FormatOfReport, print_rendered
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -23,55 +26,127 @@ if TYPE_CHECKING:
 _MODEL_SUFFIX = ".onnx"
 
 
+class Library(StrEnum):
+    """The array library of a module's functions."""
+
+    NUMPY = "numpy"
+    TORCH = "torch"
+
+
+Paths = Annotated[
+    list[Path] | None,
+    argument(
+        "PATH…", "Bundle, companion, clips, teacher files, model; or a contract with recordings. Folders, patterns."
+    ),
+]
+Each = Annotated[bool, typer.Option("--each", help="Judge each .json and .onnx by itself.")]
+Module = Annotated[str | None, option("--module", "FILE.py|pkg.mod", "Judge its rotation functions; it runs.")]
+Map = Annotated[list[str] | None, option("--map", "ROLE=FUNCTION", "A function's role; may be repeated.")]
+Backend = Annotated[Library | None, typer.Option("--backend", help="Library of the functions; else their own.")]
+Seed = Annotated[int | None, option("--seed", "N", "Seed of the functions' inputs.", min=0)]
+
+
 def check(
-    paths: Annotated[
-        list[Path] | None,
-        argument(
-            "PATH…",
-            "Bundle, companion, clips, teacher files, model; or a contract with recordings. Folders and patterns too.",
-        ),
-    ] = None,
-    companion: Companion = None,
-    onnx: Model = None,
-    canary: Annotated[
-        Path | None,
-        option("--canary", "FILE", "Prediction, clip or trace: run the model on it in all 120 input orders."),
-    ] = None,
-    settings: Settings = None,
+    paths: Paths = None,
+    *,
+    each: Each = False,
+    module: Module = None,
+    mapping: Map = None,
+    backend: Backend = None,
+    seed: Seed = None,
+    contract: options.Bundle = None,
+    companion: options.Companion = None,
+    onnx: options.Model = None,
+    settings: options.Settings = None,
+    conventions: options.ConventionsFile = None,
     config: known.ConfigFile = None,
     write_baseline: known.WriteBaseline = None,
     owner: known.Owner = None,
     reason: known.Reason = None,
     expires: known.Expires = None,
-    *,
-    strict: Strict = False,
+    strict: options.Strict = False,
     output_format: FormatOfReport = TEXT,
 ) -> None:
-    """Judge a bundle, its files and its model by the rules.
+    """Judge a contract, its files and its model by the rules.
 
-    The content of a file says what it is. Exit status 0: no error (nor warning with --strict); 1: findings; 2: something
-    could not be judged.
+    The content of a file says what it is. --each passes over other JSON, and judges a model with the contract in its folder.
+    --module says what each function computes, and how it behaves where formulas break down. Exit status 0: no error (nor
+    warning with --strict), with --each also nothing to judge; 1: findings; 2: something could not be judged.
     """
-    from rigpact.contract.conventions import split_settings
-    from rigpact.reports.checking.check import check_files
-
+    given = {
+        "--module": module, "--map": mapping, "--backend": backend, "--seed": seed, "--contract": contract, "--onnx": onnx,
+        "--companion": companion, "--set": settings, "--conventions": conventions, "--write-baseline": write_baseline,
+    }  # fmt: skip
+    way = "--each" if each else "PATH" if module is None else "--module"
+    _refuse_beside(way, [*(["PATH"] if paths else []), *(name for name, value in given.items() if value is not None)])
     configuration = known.configuration_from_option(config)
-    gate = configuration.gate if configuration is not None else None
-    declared = {**(gate.conventions if gate is not None else {}), **split_settings(settings or ())}
-    request = replace(_read_request(paths or [], companion, onnx, canary), declared=declared)
-    report = check_files(request)
+    files = options.contract_files(contract, companion, settings, conventions)
+    show: Any = _show
+    if each:
+        report, title = _each(paths or []), "Files, each by itself"
+    elif module is not None:
+        from rigpact.reports.geometry_parity.examination import examine_module, print_examination
+
+        library, own = None if backend is None else backend.value, configuration.geometry if configuration else None
+        report = examine_module(module, mapping or (), library, seed or 0, files, own)
+        show, title = print_examination, "Rotation functions"
+    else:
+        gate = configuration.gate if configuration is not None else None
+        declared = {**(gate.conventions if gate is not None else {}), **files.changes}
+        request = _read_request([*(paths or []), *([contract] if contract else [])], companion, onnx)
+        report, title = _checked(replace(request, declared=declared)), "Files against the rules"
     if write_baseline is not None:
         about = {"owner": owner, "reason": reason, "expires": expires}
         known.save_baseline(write_baseline, report, configuration, about)
         raise typer.Exit
-    report = known.configured(report, configuration)
-    facts = _facts(request)
-    rendered = partial(print_rendered, report, "check", "Files against the rules", strict=strict)
-    if facts is not None and output_format == JSON:
-        model = {"facts": list(facts.lines), "next": facts.next_step}
-        report = replace(report, summary={**report.summary, "model": model})
-    print_found(report, partial(_print, facts), output_format, rendered)
+    if module is None:
+        report = known.configured(report, configuration)
+    print_found(report, show, output_format, partial(print_rendered, report, "check", title, strict=strict))
     raise typer.Exit(report.exit_code(strict=strict))
+
+
+_BESIDE = {
+    "--each": {"PATH"},
+    "--module": {"--module", "--map", "--backend", "--seed", "--contract", "--companion", "--set", "--conventions"},
+    "PATH": {"PATH", "--contract", "--companion", "--onnx", "--set", "--conventions", "--write-baseline"},
+}
+"""What belongs to each way to check; the options of findings belong to all."""
+
+
+def _refuse_beside(way: str, given: Sequence[str]) -> None:
+    """UnusableInput for options of another way, all at once."""
+    from rigpact.contract.errors import UnusableInput
+
+    others = [name for name in given if name not in _BESIDE[way]]
+    if others:
+        hint = "`rigpact check --help` says what belongs together"
+        raise UnusableInput(
+            way, f"{', '.join(others)} beside it", f"of these only {', '.join(sorted(_BESIDE[way]))}", hint
+        )
+
+
+def _each(paths: Sequence[Path]) -> FindingsReport:
+    """A report of each artefact among files of a commit, joined; the command ends well where there is none."""
+    from rigpact.contract.errors import UnusableInput
+    from rigpact.reports.checking.commit_files import check_each_file, joined
+    from rigpact.reports.file_lists import named_files
+
+    if not paths:
+        raise UnusableInput("--each", "no PATH", "JSON files and ONNX models; folders, patterns")
+    reports = list(check_each_file(named_files(paths, (".json", ".onnx"), "PATH")))
+    if not reports:
+        raise typer.Exit
+    return joined(reports)
+
+
+def _checked(request: CheckRequest) -> FindingsReport:
+    """The report of files that belong together; of a model alone, with what it says of itself."""
+    from rigpact.reports.checking.check import check_files
+
+    report, facts = check_files(request), _facts(request)
+    if facts is None:
+        return report
+    return replace(report, summary={**report.summary, "model": {"facts": list(facts.lines), "next": facts.next_step}})
 
 
 def _facts(request: CheckRequest) -> ModelFacts | None:
@@ -84,22 +159,24 @@ def _facts(request: CheckRequest) -> ModelFacts | None:
     return None if read_model_signature(request.model).refusal else facts_of(request.model)
 
 
-def _print(facts: ModelFacts | None, report: FindingsReport, console: Console) -> None:
+def _show(report: FindingsReport, console: Console) -> None:
     from rigpact.reports.checking.as_declared import declared_text
     from rigpact.reports.engine.canary_report import print_canary
-    from rigpact.reports.terminal import plain, print_report
+    from rigpact.reports.terminal import plain, print_findings, print_verdict
 
-    for line in () if facts is None else facts.lines:
+    model = report.summary.get("model", {})
+    for line in model.get("facts", ()):
         console.print(plain(line), markup=False, highlight=False)
     print_canary(report, console)
-    print_report(report, console)
-    if facts is not None:
-        console.print(f"now: {plain(facts.next_step)}", markup=False, highlight=False)
+    print_findings(report, console)
     if said := declared_text(report):
         console.print(plain(said), markup=False, highlight=False)
+    if model:
+        console.print(f"now: {plain(model['next'])}", markup=False, highlight=False)
+    print_verdict(report, console)
 
 
-def _read_request(paths: list[Path], companion: Path | None, onnx: Path | None, canary: Path | None) -> CheckRequest:
+def _read_request(paths: list[Path], companion: Path | None, onnx: Path | None) -> CheckRequest:
     from rigpact.contract.documents import read_document
     from rigpact.contract.processed_clip import is_processed_clip, read_processed_clip
     from rigpact.reference_runtime.recordings.named_columns import is_recording_path
@@ -116,4 +193,4 @@ def _read_request(paths: list[Path], companion: Path | None, onnx: Path | None, 
         processed = [path for path in recordings if is_processed_clip(path)]
         recordings = [path for path in recordings if path not in processed]
         documents += [read_processed_clip(path) for path in processed]
-    return CheckRequest(documents, tuple(recordings), models[0] if models else None, companion, canary)
+    return CheckRequest(documents, tuple(recordings), models[0] if models else None, companion)

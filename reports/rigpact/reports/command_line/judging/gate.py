@@ -195,6 +195,6 @@ def _refuse_one_path_twice(paths: Sequence[Path]) -> None:
 def _print_answer(answer: GateReport, output_format: str) -> None:
     """Print the answer. A format for machines is always UTF-8, whatever the console's encoding."""
     from rigpact.reports.renderers import render
-    from rigpact.reports.renderers.terminal import print_gate
+    from rigpact.reports.renderers.text import print_gate
 
     print_found(answer, print_gate, output_format, lambda name: typer.echo(render(answer, name).encode(), nl=False))

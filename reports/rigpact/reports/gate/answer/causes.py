@@ -11,6 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from rigpact.contract.documents import Kind
 from rigpact.contract.findings import Finding, Severity
 from rigpact.contract.rules.answers import gate
+from rigpact.contract.rules.model.canary import ENGINE_BOUND_OTHERWISE
 from rigpact.reports.gate.answer.cause import CLIPS, CONTRACT, ENGINE, MODEL, PROJECT, SEVERITIES, TRAINING, Cause
 from rigpact.reports.gate.answer.part import Part
 
@@ -60,7 +61,8 @@ def _on_sides(part: Part) -> Iterator[tuple[str, Finding]]:
     files = part.report.summary.get("files", ())
     kinds = {str(each.get("path")): str(each.get("kind")) for each in files} if isinstance(files, list | tuple) else {}
     for finding in part.report.findings:
-        yield own or _SIDE_OF_KIND.get(kinds.get(finding.file, ""), CONTRACT), finding
+        side = ENGINE if finding.rule.code == ENGINE_BOUND_OTHERWISE.code else own
+        yield side or _SIDE_OF_KIND.get(kinds.get(finding.file, ""), CONTRACT), finding
 
 
 def _edits(finding: Finding) -> Edits:

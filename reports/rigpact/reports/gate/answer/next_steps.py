@@ -22,7 +22,7 @@ NEXT_QUESTIONS: Mapping[str, str] = {
     "engine-trace": "name a trace of the engine in [[gate.trace]]: until then the engine's numbers are unknown",
     "teacher": "name a teacher prediction in [[gate.teacher]]: until then training's numbers are unknown",
     "model": "name the model in [gate]: until then nothing is run",
-    "order of inputs": "name a clip or a teacher prediction in [gate]: until then nothing says in which order inputs are bound",
+    "order of inputs": "name a prediction, clip or recording in [gate]: until then nothing says in which order inputs are bound",
     "breaking": 'set base = "origin/main" in [gate]: then breaking changes of the bundle are seen before they are merged',
     "budget": "declare a [gate.budget] so that a larger model is a decision and not an accident",
 }

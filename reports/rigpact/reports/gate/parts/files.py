@@ -4,9 +4,10 @@ from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
-from rigpact.contract.documents import Kind
+from rigpact.contract.documents import Document, Kind
 from rigpact.contract.errors import UnusableInput
 from rigpact.contract.findings import Ledger
+from rigpact.contract.layout import INPUTS
 from rigpact.contract.model.file import read_model
 from rigpact.reports.checking.check import CheckRequest, check_files
 from rigpact.reports.gate.measured import Measured, NotAsked, Question
@@ -45,8 +46,8 @@ def ask_model(project: Project) -> Iterator[NotAsked | Question]:
     if not project.models:
         yield NotAsked(MODEL, "no model in [gate]")
         return
-    if project.document.kind is Kind.BUNDLE and not (project.clip_paths or project.settings.teacher):
-        yield NotAsked(INPUT_ORDER, "no clip or teacher prediction in [gate] to run the model on")
+    if project.document.kind is Kind.BUNDLE and not any(_to_run_on(project)):
+        yield NotAsked(INPUT_ORDER, "no prediction, clip or recording with the model's inputs in [gate] to run it on")
     yield Question(MODEL, MODEL_TITLE, project.models[0], lambda: _model(project), lambda: _whole_model(project))
 
 
@@ -63,7 +64,9 @@ def _whole_model(project: Project) -> object:
 def _model(project: Project) -> Measured:
     """The findings of the check that appear only with the model."""
     alone = CheckRequest(project.contract_documents, with_own_models=False)
-    without, report = (check_files(request) for request in (alone, _with_models(project, alone)))
+    beside, recordings = _to_run_on(project) if project.document.kind is Kind.BUNDLE else ([], ())
+    given = replace(alone, beside=beside, recordings=recordings, model=project.model_path, with_own_models=True)
+    without, report = (check_files(request) for request in (alone, given))
     known = {finding.fingerprint for finding in without.findings}
     findings = tuple(finding for finding in report.findings if finding.fingerprint not in known)
     declared, compared = (
@@ -73,13 +76,12 @@ def _model(project: Project) -> Measured:
     return Measured(MODEL, MODEL_TITLE, findings, Ledger(declared, compared), canary)
 
 
-def _with_models(project: Project, alone: CheckRequest) -> CheckRequest:
-    canary = _recording_to_probe_with(project)
-    return replace(alone, model=project.model_path, canary=canary, with_own_models=True)
-
-
-def _recording_to_probe_with(project: Project) -> Path | None:
-    """The recording for the canary probe: a teacher prediction proves the input order, a clip only excludes orders."""
-    predictions = [document.path for document in project.documents if document.kind is Kind.TEACHER_PREDICTION]
-    clips = [document.path for document in project.documents if document.path in project.clip_paths]
-    return next(iter((*predictions, *clips)), None)
+def _to_run_on(project: Project) -> tuple[list[Document], tuple[Path, ...]]:
+    """Predictions or clips, which show or exclude orders of the model's inputs; else a recording that has all of them."""
+    of_clips = [each for each in project.documents if each.path in project.clip_paths]
+    found = [each for each in project.documents if each.kind is Kind.TEACHER_PREDICTION] or of_clips
+    traces = () if found or not project.settings.traces else project.settings.traces[:1]
+    stages = [project.recording(run).trace.stages for run in traces]
+    return found, tuple(
+        Path(run.file) for run, has in zip(traces, stages, strict=True) if {*INPUTS, "y_norm"} <= set(has)
+    )

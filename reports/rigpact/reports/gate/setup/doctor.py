@@ -35,7 +35,7 @@ EXTRAS = {
     "h5py": ("readers", "HDF5 as recordings"),
     "distributed": ("cluster", "a sweep on a cluster (Dask)"),
     "mujoco": ("physics", "a training side that simulates"),
-    "torch": ("training", "the functions of a training side in torch (rigpact geometry)"),
+    "torch": ("training", "the functions of a training side in torch (rigpact check --module)"),
 }
 """Packages that some commands need, each with rigpact's extra and what it is for."""
 COMPILERS = ("c++", "g++", "clang++", "cl")
