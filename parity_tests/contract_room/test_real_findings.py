@@ -1,4 +1,4 @@
-"""docs/real-findings.md against the exported files of a deployed character: every code, every number; skips without them.
+"""The last section of docs/evidence.md against the exported files of a deployed character; skips without them.
 
 A finding that appears or goes, or a number that changes, must be reviewed and written down there.
 """
@@ -69,7 +69,7 @@ def findings(folder: Path, *names: str, companion: bool) -> set[Row]:
 
 def written_down(page: str, heading: str) -> Iterator[Row]:
     """The rows of the table under a heading; one row may name several files."""
-    section = page.partition(f"## {heading}\n")[2].partition("\n## ")[0]
+    section = page.partition(f"### {heading}\n")[2].partition("\n### ")[0]
     for code, files, number, sentence in re.findall(r"^\| (RP\d{3}) \| (.*?) \| (.*?) \| (.*?) \|$", section, re.M):
         assert len(sentence) > 40, f"{code} needs a sentence that justifies it"
         yield from ((code, file, number) for file in files.split(", "))
@@ -77,7 +77,7 @@ def written_down(page: str, heading: str) -> Iterator[Row]:
 
 @pytest.fixture(scope="module")
 def page(checkout: Path) -> str:
-    return (checkout / "docs" / "real-findings.md").read_text(encoding="utf-8")
+    return (checkout / "docs" / "evidence.md").read_text(encoding="utf-8")
 
 
 def test_the_bundle_alone(real_data: Path, page: str) -> None:

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from ..measuring.scores.declared import public_threads
-from ..measuring.scores.declared.public_threads import THREADS, answer_to, is_named, page
+from ..measuring.scores.declared.public_threads import THREADS, answer_to, is_named
 from ..measuring.scores.declared.threads.thread import Thread
 
 FEWEST_NAMED = 20
@@ -43,8 +43,3 @@ def test_no_engine_of_a_thread_knows_rigpact() -> None:
             names = [alias.name for alias in node.names] if isinstance(node, ast.Import) else []
             names += [node.module or ""] if isinstance(node, ast.ImportFrom) else []
             assert not any(name.startswith("rigpact") for name in names), module.name
-
-
-def test_the_page_of_threads_is_up_to_date(checkout: Path) -> None:
-    """A table that nobody measured again claims what is not so."""
-    assert (checkout / "docs" / "public-threads.md").read_text(encoding="utf-8") == page()

@@ -6,13 +6,14 @@ from typing import Any
 
 import pytest
 
-from rigpact.fixtures.mutants import Scene, generated_scene
 from rigpact.reference_runtime import Trace
 from rigpact.reference_runtime.graph.replayed import Evidence
 from rigpact.reference_runtime.systems.enemy_animation.drive import drive_of
 from rigpact.reports.diagnosing.budget import Budget
 from rigpact.reports.diagnosing.diagnose import diagnose
 from rigpact.reports.diagnosing.diagnosis import Diagnosis
+
+from ..scene import Scene, generated_scene
 
 Changes = dict[str, Any]
 

@@ -6,8 +6,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from rigpact.fixtures.mutants import generated_scene
-
+from ..scene import generated_scene
 from .conftest import Doctor
 
 STATE_AND_POSE = ("x_raw", "y_out")

@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 
 from rigpact.contract.errors import UnusableInput
-from rigpact.fixtures.mutants import generated_scene
 from rigpact.reference_runtime import Trace, write_trace
 from rigpact.reports.diagnosing.evidence import read_evidence
 
+from ..scene import generated_scene
 from .conftest import Doctor, names
 
 BONES = 46

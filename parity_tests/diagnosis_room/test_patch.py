@@ -12,8 +12,9 @@ import pytest
 
 from rigpact.contract.contract_files import open_contract
 from rigpact.contract.declared.changed_words import with_changed_words
-from rigpact.fixtures.mutants import Scene
 from rigpact.reference_runtime.recordings.trace import write_trace
+
+from ..scene import Scene
 
 CONTRACT = """
 format = "rigpact-contract"

@@ -15,7 +15,6 @@ from numpy.typing import NDArray
 from onnx import TensorProto, helper, numpy_helper
 
 from rigpact.contract import load_contract
-from rigpact.fixtures.mutants.scene import Scene
 from rigpact.reference_runtime.graph.replayed import Evidence, ReplayedFrames
 from rigpact.reference_runtime.graph.sampled_bound import DRAWS, MARGIN, JudgingBound, judging_bound
 from rigpact.reference_runtime.network import OnnxNetwork
@@ -25,6 +24,7 @@ from rigpact.reports.diagnosing.budget import Budget
 from rigpact.reports.diagnosing.diagnose import diagnose
 from rigpact.reports.diagnosing.diagnosis import Diagnosis
 
+from ..scene import Scene
 from ..trust_room.honest_engine import Engine, backwards, to_matrix, to_quaternion
 
 Array = NDArray[Any]

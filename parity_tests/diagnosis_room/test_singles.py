@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 from rigpact.contract.pages.registry import find_system
-from rigpact.fixtures.mutants import single_changes, words
-from rigpact.fixtures.mutants.scene import demo_contract
+from rigpact.fixtures.mutants.conventions import single_changes, words
 
+from ..scene import demo_contract
 from .conftest import Doctor, names
 
 KNOBS = find_system("enemy_animation").knobs

@@ -10,7 +10,6 @@ from jsonschema import Draft202012Validator
 
 from rigpact.contract.errors import UnusableInput
 from rigpact.contract.rules.files.structure import load_schema
-from rigpact.fixtures.mutants import Scene, generated_scene
 from rigpact.reference_runtime import Trace, read_trace
 from rigpact.reference_runtime.recordings.recording import read_recording
 from rigpact.reference_runtime.systems.enemy_animation.drive import drive_of
@@ -20,6 +19,7 @@ from rigpact.reports.diagnosing.some_bones import diagnose_gathered
 from rigpact.reports.nonfinite.investigation import investigate_recording
 
 from ..every_case import every_case
+from ..scene import Scene, generated_scene
 from ..some_bones import PUBLISHED, of_bones, written
 
 BONES = (0, 1, 2, 3, 5, 6, 9, 14, 20, 33, 41)

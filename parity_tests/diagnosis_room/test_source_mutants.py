@@ -13,7 +13,7 @@ from ..every_case import every_case
 from ..measuring.scores import source_mutation
 from ..measuring.scores.source_killers import ARGUED, KILLERS
 from ..measuring.scores.source_mutants import mutants_of, mutated
-from ..measuring.scores.source_mutation import ROOTS, Judged, module_name, page, passes
+from ..measuring.scores.source_mutation import ROOTS, Judged, module_name, passes, tables
 
 ROOT = Path(__file__).resolve().parents[2]
 CHANGES = {
@@ -105,7 +105,7 @@ def test_the_page_counts_what_was_run() -> None:
     """The share is of the mutants that were tried; a survivor stands there with its place and its change."""
     path = next(iter(KILLERS))
     one, other, *_ = mutants_of((ROOT / path).read_text(encoding="utf-8"), path)
-    text = page([Judged(one, "killed"), Judged(other, "survived")], 7, "command")
+    text = tables([Judged(one, "killed"), Judged(other, "survived")], 7)
     assert "**Killed 1 of 2 mutants (50.0%); 0 more compute the same." in text
     assert "2 of the 7 mutants of these modules" in text
     assert f"- {other.place}" in text

@@ -6,6 +6,10 @@ from pathlib import Path
 import pytest
 
 from rigpact.fixtures.demo import demo_bundle
+from rigpact.reference_runtime.files.contracts import ContractFiles
+from rigpact.reports.diagnosing.diagnosis import Diagnosis
+from rigpact.reports.diagnosing.evidence import EvidenceFiles
+from rigpact.reports.diagnosing.explain import ExplainRequest, explain
 
 from ..measuring.scores.engine.engine_side import Engine, Files, compiled, compiler
 from ..programs import missing
@@ -30,3 +34,14 @@ def engine(engine_of: Callable[[Files], Engine]) -> Engine:
 def bundle() -> Path:
     """The folder of the demo bundle."""
     return demo_bundle()
+
+
+def explained(engine: Engine, folder: Path, mode: str, frames: int, *defects: int) -> Diagnosis:
+    """Record a run with some mistakes and ask what differs."""
+    return answer_about(engine.run(folder / f"{mode}.trace.jsonl", mode, frames, *defects), engine.files)
+
+
+def answer_about(recording: Path, files: Files) -> Diagnosis:
+    """What differs between a recording and what these files say."""
+    contract = ContractFiles(files.bundle, files.companion)
+    return explain(ExplainRequest(recording, contract, EvidenceFiles(files.clip, files.model)))[0]

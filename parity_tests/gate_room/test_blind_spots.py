@@ -1,12 +1,11 @@
-"""docs/gate.md: mistakes that pass other comparators fail here, and the page is up to date."""
+"""docs/gate.md: mistakes that pass other comparators fail here, as its table says."""
 
+import re
 from pathlib import Path
 
 import pytest
 
-from ..measuring.pages.blind_spots import SPOTS, Seen, see_all
-from ..measuring.pages.gate_page import gate_page
-from ..measuring.scores.incumbents import INCUMBENTS, installed
+from .blind_spots import SPOTS, Seen, see_all
 
 
 @pytest.fixture(scope="module")
@@ -30,10 +29,8 @@ def test_nan_on_both_sides_is_reported_as_such(seen: list[Seen]) -> None:
     }
 
 
-def test_the_page_is_fresh(seen: list[Seen], checkout: Path) -> None:
-    """Run `python -m parity_tests.measuring.pages.gate_page docs/gate.md` with the extra `bench` when this fails."""
+def test_the_page_says_what_is_seen(seen: list[Seen], checkout: Path) -> None:
+    """A table that nobody made again promises what is no longer true."""
     page = (checkout / "docs" / "gate.md").read_text(encoding="utf-8")
-    if set(installed()) == set(INCUMBENTS):
-        assert page == gate_page(seen)
-    for row in seen:
-        assert f"| {row.spot} | {row.verdict}: {', '.join(row.codes)} |" in page
+    rows = re.findall(r"^\| (.+) \| (.+): (.+) \|$", page.partition("## What must not pass")[2], re.MULTILINE)
+    assert rows == [(row.spot, row.verdict, ", ".join(row.codes)) for row in seen]

@@ -96,7 +96,7 @@ def test_what_cannot_be_planted_is_told_with_its_reason(project: Path, command: 
 def test_conventions_of_the_engine_are_noticed(
     project: Path, command: Command, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A sample of them here; docs/mutation.md holds all."""
+    """A sample of them."""
 
     def sample(contract: Any) -> Any:
         return list(single_changes(contract))[::30]

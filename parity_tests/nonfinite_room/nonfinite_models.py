@@ -14,10 +14,10 @@ from onnx import TensorProto, helper, numpy_helper
 from rigpact.contract.layout import INPUTS
 from rigpact.contract.systems.contract import Contract
 from rigpact.fixtures.demo import demo_bundle
-from rigpact.fixtures.mutants.scene import demo_contract
 from rigpact.reference_runtime.network import OnnxNetwork
 from rigpact.reference_runtime.recordings.clip import Clip, read_clip
 
+from ..scene import demo_contract
 from .nonfinite_character import sound_clip, sound_contract
 
 

@@ -6,9 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from ..measuring.scores.planted import judged, shortcomings
 from ..measuring.scores.upstream import blender_ik, blender_ik_side
-from ..measuring.scores.upstream.blender_ik import NAMED
 from ..measuring.scores.upstream.scene import Scene
 
 
@@ -47,13 +45,3 @@ def test_the_formulas_share_no_code_with_rigpact() -> None:
     """A transcription that calls the code under test agrees with it whatever it computes."""
     source = Path(blender_ik_side.__file__).read_text(encoding="utf-8")
     assert not re.findall(r"^(?:from|import) (?:rigpact|\.)", source, re.MULTILINE)
-
-
-def test_the_score_misses_no_bar(scene: Scene) -> None:
-    """A page that says "named" of what is only located is an advertisement."""
-    planted = [each for each in blender_ik.MISTAKES if each.name in blender_ik.FEW[:1]]
-    (good,) = scene.answers(planted)
-    assert shortcomings([good], {"run": scene.explained().verdict}, NAMED) == []
-    bad = judged(planted[0], scene.explained("no_clamp"))
-    assert bad.word == "misleading"
-    assert len(shortcomings([bad], {"run": scene.explained("no_clamp").verdict}, NAMED)) == 4

@@ -14,10 +14,10 @@ import numpy as np
 import pytest
 
 from rigpact.contract.statistics import FloatArray
-from rigpact.fixtures.mutants.scene import Scene, generated_scene
 from rigpact.reference_runtime.recordings.trace import write_trace
 
-from ..measuring.scores.losing import losing_scene
+from ..scene import Scene, generated_scene
+from .losing import losing_scene
 from .tried import refused
 
 FRAMES = 24

@@ -3,7 +3,6 @@
 import copy
 import json
 import math
-import os
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -16,7 +15,7 @@ from rigpact.contract.files import JsonFile
 from rigpact.fixtures.clip_format import generate_clip
 from rigpact.fixtures.motion.styles import STYLES
 
-from ..measuring.scores.clips_score import (
+from .exported_clips import (
     CODES,
     MISTAKES,
     Character,
@@ -26,7 +25,6 @@ from ..measuring.scores.clips_score import (
     honest_alarms,
     real,
     said_of,
-    shortcomings,
     with_numbers,
 )
 from .tried import passes, refused
@@ -53,7 +51,7 @@ def test_every_convention_of_an_exporter_is_named(character: Character) -> None:
     """The character is trained on limbs that point elsewhere, and every number is in range."""
     answers = list(answers_of(one_clip(character, "Sneak_Turn")))
 
-    assert shortcomings(answers, ()) == []
+    assert [each for each in answers if each.word != "named"] == []
     assert len(answers) == len(MISTAKES)
 
 
@@ -158,15 +156,4 @@ def test_the_deployed_clips_are_judged_like_the_demo(real_data: Path) -> None:
     deployed = real(real_data)
 
     assert honest_alarms(deployed) == []
-    assert shortcomings(list(answers_of(one_clip(deployed, "Walk_F"))), ()) == []
-
-
-@pytest.mark.nightly
-def test_the_page_says_what_the_score_finds(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A table that nobody makes again promises what is no longer true."""
-    from ..measuring.scores.clips_score import main
-
-    monkeypatch.chdir(Path(__file__).parents[2])
-    monkeypatch.delenv("RIGPACT_REAL_DATA", raising=False)
-    assert main([os.fspath(tmp_path / "page.md")]) == 0
-    assert (tmp_path / "page.md").read_text("utf-8") == Path("docs/clip-conventions.md").read_text("utf-8")
+    assert [each for each in answers_of(one_clip(deployed, "Walk_F")) if each.word == "misleading"] == []

@@ -11,11 +11,11 @@ import numpy as np
 import pytest
 
 from rigpact.contract.errors import UnusableInput
-from rigpact.fixtures.mutants import generated_scene
 from rigpact.reference_runtime.graph.replayed import Evidence, ReplayedFrames
 from rigpact.reference_runtime.systems.enemy_animation.drive import drive_of
 
 from ..peak_memory import measured_command
+from ..scene import generated_scene
 from .tried import passes, refused
 
 

@@ -13,11 +13,10 @@ import numpy as np
 import pytest
 
 from rigpact.contract.statistics import FloatArray
-from rigpact.fixtures.mutants.engine import slip
-from rigpact.fixtures.mutants.scene import Scene, generated_scene
 from rigpact.reference_runtime.recordings.trace import Trace, write_trace
 
-from ..measuring.scores.losing import losing_scene
+from ..scene import Scene, generated_scene, slip
+from .losing import losing_scene
 from .tried import passes, refused
 
 BONE = slice(6, 12)

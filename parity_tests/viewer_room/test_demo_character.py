@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING
 import pytest
 
 from rigpact.contract.findings import FindingsReport, Ledger
-from rigpact.fixtures.mutants import generated_scene
 from rigpact.reference_runtime import read_recording, write_trace
 from rigpact.reference_runtime.graph.replayed import Evidence
 from rigpact.reference_runtime.systems.enemy_animation.drive import drive_of
@@ -28,6 +27,7 @@ from rigpact.reports.gate.answer.report import GateReport
 from rigpact.reports.viewer import write_html
 
 from ..engine_recordings import as_engine
+from ..scene import generated_scene
 
 if TYPE_CHECKING:
     from .browser import Browser

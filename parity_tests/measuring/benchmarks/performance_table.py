@@ -165,8 +165,7 @@ def _processor() -> str:
 def main(paths: list[str]) -> int:
     """Run the benchmarks with writing switched on; returns pytest's exit status."""
     tests = paths or [str(Path(__file__).resolve().parent)]
-    rows = ["-k", "not figures_of_the_diagnosis and not mutation_score"]  # scores: they have pages of their own
-    command = [sys.executable, "-m", "pytest", "-q", "--benchmark-only", "--benchmark-disable-gc", *rows, *tests]
+    command = [sys.executable, "-m", "pytest", "-q", "--benchmark-only", "--benchmark-disable-gc", *tests]
     environment = {**os.environ, WRITE: "1", "OPENBLAS_NUM_THREADS": "1"}  # as the command line has it
     return subprocess.run(command, cwd=CHECKOUT, env=environment, check=False).returncode
 

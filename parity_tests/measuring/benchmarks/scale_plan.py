@@ -1,14 +1,15 @@
 """docs/scale.md's two tables: rates as measured (docs/performance.md), and what a large studio's night comes to with them.
 
-    python parity_tests/measuring/benchmarks/scale_plan.py
+    python -m parity_tests.measuring.benchmarks.scale_plan
 
 A test of the sweeps works the second table out again from the first.
 """
 
-import re
 from collections.abc import Iterable
-from importlib import import_module
 from pathlib import Path
+
+from ..sections import replaced
+from .performance_table import read_rows
 
 CHECKOUT = Path(__file__).resolve().parents[3]
 PAGE = CHECKOUT / "docs" / "scale.md"
@@ -20,7 +21,7 @@ STAGE_NUMBERS = 4640
 
 def rates() -> dict[str, float]:
     """Everything that the plan is worked out from."""
-    rows = import_module("performance_table").read_rows()  # beside this file, which runs as a script
+    rows = read_rows()
     clip = DEMO / "clips" / "Run_F.json"
     frames_in_clip = clip.read_text(encoding="utf-8").count('"RootPosition"')
     cell = max(float(rows[f"{mode} cells: bytes kept of one"].ours) for mode in ("teacher", "free"))
@@ -70,12 +71,6 @@ def table(heading: tuple[str, str], rows: Iterable[tuple[str, str]]) -> str:
     """A table of two columns."""
     lines = [heading, ("---", "---:"), *rows]
     return "".join(f"| {first} | {second} |\n" for first, second in lines)
-
-
-def replaced(page: str, name: str, text: str) -> str:
-    """The page with what stands between a pair of marks replaced."""
-    marks = f"<!-- {name} -->\n", f"<!-- end of {name} -->\n"
-    return re.sub(f"{marks[0]}.*?{marks[1]}", lambda _: marks[0] + text + marks[1], page, flags=re.DOTALL)
 
 
 def main() -> None:

@@ -1,74 +1,25 @@
-"""Every figure of the diagnosis and of the mutants, printed; and how long one diagnosis takes."""
+"""How long one diagnosis takes."""
 
-from collections.abc import Iterator
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import pytest
 
-from rigpact.fixtures.mutants import Scene, generated_scene
 from rigpact.reports.diagnosing.diagnose import diagnose
 from rigpact.reports.diagnosing.diagnosis import Diagnosis
-from rigpact.reports.terminal import stdout
 
-from ..scores.diagnosis_score import Figure, all_figures, evidence_of, print_figures
-from ..scores.mutation_score import mutation_page, run_benign, run_mutant
+from ...scene import Scene, generated_scene
+from ..scores.benign import evidence_of
 from .performance_table import add_row
 from .timing import processor_seconds
 
 FRAMES, PAIRS_TARGET_S = 87, 3.0
-REQUIRED = {
-    "single changes, generated clips": 0.99,
-    "single changes, real clips": 0.99,
-    "random pairs": 0.95,
-    "random pairs at one stage": 0.95,
-    "defects that are not conventions, no made-up cause": 0.99,
-    "benign variants without an alarm": 1.0,
-}
 
 
 @pytest.fixture(scope="module")
 def long_scene() -> Scene:
     """A clip of 87 frames and 46 bones."""
     return generated_scene("sneak_turn", frames=FRAMES)
-
-
-@pytest.fixture
-def shown(capsys: pytest.CaptureFixture[str]) -> Iterator[None]:
-    """Print all figures."""
-    with capsys.disabled():
-        yield
-
-
-@pytest.mark.nightly
-def test_figures_of_the_diagnosis(benchmark: Any, shown: None, request: pytest.FixtureRequest) -> None:
-    """Named singles and pairs, made-up causes, false alarms."""
-    import os
-
-    folder = Path(os.environ.get("RIGPACT_REAL_DATA", Path(__file__).resolve().parents[4] / "shared" / "real"))
-    real = folder if (folder / "norm_template.json").is_file() else None
-    figures: list[Figure] = benchmark.pedantic(lambda: list(all_figures(real)), rounds=1, iterations=1)
-    print_figures(figures, stdout())
-    for figure in figures:
-        assert figure.total == 0 or figure.share >= REQUIRED[figure.name], figure.wrong
-
-
-@pytest.mark.nightly
-def test_mutation_score(benchmark: Any, shown: None, checkout: Path) -> None:
-    """docs/mutation.md, made anew; with every comparator installed it is the committed page, mutant by mutant."""
-    from ..scores.benign import benign_variants
-    from ..scores.catalogue import all_mutants
-    from ..scores.incumbents import INCUMBENTS, installed
-
-    def whole_page() -> str:
-        return mutation_page([run_mutant(mutant) for mutant in all_mutants()], run_benign(benign_variants()))
-
-    page = benchmark.pedantic(whole_page, rounds=1, iterations=1)
-    stdout().print(page.split("## Every mutant")[0], markup=False)
-    if installed().keys() == INCUMBENTS.keys():
-        committed = (checkout / "docs" / "mutation.md").read_text(encoding="utf-8")
-        assert page.split("## Survivors")[1] == committed.split("## Survivors")[1]  # false alarms vary with the BLAS
 
 
 def _diagnosis(scene: Scene, stages: Any, *, with_pairs: bool) -> Diagnosis:
@@ -128,6 +79,6 @@ def _assert_stuck(answer: Diagnosis) -> None:
 
 
 def _synthetic(scene: Scene) -> Any:
-    from rigpact.fixtures.mutants import SyntheticNetwork
+    from ...scene import SyntheticNetwork
 
     return SyntheticNetwork(scene.contract)

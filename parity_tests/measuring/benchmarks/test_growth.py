@@ -14,7 +14,6 @@ import pytest
 
 from rigpact.contract import Contract
 from rigpact.fixtures import demo_bundle
-from rigpact.fixtures.mutants import generated_scene
 from rigpact.reference_runtime import CallableNetwork, Recording, Trace, open_run, run_frames
 from rigpact.reports.comparing.compare import compare
 from rigpact.reports.comparing.judgement import judge
@@ -22,7 +21,8 @@ from rigpact.reports.diagnosing.diagnose import diagnose
 from rigpact.reports.sweep.plan import plan_sweep
 from rigpact.reports.sweep.sweep import run_sweep
 
-from ..scores.diagnosis_score import evidence_of
+from ...scene import generated_scene
+from ..scores.benign import evidence_of
 from .long_runs import character, demo_contract, demo_run, lengthened
 from .performance_table import add_row
 from .timing import measured_growth

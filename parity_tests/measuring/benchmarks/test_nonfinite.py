@@ -3,9 +3,10 @@
 import numpy as np
 import pytest
 
-from rigpact.fixtures.mutants.scene import generated_scene
 from rigpact.reference_runtime.files.declared import open_run
 from rigpact.reference_runtime.files.sentinel import watch_run
+
+from ...scene import generated_scene
 
 pytestmark = pytest.mark.nightly
 FRAMES = 300

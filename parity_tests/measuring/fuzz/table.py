@@ -2,15 +2,14 @@
 
 from collections.abc import Sequence
 
+from ..sections import replaced
 from .counts import Count, together
 
 
 def with_table(page: str, counts: Sequence[Count], seed: int, kind: str) -> str:
-    """The page with the table between the marks of its kind, "fuzz" or "guided"; the table alone where the page has none."""
-    begin, end = f"<!-- {kind}: begin -->", f"<!-- {kind}: end -->"
+    """The page with the table between the marks of its kind, "fuzz" or "guided"; the table alone for no page."""
     table = _table(counts, seed)
-    before, found, rest = page.partition(begin)
-    return f"{before}{begin}\n{table}{end}{rest.partition(end)[2]}" if found else table
+    return replaced(page, kind, table) if page else table
 
 
 def _table(counts: Sequence[Count], seed: int) -> str:

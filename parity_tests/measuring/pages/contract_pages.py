@@ -32,7 +32,7 @@ def contract_page(path: Path) -> str:
     parts = [
         f"# {system.title}", "", *_introduction(text), "",
         f"The contract is [{path.name}](../../{place}), {text.count(chr(10))} lines.",
-        f"[declared-contracts.md](../declared-contracts.md#{path.stem}) says which mistakes `rigpact explain` names.", "",
+        "",
         "## Try it", "",
         f"[A recording](../../{recording}) of a runtime that follows the contract holds 24 frames of",
         f"{', '.join(f'`{name}`' for name in _recorded(contract, path))}. Its inputs and networks are drawn.", "",

@@ -1,8 +1,8 @@
-"""Writes what tables in the code make under docs/, pages and figures: `python -m parity_tests.measuring.pages.generated_docs
+"""Writes what tables in the code make under docs/, as pages: `python -m parity_tests.measuring.pages.generated_docs
 [FOLDER]`.
 
 Run it in the root of a checkout; the default folder is docs. A test makes every page again and compares it with the committed
-file. Two more pages run the gate and all mutants, which takes longer: gate_page.py, ../scores/mutation_score.py.
+file.
 To add a page: a module with a function that returns the page, and a row in `PAGES`.
 """
 
@@ -16,11 +16,9 @@ from .breaking_page import breaking_page
 from .configuration_page import configuration_page
 from .contract_pages import contract_pages
 from .conventions_page import conventions_page
-from .figures import FIGURES
 from .index_page import index_page
 from .install_page import install_page
 from .operations_page import operations_page
-from .robot_figure import robot
 from .rules_page import rules_page
 from .trust_page import trust_page
 
@@ -34,8 +32,6 @@ PAGES: Mapping[str, Callable[[], str]] = {
     "rules.md": rules_page,
     "trust.md": trust_page,
     **contract_pages(),
-    **FIGURES,
-    "figures/robot.svg": robot,
 }
 
 

@@ -1,4 +1,6 @@
-"""Benign variants: runs that differ as two correct implementations may. None of them is to raise an alarm.
+"""Honest variants: runs that differ as two correct implementations may. None of them is to raise an alarm.
+
+`python -m parity_tests.measuring.scores.benign` diagnoses each and prints the alarms; with one it exits with 1.
 
 Other precision, other summation order, other threads, the same rotation by another quaternion, other files of the same
 numbers, less of the same recording. To add one: a generator below, called from `benign_variants`.
@@ -7,8 +9,9 @@ numbers, less of the same recording. To add one: a generator below, called from 
 from __future__ import annotations
 
 import gzip
+import sys
 import tempfile
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -22,10 +25,13 @@ from rigpact.contract.pages.registry import find_system
 from rigpact.contract.statistics import FloatArray
 from rigpact.contract.systems.contract import Contract
 from rigpact.fixtures.demo import demo_bundle
-from rigpact.fixtures.mutants.engine import slip
-from rigpact.fixtures.mutants.scene import LARGEST_Z, Scene, SyntheticNetwork, generated_scene
+from rigpact.reference_runtime.graph.replayed import Evidence
 from rigpact.reference_runtime.network import Vectors
 from rigpact.reference_runtime.recordings.trace import Trace, read_trace, write_trace
+from rigpact.reference_runtime.systems.enemy_animation.drive import drive_of
+from rigpact.reports.diagnosing.diagnose import diagnose
+
+from ...scene import LARGEST_Z, Scene, SyntheticNetwork, generated_scene, slip
 
 STAGE_NAMES = find_system("enemy_animation").graph.names
 
@@ -207,3 +213,24 @@ def _cut(trace: Trace, frames: slice) -> Trace:
 
 def _with_stages(trace: Trace, stages: Mapping[str, FloatArray]) -> Trace:
     return replace(trace, stages={**trace.stages, **stages})
+
+
+def evidence_of(scene: Scene, trace: Trace) -> Evidence:
+    """A recording of a scene as evidence, with the scene's clip and network."""
+    return Evidence(trace.frame, trace.header.fps, scene.mode, trace.stages, drive_of(scene.clip), scene.network)
+
+
+def alarms(variants: Iterable[Benign]) -> list[str]:
+    """The variants that are said to differ. `undetermined` is not an alarm: the recording holds nothing to judge."""
+    found = []
+    for each in variants:
+        verdict = diagnose(evidence_of(each.scene, each.trace), each.scene.contract, with_pairs=False).verdict
+        found += [f"{each.name}: {verdict}"] if verdict not in ("agrees", "undetermined") else []
+    return found
+
+
+if __name__ == "__main__":
+    every = list(benign_variants())
+    raised = alarms(every)
+    sys.stdout.write("".join(f"{line}\n" for line in (*raised, f"{len(raised)} alarms on {len(every)} variants")))
+    sys.exit(bool(raised))

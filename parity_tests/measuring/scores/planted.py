@@ -1,23 +1,19 @@
-"""Mistakes that are planted in programs that share no code with rigpact: what is true of each, what was answered, and the page.
+"""Mistakes that are planted in programs that share no code with rigpact: what is true of each, and what was answered.
 
-A score has its own table of `Planted` and records a run with each; all else is here.
+A program has its own table of `Planted` and records a run with each; all else is here.
 """
 
 from __future__ import annotations
 
-import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import partial
-from pathlib import Path
 
 from rigpact.reports.diagnosing.diagnosis import Cause, Diagnosis
 
 from .claims import has
 
 FREE, TEACHER = "free", "teacher"
-LOCATED = 1.0
-"""Every mistake is located; none is silent, and none gets an answer that is not true of it."""
 
 
 @dataclass(frozen=True)
@@ -72,7 +68,7 @@ class Answer:
 
     @property
     def word(self) -> str:
-        """One word for the table."""
+        """One word for it."""
         if self.untrue:
             return "misleading"
         if self.is_named:
@@ -120,54 +116,3 @@ def _names(cause: Cause, truth: Truth) -> bool:
 
 def _words(changes: dict[str, object]) -> str:
     return " and ".join(f"{name}={value}" for name, value in changes.items())
-
-
-def shortcomings(answers: Sequence[Answer], honest: Mapping[str, str], named: float) -> list[str]:
-    """The bars that are missed, in words. honest: the verdicts on runs without a mistake; named: the part that must be named."""
-    found = [f"{run}: {verdict}" for run, verdict in honest.items() if verdict != "agrees"]
-    for what, bar, reached in (
-        ("named", named, sum(each.is_named for each in answers)),
-        ("located", LOCATED, sum(each.is_located for each in answers)),
-    ):
-        if reached < bar * len(answers):
-            found.append(f"{what} {reached} of {len(answers)}, required {bar:.0%}")
-    wrong = [each for each in answers if each.word in ("misleading", "silent", "elsewhere")]
-    return found + [f"{each.planted.name} is {each.word}: {'; '.join(each.untrue)}" for each in wrong]
-
-
-def _shown(answer: Answer) -> str:
-    return "; ".join(words.replace("|", "/") for words in answer.said[:2]) + (" …" if len(answer.said) > 2 else "")
-
-
-Column = tuple[str, Callable[[Answer], str]]
-NUMBER: Column = ("", lambda answer: str(answer.planted.number))
-MISTAKE: Column = ("mistake", lambda answer: answer.planted.what)
-RUN: Column = ("run", lambda answer: answer.planted.mode)
-ANSWERED: tuple[Column, ...] = (
-    ("first divergence", lambda answer: answer.first or "-"),
-    ("", lambda answer: answer.word),
-    ("what `rigpact explain` says", _shown),
-)
-
-
-def page(head: str, answers: Sequence[Answer], honest: str, columns: Sequence[Column]) -> str:
-    """The page of a score: its own head, the counts, a row for each mistake. honest: the verdicts without one, in words."""
-    words, located = [answer.word for answer in answers], sum(answer.is_located for answer in answers)
-    counts = (
-        f"**Of {len(answers)} mistakes {words.count('named')} are named and {located} located; "
-        f"{words.count('silent')} are silent, {words.count('misleading')} misleading.** Without a mistake: {honest}."
-    )
-    shown = [*columns, *ANSWERED]
-    heading = "".join(f"| {title} " if title else "| " for title, _ in shown) + "|"
-    rows = [f"| {' | '.join(cell(answer) for _, cell in shown)} |" for answer in answers]
-    return "\n".join((f"{head.rstrip()}\n", counts, "", heading, "|---" * len(shown) + "|", *rows, ""))
-
-
-def publish(arguments: Sequence[str], text: str, missed: Sequence[str]) -> int:
-    """Write the page to the file that the command names, or print it; 1 if a bar is missed."""
-    if arguments:
-        Path(arguments[0]).write_text(text, encoding="utf-8", newline="\n")
-    else:
-        sys.stdout.write(text)
-    sys.stderr.write("".join(f"{words}\n" for words in missed))
-    return 1 if missed else 0

@@ -1,9 +1,9 @@
-"""docs/source-mutation.md: how many small changes of rigpact's own source its tests notice.
+"""A section of docs/evidence.md: how many small changes of rigpact's own source its tests notice.
 
 `python -m parity_tests.measuring.scores.source_mutation [--sample N] [--seed S] [--minutes M] [MODULE…] [PAGE]` draws N mutants
 of the modules of source_killers.py (all without `--sample`), runs the module's tests on each, in the order in which they were
-drawn and until the minutes are over, and prints the page, or writes it. Run it in the root of a checkout. Each mutant runs in a
-process of its own, in which an import hook puts it in the module's place: no file is changed.
+drawn and until the minutes are over, and prints their table, or writes it into the page. Run it in the root of a checkout. Each
+mutant runs in a process of its own, in which an import hook puts it in the module's place: no file is changed.
 """
 
 from __future__ import annotations
@@ -28,6 +28,7 @@ from pathlib import Path
 from types import CodeType, ModuleType
 from typing import Literal
 
+from ..sections import replaced
 from .source_killers import ARGUED, KILLERS
 from .source_mutants import SourceMutant, mutants_of, mutated
 
@@ -185,14 +186,13 @@ def drawn_mutants(paths: Sequence[str], sample: int | None, seed: int) -> tuple[
     return random.Random(seed).sample(every, min(sample or len(every), len(every))), len(every)  # noqa: S311 - no secret
 
 
-def page(run: Sequence[Judged], total: int, how: str) -> str:
-    """The page."""
+def tables(run: Sequence[Judged], total: int) -> str:
+    """Its section of docs/evidence.md."""
     judged = sorted(run, key=lambda each: (list(KILLERS).index(each.mutant.path), each.mutant.index))
     counts = Counter(each.outcome for each in judged)
     tried = len(judged) - counts["argued"]
     share = f"{counts['killed'] / tried:.1%}" if tried else "none"
     lines = [
-        _HEAD.format(how=how),
         f"**Killed {counts['killed']} of {tried} mutants ({share}); {counts['argued']} more compute the same. "
         f"These are {len(judged)} of the {total} mutants of these modules, drawn at random.**\n",
         "| module | tried | killed | survived | argued |\n|---|---|---|---|---|",
@@ -203,7 +203,7 @@ def page(run: Sequence[Judged], total: int, how: str) -> str:
         lines.append(f"| {path.partition('rigpact/')[2]} | {' | '.join(map(str, numbers))} |")
     for title, outcome in (("Survivors", "survived"), ("Argued", "argued")):
         rows = [each.mutant for each in judged if each.outcome == outcome]
-        lines += [f"\n## {title}\n"] * bool(rows) + [_row(mutant) for mutant in rows]
+        lines += [f"\n### {title}\n"] * bool(rows) + [_row(mutant) for mutant in rows]
     return "\n".join(lines) + "\n"
 
 
@@ -211,20 +211,6 @@ def _row(mutant: SourceMutant) -> str:
     why = ARGUED.get((mutant.path, mutant.scope, mutant.change), "")
     scope = f", {mutant.scope}" if mutant.scope else ""
     return f"- {mutant.place}{scope}: {mutant.change}" + (f": {why}" if why else "")
-
-
-_HEAD = """# Mutation of the source
-
-Would rigpact's own tests notice a slip in rigpact? Each mutant is one small change of one module: a comparison or its boundary,
-an operator of arithmetic, a number plus or minus one, a condition turned round, `and` for `or`, `min` for `max`. A mutant is
-killed when one of the module's tests fails. The modules are those that decide an answer: operations, bounds and tolerances, the
-ledger, judgement, and the readers. `parity_tests/measuring/scores/source_killers.py` says which tests belong to which module; no
-other test runs, so a survivor may still be noticed by the whole suite.
-
-[Planted defects](mutation.md) asks another question: whether the gate notices an engine that is wrong.
-
-This page is generated: `{how}`.
-"""
 
 
 def main(words: Sequence[str]) -> None:
@@ -243,17 +229,14 @@ def main(words: Sequence[str]) -> None:
     for name in PRELOADED:
         importlib.import_module(name)
     drawn, total = drawn_mutants(paths, asked.sample, asked.seed)
-    text = page(
-        judge_all(drawn, asked.minutes),
-        total,
-        f"python -m parity_tests.measuring.scores.source_mutation {' '.join(words)}".strip(),
-    )
+    text = tables(judge_all(drawn, asked.minutes), total)
     if not pages:
         sys.stdout.write(text)
         return
     from rigpact.contract.files import write_bytes  # only now: no mutant may find rigpact imported
 
-    write_bytes(Path(pages[0]), text.encode("utf-8"))
+    page = Path(pages[0])
+    write_bytes(page, replaced(page.read_text(encoding="utf-8"), "source mutation", text).encode("utf-8"))
 
 
 if __name__ == "__main__":

@@ -74,6 +74,13 @@ def evidence_of(subject: Subject, contract: Any, rows: Mapping[str, FloatArray])
     return Evidence(np.arange(count), contract.fps or 1.0, mode, recorded, network=subject.network)
 
 
+def alarms_of(subject: Subject, variants: Sequence[tuple[str, Any]]) -> list[str]:
+    """The honest variants that do not agree with the contract."""
+    contract = opened(subject)
+    verdicts = {name: diagnose(evidence_of(subject, contract, rows), contract).verdict for name, rows in variants}
+    return [f"{name}: {verdict}" for name, verdict in verdicts.items() if verdict != "agrees"]
+
+
 @dataclass(frozen=True, eq=False)
 class Answer:
     """What the diagnosis made of one recording: a word of this module, and its changes."""

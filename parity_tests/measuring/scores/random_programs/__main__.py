@@ -1,7 +1,7 @@
-"""docs/random-programs.md: contracts that are drawn, with one or two mistakes each, and what `rigpact explain` answers.
+"""A section of docs/evidence.md: contracts that are drawn, with one or two mistakes each, and what `rigpact explain` answers.
 
 `python -m parity_tests.measuring.scores.random_programs [PAGE] [--count N] [--benign N] [--seed S] [--jobs N] [--json FILE]`
-draws, asks, grades, and prints a table; with PAGE it writes the page. `--show SEED` prints one program, its mistakes, the answer
+draws, asks, grades, and prints a table; with PAGE it writes it there. `--show SEED` prints one program, its mistakes, the answer
 and the grade. It exits with 1 if a bar is missed.
 """
 
@@ -19,31 +19,13 @@ from pathlib import Path
 
 from rigpact.contract.files import write_bytes
 
+from ...sections import replaced
 from .program import as_toml
-from .trial import LIMIT_S, Result, benign_trial, drawn_case, trial
+from .trial import Result, benign_trial, drawn_case, trial
 
 NAMED = 0.9
 """The bar: so many are named; no answer is false, no benign variant alarms."""
 GRADES = ("named", "located", "vague", "silent", "false", "timeout")
-_HEAD = """# Random programs
-
-Contracts that nobody wrote: 3 to 12 operations in an order that is drawn, with drawn widths, numbers, tables and names. An
-interpreter in plain numpy, which shares no code with rigpact, computes each program with one or two mistakes of the
-kinds that people make, and records all vectors, most of them, or only what goes in and out. `rigpact explain` sees the recording
-and the contract.
-
-| grade | when |
-|---|---|
-| named | each mistake is said with its numbers and place; another edit that gives the same numbers counts, and is tried |
-| located | nothing is said but the right place |
-| vague | what is said is at the right place, and is not the mistake |
-| silent | it agrees |
-| false | something is said that does not hold, or of a vector that is right |
-| timeout | more than {limit:g} s |
-
-This page is generated: `python -m parity_tests.measuring.scores.random_programs docs/random-programs.md --count {count} --benign
-{benign} --seed {seed}`. Seconds are the processor's.
-"""
 
 
 def results(count: int, benign: int, seed: int, jobs: int) -> Iterator[Result]:
@@ -134,8 +116,8 @@ def main() -> int:
     text = "\n".join(tables(found))
     sys.stdout.write(text + "\n")
     if given.page:
-        head = _HEAD.format(limit=LIMIT_S, count=given.count, benign=given.benign, seed=given.seed)
-        write_bytes(given.page, f"{head}\n{text}\n".encode())
+        page = given.page.read_text(encoding="utf-8")
+        write_bytes(given.page, replaced(page, "random programs", text).encode())
     if given.rows:
         write_bytes(given.rows, json.dumps([asdict(each) for each in found], indent=1).encode())
     missed = shortcomings(found)

@@ -1,37 +1,18 @@
-"""docs/systems-defects-blender_ik.md: what `rigpact explain` says of the upstream's formulas with one mistake in them.
-
-`python -m parity_tests.measuring.scores.upstream.blender_ik docs/systems-defects-blender_ik.md` plants every mistake and writes
-the page; without an argument it prints it. It exits with 1 if a bar is missed. To add a mistake: a line in blender_ik_side.py and
-a row here.
+"""The add-on with one mistake in its formulas, and what is true of each. To add one: a line in blender_ik_side.py and a row
+here.
 """
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 
 from safetensors.numpy import load_file
 
 from ..planted import Planted, says
 from .blender_ik_side import Upstream
-from .scene import Scene, named_by_knob, named_by_relation, score
+from .scene import Scene, named_by_knob, named_by_relation
 
-NAMED = 0.8
-"""The bar: so many are named."""
 FOLDER = Path(__file__).parents[4] / "fixtures" / "bundles" / "blender_ik"
-_HEAD = """# Mistakes in the formulas of Blender IK
-
-The add-on's context, network, clamp and kinematics are written again in plain numpy float32 (`blender_ik_side.py` under
-parity_tests/measuring/scores/upstream/), without a line of rigpact. Without a mistake, every stage that they record agrees with
-the committed contract and model. Each row plants one mistake, records the committed clip, and asks `rigpact explain`.
-
-A mistake is *located* when the first divergence is in the stage where it shows first. It is *named* when a convention or a
-relation says what it is. It would be *misleading* to say anything that is not true of it, and *silent* to see nothing.
-
-This page is generated: `python -m parity_tests.measuring.scores.upstream.blender_ik docs/systems-defects-blender_ik.md`.
-"""
-
-
 MISTAKES = (
     named_by_knob(
         "root_transposed", "positions are multiplied by the root's axes", "context", "root_relative=out_of_hips_axes"
@@ -132,7 +113,3 @@ def scene() -> Scene:
     """The committed contract, model and clip, and the add-on's formulas on them."""
     clip = load_file(FOLDER / "clip.trace.safetensors")
     return Scene(FOLDER, Upstream(FOLDER / "blender_ik.json", FOLDER / "model.onnx", clip), 30.0)
-
-
-if __name__ == "__main__":
-    sys.exit(score(scene(), MISTAKES, _HEAD, NAMED, sys.argv[1:]))

@@ -1,12 +1,7 @@
-"""docs/systems-defects-neurarig.md: what `rigpact explain` says of NeuraRig's public loop with one of 36 mistakes.
-
-`python -m parity_tests.measuring.scores.upstream.neurarig docs/systems-defects-neurarig.md` plants every mistake and writes the
-page; without an argument it prints it. It exits with 1 if a bar is missed.
-"""
+"""NeuraRig's public loop with one of 36 mistakes, and what is true of each."""
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
@@ -19,13 +14,11 @@ from rigpact.reference_runtime.graph.replayed import Evidence
 from rigpact.reports.diagnosing.diagnose import diagnose
 from rigpact.reports.diagnosing.diagnosis import Diagnosis
 
-from ..planted import MISTAKE, Answer, Planted, judged, knob, page, publish, says, shortcomings
+from ..planted import Answer, Planted, judged, knob, says
 from .neurarig_loop import AS_PUBLISHED, Network, recorded
 
 BUNDLE = Path(__file__).parents[4] / "fixtures" / "bundles" / "neurarig"
 FRAMES = 120
-NAMED = 0.8
-"""The bar: so many are named."""
 PUBLISHED: Mapping[str, str] = {
     "input_scale": "none", "normalisation": "none", "quaternion_sign": "as_it_comes", "leg_lengths": "rounded",
 }  # fmt: skip
@@ -179,19 +172,6 @@ DEFECTS = (
     ),
 )
 """Each mistake, where it shows first, and what is true of it."""
-_HEAD = """# NeuraRig's public loop: what `rigpact explain` says of its mistakes
-
-`parity_tests/measuring/scores/upstream/neurarig_loop.py` is a transcription of the public code's formulas in plain
-numpy that shares no code with rigpact. Each mistake is planted alone, the loop
-records {frames} frames of the committed clip, and `rigpact explain` is asked with the committed contract and
-model.
-
-A mistake is *located* when the first divergence is in the stage where it shows first. It is *named* when a convention or a
-relation says what it is. It would be *misleading* to say anything that is not true of it, and *silent* to see nothing.
-
-This page is generated: `python -m parity_tests.measuring.scores.upstream.neurarig docs/systems-defects-neurarig.md`.
-
-"""
 
 
 def explained(mistakes: Sequence[str], changes: Mapping[str, str] | None = None) -> Diagnosis:
@@ -216,15 +196,3 @@ def honest_verdicts() -> dict[str, str]:
         "as the contract says": explained(()).verdict,
         "as the public server is": explained(AS_PUBLISHED, PUBLISHED).verdict,
     }
-
-
-def main(arguments: Sequence[str]) -> int:
-    """Write or print the page; 1 if a bar is missed."""
-    honest, answers = honest_verdicts(), list(every_answer())
-    words = ", ".join(f"{name}: {verdict}" for name, verdict in honest.items())
-    text = page(_HEAD.format(frames=FRAMES), answers, words, (MISTAKE,))
-    return publish(arguments, text, shortcomings(answers, honest, NAMED))
-
-
-if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))

@@ -1,14 +1,10 @@
-"""docs/systems-defects-rig_inversion.md: what `rigpact explain` says of the upstream's formulas with one mistake in them.
-
-`python -m parity_tests.measuring.scores.upstream.rig_inversion docs/systems-defects-rig_inversion.md` plants every mistake and
-writes the page; without an argument it prints it. It exits with 1 if a bar is missed. To add a mistake: a line in
-rig_inversion_side.py and a row here.
+"""The published scripts with one mistake in them, and what is true of each. To add one: a line in rig_inversion_side.py and a row
+here.
 """
 
 from __future__ import annotations
 
 import math
-import sys
 from pathlib import Path
 
 from safetensors.numpy import load_file
@@ -16,24 +12,9 @@ from safetensors.numpy import load_file
 from rigpact.contract.pages.registry import find_system
 
 from .rig_inversion_side import Upstream, encoder_weights
-from .scene import Scene, named_by_knob, named_by_relation, score
+from .scene import Scene, named_by_knob, named_by_relation
 
-NAMED = 0.8
-"""The bar: so many are named."""
 FOLDER = Path(__file__).parents[4] / "fixtures" / "bundles" / "rig_inversion"
-_HEAD = """# Mistakes in the formulas of rig inversion
-
-The published scripts are written again in plain numpy (`rig_inversion_side.py` under parity_tests/measuring/scores/upstream/),
-without a line of rigpact. Without a mistake, every stage that they record agrees with the committed contract and model. Each row
-plants one mistake, records the committed clip, and asks `rigpact explain`.
-
-A mistake is *located* when the first divergence is in the stage where it shows first. It is *named* when a convention or a
-relation says what it is. It would be *misleading* to say anything that is not true of it, and *silent* to see nothing.
-
-This page is generated: `python -m parity_tests.measuring.scores.upstream.rig_inversion docs/systems-defects-rig_inversion.md`.
-"""
-
-
 MISTAKES = (
     named_by_knob("column_major", "the mesh is flattened by axes", "model_input", "flattening=axis_by_axis"),
     named_by_knob("x_fastest", "the mesh comes with x as the fastest axis", "model_input", "vertex_order=x_fastest"),
@@ -97,7 +78,3 @@ def scene() -> Scene:
     return Scene(
         FOLDER, Upstream(encoder_weights(FOLDER / "model.onnx"), anim), find_system("rig_inversion").fps or 1.0
     )
-
-
-if __name__ == "__main__":
-    sys.exit(score(scene(), MISTAKES, _HEAD, NAMED, sys.argv[1:]))

@@ -1,4 +1,4 @@
-"""What the scores of published programs share: a committed contract and model, and the program's own recordings of them."""
+"""What published programs share here: a committed contract and model, and the program's own recordings of them."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from rigpact.reference_runtime.graph.replayed import Evidence
 from rigpact.reports.diagnosing.diagnose import diagnose
 from rigpact.reports.diagnosing.diagnosis import Diagnosis
 
-from ..planted import MISTAKE, Answer, Planted, judged, knob, page, publish, says, shortcomings
+from ..planted import Answer, Planted, judged, knob, says
 
 
 class Program(Protocol):
@@ -54,10 +54,3 @@ def named_by_knob(name: str, what: str, stage: str, *changes: str) -> Planted:
 def named_by_relation(name: str, what: str, stage: str, *tokens: str | float) -> Planted:
     """A mistake that a relation with these words and numbers names."""
     return Planted(name, what, (stage,), says(*tokens))
-
-
-def score(scene: Scene, mistakes: Sequence[Planted], head: str, named: float, arguments: Sequence[str]) -> int:
-    """Write or print the page; 1 if a bar is missed."""
-    honest, answers = scene.explained().verdict, list(scene.answers(mistakes))
-    text = page(head, answers, honest, (MISTAKE,))
-    return publish(arguments, text, shortcomings(answers, {"without a mistake": honest}, named))

@@ -9,10 +9,11 @@ from rigpact.contract.character import character_of
 from rigpact.contract.layout import ROTATIONS
 from rigpact.contract.statistics import FloatArray
 from rigpact.contract.systems.contract import Contract
-from rigpact.fixtures.mutants.scene import Scene
 from rigpact.reference_runtime.network import Network
 from rigpact.reference_runtime.operations.geometry import KINDA_SMALL_NUMBER
 from rigpact.reference_runtime.operations.rot6d import Rot6d
+
+from ..scene import Scene
 
 
 class LosingNetwork:

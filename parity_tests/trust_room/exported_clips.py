@@ -1,17 +1,9 @@
-"""docs/clip-conventions.md: what `rigpact check` says of clips whose rotations were exported by another convention.
-
-`python -m parity_tests.measuring.scores.clips_score docs/clip-conventions.md` exports every clip under every convention and
-writes the page; the exit status is 1 if a bar is missed. The conventions are plain numpy on the numbers of the files: they share
-no code with the rules. With a folder in RIGPACT_REAL_DATA the clips of a deployed character count too; the page has the demo
-alone.
-"""
+"""Clips whose rotations were exported by another convention: plain numpy on the numbers of the files, no code of the rules."""
 
 from __future__ import annotations
 
 import json
-import os
 import re
-import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -24,29 +16,16 @@ from rigpact.contract.files import JsonFile
 from rigpact.contract.findings import Finding
 from rigpact.contract.rules import Subject, check
 
-NAMED = 0.95
 CODES = ("RP560", "RP561", "RP562", "RP912")
 """The rules that name a reading."""
 DEMO = Path("fixtures/bundles/demo")
-HEAD = """# Clips that were exported by another convention
-
-Every row is a mistake of an exporter, made on the rotations of a sound clip. The bundle stays as it is. `rigpact check BUNDLE
-CLIP` compares the clip's mean pose with the bundle's under every reading, and names the one that fits where the declared one
-does not.
-
-What cannot be told: two bones that are exchanged, if their mean poses are no farther apart than they move in training; a few rows
-of a clip whose motion is not in the statistics (RP904 warns); a root that is tilted, where the height of the root never varies; a
-body that really walks a quarter turn off its root, under statistics without such a walk, is taken for a turned root.
-
-This page is generated: `python -m parity_tests.measuring.scores.clips_score docs/clip-conventions.md`.
-"""
 Rotations = np.ndarray[Any, np.dtype[np.float64]]
 Export = Callable[[Rotations, "Character"], Rotations]
 
 
 @dataclass(frozen=True, eq=False)
 class Character:
-    """A bundle with its clips. name: for the page; bones and parents as the bundle lists them."""
+    """A bundle with its clips; bones and parents as the bundle lists them."""
 
     name: str
     bundle: Document
@@ -82,7 +61,7 @@ class Answer:
 
     @property
     def word(self) -> str:
-        """One word for the table."""
+        """One word for it."""
         if not self.said:
             return "silent"
         if not all(re.search(self.mistake.words, said) for said in self.said):
@@ -263,56 +242,3 @@ def real(folder: Path) -> Character:
 def _character(name: str, folder: Path, clips: Iterable[Path]) -> Character:
     bundle = read_document(folder / "norm_template.json", Kind.BUNDLE)
     return Character(name, bundle, tuple((path.stem, json.loads(path.read_text("utf-8"))) for path in clips))
-
-
-def shortcomings(answers: Sequence[Answer], alarms: Sequence[str]) -> list[str]:
-    """The bars that are missed, in words."""
-    named = sum(answer.word == "named" for answer in answers)
-    few = [f"named {named} of {len(answers)}, required {NAMED:.0%}"] if named < NAMED * len(answers) else []
-    wrong = [f"{each.mistake.name} in {each.clip}: {each.said[0]}" for each in answers if each.word == "misleading"]
-    return [*few, *wrong, *alarms]
-
-
-def page(answers: Sequence[Answer], honest: int) -> str:
-    """The page: counts, and a row for each mistake."""
-    words = [answer.word for answer in answers]
-    counts = (
-        f"**Of {len(answers)} clips {words.count('named')} are named, {words.count('silent')} silent,"
-        f" {words.count('misleading')} misleading. Of {honest} sound clips none raises an alarm.**"
-    )
-    lines = [
-        HEAD,
-        counts,
-        "",
-        "| mistake | named | rule | what `rigpact check` says of the first |",
-        "|---|---|---|---|",
-    ]
-    for mistake in dict.fromkeys(answer.mistake for answer in answers):
-        own = [answer for answer in answers if answer.mistake == mistake]
-        said = own[0].said[0].partition(" ")[2] if own[0].said else "-"
-        lines.append(
-            f"| {mistake.name} | {sum(each.word == 'named' for each in own)} of {len(own)} | {mistake.code} | {said} |"
-        )
-    return "\n".join([*lines, ""])
-
-
-def main(arguments: Sequence[str]) -> int:
-    """Write the page; 1 if a bar is missed."""
-    character = demo()
-    answers, alarms = list(answers_of(character)), honest_alarms(character)
-    text = page(answers, 4 * len(character.clips))
-    if arguments:
-        Path(arguments[0]).write_text(text, encoding="utf-8", newline="\n")
-    else:
-        sys.stdout.write(text)
-    if folder := os.environ.get("RIGPACT_REAL_DATA"):
-        others = real(Path(folder))
-        answers, alarms = answers + list(answers_of(others)), alarms + honest_alarms(others)
-    missed = shortcomings(answers, alarms)
-    for line in missed:
-        sys.stderr.write(f"{line}\n")
-    return 1 if missed else 0
-
-
-if __name__ == "__main__":
-    raise SystemExit(main(sys.argv[1:]))

@@ -1,15 +1,14 @@
-"""The table of docs/gate.md: mistakes that pass other comparators, and the gate's answer to each.
+"""Mistakes that pass other comparators, and the gate's answer to each: the table of docs/gate.md.
 
 Outputs are renamed, dropped, reordered, cut, of another type, or not finite on both sides. Each mistake is put into an engine's
-recording of the demo character. The gate gets the file. The comparators get the arrays that a loader without a contract makes
-of it. To add one: a row in `SPOTS`.
+recording of the demo character. To add one: a row in `SPOTS`, and in the table.
 """
 
 import contextlib
 import json
 import shutil
 import tempfile
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from datetime import date
 from pathlib import Path
@@ -23,7 +22,6 @@ from rigpact.contract.findings import Severity
 from rigpact.contract.settings.configuration import Configuration
 from rigpact.contract.settings.gate import GateSettings, RecordedRun
 from rigpact.fixtures.demo import demo_bundle
-from rigpact.fixtures.mutants.scene import Scene
 from rigpact.reference_runtime.network import CallableNetwork, Network, OnnxNetwork
 from rigpact.reference_runtime.recordings.clip import RawClip, read_clip
 from rigpact.reference_runtime.recordings.trace import Trace
@@ -33,7 +31,7 @@ from rigpact.reports.gate.measured import GateMeasurement, Question
 from rigpact.reports.gate.parts.recordings import ask_traces
 from rigpact.reports.gate.project import Project
 
-from ..scores.incumbents import installed
+from ..scene import Scene
 
 Arrays = dict[str, NDArray[Any]]
 STAGES = ("y_norm", "y_raw", "delta6d", "next6d", "y_out", "quat")
@@ -41,7 +39,6 @@ STAGES = ("y_norm", "y_raw", "delta6d", "next6d", "y_out", "quat")
 BUNDLE, COMPANION, MODEL, CLIP = "norm_template.json", "pretrain_template.json", "model.onnx", "clips/Sneak_Turn.json"
 TRACE, FRAMES = "engine.trace.jsonl", 32
 DAY = date(2030, 1, 1)
-PASSES, NOTICES = "**passes**", "fails"
 
 
 @dataclass(frozen=True)
@@ -102,16 +99,15 @@ SPOTS: tuple[Spot, ...] = (
 
 @dataclass(frozen=True)
 class Seen:
-    """Who noticed a mistake: the gate's verdict and the codes of its errors and warnings, and the comparators that passed."""
+    """The gate's verdict about a mistake, and the codes of its errors and warnings."""
 
     spot: str
     verdict: str
     codes: tuple[str, ...]
-    passing: tuple[str, ...]
 
 
 def see_all() -> Iterator[Seen]:
-    """Put every spot before the gate and before each comparator that is installed."""
+    """Put every spot before the gate."""
     with tempfile.TemporaryDirectory() as folder, contextlib.chdir(folder):
         for name in (BUNDLE, COMPANION, MODEL, CLIP):
             Path(name).parent.mkdir(exist_ok=True)
@@ -123,22 +119,10 @@ def see_all() -> Iterator[Seen]:
 def _seen(spot: Spot) -> Seen:
     trace = _scene(None).record()
     honest = {name: np.array(trace.stages[name]) for name in STAGES}
-    found = spot.change(honest)
-    expected = found if spot.on_both_sides else honest
-    write_naively(Path(TRACE), trace, found)
+    write_naively(Path(TRACE), trace, spot.change(honest))
     report = gate_on(spot)
     codes = [finding.rule.code for finding in report.findings if finding.rule.severity is not Severity.INFO]
-    with np.errstate(all="ignore"):
-        passing = tuple(name for name, passes in installed().items() if _passes(passes, expected, found))
-    return Seen(spot.name, report.verdict, tuple(dict.fromkeys(codes)), passing)
-
-
-def _passes(passes: Callable[[Arrays, Arrays], bool], expected: Arrays, found: Arrays) -> bool:
-    """Whether a comparator says that they agree. An exception counts as a difference."""
-    try:
-        return passes(expected, found)
-    except (TypeError, ValueError):
-        return False
+    return Seen(spot.name, report.verdict, tuple(dict.fromkeys(codes)))
 
 
 def _scene(network: Network | None) -> Scene:
@@ -191,14 +175,3 @@ def _broken(network: Network, spot: Spot) -> CallableNetwork:
         return output
 
     return CallableNetwork(answer)
-
-
-def table_lines(rows: Sequence[Seen]) -> list[str]:
-    """The table of docs/gate.md."""
-    names = list(installed())
-    lines = [f"| defect | `rigpact gate` | {' | '.join(names)} |", "|---" * (len(names) + 2) + "|"]
-    for row in rows:
-        answer = "passes" if row.verdict == "pass" else f"{row.verdict}: {', '.join(row.codes)}"
-        others = " | ".join(PASSES if name in row.passing else NOTICES for name in names)
-        lines.append(f"| {row.spot} | {answer} | {others} |")
-    return lines
