@@ -25,7 +25,7 @@ ENTRIES = (
 LIBRARY = {
     "rigpact.reference_runtime.clock": "an engine's fixed step",
     "rigpact.reference_runtime.mailbox": "how an engine hands poses from one thread to another",
-    "rigpact.reference_runtime.graph.window": "the sensor's buffer; docs/systems/imu_pose.md",
+    "rigpact.reference_runtime.graph.window": "the sensor's buffer; docs/systems.md",
 }
 """Modules that no command needs. Users import them by name, for the reason that stands here."""
 NEEDS_TORCH = {

@@ -50,7 +50,7 @@ def _next(frames: Frames) -> np.ndarray:
 
 
 CHASE = System(
-    name="chase", title="A point that chases a wish", page="", inputs=("smooth",), outputs=("push",), fps=30.0,
+    name="chase", title="A point that chases a wish", inputs=("smooth",), outputs=("push",), fps=30.0,
     stages=(
         Stage("place", _PAIR, carried="place_next"),
         Stage("wish", _PAIR),

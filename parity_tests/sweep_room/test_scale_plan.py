@@ -1,4 +1,4 @@
-"""docs/scale.md: every figure of the night follows from the rates that the page itself shows."""
+"""docs/sweep.md: every figure of the night follows from the rates that the page itself shows."""
 
 import re
 from pathlib import Path
@@ -19,7 +19,7 @@ def numbers(page: str, name: str) -> dict[str, float]:
 
 @pytest.fixture
 def page(checkout: Path) -> str:
-    return (checkout / "docs" / "scale.md").read_text(encoding="utf-8")
+    return (checkout / "docs" / "sweep.md").read_text(encoding="utf-8")
 
 
 def test_the_nights_arithmetic_holds(page: str) -> None:

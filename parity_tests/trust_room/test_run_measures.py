@@ -109,7 +109,7 @@ def test_a_run_that_copying_beats_says_so_as_check_does_of_its_prediction(run: R
 
 PLACE = tiled(("place", 2, FieldKind.POSITION, "cm", "world"))
 WALKER = System(
-    name="walker", title="A point that walks", page="", inputs=("place",), outputs=("place_next",),
+    name="walker", title="A point that walks", inputs=("place",), outputs=("place_next",),
     stages=(
         Stage("place", PLACE, carried="place_next"),
         Stage("place_next", PLACE, ("place",), lambda frames: frames["place"], measure=Measure("cm"), is_answer=True),

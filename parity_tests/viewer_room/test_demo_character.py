@@ -129,4 +129,4 @@ def test_the_docs_show_it(browser: Browser, report: Path, checkout: Path) -> Non
     content = path.read_bytes()
     assert content[:4] + content[8:12] == b"RIFFWEBP"
     assert len(content) <= LARGEST_PICTURE
-    assert "report.webp" in (checkout / "docs" / "report.md").read_text(encoding="utf-8")
+    assert "report.webp" in (checkout / "docs" / "gate.md").read_text(encoding="utf-8")

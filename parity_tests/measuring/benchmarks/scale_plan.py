@@ -1,4 +1,4 @@
-"""docs/scale.md's two tables: rates as measured (docs/performance.md), and what a large studio's night comes to with them.
+"""docs/sweep.md's two tables: rates as measured (docs/performance.md), and what a large studio's night comes to with them.
 
     python -m parity_tests.measuring.benchmarks.scale_plan
 
@@ -12,7 +12,7 @@ from ..sections import replaced
 from .performance_table import read_rows
 
 CHECKOUT = Path(__file__).resolve().parents[3]
-PAGE = CHECKOUT / "docs" / "scale.md"
+PAGE = CHECKOUT / "docs" / "sweep.md"
 CHARACTERS, CLIPS, FRAMES, NIGHT_H = 1000, 10_000, 300, 8
 DEMO = CHECKOUT / "fixtures" / "bundles" / "demo"
 STAGE_NUMBERS = 4640

@@ -90,7 +90,7 @@ def test_cells_a_second_of_one_scheduler(benchmark: Any, counted: Any, cluster: 
 
 @pytest.mark.parametrize("mode", ["teacher", "free"])
 def test_real_cells_a_second(benchmark: Any, tmp_path: Path, mode: str) -> None:
-    """The rates that docs/scale.md plans with: frames for each second of a processor's time."""
+    """The rates that docs/sweep.md plans with: frames for each second of a processor's time."""
     contract, companion = demo_contract(), demo_bundle() / "pretrain_template.json"
     knobs = ("math=f64,f32", "mirror=none,x,y,z")
     words = [str(demo_bundle() / "model.onnx")], [str(demo_bundle() / "clips")]

@@ -41,7 +41,7 @@ def conventions_page() -> str:
 
 def _section(system: System) -> Iterator[str]:
     yield f"\n## {system.title}"
-    yield f"`{system.name}`, [{system.page}](systems/{system.page})."
+    yield f"`{system.name}`, [systems.md](systems.md#{system.name})."
     if system.name == ENEMY_ANIMATION:
         yield _AXES.rstrip("\n")
     yield f"\nStages in loop order: {', '.join(f'`{stage}`' for stage in system.graph.names)}."

@@ -14,7 +14,7 @@ from rigpact.contract.files import write_bytes
 
 from .breaking_page import breaking_page
 from .configuration_page import configuration_page
-from .contract_pages import contract_pages
+from .contracts_page import contracts_page
 from .conventions_page import conventions_page
 from .index_page import index_page
 from .install_page import install_page
@@ -31,7 +31,7 @@ PAGES: Mapping[str, Callable[[], str]] = {
     "operations.md": operations_page,
     "rules.md": rules_page,
     "trust.md": trust_page,
-    **contract_pages(),
+    "contracts.md": contracts_page,
 }
 
 

@@ -15,17 +15,16 @@ code.
 
 | you want to | begin with |
 |---|---|
-| compare two files, or a script and a log | `rigpact diff`, then [tests of your own](testing.md) |
+| compare two files, or a script and a log | `rigpact diff`, then [your own tests](testing.md) |
 | install it | [install](install.md) |
 | see it work on a character in an engine, in ten minutes | [the tutorial](tutorial.md), [教程](tutorial.zh-CN.md) |
-| see it work on a policy on a robot, in one minute | `rigpact demo robot`, then [a contract of your own](own-contract.md), [importing](importing.md) |
+| see it work on a policy on a robot, in one minute | `rigpact demo robot`, then [your own contract](own-contract.md), [importing](importing.md) |
 | know what an answer means, and what to do | [triage](howto/triage.md), [分诊](howto/triage.zh-CN.md) |
 | gate a project that has none | [a first gate](howto/first-gate.md), [in your CI](ci.md) |
 | choose between two checkpoints | [compare checkpoints](howto/compare-checkpoints.md) |
 | find why a character falls apart after a second | [a free run that explodes](howto/free-run-explodes.md) |
 | record your own engine | [a recorder in your class](howto/recorder.md), [rigpact in an engine](cpp.md) |
-| know why to believe an answer | [stage-local replay](explanation/stage-local-replay.md), [folding](explanation/folding.md), [derived tolerances](explanation/derived-tolerances.md) |
-| know what it does not answer | [what rigpact is not](what-rigpact-is-not.md) |
+| know why to believe an answer, and what it does not say | [how rigpact judges](how-it-judges.md), [what was tried](trust.md), [evidence](evidence.md) |
 | look something up | [glossary](glossary.md), [rules](rules.md), [configuration](configuration.md), [conventions](conventions.md) |
 
 These pages are in the repository's folder `docs`. `python -m tox -e docs` builds them as a site; `python -m http.server -d site` shows it,

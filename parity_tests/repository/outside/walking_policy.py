@@ -115,6 +115,6 @@ STAGES = (
     ),
 )  # fmt: skip
 SYSTEM = System(
-    name="walking_policy", title="Walking policy, joint targets of a small robot", page="walking_policy.md", stages=STAGES,
+    name="walking_policy", title="Walking policy, joint targets of a small robot", stages=STAGES,
     inputs=("observation",), outputs=("action",), fps=50.0, numbers=numbers,
 )  # fmt: skip

@@ -128,7 +128,6 @@ class _Reader:
         return System(
             name=self.root["name"],
             title=self.root.get("title", self.root["name"]),
-            page="",
             stages=tuple(self.stages.values()),
             inputs=single.inputs if single else (),
             outputs=single.outputs if single else (),

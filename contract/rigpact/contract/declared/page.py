@@ -81,7 +81,6 @@ class Page:
         return replace(
             declaration.system,
             stages=tuple(_on_a_page(stage, declaration.system.graph) for stage in declaration.system.stages),
-            page=f"{self.name}.md",
             own_page=self.text,
             windowed=root.get("windowed", False),
             classes=tuple(root.get("classes", ())),

@@ -66,7 +66,7 @@ class Architecture:
 class System:
     """A system as rigpact knows it.
 
-    name: as in files and on the command line; title: for people; page: its page under docs/systems.
+    name: as in files and on the command line; title: for people.
     stages: in the order of the loop. inputs, outputs: which of them the model takes and gives, in the order of their binding.
     networks: the same of each network by name, where a contract names them. recordings: under which name, or list of names,
     recordings of other formats hold a stage, where it is not the stage's own. published: under which names the files of the
@@ -83,7 +83,6 @@ class System:
 
     name: str
     title: str
-    page: str
     stages: tuple[Stage, ...]
     inputs: tuple[str, ...]
     outputs: tuple[str, ...]

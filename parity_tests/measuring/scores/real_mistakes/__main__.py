@@ -1,8 +1,8 @@
-"""docs/real-mistakes.md: recordings of real programs with one mistake each, and what `rigpact explain` answers.
+"""A section of docs/evidence.md: recordings of real programs with one mistake each, and what `rigpact explain` answers.
 
 `python -m parity_tests.measuring.scores.real_mistakes [PAGE] [--only GLOB] [--json FILE] [--jobs N]` reads the folder
 `mistakes` in RIGPACT_REAL_DATA, asks about every recording in a process of its own, and prints a line each; with PAGE it writes
-the page. It exits with 1 if a bar is missed. What is right stands in `truths`, how it is graded in `grading`.
+it there. It exits with 1 if a bar is missed. What is right stands in `truths`, how it is graded in `grading`.
 """
 
 from __future__ import annotations
@@ -24,6 +24,7 @@ from rigpact.contract.files import write_bytes
 from rigpact.contract.pages.registry import ENEMY_ANIMATION, find_system
 from rigpact.reference_runtime.recordings.trace import read_trace
 
+from ...sections import replaced
 from ..claims import claims_of
 from ..untrue import Ways, untrue, ways_of
 from .answers import LIMIT_S, Asked, asked
@@ -34,31 +35,6 @@ PRECISE, MEDIAN_S = 0.92, 2.0
 """The bars: so many mistakes that show are named, in so many seconds; none misleads, nothing right alarms, none is late."""
 SHOWS = 1e-6
 """A mistake of the engine class that moves no number by more shows nowhere in that recording."""
-_HEAD = """# Real mistakes
-
-Recordings of four real programs, made by their own code with one mistake planted in it, where a person would make it: two C++
-runtimes of the G1 robot, a motion matching controller with three networks, and the engine class that the contract was written
-for, driven by a clip (`teacher`) and free. `rigpact explain` sees the recording and the contract that a first user wrote. A table
-says what the right answer must contain: the operation, its number, its place, and in which frames.
-
-| grade | when |
-|---|---|
-| precise | every part of the mistake is said, with its numbers and its place, and nothing else is |
-| vague | what is said is true of the numbers, and not what a person would call the mistake |
-| located | nothing is said but the place where it shows first |
-| silent | it agrees, though the recording differs |
-| misleading | something is said that is not true of the mistake, or of another place |
-| alarm | nothing is wrong, and it does not agree |
-| timeout | no end after {limit:g} s of a processor: the search counts work, so this is a defect |
-| no answer | the recording was refused |
-
-A mistake counts once, by the worse of its recordings in which it shows. Where no number of a recording differs from the one
-without a mistake, the right answer is that it agrees; {unseen} recordings are of this kind.
-
-This page is generated: `python -m parity_tests.measuring.scores.real_mistakes docs/real-mistakes.md`. It needs the recordings, in
-the folder `mistakes` of `RIGPACT_REAL_DATA`; they are not in the project. Seconds are those of the processors, or of the clock
-where that is shorter, and count the start of the program.
-"""
 
 
 @dataclass(frozen=True)
@@ -170,12 +146,11 @@ def summary(rows: Sequence[Row]) -> Iterator[str]:
         yield f"| {' | '.join(map(str, cells))} |"
 
 
-def page(rows: Sequence[Row]) -> str:
-    """docs/real-mistakes.md."""
+def tables(rows: Sequence[Row]) -> str:
+    """The section."""
     unseen = sum(not row.is_wrong and mistake_of(row.name) in TRUTHS for row in rows)
-    head = _HEAD.format(limit=LIMIT_S, unseen=unseen).rstrip()
     lines = [
-        head,
+        f"In {unseen} recordings the mistake shows nowhere.",
         "",
         *summary(rows),
         "",
@@ -223,7 +198,8 @@ def main() -> int:
         parser.error(f"no recording matches {given.only}")
     sys.stdout.write("\n".join(summary(rows)) + "\n")
     if given.page:
-        write_bytes(given.page, page(rows).encode())
+        page = given.page.read_text(encoding="utf-8")
+        write_bytes(given.page, replaced(page, "real mistakes", tables(rows)).encode())
     if given.rows:
         write_bytes(given.rows, as_json(rows))
     missed = shortcomings(rows)

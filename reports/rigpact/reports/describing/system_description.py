@@ -43,7 +43,7 @@ def _identity(system: System, entry: EntryPoint) -> Section:
     rows = (
         ("name", system.name), ("title", system.title), ("package", package_of(entry)), ("module", entry.module),
         ("frames per second", _rate(system) or "the contract's"), ("network takes", ", ".join(system.inputs)),
-        ("network gives", ", ".join(system.outputs)), ("page", f"docs/systems/{system.page}"),
+        ("network gives", ", ".join(system.outputs)),
     )  # fmt: skip
     return Section("System", (), ("", "value"), rows)
 
@@ -63,6 +63,6 @@ def contract_template(system: System) -> bytes:
     """A contract file to start from, with the published constants. UnusableInput where the layouts depend on the character."""
     if set(system.vectors) != set(system.graph.names):
         found = f"{system.name}, whose vectors are as wide as each character makes them"
-        hint = f"docs/systems/{system.page} says which files its contract is"
+        hint = "docs/systems.md says which files its contract is"
         raise UnusableInput("--write-contract", found, "a system with vectors of its own", hint)
     return contract_to_bytes(contract_to_json(system, system.template()))

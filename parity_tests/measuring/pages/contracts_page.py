@@ -1,8 +1,6 @@
-"""docs/contracts/NAME.md: a page for each contract that ships, from the contract itself and its recording."""
+"""docs/contracts.md: a section for each contract that ships, from the contract itself and its recording."""
 
 import itertools
-from collections.abc import Callable, Mapping
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -17,25 +15,32 @@ from .operations_page import knob_row
 CONTRACTS = Path(__file__).resolve().parents[3] / "fixtures" / "contracts"
 
 
-def contract_pages() -> Mapping[str, Callable[[], str]]:
-    """Each page's name below docs/, and what makes it."""
-    return {f"contracts/{path.stem}.md": partial(contract_page, path) for path in sorted(CONTRACTS.glob("*.toml"))}
+_HEAD = """# Contracts that ship
+
+Each file under `fixtures/contracts` declares somebody's runtime in at most 120 lines, to try and to copy from. For each there is
+a second runtime in plain numpy, written from the description of the published one; a small recording of it lies beside the
+contract. Its inputs and networks are drawn. In the tables of conventions the first value is the contract's; `explain` searches
+the others.
+
+This page is generated; `python -m parity_tests.measuring.pages.generated_docs` writes it.
+"""
 
 
-def contract_page(path: Path) -> str:
-    """docs/contracts/NAME.md."""
+def contracts_page() -> str:
+    """docs/contracts.md."""
+    return _HEAD + "".join(map(_section, sorted(CONTRACTS.glob("*.toml"))))
+
+
+def _section(path: Path) -> str:
     contract: Any = open_contract(path)
     system, text = contract.system, path.read_text(encoding="utf-8")
     place = f"fixtures/contracts/{path.name}"
     knob, value = _another_reading(contract)
     recording = f"fixtures/contracts/recordings/{path.stem}.safetensors"
     parts = [
-        f"# {system.title}", "", *_introduction(text), "",
-        f"The contract is [{path.name}](../../{place}), {text.count(chr(10))} lines.",
-        "",
-        "## Try it", "",
-        f"[A recording](../../{recording}) of a runtime that follows the contract holds 24 frames of",
-        f"{', '.join(f'`{name}`' for name in _recorded(contract, path))}. Its inputs and networks are drawn.", "",
+        f"\n## {path.stem}", f"**{system.title}.**", *_introduction(text), "",
+        f"[{path.name}](../{place}), {text.count(chr(10))} lines; [a recording](../{recording}) of 24 frames of",
+        f"{', '.join(f'`{name}`' for name in _recorded(contract, path))}.", "",
         "```console",
         f"$ rigpact check {place} {recording}",
         f"$ rigpact explain {recording} --contract {place}{_unjudged(contract, path)}",
@@ -43,22 +48,17 @@ def contract_page(path: Path) -> str:
         "```", "",
         *_about_unjudged(contract, path),
         f"With `--set` the contract reads `{knob.name}` as `{value}`; the recorded runtime does not. The answer says so.", "",
-        "## Stages", "", "| stage | numbers | computed from | operation |", "|---|---|---|---|", *_stages(contract, path), "",
+        "| stage | numbers | computed from | operation |", "|---|---|---|---|", *_stages(contract, path), "",
     ]  # fmt: skip
     if system.networks:
-        parts += ["## Networks", "", "| network | takes | gives |", "|---|---|---|"]
+        parts += ["| network | takes | gives |", "|---|---|---|"]
         parts += [
             f"| {each.name} | {', '.join(each.inputs)} | {', '.join(each.outputs)} |"
             for each in system.networks.values()
         ]
         parts += [""]
-    parts += [
-        "## Conventions", "", "The first value is the contract's; `explain` searches the others.", "",
-        "| knob | readings | meaning |", "|---|---|---|", *map(knob_row, system.knobs.values()),
-    ]  # fmt: skip
-    return "\n".join(
-        [*parts, "", "This page is generated; `python -m parity_tests.measuring.pages.generated_docs` writes it.", ""]
-    )
+    parts += ["| knob | readings | meaning |", "|---|---|---|", *map(knob_row, system.knobs.values()), ""]
+    return "\n".join(parts)
 
 
 def _introduction(text: str) -> list[str]:
