@@ -23,10 +23,10 @@ LETTERS = {
 }  # fmt: skip
 MIRRORED = {
     "slice-added": "slice-removed", "bone-added": "bone-removed", "bone-names-added": "bone-names-removed",
-    "skeleton-added": "skeleton-removed", "declaration-added": "declaration-removed", "array-mended": "array-broken",
+    "skeleton-added": "skeleton-removed", "declaration-added": "declaration-removed", "array-repaired": "array-broken",
     "history-statistics-merged": "history-statistics-unmerged", "history-length-declared": "history-length-undeclared",
     "angvel-statistics-merged": "angvel-statistics-unmerged", "stage-added": "stage-removed", "field-added": "field-removed",
-    "vector-mended": "vector-broken", "constant-added": "constant-removed",
+    "vector-repaired": "vector-broken", "constant-added": "constant-removed",
 }  # fmt: skip
 OPPOSITE = MIRRORED | {removed: added for added, removed in MIRRORED.items()}
 Compare = Callable[[Any, Any], Compatibility]

@@ -150,7 +150,7 @@ def test_a_fresh_state_knows_its_start_and_nothing_else(any_compiler, written, t
     assert ran(program).stdout.split() == ["1", "7", "0", "4.5", "6.5"]
 
 
-# --- operations of one's own, and what has no form in C++ ---
+# --- your own operations, and what has no form in C++ ---
 
 OWN = """
 import numpy as np
@@ -186,7 +186,7 @@ SPRUNG = STEERED.replace("OWN", "spring").replace("MORE", 'of = "wish", gain = 0
 
 @pytest.fixture
 def own(command, tmp_path):
-    """`rigpact codegen` of a contract with an operation of one's own, with its C++ or without."""
+    """`rigpact codegen` of a contract with an operation of your own, with its C++ or without."""
 
     def written_by(cpp, *words):
         module, contract = tmp_path / "own.py", tmp_path / "sprung.toml"

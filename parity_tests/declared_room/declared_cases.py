@@ -1,4 +1,4 @@
-"""A small contract of one's own, and many ways to damage it: what the answer must say, and where."""
+"""A small contract of your own, and many ways to damage it: what the answer must say, and where."""
 
 from collections.abc import Mapping
 from pathlib import Path

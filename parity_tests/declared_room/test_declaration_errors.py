@@ -1,4 +1,4 @@
-"""A damaged contract of one's own: one clear answer for each mistake, with place, found, expected and a hint."""
+"""A damaged contract of your own: one clear answer for each mistake, with place, found, expected and a hint."""
 
 import json
 from collections.abc import Callable

@@ -1,4 +1,4 @@
-"""A project whose contract is of one's own: its numbers and its model in files, its recording a table."""
+"""A project with its own contract: its numbers and its model in files, its recording a table."""
 
 import csv
 import json

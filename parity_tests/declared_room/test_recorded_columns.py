@@ -1,4 +1,4 @@
-"""Recordings of a contract of one's own: which columns of a file are which vector, and what is refused."""
+"""Recordings of your own contract: which columns of a file are which vector, and what is refused."""
 
 import json
 from pathlib import Path

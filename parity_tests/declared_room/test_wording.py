@@ -1,4 +1,4 @@
-"""What commands say about a contract of one's own: which network is missing, which file is needed, and how to give it."""
+"""What commands say about your own contract: which network is missing, which file is needed, and how to give it."""
 
 from pathlib import Path
 from typing import Any

@@ -227,7 +227,7 @@ def test_a_time_beyond_63_bits_is_refused(tmp_path: Path, time_ns: int) -> None:
 
 
 def test_a_joint_state_of_one_number_is_no_table_of_joints(tmp_path: Path) -> None:
-    """A message of one's own in JSON may call its fields as a JointState does."""
+    """A message of your own in JSON may call its fields as a JointState does."""
     path = _json_bag(tmp_path / "a.mcap", [{"name": ["knee"], "position": 5}] * 2)
     assert np.array_equal(read_table(path).columns["state.position"], [5, 5])
 

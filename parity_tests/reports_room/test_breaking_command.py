@@ -118,7 +118,7 @@ def test_a_bundle_that_the_engine_refuses_is_still_compared(command: Any, old: P
 
     assert answer.status == 1
     assert "slice-added" in answer.out
-    assert "array-mended" in answer.out
+    assert "array-repaired" in answer.out
 
 
 @pytest.mark.parametrize(

@@ -71,7 +71,7 @@ def test_it_is_sixty_lines() -> None:
 
 
 def test_every_command_answers_for_it(balancing: Rigpact) -> None:
-    """A command that knows systems by their names leaves a robot of one's own behind."""
+    """A command that knows systems by their names leaves a robot of your own behind."""
     bundle, free = ("--contract", "robot.json"), ("--mode", "free", "--frames", 120)
     run = ("run", "robot.json", *CLIP, *MODEL)
     asked = [

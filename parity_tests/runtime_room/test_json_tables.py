@@ -111,7 +111,7 @@ def test_a_file_that_is_no_json_is_no_table(tmp_path, content):
 
 
 def test_the_header_of_a_trace_is_no_row(tmp_path):
-    """A trace is read as a table too, by a contract of one's own: its first line is passed over, and what it says is kept."""
+    """A trace is read as a table too, by your own contract: its first line is passed over, and what it says is kept."""
     table = read_json_lines_table(lines(tmp_path / "a.jsonl", HEADER, frame(0), frame(1)))
     assert table.said == {"fps": 60.0, "mode": "free"}
     assert columns(table) == {

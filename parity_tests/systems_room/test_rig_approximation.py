@@ -1,4 +1,4 @@
-"""The approximation that upstream trains first and keeps, and rigs of one's own: declared contracts over upstream's data sets."""
+"""The approximation that upstream trains first and keeps, and rigs of your own: declared contracts over upstream's data sets."""
 
 from collections.abc import Callable
 from pathlib import Path

@@ -239,7 +239,7 @@ MESH_OF: dict[tuple[str, str], Any] = {
     ("vertex_side", "row"): lambda v: (CUBE * v[3:]) @ _turn(v),
     ("scale_place", "behind_rotations"): lambda v: CUBE @ _turn(v).T * v[3:],
     ("rotation_sense", "clockwise"): lambda v: (CUBE * v[3:]) @ _turn(-v).T,
-    ("vertex_table", "missing_corner_mended"): lambda v: (np.vstack([CUBE[:7], np.ones(3)]) * v[3:]) @ _turn(v).T,
+    ("vertex_table", "missing_corner_repaired"): lambda v: (np.vstack([CUBE[:7], np.ones(3)]) * v[3:]) @ _turn(v).T,
 }
 
 

@@ -98,7 +98,7 @@ def test_what_no_tool_writes_is_an_error_of_the_file(name: str, here: Path, comm
     assert "defect of rigpact" not in answer.err
 
 
-@refused("a list where a contract of one's own has a word", "exit 1 or 2 with the word's place")
+@refused("a list where your own contract has a word", "exit 1 or 2 with the word's place")
 @pytest.mark.parametrize(
     "word", ['direction = "forward"', 'to = "rot6d"', 'writes = "columns"', 'measure = "squared"', 'side = "below"']
 )

@@ -433,7 +433,7 @@ def test_unreadable_settings_of_the_base_guard_nothing(project: Path, command: C
     write("rigpact.toml", SETTINGS)(project)
     commit(project)
     answer = command("gate", "--base", "main")
-    assert (answer.status, "mend the settings of the base first" in answer.out + answer.err) == (2, True)
+    assert (answer.status, "fix the settings of the base first" in answer.out + answer.err) == (2, True)
     assert "main:rigpact.toml" in answer.err  # not a folder of the machine
 
 

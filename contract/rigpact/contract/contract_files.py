@@ -25,7 +25,7 @@ from rigpact.contract.systems.system import FORMAT, VERSION, System
 def open_contract(
     path: str | Path, companion: str | Path | None = None, changes: Mapping[str, Any] | None = None
 ) -> Contract:
-    """Read a contract: a schema bundle, a system's contract file or a contract of one's own. The content decides.
+    """Read a contract: a schema bundle, a system's contract file or your own contract. The content decides.
 
     companion: `pretrain_template.json` beside a bundle; its values win over those merged there. changes: conventions that the
     file does not declare (`--set`). UnusableInput: the file is not a contract. ContractRefused: nothing can be computed from it.

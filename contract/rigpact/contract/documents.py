@@ -34,7 +34,7 @@ class Kind(StrEnum):
     @property
     def words(self) -> str:
         """The kind in words."""
-        return "contract of one's own" if self is Kind.DECLARATION else self.value.replace("_", " ")
+        return "declared contract" if self is Kind.DECLARATION else self.value.replace("_", " ")
 
     @property
     def is_of_a_system(self) -> bool:

@@ -29,7 +29,7 @@ def head_of(schema: str) -> str:
 
 
 def contract_schema() -> dict[str, Any]:
-    """The schema of a contract of one's own, with the parameters of every operation that is known here."""
+    """The schema of a declared contract, with the parameters of every operation that is known here."""
     schema = load_schema("declaration")
     schema["properties"] = {key: value for key, value in schema["properties"].items() if key in SECTIONS}
     schema["additionalProperties"] = False

@@ -33,7 +33,7 @@ class Rule:
     """One thing that can be wrong: its code, its name (the problem, not the check) and its texts.
 
     `message` and `about` are format strings over the finding's values. `engine_refuses` marks what `LoadSchemaAndStats` fails on.
-    `about`: the one edit of a file that mends what this and other rules find. `follows`: codes of rules from whose finding in the
+    `about`: the one edit of a file that fixes what this and other rules find. `follows`: codes of rules from whose finding in the
     same file this one follows.
     """
 

@@ -99,7 +99,7 @@ def used_contract(path: Path, root: Any) -> None:
 
 
 def used_recording(path: Path, contract: Path) -> None:
-    """`rigpact explain`, `diff` with itself and `convert` of a recording under a contract of one's own."""
+    """`rigpact explain`, `diff` with itself and `convert` of a recording under your own contract."""
     files = ContractFiles(contract)
     made = path.with_name("converted.trace.jsonl")
     made.unlink(missing_ok=True)

@@ -15,7 +15,7 @@ from rigpact.contract.systems.system import System
 
 _HEAD = """# Operations
 
-A stage of a contract of your own names one of these operations; [own-contract.md](own-contract.md) is the tutorial. Each section
+A stage of your own contract names one of these operations; [own-contract.md](own-contract.md) is the tutorial. Each section
 says what the operation takes, its parameters, and a sample use. Below the sample stand the knobs of this use: the readings that
 sides confuse. The first value is what the sample declares. `rigpact explain` searches the others. A reading that changes nothing
 under a stage's own parameters is not offered, so another use may have fewer knobs.

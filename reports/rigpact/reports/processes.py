@@ -17,7 +17,7 @@ def processors() -> int:
 
 
 def other_processes(most: int) -> int:
-    """How many processes may work beside this one; none where operations of one's own are known to this one only."""
+    """How many processes may work beside this one; none where your own operations are known to this one only."""
     return 0 if files_of_operations() else min(most, processors() - 1)
 
 

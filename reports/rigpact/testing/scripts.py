@@ -1,4 +1,4 @@
-"""A function of one's own against a recording, in a test: `rigpact.testing.agrees(step, "engine.npz")`."""
+"""A function of your own against a recording, in a test: `rigpact.testing.agrees(step, "engine.npz")`."""
 
 from collections.abc import Callable, Mapping
 from pathlib import Path

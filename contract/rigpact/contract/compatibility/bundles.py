@@ -211,7 +211,7 @@ def _array(array: Array, old: Side, new: Side) -> Iterator[Change | Numbers]:
 def _unreadable(key: str, raw: Both, is_readable: list[bool]) -> Iterator[Change]:
     old, new = (f"{len(each)} values" if isinstance(each, list) else type(each).__name__ for each in raw)
     if is_readable[0] != is_readable[1]:
-        kind = "array-mended" if is_readable[1] else "array-broken"
+        kind = "array-repaired" if is_readable[1] else "array-broken"
         yield change(kind, json_pointer(key), old, new, f"{key} does not fit its layout in one version")
     elif raw[0] != raw[1]:
         yield change("array-unreadable", json_pointer(key), old, new, f"{key} fits its layout in neither version")

@@ -1,4 +1,4 @@
-"""Two contracts of one's own, of one robot or character: where they part, each place once.
+"""Two declared contracts, of one robot or character: where they part, each place once.
 
 Vectors and stages are matched by their names. A stage that only one side has is looked through where it has one input, so that
 `obs` of a scaled gyro and `obs` of the gyro itself differ in the scale alone. Numbers are matched by the names of the fields.

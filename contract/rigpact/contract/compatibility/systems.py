@@ -122,7 +122,7 @@ def _vector(
         otherwise = None if same(*entries) else _text(name, pointer, entries)
         yield Vector("field", name, partial(json_pointer, "vectors", name), old, new, otherwise=otherwise)
     elif (old is None) != (new is None):
-        kind = "vector-broken" if new is None else "vector-mended"
+        kind = "vector-broken" if new is None else "vector-repaired"
         yield change(kind, pointer, _size(old), _size(new), f"the fields of {name} cannot be read in one version")
     elif not same(*entries):
         said = f"the fields of {name} can be read in neither version"

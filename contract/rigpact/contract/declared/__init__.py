@@ -1,1 +1,1 @@
-"""A contract of anyone's own: a TOML file that says vectors, operations, networks and numbers. It never brings code."""
+"""Anyone's own contract: a TOML file that says vectors, operations, networks and numbers. It never brings code."""

@@ -154,7 +154,7 @@ def files_of_operations() -> list[str]:
 
 
 def no_operation(place: tuple[Token, ...], word: object) -> Misdeclared:
-    """The mistake of a word that names no operation: the nearest one, and how to bring one's own."""
+    """The mistake of a word that names no operation: the nearest one, and how to bring your own."""
     problem = unknown(place, word, known_operations(), "an operation")
     problem.hint = "; ".join(filter(None, (problem.hint, HOW_TO_BRING)))
     return problem

@@ -25,7 +25,7 @@ _CANARY_STEPS, _CANARY_SCALE = 101, 64.0
 
 @dataclass(frozen=True)
 class Misfit:
-    """A vector bound at an input of another width: the engine cuts it or pads it with zeros, without a word."""
+    """A vector bound at an input of another width: the engine cuts it or pads it with zeros silently."""
 
     position: int
     input: str

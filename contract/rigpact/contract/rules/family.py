@@ -39,7 +39,7 @@ class Need(StrEnum):
     CONTRACT = "a bundle or a contract"
     SYSTEM_CONTRACT = "the contract of another system"
     CONTRACT_FILE = "the contract file of a system that rigpact hosts"
-    DECLARATION = "a contract of one's own"
+    DECLARATION = "your own contract"
     SYSTEM_DATA = "recordings of another system"
 
 
@@ -133,7 +133,7 @@ def on_rows(check: Callable[[Rows], Iterator[Finding]]) -> Check:
 
 
 def on_declaration(check: Callable[[DeclaredView], Iterator[Finding]]) -> Check:
-    """Check a contract of one's own that has no mistakes."""
+    """Check a declared contract that has no mistakes."""
 
     def findings(subject: Subject) -> Iterable[Finding]:
         view = None if subject.system is None else subject.system.declared
@@ -143,7 +143,7 @@ def on_declaration(check: Callable[[DeclaredView], Iterator[Finding]]) -> Check:
 
 
 def on_declared_networks(check: Callable[[DeclaredView, NetworkBinding, ModelSignature], Iterator[Finding]]) -> Check:
-    """Check every model of one network against the contract of one's own that declares the network."""
+    """Check every model of one network against the contract that declares the network."""
 
     def findings(subject: Subject) -> Iterator[Finding]:
         view = None if subject.system is None else subject.system.declared

@@ -75,7 +75,7 @@ class Chosen:
 
 @dataclass(frozen=True)
 class Cpp:
-    """The C++ of an operation of one's own, for generated loops.
+    """The C++ of an operation of your own, for generated loops.
 
     function: its whole name, as in `studio::spring`; it takes a `const rigpact::vocabulary::Call&`. code: C++17 that declares it,
     with its includes.

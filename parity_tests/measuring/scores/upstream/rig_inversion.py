@@ -60,7 +60,7 @@ MISTAKES = (
         "scaled_last", "the mesh is turned first, then scaled", "reconstruction", "scale_place=behind_rotations"
     ),
     named_by_knob(
-        "mended_cube", "the missing corner is put back", "reconstruction", "vertex_table=missing_corner_mended"
+        "mended_cube", "the missing corner is put back", "reconstruction", "vertex_table=missing_corner_repaired"
     ),
     named_by_knob("y_up", "the rebuilt mesh is y up", "reconstruction", "reconstruction_axes=y_up"),
     named_by_knob("squared_error", "the error is the squared distance", "vertex_error", "error_measure=squared"),

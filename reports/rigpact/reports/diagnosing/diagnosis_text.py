@@ -107,9 +107,7 @@ def agreement_text(diagnosis: Diagnosis) -> str:
     return _ELSEWHERE if diagnosis.verdict == "agrees" else ""
 
 
-_ELSEWHERE = (
-    "If it still moves wrongly: physics, gains that no file says, latency and the task are in no contract; look there."
-)
+_ELSEWHERE = "If it still moves wrong, look outside the contract: physics, undocumented gains, latency, the task."
 
 
 def remains_texts(diagnosis: Diagnosis) -> list[str]:

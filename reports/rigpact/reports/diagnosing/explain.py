@@ -157,7 +157,7 @@ def _refuse_guessed_mode(gathered: Gathered, stages: Sequence[StageVerdict], pat
     driven = diagnose_gathered(otherwise, with_pairs=False, budget=Budget.spent())
     if driven.exit_code != EXIT_FINDINGS and any(each.ok for each in driven.stages):
         words = f"nothing that says who drove the run: as {mode} it differs, as {other} nothing does"
-        if mode == "free" and contract.path.suffix == ".toml":  # its own loop feeds a contract of one's own
+        if mode == "free" and contract.path.suffix == ".toml":  # its own loop feeds a declared contract
             gathered.notes.append(f"{words}; judged as {mode}, --mode {other} if what it feeds back came from outside")
             return
         raise UnusableInput(path, words, f"mode = {mode} or {other} in the file", "--mode says it")

@@ -57,12 +57,12 @@ def _stage_by_stage(hypotheses: Hypotheses, budget: Budget, *, with_pairs: bool)
     unresolved: list[str] = []
     while open_stages := [stage for stage in hypotheses.failing(base) if stage not in unresolved]:
         stage = open_stages[0]
-        mending = _mending(hypotheses, budget, stage, base, with_pairs=with_pairs)
-        if not mending:
+        fixing = _fixing(hypotheses, budget, stage, base, with_pairs=with_pairs)
+        if not fixing:
             unresolved.append(stage)
             found += _nearly(hypotheses, budget, stage, base, with_pairs=with_pairs)
             continue
-        found.append(_explanation(hypotheses, stage, base, mending))
+        found.append(_explanation(hypotheses, stage, base, fixing))
         base = {**base, **found[-1].changes}
     return found, unresolved
 
@@ -92,12 +92,12 @@ def _nearly(
     return []
 
 
-def _mending(hypotheses: Hypotheses, budget: Budget, stage: str, base: Changes, *, with_pairs: bool) -> list[Changes]:
+def _fixing(hypotheses: Hypotheses, budget: Budget, stage: str, base: Changes, *, with_pairs: bool) -> list[Changes]:
     """The changes, added to `base`, that explain a stage, break none, and leave the fewest stages open."""
     before = set(hypotheses.failing(base))
     singles = hypotheses.singles([stage], base)
 
-    def mends(candidates: Iterable[Changes]) -> list[Changes]:
+    def fixes(candidates: Iterable[Changes]) -> list[Changes]:
         fitting = (
             changes
             for changes in budget.within(candidates, f"conventions of {stage}")
@@ -105,13 +105,13 @@ def _mending(hypotheses: Hypotheses, budget: Budget, stage: str, base: Changes, 
         )
         return [changes for changes in fitting if set(hypotheses.failing(changes)) < before]
 
-    mending = mends(singles)
-    if not mending and with_pairs:
-        mending = mends({**base, **changes} for changes in hypotheses.pairs(singles, [stage], budget))
-    if not mending and with_pairs:
-        mending = mends({**base, **changes} for changes in hypotheses.own_products(stage, MAX_PRODUCT))
-    fewest = min((len(hypotheses.failing(changes)) for changes in mending), default=0)
-    best = [changes for changes in mending if len(hypotheses.failing(changes)) == fewest]
+    fixing = fixes(singles)
+    if not fixing and with_pairs:
+        fixing = fixes({**base, **changes} for changes in hypotheses.pairs(singles, [stage], budget))
+    if not fixing and with_pairs:
+        fixing = fixes({**base, **changes} for changes in hypotheses.own_products(stage, MAX_PRODUCT))
+    fewest = min((len(hypotheses.failing(changes)) for changes in fixing), default=0)
+    best = [changes for changes in fixing if len(hypotheses.failing(changes)) == fewest]
     return [{knob: changes[knob] for knob in changes if knob not in base} for changes in best]
 
 

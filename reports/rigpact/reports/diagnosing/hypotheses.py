@@ -242,7 +242,7 @@ class Hypotheses:
 
     @cached_property
     def _failing_first(self) -> Sequence[str]:
-        """The judged stages: those that fail without a change come first, for most changes mend none of them."""
+        """The judged stages: those that fail without a change come first, for most changes fix none of them."""
         failing = self.failing({})
         return [*failing, *(stage for stage in self.judged if stage not in failing)]
 

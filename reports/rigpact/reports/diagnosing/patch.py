@@ -1,6 +1,6 @@
 """The conventions that a diagnosis found, as a change of the contract, and its proof: the recording explained under it.
 
-A contract of one's own becomes the same file with the changed words, a system's contract file the same with other conventions.
+Your own contract becomes the same file with the changed words, a system's contract file the same with other conventions.
 What no file can say, as the conventions of a schema bundle, becomes a TOML file for `--conventions`; `--set` says the same.
 """
 
@@ -72,7 +72,7 @@ def write_answers(diagnosis: Diagnosis, request: ExplainRequest) -> str | None:
     knobs = request.contract.opened().system.knobs
     content = with_answered_words(document.file.content, knobs, answers)
     if content is None:
-        raise UnusableInput(path, "words of no stage", "a contract of one's own", "--patch FILE writes them beside it")
+        raise UnusableInput(path, "values of no stage", "your own contract", "--patch FILE writes them beside it")
     with inputs_may_be_replaced():
         write_bytes(Path(path), content)
     return f"{path} now says: {answered_text({knob: (value,) for knob, value in answers.items()})}"

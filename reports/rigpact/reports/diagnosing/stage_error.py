@@ -223,12 +223,12 @@ def is_earned(stage: Stage, before: StageError, after: StageError) -> bool:
     if before.excess.shape != after.excess.shape:
         return True
     with np.errstate(invalid="ignore"):
-        mended = (before.excess > 1.0) & np.isfinite(before.excess) & (after.excess <= 1.0)
+        fixed = (before.excess > 1.0) & np.isfinite(before.excess) & (after.excess <= 1.0)
         error = distance(stage.measure, before.recorded, before.replayed)
         near = distance(stage.measure, after.recorded, after.replayed) <= before.tolerance
-        told = np.count_nonzero(mended & (near | (after.tolerance < error)))
-        earned = np.count_nonzero(mended & (near | (after.tolerance <= STRICT * error)))
-    return bool(earned >= NEARLY * told and told >= ENOUGH * np.count_nonzero(mended))
+        told = np.count_nonzero(fixed & (near | (after.tolerance < error)))
+        earned = np.count_nonzero(fixed & (near | (after.tolerance <= STRICT * error)))
+    return bool(earned >= NEARLY * told and told >= ENOUGH * np.count_nonzero(fixed))
 
 
 def largest_in_unit(error: StageError, contract: Contract) -> float:

@@ -75,7 +75,7 @@ def governing(base: Revision, asked: Path) -> Configuration | None:
             try:
                 found = read_configuration(base.file(path))
             except UnusableInput as error:
-                hint = "mend the settings of the base first"
+                hint = "fix the settings of the base first"
                 raise UnusableInput(error.place, error.found, error.expected, hint) from None
             if found.says_anything:
                 return found

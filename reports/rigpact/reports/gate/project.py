@@ -64,7 +64,7 @@ class Project:
 
     @cached_property
     def beside(self) -> tuple[Path, ...]:
-        """The files that a contract of one's own takes its numbers from, and its models, in its folder or below."""
+        """The files that your own contract takes its numbers from, and its models, in its folder or below."""
         models = [network.path for network in self.system.networks.values() if network.path is not None]
         return tuple(dict.fromkeys([*sources_of(self.document), *models]))
 

@@ -109,7 +109,7 @@ def _given_computed_infinity(node: Any, known: Values, weights: Values, meant: P
 def _guilty(graph: ModelGraph, suspects: Sequence[Any], known: Values, inputs: Sequence[FloatArray]) -> Any:
     """Of the nodes that make a bad value, the first whose value is why the output is bad; None without a suspect.
 
-    An attention mask or a capped quotient is infinite too and never arrives. So all suspects but one are mended: if
+    An attention mask or a capped quotient is infinite too and never arrives. So all suspects but one are fixed: if
     the output is still bad at its first bad place, that one is enough. Where no single one is enough, the first one
     without which the output is finite is named.
     """

@@ -69,7 +69,7 @@ CUT_OFF = Rule(
 INPUT_ALIGNED = Rule(
     code="RP809",
     name="input-silently-aligned",
-    message="input {position} ({input}) has {given} numbers and is bound at {bound}: the engine {what} without a word",
+    message="input {position} ({input}) has {given} numbers and is bound at {bound}: the engine {what} silently",
     hint="export the model for this bundle; layout and model are from different trainings",
     why="the network then sees shifted or missing features and the character moves almost right",
 )

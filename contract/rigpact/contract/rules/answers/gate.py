@@ -87,8 +87,8 @@ VALUE_SWALLOWED = Rule(
 OUTSIDE_ENVELOPE = Rule(
     code="RP968",
     name="free-run-outside-envelope",
-    message="{recording} leaves what rounding explains at frame {frame}, {bone}: {error:.3g} {unit} off,"
-    " {allowed:.3g} allowed",
+    message="{recording} differs by more than rounding from frame {frame} on, {bone}: {error:.3g} {unit},"
+    " tolerance {allowed:.3g}",
     hint="compare the same run teacher-driven: there the first wrong stage is named",
     why="free runs drift apart by rounding, but no faster than their own envelope; this is a defect, not chaos",
     follows=("RP961", "RP962", "RP963"),

@@ -33,7 +33,7 @@ VALUE_UNREAD = Rule(
     severity=Severity.INFO,
     message="{stage} of the run holds {value} at frame {frame}, {address}, {count} values in all: nothing of this contract reads"
     " them",
-    hint="mend the clip where another contract reads it; this run does not depend on it",
+    hint="fix the clip where another contract reads it; this run does not depend on it",
     why="the same numbers come out whatever stands there; a contract that reads the field one day fails on this clip",
 )
 TEXTS = Texts(__name__, rules_in(globals()))

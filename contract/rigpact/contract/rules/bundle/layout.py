@@ -46,7 +46,7 @@ ARRAY_FORM_ENTRY = Rule(
 OBJECT_ENTRY_DROPPED = Rule(
     code="RP057",
     name="object-entry-dropped",
-    message="{names} are objects beside array entries ({arrays}): the engine drops them without a word",
+    message="{names} are objects beside array entries ({arrays}): the engine drops them silently",
     hint="write every entry of the layout as an object",
     why="one array entry switches the engine's reader to arrays for the whole layout",
 )

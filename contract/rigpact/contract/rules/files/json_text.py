@@ -23,7 +23,7 @@ NON_FINITE_NUMBER = Rule(
     name="non-finite-number-in-json",
     message="{number}{more}: JSON has no such number",
     hint="find where the exporter divided by zero or overflowed; write the file with allow_nan=False",
-    why="Python writes and reads NaN and Infinity without a word; the engine's parser refuses the whole file",
+    why="Python writes and reads NaN and Infinity silently; the engine's parser refuses the whole file",
     engine_refuses=True,
 )
 NOT_STRICT_JSON = Rule(

@@ -1,4 +1,4 @@
-"""RP740 to RP749, RP772: what is wrong in a contract of one's own (rigpact-contract), and what it leaves open.
+"""RP740 to RP749, RP772: what is wrong in your own contract (rigpact-contract), and what it leaves open.
 
 The mistakes are found by `rigpact.contract.declared`, which builds the system; here each becomes a finding.
 """

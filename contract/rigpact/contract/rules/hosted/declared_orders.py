@@ -1,4 +1,4 @@
-"""RP758, RP760, RP761 and RP771: orders of joints and bones in a contract of one's own."""
+"""RP758, RP760, RP761 and RP771: orders of joints and bones in your own contract."""
 
 from collections.abc import Iterator
 from itertools import combinations

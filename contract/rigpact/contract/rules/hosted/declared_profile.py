@@ -1,4 +1,4 @@
-"""RP756 and RP757: where a contract of one's own contradicts the profile that it names."""
+"""RP756 and RP757: where your own contract contradicts the profile that it names."""
 
 import re
 from collections.abc import Iterator

@@ -1,4 +1,4 @@
-"""RP763 and RP764: stages of a contract of one's own that compute nothing, and factors that are applied twice."""
+"""RP763 and RP764: stages of your own contract that compute nothing, and factors that are applied twice."""
 
 from collections.abc import Iterator
 

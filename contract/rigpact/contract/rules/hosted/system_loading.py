@@ -69,7 +69,7 @@ UNKNOWN_KNOB = Rule(
     code="RP709", name="system-knob-unknown", engine_refuses=True,
     message="{knob!r} is not a convention of this system (it has {known})",
     hint="correct the name; rigpact show NAME lists the knobs",
-    why="the convention that was meant keeps its default without a word",
+    why="the convention that was meant keeps its default silently",
 )  # fmt: skip
 UNKNOWN_VALUE = Rule(
     code="RP710", name="system-knob-value-unknown", engine_refuses=True,

@@ -39,14 +39,14 @@ INPUTS_OUT_OF_ORDER = Rule(
     name="model-inputs-out-of-order",
     message="the inputs are {found}, the engine binds {expected} by position",
     hint="export them in this order; the names do not help the engine",
-    why="each vector is padded or cut to the width of the wrong input, without a word: the pose is noise",
+    why="each vector is padded or cut to the width of the wrong input, silently: the pose is noise",
 )
 INPUT_WIDTH_DIFFERS = Rule(
     code="RP403",
     name="model-input-width-differs",
     message="input {index} ({name}) is {found} wide, the bundle says {expected}: the engine would {action}",
     hint="model and bundle come from two exports; export both again",
-    why="the engine pads with zeros or cuts to the model's width without a word",
+    why="the engine pads with zeros or cuts to the model's width silently",
 )
 INPUT_DTYPE_DIFFERS = Rule(
     code="RP404",

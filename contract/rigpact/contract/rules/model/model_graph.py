@@ -97,7 +97,7 @@ INPUT_CLAMPED = Rule(
     name="model-input-clamped",
     severity=Severity.INFO,
     message="{name} is clamped to [{low:g}, {high:g}] inside the graph",
-    hint="nothing to do if training clamps too; values beyond are cut without a word",
+    hint="fine if training clamps as well; otherwise values outside are clipped silently",
     why="a near-constant channel reaches such values easily; the engine's trace shows them uncut, the network sees them cut",
 )
 CLAMP_EMPTY = Rule(

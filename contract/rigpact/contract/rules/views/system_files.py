@@ -56,7 +56,7 @@ class SystemFiles:
 
     @cached_property
     def declared(self) -> DeclaredView | None:
-        """A contract of one's own without mistakes; None for another one."""
+        """A declared contract without mistakes; None for another one."""
         document, contract = self.document, self.contract
         if document is None or contract is None or document.kind is not Kind.DECLARATION:
             return None

@@ -31,7 +31,7 @@ def init(
     """Write rigpact.toml for the files in a folder.
 
     It ends with what `rigpact gate` can judge, as `rigpact doctor` says it. With --contract it writes contract.toml, the
-    draft of a contract of your own. Exit status 0; 2 if the file is there, or there are no files to write it from.
+    draft of your own contract. Exit status 0; 2 if the file is there, or there are no files to write it from.
     """
     if contract:
         _draft_contract(folder, output_format, fps, is_forced=force)

@@ -32,7 +32,7 @@ class Metrics(TypedDict):
 def ask(project: Project) -> Iterator[NotAsked | Question]:
     """Compare the bundle or contract file, and the companion, with the base revision's."""
     if project.settings.base is None:
-        yield NotAsked(NAME, "no base revision in [gate], nor --base: nobody guards the settings")
+        yield NotAsked(NAME, "set `base` in [gate] or pass --base to check for breaking changes")
         return
     base = project.settings.base
     yield Question(NAME, TITLE, project.bundle_path, lambda: _measure(project, base), lambda: _compared(project, base))

@@ -2,7 +2,7 @@
 
 An edit changes the document in place. It raises LookupError where the file holds nothing to damage.
 
-Those of a contract of one's own are rows in `DECLARATION_EDITS`.
+Those of your own contract are rows in `DECLARATION_EDITS`.
 """
 
 import tomllib

@@ -81,7 +81,7 @@ def project_files(folder: Path) -> FoundFiles:
     """
     found = find_files(folder)
     if not found.bundles:
-        hint = "run it where norm_template.json or a contract of your own lies; rigpact show NAME --write-contract starts one"
+        hint = "run it where norm_template.json or your own contract lies; rigpact show NAME --write-contract starts one"
         beside = "".join(f"; {note}" for note in found.notes[:3])
         raise UnusableInput(
             folder, f"no schema bundle below it{beside}", "a folder with a bundle or a contract file", hint
@@ -103,7 +103,7 @@ def project_files(folder: Path) -> FoundFiles:
 
 
 def _named_columns(folder: Path, found: FoundFiles) -> Iterator[tuple[Path, Trace]]:
-    """The tables and arrays that hold vectors of the contract. Of a contract of one's own, the others are named too."""
+    """The tables and arrays that hold vectors of the contract. Of your own contract, the others are named too."""
     if not found.columns:
         return
     is_own = read_document(folder / found.bundles[0]).kind is Kind.DECLARATION
