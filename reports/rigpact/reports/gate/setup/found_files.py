@@ -81,7 +81,9 @@ def project_files(folder: Path) -> FoundFiles:
     """
     found = find_files(folder)
     if not found.bundles:
-        hint = "run it where norm_template.json or your own contract lies; rigpact show NAME --write-contract starts one"
+        hint = (
+            "run it where norm_template.json or your own contract lies; rigpact show NAME --write-contract starts one"
+        )
         beside = "".join(f"; {note}" for note in found.notes[:3])
         raise UnusableInput(
             folder, f"no schema bundle below it{beside}", "a folder with a bundle or a contract file", hint
