@@ -440,7 +440,7 @@ def test_unreadable_settings_of_the_base_guard_nothing(project: Path, command: C
 def test_without_a_base_it_is_said(project: Path, command: Command) -> None:
     """Who reads a pass has to know what could not be seen."""
     answer = command("gate")
-    assert (answer.status, "nobody guards the settings" in answer.out) == (0, True)
+    assert (answer.status, "pass --base" in answer.out) == (0, True)
 
 
 def test_an_entry_of_the_record_holds_for_one_state_of_the_numbers(project: Path, command: Command) -> None:
