@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 from safetensors.numpy import save_file
 
-from rigpact.reference_runtime.recordings.labelled_vectors import vectors_of
+from rigpact.reference_runtime.recordings.labelled_vectors import labelled_vectors
+from rigpact.reference_runtime.recordings.opened import open_file
 
 from .foreign_files import (
     DEPLOY,
@@ -98,7 +99,7 @@ def test_numbered_columns_follow_their_numbers(tmp_path: Path) -> None:
         ",".join(wide) + "\n" + ",".join(str(each[0]) for each in wide.values()) + "\n"
     )
     for file in ("engine.safetensors", "engine.csv"):
-        assert vectors_of(tmp_path / file)["x"][0].tolist() == list(range(12))
+        assert labelled_vectors(open_file(tmp_path / file))["x"][0][0].tolist() == list(range(12))
 
 
 def test_a_column_that_fits_two_vectors_fits_none(tmp_path: Path, command: Command) -> None:

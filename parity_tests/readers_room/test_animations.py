@@ -12,7 +12,7 @@ from safetensors.numpy import load_file
 from scipy.spatial.transform import Rotation
 
 from rigpact.contract.errors import UnusableInput
-from rigpact.reference_runtime.recordings.tables import read_table
+from rigpact.reference_runtime.recordings.opened import read_table
 
 from ..every_case import every_case
 from .animations import BVH, demo_poses, quaternions, write_bvh

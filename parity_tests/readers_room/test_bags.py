@@ -10,9 +10,9 @@ import pytest
 from mcap.writer import Writer
 
 from rigpact.contract.errors import UnusableInput
+from rigpact.reference_runtime.recordings.opened import read_table
 from rigpact.reference_runtime.recordings.other_formats import mcap_files
 from rigpact.reference_runtime.recordings.other_formats.topics import Message, topics_to_table
-from rigpact.reference_runtime.recordings.tables import read_table
 
 from ..every_case import every_case
 from .bags import cdr_float32_array, observed, positions, write_json_mcap, write_mcap
@@ -49,7 +49,8 @@ def test_a_bag_is_judged_with_the_contract_beside_it(tmp_path: Path, command: Co
     contract = tmp_path / "contract.toml"
     contract.write_text(CONTRACT, encoding="utf-8")
     bag = write_mcap(tmp_path / "run.mcap")
-    assert command("explain", bag, "--contract", contract).status == 0
+    answer = command("explain", bag, "--contract", contract)
+    assert (answer.status, "/obs: the message of the step, 0.001 ms behind" in answer.out) == (0, True), answer.out
     contract.write_text(CONTRACT.replace("scale = 2", "scale = 3"), encoding="utf-8")
     assert command("explain", bag, "--contract", contract).status == 1
 
@@ -120,6 +121,14 @@ def test_a_topic_with_fewer_messages_is_not_taken_as_it_is(tmp_path: Path, lost:
     messages = [each for each in _loop(("/act", 1), ("/obs", 0), lost=lost) if each.topic != "/imu"]
     with pytest.raises(UnusableInput, match="do not come together: /act 29, /obs 30"):
         topics_to_table(messages, tmp_path, None)
+
+
+@every_case("tick", [None, "/obs"])
+def test_messages_that_all_have_one_time_are_refused_as_that(tmp_path: Path, tick: str | None) -> None:
+    """The same number of each "do not come together" sends the reader to --tick, which cannot help."""
+    messages = [Message(topic, 5, {"data": float(step)}) for topic in ("/obs", "/act") for step in range(4)]
+    with pytest.raises(UnusableInput, match="#/obs: found 4 messages, most of them at the time of the one before"):
+        topics_to_table(messages, tmp_path, tick)
 
 
 def test_a_topic_that_may_be_late_or_early_is_not_paired(tmp_path: Path) -> None:

@@ -15,8 +15,7 @@ import pandas as pd
 from numpy.typing import NDArray
 from onnx import numpy_helper
 
-from rigpact.reference_runtime.recordings.tables import write_table
-from rigpact.reference_runtime.recordings.trace import write_trace
+from rigpact.reference_runtime.recordings.opened import write_recording
 from rigpact.reference_runtime.recordings.trace_model import Trace, TraceHeader
 
 Array = NDArray[Any]
@@ -166,7 +165,7 @@ def trace_as(ending: str) -> Write:
         header = TraceHeader(FPS, mode, producer=ENGINE, system="quadruped" if mode == "free" else "tiny")
         trace = Trace(header, frame, frame / FPS, {name: np.float32(rows) for name, rows in stages.items()})
         file = path.with_name(path.name + ending)
-        (write_table if ending == ".json" else write_trace)(trace, file)
+        write_recording(trace, file)
         return file
 
     return write

@@ -5,7 +5,7 @@ import pytest
 
 from rigpact.contract.errors import UnusableInput
 from rigpact.contract.systems.layout import Field, FieldKind, FieldLayout
-from rigpact.reference_runtime.recordings.labelled_vectors import vectors_of
+from rigpact.reference_runtime.recordings.labelled_vectors import labelled_vectors
 from rigpact.reference_runtime.recordings.named_columns import (
     NoVector,
     _channels,
@@ -15,6 +15,7 @@ from rigpact.reference_runtime.recordings.named_columns import (
     read_named_columns,
 )
 from rigpact.reference_runtime.recordings.number_rows import Table, left_out
+from rigpact.reference_runtime.recordings.opened import open_file
 
 from ..every_case import every_case
 from .column_files import KNEE_HIP, TWO_FEET, A, B, C, contract, npz, refused, side_by_side, stages
@@ -82,10 +83,19 @@ def test_vectors_of_a_file_are_its_columns_in_their_order(tmp_path):
     np.savez(path, **{f"q[{place}]": np.full(2, float(place)) for place in (10, 2, 0, 1)}, rate=np.float64(50.0), **{
         "a.b": np.ones((2, 3)), "knee.left": np.zeros(2), "knee/right": np.ones(2), "torn.x": np.zeros(2), "torn.y": np.zeros(3),
     })  # fmt: skip
-    found = {name: rows.tolist() for name, rows in vectors_of(path).items()}
+    found = {name: rows.tolist() for name, (rows, _) in labelled_vectors(open_file(path)).items()}
     assert found == {
         "q": [[0.0, 1.0, 2.0, 10.0]] * 2, "rate": [[50.0]], "a.b": [[1.0] * 3] * 2, "knee": [[0.0, 1.0]] * 2,
+        "torn.x": [[0.0]] * 2, "torn.y": [[0.0]] * 3,
     }  # fmt: skip
+
+
+def test_a_torn_vector_is_refused(tmp_path):
+    """Left out without a word, it is no difference between two files."""
+    path = tmp_path / "a.npz"
+    np.savez(path, **{"q[0]": np.zeros(2), "q[1]": np.zeros(3)})
+    with pytest.raises(UnusableInput, match=r"a.npz#q: found columns of 2 and 3 rows"):
+        labelled_vectors(open_file(path))
 
 
 @every_case(
@@ -278,7 +288,7 @@ def test_named_vectors_of_a_file_stay_before_numbered_ones(tmp_path):
         tmp_path,
         **{"q[0]": [3.0], "q.late": [1.0], "p": [[7.0, 8.0]], "q/x.y": [2.0], "none": [], "no.rows": np.zeros((0, 3))},
     )
-    assert {name: rows.tolist() for name, rows in vectors_of(path).items()} == {
+    assert {name: rows.tolist() for name, (rows, _) in labelled_vectors(open_file(path)).items()} == {
         "q": [[1.0, 2.0, 3.0]],
         "p": [[7.0, 8.0]],
     }

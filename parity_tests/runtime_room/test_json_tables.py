@@ -7,8 +7,9 @@ import numpy as np
 import pytest
 
 from rigpact.contract.errors import UnusableInput
-from rigpact.reference_runtime.recordings.json_tables import is_json_table, read_json_lines_table, read_json_table
+from rigpact.reference_runtime.recordings.json_tables import read_json_lines_table
 from rigpact.reference_runtime.recordings.number_rows import UNNAMED
+from rigpact.reference_runtime.recordings.opened import open_file, read_table
 
 from ..every_case import every_case
 from .json_lines_by_hand import HEADER, frame, lines
@@ -27,8 +28,8 @@ def test_a_json_file_is_a_table_where_it_holds_rows_of_numbers(tmp_path, content
     """A settings file beside the recordings must not be read as one."""
     path = tmp_path / "a.json"
     path.write_text(json.dumps(content), encoding="utf-8")
-    assert is_json_table(path) is expected
-    assert is_json_table(tmp_path / "none.json") is False
+    assert open_file(path).is_recording is expected
+    assert open_file(tmp_path / "none.json").is_recording is False
 
 
 def columns(table):
@@ -46,19 +47,19 @@ def test_nested_names_are_read_as_one(tmp_path):
         "tags": ["a", "b"],
         "mixed": [7, {"q": 8}],
     }
-    found = columns(read_json_table(lines(tmp_path / "a.json", [row])))
+    found = columns(read_table(lines(tmp_path / "a.json", [row])))
     assert found == {
         "t": [1], "imu.o.x": [2], "legs[0].q": [3], "legs[1].q": [4], "v": [[5, 6]], "mixed[0]": [7], "mixed[1].q": [8],
     }  # fmt: skip
-    (missing,) = columns(read_json_table(lines(tmp_path / "b.json", [{"q": None}])))["q"]
+    (missing,) = columns(read_table(lines(tmp_path / "b.json", [{"q": None}])))["q"]
     assert math.isnan(missing)
 
 
 def test_vectors_under_stages_have_their_own_names(tmp_path):
     """A frame of a trace, without the trace's header."""
-    found = columns(read_json_table(lines(tmp_path / "a.json", [{"frame": 3, "stages": {"q": [1, 2]}}])))
+    found = columns(read_table(lines(tmp_path / "a.json", [{"frame": 3, "stages": {"q": [1, 2]}}])))
     assert found == {"frame": [3], "q": [[1, 2]]}
-    deeper = columns(read_json_table(lines(tmp_path / "b.json", [{"a": {"stages": {"q": 1}}}])))
+    deeper = columns(read_table(lines(tmp_path / "b.json", [{"a": {"stages": {"q": 1}}}])))
     assert deeper == {"a.stages.q": [1]}
 
 
@@ -72,9 +73,9 @@ def test_what_a_json_file_says_of_the_whole_recording(tmp_path):
     table = read_json_lines_table(lines(tmp_path / "a.jsonl", *entries))
     assert table.said == {"fps": 30, "mode": "free", "clip": "Walk"}
     assert (table.is_text, table.truncation) == (True, None)
-    arrays = read_json_table(lines(tmp_path / "a.json", {"fps": 30, "clip": None, "q": [1, 2]}))
+    arrays = read_table(lines(tmp_path / "a.json", {"fps": 30, "clip": None, "q": [1, 2]}))
     assert (arrays.said, columns(arrays), arrays.is_text) == ({"fps": 30}, {"q": [1, 2]}, True)
-    nameless = read_json_table(lines(tmp_path / "b.json", [[1, 2], [3, 4]]))
+    nameless = read_table(lines(tmp_path / "b.json", [[1, 2], [3, 4]]))
     assert (columns(nameless), nameless.is_text) == ({UNNAMED: [[1, 2], [3, 4]]}, True)
 
 
@@ -84,7 +85,7 @@ def test_what_a_json_file_says_of_the_whole_recording(tmp_path):
 def test_rows_of_two_kinds_are_refused_at_the_other_one(tmp_path, rows, place):
     """Half of a file that two recorders wrote."""
     with pytest.raises(UnusableInput) as refused:
-        read_json_table(lines(tmp_path / "a.json", rows))
+        read_table(lines(tmp_path / "a.json", rows))
     assert refused.value.place.endswith(f"a.json{place}")
 
 
@@ -107,7 +108,7 @@ def test_lines_of_a_table_are_read_up_to_a_torn_last_one(tmp_path):
 def test_a_file_that_is_no_json_is_no_table(tmp_path, content):
     """Its own reader says what is wrong with it."""
     (tmp_path / "a.json").write_bytes(content)
-    assert is_json_table(tmp_path / "a.json") is False
+    assert open_file(tmp_path / "a.json").is_recording is False
 
 
 def test_the_header_of_a_trace_is_no_row(tmp_path):
@@ -124,14 +125,14 @@ def test_the_header_of_a_trace_is_no_row(tmp_path):
 def test_of_two_lists_of_rows_the_first_is_read(tmp_path):
     """Frames, and behind them what happened meanwhile."""
     content = {"fps": 30, "frames": [{"q": 1}, {"q": 2}], "events": [{"at": 7}, {"at": 8}], "steps": [{"n": 0}]}
-    table = read_json_table(lines(tmp_path / "a.json", content))
+    table = read_table(lines(tmp_path / "a.json", content))
     assert (columns(table), table.said) == ({"q": [1, 2]}, {"fps": 30})
 
 
 def test_a_list_that_only_ends_in_an_object_is_no_list_of_rows(tmp_path):
     """Arrays of numbers stand beside it, and they are the recording."""
     content = {"q": [1, 2], "odd": [3, {"q": 4}], "stages": {"p": [[5, 6], [7, 8]]}}
-    assert columns(read_json_table(lines(tmp_path / "a.json", content))) == {"q": [1, 2], "p": [[5, 6], [7, 8]]}
+    assert columns(read_table(lines(tmp_path / "a.json", content))) == {"q": [1, 2], "p": [[5, 6], [7, 8]]}
 
 
 def nested(levels, inside):
@@ -155,9 +156,9 @@ def test_sixty_four_levels_of_names_are_read_and_one_more_is_not(tmp_path, most,
 def test_words_that_are_numbers_are_not_passed_over(tmp_path):
     """JSON has no word for what is not finite, so recorders write one; a list of names is none."""
     content = {"q": ["NaN", "-Infinity"], "names": ["hip", "knee"], "p": [1.5, "NaN"]}
-    found = columns(read_json_table(lines(tmp_path / "a.json", content)))
+    found = columns(read_table(lines(tmp_path / "a.json", content)))
     assert list(found) == ["q", "p"]
     np.testing.assert_array_equal(found["q"], [math.nan, -math.inf])
     np.testing.assert_array_equal(found["p"], [1.5, math.nan])
     with pytest.raises(UnusableInput, match="/mixed"):
-        read_json_table(lines(tmp_path / "a.json", {"mixed": ["hip", 1.5]}))
+        read_table(lines(tmp_path / "a.json", {"mixed": ["hip", 1.5]}))

@@ -5,12 +5,9 @@ import math
 import numpy as np
 import pytest
 
-from rigpact.reference_runtime.recordings.named_columns import (
-    NoVector,
-    is_named_columns,
-    is_recording_path,
-    read_named_columns,
-)
+from rigpact.contract.documents import Kind
+from rigpact.reference_runtime.recordings.named_columns import NoVector, read_named_columns
+from rigpact.reference_runtime.recordings.opened import open_file
 
 from ..every_case import every_case
 from .column_files import A, B, C, contract, npz, refused, side_by_side, stages, table
@@ -25,8 +22,7 @@ def test_a_log_of_frames_is_named_columns_and_a_trace_is_none(tmp_path):
     trace.write_text('{"format": "rigpact-trace", "version": 1}\n', encoding="utf-8")
     other.write_text("# q\n", encoding="utf-8")
     paths = (log, trace, tmp_path / "run.csv", other)
-    assert [is_named_columns(path) for path in paths] == [True, False, True, False]
-    assert [is_recording_path(path) for path in paths] == [True, True, True, False]
+    assert [open_file(path).kind for path in paths] == [Kind.COLUMNS, Kind.TRACE, Kind.COLUMNS, None]
 
 
 @pytest.mark.parametrize("held", [1, 13])

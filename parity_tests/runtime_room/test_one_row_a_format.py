@@ -7,11 +7,12 @@ import numpy as np
 import pytest
 
 from rigpact.contract.contract_files import open_contract
+from rigpact.contract.documents import Kind
 from rigpact.contract.errors import UnusableInput
-from rigpact.reference_runtime.recordings import tables
-from rigpact.reference_runtime.recordings.named_columns import is_recording_path, opened_recording
+from rigpact.reference_runtime.recordings import opened
+from rigpact.reference_runtime.recordings.named_columns import opened_recording
 from rigpact.reference_runtime.recordings.number_rows import Table
-from rigpact.reports.diagnosing.logs.engine_log import is_engine_log
+from rigpact.reference_runtime.recordings.opened import open_file
 from rigpact.reports.gate.setup.found_files import find_files
 from rigpact.reports.importing.drafting import draft_of_folder, look_into
 
@@ -35,8 +36,8 @@ scale = 2
 @pytest.fixture
 def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A folder with a contract and a recording in a format that rigpact does not have."""
-    row = tables.Format(lambda path: Table({"q": np.array([float(each) for each in path.read_text().split("|")])}))
-    monkeypatch.setitem(tables.FORMATS, ".barred", row)  # type: ignore[arg-type]
+    row = opened.Format(columns=lambda file: Table({"q": np.array([*map(float, file.content.decode().split("|"))])}))
+    monkeypatch.setitem(opened.FORMATS, ".barred", row)
     (tmp_path / "one.toml").write_text(CONTRACT, encoding="utf-8")
     (tmp_path / "run.barred").write_text("1|2|4", encoding="utf-8")
     return tmp_path
@@ -52,12 +53,12 @@ def test_a_new_format_is_known_to_every_command_from_its_row(project: Path) -> N
     path = project / "run.barred"
     contract = open_contract(project / "one.toml")
 
-    assert is_recording_path(path)
+    assert open_file(path).is_recording
     assert opened_recording(path, contract).stages["q"].ravel().tolist() == [1.0, 2.0, 4.0]
     assert find_files(project).columns == [Path("run.barred")]
     assert "run.barred" in draft_of_folder(look_into(_with_a_model(project))).header[0]
-    path.write_text("y_reproj ComposeDelta|", encoding="utf-8")
-    assert not is_engine_log(path)
+    path.write_text("[DeltaCompose]|", encoding="utf-8")
+    assert open_file(path).kind is Kind.COLUMNS
 
 
 def test_columns_without_a_contract_are_refused(project: Path) -> None:
@@ -68,6 +69,6 @@ def test_columns_without_a_contract_are_refused(project: Path) -> None:
 
 def test_every_format_that_is_written_is_read_again() -> None:
     """A file that rigpact converts to and cannot open is lost work."""
-    assert all(any(ending.endswith(each) for each in tables.FORMATS) for ending in tables.written_suffixes())
+    assert all(each.columns or each.trace for each in opened.FORMATS.values() if each.write)
     with pytest.raises(UnusableInput, match=r"\.npz, \.csv, \.json"):
-        tables.write_table(None, Path("run.npy"))  # type: ignore[arg-type]
+        opened.write_recording(None, Path("run.npy"))  # type: ignore[arg-type]

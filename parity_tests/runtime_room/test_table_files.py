@@ -18,7 +18,7 @@ from rigpact.reference_runtime.recordings.number_rows import (
     table_of_rows,
     text_number,
 )
-from rigpact.reference_runtime.recordings.tables import is_table, read_table, write_table
+from rigpact.reference_runtime.recordings.opened import open_file, read_table, write_recording
 from rigpact.reference_runtime.recordings.trace_model import Trace
 
 from ..every_case import every_case
@@ -51,13 +51,13 @@ def refused(path):
 )  # fmt: skip
 def test_a_table_is_known_by_its_name(tmp_path, name, expected):
     """Whether it is there or not: a file that is missing is refused as one, and not passed over."""
-    assert is_table(tmp_path / name) is expected
+    assert open_file(tmp_path / name).is_recording is expected
 
 
 def test_a_json_file_is_a_table_by_its_content(tmp_path):
     """Settings end in .json, too."""
-    assert is_table(written(tmp_path, '{"q": [1.0, 2.0]}', "run.json")) is True
-    assert is_table(written(tmp_path, '{"name": "q"}', "Run.JSON")) is False
+    assert open_file(written(tmp_path, '{"q": [1.0, 2.0]}', "run.json")).is_recording is True
+    assert open_file(written(tmp_path, '{"name": "q"}', "Run.JSON")).is_recording is False
 
 
 def test_a_name_that_no_reader_knows_and_a_file_that_is_none_are_refused(tmp_path):
@@ -179,19 +179,19 @@ def trace():
 
 def test_a_recording_is_written_as_a_table(tmp_path):
     """Each number in the shortest text that reads back as the same float32."""
-    write_table(trace(), tmp_path / "run.csv")
+    write_recording(trace(), tmp_path / "run.csv")
     text = (tmp_path / "run.csv").read_text(encoding="utf-8")
     assert text == "frame,time,mode,q[0],q[1],p[0]\n3,0.06,free,0.1,-2.0,5.0\n5,0.1,free,nan,4.0,6.0\n"
 
 
 def test_a_recording_is_written_as_arrays(tmp_path):
     """With its rate and its mode, which the arrays do not say."""
-    write_table(trace(), tmp_path / "run.NPZ")
+    write_recording(trace(), tmp_path / "run.NPZ")
     with np.load(io.BytesIO((tmp_path / "run.NPZ").read_bytes())) as held:
         assert set(held.files) == {"frame", "time", "fps", "mode", "q", "p"}
         assert (held["fps"].item(), held["mode"].item(), held["frame"].tolist()) == (50.0, "free", [3, 5])
         np.testing.assert_array_equal(held["q"], trace().stages["q"])
-    write_table(trace(), tmp_path / "run.json")
+    write_recording(trace(), tmp_path / "run.json")
     assert json.loads((tmp_path / "run.json").read_bytes()) == {
         "fps": 50.0, "mode": "free", "frame": [3, 5], "time": [0.06, 0.1],
         "stages": {"q": [[0.1, -2.0], ["NaN", 4.0]], "p": [[5.0], [6.0]]},
@@ -201,8 +201,10 @@ def test_a_recording_is_written_as_arrays(tmp_path):
 def test_a_recording_is_not_written_under_a_name_that_is_no_tables(tmp_path):
     """The names that would do are said."""
     with pytest.raises(UnusableInput) as raised:
-        write_table(trace(), tmp_path / "run.xlsx")
-    assert (raised.value.found, raised.value.expected) == ("the name run.xlsx", "a name ending in .npz, .csv, .json")
+        write_recording(trace(), tmp_path / "run.xlsx")
+    assert raised.value.found == "the name run.xlsx"
+    assert raised.value.expected.startswith("a name ending in .trace.jsonl, ")
+    assert raised.value.expected.endswith(".npz, .csv, .json")
 
 
 # --- rows of numbers --------------------------------------------------------------------------------------------------

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from rigpact.contract.errors import UnusableInput
 from rigpact.reference_runtime import Trace, TraceHeader, read_trace, write_trace
-from rigpact.reference_runtime.recordings.trace import is_trace_path
+from rigpact.reference_runtime.recordings.opened import is_trace_name
 
 NAMES = ("a.trace.jsonl", "a.trace.jsonl.gz", "a.trace.jsonl.zst", "a.trace.bin", "a.trace.safetensors")
 TEXT_NAMES = NAMES[:3]
@@ -224,7 +224,7 @@ def test_same_trace_is_written_to_the_same_bytes(folder):
 @pytest.mark.parametrize("name", ["a.json", "a.trace", "trace.jsonl", "a.trace.jsonl.bz2", "a.safetensors"])
 def test_other_names_are_refused(folder, name):
     """Guessing the format from the content would read a bundle as a trace."""
-    assert not is_trace_path(name)
+    assert not is_trace_name(name)
     with pytest.raises(UnusableInput, match="a name ending in"):
         write_trace(made([[1, 2, 3]]), folder / name)
     with pytest.raises(UnusableInput, match="a name ending in"):

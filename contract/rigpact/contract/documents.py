@@ -1,6 +1,6 @@
-"""The kinds of file that the two halves exchange, and how to recognise them.
+"""The kinds of file that the two halves exchange, and how artefacts in JSON and TOML are recognised.
 
-The content of a file shows its kind; its name does not count. To add a kind: a row in `_MARKS`, a schema in schemas/.
+The content of a file shows its kind; its name does not count. To add an artefact: a row in `_MARKS`, a schema in schemas/.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ T = TypeVar("T")
 
 
 class Kind(StrEnum):
-    """What a JSON artefact is."""
+    """What a file is: artefacts in JSON or TOML, then what no document holds."""
 
     BUNDLE = "bundle"
     COMPANION = "companion"
@@ -30,11 +30,24 @@ class Kind(StrEnum):
     TEACHER_PREDICTION = "teacher_prediction"
     SYSTEM_CONTRACT = "system_contract"
     DECLARATION = "declaration"
+    TRACE = "trace"
+    COLUMNS = "file of named columns"
+    ENGINE_LOG = "engine log"
+    MODEL = "model"
+    ARCHIVE = "archive of results"
+    SETTINGS = "settings file"
+    CONFIGURATION = "configuration in YAML"
+    SCRIPT = "Python file"
 
     @property
     def words(self) -> str:
         """The kind in words."""
         return "declared contract" if self is Kind.DECLARATION else self.value.replace("_", " ")
+
+    @property
+    def is_document(self) -> bool:
+        """Whether it is an artefact in JSON or TOML."""
+        return any(self is kind for kind, _ in _MARKS)
 
     @property
     def is_of_a_system(self) -> bool:
@@ -110,7 +123,12 @@ def has_marking_key(content: bytes) -> bool:
 
 def read_document(path: str | Path, expected: Kind | None = None) -> Document:
     """Read a JSON artefact; UnusableInput if its kind is unknown or not the expected one."""
-    content, remembered = read_bytes(path), _REMEMBERED.get()
+    return content_to_document(read_bytes(path), path, expected)
+
+
+def content_to_document(content: bytes, path: str | Path, expected: Kind | None = None) -> Document:
+    """The artefact that these bytes are; errors call it `path`."""
+    remembered = _REMEMBERED.get()
     known = None if remembered is None else remembered.get(str(path))
     if known is not None and known.file.content == content and expected in (None, known.kind):
         return known

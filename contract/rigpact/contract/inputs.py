@@ -1,14 +1,16 @@
 """The files that the running command has read: an output must not take their place, and they must stay as they were."""
 
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any, TypeVar
 
 from rigpact.contract.errors import UnusableInput
 
+T = TypeVar("T")
 _Identity = tuple[int, int]
 """Device and inode: a file by whatever name."""
 State = tuple[int, int, int, int]
@@ -20,6 +22,8 @@ class _Inputs:
     names: dict[_Identity, set[Path]] = field(default_factory=dict)
     """Of each file: a file system gives the inode of a removed file to the next one that is written."""
     states: dict[str, State] = field(default_factory=dict)
+    made: dict[tuple[str, Any], tuple[State, Any]] = field(default_factory=dict)
+    """What was made of the small files that were looked at last."""
 
 
 _INPUTS: ContextVar[_Inputs | None] = ContextVar("inputs", default=None)
@@ -56,6 +60,27 @@ def remember_input(path: Path, status: os.stat_result, *, grows: bool = False) -
     inputs.names.setdefault((status.st_dev, status.st_ino), set()).add(path.absolute())
     if not grows and inputs.states.setdefault(str(path.absolute()), state_of(status)) != state_of(status):
         raise changed_meanwhile(path)
+
+
+_MADE, _SMALL_BYTES = 8, 1 << 25
+
+
+def remembered(path: Path, make: Callable[[Path], T]) -> T:
+    """What a function makes of a file: the same for the running command, which looks twice, as long as nobody writes the file."""
+    inputs = _INPUTS.get()
+    try:
+        status = None if inputs is None else path.stat()
+    except (OSError, ValueError):  # not there, or not to be read: what is made of it says so
+        status = None
+    if inputs is None or status is None or status.st_size > _SMALL_BYTES:
+        return make(path)
+    key = (str(path.absolute()), make)
+    state, made = inputs.made.pop(key, (None, None))
+    found: T = made if state == state_of(status) else make(path)
+    inputs.made[key] = state_of(status), found
+    if len(inputs.made) > _MADE:
+        del inputs.made[next(iter(inputs.made))]
+    return found
 
 
 def is_input(status: os.stat_result) -> bool:

@@ -15,19 +15,19 @@ import yaml
 
 from rigpact.contract.bundle import load_contract
 from rigpact.contract.conventions import conventions_table
-from rigpact.contract.documents import read_document
+from rigpact.contract.documents import Kind, read_document
 from rigpact.contract.errors import UnusableInput
 from rigpact.fixtures import demo_bundle
 from rigpact.reference_runtime import OnnxNetwork, open_run, read_clip
 from rigpact.reference_runtime.files.runner import run_frames
+from rigpact.reference_runtime.recordings.opened import open_file, write_recording
 from rigpact.reference_runtime.recordings.recording import read_recording
-from rigpact.reference_runtime.recordings.tables import write_table
 from rigpact.reference_runtime.recordings.trace import Trace, read_trace, segments, write_trace
 from rigpact.reference_runtime.systems.neurarig.wire import PACKET, Refusal, decode
 from rigpact.reports.checking.bare_model import facts_of
 from rigpact.reports.checking.check import CheckRequest, check_files
 from rigpact.reports.describing.description import describe_contract
-from rigpact.reports.diagnosing.logs.engine_log import is_engine_log, read_engine_log
+from rigpact.reports.diagnosing.logs.engine_log import read_engine_log
 from rigpact.reports.following.follow import growing
 from rigpact.reports.importing.formats import ImportRequest, import_file
 
@@ -232,7 +232,7 @@ def _of_the_bundle(files: _Files) -> Iterator[Reader]:
 def _of_recordings(files: _Files) -> Iterator[Reader]:
     def written(ending: str) -> bytes:
         path = files.folder / f"sound.{ending}"
-        (write_trace if ".trace" in path.name else write_table)(trace, path)
+        write_recording(trace, path)
         return path.read_bytes()
 
     trace = replace(files.trace, header=replace(files.trace.header, producer="game"))
@@ -265,7 +265,7 @@ def _of_recordings(files: _Files) -> Iterator[Reader]:
 
 
 def _read_log(path: Path) -> None:
-    if is_engine_log(path):
+    if open_file(path).kind is Kind.ENGINE_LOG:
         read_engine_log(path)
 
 

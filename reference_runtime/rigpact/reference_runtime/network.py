@@ -23,7 +23,7 @@ from rigpact.contract.statistics import FloatArray
 from rigpact.contract.systems.contract import Contract
 from rigpact.reference_runtime.network_rounding.bounded_model import BoundedModel
 from rigpact.reference_runtime.network_rounding.rounding_of_network import Answer
-from rigpact.reference_runtime.recordings.clip import TeacherFile, read_clip
+from rigpact.reference_runtime.recordings.clip import TeacherFile, document_to_clip
 from rigpact.reference_runtime.recordings.trace_model import MAX_WIDTH
 
 Vectors = Sequence[FloatArray]
@@ -246,15 +246,16 @@ def read_replay(path: str | Path) -> ReplayNetwork:
 
     The contract's `output_mode` gives the meaning of the rows (residual, delta, absolute pose); the file does not.
     """
-    from rigpact.reference_runtime.recordings.labelled_vectors import recorded_vectors
-    from rigpact.reference_runtime.recordings.named_columns import is_recording_path
+    from rigpact.reference_runtime.recordings.labelled_vectors import labelled_vectors
+    from rigpact.reference_runtime.recordings.opened import open_file
 
-    if is_recording_path(path):
-        stages = recorded_vectors(Path(path))
+    file = open_file(path)
+    if file.is_recording:
+        stages = labelled_vectors(file)
         if "y_norm" not in stages:
             raise UnusableInput(f"{path}#/stages", ", ".join(stages), "y_norm, the network's output")
-        return ReplayNetwork(stages["y_norm"].astype(np.float32), Path(path).name)
-    clip = read_clip(path)
+        return ReplayNetwork(stages["y_norm"][0].astype(np.float32), Path(path).name)
+    clip = document_to_clip(file.document)
     if not isinstance(clip, TeacherFile) or clip.y_norm is None:
         raise UnusableInput(f"{path}#", "no prediction/y_norm", "a teacher prediction or a trace with y_norm")
     return ReplayNetwork(clip.y_norm, Path(path).name)

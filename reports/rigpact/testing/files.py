@@ -21,8 +21,7 @@ from rigpact.contract.statistics import FloatArray
 from rigpact.contract.systems.contract import Contract
 from rigpact.contract.systems.system import System
 from rigpact.reference_runtime.graph.replayed import Evidence, ReplayedFrames
-from rigpact.reference_runtime.recordings.named_columns import is_named_columns, is_recording_path
-from rigpact.reference_runtime.recordings.trace import is_trace_path, read_trace
+from rigpact.reference_runtime.recordings.opened import is_trace_name, open_file
 from rigpact.reports.checking.check import CheckRequest, check_files
 from rigpact.reports.gate.project import Project
 from rigpact.testing.judgement import NotJudged
@@ -60,7 +59,7 @@ def short_names(paths: Iterable[Path], *, suffix: bool) -> dict[Path, str]:
 
 
 def _stem(path: Path) -> str:
-    return path.name.partition(".trace.")[0] if is_trace_path(path) else path.stem
+    return path.name.partition(".trace.")[0] if is_trace_name(path) else path.stem
 
 
 class UserFiles:
@@ -100,7 +99,7 @@ class UserFiles:
     @cached_property
     def documents(self) -> Mapping[Path, Document]:
         """The clips as JSON artefacts of a known kind, by path."""
-        found = [read_document(path) for path in self.paths.clips if not is_recording_path(path)]
+        found = [file.document for file in map(open_file, self.paths.clips) if not file.is_recording]
         for document in found:
             if document.kind in (Kind.BUNDLE, Kind.COMPANION, Kind.SYSTEM_CONTRACT, Kind.DECLARATION):
                 raise UnusableInput(document.path, f"a {document.kind.words}", "a raw clip or a teacher file")
@@ -109,7 +108,7 @@ class UserFiles:
     @property
     def recordings(self) -> tuple[Path, ...]:
         """The clips that are recordings."""
-        return tuple(filter(is_recording_path, self.paths.clips))
+        return tuple(path for path in self.paths.clips if open_file(path).is_recording)
 
     def clips_of_kind(self, *kinds: Kind) -> list[Path]:
         """The JSON clips of the given kinds."""
@@ -123,7 +122,8 @@ class UserFiles:
 
     def _stages(self, path: Path) -> Collection[str]:
         # a trace says its stages by itself, named columns only with the contract
-        return (self.project.recording_of(path).trace if is_named_columns(path) else read_trace(path)).stages
+        file = open_file(path)
+        return (file.trace if file.kind is Kind.TRACE else self.project.recording_of(path).trace).stages
 
     def clip(self, path: Path) -> Any:
         """One clip, to drive a run."""

@@ -158,14 +158,20 @@ def recorded_poses(clip: Clip, contract: Contract) -> FloatArray:
     return stored(unscored(normalised.astype(np.float64), statistics.mean, statistics.std))
 
 
-def read_clip(path: str | Path) -> Clip:
+def read_clip(path: str | Path) -> RawClip | TeacherFile:
     """Read a raw clip, a teacher batch or a teacher prediction; UnusableInput for anything else."""
-    document = read_document(path)
+    return document_to_clip(read_document(path))
+
+
+def document_to_clip(document: Document) -> RawClip | TeacherFile:
+    """The clip that a document is; UnusableInput for a document of another kind."""
     if document.kind is Kind.RAW_CLIP:
         return document_to_raw_clip(document)
     if document.kind in (Kind.TEACHER_BATCH, Kind.TEACHER_PREDICTION):
         return document_to_teacher_file(document)
-    raise UnusableInput(f"{path}#", f"a {document.kind.words}", "a raw clip, a teacher batch or a teacher prediction")
+    raise UnusableInput(
+        f"{document.path}#", f"a {document.kind.words}", "a raw clip, a teacher batch or a teacher prediction"
+    )
 
 
 RECORDED_INPUTS = ("x_raw", "cond_raw", "contacts")

@@ -7,10 +7,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from rigpact.contract.documents import has_marking_key, kind_of
 from rigpact.contract.errors import UnusableInput
-from rigpact.contract.files import MAX_JSON_DEPTH, bytes_to_json, read_bytes
-from rigpact.contract.files.text import decoded
+from rigpact.contract.files import MAX_JSON_DEPTH, JsonFile
 from rigpact.reference_runtime.recordings.json_lines import cut_off_text, json_line, lines_of
 from rigpact.reference_runtime.recordings.number_rows import (
     UNNAMED,
@@ -28,23 +26,8 @@ _STAGES = "stages"
 """The key under which a trace's frame holds its vectors."""
 
 
-def is_json_table(path: Path) -> bool:
-    """Whether a .json file is a list, or an object with lists of numbers, and none of the documents that rigpact knows."""
-    if not path.is_file():
-        return False
-    content = read_bytes(path)
-    if has_marking_key(content):
-        return False
-    try:
-        root = bytes_to_json(decoded(content, path).encode(), path).data
-    except UnusableInput:
-        return False
-    if isinstance(root, list):
-        return bool(root) and isinstance(root[0], list | dict) and _holds_rows(root)
-    return isinstance(root, dict) and kind_of(root) is None and any(map(_holds_rows, root.values()))
-
-
-def _holds_rows(value: Any) -> bool:
+def holds_rows(value: Any) -> bool:
+    """Whether a value of JSON holds numbers in rows, or rows of named numbers."""
     if isinstance(value, Mapping):
         return any(isinstance(each, list) and is_number(_first(each)) for each in value.values())
     return isinstance(value, list) and bool(value) and (isinstance(value[0], Mapping) or is_number(_first(value)))
@@ -85,9 +68,9 @@ def _row(entry: Any, place: str) -> dict[str, Any]:
     return dict(flat(entry, "", place, 0))
 
 
-def read_json_table(path: Path) -> Table:
+def json_to_table(read: JsonFile) -> Table:
     """A list of rows, or an object of arrays whose first axis is the frames."""
-    read = bytes_to_json(decoded(read_bytes(path), path).encode(), path)
+    path = read.path
     for pointer in read.repeated_keys:
         raise UnusableInput(f"{path}#{pointer}", "a key that stands twice", "every key once", "two parsers differ")
     root, said = read.data, _said_of(read.data)

@@ -6,44 +6,49 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from rigpact.contract.documents import Kind
+from rigpact.contract.errors import UnusableInput
 from rigpact.contract.statistics import FloatArray
-from rigpact.reference_runtime.recordings.named_columns import PLACE, is_named_columns
-from rigpact.reference_runtime.recordings.tables import read_table
-from rigpact.reference_runtime.recordings.trace import read_trace
+from rigpact.reference_runtime.recordings.named_columns import PLACE
+from rigpact.reference_runtime.recordings.number_rows import Columns
+from rigpact.reference_runtime.recordings.opened import Opened
+
+Labelled = Mapping[str, tuple[FloatArray, tuple[str, ...]]]
+"""(T, width) float64 by name, and what the file calls each of the numbers."""
 
 
-def recorded_vectors(path: Path) -> Mapping[str, FloatArray]:
-    """Every vector of a recording as the file itself names it, (T, width): no contract says what they are."""
-    return vectors_of(path) if is_named_columns(path) else read_trace(path).stages
+def labelled_vectors(file: Opened) -> Labelled:
+    """Every vector of a recording, those of a trace with its frame numbers.
 
-
-def vectors_of(path: Path) -> dict[str, FloatArray]:
-    """Every vector of a recording, (T, width), by the name that its columns share."""
-    return {name: rows for name, (rows, _) in labelled_vectors(path).items()}
-
-
-def labelled_vectors(path: Path) -> dict[str, tuple[FloatArray, tuple[str, ...]]]:
-    """Every vector of a recording, (T, width), and what the file calls each of its numbers.
-
-    Columns `q[0]`, `q.0`, `q/0`, `q.knee`, a whole run `q_0 …` and `q_x`, `q_y`, `q_z` of a table are one vector `q`. One whose
-    columns are not equally long is left out.
+    Columns `q[0]`, `q.0`, `q/0`, `q.knee`, a whole run `q_0 …` and `q_x`, `q_y`, `q_z` of a table are one vector `q`. Columns of
+    other lengths than each other are vectors of their own, unless their numbers say that they are one: UnusableInput.
     """
-    columns = {name: values for name, values in read_table(path).columns.items() if values.size}
+    if file.kind is not Kind.COLUMNS:
+        trace = file.trace
+        stages = {name: np.asarray(rows, np.float64) for name, rows in trace.stages.items()}
+        found = {name: (rows, _numbered(name, rows.shape[1])) for name, rows in stages.items()}
+        return found | {"frame": (trace.frame[:, None].astype(np.float64), ("frame",))}
+    return _of_columns({name: values for name, values in file.table.columns.items() if values.size}, file.path)
+
+
+def _of_columns(columns: Columns, path: Path) -> Labelled:
     owners = {name: (name, -1) if values.ndim != 1 else _owner(name) for name, values in columns.items()}
     owners |= _runs([name for name, (owner, _) in owners.items() if owner == name and columns[name].ndim == 1], owners)
-    parts: dict[str, list[NDArray[Any]]] = {}
-    labels: dict[str, list[str]] = {}
+    parts: dict[str, dict[str, FloatArray]] = {}
     for name in sorted(columns, key=lambda name: owners[name][1]):
-        rows = columns[name].reshape(len(columns[name]) if columns[name].ndim else 1, -1)
-        parts.setdefault(owners[name][0], []).append(rows)
-        labels.setdefault(owners[name][0], []).extend(_labels(name, rows.shape[1]))
-    return {
-        name: (np.hstack(listed).astype(np.float64), tuple(labels[name]))
-        for name, listed in parts.items()
-        if len({len(each) for each in listed}) == 1
-    }
+        rows = columns[name].reshape(len(columns[name]) if columns[name].ndim else 1, -1).astype(np.float64)
+        parts.setdefault(owners[name][0], {})[name] = rows
+    found: dict[str, tuple[FloatArray, tuple[str, ...]]] = {}
+    for owner, held in parts.items():
+        counts = sorted({len(rows) for rows in held.values()})
+        if len(counts) > 1 and all(owners[name][1] >= 0 for name in held):
+            words = f"columns of {' and '.join(map(str, counts))} rows"
+            raise UnusableInput(f"{path}#{owner}", words, "as many rows of each number of a vector", "a cut recording?")
+        for name, one in {owner: held}.items() if len(counts) == 1 else ((name, {name: held[name]}) for name in held):
+            labels = [label for part, rows in one.items() for label in _numbered(part, rows.shape[1])]
+            found[name] = np.hstack(list(one.values())), tuple(labels)
+    return found
 
 
 def _owner(name: str) -> tuple[str, int]:
@@ -71,5 +76,5 @@ def _runs(names: Sequence[str], taken: Mapping[str, Any]) -> dict[str, tuple[str
     return found
 
 
-def _labels(name: str, width: int) -> list[str]:
-    return [name] if width == 1 else [f"{name}[{place}]" for place in range(width)]
+def _numbered(name: str, width: int) -> tuple[str, ...]:
+    return (name,) if width == 1 else tuple(f"{name}[{place}]" for place in range(width))

@@ -1,4 +1,4 @@
-"""Recordings that people have: arrays or columns with names, in .npz, .csv, .json, .jsonl or .safetensors (tables.py reads them).
+"""Recordings that people have: arrays or columns with names, in .npz, .csv, .json, .jsonl or .safetensors (opened.py tells them).
 
 A contract says under [recordings] by which name a file holds each vector; else it is the vector's own name, or one that the
 project of a hosted system uses. An array of a .npy has the file's name. A column of a table is one number: `q[3]`, `q_3`,
@@ -15,15 +15,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from rigpact.contract.documents import Kind
 from rigpact.contract.errors import UnusableInput
 from rigpact.contract.statistics import FloatArray
 from rigpact.contract.systems.contract import Contract
 from rigpact.contract.systems.layout import Field, FieldKind, FieldLayout
 from rigpact.reference_runtime.recordings.number_rows import UNNAMED, Columns, Table, left_out
+from rigpact.reference_runtime.recordings.opened import open_file
 from rigpact.reference_runtime.recordings.precision import PrecisionCensus
-from rigpact.reference_runtime.recordings.recognised import recognised_table
-from rigpact.reference_runtime.recordings.tables import is_table
-from rigpact.reference_runtime.recordings.trace import has_trace_header, is_trace_path, read_trace
 from rigpact.reference_runtime.recordings.trace_model import MODES, Trace, TraceHeader
 
 _FRAME, _TIME = ("frame", "frames"), ("time", "time_s", "t", "timestamp")
@@ -38,25 +37,15 @@ class NoVector(UnusableInput):
     """A file of named numbers that holds no vector of the contract: somebody else's table."""
 
 
-def is_named_columns(path: str | Path) -> bool:
-    """Whether a file holds named numbers: by its name, a .json file by its content, a trace's name by its missing header."""
-    return not has_trace_header(path) if is_trace_path(path) else is_table(path)
-
-
-def is_recording_path(path: str | Path) -> bool:
-    """Whether a file is a recording: a trace, or named columns."""
-    return is_trace_path(path) or is_named_columns(path)
-
-
 def opened_recording(path: Path, contract: Contract | None, *, unnamed: Sequence[str] = ()) -> Trace:
     """A trace as it says itself, or named columns as the contract says; without a contract columns are refused.
 
     unnamed: as in `read_named_columns`; a trace has no numbers without names.
     """
-    if not is_named_columns(path):
+    if open_file(path).kind is not Kind.COLUMNS:
         if unnamed:
             raise UnusableInput("--as", ", ".join(unnamed), "a file whose numbers have no names")
-        return read_trace(path)
+        return open_file(path).trace
     if contract is None:
         expected = f"the contract: {path.name} holds columns, and the contract gives their meaning"
         raise UnusableInput("--contract", "none", expected)
@@ -68,7 +57,7 @@ def read_named_columns(path: Path, contract: Contract, *, unnamed: Sequence[str]
 
     unnamed: the vectors that stand one after the other in a file without names.
     """
-    table = recognised_table(path, contract)
+    table = open_file(path).table_of({*contract.system.graph.names, *_other_names(contract)})
     named = _with_names(_by_file_name(table.columns, contract, path), unnamed, contract, path)
     columns = _of_frames(_with_brackets(named, contract, path), contract, path)
     names = _published(columns, contract)
@@ -105,19 +94,21 @@ def _published(columns: Columns, contract: Contract) -> dict[str, Any]:
     return found
 
 
+def _other_names(contract: Contract) -> Iterator[str]:
+    """The names under which files hold vectors, beside the vectors' own."""
+    for names in (*contract.system.recordings.values(), *contract.system.published.values()):
+        yield from map(str, np.atleast_1d(names))
+
+
 def _by_file_name(columns: Columns, contract: Contract, path: Path) -> Columns:
     """The one array of a .npy under the file's name, where that is the name of a vector."""
-    said = [name for source in contract.system.recordings.values() for name in np.atleast_1d(source)]
-    known = [name for names in contract.system.published.values() for name in names]
-    is_a_vector = UNNAMED in columns and path.stem in (*contract.system.graph.names, *said, *known)
+    is_a_vector = UNNAMED in columns and path.stem in {*contract.system.graph.names, *_other_names(contract)}
     return {path.stem: columns[UNNAMED]} if is_a_vector else columns
 
 
 def _with_brackets(columns: Columns, contract: Contract, path: Path) -> Columns:
     """The columns, `q_3` of a table as `q[3]` where q is a vector; a name that means something itself stays as it is."""
-    said = {str(name) for source in contract.system.recordings.values() for name in np.atleast_1d(source)}
-    known = {str(name) for names in contract.system.published.values() for name in names}
-    vectors = {*contract.system.graph.names, *said, *known}
+    vectors = {*contract.system.graph.names, *_other_names(contract)}
     found: dict[str, NDArray[Any]] = {}
     for name, values in columns.items():
         match = _UNDERSCORED.match(name)

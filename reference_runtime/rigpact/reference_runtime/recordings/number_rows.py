@@ -40,6 +40,11 @@ class Table:
     partial: Mapping[str, str] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
 
+    @property
+    def about(self) -> tuple[str, ...]:
+        """How its rows were made, and what was left out, in words."""
+        return (*self.notes, *(f"{name} stands in {where}: it is left out" for name, where in self.partial.items()))
+
 
 def table_of_rows(
     rows: Iterable[Mapping[str, Any]], path: Path, said: Mapping[str, Any] | None = None, truncation: str | None = None
@@ -131,8 +136,7 @@ _SHOWN = 8
 
 def left_out(table: Table, names: Iterable[str], used: Collection[str]) -> Iterator[str]:
     """What of a table no vector of a contract takes, in words. names: the table's columns; used: those that are taken."""
-    for name, where in table.partial.items():
-        yield f"{name} stands in {where}: it is left out"
+    yield from table.about
     known = {*used, *(_IN_BRACKETS.sub("", name) for name in used)}
     others = [
         name

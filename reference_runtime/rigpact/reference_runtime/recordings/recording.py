@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rigpact.contract.character import character_of
-from rigpact.contract.documents import Document, Kind, read_document
+from rigpact.contract.documents import Document, Kind
 from rigpact.contract.errors import UnusableInput
 from rigpact.contract.layout import ROTATIONS
 from rigpact.contract.pages.registry import ENEMY_ANIMATION, find_system
@@ -29,7 +29,8 @@ from rigpact.reference_runtime.recordings.clip import (
     document_to_teacher_file,
     recorded_poses,
 )
-from rigpact.reference_runtime.recordings.named_columns import is_recording_path, opened_recording
+from rigpact.reference_runtime.recordings.named_columns import opened_recording
+from rigpact.reference_runtime.recordings.opened import open_file
 from rigpact.reference_runtime.recordings.precision import words_to_precision
 from rigpact.reference_runtime.recordings.recorded_bones import cut_to, held_stages
 from rigpact.reference_runtime.recordings.trace import Trace, TraceHeader
@@ -94,7 +95,8 @@ def read_recording(path: str | Path, contract: Contract | None = None) -> Record
     Without a contract a teacher file needs its `prediction.y_raw`, only poses are read from clips, and columns are refused: only
     the contract says what they are.
     """
-    if is_recording_path(path):
+    file = open_file(path)
+    if file.is_recording:
         trace = opened_recording(Path(path), contract)
         if trace.header.system not in (None, ENEMY_ANIMATION):
             expected = f"the contract of {trace.header.system} beside it"
@@ -102,7 +104,7 @@ def read_recording(path: str | Path, contract: Contract | None = None) -> Record
                 path, f"a trace of the system {trace.header.system}", expected, "give it with --contract"
             )
         return _trace_recording(Path(path), trace, contract)
-    document = read_document(path)
+    document = file.document
     if document.kind is Kind.RAW_CLIP:
         return _clip_recording(document, contract)
     if document.kind in (Kind.TEACHER_BATCH, Kind.TEACHER_PREDICTION):

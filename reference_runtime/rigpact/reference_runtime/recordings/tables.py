@@ -1,7 +1,7 @@
 """Files of named numbers: arrays in .npz or .safetensors, tables in .csv, rows in .jsonl, arrays or rows in .json.
 
-A file is read into columns: a name and one number, or one array, for each frame. What a name means, named_columns.py knows. To
-add a format: a reader, and a row in `FORMATS`.
+A file is read into columns: a name and one number, or one array, for each frame. What a name means, named_columns.py knows;
+which file is of which format, opened.py.
 """
 
 from __future__ import annotations
@@ -9,11 +9,9 @@ from __future__ import annotations
 import csv
 import io
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
-from importlib import import_module
+from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 import orjson
@@ -21,95 +19,19 @@ from numpy.typing import NDArray
 
 from rigpact.contract.declared.sources import read_arrays
 from rigpact.contract.errors import UnusableInput
-from rigpact.contract.files import read_bytes, write_bytes
+from rigpact.contract.files import write_bytes, written_whole
 from rigpact.contract.files.text import decoded
-from rigpact.reference_runtime.recordings.json_tables import (
-    SAID,
-    is_json_table,
-    read_json_lines_table,
-    read_json_table,
-)
+from rigpact.reference_runtime.recordings.json_tables import SAID, read_json_lines_table
 from rigpact.reference_runtime.recordings.number_rows import UNNAMED, Table, table_of_rows, text_number
 from rigpact.reference_runtime.recordings.trace_json_lines import json_numbers
 from rigpact.reference_runtime.recordings.trace_model import Trace
 
 
-@dataclass(frozen=True)
-class Format:
-    """A format of named numbers. write: None for one that is only read.
-
-    holds: by its name a file is columns; or lines, which may be those of an engine's own log; or columns by what it holds.
-    """
-
-    read: Callable[[Path], Table]
-    write: Callable[[Trace], bytes] | None = None
-    holds: Literal["columns", "lines", "anything"] = "columns"
-    is_binary: bool = False
-    """Whether the file begins with marks of its format: a refusal shows nothing of a file of another kind."""
-    is_log: bool = False
-    """Whether lines of an engine's own log may stand in such a file."""
-
-
-def column_suffixes() -> tuple[str, ...]:
-    """Names of files that hold columns, whatever is in them."""
-    return tuple(suffix for suffix, each in FORMATS.items() if each.holds == "columns")
-
-
-def may_be_log(path: Path) -> bool:
-    """Whether the name of a file leaves open that it is an engine's own log."""
-    own = _format_of(path)
-    return own is None or own.is_log
-
-
-def written_suffixes() -> tuple[str, ...]:
-    """Names of files that `write_table` writes."""
-    return tuple(suffix for suffix, each in FORMATS.items() if each.write)
-
-
-def is_binary(path: Path) -> bool:
-    """Whether the format of a file begins with marks of its own."""
-    own = _format_of(path)
-    return own is not None and own.is_binary
-
-
-def _format_of(path: Path) -> Format | None:
-    return next((each for suffix, each in FORMATS.items() if path.name.lower().endswith(suffix)), None)
-
-
-def is_table(path: str | Path) -> bool:
-    """Whether a file holds named numbers: by its name, and a .json file by its content."""
-    own = _format_of(Path(path))
-    return own is not None and (own.holds != "anything" or is_json_table(Path(path)))
-
-
-def read_table(path: Path) -> Table:
-    """Every array or column of a recording; UnusableInput says where it is not a table of numbers."""
-    own = _format_of(path)
-    if own is None:
-        raise UnusableInput(path, f"the name {path.name}", f"a name ending in {', '.join(FORMATS)}")
-    if not path.is_file():
-        read_bytes(path)  # says what is wrong with it
-    return own.read(path)
-
-
-def _other(place: str, name: str) -> Callable[[Path], Table]:
-    """A reader of another module, which is imported with the first file of its format: few runs have one."""
-
-    def read(path: Path) -> Table:
-        own: Callable[[Path], Table] = getattr(import_module(f"{__package__}.{place}"), name)
-        return own(path)
-
-    return read
-
-
-def _read_npz(path: Path) -> Table:
-    arrays = read_arrays(read_bytes(path), path)
+def bytes_to_arrays(content: bytes, path: Path) -> Table:
+    """The arrays of a .npz or .safetensors; the one of a .npy has no name."""
+    arrays = read_arrays(content, path)
     if not isinstance(arrays, Mapping):
         return Table({UNNAMED: _numbers(np.asarray(arrays), str(path))})
-    return _from_arrays(arrays, path)
-
-
-def _from_arrays(arrays: Mapping[str, Any], path: Path) -> Table:
     own = {name: np.asarray(values) for name, values in arrays.items()}
     said = {name: values.item() for name, values in own.items() if name in SAID and values.size == 1}
     columns = {name: _numbers(values, f"{path}#{name}") for name, values in own.items() if name not in said}
@@ -122,8 +44,9 @@ def _numbers(values: NDArray[Any], place: str) -> NDArray[Any]:
     return values
 
 
-def _read_csv(path: Path) -> Table:
-    text = decoded(read_bytes(path), path)
+def bytes_to_csv(content: bytes, path: Path) -> Table:
+    """The columns of a table of text: commas, semicolons or tabs between them."""
+    text = decoded(content, path)
     lines = csv.reader(io.StringIO(text, newline=""), delimiter=max(",;\t", key=text.partition("\n")[0].count))
     try:
         header = [name.strip() for name in next(lines, [])]
@@ -186,29 +109,22 @@ def _cells(words: list[str], header: list[str], path: Path, line: int) -> list[f
     return [number for number in numbers if number is not None]
 
 
-def _read_lines(path: Path) -> Table:
+def bytes_to_lines(content: bytes, path: Path) -> Table:
     """Lines of JSON or of a table, under a name that says neither."""
-    is_json = decoded(read_bytes(path), path).lstrip().startswith(("{", "["))
-    return read_json_lines_table(path) if is_json else _read_csv(path)
+    is_json = decoded(content, path).lstrip().startswith(("{", "["))
+    return read_json_lines_table(path) if is_json else bytes_to_csv(content, path)
 
 
-def write_table(trace: Trace, path: Path) -> None:
-    """Write a recording as arrays (.npz), as a table (.csv), or as arrays in JSON (.json), without what only a trace can say."""
-    own = _format_of(path)
-    if own is None or own.write is None:
-        raise UnusableInput(path, f"the name {path.name}", f"a name ending in {', '.join(written_suffixes())}")
-    write_bytes(path, own.write(trace))
-
-
-def _to_npz(trace: Trace) -> bytes:
+def write_npz(trace: Trace, path: Path) -> None:
+    """Write a recording as arrays, without what only a trace can say."""
     said = {"fps": np.float64(trace.header.fps), "mode": np.str_(trace.header.mode)}
     arrays: dict[str, Any] = {"frame": trace.frame, "time": trace.time_s, **said, **trace.stages}
-    stream = io.BytesIO()
-    np.savez(stream, **arrays)
-    return stream.getvalue()
+    with written_whole(path) as stream:
+        np.savez(stream, **arrays)
 
 
-def _to_csv(trace: Trace) -> bytes:
+def write_csv(trace: Trace, path: Path) -> None:
+    """Write a recording as a table: a column a number."""
     mode = trace.header.mode
     names = [f"{name}[{place}]" for name, width in trace.widths.items() for place in range(width)]
     stream = io.StringIO()
@@ -220,31 +136,11 @@ def _to_csv(trace: Trace) -> bytes:
         writer.writerow(
             [frame, repr(time_s), mode, *map(str, numbers)]
         )  # the shortest text that reads back as the same float32
-    return stream.getvalue().encode()
+    write_bytes(path, stream.getvalue().encode())
 
 
-def _to_json(trace: Trace) -> bytes:
+def write_json(trace: Trace, path: Path) -> None:
+    """Write a recording as arrays in JSON."""
     stages = {name: json_numbers(rows) for name, rows in trace.stages.items()}
     said = {"fps": trace.header.fps, "mode": trace.header.mode, "frame": trace.frame, "time": trace.time_s}
-    return orjson.dumps({**said, "stages": stages}, option=orjson.OPT_SERIALIZE_NUMPY) + b"\n"
-
-
-FORMATS: Mapping[str, Format] = {
-    ".npz": Format(_read_npz, _to_npz),
-    ".npy": Format(_read_npz),
-    ".safetensors": Format(lambda path: _from_arrays(read_arrays(read_bytes(path), path), path)),
-    ".csv": Format(_read_csv, _to_csv, is_log=True),
-    ".tsv": Format(_read_csv, is_log=True),
-    ".txt": Format(_read_lines, holds="lines", is_log=True),
-    ".log": Format(_read_lines, holds="lines", is_log=True),
-    ".jsonl": Format(read_json_lines_table),
-    ".jsonl.gz": Format(read_json_lines_table),
-    ".jsonl.zst": Format(read_json_lines_table),
-    ".json": Format(read_json_table, _to_json, holds="anything"),
-    ".mcap": Format(_other("other_formats.mcap_files", "read_mcap"), is_binary=True),
-    ".hdf5": Format(_other("other_formats.hdf5_files", "read_hdf5"), is_binary=True),
-    ".h5": Format(_other("other_formats.hdf5_files", "read_hdf5"), is_binary=True),
-    ".parquet": Format(_other("other_formats.data_sets", "read_parquet"), is_binary=True),
-    ".bvh": Format(_other("other_formats.bvh_files", "read_bvh"), is_binary=True),
-}
-"""Every format of named numbers, by the end of a file's name."""
+    write_bytes(path, orjson.dumps({**said, "stages": stages}, option=orjson.OPT_SERIALIZE_NUMPY) + b"\n")

@@ -13,7 +13,7 @@ from rigpact.contract.model.file import read_model
 from rigpact.contract.model.graph import ModelGraph, onnx_is_installed, read_model_graph
 from rigpact.contract.rules import Subject, check
 from rigpact.reference_runtime.files.contracts import ContractFiles
-from rigpact.reference_runtime.recordings.named_columns import is_recording_path
+from rigpact.reference_runtime.recordings.opened import open_file
 
 
 @dataclass(frozen=True)
@@ -58,8 +58,8 @@ def said_of_inputs(contract: ContractFiles, paths: Iterable[Path | None]) -> tup
     """What `check` says of the clips and files of training that a command uses, for it to say too; nothing of recordings."""
     if contract.bundle is None or read_document(contract.bundle).kind is not Kind.BUNDLE:
         return ()
-    given = [read_document(path) for path in dict.fromkeys(paths) if path is not None and not is_recording_path(path)]
-    inputs = [each for each in given if each.kind in _INPUTS]
+    given = [open_file(path) for path in dict.fromkeys(paths) if path is not None]
+    inputs = [each.document for each in given if each.kind in _INPUTS]
     if not inputs:
         return ()
     documents, own = [read_document(contract.bundle), *inputs], {str(each.path) for each in inputs}

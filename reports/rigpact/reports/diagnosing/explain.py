@@ -10,16 +10,17 @@ from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
+from rigpact.contract.documents import Kind
 from rigpact.contract.errors import UnusableInput
 from rigpact.contract.findings import EXIT_FINDINGS
 from rigpact.reference_runtime.files.contracts import ContractFiles
 from rigpact.reference_runtime.graph.replayed import ReplayedFrames
+from rigpact.reference_runtime.recordings.opened import open_file
 from rigpact.reports.checking.check import notes_of_inputs
 from rigpact.reports.diagnosing.budget import Budget
 from rigpact.reports.diagnosing.diagnose import diagnose
 from rigpact.reports.diagnosing.diagnosis import Diagnosis, Divergence, StageVerdict
 from rigpact.reports.diagnosing.evidence import EvidenceFiles, Gathered, read_evidence
-from rigpact.reports.diagnosing.logs.engine_log import is_engine_log
 from rigpact.reports.diagnosing.logs.log_evidence import explain_log
 from rigpact.reports.diagnosing.relations.relation import GLITCH
 from rigpact.reports.diagnosing.some_bones import diagnose_gathered
@@ -58,7 +59,7 @@ class ExplainRequest:
 def explain(request: ExplainRequest) -> tuple[Diagnosis, list[str]]:
     """Replay every recorded stage from its recorded inputs, and search the system's knobs. Also returns the notes."""
     contract = request.contract.opened_if_given()
-    if is_engine_log(request.recording):
+    if open_file(request.recording).kind is Kind.ENGINE_LOG:
         budget = request.budget(lambda _words: None)
         return explain_log(request.recording, contract, request.contract.changes, request.given.clip, budget)
     if contract is None:

@@ -22,7 +22,7 @@ from rigpact.contract.systems.layout import Field, FieldKind, FieldLayout
 from rigpact.contract.units import Kind, is_si, sized
 from rigpact.fixtures.json_files import document_bytes
 from rigpact.reference_runtime.files.declared import files_of
-from rigpact.reference_runtime.recordings.trace import TRACE_ENDINGS, Trace, is_trace_path, run_header, write_trace
+from rigpact.reference_runtime.recordings.trace import Trace, run_header, write_trace
 
 FRAMES = 64
 _UNIT_LENGTH = {FieldKind.QUATERNION_XYZW: 4, FieldKind.DIRECTION: 3}
@@ -37,8 +37,6 @@ def write_probe(contract: Contract, path: Path) -> None:
     if maker is not None:
         write_bytes(path, document_bytes(_named(maker)(contract)) + b"\n")
         return
-    if not is_trace_path(path):
-        raise UnusableInput(path, f"the name {path.name}", f"a name ending in {', '.join(TRACE_ENDINGS)}")
     rng, graph, fps = np.random.default_rng(0), contract.system.graph, contract.fps or 1.0
     stages = {name: random_rows(contract.fields(name), FRAMES, rng) for name in (*graph.given, *graph.answers)}
     header = run_header(contract, fps, "playback")

@@ -26,9 +26,9 @@ from rigpact.contract.systems.stage import QUATERNIONS, Stage
 from rigpact.reference_runtime.graph.replayed import Evidence
 from rigpact.reference_runtime.operations.rounding import gamma
 from rigpact.reference_runtime.recordings.labelled_vectors import labelled_vectors
-from rigpact.reference_runtime.recordings.named_columns import CLOCK, is_named_columns
+from rigpact.reference_runtime.recordings.named_columns import CLOCK
+from rigpact.reference_runtime.recordings.opened import open_file
 from rigpact.reference_runtime.recordings.precision import Precision, precision_of, words_to_precision
-from rigpact.reference_runtime.recordings.trace import read_trace
 from rigpact.reports.diagnosing.budget import Budget
 from rigpact.reports.diagnosing.diagnose import diagnose
 from rigpact.reports.diagnosing.diagnosis import Diagnosis, together
@@ -49,30 +49,25 @@ _A = "a_"
 
 @dataclass(frozen=True)
 class Arrays:
-    """A file: (T, width) rows by name, what it calls each number, the frame of each row where it says it."""
+    """A file: (T, width) rows by name, what it calls each number, the frame of each row where it says it; notes on its rows."""
 
     path: Path
     rows: Mapping[str, FloatArray]
     labels: Mapping[str, tuple[str, ...]]
     frame: FloatArray | None
+    notes: tuple[str, ...] = ()
 
     @classmethod
     def of(cls, path: Path, only: Sequence[str]) -> Arrays:
         """Read a table, a file of arrays or a trace. only: the arrays that are asked for; empty for all."""
-        if is_named_columns(path):
-            found = labelled_vectors(path)
-        else:
-            trace = read_trace(path)
-            stages = {name: np.asarray(rows, np.float64) for name, rows in trace.stages.items()}
-            found = {name: (rows, _numbered(name, rows.shape[1])) for name, rows in stages.items()}
-            found["frame"] = (trace.frame[:, None].astype(np.float64), ("frame",))
+        file = open_file(path)
+        found = labelled_vectors(file)
         frame = next((found[name][0][:, 0] for name in CLOCK if name in found and found[name][0].shape[1] == 1), None)
         kept = {name: each for name, each in found.items() if name not in CLOCK and (not only or name in only)}
         if not kept:
             raise UnusableInput(path, "no arrays", f"{', '.join(only) or 'arrays or columns of numbers'}")
-        return cls(
-            path, {name: rows for name, (rows, _) in kept.items()}, {n: own for n, (_, own) in kept.items()}, frame
-        )
+        rows, labels = {name: own for name, (own, _) in kept.items()}, {name: said for name, (_, said) in kept.items()}
+        return cls(path, rows, labels, frame, tuple(f"{path.name}: {note}" for note in file.notes))
 
 
 @dataclass(frozen=True, eq=False)
@@ -137,7 +132,7 @@ class TwoFilesRequest:
 
 def holds_arrays(path: Path) -> bool:
     """Whether a side of a comparison is a function, or a file of named arrays."""
-    return named_script(path) is not None or is_named_columns(path)
+    return named_script(path) is not None or open_file(path).kind is Kind.COLUMNS
 
 
 def compare_files(request: TwoFilesRequest) -> TwoFiles:
@@ -189,7 +184,8 @@ def compare_arrays(
     if not pairs:
         held = f"{_listed(a.rows)} and {_listed(b.rows)}"
         raise UnusableInput(f"{a.path}, {b.path}", held, "an array in both, by its name or its numbers")
-    notes = [
+    notes = [*a.notes, *b.notes]
+    notes += [
         f"{one} of {a.path.name} is taken for {other} of {b.path.name}" for one, other in pairs.items() if one != other
     ]
     lost = [f"{name} stands only in {a.path.name}" for name in a.rows if name not in pairs]
@@ -296,10 +292,6 @@ def _of_files(sentence: str, name: str) -> str:
     """A relation of an array, whose numbers carry its name already, in words of two files."""
     plain = sentence.replace("what it should be", "that of the first file").replace(f"{name} of {name}", name)
     return re.sub(rf"(?<!\w){re.escape(name)}\[({re.escape(name)}\[\d+\])\]", r"\1", plain)
-
-
-def _numbered(name: str, width: int) -> tuple[str, ...]:
-    return tuple(f"{name}[{place}]" for place in range(width))
 
 
 def _listed(names: Iterable[str]) -> str:

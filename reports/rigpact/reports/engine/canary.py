@@ -29,8 +29,8 @@ from rigpact.contract.systems.contract import Contract
 from rigpact.reference_runtime.network import aligned
 from rigpact.reference_runtime.operations.geometry import rotation_angle_rad
 from rigpact.reference_runtime.operations.precision import QUIETLY
-from rigpact.reference_runtime.recordings.clip import Clip, TeacherFile, read_clip, recorded_poses
-from rigpact.reference_runtime.recordings.named_columns import is_recording_path
+from rigpact.reference_runtime.recordings.clip import Clip, TeacherFile, document_to_clip, recorded_poses
+from rigpact.reference_runtime.recordings.opened import open_file
 from rigpact.reference_runtime.recordings.recording import read_recording
 from rigpact.reference_runtime.systems.enemy_animation.drive import clip_rows, driven_frames
 from rigpact.reference_runtime.vocabulary.character.pose_history import Poses
@@ -158,9 +158,12 @@ def inputs_without_effect(model: PositionalModel, inputs: Inputs, order: Order) 
 
 def read_probe(path: str | Path, contract: Contract) -> Probe:
     """Make a probe of a trace with `y_norm`, a teacher prediction, a teacher batch or a raw clip."""
-    if is_recording_path(path):
-        return _trace_probe(Path(path), contract)
-    return _clip_probe(read_clip(path), contract)
+    file = open_file(path)
+    return (
+        _trace_probe(file.path, contract)
+        if file.is_recording
+        else _clip_probe(document_to_clip(file.document), contract)
+    )
 
 
 def _trace_probe(path: Path, contract: Contract) -> Probe:

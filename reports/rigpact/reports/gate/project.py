@@ -20,16 +20,15 @@ from rigpact.contract.settings.table import did_you_mean
 from rigpact.contract.systems.contract import Contract
 from rigpact.contract.systems.system import System
 from rigpact.reference_runtime.files.declared import files_of, network_of
-from rigpact.reference_runtime.recordings.named_columns import is_recording_path
+from rigpact.reference_runtime.recordings.opened import TRACE_ENDINGS, listed_endings, open_file
 from rigpact.reference_runtime.recordings.recording import Recording
-from rigpact.reference_runtime.recordings.tables import column_suffixes
-from rigpact.reference_runtime.recordings.trace import TRACE_ENDINGS, Trace
+from rigpact.reference_runtime.recordings.trace import Trace
 from rigpact.reports.file_lists import files_of_settings
 
 
 def clip_endings() -> tuple[str, ...]:
     """Names of the files that are taken from a folder of clips."""
-    return (".json", *TRACE_ENDINGS, *column_suffixes())
+    return (".json", *TRACE_ENDINGS, *listed_endings())
 
 
 class Project:
@@ -81,12 +80,12 @@ class Project:
     @cached_property
     def documents(self) -> tuple[Document, ...]:
         """Clips and teacher files that are JSON."""
-        return tuple(read_document(path) for path in self._given if not is_recording_path(path))
+        return tuple(file.document for file in map(open_file, self._given) if not file.is_recording)
 
     @property
     def recordings(self) -> tuple[Path, ...]:
         """Clips and teacher files that are recordings."""
-        return tuple(filter(is_recording_path, self._given))
+        return tuple(path for path in self._given if open_file(path).is_recording)
 
     @property
     def _given(self) -> tuple[Path, ...]:

@@ -14,13 +14,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from rigpact.contract.documents import Kind
 from rigpact.contract.errors import UnusableInput
 from rigpact.contract.statistics import FloatArray
 from rigpact.reference_runtime.recordings.labelled_vectors import labelled_vectors
 from rigpact.reference_runtime.recordings.named_columns import CLOCK
+from rigpact.reference_runtime.recordings.opened import listed_endings, open_file
 from rigpact.reference_runtime.recordings.precision import precision_of
-from rigpact.reference_runtime.recordings.tables import column_suffixes
-from rigpact.reference_runtime.recordings.trace import has_trace_header, is_trace_path, read_trace
 from rigpact.reports.importing.draft import Draft, Entry, lower_word, unlike, word
 from rigpact.reports.importing.layout.drafted import Columns
 from rigpact.reports.importing.layout.labels import is_read_by, own_names
@@ -84,8 +84,8 @@ def draft_of_folder(found: Folder, refused: Collection[str] = ()) -> Draft:
 
 def _system_of(recording: Path | None) -> str | None:
     """The system that a trace says it is of: the contract has its name."""
-    is_trace = recording is not None and is_trace_path(recording) and has_trace_header(recording)
-    return read_trace(recording).header.system if recording is not None and is_trace else None
+    file = None if recording is None else open_file(recording)
+    return file.trace.header.system if file is not None and file.kind is Kind.TRACE else None
 
 
 def _follows(found: Folder) -> NDArray[np.bool_]:
@@ -107,9 +107,9 @@ def look_into(folder: Path) -> Folder:
         raise UnusableInput(folder, names, "an .onnx file", hint)
     statistics = [each for path in files for each in find_statistics(path, folder)]
     own = {each.path for each in statistics}
-    recordings = [path for path in files if path.name.lower().endswith(column_suffixes()) and path not in own]
+    recordings = [path for path in files if path.name.lower().endswith(listed_endings()) and path not in own]
     for path in recordings:
-        vectors = labelled_vectors(path)
+        vectors = labelled_vectors(open_file(path))
         lengths = {len(rows) for rows, _ in vectors.values()}
         if len(lengths) == 1 and lengths.pop() > 1:
             rows = {name: each for name, (each, _) in vectors.items()}

@@ -9,8 +9,9 @@ from typing import Any
 import numpy as np
 
 from rigpact.contract.systems.contract import Contract
-from rigpact.reference_runtime.recordings.labelled_vectors import vectors_of
+from rigpact.reference_runtime.recordings.labelled_vectors import labelled_vectors
 from rigpact.reference_runtime.recordings.named_columns import CLOCK
+from rigpact.reference_runtime.recordings.opened import open_file
 from rigpact.reports.importing.columns_by_value import FRAMES, Paired, Pairing
 from rigpact.reports.importing.draft import Draft, Entry
 
@@ -27,7 +28,11 @@ Widths = Mapping[str, int]
 
 def map_columns(draft: Draft, contract: Contract, path: Path) -> None:
     """Write [recordings] of a draft that reads as this contract: by the recorded numbers, then by names and widths."""
-    rows = {name: each for name, each in vectors_of(path).items() if name not in CLOCK and np.isfinite(each).all()}
+    rows = {
+        name: each
+        for name, (each, _) in labelled_vectors(open_file(path)).items()
+        if name not in CLOCK and np.isfinite(each).all()
+    }
     vectors = {stage.name: stage.fields(None).width for stage in contract.system.stages}
     fields = _field_names(draft)
     named = _guessed(vectors, {name: int(each.shape[1]) for name, each in rows.items()}, fields)

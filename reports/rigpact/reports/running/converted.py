@@ -8,10 +8,10 @@ from typing import Any
 from rigpact.contract.errors import UnusableInput
 from rigpact.reference_runtime.files.contracts import ContractFiles
 from rigpact.reference_runtime.files.declared import files_of
-from rigpact.reference_runtime.recordings.named_columns import is_recording_path, opened_recording
+from rigpact.reference_runtime.recordings.named_columns import opened_recording
+from rigpact.reference_runtime.recordings.opened import WRITTEN_ENDINGS, open_file, write_recording
 from rigpact.reference_runtime.recordings.recording import read_recording
-from rigpact.reference_runtime.recordings.tables import write_table, written_suffixes
-from rigpact.reference_runtime.recordings.trace import TRACE_ENDINGS, Trace, is_trace_path, write_trace
+from rigpact.reference_runtime.recordings.trace_model import Trace
 
 
 @dataclass(frozen=True)
@@ -71,21 +71,20 @@ def convert_recording(request: ConvertRequest) -> Converted:
         notes.append(f"the recording is incomplete: {trace.truncation}")
     if trace.precision is not None:
         notes.append(f"its numbers are written with {trace.precision}: the other file holds no more than they do")
-    (write_trace if is_trace_path(request.out) else write_table)(trace, request.out)
+    write_recording(trace, request.out)
     return Converted(request.out, trace, tuple(notes))
 
 
 def _refuse_name(out: Path) -> None:
     """UnusableInput for a name that no format has, before anything is read."""
-    endings = (*TRACE_ENDINGS, *written_suffixes())
-    if not out.name.lower().endswith(endings):
-        raise UnusableInput(out, f"the name {out.name}", f"a name ending in {', '.join(endings)}")
+    if not out.name.lower().endswith(WRITTEN_ENDINGS):
+        raise UnusableInput(out, f"the name {out.name}", f"a name ending in {', '.join(WRITTEN_ENDINGS)}")
 
 
 def _read(request: ConvertRequest) -> Trace:
     path, contract = request.recording, request.contract.opened_if_given()
     if contract is None:
-        return opened_recording(path, None) if is_recording_path(path) else read_recording(path).trace
+        return opened_recording(path, None) if open_file(path).is_recording else read_recording(path).trace
     if request.unnamed:
         return opened_recording(path, contract, unnamed=request.unnamed)
     found: Trace = files_of(contract).recording(path, contract).trace

@@ -28,7 +28,8 @@ from rigpact.reference_runtime.files.unread import unread_rows
 from rigpact.reference_runtime.graph.network import each_network
 from rigpact.reference_runtime.graph.replayed import Evidence
 from rigpact.reference_runtime.native.library import Engine
-from rigpact.reference_runtime.recordings.trace import Trace, is_trace_path, write_trace
+from rigpact.reference_runtime.recordings.opened import is_trace_name
+from rigpact.reference_runtime.recordings.trace import Trace, write_trace
 from rigpact.reports.checking.check import said_of_inputs
 from rigpact.reports.comparing.address import channel_address
 from rigpact.reports.nonfinite.leaving import Leaving
@@ -111,7 +112,7 @@ class RunRequest:
 def run(request: RunRequest) -> FindingsReport:
     """Run the reference runtime, write every stage of every frame, and report the problems."""
     contract = request.contract.opened()
-    if not is_trace_path(request.out):  # a teacher prediction is a file of the training side
+    if not is_trace_name(request.out):  # a teacher prediction is a file of the training side
         contract = contract.with_conventions(contract.conventions.of_training)
     files = files_of(contract)
     clip, network = files.clip(request.clip, contract), read_network(contract, request.onnx, request.replay)
@@ -119,7 +120,7 @@ def run(request: RunRequest) -> FindingsReport:
     options = RunOptions(request.mode, frames, request.floor_contacts, engine=request.engine)
     runner = files.start(contract, network, clip, options)
     trace = record_run(runner, request.clip, request.mode, request.frames)
-    if is_trace_path(request.out):
+    if is_trace_name(request.out):
         write_trace(trace, request.out)
     else:
         answering = request.onnx or request.replay or request.clip

@@ -141,6 +141,10 @@ class _Pairing:
 
     def paired(self) -> tuple[dict[str, Any], Any, list[str]]:
         """Topic -> the place of its message in each row; when each row is, in ns; what was paired with what, in words."""
+        if len(self.ticks) > 1 and self.step == 0.0:
+            found = f"{len(self.ticks)} messages, most of them at the time of the one before"
+            hint = "the recorder wrote no log times: record with the clock of the run"
+            raise UnusableInput(f"{self.path}#{self.tick}", found, "log times that rise", hint)
         places = {name: self._in_step(name) if self._is_once(name) else self._held(name) for name in self.times}
         every = {name: np.arange(len(each)) for name, each in self.times.items()}
         if not self.is_said and not all(np.array_equal(places[name], each) for name, each in every.items()):

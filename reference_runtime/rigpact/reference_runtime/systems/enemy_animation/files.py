@@ -23,8 +23,8 @@ from rigpact.reference_runtime.files.subject import Subject
 from rigpact.reference_runtime.native.library import Engine
 from rigpact.reference_runtime.network import Network, OnnxNetwork, ReplayNetwork, read_replay
 from rigpact.reference_runtime.operations.rot6d import Rot6d
-from rigpact.reference_runtime.recordings.clip import Clip, RawClip, read_clip, recorded_inputs
-from rigpact.reference_runtime.recordings.named_columns import is_recording_path
+from rigpact.reference_runtime.recordings.clip import Clip, RawClip, document_to_clip, recorded_inputs
+from rigpact.reference_runtime.recordings.opened import open_file
 from rigpact.reference_runtime.recordings.prediction import diagnostics, write_prediction
 from rigpact.reference_runtime.recordings.recording import Recording, read_recording
 from rigpact.reference_runtime.recordings.trace import TRACE_ENDINGS, Trace
@@ -76,9 +76,10 @@ class EnemyFiles(DeclaredFiles):
 
     def clip(self, path: Path, contract: Contract) -> Clip:
         """A raw clip, a teacher file, or the inputs that an engine recorded."""
-        if is_recording_path(path):
+        file = open_file(path)
+        if file.is_recording:
             return recorded_inputs(read_recording(path, contract).trace, path)
-        return read_clip(path)
+        return document_to_clip(file.document)
 
     def network(self, path: Path, contract: Contract) -> OnnxNetwork:
         """The model of five inputs."""

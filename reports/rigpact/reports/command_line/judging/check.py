@@ -177,18 +177,17 @@ def _show(report: FindingsReport, console: Console) -> None:
 
 
 def _read_request(paths: list[Path], companion: Path | None, onnx: Path | None) -> CheckRequest:
-    from rigpact.contract.documents import read_document
     from rigpact.contract.processed_clip import is_processed_clip, read_processed_clip
-    from rigpact.reference_runtime.recordings.named_columns import is_recording_path
+    from rigpact.reference_runtime.recordings.opened import open_file
     from rigpact.reports.checking.artefacts import artefacts_of
     from rigpact.reports.checking.check import CheckRequest, refuse_second
 
     paths = artefacts_of(paths)
     models = [path for path in paths if path.suffix.lower() == _MODEL_SUFFIX] + ([onnx] if onnx else [])
-    recordings = [path for path in paths if is_recording_path(path)]
+    recordings = [path for path in paths if open_file(path).is_recording]
     others = [path for path in paths if path.suffix.lower() != _MODEL_SUFFIX and path not in recordings]
     refuse_second(models, "models")
-    documents = [read_document(path) for path in others]
+    documents = [open_file(path).document for path in others]
     if not any(document.kind.is_of_a_system for document in documents):  # there an array may have any name
         processed = [path for path in recordings if is_processed_clip(path)]
         recordings = [path for path in recordings if path not in processed]

@@ -18,7 +18,6 @@ import numpy as np
 from rigpact.contract.files import read_bytes
 from rigpact.contract.files.text import encoding_of
 from rigpact.contract.statistics import FloatArray
-from rigpact.reference_runtime.recordings.tables import may_be_log
 
 _NUMBER = r"[-+]?(?:1\.#\w++|(?:\d++(?:\.\d*+)?|\.\d++)(?:e[-+]?\d++)?|nan(?:\(\w++\))?|inf(?:inity)?)"
 """Digits are never given back (`++`): a line of nothing but digits is read once, not once for each of its digits."""
@@ -47,16 +46,6 @@ _LENGTHS = re.compile(
 )
 _STEP = re.compile(r"\]\[\s*(\d+)\]")
 """The frame counter in the engine's prefix."""
-_MARKS = (
-    "[DeltaCompose]",
-    "[Schema OK]",
-    "[FusedModel]",
-    "[TDbg]",
-    "[PoseHist]",
-    "[Probe-CS]",
-    "[BuildCondVector]",
-    "y_reproj[0..11]",
-)
 
 
 class Printed(NamedTuple):
@@ -114,18 +103,6 @@ class EngineLog:
                 runs.append([])
             runs[-1].append(line)
         return runs
-
-
-_BINARY = {".onnx", ".bin", ".gz", ".zst"}
-
-
-def is_engine_log(path: str | Path) -> bool:
-    """Whether a file is text with lines of the engine's motion model in it."""
-    place = Path(path)
-    if not place.is_file() or place.suffix.lower() in _BINARY or not may_be_log(place):
-        return False
-    text = _text(place)
-    return any(mark in text for mark in _MARKS)
 
 
 def read_engine_log(path: str | Path) -> EngineLog:

@@ -15,6 +15,7 @@ from typing import Annotated, Any, Literal, TypedDict
 
 import numpy as np
 
+from rigpact.contract.documents import Kind
 from rigpact.contract.errors import UnusableInput
 from rigpact.contract.findings import Finding, FindingsReport, Ledger
 from rigpact.contract.json_pointer import json_pointer
@@ -23,6 +24,7 @@ from rigpact.contract.rules.answers import gate as rules
 from rigpact.contract.settings.gate import GateSettings, RecordedRun, Thresholds
 from rigpact.contract.statistics import FloatArray
 from rigpact.reference_runtime.files.subject import Subject
+from rigpact.reference_runtime.recordings.opened import open_file
 from rigpact.reference_runtime.recordings.recording import Recording, contract_of_side, with_stages
 from rigpact.reports.comparing.compare import Comparison, compare
 from rigpact.reports.comparing.judgement import judge as judge_comparison
@@ -30,7 +32,7 @@ from rigpact.reports.comparing.recorded_with import about_size
 from rigpact.reports.comparing.some_bones import compare_recordings
 from rigpact.reports.diagnosing.diagnosis import Diagnosis
 from rigpact.reports.diagnosing.evidence import Gathered, parts_of
-from rigpact.reports.diagnosing.logs.engine_log import is_engine_log, read_engine_log
+from rigpact.reports.diagnosing.logs.engine_log import read_engine_log
 from rigpact.reports.diagnosing.logs.log_evidence import explain_log
 from rigpact.reports.diagnosing.some_bones import diagnose_gathered
 from rigpact.reports.gate.answer.compared_run import ComparedRun, compared_run
@@ -98,7 +100,7 @@ def _ask_each(project: Project, runs: Sequence[RecordedRun], kind: str, title: s
 
 def _read(project: Project, run: RecordedRun) -> object:
     """All that the comparison reads: the recording, its clip, and the network where a stage depends on it."""
-    if is_engine_log(run.file):
+    if open_file(run.file).kind is Kind.ENGINE_LOG:
         return read_log(project, run)
     recording, driving = as_expected(run, project.recording(run)), run.clip and project.drive(run.clip)
     if is_without_model(project, run, recording):
@@ -107,7 +109,7 @@ def _read(project: Project, run: RecordedRun) -> object:
 
 
 def _measure(project: Project, run: RecordedRun, name: str, title: str) -> Measured:
-    if is_engine_log(run.file):
+    if open_file(run.file).kind is Kind.ENGINE_LOG:
         return measure_log(project, run, name, title)
     given = project.recording(run)
     unexpected, recording = tuple(about_recording(run, given, project.contract)), as_expected(run, given)

@@ -7,11 +7,12 @@ from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
+from rigpact.contract.documents import Kind
 from rigpact.contract.errors import UnusableInput
 from rigpact.contract.files import copy_file
 from rigpact.contract.model.file import read_model
 from rigpact.contract.settings.gate import GateSettings, RecordedRun
-from rigpact.reference_runtime.recordings.named_columns import is_named_columns
+from rigpact.reference_runtime.recordings.opened import open_file
 from rigpact.reference_runtime.recordings.trace import write_trace
 from rigpact.reports.gate.project import Project
 
@@ -54,7 +55,7 @@ def _copied(project: Project, folder: Path) -> Iterator[tuple[Path, str]]:
 
 def _copy(project: Project, path: Path, folder: Path, index: int) -> str:
     """Copy one file and return its new name. Named columns become a trace of the same numbers: its rows can be damaged."""
-    if is_named_columns(path):
+    if open_file(path).kind is Kind.COLUMNS:
         name = f"{index}/{path.stem}.trace.jsonl"
         write_trace(project.recording_of(path).trace, folder / name)
     else:

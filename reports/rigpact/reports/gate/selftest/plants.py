@@ -31,10 +31,10 @@ from rigpact.fixtures.mutants.model_files import MODEL_EDITS, edited_model
 from rigpact.fixtures.mutants.recordings import Damage
 from rigpact.fixtures.mutants.teacher_files import TEACHER_EDITS, edited_teacher
 from rigpact.reference_runtime.graph.replayed import Evidence
+from rigpact.reference_runtime.recordings.opened import open_file
 from rigpact.reference_runtime.recordings.recorded_bones import cut_to
-from rigpact.reference_runtime.recordings.trace import Trace, is_trace_path, read_trace, write_trace
+from rigpact.reference_runtime.recordings.trace import Trace, read_trace, write_trace
 from rigpact.reports.diagnosing.evidence import recording_to_evidence
-from rigpact.reports.diagnosing.logs.engine_log import is_engine_log
 from rigpact.reports.gate.project import Project
 from rigpact.reports.gate.reference_run import played, sound_run
 from rigpact.reports.gate.selftest.contract_edits import CONTRACT_EDITS, DECLARATION_EDITS, edited_declaration
@@ -113,7 +113,7 @@ def plants(settings: GateSettings) -> Iterator[Plant]:
     yield from _of_models(project)
     yield from _of_training(project)
     run = next(
-        (run for run in settings.traces if not is_engine_log(run.file)), None
+        (run for run in settings.traces if open_file(run.file).kind is not Kind.ENGINE_LOG), None
     )  # a log holds too little to damage
     if run is None:
         yield Plant("engine", "every convention and slip of an engine", partial(_refuse, NO_TRACE))
@@ -159,7 +159,7 @@ def _of_documents(project: Project) -> Iterator[Plant]:
 def _of_training(project: Project) -> Iterator[Plant]:
     """Defects of training files: JSON predictions have their own edits, traces are damaged as an engine's traces."""
     files = [Path(run.file) for run in project.settings.teacher]
-    traces = [path for path in files if is_trace_path(path)]
+    traces = [path for path in files if open_file(path).kind is Kind.TRACE]
     if traces:
         yield from _of_recording("training", traces[0])
         return

@@ -10,10 +10,10 @@ from rigpact.contract.errors import UnusableInput
 from rigpact.contract.pages.registry import ENEMY_ANIMATION
 from rigpact.contract.systems.system import System
 from rigpact.reference_runtime.files.declared import files_of
-from rigpact.reference_runtime.recordings.clip import TeacherFile, read_clip
-from rigpact.reference_runtime.recordings.named_columns import NoVector, is_named_columns
-from rigpact.reference_runtime.recordings.tables import column_suffixes
-from rigpact.reference_runtime.recordings.trace import OWN_PRODUCER, Trace, is_trace_path, read_trace
+from rigpact.reference_runtime.recordings.clip import TeacherFile, document_to_teacher_file
+from rigpact.reference_runtime.recordings.named_columns import NoVector
+from rigpact.reference_runtime.recordings.opened import SETTINGS_NAMES, TRACE_ENDINGS, listed_endings, open_file
+from rigpact.reference_runtime.recordings.trace_model import OWN_PRODUCER, Trace
 from rigpact.reports.terminal import tracked
 
 MAX_FILES = 5000
@@ -21,7 +21,6 @@ _PASSED_OVER = {"node_modules", "__pycache__", "venv", "build", "dist", "Interme
 _MODEL = ".onnx"
 _WEIGHTS = (".pt", ".pth", ".pth.tar")
 """Files of torch: no command reads them, and a note says what makes a model of each."""
-_OTHER_SETTINGS = {"rigpact.toml", "pyproject.toml"}
 
 
 @dataclass
@@ -67,7 +66,7 @@ def find_files(folder: Path) -> FoundFiles:
         try:
             _sort_in(path, folder, found)
         except UnusableInput as error:
-            if is_trace_path(path) or path.name.endswith(_WEIGHTS):
+            if path.name.endswith(TRACE_ENDINGS) or path.name.endswith(_WEIGHTS):
                 found.notes.append(_passed_over(path, error))
     found.bundles = found.bundles or found.contracts
     return found
@@ -191,39 +190,28 @@ def _candidates(folder: Path) -> Iterator[Path]:
 
 
 def _is_of_a_project(path: Path) -> bool:
-    endings = (".json", ".toml", _MODEL, *_WEIGHTS, *column_suffixes())
-    return (path.name.lower().endswith(endings) or is_trace_path(path)) and path.name not in _OTHER_SETTINGS
+    endings = (".json", ".toml", _MODEL, *_WEIGHTS, *TRACE_ENDINGS, *listed_endings())
+    return path.name.lower().endswith(endings) and path.name not in SETTINGS_NAMES
 
 
 def _sort_in(path: Path, folder: Path, found: FoundFiles) -> None:
-    if path.suffix == _MODEL:
-        found.models.append(path)
-    elif is_named_columns(folder / path):
-        found.columns.append(path)
-    elif is_trace_path(path):
-        found.traces.append((path, read_trace(folder / path)))
-    else:
-        _sort_document(path, folder, found)
-
-
-def _sort_document(path: Path, folder: Path, found: FoundFiles) -> None:
-    kind = read_document(folder / path).kind
+    file = open_file(folder / path)
     plain = {
-        Kind.BUNDLE: found.bundles, Kind.COMPANION: found.companions, Kind.RAW_CLIP: found.clips,
-        Kind.SYSTEM_CONTRACT: found.contracts, Kind.DECLARATION: found.contracts,
+        Kind.BUNDLE: found.bundles, Kind.COMPANION: found.companions, Kind.RAW_CLIP: found.clips, Kind.MODEL: found.models,
+        Kind.SYSTEM_CONTRACT: found.contracts, Kind.DECLARATION: found.contracts, Kind.COLUMNS: found.columns,
     }  # fmt: skip
-    if kind in plain:
-        plain[kind].append(path)
-        return
-    files = found.predictions if kind is Kind.TEACHER_PREDICTION else found.batches
-    files.append((path, _held(folder / path, is_prediction=kind is Kind.TEACHER_PREDICTION)))
+    if file.kind in plain:
+        plain[file.kind].append(path)
+    elif file.kind is Kind.TRACE:
+        found.traces.append((path, file.trace))
+    else:
+        is_prediction = file.document.kind is Kind.TEACHER_PREDICTION
+        files = found.predictions if is_prediction else found.batches
+        files.append((path, _held(document_to_teacher_file(file.document), is_prediction=is_prediction)))
 
 
-def _held(path: Path, *, is_prediction: bool) -> tuple[str, ...]:
+def _held(clip: TeacherFile, *, is_prediction: bool) -> tuple[str, ...]:
     """The stages of a teacher file, as recording.py reads them."""
-    clip = read_clip(path)
-    if not isinstance(clip, TeacherFile):
-        return ()
     rows = {
         "state": clip.state_norm, "cond": clip.cond, "contacts": clip.contacts, "angvel": clip.angvel_norm,
         "pose_hist": clip.pose_hist_norm,

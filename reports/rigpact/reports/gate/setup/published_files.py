@@ -11,7 +11,7 @@ from rigpact.contract.pages.registry import every_system
 from rigpact.contract.systems.system import System
 from rigpact.reference_runtime.recordings.named_columns import read_named_columns
 from rigpact.reference_runtime.recordings.number_rows import UNNAMED
-from rigpact.reference_runtime.recordings.tables import read_table
+from rigpact.reference_runtime.recordings.opened import read_table
 from rigpact.reports.describing.system_description import contract_template
 
 
