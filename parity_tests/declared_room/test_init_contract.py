@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import onnx
 import pytest
+from onnx import helper, numpy_helper
 
 from .foreign_files import weights_of, write_model
 
@@ -87,7 +88,7 @@ def test_a_model_alone_leaves_its_inputs_open(tmp_path: Path, command: Command) 
 
     assert root["given"] == [{"name": "obs", "size": 9, "left_open": ["operation"]}]
     assert "LEFT OPEN: write the stages that make obs" in text
-    assert "LEFT OPEN: fps" in text
+    assert "fps" not in text
     assert command("check", tmp_path / "contract.toml").status == 0
 
 
@@ -216,3 +217,82 @@ def test_a_file_is_no_folder_of_a_project(tmp_path: Path, command: Command) -> N
     """Given the model itself, init must not look for others beside it."""
     answer = command("init", write_model(tmp_path / "net.onnx", 9, 2), "--contract")
     assert (answer.status, answer.err.count("\n")) == (2, 1)
+
+
+def _games_model(path: Path, kind: str) -> np.ndarray[Any, Any]:
+    """A network of three numbers and two answers as Godot RL Agents writes it, or Unity's ML-Agents; returns its weights."""
+    weights = np.random.default_rng(8).normal(size=(3, 2)).astype("f")
+    constants = [numpy_helper.from_array(weights, "w"), numpy_helper.from_array(np.array([3.0], "f"), "three")]
+    nodes = [helper.make_node("MatMul", ["obs", "w"], ["moves"])]
+    if kind == "godot":
+        nodes.append(helper.make_node("Identity", ["state_ins"], ["state_outs"]))
+        shapes = {"obs": ["batch", 3], "state_ins": ["batch"]}, {"moves": ["batch", 2], "state_outs": ["batch"]}
+    else:
+        nodes += [helper.make_node("Identity", [of], [name]) for of, name in (("three", "version"), ("moves", "again"))]
+        shapes = {"obs": ["batch", 3]}, {"version": [1], "again": ["batch", 2], "moves": ["batch", 2]}
+    tensors = [[helper.make_tensor_value_info(name, 1, axes) for name, axes in side.items()] for side in shapes]
+    model = helper.make_model(
+        helper.make_graph(nodes, "net", *tensors, constants), opset_imports=[helper.make_opsetid("", 18)]
+    )
+    model.ir_version = 9
+    onnx.save(model, str(path))
+    return weights
+
+
+@pytest.mark.parametrize(
+    ("kind", "left_out"), [("godot", "state_ins, state_outs"), ("unity", "version, again")], ids=["godot", "unity"]
+)
+def test_what_a_games_model_has_beside_its_answers_is_left_out(
+    tmp_path: Path, command: Command, kind: str, left_out: str
+) -> None:
+    """Every model of Godot RL Agents has an input of one axis that nothing needs; Unity's have outputs of constants."""
+    weights = _games_model(tmp_path / "net.onnx", kind)
+    gyro = np.random.default_rng(9).normal(size=(FRAMES, 3)).astype("f")
+    np.savez(tmp_path / "run.npz", gyro=gyro, obs=2 * gyro, moves=2 * gyro @ weights)
+    made = command("init", tmp_path, "--contract")
+    assert f"left out, since no answer needs them: {left_out} " in made.out, made.out
+    root = tomllib.loads((tmp_path / "contract.toml").read_text(encoding="utf-8"))
+    assert root["networks"]["policy"] == {"file": "net.onnx", "inputs": {"obs": "obs"}, "outputs": {"moves": "moves"}}
+    assert "fps" not in root
+    assert command("check", tmp_path / "contract.toml").status == 0
+    answer = command("explain", tmp_path / "run.npz", "--contract", tmp_path / "contract.toml")
+    assert (answer.status, "no stage depends on it" in answer.out) == (0, True), answer.out
+
+
+@pytest.mark.parametrize(
+    ("inputs", "outputs", "says"),
+    [
+        ('["obs"]', '["moves"]', None),
+        ('["obs", "memory"]', '["moves"]', None),
+        ('{ obs = "obs", state_ins = "memory" }', '{ moves = "moves" }', None),
+        ('["obs"]', '["answers"]', None),
+        ('{ state_ins = "memory" }', '{ moves = "moves" }', "RP713"),
+        ('["obs", "memory"]', '["moves", "memory_out"]', None),
+        ('["obs"]', '["moves", "memory_out"]', "RP713"),
+        ('["obs", "gyro"]', '["moves"]', "RP714"),
+    ],
+)
+def test_a_models_tensors_are_bound_by_name_or_left_out_where_no_answer_needs_them(
+    tmp_path: Path, command: Command, inputs: str, outputs: str, says: str | None
+) -> None:
+    """By hand too; what an answer is made of must stay bound, and one axis alone is one number a row."""
+    weights = _games_model(tmp_path / "net.onnx", "godot")
+    names = [word.strip('[]" ') for word in outputs.split(",")] if outputs[0] == "[" else ["moves"]
+    stages = "\n".join(
+        f'[[stages]]\nname = "{name}"\noperation = "network"\nsize = {1 if "memory" in name else 2}' for name in names
+    )
+    (tmp_path / "hand.toml").write_text(
+        'format = "rigpact-contract"\nversion = 1\nname = "hand"\nfps = 60\n'
+        'given = [{ name = "obs", size = 3 }, { name = "memory", size = 1 }, { name = "gyro", size = 3 }]\n'
+        f'{stages}\n[networks.policy]\nfile = "net.onnx"\ninputs = {inputs}\noutputs = {outputs}\n',
+        encoding="utf-8",
+    )
+    answer = command("check", tmp_path / "hand.toml")
+    assert (answer.status, "RP71" in answer.out) == ((0, False) if says is None else (1, True)), answer.out
+    assert says is None or says in answer.out, answer.out
+    if says is None:
+        run = dict.fromkeys(("obs", "gyro"), np.ones((FRAMES, 3), "f")) | {"memory": np.ones((FRAMES, 1), "f")}
+        held = {name: run["memory"] if "memory" in name else run["obs"] @ weights for name in names}
+        np.savez(tmp_path / "run.npz", **run, **held)
+        ran = command("explain", tmp_path / "run.npz", "--contract", tmp_path / "hand.toml")
+        assert ran.status == 0, ran.out + ran.err

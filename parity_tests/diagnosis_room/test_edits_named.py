@@ -210,6 +210,10 @@ MISTAKES: dict[str, tuple[dict[str, Callable[[Rows], Rows]], tuple[str, ...]]] =
         {"into pose": lambda rows: rows - 0.06},
         ("pose is computed with pose.subtract 0.22 for 0.1",),
     ),
+    "one line for all channels": (
+        {"into squashed": lambda rows: 0.75 * rows + 0.02},
+        ("squashed is 0.75 times what it should be, 0.02 more",),
+    ),
     "stuck at one": ({"into pose": lambda rows: _at(rows, slice(None), 2, 1.0)}, ("pose[ankle] is stuck at 1",)),
     "a factor in one frame": (
         {"into past": lambda rows: rows * np.where(np.arange(FRAMES) == 40, 3.0, 1.0)[:, None]},

@@ -6,8 +6,9 @@ before they are read; files outside the model's folder are never read. The rules
 """
 
 import hashlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from graphlib import CycleError, TopologicalSorter
 from importlib import import_module, util
 from pathlib import Path, PurePosixPath, PureWindowsPath
@@ -103,6 +104,27 @@ class ModelGraph:
     def parameters(self) -> int:
         """How many numbers the weights hold."""
         return sum(int(np.prod(weight.shape, dtype=object)) for weight in self.weights)
+
+    @cached_property
+    def _made(self) -> Mapping[str, Node]:
+        return {output: node for node in self.nodes for output in node.outputs}
+
+    def inputs_of(self, outputs: Iterable[str]) -> frozenset[str]:
+        """The model's inputs that some of its tensors are computed from."""
+        seen, waiting = set[str](), list(outputs)
+        while waiting:
+            name = waiting.pop()
+            if name not in seen and name in self._made:
+                waiting += (*self._made[name].inputs, *self._made[name].captured)
+            seen.add(name)
+        return frozenset(entry.name for entry in self.inputs if entry.name in seen)
+
+    def is_copied(self, output: str) -> bool:
+        """Whether an output is nothing that the model computes: a constant, or what an input or another output is."""
+        name, others = output, {entry.name for entry in (*self.inputs, *self.outputs)} - {output}
+        while name not in others and name in self._made and self._made[name].op == "Identity":
+            name = self._made[name].inputs[0]
+        return name in others or not self.inputs_of([name])
 
     @property
     def is_contained(self) -> bool:

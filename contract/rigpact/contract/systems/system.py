@@ -115,6 +115,12 @@ class System:
         every = (self.inputs, *(each.inputs for each in self.networks.values()))
         return tuple(dict.fromkeys(name for inputs in every for name in inputs))
 
+    @property
+    def binding(self) -> NetworkBinding:
+        """How its network is bound; by position where no network of its stages is declared."""
+        own = (each for each in self.networks.values() if each.inputs == self.inputs)
+        return next(own, NetworkBinding("", self.inputs, self.outputs))
+
     @cached_property
     def knobs(self) -> Mapping[str, Knob]:
         """Every knob, in the order of the loop."""

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from copy import copy
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 
@@ -19,6 +19,7 @@ from rigpact.contract.errors import UnusableInput
 from rigpact.contract.files import write_bytes
 from rigpact.contract.model.signature import ModelSignature, open_session, run_session, session_signature
 from rigpact.contract.statistics import FloatArray
+from rigpact.contract.systems.binding import bound_tensors
 from rigpact.contract.systems.frames import Frames
 from rigpact.contract.systems.stage import Compute, NotKnown
 from rigpact.contract.systems.system import NetworkBinding, System
@@ -65,13 +66,15 @@ class OnnxSystemNetwork:
         self.signature = session_signature(session, path)
         _check_signature(self.signature, system)
         self._session = session
-        self._inputs, self._outputs = (_bound_names(self.signature, system, what) for what in ("inputs", "outputs"))
+        self._inputs, self._outputs = (
+            [each.name for each in side or ()] for side in bound_tensors(self.signature, system.binding)
+        )
         entries = {entry.name: entry for entry in self.signature.inputs}
         widths = {name: system.vectors[stage].width for name, stage in zip(self._inputs, system.inputs, strict=True)}
-        self._shapes = {name: entries[name].shape for name in self._inputs}
+        self._shapes = {name: entry.shape for name, entry in entries.items()}
         whole = {name for name in self._inputs if entries[name].holds_one_row(widths[name])}
         self._wholes = set() if system.windowed else whole
-        self._takes_one = bool(self._wholes) or any(entry.shape[:1] == (1,) for entry in self.signature.inputs)
+        self._takes_one = bool(self._wholes) or any(entries[name].shape[:1] == (1,) for name in self._inputs)
         self._last: tuple[list[FloatArray], list[FloatArray]] | None = None
         self._path, self._others = Path(path), dict[tuple[str, str], OnnxSystemNetwork | None]()
         self._folder: tempfile.TemporaryDirectory[str] | None = None
@@ -134,7 +137,16 @@ class OnnxSystemNetwork:
     def own_inputs(self, vectors: Sequence[FloatArray]) -> list[FloatArray]:
         """The vectors as the model's own inputs: its order, its axes."""
         shaped = {name: self._shaped(name, np.asarray(each)) for name, each in zip(self._inputs, vectors, strict=True)}
-        return [shaped[entry.name] for entry in self.signature.inputs]
+        return [shaped[name] if name in shaped else self._unused(name, len(vectors[0])) for name in self._shapes]
+
+    def _unused(self, name: str, count: int) -> FloatArray:
+        """Zeros for an input that no bound output is computed from."""
+        shape = self._shapes[name]
+        sizes = [
+            size if isinstance(size, int) else other
+            for size, other in zip(shape, (count, *[1] * len(shape)), strict=False)
+        ]
+        return np.zeros(sizes, np.float32)
 
     def own_output(self, place: int) -> int:
         """Where the model itself has the output that the system has at `place`."""
@@ -143,9 +155,9 @@ class OnnxSystemNetwork:
     def _run_own(self, inputs: Sequence[FloatArray]) -> list[FloatArray]:
         """The model itself, on its own inputs."""
         own = [entry.name for entry in self.signature.outputs]
-        count = len(inputs[0])
+        count = max(map(len, inputs))
         if self._takes_one and not self._wholes and count > 1:
-            answers = [self._run_own([each[row : row + 1] for each in inputs]) for row in range(count)]
+            answers = [self._run_own([_row_of(each, row, count) for each in inputs]) for row in range(count)]
             return [np.concatenate([answer[place] for answer in answers]) for place in range(len(own))]
         names = [entry.name for entry in self.signature.inputs]
         rows = [np.ascontiguousarray(each, np.float32) for each in inputs]
@@ -172,6 +184,8 @@ class OnnxSystemNetwork:
     def _shaped(self, name: str, rows: FloatArray) -> FloatArray:
         """The rows as the model takes them: further axes (frames of a history, joints) are split off."""
         shape = self._shapes[name]
+        if len(shape) == 1 and name not in self._wholes and not self.system.windowed:
+            return rows.reshape(-1)
         if name in self._wholes:
             return rows.reshape([size for size in shape if isinstance(size, int)])
         inner = [size for size in shape[1:] if isinstance(size, int)]
@@ -185,6 +199,11 @@ class OnnxSystemNetwork:
             return answer.reshape(count, -1)
         kept = 2 if self.system.windowed and answer.ndim > 2 else 1
         return answer.reshape(*answer.shape[:kept], -1)
+
+
+def _row_of(rows: FloatArray, row: int, count: int) -> FloatArray:
+    """One row; of an unused input of fixed axes, all that there is."""
+    return rows[row : row + 1] if len(rows) == count else rows
 
 
 def _check_signature(signature: ModelSignature, system: System) -> None:
@@ -203,10 +222,3 @@ def _check_signature(signature: ModelSignature, system: System) -> None:
             f"the model of {system.title}",
             "run `rigpact check` on the contract and the model for every finding",
         )
-
-
-def _bound_names(signature: ModelSignature, system: System, what: Literal["inputs", "outputs"]) -> list[str]:
-    """The model's inputs or outputs in the order of the system's: by position, or as its network declares their names."""
-    bound = next((each for each in system.networks.values() if each.inputs == system.inputs), None)
-    declared = [] if bound is None else list(bound.input_names if what == "inputs" else bound.output_names)
-    return declared or [entry.name for entry in getattr(signature, what)]

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from rigpact.contract.documents import Kind
 from rigpact.contract.errors import UnusableInput
+from rigpact.contract.pages.registry import known_systems
 from rigpact.contract.statistics import FloatArray
 from rigpact.contract.systems.contract import Contract
 from rigpact.contract.systems.layout import Field, FieldKind, FieldLayout
@@ -27,6 +28,8 @@ from rigpact.reference_runtime.recordings.trace_model import MODES, Trace, Trace
 
 _FRAME, _TIME = ("frame", "frames"), ("time", "time_s", "t", "timestamp")
 CLOCK = (*_FRAME, *_TIME)  # names of columns that say when a row was recorded
+NO_RATE = 1.0
+"""Frames a second where nobody says them."""
 PLACE = re.compile(r"^(.*)\[(\d{1,9})\]$")
 _UNDERSCORED = re.compile(r"^(.*)_(\d{1,9})$")
 _INDEXED = re.compile(r"^(.*?)(?:[./]|\[)(\d+|[xyzw])\]?$")
@@ -81,6 +84,8 @@ def read_named_columns(path: Path, contract: Contract, *, unnamed: Sequence[str]
     stages = {name: rows.astype(np.float32) for name, rows in found.items()}
     said = (str(name) for said in names.values() for name in np.atleast_1d(said))
     notes = tuple(left_out(table, [name for name in columns if name not in CLOCK], {*found, *said}))
+    if contract.fps is None and "fps" not in table.said and not any(name in columns for name in _TIME):
+        notes = ("no rate is said, and no stage depends on it: a frame counts as a second", *notes)
     return Trace(header, frame, time_s, stages, table.truncation, of_text=census.precision, notes=notes)
 
 
@@ -330,6 +335,8 @@ def _clock(
     if time is not None and not np.isfinite(time).all():
         raise UnusableInput(f"{path}#time", "a time that is not finite", "seconds")
     fps = next(filter(_is_rate, (table.said.get("fps"), contract.fps, _rate_of(time))), None)
+    if fps is None and time is None and contract.system.name not in known_systems():
+        fps = NO_RATE  # a stage that depends on the rate is not declared without it
     if fps is None:
         raise UnusableInput(path, "no frames per second", "fps in the contract, or a column time that rises")
     return numbers, numbers / fps if time is None else time.astype(np.float64), float(fps)

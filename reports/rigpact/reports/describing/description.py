@@ -11,6 +11,7 @@ from typing import Any
 
 from rigpact.contract.model.signature import ModelSignature
 from rigpact.contract.model.tensor import TensorSignature
+from rigpact.contract.systems.binding import bound_tensors
 from rigpact.contract.systems.contract import Contract
 from rigpact.contract.systems.description import Row, Section
 from rigpact.contract.systems.layout import Field, FieldLayout
@@ -116,7 +117,7 @@ def _limit(value: float | None) -> str:
 
 
 def _tensors(system: System, layouts: Mapping[str, FieldLayout], model: ModelSignature | None) -> Section:
-    found = (model.inputs, model.outputs) if model else ((), ())
+    found = [side or () for side in bound_tensors(model, system.binding)] if model else [(), ()]
     rows = [
         (f"{title}{place}", name, _width(layouts[name]), *_bound(side, place, model), origin(system.graph[name]))
         for title, names, side in (("", system.inputs, found[0]), ("output ", system.outputs, found[1]))

@@ -64,8 +64,6 @@ def draft_of_folder(found: Folder, refused: Collection[str] = ()) -> Draft:
         "GUESSED conclusions from names or numbers, LEFT OPEN gaps. Units, and what never changed here, no recording says.",
     ]
     draft.fps = _rate(found)
-    if draft.fps is None:
-        draft.header.append("LEFT OPEN: fps. Write the number of frames a second, fps = 60, or draft with --fps 60")
     recorded = {name: rows for name, rows in found.rows.items() if name not in CLOCK and np.isfinite(rows).all()}
     refused_columns = {name for name in recorded if word(name, "column") in refused}
     precision = precision_of({name: rows.astype(np.float32) for name, rows in recorded.items()})
@@ -162,7 +160,13 @@ class _Network:
         for each, stage in zip(model.outputs, outputs, strict=True) if found.recording is None else ():
             _denormalised(draft, found, each, stage, model.outputs[each])
         name = "policy" if len(found.models) == 1 else word(model.path.stem, "network")
-        draft.networks[name] = Entry({"file": model.path.name, "inputs": inputs, "outputs": outputs})
+        bound = dict(zip(model.outputs, outputs, strict=True)) if model.left_out else outputs
+        draft.networks[name] = Entry({"file": model.path.name, "inputs": inputs, "outputs": bound})
+        if model.left_out:
+            draft.notes.append(
+                f"of {model.path.name} left out, since no answer needs them: {', '.join(model.left_out)} (inputs that nothing "
+                "is computed from, outputs of constants and copies)"
+            )
 
     def _name(self, tensor: str, column: str | None, fallback: str) -> str:
         """The column's name; else the tensor's, unlike every column: a vector of that name would be read from it."""

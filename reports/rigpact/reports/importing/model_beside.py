@@ -10,12 +10,16 @@ from rigpact.reports.importing.draft import Entry
 
 @dataclass(frozen=True)
 class Model:
-    """A model file: names and widths of its inputs and outputs in order, its metadata."""
+    """A model file: names and widths of its inputs and outputs in order, its metadata.
+
+    left_out: inputs that no output needs, and outputs of constants and copies.
+    """
 
     path: Path
     inputs: Mapping[str, int | None]
     outputs: Mapping[str, int | None]
     metadata: Mapping[str, str]
+    left_out: tuple[str, ...] = ()
 
     @property
     def input_width(self) -> int | None:
@@ -36,21 +40,26 @@ def input_width(model: Model | None) -> int | None:
 def read_model_beside(path: Path) -> Model:
     """Open a model; UnusableInput where onnxruntime does not load it, or weights lie outside its folder."""
     from rigpact.contract.errors import UnusableInput
-    from rigpact.contract.model.graph import onnx_is_installed, read_model_graph
+    from rigpact.contract.model.graph import read_model_graph
     from rigpact.contract.model.signature import open_session, session_signature
 
-    if onnx_is_installed() and not read_model_graph(path).is_contained:
+    graph = read_model_graph(path)
+    if not graph.is_contained:
         raise UnusableInput(path, "weights that are not in the model's folder", "a model with all its weights")
     session = open_session(path)
     signature = session_signature(session, path)
-    inputs, outputs = (
-        {entry.name: _width(entry.shape) for entry in entries} for entries in (signature.inputs, signature.outputs)
-    )
-    return Model(path, inputs, outputs, dict(session.get_modelmeta().custom_metadata_map))
+    outputs = {each.name: _width(each.shape) for each in signature.outputs if not graph.is_copied(each.name)}
+    outputs = outputs or {each.name: _width(each.shape) for each in signature.outputs}
+    needed = graph.inputs_of(outputs)
+    inputs = {each.name: _width(each.shape) for each in signature.inputs if each.name in needed}
+    left_out = [each.name for each in (*signature.inputs, *signature.outputs) if each.name not in {**inputs, **outputs}]
+    return Model(path, inputs, outputs, dict(session.get_modelmeta().custom_metadata_map), tuple(left_out))
 
 
 def _width(shape: tuple[int | str | None, ...]) -> int | None:
-    """Numbers in one row: every fixed axis, without the batch."""
+    """Numbers in one row: every fixed axis, without the batch; an axis alone is the batch."""
+    if len(shape) == 1 and not (isinstance(shape[0], int) and shape[0] > 1):
+        return 1
     sizes = [size for size in shape if isinstance(size, int)]
     return prod(sizes) if sizes and len(sizes) >= len(shape) - 1 else None
 

@@ -9,12 +9,12 @@ from rigpact.contract.json_pointer import json_pointer
 from rigpact.contract.model.edges import Edge, before_output, behind_input
 from rigpact.contract.model.graph import ModelGraph
 from rigpact.contract.model.signature import ModelSignature
-from rigpact.contract.model.tensor import TensorSignature
 from rigpact.contract.rules.family import Family, Need, on_declared_networks, rules_in
 from rigpact.contract.rules.hosted.declared_numbers import unused_numbers
 from rigpact.contract.rules.hosted.declared_stages import changes_much, shown_numbers
 from rigpact.contract.rules.views.declaration import DeclaredView
 from rigpact.contract.statistics import FloatArray
+from rigpact.contract.systems.binding import bound_tensors
 from rigpact.contract.systems.system import NetworkBinding
 
 TWO_NORMALISERS = Rule(
@@ -44,21 +44,14 @@ def check_edges(view: DeclaredView, network: NetworkBinding, model: ModelSignatu
     graph = model.graph
     if graph is None:
         return
-    if len(model.inputs) == len(network.inputs):
-        for tensor, vector in zip(_in_order(network, model.inputs), network.inputs, strict=True):
-            yield from _input(view, graph, tensor.name, vector)
-    if len(model.outputs) == len(network.outputs):
-        for tensor, vector in zip(model.outputs, network.outputs, strict=True):
-            yield from _output(view, graph, tensor.name, vector)
+    inputs, outputs = bound_tensors(model, network)
+    for tensor, vector in zip(inputs or (), network.inputs, strict=False):
+        yield from _input(view, graph, tensor.name, vector)
+    for tensor, vector in zip(outputs or (), network.outputs, strict=False):
+        yield from _output(view, graph, tensor.name, vector)
 
 
 FAMILY = Family(__name__, rules_in(globals()), (Need.DECLARATION, Need.MODEL), on_declared_networks(check_edges))
-
-
-def _in_order(network: NetworkBinding, tensors: tuple[TensorSignature, ...]) -> list[TensorSignature]:
-    known = {tensor.name: tensor for tensor in tensors}
-    names = network.input_names
-    return [known[name] for name in names] if names and set(names) == set(known) else list(tensors)
 
 
 def _input(view: DeclaredView, graph: ModelGraph, tensor: str, vector: str) -> Iterator[Finding]:

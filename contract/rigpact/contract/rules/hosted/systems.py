@@ -16,6 +16,7 @@ from rigpact.contract.rules.files.structure import has_its_shape
 from rigpact.contract.rules.hosted.system_loading import hosted_system
 from rigpact.contract.rules.subject import Subject
 from rigpact.contract.rules.wording import listed
+from rigpact.contract.systems.binding import bound_tensors
 from rigpact.contract.systems.system import System
 
 _ERROR, _WARNING = Severity.ERROR, Severity.WARNING
@@ -35,7 +36,8 @@ MODEL_TENSORS = Rule(
     code="RP713",
     name="system-model-tensor-count",
     message="the model has {found} {what} ({names}), expected {expected}: {wanted}",
-    hint="export the network with the inputs and outputs of the contract, in their order",
+    hint="export the network with the inputs and outputs of the contract, in their order, or bind them by name in [networks]: "
+    "what no answer needs may be left out",
     why="a runtime binds by position and takes one for another",
 )
 MODEL_WIDTH = Rule(
@@ -120,34 +122,17 @@ def _check_model(model: ModelSignature, system: System) -> Iterator[Finding]:
     """Yield every finding about a model's inputs and outputs against the vectors of its system."""
     if model.refusal:
         yield MODEL_REFUSED.at(model.path, "", reason=model.refusal)
-    sides = (("input", model.inputs, system.inputs), ("output", model.outputs, system.outputs))
-    for what, found, wanted in sides:
-        names = _names_bound(system, what)
-        known = {tensor.name: tensor for tensor in found}
-        if names and set(names) != set(known):
-            yield MODEL_TENSORS.at(
-                model.path,
-                f"/{what}s",
-                found=len(found),
-                what=f"{what}s",
-                expected=len(names),
-                wanted=", ".join(names),
-                names=listed(list(known)) or "none",
-            )
-            continue
-        tensors = [known[name] for name in names] if names else found
-        if len(tensors) != len(wanted):
-            yield MODEL_TENSORS.at(
-                model.path,
-                f"/{what}s",
-                found=len(tensors),
-                what=f"{what}s",
-                expected=len(wanted),
-                wanted=", ".join(wanted),
-                names=listed([tensor.name for tensor in tensors]) or "none",
-            )
-            continue
-        for tensor, vector in zip(tensors, wanted, strict=True):
+    own, (inputs, outputs) = system.binding, bound_tensors(model, system.binding)
+    sides = (
+        ("input", inputs, model.inputs, system.inputs, own.input_names),
+        ("output", outputs, model.outputs, system.outputs, own.output_names),
+    )
+    for what, bound, found, wanted, names in sides:
+        if bound is None:
+            values = {"found": len(found), "expected": len(wanted), "wanted": ", ".join(names or wanted)}
+            shown = listed([tensor.name for tensor in found]) or "none"
+            yield MODEL_TENSORS.at(model.path, f"/{what}s", what=f"{what}s", names=shown, **values)
+        for tensor, vector in zip(bound or (), wanted, strict=bound is not None):
             yield from _check_tensor(model, what, tensor, vector, system)
 
 
@@ -163,14 +148,6 @@ def _check_architecture(model: ModelSignature, system: System, constants: Mappin
         yield MODEL_ACTIVATIONS.at(
             model.path, "", found=listed(found) or "no function", expected=listed(list(expected.activations)) or "none"
         )
-
-
-def _names_bound(system: System, what: str) -> tuple[str, ...]:
-    """The model's own names of its inputs or outputs, in the order of the stages; empty where they are bound by position."""
-    bound = next((each for each in system.networks.values() if each.inputs == system.inputs), None)
-    if bound is None:
-        return ()
-    return bound.input_names if what == "input" else bound.output_names
 
 
 def _check_tensor(
@@ -200,8 +177,13 @@ def _check_tensor(
 
 
 def _flat_width(shape: Sequence[int | str | None], system: System) -> int | None:
-    """Numbers in a row: the product of the axes after the batch, and after the samples if the system has windows."""
+    """Numbers in a row: the product of the axes after the batch, and after the samples if the system has windows.
+
+    One axis alone is the batch: one number a row.
+    """
     sizes = [size for size in shape[1:] if isinstance(size, int)]
+    if len(shape) == 1 and not system.windowed:
+        return 1
     if not sizes:
         return None
     width = 1

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import tomllib
 from contextlib import suppress
 from functools import partial
 from pathlib import Path
@@ -120,8 +119,7 @@ def _draft_contract(folder: Path, output_format: OutputFormat, fps: float | None
     lines = [f"{path} drafted ({counts}): it states what the recording does, and so every mistake of who recorded it"]
     answer_written("init", [path], output_format, lines=lines, notes=made.notes)
     if output_format is OutputFormat.TEXT:
-        first = "" if "fps" in tomllib.loads(text) else "say --fps, "
-        say(f"now: {first}compare what is marked with the training's settings, then rigpact check {plain(str(path))}")
+        say(f"now: compare what is marked with the training's settings, then rigpact check {plain(str(path))}")
 
 
 def _figures(folder: Path, found: FoundFiles) -> tuple[int | None, int | None]:

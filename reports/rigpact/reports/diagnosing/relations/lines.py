@@ -9,10 +9,13 @@ from numpy.typing import NDArray
 
 from rigpact.contract.statistics import FloatArray
 from rigpact.reference_runtime.operations.rounding import gamma
+from rigpact.reports.diagnosing.relations.round_numbers import roundest
 
 _OPERATIONS = 8
 _FEWEST = 4
 """Values of a channel; a line goes through any two."""
+_DIGITS = 9
+"""A float32 has no more that tell."""
 _SMALLEST = float(np.finfo(np.float32).tiny)
 _ROUNDS = 32
 """Rounds of weighing anew: any line that they end with is judged by its bound, so fewer only find fewer."""
@@ -79,6 +82,19 @@ class Lines:
             factor, summand = np.where(better, slope, factor), np.where(better, constant, summand)
             weights = weights * np.where(off.max(axis=0) > 0.0, off, 1.0)
         return factor, summand
+
+    def common(self) -> tuple[float, float] | None:
+        """One a and one c for all channels, of the fewest digits that every value allows; None where there are none."""
+        stacked = [each.T.reshape(-1, 1) for each in (self.own, self.held, self.bound)]
+        one = Lines(self.channels[:1], *stacked, self.counts.T.reshape(-1, 1))
+        (fitted,), _ = one.line()
+        for digits in range(_DIGITS):
+            factor = float(f"{fitted:.{digits}e}")
+            apart, reach = one.held - factor * one.own, max(abs(factor), 1.0) * one.bound
+            low, high = _intersected(apart - reach, apart + reach, one.counts)
+            if low[0] <= high[0] and factor:
+                return factor, roundest(float(low[0]), float(high[0]))
+        return None
 
     def fits(self, factor: FloatArray, summand: FloatArray) -> NDArray[np.bool_]:
         """(C,): whether a line tells every value, those that it was not fitted to as well."""

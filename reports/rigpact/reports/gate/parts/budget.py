@@ -17,6 +17,7 @@ from rigpact.contract.model.signature import open_session, run_session
 from rigpact.contract.rules.answers import gate as rules
 from rigpact.contract.settings.gate import Budget, GateSettings
 from rigpact.contract.statistics import FloatArray
+from rigpact.contract.systems.binding import bound_tensors
 from rigpact.reports.gate.measured import Measured, NotAsked, Question
 from rigpact.reports.gate.project import Project
 
@@ -92,15 +93,15 @@ def _inference_us(project: Project) -> float:
 def _one_row(project: Project) -> dict[str, FloatArray]:
     """Zeros for every input of the model: one row, or `ONE_WINDOW` samples if the window length is open."""
     feeds: dict[str, FloatArray] = {}
-    if len(project.model.inputs) != len(project.system.inputs):
+    inputs, _ = bound_tensors(project.model, project.system.binding)
+    if inputs is None:
         expected = f"{len(project.system.inputs)} inputs: {', '.join(project.system.inputs)}"
         raise UnusableInput(project.model.path, f"{len(project.model.inputs)} inputs", expected)
-    for name, entry in zip(project.system.inputs, project.model.inputs, strict=True):
-        open_sizes = (1, *[ONE_WINDOW] * (len(entry.shape) - 2), project.contract.fields(name).width)
-        sizes = [
-            size if isinstance(size, int) else open_size
-            for size, open_size in zip(entry.shape, open_sizes, strict=True)
-        ]
+    fields = map(project.contract.fields, project.system.inputs)
+    widths = {entry.name: each.width for entry, each in zip(inputs, fields, strict=True)}
+    for entry in project.model.inputs:
+        open_sizes = (1, *[ONE_WINDOW] * (len(entry.shape) - 2), widths.get(entry.name, 1))
+        sizes = [size if isinstance(size, int) else other for size, other in zip(entry.shape, open_sizes, strict=False)]
         feeds[entry.name] = np.zeros(sizes, np.float32)
     return feeds
 

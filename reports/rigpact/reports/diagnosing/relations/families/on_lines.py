@@ -41,11 +41,31 @@ def on_fitted_line(target: Target) -> Iterator[Reading]:
             yield from say(target, lines.channels, np.full(len(low), number))
 
 
+def _line_of_all(target: Target, channels: Channels, factor: float, summand: float) -> Iterator[Reading]:
+    yield from target.edit(
+        "scaled",
+        f"{factor:.6g} times {target.it}, {_more(summand)}",
+        channels,
+        partial(_line, channels, factor, summand),
+        steepness=factor,
+        extra=np.full(len(channels), abs(summand) * STORED),
+        fitted=2,
+        pieces=is_odd(factor) + is_odd(summand),
+    )
+
+
+def _more(summand: float) -> str:
+    return f"{abs(summand):.6g} {'more' if summand > 0 else 'less'}"
+
+
 def on_lines(target: Target) -> Iterator[Reading]:
-    """A factor, a constant or both of its own for each channel that differs, in every frame, as few numbers as fit."""
+    """A factor and a constant for all channels that differ, else of its own for each; in every frame, as few numbers as fit."""
     lines = _in_every_frame(target)
     if lines is None:
         return
+    line = lines.common() if len(lines.channels) > 1 else None
+    if line is not None:
+        yield from _line_of_all(target, lines.channels, *line)
     for (low, high), say in _intervals(lines):
         possible = low <= high
         if np.count_nonzero(possible) > 1:
@@ -141,7 +161,7 @@ def _times(target: Target, words: str, channels: Channels, factor: float, fitted
 def _summands(target: Target, channels: Channels, values: FloatArray) -> Iterator[Reading]:
     rule, extra = partial(_line, channels, 1.0, values), np.abs(values) * STORED
     if np.ptp(values) == 0.0:
-        words = f"{abs(values[0]):.6g} {'more' if values[0] > 0 else 'less'} than {target.name or 'it should be'}"
+        words = f"{_more(values[0])} than {target.name or 'it should be'}"
         yield from target.edit("added", words, channels, rule, extra=extra, fitted=1, pieces=is_odd(float(values[0])))
         return
     words = "moved by a constant of its own in each channel, as with another mean"
