@@ -12,11 +12,6 @@ from rigpact.reference_runtime.graph.bounds import stage_tolerances
 from rigpact.reference_runtime.recordings.clip import RecordedInputs, recorded_poses
 from rigpact.reference_runtime.recordings.prediction import write_prediction
 from rigpact.reference_runtime.systems.enemy_animation.ground_contacts import FeetInWorld
-from rigpact.reference_runtime.systems.enemy_animation.investigating.raw_clips import (
-    clip_columns,
-    with_columns,
-    write_clip,
-)
 
 from . import scalar_oracle as oracle
 from . import tiny_character as tiny
@@ -237,25 +232,6 @@ def test_what_holds_no_poses_is_not_played_back(session):
     bare = session.changed(teacher=teacher, prediction={}, aux_inputs=None)
     with pytest.raises(UnusableInput, match="no prediction and no target_norm"):
         recorded_poses(read_clip(bare), session.contract)
-
-
-def test_a_teacher_file_has_no_columns_to_take_apart(session):
-    """Its columns follow from each other: with one changed, the file would be of no motion at all."""
-    teacher = read_clip(session.path)
-    assert clip_columns(teacher) == {}
-    with pytest.raises(UnusableInput, match="expected a raw clip"):
-        with_columns(teacher, {}, slice(None))
-
-
-def test_a_written_clip_is_the_clip(session):
-    """A failure that is handed over in a file of its own must fail there too; nobody recorded contacts of this one."""
-    for evidence in (True, False):
-        clip = replace(session.clip, contact_scores=session.clip.contact_scores if evidence else None)
-        write_clip(clip, session.folder / "written.json")
-        again = read_clip(session.folder / "written.json")
-        assert (again.contact_scores is None) is not evidence
-        for name, rows in clip_columns(clip).items():
-            np.testing.assert_array_equal(clip_columns(again)[name], rows, err_msg=name)
 
 
 def test_feet_need_a_skeleton_that_has_them(session):

@@ -16,7 +16,6 @@ from rigpact.contract.declared.problems import near
 from rigpact.contract.errors import UnusableInput
 from rigpact.contract.statistics import FloatArray
 from rigpact.contract.systems.contract import Contract
-from rigpact.contract.systems.layout import FieldKind
 from rigpact.reference_runtime.files.ordinary import Baseline, Ordinary, ordinary_of_rows
 from rigpact.reference_runtime.files.run import (
     Crowd,
@@ -37,8 +36,6 @@ from rigpact.reference_runtime.recordings.recording import Recording
 from rigpact.reference_runtime.recordings.trace import (
     TRACE_ENDINGS,
     Trace,
-    run_header,
-    write_trace,
 )
 
 
@@ -147,30 +144,6 @@ class DeclaredFiles:
             return float(np.abs(guess.astype(np.float64) - rows[1:])[:, places].mean())
 
         return Baseline(fed_back.name, measure.unit, mean_error(answer[:-1]), mean_error(rows[:-1]))
-
-    def columns(self, clip: Any) -> dict[str, FloatArray]:
-        """The numbers of a clip that drive a run, (N, width) by name; empty if they cannot be separated."""
-        return dict(clip.stages)
-
-    def with_columns(self, clip: Any, columns: Mapping[str, FloatArray], rows: Any) -> Any:
-        """The clip with selected rows of other numbers."""
-        return replace(clip, stages={name: values[rows] for name, values in columns.items()})
-
-    def seeded_columns(self, contract: Contract) -> dict[str, slice]:
-        """For each column of the clip: the channels of the fed-back stage that it seeds."""
-        return {stage.name: slice(None) for stage in contract.system.stages if stage.carried is not None}
-
-    def default_number(self, contract: Contract, column: str, index: int) -> float:
-        """A neutral number for a clip: 0, or 1 for the w of a quaternion."""
-        field = contract.fields(column).field_at(index)
-        is_w = field is not None and field.kind is FieldKind.QUATERNION_XYZW and (index - field.start) % 4 == 3
-        return 1.0 if is_w else 0.0
-
-    def write_clip(self, clip: Any, folder: Path, contract: Contract) -> Path:
-        """Write a clip into a folder; returns the file."""
-        path, frame = folder / "clip.trace.jsonl", np.arange(clip.steps)
-        write_trace(Trace(run_header(contract, clip.fps, "playback"), frame, frame / clip.fps, dict(clip.stages)), path)
-        return path
 
     def next_poses(self, clip: Any, contract: Contract) -> FloatArray | None:
         """The clip's own poses (N, 6·B), the seed first; None if it has no poses."""

@@ -22,7 +22,6 @@ from rigpact.reference_runtime.files.sentinel import Watch
 from rigpact.reference_runtime.files.subject import Subject
 from rigpact.reference_runtime.native.library import Engine
 from rigpact.reference_runtime.network import Network, OnnxNetwork, ReplayNetwork, read_replay
-from rigpact.reference_runtime.operations.rot6d import Rot6d
 from rigpact.reference_runtime.recordings.clip import Clip, RawClip, document_to_clip, recorded_inputs
 from rigpact.reference_runtime.recordings.opened import open_file
 from rigpact.reference_runtime.recordings.prediction import diagnostics, write_prediction
@@ -42,12 +41,6 @@ from rigpact.reference_runtime.systems.enemy_animation.investigating.ideal impor
 from rigpact.reference_runtime.systems.enemy_animation.investigating.inputs import input_uses
 from rigpact.reference_runtime.systems.enemy_animation.investigating.numbers import bundle_numbers, with_bundle_numbers
 from rigpact.reference_runtime.systems.enemy_animation.investigating.poses import refuse_poses
-from rigpact.reference_runtime.systems.enemy_animation.investigating.raw_clips import (
-    clip_columns,
-    seeded_columns,
-    with_columns,
-    write_clip,
-)
 from rigpact.reference_runtime.systems.enemy_animation.investigating.watches import ordinary_state, watches
 from rigpact.reference_runtime.systems.enemy_animation.runs import (
     free_crowd,
@@ -65,8 +58,7 @@ class EnemyFiles(DeclaredFiles):
     probe = "rigpact.fixtures.probe:probe_clip"
     guards = GUARDS
     drive_of = staticmethod(drive_of)
-    columns, with_columns = staticmethod(clip_columns), staticmethod(with_columns)
-    seeded_columns, limits = staticmethod(seeded_columns), staticmethod(clip_limits)
+    limits = staticmethod(clip_limits)
     fault, acting_contract = staticmethod(parse_fault), staticmethod(faulty_contract)
     numbers, with_numbers = staticmethod(bundle_numbers), staticmethod(with_bundle_numbers)
 
@@ -155,16 +147,6 @@ class EnemyFiles(DeclaredFiles):
         if found.get("GeoDeg") is None:
             return None
         return Baseline("pose", "deg", found["GeoDeg"], found["CopyLastGeoDeg"])
-
-    def default_number(self, contract: Contract, column: str, index: int) -> float:
-        """0, or the identity for a rotation."""
-        return float(Rot6d(contract.conventions).identity(1)[index % 6]) if column == "rotations6d" else 0.0
-
-    def write_clip(self, clip: Clip, folder: Path, contract: Contract) -> Path:
-        """Write a raw clip."""
-        path = folder / "clip.json"
-        write_clip(clip, path)  # type: ignore[arg-type]
-        return path
 
     def next_poses(self, clip: Clip, contract: Contract) -> FloatArray:
         """The clip's own poses."""
