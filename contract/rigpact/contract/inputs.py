@@ -75,8 +75,8 @@ def remembered(path: Path, make: Callable[[Path], T]) -> T:
     if inputs is None or status is None or status.st_size > _SMALL_BYTES:
         return make(path)
     key = (str(path.absolute()), make)
-    state, made = inputs.made.pop(key, (None, None))
-    found: T = made if state == state_of(status) else make(path)
+    held = inputs.made.pop(key, None)
+    found: T = held[1] if held is not None and held[0] == state_of(status) else make(path)
     inputs.made[key] = state_of(status), found
     if len(inputs.made) > _MADE:
         del inputs.made[next(iter(inputs.made))]

@@ -85,8 +85,8 @@ class Lines:
 
     def common(self) -> tuple[float, float] | None:
         """One a and one c for all channels, of the fewest digits that every value allows; None where there are none."""
-        stacked = [each.T.reshape(-1, 1) for each in (self.own, self.held, self.bound)]
-        one = Lines(self.channels[:1], *stacked, self.counts.T.reshape(-1, 1))
+        own, held, bound = (each.T.reshape(-1, 1) for each in (self.own, self.held, self.bound))
+        one = Lines(self.channels[:1], own, held, bound, self.counts.T.reshape(-1, 1))
         (fitted,), _ = one.line()
         for digits in range(_DIGITS):
             factor = float(f"{fitted:.{digits}e}")
