@@ -102,7 +102,6 @@ def masked(reader: str) -> Edit:
 DROPOUT = node(2, "Dropout", "all ratio training", "dropped")
 CASES: tuple[tuple[str, str, Edit, str], ...] = (
     ("RP409", "/graph/input", equal_widths, "state and angvel are both 35 wide: 2 of the 120"),
-    ("RP419", "/graph", model(graph_not_read="the package onnx is not installed"), "not installed"),
     ("RP420", "", model(refusal="No such operator"), "No such operator"),
     ("RP421", "/opset_import", graph(opsets={"": 6}), "6"),
     ("RP422", "/opset_import", graph(opsets={"": 21, "com.acme": 1}), "21"),

@@ -139,15 +139,3 @@ def test_a_model_of_another_bundle_is_described_as_it_is(command: Any, demo_bund
     assert answer.status == 0
     assert "does not load it" in answer.out
     assert "missing" in answer.out
-
-
-def test_a_graph_that_was_not_looked_at_is_said(
-    command: Any, demo_bundle: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Without the package onnx the page has no operators: a reader must not take it for a model without any."""
-    monkeypatch.setattr("rigpact.contract.model.file.onnx_is_installed", lambda: False)
-
-    page = describe(command, demo_bundle, *MARKDOWN).out
-
-    assert "not looked at" in page
-    assert "operator sets" not in page

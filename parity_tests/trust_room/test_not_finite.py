@@ -6,7 +6,6 @@ from typing import Any
 import numpy as np
 import pytest
 
-from rigpact.contract.errors import UnusableInput
 from rigpact.reference_runtime.files.subject import Subject
 from rigpact.reference_runtime.network import OnnxNetwork
 from rigpact.reports.nonfinite.investigation import Investigation, investigate
@@ -91,15 +90,6 @@ def test_every_value_that_does_not_arrive_is_told(tmp_path: Path, name: str) -> 
     assert {each.node: (str(each.value), each.frames) for each in found.swallowed} == {
         node: (str(value), FRAMES) for node, value in values
     }
-
-
-def test_without_the_package_that_reads_models_nothing_is_judged(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """FINITE would say of the values inside the model what nobody has seen."""
-    monkeypatch.setattr("rigpact.reports.nonfinite.model_graph.onnx_is_installed", lambda: False)
-    with pytest.raises(UnusableInput, match="the package onnx is not installed"):
-        investigated(tmp_path, SWALLOWED["Clip caps 1/0"][0])
 
 
 @refused("two infinities of which each alone is capped, and together are NaN", "one of the two nodes")

@@ -275,10 +275,3 @@ def test_a_model_that_cannot_be_followed_has_a_reason(edit: Edit, words: str, tm
     rounding, x = NetworkRounding(path), np.zeros((1, WIDTH), np.float32)
     assert rounding.answer([x], [x]) is None
     assert rounding.reason == words
-
-
-def test_without_onnx_the_reason_is_the_missing_package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A build machine without the package must say so, and compare what it can."""
-    path = saved(lambda graph: graph.linear("x", WIDTH, WIDTH), WIDTH, tmp_path)
-    monkeypatch.setattr("rigpact.contract.model.program.onnx_is_installed", lambda: False)
-    assert NetworkRounding(path).reason == "the package onnx is not installed"

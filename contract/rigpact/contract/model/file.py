@@ -1,4 +1,4 @@
-"""An ONNX file as the rules judge it: its signature by onnxruntime and, where the package onnx is there, its graph.
+"""An ONNX file as the rules judge it: its signature by onnxruntime, and its graph.
 
 The graph is read first: a model whose weights lie outside its folder is never opened.
 """
@@ -7,10 +7,8 @@ from dataclasses import replace
 from pathlib import Path
 
 from rigpact.contract.errors import UnusableInput
-from rigpact.contract.model.graph import ModelGraph, onnx_is_installed, read_model_graph
+from rigpact.contract.model.graph import ModelGraph, read_model_graph
 from rigpact.contract.model.signature import ModelSignature, read_model_signature
-
-NOT_INSTALLED = "the package onnx is not installed"
 
 
 def read_model(path: str | Path) -> ModelSignature:
@@ -18,8 +16,6 @@ def read_model(path: str | Path) -> ModelSignature:
 
     If onnxruntime refuses a model whose file can be read, the result carries the `refusal`; the graph may show the reason.
     """
-    if not onnx_is_installed():
-        return replace(read_model_signature(path), graph_not_read=NOT_INSTALLED)
     graph = read_model_graph(path)
     if not graph.is_contained:
         return _declared_signature(graph, "")

@@ -1,6 +1,6 @@
 """The nodes and weights of an ONNX model, as plain values that rules can judge.
 
-Reading needs the optional package `onnx`; it is imported here and nowhere else in the contract. Weights are summarised
+Weights are summarised
 one by one and then released, so memory never holds a large model twice. The size of weights in other files is checked
 before they are read; files outside the model's folder are never read. The rules of rules/model judge a graph.
 """
@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from graphlib import CycleError, TopologicalSorter
-from importlib import import_module, util
+from importlib import import_module
 from pathlib import Path, PurePosixPath, PureWindowsPath
 from typing import Any
 
@@ -132,16 +132,18 @@ class ModelGraph:
         return not any(weight.external and weight.external.problem for weight in self.weights)
 
 
-def onnx_is_installed() -> bool:
-    """Whether graphs can be read at all."""
-    return util.find_spec("onnx") is not None
+def onnx_library() -> Any:
+    """The package onnx, imported where a graph is read; UnusableInput where it is gone, though rigpact depends on it."""
+    try:
+        return import_module("onnx")
+    except ModuleNotFoundError:
+        hint = "install it: pip install onnx"
+        raise UnusableInput("onnx", "the package onnx is not installed", "rigpact's own dependencies", hint) from None
 
 
 def read_model_graph(path: str | Path) -> ModelGraph:
     """Read the nodes and weights of an ONNX file; UnusableInput when it is none."""
-    import onnx
-
-    content = read_bytes(path)
+    onnx, content = onnx_library(), read_bytes(path)
     decode_error = import_module("google.protobuf.message").DecodeError
     try:
         model = onnx.load_model_from_string(content)

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from rigpact.contract.errors import UnusableInput
 from rigpact.contract.files import is_file, read_bytes
-from rigpact.contract.model.graph import escapes_folder, onnx_is_installed
+from rigpact.contract.model.graph import escapes_folder, onnx_library
 
 Array = NDArray[Any]
 _TENSOR, _EXTERNAL = 4, 1
@@ -47,10 +47,7 @@ class Program:
 
 def read_program(path: str | Path) -> Program:
     """Read a model; UnusableInput if its operations or weights cannot be read."""
-    if not onnx_is_installed():
-        raise UnusableInput(path, "the package onnx is not installed", "onnx, to read the model's operations")
-    import onnx
-
+    onnx = onnx_library()
     decode_error = import_module("google.protobuf.message").DecodeError
     try:
         model = onnx.load_model_from_string(read_bytes(path))

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rigpact.contract.files import read_bytes
-from rigpact.contract.model.graph import onnx_is_installed
+from rigpact.contract.model.graph import onnx_library
 
 Array = NDArray[np.float32]
 _LARGEST_INT8 = 127.0
@@ -23,11 +23,7 @@ _WEIGHTS: Mapping[str, Sequence[int]] = {"Gemm": (1,), "MatMul": (1,), "Conv": (
 
 def quantised_models(path: Path) -> Iterator[tuple[str, bytes]]:
     """Each format in words, and the model's bytes with its weights in it; none of a model whose weights are in another file."""
-    if not onnx_is_installed():
-        return
-    import onnx
-
-    content = read_bytes(path)
+    onnx, content = onnx_library(), read_bytes(path)
     for words, (rounded, only_matrices) in FORMATS.items():
         model = onnx.load_model_from_string(content)
         if any(tensor.data_location == _EXTERNAL for tensor in model.graph.initializer):

@@ -23,7 +23,7 @@ _SHOWN_CHARACTERS = 160
 class ModelSignature:
     """The inputs and outputs of a model, in the order in which an engine binds them.
 
-    graph: its nodes and weights, None if they were not read. graph_not_read: why they could not be read, '' if they could.
+    graph: its nodes and weights, None if they were not read.
     refusal: why onnxruntime does not load the model, '' if it does. The other fields are then what the file declares.
     """
 
@@ -32,7 +32,6 @@ class ModelSignature:
     inputs: tuple[TensorSignature, ...]
     outputs: tuple[TensorSignature, ...]
     graph: ModelGraph | None = None
-    graph_not_read: str = ""
     refusal: str = ""
 
 

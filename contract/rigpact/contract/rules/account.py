@@ -95,8 +95,7 @@ def _of_models(subject: Subject) -> tuple[int, int]:
     """Inputs and outputs of every model; its nodes and weights, which most rules are about, where they were not read."""
     given = () if subject.system is None else tuple(each.signature for each in subject.system.models)
     given += () if subject.model is None else (subject.model,)
-    declared = sum(_tensors(each) + bool(each.graph_not_read) for each in given)
-    return declared, sum(map(_tensors, subject.models))
+    return sum(map(_tensors, given)), sum(map(_tensors, subject.models))
 
 
 def _tensors(model: ModelSignature) -> int:

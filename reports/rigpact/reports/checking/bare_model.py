@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from rigpact.contract.errors import ModelFailed
-from rigpact.contract.model.graph import ModelGraph, Node, onnx_is_installed, read_model_graph
+from rigpact.contract.model.graph import ModelGraph, Node, read_model_graph
 from rigpact.contract.model.signature import open_session, run_session
 from rigpact.contract.statistics import FloatArray
 
@@ -42,31 +42,28 @@ class ModelFacts:
 def facts_of(path: Path) -> ModelFacts:
     """The facts; UnusableInput where onnxruntime does not load the model."""
     session = open_session(path)
-    graph = read_model_graph(path) if onnx_is_installed() else None
+    graph = read_model_graph(path)
     meta = session.get_modelmeta()
     lines = [*_of_file(session, graph), *_of_graph(graph), *_of_answers(session, path)]
     return ModelFacts(tuple(lines), _next(path, meta.custom_metadata_map))
 
 
-def _of_file(session: Any, graph: ModelGraph | None) -> Iterator[str]:
+def _of_file(session: Any, graph: ModelGraph) -> Iterator[str]:
     for word, nodes in (("input", session.get_inputs()), ("output", session.get_outputs())):
         for node in nodes:
             yield f"{word} {node.name}: {node.type.removeprefix('tensor(').removesuffix(')')} {list(node.shape)}"
     meta = session.get_modelmeta()
     exported = f"exported by {meta.producer_name or 'nobody named'}"
-    if graph is not None:
-        sets = ", ".join(f"{name or 'ai.onnx'} {version}" for name, version in graph.opsets.items())
-        common = ", ".join(f"{count} {op}" for op, count in Counter(node.op for node in graph.nodes).most_common(6))
-        yield f"{exported}; operators {sets}; {graph.parameters:,} numbers in weights; {common}"
-    else:
-        yield f"{exported}; with the package onnx its weights and operations are read too"
+    sets = ", ".join(f"{name or 'ai.onnx'} {version}" for name, version in graph.opsets.items())
+    common = ", ".join(f"{count} {op}" for op, count in Counter(node.op for node in graph.nodes).most_common(6))
+    yield f"{exported}; operators {sets}; {graph.parameters:,} numbers in weights; {common}"
     keys = sorted(meta.custom_metadata_map)
     yield f"metadata: {', '.join(keys[:12])}" if keys else "no metadata: names, scales and rates stand in another file"
 
 
-def _of_graph(graph: ModelGraph | None) -> Iterator[str]:
-    if graph is None:
-        return
+def _of_graph(graph: ModelGraph) -> Iterator[str]:
+    if idle := [tensor.name for tensor in graph.outputs if graph.is_copied(tensor.name)]:
+        yield f"constants or copies, of which no contract needs one: {', '.join(idle)}"
     for tensor in graph.inputs:
         said = _normaliser(graph, tensor.name)
         if said:

@@ -10,7 +10,7 @@ from rigpact.contract.errors import UnusableInput
 from rigpact.contract.files import opened
 from rigpact.contract.findings import Finding, FindingsReport, Severity
 from rigpact.contract.model.file import read_model
-from rigpact.contract.model.graph import ModelGraph, onnx_is_installed, read_model_graph
+from rigpact.contract.model.graph import ModelGraph, read_model_graph
 from rigpact.contract.rules import Subject, check
 from rigpact.reference_runtime.files.contracts import ContractFiles
 from rigpact.reference_runtime.recordings.opened import open_file
@@ -124,7 +124,7 @@ def _subject(request: CheckRequest) -> Subject:
 
 def _graph_beside(path: Path | None) -> ModelGraph | None:
     """The graph of a model that is judged elsewhere, where its defects are reported too; None where it cannot be read."""
-    if path is None or not onnx_is_installed():
+    if path is None:
         return None
     try:
         return read_model_graph(path)

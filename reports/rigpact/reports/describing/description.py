@@ -168,8 +168,6 @@ def _model(model: ModelSignature) -> Section:
         operators = f"{len(graph.nodes)} nodes: {', '.join(sorted({node.op for node in graph.nodes}))}"
         weights = f"{graph.parameters:,} numbers, {sum(weight.bytes for weight in graph.weights) / 1e6:.1f} MB"
         rows += [("operator sets", opsets), ("operators", operators), ("weights", weights)]
-    if model.graph_not_read:
-        rows.append(("graph", f"not looked at: {model.graph_not_read}"))
     if model.refusal:
         rows.append(("onnxruntime", f"does not load it: {model.refusal}"))
     return Section("Model", columns=("", "value"), rows=tuple(rows))

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from rigpact.contract.errors import UnusableInput
 from rigpact.contract.files import write_bytes
-from rigpact.contract.model.graph import onnx_is_installed
+from rigpact.contract.model.graph import onnx_library
 from rigpact.contract.model.signature import open_session, run_session
 from rigpact.contract.rules.model.model_weights import LARGEST_BYTES
 from rigpact.contract.statistics import FloatArray
@@ -32,12 +32,8 @@ class ModelGraph:
     """The nodes and weights of a model file, and runs of it; one of its outputs is looked at."""
 
     def __init__(self, path: Path, output: int = 0) -> None:
-        """Read the model and its weights; UnusableInput without the package `onnx`."""
-        if not onnx_is_installed():
-            expected = "onnx, to see the values inside the model"
-            raise UnusableInput(path, "the package onnx is not installed", expected, "pip install onnx")
-        import onnx
-
+        """Read the model and its weights;"""
+        onnx = onnx_library()
         self._onnx, self._path = onnx, path
         self._model = onnx.load(str(path))
         graph = self._model.graph

@@ -12,7 +12,7 @@ from rich.text import Text
 from rigpact.contract.errors import UnusableInput
 from rigpact.contract.findings import Finding, FindingsReport, Ledger
 from rigpact.contract.model.clamps import bound_clamps
-from rigpact.contract.model.graph import onnx_is_installed, read_model_graph
+from rigpact.contract.model.graph import read_model_graph
 from rigpact.contract.rules.answers import comparison
 from rigpact.contract.rules.answers import run as rules
 from rigpact.contract.rules.answers.run import VALUE_UNREAD
@@ -84,7 +84,7 @@ def _inputs(contract: Contract, network: Any, trace: Trace, out: Path) -> Iterat
 
 def _clamps(contract: Contract, part: System, model: Path | None) -> dict[str, tuple[float, float]]:
     """The range to which the model's graph clamps each input, by stage: an engine binds inputs by position."""
-    if model is None or not onnx_is_installed():
+    if model is None:
         return {}
     graph = read_model_graph(model)
     order = input_order(contract, part)

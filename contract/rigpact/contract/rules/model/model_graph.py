@@ -1,4 +1,4 @@
-"""RP419-RP450: what stands inside a model's graph: operators, leftovers of training, clamps.
+"""RP420-RP450: what stands inside a model's graph: operators, leftovers of training, clamps.
 
 A game runs with these defects and reports nothing, or the editor imports the model and the build fails. model_weights.py
 judges the weights; rigpact.contract.model.graph reads the graph.
@@ -17,14 +17,6 @@ from rigpact.contract.rules.wording import and_more
 OLDEST_OPSET, NEWEST_OPSET = 7, 18
 """onnxruntime promises opset 7 and later; 18 is what the contract's exporter writes and the deployed engine runs."""
 
-GRAPH_NOT_INSPECTED = Rule(
-    code="RP419",
-    name="model-graph-not-inspected",
-    severity=Severity.INFO,
-    message="nodes and weights were not looked at: {reason}",
-    hint="install onnx, one of rigpact's own dependencies: pip install onnx",
-    why="dropout left on, weights that are not finite and inputs without use stay unseen",
-)
 MODEL_NOT_LOADABLE = Rule(
     code="RP420",
     name="model-not-loadable",
@@ -163,8 +155,6 @@ def check_graph(subject: Subject) -> Iterator[Finding]:
     for model in subject.models:
         if model.refusal:
             yield MODEL_NOT_LOADABLE.at(model.path, "", reason=model.refusal)
-        if model.graph_not_read:
-            yield GRAPH_NOT_INSPECTED.at(model.path, "/graph", reason=model.graph_not_read)
         if model.graph is not None:
             # the engine of a bundle reads output 0; networks of other contracts may have more outputs than one
             answers = model.graph.outputs[:1] if subject.bundle is not None else model.graph.outputs

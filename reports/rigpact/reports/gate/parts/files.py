@@ -53,12 +53,7 @@ def ask_model(project: Project) -> Iterator[NotAsked | Question]:
 
 def _whole_model(project: Project) -> object:
     """The models with their nodes and weights, which most of their rules are about."""
-    models = [read_model(path) for path in project.models]
-    for model in models:
-        if model.graph_not_read:
-            hint = "install it: pip install onnx"
-            raise UnusableInput(model.path, model.graph_not_read, "rigpact's own dependencies", hint)
-    return models
+    return [read_model(path) for path in project.models]
 
 
 def _model(project: Project) -> Measured:

@@ -20,8 +20,6 @@ import numpy as np
 from rigpact.contract.documents import Kind
 from rigpact.contract.errors import UnusableInput
 from rigpact.contract.files import copy_file, write_bytes
-from rigpact.contract.model.file import NOT_INSTALLED
-from rigpact.contract.model.graph import onnx_is_installed
 from rigpact.contract.settings.gate import GateSettings, RecordedRun
 from rigpact.contract.statistics import FloatArray
 from rigpact.fixtures.mutants.artefacts import BUNDLE, CLIP, COMPANION, EDITS
@@ -128,7 +126,7 @@ def _of_models(project: Project) -> Iterator[Plant]:
         whose = f"{path.stem}: " if path is not None and len(project.models) > 1 else ""
         for name, edit in MODEL_EDITS.items():
             change = partial(edited_model, edit=edit)
-            yield Plant("model", whose + name, partial(_edit, path, change, "no model in [gate]", needs_onnx=True))
+            yield Plant("model", whose + name, partial(_edit, path, change, "no model in [gate]"))
 
 
 def _refuse(reason: str) -> None:
@@ -202,11 +200,9 @@ def _sound_json(content: bytes) -> tuple[Any, str]:
     return document, json.dumps(document)
 
 
-def _edit(path: Path | None, change: Callable[[bytes], bytes], missing: str, *, needs_onnx: bool = False) -> None:
+def _edit(path: Path | None, change: Callable[[bytes], bytes], missing: str) -> None:
     if path is None:
         raise NotApplicable(missing)
-    if needs_onnx and not onnx_is_installed():
-        raise UnusableInput("onnx", NOT_INSTALLED, "one of rigpact's own dependencies", "pip install onnx")
     try:
         changed = change(path.read_bytes())
     except _CANNOT as error:
