@@ -19,7 +19,7 @@ Labelled = Mapping[str, tuple[FloatArray, tuple[str, ...]]]
 
 
 def labelled_vectors(file: Opened) -> Labelled:
-    """Every vector of a recording, those of a trace with its frame numbers.
+    """Every vector of a recording, those of a trace with frame numbers and times.
 
     Columns `q[0]`, `q.0`, `q/0`, `q.knee`, a whole run `q_0 …` and `q_x`, `q_y`, `q_z` of a table are one vector `q`. Columns of
     other lengths than each other are vectors of their own, unless their numbers say that they are one: UnusableInput.
@@ -28,7 +28,8 @@ def labelled_vectors(file: Opened) -> Labelled:
         trace = file.trace
         stages = {name: np.asarray(rows, np.float64) for name, rows in trace.stages.items()}
         found = {name: (rows, _numbered(name, rows.shape[1])) for name, rows in stages.items()}
-        return found | {"frame": (trace.frame[:, None].astype(np.float64), ("frame",))}
+        clock = {"frame": trace.frame.astype(np.float64), "time": trace.time_s}
+        return found | {name: (each[:, None], (name,)) for name, each in clock.items()}
     return _of_columns({name: values for name, values in file.table.columns.items() if values.size}, file.path)
 
 

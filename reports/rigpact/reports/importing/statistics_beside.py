@@ -4,13 +4,12 @@ import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
-from rigpact.contract.declared.sources import read_arrays
+from rigpact.contract.declared.sources import numbers_inside
 from rigpact.contract.errors import UnusableInput
-from rigpact.contract.files import read_bytes, read_json
+from rigpact.contract.files import read_bytes
 from rigpact.contract.statistics import FloatArray
 from rigpact.reports.importing.draft import Draft, word
 
@@ -99,26 +98,12 @@ def _partner(key: str, one: str, others: tuple[str, ...], vectors: Mapping[str, 
 
 
 def _vectors(path: Path) -> Iterator[tuple[str, FloatArray]]:
-    if path.suffix.lower() == ".json":
-        entries: Mapping[str, Any] = _lists(read_json(path).data)
-    else:
-        try:
-            arrays = read_arrays(read_bytes(path), path)
-        except UnusableInput:
-            return  # a file that holds no arrays holds no statistics; reading it as a recording says what is wrong
-        entries = arrays if isinstance(arrays, Mapping) else {}
-    for name, value in entries.items():
-        array = np.asarray(value)
-        if array.dtype.kind == "f" and array.ndim <= 1 and array.size and np.isfinite(array).all():
-            yield str(name), array.astype(np.float64).reshape(-1)
-
-
-def _lists(root: Any, prefix: str = "") -> dict[str, Any]:
-    """The lists of numbers of a JSON object and of the objects in it, by their path."""
-    found: dict[str, Any] = {}
-    for key, value in root.items() if isinstance(root, dict) else ():
-        if isinstance(value, dict) and not prefix:
-            found |= _lists(value, f"{prefix}/{key}")
-        elif isinstance(value, list) and value and all(type(each) in (int, float) for each in value):
-            found[f"{prefix}/{key}" if prefix else key] = np.array(value, np.float64)
-    return found
+    try:
+        inside = numbers_inside(read_bytes(path), path)
+    except UnusableInput:
+        if path.suffix.lower() == ".json":
+            raise
+        return  # a file that holds no arrays holds no statistics; reading it as a recording says what is wrong
+    for name, array in inside.items():
+        if array.ndim <= 1:
+            yield name, array.reshape(-1)
