@@ -5,7 +5,6 @@ from dataclasses import replace
 from pathlib import Path
 
 from rigpact.contract.documents import Document, Kind
-from rigpact.contract.errors import UnusableInput
 from rigpact.contract.findings import Ledger
 from rigpact.contract.layout import INPUTS
 from rigpact.contract.model.file import read_model
