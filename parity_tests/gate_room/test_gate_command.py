@@ -9,9 +9,11 @@ from typing import Any
 import pytest
 
 from rigpact.contract.rules.files.structure import check_against_schema
+from rigpact.reference_runtime import read_trace
+from rigpact.reports.engine.canary import PositionalModel
 
 from ..soon import SOON
-from .conftest import FILES, TRACE, Command, gated, record
+from .conftest import FILES, TRACE, Command, gated, record, respoil
 
 BUNDLE = "[gate]\nbundle = 'norm_template.json'\n"
 QUICK = '[gate]\nbundle = "norm_template.json"\nfree-run = false\n'
@@ -104,6 +106,20 @@ def test_an_unknown_format_stops_before_anything_runs(project: Path, command: Co
 
     assert (answer.status, answer.out) == (2, "")
     assert "--report" in answer.err
+
+
+def test_a_recording_alone_shows_the_order_of_inputs(project: Path, command: Command) -> None:
+    """A project without clips was told that nothing says it; the order that an engine bound is that engine's mistake."""
+    configure(project, FILES)
+    right = json.loads(command("gate", "--format", "json").out)
+    (model,) = [part for part in right["parts"] if part["name"] == "model"]
+    assert [each["confirmed"] for each in model["summary"]["canary"]] == [True]
+    assert "order of inputs" not in right["not_asked"]
+    trace = read_trace(project / TRACE)
+    swapped = [trace.stages[name] for name in ("cond", "state", "contacts", "angvel", "pose_hist")]
+    respoil(project, trace, TRACE, {"y_norm": PositionalModel(project / "model.onnx").run(swapped)})
+    wrong = json.loads(command("gate", "--format", "json").out)
+    assert {cause["side"] for cause in wrong["causes"] if "RP416" in cause["codes"]} == {"engine"}
 
 
 def test_an_archive_shows_the_same_page(

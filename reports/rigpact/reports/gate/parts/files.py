@@ -1,10 +1,12 @@
 """Judge the project's files by the rules, as `rigpact check` does: first all files but the model, then the model."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 
-from rigpact.contract.documents import Document, Kind
+from rigpact.contract.documents import Kind
+from rigpact.contract.errors import UnusableInput
 from rigpact.contract.findings import Ledger
 from rigpact.contract.layout import INPUTS
 from rigpact.contract.model.file import read_model
@@ -45,9 +47,16 @@ def ask_model(project: Project) -> Iterator[NotAsked | Question]:
     if not project.models:
         yield NotAsked(MODEL, "no model in [gate]")
         return
-    if project.document.kind is Kind.BUNDLE and not any(_to_run_on(project)):
-        yield NotAsked(INPUT_ORDER, "no prediction, clip or recording with the model's inputs in [gate] to run it on")
-    yield Question(MODEL, MODEL_TITLE, project.models[0], lambda: _model(project), lambda: _whole_model(project))
+    recorded: tuple[Path, ...] = ()
+    if project.document.kind is Kind.BUNDLE and not (project.clip_paths or project.settings.teacher):
+        recorded = _recorded(project)
+        if not recorded:
+            yield NotAsked(
+                INPUT_ORDER, "no prediction, clip or recording with the model's inputs in [gate] to run it on"
+            )
+    yield Question(
+        MODEL, MODEL_TITLE, project.models[0], lambda: _model(project, recorded), lambda: _whole_model(project)
+    )
 
 
 def _whole_model(project: Project) -> object:
@@ -55,11 +64,13 @@ def _whole_model(project: Project) -> object:
     return [read_model(path) for path in project.models]
 
 
-def _model(project: Project) -> Measured:
+def _model(project: Project, recorded: Sequence[Path]) -> Measured:
     """The findings of the check that appear only with the model."""
     alone = CheckRequest(project.contract_documents, with_own_models=False)
-    beside, recordings = _to_run_on(project) if project.document.kind is Kind.BUNDLE else ([], ())
-    given = replace(alone, beside=beside, recordings=recordings, model=project.model_path, with_own_models=True)
+    shown = [
+        each for each in project.documents if each.kind is Kind.TEACHER_PREDICTION or each.path in project.clip_paths
+    ]
+    given = replace(alone, beside=shown, recordings=recorded, model=project.model_path, with_own_models=True)
     without, report = (check_files(request) for request in (alone, given))
     known = {finding.fingerprint for finding in without.findings}
     findings = tuple(finding for finding in report.findings if finding.fingerprint not in known)
@@ -70,12 +81,10 @@ def _model(project: Project) -> Measured:
     return Measured(MODEL, MODEL_TITLE, findings, Ledger(declared, compared), canary)
 
 
-def _to_run_on(project: Project) -> tuple[list[Document], tuple[Path, ...]]:
-    """Predictions or clips, which show or exclude orders of the model's inputs; else a recording that has all of them."""
-    of_clips = [each for each in project.documents if each.path in project.clip_paths]
-    found = [each for each in project.documents if each.kind is Kind.TEACHER_PREDICTION] or of_clips
-    traces = () if found or not project.settings.traces else project.settings.traces[:1]
-    stages = [project.recording(run).trace.stages for run in traces]
-    return found, tuple(
-        Path(run.file) for run, has in zip(traces, stages, strict=True) if {*INPUTS, "y_norm"} <= set(has)
-    )
+def _recorded(project: Project) -> tuple[Path, ...]:
+    """The first recording of an engine that has what the model took and gave; what cannot be read, its own part says."""
+    for run in project.settings.traces:
+        with suppress(UnusableInput):
+            if {*INPUTS, "y_norm"} <= set(project.recording(run).trace.stages):
+                return (Path(run.file),)
+    return ()
