@@ -318,14 +318,16 @@ def differing(own_library, tmp_path):
 
 def test_a_library_that_computes_something_else_is_not_used_and_said(differing, command, demo_bundle, tmp_path):
     """The compiler's options, or a defect of the headers: the run goes on in numpy, and the report says what was seen."""
-    words = ("--clip", demo_bundle / "clips/Sneak_Turn.json", "--onnx", demo_bundle / "model.onnx", "--mode", "free")
+    words = (demo_bundle / "clips/Sneak_Turn.json", "--onnx", demo_bundle / "model.onnx", "--mode", "free")
     out = tmp_path / "run.trace.bin"
-    answer = command("run", demo_bundle / "norm_template.json", *words, "--frames", "5", "-o", out, "--format", "json")
+    answer = command(
+        "run", "--contract", demo_bundle / "norm_template.json", *words, "--frames", "5", "-o", out, "--format", "json"
+    )
     report = json.loads(answer.out)
     (finding,) = report["findings"]
     assert (answer.status, report["summary"]["engine"], finding["code"]) == (0, "numpy", "RP817")
     assert "state at frame 0" in finding["message"]
-    refused = command("run", demo_bundle / "norm_template.json", *words, "--engine", "native", "-o", out)
+    refused = command("run", "--contract", demo_bundle / "norm_template.json", *words, "--engine", "native", "-o", out)
     assert (refused.status, "a loop that differs" in refused.err) == (2, True)
 
 

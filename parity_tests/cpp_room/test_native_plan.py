@@ -284,7 +284,7 @@ def by_hand(stick, count):
 
 
 def report_of(command, path, clip, out, *more):
-    answer = command("run", path, "--clip", clip, "--mode", "free", "-o", out, "--format", "json", *more)
+    answer = command("run", "--contract", path, clip, "--mode", "free", "-o", out, "--format", "json", *more)
     return answer.status, json.loads(answer.out)
 
 
@@ -356,8 +356,8 @@ def test_an_operation_of_ones_own_is_numpys_without_a_word(command, steered, tmp
     module.write_text(own, encoding="utf-8")
     status, report = report_of(command, path, clip, out, "--operations", module)
     assert (status, report["summary"]["engine"], report["findings"]) == (0, "numpy", [])
-    words = ("--clip", clip, "--mode", "free", "--operations", module, "--engine", "native", "-o", out)
-    refused = command("run", path, *words)
+    words = (clip, "--mode", "free", "--operations", module, "--engine", "native", "-o", out)
+    refused = command("run", "--contract", path, *words)
     assert (refused.status, "the stage memory, which has no form in C++" in refused.err) == (2, True)
 
 
@@ -391,7 +391,7 @@ def test_a_wrong_sign_in_a_header_is_not_used_and_said(command, steered, tmp_pat
     (finding,) = report["findings"]
     assert (status, report["summary"]["engine"], finding["code"]) == (0, "numpy", "RP817")
     assert f"{stage} at frame 0" in finding["message"]
-    refused = command("run", path, "--clip", clip, "--mode", "free", "--engine", "native", "-o", out)
+    refused = command("run", "--contract", path, clip, "--mode", "free", "--engine", "native", "-o", out)
     assert (refused.status, "a loop that differs" in refused.err) == (2, True)
     drawn.disagreement.cache_clear()
 

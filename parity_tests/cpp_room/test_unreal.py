@@ -221,7 +221,7 @@ def project(demo_bundle, plugin, tmp_path_factory):
     bundle = [str(files[0]), "--companion", str(files[1])]
     clip, table = str(folder / "clip.trace.jsonl"), str(folder / "clip.csv")
     onnx, raw = demo_bundle / "model.onnx", demo_bundle / "clips" / "Walk_Spin.json"
-    assert run_command_line(["run", *bundle, "--onnx", str(onnx), "--clip", str(raw), "-o", clip]) == 0
+    assert run_command_line(["run", "--contract", *bundle, "--onnx", str(onnx), str(raw), "-o", clip]) == 0
     assert run_command_line(["convert", clip, "--contract", *bundle, "-o", table]) == 0
     return folder, bundle
 

@@ -390,7 +390,7 @@ def test_leapp_binds_by_name_and_starts_from_its_file(tmp_path: Path, command: C
     clip, run = tmp_path / "clip.npz", tmp_path / "run.trace.safetensors"
     np.savez(clip, root_quat_w=np.tile(np.array([7.0, 8.0, 0.0, 0.0], "f"), (2, 1)))
     contract = tmp_path / "contract.toml"
-    assert command("run", contract, "--clip", clip, "--mode", "free", "--frames", 2, "-o", run).status == 0
+    assert command("run", "--contract", contract, clip, "--mode", "free", "--frames", 2, "-o", run).status == 0
 
     from rigpact.reference_runtime.recordings.trace import read_trace
 

@@ -208,7 +208,7 @@ def test_a_leapp_package_runs_from_its_initial_values(others: Path, command: Cal
     assert command("check", contract).status == 0
     explained = command("explain", golden, "--contract", contract, "--format", "json")
     assert (explained.status, _verdict(explained)) == (0, "agrees"), explained.out
-    assert command("run", contract, "--clip", golden, "--mode", "free", "--frames", 8, "-o", run).status == 0
+    assert command("run", "--contract", contract, golden, "--mode", "free", "--frames", 8, "-o", run).status == 0
     compared = command(
         "diff", run, golden, "--contract", contract, "--stage", "joint_pos", "--stage", "last_action_out"
     )
@@ -216,6 +216,6 @@ def test_a_leapp_package_runs_from_its_initial_values(others: Path, command: Cal
 
     text = contract.read_text(encoding="utf-8")
     contract.write_text(text.replace('start = "start_h_policy_joint_pos_in"', 'start = "zeros"'), encoding="utf-8")
-    command("run", contract, "--clip", golden, "--mode", "free", "--frames", 8, "-o", run)
+    command("run", "--contract", contract, golden, "--mode", "free", "--frames", 8, "-o", run)
     assert command("diff", run, golden, "--contract", contract, "--stage", "joint_pos").status == 1
     assert command("explain", golden, "--contract", contract).status == 1

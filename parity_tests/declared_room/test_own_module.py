@@ -70,7 +70,7 @@ outputs = ["action"]
 """
 WEIGHTS = np.array([[1.0, 0.5], [-0.3, 0.8]], np.float32)
 WITH = ("--operations", "odd.py")
-RUN = ("run", "contract.toml", "--clip", "clip.csv", "-o", "out.trace.jsonl")
+RUN = ("run", "--contract", "contract.toml", "clip.csv", "-o", "out.trace.jsonl")
 EVIL = """
 from pathlib import Path
 Path(__file__).with_name("ran").write_text("yes")
@@ -148,10 +148,10 @@ def test_the_processes_of_a_sweep_load_it_too(command: Command) -> None:
     """A sweep of a thousand cells that all fail in the workers costs a night."""
     words = (
         "sweep",
+        "--contract",
         "contract.toml",
         "--onnx",
         "policy.onnx",
-        "--clip",
         "clip.csv",
         "--set",
         "bent.shape=cubic,linear",

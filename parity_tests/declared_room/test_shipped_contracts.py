@@ -177,13 +177,15 @@ def test_a_stepper_runs_free_for_ten_seconds_from_the_contract_alone(tmp_path: P
     """Two networks that feed each other's state: a harness that runs one model a frame cannot follow such a character."""
     contract = _drawn_motion_matching(tmp_path, gain=0.5)
     start, out = _start(tmp_path, seed=0), tmp_path / "run.trace.safetensors"
-    answer = command("run", contract, "--clip", start, "--mode", "free", "--frames", 600, "-o", out, "--format", "json")
+    answer = command(
+        "run", "--contract", contract, start, "--mode", "free", "--frames", 600, "-o", out, "--format", "json"
+    )
     assert answer.status == 0, answer.out + answer.err
     held = load_file(out)
     state = next(held[key] for key in held if key.endswith("next_state"))
     assert state.shape == (600, 59)
     assert np.isfinite(state).all()
-    whole = command("nan", contract, "--clip", start, "--format", "json")
+    whole = command("nan", "--contract", contract, start, "--format", "json")
     assert (whole.status, json.loads(whole.out)["verdict"], json.loads(whole.out)["frames"]) == (0, "finite", 600)
 
 
@@ -191,7 +193,7 @@ def test_growth_of_a_stepper_is_named(tmp_path: Path, command: Command) -> None:
     """A stepper whose answer grows with its state throws the character out of the world after some seconds."""
     contract = _drawn_motion_matching(tmp_path, gain=0.5)
     _write_growing_stepper(tmp_path / "stepper.onnx")
-    answer = command("nan", contract, "--clip", _start(tmp_path, seed=0), "--format", "json")
+    answer = command("nan", "--contract", contract, _start(tmp_path, seed=0), "--format", "json")
     found = json.loads(answer.out)
     assert answer.status == 1
     assert found["verdict"] == "diverging"
@@ -202,7 +204,7 @@ def test_drift_of_a_stepper_is_measured(tmp_path: Path, command: Command) -> Non
     """Without an envelope nobody can say whether two free runs that part are a defect or the nature of the loop."""
     contract = _drawn_motion_matching(tmp_path, gain=0.5)
     answer = command(
-        "nan", contract, "--clip", _start(tmp_path, seed=0), "--drift", "--frames", 120, "--format", "json"
+        "nan", "--contract", contract, _start(tmp_path, seed=0), "--drift", "--frames", 120, "--format", "json"
     )
     found = json.loads(answer.out)
     assert answer.status == 0, answer.out
@@ -213,7 +215,12 @@ def test_drift_of_a_stepper_is_measured(tmp_path: Path, command: Command) -> Non
 def test_a_nan_in_the_start_is_found(tmp_path: Path, command: Command) -> None:
     """The producer is the recording's own row, not one of the two networks that hand it on."""
     answer = command(
-        "nan", _drawn_motion_matching(tmp_path, gain=0.5), "--clip", _start(tmp_path, seed=0, bad=3), "--format", "json"
+        "nan",
+        "--contract",
+        _drawn_motion_matching(tmp_path, gain=0.5),
+        _start(tmp_path, seed=0, bad=3),
+        "--format",
+        "json",
     )
     found = json.loads(answer.out)
     assert answer.status == 1
@@ -223,7 +230,7 @@ def test_a_nan_in_the_start_is_found(tmp_path: Path, command: Command) -> None:
 def test_one_model_for_two_networks_is_refused(tmp_path: Path, command: Command) -> None:
     """One file cannot be both; bound to either it would answer nonsense."""
     contract = _drawn_motion_matching(tmp_path, gain=0.5)
-    answer = command("nan", contract, "--clip", _start(tmp_path, seed=0), "--onnx", tmp_path / "stepper.onnx")
+    answer = command("nan", "--contract", contract, _start(tmp_path, seed=0), "--onnx", tmp_path / "stepper.onnx")
     assert answer.status == 2
     assert "a file for each network" in answer.err
 

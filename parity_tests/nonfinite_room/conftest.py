@@ -38,10 +38,10 @@ def nan_command(capfd: pytest.CaptureFixture[str], demo_bundle: Path) -> Command
     def call(*words: object, bundle: Path | None = None, companion: Path | None = None, network: bool = True) -> Answer:
         files = ["--companion", companion or demo_bundle / "pretrain_template.json"]
         if network:
-            files += ["--onnx", demo_bundle / "model.onnx", "--clip", demo_bundle / "clips" / "Sneak_Turn.json"]
+            files += ["--onnx", demo_bundle / "model.onnx", demo_bundle / "clips" / "Sneak_Turn.json"]
         capfd.readouterr()
         chosen = bundle or demo_bundle / "norm_template.json"
-        status = run_command_line([str(word) for word in ("nan", chosen, *files, *words)])
+        status = run_command_line([str(word) for word in ("nan", "--contract", chosen, *files, *words)])
         captured = capfd.readouterr()
         assert "Traceback" not in captured.out + captured.err
         return Answer(status, captured.out, captured.err)

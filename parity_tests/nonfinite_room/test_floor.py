@@ -115,8 +115,9 @@ def test_without_the_option_contacts_are_the_clips(demo_subject: Subject) -> Non
 
 def test_run_takes_contacts_from_the_floor_only_when_asked(demo_bundle: Path, tmp_path: Path) -> None:
     """A trace that is meant for a diff must say what the engine did, not what it could have done."""
-    words = ["run", demo_bundle / "norm_template.json", "--companion", demo_bundle / "pretrain_template.json"]
-    words += ["--onnx", demo_bundle / "model.onnx", "--clip", demo_bundle / "clips" / "Sneak_Turn.json"]
+    words = ["run", "--contract", demo_bundle / "norm_template.json"]
+    words += ["--companion", demo_bundle / "pretrain_template.json"]
+    words += ["--onnx", demo_bundle / "model.onnx", demo_bundle / "clips" / "Sneak_Turn.json"]
     words += ["--mode", "free", "--frames", 10]
     traces = []
     for name, more in (("plain", ()), ("floor", ("--floor-contacts",))):

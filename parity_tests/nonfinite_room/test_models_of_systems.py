@@ -55,8 +55,17 @@ def answer(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> Any:
         a, b = (rng.normal(size=(FRAMES, width)).astype(np.float32) for width in (6, 4))
         np.savez(tmp_path / "clip.npz", a=a, b=b, frame=np.arange(FRAMES))
         np.savez(tmp_path / "engine.npz", a=a, b=b, y=b, w=np.ones_like(b), frame=np.arange(FRAMES))
-        files = ["--trace", tmp_path / "engine.npz"] if recorded else ["--clip", tmp_path / "clip.npz"]
-        words = ["nan", tmp_path / "contract.toml", *files, "--onnx", tmp_path / "model.onnx", "--format", "json"]
+        judged = tmp_path / ("engine.npz" if recorded else "clip.npz")
+        words = [
+            "nan",
+            judged,
+            "--contract",
+            tmp_path / "contract.toml",
+            "--onnx",
+            tmp_path / "model.onnx",
+            "--format",
+            "json",
+        ]
         capfd.readouterr()
         run_command_line([str(word) for word in words])
         return json.loads(capfd.readouterr().out)

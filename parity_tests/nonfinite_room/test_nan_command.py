@@ -55,8 +55,8 @@ def test_a_tanh_scale_that_disagrees_with_training_is_found_by_name(
 
 def test_a_forgotten_merge_is_offered_as_a_guard(demo_bundle: Path, capfd: pytest.CaptureFixture[str]) -> None:
     """The engine reads one file: statistics that stand in the other one are silently 1 and 0."""
-    words = ["nan", demo_bundle / "norm_template.json", "--onnx", demo_bundle / "model.onnx", "--frames", 9]
-    words += ["--clip", demo_bundle / "clips" / "Sneak_Turn.json", "--perturb", "state@3:0", "--format", "json"]
+    words = ["nan", demo_bundle / "clips" / "Sneak_Turn.json", "--contract", demo_bundle / "norm_template.json"]
+    words += ["--onnx", demo_bundle / "model.onnx", "--frames", 9, "--perturb", "state@3:0", "--format", "json"]
     capfd.readouterr()
     assert run_command_line([str(word) for word in words]) == 1
     guards = {guard["guard"] for guard in json.loads(capfd.readouterr().out)["guards"]}
@@ -96,8 +96,9 @@ def test_the_command_that_is_printed_fails_alike(nan_command: Command, command: 
 def test_a_recorded_engine_run_is_looked_into(nan_command: Command, demo_bundle: Path, tmp_path: Path) -> None:
     """The NaN happened in the engine: only its trace is there."""
     run, model = tmp_path / "run.trace.jsonl", demo_bundle / "model.onnx"
-    words = ["run", demo_bundle / "norm_template.json", "--companion", demo_bundle / "pretrain_template.json"]
-    words += ["--onnx", model, "--clip", demo_bundle / "clips" / "Sneak_Turn.json", "--mode", "free", "--frames", "12"]
+    words = ["run", "--contract", demo_bundle / "norm_template.json"]
+    words += ["--companion", demo_bundle / "pretrain_template.json"]
+    words += ["--onnx", model, demo_bundle / "clips" / "Sneak_Turn.json", "--mode", "free", "--frames", "12"]
     assert run_command_line([str(word) for word in (*words, "-o", run)]) == 0
     trace = read_trace(run)
     stages = {name: rows.copy() for name, rows in trace.stages.items()}
@@ -108,12 +109,12 @@ def test_a_recorded_engine_run_is_looked_into(nan_command: Command, demo_bundle:
         stages[stage][8:, 36] = np.nan
     damaged = tmp_path / "engine.trace.jsonl"
     write_trace(replace(trace, stages=stages), damaged)
-    answer = nan_command("--trace", damaged, "--format", "json", network=False)
+    answer = nan_command(damaged, "--format", "json", network=False)
     origin = answer.document["origin"]
     assert answer.status == 1
     assert (origin["frame"], origin["stage"], origin["channel"], origin["bone"]) == (7, "delta6d", 33, BONE_5)
     assert [link["stage"] for link in answer.document["chain"]] == ["next6d", "y_out", "quat", "x_raw_next"]
-    assert nan_command("--trace", run, network=False).status == 0
+    assert nan_command(run, network=False).status == 0
 
 
 @pytest.mark.parametrize("words", [("--perturb", "gremlins"), ("--perturb", "state@x"), ("--perturb", "state@1=abc")])

@@ -213,7 +213,7 @@ ORIGINS = {
     "drift": Origin(_long_way, "y_raw", 9, 0, None, "RootPosition"),
     "a row of the clip": Origin(
         lambda p: p.json(CLIP, lambda r: r["Frames"][8]["BoneRotations"][12].__setitem__(4, BEYOND)), "x_raw", 8,
-        ROTATIONS + 76, 12, "BoneRotations6D", words=("--teacher",)),
+        ROTATIONS + 76, 12, "BoneRotations6D", words=("--mode", "teacher")),
     "a score of the left foot": Origin(
         lambda p: p.json(CLIP, lambda r: r["Frames"][3]["FootEvidence"]["L"].__setitem__("soft_contact_score", BEYOND)),
         "contacts", 3, 0, None, "left foot"),
@@ -240,12 +240,12 @@ def _asked(command: Command, project: Project, words: tuple[str, ...]) -> Any:
     own = [str(folder / word) if word.endswith(".npz") else word for word in words]
     network = [] if "--replay" in words else ["--onnx", folder / MODEL]
     given = [
+        folder / CLIP,
+        "--contract",
         folder / NORM,
         "--companion",
         folder / COMPANION,
         *network,
-        "--clip",
-        folder / CLIP,
         "--frames",
         FRAMES,
         *own,

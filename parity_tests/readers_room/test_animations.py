@@ -41,7 +41,7 @@ def test_a_bvh_of_the_demo_character_is_its_poses_again(
     """Joints of one file differ in their order; a reader that takes one order for all bends every second bone."""
     source = write_bvh(tmp_path / "run.bvh", orders)
     contract, trace = _imported(command, source), tmp_path / "run.trace.safetensors"
-    assert command("run", contract, "--clip", source, "-o", trace).status == 0
+    assert command("run", "--contract", contract, source, "-o", trace).status == 0
     names, _, _, rotations = demo_poses()
     expected, found = quaternions(rotations, len(names)), load_file(trace)
 

@@ -75,16 +75,16 @@ def answers(command: Any, demo_bundle: Path, tmp_path: Path) -> dict[str, tuple[
     """Words of each command, with the first words of its answer."""
     bundle, companion = demo_bundle / "norm_template.json", demo_bundle / "pretrain_template.json"
     clip, knob = demo_bundle / "clips" / "Sneak_Turn.json", ("--set", "compose_order=prev_delta")
-    words = ("--companion", companion, "--onnx", demo_bundle / "model.onnx", "--clip", clip)
+    words = ("--contract", bundle, "--companion", companion, "--onnx", demo_bundle / "model.onnx", clip)
     run, other = tmp_path / "run.trace.jsonl", tmp_path / "other.trace.jsonl"
-    assert command("run", bundle, *words, "-o", run).status == 0
-    assert command("run", bundle, *words, *knob, "-o", other).status == 0
+    assert command("run", *words, "-o", run).status == 0
+    assert command("run", *words, *knob, "-o", other).status == 0
     files = ("--contract", bundle, "--companion", companion)
     return {
         "diff": ("The recordings differ from frame", "diff", run, other, *files),
         "explain": ("EXPLAINED: compose_order = prev_delta", "explain", other, *files),
-        "nan": ("NONFINITE: produced at frame 3", "nan", bundle, *words, "--frames", "9", "--perturb", "state@3=nan"),
-        "drift": ("FINITE: 9 frames", "nan", bundle, *words, "--frames", "9", "--drift"),
+        "nan": ("NONFINITE: produced at frame 3", "nan", *words, "--frames", "9", "--perturb", "state@3=nan"),
+        "drift": ("FINITE: 9 frames", "nan", *words, "--frames", "9", "--drift"),
     }
 
 
@@ -111,12 +111,12 @@ def test_what_is_supposed_stands_in_the_first_line(command: Any, demo_bundle: Pa
     """ "Explained: no known convention explains it" leaves out the one thing that was found."""
     for name in ("Sneak_Turn.json", "Run_F.json"):
         shutil.copy(demo_bundle / "clips" / name, tmp_path)
-    bundle, words = demo_bundle / "norm_template.json", ("--companion", demo_bundle / "pretrain_template.json")
-    words = (*words, "--onnx", demo_bundle / "model.onnx", "--clip")
+    words = ("--contract", demo_bundle / "norm_template.json", "--companion", demo_bundle / "pretrain_template.json")
+    words = (*words, "--onnx", demo_bundle / "model.onnx")
     run = tmp_path / "run.trace.jsonl"
-    assert command("run", bundle, *words, tmp_path / "Sneak_Turn.json", "--frames", "12", "-o", run).status == 0
+    assert command("run", *words, tmp_path / "Sneak_Turn.json", "--frames", "12", "-o", run).status == 0
 
-    answer = command("explain", run, "--contract", bundle, *words, tmp_path / "Run_F.json", "--format", form)
+    answer = command("explain", run, *words, "--clip", tmp_path / "Run_F.json", "--format", form)
 
     shown = html.unescape(answer.out.decode("utf-8")).replace("\\", "")
     said = (

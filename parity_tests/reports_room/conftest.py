@@ -21,5 +21,5 @@ def demo_run(command: Command, demo_bundle: Path, demo_clip: Path, tmp_path: Pat
     """A teacher-driven run of the demo network, as a trace file."""
     out = tmp_path / "run.trace.jsonl"
     bundle, model = demo_bundle / "norm_template.json", demo_bundle / "model.onnx"
-    assert command("run", bundle, "--onnx", model, "--clip", demo_clip, "-o", out).status == 0
+    assert command("run", "--contract", bundle, "--onnx", model, demo_clip, "-o", out).status == 0
     return out

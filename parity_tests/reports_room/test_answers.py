@@ -59,19 +59,19 @@ def clip_of(contract: tuple[str, ...]) -> str:
 def test_the_answers_about_a_contract_and_its_runs(command: Command, project: tuple[str, ...]) -> None:
     """A script that reads an answer breaks when an entry changes its name or its type."""
     contract, clip = project, clip_of(project)
-    driven = ("--clip", clip, "--onnx", "model.onnx")
+    driven = (clip, "--onnx", "model.onnx", "--contract", *contract)
     check(command, "check", contract[0], *contract[1:], status=None)
     check(command, "check", "--each", contract[0])
     check(command, "show", *contract, "--onnx", "model.onnx")
     check(command, "breaking", contract[0], contract[0])
-    check(command, "run", *contract, *driven, "--frames", 12, "-o", "run.trace.jsonl")
+    check(command, "run", *driven, "--frames", 12, "-o", "run.trace.jsonl")
     check(command, "diff", "run.trace.jsonl", "run.trace.jsonl", "--contract", *contract)
-    check(command, "explain", "run.trace.jsonl", "--contract", *contract, *driven)
-    check(command, "nan", *contract, *driven, "--frames", 12)
+    check(command, "explain", "run.trace.jsonl", "--clip", *driven)
+    check(command, "nan", *driven, "--frames", 12)
     check(command, "convert", "run.trace.jsonl", "-o", "run.npz")
     check(command, "codegen", *contract, "-o", "contract.hpp")
     check(command, "stamp", contract[0], "model.onnx", "-o", "stamped.onnx")
-    check(command, "sweep", *contract, *driven, "--mode", "teacher", "--frames", 12, "--processes", 1, "-o", "swept")
+    check(command, "sweep", *driven, "--mode", "teacher", "--frames", 12, "--processes", 1, "-o", "swept")
 
 
 @pytest.mark.parametrize("wrong", ["compose_order=prev_delta", "denorm=std_only"])
@@ -82,12 +82,12 @@ def test_the_answers_where_something_is_wrong(
     shutil.copytree(demo_bundle(), tmp_path / "demo")
     monkeypatch.chdir(tmp_path / "demo")
     contract = CONTRACTS["demo"]
-    driven = ("--clip", clip_of(contract), "--onnx", "model.onnx")
-    assert command("run", *contract, *driven, "--frames", 12, "-o", "right.trace.jsonl").status == 0
-    assert command("run", *contract, *driven, "--frames", 12, "--set", wrong, "-o", "wrong.trace.jsonl").status == 0
+    driven = (clip_of(contract), "--onnx", "model.onnx", "--contract", *contract)
+    assert command("run", *driven, "--frames", 12, "-o", "right.trace.jsonl").status == 0
+    assert command("run", *driven, "--frames", 12, "--set", wrong, "-o", "wrong.trace.jsonl").status == 0
     apart = command("diff", "right.trace.jsonl", "wrong.trace.jsonl", "--contract", *contract).status
     check(command, "diff", "right.trace.jsonl", "wrong.trace.jsonl", "--contract", *contract, status=apart)
-    check(command, "explain", "wrong.trace.jsonl", "--contract", *contract, *driven, status=None)
+    check(command, "explain", "wrong.trace.jsonl", "--clip", *driven, status=None)
     check(command, "adequacy", "clips", "--contract", *contract, status=None)
     spoilt = json.loads(Path("norm_template.json").read_text(encoding="utf-8"))
     spoilt["StdX"][12] = 0.0
@@ -102,7 +102,7 @@ def test_the_answers_where_something_is_wrong(
         ("--drift", "--frames", 30),
         ("--perturb", "ring-slot@5:17=nan", "--frames", 12),
         ("--frames", 30),
-        ("--teacher", "--frames", 12),
+        ("--mode", "teacher", "--frames", 12),
     ],
     ids=lambda words: words[0],
 )
@@ -113,7 +113,7 @@ def test_the_answers_about_values_that_are_not_finite(
     shutil.copytree(demo_bundle(), tmp_path / "demo")
     monkeypatch.chdir(tmp_path / "demo")
     contract = CONTRACTS["demo"]
-    check(command, "nan", *contract, "--clip", clip_of(contract), "--onnx", "model.onnx", *words, status=None)
+    check(command, "nan", "--contract", *contract, clip_of(contract), "--onnx", "model.onnx", *words, status=None)
 
 
 def test_the_answers_about_a_project(command: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -121,7 +121,7 @@ def test_the_answers_about_a_project(command: Command, tmp_path: Path, monkeypat
     shutil.copytree(demo_bundle(), tmp_path / "demo")
     monkeypatch.chdir(tmp_path / "demo")
     contract, clip = CONTRACTS["demo"], clip_of(CONTRACTS["demo"])
-    run = ("run", *contract, "--clip", clip, "--onnx", "model.onnx", "--frames", 12, "-o", "Sneak_Turn.trace.jsonl")
+    run = ("run", "--contract", *contract, clip, "--onnx", "model.onnx", "--frames", 12, "-o", "Sneak_Turn.trace.jsonl")
     assert command(*run).status == 0
     as_engine("Sneak_Turn.trace.jsonl")
     check(command, "init")

@@ -27,12 +27,12 @@ BAD_FILES: dict[str, tuple[bytes, str]] = {
 
 def _bundle_words(path: Path, demo: Path, tmp_path: Path) -> list[object]:
     clip = demo / "clips/Run_F.json"
-    return ["run", path, "--onnx", demo / "model.onnx", "--clip", clip, "-o", tmp_path / "o.trace.jsonl"]
+    return ["run", "--contract", path, "--onnx", demo / "model.onnx", clip, "-o", tmp_path / "o.trace.jsonl"]
 
 
 def _clip_words(path: Path, demo: Path, tmp_path: Path) -> list[object]:
     bundle = demo / "norm_template.json"
-    return ["run", bundle, "--onnx", demo / "model.onnx", "--clip", path, "-o", tmp_path / "o.trace.jsonl"]
+    return ["run", "--contract", bundle, "--onnx", demo / "model.onnx", path, "-o", tmp_path / "o.trace.jsonl"]
 
 
 def _diff_words(path: Path, demo: Path, tmp_path: Path) -> list[object]:
@@ -103,8 +103,8 @@ def test_a_clip_of_infinite_frames_a_second_is_refused(command: Any, demo_bundle
     (tmp_path / "clip.json").write_text(f'{{"FPS": 1e999, {text[1:]}', encoding="utf-8")
     answer = command(
         "run",
+        "--contract",
         demo_bundle / "norm_template.json",
-        "--clip",
         tmp_path / "clip.json",
         "--mode",
         "playback",
@@ -163,7 +163,7 @@ def test_a_model_with_four_inputs_is_refused(command: Any, demo_bundle: Path, tm
     model = tmp_path / "four.onnx"
     onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 18)], ir_version=9), model)
     bundle, clip = demo_bundle / "norm_template.json", demo_bundle / "clips/Run_F.json"
-    answer = command("run", bundle, "--onnx", model, "--clip", clip, "-o", tmp_path / "o.trace.jsonl")
+    answer = command("run", "--contract", bundle, "--onnx", model, clip, "-o", tmp_path / "o.trace.jsonl")
     assert (answer.status, "4 inputs" in answer.err) == (2, True)
     checked = command("check", bundle, "--onnx", model)
     assert (checked.status, "4 inputs" in checked.out) == (1, True)
@@ -211,9 +211,9 @@ def test_a_bundle_that_names_other_than_its_bones_runs_like_another(
     document["meta"]["bone_names"] = change(document["meta"]["bone_names"])
     bundle, runs = tmp_path / "named.json", (tmp_path / "named.trace.jsonl", tmp_path / "sound.trace.jsonl")
     bundle.write_text(json.dumps(document), encoding="utf-8")
-    given = ("--onnx", demo_bundle / "model.onnx", "--clip", demo_bundle / "clips/Run_F.json", "--mode", "free")
+    given = ("--onnx", demo_bundle / "model.onnx", demo_bundle / "clips/Run_F.json", "--mode", "free")
     for contract, out in zip((bundle, demo_bundle / "norm_template.json"), runs, strict=True):
-        assert command("run", contract, *given, "--frames", 6, "-o", out).status == 0
+        assert command("run", "--contract", contract, *given, "--frames", 6, "-o", out).status == 0
     assert "RP220" in command("check", bundle).out
     first, second = (out.read_text(encoding="utf-8").splitlines()[1:] for out in runs)
     assert first == second != []

@@ -223,8 +223,8 @@ def test_a_pose_that_inherits_its_difference_is_ranked_too(
     """Poses may only follow an earlier stage; they are what a player sees, and a teacher was named to judge them."""
     other = demo_run.with_name("other.trace.jsonl")
     clip, knob = demo_bundle / "clips" / "Sneak_Turn.json", ("--set", "compose_order=prev_delta")
-    words = ("--onnx", demo_bundle / "model.onnx", "--clip", clip, *knob, "-o", other)
-    assert command("run", demo_bundle / "norm_template.json", *words).status == 0
+    words = ("--onnx", demo_bundle / "model.onnx", clip, *knob, "-o", other)
+    assert command("run", "--contract", demo_bundle / "norm_template.json", *words).status == 0
 
     assert baseline_of(diff(other, demo_run, "--format", "json"))["better"] == "b"
     # without a teacher it is a question of who computes it wrongly, not of who predicts better

@@ -25,7 +25,7 @@ from ..every_case import every_case
 
 Command = Callable[..., Any]
 CONTRACT = ("norm_template.json", "--companion", "pretrain_template.json")
-DRIVEN = ("--clip", "clips/Sneak_Turn.json", "--onnx", "model.onnx", "--frames", "12")
+DRIVEN = ("clips/Sneak_Turn.json", "--onnx", "model.onnx", "--frames", "12")
 ROOT = typer.main.get_command(application())
 COMMANDS = [(name,) for name in ROOT.commands] + [("neurarig", "serve")]  # type: ignore[attr-defined]
 ESCAPE = "\x1b["
@@ -128,14 +128,14 @@ def test_a_shell_completes(typed: str, offered: str) -> None:
 JUDGING: dict[str, tuple[object, ...]] = {
     "check": ("check", "norm_template.json", "clips/Run_F.json"),
     "breaking": ("breaking", "norm_template.json", "norm_template.json"),
-    "run": ("run", *CONTRACT, *DRIVEN, "-o", "run.trace.bin"),
+    "run": ("run", "--contract", *CONTRACT, *DRIVEN, "-o", "run.trace.bin"),
     "diff": ("diff", "kept.trace.bin", "kept.trace.bin", "--contract", *CONTRACT),
     "explain": ("explain", "kept.trace.bin", "--contract", *CONTRACT),
-    "nan": ("nan", *CONTRACT, *DRIVEN),
+    "nan": ("nan", "--contract", *CONTRACT, *DRIVEN),
     "adequacy": ("adequacy", "clips", "--contract", *CONTRACT),
     "doctor": ("doctor",),
     "gate": ("gate",),
-    "sweep": ("sweep", *CONTRACT, *DRIVEN, "--mode", "teacher", "--processes", 1, "-o", "swept"),
+    "sweep": ("sweep", "--contract", *CONTRACT, *DRIVEN, "--mode", "teacher", "--processes", 1, "-o", "swept"),
 }
 
 
@@ -143,7 +143,7 @@ JUDGING: dict[str, tuple[object, ...]] = {
 def test_a_quiet_command_says_its_verdict_and_nothing_else(command: Command, demo: Path, name: str) -> None:
     """A script that runs fifty of them wants fifty lines."""
     if "kept.trace.bin" in JUDGING[name]:
-        assert command("run", *CONTRACT, *DRIVEN, "-o", "kept.trace.bin").status == 0
+        assert command("run", "--contract", *CONTRACT, *DRIVEN, "-o", "kept.trace.bin").status == 0
     if name in ("doctor", "gate"):
         assert command("init").status == 0
     loud, quiet = command(*JUDGING[name]), command(*JUDGING[name], "-q")
@@ -163,7 +163,7 @@ def test_a_quiet_command_says_its_verdict_and_nothing_else(command: Command, dem
 )  # fmt: skip
 def test_a_quiet_command_that_writes_says_nothing(command: Command, demo: Path, words: tuple[str, ...]) -> None:
     """Its file is the answer; what can be judged of a new project is its verdict."""
-    assert command("run", *CONTRACT, *DRIVEN, "-o", "kept.trace.bin").status == 0
+    assert command("run", "--contract", *CONTRACT, *DRIVEN, "-o", "kept.trace.bin").status == 0
     answer = command(*words, "-q")
     assert answer.status == 0
     assert answer.out == "" if words[0] != "init" else answer.out.startswith("READY")

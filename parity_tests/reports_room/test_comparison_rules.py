@@ -162,9 +162,9 @@ def test_an_input_cut_to_size_is_reported(command: Any, demo_run: Path, demo_bun
     bundle["MuX"], bundle["StdX"] = bundle["MuX"][:-2], bundle["StdX"][:-2]
     short = demo_run.with_name("short.json")
     short.write_text(json.dumps(bundle), encoding="utf-8")
-    words = ("--onnx", demo_bundle / "model.onnx", "--clip", demo_clip, "-o", demo_run.with_name("short.trace.jsonl"))
+    words = ("--onnx", demo_bundle / "model.onnx", demo_clip, "-o", demo_run.with_name("short.trace.jsonl"))
 
-    answer = command("run", short, *words, "--format", "json")
+    answer = command("run", "--contract", short, *words, "--format", "json")
 
     judge("RP809", with_short_paths(json.loads(answer.out)["findings"]))
 
@@ -175,11 +175,10 @@ def test_a_loop_in_cpp_that_differs_is_reported(
     """The run goes on in numpy; who asked for speed hears why there is none."""
     monkeypatch.setattr(agreement, "library", lambda: None)
     monkeypatch.setattr(runs, "disagreement", lambda _contract: "state at frame 0, channel 3: 1, by numpy 2")
-    words = ("--onnx", demo_bundle / "model.onnx", "--clip", demo_clip, "-o", demo_run.with_name("free.trace.jsonl"))
+    words = ("--onnx", demo_bundle / "model.onnx", demo_clip, "-o", demo_run.with_name("free.trace.jsonl"))
+    words += ("--contract", demo_bundle / "norm_template.json")
 
-    answer = command(
-        "run", demo_bundle / "norm_template.json", *words, "--mode", "free", "--frames", "2", "--format", "json"
-    )
+    answer = command("run", *words, "--mode", "free", "--frames", "2", "--format", "json")
 
     judge("RP817", with_short_paths(json.loads(answer.out)["findings"]))
 

@@ -46,7 +46,7 @@ def test_the_runtime_agrees_with_the_training_side(
     prediction = demo_bundle / "teacher_predictions" / "Sneak_Turn_prediction.json"
     own, bundle = demo_run.with_name("own_prediction.json"), demo_bundle / "norm_template.json"
     given = ["--companion", demo_bundle / "pretrain_template.json", "--onnx", demo_bundle / "model.onnx"]
-    assert command("run", bundle, *given, "--clip", demo_clip, "-o", own).status == 0
+    assert command("run", "--contract", bundle, *given, demo_clip, "-o", own).status == 0
     answer = _diff(command, prediction, own, demo_bundle)
     stages = {entry["stage"]: entry["ok"] for entry in json.loads(answer.out)["summary"]["stages"]}
     assert answer.status == 0
@@ -67,7 +67,7 @@ def test_an_engine_and_the_training_side_take_another_direction_from_a_raw_clip(
     cond = [next(stage for stage in found["stages"] if stage["stage"] == "cond")["ok"] for found in verdicts]
     assert cond == [True, True]
     taken = demo_run.with_name("velocity.trace.jsonl")
-    run = ["run", bundle, "--companion", companion, "--onnx", demo_bundle / "model.onnx", "--clip", demo_clip]
+    run = ["run", "--contract", bundle, "--companion", companion, "--onnx", demo_bundle / "model.onnx", demo_clip]
     assert command(*run, "--set", "condition_direction=velocity", "-o", taken).status == 0
     found = json.loads(command("explain", taken, *given).out)
     assert [cause["changes"] for cause in found["causes"]] == [{"condition_direction": "velocity"}]
@@ -77,7 +77,9 @@ def test_float32_maths_is_no_difference(command: Any, demo_run: Path, demo_bundl
     """UE 4 computes in float32, UE 5 in float64; neither is wrong."""
     other = demo_run.with_name("f32.trace.jsonl")
     bundle, model = demo_bundle / "norm_template.json", demo_bundle / "model.onnx"
-    assert command("run", bundle, "--onnx", model, "--clip", demo_clip, "--set", "math=f32", "-o", other).status == 0
+    assert (
+        command("run", "--contract", bundle, "--onnx", model, demo_clip, "--set", "math=f32", "-o", other).status == 0
+    )
     assert _diff(command, demo_run, other, demo_bundle).status == 0
 
 

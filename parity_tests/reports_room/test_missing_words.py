@@ -38,7 +38,7 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
         (("explain", "RUN", "--contract", BUNDLE, "--until-idle", "1"), "--until-idle: found no --follow beside it"),
         (("explain", "RUN", "--follow"), "--contract: found none"),
         (
-            ("sweep", IK / "blender_ik.json", "--mode", "free", "--clip", IK / "clip.trace.safetensors",
+            ("sweep", "--contract", IK / "blender_ik.json", "--mode", "free", IK / "clip.trace.safetensors",
              "--onnx", IK / "model.onnx", "-o", "OUT"),
             "which does not feed itself",
         ),

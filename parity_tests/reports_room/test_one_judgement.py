@@ -65,10 +65,10 @@ class Side:
             }
             if not variant.mistake:  # what these look at is in order all the same
                 asked["check"] = ("check", self.contract, path)
-                asked["nan"] = ("nan", self.contract, "--trace", path)
+                asked["nan"] = ("nan", "--contract", self.contract, path)
             if not (variant.mistake or number % 3):
                 out = self.folder / "out.trace.jsonl"
-                asked["run"] = ("run", self.contract, "--clip", path, "--mode", self.mode, "-o", out)
+                asked["run"] = ("run", "--contract", self.contract, path, "--mode", self.mode, "-o", out)
             for name, words in asked.items():
                 yield name, variant, command(*words).status != 0
         yield from self._of_the_gate(command)

@@ -33,7 +33,7 @@ def readers_files(command: Any, demo_bundle: Path, tmp_path: Path, monkeypatch: 
     ):
         shutil.copy(demo_bundle / source, tmp_path / name)
     monkeypatch.chdir(tmp_path)
-    words = "run norm_template.json --companion pretrain_template.json --onnx model.onnx --clip walk.json"
+    words = "run walk.json --contract norm_template.json --companion pretrain_template.json --onnx model.onnx"
     engine = f"{words} --set output_mode=residual --set compose_order=prev_delta -o engine.trace.jsonl"
     assert command(*engine.split()).status == 0
     as_engine("engine.trace.jsonl")

@@ -25,9 +25,9 @@ def contract(demo_bundle: Path) -> Contract:
 @pytest.fixture
 def reference(demo_bundle: Path, tmp_path: Path, command: Any) -> Trace:
     """A run of the demo, in `ref.trace.bin`."""
-    files = ["--companion", demo_bundle / "pretrain_template.json", "--clip", demo_bundle / "clips" / "Sneak_Turn.json"]
+    files = ["--companion", demo_bundle / "pretrain_template.json", demo_bundle / "clips" / "Sneak_Turn.json"]
     files += ["--onnx", demo_bundle / "model.onnx", "--frames", 12, "-o", tmp_path / "ref.trace.bin"]
-    assert command("run", demo_bundle / "norm_template.json", *files).status == 0
+    assert command("run", "--contract", demo_bundle / "norm_template.json", *files).status == 0
     return read_trace(tmp_path / "ref.trace.bin")
 
 

@@ -48,9 +48,9 @@ def questions(of: Project, aside: Path) -> Iterator[tuple[str, Say]]:
 
     aside: a folder for recordings that are not part of the project.
     """
-    contract, files = (of.contract, *of.more), ("--clip", of.clip, "--onnx", of.model)
+    contract, files = (of.contract, *of.more), (of.clip, "--onnx", of.model)
     run, right, wrong = (
-        ("run", *contract, *files, "--frames", FRAMES),
+        ("run", "--contract", *contract, *files, "--frames", FRAMES),
         "engine.trace.jsonl",
         aside / "wrong.trace.jsonl",
     )
@@ -61,7 +61,7 @@ def questions(of: Project, aside: Path) -> Iterator[tuple[str, Say]]:
     yield "codegen", ("codegen", *contract, "--out", aside / "contract.hpp")
     yield "stamp", ("stamp", of.contract, of.model, "--out", aside / "stamped.onnx")
     yield "breaking, nothing changed", ("breaking", of.contract, of.contract, *of.more, *of.more)
-    yield "run", ("run", *contract, *files, "--out", right)
+    yield "run", ("run", "--contract", *contract, *files, "--out", right)
     yield "run --mode free", (*run, "--mode", "free", "--out", aside / "free.trace.jsonl")
     yield "run --mode playback", (*run, "--mode", "playback", "--out", aside / "playback.trace.jsonl")
     yield "run --set, another convention", (*run, "--set", of.wrong, "--out", wrong)
@@ -72,9 +72,12 @@ def questions(of: Project, aside: Path) -> Iterator[tuple[str, Say]]:
     yield "diff, another convention", ("diff", right, wrong, "--contract", *contract)
     yield "explain, the contract's conventions", ("explain", right, *judged, "--clip", of.clip)
     yield "explain, another convention", ("explain", wrong, *judged, "--clip", of.clip)
-    yield "nan", ("nan", *contract, *files, "--frames", FRAMES)
+    yield "nan", ("nan", "--contract", *contract, *files, "--frames", FRAMES)
     yield "adequacy", ("adequacy", of.clip, *judged)
-    yield "sweep", ("sweep", *contract, *files, "--frames", FRAMES, "--processes", 1, "--out", aside / "swept")
+    yield (
+        "sweep",
+        ("sweep", "--contract", *contract, *files, "--frames", FRAMES, "--processes", 1, "--out", aside / "swept"),
+    )
     yield "init", ("init",)
     yield "doctor", ("doctor",)
     yield "gate", ("gate", "--archive", aside / "kept.rigpact.zip")

@@ -24,7 +24,8 @@ from .test_outside_system import COMMANDS, says
 pytestmark = pytest.mark.repository
 PACKAGE = Path(__file__).parent / "outside_page"
 FRAMES, OBSERVED = 600, 3 * (3 + 3 + 2 + 2)
-MODEL, CLIP = ("--onnx", "policy.onnx"), ("--clip", "roll.trace.jsonl")
+MODEL = ("--onnx", "policy.onnx")
+DRIVEN = ("roll.trace.jsonl", "--contract", "robot.json", *MODEL)
 WRONG = ("--set", "obs.order=newest_first")
 
 
@@ -73,7 +74,7 @@ def test_it_is_sixty_lines() -> None:
 def test_every_command_answers_for_it(balancing: Rigpact) -> None:
     """A command that knows systems by their names leaves a robot of your own behind."""
     bundle, free = ("--contract", "robot.json"), ("--mode", "free", "--frames", 120)
-    run = ("run", "robot.json", *CLIP, *MODEL)
+    run = ("run", *DRIVEN)
     asked = [
         (0, ("show", "balancing"), ("last_torque", "obs.order")),
         (0, ("show", "dead_zone"), ("0 near 0", "balancing")),
@@ -84,13 +85,13 @@ def test_every_command_answers_for_it(balancing: Rigpact) -> None:
         (0, (*run, *free, "--out", "free.trace.jsonl"), ("free run: 120 frames",)),
         (0, (*run, *free, *WRONG, "--out", "wrong.trace.jsonl"), ("PASS",)),
         (1, ("diff", "free.trace.jsonl", "wrong.trace.jsonl", *bundle), ("stage obs",)),
-        (1, ("explain", "wrong.trace.jsonl", *bundle, *CLIP, *MODEL), ("With obs.order = newest_first", "EXPLAINED")),
-        (0, ("nan", "robot.json", *MODEL, *CLIP), ("FINITE",)),
+        (1, ("explain", "wrong.trace.jsonl", "--clip", *DRIVEN), ("With obs.order = newest_first", "EXPLAINED")),
+        (0, ("nan", *DRIVEN), ("FINITE",)),
         (0, ("adequacy", "roll.trace.jsonl", "sway.trace.jsonl", *bundle, *MODEL), ("PASS",)),
         (0, ("breaking", "robot.json", "robot.json"), ("COMPATIBLE",)),
         (
             0,
-            ("sweep", "robot.json", *CLIP, *MODEL, *free[2:], "--processes", 1, "--out", "swept"),
+            ("sweep", *DRIVEN, *free[2:], "--processes", 1, "--out", "swept"),
             ("2 of 2 measured",),
         ),
         (0, ("codegen", "robot.json", "--loop", "-o", "robot.hpp"), ("balancing, 14 stages",)),

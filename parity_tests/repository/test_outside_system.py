@@ -18,7 +18,7 @@ from .outside_project import InProcess, Rigpact, keep_stages
 
 pytestmark = pytest.mark.repository
 MODEL = ("--onnx", "policy.onnx")
-CLIP = ("--clip", "walk.trace.jsonl")
+DRIVEN = ("walk.trace.jsonl", "--contract", "policy.json", "--onnx", "policy.onnx")
 BUNDLE = ("--contract", "policy.json")
 COMMANDS = (
     "show", "check", "run", "diff", "explain", "nan", "adequacy", "breaking", "init", "gate",
@@ -37,7 +37,7 @@ def says(answer: object, status: int, *words: str) -> None:
 @pytest.fixture(scope="module")
 def recorded(outside: Rigpact) -> Rigpact:
     """The project with an engine's recordings: one as declared, one whose actions are not scaled."""
-    run = ("run", "policy.json", *CLIP, *MODEL)
+    run = ("run", *DRIVEN)
     says(outside(*run, "--out", "taught.trace.jsonl"), 0, "teacher run: 90 frames", "PASS")
     free = ("--mode", "free", "--frames", 120)
     says(outside(*run, *free, "--out", "free.trace.jsonl"), 0, "free run: 120 frames", "PASS")
@@ -139,8 +139,8 @@ def test_runs_are_compared(recorded: Rigpact) -> None:
 
 def test_a_planted_convention_is_named(recorded: Rigpact) -> None:
     """Every stage recorded, with the clip and the model at hand."""
-    says(recorded("explain", "free.trace.jsonl", *BUNDLE, *CLIP, *MODEL), 0, "AGREES")
-    says(recorded("explain", "planted.trace.jsonl", *BUNDLE, *CLIP, *MODEL), 1, "With action_scale = one", "EXPLAINED")
+    says(recorded("explain", "free.trace.jsonl", "--clip", *DRIVEN), 0, "AGREES")
+    says(recorded("explain", "planted.trace.jsonl", "--clip", *DRIVEN), 1, "With action_scale = one", "EXPLAINED")
 
 
 def test_a_sparse_recording_is_enough(recorded: Rigpact) -> None:
@@ -152,23 +152,23 @@ def test_a_sparse_recording_is_enough(recorded: Rigpact) -> None:
 
 def test_a_history_that_is_read_backwards_is_named_from_sensors_and_targets(recorded: Rigpact) -> None:
     """Without the observation two stages are folded: the history, and the network behind it."""
-    run = ("run", "policy.json", *CLIP, *MODEL, "--mode", "free", "--frames", 60, "--set", "history_order=oldest_first")
+    run = ("run", *DRIVEN, "--mode", "free", "--frames", 60, "--set", "history_order=oldest_first")
     says(recorded(*run, "--out", "backwards.trace.jsonl"), 0)
     folded = recorded.folder / "folded.trace.jsonl"
     keep_stages(recorded.folder / "backwards.trace.jsonl", folded, ("sensors", "joint_targets"))
-    answer = recorded("explain", folded, *BUNDLE, *MODEL, *CLIP)
+    answer = recorded("explain", folded, "--clip", *DRIVEN)
     says(answer, 1, "With history_order = oldest_first", "EXPLAINED")
 
 
 def test_values_that_are_not_finite_are_traced_to_their_producer(recorded: Rigpact) -> None:
     """The same question as for a character that explodes."""
-    says(recorded("nan", "policy.json", *MODEL, *CLIP), 0, "FINITE")
+    says(recorded("nan", *DRIVEN), 0, "FINITE")
     header, *rows = (recorded.folder / "free.trace.jsonl").read_text(encoding="utf-8").splitlines()
     broken = json.loads(rows[40])
     broken["stages"]["joint_targets"][2] = "NaN"
     lines = (header, *rows[:40], json.dumps(broken), *rows[41:])
     (recorded.folder / "broken.trace.jsonl").write_text("\n".join(lines) + "\n", encoding="utf-8")
-    answer = recorded("nan", "policy.json", *MODEL, "--trace", "broken.trace.jsonl")
+    answer = recorded("nan", *BUNDLE, *MODEL, "broken.trace.jsonl")
     says(answer, 1, "NONFINITE", "joint_targets", "hip_r")
 
 
@@ -206,9 +206,9 @@ def test_a_header_is_written_for_its_engine(outside: Rigpact) -> None:
 
 def test_checkpoints_are_swept(outside: Rigpact) -> None:
     """Two clips, both modes, two values of a convention."""
-    words = ("--clip", "walk.trace.jsonl", "--clip", "turn.trace.jsonl", *MODEL, "--set", "action_scale=declared,one")
+    words = ("walk.trace.jsonl", "turn.trace.jsonl", *MODEL, "--set", "action_scale=declared,one")
     says(
-        outside("sweep", "policy.json", *words, "--frames", 60, "--processes", 1, "--out", "swept"),
+        outside("sweep", *BUNDLE, *words, "--frames", 60, "--processes", 1, "--out", "swept"),
         0,
         "8 of 8 measured",
     )
@@ -224,7 +224,7 @@ def test_the_gate_names_the_convention(gated: Rigpact, recorded: Rigpact, tmp_pa
     """The finding is a convention of the package, with the package's own hint."""
     wrong = InProcess(tmp_path / "wrong", gated.imports)
     shutil.copytree(gated.folder, wrong.folder)
-    run = ("run", "policy.json", *CLIP, *MODEL, "--set", "target_origin=zero", "--out", "engine.trace.jsonl")
+    run = ("run", *DRIVEN, "--set", "target_origin=zero", "--out", "engine.trace.jsonl")
     says(wrong(*run), 0)
     as_engine(wrong.folder / "engine.trace.jsonl")
     says(wrong("gate"), 1, "FAIL", "target_origin", "add the default pose")

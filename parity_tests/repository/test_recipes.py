@@ -174,8 +174,13 @@ def test_a_value_of_a_knob_is_a_row(follow: Follow, demo_bundle: Path) -> None:
     _compile(rigpact.folder)
     clip = demo_bundle / "clips" / "Sneak_Turn.json"
     bundle, trace = demo_bundle / "norm_template.json", rigpact.folder / "turns.trace.jsonl"
-    said = ("--onnx", demo_bundle / "model.onnx", "--companion", demo_bundle / "pretrain_template.json", "--clip", clip)
-    assert rigpact("run", bundle, *said, "--frames", 30, "--set", "yaw_encoding=turns", "--out", trace).status == 0
+    said = ("--onnx", demo_bundle / "model.onnx", "--companion", demo_bundle / "pretrain_template.json", clip)
+    assert (
+        rigpact(
+            "run", "--contract", bundle, *said, "--frames", 30, "--set", "yaw_encoding=turns", "--out", trace
+        ).status
+        == 0
+    )
     answer = rigpact("explain", trace, "--contract", bundle, *said)
     assert (answer.status, "With yaw_encoding = turns" in answer.out) == (1, True), answer.text
 
@@ -217,7 +222,7 @@ def test_a_stage_is_said_once(follow: Follow) -> None:
     (rigpact.folder / "rig.json").write_text(
         json.dumps(declared | {"constants": before["constants"]}), encoding="utf-8"
     )
-    said = ("rig.json", "--clip", old / "clip.trace.safetensors", "--onnx", old / "model.onnx", "--frames", 40)
+    said = ("--contract", "rig.json", old / "clip.trace.safetensors", "--onnx", old / "model.onnx", "--frames", 40)
     for name, changes in (("right", ()), ("wrong", ("--set", "score_of=euclidean"))):
         assert rigpact("run", *said, *changes, "--out", f"{name}.trace.jsonl").status == 0
     diff = rigpact("diff", "right.trace.jsonl", "wrong.trace.jsonl", "--contract", "rig.json")

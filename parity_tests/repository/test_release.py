@@ -211,7 +211,7 @@ def test_the_oldest_versions_that_are_allowed_work(checkout: Path, tmp_path: Pat
         (("init", "-q"), 0, "READY"),
         (("gate", "--html", "report.html", "--report", "sarif=gate.sarif"), 0, "PASS"),
         (
-            ("nan", "norm_template.json", "--onnx", "model.onnx", "--clip", "clips/Run_F.json", "--frames", "30"),
+            ("nan", "--contract", "norm_template.json", "--onnx", "model.onnx", "clips/Run_F.json", "--frames", "30"),
             0,
             "FINITE",
         ),

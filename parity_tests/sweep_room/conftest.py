@@ -94,7 +94,12 @@ def sweep_command(capfd: pytest.CaptureFixture[str], demo_bundle: Path) -> Calla
 
     def call(*words: object) -> Answer:
         capfd.readouterr()
-        files = [demo_bundle / "norm_template.json", "--companion", demo_bundle / "pretrain_template.json"]
+        files = [
+            "--contract",
+            demo_bundle / "norm_template.json",
+            "--companion",
+            demo_bundle / "pretrain_template.json",
+        ]
         status = run_command_line([str(word) for word in ("sweep", *files, *words)])
         captured = capfd.readouterr()
         assert "Traceback" not in captured.out + captured.err

@@ -93,7 +93,7 @@ def test_one_order_needs_no_semicolon() -> None:
 @pytest.mark.parametrize(
     ("options", "place"),
     [
-        ({"clips": ["nowhere/*.json"]}, "--clip nowhere/*.json"),
+        ({"clips": ["nowhere/*.json"]}, "CLIP nowhere/*.json"),
         ({"models": ["gone.onnx"]}, "--onnx gone.onnx"),
         ({"knobs": ["colour=red"]}, "colour"),
         ({"knobs": ["mirror=w"]}, "mirror"),

@@ -23,7 +23,7 @@ HERE = ("--processes", 1, "--frames", 12)
 def words(demo_bundle: Path, tmp_path: Path) -> tuple[object, ...]:
     """The demo's clips, one model, an output folder."""
     clips, model = demo_bundle / "clips", demo_bundle / "model.onnx"
-    return ("--clip", clips, "--onnx", model, "--out", tmp_path / "out", *HERE)
+    return (clips, "--onnx", model, "--out", tmp_path / "out", *HERE)
 
 
 def test_a_sweep_passes_and_a_second_one_measures_nothing(sweep_command: Command, words: tuple[object, ...]) -> None:
@@ -54,7 +54,7 @@ def test_a_broken_clip_fails_the_sweep_and_nothing_else(
     sweep_command: Command, words: tuple[object, ...], clip_copy: Callable[..., Path], tmp_path: Path
 ) -> None:
     """One interrupted export among ten thousand is named; the others have their rows."""
-    answer = sweep_command(*words, "--clip", clip_copy("broken.json", size=4000))
+    answer = sweep_command(*words, clip_copy("broken.json", size=4000))
     assert answer.status == 1
     rows = read_results(tmp_path / "out")
     assert [row["error_kind"] for row in rows].count("unusable") == 2
@@ -67,7 +67,7 @@ def test_nothing_judged_is_not_a_pass(
 ) -> None:
     """A farm without its files must not turn the night green."""
     broken, model = clip_copy("broken.json", size=4000), demo_bundle / "model.onnx"
-    answer = sweep_command("--clip", broken, "--onnx", model, "--out", tmp_path / "out", *HERE)
+    answer = sweep_command(broken, "--onnx", model, "--out", tmp_path / "out", *HERE)
     assert answer.status == 2
     assert "UNDETERMINED" in answer.out
 
@@ -122,7 +122,7 @@ def test_errors_are_measured_again_when_asked_for(
     [
         (("--scheduler", "tcp://127.0.0.1:9"), "--processes and --scheduler"),
         (("--set", "mirror=w"), "mirror"),
-        (("--clip", "nowhere"), "--clip nowhere"),
+        (("nowhere",), "CLIP nowhere"),
     ],
 )
 def test_bad_words_are_one_clear_line(
@@ -150,10 +150,10 @@ def test_without_pyarrow_there_is_one_clear_error(
 def test_several_processes_from_a_real_command_line(words: tuple[object, ...], tmp_path: Path) -> None:
     """Processes import the main module again: unguarded, each would start a sweep of its own."""
     chosen = ["2" if word == 1 else str(word) for word in words]
-    demo = Path(chosen[1]).parent
+    demo = Path(chosen[0]).parent
     environment = os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)}
     done = subprocess.run(
-        [sys.executable, "-m", "rigpact.reports", "sweep", str(demo / "norm_template.json"), "--companion",
+        [sys.executable, "-m", "rigpact.reports", "sweep", "--contract", str(demo / "norm_template.json"), "--companion",
          str(demo / "pretrain_template.json"), *chosen],
         check=False, capture_output=True, text=True, timeout=120, env=environment,
     )  # fmt: skip
@@ -169,7 +169,7 @@ def test_without_dask_there_is_one_clear_error(
     monkeypatch.setattr(
         importlib.util, "find_spec", lambda name, *rest: None if name == "distributed" else original(name, *rest)
     )
-    answer = sweep_command(*words[:6], "--scheduler", "tcp://127.0.0.1:9")
+    answer = sweep_command(*words[:5], "--scheduler", "tcp://127.0.0.1:9")
     assert answer.status == 2
     assert "rigpact[cluster]" in answer.err
 
@@ -179,7 +179,17 @@ def test_a_clip_that_cannot_drive_a_run_is_said(
 ) -> None:
     """A recording without what is carried from frame to frame cannot drive one: that is not a defect of rigpact."""
     robot = checkout / "fixtures/bundles/robot"
-    words = ("sweep", robot / "contract.toml", "--clip", robot / "run.csv", "--onnx", robot, "--out", tmp_path, *HERE)
+    words = (
+        "sweep",
+        "--contract",
+        robot / "contract.toml",
+        robot / "run.csv",
+        "--onnx",
+        robot,
+        "--out",
+        tmp_path,
+        *HERE,
+    )
     assert run_command_line([str(word) for word in words]) == 1
     rows = {row["mode"]: row for row in read_results(tmp_path)}
     assert "run.csv: found nothing that motor_targets can be computed from" in rows["teacher"]["error"]

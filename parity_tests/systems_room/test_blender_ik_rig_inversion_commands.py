@@ -65,7 +65,7 @@ def test_a_port_that_errs_is_named(rigpact: Command, bundles: Path, tmp_path: Pa
     """A run agrees with itself; with one convention changed, diff shows the stage and explain names the convention."""
     folder, (knob, stage) = bundles / name, SLIP[name]
     contract = folder / f"{name}.json"
-    drive = ("run", contract, "--clip", folder / "clip.trace.safetensors", "--onnx", folder / "model.onnx", "--out")
+    drive = ("run", "--contract", contract, folder / "clip.trace.safetensors", "--onnx", folder / "model.onnx", "--out")
     ours, theirs = tmp_path / "reference.trace.safetensors", tmp_path / "port.trace.jsonl"
     assert rigpact(*drive, ours)[0] == 0
     assert rigpact(*drive, theirs, "--set", knob)[0] == 0
@@ -161,6 +161,6 @@ def test_another_rig_is_refused(rigpact: Command, bundles: Path, tmp_path: Path,
     assert pointer in text
     clip = bundles / name / "clip.trace.safetensors"
     code, _ = rigpact(
-        "run", path, "--clip", clip, "--onnx", bundles / name / "model.onnx", "--out", tmp_path / "o.trace.jsonl"
+        "run", "--contract", path, clip, "--onnx", bundles / name / "model.onnx", "--out", tmp_path / "o.trace.jsonl"
     )
     assert code == 2

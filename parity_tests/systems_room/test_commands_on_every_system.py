@@ -28,7 +28,7 @@ class Project:
 
     @property
     def words(self) -> list[object]:
-        return [self.bundle, "--clip", self.clip, "--onnx", self.model]
+        return ["--contract", self.bundle, self.clip, "--onnx", self.model]
 
 
 def _declared(name: str, *, feeds_itself: bool) -> Project:
@@ -111,7 +111,7 @@ def test_a_recording_s_first_bad_value_is_named_with_its_operands(project: Proje
     for name in system.outputs:
         stages[name][7] = np.nan
     write_trace(replace(trace, stages=stages), damaged)
-    answer = call("nan", project.bundle, "--trace", damaged, "--format", "json")
+    answer = call("nan", "--contract", project.bundle, damaged, "--format", "json")
     origin = document(answer)["origin"]
     assert (answer[0], origin["frame"], origin["stage"], origin["channel"]) == (1, 7, made.name, 3)
     assert any(name.startswith(made.needs[0]) for name in origin["operands"])
@@ -129,7 +129,7 @@ def test_a_bad_number_of_a_clip_is_found_where_it_stands_and_shrinks_to_itself(
     stages[given][5, 2] = np.nan
     clip = tmp_path / "clip.trace.safetensors"
     write_trace(replace(trace, frame=trace.frame[:20], time_s=trace.time_s[:20], stages=stages), clip)
-    words = [project.bundle, "--clip", clip, "--onnx", project.model, "--teacher"]
+    words = ["--contract", project.bundle, clip, "--onnx", project.model, "--mode", "teacher"]
     answer = call("nan", *words, "--format", "json")
     origin = document(answer)["origin"]
     assert (answer[0], origin["frame"], origin["stage"], origin["channel"]) == (1, 5, given, 2)

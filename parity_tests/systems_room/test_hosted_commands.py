@@ -42,7 +42,7 @@ def run_file(command: Call, tmp_path: Path) -> Callable[..., Path]:
     def make(name: str, *settings: str) -> Path:
         path = tmp_path / f"{name}.trace.jsonl"
         words = [word for each in settings for word in ("--set", each)]
-        answer = command("run", CONTRACT, "--clip", CLIP, "--onnx", MODEL, "--out", path, "--frames", 40, *words)
+        answer = command("run", "--contract", CONTRACT, CLIP, "--onnx", MODEL, "--out", path, "--frames", 40, *words)
         assert answer.status == 0, answer.err
         return path
 
@@ -57,7 +57,7 @@ def test_the_committed_files_check_clean_and_explain_themselves(command: Call, t
     out = tmp_path / "run.trace.safetensors"
 
     assert command("check", contract, model, clip, "--strict").status == 0
-    assert command("run", contract, "--clip", clip, "--onnx", model, "--out", out).status == 0
+    assert command("run", "--contract", contract, clip, "--onnx", model, "--out", out).status == 0
     assert command("explain", out, "--contract", contract, "--onnx", model).status == 0
     assert command("diff", out, out, "--contract", contract).status == 0
 
@@ -152,19 +152,19 @@ def test_a_missing_stage_is_not_a_pass(command: Call, run_file: Callable[..., Pa
 @pytest.mark.parametrize(
     ("words", "says"),
     [
-        (("run", CONTRACT, "--clip", CLIP, "--out", "x.trace.jsonl"), "no raw_rotations"),
-        (("run", CONTRACT, "--clip", CLIP, "--onnx", MODEL, "--out", "x.json"), "ending in .trace.jsonl"),
-        (("run", IK / "blender_ik.json", "--clip", IK / "clip.trace.safetensors", "--onnx", IK / "model.onnx",
+        (("run", "--contract", CONTRACT, CLIP, "--out", "x.trace.jsonl"), "no raw_rotations"),
+        (("run", "--contract", CONTRACT, CLIP, "--onnx", MODEL, "--out", "x.json"), "ending in .trace.jsonl"),
+        (("run", "--contract", IK / "blender_ik.json", IK / "clip.trace.safetensors", "--onnx", IK / "model.onnx",
           "--out", "x.trace.jsonl", "--mode", "free"), "feed itself"),
-        (("run", CONTRACT, "--clip", CLIP, "--onnx", MODEL, "--out", "x.trace.jsonl", "--set", "unit=inch"), "one of cm, m"),
-        (("run", CONTRACT, "--clip", CLIP, "--onnx", MODEL, "--out", "x.trace.jsonl", "--set", "units=m"), "unknown knob"),
-        (("run", CONTRACT, "--clip", CLIP, "--onnx", MODEL, "--out", "x.trace.jsonl", "--frames", "9999"), "at most 240"),
+        (("run", "--contract", CONTRACT, CLIP, "--onnx", MODEL, "--out", "x.trace.jsonl", "--set", "unit=inch"), "one of cm, m"),
+        (("run", "--contract", CONTRACT, CLIP, "--onnx", MODEL, "--out", "x.trace.jsonl", "--set", "units=m"), "unknown knob"),
+        (("run", "--contract", CONTRACT, CLIP, "--onnx", MODEL, "--out", "x.trace.jsonl", "--frames", "9999"), "at most 240"),
         (
-            ("run", CONTRACT, "--clip", CLIP, "--onnx", BUNDLES / "rig_inversion" / "model.onnx", "--out", "x.trace.jsonl"),
+            ("run", "--contract", CONTRACT, CLIP, "--onnx", BUNDLES / "rig_inversion" / "model.onnx", "--out", "x.trace.jsonl"),
             "RP714",
         ),
-        (("run", CONTRACT, "--clip", CLIP, "--onnx", MODEL, "--out", "x.trace.jsonl", "--mode", "playback"), "nothing back"),
-        (("run", CONTRACT, "--clip", CLIP, "--onnx", MODEL, "--out", "x.trace.jsonl", "--floor-contacts"), "that has them"),
+        (("run", "--contract", CONTRACT, CLIP, "--onnx", MODEL, "--out", "x.trace.jsonl", "--mode", "playback"), "nothing back"),
+        (("run", "--contract", CONTRACT, CLIP, "--onnx", MODEL, "--out", "x.trace.jsonl", "--floor-contacts"), "that has them"),
         (("explain", BUNDLES / "rig_inversion" / "clip.trace.safetensors", "--contract", CONTRACT), "rig_inversion"),
         (("explain", CLIP, "--contract", BUNDLES / "demo" / "norm_template.json"), "system neurarig"),
         (("diff", CLIP, CLIP), "neurarig"),

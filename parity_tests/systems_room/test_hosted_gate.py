@@ -50,8 +50,8 @@ class Project:
         path = Path(f"{name}.trace.jsonl")
         if settings not in RECORDED:
             words = [word for each in settings for word in ("--set", each)]
-            given = ("--clip", "clip.trace.safetensors", "--onnx", "model.onnx", "--frames", "240", "--out", str(path))
-            assert self("run", "neurarig.json", *given, *words)[0] == 0
+            given = ("clip.trace.safetensors", "--onnx", "model.onnx", "--frames", "240", "--out", str(path))
+            assert self("run", "--contract", "neurarig.json", *given, *words)[0] == 0
             as_engine(path)
             RECORDED[settings] = path.read_bytes()
         path.write_bytes(RECORDED[settings])

@@ -57,7 +57,7 @@ def test_a_project_names_its_own_exercises_and_forms(
     contract, model = str(_contract(tmp_path, exercises)), str(models[len(exercises)])
     run = str(tmp_path / "run.trace.safetensors")
     assert run_command_line(["check", contract, model]) == 0
-    assert run_command_line(["run", contract, "--clip", str(CLIP), "--onnx", model, "-o", run]) == 0
+    assert run_command_line(["run", "--contract", contract, str(CLIP), "--onnx", model, "-o", run]) == 0
     assert run_command_line(["check", contract, model, run]) == 0
     assert run_command_line(["explain", run, "--contract", contract, "--onnx", model]) == 0
     assert "8 of 8 stages judged" in capsys.readouterr().out
@@ -79,7 +79,7 @@ def test_a_recording_with_another_number_of_exercises_is_refused(
 ) -> None:
     """A recording of another head is not a recording of this contract, whatever else agrees."""
     contract, run = str(_contract(tmp_path, EXERCISES[0])), str(tmp_path / "run.trace.safetensors")
-    assert run_command_line(["run", contract, "--clip", str(CLIP), "--onnx", str(models[1]), "-o", run]) == 0
+    assert run_command_line(["run", "--contract", contract, str(CLIP), "--onnx", str(models[1]), "-o", run]) == 0
     capsys.readouterr()
     assert run_command_line(["check", str(COMMITTED / "imu_pose.json"), run]) == 2
     assert "exercise_logits: found 1 numbers, expected 3" in capsys.readouterr().err

@@ -43,7 +43,16 @@ def _run_of(rigpact: Run, checkout: Path, system: str) -> dict[str, np.ndarray]:
     folder = checkout / "fixtures" / "bundles" / system
     shutil.copy(folder / "model.onnx", "model.onnx")
     clip = folder / "clip.trace.safetensors"
-    drive = ("run", folder / f"{system}.json", "--clip", clip, "--onnx", "model.onnx", "-o", "own.trace.safetensors")
+    drive = (
+        "run",
+        "--contract",
+        folder / f"{system}.json",
+        clip,
+        "--onnx",
+        "model.onnx",
+        "-o",
+        "own.trace.safetensors",
+    )
     assert rigpact(*drive)[0] == 0
     stages = dict(read_trace(Path("own.trace.safetensors")).stages)
     Path("own.trace.safetensors").unlink()

@@ -48,7 +48,7 @@ def test_a_published_data_set_passes_check_run_diff_and_explain(
     """The approximation is what a studio ships; a tool that knows the inversion alone leaves it unwatched."""
     data, run = data_set(tmp_path), tmp_path / "run.trace.safetensors"
     assert rigpact("check", contract, data)[0] == 0
-    assert rigpact("run", contract, "--clip", data, "-o", run)[0] == 0
+    assert rigpact("run", "--contract", contract, data, "-o", run)[0] == 0
     assert rigpact("diff", run, data, "--contract", contract, "--stage", "rig_mesh")[0] == 0
     status, said = rigpact("explain", data, "--contract", contract)
     assert (status, "AGREES" in said) == (0, True), said

@@ -19,7 +19,7 @@ def recorded(folder: Path, name: str, *settings: str) -> str:
     """An engine's trace, made by the reference runtime under changed conventions, as an option."""
     path = folder / f"{name}.trace.jsonl"
     words = [word for each in settings for word in ("--set", each)]
-    status = run_command_line(["run", str(CONTRACT), "--clip", str(CLIP), "--onnx", str(MODEL), "--frames", "60", "--out",
+    status = run_command_line(["run", "--contract", str(CONTRACT), str(CLIP), "--onnx", str(MODEL), "--frames", "60", "--out",
                                str(path), *words])  # fmt: skip
     assert status == 0
     return f"--rigpact-trace={path}"

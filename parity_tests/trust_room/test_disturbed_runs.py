@@ -30,7 +30,7 @@ from .tried import passes, refused
 pytest.importorskip("pyarrow", reason="a sweep writes parquet")
 ENDINGS = {"Control-C": (signal.SIGINT, 130), "SIGTERM": (signal.SIGTERM, -15), "SIGKILL": (signal.SIGKILL, -9)}
 """How a run is ended, and its exit status; negative where the signal itself ends it."""
-SWEEP = ["sweep", "norm_template.json", "--onnx", "model.onnx", "--clip", "clips", "--mode", "both", "-o", "swept"]
+SWEEP = ["sweep", "--contract", "norm_template.json", "--onnx", "model.onnx", "clips", "--mode", "both", "-o", "swept"]
 GATE = ["gate", "--report", "json=gate.json", "--report", "markdown=gate.md", "--archive", "gate.rigpact.zip"]
 WAITING = """
 import sys, time

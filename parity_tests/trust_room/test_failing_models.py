@@ -27,7 +27,7 @@ name = "sneak"
 inference-us = 1e9
 """
 PARTS = {"files", "model", "teacher/sneak", "free-run", "adequacy", "budget"}
-NAN = ("nan", "norm_template.json", "--companion", "pretrain_template.json", "--onnx", "model.onnx", "--clip", CLIP)
+NAN = ("nan", "--contract", "norm_template.json", "--companion", "pretrain_template.json", "--onnx", "model.onnx", CLIP)
 
 
 @pytest.fixture

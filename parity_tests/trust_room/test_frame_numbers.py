@@ -36,8 +36,8 @@ def test_two_frames_far_apart_take_the_memory_of_two(
     for name in ("norm_template.json", "pretrain_template.json", "model.onnx", "clips/Sneak_Turn.json"):
         shutil.copy(demo_bundle / name, tmp_path)
     monkeypatch.chdir(tmp_path)
-    given = ("--onnx", "model.onnx", "--clip", "Sneak_Turn.json")
-    command("run", "norm_template.json", *given, "--frames", "2", "-o", "near.trace.jsonl")
+    given = ("--onnx", "model.onnx", "Sneak_Turn.json")
+    command("run", "--contract", "norm_template.json", *given, "--frames", "2", "-o", "near.trace.jsonl")
     *lines, last = Path("near.trace.jsonl").read_text(encoding="utf-8").splitlines()
     far = json.dumps({**json.loads(last), "frame": 1_000_000})
     Path("far.trace.jsonl").write_text("\n".join([*lines, far, ""]), encoding="utf-8")

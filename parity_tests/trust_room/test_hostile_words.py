@@ -87,7 +87,7 @@ def test_what_no_tool_writes_is_an_error_of_the_file(name: str, here: Path, comm
         "show": ["show", name],
         "convert": ["convert", name, "-o", "out.trace.bin"],
         "explain": ["explain", name, "--contract", "norm_template.json"],
-        "run": ["run", "norm_template.json", "--onnx", "model.onnx", "--clip", name, "-o", "out.trace.bin"],
+        "run": ["run", "--contract", "norm_template.json", "--onnx", "model.onnx", name, "-o", "out.trace.bin"],
         "gate": ["gate", "--config", name],
         "conventions": ["show", "norm_template.json", "--conventions", name],
     }[kind]
@@ -159,10 +159,10 @@ def test_names_are_shown_and_never_obeyed(here: Path, command: Run) -> None:
     text = (here / "norm_template.json").read_text(encoding="utf-8")
     (here / "named.json").write_text(text.replace('"spine_03"', json.dumps(f"spine_03{HOSTILE}")), encoding="utf-8")
     out = f"a{HOSTILE.replace('/', '')}.trace.jsonl"
-    words = ["--onnx", "model.onnx", "--clip", "clip.json", "--frames", "3"]
+    words = ["--onnx", "model.onnx", "clip.json", "--frames", "3"]
 
     said = [
-        command("run", "named.json", *words, "-o", out), command("convert", out, "-o", "b.trace.bin"),
+        command("run", "--contract", "named.json", *words, "-o", out), command("convert", out, "-o", "b.trace.bin"),
         command("show", "named.json"), page := command("show", "named.json", "--format", "markdown"),
         command("breaking", "norm_template.json", "named.json", "--record", "record.md"),
         command("breaking", "norm_template.json", "named.json", "--record", f"{out}.md"),
@@ -216,7 +216,7 @@ def test_an_error_that_nobody_can_read_changes_no_status(ending: str, here: Path
 @pytest.mark.skipif(not Path("/proc/self/task").exists(), reason="finds the processes in /proc")
 def test_the_processes_of_a_sweep_end_with_it(here: Path, demo_bundle: Path) -> None:
     """A build machine that cancels jobs fills with processes that wait for ever."""
-    words = ["norm_template.json", "--onnx", "model.onnx", "--clip", str(demo_bundle / "clips"), "--mode", "both"]
+    words = ["--contract", "norm_template.json", "--onnx", "model.onnx", str(demo_bundle / "clips"), "--mode", "both"]
     command = [sys.executable, "-m", "rigpact.reports", "sweep", *words, "-o", "swept", "--processes", "2"]
     with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as sweep:
         journal = here / "swept" / "journal.jsonl"

@@ -62,7 +62,7 @@ def test_an_answer_that_the_disk_refuses_is_no_pass(demo_bundle: Path) -> None:
 def test_a_full_disk_is_no_defect_of_rigpact(demo_bundle: Path, tmp_path: Path, name: str) -> None:
     """A programmer would report a defect of rigpact, and half of a trace would be compared with the engine."""
     out, clip = tmp_path / name, demo_bundle / "clips" / "Sneak_Turn.json"
-    words = ("run", FILES[0], "--onnx", FILES[2], "--clip", str(clip), "-o", str(out))
+    words = ("run", "--contract", FILES[0], "--onnx", FILES[2], str(clip), "-o", str(out))
     done = _on_a_full_disk(demo_bundle, *words, stdout=subprocess.DEVNULL)
     assert done.returncode == 2
     (line,) = done.stderr.decode().splitlines()

@@ -39,7 +39,7 @@ def here(demo_bundle: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
 
 def _writing(target: str) -> dict[str, list[str]]:
     return {
-        "run": ["run", BUNDLE, "--onnx", MODEL, "--clip", CLIP, "--frames", "2", "-o", target],
+        "run": ["run", "--contract", BUNDLE, "--onnx", MODEL, CLIP, "--frames", "2", "-o", target],
         "codegen": ["codegen", BUNDLE, "-o", target],
         "gate": ["gate", "--report", f"json={target}"],
     }
@@ -119,7 +119,8 @@ def test_an_output_of_before_is_replaced(here: Path, command: Run) -> None:
     for _ in range(2):
         assert command("codegen", BUNDLE, "-o", "made.hpp", "--headers", "include").status == 0
         assert (
-            command("run", BUNDLE, "--onnx", MODEL, "--clip", CLIP, "--frames", "2", "-o", "a.trace.jsonl").status == 0
+            command("run", "--contract", BUNDLE, "--onnx", MODEL, CLIP, "--frames", "2", "-o", "a.trace.jsonl").status
+            == 0
         )
     other = here / "other.json"
     other.write_text((here / BUNDLE).read_text(encoding="utf-8").replace('"pelvis"', '"hips"'), encoding="utf-8")

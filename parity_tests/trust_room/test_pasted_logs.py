@@ -365,7 +365,7 @@ def test_pose_that_was_not_judged_is_not_agreed(command: Any, demo_bundle: Path,
     clip, model = demo_bundle / "clips" / "Sneak_Turn.json", demo_bundle / "model.onnx"
     bundle = ("--contract", demo_bundle / "norm_template.json", "--companion", demo_bundle / "pretrain_template.json")
     whole, part = tmp_path / "whole.trace.jsonl", tmp_path / "part.trace.jsonl"
-    words = ("run", demo_bundle / "norm_template.json", *bundle[2:], "--onnx", model, "--clip", clip)
+    words = ("run", "--contract", demo_bundle / "norm_template.json", *bundle[2:], "--onnx", model, clip)
     assert command(*words, "--frames", 8, "-o", whole).status == 0
     part.write_text(
         _only(whole.read_text(encoding="utf-8"), ("state", "cond", "contacts", "angvel", "pose_hist", "y_out"))

@@ -23,26 +23,26 @@ from .tried import passes, refused
 @pytest.fixture
 def nan(command: Any, demo_bundle: Path) -> Any:
     """`rigpact nan` on the demo."""
-    files = ("--companion", demo_bundle / "pretrain_template.json", "--onnx", demo_bundle / "model.onnx")
-    return lambda *words, bundle="norm_template.json": command("nan", demo_bundle / bundle, *files, *words)
+    files = ("--companion", demo_bundle / "pretrain_template.json", "--onnx", demo_bundle / "model.onnx", "--contract")
+    return lambda *words, bundle="norm_template.json": command("nan", *files, demo_bundle / bundle, *words)
 
 
-def on(demo: Path, clip: str = "Sneak_Turn") -> tuple[str, Path]:
-    return "--clip", demo / "clips" / f"{clip}.json"
+def on(demo: Path, clip: str = "Sneak_Turn") -> tuple[Path]:
+    return (demo / "clips" / f"{clip}.json",)
 
 
 WRONG = (
-    ("--teacher", "--perturb", "state@2=nan"),
-    ("--teacher", "--floor-contacts"),
-    ("--teacher", "--drift"),
+    ("--mode", "teacher", "--perturb", "state@2=nan"),
+    ("--mode", "teacher", "--floor-contacts"),
+    ("--mode", "teacher", "--drift"),
     ("--perturb", "seed-1ulp", "--floor-contacts"),
     ("--perturb", "seed-1ulp", "--drift"),
     ("--perturb", "state@700"),  # the run has 600 frames
     ("--frames", "9", "--perturb", "ring-slot@9"),
     ("--frames", "9", "--perturb", "state@3:99999"),  # no such channel
     ("--frames", "9", "--perturb", "no-std-floor@3"),  # it holds from the first frame on
-    ("--trace", "run.trace.jsonl", "--frames", "9"),
-    ("--trace", "run.trace.jsonl", "--teacher", "--perturb", "state@2=nan"),
+    ("run.trace.jsonl", "--frames", "9"),
+    ("run.trace.jsonl", "--perturb", "state@2=nan"),
 )
 
 
@@ -50,7 +50,7 @@ def trace_of_the_demo(demo: Path, out: Path) -> None:
     """A few frames that are finite: looked into without the other options, they are FINITE."""
     contract = load_contract(demo / "norm_template.json", demo / "pretrain_template.json")
     runner = open_run(
-        contract, OnnxNetwork(demo / "model.onnx", contract), read_clip(on(demo)[1]), "free", engine="numpy"
+        contract, OnnxNetwork(demo / "model.onnx", contract), read_clip(on(demo)[0]), "free", engine="numpy"
     )
     write_trace(run_frames(runner, range(5), "Sneak_Turn", "free"), out)
 
@@ -63,7 +63,7 @@ def test_arguments_that_cannot_be_followed_are_no_verdict(
     """A fault that was never injected, or an option that nobody read, would count as survived."""
     monkeypatch.chdir(tmp_path)
     with_model = on(demo_bundle)
-    if "--trace" in words:
+    if "run.trace.jsonl" in words:
         with_model = ()
         trace_of_the_demo(demo_bundle, Path("run.trace.jsonl"))
     answer = nan(*with_model, *words)
@@ -77,21 +77,23 @@ def test_a_broken_bundle_does_not_answer_for_the_arguments(command: Any, demo_bu
     document = json.loads((demo_bundle / "norm_template.json").read_text(encoding="utf-8"))
     document["MuX"].pop()
     (tmp_path / "bundle.json").write_text(json.dumps(document), encoding="utf-8")
-    answer = command("nan", tmp_path / "bundle.json", "--teacher", "--perturb", "state@2=nan", *on(demo_bundle))
+    answer = command(
+        "nan", "--contract", tmp_path / "bundle.json", "--mode", "teacher", "--perturb", "state@2=nan", *on(demo_bundle)
+    )
     assert (answer.status, answer.out) == (2, "")
 
 
 @refused("`nan --frames 300` on a clip or a recording that holds fewer", "exit 2: how many there are")
 def test_a_number_of_frames_that_is_not_there_is_refused(nan: Any, demo_bundle: Path) -> None:
     """FINITE after a tenth of the frames that were asked for is read as FINITE after all of them."""
-    answer = nan(*on(demo_bundle), "--teacher", "--frames", 300)
+    answer = nan(*on(demo_bundle), "--mode", "teacher", "--frames", 300)
     assert (answer.status, "--frames" in answer.err, "at most 32" in answer.err) == (2, True, True)
 
 
 @passes("`nan` without a number of frames on a short clip", "finite; a note says how many frames there were")
 def test_all_that_is_there_is_run_and_said(nan: Any, demo_bundle: Path) -> None:
     """A clip of 32 frames needs no number, and the answer must say what it rests on."""
-    answer = nan(*on(demo_bundle), "--teacher")
+    answer = nan(*on(demo_bundle), "--mode", "teacher")
     assert (answer.status, "32 frames: the clip or the recorded answers have no more" in answer.out) == (0, True)
 
 
@@ -123,10 +125,10 @@ def test_a_state_without_meaning_is_not_finite_enough(
         "20",
         "--format",
         "json",
-        *(("--teacher",) if mode == "teacher" else ()),
+        *(("--mode", "teacher") if mode == "teacher" else ()),
     )
     files = ("--companion", demo_bundle / "pretrain_template.json", "--onnx", demo_bundle / "model.onnx")
-    answer = command("nan", tmp_path / "bundle.json", *files, *on(demo_bundle), *words)
+    answer = command("nan", "--contract", tmp_path / "bundle.json", *files, *on(demo_bundle), *words)
     document = json.loads(answer.out)
     assert (answer.status, document["verdict"]) == (1, "diverging")
     assert (document["left"]["kind"], document["left"]["stage"]) == ("absurd", "state")
@@ -137,11 +139,11 @@ def test_an_ordinary_free_run_is_finite(command: Any, demo_bundle: Path) -> None
     """An alarm on a run that only drifts is switched off, and then the real one is missed."""
     for clip in sorted((demo_bundle / "clips").glob("*.json")):
         files = ("--companion", demo_bundle / "pretrain_template.json", "--onnx", demo_bundle / "model.onnx")
-        assert command("nan", demo_bundle / "norm_template.json", *files, "--clip", clip).status == 0
+        assert command("nan", "--contract", demo_bundle / "norm_template.json", *files, clip).status == 0
     for name in ("neurarig", "rig_inversion"):
         folder = demo_bundle.parent / name
-        files = ("--onnx", folder / "model.onnx", "--clip", folder / "clip.trace.safetensors")
-        assert command("nan", folder / f"{name}.json", *files).status == 0
+        files = ("--onnx", folder / "model.onnx", folder / "clip.trace.safetensors")
+        assert command("nan", "--contract", folder / f"{name}.json", *files).status == 0
 
 
 @refused(
@@ -152,15 +154,17 @@ def test_every_way_to_look_at_a_run_sees_it(nan: Any, command: Any, demo_bundle:
     """A recording that is judged more mildly than the run it recorded is the one that people send."""
     recorded = tmp_path / "run.trace.jsonl"
     trace_of_the_demo(demo_bundle, recorded)
-    assert nan("--trace", recorded).status == 0
+    assert nan(recorded).status == 0
     trace = read_trace(recorded)
     far = {**trace.stages, "y_norm": trace.stages["y_norm"] * np.float32(1e27)}
     write_trace(replace(trace, stages=far), recorded)
-    looked = nan("--trace", recorded)
+    looked = nan(recorded)
     shutil.copyfile(demo_bundle / "model.onnx", tmp_path / "model.onnx")
     model = write_edited(tmp_path, tail(("Mul", "answer huge", "z"), huge=np.float32(1e27)))
     files = ("--companion", demo_bundle / "pretrain_template.json", "--onnx", model)
-    drift = command("nan", demo_bundle / "norm_template.json", *files, *on(demo_bundle), "--drift", "--frames", 20)
+    drift = command(
+        "nan", "--contract", demo_bundle / "norm_template.json", *files, *on(demo_bundle), "--drift", "--frames", 20
+    )
     for answer in (looked, drift):
         assert answer.status == 1
         assert "DIVERGING" in answer.out

@@ -61,7 +61,7 @@ def test_a_players_run_is_compared_with_its_own_inputs(command: Command, folder:
     """Only runs from a clip could be compared: the run in which the player saw the defect could not."""
     write_trace(played(), folder / PLAYED)
     assert command("convert", PLAYED, "-o", "played.npz").status == 0
-    again = ("run", *CONTRACT[1:], "--clip", name, "--onnx", "model.onnx", "--mode", "free", "--frames", FRAMES)
+    again = ("run", *CONTRACT, name, "--onnx", "model.onnx", "--mode", "free", "--frames", FRAMES)
     assert command(*again, "-o", "again.trace.jsonl").status == 0
     assert command("diff", PLAYED, "again.trace.jsonl", *CONTRACT).status == 0
     explained = command("explain", PLAYED, *CONTRACT, "--clip", name, "--onnx", "model.onnx")
@@ -99,8 +99,6 @@ def test_a_recording_that_cannot_drive_a_run_is_refused(command: Command, folder
         stages = {name: rows[kept] for name, rows in trace.stages.items()}
         trace = replace(trace, frame=trace.frame[kept], time_s=trace.time_s[kept], stages=stages)
     write_trace(trace, folder / PLAYED)
-    answer = command(
-        "run", *CONTRACT[1:], "--clip", PLAYED, "--onnx", "model.onnx", "--mode", "free", "-o", "x.trace.bin"
-    )
+    answer = command("run", *CONTRACT, PLAYED, "--onnx", "model.onnx", "--mode", "free", "-o", "x.trace.bin")
     assert answer.status == 2
     assert said in answer.err

@@ -42,9 +42,18 @@ def recorded(demo_bundle: Path, tmp_path_factory: pytest.TempPathFactory) -> Pat
     from rigpact.reports.command_line import run_command_line
 
     out = tmp_path_factory.mktemp("recorded") / "run.trace.jsonl"
-    words = ("--companion", "pretrain_template.json", "--clip", "clips/Sneak_Turn.json", "--onnx", "model.onnx")
+    words = ("--companion", "pretrain_template.json", "clips/Sneak_Turn.json", "--onnx", "model.onnx")
     files = [str(demo_bundle / word) if "." in word else word for word in words]
-    run = ["run", str(demo_bundle / "norm_template.json"), *files, "--frames", str(FRAMES), "-o", str(out)]
+    run = [
+        "run",
+        "--contract",
+        str(demo_bundle / "norm_template.json"),
+        *files,
+        "--frames",
+        str(FRAMES),
+        "-o",
+        str(out),
+    ]
     assert run_command_line(run) == 0
     return out
 

@@ -34,9 +34,9 @@ def run(command: Any, demo_bundle: Path, tmp_path: Path) -> Run:
         *words: object, model: Path | None = None, replay: Path | None = None, bundle: Path | None = None
     ) -> tuple[int, Any]:
         source = ("--replay", replay) if replay else ("--onnx", model or demo_bundle / "model.onnx")
-        files = ("--companion", demo_bundle / "pretrain_template.json", "--clip", demo_bundle / CLIP, *source)
+        files = ("--companion", demo_bundle / "pretrain_template.json", demo_bundle / CLIP, *source)
         out = ("-o", tmp_path / "run.trace.jsonl", "--format", "json")
-        answer = command("run", bundle or demo_bundle / "norm_template.json", *files, *out, *words)
+        answer = command("run", "--contract", bundle or demo_bundle / "norm_template.json", *files, *out, *words)
         return answer.status, json.loads(answer.out) if answer.out else answer.err
 
     return call
@@ -79,10 +79,10 @@ def test_a_network_that_is_only_poor_is_no_defect(run: Run, command: Any, real_d
     assert run()[0] == 0
     answer = command(
         "run",
+        "--contract",
         real_data / "norm_template.json",
         "--companion",
         real_data / "pretrain_template.json",
-        "--clip",
         real_data / "Walk_F.json",
         "--replay",
         real_data / "Walk_F_network_output.json",
@@ -241,7 +241,7 @@ def walks(command: Any, tmp_path: Path) -> Run:
         rows = {"trajectory": np.ones((20, 4), np.float32), "unused": np.ones((20, 2), np.float32)}
         rows[stage][5, channel] = np.nan
         np.savez(tmp_path / "clip.npz", **rows)
-        files = ("walker.toml", "--onnx", "walker.onnx", *words)
+        files = ("--contract", "walker.toml", "--onnx", "walker.onnx", *words)
         return command(
             verb, *(tmp_path / word if "walker" in str(word) else word for word in files), "--format", "json"
         )
@@ -257,12 +257,12 @@ UNREAD = [("trajectory", 3), ("unused", 0)]
 def test_a_nan_that_nothing_reads_is_no_failure(walks: Run, tmp_path: Path, stage: str, channel: int) -> None:
     """The run gives the same numbers whatever stands there; a red gate over it is switched off."""
     out = tmp_path / "run.trace.jsonl"
-    ran = walks("run", stage, channel, "--clip", tmp_path / "clip.npz", "-o", out)
+    ran = walks("run", stage, channel, tmp_path / "clip.npz", "-o", out)
     document = json.loads(ran.out)
     assert (ran.status, [found["code"] for found in document["findings"]]) == (0, ["RP823"])
     if stage == "trajectory":
         assert_golden(document, "RP823")
-    for given in (("--clip", tmp_path / "clip.npz", "--teacher"), ("--trace", out)):
+    for given in ((tmp_path / "clip.npz", "--mode", "teacher"), (out,)):
         answer = walks("nan", stage, channel, *given)
         found = json.loads(answer.out)
         assert (answer.status, found["verdict"], found["frames"]) == (0, "finite", 20)
@@ -272,9 +272,9 @@ def test_a_nan_that_nothing_reads_is_no_failure(walks: Run, tmp_path: Path, stag
 @refused("a NaN in a field of the clip that the contract reads, beside one that it does not", "NONFINITE, exit 1")
 def test_a_nan_that_is_read_still_fails(walks: Run, tmp_path: Path) -> None:
     """Passing over one value must not pass over its neighbour."""
-    ran = walks("run", "trajectory", 1, "--clip", tmp_path / "clip.npz", "-o", tmp_path / "run.trace.jsonl")
+    ran = walks("run", "trajectory", 1, tmp_path / "clip.npz", "-o", tmp_path / "run.trace.jsonl")
     assert (ran.status, len(of_code(json.loads(ran.out), "RP804"))) == (1, 3)
-    answer = walks("nan", "trajectory", 1, "--clip", tmp_path / "clip.npz", "--teacher")
+    answer = walks("nan", "trajectory", 1, tmp_path / "clip.npz", "--mode", "teacher")
     origin = json.loads(answer.out)["origin"]
     assert (answer.status, origin["stage"], origin["frame"], origin["channel"]) == (1, "trajectory", 5, 1)
 
@@ -285,7 +285,7 @@ def test_a_nan_that_a_stage_swallows_is_read(walks: Run, tmp_path: Path) -> None
     stage = '{ name = "far", operation = "threshold", of = "unused", limit = 0.5, side = "above" },'
     contract = (tmp_path / "walker.toml").read_text(encoding="utf-8").replace("stages = [", f"stages = [\n{stage}")
     (tmp_path / "walker.toml").write_text(contract, encoding="utf-8")
-    answer = walks("nan", "unused", 0, "--clip", tmp_path / "clip.npz", "--teacher")
+    answer = walks("nan", "unused", 0, tmp_path / "clip.npz", "--mode", "teacher")
     assert (answer.status, json.loads(answer.out)["origin"]["stage"]) == (1, "unused")
 
 

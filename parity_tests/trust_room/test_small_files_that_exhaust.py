@@ -116,10 +116,10 @@ def test_a_frame_number_is_no_size(here: Path, command: Callable[..., object], m
     monkeypatch.chdir(here)
     command(
         "run",
+        "--contract",
         "norm_template.json",
         "--onnx",
         "model.onnx",
-        "--clip",
         "clip.json",
         "--frames",
         "9",

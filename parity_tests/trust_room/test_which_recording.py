@@ -46,7 +46,7 @@ def first(trace: Trace, count: int) -> Trace:
 @pytest.mark.usefixtures("no_search")
 def test_a_playback_is_no_run_of_the_engine(folder: Path, command: Command) -> None:
     """The engine could ship with any model, or none, and the gate would say that every value was judged."""
-    command("run", "norm_template.json", "--clip", CLIP, "--mode", "playback", "--frames", "24", "-o", TRACE)
+    command("run", "--contract", "norm_template.json", CLIP, "--mode", "playback", "--frames", "24", "-o", TRACE)
     edited(folder / TRACE, lambda lines: lines[0]["producer"].update(name="MyEngine"))
 
     answer = gated(command)
@@ -60,10 +60,10 @@ def test_rigpact_is_not_the_engine(folder: Path, command: Command) -> None:
     """rigpact agrees with itself, whatever the engine does."""
     command(
         "run",
+        "--contract",
         "norm_template.json",
         "--companion",
         "pretrain_template.json",
-        "--clip",
         CLIP,
         "--onnx",
         "model.onnx",

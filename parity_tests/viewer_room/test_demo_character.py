@@ -98,8 +98,8 @@ def test_the_command_writes_it_and_an_archive_writes_it_again(
     monkeypatch.chdir(tmp_path)
     for name in ("norm_template.json", "pretrain_template.json", "model.onnx", "clips/Sneak_Turn.json"):
         shutil.copy(demo_bundle / name, tmp_path)
-    driven = "--onnx model.onnx --clip Sneak_Turn.json --set compose_order=prev_delta -o engine.trace.jsonl"
-    assert run_command_line(["run", "norm_template.json", *driven.split()]) == 0
+    driven = "--onnx model.onnx Sneak_Turn.json --set compose_order=prev_delta -o engine.trace.jsonl"
+    assert run_command_line(["run", "--contract", "norm_template.json", *driven.split()]) == 0
     as_engine(tmp_path / "engine.trace.jsonl")
     assert run_command_line(["init"]) == 0
     assert run_command_line(["gate", "--html", "gate.html", "--archive", "kept.rigpact.zip"]) == 1

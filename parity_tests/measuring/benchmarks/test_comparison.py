@@ -143,8 +143,8 @@ def test_running_and_comparing_beside_polygraphy(benchmark: Any, recorded: Path,
         demo_bundle() / "clips" / "Run_F.json",
         tmp_path / "out.trace.safetensors",
     )
-    words = "--onnx", model, "--clip", clip, "--mode", "free", "--frames", FRAMES, "-o", out
-    run = ours("run", *bundle_words(), *words)
+    words = clip, "--onnx", model, "--mode", "free", "--frames", FRAMES, "-o", out
+    run = ours("run", "--contract", *bundle_words(), *words)
     diff = ours("diff", recorded / "a.trace.safetensors", out, "--contract", *bundle_words())
     rival = polygraphy(
         model, "--onnxrt", "--load-inputs", recorded / "inputs.json", "--load-outputs", recorded / "a.json"

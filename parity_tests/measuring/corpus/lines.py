@@ -87,7 +87,7 @@ def _every_convention(project: Project, folder: Path) -> Group:
     alone = ALONE.get(project.name, (contract.system.stages[-1].name,))
     judged = _words("--contract", project.contract, *project.more)
     asked = (*judged, "--onnx", project.model, "--clip", project.clip, *_JSON)
-    run = _words("run", project.contract, *project.more, *asked[len(judged) : -2], "--frames", FRAMES)
+    run = _words("run", project.clip, *judged, "--onnx", project.model, "--frames", FRAMES)
     lines = [(*run, "--out", "engine.trace.jsonl")]
     for number, change in enumerate(_changes(contract)):
         wrong = f"wrong{number}.trace.jsonl"

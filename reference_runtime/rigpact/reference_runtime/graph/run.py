@@ -115,10 +115,10 @@ def batch(frames: ReplayedFrames) -> dict[str, FloatArray]:
 def _checked(graph: Graph, known: Rows) -> ClipDrive:
     missing = [name for name in graph.given if name not in known and graph[name].start is None]
     if missing:
-        raise UnusableInput("--clip", f"no {', '.join(missing)}", ", ".join(graph.given))
+        raise UnusableInput("clip", f"no {', '.join(missing)}", ", ".join(graph.given))
     lengths = {name: len(rows) for name, rows in known.items()}
     if len(set(lengths.values())) != 1 or not all(lengths.values()):
-        raise UnusableInput("--clip", f"{lengths} rows", "as many rows of each vector, at least one")
+        raise UnusableInput("clip", f"{lengths} rows", "as many rows of each vector, at least one")
     return ClipDrive(known)
 
 

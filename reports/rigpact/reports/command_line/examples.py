@@ -12,10 +12,10 @@ EXAMPLES: Mapping[str, tuple[str, ...]] = {
     "explain": (_ROBOT, "rigpact explain robot/run.csv --contract robot/contract.toml"),
     "diff": (
         _ROBOT,
-        "rigpact run robot/contract.toml --clip robot/run.csv --mode free -o run.trace.bin",
+        "rigpact run robot/run.csv --contract robot/contract.toml --mode free -o run.trace.bin",
         "rigpact diff run.trace.bin robot/run.csv --contract robot/contract.toml",
     ),
-    "nan": (_ROBOT, "rigpact nan robot/contract.toml --clip robot/run.csv"),
+    "nan": (_ROBOT, "rigpact nan robot/run.csv --contract robot/contract.toml"),
     "breaking": (_ROBOT, "rigpact breaking robot/contract.toml robot/contract.toml"),
     "gate": (*_PROJECT, "rigpact gate --config demo/rigpact.toml"),
     "init": (_CHARACTER, "rigpact init demo"),
@@ -27,8 +27,8 @@ EXAMPLES: Mapping[str, tuple[str, ...]] = {
     "neurarig": (f"rigpact neurarig serve --onnx {_NEURARIG}/model.onnx",),
     "neurarig serve": (f"rigpact neurarig serve --onnx {_NEURARIG}/model.onnx",),
     "show": (_ROBOT, "rigpact show robot/contract.toml", "rigpact show RP104"),
-    "run": (_ROBOT, "rigpact run robot/contract.toml --clip robot/run.csv -o run.trace.bin"),
-    "sweep": (_ROBOT, "rigpact sweep robot/contract.toml --clip robot/run.csv --onnx robot --mode free -o results"),
+    "run": (_ROBOT, "rigpact run robot/run.csv --contract robot/contract.toml -o run.trace.bin"),
+    "sweep": (_ROBOT, "rigpact sweep robot/run.csv --contract robot/contract.toml --onnx robot --mode free -o results"),
     "adequacy": (_ROBOT, "rigpact adequacy robot/run.csv --contract robot/contract.toml"),
 }
 """The words of a command -> the lines to type."""

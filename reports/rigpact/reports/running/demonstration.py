@@ -47,7 +47,7 @@ def demonstrate(*, quiet: bool) -> FindingsReport:
 
 def _demonstrate(demo: Path, console: Console) -> FindingsReport:
     bundle, model, clip = demo / "norm_template.json", demo / "model.onnx", demo / CLIP
-    run_words = f"{bundle.name} --onnx {model.name} --clip {CLIP} --set {SETTING}"
+    run_words = f"{CLIP} --contract {bundle.name} --onnx {model.name} --set {SETTING}"
     _heading(console, "1. Can the engine load it?", f"rigpact check {bundle.name} {CLIP} --onnx {model.name}")
     checked = check_files(CheckRequest([read_document(bundle), read_document(clip)], model=model))
     print_report(checked, console)

@@ -130,7 +130,7 @@ def plan_sweep(
         bundle=swept_file(contract.path, contract.path.name),
         companion=swept_file(companion, companion.name) if companion else None,
         models=tuple(_files(models, (".onnx",), "--onnx")),
-        clips=tuple(_files(clips, files_of(contract).clip_endings, "--clip")),
+        clips=tuple(_files(clips, files_of(contract).clip_endings, "CLIP")),
         settings=tuple(_settings(contract.conventions, knobs, base or {})),
         modes=modes_of(contract, modes),
         frames=frames,

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from rigpact.contract.systems.contract import Contract
     from rigpact.reference_runtime.files.contracts import ContractFiles
     from rigpact.reference_runtime.files.subject import Subject
+    from rigpact.reference_runtime.recordings.recording import Recording
     from rigpact.reports.nonfinite.investigation import Investigation
 
 COMPANION_NAME = "pretrain_template.json"
@@ -27,13 +28,12 @@ FRAMES = 600
 
 
 def nan(
-    bundle: options.ContractArgument,
+    file: Annotated[Path, options.argument("FILE", "A recorded run, which is judged; or a clip, which drives a run.")],
     *,
+    bundle: options.Bundle = None,
     onnx: options.Model = None,
     replay: options.Replay = None,
-    clip: options.Clip = None,
-    trace: Annotated[Path | None, options.option("--trace", "FILE", "A recorded run; nothing is run.")] = None,
-    teacher: Annotated[bool, typer.Option("--teacher", help="Let the clip drive the run.")] = False,
+    mode: options.Mode = None,
     frames: options.Frames = None,
     perturb: Annotated[
         list[str] | None,
@@ -52,40 +52,42 @@ def nan(
 ) -> None:
     """Find the stage that made the first value that is not finite.
 
-    It also names early signs and the guard with which the run stays finite. The run ends after 600 frames, or with the clip.
+    It also names early signs and the guard with which the run stays finite. A run ends after 600 frames, or with the clip;
+    without --mode it runs free where the system feeds itself, and a recording is judged as it is; with it, it drives a run.
     Exit status 0: finite; 1: not finite, diverging, or outside the drift envelope; 2: could not judge.
     """
-    measures_drift = drift or against is not None
-    _refuse_together(
-        {"--trace": trace, "--replay": replay, "--clip": clip, "--teacher": teacher, "--frames": frames,
-         "--perturb": perturb, "--floor-contacts": floor_contacts, "--drift": measures_drift}
-    )  # fmt: skip
+    driven = {
+        "--replay": replay, "--frames": frames, "--perturb": perturb, "--floor-contacts": floor_contacts,
+        "--drift": drift or against is not None,
+    }  # fmt: skip
+    _refuse_together(driven, mode)
     files = options.contract_files(bundle, companion, settings, conventions)
     contract = _opened(files, output_format)
-    if trace is not None:
-        raise _answer(_look_into(trace, contract, onnx), output_format)
+    if mode is None and (recording := _recorded_run(file, contract)) is not None:
+        _refuse_driving(driven, file)
+        raise _answer(_look_into(recording, contract, onnx), output_format)
     beside = _companion_beside(files)
-    mode = "teacher" if teacher or not contract.system.graph.feeds_itself else "free"
+    driver = mode.value if mode else "free" if contract.system.graph.feeds_itself else "teacher"
     subject = replace(
-        _subject(contract, onnx, replay, clip, perturb or []), mode=mode, on_floor=floor_contacts,
+        _subject(contract, onnx, replay, file, perturb or []), mode=driver, on_floor=floor_contacts,
         companion=_merged(files, beside), engine=engine.value,
     )  # fmt: skip
     subject, count = _with_frames(subject, frames)
-    if measures_drift:
+    if driven["--drift"]:
         raise typer.Exit(_judge_drift(subject, count, against, output_format))
-    found = _investigated(subject, count, files, clip, beside)
+    found = _investigated(subject, count, files, file, beside)
     if found.origin is not None:
         given = {
-            "--companion": companion, "--conventions": conventions, "--onnx": onnx, "--replay": replay, "--clip": clip,
-            "--set": settings, "--perturb": perturb, "--teacher": teacher, "--floor-contacts": floor_contacts,
+            "--contract": bundle, "--companion": companion, "--conventions": conventions, "--onnx": onnx, "--replay": replay,
+            "--set": settings, "--perturb": perturb, "--mode": mode and mode.value, "--floor-contacts": floor_contacts,
         }  # fmt: skip
-        found = replace(found, command=_repeated(bundle, given, found.origin.frame + 1))
+        found = replace(found, command=_repeated(file, given, found.origin.frame + 1))
     raise _answer(found, output_format)
 
 
-def _repeated(bundle: Path, given: Mapping[str, object], frames: int) -> str:
+def _repeated(clip: Path, given: Mapping[str, object], frames: int) -> str:
     """The command that repeats a run of so many frames. given: options and their values, as the command took them."""
-    words = ["rigpact", "nan", str(bundle)]
+    words = ["rigpact", "nan", str(clip)]
     for name, value in given.items():
         each = value if isinstance(value, list) else [value] if value else []
         words += [word for one in each for word in ((name,) if one is True else (name, str(one)))]
@@ -93,30 +95,46 @@ def _repeated(bundle: Path, given: Mapping[str, object], frames: int) -> str:
 
 
 _EXCLUSIVE = {
-    "--trace": (
-        "--replay", "--clip", "--teacher", "--frames", "--perturb", "--floor-contacts", "--drift",
-    ),
-    "--teacher": ("--perturb", "--floor-contacts", "--drift"),
+    "--mode teacher": ("--perturb", "--floor-contacts", "--drift"),
     "--perturb": ("--floor-contacts", "--drift"),
     "--floor-contacts": ("--drift",),
     "--drift": ("--replay",),
-}  # fmt: skip
+}
 """Options that ask for different runs. Left unread, one of them would seem to have been judged."""
+_WHY = {
+    "--mode teacher": "the clip gives every frame: nothing is fed back that could be perturbed or drift",
+    "--drift": "drift compares free runs of a model as it is",
+}
 
 
-def _refuse_together(given: dict[str, object]) -> None:
+def _refuse_together(driven: Mapping[str, object], mode: options.RunMode | None) -> None:
     """UnusableInput for two options of which only one could be followed, before any file is judged."""
+    if mode is options.RunMode.PLAYBACK:
+        raise UnusableInput("--mode", "playback", "free or teacher", "no network runs in a playback")
+    given = {**driven, "--mode teacher": mode is options.RunMode.TEACHER}
     for option, others in _EXCLUSIVE.items():
         for other in others:
             if given[option] and given[other]:
                 raise UnusableInput(f"{option} with {other}", "both", "one of them", _WHY.get(option, ""))
 
 
-_WHY = {
-    "--trace": "a recorded run is looked into as it is; nothing is run",
-    "--teacher": "the clip gives every frame: nothing is fed back that could be perturbed or drift",
-    "--drift": "drift compares free runs of a model as it is",
-}
+def _recorded_run(file: Path, contract: Contract) -> Recording | None:
+    """The recording in a file that holds stages which a run computes; None for a clip."""
+    from rigpact.reference_runtime.files.declared import files_of
+    from rigpact.reference_runtime.recordings.named_columns import is_recording_path
+
+    if not is_recording_path(file):
+        return None
+    recording: Recording = files_of(contract).recording(file, contract)
+    return recording if set(recording.trace.stages) - set(contract.system.graph.given) else None
+
+
+def _refuse_driving(driven: Mapping[str, object], file: Path) -> None:
+    """UnusableInput for an option of a run where a recorded run is judged: left unread, it would seem to have been followed."""
+    asked = [option for option, value in driven.items() if value]
+    if asked:
+        expected = f"a clip: {file.name} holds a run, which is judged as it is"
+        raise UnusableInput(", ".join(asked), file.name, expected, "--mode free lets the recording drive a run")
 
 
 def _opened(files: ContractFiles, output_format: str) -> Any:
@@ -153,15 +171,11 @@ def _answer(found: Investigation, output_format: str) -> typer.Exit:
     return typer.Exit(found.exit_code)
 
 
-def _subject(
-    contract: Contract, onnx: Path | None, replay: Path | None, clip: Path | None, perturb: list[str]
-) -> Subject:
+def _subject(contract: Contract, onnx: Path | None, replay: Path | None, clip: Path, perturb: list[str]) -> Subject:
     from rigpact.reference_runtime.files.declared import files_of
     from rigpact.reference_runtime.files.subject import Subject
     from rigpact.reports.running.run import read_network
 
-    if clip is None:
-        raise UnusableInput("--clip", "none", "a clip: its first frame is the seed, its rows the player's intent")
     files = files_of(contract)
     network = read_network(contract, onnx, replay)
     return Subject(contract, network, files.clip(clip, contract), faults=tuple(files.fault(word) for word in perturb))
@@ -179,7 +193,7 @@ def _merged(files: ContractFiles, beside: Path | None) -> Any:
 
 
 def _investigated(
-    subject: Subject, frames: int, files: ContractFiles, clip: Path | None, beside: Path | None
+    subject: Subject, frames: int, files: ContractFiles, clip: Path, beside: Path | None
 ) -> Investigation:
     from rigpact.reports.checking.check import notes_of_inputs
     from rigpact.reports.nonfinite.investigation import investigate, statistics_suspects
@@ -191,13 +205,12 @@ def _investigated(
     return found
 
 
-def _look_into(trace: Path, contract: Contract, onnx: Path | None) -> Investigation:
+def _look_into(recording: Recording, contract: Contract, onnx: Path | None) -> Investigation:
     from rigpact.reference_runtime.files.declared import files_of
     from rigpact.reports.nonfinite.investigation import investigate_recording
 
-    files = files_of(contract)
-    network = files.network(onnx, contract) if onnx is not None else None
-    return investigate_recording(files.recording(trace, contract), contract, network)
+    network = files_of(contract).network(onnx, contract) if onnx is not None else None
+    return investigate_recording(recording, contract, network)
 
 
 def _judge_drift(subject: Subject, frames: int, against: Path | None, output_format: str) -> int:

@@ -11,10 +11,10 @@ from rigpact.reports.command_line import options
 
 
 def run(
-    bundle: options.ContractArgument,
+    clip: Annotated[Path, options.argument("CLIP", "The clip that drives the run.")],
     *,
-    clip: Annotated[Path, options.CLIP],
     out: options.Out,
+    bundle: options.Bundle = None,
     onnx: options.Model = None,
     replay: options.Replay = None,
     mode: Annotated[options.RunMode, options.MODE] = options.RunMode.TEACHER,

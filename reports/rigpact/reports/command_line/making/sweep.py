@@ -20,7 +20,7 @@ class SweepMode(StrEnum):
     BOTH = "both"
 
 
-Clips = Annotated[list[str], options.option("--clip", "PATH", "Clip, folder or pattern; may be repeated.")]
+Clips = Annotated[list[str], options.argument("CLIP…", "Clips, folders of clips, or patterns.")]
 Models = Annotated[list[str], options.option("--onnx", "PATH", "Checkpoint, folder or pattern; may be repeated.")]
 Folder = Annotated[Path, typer.Option("--out", "-o", metavar="FOLDER", help="Where results and journal are written.")]
 Knobs = Annotated[list[str] | None, options.option("--set", "KNOB=V1,V2", "Values of a convention; may be repeated.")]
@@ -33,11 +33,11 @@ RetryErrors = Annotated[bool, typer.Option("--retry-errors", help="Measure cells
 
 
 def sweep(
-    bundle: options.ContractArgument,
-    *,
     clip: Clips,
+    *,
     onnx: Models,
     out: Folder,
+    bundle: options.Bundle = None,
     mode: Annotated[SweepMode, options.MODE] = SweepMode.BOTH,
     engine: options.EngineOption = options.EngineChoice.NUMPY,
     frames: options.Frames = None,
