@@ -145,7 +145,7 @@ def test_another_word_of_a_shared_convention_is_a_breaking_change(command: Calla
     other = contract.with_name("other.toml")
     other.write_text(LEGS.replace('value = "first_second"', 'value = "second_first"'), encoding="utf-8")
 
-    answer = command("breaking", contract, other)
+    answer = command("diff", contract, other)
 
     assert answer.status == 1
     assert "thigh_world" in answer.out

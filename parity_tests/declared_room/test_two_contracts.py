@@ -1,4 +1,4 @@
-"""Two declared contracts of one robot: `rigpact breaking` and `show --beside` print where they part, each place once."""
+"""Two declared contracts of one robot: `rigpact diff` and `show --beside` print where they part, each place once."""
 
 import json
 import random
@@ -145,7 +145,7 @@ def test_a_contract_with_mistakes_is_refused(tmp_path: Path) -> None:
 def test_contracts_of_two_robots_are_not_compared(checkout: Path, command: Command) -> None:
     """Changes between a robot and a character mean nothing."""
     folder = checkout / "fixtures" / "contracts"
-    answer = command("breaking", folder / "unitree_rl_lab_g1.toml", folder / "learned_motion_matching.toml")
+    answer = command("diff", folder / "unitree_rl_lab_g1.toml", folder / "learned_motion_matching.toml")
 
     assert answer.status == 2
     assert "shares no given vector" in answer.err

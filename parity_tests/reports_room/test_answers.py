@@ -63,7 +63,7 @@ def test_the_answers_about_a_contract_and_its_runs(command: Command, project: tu
     check(command, "check", contract[0], *contract[1:], status=None)
     check(command, "check", "--each", contract[0])
     check(command, "show", *contract, "--onnx", "model.onnx")
-    check(command, "breaking", contract[0], contract[0])
+    check(command, "diff --base", contract[0], contract[0])
     check(command, "run", *driven, "--frames", 12, "-o", "run.trace.jsonl")
     check(command, "diff", "run.trace.jsonl", "run.trace.jsonl", "--contract", *contract)
     check(command, "explain", "run.trace.jsonl", "--clip", *driven)
@@ -93,7 +93,7 @@ def test_the_answers_where_something_is_wrong(
     spoilt["StdX"][12] = 0.0
     Path("spoilt.json").write_text(json.dumps(spoilt), encoding="utf-8")
     check(command, "check", "spoilt.json", status=1)
-    check(command, "breaking", "norm_template.json", "spoilt.json", status=None)
+    check(command, "diff --base", "norm_template.json", "spoilt.json", status=None)
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""`rigpact breaking` from the outside: two files, a git revision, the change record, bad input in one line."""
+"""`rigpact diff` of two contracts from the outside: two files, a git revision, the change record, bad input in one line."""
 
 import json
 import os
@@ -51,12 +51,12 @@ def old(demo_bundle: Path) -> Path:
 )
 def test_the_status_tells_breaking_from_cosmetic(command: Any, old: Path, edited: Any, edit: Edit, status: int) -> None:
     """A pull request that needs a new build of the engine must not merge by itself."""
-    assert command("breaking", old, edited(edit)).status == status
+    assert command("diff", old, edited(edit)).status == status
 
 
 def test_the_same_file_twice_is_no_change(command: Any, old: Path) -> None:
     """The gate runs on every commit, mostly on ones that leave the bundle alone."""
-    answer = command("breaking", old, old)
+    answer = command("diff", old, old)
 
     assert answer.status == 0
     assert answer.out.startswith("COMPATIBLE: 0 changes; version none")
@@ -64,7 +64,7 @@ def test_the_same_file_twice_is_no_change(command: Any, old: Path) -> None:
 
 def test_a_person_reads_place_class_numbers_reason_and_duty(command: Any, old: Path, edited: Any) -> None:
     """The text must show who has to do what, on one screen."""
-    out = command("breaking", old, edited(slower)).out
+    out = command("diff", old, edited(slower)).out
 
     assert "/fps: frame-rate-changed ENGINE_MATH RETRAIN TRACE: fps: 60 → 30" in out
     assert "  why: steps and velocities are per frame" in out
@@ -75,7 +75,7 @@ def test_a_person_reads_place_class_numbers_reason_and_duty(command: Any, old: P
 
 def test_a_machine_reads_the_same(command: Any, old: Path, edited: Any) -> None:
     """A bot that labels pull requests needs fields, not sentences."""
-    answer = command("breaking", old, edited(rename_spine), "--format", "json")
+    answer = command("diff", old, edited(rename_spine), "--format", "json")
     report = json.loads(answer.out)
 
     assert (answer.status, report["format"], report["version"], report["verdict"]) == (
@@ -100,8 +100,8 @@ def test_companions_are_compared_where_given(command: Any, old: Path, demo_bundl
     path = tmp_path / "companion.json"
     path.write_text(json.dumps(changed), encoding="utf-8")
 
-    assert command("breaking", old, old, "--companion", companion, "--companion", companion).status == 0
-    answer = command("breaking", old, old, "--companion", companion, "--companion", path)
+    assert command("diff", old, old, "--companion", companion, "--companion", companion).status == 0
+    answer = command("diff", old, old, "--companion", companion, "--companion", path)
 
     assert answer.status == 1
     assert "training-statistics-moved RETRAIN TRACE: companion: StdAngVel[4]" in answer.out
@@ -114,7 +114,7 @@ def test_a_bundle_that_the_engine_refuses_is_still_compared(command: Any, old: P
         del bundle["meta"]["state_layout"]["RootYaw"]
         del bundle["MuY"]
 
-    answer = command("breaking", edited(without_yaw), old)
+    answer = command("diff", edited(without_yaw), old)
 
     assert answer.status == 1
     assert "slice-added" in answer.out
@@ -124,15 +124,17 @@ def test_a_bundle_that_the_engine_refuses_is_still_compared(command: Any, old: P
 @pytest.mark.parametrize(
     ("words", "says"),
     [
-        ((), "Missing argument"),
-        (("OLD",), "1 file"),
-        (("OLD", "OLD", "OLD"), "3 file"),
-        (("OLD", "OLD", "--base", "main"), "2 file"),
-        (("OLD", "OLD", "--companion", "OLD"), "1 file"),
+        ((), "found no A"),
+        (("OLD",), "1 of them"),
+        (("OLD", "OLD", "OLD"), "unexpected extra argument"),
+        (("OLD", "OLD", "--base", "main"), "2 of them"),
+        (("OLD", "OLD", "--companion", "OLD"), "1 of them"),
+        (("OLD", "OLD", "--stage", "state"), "--stage: found two contracts"),
+        (("OLD", "OLD", "--format", "junit"), "junit of two contracts"),
         (("OLD", "missing.json"), "missing.json"),
         (("OLD", "."), "directory"),
         (("OLD", "COMPANION"), "a companion"),
-        (("CLIP", "CLIP"), "expected a schema bundle or a contract"),
+        (("CLIP", "OLD"), "found a bundle, expected a raw clip"),
         (("OLD", "OLD", "--companion", "CLIP", "--companion", "CLIP"), "found a raw clip"),
         (("SYSTEM", "SYSTEM", "--companion", "COMPANION", "--companion", "COMPANION"), "this system has no such file"),
     ],
@@ -146,7 +148,7 @@ def test_bad_input_is_one_line_and_status_two(
     files["CLIP"] = demo_bundle / "clips" / "Run_F.json"
     files["SYSTEM"] = demo_bundle.parent / "rig_inversion" / "rig_inversion.json"
 
-    answer = command("breaking", *(files.get(word, word) for word in words))
+    answer = command("diff", *(files.get(word, word) for word in words))
 
     assert (answer.status, answer.out) == (2, "")
     assert says in answer.err
@@ -183,9 +185,9 @@ def test_the_old_version_is_read_from_git(command: Any, repository: Path, monkey
     monkeypatch.chdir(repository / "data")
     before = (repository / "data" / "norm_template.json").read_bytes()
 
-    near = command("breaking", "--base", "main", "norm_template.json")
+    near = command("diff", "--base", "main", "norm_template.json")
     monkeypatch.chdir(repository)
-    far = command("breaking", "--base", "main", "data/norm_template.json")
+    far = command("diff", "--base", "main", "data/norm_template.json")
 
     assert (near.status, far.status) == (1, 1)
     assert "frame-rate-changed" in near.out
@@ -213,7 +215,7 @@ def test_what_git_does_not_have_is_one_line(
     if name == "other.json":
         shutil.copy(repository / "data" / "norm_template.json", path)
 
-    answer = command("breaking", "--base", revision, path)
+    answer = command("diff", "--base", revision, path)
 
     assert (answer.status, answer.out) == (2, "")
     assert says in answer.err
@@ -231,7 +233,7 @@ def test_outside_a_repository_is_one_line(
     folder.mkdir()
     path = Path(shutil.copy(old, folder))
 
-    answer = command("breaking", "--base", "main", path)
+    answer = command("diff", "--base", "main", path)
 
     assert answer.status == 2
     assert "no git repository" in answer.err
@@ -241,7 +243,7 @@ def test_without_git_the_reason_is_said(command: Any, old: Path, monkeypatch: py
     """A small container may have no git; the error must give this reason."""
     monkeypatch.setenv("PATH", "")
 
-    answer = command("breaking", "--base", "main", old)
+    answer = command("diff", "--base", "main", old)
 
     assert answer.status == 2
     assert "no program called git" in answer.err
@@ -256,7 +258,7 @@ def test_the_record_says_what_changed_and_who_must_do_what(
     """Section 6 of the contract document asks for version, change and impact; the record must hold all three."""
     record = tmp_path / "CHANGES.md"
 
-    assert command("breaking", old, edited(rename_spine), "--record", record).status == 1
+    assert command("diff", old, edited(rename_spine), "--record", record).status == 1
 
     text = record.read_text(encoding="utf-8")
     assert text.startswith("# Change record\n\n## 20")
@@ -272,7 +274,7 @@ def test_entries_are_added_below_and_never_twice(command: Any, old: Path, edited
     record.write_text("# Our changes\n\nWritten by hand.\n", encoding="utf-8")
 
     for edit in (rename_spine, slower, rename_spine):
-        command("breaking", old, edited(edit), "--record", record)
+        command("diff", old, edited(edit), "--record", record)
 
     text = record.read_text(encoding="utf-8")
     assert text.startswith("# Our changes\n\nWritten by hand.\n\n## ")
@@ -283,13 +285,13 @@ def test_entries_are_added_below_and_never_twice(command: Any, old: Path, edited
 
 def test_nothing_changed_is_not_recorded(command: Any, old: Path, tmp_path: Path) -> None:
     """An entry without a change makes the record harder to read."""
-    assert command("breaking", old, old, "--record", tmp_path / "CHANGES.md").status == 0
+    assert command("diff", old, old, "--record", tmp_path / "CHANGES.md").status == 0
     assert not (tmp_path / "CHANGES.md").exists()
 
 
 def test_a_cosmetic_change_is_recorded_in_one_row(command: Any, old: Path, edited: Any, tmp_path: Path) -> None:
     """Section 6, item 2: no change of layout is noted simply."""
-    command("breaking", old, edited(noted), "--record", tmp_path / "CHANGES.md")
+    command("diff", old, edited(noted), "--record", tmp_path / "CHANGES.md")
 
     text = (tmp_path / "CHANGES.md").read_text(encoding="utf-8")
     assert "| 1 cosmetic | | notes, spelling, rounding | nobody |" in text
@@ -302,7 +304,7 @@ def test_names_of_a_file_break_neither_table_nor_terminal(command: Any, old: Pat
     def hostile(bundle: dict[str, Any]) -> None:
         bundle["meta"]["bone_names"][3] = bundle["meta"]["skeleton"]["bone_names"][3] = "a|b`\x1b[2J\n| x |"
 
-    answer = command("breaking", old, edited(hostile), "--record", tmp_path / "CHANGES.md")
+    answer = command("diff", old, edited(hostile), "--record", tmp_path / "CHANGES.md")
 
     assert "\x1b" not in answer.out + (tmp_path / "CHANGES.md").read_text(encoding="utf-8")
     assert "a\\|b'" in (tmp_path / "CHANGES.md").read_text(encoding="utf-8")
@@ -316,7 +318,7 @@ def test_a_record_that_cannot_be_read_is_left_alone(
     record = tmp_path / "CHANGES.md"
     record.write_bytes(content)
 
-    answer = command("breaking", old, edited(slower), "--record", record)
+    answer = command("diff", old, edited(slower), "--record", record)
 
     assert answer.status == 2
     assert record.read_bytes() == content

@@ -91,13 +91,6 @@ def test_one_word_means_one_thing() -> None:
     assert meanings["--against"] == {"TRACE"}, "files, never a revision"
 
 
-def test_the_old_word_is_answered_with_the_new_one(command: Command, demo: Path) -> None:
-    """A script of last year says what to change in it."""
-    answer = command("breaking", "norm_template.json", "--against", "main")
-    assert answer.status == 2
-    assert "--base main" in answer.err
-
-
 @pytest.mark.parametrize(
     ("typed", "offered"),
     [
@@ -127,7 +120,7 @@ def test_a_shell_completes(typed: str, offered: str) -> None:
 
 JUDGING: dict[str, tuple[object, ...]] = {
     "check": ("check", "norm_template.json", "clips/Run_F.json"),
-    "breaking": ("breaking", "norm_template.json", "norm_template.json"),
+    "diff contracts": ("diff", "norm_template.json", "norm_template.json"),
     "run": ("run", "--contract", *CONTRACT, *DRIVEN, "-o", "run.trace.bin"),
     "diff": ("diff", "kept.trace.bin", "kept.trace.bin", "--contract", *CONTRACT),
     "explain": ("explain", "kept.trace.bin", "--contract", *CONTRACT),

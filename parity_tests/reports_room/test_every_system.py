@@ -59,8 +59,8 @@ def test_breaking_sees_no_change_and_a_changed_rate(command: Call, tmp_path: Pat
     document = json.loads(CONTRACTS[name].read_text(encoding="utf-8"))
     changed = tmp_path / "changed.json"
     changed.write_text(json.dumps(document | {"fps": 15.0}), encoding="utf-8")
-    same = command("breaking", CONTRACTS[name], CONTRACTS[name])
-    answer = command("breaking", CONTRACTS[name], changed, "--format", "json")
+    same = command("diff", CONTRACTS[name], CONTRACTS[name])
+    answer = command("diff", CONTRACTS[name], changed, "--format", "json")
 
     assert (same.status, same.out.startswith("COMPATIBLE: 0 changes")) == (0, True)
     assert answer.status == 1
@@ -71,7 +71,7 @@ def test_breaking_sees_no_change_and_a_changed_rate(command: Call, tmp_path: Pat
 def test_breaking_refuses_a_contract_of_another_system(command: Call, name: str) -> None:
     """For a file of another system, 'everything changed' would be a misleading answer."""
     other = CONTRACTS["neurarig" if name != "neurarig" else "imu_pose"]
-    answer = command("breaking", CONTRACTS[name], other)
+    answer = command("diff", CONTRACTS[name], other)
 
     assert (answer.status, answer.out) == (2, "")
     assert len(answer.err.strip().splitlines()) == 1

@@ -51,7 +51,7 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
         (("check", BUNDLE, "--module", "a.py", "--onnx", "b.onnx"), "--module: found PATH, --onnx beside it"),
         (("check", "--each", BUNDLE, "--module", "a.py"), "--each: found --module beside it"),
         (("check", "--each", BUNDLE, "--operations", "a.py"), "--operations: found --each beside it"),
-        (("breaking", Path("nowhere") / "bundle.json", "--base", "main"), "no bundle.json there"),
+        (("diff", Path("nowhere") / "bundle.json", "--base", "main"), "no bundle.json there"),
     ],
     ids=lambda each: "" if isinstance(each, tuple) else each,
 )  # fmt: skip

@@ -60,7 +60,7 @@ def questions(of: Project, aside: Path) -> Iterator[tuple[str, Say]]:
     yield "check", ("check", of.contract, of.clip, "--onnx", of.model, *of.more)
     yield "codegen", ("codegen", *contract, "--out", aside / "contract.hpp")
     yield "stamp", ("stamp", of.contract, of.model, "--out", aside / "stamped.onnx")
-    yield "breaking, nothing changed", ("breaking", of.contract, of.contract, *of.more, *of.more)
+    yield "diff, two contracts", ("diff", of.contract, of.contract, *of.more, *of.more)
     yield "run", ("run", "--contract", *contract, *files, "--out", right)
     yield "run --mode free", (*run, "--mode", "free", "--out", aside / "free.trace.jsonl")
     yield "run --mode playback", (*run, "--mode", "playback", "--out", aside / "playback.trace.jsonl")

@@ -88,7 +88,7 @@ def test_every_command_answers_for_it(balancing: Rigpact) -> None:
         (1, ("explain", "wrong.trace.jsonl", "--clip", *DRIVEN), ("With obs.order = newest_first", "EXPLAINED")),
         (0, ("nan", *DRIVEN), ("FINITE",)),
         (0, ("adequacy", "roll.trace.jsonl", "sway.trace.jsonl", *bundle, *MODEL), ("PASS",)),
-        (0, ("breaking", "robot.json", "robot.json"), ("COMPATIBLE",)),
+        (0, ("diff", "robot.json", "robot.json"), ("COMPATIBLE",)),
         (
             0,
             ("sweep", *DRIVEN, *free[2:], "--processes", 1, "--out", "swept"),

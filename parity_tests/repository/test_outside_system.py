@@ -21,7 +21,7 @@ MODEL = ("--onnx", "policy.onnx")
 DRIVEN = ("walk.trace.jsonl", "--contract", "policy.json", "--onnx", "policy.onnx")
 BUNDLE = ("--contract", "policy.json")
 COMMANDS = (
-    "show", "check", "run", "diff", "explain", "nan", "adequacy", "breaking", "init", "gate",
+    "show", "check", "run", "diff", "explain", "nan", "adequacy", "init", "gate",
     "sweep", "codegen",
 )  # fmt: skip
 
@@ -180,11 +180,11 @@ def test_clips_are_judged_for_what_they_can_show(recorded: Rigpact) -> None:
 
 def test_changes_of_its_contract_are_told(outside: Rigpact) -> None:
     """The same layout with another number runs, and walks into a wall."""
-    says(outside("breaking", "policy.json", "policy.json"), 0, "COMPATIBLE")
+    says(outside("diff", "policy.json", "policy.json"), 0, "COMPATIBLE")
     declared = json.loads((outside.folder / "policy.json").read_text(encoding="utf-8"))
     declared["constants"]["action_scale"] = 0.5
     (outside.folder / "stronger.json").write_text(json.dumps(declared), encoding="utf-8")
-    says(outside("breaking", "policy.json", "stronger.json"), 1, "BREAKING", "action_scale goes from 0.25 to 0.5")
+    says(outside("diff", "policy.json", "stronger.json"), 1, "BREAKING", "action_scale goes from 0.25 to 0.5")
 
 
 def test_a_header_is_written_for_its_engine(outside: Rigpact) -> None:

@@ -110,7 +110,7 @@ def computed_with(contract: Contract | None) -> Any:
 
 @refused(
     "any place of a schema bundle that the runtime computes with changed or removed, expecting `cosmetic`",
-    "`rigpact breaking` never calls it cosmetic: exit 1",
+    "`rigpact diff` of the two never calls it cosmetic: exit 1",
 )
 def test_what_is_computed_with_is_never_cosmetic() -> None:
     """A character that moves otherwise after a change 'that nobody computes with' is found by a player, not by the gate."""
@@ -135,7 +135,7 @@ def test_what_is_computed_with_is_never_cosmetic() -> None:
 )  # fmt: skip
 @refused(
     "a declaration with a meaning that only one of two bundles has, such as `forward_axis_offset_deg`",
-    "`rigpact breaking` counts it as changed, because nobody can say what the silent bundle means: exit 1",
+    "`rigpact diff` of the two counts it as changed, because nobody can say what the silent bundle means: exit 1",
 )
 def test_a_declaration_whose_silence_nobody_can_read_is_a_change(path: tuple[str, ...]) -> None:
     """A forward axis turned by -90 degrees moves the mean of the root's velocity by 200 deviations."""

@@ -101,7 +101,7 @@ def test_a_bare_repository_in_the_project_runs_nothing(
     settings = '[gate]\nbundle = "evil/norm_template.json"\nagainst = "HEAD"\n'
     (repository / "rigpact.toml").write_text(settings, encoding="utf-8")
     command("gate")
-    command("breaking", folder / BUNDLE, "--base", "HEAD")
+    command("diff", folder / BUNDLE, "--base", "HEAD")
     command("init", folder, "--force")
     with pytest.raises(UnusableInput, match=r"no norm_template\.json there"), opened_revision("HEAD") as base:
         base.file(folder / BUNDLE)

@@ -164,8 +164,8 @@ def test_names_are_shown_and_never_obeyed(here: Path, command: Run) -> None:
     said = [
         command("run", "--contract", "named.json", *words, "-o", out), command("convert", out, "-o", "b.trace.bin"),
         command("show", "named.json"), page := command("show", "named.json", "--format", "markdown"),
-        command("breaking", "norm_template.json", "named.json", "--record", "record.md"),
-        command("breaking", "norm_template.json", "named.json", "--record", f"{out}.md"),
+        command("diff", "norm_template.json", "named.json", "--record", "record.md"),
+        command("diff", "norm_template.json", "named.json", "--record", f"{out}.md"),
     ]  # fmt: skip
     text = "".join(answer.out + answer.err for answer in said)
 

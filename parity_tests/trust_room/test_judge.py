@@ -450,7 +450,7 @@ def test_an_entry_of_the_record_holds_for_one_state_of_the_numbers(project: Path
     git(project, "branch", "-f", "main")
     write("run.csv", rows())(project)
     WRONG_NUMBERS(project)
-    command("breaking", "contract.toml", "--base", "main", "--record", "CHANGES.md")
+    command("diff", "contract.toml", "--base", "main", "--record", "CHANGES.md")
     commit(project)
     assert "RP970" in command("gate", "--base", "main").out
     write("numbers.json", '{"gain": [2.0, 9.0]}')(project)
@@ -469,12 +469,12 @@ def test_numbers_of_the_base_come_from_the_base(project: Path, command: Command)
     save_file({"gain": np.array([2.0, 3.0], np.float32)}, project / "numbers.safetensors")
     commit(project)
     save_file({"gain": np.array([3.0, 4.5], np.float32)}, project / "numbers.safetensors")
-    answer = command("breaking", "contract.toml", "--base", "HEAD", "--format", "json")
+    answer = command("diff", "contract.toml", "--base", "HEAD", "--format", "json")
     found = json.loads(answer.out)
     assert (answer.status, found["old"]["path"]) == (1, "HEAD:contract.toml")
     assert [change["pointer"] for change in found["changes"]] == ["/numbers/gain"]
     git(project, "checkout", "-q", "numbers.safetensors")
-    assert command("breaking", "contract.toml", "--base", "HEAD").status == 0
+    assert command("diff", "contract.toml", "--base", "HEAD").status == 0
 
 
 def test_a_pointer_of_a_large_file_store_is_the_kept_object_or_none(project: Path, command: Command) -> None:
@@ -487,14 +487,14 @@ def test_a_pointer_of_a_large_file_store_is_the_kept_object_or_none(project: Pat
     write("numbers.json", pointer)(project)
     commit(project)
     write("numbers.json", '{"gain": [2.0, 4.5]}')(project)
-    answer = command("breaking", "contract.toml", "--base", "HEAD")
+    answer = command("diff", "contract.toml", "--base", "HEAD")
     assert (answer.status, "git lfs fetch" in answer.err) == (2, True)
     kept = project / ".git" / "lfs" / "objects" / digest[:2] / digest[2:4]
     kept.mkdir(parents=True)
     (kept / digest).write_bytes(content)
-    assert command("breaking", "contract.toml", "--base", "HEAD").status == 1
+    assert command("diff", "contract.toml", "--base", "HEAD").status == 1
     (kept / digest).write_bytes(b'{"gain": [2.0, 4.5]}')  # not what the pointer names
-    assert command("breaking", "contract.toml", "--base", "HEAD").status == 2
+    assert command("diff", "contract.toml", "--base", "HEAD").status == 2
 
 
 def test_links_of_the_base_lead_to_files_of_the_base(project: Path) -> None:

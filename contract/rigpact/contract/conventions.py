@@ -16,7 +16,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from rigpact.contract.errors import UnusableInput
+from rigpact.contract.errors import UnusableInput, near
 from rigpact.contract.files import read_toml
 from rigpact.contract.statistics import FloatArray
 
@@ -71,7 +71,7 @@ class Knob:
         for word in (str(value), *(() if number is None else (f"{number:+d}",)), f"+{value}"):
             if word in self.effects:
                 return word
-        raise UnusableInput(self.name, repr(value), f"one of {', '.join(self.values)}")
+        raise UnusableInput(self.name, repr(value), f"one of {', '.join(self.values)}", near(value, self.values))
 
     def alternatives(self, current: Any) -> Iterator[Any]:
         """Every other value that a diagnosis can try without looking at a recording."""
@@ -184,7 +184,7 @@ class Conventions(Mapping[str, Any]):
     def knob(self, name: str) -> Knob:
         """The knob of that name; UnusableInput where the system has none."""
         if name not in self._knobs:
-            raise UnusableInput(name, "an unknown knob", f"one of {', '.join(self._knobs)}")
+            raise UnusableInput(name, "an unknown knob", f"one of {', '.join(self._knobs)}", near(name, self._knobs))
         return self._knobs[name]
 
     def __getitem__(self, name: str) -> Any:
@@ -258,7 +258,9 @@ def split_settings(settings: Iterable[str]) -> dict[str, str]:
         name, separator, value = word.partition("=")
         if not separator:
             raise UnusableInput(f"--set {word}", "no '='", "KNOB=VALUE", "for example --set output_mode=residual")
-        changes[name.strip()] = value.strip()
+        name, value = name.strip(), value.strip()
+        if changes.setdefault(name, value) != value:
+            raise UnusableInput(f"--set {name}", f"{changes[name]} and {value}", "one of them")
     return changes
 
 

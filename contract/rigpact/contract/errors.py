@@ -13,7 +13,8 @@ from __future__ import annotations
 
 import copyreg
 import errno
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from difflib import get_close_matches
 from pathlib import Path
 from traceback import walk_tb
 from typing import TYPE_CHECKING, Any
@@ -44,6 +45,12 @@ class UnusableInput(Exception):
         )
         text = f"{place}: found {found}, expected {expected}"
         return f"{text} (hint: {hint})" if hint else text
+
+
+def near(word: object, names: Iterable[str]) -> str:
+    """A hint at the nearest of the known words; empty where none is near."""
+    found = get_close_matches(str(word), list(names), 1)
+    return f"did you mean {found[0]}?" if found else ""
 
 
 def printable(text: object) -> str:

@@ -118,7 +118,7 @@ def _damaged_contract(name: str, contract: Path, more: tuple[object, ...]) -> Gr
             (folder / file).write_text(text, encoding="utf-8", newline="\n")
 
     lines = [_words("check", file, *more, *_JSON) for file in broken]
-    lines += [_words("breaking", contract.name, file, *more, *more, *_JSON) for file in broken]
+    lines += [_words("diff", contract.name, file, *more, *more, *_JSON) for file in broken]
     return Group(f"{name}: damaged", prepare, tuple(lines))
 
 
@@ -130,7 +130,7 @@ def _declared(path: Path) -> Group:
         _words("check", path.name, recording, *_JSON),
         _words("show", path.name, *_JSON),
         _words("codegen", path.name, "--out", "contract.hpp"),
-        _words("breaking", path.name, path.name, *_JSON),
+        _words("diff", path.name, path.name, *_JSON),
         _words("explain", recording, "--contract", path.name, *_JSON),
         _words("diff", recording, recording, "--contract", path.name, *_JSON),
     ]

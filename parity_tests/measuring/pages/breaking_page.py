@@ -6,7 +6,7 @@ from rigpact.contract.compatibility.kinds import ADVICE, KINDS, MEANING, ChangeK
 
 _HEAD = """# Breaking changes
 
-`rigpact breaking OLD NEW` says what changed between two contracts of one system and for whom; `--base REV` takes the old
+`rigpact diff OLD NEW` says what changed between two contracts of one system and for whom; `--base REV` takes the old
 version from git, `--record FILE` adds the entry that section 6 of the contract document asks for. Exit status 0: nothing
 breaking; 1: breaking; 2: a file that cannot be read, or contracts of two systems. Contracts that the engine would refuse are
 compared as far as they can be read.

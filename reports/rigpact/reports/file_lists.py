@@ -7,7 +7,7 @@ from os.path import normpath
 from pathlib import Path
 
 from rigpact.contract.errors import UnusableInput
-from rigpact.contract.files import refuse_unread_folder
+from rigpact.contract.files import refuse_unread_folder, spelling_of
 from rigpact.contract.files.reach import is_pattern, refuse_outside, repository_of
 
 
@@ -68,5 +68,5 @@ def _matches(word: str, endings: tuple[str, ...], option: str) -> list[Path]:
         found = sorted(path for path in base.glob(pattern) if path.is_file()) if pattern else []
         missing, expected = "no such file", "a file, a folder or a pattern"
     if not found:
-        raise UnusableInput(f"{option} {word}".strip(), missing, expected, "check the spelling of the path")
+        raise UnusableInput(f"{option} {word}".strip(), missing, expected, spelling_of(place))
     return found

@@ -1,9 +1,9 @@
 """Faults of a declaration, before they become findings."""
 
 from collections.abc import Iterable
-from difflib import get_close_matches
 from enum import StrEnum
 
+from rigpact.contract.errors import near
 from rigpact.contract.json_pointer import Token, json_pointer
 
 _SHOWN_NAMES = 12
@@ -43,12 +43,6 @@ def unknown(path: Iterable[Token], word: object, known: Iterable[str], what: str
     listed = ", ".join(names[:_SHOWN_NAMES]) + (", …" if len(names) > _SHOWN_NAMES else "")
     expected = f"{what}: {listed}" if names else f"{what}; none is declared"
     return Misdeclared(Wrong.UNKNOWN_WORD, path, shown(word), expected, near(word, names))
-
-
-def near(word: object, names: Iterable[str]) -> str:
-    """A hint at the nearest of the known words; empty where none is near."""
-    found = get_close_matches(str(word), list(names), 1)
-    return f"did you mean {found[0]}?" if found else ""
 
 
 def shown(value: object) -> str:

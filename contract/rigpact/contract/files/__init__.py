@@ -23,12 +23,20 @@ from rigpact.contract.files.reading import (
     read_bytes,
     refuse_bomb,
     refuse_too_large,
+    spelling_of,
 )
 from rigpact.contract.files.unread import refuse_unread_folder
-from rigpact.contract.files.writing import copy_file, copy_folder, opened_to_append, write_bytes, written_whole
+from rigpact.contract.files.writing import (
+    copy_file,
+    copy_folder,
+    opened_to_append,
+    refuse_output,
+    write_bytes,
+    written_whole,
+)
 
 __all__ = [
     "MAX_FILE_BYTES", "MAX_JSON_DEPTH", "JsonFile", "bytes_to_json", "bytes_to_toml", "copy_file", "copy_folder", "is_file",
-    "opened", "opened_to_append", "read_bytes", "read_json", "read_toml", "refuse_bomb", "refuse_too_large",
-    "refuse_unread_folder", "write_bytes", "written_whole",
+    "opened", "opened_to_append", "read_bytes", "read_json", "read_toml", "refuse_bomb", "refuse_output",
+    "refuse_too_large", "refuse_unread_folder", "spelling_of", "write_bytes", "written_whole",
 ]  # fmt: skip

@@ -11,7 +11,7 @@ from contextlib import contextmanager, nullcontext, suppress
 from io import BufferedReader
 from pathlib import Path
 
-from rigpact.contract.errors import UnusableInput
+from rigpact.contract.errors import UnusableInput, near
 from rigpact.contract.files.unread import refuse_unread, refuse_unread_folder
 from rigpact.contract.inputs import changed_meanwhile, remember_input, state_of
 
@@ -36,7 +36,7 @@ def opened(path: str | Path, *, is_updated: bool = False, grows: bool = False) -
     try:
         stream = open(place, "rb", opener=_without_waiting)  # noqa: SIM115 - Path.open takes no opener
     except FileNotFoundError:
-        raise UnusableInput(path, "nothing", "an existing file", "check the spelling of the path") from None
+        raise UnusableInput(path, "nothing", "an existing file", spelling_of(place)) from None
     except (OSError, ValueError) as error:
         raise UnusableInput(path, f"a file that cannot be read ({error})", "a readable file") from None
     with stream:
@@ -49,6 +49,14 @@ def opened(path: str | Path, *, is_updated: bool = False, grows: bool = False) -
             remember_input(place, status, grows=grows)
         with nullcontext() if grows else _unchanged(place, status):
             yield stream
+
+
+def spelling_of(place: Path) -> str:
+    """A hint for a file that is not there: the one of its folder whose name is nearest."""
+    folder = place.parent
+    if not folder.is_dir():
+        return f"there is no folder {folder}"
+    return near(place.name, (each.name for each in folder.iterdir())) or "check the spelling of the path"
 
 
 @contextmanager

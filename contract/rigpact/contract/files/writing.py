@@ -25,7 +25,7 @@ def written_whole(path: str | Path) -> Iterator[IO[bytes]]:
     A crash, a full disk or an error leaves the old file as it was.
     """
     target = Path(path)
-    _refuse_target(target)
+    refuse_output(target)
     try:
         handle, name = tempfile.mkstemp(prefix=f".{target.name}.", suffix=".part", dir=target.parent)
     except (OSError, ValueError) as error:
@@ -113,6 +113,15 @@ _LOCKED = (errno.EACCES, errno.EAGAIN)
 
 _FAR = (1 << 31) - 2
 """Windows locks bytes, and nobody else reads a locked one: this one lies behind what a journal holds."""
+
+
+def refuse_output(target: Path) -> None:
+    """UnusableInput where no file can be written by that name: no folder, or what an output must not replace."""
+    if not target.parent.is_dir():
+        raise UnusableInput(target, f"no folder {target.parent}", "a folder that is there")
+    if not os.access(target.parent, os.W_OK):
+        raise UnusableInput(target, "a folder that cannot be written", "a writable folder")
+    _refuse_target(target)
 
 
 def _refuse_target(target: Path) -> None:

@@ -20,11 +20,13 @@ from importlib import import_module
 from typing import Annotated, Any, NoReturn
 
 import typer
+from typer._click.exceptions import NoArgsIsHelpError, UsageError
 from typer.core import TyperGroup
 from typer.models import CommandInfo
 
 from rigpact.reports.command_line.examples import example
-from rigpact.reports.command_line.shared_options import with_operations, with_quiet
+from rigpact.reports.command_line.left_out import COMMANDS, Command
+from rigpact.reports.command_line.shared_options import with_operations, with_quiet, with_settings
 
 _EXIT_INTERRUPTED = 130
 _HELP_WIDTH = 120
@@ -51,7 +53,7 @@ class _Grouped(TyperGroup):
 
 _COMMANDS: Mapping[str, tuple[str, ...]] = {
     "Judge": (
-        "making.demo", "judging.check", "judging.explain", "judging.diff", "judging.nan", "judging.breaking", "judging.gate",
+        "making.demo", "judging.check", "judging.explain", "judging.diff", "judging.nan", "judging.gate",
     ),
     "Set up": (
         "making.init", "judging.doctor", "making.import_contract", "making.convert", "making.codegen", "making.stamp",
@@ -97,7 +99,10 @@ def _add(own: typer.Typer, group: str, place: str) -> None:
         own.add_typer(command, name=name, rich_help_panel=group)
         return
     whole = command if name in _NO_CONTRACT else with_operations(command)
-    own.command(name, rich_help_panel=group, epilog=example(name))(whole if name in _NO_VERDICT else with_quiet(whole))
+    whole = with_settings(whole) if name in COMMANDS else whole
+    own.command(name, cls=Command, rich_help_panel=group, epilog=example(name))(
+        whole if name in _NO_VERDICT else with_quiet(whole)
+    )
 
 
 @cache
@@ -216,6 +221,26 @@ class _StandardOutput(io.RawIOBase):
             return len(content)
 
 
+def _worked(words: Sequence[str]) -> int:
+    """Read the words and run their command; its exit status."""
+    from rigpact.contract.findings import EXIT_CANNOT_JUDGE, EXIT_PASS
+
+    program = _with_command(words[0] if words else "")
+    try:
+        status = program(args=words, prog_name="rigpact", standalone_mode=False)
+    except SystemExit as leaving:  # of a module that the command line names
+        status = leaving.code
+    except NoArgsIsHelpError as error:
+        error.show()
+        return EXIT_CANNOT_JUDGE
+    except UsageError as error:
+        path, said = error.ctx.command_path if error.ctx else "rigpact", error.format_message().rstrip(".")
+        said = said.replace("valid int range", "whole number").replace("valid float range", "number")
+        _say_aside(f"rigpact: error: {said} (hint: `{path} --help` says what there is)")
+        return EXIT_CANNOT_JUDGE
+    return status if isinstance(status, int) else EXIT_PASS
+
+
 def run_command_line(arguments: Sequence[str] | None = None) -> int:
     """Run the command line and return its exit status.
 
@@ -223,7 +248,7 @@ def run_command_line(arguments: Sequence[str] | None = None) -> int:
     only where RIGPACT_DEBUG is set.
     """
     from rigpact.contract.errors import DISK_REFUSES, UnusableInput, disk_refusal, error_text
-    from rigpact.contract.findings import EXIT_CANNOT_JUDGE, EXIT_INTERNAL, EXIT_PASS
+    from rigpact.contract.findings import EXIT_CANNOT_JUDGE, EXIT_INTERNAL
     from rigpact.contract.inputs import inputs_remembered
 
     for stream in (sys.stdout, sys.stderr):
@@ -235,10 +260,7 @@ def run_command_line(arguments: Sequence[str] | None = None) -> int:
                 "ignore", category=RuntimeWarning, module=r"rigpact\."
             )  # numpy's: findings say it better
             warnings.showwarning = lambda message, *_, **__: _say_aside(f"rigpact: {message}")
-            words = sys.argv[1:] if arguments is None else arguments
-            _with_command(words[0] if words else "")(args=words, prog_name="rigpact")
-    except SystemExit as leaving:  # how typer ends: usage errors are status 2, commands give their own
-        return leaving.code if isinstance(leaving.code, int) else EXIT_PASS
+            return _worked(sys.argv[1:] if arguments is None else arguments)
     except UnusableInput as error:
         _say_aside(f"rigpact: error: {error.one_line()}")
         return EXIT_CANNOT_JUDGE
@@ -256,4 +278,3 @@ def run_command_line(arguments: Sequence[str] | None = None) -> int:
             _say_aside(f"rigpact: internal error: {error_text(error)}")
             _say_aside("  this is a defect of rigpact; run again with RIGPACT_DEBUG=1 for the traceback")
         return _EXIT_INTERRUPTED if is_interrupted else EXIT_INTERNAL
-    return EXIT_PASS

@@ -16,7 +16,6 @@ EXAMPLES: Mapping[str, tuple[str, ...]] = {
         "rigpact diff run.trace.bin robot/run.csv --contract robot/contract.toml",
     ),
     "nan": (_ROBOT, "rigpact nan robot/run.csv --contract robot/contract.toml"),
-    "breaking": (_ROBOT, "rigpact breaking robot/contract.toml robot/contract.toml"),
     "gate": (*_PROJECT, "rigpact gate --config demo/rigpact.toml"),
     "init": (_CHARACTER, "rigpact init demo"),
     "doctor": (*_PROJECT, "rigpact doctor --config demo/rigpact.toml"),

@@ -1,4 +1,4 @@
-"""Options that many commands have alike, and whose functions do not see: `-q` and `--operations FILE.py`.
+"""Options that many commands have alike, and whose functions do not see: `-q`, `--config` and `--operations FILE.py`.
 
 Only the words of `--operations` name a module with operations that contracts may name. A declaration, a rigpact.toml and a
 recording are data: none can have one loaded.
@@ -7,9 +7,12 @@ recording are data: none can have one loaded.
 import inspect
 from collections.abc import Callable
 from functools import wraps
+from pathlib import Path
 from typing import Annotated, Any
 
 import typer
+
+from rigpact.reports.command_line.making.known_findings import ConfigFile
 
 Command = Callable[..., None]
 
@@ -42,6 +45,18 @@ def with_operations(command: Command) -> Command:
             forget_operations()
 
     return _declared(command, wrapped, "own_operations", _OPERATIONS, default=None)
+
+
+def with_settings(command: Command) -> Command:
+    """A command that finds in rigpact.toml what its line leaves out (`left_out.fill`), with `--config`."""
+    if "config" in inspect.signature(command).parameters:
+        return command
+
+    @wraps(command)
+    def wrapped(*arguments: Any, config: Path | None = None, **options: Any) -> None:  # noqa: ARG001
+        command(*arguments, **options)
+
+    return _declared(command, wrapped, "config", ConfigFile, default=None)
 
 
 def with_quiet(command: Command) -> Command:

@@ -18,7 +18,8 @@ ANSWERS: Mapping[str, str] = {
     **dict.fromkeys(("explain", "demo robot"), "diagnosis"),
     "nan": "answers/nonfinite",
     "adequacy": "answers/adequacy",
-    **{name: f"answers/{name}" for name in ("breaking", "doctor", "sweep")},
+    **{name: f"answers/{name}" for name in ("doctor", "sweep")},
+    "diff --base": "answers/breaking",
     "show": "answers/description",
     "neurarig serve": "answers/served",
 }

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from rigpact.contract.declared.problems import near, shown
-from rigpact.contract.errors import UnusableInput
+from rigpact.contract.declared.problems import shown
+from rigpact.contract.errors import UnusableInput, near
 from rigpact.contract.json_pointer import Token, json_pointer
 
 _LONGEST_LIST = 65536

@@ -97,7 +97,7 @@ BREAKING_CHANGE = Rule(
     code="RP969",
     name="breaking-change",
     message="since {base}: {message} ({kind}; {classes})",
-    hint="if it is meant, `rigpact breaking --base REV --record FILE` writes the entry that acknowledges it",
+    hint="if it is meant, `rigpact diff CONTRACT --base REV --record FILE` writes the entry that acknowledges it",
     why="somebody's code, network or recordings stop fitting the day this is merged",
 )
 CHANGE_ACKNOWLEDGED = Rule(

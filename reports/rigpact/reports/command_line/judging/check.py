@@ -54,7 +54,7 @@ def check(
     mapping: Map = None,
     backend: Backend = None,
     seed: Seed = None,
-    contract: options.Bundle = None,
+    bundle: options.Bundle = None,
     companion: options.Companion = None,
     onnx: options.Model = None,
     settings: options.Settings = None,
@@ -74,13 +74,13 @@ def check(
     warning with --strict), with --each also nothing to judge; 1: findings; 2: something could not be judged.
     """
     given = {
-        "--module": module, "--map": mapping, "--backend": backend, "--seed": seed, "--contract": contract, "--onnx": onnx,
+        "--module": module, "--map": mapping, "--backend": backend, "--seed": seed, "--contract": bundle, "--onnx": onnx,
         "--companion": companion, "--set": settings, "--conventions": conventions, "--write-baseline": write_baseline,
     }  # fmt: skip
     way = "--each" if each else "PATH" if module is None else "--module"
     _refuse_beside(way, [*(["PATH"] if paths else []), *(name for name, value in given.items() if value is not None)])
     configuration = known.configuration_from_option(config)
-    files = options.contract_files(contract, companion, settings, conventions)
+    files = options.contract_files(bundle, companion, settings, conventions)
     show: Any = _show
     if each:
         report, title = _each(paths or []), "Files, each by itself"
@@ -93,7 +93,7 @@ def check(
     else:
         gate = configuration.gate if configuration is not None else None
         declared = {**(gate.conventions if gate is not None else {}), **files.changes}
-        request = _read_request([*(paths or []), *([contract] if contract else [])], companion, onnx)
+        request = _read_request([*(paths or []), *([bundle] if bundle else [])], companion, onnx)
         report, title = _checked(replace(request, declared=declared)), "Files against the rules"
     if write_baseline is not None:
         about = {"owner": owner, "reason": reason, "expires": expires}

@@ -1,7 +1,8 @@
-"""`rigpact diff`: two recordings side by side."""
+"""`rigpact diff`: two recordings, two files of arrays, or two contracts side by side."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -13,18 +14,27 @@ from rigpact.reports.command_line import report_formats as formats
 from rigpact.reports.command_line.judging.explain import USUAL
 
 if TYPE_CHECKING:
+    from rigpact.contract.documents import Document
     from rigpact.reports.comparing.diff import DiffRequest
     from rigpact.reports.diagnosing.two_files import TwoFilesRequest
+    from rigpact.reports.git_revision import Revision
 
-_FILE = "Arrays, columns, a trace, a prediction, a clip, FILE.py:FUNCTION."
+_FILE = "Arrays, columns, a trace, a prediction, a clip, FILE.py:FUNCTION; or a contract."
 
 
 def diff(
     a: Annotated[Path, options.argument("A", _FILE)],
-    b: Annotated[Path, options.argument("B", _FILE)],
+    b: Annotated[Path | None, options.argument("B", "The other one; none with --base.")] = None,
     *,
+    base: options.Base = None,
+    record: Annotated[
+        Path | None, options.option("--record", "FILE", "Add a change of contracts to this record (Markdown).")
+    ] = None,
     bundle: options.Bundle = None,
-    companion: options.Companion = None,
+    companion: Annotated[
+        list[Path] | None,
+        options.option("--companion", "FILE", "File with the auxiliary-input statistics; one for each contract."),
+    ] = None,
     settings: options.Settings = None,
     conventions: options.ConventionsFile = None,
     onnx: options.Model = None,
@@ -51,17 +61,30 @@ def diff(
     output_format: formats.FormatOfDiff = formats.TEXT,
     strict: options.Strict = False,
 ) -> None:
-    """Compare two files of arrays, or two recordings of a contract.
+    """Compare two files of arrays, two recordings of a contract, or two contracts.
 
     Without --contract, arrays are compared by name, and what makes one of the other is named; a function of a Python file is run
     on the other side's inputs. --contract gives stages, tolerances, bone names and centimetres; --onnx the tolerance of the
-    network's answers. Exit status 0: the same within rounding; 1: they differ; 2: something could not be compared.
+    network's answers. Of two contracts it says whom the change breaks: engine, training or recordings. Exit status 0: the same
+    within rounding, or nothing breaks; 1: they differ, or something breaks; 2: something could not be compared.
     """
     from rigpact.contract.errors import UnusableInput
+    from rigpact.reports.command_line.left_out import is_contract
     from rigpact.reports.comparing.diff import DiffRequest
     from rigpact.reports.diagnosing.script_side import named_script
     from rigpact.reports.diagnosing.two_files import TwoFilesRequest, holds_arrays
 
+    if base is not None or record is not None or (bundle is None and (is_contract(a) or (b and is_contract(b)))):
+        asked = {"--set": settings, "--conventions": conventions, "--onnx": onnx, "--resolution": resolution,
+                 "--teacher": teacher, "--stage": stage, "--table": table, "--tolerance": tolerance, "--state": state,
+                 "--contract": bundle}  # fmt: skip
+        _refuse_options(asked, output_format)
+        contracts = [a] if b is None else [a, b]
+        raise typer.Exit(_compare_contracts(contracts, companion or [], base, record, output_format))
+    if b is None:
+        raise UnusableInput("rigpact diff", "one file", "two of them", "or a contract, with --base REV")
+    if companion and companion[1:]:
+        raise UnusableInput("--companion", f"{len(companion)} files", "one beside two recordings")
     if bundle is None and (companion or settings or conventions):
         raise UnusableInput(
             "--companion, --set, --conventions", "no --contract beside them", "the bundle they belong to"
@@ -77,7 +100,7 @@ def diff(
         raise typer.Exit(_compare_arrays(request, output_format))
     if tolerance is not None or state:
         raise UnusableInput("--tolerance, --state", "no arrays to compare", "files of arrays and no --contract")
-    files = options.contract_files(bundle, companion, settings, conventions)
+    files = options.contract_files(bundle, companion[0] if companion else None, settings, conventions)
     recordings = DiffRequest(a, b, files, tuple(stage or ()), table, onnx, resolution, teacher)
     raise typer.Exit(_compare_recordings(recordings, output_format, strict=strict))
 
@@ -111,3 +134,51 @@ def _compare_arrays(request: TwoFilesRequest, output_format: str) -> int:
     else:
         formats.print_comment(comment_on_diagnosis(found.diagnosis, found.notes), output_format)
     return found.exit_code
+
+
+def _refuse_options(asked: Mapping[str, object], output_format: str) -> None:
+    """UnusableInput for an option of recordings beside two contracts: passed over, it would seem to have been followed."""
+    from rigpact.contract.errors import UnusableInput
+
+    given = ", ".join(name for name, value in asked.items() if value is not None)
+    if given:
+        raise UnusableInput(given, "two contracts", "two recordings or files of arrays")
+    if output_format not in (formats.TEXT, formats.JSON):
+        raise UnusableInput("--format", f"{output_format} of two contracts", f"{formats.TEXT} or {formats.JSON}")
+
+
+def _compare_contracts(
+    contracts: Sequence[Path], companions: Sequence[Path], base: str | None, record: Path | None, output_format: str
+) -> int:
+    """Compare two contracts, or one with its own version in a git revision; print whom the change breaks; the exit status."""
+    from contextlib import nullcontext
+    from dataclasses import replace
+    from datetime import UTC, datetime
+
+    from rigpact.contract.compatibility import compare_contracts
+    from rigpact.contract.errors import UnusableInput
+    from rigpact.reports.describing.breaking_text import print_breaking, write_record
+    from rigpact.reports.git_revision import opened_revision
+    from rigpact.reports.terminal import say_aside
+
+    wanted, words = (
+        (2, "two of them: the old one, then the new one") if base is None else (1, "one: --base gives the old one")
+    )
+    for paths, what in ((contracts, "contract"), (companions, "--companion")):
+        if len(paths) != wanted and (paths or what == "contract"):
+            raise UnusableInput(what, f"{len(paths)} of them", words)
+    with opened_revision(base) if base is not None else nullcontext() as was:
+        found = compare_contracts(*_pair(contracts, was), _pair(companions, was) if companions else None)
+    if base is not None:
+        found = replace(found, old=f"{base}:{contracts[0].name}")
+    options.print_found(found, print_breaking, output_format)
+    if record is not None and found.changes:
+        written = write_record(found, record, datetime.now(UTC).date())
+        say_aside(f"{record}: {'entry added' if written else 'has this entry already'}")
+    return int(found.is_breaking)
+
+
+def _pair(paths: Sequence[Path], base: Revision | None) -> tuple[Document, Document]:
+    from rigpact.contract.documents import read_document
+
+    return (read_document if base is None else base.document)(paths[0]), read_document(paths[-1])

@@ -1,4 +1,4 @@
-"""Find what the change breaks for the engine's code, its numbers, training and recordings: `rigpact breaking`."""
+"""Find what the change breaks for the engine's code, its numbers, training and recordings: `rigpact diff`."""
 
 from collections.abc import Iterator
 from pathlib import Path

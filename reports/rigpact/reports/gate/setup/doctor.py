@@ -79,7 +79,7 @@ def _programs() -> Iterator[Tool]:
     compiler = next(filter(shutil.which, COMPILERS), None)
     yield Tool("C++ compiler", compiler, "to build what `rigpact codegen` writes", "g++, clang++ or MSVC")
     git = shutil.which("git") and "git"
-    yield Tool("git", git, "`rigpact breaking --base`, `base` in [gate]", "install git")
+    yield Tool("git", git, "`rigpact diff --base`, `base` in [gate]", "install git")
 
 
 def _version(name: str) -> str | None:

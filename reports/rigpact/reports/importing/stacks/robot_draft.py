@@ -7,8 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from rigpact.contract.declared.problems import near
-from rigpact.contract.errors import UnusableInput
+from rigpact.contract.errors import UnusableInput, near
 from rigpact.reports.importing.draft import Draft, Entry
 from rigpact.reports.importing.stacks.robot import Action, Gains, Group, Robot, Term
 

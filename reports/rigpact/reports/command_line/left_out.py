@@ -1,0 +1,264 @@
+"""Before a command works: what its line leaves out is taken from rigpact.toml, what is missing is said at once, and files
+that stand in each other's place are recognised.
+
+Only files, conventions and words come from settings, never code: a module runs because the command line names it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from math import isfinite
+from os.path import relpath
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from typer.core import TyperCommand
+
+if TYPE_CHECKING:
+    from rigpact.contract.settings.gate import GateSettings, RecordedRun
+
+Values = dict[str, Any]
+"""What a command line gives to each parameter of a command; None, or an empty list, where it leaves it out."""
+
+
+@dataclass(frozen=True)
+class Reads:
+    """What a command reads. judged: the parameters of the files that it judges. needed: those that it cannot do without.
+
+    drives: whether what is judged is the clip of a run. lists: the parameters that take several values. is_sure: whether the
+    settings' contract is meant in any case; else only where it has the vectors of what is judged.
+    """
+
+    judged: tuple[str, ...]
+    needed: tuple[str, ...] = ()
+    drives: bool = False
+    lists: tuple[str, ...] = ()
+    is_sure: bool = True
+
+
+COMMANDS: Mapping[str, Reads] = {
+    "check": Reads(("paths",), lists=("paths",)),
+    "explain": Reads(("recording",)),
+    "diff": Reads(("a", "b"), lists=("companion",), is_sure=False),
+    "nan": Reads(("file",), ("bundle",), drives=True),
+    "run": Reads(("clip",), ("bundle",), drives=True),
+    "convert": Reads(("recording",), is_sure=False),
+    "sweep": Reads(("clip",), ("bundle",), drives=True, lists=("clip", "onnx")),
+}
+"""The commands that find in rigpact.toml what their line leaves out."""
+
+
+class Command(TyperCommand):
+    """A command that looks into the settings for what its line leaves out, and says all that is missing at once."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Read the words; what is required and missing is said in `invoke`."""
+        required = [each for each in self.params if each.required]
+        for each in required:
+            each.required = False
+        try:
+            return super().parse_args(ctx, args)
+        finally:
+            for each in required:
+                each.required = True
+
+    def invoke(self, ctx: Any) -> Any:
+        """Fill in, refuse, then work."""
+        from rigpact.contract.errors import UnusableInput
+
+        reads = COMMANDS.get(str(ctx.info_name))
+        line = fill(ctx.params, reads) if reads else ""
+        needed = set(reads.needed if reads else ())
+        missing = [each for each in self.params if (each.required or each.name in needed) and not ctx.params[each.name]]
+        if missing:
+            found, expected = (
+                ", ".join(f"no {_word(each)}" for each in missing),
+                "all of them" if missing[1:] else "one",
+            )
+            hint = f"`{ctx.command_path} --help` shows an example"
+            settings = "; `rigpact init` writes a rigpact.toml that names the contract"
+            is_contract = any(each.name == "bundle" for each in missing)
+            raise UnusableInput(ctx.command_path, found, expected, hint + settings * is_contract)
+        _refuse_numbers(self.params, ctx.params)
+        _refuse_outputs(ctx.params)
+        if reads:
+            _refuse_exchanged(ctx.params, reads)
+        if line:
+            _say(line, ctx.params)
+        return super().invoke(ctx)
+
+
+def _word(parameter: Any) -> str:
+    """What a command line calls a parameter: its option with what stands for the value, or its place."""
+    if parameter.param_type_name == "argument":
+        return str(parameter.metavar or parameter.name.upper())
+    return f"{max(parameter.opts, key=len)} {parameter.metavar or ''}".strip()
+
+
+def _refuse_numbers(parameters: Iterable[Any], values: Values) -> None:
+    """UnusableInput for an option that is not a number, or infinite: no comparison with it is ever true."""
+    from rigpact.contract.errors import UnusableInput
+
+    for each in parameters:
+        if isinstance(value := values[each.name], float) and not isfinite(value):
+            raise UnusableInput(_word(each), str(value), "a finite number")
+
+
+_WRITTEN = ("out", "table", "patch", "html")
+"""Parameters of files that a command writes anew."""
+
+
+def _refuse_outputs(values: Values) -> None:
+    """UnusableInput for an output that cannot be written, or is a file that is read: said before any work."""
+    from rigpact.contract.errors import UnusableInput
+    from rigpact.contract.files import refuse_output
+
+    read = [value for key, value in values.items() if key not in _WRITTEN and isinstance(value, str | Path)]
+    for target in (Path(values[key]) for key in _WRITTEN if values.get(key)):
+        refuse_output(target)
+        if any(_is_same(each, target) for each in read):
+            raise UnusableInput(
+                target, "a file that this command reads", "another file to write to", "it would be lost"
+            )
+
+
+def _say(line: str, values: Values) -> None:
+    """The line, as a part of an answer in text; beside any other."""
+    from rigpact.reports.terminal import say, say_aside
+
+    if not values.get("is_quiet"):
+        (say if values.get("output_format") == "text" else say_aside)(line)
+
+
+def fill(values: Values, reads: Reads) -> str:
+    """Take from the nearest rigpact.toml what a command line leaves out; the line that says it, '' where nothing was taken.
+
+    Where the command line names a contract nothing is taken: the settings may speak of another one.
+    """
+    from rigpact.reports.command_line.making.known_findings import configuration_from_option
+
+    own, judged = values.get("config"), _judged(values, reads)
+    if values["bundle"] or values.get("module") or values.get("each"):
+        return ""
+    if any(is_contract(each) or ".py:" in each.name for each in judged):
+        return ""
+    configuration = configuration_from_option(Path(own) if own else None)
+    gate = configuration.gate if configuration else None
+    if configuration is None or gate is None or gate.bundle is None:
+        return ""
+    folder, name = Path(relpath(configuration.path.resolve().parent)), configuration.path.name
+    if not reads.is_sure and (why := _unfit(judged, folder / gate.bundle)):
+        return f"{name} names {folder / gate.bundle}, which is not used: {why}"
+    taken = dict(_taken(values, reads, gate, folder))
+    values.update(taken)
+    return f"from {name}: {' '.join(_shown(key, value, reads) for key, value in taken.items())}"
+
+
+def _taken(values: Values, reads: Reads, gate: GateSettings, folder: Path) -> Iterator[tuple[str, Any]]:
+    """What the settings give to parameters that are left out."""
+    from rigpact.reference_runtime.recordings.trace import TRACE_ENDINGS
+    from rigpact.reports.file_lists import files_of_settings
+
+    row = next(
+        (each for each in (*gate.traces, *gate.teacher) if _is_same(values.get("recording"), folder / each.file)), None
+    )
+    for key, words in _files(values, reads, gate, row).items():
+        if key in values and not values[key] and any(words):
+            paths = files_of_settings(
+                [str(folder / word) for word in words if word], (".json", *TRACE_ENDINGS), "[gate]"
+            )
+            yield key, [str(each) for each in paths] if key in reads.lists else str(paths[0])
+    for key in ("mode", "resolution") if row else ():
+        if key in values and not values[key] and (word := getattr(row, key)):
+            yield key, word
+    if gate.conventions and "paths" not in values and not values["conventions"]:  # `check` takes them itself
+        given = list(values["settings"] or ())
+        yield "settings", [*_words(gate.conventions, {each.partition("=")[0].strip() for each in given}), *given]
+
+
+def _files(values: Values, reads: Reads, gate: GateSettings, row: RecordedRun | None) -> dict[str, list[str | None]]:
+    """The words of the settings for each parameter that is a file."""
+    drive = [gate.free_run or next(iter(gate.clips), None)]
+    found: dict[str, list[str | None]] = {
+        "bundle": [gate.bundle], "companion": [gate.companion], "onnx": [None if values.get("replay") else gate.model],
+        "clip": [row.clip] if row else [], "paths": [*gate.clips],
+    }  # fmt: skip
+    if reads.drives:
+        found[reads.judged[0]] = [*gate.clips] if reads.lists else drive
+    return found
+
+
+def _words(conventions: Mapping[str, Any], given: set[str]) -> Iterator[str]:
+    """Conventions of the settings as words of `--set`, without those that the command line gives."""
+    for name, value in conventions.items():
+        if name not in given:
+            yield f"{name}={','.join(map(str, value)) if isinstance(value, list) else value}"
+
+
+def _is_same(word: object, path: Path) -> bool:
+    return word is not None and path.exists() and Path(str(word)).exists() and path.samefile(str(word))
+
+
+def _shown(key: str, value: Any, reads: Reads) -> str:
+    """A parameter that was filled in, as a command line gives it."""
+    word = "" if key in reads.judged else {"bundle": "--contract", "settings": "--set"}.get(key, f"--{key}")
+    return " ".join(f"{word} {each}".strip() for each in ([value] if isinstance(value, str) else value))
+
+
+def _judged(values: Values, reads: Reads) -> list[Path]:
+    """The files that are judged, as far as the command line names them."""
+    words = (values[name] or () for name in reads.judged)
+    return [Path(each) for word in words for each in ([word] if isinstance(word, str | Path) else word)]
+
+
+def _unfit(judged: Iterable[Path], contract: Path) -> str:
+    """Why a contract is not that of the files that are judged, '' where it may be."""
+    from rigpact.contract.contract_files import open_contract
+    from rigpact.reference_runtime.recordings.named_columns import NoVector, is_named_columns, opened_recording
+
+    for path in judged:
+        if path.is_file() and is_named_columns(path):
+            try:
+                opened_recording(path, open_contract(contract))
+            except NoVector:
+                return f"{path} holds no vector of it"
+    return ""
+
+
+def is_contract(path: Path) -> bool:
+    """Whether a file holds a contract: a schema bundle, or one of another system."""
+    return _kind(path) in ("bundle", "system contract", "contract of one's own")
+
+
+def _kind(path: Path) -> str:
+    """What a file is, in words; '' for what nobody knows."""
+    from rigpact.contract.documents import read_document
+    from rigpact.contract.errors import UnusableInput
+    from rigpact.reference_runtime.recordings.named_columns import is_recording_path
+    from rigpact.reference_runtime.recordings.trace import is_trace_path
+
+    if not path.is_file():
+        return ""
+    if is_trace_path(path) or is_recording_path(path):
+        return "recording"
+    try:
+        return read_document(path).kind.words
+    except UnusableInput:
+        return ""
+
+
+def _refuse_exchanged(values: Values, reads: Reads) -> None:
+    """UnusableInput for a contract in the place of what is judged, or a recording in the place of the contract."""
+    from rigpact.contract.errors import UnusableInput
+
+    contract = Path(values["bundle"]) if values["bundle"] else None
+    is_recorded = contract is not None and _kind(contract) == "recording"
+    for path in filter(is_contract, _judged(values, reads)) if "paths" not in values else ():
+        if is_recorded:
+            found, expected = f"{contract}, a recording, and {path}, a contract", f"{contract} --contract {path}"
+            raise UnusableInput("--contract", found, expected, "each stands in the place of the other")
+        if contract is not None or reads.judged != ("a", "b"):  # which compares two contracts too
+            raise UnusableInput(path, "a contract", "a recording or a clip", f"the contract is --contract {path}")
+    if is_recorded:
+        raise UnusableInput("--contract", f"{contract}, a recording", "a schema bundle or a contract")
