@@ -94,15 +94,6 @@ def test_a_declared_convention_is_meant(command: Any, demo_files: Any, recorded:
     assert (status, document["verdict"]) == (0, "agrees")
 
 
-def test_singles_only_does_not_search_pairs(command: Any, demo_files: Any, recorded: Any) -> None:
-    """The quick answer on a long trace."""
-    path = recorded(mirror="y", bone_order="left_right_swapped")
-    more = ("--companion", demo_files["companion"])
-    both = {"mirror": "y", "bone_order": "left_right_swapped"}
-    assert _explain(command, demo_files, path, *more)[1]["causes"][0]["changes"] == both
-    assert _explain(command, demo_files, path, *more, "--singles-only")[1]["causes"] == []
-
-
 def test_a_teacher_prediction_is_judged_against_its_clip(command: Any, demo_files: Any) -> None:
     """The training side's own file is the first recording that exists, before the engine has logged a frame."""
     status, document = _explain(

@@ -43,7 +43,6 @@ def explain(command: Any, scene: Scene, demo_bundle: Path, tmp_path: Path) -> Ex
         words = (
             "explain",
             path,
-            "--singles-only",
             "--contract",
             demo_bundle / "norm_template.json",
             "--companion",

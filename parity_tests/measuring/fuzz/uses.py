@@ -113,7 +113,7 @@ def used_recording(path: Path, contract: Path) -> None:
 
 
 def explained(path: Path, contract: Any) -> None:
-    """`rigpact explain --singles-only`, with a budget as the command has one."""
+    """`rigpact explain` without pairs, with a budget as the command has one."""
     with np.errstate(all="ignore"):
         shown(diagnose_gathered(read_evidence(path, contract), with_pairs=False, budget=Budget(10.0)))
 

@@ -18,7 +18,7 @@ import numpy as np
 from rigpact.contract.declared.operation import Built, Operation, Use
 from rigpact.contract.declared.problems import Misdeclared, NotBuilt, unknown
 from rigpact.contract.declared.profiles import profile_facts
-from rigpact.contract.errors import OwnFunctionFailed, UnusableInput, error_text, line_of, near
+from rigpact.contract.errors import OwnFunctionFailed, UnusableInput, error_text, line_of
 from rigpact.contract.json_pointer import Token
 from rigpact.contract.statistics import FloatArray
 from rigpact.contract.systems.contract import Contract

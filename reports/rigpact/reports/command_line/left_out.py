@@ -49,12 +49,20 @@ COMMANDS: Mapping[str, Reads] = {
 """The commands that find in rigpact.toml what their line leaves out."""
 
 
+_ALIKE = {
+    "--companion": "auxiliary statistics", "--set": "a convention", "--conventions": "a file of them",
+    "--operations": "your own, which run", "--config": "in place of the nearest rigpact.toml",
+    "--report": "a further answer", "--html": "the answer as a page", "--strict": "warnings fail too", "--quiet": "the verdict alone",
+}  # fmt: skip
+"""What many commands have alike, in few words."""
+
+
 class Command(TyperCommand):
     """A command that looks into the settings for what its line leaves out, and says all that is missing at once."""
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         """Read the words; what is required and missing is said in `invoke`."""
-        required = [each for each in self.params if each.required]
+        required = [each for each in self.params if each.required and not {"-h", "--help"} & {*args}]
         for each in required:
             each.required = False
         try:
@@ -62,6 +70,20 @@ class Command(TyperCommand):
         finally:
             for each in required:
                 each.required = True
+
+    def format_options(self, ctx: Any, formatter: Any) -> None:
+        """The options of this command in a list; those that many commands have alike in a paragraph."""
+        alike = {each: words for each in self.params for name, words in _ALIKE.items() if name in each.opts}
+        for each in alike:
+            each.hidden = True
+        try:
+            super().format_options(ctx, formatter)
+        finally:
+            for each in alike:
+                each.hidden = False
+        if alike:
+            with formatter.section("As in other commands"):
+                formatter.write_text("; ".join(f"{_word(each)}: {words}" for each, words in alike.items()))
 
     def invoke(self, ctx: Any) -> Any:
         """Fill in, refuse, then work."""

@@ -79,7 +79,7 @@ Format = Annotated[OutputFormat, typer.Option("--format", help="Text for people,
 Strict = Annotated[bool, typer.Option("--strict", help="Let warnings fail the command too.")]
 Resolution = Annotated[
     str | None,
-    option("--resolution", "WORDS", "How the numbers are written: '4 decimals', '6 digits', float16, exact."),
+    option("--resolution", "WORDS", "How finely numbers are written: float16, …"),
 ]
 Companion = Annotated[Path | None, option("--companion", "FILE", "File with the auxiliary-input statistics.")]
 Settings = Annotated[

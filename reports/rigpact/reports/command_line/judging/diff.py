@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from rigpact.reports.diagnosing.two_files import TwoFilesRequest
     from rigpact.reports.git_revision import Revision
 
-_FILE = "Arrays, columns, a trace, a prediction, a clip, FILE.py:FUNCTION; or a contract."
+_FILE = "Arrays, a recording, a contract, or FILE.py:FUNCTION."
 
 
 def diff(
@@ -28,7 +28,7 @@ def diff(
     *,
     base: options.Base = None,
     record: Annotated[
-        Path | None, options.option("--record", "FILE", "Add a change of contracts to this record (Markdown).")
+        Path | None, options.option("--record", "FILE", "Add the change of contracts to this list.")
     ] = None,
     bundle: options.Bundle = None,
     companion: Annotated[
@@ -41,32 +41,27 @@ def diff(
     resolution: options.Resolution = None,
     teacher: Annotated[
         Path | None,
-        options.option("--teacher", "FILE", "The clip that both predict, or its teacher batch: which is nearer?"),
+        options.option("--teacher", "FILE", "The clip that both predict: which is nearer?"),
     ] = None,
     stage: Annotated[
         list[str] | None, options.option("--stage", "NAME", "Compare only this stage; may be repeated.")
     ] = None,
-    table: Annotated[
-        Path | None, options.option("--table", "FILE", "Write the error of every bone and frame as CSV.")
-    ] = None,
+    table: Annotated[Path | None, options.option("--table", "FILE", "Errors of every bone and frame, as CSV.")] = None,
     tolerance: Annotated[
-        float | None, options.option("--tolerance", "NUMBER", "How far two numbers of arrays may be apart.", min=0.0)
+        float | None, options.option("--tolerance", "NUMBER", "How far numbers may be apart.", min=0.0)
     ] = None,
     state: Annotated[
         list[str] | None,
-        options.option(
-            "--state", "PARAMETER=RESULT", "What a function takes over from the row before; may be repeated."
-        ),
+        options.option("--state", "PARAMETER=RESULT", "What a function takes from the row before."),
     ] = None,
     output_format: formats.FormatOfDiff = formats.TEXT,
     strict: options.Strict = False,
 ) -> None:
     """Compare two files of arrays, two recordings of a contract, or two contracts.
 
-    Without --contract, arrays are compared by name, and what makes one of the other is named; a function of a Python file is run
-    on the other side's inputs. --contract gives stages, tolerances, bone names and centimetres; --onnx the tolerance of the
-    network's answers. Of two contracts it says whom the change breaks: engine, training or recordings. Exit status 0: the same
-    within rounding, or nothing breaks; 1: they differ, or something breaks; 2: something could not be compared.
+    Arrays are compared by name, and what makes one of the other is named; a function is run on the other side's inputs. --contract
+    gives stages, tolerances and bones; --onnx the tolerance of the network's answers. Of two contracts it says whom the change
+    breaks. Exit status 0: the same within rounding; 1: they differ, or the change breaks; 2: something could not be compared.
     """
     from rigpact.contract.errors import UnusableInput
     from rigpact.reports.command_line.left_out import is_contract
