@@ -68,5 +68,5 @@ def _matches(word: str, endings: tuple[str, ...], option: str) -> list[Path]:
         found = sorted(path for path in base.glob(pattern) if path.is_file()) if pattern else []
         missing, expected = "no such file", "a file, a folder or a pattern"
     if not found:
-        raise UnusableInput(f"{option} {word}".strip(), missing, expected, spelling_of(place))
+        raise UnusableInput(f"{option} {word}".strip(), missing, expected, "" if place.is_dir() else spelling_of(place))
     return found

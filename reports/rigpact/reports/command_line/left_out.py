@@ -27,7 +27,8 @@ class Reads:
     """What a command reads. judged: the parameters of the files that it judges. needed: those that it cannot do without.
 
     drives: whether what is judged is the clip of a run. lists: the parameters that take several values. is_sure: whether the
-    settings' contract is meant in any case; else only where it has the vectors of what is judged.
+    settings' contract is meant in any case; else only where it has the vectors of what is judged. folders: whether what is
+    judged may be a folder, or a pattern.
     """
 
     judged: tuple[str, ...]
@@ -35,24 +36,24 @@ class Reads:
     drives: bool = False
     lists: tuple[str, ...] = ()
     is_sure: bool = True
+    folders: bool = False
 
 
 COMMANDS: Mapping[str, Reads] = {
-    "check": Reads(("paths",), lists=("paths",)),
+    "check": Reads(("paths",), lists=("paths",), folders=True),
     "explain": Reads(("recording",)),
-    "diff": Reads(("a", "b"), lists=("companion",), is_sure=False),
+    "diff": Reads(("a", "b"), lists=("companion",), is_sure=False, folders=True),
     "nan": Reads(("file",), ("bundle",), drives=True),
     "run": Reads(("clip",), ("bundle",), drives=True),
-    "convert": Reads(("recording",), is_sure=False),
-    "sweep": Reads(("clip",), ("bundle",), drives=True, lists=("clip", "onnx")),
+    "convert": Reads(("recording",), is_sure=False, folders=True),
+    "sweep": Reads(("clip",), ("bundle",), drives=True, lists=("clip", "onnx"), folders=True),
 }
 """The commands that find in rigpact.toml what their line leaves out."""
-
-
 _ALIKE = {
     "--companion": "auxiliary statistics", "--set": "a convention", "--conventions": "a file of them",
     "--operations": "your own, which run", "--config": "in place of the nearest rigpact.toml",
-    "--report": "a further answer", "--html": "the answer as a page", "--strict": "warnings fail too", "--quiet": "the verdict alone",
+    "--report": "a further answer", "--html": "the answer as a page", "--strict": "warnings fail too",
+    "--quiet": "the verdict alone",
 }  # fmt: skip
 """What many commands have alike, in few words."""
 
@@ -91,21 +92,19 @@ class Command(TyperCommand):
 
         reads = COMMANDS.get(str(ctx.info_name))
         line = fill(ctx.params, reads) if reads else ""
+        if reads:
+            _refuse_absent(ctx.params, reads)
+            _refuse_exchanged(ctx.params, reads)
         needed = set(reads.needed if reads else ())
         missing = [each for each in self.params if (each.required or each.name in needed) and not ctx.params[each.name]]
         if missing:
-            found, expected = (
-                ", ".join(f"no {_word(each)}" for each in missing),
-                "all of them" if missing[1:] else "one",
-            )
+            found, expected = ", ".join(f"no {_word(each)}" for each in missing), "all of them" if missing[1:] else "it"
             hint = f"`{ctx.command_path} --help` shows an example"
-            settings = "; `rigpact init` writes a rigpact.toml that names the contract"
-            is_contract = any(each.name == "bundle" for each in missing)
-            raise UnusableInput(ctx.command_path, found, expected, hint + settings * is_contract)
+            if any(each.name == "bundle" for each in missing):
+                hint += "; `rigpact init` writes a rigpact.toml that names the contract"
+            raise UnusableInput(ctx.command_path, found, expected, hint)
         _refuse_numbers(self.params, ctx.params)
-        _refuse_outputs(ctx.params)
-        if reads:
-            _refuse_exchanged(ctx.params, reads)
+        _refuse_outputs(self.params, ctx.params)
         if line:
             _say(line, ctx.params)
         return super().invoke(ctx)
@@ -131,13 +130,16 @@ _WRITTEN = ("out", "table", "patch", "html")
 """Parameters of files that a command writes anew."""
 
 
-def _refuse_outputs(values: Values) -> None:
+def _refuse_outputs(parameters: Iterable[Any], values: Values) -> None:
     """UnusableInput for an output that cannot be written, or is a file that is read: said before any work."""
     from rigpact.contract.errors import UnusableInput
     from rigpact.contract.files import refuse_output
 
     read = [value for key, value in values.items() if key not in _WRITTEN and isinstance(value, str | Path)]
-    for target in (Path(values[key]) for key in _WRITTEN if values.get(key)):
+    files = (
+        each.name for each in parameters if each.name in _WRITTEN and each.metavar != "FOLDER" and values[each.name]
+    )
+    for target in (Path(values[key]) for key in files):
         refuse_output(target)
         if any(_is_same(each, target) for each in read):
             raise UnusableInput(
@@ -250,11 +252,13 @@ def _unfit(judged: Iterable[Path], contract: Path) -> str:
 
 def is_contract(path: Path) -> bool:
     """Whether a file holds a contract: a schema bundle, or one of another system."""
-    return _kind(path) in ("bundle", "system contract", "contract of one's own")
+    from rigpact.contract.documents import Kind
+
+    return _kind(path) in {Kind.BUNDLE, Kind.SYSTEM_CONTRACT, Kind.DECLARATION}
 
 
 def _kind(path: Path) -> str:
-    """What a file is, in words; '' for what nobody knows."""
+    """The kind of a document, or `recording`; '' for what nobody knows."""
     from rigpact.contract.documents import read_document
     from rigpact.contract.errors import UnusableInput
     from rigpact.reference_runtime.recordings.named_columns import is_recording_path
@@ -265,22 +269,37 @@ def _kind(path: Path) -> str:
     if is_trace_path(path) or is_recording_path(path):
         return "recording"
     try:
-        return read_document(path).kind.words
+        return read_document(path).kind
     except UnusableInput:
         return ""
+
+
+def _refuse_absent(values: Values, reads: Reads) -> None:
+    """UnusableInput for a file to judge that is not there, or is a folder."""
+    from rigpact.contract.errors import UnusableInput
+    from rigpact.contract.files import spelling_of
+    from rigpact.contract.files.reach import is_pattern
+
+    for path in () if values.get("follow") or values.get("base") else _judged(values, reads):
+        if path.is_dir() and not reads.folders:
+            raise UnusableInput(path, "a directory", "a recording or a clip")
+        if not (path.exists() or is_pattern(str(path)) or ".py:" in path.name):
+            raise UnusableInput(path, "nothing", "an existing file", spelling_of(path))
 
 
 def _refuse_exchanged(values: Values, reads: Reads) -> None:
     """UnusableInput for a contract in the place of what is judged, or a recording in the place of the contract."""
     from rigpact.contract.errors import UnusableInput
 
-    contract = Path(values["bundle"]) if values["bundle"] else None
-    is_recorded = contract is not None and _kind(contract) == "recording"
-    for path in filter(is_contract, _judged(values, reads)) if "paths" not in values else ():
-        if is_recorded:
-            found, expected = f"{contract}, a recording, and {path}, a contract", f"{contract} --contract {path}"
-            raise UnusableInput("--contract", found, expected, "each stands in the place of the other")
-        if contract is not None or reads.judged != ("a", "b"):  # which compares two contracts too
-            raise UnusableInput(path, "a contract", "a recording or a clip", f"the contract is --contract {path}")
+    given, judged = values["bundle"], [] if "paths" in values else _judged(values, reads)
+    contracts, is_recorded = [*filter(is_contract, judged)], given and _kind(Path(given)) == "recording"
+    if contracts and is_recorded:
+        found, expected = f"{given}, a recording, and {contracts[0]}, a contract", f"{given} --contract {contracts[0]}"
+        raise UnusableInput("--contract", found, expected, "each stands in the place of the other")
     if is_recorded:
-        raise UnusableInput("--contract", f"{contract}, a recording", "a schema bundle or a contract")
+        raise UnusableInput("--contract", f"{given}, a recording", "a schema bundle or a contract")
+    is_one_of_two = len(judged) > len(contracts) and any(_kind(path) == "recording" for path in judged)
+    if contracts and (given or len(reads.judged) == 1 or is_one_of_two):  # two contracts are compared too
+        raise UnusableInput(
+            contracts[0], "a contract", "a recording or a clip", f"the contract is --contract {contracts[0]}"
+        )

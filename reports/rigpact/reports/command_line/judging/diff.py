@@ -59,9 +59,10 @@ def diff(
 ) -> None:
     """Compare two files of arrays, two recordings of a contract, or two contracts.
 
-    Arrays are compared by name, and what makes one of the other is named; a function is run on the other side's inputs. --contract
-    gives stages, tolerances and bones; --onnx the tolerance of the network's answers. Of two contracts it says whom the change
-    breaks. Exit status 0: the same within rounding; 1: they differ, or the change breaks; 2: something could not be compared.
+    Arrays are compared by name, and what makes one of the other is named; a function is run on the other side's inputs.
+    --contract gives stages, tolerances and bones; --onnx the tolerance of the network's answers. Of two contracts it says
+    whom the change breaks. Exit status 0: the same within rounding; 1: they differ, or the change breaks; 2: something
+    could not be compared.
     """
     from rigpact.contract.errors import UnusableInput
     from rigpact.reports.command_line.left_out import is_contract
