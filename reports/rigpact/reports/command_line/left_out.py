@@ -74,7 +74,9 @@ class Command(TyperCommand):
 
     def format_options(self, ctx: Any, formatter: Any) -> None:
         """The options of this command in a list; those that many commands have alike in a paragraph."""
-        alike = {each: words for each in self.params for name, words in _ALIKE.items() if name in each.opts}
+        alike: dict[Any, str] = {
+            each: words for each in self.params for name, words in _ALIKE.items() if name in each.opts
+        }
         for each in alike:
             each.hidden = True
         try:
@@ -231,7 +233,9 @@ def _shown(key: str, value: Any, reads: Reads) -> str:
 
 
 def _judged(values: Values, reads: Reads) -> list[Path]:
-    """The files that are judged, as far as the command line names them."""
+    """The files that are judged, as far as the command line names them; none that still grows."""
+    if values.get("follow"):
+        return []
     words = (values[name] or () for name in reads.judged)
     return [Path(each) for word in words for each in ([word] if isinstance(word, str | Path) else word)]
 
@@ -239,10 +243,12 @@ def _judged(values: Values, reads: Reads) -> list[Path]:
 def _unfit(judged: Iterable[Path], contract: Path) -> str:
     """Why a contract is not that of the files that are judged, '' where it may be."""
     from rigpact.contract.contract_files import open_contract
-    from rigpact.reference_runtime.recordings.named_columns import NoVector, is_named_columns, opened_recording
+    from rigpact.contract.documents import Kind
+    from rigpact.reference_runtime.recordings.named_columns import NoVector, opened_recording
+    from rigpact.reference_runtime.recordings.opened import open_file
 
     for path in judged:
-        if path.is_file() and is_named_columns(path):
+        if path.is_file() and open_file(path).kind is Kind.COLUMNS:
             try:
                 opened_recording(path, open_contract(contract))
             except NoVector:
@@ -253,25 +259,15 @@ def _unfit(judged: Iterable[Path], contract: Path) -> str:
 def is_contract(path: Path) -> bool:
     """Whether a file holds a contract: a schema bundle, or one of another system."""
     from rigpact.contract.documents import Kind
+    from rigpact.reference_runtime.recordings.opened import open_file
 
-    return _kind(path) in {Kind.BUNDLE, Kind.SYSTEM_CONTRACT, Kind.DECLARATION}
+    return path.is_file() and open_file(path).kind in {Kind.BUNDLE, Kind.SYSTEM_CONTRACT, Kind.DECLARATION}
 
 
-def _kind(path: Path) -> str:
-    """The kind of a document, or `recording`; '' for what nobody knows."""
-    from rigpact.contract.documents import read_document
-    from rigpact.contract.errors import UnusableInput
-    from rigpact.reference_runtime.recordings.named_columns import is_recording_path
-    from rigpact.reference_runtime.recordings.trace import is_trace_path
+def _is_recording(path: Path) -> bool:
+    from rigpact.reference_runtime.recordings.opened import open_file
 
-    if not path.is_file():
-        return ""
-    if is_trace_path(path) or is_recording_path(path):
-        return "recording"
-    try:
-        return read_document(path).kind
-    except UnusableInput:
-        return ""
+    return path.is_file() and open_file(path).is_recording
 
 
 def _refuse_absent(values: Values, reads: Reads) -> None:
@@ -280,7 +276,7 @@ def _refuse_absent(values: Values, reads: Reads) -> None:
     from rigpact.contract.files import spelling_of
     from rigpact.contract.files.reach import is_pattern
 
-    for path in () if values.get("follow") or values.get("base") else _judged(values, reads):
+    for path in () if values.get("base") else _judged(values, reads):
         if path.is_dir() and not reads.folders:
             raise UnusableInput(path, "a directory", "a recording or a clip")
         if not (path.exists() or is_pattern(str(path)) or ".py:" in path.name):
@@ -292,13 +288,13 @@ def _refuse_exchanged(values: Values, reads: Reads) -> None:
     from rigpact.contract.errors import UnusableInput
 
     given, judged = values["bundle"], [] if "paths" in values else _judged(values, reads)
-    contracts, is_recorded = [*filter(is_contract, judged)], given and _kind(Path(given)) == "recording"
+    contracts, is_recorded = [*filter(is_contract, judged)], given and _is_recording(Path(given))
     if contracts and is_recorded:
         found, expected = f"{given}, a recording, and {contracts[0]}, a contract", f"{given} --contract {contracts[0]}"
         raise UnusableInput("--contract", found, expected, "each stands in the place of the other")
     if is_recorded:
         raise UnusableInput("--contract", f"{given}, a recording", "a schema bundle or a contract")
-    is_one_of_two = len(judged) > len(contracts) and any(_kind(path) == "recording" for path in judged)
+    is_one_of_two = len(judged) > len(contracts) and any(map(_is_recording, judged))
     if contracts and (given or len(reads.judged) == 1 or is_one_of_two):  # two contracts are compared too
         raise UnusableInput(
             contracts[0], "a contract", "a recording or a clip", f"the contract is --contract {contracts[0]}"

@@ -121,9 +121,9 @@ def _refuse_together(driven: Mapping[str, object], mode: options.RunMode | None)
 def _recorded_run(file: Path, contract: Contract) -> Recording | None:
     """The recording in a file that holds stages which a run computes; None for a clip."""
     from rigpact.reference_runtime.files.declared import files_of
-    from rigpact.reference_runtime.recordings.named_columns import is_recording_path
+    from rigpact.reference_runtime.recordings.opened import open_file
 
-    if not is_recording_path(file):
+    if not open_file(file).is_recording:
         return None
     recording: Recording = files_of(contract).recording(file, contract)
     return recording if set(recording.trace.stages) - set(contract.system.graph.given) else None
