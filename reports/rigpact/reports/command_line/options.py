@@ -81,7 +81,8 @@ Resolution = Annotated[
     str | None,
     option("--resolution", "WORDS", "How finely numbers are written: float16, …"),
 ]
-Companion = Annotated[Path | None, option("--companion", "FILE", "File with the auxiliary-input statistics.")]
+COMPANION = option("--companion", "FILE", "File with the auxiliary-input statistics.")
+Companion = Annotated[Path | None, COMPANION]
 Settings = Annotated[
     list[str] | None,
     option("--set", "KNOB=VALUE", "Declare a convention; may be repeated.", autocompletion=known_conventions),

@@ -33,7 +33,7 @@ def diff(
     bundle: options.Bundle = None,
     companion: Annotated[
         list[Path] | None,
-        options.option("--companion", "FILE", "File with the auxiliary-input statistics; one for each contract."),
+        options.COMPANION,
     ] = None,
     settings: options.Settings = None,
     conventions: options.ConventionsFile = None,

@@ -42,7 +42,9 @@ PatchFile = Annotated[Path | None, options.option("--patch", "FILE", "Write the 
 
 
 def explain(
-    recording: Annotated[Path, options.argument("TRACE", "A trace, a table, arrays, a prediction, a clip or a log.")],
+    recording: Annotated[
+        Path, options.argument("RECORDING", "A trace, a table, arrays, a prediction, a clip or a log.")
+    ],
     *,
     bundle: options.Bundle = None,
     companion: options.Companion = None,

@@ -28,7 +28,9 @@ FRAMES = 600
 
 
 def nan(
-    file: Annotated[Path, options.argument("FILE", "A recorded run, which is judged; or a clip, which drives a run.")],
+    file: Annotated[
+        Path, options.argument("RECORDING|CLIP", "A recorded run, which is judged; or a clip, which drives a run.")
+    ],
     *,
     bundle: options.Bundle = None,
     onnx: options.Model = None,

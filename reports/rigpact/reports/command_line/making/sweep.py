@@ -20,7 +20,7 @@ class SweepMode(StrEnum):
     BOTH = "both"
 
 
-Clips = Annotated[list[str], options.argument("CLIP…", "Clips, folders of clips, or patterns.")]
+Clips = Annotated[list[str], options.argument("CLIPS…", "Clips, folders of clips, or patterns.")]
 Models = Annotated[list[str], options.option("--onnx", "PATH", "Checkpoint, folder or pattern; may be repeated.")]
 Folder = Annotated[Path, typer.Option("--out", "-o", metavar="FOLDER", help="Where results and journal are written.")]
 Knobs = Annotated[list[str] | None, options.option("--set", "KNOB=V1,V2", "Values of a convention; may be repeated.")]
