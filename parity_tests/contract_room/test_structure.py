@@ -139,6 +139,14 @@ def test_a_companion_of_another_character_is_refused(sample: Any) -> None:
         load_contract(sample.write("bundle").path, sample.write("companion").path)
 
 
+def test_a_length_with_a_decimal_point_is_the_same_length(sample: Any) -> None:
+    """8.0 is 8 to an engine: statistics for two frames do not fit it."""
+    sample.bundle["pose_hist_len"] = 8.0
+
+    with pytest.raises(UnusableInput, match="RP305"):
+        load_contract(sample.write("bundle").path)
+
+
 @pytest.mark.parametrize("parents", [[-1, 2, 1], [-1, 0, 9], [-1, 0]])
 def test_a_skeleton_that_is_no_tree_is_left_out_of_the_contract(sample: Any, parents: list[int]) -> None:
     """Forward kinematics on it would not end, or read another bone; the findings say so, in degrees the rest works."""

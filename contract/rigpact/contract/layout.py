@@ -76,9 +76,9 @@ def entry_to_slice(name: str, entry: Any) -> Slice | None:
     An object is {start, size}. A two-element array is **[start, end)** to the engine, while the training side reads the
     same array as [start, size] in one place: an array is never safe (rule RP056).
     """
-    if isinstance(entry, Mapping) and _is_index(entry.get("start")) and _is_index(entry.get("size")):
+    if isinstance(entry, Mapping) and is_whole(entry.get("start")) and is_whole(entry.get("size")):
         return Slice(int(entry["start"]), int(entry["size"]), name)
-    if isinstance(entry, list) and len(entry) == 2 and all(_is_index(value) for value in entry):
+    if isinstance(entry, list) and len(entry) == 2 and all(is_whole(value) for value in entry):
         return Slice(int(entry[0]), int(entry[1]) - int(entry[0]), name)
     return None
 
@@ -98,9 +98,10 @@ def json_to_slices(entries: Any) -> tuple[Slice, ...]:
 def json_to_layout(entries: Any, declared_width: Any = None) -> Layout:
     """Read a layout; the width is the declared one if numeric, else the end of the last slice."""
     slices = json_to_slices(entries)
-    width = int(declared_width) if _is_index(declared_width) else max((entry.stop for entry in slices), default=0)
+    width = int(declared_width) if is_whole(declared_width) else max((entry.stop for entry in slices), default=0)
     return Layout(slices, width)
 
 
-def _is_index(value: Any) -> bool:
+def is_whole(value: Any) -> bool:
+    """Whether a JSON number is whole: 8 and 8.0 are the same number to an engine."""
     return (isinstance(value, int) and not isinstance(value, bool)) or (isinstance(value, float) and value.is_integer())

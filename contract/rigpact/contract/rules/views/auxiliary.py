@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from rigpact.contract.documents import Document
-from rigpact.contract.layout import ANGULAR_VELOCITIES, Layout, Slice
+from rigpact.contract.layout import ANGULAR_VELOCITIES, Layout, Slice, is_whole
 from rigpact.contract.rules.views.bundle import POSE_HISTORY, BundleView, FileView, one_slice
 
 POSE_HISTORY_KEYS = ("tanh_scales_pose_hist", "MuPoseHist", "StdPoseHist")
@@ -29,8 +29,8 @@ class Auxiliary(FileView):
     def history_length(self) -> int | None:
         """Frames of history: declared, else from the width of the statistics."""
         declared = self.document.data.get("pose_hist_len")
-        if type(declared) is int and declared > 0:
-            return declared
+        if is_whole(declared) and declared > 0:
+            return int(declared)
         means = self.numbers("MuPoseHist")
         return len(means) // (6 * self.bone_count) if means is not None else None
 
