@@ -177,7 +177,8 @@ def fill(values: Values, reads: Reads) -> str:
     if not reads.is_sure and (why := _unfit(judged, folder / gate.bundle)):
         return f"{name} names {folder / gate.bundle}, which is not used: {why}"
     taken = dict(_taken(values, reads, gate, folder))
-    values.update(taken)
+    for key, value in taken.items():
+        values[key] = [*value, *(values[key] or ())] if isinstance(value, list) else value
     return f"from {name}: {' '.join(_shown(key, value, reads) for key, value in taken.items())}"
 
 
@@ -198,9 +199,10 @@ def _taken(values: Values, reads: Reads, gate: GateSettings, folder: Path) -> It
     for key in ("mode", "resolution") if row else ():
         if key in values and not values[key] and (word := getattr(row, key)):
             yield key, word
-    if gate.conventions and "paths" not in values and not values["conventions"]:  # `check` takes them itself
-        given = list(values["settings"] or ())
-        yield "settings", [*_words(gate.conventions, {each.partition("=")[0].strip() for each in given}), *given]
+    if "paths" not in values and not values["conventions"]:  # `check` takes conventions itself
+        given = {each.partition("=")[0].strip() for each in values["settings"] or ()}
+        if words := [*_words(gate.conventions, given)]:
+            yield "settings", words
 
 
 def _files(values: Values, reads: Reads, gate: GateSettings, row: RecordedRun | None) -> dict[str, list[str | None]]:
