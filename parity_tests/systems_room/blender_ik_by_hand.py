@@ -1,13 +1,10 @@
 """The rig of Blender IK, and oracles with scipy: angles as Blender tells them, the root's axes."""
 
-import json
-from importlib.resources import files
 from typing import Any
 
 import numpy as np
 from scipy.spatial.transform import Rotation
 
-from rigpact.contract import pages
 from rigpact.contract.contract_files import contract_in_memory
 from rigpact.contract.pages.registry import find_system
 from rigpact.contract.systems.problem import Problem
@@ -19,25 +16,12 @@ BONES, TASKS, PARENTS = (tuple(CONSTANTS[name]) for name in ("bones", "tasks", "
 HEADS_M, LENGTHS_M, LIMITS_RAD, ORIENTATIONS = (
     np.array(CONSTANTS[name]) for name in ("rest_heads_m", "bone_lengths_m", "limits_rad", "rest_orientations")
 )
-DOCUMENT_LIMITS_RAD = np.array(json.loads((files(pages) / "blender_ik_rig.json").read_bytes())["document_limits_rad"])
 HIPS_AT_REST = ORIENTATIONS[0]
 
 
 def data_problems(context: np.ndarray, rotations: np.ndarray, contract: Any = CONTRACT) -> list[Problem]:
     """What is wrong with a data set."""
     return list(SYSTEM.data_problems(contract, {"context": context, "rotations": rotations}))
-
-
-def blenders_angles(turn: Rotation) -> np.ndarray:
-    """Angles about x, y and z: of the two triples of one rotation, the one whose sum is smaller."""
-    x, y, z = turn.as_euler("xyz")
-    triples = [
-        np.array([x, y, z]),
-        np.array([x - np.copysign(np.pi, x), np.copysign(np.pi, y) - y, z - np.copysign(np.pi, z)]),
-    ]
-    for other in triples:
-        assert (Rotation.from_euler("xyz", other).inv() * turn).magnitude() < 1e-6
-    return min(triples, key=lambda triple: float(np.abs(triple).sum()))
 
 
 def root_axes(root: np.ndarray) -> np.ndarray:

@@ -7,7 +7,6 @@ import numpy as np
 
 from rigpact.contract.conventions import CodeHint
 from rigpact.contract.systems.contract import Contract
-from rigpact.contract.systems.stage import Stage
 from rigpact.contract.systems.system import System
 from rigpact.reference_runtime.graph.bounds import stage_bound
 from rigpact.reference_runtime.graph.replayed import Evidence
@@ -52,25 +51,6 @@ def recomputed(contract: Contract, stage: str, known: Rows, **changes: str) -> n
 def bound_of(contract: Contract, stage: str, known: Rows, rows: np.ndarray) -> np.ndarray:
     """How far two correct implementations of a stage may differ."""
     return stage_bound(contract.system.graph[stage], stages_from(contract, known), rows, {})
-
-
-def failing(contract: Contract, known: Rows, **changes: str) -> list[str]:
-    """Stages that cannot have been computed from the run's own values under these conventions."""
-    graph = contract.system.graph
-    return [
-        stage.name
-        for stage in graph
-        if stage.compute is not None and not stage.is_answer and _differs(contract, stage, known, changes)
-    ]
-
-
-def _differs(contract: Contract, stage: Stage, known: Rows, changes: Mapping[str, str]) -> bool:
-    rows, recorded = recomputed(contract, stage.name, known, **changes), known[stage.name].astype(float)
-    bound, computed = bound_of(contract, stage.name, known, rows), rows.astype(float)
-    if stage.measure.has_signless_quaternions:  # q and -q are one rotation
-        sign = np.sign(np.sum((computed * recorded).reshape(len(rows), -1, 4), axis=2))
-        recorded = recorded * np.repeat(sign, 4, axis=1)
-    return bool(np.any(np.abs(computed - recorded) > bound))
 
 
 def alternatives(system: System) -> list[tuple[str, str]]:

@@ -9,7 +9,6 @@ from scipy.spatial.transform import Rotation
 
 from rigpact.reference_runtime.operations.definitions.euler import EULER, TRIPLES
 from rigpact.reference_runtime.operations.definitions.quaternions import exponential, to_matrix
-from rigpact.reference_runtime.operations.geometry import quat_to_vector
 from rigpact.reference_runtime.vocabulary.rigs.kinematics import chain_of, forward_kinematics
 
 from .blender_ik_by_hand import BONES, HEADS_M, LENGTHS_M, LIMITS_RAD, ORIENTATIONS, PARENTS
@@ -69,41 +68,6 @@ def test_without_rest_orientations_hands_miss_by_decimetres() -> None:
     wrong, _ = forward_kinematics(chain_of(PARENTS, HEADS_M, flat), turns, np.zeros(3))
     hand = BONES.index("LeftHand")
     assert np.linalg.norm(right[hand] - wrong[hand]) > 0.3
-
-
-@given(vector=arrays(np.float64, (3,), elements=st.floats(-12.0, 12.0)))
-def test_rotation_vectors_turn_as_scipys_do(vector: np.ndarray) -> None:
-    """Half the angle, or the other way round, and every limb is wrong by a plausible amount."""
-    expected = Rotation.from_rotvec(vector).as_matrix()
-    assert to_matrix(exponential(0.5 * vector)) == pytest.approx(expected, abs=1e-13)
-    quaternion = exponential(0.5 * vector)
-    assert Rotation.from_quat(quaternion).as_matrix() == pytest.approx(expected, abs=1e-13)
-
-
-@given(vector=arrays(np.float64, (3,), elements=st.floats(-12.0, 12.0)))
-def test_the_canonical_vector_is_the_same_turn_and_the_shortest(vector: np.ndarray) -> None:
-    """Labels that jump by a whole turn between two frames cannot be learned."""
-    canonical = quat_to_vector(exponential(0.5 * vector))
-    assert np.linalg.norm(canonical) <= np.pi + 1e-12
-    same = Rotation.from_rotvec(canonical).inv() * Rotation.from_rotvec(vector)
-    assert same.magnitude() == pytest.approx(0.0, abs=1e-7)  # scipy's angle of a quaternion near one
-
-
-@pytest.mark.parametrize("angle", [np.pi - 1e-9, np.pi + 1e-3, 2 * np.pi - 0.1, 2 * np.pi + 0.1])
-def test_angles_beyond_half_a_turn_come_back_the_other_way(angle: float) -> None:
-    """w < 0 in a quaternion is an angle beyond 180 degrees, and the label flips its axis."""
-    axis = np.array([0.6, 0.0, 0.8])
-    expected = angle if angle <= np.pi else angle - 2 * np.pi
-    assert quat_to_vector(exponential(0.5 * angle * axis)) == pytest.approx(expected * axis, abs=1e-12)
-
-
-@given(angles=st.tuples(st.floats(-3.1, 3.1), st.floats(-1.5, 1.5), st.floats(-3.1, 3.1)))
-def test_euler_xyz_turns_about_x_first(angles: tuple[float, float, float]) -> None:
-    """The original's helper names one order and computes the other: errors up to 0.38 in an element."""
-    fixed = Rotation.from_euler("xyz", angles).as_matrix()  # lower case: about fixed axes, x first
-    assert EULER["xyz_rad"][1](fixed) == pytest.approx(np.array(angles), abs=1e-9)
-    other = Rotation.from_euler("zyx", angles[::-1]).as_matrix()  # z first
-    assert EULER["XYZ_rad"][1](other) == pytest.approx(np.array(angles), abs=1e-9)
 
 
 BLENDERS: tuple[tuple[tuple[float, ...], tuple[float, ...]], ...] = (

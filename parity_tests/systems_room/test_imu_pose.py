@@ -10,7 +10,6 @@ from numpy.typing import NDArray
 
 pytest.importorskip("mujoco", reason="the extra [physics] is not installed")
 
-from rigpact.contract.contract_files import contract_in_memory
 from rigpact.contract.errors import UnusableInput
 from rigpact.reference_runtime.graph.window import SampleWindow, stream
 from rigpact.training.imu_pose.evaluation import coverage, fit_temperature, moving, standard_scores
@@ -22,10 +21,8 @@ from rigpact.training.imu_pose.training import MultiTaskLoss, mean_joint_error_m
 
 from ..every_case import every_case
 from ..measuring.scores.training_sides import parameter_count
-from .declared_runs import recomputed
 
 TINY = Size(16, 2, 1, 2, 32, (32, 24), 16)
-CONTRACT = contract_in_memory(SYSTEM, {"temperature": 1.5})
 
 
 def test_the_full_network_has_the_published_number_of_parameters() -> None:
@@ -117,84 +114,12 @@ def test_drawn_mountings_are_rotations() -> None:
 # --- before and behind the network --------------------------------------------------------------------------------------
 
 
-def test_the_network_sees_a_fifth_without_gravity() -> None:
-    """Scalar arithmetic, number by number."""
-    imu = np.array([[1.0, -2.0, 9.81, 0.5, 0.0, -5.0], [0.0, 0.0, 0.0, 0.0, 0.0, 0.0]], np.float32)
-    rows = recomputed(CONTRACT, "model_input", {"imu": imu})
-    wanted = [[float(np.float32(v)) for v in row] for row in imu]
-    for row in wanted:
-        row[2] -= 9.81
-    assert rows == pytest.approx(np.array(wanted) / 5.0, abs=1e-7)
-
-
-@every_case(
-    ("knob", "value", "imu", "expected"),
-    [
-        ("acceleration_unit", "g", (9.81, 0, 9.81, 1, 0, 0), (1.0, 0, 1.0 - 9.81, 1, 0, 0)),
-        ("angular_rate_unit", "deg_s", (0, 0, 9.81, math.pi, 0, 0), (0, 0, 0, 180.0, 0, 0)),
-        ("gravity", "kept", (0, 0, 9.81, 0, 0, 0), (0, 0, 9.81, 0, 0, 0)),
-        ("imu_order", "angular_rate_first", (1, 2, 3, 4, 5, 6), (4, 5, 6 - 9.81, 1, 2, 3)),
-        ("sensor_axes", "z_down", (1, 2, 3, 4, 5, 6), (1, -2, -3 - 9.81, 4, -5, -6)),
-        ("sensor_axes", "y_up", (1, 2, 3, 4, 5, 6), (1, -3, 2 - 9.81, 4, -6, 5)),
-        ("sensor_axes", "turned_to_y_up", (1, 2, 3, 4, 5, 6), (1, 3, -2 - 9.81, 4, 6, -5)),
-        ("acceleration_sign", "negated", (1, 2, 3, 4, 5, 6), (-1, -2, -3 - 9.81, 4, 5, 6)),
-        ("gravity", "added", (1, 2, 3, 4, 5, 6), (1, 2, 3 + 9.81, 4, 5, 6)),
-        ("gravity", "taken_off_y", (1, 2, 3, 4, 5, 6), (1, 2 - 9.81, 3, 4, 5, 6)),
-        ("gravity", "standard", (1, 2, 3, 4, 5, 6), (1, 2, 3 - 9.80665, 4, 5, 6)),
-        ("input_scale", "none", (5, 0, 9.81, 5, 0, 0), (25, 0, 0, 25, 0, 0)),
-    ],
-)
-def test_each_mistake_of_the_input_is_what_its_name_says(
-    knob: str, value: str, imu: tuple[float, ...], expected: tuple[float, ...]
-) -> None:
-    """A knob with a wrong effect names the wrong line of code. `expected` is before the division by five."""
-    rows = recomputed(CONTRACT, "model_input", {"imu": np.array([imu], np.float32)}, **{knob: value})
-    assert rows[0] == pytest.approx(np.array(expected) / 5.0, abs=2e-6)
-
-
-def _head(entries: dict[int, float]) -> NDArray[np.float32]:
-    head = np.zeros((1, 102), np.float32)
-    for place, number in entries.items():
-        head[0, place] = number
-    return head
-
-
-def test_means_and_log_variances_take_turns() -> None:
-    """Read as two halves, the right arm's positions are variances and the body flies apart."""
-    place = JOINTS.index("knee_r") * 6 + 2 * 1  # y
-    known = {"head": _head({place: 0.7, place + 1: -3.0})}
-    pose = recomputed(CONTRACT, "pose", known).reshape(17, 3)
-    spread = recomputed(CONTRACT, "log_variance", known).reshape(17, 3)
-    assert pose[JOINTS.index("knee_r"), 1] == np.float32(0.7)
-    assert np.count_nonzero(pose) == 1
-    assert spread[JOINTS.index("knee_r"), 1] == np.float32(-3.0)
-    assert np.count_nonzero(spread) == 1
-
-
-def test_the_log_variance_is_clamped_and_sigma_is_its_half_exponential() -> None:
-    """sigma = exp(lv / 2) times the temperature; without the clamp a still coordinate has a spread of nothing."""
-    known = {"head": _head({1: -30.0, 3: 2.0, 5: 9.0})}
-    clamped = recomputed(CONTRACT, "log_variance", known)
-    assert clamped[0, :3].tolist() == [-8.0, 2.0, 4.0]
-    sigma = recomputed(CONTRACT, "sigma", {"log_variance": clamped})
-    assert sigma[0, :3] == pytest.approx([1.5 * math.exp(-4.0), 1.5 * math.e, 1.5 * math.exp(2.0)], rel=1e-6)
-
-
 def test_swapped_sides_swap_pairs_only() -> None:
     """Left and right exchanged: pelvis, spine and head stay."""
     mapping = SYSTEM.knobs["joint_order"].effects["left_right_swapped"]
     assert sorted(mapping) == list(range(17))
     assert [JOINTS[place] for place in mapping[:5]] == ["pelvis", "spine", "head", "shoulder_r", "shoulder_l"]
     assert sorted(SYSTEM.knobs["joint_order"].effects["constraint_loss"]) == list(range(17))
-
-
-@pytest.mark.parametrize(
-    "axes", [*SYSTEM.knobs["sensor_axes"].effects.values(), *SYSTEM.knobs["world_axes"].effects.values()]
-)
-def test_axis_conventions_are_rotations(axes: NDArray[np.float64]) -> None:
-    """A reflection would be another defect: handedness."""
-    assert axes @ axes.T == pytest.approx(np.eye(3))
-    assert np.linalg.det(axes) == pytest.approx(1.0)
 
 
 # --- the window ---------------------------------------------------------------------------------------------------------

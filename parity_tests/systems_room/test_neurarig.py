@@ -6,8 +6,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 from safetensors.numpy import load_file
 from scipy.spatial.transform import Rotation
 
@@ -27,7 +25,6 @@ SYSTEM = find_system("neurarig")
 CONTRACT = contract_in_memory(SYSTEM, SYSTEM.template())
 FRAME = SYSTEM.vectors["packet"]
 FEMUR_CM, TIBIA_CM = {"r": 45.751953, "l": 45.752106}, {"r": 41.705513, "l": 41.705494}
-AXIS = {"r": np.array([1.0, 0.0, 0.0]), "l": np.array([-1.0, 0.0, 0.0])}
 
 
 def run(seed: int, count: int = 40, **changes: str) -> Rows:
@@ -42,57 +39,6 @@ def run(seed: int, count: int = 40, **changes: str) -> Rows:
 def part(rows: np.ndarray, name: str) -> np.ndarray:
     """A field of the 63 numbers, float64."""
     return rows[:, FRAME[name].range].astype(np.float64)
-
-
-def test_targets_and_normals_are_sent_in_the_pelvis_space() -> None:
-    """A target in world space lies metres from where the legs can be, and the network never saw one."""
-    known = run(1)
-    pose, sent = known["engine_pose"], known["packet"]
-    inverse = Rotation.from_quat(part(pose, "pelvis_quat")).inv()
-    for side in "rl":
-        target = inverse.apply(part(pose, f"foot_{side}_target") - part(pose, "pelvis_pos"))
-        np.testing.assert_allclose(part(sent, f"foot_{side}_target"), target, atol=1e-4)
-        np.testing.assert_allclose(
-            part(sent, f"ground_normal_{side}"), inverse.apply(part(pose, f"ground_normal_{side}")), atol=1e-6
-        )
-    np.testing.assert_array_equal(sent[:, :49], pose[:, :49])
-
-
-def test_the_network_sees_metres() -> None:
-    """Centimetres beside unit quaternions train to twice the error."""
-    known = run(2)
-    scale = np.array([0.01 if field.unit == "cm" else 1.0 for field in FRAME for _ in range(field.size)])
-
-    np.testing.assert_allclose(known["model_input"], known["packet"] * scale, rtol=1e-6)
-
-
-def test_rotations_are_unit_with_w_not_negative() -> None:
-    """Raw answers have lengths of 7 to 25, and q and -q flip a blend."""
-    known = run(3)
-    raw = known["raw_rotations"].reshape(-1, 4).astype(np.float64)
-    unit = known["rotations"].reshape(-1, 4)
-
-    np.testing.assert_allclose(np.linalg.norm(unit, axis=1), 1.0, atol=1e-6)
-    assert (unit[:, 3] >= 0.0).all()
-    apart = (Rotation.from_quat(raw).inv() * Rotation.from_quat(unit)).magnitude()
-    assert apart.max() < 1e-6
-
-
-def test_legs_are_where_scipy_puts_them() -> None:
-    """hip, knee and foot: parent times local, the left leg along -x."""
-    known = run(4)
-    pose = known["engine_pose"]
-    pelvis, place = Rotation.from_quat(part(pose, "pelvis_quat")), part(pose, "pelvis_pos")
-    for leg, side in enumerate("rl"):
-        answer = known["reply"][:, 12 * leg : 12 * leg + 8].astype(np.float64)
-        thigh = pelvis * Rotation.from_quat(answer[:, :4])
-        calf = thigh * Rotation.from_quat(answer[:, 4:])
-        hip = place + pelvis.apply(part(pose, f"thigh_{side}_pos"))
-        knee = hip + thigh.apply(AXIS[side] * FEMUR_CM[side])
-        foot = knee + calf.apply(AXIS[side] * TIBIA_CM[side])
-        np.testing.assert_allclose(known["joints"][:, 9 * leg : 9 * leg + 9], np.hstack([hip, knee, foot]), atol=1e-3)
-        error = np.linalg.norm(foot - part(pose, f"foot_{side}_target"), axis=1)
-        np.testing.assert_allclose(known["foot_error"][:, leg], error, atol=1e-3)
 
 
 def test_generated_targets_are_within_reach() -> None:
@@ -122,17 +68,6 @@ def test_63_bytes_are_not_63_floats() -> None:
     np.testing.assert_array_equal(copied[:, :15], rows[:, :15])
     assert not copied[:, 16:].any()
     assert first_bytes(rows, 252).tolist() == rows.tolist()
-
-
-@settings(deadline=None)
-@given(scale=st.floats(1e-3, 1e3))
-def test_the_length_of_an_answer_says_nothing(scale: float) -> None:
-    """A network's raw quaternions have any length; the length must not change the pose."""
-    known = run(7, 4)
-    scaled = {**known, "raw_rotations": (known["raw_rotations"].astype(np.float64) * scale).astype(np.float32)}
-    again = declared_runs.recomputed(CONTRACT, "rotations", scaled)
-
-    np.testing.assert_allclose(again, known["rotations"], atol=1e-6)
 
 
 def test_an_answer_of_zeros_is_no_rotation_and_no_nan() -> None:
@@ -166,15 +101,6 @@ def test_the_committed_files_are_what_the_builder_writes() -> None:
     assert committed.read_bytes() == contract_to_bytes(built)
     np.testing.assert_allclose(load_file(BUNDLE / "clip.trace.safetensors")["engine_pose"], walk_rows(), atol=1e-5)
     assert sum(path.stat().st_size for path in BUNDLE.iterdir()) < 2_000_000
-
-
-def test_every_knob_moves_the_stage_that_names_it() -> None:
-    """A knob without effect could be named as the cause of any defect."""
-    straight = run(9)
-    for stage in SYSTEM.stages:
-        for knob in stage.knobs:
-            for value in knob.values[1:]:
-                assert stage.name in declared_runs.failing(CONTRACT, straight, **{knob.name: value})
 
 
 def test_every_knob_says_what_it_decides_and_every_value_has_a_hint() -> None:

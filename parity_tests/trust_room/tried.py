@@ -5,7 +5,7 @@ A module of this folder is one section of the page; the first line of its docstr
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Literal, TypeVar
 
@@ -29,6 +29,17 @@ def refused(tried: str, answer: str) -> Callable[[Test], Test]:
 def passes(tried: str, answer: str = "passes") -> Callable[[Test], Test]:
     """Mark a test that tries a variation that is not a defect, and shows that it raises no alarm."""
     return _mark(Tried("passes", tried, answer))
+
+
+def tries(rows: Iterable[tuple[Literal["refused", "passes"], str, str]]) -> Callable[[Test], Test]:
+    """Mark a test that tries a table of cases: of each the kind, what was tried, and the answer."""
+
+    def mark(test: Test) -> Test:
+        for kind, tried, answer in reversed(list(rows)):
+            _mark(Tried(kind, tried, answer))(test)
+        return test
+
+    return mark
 
 
 def _mark(row: Tried) -> Callable[[Test], Test]:
