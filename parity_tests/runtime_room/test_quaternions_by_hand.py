@@ -63,11 +63,6 @@ def test_the_matrix_of_a_quaternion_whose_entries_are_whole_thirtieths():
     near(quaternions.rotated(q, np.array([0.0, 1.0, 1.0])) * 30.0, [2, 14, 40])
 
 
-def test_the_inverse_of_a_unit_quaternion():
-    """Its axis is the other way round."""
-    assert quaternions.conjugate(np.array([1.0, 2.0, 3.0, 4.0])).tolist() == [-1.0, -2.0, -3.0, 4.0]
-
-
 @pytest.mark.filterwarnings("error")
 def test_the_exponential_of_half_a_rotation_vector():
     """Half an angle of 0.5 about (0.6, 0, 0.8); one that is too small for its sine; none."""

@@ -139,11 +139,6 @@ def test_the_compiled_library_is_told_the_same_conventions(columns, packing, der
     assert form.is_second_first is (derived == "second_cross_first" and pair not in CYCLIC)
 
 
-def test_identity_of_the_deployed_character_is_the_specs():
-    """Spec 01 section 7 writes it out."""
-    assert codec().identity(1).tolist() == [1, 0, 0, 0, 0, 1]
-
-
 @given(rotation=rotations)
 @example(rotation=FIVE_DEGREES_X)
 def test_rows_read_as_columns_are_the_inverse_rotation(rotation):

@@ -43,42 +43,6 @@ def changed_trace(source: Path, out: Path, change: Change) -> Path:
     return out
 
 
-@pytest.mark.parametrize("name", SYSTEMS)
-def test_the_committed_files_pass(rigpact: Command, bundles: Path, name: str) -> None:
-    """Contract, model, clip and labels: what a studio would commit."""
-    folder = bundles / name
-    code, text = rigpact(
-        "check", folder / f"{name}.json", *folder.glob("*.trace.safetensors"), "--onnx", folder / "model.onnx"
-    )
-    assert code == 0, text
-    assert "PASS: 0 error" in text
-
-
-SLIP = {
-    "blender_ik": ("rest_orientation=ignored", "positions"),
-    "rig_inversion": ("rotation_order=z_y_x", "reconstruction"),
-}
-
-
-@pytest.mark.parametrize("name", SYSTEMS)
-def test_a_port_that_errs_is_named(rigpact: Command, bundles: Path, tmp_path: Path, name: str) -> None:
-    """A run agrees with itself; with one convention changed, diff shows the stage and explain names the convention."""
-    folder, (knob, stage) = bundles / name, SLIP[name]
-    contract = folder / f"{name}.json"
-    drive = ("run", "--contract", contract, folder / "clip.trace.safetensors", "--onnx", folder / "model.onnx", "--out")
-    ours, theirs = tmp_path / "reference.trace.safetensors", tmp_path / "port.trace.jsonl"
-    assert rigpact(*drive, ours)[0] == 0
-    assert rigpact(*drive, theirs, "--set", knob)[0] == 0
-    assert rigpact("diff", ours, ours, "--contract", contract)[0] == 0
-    code, text = rigpact("diff", ours, theirs, "--contract", contract)
-    assert code == 1
-    assert stage in text
-    code, text = rigpact("explain", theirs, "--contract", contract, "--format", "json")
-    assert code == 1
-    causes = orjson.loads(text)["causes"]
-    assert [cause["changes"] for cause in causes] == [dict([knob.split("=")])]
-
-
 def _one_pose(stages: dict[str, np.ndarray]) -> None:
     for rows in stages.values():
         rows[:] = rows[:1]

@@ -1,4 +1,4 @@
-"""Blender IK, rig inversion and IMU pose under `explain`: conventions are named, no defect gets a made-up cause."""
+"""Blender IK, rig inversion and IMU pose under `explain`: every convention is named, alone and in pairs."""
 
 from collections.abc import Mapping
 from itertools import combinations
@@ -16,15 +16,11 @@ from rigpact.reports.diagnosing.diagnosis import Diagnosis
 
 from ..every_case import every_case
 from . import declared_runs
-from .blender_ik_mutants import DEFECTS as IK_DEFECTS
-from .imu_pose_mutants import DEFECTS as IMU_DEFECTS
-from .rig_inversion_mutants import DEFECTS as RIG_DEFECTS
 
 CONTRACTS = {
     name: open_contract(Path(__file__).parents[2] / "fixtures" / "bundles" / name / f"{name}.json")
     for name in ("blender_ik", "rig_inversion", "imu_pose")
 }
-DEFECTS: Mapping[str, Any] = {"blender_ik": IK_DEFECTS, "rig_inversion": RIG_DEFECTS, "imu_pose": IMU_DEFECTS}
 SINGLES = [
     (name, knob, value)
     for name, contract in CONTRACTS.items()
@@ -102,18 +98,3 @@ def test_two_conventions_at_once_are_both_named(scenes: dict[str, Scene], name: 
         hides = same and len(found) < len(pair)  # one change takes away what the other does: a window's own statistics
         named += found == pair or hides
     assert named >= 10
-
-
-@pytest.mark.parametrize(("name", "defect"), [(name, defect) for name in DEFECTS for defect in DEFECTS[name]])
-def test_a_defect_that_is_no_convention_gets_no_cause(scenes: dict[str, Scene], name: str, defect: str) -> None:
-    """A wrong cause sends people to the wrong file; the correct answer is the stage and the field.
-
-    Rounded numbers that happen to stand still are told as stuck, which is no rule and explains nothing.
-    """
-    at, spoil = DEFECTS[name][defect]
-    diagnosis = scenes[name].explain(scenes[name].recorded({}, spoil, at), with_pairs=True)
-    assert diagnosis.exit_code == 1
-    assert (diagnosis.verdict != "unexplained") == any(each.is_rule for each in diagnosis.relations)
-    assert diagnosis.causes == ()
-    assert diagnosis.first_divergence is not None
-    assert diagnosis.first_divergence.stage == at
