@@ -23,7 +23,7 @@ from rigpact.reference_runtime.files.run import DeclaredClip, declared_run
 from rigpact.reference_runtime.files.runner import RunOptions
 from rigpact.reference_runtime.graph.network import OnnxSystemNetwork, answer_of
 from rigpact.reference_runtime.graph.replayed import Evidence, ReplayedFrames
-from rigpact.reference_runtime.graph.run import ClipDrive, Mode, run_clip, stages_from
+from rigpact.reference_runtime.graph.run import ClipDrive, run_clip, stages_from
 from rigpact.reference_runtime.recordings.trace import read_trace
 from rigpact.reference_runtime.recordings.trace_model import Trace
 
@@ -79,23 +79,6 @@ def assert_same(one: Trace, other: Trace) -> None:
     assert list(one.stages) == list(other.stages)
     for name, rows in one.stages.items():
         np.testing.assert_array_equal(rows, other.stages[name], err_msg=name)
-
-
-def test_a_batch_and_frame_by_frame_are_the_same_to_the_bit() -> None:
-    """Two evaluations that differ in the last bit are two runtimes, and a verdict would depend on which was used."""
-    clip = clip_of(1, 40)
-    (stepped,) = run_lanes(CONTRACT, [clip], push, 40, "teacher")
-    assert_same(run_clip(CONTRACT, clip, push), stepped)
-    assert list(stepped.stages) == list(CHASE.graph.names)
-
-
-@pytest.mark.parametrize("mode", ["teacher", "free"])
-def test_runs_in_lockstep_are_the_runs_alone(mode: Mode) -> None:
-    """A run must not read the history of another run in the same batch."""
-    clips = [clip_of(seed, steps) for seed, steps in ((1, 40), (2, 33), (3, 57))]
-    together = run_lanes(CONTRACT, clips, push, 30, mode)
-    for clip, trace in zip(clips, together, strict=True):
-        assert_same(trace, run_lanes(CONTRACT, [clip], push, 30, mode)[0])
 
 
 @pytest.mark.parametrize("gain", ["half", "double"])

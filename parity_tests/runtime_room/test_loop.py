@@ -19,7 +19,6 @@ from rigpact.reference_runtime import (
     read_clip,
     run_frames,
 )
-from rigpact.reference_runtime.vocabulary.posing.write_back import WriteBack
 
 from . import scalar_oracle as oracle
 from . import tiny_character as tiny
@@ -30,7 +29,6 @@ STORE = 2.0**-24
 POSITION, VELOCITY, ROTATIONS, ANGVEL = slice(0, 3), slice(3, 5), slice(6, 24), slice(24, 33)
 STEPS = tiny.FRAMES - 1
 OUTPUTS = np.array([tiny.wave(18, 0.1, 1.2, 0.9 * frame) for frame in range(40)], np.float32)
-INPUT_STAGES = ("x_raw", "state", "cond_raw", "cond", "contacts", "angvel", "pose_hist_raw", "pose_hist")
 
 
 @pytest.fixture(scope="module")
@@ -197,14 +195,6 @@ def test_everything_is_written_back_under_all(contract, clip):
         assert after[2] == before[2]
 
 
-@pytest.mark.parametrize("writeback", ["output_slices", "all"])
-def test_a_crowd_is_written_back_like_each_of_its_characters(contract, clip, writeback):
-    """The frames of one run stand for a crowd: what moves in one character must not move its neighbour."""
-    stages = run(contract, clip, "free", 3, writeback=writeback).stages
-    write = WriteBack(contract.with_conventions({"writeback": writeback}))
-    np.testing.assert_array_equal(write(stages["x_raw"], stages["y_out"], tiny.FPS), stages["x_raw_next"])
-
-
 def test_slice_of_another_size_is_not_written_back(folder, clip):
     """The engine copies by name *and* size; half a position would tear the character from its capsule."""
     document = tiny.bundle(output={"RootPosition": 2, "BoneRotations6D": 18, "RootVelocity": 2})
@@ -345,24 +335,6 @@ def test_same_input_twice_gives_the_same_bits(demo, mode):
     assert list(first) == list(second)
     for name, rows in first.items():
         assert rows.tobytes() == second[name].tobytes(), name
-
-
-@pytest.mark.parametrize("mode", ["teacher", "free"])
-def test_keeping_stages_does_not_change_a_bit(demo, mode):
-    """A recorder that shares buffers with the loop shows the last frame everywhere, or changes the next frame."""
-    contract, network, clip = demo
-    watched, alone = (
-        open_run(contract, network, clip, mode, engine="numpy"),
-        open_run(contract, network, clip, mode, engine="numpy"),
-    )
-    kept = []
-    for _ in range(8):
-        stages = watched.step()
-        kept.append((stages, {name: values.tobytes() for name, values in stages.items()}))
-        last = alone.step()
-    for stages, bits in kept:
-        assert {name: values.tobytes() for name, values in stages.items()} == bits
-    assert {name: values.tobytes() for name, values in last.items()} == kept[-1][1]
 
 
 def test_recorder_may_scribble_on_what_it_was_given(contract, clip):

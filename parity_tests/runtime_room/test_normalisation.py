@@ -204,16 +204,6 @@ def test_input_is_not_changed_in_place(folder):
     np.testing.assert_array_equal(z, z_kept)
 
 
-def test_a_batch_is_normalised_as_its_rows(folder):
-    """Teacher rows are computed at once and free-run rows one by one: they must be the same numbers."""
-    rows = np.random.default_rng(1).normal(size=(4, 6, 33)).astype(np.float32)
-    for math_mode in ("f64", "f32"):
-        normaliser = StateNormaliser(tiny.contract(folder, math=math_mode))
-        whole, back = normaliser.normalise(rows), normaliser.denormalise(rows)
-        np.testing.assert_array_equal(whole[2, 3], normaliser.normalise(rows[2, 3]))
-        np.testing.assert_array_equal(back[2, 3], normaliser.denormalise(rows[2, 3]))
-
-
 def test_an_overflowing_state_is_stored_as_infinite_not_raised(folder):
     """The search for the origin of a non-finite value needs to see it, not a crash."""
     document = tiny.bundle(StdX=[1e-6] * 33, MuX=[0.0] * 33)
