@@ -300,6 +300,22 @@ def test_a_place_may_stand_behind_an_underscore(tmp_path):
     assert stages(tmp_path / "run.csv", contract(y_norm=2)) == {"y_norm": [[1.0, 2.0], [3.0, 4.0]]}
 
 
+@every_case(
+    ("names", "expected"),
+    [
+        (("gyro_x", "gyro_y", "gyro_z"), {"gyro": [A, B, C]}), (("gyro.z", "gyro.x", "gyro.y"), {"gyro": [B, C, A]}),
+        (("gyro/0", "gyro/x", "gyro/2"), None), (("gyro_x", "gyro_y"), None), (("gyro_x", "gyro_y", "gyro_w"), None),
+    ],
+)  # fmt: skip
+def test_a_vector_of_space_has_letters(tmp_path, names, expected):
+    """What every logger of an IMU writes; a letter that is missing, or stands twice, is no vector."""
+    path, of = npz(tmp_path, **dict(zip(names, (A, B, C), strict=False))), contract(gyro=3)
+    if expected is None:
+        refused(path, of)
+    else:
+        assert stages(path, of) == {"gyro": np.transpose(expected["gyro"]).tolist()}
+
+
 def test_a_vector_whose_own_name_ends_in_a_number_stays_itself(tmp_path):
     """`foot_1` is a vector here, and no second number of `foot`."""
     path = npz(tmp_path, foot=np.ones((2, 3)), foot_1=np.zeros((2, 1)))

@@ -31,7 +31,7 @@ CLOCK = (*_FRAME, *_TIME)  # names of columns that say when a row was recorded
 NO_RATE = 1.0
 """Frames a second where nobody says them."""
 PLACE = re.compile(r"^(.*)\[(\d{1,9})\]$")
-_UNDERSCORED = re.compile(r"^(.*)_(\d{1,9})$")
+_UNDERSCORED = re.compile(r"^(.*)_(\d{1,9}|[xyzw])$")
 _INDEXED = re.compile(r"^(.*?)(?:[./]|\[)(\d+|[xyzw])\]?$")
 _LETTERS = {FieldKind.QUATERNION_XYZW: "xyzw", FieldKind.QUATERNION_WXYZ: "wxyz"}
 
@@ -112,13 +112,17 @@ def _by_file_name(columns: Columns, contract: Contract, path: Path) -> Columns:
 
 
 def _with_brackets(columns: Columns, contract: Contract, path: Path) -> Columns:
-    """The columns, `q_3` of a table as `q[3]` where q is a vector; a name that means something itself stays as it is."""
+    """The columns, `q_3` of a table as `q[3]` and `q_x` as `q.x` where q is such a vector; what means something itself stays."""
     vectors = {*contract.system.graph.names, *_other_names(contract)}
     found: dict[str, NDArray[Any]] = {}
     for name, values in columns.items():
         match = _UNDERSCORED.match(name)
         is_place = match and name not in vectors and match[1] in vectors and match[1] not in columns
-        own = f"{match[1]}[{int(match[2])}]" if match and is_place else name
+        own = name
+        if match and is_place and match[2].isdecimal():
+            own = f"{match[1]}[{int(match[2])}]"
+        elif match and is_place and match[1] in contract.system.graph.names:
+            own = f"{match[1]}.{match[2]}" if match[2] in _letters(contract.fields(match[1])) else name
         if own in found or (own != name and own in columns):
             raise UnusableInput(f"{path}#{name}", f"{own} a second time", "each number once")
         found[own] = values
@@ -280,7 +284,13 @@ def _channels(stage: str, parts: Sequence[str], fields: FieldLayout) -> dict[str
         for name, channel in _field_names(field):
             seen[name] = channel if seen.get(name, channel) == channel else None
     named = {f"{stage}.{name.replace('/', '.')}": channel for name, channel in seen.items() if channel is not None}
-    return named | found
+    return {f"{stage}.{letter}": place for place, letter in enumerate(_letters(fields))} | named | found
+
+
+def _letters(fields: FieldLayout) -> str:
+    """How people call the numbers of a vector that is one thing: x, y, z, and w where its kind says it."""
+    (field, *others) = fields.fields or (None,)
+    return "" if field is None or others else _LETTERS.get(field.kind, "xyz"[: field.size] if field.size <= 3 else "")
 
 
 def _field_names(field: Field) -> Iterator[tuple[str, int]]:
@@ -288,7 +298,7 @@ def _field_names(field: Field) -> Iterator[tuple[str, int]]:
     holders = dict.fromkeys(
         name for name in (field.name, field.bone, f"{field.name}.{field.bone}" if field.bone else "") if name
     )
-    letters = _LETTERS.get(field.kind, "xyz" if field.size <= 3 else "")
+    letters = _letters(FieldLayout((field,)))
     for holder in holders:
         for place in range(field.size):
             channel = field.start + place
