@@ -9,6 +9,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 
@@ -64,15 +65,16 @@ def read_bvh_animation(path: Path) -> Animation:
     content = read_bytes(path)
     if len(content) > MAX_BVH_BYTES:
         raise UnusableInput(path, f"{len(content)} bytes", f"at most {MAX_BVH_BYTES}", "a part of it")
-    lines = _Lines(path, decoded(content, path).splitlines())
-    joints, channels = _hierarchy(lines)
-    twice, times = Counter(joint.name for joint in joints).most_common(1)[0]
+    numbered = enumerate(decoded(content, path).splitlines(), 1)
+    lines = [_Line(f"{path}:{number}", line.strip()) for number, line in numbered if line.strip()]
+    hierarchy, motion = _hierarchy(lines, path)
+    twice, times = Counter(joint.name for joint, _ in hierarchy).most_common(1)[0]
     if times > 1:
         raise UnusableInput(path, f"two joints {twice!r}", "each name once", "rename one of them")
-    count, step = _motion(lines)
-    rows = lines.numbers(sum(map(len, channels)), count)
+    count, step = _motion(motion, path)
+    rows = _rows(motion[2:], sum(len(own) for _, own in hierarchy), count, path)
     rotations, positions, start = {}, {}, 0
-    for joint, own in zip(joints, channels, strict=True):
+    for joint, own in hierarchy:
         block = rows[:, start : start + len(own)]
         start += len(own)
         if joint.order:
@@ -81,126 +83,111 @@ def read_bvh_animation(path: Path) -> Animation:
         if places:
             positions[joint.name] = block[:, [places[axis] for axis in range(3)]]
     truncation = None if len(rows) == count else f"after frame {len(rows)} of {count}"
-    return Animation(joints, step, rotations, positions, truncation)
+    return Animation([joint for joint, _ in hierarchy], step, rotations, positions, truncation)
 
 
-class _Lines:
-    """The lines of the text with their numbers; empty ones are passed over."""
+class _Line(NamedTuple):
+    place: str
+    text: str
 
-    def __init__(self, path: Path, lines: list[str]) -> None:
-        self.path = path
-        self._lines = [(number, line.strip()) for number, line in enumerate(lines, 1) if line.strip()]
-        self._next = 0
+    def refused(self, expected: str) -> UnusableInput:
+        return UnusableInput(self.place, repr(self.text[:40]), expected)
 
-    @property
-    def place(self) -> str:
-        """Where the last line stands."""
-        return f"{self.path}:{self._lines[max(0, min(self._next, len(self._lines)) - 1)][0] if self._lines else 1}"
-
-    def take(self, expected: str) -> str:
-        """The next line."""
-        if self._next >= len(self._lines):
-            raise UnusableInput(self.path, "the end of the file", expected)
-        self._next += 1
-        return self._lines[self._next - 1][1]
-
-    def words(self, first: str, count: int | None, expected: str) -> list[str]:
-        """The words behind the first one of the next line, which must be that one."""
-        line = self.take(expected)
-        words = line.split()
-        if words[0].lower() != first.lower() or (count is not None and len(words) != count + 1):
-            raise UnusableInput(self.place, repr(line[:40]), expected)
-        return words[1:]
-
-    def peek(self) -> str:
-        """The first word of the next line, in small letters."""
-        return self._lines[self._next][1].split()[0].lower() if self._next < len(self._lines) else ""
-
-    def numbers(self, width: int, count: int) -> np.ndarray:
-        """Rows of numbers: as many as `count`, or fewer where the file was cut off."""
-        rows = []
-        for number, line in self._lines[self._next :]:
-            words = line.split()
-            if len(words) != width and not (len(words) < width and number == self._lines[-1][0]):
-                raise UnusableInput(f"{self.path}:{number}", f"{len(words)} numbers", f"{width}, one for each channel")
-            if len(words) == width:
-                rows.append(_floats(words, f"{self.path}:{number}"))
-        if len(rows) > count:
-            raise UnusableInput(f"{self.path}", f"{len(rows)} rows", f"{count}, as Frames says")
-        if not rows:
-            raise UnusableInput(self.path, "no row of numbers", f"{count}, as Frames says")
-        return np.array(rows, np.float64)
+    def numbers(self, words: Sequence[str]) -> list[float]:
+        try:
+            found = [float(word) for word in words]
+        except ValueError as error:
+            raise UnusableInput(self.place, str(error)[:60], "numbers") from None
+        if not np.isfinite(found).all():
+            raise UnusableInput(self.place, "a number that is not finite", "finite numbers")
+        return found
 
 
-def _floats(words: list[str], place: str) -> list[float]:
-    try:
-        found = [float(word) for word in words]
-    except ValueError as error:
-        raise UnusableInput(place, str(error)[:60], "numbers") from None
-    if not np.isfinite(found).all():
-        raise UnusableInput(place, "a number that is not finite", "finite numbers")
-    return found
+_NEXT: Mapping[str, tuple[str, ...]] = {
+    "": ("hierarchy",), "hierarchy": ("root",), "root": ("{",), "joint": ("{",), "end": ("{",), "{": ("offset",),
+    "offset": ("channels",), "channels": ("joint", "end", "}"), "}": ("root", "joint", "end", "}", "motion"),
+}  # fmt: skip
+"""By the first word of a line: those of the lines that may follow."""
+_FORMS = {
+    "hierarchy": "HIERARCHY, the first line of a BVH file", "{": "{ behind a joint", "offset": "OFFSET x y z",
+    "channels": "CHANNELS n NAME …",
+}  # fmt: skip
 
 
-def _hierarchy(lines: _Lines) -> tuple[list[Joint], list[list[str]]]:
-    """Joints in the order of their channels, and the channels of each."""
-    lines.words("HIERARCHY", 0, "HIERARCHY, the first line of a BVH file")
-    joints: list[Joint] = []
-    channels: list[list[str]] = []
-    open_joints: list[str] = []
-    while lines.peek() != "motion":
-        line = lines.take("a joint, or MOTION")
-        kind, _, name = line.partition(" ")
-        if kind == "}" and open_joints:
-            open_joints.pop()
-        elif line.lower().startswith("end"):
-            lines.words("{", 0, "{")
-            lines.words("OFFSET", 3, "OFFSET x y z")
-            lines.words("}", 0, "} behind the end site's offset")
-        elif kind.lower() in ("root", "joint") and name.strip() and len(joints) < MAX_JOINTS:
-            joint, own = _joint(lines, name.strip(), open_joints[-1] if open_joints else "")
-            joints.append(joint)
-            channels.append(own)
-            open_joints.append(joint.name)
-        else:
-            raise UnusableInput(lines.place, repr(line[:40]), "ROOT, JOINT, End Site or }")
-    if open_joints or not joints:
-        raise UnusableInput(lines.place, f"{len(open_joints)} joints without }}", "a hierarchy before MOTION")
-    return joints, channels
+def _hierarchy(lines: Sequence[_Line], path: Path) -> tuple[list[tuple[Joint, list[str]]], Sequence[_Line]]:
+    """Joints with their channels in the order of the numbers, and the lines behind MOTION."""
+    found: list[tuple[Joint, list[str]]] = []
+    open_names: list[str] = []
+    name, before = "", ""
+    for index, line in enumerate(lines):
+        first, _, rest = line.text.partition(" ")
+        word, words = first.lower(), rest.split()
+        known = ("}",) if before == "offset" and not name else _NEXT[before]
+        if (
+            word not in known
+            or (word == "offset" and len(words) != 3)
+            or (word in "{}" and words)
+            or (word == "}" and not open_names)
+        ):
+            raise line.refused(" or ".join(_FORMS.get(each, each.upper()) for each in known))
+        if word == "motion":
+            if open_names or words:
+                raise UnusableInput(line.place, f"{len(open_names)} joints without }}", "a hierarchy before MOTION")
+            return found, lines[index + 1 :]
+        if word in ("root", "joint", "end"):
+            name = "" if word == "end" else rest.strip()
+            if (word != "end" and not name) or len(found) >= MAX_JOINTS or (word == "root") == bool(open_names):
+                raise line.refused("ROOT, JOINT, End Site or }")
+            open_names.append(name)
+        elif word == "offset":
+            line.numbers(words)
+        elif word == "channels":
+            parent = next(reversed(open_names[:-1]), "")
+            found.append(_joint(line, name, parent, words))
+        elif word == "}":
+            open_names.pop()
+        before = word
+    raise UnusableInput(path, "the end of the file", "a joint, or MOTION")
 
 
-def _joint(lines: _Lines, name: str, parent: str) -> tuple[Joint, list[str]]:
-    lines.words("{", 0, f"{{ behind {name}")
-    _floats(lines.words("OFFSET", 3, "OFFSET x y z"), lines.place)
-    count, *names = lines.words("CHANNELS", None, "CHANNELS n NAME …") or [""]
-    own = [each.lower() for each in names]
-    known = {*_POSITIONS, *_ROTATIONS}
-    if count != str(len(own)) or len(set(own)) != len(own) or not known.issuperset(own):
-        raise UnusableInput(
-            lines.place, f"channels {' '.join([count, *names])[:60]}", "n, and n of Xposition … Zrotation"
-        )
+def _joint(line: _Line, name: str, parent: str, words: Sequence[str]) -> tuple[Joint, list[str]]:
+    own = [each.lower() for each in words[1:]]
     order = "".join(_ROTATIONS[each] for each in own if each in _ROTATIONS)
     positions = [each for each in own if each in _POSITIONS]
+    if words[:1] != [str(len(own))] or len(set(own)) != len(own) or len(order) + len(positions) != len(own):
+        raise UnusableInput(line.place, f"channels {' '.join(words)[:60]}", "n, and n of Xposition … Zrotation")
     if len(order) not in (0, 3) or len(positions) not in (0, 3):
-        raise UnusableInput(
-            lines.place, f"channels {' '.join(names)[:60]}", "three rotations, or three positions, or both"
-        )
+        expected = "three rotations, or three positions, or both"
+        raise UnusableInput(line.place, f"channels {' '.join(words[1:])[:60]}", expected)
     return Joint(name, parent, order), own
 
 
-def _motion(lines: _Lines) -> tuple[int, float]:
+def _motion(lines: Sequence[_Line], path: Path) -> tuple[int, float]:
     """How many frames, and the seconds of one."""
-    lines.words("MOTION", 0, "MOTION")
-    said = {}
-    for key in ("frames", "frame time"):
-        line = lines.take(f"{key}: a number")
-        name, colon, text = line.partition(":")
+    said = []
+    for key, line in zip(("frames", "frame time"), lines, strict=False):
+        name, colon, text = line.text.partition(":")
         if name.strip().lower() != key or not colon:
-            raise UnusableInput(lines.place, repr(line[:40]), f"{key}: a number")
-        said[key] = _floats(text.split() or ["nothing"], lines.place)[0]
-    count, step = said["frames"], said["frame time"]
+            raise line.refused(f"{key}: a number")
+        said.append(line.numbers(text.split() or ["nothing"])[0])
+    if len(said) < 2:
+        raise UnusableInput(path, "the end of the file", "frames: a number, and frame time: a number")
+    count, step = said
     if count != int(count) or count < 1 or not 1e-5 <= step <= 10.0:
-        raise UnusableInput(
-            lines.place, f"{count:g} frames of {step:g} s", "a whole number of frames, and the seconds of one"
-        )
+        expected = "a whole number of frames, and the seconds of one"
+        raise UnusableInput(lines[1].place, f"{count:g} frames of {step:g} s", expected)
     return int(count), step
+
+
+def _rows(lines: Sequence[_Line], width: int, count: int, path: Path) -> FloatArray:
+    """Rows of numbers: as many as `count`, or fewer where the file was cut off."""
+    rows = []
+    for line in lines:
+        words = line.text.split()
+        if len(words) > width or (len(words) < width and line is not lines[-1]):
+            raise UnusableInput(line.place, f"{len(words)} numbers", f"{width}, one for each channel")
+        if len(words) == width:
+            rows.append(line.numbers(words))
+    if len(rows) > count or not rows:
+        raise UnusableInput(path, f"{len(rows) or 'no'} rows of numbers", f"{count}, as Frames says")
+    return np.array(rows, np.float64)
