@@ -34,28 +34,38 @@ def write_safetensors(trace: Trace, path: Path) -> None:
 
 def read_safetensors(path: Path) -> Trace:
     """Map the tensors of the file; UnusableInput names the tensor that does not match the header."""
-    index, offset = _read_index(path)
-    _refuse_damage(path)
-    metadata = index.get("__metadata__")
-    text = metadata.get("rigpact") if isinstance(metadata, dict) else None
+    with opened(path) as stream:
+        size = int.from_bytes(stream.read(8), "little")
+        if size > _MAX_HEADER_BYTES:
+            raise UnusableInput(path, f"a header of {size} bytes", "a safetensors trace")
+        index = _parsed(stream.read(size), path)
+        _refuse_damage(path)
+        mapping = mmap.mmap(stream.fileno(), 0, access=mmap.ACCESS_READ)
+    text = index["__metadata__"].get("rigpact") if isinstance(index, dict) and "__metadata__" in index else None
     if not isinstance(text, str):
         raise UnusableInput(path, "safetensors without a rigpact header", "a trace")
     header, widths = json_to_header(_parsed(text.encode(), path), f"{path}#rigpact")
-    with opened(path) as stream:
-        mapping = mmap.mmap(stream.fileno(), 0, access=mmap.ACCESS_READ)
-    mapped = np.frombuffer(mapping, np.uint8)
-    expected = {**dict.fromkeys(widths, ("<f4", 2)), "frame": ("<i8", 1), "time": ("<f8", 1)}
-    tensors = {}
-    for name, (dtype, rank) in expected.items():
-        if name not in index:
-            raise UnusableInput(f"{path}#{name}", "no tensor", f"{np.dtype(dtype)} of rank {rank}")
-        tensors[name] = tensor = _tensor(mapped, index[name], offset, f"{path}#{name}")
-        if tensor.dtype != np.dtype(dtype) or tensor.ndim != rank:
-            raise UnusableInput(
-                f"{path}#{name}", f"{tensor.dtype} of rank {tensor.ndim}", f"{np.dtype(dtype)} of rank {rank}"
-            )
-    _check_shapes(path, widths, tensors)
-    return Trace(header, tensors["frame"], tensors["time"], {name: tensors[name] for name in widths}, mapping=mapping)
+    mapped, tensors = np.frombuffer(mapping, np.uint8)[8 + size :], dict[str, NDArray[Any]]()
+    for name, (kind, rank) in {**dict.fromkeys(widths, ("F32", 2)), "frame": ("I64", 1), "time": ("F64", 1)}.items():
+        entry = index.get(name)
+        if entry is None or entry["dtype"] != kind or len(entry["shape"]) != rank:
+            found = "no tensor" if entry is None else _words(entry["dtype"], len(entry["shape"]))
+            raise UnusableInput(f"{path}#{name}", found, _words(kind, rank))
+        begin, end = entry["data_offsets"]
+        tensors[name] = mapped[begin:end].view(_DTYPES[kind]).reshape(entry["shape"])
+    frame, time_s = tensors.pop("frame"), tensors.pop("time")
+    if not np.isfinite(time_s).all():
+        raise UnusableInput(f"{path}#time", "a time that is not finite", "seconds")
+    if not len(frame) or len(time_s) != len(frame) or np.any(np.diff(frame) <= 0):
+        raise UnusableInput(f"{path}#frame", f"{len(frame)} frames", "increasing frame numbers, one for each time")
+    for name, width in widths.items():
+        if tensors[name].shape != (len(frame), width):
+            raise UnusableInput(f"{path}#{name}", f"shape {tensors[name].shape}", f"({len(frame)}, {width})")
+    return Trace(header, frame, time_s, tensors, mapping=mapping)
+
+
+def _words(kind: str, rank: int) -> str:
+    return f"{_DTYPES.get(kind, kind)} of rank {rank}"
 
 
 def _refuse_damage(path: Path) -> None:
@@ -69,29 +79,6 @@ def _refuse_damage(path: Path) -> None:
         raise UnusableInput(path, f"a damaged file ({error})", "a safetensors file", "record again") from None
 
 
-def _check_shapes(path: Path, widths: dict[str, int], tensors: dict[str, NDArray[Any]]) -> None:
-    count = len(tensors["frame"])
-    if not np.isfinite(tensors["time"]).all():
-        raise UnusableInput(f"{path}#time", "a time that is not finite", "seconds")
-    if count == 0 or len(tensors["time"]) != count or np.any(np.diff(tensors["frame"]) <= 0):
-        raise UnusableInput(f"{path}#frame", f"{count} frames", "increasing frame numbers, one for each time")
-    for name, width in widths.items():
-        if tensors[name].shape != (count, width):
-            raise UnusableInput(f"{path}#{name}", f"shape {tensors[name].shape}", f"({count}, {width})")
-
-
-def _read_index(path: Path) -> tuple[dict[str, Any], int]:
-    with opened(path) as stream:
-        size = int.from_bytes(stream.read(8), "little")
-        if size > _MAX_HEADER_BYTES:
-            raise UnusableInput(path, f"a header of {size} bytes", "a safetensors trace")
-        text = stream.read(size)
-    index = _parsed(text, path)
-    if not isinstance(index, dict):
-        raise UnusableInput(path, "no safetensors header", "a safetensors trace")
-    return index, 8 + size
-
-
 def _parsed(text: bytes, path: Path) -> Any:
     try:
         orjson.loads(text)
@@ -101,13 +88,3 @@ def _parsed(text: bytes, path: Path) -> Any:
     for pointer in read.repeated_keys:
         raise UnusableInput(f"{path}#{pointer}", "a key that stands twice", "every key once", "two parsers differ")
     return read.data
-
-
-def _tensor(mapped: NDArray[np.uint8], entry: Any, offset: int, place: str) -> NDArray[Any]:
-    """One tensor of a file that `_refuse_damage` has let pass: its bytes stand inside the file and fit its shape."""
-    dtype = _DTYPES.get(entry["dtype"])
-    if dtype is None:
-        raise UnusableInput(place, "a tensor that a trace cannot hold", f"one of {', '.join(_DTYPES)}")
-    begin, end = (offset + value for value in entry["data_offsets"])
-    tensor: NDArray[Any] = mapped[begin:end].view(dtype).reshape(entry["shape"])
-    return tensor
