@@ -9,12 +9,16 @@ import pytest
 from rigpact.contract.contract_files import open_contract
 from rigpact.contract.documents import Kind
 from rigpact.contract.errors import UnusableInput
+from rigpact.contract.inputs import inputs_remembered
 from rigpact.reference_runtime.recordings import opened
 from rigpact.reference_runtime.recordings.named_columns import opened_recording
 from rigpact.reference_runtime.recordings.number_rows import Table
 from rigpact.reference_runtime.recordings.opened import open_file
 from rigpact.reports.gate.setup.found_files import find_files
 from rigpact.reports.importing.drafting import draft_of_folder, look_into
+
+from ..every_case import every_case
+from ..readers_room.animations import BVH
 
 CONTRACT = """format = "rigpact-contract"
 version = 1
@@ -72,3 +76,50 @@ def test_every_format_that_is_written_is_read_again() -> None:
     assert all(each.columns or each.trace for each in opened.FORMATS.values() if each.write)
     with pytest.raises(UnusableInput, match=r"\.npz, \.csv, \.json"):
         opened.write_recording(None, Path("run.npy"))  # type: ignore[arg-type]
+
+
+DEMO = Path("fixtures/bundles/demo")
+KINDS = {
+    DEMO / "norm_template.json": Kind.BUNDLE, DEMO / "pretrain_template.json": Kind.COMPANION, DEMO / "model.onnx": Kind.MODEL,
+    DEMO / "clips" / "Run_F.json": Kind.RAW_CLIP, Path("fixtures/bundles/robot/contract.toml"): Kind.DECLARATION,
+    Path("fixtures/bundles/robot/run.csv"): Kind.COLUMNS, Path("pyproject.toml"): Kind.SETTINGS, Path("README.md"): None,
+    Path("fixtures/bundles/imu_pose/imu_pose.json"): Kind.SYSTEM_CONTRACT, Path(__file__): Kind.SCRIPT,
+    Path("none.trace.bin"): Kind.TRACE,
+}  # fmt: skip
+
+
+@every_case("path", KINDS)
+def test_a_kind_is_told_by_what_a_file_holds(path: Path) -> None:
+    """Six modules asked, each in its own way: a file that one took for a table was a document for the next."""
+    assert open_file(path).kind is KINDS[path]
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "kind"),
+    [
+        ("walk.txt", BVH.encode(), Kind.COLUMNS), ("engine.out", b"LogTemp: [DeltaCompose] frame=1 \n", Kind.ENGINE_LOG),
+        ("engine.csv", "[Schema OK] X=1".encode("utf-16"), Kind.ENGINE_LOG),
+        ("template.bak", b'{"MuX": [1], "MuY": [2]}', Kind.BUNDLE),
+        ("table.json", b'{"q": [1.0, 2.0]}', Kind.COLUMNS), ("cut.json", b'{"MuX": [1', None),
+        ("other.json", b'{"name": "q"}', None),
+    ],
+)  # fmt: skip
+def test_the_name_counts_only_where_files_look_alike(
+    tmp_path: Path, name: str, content: bytes, kind: Kind | None
+) -> None:
+    """What a browser or a recorder calls a file says little."""
+    (tmp_path / name).write_bytes(content)
+    assert open_file(tmp_path / name).kind is kind
+    assert name != "walk.txt" or set(open_file(tmp_path / name).table.columns) > {"position.Hips"}
+
+
+def test_a_command_reads_a_file_once_as_long_as_nobody_writes_it(tmp_path: Path) -> None:
+    """Parsed at every look, a clip of a minute is read six times by one check."""
+    path = tmp_path / "run.csv"
+    path.write_text("q\n1\n", encoding="utf-8")
+    assert open_file(path) is not open_file(path)
+    with inputs_remembered():
+        first = open_file(path)
+        assert open_file(path) is first
+        path.write_text("q\n1\n2\n", encoding="utf-8")
+        assert open_file(path) is not first
