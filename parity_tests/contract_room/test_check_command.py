@@ -2,6 +2,7 @@
 
 import json
 import os
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -9,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from rigpact.fixtures import demo_bundle
 from rigpact.reports.command_line import run_command_line
 
 
@@ -26,7 +28,7 @@ def test_a_clean_character_passes(sample: Any, capsys: pytest.CaptureFixture[str
     status, out, _ = checked(capsys, *paths)
 
     assert status == 0
-    assert out.startswith("PASS: 0 error, 0 warning")
+    assert out.startswith("PASS: 0 errors, 0 warnings")
 
 
 def test_a_finding_has_place_code_numbers_and_hint(sample: Any, capsys: pytest.CaptureFixture[str]) -> None:
@@ -40,6 +42,24 @@ def test_a_finding_has_place_code_numbers_and_hint(sample: Any, capsys: pytest.C
     assert f"{path}#/StdX/12: RP104 error: StdX[12] = 0: a standard deviation must be > 0" in out
     assert "(BoneRotations6D, thigh_l)" in out
     assert "\n  hint: re-run the statistics" in out
+
+
+def test_what_is_in_several_files_is_said_once(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    """One slip of an exporter filled a screen for each file that it wrote; numbers are plural where they are."""
+    demo = demo_bundle()
+    shutil.copy(demo / "norm_template.json", tmp_path)
+    clip = json.loads((demo / "clips" / "Run_F.json").read_text(encoding="utf-8"))
+    del clip["FPS"]
+    for name in ("a", "b", "c"):
+        (tmp_path / f"{name}.json").write_text(json.dumps(clip), encoding="utf-8")
+
+    status, out, _ = checked(capsys, *sorted(tmp_path.iterdir()))
+
+    errors = [line for line in out.splitlines() if " error: " in line]
+    assert (status, len(errors)) == (1, 1)
+    assert f"{tmp_path / 'a.json'}" in errors[0]
+    assert f"  also in {tmp_path / 'b.json'}, {tmp_path / 'c.json'}" in out.splitlines()
+    assert out.splitlines()[-1].startswith("FAIL: 3 errors, 0 warnings, 0 info; ")
 
 
 def test_strict_lets_a_warning_fail(sample: Any, capsys: pytest.CaptureFixture[str]) -> None:

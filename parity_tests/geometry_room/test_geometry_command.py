@@ -38,7 +38,7 @@ def test_a_half_angle_log_is_called_that(geometry: Geometry, module_file: Module
 
     assert answer.status == 1
     assert "so3_log_map returns half the angle: measured ratio 0.5000" in answer.out
-    assert "FAIL: 1 error, 0 warning" in answer.out
+    assert "FAIL: 1 error, 0 warnings" in answer.out
 
 
 @pytest.mark.parametrize(
@@ -181,7 +181,7 @@ def test_numpy_functions_need_no_torch(tmp_path: Path) -> None:
     done = run_python(code, tmp_path)
 
     assert done.returncode == 0, done.stderr
-    assert "PASS: 0 error" in done.stdout
+    assert "PASS: 0 errors" in done.stdout
 
 
 def test_torch_that_is_asked_for_and_absent_is_one_clear_line(tmp_path: Path) -> None:

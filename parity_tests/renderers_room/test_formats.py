@@ -100,6 +100,32 @@ def test_no_format_is_green_where_the_gate_is_not(parts: list[Part], strict: boo
     assert json.loads(render(report, "json"))["verdict"] == report.verdict
 
 
+@pytest.mark.parametrize(
+    ("severities", "ledger", "strict", "says"),
+    [
+        ((None, None), Ledger(10, 10), False, "PASS: 2 parts; "),
+        ((None, Severity.ERROR), Ledger(10, 10), False, "FAIL: 1 of 2 parts failed; "),
+        ((Severity.WARNING, Severity.ERROR), Ledger(10, 10), False, "FAIL: 1 of 2 parts failed; "),
+        (
+            (Severity.WARNING, Severity.ERROR),
+            Ledger(10, 10),
+            True,
+            "FAIL: 2 of 2 parts failed (warnings fail a strict gate); ",
+        ),
+        ((None, Severity.ERROR), Ledger(10, 0), False, "FAIL: 1 of 2 parts failed, 1 could not be judged; "),
+        ((None,), Ledger(10, 0), False, "UNDETERMINED: 1 of 1 part could not be judged; "),
+    ],
+)
+def test_the_last_line_counts_the_parts_that_failed(
+    severities: tuple[Severity | None, ...], ledger: Ledger, strict: bool, says: str
+) -> None:
+    """`FAIL: 6 parts` read as six failures where four failed."""
+    found = [[finding("x", severity=each)] if each else [] for each in severities]
+    parts = [part(*each, ledger=Ledger(10, 10) if each else ledger) for each in found]
+    report = gate(*(replace(each, name=f"part-{index}") for index, each in enumerate(parts)), strict=strict)
+    assert render(report, "text").splitlines()[-1].startswith(says)
+
+
 def test_a_gate_that_asked_nothing_is_an_error() -> None:
     """A CI reads an empty test report as a pass."""
     assert [outcomes(suite) for suite in junit(gate())] == [Counter(error=1)]

@@ -102,7 +102,7 @@ def test_the_hooks_pass_a_good_character(hooks: Path, hostile: Path, cache: Path
     commit_all(hostile)
     done = try_repo(hooks, hostile, cache)
     assert done.returncode == 0, done.stdout + done.stderr
-    assert "PASS: 0 error" in done.stdout
+    assert "PASS: 0 errors" in done.stdout
     assert "Free run" in done.stdout
     assert "package.json: no artefact" in done.stdout
     assert "the studio was imported" not in done.stdout

@@ -54,7 +54,7 @@ def test_the_characters_demonstration_passes_and_names_an_engines_mistake(comman
     answer = command("demo")
     assert answer.status == 0
     assert "With compose_order = prev_delta the error of next6d falls from " in answer.out
-    assert answer.out.splitlines()[-1].startswith("PASS: 0 error")
+    assert answer.out.splitlines()[-1].startswith("PASS: 0 errors")
 
 
 @pytest.mark.parametrize("name", ["contract.toml", "policy.onnx", "run.csv"])

@@ -79,7 +79,7 @@ def test_every_command_answers_for_it(balancing: Rigpact) -> None:
         (0, ("show", "balancing"), ("last_torque", "obs.order")),
         (0, ("show", "dead_zone"), ("0 near 0", "balancing")),
         (0, ("show", "robot.json", *MODEL), ("two wheels", "last_torque")),
-        (0, ("check", "robot.json", "roll.trace.jsonl", *MODEL), ("PASS: 0 error",)),
+        (0, ("check", "robot.json", "roll.trace.jsonl", *MODEL), ("PASS: 0 errors",)),
         (0, ("check", "--each", "robot.json"), ()),
         (0, (*run, "--out", "engine.trace.jsonl"), ("teacher run: 90 frames",)),
         (0, (*run, *free, "--out", "free.trace.jsonl"), ("free run: 120 frames",)),

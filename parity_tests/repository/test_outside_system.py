@@ -94,7 +94,7 @@ def test_it_is_described(outside: Rigpact) -> None:
 
 def test_its_files_are_checked(outside: Rigpact) -> None:
     """Rules on layouts, numbers and models need no line for each system."""
-    says(outside("check", "policy.json", "walk.trace.jsonl", *MODEL), 0, "PASS: 0 error")
+    says(outside("check", "policy.json", "walk.trace.jsonl", *MODEL), 0, "PASS: 0 errors")
     declared = json.loads((outside.folder / "policy.json").read_text(encoding="utf-8"))
     moved = json.loads(json.dumps(declared))
     moved["vectors"]["sensors"]["fields"][0]["name"] = "gyroscope"
@@ -132,7 +132,7 @@ def _rows(path: Path) -> list[dict[str, list[float]]]:
 
 def test_runs_are_compared(recorded: Rigpact) -> None:
     """Stage by stage, with the name of the joint."""
-    says(recorded("diff", "free.trace.jsonl", "free.trace.jsonl", *BUNDLE), 0, "PASS: 0 error")
+    says(recorded("diff", "free.trace.jsonl", "free.trace.jsonl", *BUNDLE), 0, "PASS: 0 errors")
     answer = recorded("diff", "free.trace.jsonl", "planted.trace.jsonl", *BUNDLE)
     says(answer, 1, "First divergence: frame 0, stage joint_targets", "FAIL")
 

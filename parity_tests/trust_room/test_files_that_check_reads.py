@@ -294,7 +294,7 @@ def judged(command: Any, demo_bundle: Path) -> Callable[[Path], Any]:
 def test_a_processed_clip_is_judged(judged: Any, processed: Callable[..., Path]) -> None:
     """It was refused as a trace, so the file that training reads was the only one that nobody judged."""
     answer = judged(processed())
-    assert (answer.status, "0 error" in answer.out) == (0, True), answer.out + answer.err
+    assert (answer.status, "0 errors" in answer.out) == (0, True), answer.out + answer.err
 
 
 @refused(

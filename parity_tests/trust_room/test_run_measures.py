@@ -91,7 +91,7 @@ def test_a_network_that_is_only_poor_is_no_defect(run: Run, command: Any, real_d
         "-o",
         tmp_path / "run.trace.jsonl",
     )
-    assert (answer.status, "0 error" in answer.out, "RP635" in answer.out) == (0, True, True)
+    assert (answer.status, "0 errors" in answer.out, "RP635" in answer.out) == (0, True, True)
 
 
 def test_a_run_that_copying_beats_says_so_as_check_does_of_its_prediction(run: Run, tmp_path: Path) -> None:

@@ -30,11 +30,10 @@ STYLES = {Severity.ERROR: "bold red", Severity.WARNING: "yellow", Severity.INFO:
 _VERDICTSTYLES = {"pass": "bold green", "fail": "bold red", "undetermined": "bold yellow"}
 _LOG_WIDTH = 140
 """Width of tables in a pipe or a CI log, which have no width."""
-_PAGE_LINES = 40
-"""A longer answer in a pipe or a CI log does not fit a screen."""
 _QUIET: ContextVar[bool] = ContextVar("quiet", default=False)
 _PROGRESS_AFTER_ITEMS = 64
 """Loops shorter than this end within a second, and get no progress bar."""
+PLACES_SHOWN = 8
 FINDINGS_SHOWN = 50
 """Largest number of findings of one rule: a mistake in every frame or every slice is understood from the first ones."""
 
@@ -54,16 +53,9 @@ def _width() -> int | None:
 
 
 class _Answer(Console):
-    """A console that knows which line sums its answer up, and whether that line came first."""
+    """A console that knows which line sums its answer up."""
 
     summary: Text | None = None
-    leads = False
-    said = False
-
-    def print(self, *objects: Any, **options: Any) -> None:
-        """Print as a console does."""
-        self.said = True
-        super().print(*objects, **options)
 
     def render(self, renderable: Any, options: Any = None) -> Iterator[Segment]:
         """What a user's file says steers no terminal, wherever in an answer it stands."""
@@ -73,25 +65,20 @@ class _Answer(Console):
 
 
 def show(answer: Callable[[Console], None]) -> None:
-    """Print an answer for people. The summary of a long one stands first too, so that nobody has to look for it.
-
-    Where only the summary is wanted (-q), it stands alone.
-    """
+    """Print an answer for people; where only the summary is wanted (-q), it stands alone."""
     console = stdout()
     with console.capture() as captured:
         answer(console)
-    text, summary = captured.get(), console.summary
-    is_long = text.count("\n") > (console.height if sys.stdout.isatty() else _PAGE_LINES)
-    if summary is not None and (is_quiet() or (is_long and not console.leads)):
-        console.print(summary)
     if not is_quiet():
-        sys.stdout.write(text)
+        sys.stdout.write(captured.get())
+    elif console.summary is not None:
+        console.print(console.summary)
 
 
 def sum_up(line: Text, console: Console) -> None:
     """Print the line that says it all."""
     if isinstance(console, _Answer):
-        console.leads, console.summary = not console.said, line
+        console.summary = line
     console.print(line)
 
 
@@ -159,20 +146,28 @@ def _encodable(value: object) -> object:
 def print_report(report: FindingsReport, console: Console | None = None) -> None:
     """Print the findings, then the verdict with its account."""
     console = console or stdout()
-    print_findings(report, console)
+    print_findings([[finding] for finding in report.findings], console)
     print_verdict(report, console)
 
 
-def print_findings(report: FindingsReport, console: Console) -> None:
-    """Print the findings, of each rule the first ones."""
+def print_findings(groups: Iterable[Sequence[Finding]], console: Console) -> None:
+    """Print the first finding of each group with the places of the others; of each rule the first groups."""
     found: Counter[Rule] = Counter()
-    for finding in report.findings:
+    for finding, *others in groups:
         found[finding.rule] += 1
         if found[finding.rule] <= FINDINGS_SHOWN:
             print_finding(finding, console)
+            if others:
+                console.print(Text(f"  also in {_places(others)}", style="dim"))
     for rule, number in found.items():
         if number > FINDINGS_SHOWN:
             _print_more(rule, number - FINDINGS_SHOWN, console)
+
+
+def _places(findings: Sequence[Finding]) -> str:
+    names = list(dict.fromkeys(plain(finding.file) for finding in findings))
+    more = len(names) - PLACES_SHOWN
+    return ", ".join(names[:PLACES_SHOWN]) + (f" and {number_of(more, 'more file')}" if more > 0 else "")
 
 
 def _print_more(rule: Rule, number: int, console: Console) -> None:
@@ -193,15 +188,20 @@ def print_finding(finding: Finding, console: Console) -> None:
 
 def print_verdict(report: FindingsReport, console: Console) -> None:
     """Print the verdict, the number of findings by severity and the ledger."""
-    counts = [f"{report.count(severity)} {severity.value}" for severity in Severity]
     line = verdict_word(report.verdict)
-    line.append(f": {', '.join(counts)}; {account_text(report.ledger)}", style="default")
+    line.append(f": {severities_text(report.count)}; {account_text(report.ledger)}", style="default")
     sum_up(line, console)
 
 
 def verdict_word(verdict: Verdict) -> Text:
     """The verdict in capitals, in its colour."""
     return Text(verdict.upper(), style=_VERDICTSTYLES[verdict])
+
+
+def severities_text(count: Callable[[Severity], int]) -> str:
+    """`2 errors, 1 warning, 3 info`."""
+    numbers = {severity: count(severity) for severity in Severity}
+    return ", ".join(f"{n} info" if each is Severity.INFO else number_of(n, each.value) for each, n in numbers.items())
 
 
 def account_text(ledger: Ledger) -> str:

@@ -8,12 +8,12 @@ import re
 from collections import Counter
 from collections.abc import Iterator
 
-from rigpact.contract.findings import Finding, Severity, Verdict
+from rigpact.contract.findings import Finding, Verdict
 from rigpact.reports.gate.answer.cause import Cause
 from rigpact.reports.gate.answer.report import GateReport
 from rigpact.reports.renderers import wording as words
 from rigpact.reports.renderers.wording import hint_text, message_text, place_text
-from rigpact.reports.terminal import account_text, plain
+from rigpact.reports.terminal import account_text, number_of, plain, severities_text
 
 _SIGNS: dict[Verdict, str] = {"pass": "✅", "fail": "❌", "undetermined": "⚠️"}
 _MARKUP = {ord(character): f"&#{ord(character)};" for character in "&<>\"'`*_{}[]()#~|\\@:$^=!+"}
@@ -44,10 +44,9 @@ def render(gate: GateReport) -> str:
 
 def _lines(gate: GateReport) -> Iterator[str]:
     found = Counter(finding.rule.severity for finding in gate.findings)
-    counts = ", ".join(f"{found[severity]} {severity.value}" for severity in Severity)
     strictly = "; warnings fail it too" if gate.strict else ""
     yield f"## {_SIGNS[gate.verdict]} rigpact: {gate.verdict}"
-    yield f"\n{counts}; {account_text(gate.ledger)}{strictly}"
+    yield f"\n{severities_text(lambda severity: found[severity])}; {account_text(gate.ledger)}{strictly}"
     if gate.next_steps:
         yield "\n### Next steps"
         yield from (f"{number}. {escaped(step)}" for number, step in enumerate(gate.next_steps, 1))
@@ -68,7 +67,7 @@ def _causes(gate: GateReport) -> Iterator[str]:
     if rows:
         yield f"\n### Causes\n{head}"
         yield from rows[:CAUSES_SHOWN]
-        yield from _folded(f"{len(rows) - CAUSES_SHOWN} more causes", rows[CAUSES_SHOWN:], head)
+        yield from _folded(number_of(len(rows) - CAUSES_SHOWN, "more cause"), rows[CAUSES_SHOWN:], head)
 
 
 def _cause_row(number: int, cause: Cause) -> str:
@@ -82,9 +81,10 @@ def _findings(found: list[Finding]) -> Iterator[str]:
         return
     head = "| severity | rule | place | what |\n|---|---|---|---|"
     rows = _within(_LIMIT_BYTES, (_row(finding) for finding in found))
-    yield from _folded(f"{len(rows)} findings", rows, head)
+    yield from _folded(number_of(len(rows), "finding"), rows, head)
     if len(rows) < len(found):
-        yield f"\n{len(found) - len(rows)} findings are left out here and stand in the other reports of this run."
+        left = number_of(len(found) - len(rows), "more finding")
+        yield f"\nNot shown here: {left}; see the other reports of this run."
 
 
 def _within(limit: int, rows: Iterator[str]) -> list[str]:

@@ -7,7 +7,7 @@ from rich.text import Text
 
 from rigpact.reports.gate.answer.part import Part
 from rigpact.reports.gate.answer.report import GateReport
-from rigpact.reports.renderers.wording import cause_text, found_text, part_text
+from rigpact.reports.renderers.wording import cause_text, found_text, part_text, parts_text
 from rigpact.reports.terminal import STYLES, account_text, number_of, plain, sum_up, verdict_word
 
 _VERDICT_WIDTH = len("UNDETERMINED")
@@ -32,8 +32,7 @@ def print_gate(gate: GateReport, console: Console) -> None:
     for number, step in enumerate(gate.next_steps, 1):
         console.print(Text(f"next {number}. {plain(step)}"))
     line = verdict_word(gate.verdict)
-    strictly = " (warnings fail it too)" if gate.strict else ""
-    line.append(f": {len(gate.parts)} parts{strictly}; {account_text(gate.ledger)}", style="default")
+    line.append(f": {parts_text(gate)}; {account_text(gate.ledger)}", style="default")
     sum_up(line, console)
 
 
@@ -51,7 +50,7 @@ def _print_causes(gate: GateReport, console: Console) -> None:
         console.print(Text(f"   {found_text(cause)}", style="dim"))
     more = len(gate.causes) - CAUSES_SHOWN
     if more > 0:
-        console.print(f"… and {more} more causes, less severe; --format json has every finding")
+        console.print(f"… and {number_of(more, 'more cause')}, less severe; --format json has every finding")
 
 
 def _print_part(part: Part, console: Console) -> None:

@@ -6,7 +6,7 @@ from rigpact.contract.findings import Finding, Severity
 from rigpact.reports.gate.answer.cause import Cause
 from rigpact.reports.gate.answer.part import Part
 from rigpact.reports.gate.answer.report import GateReport
-from rigpact.reports.terminal import account_text, plain
+from rigpact.reports.terminal import account_text, number_of, plain
 
 _WORST_FIRST = tuple(Severity)
 
@@ -62,6 +62,24 @@ def unjudged_text(part: Part) -> str:
     if ledger.compared:
         return f"not judged to the end: {account_text(ledger)}; this is not a pass"
     return f"could not be judged: 0 of {ledger.declared} declared values were compared; this is not a pass"
+
+
+def parts_text(gate: GateReport) -> str:
+    """How many of the parts failed, also by warnings where those fail the gate, and how many could not be judged."""
+    verdicts = [part.verdict for part in gate.parts]
+    warned = [part.verdict == "pass" and part.report.count(Severity.WARNING) for part in gate.parts if gate.strict]
+    failed = verdicts.count("fail") + sum(map(bool, warned))
+    why = "failed (warnings fail a strict gate)" if any(warned) else "failed"
+    told = [
+        (count, words)
+        for count, words in ((failed, why), (verdicts.count("undetermined"), "could not be judged"))
+        if count
+    ]
+    whole = number_of(len(verdicts), "part")
+    return (
+        ", ".join(f"{count}{'' if place else f' of {whole}'} {words}" for place, (count, words) in enumerate(told))
+        or whole
+    )
 
 
 def part_word(part: Part) -> str:

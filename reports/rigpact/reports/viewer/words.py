@@ -10,7 +10,7 @@ from rigpact.reports.gate.answer.compared_run import ComparedRun
 from rigpact.reports.gate.answer.part import Part
 from rigpact.reports.gate.answer.report import GateReport
 from rigpact.reports.renderers.wording import found_text, place_text
-from rigpact.reports.terminal import number_of, plain
+from rigpact.reports.terminal import number_of, plain, severities_text
 from rigpact.reports.viewer.run_data import bone_index
 from rigpact.reports.viewer.run_words import Drawn, run_words
 
@@ -66,9 +66,7 @@ def page_words(gate: GateReport, drawn: Sequence[Drawn]) -> dict[str, Any]:
         "title": "rigpact gate",
         "verdict": _VERDICT[gate.verdict],
         "lead": _lead(gate),
-        "counts": ", ".join(
-            f"{n} info" if each is Severity.INFO else number_of(n, each.value) for each, n in counts.items()
-        ),
+        "counts": severities_text(counts.__getitem__),
         "ledger": _ledger_words(gate.ledger),
         "causes": [_cause(cause) for cause in gate.causes],
         "cause_counts": f"{causes} behind {number_of(len(gate.findings), 'finding')}; the worst first.",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
 from enum import StrEnum
@@ -19,7 +20,7 @@ from rigpact.reports.command_line.report_formats import TEXT, FormatOfReport, pr
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from rigpact.contract.findings import FindingsReport
+    from rigpact.contract.findings import Finding, FindingsReport
     from rigpact.reports.checking.bare_model import ModelFacts
     from rigpact.reports.checking.check import CheckRequest
 
@@ -168,12 +169,26 @@ def _show(report: FindingsReport, console: Console) -> None:
     for line in model.get("facts", ()):
         console.print(plain(line), markup=False, highlight=False)
     print_canary(report, console)
-    print_findings(report, console)
+    print_findings(_grouped(report), console)
     if said := declared_text(report):
         console.print(plain(said), markup=False, highlight=False)
     if model:
         console.print(f"now: {plain(model['next'])}", markup=False, highlight=False)
     print_verdict(report, console)
+
+
+def _grouped(report: FindingsReport) -> list[list[Finding]]:
+    """The findings as the gate joins them, the worst cause first; what is in several files once, with their names."""
+    from rigpact.reports.renderers import one_part
+
+    groups: dict[tuple[int, str, int], list[Finding]] = {}
+    for place, cause in enumerate(one_part("check", "", report).causes):
+        told: Counter[tuple[str, str]] = Counter()
+        for finding in cause.findings:
+            code = finding.rule.code
+            groups.setdefault((place, code, told[code, finding.file]), []).append(finding)
+            told[code, finding.file] += 1
+    return list(groups.values())
 
 
 def _read_request(paths: list[Path], companion: Path | None, onnx: Path | None) -> CheckRequest:
