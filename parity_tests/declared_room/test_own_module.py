@@ -173,7 +173,7 @@ def test_every_command_that_reads_contracts_has_the_option(command: Command) -> 
     assert names - having == {"demo", "import"}
     assert command("check", "contract.toml", *WITH).status == 0
     assert command("show", "contract.toml", *WITH).status == 0
-    assert command("adequacy", "clip.csv", "--contract", "contract.toml", *WITH).status == 0
+    assert command("run", "--probe", "probe.trace.jsonl", "--contract", "contract.toml", *WITH).status == 0
 
 
 @pytest.mark.usefixtures("here")

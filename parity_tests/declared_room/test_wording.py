@@ -51,7 +51,7 @@ def test_columns_without_a_contract_are_answered_with_what_is_needed(command: An
     assert "contract" in answer.err
 
 
-@pytest.mark.parametrize("name", ["run", "show", "explain", "nan", "adequacy", "codegen", "sweep"])
+@pytest.mark.parametrize("name", ["run", "show", "explain", "nan", "codegen", "sweep"])
 def test_the_help_says_that_any_contract_is_taken(command: Any, name: str) -> None:
     """`The schema bundle` alone tells people with a contract of their own that the command is not for them."""
     assert "or a contract" in " ".join(command(name, "--help").out.split())

@@ -108,6 +108,22 @@ def test_an_unknown_format_stops_before_anything_runs(project: Path, command: Co
     assert "--report" in answer.err
 
 
+def test_clips_say_what_they_cannot_show(project: Path, command: Command) -> None:
+    """An engine with a convention that no clip shows passes every comparison; one judgement, and all its words."""
+    clips = '"clips/Run_F.json", "clips/Walk_Spin.json"'
+    configure(project, QUICK.replace('norm_template.json"', f'norm_template.json"\nclips = [{clips}]'))
+    both = command("gate").out
+    (line,) = [line for line in both.splitlines() if "Conventions that the clips show" in line]
+    assert (
+        "64 of 64 judged; clips/Walk_Spin.json shows as much as all clips; no clip can show denorm=std_only, " in line
+    )
+    configure(project, QUICK.replace('norm_template.json"', 'norm_template.json"\nclips = ["clips/Run_F.json"]'))
+    one = command("gate", "--strict")
+    assert "no clip tells yaw_encoding = unwrapped_over_pi, absolute from the contract's " in one.out
+    assert "`rigpact run --probe probe.json` writes a clip" in one.out
+    assert one.status == 1
+
+
 def test_a_recording_alone_shows_the_order_of_inputs(project: Path, command: Command) -> None:
     """A project without clips was told that nothing says it; the order that an engine bound is that engine's mistake."""
     configure(project, FILES)

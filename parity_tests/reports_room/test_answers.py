@@ -88,7 +88,7 @@ def test_the_answers_where_something_is_wrong(
     apart = command("diff", "right.trace.jsonl", "wrong.trace.jsonl", "--contract", *contract).status
     check(command, "diff", "right.trace.jsonl", "wrong.trace.jsonl", "--contract", *contract, status=apart)
     check(command, "explain", "wrong.trace.jsonl", "--clip", *driven, status=None)
-    check(command, "adequacy", "clips", "--contract", *contract, status=None)
+    check(command, "run --probe", "--probe", "probe.json", "--contract", *contract)
     spoilt = json.loads(Path("norm_template.json").read_text(encoding="utf-8"))
     spoilt["StdX"][12] = 0.0
     Path("spoilt.json").write_text(json.dumps(spoilt), encoding="utf-8")

@@ -125,7 +125,6 @@ JUDGING: dict[str, tuple[object, ...]] = {
     "diff": ("diff", "kept.trace.bin", "kept.trace.bin", "--contract", *CONTRACT),
     "explain": ("explain", "kept.trace.bin", "--contract", *CONTRACT),
     "nan": ("nan", "--contract", *CONTRACT, *DRIVEN),
-    "adequacy": ("adequacy", "clips", "--contract", *CONTRACT),
     "doctor": ("doctor",),
     "gate": ("gate",),
     "sweep": ("sweep", "--contract", *CONTRACT, *DRIVEN, "--mode", "teacher", "--processes", 1, "-o", "swept"),
@@ -185,13 +184,7 @@ def test_folders_and_patterns_name_files(command: Command, demo: Path, words: tu
 
 
 def test_a_folder_of_clips_is_a_list_of_clips(command: Command, demo: Path) -> None:
-    """In `adequacy` and in the gate's settings."""
-    shown = json.loads(command("adequacy", "clips", "--contract", *CONTRACT, "--format", "json").out)
-    assert sorted(Path(clip["clip"]).name for clip in shown["clips"]) == [
-        "Run_F.json",
-        "Sneak_Turn.json",
-        "Walk_Spin.json",
-    ]
+    """In the gate's settings."""
     settings = '[gate]\nbundle = "norm_template.json"\nfree-run = false\nclips = ["clips"]\n'
     Path("rigpact.toml").write_text(settings, encoding="utf-8")
     gated = json.loads(command("gate", "--format", "json").out)
@@ -263,7 +256,7 @@ def test_a_terminal_gets_colours_unless_it_wants_none(demo: Path) -> None:
 def test_a_pipe_gets_colours_only_if_it_asks(demo: Path, environment: dict[str, str], is_coloured: bool) -> None:
     """CI views show colours if asked; JSON with an escape in it is no JSON, and a bar that moves fills the log."""
     own = {name: value for name, value in os.environ.items() if name not in {"NO_COLOR", "FORCE_COLOR"}}
-    run = [sys.executable, "-m", "rigpact.reports", "adequacy", "clips/Run_F.json", "--contract", *CONTRACT]
+    run = [sys.executable, "-m", "rigpact.reports", "check", "clips/Run_F.json", "--contract", *CONTRACT]
     found = subprocess.run(run, env={**own, **environment}, capture_output=True, text=True, check=False)
     assert (ESCAPE in found.stdout, found.stderr) == (is_coloured, "")
     if is_coloured:

@@ -45,7 +45,7 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
         (("gate", "--selftest", "--base", "main", "--html", "OUT"), "--selftest: found --base, --html beside it"),
         (("gate", "--only", "bundle"), "--only: found no --selftest"),
         (("explain", "RUN", "--contract", BUNDLE, "--allow-unjudged", "y_uot"), "--allow-unjudged y_uot: found no stage"),
-        (("adequacy", "--contract", INVERSION / "rig_inversion.json", "--synthesise", "OUT"), "a name ending in"),
+        (("run", "--contract", INVERSION / "rig_inversion.json", "--probe", "OUT"), "a name ending in"),
         (("check", "FOLDER"), "found no artefact"),
         (("check", BUNDLE, "--map", "a=b", "--seed", 0), "PATH: found --map, --seed beside it"),
         (("check", BUNDLE, "--module", "a.py", "--onnx", "b.onnx"), "--module: found PATH, --onnx beside it"),

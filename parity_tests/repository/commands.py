@@ -73,7 +73,6 @@ def questions(of: Project, aside: Path) -> Iterator[tuple[str, Say]]:
     yield "explain, the contract's conventions", ("explain", right, *judged, "--clip", of.clip)
     yield "explain, another convention", ("explain", wrong, *judged, "--clip", of.clip)
     yield "nan", ("nan", "--contract", *contract, *files, "--frames", FRAMES)
-    yield "adequacy", ("adequacy", of.clip, *judged)
     yield (
         "sweep",
         ("sweep", "--contract", *contract, *files, "--frames", FRAMES, "--processes", 1, "--out", aside / "swept"),

@@ -87,7 +87,6 @@ def test_every_command_answers_for_it(balancing: Rigpact) -> None:
         (1, ("diff", "free.trace.jsonl", "wrong.trace.jsonl", *bundle), ("stage obs",)),
         (1, ("explain", "wrong.trace.jsonl", "--clip", *DRIVEN), ("With obs.order = newest_first", "EXPLAINED")),
         (0, ("nan", *DRIVEN), ("FINITE",)),
-        (0, ("adequacy", "roll.trace.jsonl", "sway.trace.jsonl", *bundle, *MODEL), ("PASS",)),
         (0, ("diff", "robot.json", "robot.json"), ("COMPATIBLE",)),
         (
             0,

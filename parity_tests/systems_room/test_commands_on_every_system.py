@@ -1,4 +1,4 @@
-"""run, nan, adequacy and sweep through the command line, on every system that has committed files."""
+"""run, nan and sweep through the command line, on every system that has committed files."""
 
 import json
 from collections.abc import Callable
@@ -9,9 +9,12 @@ from typing import Any
 import numpy as np
 import pytest
 
+from rigpact.contract.contract_files import open_contract
 from rigpact.contract.pages.registry import find_system
+from rigpact.reference_runtime.files.declared import files_of, network_of
 from rigpact.reference_runtime.recordings.trace import read_trace, write_trace
 from rigpact.reports.command_line import run_command_line
+from rigpact.reports.diagnosing.adequacy import advice_of, measure, weigh
 
 BUNDLES = Path(__file__).parents[2] / "fixtures" / "bundles"
 
@@ -148,27 +151,23 @@ def test_growth_is_measured_where_a_system_feeds_itself(project: Project, call: 
 
 
 @every_project
-def test_clips_say_what_they_cannot_show(project: Project, call: Call) -> None:
+def test_a_probe_shows_what_a_clip_does_not(project: Project, call: Call, tmp_path: Path) -> None:
     """A parity test on clips that never show a convention passes whatever the engine does."""
-    answer = call("adequacy", project.clip, "--contract", project.bundle, "--onnx", project.model, "--format", "json")
-    found = document(answer)
-    assert answer[0] == (1 if found["missed"] else 0)
-    margins = {(knob, value): margin for knob, value, margin in found["clips"][0]["margins"]}
-    knobs = find_system(project.name).knobs
-    assert {knob for knob, _ in margins} == {
-        name for name, knob in knobs.items() if not knob.is_benign and name != "input_order"
-    }
-    assert all(entry["advice"] for entry in found["missed"])
-    assert max(margins.values()) >= 10.0
-
-
-@every_project
-def test_a_probe_is_a_clip_of_its_system(project: Project, call: Call, tmp_path: Path) -> None:
-    """The probe must show the conventions that a studio's clips do not show."""
     probe = tmp_path / ("probe.json" if project.name == "enemy_animation" else "probe.trace.jsonl")
-    words = ["--contract", project.bundle, "--onnx", project.model, "--synthesise", probe, "--format", "json"]
-    answer = call("adequacy", *words)
-    assert (answer[0], document(answer)["missed"]) == (0, [])
+    assert call("run", "--probe", probe, "--contract", project.bundle)[0] == 0
+    contract = open_contract(project.bundle)
+    network = network_of(contract, project.model)
+    clips = [
+        measure(str(path), files_of(contract).clip(path, contract), contract, network) for path in (project.clip, probe)
+    ]
+    found = weigh(clips[:1], clips[1], advice_of(contract))
+    knobs = find_system(project.name).knobs
+    for clip in clips:
+        assert max(clip.margins.values()) >= 10.0
+        assert {knob for knob, _ in clip.margins} == {
+            name for name, knob in knobs.items() if not knob.is_benign and name != "input_order"
+        }
+    assert all(found.advice(each) for each in found.missed)
 
 
 @every_project

@@ -80,7 +80,7 @@ def test_bones_that_are_no_list_are_a_problem_of_the_file(bones: object) -> None
 
 @pytest.mark.parametrize(("low", "high"), [(1.0, -1.0), (-1e308, 1e308)])
 def test_a_range_without_numbers_is_refused_where_numbers_are_drawn_from_it(low: float, high: float) -> None:
-    """A contract file states the ends of a field: one from a stranger was an internal error of `adequacy`."""
+    """A contract file states the ends of a field: one from a stranger was an internal error of the probe."""
     layout = FieldLayout((Field("spread", 0, 1, FieldKind.SCALAR, low=low, high=high),))
     with pytest.raises(UnusableInput, match="a range of numbers"):
         random_rows(layout, 2, np.random.default_rng(0))

@@ -170,7 +170,6 @@ def _real_files(real: Path) -> Group:
     lines += [
         _words("show", "norm_template.json", *companion, *_JSON),
         _words("codegen", "norm_template.json", *companion, "--out", "aside.hpp"),
-        _words("adequacy", "Walk_F.json", "Walk_L_To_R.json", "--contract", "norm_template.json", *companion),
     ]
     for imported in sorted((real / "others").rglob("*.yaml")):
         contract = f"{imported.parent.name}_{imported.stem}.toml"

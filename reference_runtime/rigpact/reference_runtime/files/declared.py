@@ -149,7 +149,7 @@ class DeclaredFiles:
         return None
 
     def judging_network(self, clip: Any, contract: Contract) -> Any:
-        """The network that `rigpact adequacy` uses on a clip; None: the answers that the clip recorded."""
+        """The network that shows what a clip can tell apart; None: the answers that the clip recorded."""
         return None
 
     def limits(self, clip: Any) -> Sequence[str]:

@@ -59,7 +59,7 @@ _COMMANDS: Mapping[str, tuple[str, ...]] = {
         "making.init", "judging.doctor", "making.import_contract", "making.convert", "making.codegen", "making.stamp",
         "making.show", "making.neurarig",
     ),
-    "Measure": ("making.run", "making.sweep", "judging.adequacy"),
+    "Measure": ("making.run", "making.sweep"),
 }  # fmt: skip
 """The module of every command by what the command is for, in the order in which people first need them."""
 _NO_CONTRACT = {"demo", "import"}

@@ -28,7 +28,6 @@ EXAMPLES: Mapping[str, tuple[str, ...]] = {
     "show": (_ROBOT, "rigpact show robot/contract.toml", "rigpact show RP104"),
     "run": (_ROBOT, "rigpact run robot/run.csv --contract robot/contract.toml -o run.trace.bin"),
     "sweep": (_ROBOT, "rigpact sweep robot/run.csv --contract robot/contract.toml --onnx robot --mode free -o results"),
-    "adequacy": (_ROBOT, "rigpact adequacy robot/run.csv --contract robot/contract.toml"),
 }
 """The words of a command -> the lines to type."""
 

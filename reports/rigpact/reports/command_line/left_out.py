@@ -98,7 +98,11 @@ class Command(TyperCommand):
             _refuse_absent(ctx.params, reads)
             _refuse_exchanged(ctx.params, reads)
         needed = set(reads.needed if reads else ())
-        missing = [each for each in self.params if (each.required or each.name in needed) and not ctx.params[each.name]]
+        if ctx.params.get("probe"):  # no run, so neither a clip nor an output
+            required = [each for each in self.params if each.name in needed]
+        else:
+            required = [each for each in self.params if each.required or each.name in needed]
+        missing = [each for each in required if not ctx.params[each.name]]
         if missing:
             found, expected = ", ".join(f"no {_word(each)}" for each in missing), "all of them" if missing[1:] else "it"
             hint = f"`{ctx.command_path} --help` shows an example"
@@ -128,7 +132,7 @@ def _refuse_numbers(parameters: Iterable[Any], values: Values) -> None:
             raise UnusableInput(_word(each), str(value), "a finite number")
 
 
-_WRITTEN = ("out", "table", "patch", "html")
+_WRITTEN = ("out", "table", "patch", "html", "probe")
 """Parameters of files that a command writes anew."""
 
 
@@ -212,7 +216,7 @@ def _files(values: Values, reads: Reads, gate: GateSettings, row: RecordedRun | 
         "bundle": [gate.bundle], "companion": [gate.companion], "onnx": [None if values.get("replay") else gate.model],
         "clip": [row.clip] if row else [], "paths": [*gate.clips],
     }  # fmt: skip
-    if reads.drives:
+    if reads.drives and not values.get("probe"):
         found[reads.judged[0]] = [*gate.clips] if reads.lists else drive
     return found
 

@@ -17,7 +17,7 @@ ANSWERS: Mapping[str, str] = {
     **dict.fromkeys(("init", "codegen", "stamp", "import", "convert"), "answers/written"),
     **dict.fromkeys(("explain", "demo robot"), "diagnosis"),
     "nan": "answers/nonfinite",
-    "adequacy": "answers/adequacy",
+    "run --probe": "answers/written",
     **{name: f"answers/{name}" for name in ("doctor", "sweep")},
     "diff --base": "answers/breaking",
     "show": "answers/description",

@@ -29,7 +29,7 @@ CLEAR_MARGIN = 10.0
 CERTAIN_MARGIN = 1000.0
 """Nothing asks for a larger margin: a value that one stage shows by so much is not measured at the others."""
 _EXHAUSTIVE_CLIPS = 12
-_ANY_ADVICE = "synthesise a probe clip: rigpact adequacy --synthesise FILE"
+_ANY_ADVICE = "add the clip that `rigpact run --probe FILE` writes"
 
 
 @dataclass(frozen=True, eq=False)
@@ -75,33 +75,6 @@ class Adequacy:
         """What to add to the clips so that they separate a value."""
         return self.hints.get(choice[0]) or _ANY_ADVICE
 
-    def to_json(self) -> dict[str, Any]:
-        """The `rigpact-adequacy` document, version 1."""
-        return {
-            "format": "rigpact-adequacy",
-            "version": 1,
-            "verdict": "fail" if self.missed else "pass",
-            "clips": [
-                {"clip": clip.name, "limits": list(clip.limits),
-                 "margins": [[knob, value, min(margin, 1e300)] for (knob, value), margin in clip.margins.items()]}
-                for clip in self.clips
-            ],
-            "missed": [{"knob": knob, "value": value, "advice": self.advice((knob, value))} for knob, value in self.missed],
-            "inseparable": [list(choice) for choice in self.inseparable],
-            "smallest_set": list(self.smallest_set),
-        }  # fmt: skip
-
-
-def assess(clips: Mapping[str, Any], probe: Any, contract: Contract, network: Any = None) -> Adequacy:
-    """Measure what each clip separates; the probe shows what can be separated at all.
-
-    network: the network for a system without an ideal one; None to use the answers recorded in the clips.
-    """
-    measured = [measure(name, clip, contract, network) for name, clip in clips.items()]
-    # recorded answers fit only their clip: the probe has its own
-    model = None if hasattr(network, "outputs") else network
-    return weigh(measured, measure("probe", probe, contract, model), advice_of(contract))
-
 
 def advice_of(contract: Contract) -> dict[str, str]:
     """What to add to the clips for each knob of the contract's system, by knob."""
@@ -116,7 +89,10 @@ def weigh(clips: Sequence[ClipAdequacy], probe: ClipAdequacy, hints: Mapping[str
 
 
 def measure(name: str, clip: Any, contract: Contract, network: Any = None) -> ClipAdequacy:
-    """Margins of one clip: for each value, the largest over the system's modes, up to `CERTAIN_MARGIN`."""
+    """Margins of one clip: for each value, the largest over the system's modes, up to `CERTAIN_MARGIN`.
+
+    network: for a system without an ideal one; None to use the answers recorded in the clip.
+    """
     files = files_of(contract)
     network, drive = files.judging_network(clip, contract) or network, files.drive_of(clip)
     margins = dict.fromkeys(_others(contract), 0.0)

@@ -94,7 +94,7 @@ def part_text(part: Part) -> str:
         return "could not be judged; its finding says why" if told else unjudged_text(part)
     if part.is_waived:
         return "; ".join(message_text(finding) for finding in part.report.findings) or account_text(part.report.ledger)
-    return f"{account_text(part.report.ledger)}{_seen_text(part)}"
+    return f"{account_text(part.report.ledger)}{_seen_text(part)}{_clips_text(part)}"
 
 
 def _seen_text(part: Part) -> str:
@@ -102,6 +102,18 @@ def _seen_text(part: Part) -> str:
     diagnosis = part.report.summary.get("diagnosis")
     seen = diagnosis.get("seen") if isinstance(diagnosis, dict) and diagnosis.get("verdict") == "agrees" else None
     return f"; {plain(seen.get('sentence', ''))}" if isinstance(seen, dict) else ""
+
+
+def _clips_text(part: Part) -> str:
+    """Which clips show as much as all of them, and what no clip can show; empty for every part that is not about clips."""
+    summary = part.report.summary
+    enough, unseen = (summary.get(name, ()) for name in ("smallest_set", "inseparable"))
+    told = ""
+    if 0 < len(enough) < len(summary.get("separated", ())):
+        told = f"; {', '.join(map(plain, enough))} show{'s' if len(enough) == 1 else ''} as much as all clips"
+    if unseen:
+        told += f"; no clip can show {', '.join(plain(f'{knob}={value}') for knob, value in unseen)}"
+    return told
 
 
 def worst_first(findings: tuple[Finding, ...]) -> list[Finding]:

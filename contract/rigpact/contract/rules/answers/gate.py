@@ -112,8 +112,8 @@ CLIPS_CANNOT_SHOW = Rule(
     code="RP971",
     name="clips-cannot-show",
     severity=Severity.WARNING,
-    message="no clip tells {knob} = {value} from the contract's {declared}{more}: {advice}",
-    hint="`rigpact adequacy --synthesise probe.json` writes a clip that shows all that can be shown",
+    message="no clip tells {knob} = {values} from the contract's {declared}: {advice}",
+    hint="`rigpact run --probe probe.json` writes a clip that shows all that can be shown",
     why="an engine with that convention passes every comparison on these clips",
 )
 OVER_BUDGET = Rule(

@@ -2,18 +2,25 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from rigpact.reports.command_line import options
 
+if TYPE_CHECKING:
+    from rigpact.reference_runtime.files.contracts import ContractFiles
+
 
 def run(
-    clip: Annotated[Path, options.argument("CLIP", "The clip that drives the run.")],
+    clip: Annotated[Path | None, options.argument("CLIP", "The clip that drives the run.")],
     *,
-    out: options.Out,
+    out: Annotated[Path | None, options.OUT],
+    probe: Annotated[
+        Path | None, options.option("--probe", "FILE", "Write a short clip that shows all that one can; no CLIP.")
+    ] = None,
     bundle: options.Bundle = None,
     onnx: options.Model = None,
     replay: options.Replay = None,
@@ -31,12 +38,34 @@ def run(
 
     The clip is a raw clip, a teacher file or a recording. --out takes the suffixes of a trace (.trace.jsonl, .trace.bin,
     .trace.safetensors, …); .json is a teacher prediction. A free run takes only those inputs from the clip that the system
-    does not compute, and repeats the clip. Exit status 0: no error (nor warning with --strict); 1: findings; 2: could not judge.
+    does not compute, and repeats the clip. --probe runs nothing: it makes a clip under which other conventions give other
+    numbers. Exit status 0: no error (nor warning with --strict); 1: findings; 2: could not judge.
     """
     from rigpact.reports.running.run import RunRequest, print_run
     from rigpact.reports.running.run import run as run_files
 
     files = options.contract_files(bundle, companion, settings, conventions)
+    if probe is not None:
+        _write_probe(files, probe, {"CLIP": clip, "-o": out, "--replay": replay, "--frames": frames}, output_format)
+        return
+    if clip is None or out is None:  # `left_out` says what is missing
+        return
     report = run_files(RunRequest(files, clip, out, onnx, replay, mode.value, frames, floor_contacts, engine.value))
     options.print_found(report, print_run, output_format)
     raise typer.Exit(report.exit_code(strict=strict))
+
+
+def _write_probe(
+    files: ContractFiles, path: Path, others: Mapping[str, object], output_format: options.OutputFormat
+) -> None:
+    from rigpact.contract.errors import UnusableInput
+    from rigpact.reports.command_line.written import answer_written
+    from rigpact.reports.diagnosing.probe import write_probe
+
+    given = [name for name, value in others.items() if value is not None]
+    if given:
+        raise UnusableInput(
+            "--probe", f"{', '.join(given)} beside it", "the contract alone", "run the probe afterwards"
+        )
+    write_probe(files.opened(), path)
+    answer_written("run", [path], output_format, lines=[f"{path} written: a clip that shows all that a clip can show"])

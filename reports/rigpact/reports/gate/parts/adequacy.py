@@ -4,6 +4,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Annotated, Any, TypedDict
 
+from rigpact.contract.errors import UnusableInput
 from rigpact.contract.findings import Finding, FindingsReport, Ledger
 from rigpact.contract.json_pointer import json_pointer
 from rigpact.contract.rules.answers import gate as rules
@@ -46,10 +47,20 @@ def ask(project: Project) -> Iterator[NotAsked | Question]:
     """Measure the margin of every convention on every clip, and on the probe clip."""
     if not project.clip_paths:
         yield NotAsked(NAME, "no clips in [gate]")
-    elif not project.models and not project.system.posed:
-        yield NotAsked(NAME, "no model in [gate]")
+    elif not (project.models or project.system.posed or _are_answered(project)):
+        yield NotAsked(NAME, "no model in [gate], and no clip that holds its answers")
     else:
         yield Question(NAME, TITLE, project.clip_paths[0], lambda: _measure(project), lambda: _read(project))
+
+
+def _are_answered(project: Project) -> bool:
+    """Whether all clips hold the network's answers; a clip that cannot be read, another part says."""
+    answers = set(project.system.graph.answers)
+    try:
+        driving = _driving(project)
+    except UnusableInput:
+        return False
+    return bool(driving) and all(answers <= set(getattr(project.clip(path), "stages", ())) for path in driving)
 
 
 def _read(project: Project) -> tuple[Any, Any, list[Path]]:
@@ -99,6 +110,7 @@ def judge(measured: Measured, settings: GateSettings) -> FindingsReport:
         "missed": [list(choice) for choice in found.missed],
         "inseparable": [list(choice) for choice in found.inseparable],
         "smallest_set": list(found.smallest_set),
+        "separated": {clip.name: len(clip.separated & found.separable) for clip in found.clips},
         "limits": {clip.name: list(clip.limits) for clip in found.clips},
     }
     return FindingsReport((*measured.findings, *findings), found.ledger, summary)
@@ -110,18 +122,11 @@ def _restored(entry: Mapping[str, Any], settings: GateSettings) -> ClipAdequacy:
 
 
 def _findings(found: Adequacy, clip: str, declared: Mapping[str, str]) -> Iterator[Finding]:
-    """One finding for each convention, with the number of its other values that do not show."""
+    """One finding for each convention, with all its values that do not show."""
     knobs: dict[str, list[str]] = {}
     for knob, value in found.missed:
         knobs.setdefault(knob, []).append(value)
     for knob, values in knobs.items():
-        more = f" (nor {len(values) - 1} more values)" if len(values) > 1 else ""
-        yield rules.CLIPS_CANNOT_SHOW.at(
-            clip,
-            json_pointer(knob),
-            knob=knob,
-            value=values[0],
-            declared=declared[knob],
-            more=more,
-            advice=found.advice((knob, values[0])),
-        )
+        advice = found.advice((knob, values[0]))
+        shown = {"knob": knob, "values": ", ".join(values), "declared": declared[knob], "advice": advice}
+        yield rules.CLIPS_CANNOT_SHOW.at(clip, json_pointer(knob), **shown)
