@@ -96,7 +96,7 @@ def test_labels_beside_scaled_inputs_are_judged_too(rigpact: Command, bundles: P
     folder = bundles / "blender_ik"
     labels = changed_trace(folder / "labels.trace.safetensors", tmp_path / "labels.trace.safetensors", _scaled_inputs)
     code, text = rigpact("check", folder / "blender_ik.json", labels)
-    assert (code, "0 error" in text) == (0, True)
+    assert (code, "0 errors" in text) == (0, True)
 
 
 BAD_CONTRACTS: dict[str, tuple[str, Any]] = {
