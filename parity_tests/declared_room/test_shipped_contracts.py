@@ -65,8 +65,10 @@ def test_the_commands_of_its_section_answer_as_it_says(
     monkeypatch.chdir(checkout)
     page = (checkout / "docs" / "contracts.md").read_text(encoding="utf-8")
     page = page.partition(f"\n## {name}\n")[2].partition("\n## ")[0]
-    checked, explained, changed = (line.split()[2:] for line in page.splitlines() if line.startswith("$ rigpact "))
-    assert command(*checked).status == 0
+    shown, checked, explained, changed = (
+        line.split()[2:] for line in page.splitlines() if line.startswith("$ rigpact ")
+    )
+    assert [command(*words).status for words in (shown, checked)] == [0, 0]
     sound = command(*explained)
     assert sound.status == 0
     assert "AGREES" in sound.out

@@ -6,11 +6,7 @@ from typing import Any
 
 from rigpact.contract.contract_files import open_contract
 from rigpact.contract.conventions import Knob
-from rigpact.contract.documents import read_document
 from rigpact.reference_runtime.files.declared import files_of
-from rigpact.reports.describing.description import origin
-
-from .operations_page import knob_row
 
 CONTRACTS = Path(__file__).resolve().parents[3] / "fixtures" / "contracts"
 
@@ -19,8 +15,8 @@ _HEAD = """# Contracts that ship
 
 Each file under `fixtures/contracts` declares somebody's runtime in at most 120 lines, to try and to copy from. For each there is
 a second runtime in plain numpy, written from the description of the published one; a small recording of it lies beside the
-contract. Its inputs and networks are drawn. In the tables of conventions the first value is the contract's; `explain` searches
-the others.
+contract. Its inputs and networks are drawn. `show` prints the stages, their fields, the networks, and each
+convention: the first value is the contract's, `explain` searches the others.
 
 This page is generated; `python -m parity_tests.measuring.pages.generated_docs` writes it.
 """
@@ -42,22 +38,14 @@ def _section(path: Path) -> str:
         f"[{path.name}](../{place}), {text.count(chr(10))} lines; [a recording](../{recording}) of 24 frames of",
         f"{', '.join(f'`{name}`' for name in _recorded(contract, path))}.", "",
         "```console",
+        f"$ rigpact show {place}",
         f"$ rigpact check {place} {recording}",
         f"$ rigpact explain {recording} --contract {place}{_unjudged(contract, path)}",
         f"$ rigpact explain {recording} --contract {place} --set {knob.name}={value}",
         "```", "",
         *_about_unjudged(contract, path),
         f"With `--set` the contract reads `{knob.name}` as `{value}`; the recorded runtime does not. The answer says so.", "",
-        "| stage | numbers | computed from | operation |", "|---|---|---|---|", *_stages(contract, path), "",
     ]  # fmt: skip
-    if system.networks:
-        parts += ["| network | takes | gives |", "|---|---|---|"]
-        parts += [
-            f"| {each.name} | {', '.join(each.inputs)} | {', '.join(each.outputs)} |"
-            for each in system.networks.values()
-        ]
-        parts += [""]
-    parts += ["| knob | readings | meaning |", "|---|---|---|", *map(knob_row, system.knobs.values()), ""]
     return "\n".join(parts)
 
 
@@ -90,11 +78,3 @@ def _another_reading(contract: Any) -> tuple[Knob, Any]:
     """A knob of a stage that the recording shows: of the last stage that has one, with its second reading."""
     knob = [knob for stage in contract.system.stages for knob in stage.knobs][-1]
     return knob, knob.values[1]
-
-
-def _stages(contract: Any, path: Path) -> list[str]:
-    tables = {table["name"]: table for table in read_document(path).data["stages"]}
-    return [
-        f"| {stage.name} | {stage.fields(contract).width} | {origin(stage)} | {tables.get(stage.name, {}).get('operation', '')} |"
-        for stage in contract.system.stages
-    ]
