@@ -159,7 +159,7 @@ def test_what_init_and_import_write_names_the_schema_that_schema_writes(
     assert command("demo", "--into", "hero").status == 0
     assert command("init", "hero").status == 0
     write_model(Path("net.onnx"), 9, 2)
-    assert command("init", "--contract").status == 0
+    assert command("init").status == 0
     for folder in ("hero", "."):
         assert command("show", "schema", "--write", folder).status == 0
     for written in (Path("hero/rigpact.toml"), Path("contract.toml")):

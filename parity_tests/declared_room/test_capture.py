@@ -152,7 +152,7 @@ def test_a_real_robots_descriptor_and_its_managers_make_one_contract(
     source = real_data / "others" / "io_descriptors" / "isaaclab_anymal_d_velocity.yaml"
     if not source.is_file():
         pytest.skip(f"no {source.name} in {real_data}")
-    assert command("import", source, "-o", tmp_path / "imported.toml").status == 0
+    assert command("init", "--from", source, "-o", tmp_path / "imported.toml").status == 0
     env = environment_of(yaml.safe_load(source.read_text(encoding="utf-8")))
     capture(env, tmp_path / "captured.toml")
     ours, theirs = (

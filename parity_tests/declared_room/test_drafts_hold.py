@@ -117,7 +117,7 @@ def _write(folder: Path, runtime: Mapping[str, Any], kind: str) -> Path:
 def test_a_draft_holds(tmp_path: Path, command: Command, seed: int, kind: str) -> None:
     """A first contract that fails its own check, or does not know the log's columns, is the last that somebody drafts."""
     recording = _write(tmp_path, _runtime(tmp_path, seed), kind)
-    made = command("init", tmp_path, "--contract")
+    made = command("init", tmp_path)
     assert made.status == 0, made.err
     contract = tmp_path / "contract.toml"
     text = contract.read_text(encoding="utf-8")
@@ -146,7 +146,7 @@ def test_a_draft_whose_first_trial_is_refused(tmp_path: Path, command: Command, 
     obs = np.clip((state - mean) / std, F(-1.5), F(1.5))
     columns = {"state": state, "obs": obs, "actions": obs @ matrix, "target": np.clip(obs @ matrix, F(-0.6), F(0.6))}
     np.savez(tmp_path / "run.npz", time=np.arange(80) / 50, **columns)
-    made = command("init", tmp_path, "--contract")
+    made = command("init", tmp_path)
     assert made.status == 0, made.err
     assert command("check", tmp_path / "contract.toml").status == 0
     assert "AGREES" in command("explain", tmp_path / "run.npz", "--contract", tmp_path / "contract.toml").out
@@ -156,7 +156,7 @@ def test_a_draft_whose_first_trial_is_refused(tmp_path: Path, command: Command, 
 def test_a_planted_mistake_is_drafted_with_a_caution(tmp_path: Path, command: Command, mistake: str) -> None:
     """A draft takes what the recording does for the contract: whoever reads it must be told what looks wrong in it."""
     recording = _write(tmp_path, _runtime(tmp_path, 1, mistake), "csv.")
-    made = command("init", tmp_path, "--contract")
+    made = command("init", tmp_path)
     says = {
         "targets by position": "the column target.left_thigh holds the number of right_hip",
         "two joints exchanged": "exchanged", "one sign": "right_thigh", "one default": "left_thigh",

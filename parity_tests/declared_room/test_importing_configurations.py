@@ -18,7 +18,7 @@ Command = Callable[..., Any]
 
 
 def _imported(command: Command, source: Path, out: Path, *options: object) -> dict[str, Any]:
-    made = command("import", source, "-o", out, *options)
+    made = command("init", "--from", source, "-o", out, *options)
     assert made.status == 0, made.err
     assert command("check", out).status == 0
     return tomllib.loads(out.read_text(encoding="utf-8"))
@@ -247,7 +247,7 @@ def test_a_damaged_configuration_is_refused_at_its_place(
         tmp_path, **{name.replace(".", "_DOT_"): text, "base_DOT_py": BASE, "base_DOT_yaml": ROBOT_BASE}
     )
     answer = command(
-        "import", source, "-o", tmp_path / "c.toml", "--builds-on", classes if name.endswith("py") else robot
+        "init", "--from", source, "-o", tmp_path / "c.toml", "--builds-on", classes if name.endswith("py") else robot
     )
     assert answer.status == 2, answer.out
     assert not (tmp_path / "c.toml").exists()

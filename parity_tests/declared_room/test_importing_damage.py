@@ -20,7 +20,7 @@ NAN = float("nan")
 
 def _refused(command: Command, source: Path, out: Path, *options: object) -> str:
     """The one line that a damaged file gives; nothing is written."""
-    answer = command("import", source, "-o", out, *options)
+    answer = command("init", "--from", source, "-o", out, *options)
     assert answer.status == 2, answer.out + answer.err
     assert not out.exists()
     assert answer.err.startswith("rigpact: error: ")
@@ -210,7 +210,7 @@ def test_files_of_two_runs_are_refused(tmp_path: Path, command: Command) -> None
 def test_a_model_without_metadata_names_the_other_way(tmp_path: Path, command: Command) -> None:
     """mjlab writes no metadata when the action term has another name; the contract can still be drafted."""
     model = write_model(tmp_path / "policy.onnx", 4, 2)
-    assert "rigpact init --contract" in _refused(command, model, tmp_path / "contract.toml")
+    assert "rigpact init" in _refused(command, model, tmp_path / "contract.toml")
 
 
 def test_names_that_differ_in_signs_alone_are_refused(tmp_path: Path, command: Command) -> None:
@@ -226,7 +226,7 @@ def test_the_name_of_the_result_says_what_it_is(tmp_path: Path, command: Command
     """A contract under the name of a model is opened as one; of weights no model is made here, and the hint says where."""
     source = write_yaml(tmp_path / "deploy.yaml", DEPLOY)
     error = _refused(command, source, tmp_path / "contract.onnx")
-    assert "a name that ends in .toml or .npz" in error
+    assert "a name that ends in .toml" in error
     assert "onnx.helper" in error
 
 
@@ -247,7 +247,7 @@ def _places(value: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]
 def test_no_damage_is_an_internal_error(tmp_path: Path, table: dict[str, Any]) -> None:
     """Each value in turn becomes each kind of junk: a clear refusal, or a contract that can be read."""
     from rigpact.contract.errors import UnusableInput
-    from rigpact.reports.importing.formats import ImportRequest, import_file
+    from rigpact.reports.importing.formats import ImportRequest, import_contract
 
     source, places, refused, made = tmp_path / "a.yaml", list(_places(table)), [], 0
     for place, path in enumerate(places):
@@ -255,7 +255,9 @@ def test_no_damage_is_an_internal_error(tmp_path: Path, table: dict[str, Any]) -
             text = json.dumps(changed(table, *path, to=junk)).replace("NaN", ".nan").replace("Infinity", ".inf")
             source.write_text(text, encoding="utf-8")
             try:
-                made += bool(tomllib.loads(import_file(ImportRequest(source, tmp_path / "a.toml")).content.decode()))
+                made += bool(
+                    tomllib.loads(import_contract(ImportRequest(source, tmp_path / "a.toml")).content.decode())
+                )
             except UnusableInput as error:
                 refused.append(str(error.place))
     assert len(refused) > len(places)

@@ -1,4 +1,4 @@
-"""Each format that `rigpact import` reads, and the traps of each, on small files written by hand."""
+"""Each format that `rigpact init --from` reads, and the traps of each, on small files written by hand."""
 
 import tomllib
 from collections.abc import Callable
@@ -30,7 +30,7 @@ Command = Callable[..., Any]
 def _imported(command: Command, source: Path, *options: object) -> dict[str, Any]:
     """The contract that a file becomes, which `check` must pass."""
     out = source.parent / "contract.toml"
-    made = command("import", source, "-o", out, "--force", *options)
+    made = command("init", "--from", source, "-o", out, "--force", *options)
     assert made.status == 0, made.err
     checked = command("check", out)
     assert checked.status == 0, checked.out
@@ -202,7 +202,7 @@ def test_a_python_slice_is_all_joints_and_never_runs(tmp_path: Path, command: Co
     trap = tmp_path / "trap"
     hostile = plain.replace("joint_ids: null", f"joint_ids: !!python/object/apply:pathlib.Path.touch ['{trap}']")
     source.write_text(hostile, encoding="utf-8")
-    refused = command("import", source, "-o", tmp_path / "other.toml")
+    refused = command("init", "--from", source, "-o", tmp_path / "other.toml")
     assert refused.status == 2
     assert not trap.exists()
 
@@ -250,7 +250,7 @@ def test_a_term_that_nobody_knows_is_given_and_said(tmp_path: Path, command: Com
     terms = {"height_scan": {"params": {}, "clip": None, "scale": [1.0] * 7, "history_length": 1}}
     source, out = tmp_path / "deploy.yaml", tmp_path / "contract.toml"
     write_yaml(source, changed(DEPLOY, "observations", to={**DEPLOY["observations"], **terms}))
-    imported = command("import", source, "-o", out)
+    imported = command("init", "--from", source, "-o", out)
     text = out.read_text(encoding="utf-8")
     root = tomllib.loads(text)
 
@@ -293,7 +293,7 @@ def test_a_passive_joint_leaves_the_targets_open(tmp_path: Path, command: Comman
     width = 3 * (3 + 3 + 2 + 2 + 1 + 3)
     model = write_model(tmp_path / "policy.onnx", width, 1, METADATA)
     out = tmp_path / "contract.toml"
-    made = command("import", model, "-o", out)
+    made = command("init", "--from", model, "-o", out)
 
     assert made.status == 0, made.err
     assert "the network gives 1 numbers and the robot has 2 joints" in made.out
@@ -434,7 +434,7 @@ def test_files_of_another_folder_are_left_open_and_their_numbers_kept(tmp_path: 
     start = np.arange(6, dtype=np.float32).reshape(3, 1, 2)
     save_file({"walk/h_pos_in": start}, tmp_path / "export" / "walk_initial_values.safetensors")
     out = tmp_path / "game" / "contract.toml"
-    made = command("import", write_yaml(tmp_path / "export" / "leapp.yaml", LEAPP), "-o", out)
+    made = command("init", "--from", write_yaml(tmp_path / "export" / "leapp.yaml", LEAPP), "-o", out)
     assert made.status == 0, made.err
 
     text = out.read_text(encoding="utf-8")
@@ -485,7 +485,9 @@ def test_two_nodes_feed_each_other_in_one_call(tmp_path: Path, command: Command)
     table = changed(table, "pipeline", "data_flow", to={"walk/target": ["drive/wish"]})
     root = _imported(command, write_yaml(tmp_path / "leapp.yaml", table))
 
-    refused = command("import", tmp_path / "leapp.yaml", "-o", tmp_path / "x.toml", "--onnx", tmp_path / "one.onnx")
+    refused = command(
+        "init", "--from", tmp_path / "leapp.yaml", "-o", tmp_path / "x.toml", "--onnx", tmp_path / "one.onnx"
+    )
     assert "no model for 2 nodes" in refused.err
     assert root["networks"]["drive"]["inputs"] == {"wish": "target"}
     assert "wish" not in _given(root)
@@ -519,7 +521,7 @@ def test_a_file_that_is_there_is_kept(tmp_path: Path, command: Command) -> None:
     """A contract that somebody completed by hand must not be lost to a second import."""
     source, out = write_yaml(tmp_path / "deploy.yaml", DEPLOY), tmp_path / "contract.toml"
     out.write_text("mine", encoding="utf-8")
-    refused = command("import", source, "-o", out)
+    refused = command("init", "--from", source, "-o", out)
 
     assert (refused.status, out.read_text(encoding="utf-8")) == (2, "mine")
     assert "--force" in refused.err

@@ -32,7 +32,9 @@ def test_a_deploy_file_becomes_a_contract_that_the_engine_agrees_with(
     home = others / folder
     golden, contract = home / "golden_24_frames.safetensors", home / "contract.toml"
 
-    made = command("import", home / "deploy.yaml", "--onnx", home / model, "--recording", golden, "-o", contract)
+    made = command(
+        "init", "--from", home / "deploy.yaml", "--onnx", home / model, "--recording", golden, "-o", contract
+    )
     assert made.status == 0, made.err
     assert command("check", contract).status == 0
     answer = command("explain", golden, "--contract", contract, "--format", "json")
@@ -48,7 +50,7 @@ def test_without_a_recording_the_quaternion_stays_open_and_is_found(others: Path
     """deploy.yaml does not say the order of the quaternion. A guess that nobody sees turns gravity upside down."""
     home = others / "unitree_rl_lab_g1"
     contract = home / "contract.toml"
-    command("import", home / "deploy.yaml", "--onnx", home / "policy.onnx", "-o", contract)
+    command("init", "--from", home / "deploy.yaml", "--onnx", home / "policy.onnx", "-o", contract)
 
     checked = command("check", contract)
     assert checked.status == 0
@@ -73,7 +75,7 @@ def test_without_a_recording_the_quaternion_stays_open_and_is_found(others: Path
 def test_numbers_and_order_are_those_of_the_file(others: Path, command: Callable[..., Any]) -> None:
     """Gains that go through the map reach another joint: 9 of 29 stiffnesses would be wrong."""
     home = others / "unitree_rl_lab_g1"
-    command("import", home / "deploy.yaml", "-o", home / "contract.toml")
+    command("init", "--from", home / "deploy.yaml", "-o", home / "contract.toml")
     root = tomllib.loads((home / "contract.toml").read_text(encoding="utf-8"))
 
     assert root["fps"] == 50
@@ -95,7 +97,7 @@ def test_two_files_of_one_robot_part_where_the_spec_says(others: Path, command: 
     home = others / "unitree_rl_mjlab_g1"
     golden, contract = home / "golden_24_frames.safetensors", home / "metadata.toml"
     made = command(
-        "import", home / "policy_with_metadata.ours.onnx", "--fps", "50", "--recording", golden, "-o", contract
+        "init", "--from", home / "policy_with_metadata.ours.onnx", "--fps", "50", "--recording", golden, "-o", contract
     )
     assert made.status == 0, made.err
     assert command("check", contract).status == 0
@@ -117,7 +119,7 @@ def test_a_right_recording_of_a_real_program_drafts_its_own_contract(
     for path in (real_data / "mistakes" / folder).iterdir():
         if path.suffix in (".onnx", ".data") or path.name in ("norm.npz", f"{recording}.npz"):
             shutil.copyfile(path, tmp_path / path.name)
-    assert command("init", tmp_path, "--contract").status == 0
+    assert command("init", tmp_path).status == 0
     answer = command(
         "explain", tmp_path / f"{recording}.npz", "--contract", tmp_path / "contract.toml", "--format", "json"
     )
@@ -140,7 +142,7 @@ def test_a_right_recording_of_unitree_agrees_without_an_edit(
     recording = sorted((real_data / "mistakes" / folder).glob("right_*.npz"))[0]
     contract = home / "contract.toml"
     made = command(
-        "import", home / "deploy.yaml", "--onnx", home / "policy.onnx", "--recording", recording, "-o", contract
+        "init", "--from", home / "deploy.yaml", "--onnx", home / "policy.onnx", "--recording", recording, "-o", contract
     )
     assert made.status == 0, made.err
     answer = command("explain", recording, "--contract", contract, "--format", "json")
@@ -154,7 +156,9 @@ def test_gains_that_are_exchanged_are_not_paired_with_each_other(
     """Paired by its numbers alone, the column of kp becomes kd, and the mistake is written into the contract."""
     home, recording = others / "unitree_rl_mjlab_g1", real_data / "mistakes" / "mjlab" / "kp_kd_swapped.npz"
     contract = home / "contract.toml"
-    command("import", home / "deploy.yaml", "--onnx", home / "policy.onnx", "--recording", recording, "-o", contract)
+    command(
+        "init", "--from", home / "deploy.yaml", "--onnx", home / "policy.onnx", "--recording", recording, "-o", contract
+    )
     columns = tomllib.loads(contract.read_text(encoding="utf-8"))["recordings"]
     assert (columns["kp"], columns["kd"]) == ("motor_kp", "motor_kd")
 
@@ -175,7 +179,7 @@ def test_descriptions_without_their_models_import_and_pass(
     from rigpact.contract.contract_files import open_contract
 
     contract = others / "contract.toml"
-    made = command("import", others / name, "-o", contract)
+    made = command("init", "--from", others / name, "-o", contract)
     assert made.status == 0, made.err
     checked = command("check", contract)
     assert checked.status == 0, checked.out
@@ -192,7 +196,7 @@ def test_descriptions_without_their_models_import_and_pass(
 def test_the_shape_that_contradicts_its_names_is_said(others: Path, command: Callable[..., Any]) -> None:
     """base_velocity has four numbers and three names: which one is missing, nobody can guess."""
     contract = others / "contract.toml"
-    command("import", others / "leapp" / "Velocity-G1-v0.yaml", "-o", contract)
+    command("init", "--from", others / "leapp" / "Velocity-G1-v0.yaml", "-o", contract)
     text = contract.read_text(encoding="utf-8")
 
     assert "LEFT OPEN: names. The shape has 4 numbers and the file 3 names (lin_vel_x, lin_vel_y, ang_vel_z)" in text
@@ -204,7 +208,7 @@ def test_a_leapp_package_runs_from_its_initial_values(others: Path, command: Cal
     home = others / "leapp" / "tiny_ours"
     golden, contract, run = home / "golden_8_frames.safetensors", home / "contract.toml", home / "run.trace.safetensors"
 
-    assert command("import", home / "Tiny-v0.yaml", "-o", contract).status == 0
+    assert command("init", "--from", home / "Tiny-v0.yaml", "-o", contract).status == 0
     assert command("check", contract).status == 0
     explained = command("explain", golden, "--contract", contract, "--format", "json")
     assert (explained.status, _verdict(explained)) == (0, "agrees"), explained.out

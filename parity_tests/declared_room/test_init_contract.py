@@ -1,4 +1,4 @@
-"""`rigpact init --contract`: a first contract from a model, a recording and statistics that lie in a folder."""
+"""`rigpact init`: a first contract from a model, a recording and statistics that lie in a folder."""
 
 import json
 import tomllib
@@ -37,7 +37,7 @@ def _project(folder: Path, *, with_statistics: bool = True) -> Path:
 
 
 def _drafted(command: Command, folder: Path) -> tuple[dict[str, Any], str]:
-    made = command("init", folder, "--contract")
+    made = command("init", folder)
     assert made.status == 0, made.err
     text = (folder / "contract.toml").read_text(encoding="utf-8")
     return tomllib.loads(text), text
@@ -64,7 +64,7 @@ def test_a_trace_of_the_engine_is_a_recording_too(tmp_path: Path, command: Comma
     folder = _project(tmp_path)
     arrays = dict(np.load(folder / "engine.npz"))
     of_arrays, _ = _drafted(command, folder)
-    for name in ("engine.npz", "contract.toml"):
+    for name in ("engine.npz", "contract.toml", "rigpact.toml"):
         (folder / name).unlink()
     times = arrays.pop("time").tolist()
     widths = {name: rows.shape[1] for name, rows in arrays.items()}
@@ -177,7 +177,7 @@ def test_a_width_that_only_the_run_knows_is_not_drafted(tmp_path: Path, command:
     model = onnx.load(path)
     model.graph.input[0].type.tensor_type.shape.dim[1].dim_param = "width"
     onnx.save(model, path)
-    answer = command("init", tmp_path, "--contract")
+    answer = command("init", tmp_path)
     assert (answer.status, answer.err.count("\n")) == (2, 1)
     assert "of a free width, expected fixed axes" in answer.err
 
@@ -192,7 +192,7 @@ def test_a_model_without_all_its_weights_is_not_opened(tmp_path: Path, command: 
     entry = tensor.external_data.add()
     entry.key, entry.value = "location", "../secret.bin"
     path.write_bytes(model.SerializeToString())
-    answer = command("init", tmp_path, "--contract")
+    answer = command("init", tmp_path)
     assert (answer.status, answer.err.count("\n")) == (2, 1)
     assert "weights that are not in the model's folder" in answer.err
 
@@ -206,17 +206,11 @@ def test_what_cannot_be_drafted_is_said(tmp_path: Path, command: Command, kind: 
         (tmp_path / "contract.toml").write_text("mine", encoding="utf-8")
     if kind == "broken":
         (tmp_path / "net.onnx").write_bytes(b"no model")
-    answer = command("init", tmp_path, "--contract")
+    answer = command("init", tmp_path)
 
     assert answer.status == 2
-    assert {"nothing": "an .onnx file", "contract": "--force", "broken": "onnx"}[kind] in answer.err
+    assert {"nothing": "no contract and no model", "contract": "--force", "broken": "onnx"}[kind] in answer.err
     assert answer.err.count("\n") == 1
-
-
-def test_a_file_is_no_folder_of_a_project(tmp_path: Path, command: Command) -> None:
-    """Given the model itself, init must not look for others beside it."""
-    answer = command("init", write_model(tmp_path / "net.onnx", 9, 2), "--contract")
-    assert (answer.status, answer.err.count("\n")) == (2, 1)
 
 
 def _games_model(path: Path, kind: str) -> np.ndarray[Any, Any]:
@@ -249,7 +243,7 @@ def test_what_a_games_model_has_beside_its_answers_is_left_out(
     weights = _games_model(tmp_path / "net.onnx", kind)
     gyro = np.random.default_rng(9).normal(size=(FRAMES, 3)).astype("f")
     np.savez(tmp_path / "run.npz", gyro=gyro, obs=2 * gyro, moves=2 * gyro @ weights)
-    made = command("init", tmp_path, "--contract")
+    made = command("init", tmp_path)
     assert f"left out, since no answer needs them: {left_out} " in made.out, made.out
     root = tomllib.loads((tmp_path / "contract.toml").read_text(encoding="utf-8"))
     assert root["networks"]["policy"] == {"file": "net.onnx", "inputs": {"obs": "obs"}, "outputs": {"moves": "moves"}}
@@ -296,3 +290,69 @@ def test_a_models_tensors_are_bound_by_name_or_left_out_where_no_answer_needs_th
         np.savez(tmp_path / "run.npz", **run, **held)
         ran = command("explain", tmp_path / "run.npz", "--contract", tmp_path / "hand.toml")
         assert ran.status == 0, ran.out + ran.err
+
+
+def test_only_the_files_that_are_named_are_drafted_from(tmp_path: Path, command: Command) -> None:
+    """Old recordings lie beside the new one, and a draft states what its recording does."""
+    (tmp_path / "project").mkdir()
+    folder = _project(tmp_path / "project")
+    assert command("init", folder / "net.onnx").status == 0
+    assert "engine.npz" not in (folder / "contract.toml").read_text(encoding="utf-8")
+    apart = command("init", folder / "net.onnx", write_model(tmp_path / "other.onnx", 9, 2))
+    assert (apart.status, "files of one folder" in apart.err) == (2, True)
+
+
+def test_a_draft_without_a_rate_says_what_comes_next(tmp_path: Path, command: Command) -> None:
+    """No recording of a contract without a rate can be read; what somebody wrote by hand since then is not lost."""
+    folder = _project(tmp_path)
+    arrays = dict(np.load(folder / "engine.npz"))
+    del arrays["time"]
+    np.savez(folder / "engine.npz", **arrays)
+    first, contract = command("init", folder), folder / "contract.toml"
+    assert f"now: write fps = N into {contract}, then rigpact init {folder} --force" in first.out
+    refused = command("init", folder, "--fps", 50, "--force")
+    assert (refused.status, "--fps: found contract.toml, a contract" in refused.err) == (2, True)
+    contract.write_text(
+        contract.read_text(encoding="utf-8").replace("given = [", "fps = 50\n\ngiven = [", 1), encoding="utf-8"
+    )
+    again = command("init", folder, "--force")
+    assert (again.status, "1 clip, 1 model" in again.out) == (0, True), again.err
+
+
+def test_the_draft_of_a_folder_is_named_in_its_settings(tmp_path: Path, command: Command) -> None:
+    """One command to begin with, and four lines that say what was found, what was written and what comes next."""
+    folder = _project(tmp_path)
+    told = command("init", folder).out.splitlines()
+    gate = tomllib.loads((folder / "rigpact.toml").read_text(encoding="utf-8"))["gate"]
+    assert (gate["bundle"], gate["clips"]) == ("contract.toml", ["engine.npz"])
+    assert [line for line in told if not line.startswith("note: ")][1:3] == [
+        f"{folder / 'rigpact.toml'} written for contract.toml: 1 clip, 1 model",
+        f"READY: 4 of 4 parts that {folder / 'rigpact.toml'} asks can be judged",
+    ]
+    assert (
+        told[-1]
+        == f"now: compare what is marked with the training's settings, then rigpact check {folder / 'contract.toml'}"
+    )
+    mine = folder / "contract.toml"
+    mine.write_text(mine.read_text(encoding="utf-8") + "# mine\n", encoding="utf-8")
+    assert command("init", folder, "--force").status == 0
+    assert mine.read_text(encoding="utf-8").endswith("# mine\n")
+
+
+@pytest.mark.parametrize(
+    ("words", "says"),
+    [
+        (("--status", "--fps", 50), "--fps: found --status"),
+        (("--onnx", "net.onnx", "--recording", "r.npz"), "--onnx, --recording: found no --from"),
+        (("net.onnx", "--from", "deploy.yaml"), "files: found --from deploy.yaml"),
+    ],
+)
+def test_an_option_of_another_use_is_refused(
+    words: tuple[object, ...], says: str, tmp_path: Path, command: Command, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """An option that is passed over looks as if it had been obeyed."""
+    write_model(tmp_path / "net.onnx", 9, 2)
+    monkeypatch.chdir(tmp_path)
+    answer = command("init", *words)
+    assert (answer.status, answer.err.count("\n"), len(list(tmp_path.iterdir()))) == (2, 1, 1)
+    assert says in answer.err

@@ -170,7 +170,7 @@ def test_every_command_that_reads_contracts_has_the_option(command: Command) -> 
     names = {each.name or each.callback.__name__.replace("_", "-") for each in application().registered_commands}
     having = {name for name in names if "--operations" in command(name, "--help").out}
     # none of these opens a declaration
-    assert names - having == {"demo", "import"}
+    assert names - having == {"demo"}
     assert command("check", "contract.toml", *WITH).status == 0
     assert command("show", "contract.toml", *WITH).status == 0
     assert command("run", "--probe", "probe.trace.jsonl", "--contract", "contract.toml", *WITH).status == 0
@@ -198,7 +198,7 @@ def test_it_holds_for_one_command_only(command: Command) -> None:
 
 def test_the_contracts_hash_covers_the_module(command: Command, here: Path) -> None:
     """The same contract with another function is another contract: a stamped model must not pass with it."""
-    assert command("stamp", "contract.toml", "policy.onnx", "-o", "stamped.onnx", *WITH).status == 0
+    assert command("codegen", "contract.toml", "--stamp", "policy.onnx", "-o", "stamped.onnx", *WITH).status == 0
     assert command("check", "contract.toml", "stamped.onnx", *WITH).status == 0
     (here / "odd.py").write_text(ODD.replace("x**3", "x**5"), encoding="utf-8")
     answer = command("check", "contract.toml", "stamped.onnx", *WITH)

@@ -130,7 +130,7 @@ def _provenance(command: Command) -> dict[str, str]:
 def test_init_knows_the_models_that_the_contract_names(project: Path, command: Command) -> None:
     """A setting that says again what the contract says can only go wrong; a model of no network must be said."""
     answer = command("init")
-    assert "1 models" in answer.out
+    assert "1 model" in answer.out
     assert "model =" not in (project / "rigpact.toml").read_text(encoding="utf-8").split("[[gate.trace]]")[0]
     two = CONTRACT.replace(
         "[networks.policy]", '[networks.other]\ninputs = ["obs"]\noutputs = ["gains"]\n\n[networks.policy]'

@@ -1,4 +1,4 @@
-"""A contract's hash inside a model: `rigpact stamp` writes it, `check` says when the model belongs to another contract."""
+"""A contract's hash inside a model: `rigpact codegen --stamp` writes it, `check` says when it belongs to another."""
 
 import json
 import shutil
@@ -32,7 +32,9 @@ def codes(answer: Any) -> set[str]:
 
 def test_a_stamped_model_passes_with_its_own_contract_only(folder: Path, command: Command) -> None:
     """The contract of one run and the model of another load together, and nothing crashes."""
-    stamped = command("stamp", folder / "contract.toml", folder / "policy.onnx", "-o", folder / "stamped.onnx")
+    stamped = command(
+        "codegen", folder / "contract.toml", "--stamp", folder / "policy.onnx", "-o", folder / "stamped.onnx"
+    )
     (folder / "other.toml").write_text(FOUR.replace("0.25731", "0.25732"), encoding="utf-8")
 
     own = command("check", folder / "contract.toml", folder / "stamped.onnx", "--format", "json")
@@ -46,7 +48,7 @@ def test_a_stamped_model_passes_with_its_own_contract_only(folder: Path, command
 
 def test_the_network_stays_as_it_is(folder: Path, command: Command) -> None:
     """A stamp that changed a weight would ship another network than the one that was tested."""
-    command("stamp", folder / "contract.toml", folder / "policy.onnx", "-o", folder / "stamped.onnx")
+    command("codegen", folder / "contract.toml", "--stamp", folder / "policy.onnx", "-o", folder / "stamped.onnx")
     rows = np.random.default_rng(3).normal(size=(5, WIDTH)).astype(np.float32)
     answers = [
         onnxruntime.InferenceSession(str(folder / name)).run(None, {"obs": rows})[0]
@@ -62,8 +64,8 @@ def test_the_network_stays_as_it_is(folder: Path, command: Command) -> None:
 def test_stamping_again_replaces_the_hash(folder: Path, command: Command) -> None:
     """Two hashes in one model: each tool would read another one."""
     (folder / "other.toml").write_text(FOUR.replace("0.25731", "0.25732"), encoding="utf-8")
-    command("stamp", folder / "other.toml", folder / "policy.onnx", "-o", folder / "policy.onnx")
-    command("stamp", folder / "contract.toml", folder / "policy.onnx", "-o", folder / "policy.onnx")
+    command("codegen", folder / "other.toml", "--stamp", folder / "policy.onnx", "-o", folder / "policy.onnx")
+    command("codegen", folder / "contract.toml", "--stamp", folder / "policy.onnx", "-o", folder / "policy.onnx")
 
     keys = [entry.key for entry in onnx.load(folder / "policy.onnx").metadata_props]
     answer = command("check", folder / "contract.toml", folder / "policy.onnx", "--format", "json")
@@ -79,7 +81,7 @@ def test_the_hash_covers_the_files_that_numbers_come_from(folder: Path, command:
     )
     (folder / "contract.toml").write_text(text, encoding="utf-8")
     (folder / "stats.json").write_text('{"std": [0.25731, 0.31466, 0.50883, 0.41927]}', encoding="utf-8")
-    command("stamp", folder / "contract.toml", folder / "policy.onnx", "-o", folder / "stamped.onnx")
+    command("codegen", folder / "contract.toml", "--stamp", folder / "policy.onnx", "-o", folder / "stamped.onnx")
     before = command("check", folder / "contract.toml", folder / "stamped.onnx", "--format", "json")
     (folder / "stats.json").write_text('{"std": [0.25731, 0.31466, 0.50883, 0.41928]}', encoding="utf-8")
     after = command("check", folder / "contract.toml", folder / "stamped.onnx", "--format", "json")
@@ -93,11 +95,17 @@ def test_weights_beside_the_model_go_with_it(folder: Path, command: Command) -> 
     onnx.save(model, folder / "large.onnx", save_as_external_data=True, location="large.data", size_threshold=0)
     (folder / "shipped").mkdir()
 
-    first = command("stamp", folder / "contract.toml", folder / "large.onnx", "-o", folder / "shipped" / "policy.onnx")
+    first = command(
+        "codegen", folder / "contract.toml", "--stamp", folder / "large.onnx", "-o", folder / "shipped" / "policy.onnx"
+    )
     onnxruntime.InferenceSession(str(folder / "shipped" / "policy.onnx"))
-    again = command("stamp", folder / "contract.toml", folder / "large.onnx", "-o", folder / "shipped" / "policy.onnx")
+    again = command(
+        "codegen", folder / "contract.toml", "--stamp", folder / "large.onnx", "-o", folder / "shipped" / "policy.onnx"
+    )
     (folder / "large.data").unlink()
-    missing = command("stamp", folder / "contract.toml", folder / "large.onnx", "-o", folder / "shipped" / "b.onnx")
+    missing = command(
+        "codegen", folder / "contract.toml", "--stamp", folder / "large.onnx", "-o", folder / "shipped" / "b.onnx"
+    )
 
     assert (first.status, again.status, missing.status) == (0, 2, 2)
     assert "large.data" in again.err
@@ -110,7 +118,9 @@ def test_a_contract_that_reads_the_model_itself_is_not_stamped(folder: Path, com
     text = FOUR.replace("scale = 0.25", 'scale = "action_scale"')
     text = text.replace("mean = [", 'action_scale = { file = "policy.onnx", at = "action_scale" }\nmean = [', 1)
     (folder / "contract.toml").write_text(text, encoding="utf-8")
-    answer = command("stamp", folder / "contract.toml", folder / "policy.onnx", "-o", folder / "stamped.onnx")
+    answer = command(
+        "codegen", folder / "contract.toml", "--stamp", folder / "policy.onnx", "-o", folder / "stamped.onnx"
+    )
 
     assert answer.status == 2
     assert "policy.onnx itself" in answer.err
@@ -121,7 +131,9 @@ def test_a_contract_that_reads_the_model_itself_is_not_stamped(folder: Path, com
 def test_what_is_no_model_is_refused(folder: Path, command: Command, content: bytes) -> None:
     """A stamp on any bytes makes a file that looks like a model."""
     (folder / "policy.onnx").write_bytes(content)
-    answer = command("stamp", folder / "contract.toml", folder / "policy.onnx", "-o", folder / "stamped.onnx")
+    answer = command(
+        "codegen", folder / "contract.toml", "--stamp", folder / "policy.onnx", "-o", folder / "stamped.onnx"
+    )
 
     assert answer.status == 2
     assert answer.err.startswith("rigpact: error:")
@@ -132,7 +144,7 @@ def test_a_contract_with_mistakes_is_not_stamped(tmp_path: Path, command: Comman
     path = write_small(tmp_path, FOUR.replace('"rotate"', '"rotat"'))
     SOUND.write(tmp_path / "policy.onnx")
 
-    assert command("stamp", path, tmp_path / "policy.onnx", "-o", tmp_path / "stamped.onnx").status == 2
+    assert command("codegen", path, "--stamp", tmp_path / "policy.onnx", "-o", tmp_path / "stamped.onnx").status == 2
 
 
 def test_a_model_of_a_bundle_is_stamped_too(tmp_path: Path, demo_bundle: Path, command: Command) -> None:
@@ -140,7 +152,7 @@ def test_a_model_of_a_bundle_is_stamped_too(tmp_path: Path, demo_bundle: Path, c
     bundle = tmp_path / "norm_template.json"
     shutil.copyfile(demo_bundle / "norm_template.json", bundle)
     out = tmp_path / "stamped.onnx"
-    assert command("stamp", bundle, demo_bundle / "model.onnx", "-o", out).status == 0
+    assert command("codegen", bundle, "--stamp", demo_bundle / "model.onnx", "-o", out).status == 0
     own = command("check", bundle, out, "--format", "json")
     root = json.loads(bundle.read_text(encoding="utf-8"))
     root["MuX"][0] += 0.001

@@ -28,7 +28,7 @@ def test_everything_that_lies_there_is_asked(project: Path, command: Command) ->
     settings = read_configuration(project / "rigpact.toml").gate
 
     assert answer.status == 0
-    assert "3 clips, 2 teacher files, 2 engine traces, 1 models, 1 companions" in answer.out
+    assert "3 clips, 2 teacher files, 2 engine traces, 1 model, 1 companion" in answer.out
     assert settings is not None
     assert (settings.bundle, settings.companion, settings.model) == (
         "norm_template.json",

@@ -22,7 +22,7 @@ Command = Callable[..., Any]
 
 def _imported(command: Command, source: Path) -> Path:
     out = source.with_suffix(".toml")
-    made = command("import", source, "-o", out)
+    made = command("init", "--from", source, "-o", out)
     assert made.status == 0, made.err
     assert command("check", out).status == 0
     return out

@@ -64,12 +64,12 @@ def test_a_topic_gives_the_tick_where_others_lost_a_message(tmp_path: Path, comm
     assert "--tick" in str(refused.value)
 
     out = tmp_path / "run.npz"
-    assert command("import", bag, "-o", out, "--tick", "/obs").status == 0
+    assert command("convert", bag, "-o", out, "--tick", "/obs").status == 0
     kept = [frame for frame in range(20) if frame != 7]
     made = np.load(out)
     assert np.array_equal(made["obs"], np.float32([observed(frame) for frame in kept]))
     assert np.array_equal(made["joint_states.position.left_knee"], [0.1 * frame for frame in kept])
-    answer = command("import", bag, "-o", tmp_path / "b.npz", "--tick", "/nothing")
+    answer = command("convert", bag, "-o", tmp_path / "b.npz", "--tick", "/nothing")
     assert answer.status == 2
     assert "one of /joint_states, /obs" in answer.err
 
@@ -156,13 +156,13 @@ def test_what_a_bag_says_of_its_policy_becomes_a_contract(tmp_path: Path, comman
         "observation_terms_scale": [1.0, 0.05, 1.0], "default_joint_pos": [0.3, 0.4], "action_scale": [0.25, 0.5],
     }  # fmt: skip
     out = tmp_path / "contract.toml"
-    made = command("import", write_mcap(tmp_path / "run.mcap", metadata=said), "--fps", "50", "-o", out)
+    made = command("init", "--from", write_mcap(tmp_path / "run.mcap", metadata=said), "--fps", "50", "-o", out)
     assert made.status == 0, made.err
     assert command("check", out).status == 0
     text = out.read_text(encoding="utf-8")
     assert "[0.3, 0.4]" in text
     assert "scale = 0.05" in text
-    answer = command("import", write_mcap(tmp_path / "bare.mcap"), "-o", tmp_path / "other.toml")
+    answer = command("init", "--from", write_mcap(tmp_path / "bare.mcap"), "-o", tmp_path / "other.toml")
     assert answer.status == 2
     assert "metadata: none" in answer.err
 

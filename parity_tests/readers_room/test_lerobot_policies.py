@@ -17,7 +17,7 @@ def _verdict(command: Command, folder: Path, run: Mapping[str, np.ndarray], **fi
     """Import, then explain a recording: the verdict and the changes that it names."""
     config = write_policy(folder, **files)
     contract = folder / "contract.toml"
-    made = command("import", config, "--onnx", folder / "policy.onnx", "--fps", 30, "-o", contract, "--force")
+    made = command("init", "--from", config, "--onnx", folder / "policy.onnx", "--fps", 30, "-o", contract, "--force")
     assert made.status == 0, made.err
     checked = command("check", contract)
     assert checked.status == 0, checked.out
@@ -90,7 +90,7 @@ def test_a_damaged_policy_is_refused_at_its_place(
     else:
         inside[keys[-1]] = value
     path.write_text(json.dumps(root), encoding="utf-8")
-    answer = command("import", config, "-o", tmp_path / "contract.toml")
+    answer = command("init", "--from", config, "-o", tmp_path / "contract.toml")
     assert answer.status == 2, answer.out
     assert not (tmp_path / "contract.toml").exists()
     assert all(each in answer.err for each in says), answer.err
@@ -104,7 +104,7 @@ def test_what_the_files_do_silently_is_said(tmp_path: Path, command: Command) ->
         .read_bytes()
         .replace(b"observation.state.", b"observation.other.")
     )
-    made = command("import", config, "-o", tmp_path / "contract.toml")
+    made = command("init", "--from", config, "-o", tmp_path / "contract.toml")
     assert made.status == 0, made.err
     assert "no statistics are in the file" in made.out
     text = (tmp_path / "contract.toml").read_text(encoding="utf-8")
@@ -112,7 +112,7 @@ def test_what_the_files_do_silently_is_said(tmp_path: Path, command: Command) ->
     assert "range_normalise" not in text
 
     config = write_policy(tmp_path / "diffusion", type="diffusion", horizon=16, n_action_steps=8, n_obs_steps=2)
-    assert command("import", config, "-o", tmp_path / "diffusion" / "contract.toml").status == 0
+    assert command("init", "--from", config, "-o", tmp_path / "diffusion" / "contract.toml").status == 0
     text = (tmp_path / "diffusion" / "contract.toml").read_text(encoding="utf-8")
     assert "first = 1" in text
     assert 'operation = "history", length = 2' in text

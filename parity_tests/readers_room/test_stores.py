@@ -28,7 +28,7 @@ def test_an_episode_in_hdf5_is_columns(tmp_path: Path, command: Command) -> None
     table = read_table(path)
     assert set(table.columns) == {"observations.qpos", "action"}
     assert np.array_equal(table.columns["action"], ROWS * 2)
-    assert command("import", path, "-o", tmp_path / "a.npz", "--below", "observations").status == 0
+    assert command("convert", path, "-o", tmp_path / "a.npz", "--below", "observations").status == 0
     assert np.array_equal(np.load(tmp_path / "a.npz")["qpos"], ROWS)
     path.write_bytes(path.read_bytes()[:700])
     with pytest.raises(UnusableInput, match="not HDF5"):
@@ -85,7 +85,7 @@ def test_what_is_missing_in_parquet_is_no_number_and_is_said(
 ) -> None:
     """A sensor that was silent for a frame is ordinary: the frames beside it must be judged, and this one must not be 0."""
     path = _written(tmp_path / "a.parquet", {"x": column, "words": pa.array(["a", None, "c"])})
-    answer = command("import", path, "-o", tmp_path / "a.npz")
+    answer = command("convert", path, "-o", tmp_path / "a.npz")
     assert answer.status == 0, answer.err
     assert np.array_equal(np.load(tmp_path / "a.npz")["x"], rows, equal_nan=True)
     both = command("diff", path, tmp_path / "a.npz")
@@ -108,7 +108,7 @@ def test_a_damaged_table_of_episodes_is_refused(tmp_path: Path, command: Command
     (table,) = (tmp_path / "set" / "meta").rglob("*.parquet")
     columns = {name: pq.read_table(table).column(name) for name in ("episode_index", "data/chunk_index")}
     _written(table, {**columns, column: pa.array([[0, 1], [2, 3]])})
-    answer = command("import", info, "-o", tmp_path / "x.npz", "--episode", 0)
+    answer = command("convert", info, "-o", tmp_path / "x.npz", "--episode", 0)
     assert (answer.status, f"{column}: found 1 axes" in answer.err) == (2, True), answer.err
 
 
@@ -127,12 +127,12 @@ def test_an_episode_of_a_lerobot_data_set_is_a_recording(tmp_path: Path, command
     """One file holds many episodes: read as one run, the robot jumps in the middle of it."""
     info = write_data_set(tmp_path / "set", version=version)
     out = tmp_path / "run.npz"
-    assert command("import", info, "-o", out, "--episode", 1).status == 0
+    assert command("convert", info, "-o", out, "--episode", 1).status == 0
     made = np.load(out)
     assert np.array_equal(made["observation.state"], ROWS[4:])
     assert float(made["fps"]) == 30.0
     for words, says in [(("--episode", 7), "7"), ((), "one of 0 to 1")]:
-        answer = command("import", info, "-o", tmp_path / "x.npz", *words)
+        answer = command("convert", info, "-o", tmp_path / "x.npz", *words)
         assert answer.status == 2
         assert says in answer.err
 
@@ -143,7 +143,7 @@ def test_a_parquet_of_many_episodes_asks_for_one(tmp_path: Path, command: Comman
     path = tmp_path / "set" / "data" / "chunk-000" / "file-000.parquet"
     with pytest.raises(UnusableInput, match="--episode 0"):
         read_table(path)
-    assert command("import", path, "-o", tmp_path / "run.npz", "--episode", 0).status == 0
+    assert command("convert", path, "-o", tmp_path / "run.npz", "--episode", 0).status == 0
     made = np.load(tmp_path / "run.npz")
     assert np.array_equal(made["observation.state"], ROWS[:4])
     assert "task" not in made
@@ -161,6 +161,6 @@ def test_a_damaged_description_of_a_data_set_is_refused(tmp_path: Path, command:
         ("chunks_size", "many"), ("chunks_size", -1), ("fps", 10**400), ("fps", [30]),
     ):  # fmt: skip
         info.write_text(json.dumps({**said, key: value}), encoding="utf-8")
-        answer = command("import", info, "-o", tmp_path / "x.npz", "--episode", 0)
+        answer = command("convert", info, "-o", tmp_path / "x.npz", "--episode", 0)
         assert answer.status == 2, answer
         assert key in answer.err

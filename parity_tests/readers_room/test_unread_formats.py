@@ -108,8 +108,8 @@ def test_a_format_that_is_not_read_says_what_to_do(
         ("explain", path, "--contract", BUNDLE),
         ("diff", path, path, "--contract", BUNDLE),
         ("convert", path, "--contract", BUNDLE, "-o", tmp_path / "made.npz"),
-        ("import", path, "-o", tmp_path / "made.toml"),
-        ("import", path, "-o", tmp_path / "made.npz"),
+        ("init", "--from", path, "-o", tmp_path / "made.toml"),
+        ("convert", path, "-o", tmp_path / "made.npz"),
         ("check", path),
     ):
         answer = command(*words)

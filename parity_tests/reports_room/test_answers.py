@@ -70,7 +70,7 @@ def test_the_answers_about_a_contract_and_its_runs(command: Command, project: tu
     check(command, "nan", *driven, "--frames", 12)
     check(command, "convert", "run.trace.jsonl", "-o", "run.npz")
     check(command, "codegen", *contract, "-o", "contract.hpp")
-    check(command, "stamp", contract[0], "model.onnx", "-o", "stamped.onnx")
+    check(command, "codegen", contract[0], "--stamp", "model.onnx", "-o", "stamped.onnx")
     check(command, "sweep", *driven, "--mode", "teacher", "--frames", 12, "--processes", 1, "-o", "swept")
 
 
@@ -125,7 +125,7 @@ def test_the_answers_about_a_project(command: Command, tmp_path: Path, monkeypat
     assert command(*run).status == 0
     as_engine("Sneak_Turn.trace.jsonl")
     check(command, "init")
-    check(command, "doctor", status=None)
+    check(command, "init --status", status=None)
     gated = command("gate", "--archive", "kept.rigpact.zip").status
     check(command, "gate", status=gated)
     check(command, "gate", "--from", "kept.rigpact.zip", status=gated)
@@ -146,7 +146,7 @@ def test_the_answers_about_rigpact_itself(command: Command, tmp_path: Path) -> N
 def test_the_answer_about_an_imported_contract(command: Command, tmp_path: Path) -> None:
     """What is left open is read by the script that fills it in."""
     source = write_yaml(tmp_path / "deploy.yaml", DEPLOY)
-    check(command, "import", source, "-o", tmp_path / "contract.toml")
+    check(command, "init", "--from", source, "-o", tmp_path / "contract.toml")
 
 
 def test_every_command_has_a_schema(command: Command) -> None:

@@ -45,7 +45,7 @@ def test_a_model_alone_says_what_it_is(tmp_path: Path, command: Command) -> None
     assert "exported by somebody; operators ai.onnx 18" in answer.out
     assert "x is normalised inside: minus mean (-1 to 1), divided by std (2 to 3)" in answer.out
     assert "2 of 5 numbers of x change no answer: 2 to 3" in answer.out
-    assert "now: rigpact init --contract" in answer.out
+    assert "now: rigpact init" in answer.out
 
 
 def test_the_facts_stand_in_json_too(tmp_path: Path, command: Command) -> None:

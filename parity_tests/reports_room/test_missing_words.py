@@ -96,7 +96,7 @@ def test_answers_in_words_say_what_the_data_say(command: Any, run: Path, tmp_pat
     assert "Files, each by itself" in page.out
 
     (tmp_path / "net.onnx").write_bytes(MODEL.read_bytes())
-    drafted = command("init", tmp_path, "--contract", "--format", "json")
+    drafted = command("init", tmp_path, "--format", "json")
     assert drafted.status == 0, drafted.err
     assert "now: rigpact check" not in drafted.out
     assert "contract.toml" in str(json.loads(drafted.out))

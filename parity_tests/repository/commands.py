@@ -59,7 +59,7 @@ def questions(of: Project, aside: Path) -> Iterator[tuple[str, Say]]:
     yield "show CONTRACT", ("show", *contract, "--onnx", of.model)
     yield "check", ("check", of.contract, of.clip, "--onnx", of.model, *of.more)
     yield "codegen", ("codegen", *contract, "--out", aside / "contract.hpp")
-    yield "stamp", ("stamp", of.contract, of.model, "--out", aside / "stamped.onnx")
+    yield "codegen --stamp", ("codegen", of.contract, "--stamp", of.model, "--out", aside / "stamped.onnx")
     yield "diff, two contracts", ("diff", of.contract, of.contract, *of.more, *of.more)
     yield "run", ("run", "--contract", *contract, *files, "--out", right)
     yield "run --mode free", (*run, "--mode", "free", "--out", aside / "free.trace.jsonl")
@@ -78,7 +78,7 @@ def questions(of: Project, aside: Path) -> Iterator[tuple[str, Say]]:
         ("sweep", "--contract", *contract, *files, "--frames", FRAMES, "--processes", 1, "--out", aside / "swept"),
     )
     yield "init", ("init",)
-    yield "doctor", ("doctor",)
+    yield "init --status", ("init", "--status")
     yield "gate", ("gate", "--archive", aside / "kept.rigpact.zip")
     yield "gate --from --html", ("gate", "--from", aside / "kept.rigpact.zip", "--html", aside / "page.html")
     yield "gate --selftest --only bundle", ("gate", "--selftest", "--only", "bundle")

@@ -53,7 +53,7 @@ def gated(recorded: Rigpact, tmp_path_factory: pytest.TempPathFactory) -> Rigpac
         shutil.copyfile(recorded.folder / name, project.folder / name)
     shutil.copyfile(recorded.folder / "taught.trace.jsonl", project.folder / "engine.trace.jsonl")
     as_engine(project.folder / "engine.trace.jsonl")
-    says(project("init"), 0, "rigpact.toml written for policy.json: 2 clips", "1 engine traces")
+    says(project("init"), 0, "rigpact.toml written for policy.json: 2 clips", "1 engine trace")
     says(project("gate", "--archive", "kept.rigpact.zip"), 0, "PASS: ", "Free run", "Engine recording")
     return project
 

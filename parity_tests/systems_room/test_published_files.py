@@ -161,13 +161,13 @@ def test_the_published_sample_in_json_becomes_a_recording(rigpact: Run) -> None:
     sample = {"dataset_info": {"exercise_type": "squat"}, "sample_sequences": [{"form_label": 1}, sequence]}
     Path("sample.json").write_text(json.dumps(sample), encoding="utf-8")
     place = "sample_sequences[1].first_5_timesteps"
-    status, said = rigpact("import", "sample.json", "--below", place, "-o", "window.npz")
+    status, said = rigpact("convert", "sample.json", "--below", place, "-o", "window.npz")
     assert status == 0, said
     assert np.array_equal(np.load("window.npz")["imu_data_full"], rows)
     assert rigpact("show", "imu_pose", "--write-contract", "imu_pose.json")[0] == 0
     status, said = rigpact("check", "imu_pose.json", "window.npz")
     assert (status, "PASS" in said) == (0, True), said
-    status, said = rigpact("import", "sample.json", "--below", "nowhere", "-o", "other.npz")
+    status, said = rigpact("convert", "sample.json", "--below", "nowhere", "-o", "other.npz")
     assert (status, "sample_sequences[1].first_5_timesteps.imu_data_full" in said) == (2, True)
 
 

@@ -121,7 +121,7 @@ def test_an_array_with_half_a_character_in_its_name(here: Path, command: Run) ->
     """What would be written under another name is found under none."""
     (here / "arrays.json").write_text('{"a\\ud800": [1.0, 2.0]}', encoding="utf-8")
 
-    answer = command("import", "arrays.json", "-o", "arrays.npz")
+    answer = command("convert", "arrays.json", "-o", "arrays.npz")
 
     assert (answer.status, answer.out) == (2, "")
     assert "an array named 'a\\ud800'" in answer.err

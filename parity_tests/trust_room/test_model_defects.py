@@ -17,7 +17,7 @@ import onnx
 import pytest
 from onnx import TensorProto, helper, numpy_helper
 
-from rigpact.reports.gate.setup.doctor import EXTRAS
+from rigpact.reports.gate.setup.status import EXTRAS
 
 from .tried import passes, refused
 

@@ -257,7 +257,7 @@ def test_a_log_is_a_recording_of_the_gate(command: Any, gated: Any, tmp_path: Pa
     assert answer.status == 0, answer.out + answer.err
     assert "Engine recording Game" in answer.out
     assert command("gate", "--from", tmp_path / "kept.rigpact.zip").status == 0
-    assert command("doctor").status == 0
+    assert command("init", "--status").status == 0
 
 
 @refused(

@@ -155,7 +155,7 @@ def _damaged_declaration(path: Path) -> Group:
 
 
 def _real_files(real: Path) -> Group:
-    """The exported files of a deployed character, and the contracts of others as `import` writes them."""
+    """The exported files of a deployed character, and the contracts of others as `init --from` writes them."""
     companion = ("--companion", "pretrain_template.json")
     rows = (
         "Walk_F_teacher.json",
@@ -173,7 +173,7 @@ def _real_files(real: Path) -> Group:
     ]
     for imported in sorted((real / "others").rglob("*.yaml")):
         contract = f"{imported.parent.name}_{imported.stem}.toml"
-        lines.append(_words("import", imported.relative_to(real), "--out", contract))
+        lines.append(_words("init", "--from", imported.relative_to(real), "--out", contract))
         lines.append(_words("check", contract, *_JSON))
     return Group("real files", _copied(real), tuple(lines))
 

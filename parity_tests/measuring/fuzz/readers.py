@@ -29,7 +29,8 @@ from rigpact.reports.checking.check import CheckRequest, check_files
 from rigpact.reports.describing.description import describe_contract
 from rigpact.reports.diagnosing.logs.engine_log import read_engine_log
 from rigpact.reports.following.follow import growing
-from rigpact.reports.importing.formats import ImportRequest, import_file
+from rigpact.reports.importing.formats import ImportRequest, import_contract
+from rigpact.reports.running.plain_arrays import ArraysRequest, write_arrays
 
 from ...contract_room import small_character
 from ...declared_room import foreign_configurations, foreign_files
@@ -372,11 +373,18 @@ def _importers(folder: Path) -> Reader:
     outs = dict.fromkeys((".json", ".npz"), "made.npz")
 
     def read(path: Path) -> None:
-        out = folder / outs.get(path.suffix, "made.toml")
-        out.write_bytes(import_file(ImportRequest(path, out)).content)
-        drafted(out)
+        _made_of(path, folder / outs.get(path.suffix, "made.toml"))
 
     return Reader("importers", read, seeds)
+
+
+def _made_of(path: Path, out: Path, *, episode: int | None = None) -> None:
+    """The arrays or the contract of a foreign file, read again."""
+    if out.suffix == ".npz":
+        write_arrays(ArraysRequest(path, out, episode=episode))
+    else:
+        out.write_bytes(import_contract(ImportRequest(path, out)).content)
+    drafted(out)
 
 
 def _configurations(folder: Path) -> Reader:
@@ -391,7 +399,7 @@ def _configurations(folder: Path) -> Reader:
 
     def read(path: Path) -> None:
         out = folder / "made.toml"
-        out.write_bytes(import_file(ImportRequest(path, out, base=bases.get(path.name))).content)
+        out.write_bytes(import_contract(ImportRequest(path, out, base=bases.get(path.name))).content)
         drafted(out)
 
     seeds = [Seed(name, text.encode(), own=revalued) for name, text in texts.items()]
@@ -413,9 +421,7 @@ def _folders(folder: Path) -> Reader:
         out = folder / ("made.toml" if whole == "policy" else "made.npz")
         of[path.name].write_bytes(path.read_bytes())
         try:
-            request = ImportRequest(folder / whole / sources[whole], out, episode=0 if whole == "set" else None)
-            out.write_bytes(import_file(request).content)
-            drafted(out)
+            _made_of(folder / whole / sources[whole], out, episode=0 if whole == "set" else None)
         finally:
             of[path.name].write_bytes(sound[path.name])
 
@@ -435,8 +441,7 @@ def _other_formats(folder: Path) -> Reader:
 
     def read(path: Path) -> None:
         for out in (folder / "made.npz", folder / "made.toml")[: 1 + (path.suffix == ".bvh")]:
-            out.write_bytes(import_file(ImportRequest(path, out)).content)
-            drafted(out)
+            _made_of(path, out)
         column = _COLUMNS[path.name.partition("_")[0]]
         contract = folder / "of_columns.toml"
         contract.write_text(_OF_COLUMNS.format(*column), encoding="utf-8")

@@ -18,7 +18,7 @@ Python 3.11 or later, on Linux, macOS or Windows; no root needed. Use a virtual 
 {said} `python -m hatchling build` in a clone makes wheel and source distribution in `dist`.
 
 Where a C++ compiler is found, the installation compiles the loop, and a free run is as fast as the engine's. Without a
-compiler numpy computes the same. `RIGPACT_NATIVE=0` leaves the compiled loop out. `rigpact doctor` says what is installed.
+compiler numpy computes the same. `RIGPACT_NATIVE=0` leaves the compiled loop out. `rigpact init --status` says what is installed.
 
 ## Extras
 Once rigpact is installed, whatever it was installed from, an extra adds the libraries of a task:

@@ -161,5 +161,5 @@ def _runs(places: list[int]) -> str:
 
 def _next(path: Path, metadata: Mapping[str, str]) -> str:
     if {"joint_names", "observation_names"} <= metadata.keys():
-        return f"rigpact import {path} --fps 50 -o contract.toml"
-    return "rigpact init --contract, in a folder with this model and a recording of its inputs and answers"
+        return f"rigpact init --from {path} --fps 50 -o contract.toml"
+    return "rigpact init, in a folder with this model and a recording of its inputs and answers"

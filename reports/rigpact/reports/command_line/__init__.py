@@ -56,20 +56,19 @@ _COMMANDS: Mapping[str, tuple[str, ...]] = {
         "making.demo", "judging.check", "judging.explain", "judging.diff", "judging.nan", "judging.gate",
     ),
     "Set up": (
-        "making.init", "judging.doctor", "making.import_contract", "making.convert", "making.codegen", "making.stamp",
+        "making.init", "making.convert", "making.codegen",
         "making.show", "making.neurarig",
     ),
     "Measure": ("making.run", "making.sweep"),
 }  # fmt: skip
 """The module of every command by what the command is for, in the order in which people first need them."""
-_NO_CONTRACT = {"demo", "import"}
+_NO_CONTRACT = {"demo"}
 _NO_VERDICT = {"show"}
 
 
 def _name_of(place: str) -> str:
-    """The word for a command, from the place of its module: `making.import_contract` is import."""
-    function = place.rpartition(".")[2]
-    return "import" if function == "import_contract" else function.replace("_", "-")
+    """The word for a command: the name of its module."""
+    return place.rpartition(".")[2]
 
 
 def application(word: str = "") -> typer.Typer:

@@ -11,8 +11,8 @@ from rigpact.reports.diagnosing.two_files import TwoFiles
 from rigpact.reports.terminal import plain, sum_up, table
 
 NEXT = (
-    "A contract would say which stage computes it: `rigpact init --contract` drafts one from a model and its recording, "
-    "`rigpact import` from a robot's deploy.yaml."
+    "A contract would say which stage computes it: `rigpact init` drafts one from a model and its recording, "
+    "`rigpact init --from deploy.yaml` makes one for a robot."
 )
 
 

@@ -1,4 +1,4 @@
-"""`rigpact import` and `rigpact init --contract`: declarations drafted from what other people's stacks export.
+"""`rigpact init`, with `--from` and without: declarations drafted from what other people's stacks export.
 
 One module of stacks/ a format makes a `Draft` (draft.py): what the file says; what its stack's convention says, with a comment
 where that is from; and what stays open. toml_text.py writes it. formats.py tells the formats apart. Nothing is executed, and what

@@ -17,7 +17,7 @@ def animation_to_draft(path: Path, animation: Animation) -> Draft:
     """The declaration of an animation: a vector of poses for each order of angles in it, and the root's position."""
     draft = Draft(lower_word(path.stem, "animation"), f"imported from {path.name}")
     draft.header = [
-        f"Imported by `rigpact import` from {path.name}. The file itself is a recording of `rotation` and `position`.",
+        f"Made by `rigpact init` from {path.name}. The file itself is a recording of `rotation` and `position`.",
         "An engine's poses are columns pose.JOINT, quaternions x, y, z, w: other names go under [recordings].",
     ]
     draft.fps = animation.fps

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from rigpact.contract.systems.contract import Contract
@@ -14,9 +14,23 @@ from rigpact.reports.importing.drafting import draft_of_folder, look_into
 from rigpact.reports.importing.formats import Imported, ImportRequest, drafted_contract, finished
 
 
-def draft_folder(folder: Path, path: Path, fps: float | None = None) -> Imported:
-    """The contract of a folder, to be written to `path`. fps: its rate, where the user says it."""
-    found, refused, request = look_into(folder), set[str](), ImportRequest(folder, path, fps=fps)
+@dataclass(frozen=True)
+class DraftRequest:
+    """The folder to draft a contract of, and the file that it will be. fps: its rate, where the user says it.
+
+    files: those of the folder that are looked into; empty for all.
+    """
+
+    folder: Path
+    path: Path
+    fps: float | None = None
+    files: tuple[Path, ...] = ()
+
+
+def draft_folder(wanted: DraftRequest) -> Imported:
+    """The contract of a folder. UnusableInput where no model lies there."""
+    found, refused = look_into(wanted.folder, wanted.files), set[str]()
+    request = ImportRequest(wanted.folder, wanted.path, fps=wanted.fps)
     while True:
         draft = draft_of_folder(found, refused)
         tried = drafted_contract(replace(draft, fps=draft.fps or 1.0), request)  # any rate replays a frame

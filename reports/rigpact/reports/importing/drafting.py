@@ -1,4 +1,4 @@
-"""`rigpact init --contract`: a first declaration from what lies in a folder: models, a recording, statistics.
+"""`rigpact init`: a first declaration from what lies in a folder: models, a recording, statistics.
 
 Only what the files show is written; everything that is concluded from numbers or names is marked GUESSED, everything that must be
 found out LEFT OPEN.
@@ -59,7 +59,7 @@ def draft_of_folder(found: Folder, refused: Collection[str] = ()) -> Draft:
     paths = [*(model.path for model in found.models), found.recording, *(each.path for each in found.statistics)]
     names = dict.fromkeys(path.name for path in paths if path is not None)
     draft.header = [
-        f"Drafted by `rigpact init --contract` from {', '.join(names)}.",
+        f"Drafted by `rigpact init` from {', '.join(names)}.",
         "It states what the recording does, and so every mistake of the side that recorded it. CAUTION marks what looks unusual, "
         "GUESSED conclusions from names or numbers, LEFT OPEN gaps. Units, and what never changed here, no recording says.",
     ]
@@ -93,16 +93,18 @@ def _follows(found: Folder) -> NDArray[np.bool_]:
     return np.concatenate(([False], np.diff(frame) == 1)) if count else np.zeros(0, bool)
 
 
-def look_into(folder: Path) -> Folder:
-    """The models, the first recording and the statistics of a folder; UnusableInput where no model is there."""
-    if not folder.is_dir():
-        raise UnusableInput(folder, "no folder", "the folder that holds the model")
-    files = sorted(path for path in folder.iterdir() if path.is_file())
+def look_into(folder: Path, only: Sequence[Path] = ()) -> Folder:
+    """The models, the first recording and the statistics of a folder; UnusableInput where no model is there.
+
+    only: the files to look at; empty for all.
+    """
+    files = sorted(path for path in only or folder.iterdir() if path.is_file())
     models = [read_model_beside(path) for path in files if path.suffix.lower() == ".onnx"]
     if not models:
         names = ", ".join(path.name for path in files[:8]) or "nothing"
-        hint = "`rigpact import` reads files of weights and other stacks' files"
-        raise UnusableInput(folder, names, "an .onnx file", hint)
+        raise UnusableInput(
+            folder, names, "an .onnx file", "`rigpact init --from FILE` makes a contract of another stack's file"
+        )
     statistics = [each for path in files for each in find_statistics(path, folder)]
     own = {each.path for each in statistics}
     recordings = [path for path in files if path.name.lower().endswith(listed_endings()) and path not in own]

@@ -1,6 +1,6 @@
 """Tells the formats apart by what the file holds, and makes the text of the declaration.
 
-To add a format: a row in `_YAML`, or a branch in `import_file` for another kind of file.
+To add a format: a row in `_YAML`, or in `_OTHER_ENDINGS` for another kind of file.
 """
 
 import tomllib
@@ -24,7 +24,6 @@ from rigpact.reports.importing.lerobot import is_policy, policy_to_draft
 from rigpact.reports.importing.model_beside import Model, named_file, read_model_beside
 from rigpact.reports.importing.recording_columns import map_columns
 from rigpact.reports.importing.stacks import deploy_yaml, io_descriptor, leapp, mjlab_metadata
-from rigpact.reports.importing.stacks.plain_arrays import arrays_in, arrays_to_npz
 from rigpact.reports.importing.toml_text import draft_to_toml
 from rigpact.reports.importing.values import Node
 
@@ -38,49 +37,35 @@ KNOWN = (
     "LEAPP's YAML (models, pipeline)",
     "a LeRobot policy's config.json (type, input_features)",
     "BVH animations",
-    "arrays in JSON: -o NAME.npz",
 )
 
 
 @dataclass(frozen=True)
 class ImportRequest:
-    """What to import: the file, its model, where the result goes, a recording to map, the rate.
-
-    below: the path of the arrays that are wanted, of a file of arrays. base: the file that the source builds on. tick: the
-    topic of a bag whose messages are the frames. episode: the one that is wanted, of a file of several.
-    """
+    """What to import: the file, where the contract goes, its model, a recording to map, the rate, the file it builds on."""
 
     source: Path
     out: Path
     onnx: Path | None = None
     recording: Path | None = None
     fps: float | None = None
-    below: str = ""
     base: Path | None = None
-    tick: str | None = None
-    episode: int | None = None
 
 
 @dataclass(frozen=True)
 class Imported:
-    """The bytes of the result, what kind of file it is, how many conventions it leaves open, and notes."""
+    """The bytes of a contract, the conventions that it leaves open, and notes."""
 
     content: bytes
-    what: str
     left_open: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
 
 
-def import_file(request: ImportRequest) -> Imported:
-    """The declaration, or the arrays, that a foreign file becomes. UnusableInput for a file of no known format."""
-    if request.out.suffix.lower() == ".npz":
-        table = arrays_in(request.source, request.below, tick=request.tick, episode=request.episode)
-        arrays = table.columns
-        said = ", ".join(f"{name} {'x'.join(map(str, rows.shape))}" for name, rows in list(arrays.items())[:6])
-        return Imported(arrays_to_npz(arrays), f"{len(arrays)} arrays: {said}", notes=table.notes)
+def import_contract(request: ImportRequest) -> Imported:
+    """The declaration that a foreign file becomes. UnusableInput for a file of no known format."""
     if request.out.suffix.lower() != ".toml":
-        hint = "torch.onnx.export or onnx.helper makes a model: docs/importing.md, Weights without a graph"
-        raise UnusableInput("-o", request.out.name, "a name that ends in .toml or .npz", hint)
+        hint = "`rigpact convert` writes arrays; torch.onnx.export or onnx.helper makes a model: docs/importing.md"
+        raise UnusableInput("-o", request.out.name, "a name that ends in .toml", hint)
     return finished(_OTHER_ENDINGS.get(request.source.suffix.lower(), _yaml_draft)(request), request)
 
 
@@ -94,7 +79,7 @@ def finished(draft: Draft, request: ImportRequest) -> Imported:
         map_columns(draft, drafted_contract(draft, request), request.recording)
         declaration = _read_again(draft, request)
     opened = tuple(each.knob for each in declaration.left_open)
-    return Imported(draft_to_toml(draft).encode("utf-8"), "contract", opened, tuple(draft.notes))
+    return Imported(draft_to_toml(draft).encode("utf-8"), opened, tuple(draft.notes))
 
 
 def drafted_contract(draft: Draft, request: ImportRequest) -> Contract:
@@ -122,7 +107,7 @@ def _onnx_draft(request: ImportRequest) -> Draft:
     if not mjlab_metadata.is_one(model.metadata):
         found = f"a model with {', '.join(sorted(model.metadata)[:8]) or 'no metadata'}"
         missing = ", ".join(key for key in mjlab_metadata.REQUIRED if key not in model.metadata)
-        hint = "`rigpact init --contract` drafts a contract from any model"
+        hint = "`rigpact init` in a folder with it and a recording drafts a contract from any model"
         raise UnusableInput(request.source, found, f"mjlab's metadata; {missing} is not there", hint)
     return mjlab_metadata.to_draft(model, named_file(request.source, request.out))
 
@@ -151,7 +136,7 @@ def _bag_draft(request: ImportRequest) -> Draft:
     said = mcap_words(request.source)
     if not mjlab_metadata.is_one(said):
         held = ", ".join(sorted(said)[:8]) or "none"
-        hint = "-o NAME.npz takes its topics as columns"
+        hint = "`rigpact convert BAG -o NAME.npz` takes its topics as columns"
         raise UnusableInput(request.source, f"metadata: {held}", f"{', '.join(mjlab_metadata.REQUIRED)}", hint)
     beside = None if request.onnx is None else read_model_beside(request.onnx)
     joints = len(said["joint_names"].split(","))

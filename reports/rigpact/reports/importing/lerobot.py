@@ -42,7 +42,7 @@ def policy_to_draft(path: Path, out: Path, network: Entry) -> Draft:
     title = f"imported from {path.name}, a policy of the type {kind}"
     draft = Draft(lower_word(path.resolve().parent.name, "policy"), title)
     draft.header = [
-        f"Imported by `rigpact import` from {path.name} and its pipelines. Search for LEFT OPEN: the gaps of the files.",
+        f"Made by `rigpact init` from {path.name} and its pipelines. Search for LEFT OPEN: the gaps of the files.",
         "Not in them: units, zero and sign of each joint, the order of the joints, whether actions are goals or differences.",
         "LEFT OPEN: fps. The rate at which the policy is called; the data set's info.json has it",
     ]

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+from rigpact.contract.documents import Kind
 from rigpact.contract.errors import UnusableInput
 from rigpact.reference_runtime.files.contracts import ContractFiles
 from rigpact.reference_runtime.files.declared import files_of
@@ -56,6 +57,11 @@ class Converted:
             "frames": len(self.trace.frame), "fps": header.fps, "mode": header.mode, "system": header.system,
             "stages": self.trace.widths,
         }  # fmt: skip
+
+
+def is_recording(path: Path) -> bool:
+    """Whether a file says itself what its numbers are, without a contract: a trace, a clip or a teacher file."""
+    return open_file(path).kind in {Kind.TRACE, Kind.RAW_CLIP, Kind.TEACHER_BATCH, Kind.TEACHER_PREDICTION}
 
 
 def convert_recording(request: ConvertRequest) -> Converted:

@@ -1,4 +1,4 @@
-"""RP770: a model that carries the hash of another contract. `rigpact stamp` writes the hash."""
+"""RP770: a model that carries the hash of another contract. `rigpact codegen --stamp` writes the hash."""
 
 from collections.abc import Iterator
 
@@ -11,7 +11,7 @@ OTHER_CONTRACT = Rule(
     code="RP770",
     name="model-stamped-for-other-contract",
     message="the model is stamped for the contract {found}, this one is {expected}",
-    hint="take the contract that the model was exported with; if this one is meant, `rigpact stamp` it again",
+    hint="take the contract that the model was exported with; if this one is meant, `rigpact codegen --stamp` writes its hash",
     why="a model and a contract of different runs load together, and nothing crashes",
 )
 _HASH_CHARACTERS = 12

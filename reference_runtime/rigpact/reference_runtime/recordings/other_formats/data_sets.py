@@ -33,7 +33,7 @@ def read_parquet(path: Path, episode: int | None = None) -> Table:
         return table
     known = np.unique(episodes)
     if episode is None and len(known) > 1:
-        hint = f"`rigpact import {path.name} -o NAME.npz --episode {int(known[0])}`"
+        hint = f"`rigpact convert {path.name} -o NAME.npz --episode {int(known[0])}`"
         raise UnusableInput(path, f"{len(known)} episodes", "one: its frames are one run", hint)
     if episode is not None and episode not in known:
         raise UnusableInput("--episode", str(episode), f"one of {int(known[0])} to {int(known[-1])}, in {path.name}")

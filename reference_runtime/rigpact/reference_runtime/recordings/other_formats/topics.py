@@ -203,7 +203,7 @@ class _Pairing:
 
     def _apart(self) -> UnusableInput:
         counts = ", ".join(f"{name} {len(each)}" for name, each in self.times.items())
-        hint = "`rigpact import BAG -o NAME.npz --tick TOPIC` takes a row for each of its messages"
+        hint = "`rigpact convert BAG -o NAME.npz --tick TOPIC` takes a row for each of its messages"
         return UnusableInput(self.path, f"topics that do not come together: {counts}", "as many messages of each", hint)
 
 

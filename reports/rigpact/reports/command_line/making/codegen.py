@@ -4,12 +4,17 @@ from __future__ import annotations
 
 import hashlib
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from rigpact.reports.command_line import options
 from rigpact.reports.command_line.written import answer_written
+
+if TYPE_CHECKING:
+    from rigpact.contract.systems.contract import Contract
+
+_NAMESPACE = "rigpact_contract"
 
 
 def codegen(
@@ -18,7 +23,7 @@ def codegen(
     out: options.Out,
     namespace: Annotated[
         str, options.option("--namespace", "NAME", "C++ namespace; one for each character.")
-    ] = "rigpact_contract",
+    ] = _NAMESPACE,
     headers: Annotated[
         Path | None, options.option("--headers", "FOLDER", "Copy its headers to FOLDER/rigpact too.")
     ] = None,
@@ -27,22 +32,30 @@ def codegen(
     unreal: Annotated[
         Path | None, options.option("--unreal", "FOLDER", "Copy the Unreal plug-in to FOLDER/RigpactTrace too.")
     ] = None,
+    stamp: Annotated[
+        Path | None, options.option("--stamp", "MODEL", "Write no header, but MODEL with the contract's hash in it.")
+    ] = None,
     companion: options.Companion = None,
     settings: options.Settings = None,
     conventions: options.ConventionsFile = None,
     output_format: options.Format = options.OutputFormat.TEXT,
 ) -> None:
-    """Write a contract as a C++ header with a self-test.
+    """Write a contract as a C++ header with a self-test, or its hash into a model.
 
     The engine calls SelfTest() or SelfTestEngine() at its start. The test refuses other files, a stage that computes
     something else and, with --onnx, another model. The same contract gives the same bytes. The command prints the lines to
-    paste into the engine's code.
+    paste into the engine's code. A stamped model is refused by `rigpact check` beside another contract.
     """
     from rigpact.contract.files import read_bytes, write_bytes
     from rigpact.reports.engine.codegen import copy_headers, copy_plugin
     from rigpact.reports.engine.header import contract_header, lines_to_paste
 
     read = options.contract_files(contract, companion, settings, conventions).opened()
+    if stamp is not None:
+        of_header = {"--headers": headers, "--loop": loop, "--onnx": onnx, "--unreal": unreal}
+        of_header["--namespace"] = namespace != _NAMESPACE
+        _stamp(read, stamp, out, [name for name, value in of_header.items() if value], output_format)
+        return
     model_sha256 = None if onnx is None else hashlib.sha256(read_bytes(onnx)).hexdigest()
     write_bytes(out, contract_header(read, namespace, model_sha256, with_loop=loop).encode())
     _say_errors(contract, companion)
@@ -54,6 +67,33 @@ def codegen(
     facts = {"system": read.system.name, "stages": stages}
     facts |= {"contract_sha256": read.sha256, "lines_to_paste": list(paste)}
     answer_written("codegen", [out, *folders], output_format, lines=said, facts=facts)
+
+
+def _stamp(
+    contract: Contract, model: Path, out: Path, of_header: list[str], output_format: options.OutputFormat
+) -> None:
+    """Write a model with the contract's hash, which covers the files that its numbers and operations come from."""
+    from rigpact.contract.documents import Kind, read_document
+    from rigpact.contract.errors import UnusableInput
+    from rigpact.contract.model.stamp import write_stamped
+
+    if of_header:
+        raise UnusableInput(", ".join(of_header), "--stamp beside it", "a header, which --stamp does not write")
+    document = read_document(contract.path)
+    if document.kind is Kind.DECLARATION:
+        from rigpact.contract.declared.reading import declaration_of
+
+        own = model.resolve()
+        if any((document.path.parent / name).resolve() == own for name in declaration_of(document).read):
+            found = f"numbers that come from {model.name} itself"
+            hint = "the hash would change with the stamp: write the numbers into the contract"
+            raise UnusableInput(contract.path, found, "numbers from other files", hint)
+    write_stamped(model, contract.sha256, out)
+    lines, facts = (
+        [f"{out}: belongs to {contract.path.name}, {contract.sha256[:12]}"],
+        {"contract_sha256": contract.sha256},
+    )
+    answer_written("codegen", [out], output_format, lines=lines, facts=facts)
 
 
 def _say_errors(contract: Path, companion: Path | None) -> None:

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 from rigpact.reports.command_line import options
 from rigpact.reports.command_line.written import answer_written
 
+if TYPE_CHECKING:
+    from rigpact.reports.running.plain_arrays import ArraysRequest
+
 
 def convert(
     recording: Annotated[
-        Path, options.argument("IN", "A trace, .npz, .csv, JSON arrays, lines of JSON or a teacher file.")
+        Path, options.argument("IN", "A trace, .npz, .csv, JSON, a teacher file, a bag (.mcap), a data set or BVH.")
     ],
     *,
     out: options.Out,
@@ -23,6 +26,11 @@ def convert(
     fps: options.Fps = None,
     producer: Annotated[str | None, options.option("--producer", "NAME", "Who recorded it.")] = None,
     segment: options.Segment = None,
+    below: Annotated[str, options.option("--below", "PATH", "Of arrays: those below this path, as sequences[0].")] = "",
+    tick: Annotated[str | None, options.option("--tick", "TOPIC", "Of a bag: the topic that gives the frames.")] = None,
+    episode: Annotated[
+        int | None, options.option("--episode", "N", "Of a data set: the episode to take.", min=0)
+    ] = None,
     companion: options.Companion = None,
     settings: options.Settings = None,
     conventions: options.ConventionsFile = None,
@@ -31,16 +39,37 @@ def convert(
     """Write a recording in another format.
 
     The suffix of --out gives the format: a trace (.trace.jsonl, .trace.bin, …), .npz, .csv or .json. Columns are named
-    `stage[i]` or `stage.field.component`. A trace needs no --contract and no --mode. Exit status 0; 2 for a file that is not
-    a recording of the contract's system.
+    `stage[i]` or `stage.field.component`. A trace needs no --contract and no --mode; any other file without --contract gives its
+    arrays, as .npz. Exit status 0; 2 for a file that is not a recording of the contract's system.
     """
     from rigpact.reference_runtime.recordings.trace import segments
-    from rigpact.reports.running.converted import ConvertRequest, Says, convert_recording
+    from rigpact.reports.running.converted import ConvertRequest, Says, convert_recording, is_recording
+    from rigpact.reports.running.plain_arrays import ArraysRequest
 
     names = tuple(word.strip() for word in (unnamed or "").split(",") if word.strip())
     says = Says(None if mode is None else mode.value, fps, producer)
+    arrays = ArraysRequest(recording, out, below, tick, episode)
     files = options.contract_files(bundle, companion, settings, conventions)
+    if arrays.options or (bundle is None and not is_recording(recording)):
+        given = {"--as": unnamed, "--mode": mode, "--fps": fps, "--producer": producer, "--segment": segment}
+        _write_arrays(arrays, [name for name, value in given.items() if value is not None], output_format)
+        return
     with segments(recording) as parts:
         answer = convert_recording(ConvertRequest(parts.at(segment, recording), out, files, names, says))
     lines = [f"{out} written: {answer.words}"]
     answer_written("convert", [out], output_format, lines=lines, facts=answer.facts, notes=answer.notes)
+
+
+def _write_arrays(request: ArraysRequest, given: list[str], output_format: options.OutputFormat) -> None:
+    """The arrays of a file that no contract names. given: options that only a recording of a contract has."""
+    from rigpact.contract.errors import UnusableInput
+    from rigpact.reports.running.plain_arrays import write_arrays
+
+    if given:
+        found = f"{', '.join(request.options)} beside it" if request.options else "no --contract"
+        raise UnusableInput(", ".join(given), found, "a recording of a contract, or its arrays without one")
+    table = write_arrays(request)
+    shapes = {name: list(rows.shape) for name, rows in table.columns.items()}
+    said = ", ".join(f"{name} {'x'.join(map(str, shape))}" for name, shape in list(shapes.items())[:6])
+    lines = [f"{request.out} written: {len(shapes)} arrays: {said}"]
+    answer_written("convert", [request.out], output_format, lines=lines, facts={"arrays": shapes}, notes=table.notes)

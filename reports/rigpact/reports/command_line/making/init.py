@@ -1,143 +1,251 @@
-"""`rigpact init`: write a commented configuration for the files in this folder."""
+"""`rigpact init`: a project's settings for the files that lie in a folder, and a contract where none is there."""
 
 from __future__ import annotations
 
-from contextlib import suppress
+import contextlib
+import tomllib
+from collections.abc import Mapping
+from datetime import timedelta
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from rigpact.reports.command_line.options import Force, Format, Fps, OutputFormat, argument
+from rigpact.contract.errors import UnusableInput
+from rigpact.contract.files import write_bytes
+from rigpact.contract.settings.configuration import FILE_NAME, find_configuration, read_configuration
+from rigpact.contract.settings.days import today
+from rigpact.reports.command_line.options import (
+    OUT,
+    Force,
+    Format,
+    Fps,
+    Model,
+    OutputFormat,
+    argument,
+    option,
+    print_found,
+)
 from rigpact.reports.command_line.written import answer_written
 
 if TYPE_CHECKING:
-    from rigpact.reports.gate.setup.doctor import Examination
     from rigpact.reports.gate.setup.found_files import FoundFiles
+    from rigpact.reports.gate.setup.status import Examination
+    from rigpact.reports.importing.drafted_folder import DraftRequest
+    from rigpact.reports.importing.formats import ImportRequest
+
+_FROM = "Write a contract from another stack's file: deploy.yaml, env.yaml, config.json, .py, .onnx, .mcap, .bvh."
+_BASE = "The file that FILE builds on: legged_robot_config.py, base.yaml."
 
 
 def init(
-    folder: Annotated[Path, argument("FOLDER", "The project's folder.")] = Path(),
+    paths: Annotated[
+        list[Path] | None, argument("[FOLDER]", "The project's folder; or the files to draft a contract from.")
+    ] = None,
     *,
-    contract: Annotated[
-        bool, typer.Option("--contract", help="Draft contract.toml from models, a recording and statistics.")
+    status: Annotated[
+        bool, typer.Option("--status", help="Write nothing: say what can be judged here, and what is missing.")
     ] = False,
+    source: Annotated[Path | None, option("--from", "FILE", _FROM)] = None,
+    base: Annotated[Path | None, option("--builds-on", "FILE", _BASE)] = None,
+    onnx: Model = None,
+    recording: Annotated[
+        Path | None, option("--recording", "FILE", "A recording: its columns are matched to the vectors.")
+    ] = None,
     fps: Fps = None,
+    out: Annotated[Path | None, OUT] = None,
     force: Force = False,
     output_format: Format = OutputFormat.TEXT,
 ) -> None:
-    """Write rigpact.toml for the files in a folder.
+    """Write rigpact.toml for the files in a folder, and a contract where none is there.
 
-    It ends with what `rigpact gate` can judge, as `rigpact doctor` says it. With --contract it writes contract.toml, the
-    draft of your own contract. Exit status 0; 2 if the file is there, or there are no files to write it from.
+    A contract is drafted from models, a recording and statistics, or made --from another stack's file; a word that the
+    files leave open stays open, with a comment. --out names it, else it is contract.toml in the folder. Exit status 0;
+    2 where a file is there already or nothing can be written; with --status 2 where [gate] asks for what cannot be judged.
     """
-    if contract:
-        _draft_contract(folder, output_format, fps, is_forced=force)
-        return
-    from datetime import timedelta
+    folder, files = _place(paths or [Path()])
+    of_import = {"--builds-on": base, "--onnx": onnx, "--recording": recording}
+    path = out or folder / "contract.toml"
+    if status:
+        _refuse({"--from": source, **of_import, "--fps": fps, "--out": out}, "--status", "no other option")
+        _say_status(folder, output_format)
+    elif source is None:
+        from rigpact.reports.importing.drafted_folder import DraftRequest
 
-    from rigpact.contract.errors import UnusableInput
-    from rigpact.contract.files import write_bytes
-    from rigpact.contract.settings.configuration import FILE_NAME
-    from rigpact.contract.settings.days import today
-    from rigpact.reports.gate.setup.doctor import print_examination
-    from rigpact.reports.gate.setup.found_files import find_files, project_files
-    from rigpact.reports.gate.setup.written_settings import budget_text, settings_text
-    from rigpact.reports.terminal import say, show
+        _refuse(of_import, "no --from", "--from FILE beside it, the file of another stack")
+        draft = DraftRequest(folder, path, fps, tuple(files))
+        _write_settings(draft, {"--fps": fps, "--out": out, "files": files or None}, output_format, is_forced=force)
+    else:
+        from rigpact.reports.importing.formats import ImportRequest
 
-    path = folder / FILE_NAME
-    if path.exists() and not force:
-        raise UnusableInput(path, "a configuration", "none yet", "--force writes over it")
-    started = [] if find_files(folder).bundles else _start_from_published(folder)
-    found = project_files(folder)
-    found.notes[:0] = started
-    revisions = ("origin/main", "origin/master") if found.has_revisions else ()
-    compared = [folder / path for path in (*found.bundles[:1], *found.companions[:1])]
-    base = next((name for name in revisions if _are_at(compared, name)), None)
-    budget = budget_text(*_figures(folder, found))
-    text = settings_text(found, base=base, last_day=today() + timedelta(days=90), budget=budget)
-    write_bytes(path, text.encode("utf-8"))
-    examination, counts = _what_can_be_judged(path), _counts(found)
-    words = ", ".join(f"{count} {name}" for name, count in counts.items())
-    facts = {"bundle": str(found.bundles[0]), **counts, "examination": examination.to_json()}
-    lines = [f"{path} written for {found.bundles[0]}: {words}"]
-    answer_written("init", [path], output_format, lines=lines, facts=facts, notes=found.notes)
-    if output_format is OutputFormat.TEXT:
-        show(partial(print_examination, examination, place=path))
-        say("now: rigpact gate")
+        _refuse({"files": files or None}, f"--from {source}", "one folder, the project's")
+        _write_imported(ImportRequest(source, path, onnx, recording, fps, base), output_format, is_forced=force)
 
 
-def _are_at(paths: list[Path], revision: str) -> bool:
-    """Whether a revision of the repository of the working directory has all the files; False without a repository or git."""
-    from rigpact.contract.errors import UnusableInput
-    from rigpact.reports.git_revision import opened_revision
-
-    with suppress(UnusableInput), opened_revision(revision) as files:
-        return all(map(files.has, paths))
-    return False
-
-
-def _start_from_published(folder: Path) -> list[str]:
-    """In a checkout of the project that a hosted system comes from: write that system's contract; what was written, in words."""
-    from rigpact.reports.gate.setup.found_files import find_files
-    from rigpact.reports.gate.setup.published_files import write_published_contract
-
-    written = write_published_contract(folder, find_files(folder).columns)
-    if written is None:
-        return []
-    path, data = written
-    said = f"{data.path.as_posix()} holds {', '.join(data.stages)} as the project of {data.system.title} writes them"
-    return [f"{path} written, with the published constants: {said}"]
+def _place(paths: list[Path]) -> tuple[Path, list[Path]]:
+    """The project's folder, and the files to draft from where files were named."""
+    files = [path for path in paths if path.is_file()]
+    folders = {path.parent for path in files} or set(paths)
+    if len(folders) > 1 or len(files) not in (0, len(paths)):
+        raise UnusableInput("FOLDER", ", ".join(map(str, paths)), "one folder, or files of one folder")
+    return folders.pop(), files
 
 
-def _what_can_be_judged(path: Path) -> Examination:
-    import contextlib
-
-    from rigpact.contract.settings.configuration import read_configuration
-    from rigpact.contract.settings.days import today
-    from rigpact.reports.gate.setup.doctor import examine
-
-    configuration = read_configuration(path)
-    with contextlib.chdir(path.resolve().parent):
-        return examine(configuration.gate, today())
+def _refuse(options: Mapping[str, object], beside: str, expected: str) -> None:
+    given = [name for name, value in options.items() if value is not None]
+    if given:
+        raise UnusableInput(", ".join(given), beside, expected)
 
 
-def _draft_contract(folder: Path, output_format: OutputFormat, fps: float | None, *, is_forced: bool) -> None:
-    from rigpact.contract.errors import UnusableInput
-    from rigpact.contract.files import write_bytes
-    from rigpact.reports.importing.drafted_folder import draft_folder
-    from rigpact.reports.terminal import plain, say
-
-    path = folder / "contract.toml"
+def _refuse_existing(path: Path, *, is_forced: bool) -> None:
     if path.exists() and not is_forced:
-        raise UnusableInput(path, "a contract", "none yet", "--force writes over it")
-    made = draft_folder(folder, path, fps)
-    write_bytes(path, made.content)
+        raise UnusableInput(path, "a file", "none yet", "--force writes over it")
+
+
+def _say_status(folder: Path, output_format: OutputFormat) -> None:
+    from rigpact.reports.gate.setup.status import print_examination
+
+    path = find_configuration(folder.resolve())
+    found = _examined(path, folder)
+    print_found(found, partial(print_examination, place=path or folder / FILE_NAME), output_format)
+    raise typer.Exit(found.exit_code)
+
+
+def _examined(path: Path | None, folder: Path) -> Examination:
+    """What the settings ask, and whether it can be judged; refused where the gate refuses them."""
+    from rigpact.contract.settings.hearing import Hearing
+    from rigpact.reports.gate.setup.status import examine
+
+    configuration = None if path is None else read_configuration(path)
+    if configuration is not None:
+        Hearing(configuration, today())  # refuses what the gate refuses: known findings that cannot be read, far days
+    with contextlib.chdir(folder if path is None else path.resolve().parent):
+        return examine(None if configuration is None else configuration.gate, today())
+
+
+def _write_imported(request: ImportRequest, output_format: OutputFormat, *, is_forced: bool) -> None:
+    from rigpact.reports.importing.formats import import_contract
+
+    _refuse_existing(request.out, is_forced=is_forced)
+    imported = import_contract(request)
+    write_bytes(request.out, imported.content)
+    notes, ending = list(imported.notes), ".operation"
+    missing = [name.removesuffix(ending) for name in imported.left_open if name.endswith(ending)]
+    if missing:
+        notes.append(f"nothing computes {', '.join(missing)}: write the stages that do")
+    opened = [name for name in imported.left_open if not name.endswith(ending)]
+    if opened:
+        notes.append(f"left open: {', '.join(opened)}; `rigpact check` names each place")
+    lines, facts = [f"{request.out} written from {request.source}"], {"left_open": list(imported.left_open)}
+    answer_written("init", [request.out], output_format, lines=lines, facts=facts, notes=notes)
+    _say_next(f"rigpact check {request.out}", output_format)
+
+
+def _write_settings(
+    draft: DraftRequest, of_draft: Mapping[str, object], output_format: OutputFormat, *, is_forced: bool
+) -> None:
+    """rigpact.toml for what lies in a folder, after the draft of a contract where there is none. of_draft: its options."""
+    from rigpact.reports.gate.setup.found_files import find_files, project_files
+    from rigpact.reports.gate.setup.status import print_missing
+    from rigpact.reports.gate.setup.written_settings import budget_text, settings_text
+    from rigpact.reports.terminal import number_of, show
+
+    folder, path = draft.folder, draft.folder / FILE_NAME
+    _refuse_existing(path, is_forced=is_forced)
+    there = find_files(folder)
+    made: dict[Path, str] = {}
+    said, step = list[str](), ""
+    if there.bundles:
+        _refuse(of_draft, f"{there.bundles[0]}, a contract", "a folder without one: move it away to draft another")
+    else:
+        made, said, step = _contract_made(draft, there, is_forced=is_forced)
+    found = project_files(folder)
+    last_day, budget = today() + timedelta(days=90), budget_text(*_figures(folder, found))
+    text = settings_text(found, base=_base_of(folder, found), last_day=last_day, budget=budget)
+    write_bytes(path, text.encode("utf-8"))
+    examination, counts = _examined(path, folder), _counts(found)
+    facts = {"bundle": str(found.bundles[0]), **counts, "examination": examination.to_json()}
+    words = ", ".join(number_of(count, name) for name, count in counts.items() if count)
+    lines = [*made.values(), f"{path} written for {found.bundles[0]}: {words or 'nothing else lies here'}"]
+    answer_written("init", [*made, path], output_format, lines=lines, facts=facts, notes=[*said, *found.notes])
+    if output_format is OutputFormat.TEXT:
+        show(partial(print_missing, examination, place=path))
+    _say_next(step or f"rigpact gate{'' if folder == Path() else f' --config {path}'}", output_format)
+
+
+def _contract_made(
+    draft: DraftRequest, there: FoundFiles, *, is_forced: bool
+) -> tuple[dict[Path, str], list[str], str]:
+    """The contract of a folder without one: its file with what to say of it, notes, and the next step.
+
+    In a checkout of the project that a hosted system comes from, it is that system's; else a draft.
+    """
+    from rigpact.reports.gate.setup.published_files import write_published_contract
+    from rigpact.reports.importing.drafted_folder import draft_folder
+
+    published = None if draft.files else write_published_contract(draft.folder, there.columns)
+    if published is not None:
+        path, data = published
+        held = (
+            f"{data.path.as_posix()} holds {', '.join(data.stages)} as the project of {data.system.title} writes them"
+        )
+        return {path: f"{path} written, with the published constants: {held}"}, [], ""
+    _refuse_existing(draft.path, is_forced=is_forced)
+    if not there.models and not draft.files:
+        beside = "".join(f"; {note}" for note in there.notes[:3])
+        foreign = next(
+            (path for path in sorted(draft.folder.iterdir()) if path.suffix in (".yaml", ".yml", ".py")), "FILE"
+        )
+        hint = f"`rigpact init --from {foreign}` reads another stack's file; `rigpact show NAME --write-contract FILE` starts one"
+        raise UnusableInput(draft.folder, f"no contract and no model{beside}", "one of them", hint)
+    made = draft_folder(draft)
+    write_bytes(draft.path, made.content)
     text = made.content.decode("utf-8")
     counts = ", ".join(f"{text.count(f'# {word}')} {word}" for word in ("CAUTION", "GUESSED", "LEFT OPEN"))
-    lines = [f"{path} drafted ({counts}): it states what the recording does, and so every mistake of who recorded it"]
-    answer_written("init", [path], output_format, lines=lines, notes=made.notes)
+    said = (
+        f"{draft.path} drafted ({counts}): it states what the recording does, and so every mistake of who recorded it"
+    )
+    step = f"compare what is marked with the training's settings, then rigpact check {draft.path}"
+    if "fps" not in tomllib.loads(text):
+        step = f"write fps = N into {draft.path}, then rigpact init {draft.folder} --force: it names the recordings too"
+    return {draft.path: said}, list(made.notes), step
+
+
+def _say_next(step: str, output_format: OutputFormat) -> None:
+    from rigpact.reports.terminal import plain, say
+
     if output_format is OutputFormat.TEXT:
-        say(f"now: compare what is marked with the training's settings, then rigpact check {plain(str(path))}")
+        say(plain(f"now: {step}"))
+
+
+def _base_of(folder: Path, found: FoundFiles) -> str | None:
+    """The revision of the working directory's repository to compare with: it has the contract. None without one, or git."""
+    from rigpact.reports.git_revision import opened_revision
+
+    compared = [folder / path for path in (*found.bundles[:1], *found.companions[:1])]
+    for revision in ("origin/main", "origin/master") if found.has_revisions else ():
+        with contextlib.suppress(UnusableInput), opened_revision(revision) as files:
+            if all(map(files.has, compared)):
+                return revision
+    return None
 
 
 def _figures(folder: Path, found: FoundFiles) -> tuple[int | None, int | None]:
     """Number of parameters and bytes of the model, where they can be read."""
-    from rigpact.contract.errors import UnusableInput
     from rigpact.contract.model.file import read_model
 
     if not found.models:
         return None, None
     path, graph = folder / found.models[0], None
-    with suppress(UnusableInput):
+    with contextlib.suppress(UnusableInput):
         graph = read_model(path).graph
     return graph.parameters if graph else None, path.stat().st_size
 
 
 def _counts(found: FoundFiles) -> dict[str, int]:
-    models = (*found.models, *found.own_models)
     return {
-        "clips": len(found.clips), "teacher files": len(found.predictions) + len(found.batches),
-        "engine traces": len(found.engine_traces), "models": len(models), "companions": len(found.companions),
+        "clip": len(found.clips), "teacher file": len(found.predictions) + len(found.batches),
+        "engine trace": len(found.engine_traces), "model": len(found.models) + len(found.own_models),
+        "companion": len(found.companions),
     }  # fmt: skip

@@ -47,7 +47,9 @@ def show(
     write: Annotated[Path | None, options.option("--write", "FOLDER", _WRITE)] = None,
     settings: options.Settings = None,
     conventions: options.ConventionsFile = None,
-    output_format: Annotated[ShownFormat, typer.Option("--format", help="What is printed.")] = ShownFormat.TEXT,
+    output_format: Annotated[
+        ShownFormat, typer.Option("--format", help="Text for people, JSON for machines.")
+    ] = ShownFormat.TEXT,
 ) -> None:
     """Show a contract, a rule, a system, an operation, a schema, or how to record.
 

@@ -76,17 +76,9 @@ def project_files(folder: Path) -> FoundFiles:
     """The files of the nearest bundle or contract file, without those of other systems.
 
     A trace that holds only input stages is a clip; a data set without a clip is checked like a clip. All other traces
-    are recordings of a run. Raises UnusableInput where there is no contract.
+    are recordings of a run. There is a contract.
     """
     found = find_files(folder)
-    if not found.bundles:
-        hint = (
-            "run it where norm_template.json or your own contract lies; rigpact show NAME --write-contract starts one"
-        )
-        beside = "".join(f"; {note}" for note in found.notes[:3])
-        raise UnusableInput(
-            folder, f"no schema bundle below it{beside}", "a folder with a bundle or a contract file", hint
-        )
     system = system_of(read_document(folder / found.bundles[0]))
     own = [entry for entry in found.traces if (entry[1].header.system or ENEMY_ANIMATION) == system.name]
     own += _named_columns(folder, found)

@@ -42,7 +42,7 @@ def to_draft(root: Node, model: Model | None, file: Entry) -> Draft:
     joints, said = _joints(root, model)
     draft = Draft(lower_word(root.path.parent.parent.resolve().name, "robot"), f"imported from {root.path.name}")
     draft.header = [
-        f"Imported by `rigpact import` from {root.path.name}. Search for LEFT OPEN: the gaps of the dump.",
+        f"Made by `rigpact init` from {root.path.name}. Search for LEFT OPEN: the gaps of the dump.",
         "Not in it: names of joints, statistics of a normaliser, clip_actions of agent.yaml.",
     ]
     draft.names_comments = [said]

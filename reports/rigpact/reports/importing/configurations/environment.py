@@ -70,7 +70,7 @@ class Environment:
         return {name: self.observations.get_term_cfg(self.group, name) for name in names}
 
     def draft(self, name: str, model: Model | None, file: Entry | None) -> Draft:
-        """The contract, as `rigpact import` makes it of an env.yaml."""
+        """The contract, as `rigpact init --from` makes it of an env.yaml."""
         draft = Draft(lower_word(name, "robot"), f"captured from {type(self.env).__name__}")
         draft.header = [
             f"Captured from a live {type(self.env).__name__}. Search for LEFT OPEN: the gaps of its managers.",

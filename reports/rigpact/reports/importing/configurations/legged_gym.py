@@ -50,7 +50,7 @@ def configuration_to_draft(root: Node, model: Model | None, file: Entry) -> Draf
     count = root.need("env", "the sizes").need("num_actions", "how many joints are driven").whole(1)
     draft = Draft(lower_word(root.path.stem.removesuffix("_config"), "robot"), f"imported from {root.path.name}")
     draft.header = [
-        f"Imported by `rigpact import` from {root.path.name}, which was read and not run. Search for LEFT OPEN.",
+        f"Made by `rigpact init` from {root.path.name}, which was read and not run. Search for LEFT OPEN.",
         "The order of the terms is code, not configuration: it is the one of the class that has as many numbers.",
     ]
     joints, draft.names_comments = _joints(root, angles, count)
@@ -102,7 +102,7 @@ def _terms(root: Node, count: int) -> tuple[str, ...]:
         known[12 + 3 * count + heights] = (*_BASE, "heights")
     if found not in known:
         expected = " or ".join(map(str, sorted(known)))
-        hint = "the order of another class is its code: write the contract by hand, or `rigpact init --contract`"
+        hint = "the order of another class is its code: write the contract by hand, or `rigpact init`"
         raise env.get("num_observations").wrong(f"{expected} of a class that is known, with {count} actions", hint)
     return known[found]
 
@@ -170,7 +170,7 @@ def deploy_to_draft(root: Node, model: Model | None, file: Entry) -> Draft:
     joints = tuple(f"joint_{place}" for place in range(count)) if known is None else tuple(known.gym)
     draft = Draft(lower_word(root.path.stem, "robot"), f"imported from {root.path.name}")
     draft.header = [
-        f"Imported by `rigpact import` from {root.path.name}. Search for LEFT OPEN: the gaps of the file and its runtime.",
+        f"Made by `rigpact init` from {root.path.name}. Search for LEFT OPEN: the gaps of the file and its runtime.",
         "The order of the terms is that of the runtime's code; the runtime clips nothing; the network keeps its memory.",
     ]
     draft.names_comments = ["The file has no names. Put the joints' names in their places."]

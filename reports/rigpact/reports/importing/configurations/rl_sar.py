@@ -63,7 +63,7 @@ def _to_draft(root: Node, key: str, base: Path, model: Model | None, file: Entry
     policy = tuple(motors[index] for index in order)
     draft = Draft(lower_word(key, "robot"), f"imported from {root.path.name} and {base.name}")
     draft.header = [
-        f"Imported by `rigpact import` from {key} of rl_sar ({root.path.name}, {base.name}). Search for LEFT OPEN.",
+        f"Made by `rigpact init` from {key} of rl_sar ({root.path.name}, {base.name}). Search for LEFT OPEN.",
         "Gains, default pose and scales stand in the policy's order, as the runtime takes them.",
     ]
     draft.names["motors"] = motors

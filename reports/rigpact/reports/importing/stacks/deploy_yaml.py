@@ -40,7 +40,7 @@ def to_draft(root: Node, model: Model | None, file: Entry) -> Draft:
     motors = tuple(by_motor[index] for index in sorted(by_motor))
     draft = Draft(lower_word(root.path.resolve().parent.name, "robot"), f"imported from {root.path.name}")
     draft.header = [
-        f"Imported by `rigpact import` from {root.path.name}. Search for LEFT OPEN: the gaps of the file and its runtime.",
+        f"Made by `rigpact init` from {root.path.name}. Search for LEFT OPEN: the gaps of the file and its runtime.",
         "The exporter rounds every number to 3 significant digits: the training side computed with the exact ones.",
     ]
     draft.names_comments = [f"The names are those of {whose}, the map is joint_ids_map."] if whose else _NO_NAMES

@@ -30,7 +30,7 @@ def to_draft(root: Node, model: Model | None, file: Entry) -> Draft:
     step = root.get("scene").get("dt")
     draft.fps = None if step.is_nothing else rate_of_step(step.number(), step)
     draft.header = [
-        f"Imported by `rigpact import` from {root.path.name}. Search for LEFT OPEN: the gaps of the descriptor.",
+        f"Made by `rigpact init` from {root.path.name}. Search for LEFT OPEN: the gaps of the descriptor.",
         "Not in it either: statistics of a normaliser, ranges of the command, the rate of the motors, the network's file.",
     ]
     gains = _gains(articulation, joints)

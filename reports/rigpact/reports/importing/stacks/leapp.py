@@ -122,7 +122,7 @@ def to_draft(root: Node, out: Path, onnx: Path | None) -> Draft:
         if not 0.0 < draft.fps <= 100_000.0:
             raise frequency.wrong("calls a second")
     draft.header = [
-        f"Imported by `rigpact import` from {root.path.name}. Scaling, gravity, history and offsets are inside the graph.",
+        f"Made by `rigpact init` from {root.path.name}. Scaling, gravity, history and offsets are inside the graph.",
         "The format has no field for frames: space follows IsaacLab's names (_b: body, _w: world). Find out whether the engine",
         "gives the same.",
     ]

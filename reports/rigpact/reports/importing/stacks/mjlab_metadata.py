@@ -40,7 +40,7 @@ def to_draft(model: Model, file: Entry) -> Draft:
     joints = text.names("joint_names")
     draft = Draft(lower_word(model.path.stem, "policy"), f"imported from the metadata of {model.path.name}")
     draft.header = [
-        f"Imported by `rigpact import` from the metadata of {model.path.name}.",
+        f"Made by `rigpact init` from the metadata of {model.path.name}.",
         "Search for LEFT OPEN: the gaps of the metadata.",
         "Its numbers are text with 3 decimals: compare with 0.0005, and a scale of 0.0745 reads 0.075.",
         "LEFT OPEN: fps. Find out the rate of the policy (decimation and step of the simulation), and write fps = 50",

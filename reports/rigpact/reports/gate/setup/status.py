@@ -1,4 +1,4 @@
-"""`rigpact doctor`: what this installation and this project can judge, and what is missing for the rest.
+"""`rigpact init --status`: what this installation and this project can judge, and what is missing for the rest.
 
 Files are opened, and nothing is measured.
 """
@@ -123,9 +123,9 @@ class Examination:
         return EXIT_PASS if self.is_ready else EXIT_CANNOT_JUDGE
 
     def to_json(self) -> dict[str, Any]:
-        """The `rigpact-doctor` document, version 1."""
+        """The `rigpact-status` document, version 1."""
         return {
-            "format": "rigpact-doctor",
+            "format": "rigpact-status",
             "version": 1,
             "verdict": "ready" if self.is_ready else "incomplete",
             "installation": [asdict(tool) for tool in self.tools],
@@ -184,10 +184,20 @@ def print_examination(found: Examination, console: Console, place: Path) -> None
         state: State = "missing" if tool.needed else "not asked"
         word = "missing" if tool.needed else "not installed"
         _line(console, state, word, f"{tool.name}, for {tool.purpose}", tool.get)
-    for part in found.parts:
+    _print_parts(found.parts, console)
+    sum_up(_last_line(found.is_ready, found.parts, place), console)
+
+
+def print_missing(found: Examination, console: Console, place: Path) -> None:
+    """Print what is asked and cannot be judged, then one line."""
+    _print_parts([part for part in found.parts if part.state == "missing"], console)
+    sum_up(_last_line(found.is_ready, found.parts, place), console)
+
+
+def _print_parts(parts: Sequence[Answerable], console: Console) -> None:
+    for part in parts:
         about = f"{part.name}: {part.reason}" if part.reason else part.name
         _line(console, part.state, part.state, about, part.get)
-    sum_up(_last_line(found.is_ready, found.parts, place), console)
 
 
 def _line(console: Console, state: State, word: str, about: str, get: str) -> None:

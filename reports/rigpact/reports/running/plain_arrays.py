@@ -1,21 +1,56 @@
-"""Arrays out of files that are not recordings yet, such as data sets in JSON; as a .npz."""
+"""Arrays out of files that no contract names yet: bags, data sets, animations, tables, lists in JSON; as a .npz."""
 
 import io
 from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from rigpact.contract.declared.sources import read_arrays
+from rigpact.contract.documents import Kind
 from rigpact.contract.errors import UnusableInput
-from rigpact.contract.files import MAX_JSON_DEPTH, bytes_to_json, read_bytes
+from rigpact.contract.files import MAX_JSON_DEPTH, bytes_to_json, read_bytes, write_bytes
 from rigpact.contract.statistics import FloatArray
+from rigpact.reference_runtime.recordings.labelled_vectors import labelled_vectors
 from rigpact.reference_runtime.recordings.number_rows import Table
+from rigpact.reference_runtime.recordings.opened import open_file
 from rigpact.reference_runtime.recordings.other_formats.bvh_files import read_bvh
 from rigpact.reference_runtime.recordings.other_formats.data_sets import is_data_set, read_data_set, read_parquet
 from rigpact.reference_runtime.recordings.other_formats.hdf5_files import read_hdf5
 from rigpact.reference_runtime.recordings.other_formats.mcap_files import read_mcap
+
+
+@dataclass(frozen=True)
+class ArraysRequest:
+    """A file and the .npz to write. below: the path of the arrays that are wanted.
+
+    tick: the topic of a bag whose messages are the frames. episode: the one that is wanted, of a data set.
+    """
+
+    source: Path
+    out: Path
+    below: str = ""
+    tick: str | None = None
+    episode: int | None = None
+
+    @property
+    def options(self) -> list[str]:
+        """The options that only arrays have."""
+        given = {"--below": bool(self.below), "--tick": self.tick is not None, "--episode": self.episode is not None}
+        return [name for name, is_given in given.items() if is_given]
+
+
+def write_arrays(request: ArraysRequest) -> Table:
+    """Write every array of a file; UnusableInput where it holds none, or the other name is no .npz."""
+    if request.out.suffix.lower() != ".npz":
+        raise UnusableInput(
+            request.out, f"the name {request.out.name}", "a name ending in .npz; or --contract, for a recording of it"
+        )
+    table = arrays_in(request.source, request.below, tick=request.tick, episode=request.episode)
+    write_bytes(request.out, arrays_to_npz(table.columns))
+    return table
 
 
 def arrays_in(path: Path, below: str, *, tick: str | None = None, episode: int | None = None) -> Table:
@@ -28,6 +63,8 @@ def arrays_in(path: Path, below: str, *, tick: str | None = None, episode: int |
     elif path.suffix.lower() == ".json":
         root = bytes_to_json(read_bytes(path), path).data
         every = _of_table(read_data_set(path, episode)) if is_data_set(root) else dict(_arrays(root, "", 0))
+    elif path.suffix.lower() not in _ARRAYS and open_file(path).kind is Kind.COLUMNS:
+        every = {name: rows for name, (rows, _) in labelled_vectors(path).items()}
     else:
         arrays = read_arrays(read_bytes(path), path)
         every = dict(arrays) if isinstance(arrays, Mapping) else {path.stem: arrays}
@@ -41,6 +78,8 @@ def arrays_in(path: Path, below: str, *, tick: str | None = None, episode: int |
     return Table(found, notes=notes)
 
 
+_ARRAYS = {".npz", ".npy", ".safetensors"}
+"""Arrays of any shapes, not only those with a row for each frame."""
 _FILES: Mapping[str, Callable[[Path, str | None, int | None], Table]] = {
     ".mcap": lambda path, tick, _: read_mcap(path, tick),
     ".hdf5": lambda path, *_: read_hdf5(path), ".h5": lambda path, *_: read_hdf5(path),
