@@ -52,7 +52,8 @@ def convert(
     files = options.contract_files(bundle, companion, settings, conventions)
     if arrays.options or (bundle is None and not is_recording(recording)):
         given = {"--as": unnamed, "--mode": mode, "--fps": fps, "--producer": producer, "--segment": segment}
-        _write_arrays(arrays, [name for name, value in given.items() if value is not None], output_format)
+        beside = [name for name, value in given.items() if value is not None]
+        _write_arrays(arrays, beside, output_format, contract=bundle)
         return
     with segments(recording) as parts:
         answer = convert_recording(ConvertRequest(parts.at(segment, recording), out, files, names, says))
@@ -60,7 +61,9 @@ def convert(
     answer_written("convert", [out], output_format, lines=lines, facts=answer.facts, notes=answer.notes)
 
 
-def _write_arrays(request: ArraysRequest, given: list[str], output_format: options.OutputFormat) -> None:
+def _write_arrays(
+    request: ArraysRequest, given: list[str], output_format: options.OutputFormat, *, contract: Path | None
+) -> None:
     """The arrays of a file that no contract names. given: options that only a recording of a contract has."""
     from rigpact.contract.errors import UnusableInput
     from rigpact.reports.running.plain_arrays import write_arrays
@@ -72,4 +75,6 @@ def _write_arrays(request: ArraysRequest, given: list[str], output_format: optio
     shapes = {name: list(rows.shape) for name, rows in table.columns.items()}
     said = ", ".join(f"{name} {'x'.join(map(str, shape))}" for name, shape in list(shapes.items())[:6])
     lines = [f"{request.out} written: {len(shapes)} arrays: {said}"]
-    answer_written("convert", [request.out], output_format, lines=lines, facts={"arrays": shapes}, notes=table.notes)
+    aside = [] if contract is None else [f"{contract} was not asked: the arrays have the file's own names"]
+    notes = [*table.notes, *aside]
+    answer_written("convert", [request.out], output_format, lines=lines, facts={"arrays": shapes}, notes=notes)

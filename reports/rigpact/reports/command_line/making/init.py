@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import tomllib
 from collections.abc import Mapping
 from datetime import timedelta
 from functools import partial
@@ -207,8 +206,6 @@ def _contract_made(
         f"{draft.path} drafted ({counts}): it states what the recording does, and so every mistake of who recorded it"
     )
     step = f"compare what is marked with the training's settings, then rigpact check {draft.path}"
-    if "fps" not in tomllib.loads(text):
-        step = f"write fps = N into {draft.path}, then rigpact init {draft.folder} --force: it names the recordings too"
     return {draft.path: said}, list(made.notes), step
 
 

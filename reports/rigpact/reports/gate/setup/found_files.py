@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from pathlib import Path, PurePath
 
 from rigpact.contract.contract_files import open_contract, system_of
+from rigpact.contract.declared.reading import declaration_of
 from rigpact.contract.documents import Kind, read_document
 from rigpact.contract.errors import UnusableInput
 from rigpact.contract.pages.registry import ENEMY_ANIMATION
@@ -99,7 +100,9 @@ def _named_columns(folder: Path, found: FoundFiles) -> Iterator[tuple[Path, Trac
     """The tables and arrays that hold vectors of the contract. Of your own contract, the others are named too."""
     if not found.columns:
         return
-    is_own = read_document(folder / found.bundles[0]).kind is Kind.DECLARATION
+    document = read_document(folder / found.bundles[0])
+    is_own = document.kind is Kind.DECLARATION
+    read = {(document.path.parent / name).resolve() for name in declaration_of(document).read} if is_own else set()
     companion = folder / found.companions[0] if found.companions else None
     try:
         contract = open_contract(folder / found.bundles[0], companion)
@@ -107,7 +110,7 @@ def _named_columns(folder: Path, found: FoundFiles) -> Iterator[tuple[Path, Trac
         if is_own:
             raise
         return
-    for path in found.columns:
+    for path in [each for each in found.columns if (folder / each).resolve() not in read]:
         try:
             yield path, files_of(contract).recording(folder / path, contract).trace
         except NoVector as error:
