@@ -8,7 +8,9 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import onnx
 import pytest
+from onnx import helper, numpy_helper
 
 from rigpact.testing import agrees
 
@@ -219,6 +221,7 @@ def test_files_without_a_common_array_are_refused(command: Any, tmp_path: Path) 
 
 SCRIPT = """
 import numpy as np
+import onnx
 
 
 def step(gyro, tilt, joints, last_action):
@@ -312,3 +315,46 @@ def test_a_test_of_ones_own_holds_a_function_to_a_recording(tmp_path: Path) -> N
     agrees(space["step"], _engine(tmp_path / "right.npz"), state={"last_action": "action"})
     with pytest.raises(AssertionError, match=r"obs\[7\] and obs\[8\] exchanged"):
         agrees(space["step"], _engine(tmp_path / "wrong.npz", order=(0, 2, 1, 3)), state={"last_action": "action"})
+
+
+def _model(
+    path: Path, *, bias: float = 0.5, order: tuple[int, ...] = (0, 1, 2), width: int = 5, name: str = "hidden"
+) -> Path:
+    """obs -> tanh(obs W + bias) V: two layers, whose answers an exporter may exchange."""
+    random = np.random.default_rng(7)
+    first, last = (random.normal(size=size).astype(np.float32) for size in ((width, 4), (4, 3)))
+    weights = {"W": first, "bias": np.full(4, bias, np.float32), "V": last[:, list(order)]}
+    nodes = [
+        helper.make_node("MatMul", ["obs", "W"], ["product"]), helper.make_node("Add", ["product", "bias"], [name], "add_1"),
+        helper.make_node("Tanh", [name], ["bent"]), helper.make_node("MatMul", ["bent", "V"], ["action"]),
+    ]  # fmt: skip
+    ends = ([helper.make_tensor_value_info(*each)] for each in (("obs", 1, ["n", width]), ("action", 1, ["n", 3])))
+    graph = helper.make_graph(
+        nodes, "policy", *ends, [numpy_helper.from_array(each, key) for key, each in weights.items()]
+    )
+    onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=9), path)
+    return path
+
+
+@every_case(
+    ("changed", "status", "said"),
+    [
+        ({}, 0, ("SAME",)),
+        (
+            {"bias": 0.75},
+            1,
+            ("the first that parts is hidden, of the node add_1 (Add)", "bias is another in 4 of 4 numbers"),
+        ),
+        ({"order": (0, 2, 1)}, 1, ("the first that parts is action", "action[1] and action[2] exchanged")),
+        ({"name": "h", "bias": 0.75}, 1, ("the first that parts is bent",)),
+        ({"width": 6}, 2, ("found the inputs obs float32 ['n', 6], expected those of a.onnx",)),
+    ],
+)
+def test_two_models_part_at_a_value(
+    command: Any, tmp_path: Path, changed: dict[str, Any], status: int, said: tuple[str, ...]
+) -> None:
+    """A new export that answers otherwise: which layer, and which of its weights."""
+    answer = command("diff", _model(tmp_path / "a.onnx"), _model(tmp_path / "b.onnx", **changed))
+
+    assert answer.status == status, answer
+    assert all(words in answer.out + answer.err for words in said), answer

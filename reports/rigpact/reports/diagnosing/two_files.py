@@ -131,8 +131,8 @@ class TwoFilesRequest:
 
 
 def holds_arrays(path: Path) -> bool:
-    """Whether a side of a comparison is a function, or a file of named arrays."""
-    return named_script(path) is not None or open_file(path).kind is Kind.COLUMNS
+    """Whether a side of a comparison is a function, a model, or a file of named arrays."""
+    return named_script(path) is not None or open_file(path).kind in (Kind.COLUMNS, Kind.MODEL)
 
 
 def compare_files(request: TwoFilesRequest) -> TwoFiles:
@@ -250,9 +250,8 @@ def _contract(a: Arrays, b: Arrays, pairs: Mapping[str, str], tolerance: float |
     def within(stage: Stage) -> Stage:
         if stage.name not in names:
             return stage
-        size = np.abs(a.rows[names[stage.name]])
-        largest = np.max(size, axis=0, where=np.isfinite(size), initial=0.0)
-        own = gamma(_ROUNDINGS) * largest if tolerance is None else np.full_like(largest, tolerance)
+        own = rounding_of(a.rows[names[stage.name]])
+        own = own if tolerance is None else np.full_like(own, tolerance)
         measure = QUATERNIONS if _is_unit(a.rows[names[stage.name]]) else stage.measure
         return replace(stage, measure=measure, bound=lambda _frames, rows, _upstream: np.broadcast_to(own, rows.shape))
 
@@ -261,6 +260,12 @@ def _contract(a: Arrays, b: Arrays, pairs: Mapping[str, str], tolerance: float |
     root = {"format": "rigpact-contract", "version": 1, "name": "two_files", "given": given, "stages": stages}
     contract = declared_contract(Document(Kind.DECLARATION, JsonFile(a.path, orjson.dumps(root), root, standard=True)))
     return replace(contract, system=replace(contract.system, stages=tuple(map(within, contract.system.stages))))
+
+
+def rounding_of(rows: FloatArray) -> FloatArray:
+    """How far rounding may move each column, (width,)."""
+    size = np.abs(rows)
+    return np.asarray(gamma(_ROUNDINGS) * np.max(size, axis=0, where=np.isfinite(size), initial=0.0))
 
 
 def _fields(rows: FloatArray, labels: tuple[str, ...], name: str) -> dict[str, Any]:

@@ -117,12 +117,16 @@ def _compare_recordings(request: DiffRequest, output_format: str, *, strict: boo
 
 def _compare_arrays(request: TwoFilesRequest, output_format: str) -> int:
     """Compare files of named arrays, print the answer, and return the exit status."""
+    from rigpact.contract.documents import Kind
+    from rigpact.reference_runtime.recordings.opened import open_file
     from rigpact.reports.commenting.of_diagnosis import comment_on_diagnosis
     from rigpact.reports.diagnosing.two_files import compare_files
     from rigpact.reports.diagnosing.two_files_text import print_two_files
+    from rigpact.reports.diagnosing.two_models import compare_models
     from rigpact.reports.terminal import print_json, show
 
-    found = compare_files(request)
+    are_models = open_file(request.a).kind is open_file(request.b).kind is Kind.MODEL
+    found = (compare_models if are_models else compare_files)(request)
     if output_format == formats.JSON:
         print_json(found.diagnosis.to_json())
     elif output_format == formats.TEXT:
