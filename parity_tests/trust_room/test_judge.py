@@ -99,6 +99,11 @@ def linked(name: str, target: str) -> Callable[[Path], None]:
     return change
 
 
+def cut_off(text: str) -> str:
+    """The first seven of twelve frames of a table."""
+    return "".join(text.splitlines(keepends=True)[:8])
+
+
 WRONG_NUMBERS = write("numbers.json", '{"gain": [2.0, 4.5]}')
 
 
@@ -142,6 +147,7 @@ NARROWED = {
     "no clips": settings('clips = ["clips/*.csv"]', "clips = []"),
     "a narrower pattern of clips": settings("clips/*.csv", "clips/walk.csv"),
     "a clip deleted": gone("clips/wave.csv"),
+    "a clip cut off": write("clips/wave.csv", cut_off(rows(0.9))),
     "a rule that is heard less again": settings('RP131 = "error"\n', ""),
     "a rule lowered": write("rigpact.toml", f'[[lower]]\nrule = "RP716"\nto = "info"\n{DEBT}{SETTINGS}'),
     "a part waived": more(f'[[gate.waive]]\npart = "files"\n{DEBT}'),
@@ -203,7 +209,7 @@ BROKEN = {
     ),
 }  # fmt: skip
 RECORDED = {
-    "rows cut off": write("run.csv", "\n".join(rows().splitlines()[:8]) + "\n"),
+    "rows cut off": write("run.csv", cut_off(rows())),
     "a column dropped": write("run.csv", "\n".join(line.rpartition(",")[0] for line in rows().splitlines()) + "\n"),
     "a stage renamed": write("run.csv", rows().replace("action.", "act.")),
     "a number that is none": write("run.csv", rows().replace(",5,", ",nan,")),
@@ -379,6 +385,20 @@ def test_a_renamed_contract_is_compared_with_the_one_of_the_base(project: Path, 
     commit(project)
     answer = command("gate", "--base", "main")
     assert (answer.status, "RP969" in answer.out) == (1, True), answer.out
+
+
+@refused("a recording cut off together with its clip, where no setting says how long they are", "RP988, exit 1")
+def test_a_recording_and_its_clip_stay_as_long(project: Path, command: Command) -> None:
+    """The frames in which the arm flies off are the last ones."""
+    write("rigpact.toml", SETTINGS.replace("frames = 12\n", ""))(project)
+    commit(project)
+    git(project, "branch", "-f", "main")
+    write("run.csv", cut_off(rows()))(project)
+    commit(project)
+    answer = command("gate", "--base", "main")
+    assert (answer.status, "RP988" in answer.out) == (1, True), answer.out
+    assert "12 frames" in answer.out
+    assert command("gate").status == 0  # nothing else can know it
 
 
 @passes("the first pull request that brings settings and bundle", "RP989 says that nobody guards them")

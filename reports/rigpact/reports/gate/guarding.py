@@ -1,23 +1,29 @@
 """Who guards the settings: those of the base revision, against what the judged change would narrow.
 
 A pull request brings its own rigpact.toml. It may ask for more. What it asks less than the base revision does is a finding, which
-no setting of the change can lower; `settings = "may-change"` in [gate] of the base makes it information. The base says which file
+no setting of the change can lower; `settings = "may-change"` in [gate] of the base makes it information. So are recordings and
+clips that have fewer frames than there: one that is cut together with its clip agrees with it. The base says which file
 governs: one that the change removes, moves, shadows or reaches over a link is narrower. Nothing is judged where the settings of
 the base cannot be read, or where the base is the judged commit itself.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import takewhile
 from pathlib import Path
 
+from rigpact.contract.documents import Kind
 from rigpact.contract.errors import UnusableInput
+from rigpact.contract.files import read_bytes
 from rigpact.contract.files.reach import is_pattern
 from rigpact.contract.findings import Finding, Rule, Severity
 from rigpact.contract.rules.answers import gate as rules
 from rigpact.contract.settings.baseline import read_baseline
 from rigpact.contract.settings.configuration import FILE_NAMES, Configuration, read_configuration
+from rigpact.contract.settings.gate import GateSettings
 from rigpact.contract.settings.narrowing import narrowings, newly_known
+from rigpact.reference_runtime.recordings.clip import RawClip, document_to_clip
+from rigpact.reference_runtime.recordings.opened import open_file
 from rigpact.reports.file_lists import meant_names
 from rigpact.reports.gate.project import clip_endings
 from rigpact.reports.git_revision import Revision, opened_revision, refuse_judged_commit
@@ -96,8 +102,14 @@ def _narrowed(was: Configuration, now: Configuration, base: Revision, found: Pat
         if folder.is_relative_to(base.root) and folder.is_symlink() and base.link(folder) != str(folder.readlink()):
             name = folder.relative_to(base.root).as_posix()
             yield narrower("the folder", base.link(folder) or name, f"a link to {folder.readlink()}")
-    for name in _clips_gone(was, base, (base.root / file).parent):
-        yield narrower("gate.clips", name, "absent")
+    folder = (base.root / file).parent
+    clips = list(_clips_meant(was, base, folder))
+    for path in clips:
+        if not path.is_file():  # a folder or a pattern meant it: no error names it
+            yield narrower("gate.clips", path.name, "absent")
+    for path in _recorded_files(was, folder, clips):
+        if path.is_file() and base.has(path) and (cut := _cut(base.file(path), path)):
+            yield narrower(path.name, *(f"{count} frames" for count in cut))
     known = read_baseline(now.baseline) if now.baseline else ()
     listed = base.root / was.baseline.relative_to(base.folder) if was.baseline is not None else None
     before = read_baseline(base.file(listed)) if listed is not None and base.has(listed) else ()
@@ -105,13 +117,43 @@ def _narrowed(was: Configuration, now: Configuration, base: Revision, found: Pat
         yield narrower(each.key, each.was, each.now)
 
 
-def _clips_gone(was: Configuration, base: Revision, folder: Path) -> Iterator[str]:
-    """The clips that a folder or a pattern of the base meant there and that are no more: no error names them."""
+def _clips_meant(was: Configuration, base: Revision, folder: Path) -> Iterator[Path]:
+    """The clips that the words of the base meant there."""
     for word in was.gate.clips if was.gate is not None else ():
         fixed = Path(*takewhile(lambda part: not is_pattern(part), Path(word).parts))
-        for name in meant_names(word, folder, base.names(folder / fixed), clip_endings()):
-            if not name.is_file():
-                yield name.name
+        yield from meant_names(word, folder, base.names(folder / fixed), clip_endings())
+
+
+def _recorded_files(was: Configuration, folder: Path, clips: Sequence[Path]) -> list[Path]:
+    """The recordings and clips of the base, each once."""
+    settings = was.gate or GateSettings()
+    runs = [name for run in (*settings.traces, *settings.teacher) for name in (run.file, run.clip)]
+    named = [folder / name for name in (*runs, settings.free_run) if name is not None]
+    return list(dict.fromkeys((*named, *clips)))
+
+
+def _cut(was: Path, now: Path) -> tuple[int, int] | None:
+    """How many frames a recording or a clip had and has, where those are fewer; a file that cannot be read, its part names."""
+    if read_bytes(was) == read_bytes(now):
+        return None
+    try:
+        before, after = _lengths(was), _lengths(now)
+    except UnusableInput:
+        return None
+    return next(((count, after[name]) for name, count in before.items() if after.get(name, count) < count), None)
+
+
+def _lengths(path: Path) -> dict[str, int]:
+    """The frames of each column of a recording, or of a clip as a whole; nothing of an engine's log, which has no rows."""
+    found = open_file(path)
+    if found.kind is Kind.COLUMNS:
+        return {name: len(column) for name, column in found.table.columns.items() if column.ndim}
+    if found.kind is Kind.TRACE:
+        return {"frame": len(found.trace.frame)}
+    if found.kind in (Kind.RAW_CLIP, Kind.TEACHER_BATCH, Kind.TEACHER_PREDICTION):
+        clip = document_to_clip(found.document)
+        return {"frame": clip.frame_count if isinstance(clip, RawClip) else clip.step_count}
+    return {}
 
 
 def _is_strict(now: Configuration) -> bool:
