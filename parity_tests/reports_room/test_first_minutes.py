@@ -96,6 +96,14 @@ MINUTES: dict[Builder, tuple[tuple[str, ...], str]] = {
     two_arrays: (("diff python.npz cpp.npz",), "joint_pos[3] and joint_pos[4] exchanged"),
     two_tables: (("diff python.csv cpp.csv",), "quat is that of the first file with y, z, w, x in place of x, y, z, w"),
     a_script: (("diff reference.py:step engine.npz",), "0.8"),
+    a_robot: (
+        (
+            "init --from deploy.yaml --onnx policy.onnx --recording right.npz",
+            "explain log.npz --contract contract.toml",
+        ),
+        "exchanged",
+    ),
+    a_policy: (("init policy.onnx python.csv", "explain cpp.csv"), "action is the answer of frame t-1"),
     a_character: (("init", "gate"), "compose_order = prev_delta"),
 }
 """Who, what they type, and what names the mistake."""
