@@ -167,3 +167,12 @@ def test_a_model_without_a_stamp_says_nothing(folder: Path, command: Command) ->
     """Most models have none; a finding on each of them would be switched off."""
     Network({}).write(folder / "policy.onnx")
     assert codes(command("check", folder / "contract.toml", folder / "policy.onnx", "--format", "json")) == set()
+
+
+def test_a_stamp_takes_no_option_of_a_header(tmp_path: Path, command: Command) -> None:
+    """An option that is passed over looks as if it had been obeyed."""
+    refused = command(
+        "codegen", "contract.toml", "--stamp", "a.onnx", "--loop", "--namespace", "hero", "-o", tmp_path / "s.onnx"
+    )
+    assert (refused.status, "--loop, --namespace: found --stamp beside it" in refused.err) == (2, True), refused.err
+    assert list(tmp_path.iterdir()) == []

@@ -35,6 +35,25 @@ def test_an_episode_in_hdf5_is_columns(tmp_path: Path, command: Command) -> None
         read_table(path)
 
 
+def test_a_file_that_no_contract_names_becomes_arrays(
+    tmp_path: Path, command: Command, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Who has a log and no contract yet wants its numbers; an option that only a recording of a contract has is refused."""
+    monkeypatch.chdir(tmp_path)
+    Path("run.csv").write_text("q.hip,q.knee,gyro[0]\n1,2,3\n4,5,6\n", encoding="utf-8")
+    assert command("convert", "run.csv", "-o", "run.npz").status == 0
+    made = np.load("run.npz")
+    assert (made["q"].tolist(), made["gyro"].tolist()) == ([[1, 2], [4, 5]], [[3], [6]])
+    for words, says in (
+        (("-o", "run.trace.bin"), "or --contract, for a recording of it"),
+        (("-o", "x.npz", "--mode", "free"), "--mode: found no --contract"),
+        (("-o", "x.npz", "--below", "q", "--as", "q"), "--as: found --below beside it"),
+    ):
+        answer = command("convert", "run.csv", *words)
+        assert (answer.status, answer.err.count("\n"), says in answer.err) == (2, 1, True), answer.err
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["run.csv", "run.npz"]
+
+
 @pytest.mark.parametrize(
     "content",
     [zlib.compress(bytes(8 << 20)), gzip.compress(bytes(120)) + gzip.compress(bytes(8 << 20))],

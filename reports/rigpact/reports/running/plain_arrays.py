@@ -64,7 +64,7 @@ def arrays_in(path: Path, below: str, *, tick: str | None = None, episode: int |
         root = bytes_to_json(read_bytes(path), path).data
         every = _of_table(read_data_set(path, episode)) if is_data_set(root) else dict(_arrays(root, "", 0))
     elif path.suffix.lower() not in _ARRAYS and open_file(path).kind is Kind.COLUMNS:
-        every = {name: rows for name, (rows, _) in labelled_vectors(path).items()}
+        every = {name: rows for name, (rows, _) in labelled_vectors(open_file(path)).items()}
     else:
         arrays = read_arrays(read_bytes(path), path)
         every = dict(arrays) if isinstance(arrays, Mapping) else {path.stem: arrays}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -50,11 +51,12 @@ def codegen(
     from rigpact.reports.engine.codegen import copy_headers, copy_plugin
     from rigpact.reports.engine.header import contract_header, lines_to_paste
 
-    read = options.contract_files(contract, companion, settings, conventions).opened()
     if stamp is not None:
         of_header = {"--headers": headers, "--loop": loop, "--onnx": onnx, "--unreal": unreal}
-        of_header["--namespace"] = namespace != _NAMESPACE
-        _stamp(read, stamp, out, [name for name, value in of_header.items() if value], output_format)
+        _refuse_beside_stamp(of_header | {"--namespace": namespace != _NAMESPACE})
+    read = options.contract_files(contract, companion, settings, conventions).opened()
+    if stamp is not None:
+        _stamp(read, stamp, out, output_format)
         return
     model_sha256 = None if onnx is None else hashlib.sha256(read_bytes(onnx)).hexdigest()
     write_bytes(out, contract_header(read, namespace, model_sha256, with_loop=loop).encode())
@@ -69,16 +71,20 @@ def codegen(
     answer_written("codegen", [out, *folders], output_format, lines=said, facts=facts)
 
 
-def _stamp(
-    contract: Contract, model: Path, out: Path, of_header: list[str], output_format: options.OutputFormat
-) -> None:
+def _refuse_beside_stamp(of_header: Mapping[str, object]) -> None:
+    from rigpact.contract.errors import UnusableInput
+
+    given = [name for name, value in of_header.items() if value]
+    if given:
+        raise UnusableInput(", ".join(given), "--stamp beside it", "a header, which --stamp does not write")
+
+
+def _stamp(contract: Contract, model: Path, out: Path, output_format: options.OutputFormat) -> None:
     """Write a model with the contract's hash, which covers the files that its numbers and operations come from."""
     from rigpact.contract.documents import Kind, read_document
     from rigpact.contract.errors import UnusableInput
     from rigpact.contract.model.stamp import write_stamped
 
-    if of_header:
-        raise UnusableInput(", ".join(of_header), "--stamp beside it", "a header, which --stamp does not write")
     document = read_document(contract.path)
     if document.kind is Kind.DECLARATION:
         from rigpact.contract.declared.reading import declaration_of

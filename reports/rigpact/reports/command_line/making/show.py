@@ -61,7 +61,7 @@ def show(
     words = name or []
     path = Path(words[0]) if len(words) == 1 and Path(words[0]).is_file() else None
     found = Shown("a contract", []) if path is not None else shown(words)
-    asked = {"--companion": companion, "--onnx": onnx, "--beside": beside}
+    asked: dict[str, object] = {"--companion": companion, "--onnx": onnx, "--beside": beside}
     asked |= {"--set": settings, "--conventions": conventions}
     _refuse_options(asked, found, words, "a contract")
     _refuse_options({"--write-contract": write_contract}, found, words, "a system")
