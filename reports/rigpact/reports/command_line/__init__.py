@@ -13,7 +13,7 @@ import io
 import os
 import sys
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from copy import copy
 from functools import cache
 from importlib import import_module
@@ -36,32 +36,33 @@ _OBJECTS_BETWEEN_COLLECTIONS = 100_000
 """Python's 700 collect a hundred times while modules are imported: a seventh of the time of a short command."""
 
 
-class _Grouped(TyperGroup):
-    """Commands under the headings of their groups, each with its whole first sentence."""
+class _Program(TyperGroup):
+    """All commands, each with its whole first sentence; what a shell completes is set up without a line in the help."""
+
+    def format_options(self, ctx: Any, formatter: Any) -> None:
+        """Options, without those that set up the completion of a shell, and commands."""
+        for each in self.params:
+            each.hidden = "completion" in str(each.name)  # type: ignore[attr-defined]
+        super().format_options(ctx, formatter)
 
     def format_commands(self, ctx: Any, formatter: Any) -> None:
-        """Write a list of definitions for each group, in the order in which they were registered."""
-        groups: dict[str, list[tuple[str, str]]] = {group: [] for group in _COMMANDS}
-        for name in self.list_commands(ctx):
-            command: Any = self.get_command(ctx, name)
-            if not command.hidden:
-                groups[command.rich_help_panel].append((name, command.get_short_help_str(_LONGEST_SENTENCE)))
-        for group, rows in groups.items():
-            with formatter.section(group):
-                formatter.write_dl(rows)
+        """Each command that is not hidden, in the order in which people first need it."""
+        commands = {name: self.get_command(ctx, name) for name in self.list_commands(ctx)}
+        with formatter.section("Commands"):
+            formatter.write_dl(
+                [
+                    (name, each.get_short_help_str(_LONGEST_SENTENCE))
+                    for name, each in commands.items()
+                    if each and not each.hidden
+                ]
+            )
 
 
-_COMMANDS: Mapping[str, tuple[str, ...]] = {
-    "Judge": (
-        "making.demo", "judging.check", "judging.explain", "judging.diff", "judging.nan", "judging.gate",
-    ),
-    "Set up": (
-        "making.init", "making.convert", "making.codegen",
-        "making.show", "making.neurarig",
-    ),
-    "Measure": ("making.run", "making.sweep"),
-}  # fmt: skip
-"""The module of every command by what the command is for, in the order in which people first need them."""
+_COMMANDS = (
+    "making.demo", "making.init", "judging.check", "judging.diff", "judging.explain", "judging.nan", "making.run", "judging.gate",
+    "making.convert", "making.codegen", "making.sweep", "making.show", "making.neurarig",
+)  # fmt: skip
+"""The module of every command, in the order in which people first need them."""
 _NO_CONTRACT = {"demo"}
 _NO_VERDICT = {"show"}
 
@@ -75,7 +76,7 @@ def application(word: str = "") -> typer.Typer:
     """The command line, with the module of one command, or with all of them where the word names none."""
     own = typer.Typer(
         name="rigpact",
-        cls=_Grouped,
+        cls=_Program,
         help="Find where Python training and a C++ runtime disagree, and why.",
         epilog=example(),
         no_args_is_help=True,
@@ -84,24 +85,21 @@ def application(word: str = "") -> typer.Typer:
         pretty_exceptions_enable=False,
         callback=_options,
     )
-    known = {_name_of(place) for places in _COMMANDS.values() for place in places}
-    for group, places in _COMMANDS.items():
-        for place in places:
-            if word not in known or word == _name_of(place):
-                _add(own, group, place)
+    known = {_name_of(place) for place in _COMMANDS}
+    for place in _COMMANDS:
+        if word not in known or word == _name_of(place):
+            _add(own, place)
     return own
 
 
-def _add(own: typer.Typer, group: str, place: str) -> None:
+def _add(own: typer.Typer, place: str) -> None:
     name, command = _name_of(place), getattr(import_module(f"{__name__}.{place}"), place.rpartition(".")[2])
     if isinstance(command, typer.Typer):
-        own.add_typer(command, name=name, rich_help_panel=group)
+        own.add_typer(command, name=name)
         return
     whole = command if name in _NO_CONTRACT else with_operations(command)
     whole = with_settings(whole) if name in COMMANDS else whole
-    own.command(name, cls=Command, rich_help_panel=group, epilog=example(name))(
-        whole if name in _NO_VERDICT else with_quiet(whole)
-    )
+    own.command(name, cls=Command, epilog=example(name))(whole if name in _NO_VERDICT else with_quiet(whole))
 
 
 @cache

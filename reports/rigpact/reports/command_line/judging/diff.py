@@ -57,7 +57,7 @@ def diff(
     output_format: formats.FormatOfDiff = formats.TEXT,
     strict: options.Strict = False,
 ) -> None:
-    """Compare two files of arrays, two recordings of a contract, or two contracts.
+    """Compare two files, two recordings, two models or two contracts.
 
     Arrays are compared by name, and what makes one of the other is named; a function is run on the other side's inputs.
     --contract gives stages, tolerances and bones; --onnx the tolerance of the network's answers. Of two contracts it says

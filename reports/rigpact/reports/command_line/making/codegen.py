@@ -41,7 +41,7 @@ def codegen(
     conventions: options.ConventionsFile = None,
     output_format: options.Format = options.OutputFormat.TEXT,
 ) -> None:
-    """Write a contract as a C++ header with a self-test, or its hash into a model.
+    """Write a contract as a C++ header, or its hash into a model.
 
     The engine calls SelfTest() or SelfTestEngine() at its start. The test refuses other files, a stage that computes
     something else and, with --onnx, another model. The same contract gives the same bytes. The command prints the lines to

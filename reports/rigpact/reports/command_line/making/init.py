@@ -57,7 +57,7 @@ def init(
     force: Force = False,
     output_format: Format = OutputFormat.TEXT,
 ) -> None:
-    """Write rigpact.toml for the files in a folder, and a contract where none is there.
+    """Write rigpact.toml for a folder, and a contract if none is there.
 
     A contract is drafted from models, a recording and statistics, or made --from another stack's file; a word that the
     files leave open stays open, with a comment. --out names it, else it is contract.toml in the folder. Exit status 0;

@@ -51,7 +51,7 @@ def show(
         ShownFormat, typer.Option("--format", help="Text for people, JSON for machines.")
     ] = ShownFormat.TEXT,
 ) -> None:
-    """Show a contract, a rule, a system, an operation, a schema, or how to record.
+    """Show a contract, a rule, an operation, a schema, how to record.
 
     Without NAME it lists what can be shown. Exit status 0; 2 for a word that names nothing, and for a contract that the
     engine refuses.
