@@ -95,7 +95,7 @@ def test_one_word_means_one_thing() -> None:
     ("typed", "offered"),
     [
         ("rigpact expl", "explain"),
-        ("rigpact explain --fol", "--follow"),
+        ("rigpact explain --allow", "--allow-unjudged"),
         ("rigpact show RP10", "RP104"),
         ("rigpact show std-not", "std-not-positive"),
         ("rigpact show neu", "neurarig"),

@@ -35,8 +35,6 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
         (("diff", "RUN", "RUN", "--onnx", MODEL), "--onnx: found no --contract beside it"),
         (("diff", "COND", "COND", "--contract", BUNDLE, "--teacher", CLIP), "--teacher: found no published pose"),
         (("diff", "COND", "COND", "--contract", BUNDLE, "--table", "OUT"), "--table: found a recording without bones"),
-        (("explain", "RUN", "--contract", BUNDLE, "--until-idle", "1"), "--until-idle: found no --follow beside it"),
-        (("explain", "RUN", "--follow"), "--contract: found none"),
         (
             ("sweep", "--contract", IK / "blender_ik.json", "--mode", "free", IK / "clip.trace.safetensors",
              "--onnx", IK / "model.onnx", "-o", "OUT"),

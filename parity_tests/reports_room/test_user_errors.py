@@ -112,7 +112,7 @@ ERRORS: tuple[tuple[str, tuple[str, ...]], ...] = (
     ("diff py.npz", ("two",)),
     ("explain", ("no RECORDING",)),
     ("codegen", ("no CONTRACT",)),
-    ("explain ro/run.csv --until-idle 3 --contract ro/contract.toml", ("no --follow",)),
+    ("explain ro/run.csv --deadline -1 --contract ro/contract.toml", ("--deadline", "-1")),
     ("explain ro/run.csv", ("--contract",)),
     ("explain ro/run.csv --contract", ("--contract", "argument")),
     # outputs

@@ -9,7 +9,6 @@ from rigpact.contract.errors import UnusableInput
 from rigpact.reference_runtime import Trace, TraceHeader, read_trace, write_trace
 from rigpact.reference_runtime.recordings.trace import segments
 from rigpact.reports.command_line import run_command_line
-from rigpact.reports.following.follow import growing
 
 ENDINGS = pytest.mark.parametrize("ending", [".trace.bin", ".trace.jsonl"])
 PARTS = (("free", range(4)), ("free", range(3)), ("teacher", range(3, 6)))
@@ -92,23 +91,6 @@ def test_damage_in_a_segment_is_no_end(parts, tmp_path):
     path.write_bytes(contents[0] + bytes(damaged) + contents[2])
     with pytest.raises(UnusableInput, match="does not match its checksum"), segments(path):
         pass
-
-
-@ENDINGS
-def test_a_segment_can_be_followed(parts, tmp_path, ending):
-    """A respawn while somebody looks on must not end the looking."""
-    path, seen = tmp_path / f"run{ending}", []
-    source = growing(path)
-    for content in parts(ending):
-        for half in (content[: len(content) // 2], content[len(content) // 2 :]):
-            with path.open("ab") as stream:
-                stream.write(half)
-            for _ in range(3):
-                trace = source.more()
-                if trace is not None:
-                    seen.append(trace)
-    frames = [(trace.header.mode, number) for trace in seen for number in trace.frame.tolist()]
-    assert frames == [(mode, number) for mode, numbers in PARTS for number in numbers]
 
 
 def test_one_segment_can_be_converted(parts, tmp_path, capsys):

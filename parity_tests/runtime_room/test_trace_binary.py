@@ -9,7 +9,6 @@ import numpy as np
 import pytest
 
 from rigpact.contract.errors import UnusableInput
-from rigpact.contract.inputs import inputs_remembered
 from rigpact.reference_runtime import (
     ReplayNetwork,
     Trace,
@@ -19,7 +18,7 @@ from rigpact.reference_runtime import (
     run_frames,
     write_trace,
 )
-from rigpact.reference_runtime.recordings.trace_binary import read_frames_from, write_binary
+from rigpact.reference_runtime.recordings.trace_binary import write_binary
 from rigpact.reports.command_line import run_command_line
 
 from . import tiny_character as tiny
@@ -166,49 +165,14 @@ def test_a_torn_recording_is_said_by_diff_and_explain(tmp_path, capfd):
     assert run_command_line(["diff", str(whole), str(whole), "--contract", str(contract.path)]) == 0
 
 
-# --- frame by frame ---------------------------------------------------------------------------------------------------
-
-
-def test_a_growing_file_is_read_on_from_the_byte_after_the_last_frame(tmp_path):
-    """`watch` must see each frame of a running game once."""
-    path, numbers = tmp_path / "t.trace.bin", np.arange(3)
-    stages = {"contacts": np.arange(6, dtype=np.float32).reshape(3, 2)}
-    write_binary(Trace(TraceHeader(60.0, "free"), numbers, numbers / 60.0, stages), path)
-    content = path.read_bytes()
-    size = 8 + 16 + 2 * 4
-    begin = len(content) - 3 * size
-    for held in (0, 8, 15, 16, begin - 1):
-        path.write_bytes(content[:held])
-        assert read_frames_from(path, 0, 0) == (None, 0, 0)
-    path.write_bytes(content[:begin])
-    assert read_frames_from(path, 0, 0) == (None, 0, begin)
-    path.write_bytes(content[: begin + 2 * size - 1])
-    trace, _, after = read_frames_from(path, 0, 0)
-    assert (trace.frame.tolist(), after) == ([0], begin + size)
-    path.write_bytes(content)
-    trace, _, after = read_frames_from(path, 0, after)
-    assert (trace.frame.tolist(), after) == ([1, 2], len(content))
-    np.testing.assert_array_equal(trace.stages["contacts"], stages["contacts"][1:])
-    assert read_frames_from(path, 0, after) == (None, 0, len(content))
-
-
-def test_a_growing_file_may_be_read_again_by_one_command(tmp_path, content):
-    """Every other input must stay as it is while a command runs."""
-    path = tmp_path / "t.trace.bin"
-    path.write_bytes(content[:-FRAME_BYTES])
-    with inputs_remembered():
-        _, _, after = read_frames_from(path, 0, 0)
-        path.write_bytes(content)
-        trace, _, _ = read_frames_from(path, 0, after)
-    assert trace.frame.tolist() == [4]
+# --- cut off ----------------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("size", [1, 300, 1 << 24])
-def test_a_header_that_is_not_all_there_is_waited_for(tmp_path, size):
-    """The recorder has said how long it will be; a command that does not wait says that it was cut off."""
+def test_a_header_that_is_not_all_there_was_cut_off(tmp_path, size):
+    """The recorder has said how long it will be."""
     path = tmp_path / "t.trace.bin"
     path.write_bytes(MAGIC + struct.pack("<II", size, 0))
-    assert read_frames_from(path, 0, 0) == (None, 0, 0)
     with pytest.raises(UnusableInput, match="a header that was cut off"):
         read_trace(path)
 

@@ -49,16 +49,13 @@ def inputs_may_be_replaced() -> Iterator[None]:
         _INPUTS.reset(token)
 
 
-def remember_input(path: Path, status: os.stat_result, *, grows: bool = False) -> None:
-    """Say that the running command reads this file; UnusableInput where it read something else by this name before.
-
-    grows: another program appends to it, and the command knows.
-    """
+def remember_input(path: Path, status: os.stat_result) -> None:
+    """Say that the running command reads this file; UnusableInput where it read something else by this name before."""
     inputs = _INPUTS.get()
     if inputs is None:
         return
     inputs.names.setdefault((status.st_dev, status.st_ino), set()).add(path.absolute())
-    if not grows and inputs.states.setdefault(str(path.absolute()), state_of(status)) != state_of(status):
+    if inputs.states.setdefault(str(path.absolute()), state_of(status)) != state_of(status):
         raise changed_meanwhile(path)
 
 

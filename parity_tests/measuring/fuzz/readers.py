@@ -28,7 +28,6 @@ from rigpact.reports.checking.bare_model import facts_of
 from rigpact.reports.checking.check import CheckRequest, check_files
 from rigpact.reports.describing.description import describe_contract
 from rigpact.reports.diagnosing.logs.engine_log import read_engine_log
-from rigpact.reports.following.follow import growing
 from rigpact.reports.importing.formats import ImportRequest, import_contract
 from rigpact.reports.running.plain_arrays import ArraysRequest, write_arrays
 
@@ -255,7 +254,6 @@ def _of_recordings(files: _Files) -> Iterator[Reader]:
     }  # fmt: skip
     for ending in _TRACES:
         yield Reader(f"trace .{ending}", compare, [made[ending]])
-    yield Reader("trace that grows", lambda path: growing(path).more(), [made["jsonl"], made["bin"]])
     tables = {ending: written(ending) for ending in _TABLES}
     lines = b"\n".join(text.split(b"\n")[1:])
     yield Reader("table .csv", compare, [Seed("a.csv", tables["csv"])])

@@ -7,7 +7,7 @@ at one must find what the first one found.
 import os
 import stat
 from collections.abc import Iterator
-from contextlib import contextmanager, nullcontext, suppress
+from contextlib import contextmanager, suppress
 from io import BufferedReader
 from pathlib import Path
 
@@ -24,10 +24,10 @@ for minutes packs hundreds of times, and stays below the first number."""
 
 
 @contextmanager
-def opened(path: str | Path, *, is_updated: bool = False, grows: bool = False) -> Iterator[BufferedReader]:
+def opened(path: str | Path, *, is_updated: bool = False) -> Iterator[BufferedReader]:
     """Open a regular file for reading; UnusableInput for anything else, and for a file that somebody writes meanwhile.
 
-    is_updated: the command writes this file again. grows: another program appends to it, and the command knows.
+    is_updated: the command writes this file again.
     """
     place = Path(path)
     if place.is_dir():
@@ -46,8 +46,8 @@ def opened(path: str | Path, *, is_updated: bool = False, grows: bool = False) -
             raise UnusableInput(path, kind_of_place(status), "a regular file", hint)
         refuse_unread(place, stream)
         if not is_updated:
-            remember_input(place, status, grows=grows)
-        with nullcontext() if grows else _unchanged(place, status):
+            remember_input(place, status)
+        with _unchanged(place, status):
             yield stream
 
 

@@ -6,7 +6,7 @@ up to it, and says so. A frame that does not match its checksum with others afte
 
 import mmap
 import zlib
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -74,25 +74,6 @@ def binary_segments(path: Path) -> tuple[list[tuple[int, int]], str | None]:
             spans.append((begin, end))
             begin = end
     return spans, None
-
-
-def read_frames_from(path: Path, segment: int, begin: int) -> tuple[Trace | None, int, int]:
-    """The whole frames of a growing file from a byte on (0: from the first frame of the segment that begins at `segment`).
-
-    Also returns where the segment begins that comes next, and the byte after the frames. None where no frame is whole yet.
-    A last frame that does not match its checksum is still being written.
-    """
-    with opened(path, grows=True) as stream:
-        if path.stat().st_size <= segment + _HEADER_AT:
-            return None, segment, begin
-        with mmap.mmap(stream.fileno(), 0, access=mmap.ACCESS_READ) as content:
-            if not _has_head(content, segment):
-                return None, segment, begin
-            head = _read_head(content, path, segment)
-            frames = _Frames(content, replace(head, end=begin or head.end), path)
-            count, _ = frames.whole()
-            trace, end = frames.trace(count, None) if count else None, frames.end_of(count)
-            return (trace, end, 0) if frames.is_followed(count) else (trace, segment, end)
 
 
 @dataclass(frozen=True)

@@ -25,10 +25,6 @@ Unjudged = Annotated[
     list[str] | None,
     options.option("--allow-unjudged", "STAGE", "A recorded stage that may stay unjudged; may be repeated."),
 ]
-Follow = Annotated[bool, typer.Option("--follow", help="Judge a trace while the engine writes it.")]
-UntilIdle = Annotated[
-    float | None, options.option("--until-idle", "SECONDS", "End --follow after so long without a frame.", min=0.1)
-]
 USUAL = 300.0
 """What an idle core computes in fifteen to thirty seconds; most searches of real recordings end before a tenth of it."""
 _SEARCH = "Millions of numbers that the search may compute; 0: no limit."
@@ -57,8 +53,6 @@ def explain(
     allow_unjudged: Unjudged = None,
     mode: options.Mode = None,
     segment: options.Segment = None,
-    follow: Follow = False,
-    until_idle: UntilIdle = None,
     millions: Millions = USUAL,
     deadline_s: Deadline = None,
     patch: PatchFile = None,
@@ -85,8 +79,6 @@ def explain(
         millions=millions or None,
         deadline_s=deadline_s,
     )
-    if follow or until_idle is not None:
-        _follow(request, until_idle, is_asked=follow)
     try:
         raise typer.Exit(_answer(request, segment, patch, output_format, writes=write))
     except DeadlinePassed:
@@ -205,24 +197,3 @@ def _written(patch: Path | None, diagnosis: Diagnosis, request: ExplainRequest, 
         yield f"{patch} is not written: no convention was found" if made is None else f"patch {made.sentence}"
     if writes:
         yield write_answers(diagnosis, request) or "nothing that the contract leaves open was answered"
-
-
-def _follow(request: ExplainRequest, idle_s: float | None, *, is_asked: bool) -> None:
-    """Say where a growing recording first differs; what is then recorded is explained as any other recording."""
-    from rigpact.contract.errors import UnusableInput
-    from rigpact.reports.diagnosing.diagnosis_text import divergence_text
-    from rigpact.reports.following.follow import FollowRequest
-    from rigpact.reports.following.follow import follow as follow_recording
-    from rigpact.reports.terminal import say_aside
-
-    if not is_asked:
-        raise UnusableInput("--until-idle", "no --follow beside it", "--follow")
-    contract = request.contract.opened_if_given()
-    if contract is None:
-        raise UnusableInput("--contract", "none", "the bundle or contract that the recording is made under")
-    say_aside(f"following {request.recording}; Control-C ends it")
-    found = follow_recording(FollowRequest(request.recording, contract, request.given, idle_s))
-    if found.first is None:
-        say_aside(f"{found.frames} frames came, and none differs")
-    else:
-        say_aside(f"first wrong: {divergence_text(found.first)}")

@@ -1,1 +1,0 @@
-"""A recording that is still being written, judged while it grows."""
