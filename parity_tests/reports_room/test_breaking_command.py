@@ -130,7 +130,7 @@ def test_a_bundle_that_the_engine_refuses_is_still_compared(command: Any, old: P
         (("OLD", "OLD", "--base", "main"), "2 of them"),
         (("OLD", "OLD", "--companion", "OLD"), "1 of them"),
         (("OLD", "OLD", "--stage", "state"), "--stage: found two contracts"),
-        (("OLD", "OLD", "--format", "junit"), "junit of two contracts"),
+        (("OLD", "OLD", "--format", "junit"), "found junit of two contracts"),
         (("OLD", "missing.json"), "missing.json"),
         (("OLD", "."), "directory"),
         (("OLD", "COMPANION"), "a companion"),

@@ -102,9 +102,9 @@ def say_aside(text: str) -> None:
 
 
 @contextmanager
-def quietly() -> Iterator[None]:
+def quietly(*, is_quiet: bool = True) -> Iterator[None]:
     """Within this, an answer is its summary, and nothing else is said."""
-    token = _QUIET.set(True)
+    token = _QUIET.set(is_quiet)
     try:
         yield
     finally:

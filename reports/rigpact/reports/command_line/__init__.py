@@ -26,7 +26,7 @@ from typer.models import CommandInfo
 
 from rigpact.reports.command_line.examples import example
 from rigpact.reports.command_line.left_out import COMMANDS, Command
-from rigpact.reports.command_line.shared_options import with_operations, with_quiet, with_settings
+from rigpact.reports.command_line.shared_options import with_operations, with_quiet, with_reports, with_settings
 
 _EXIT_INTERRUPTED = 130
 _HELP_WIDTH = 120
@@ -65,6 +65,7 @@ _COMMANDS = (
 """The module of every command, in the order in which people first need them."""
 _NO_CONTRACT = {"demo"}
 _NO_VERDICT = {"show"}
+_JUDGING = {"check", "diff", "explain", "gate", "nan"}
 
 
 def _name_of(place: str) -> str:
@@ -99,6 +100,7 @@ def _add(own: typer.Typer, place: str) -> None:
         return
     whole = command if name in _NO_CONTRACT else with_operations(command)
     whole = with_settings(whole) if name in COMMANDS else whole
+    whole = with_reports(whole) if name in _JUDGING else whole
     own.command(name, cls=Command, epilog=example(name))(whole if name in _NO_VERDICT else with_quiet(whole))
 
 

@@ -76,6 +76,10 @@ EngineOption = Annotated[
     EngineChoice, typer.Option("--engine", help="Who computes a free run; auto: C++ where it agrees with numpy.")
 ]
 Format = Annotated[OutputFormat, typer.Option("--format", help="Text for people, JSON for machines.")]
+ReportFiles = Annotated[
+    list[str] | None, option("--report", "[FORMAT=]FILE", "Write the answer there too, by suffix; may be repeated.")
+]
+HtmlFile = Annotated[Path | None, option("--html", "FILE", "Write the HTML page.")]
 Strict = Annotated[bool, typer.Option("--strict", help="Let warnings fail the command too.")]
 Resolution = Annotated[
     str | None,
@@ -102,12 +106,17 @@ def contract_files(
 def print_found(
     found: Any, as_text: Callable[..., None], output_format: str, otherwise: Callable[[str], None] | None = None
 ) -> None:
-    """Print an answer as JSON, as text for people, or in a format that the command knows itself."""
+    """Print an answer as JSON, as text, or in a format that the command knows itself; write it where it was asked for."""
+    from rigpact.reports.command_line.further_answers import write_answers
     from rigpact.reports.terminal import print_json, show
 
-    if output_format == OutputFormat.JSON:
-        print_json(found.to_json())
-    elif output_format == OutputFormat.TEXT or otherwise is None:
-        show(partial(as_text, found))
-    else:
-        otherwise(output_format)
+    def give(word: str) -> None:
+        if word == OutputFormat.JSON:
+            print_json(found.to_json())
+        elif word == OutputFormat.TEXT or otherwise is None:
+            show(partial(as_text, found))
+        else:
+            otherwise(word)
+
+    give(output_format)
+    write_answers(give)

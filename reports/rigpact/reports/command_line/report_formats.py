@@ -5,6 +5,7 @@ The formats come from `rigpact.reports.renderers`. This module names only the tw
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -32,9 +33,19 @@ def _option(choices: tuple[str, ...], words: str) -> Any:
     return option("--format", f"<{'|'.join(choices)}>", words, parser=chosen)
 
 
-FormatOfReport = Annotated[str, _option(CHOICES, "Text for people, JSON for machines; others for CI.")]
-FormatOfDiff = Annotated[str, _option((*CHOICES, HTML), "Text for people, JSON for machines; others for CI.")]
+FormatOfGate = Annotated[str, _option(CHOICES, "Text for people, JSON for machines; others for CI.")]
+FormatOfReport = Annotated[str, _option((*CHOICES, HTML), "Text for people, JSON for machines; others for CI.")]
 FormatOfAnswer = Annotated[str, _option((TEXT, JSON, MARKDOWN, HTML), "Text, JSON or a comment.")]
+
+
+def refuse_others(output_format: str, known: Sequence[str], what: str) -> None:
+    """UnusableInput for a format, printed or written, that an answer does not have."""
+    from rigpact.contract.errors import UnusableInput
+    from rigpact.reports.command_line.further_answers import asked_formats
+
+    for word in (output_format, *asked_formats()):
+        if word not in known:
+            raise UnusableInput("--format, --report", f"{word} of {what}", f"one of {', '.join(known)}")
 
 
 def print_comment(comment: Comment, output_format: str) -> None:
@@ -53,4 +64,9 @@ def print_rendered(report: FindingsReport, name: str, title: str, output_format:
     from rigpact.reports.renderers import one_part, render
 
     gate = one_part(name, title, report, strict=strict)
-    typer.echo(render(gate, output_format).encode("utf-8"), nl=False)
+    if output_format == HTML:
+        from rigpact.reports.viewer import render_html
+
+        typer.echo(render_html(gate, ()).encode("utf-8"), nl=False)
+    else:
+        typer.echo(render(gate, output_format).encode("utf-8"), nl=False)

@@ -8,11 +8,12 @@ import inspect
 from collections.abc import Callable
 from functools import wraps
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, get_args
 
 import typer
 
 from rigpact.reports.command_line.making.known_findings import ConfigFile
+from rigpact.reports.command_line.options import HtmlFile, ReportFiles
 
 Command = Callable[..., None]
 
@@ -57,6 +58,29 @@ def with_settings(command: Command) -> Command:
         command(*arguments, **options)
 
     return _declared(command, wrapped, "config", ConfigFile, default=None)
+
+
+def with_reports(command: Command) -> Command:
+    """A command that judges, with `--report` and `--html`: its answer in further files, in a format that it has."""
+    own = inspect.signature(command, eval_str=True)
+    if "report" in own.parameters:  # the gate's page shows more than its answer
+        return command
+
+    @wraps(command)
+    def wrapped(*arguments: Any, report: list[str] | None = None, html: Path | None = None, **options: Any) -> None:
+        if not report and not html:
+            command(*arguments, **options)
+            return
+        from rigpact.reports.command_line.further_answers import answers_asked, outputs_of
+
+        outputs, has_format = outputs_of(report, html), get_args(own.parameters["output_format"].annotation)[1].parser
+        for output in outputs:
+            has_format(output.format)
+        with answers_asked(outputs):
+            command(*arguments, **options)
+
+    _declared(command, wrapped, "report", ReportFiles, default=None)
+    return _declared(wrapped, wrapped, "html", HtmlFile, default=None)
 
 
 def with_quiet(command: Command) -> Command:

@@ -54,7 +54,7 @@ def diff(
         list[str] | None,
         options.option("--state", "PARAMETER=RESULT", "What a function takes from the row before."),
     ] = None,
-    output_format: formats.FormatOfDiff = formats.TEXT,
+    output_format: formats.FormatOfReport = formats.TEXT,
     strict: options.Strict = False,
 ) -> None:
     """Compare two files, two recordings, two models or two contracts.
@@ -108,9 +108,13 @@ def _compare_recordings(request: DiffRequest, output_format: str, *, strict: boo
     from rigpact.reports.comparing.diff import diff as compared
 
     report = compared(request)
-    rendered = partial(formats.print_rendered, report, "diff", "Two recordings", strict=strict)
-    if output_format in (formats.MARKDOWN, formats.HTML):
-        rendered = partial(formats.print_comment, comment_on_diff(report, strict=strict))
+
+    def rendered(word: str) -> None:
+        if word in (formats.MARKDOWN, formats.HTML):
+            formats.print_comment(comment_on_diff(report, strict=strict), word)
+        else:
+            formats.print_rendered(report, "diff", "Two recordings", word, strict=strict)
+
     options.print_found(report, print_comparison, output_format, rendered)
     return report.exit_code(strict=strict)
 
@@ -123,16 +127,15 @@ def _compare_arrays(request: TwoFilesRequest, output_format: str) -> int:
     from rigpact.reports.diagnosing.two_files import compare_files
     from rigpact.reports.diagnosing.two_files_text import print_two_files
     from rigpact.reports.diagnosing.two_models import compare_models
-    from rigpact.reports.terminal import print_json, show
 
+    formats.refuse_others(
+        output_format, (formats.TEXT, formats.JSON, formats.MARKDOWN, formats.HTML), "two files of arrays"
+    )
     are_models = open_file(request.a).kind is open_file(request.b).kind is Kind.MODEL
     found = (compare_models if are_models else compare_files)(request)
-    if output_format == formats.JSON:
-        print_json(found.diagnosis.to_json())
-    elif output_format == formats.TEXT:
-        show(partial(print_two_files, found))
-    else:
-        formats.print_comment(comment_on_diagnosis(found.diagnosis, found.notes), output_format)
+    comment = comment_on_diagnosis(found.diagnosis, found.notes)
+    printed = lambda _diagnosis, console: print_two_files(found, console)  # noqa: E731
+    options.print_found(found.diagnosis, printed, output_format, partial(formats.print_comment, comment))
     return found.exit_code
 
 
@@ -143,8 +146,7 @@ def _refuse_options(asked: Mapping[str, object], output_format: str) -> None:
     given = ", ".join(name for name, value in asked.items() if value is not None)
     if given:
         raise UnusableInput(given, "two contracts", "two recordings or files of arrays")
-    if output_format not in (formats.TEXT, formats.JSON):
-        raise UnusableInput("--format", f"{output_format} of two contracts", f"{formats.TEXT} or {formats.JSON}")
+    formats.refuse_others(output_format, (formats.TEXT, formats.JSON), "two contracts")
 
 
 def _compare_contracts(

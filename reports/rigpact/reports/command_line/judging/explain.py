@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from rigpact.reports.command_line import options
+from rigpact.reports.command_line.further_answers import asked_formats
 from rigpact.reports.command_line.report_formats import TEXT, FormatOfAnswer, print_comment
 
 if TYPE_CHECKING:
@@ -96,7 +97,7 @@ def _answer(
 
     early = _Early(is_shown=output_format == TEXT)
     with segments(request.recording) as parts:
-        is_plain = output_format == TEXT and patch is None and not writes
+        is_plain = output_format == TEXT and patch is None and not (writes or asked_formats())
         if is_plain and segment is None and (len(parts.paths) > 1 or parts.tail):
             return _explain_each(request, parts)
         request = replace(request, recording=parts.at(segment, request.recording), says=early)

@@ -11,20 +11,16 @@ from typing import TYPE_CHECKING, Annotated, NoReturn
 
 import typer
 
+from rigpact.reports.command_line.further_answers import outputs_of, refuse_one_path_twice
 from rigpact.reports.command_line.making.known_findings import ConfigFile, configuration_from_option
-from rigpact.reports.command_line.options import Base, Strict, option, print_found
-from rigpact.reports.command_line.report_formats import JSON, TEXT, FormatOfReport
+from rigpact.reports.command_line.options import Base, HtmlFile, ReportFiles, Strict, option, print_found
+from rigpact.reports.command_line.report_formats import JSON, TEXT, FormatOfGate
 
 if TYPE_CHECKING:
     from rigpact.contract.settings.configuration import Configuration
     from rigpact.reports.gate.answer.report import GateReport
     from rigpact.reports.gate.measured import GateMeasurement
     from rigpact.reports.outputs import Output
-
-ReportFiles = Annotated[
-    list[str] | None, option("--report", "[FORMAT=]FILE", "Write the answer there too, by suffix; may be repeated.")
-]
-HtmlFile = Annotated[Path | None, option("--html", "FILE", "Write the HTML page.")]
 
 
 class PlantKind(StrEnum):
@@ -53,7 +49,7 @@ def gate(
     only: Annotated[
         list[PlantKind] | None, typer.Option("--only", help="With --selftest: plant only there; may be repeated.")
     ] = None,
-    output_format: FormatOfReport = TEXT,
+    output_format: FormatOfGate = TEXT,
     report: ReportFiles = None,
     html: HtmlFile = None,
     strict: Strict = False,
@@ -74,9 +70,9 @@ def gate(
     words = [name for name, value in (given | {"--strict": strict}).items() if value]
     if selftest or only:
         _refuse_beside_selftest(words, output_format, is_asked=selftest)
-    outputs = _outputs_of(report, html)
+    outputs = outputs_of(report, html)
     kept, source = (path.absolute() if path else None for path in (archive, from_archive))
-    _refuse_one_path_twice([output.path for output in outputs] + ([kept] if kept else []))
+    refuse_one_path_twice([output.path for output in outputs] + ([kept] if kept else []))
     configuration = configuration_from_option(config)
     if source is not None and (configuration is None or configuration.gate is None):
         _show(source, [word for word in words if word in {"--archive", "--base", "--strict"}], outputs, output_format)
@@ -171,25 +167,6 @@ def _answer(
     measurement = rebound(read_archive(source).measurement, measured)
     others = tuple(other_files(measurement))
     return measurement, judge_gate(measurement, configuration, today(), others, guard.findings)
-
-
-def _outputs_of(report: Sequence[str] | None, html: Path | None) -> list[Output]:
-    """Format and absolute path of every file to write; checked before anything runs."""
-    from rigpact.reports.outputs import HTML, Output, parse_output
-
-    found = [*map(parse_output, report or ()), *([Output(HTML, html.absolute())] if html else [])]
-    _refuse_one_path_twice([output.path for output in found])
-    return found
-
-
-def _refuse_one_path_twice(paths: Sequence[Path]) -> None:
-    """UnusableInput where one report would replace another: a view that reads it would show nothing, or the wrong one."""
-    from rigpact.contract.errors import UnusableInput
-
-    whole = [path.resolve() for path in paths]
-    twice = next((path for place, path in enumerate(paths) if whole[place] in whole[:place]), None)
-    if twice is not None:
-        raise UnusableInput("--report", f"{twice} twice", "a file of its own for every report")
 
 
 def _print_answer(answer: GateReport, output_format: str) -> None:
