@@ -239,9 +239,7 @@ def _shown(key: str, value: Any, reads: Reads) -> str:
 
 
 def _judged(values: Values, reads: Reads) -> list[Path]:
-    """The files that are judged, as far as the command line names them; none that still grows."""
-    if values.get("follow"):
-        return []
+    """The files that are judged, as far as the command line names them."""
     words = (values[name] or () for name in reads.judged)
     return [Path(each) for word in words for each in ([word] if isinstance(word, str | Path) else word)]
 
