@@ -144,7 +144,7 @@ def _check_groups(view: BundleView, groups: Any) -> Iterator[Finding]:
     what, culprit = "", None
     if outside:
         what, culprit = (
-            f"a group names bone {number_text(outside[0])}{and_more(len(outside) - 1, 'outside')}",
+            f"a group names bone {number_text(outside[0])}, counted from 0{and_more(len(outside) - 1, 'outside')}",
             outside[0],
         )
     elif twice:

@@ -46,7 +46,7 @@ CONTACT_WHILE_MOVING = Rule(
     name="contact-while-foot-moves",
     severity=Severity.WARNING,
     message="frame {frame}, foot {foot}: contact score {score:.2f} while the foot moves at {speed_cm_s:.0f} cm/s; the"
-    " engine lets go above {limit_cm_s:g} cm/s (so for {seconds:.2f} s{more})",
+    " engine lets go above {limit_cm_s:g} cm/s; this lasts {seconds:.2f} s{more}",
     hint="measure the foot's speed in the world, with the root's motion; within the character a planted foot moves back",
     why="training says contact where the engine says none: in the game the network never sees the input that planted"
     " the foot",
