@@ -74,7 +74,7 @@ def _kinds(schema: object) -> list[str]:
 
 def test_it_is_listed_with_its_package(outside: Rigpact) -> None:
     """A system that is installed and not listed cannot be found."""
-    says(outside.python("-m", "rigpact.reports", "systems"), 0, "walking_policy", "walking-policy", "enemy_animation")
+    says(outside.python("-m", "rigpact.reports", "show"), 0, "walking_policy", "enemy_animation")
     says(outside("show", "walking-policy"), 0, "angular_rate", "history_order", "the driver gives degrees")
 
 
