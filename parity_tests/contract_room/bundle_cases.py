@@ -99,6 +99,8 @@ CASES = (
     Case("RP107", "bundle", "/tanh_scales_rootvel/1", put(1e-4, "bundle", "tanh_scales_rootvel", 1), "0.0001"),
     Case("RP118", "bundle", "/MuY/8", swapped_means, "standard deviations apart"),
     Case("RP206", "bundle", "/meta", drop(*META, "handedness"), "meta.handedness is absent: readers take a left-handed"),
+    Case("RP206", "bundle", "/meta", drop(*META, "units"), "meta.units is absent"),
+    Case("RP206", "bundle", "/meta", drop(*META, "axes"), "meta.axes is absent"),
     Case("RP200", "bundle", "/meta/rot6d_spec", drop(*SPEC, "columns")),
     Case("RP201", "bundle", "/meta/rot6d_spec/columns", put(["X", "X"], *SPEC, "columns"), "X"),
     Case("RP202", "bundle", "/meta/rot6d_spec", drop(*SPEC, "output_mode"), "speaks against"),

@@ -36,6 +36,12 @@ def pushed_bone(angle_deg: float) -> Edit:
     return put(rot6d(swing_rad(2, 6) + math.radians(angle_deg)), "clip", "Frames", 6, "BoneRotations", 2)
 
 
+def shivering(sample: Any) -> None:
+    """One bone shakes by 40 degrees in every frame."""
+    for index, frame in enumerate(sample.clip["Frames"]):
+        frame["BoneRotations"][2] = rot6d(swing_rad(2, index) + math.radians(20.0) * (-1) ** index)
+
+
 def forward_differences(sample: Any) -> None:
     frames = sample.clip["Frames"]
     for frame, following in pairwise(frames):
@@ -88,6 +94,7 @@ NEAR_MISSES: tuple[tuple[str, str, Edit], ...] = (
     ("RP526", "40 degrees aside", each_frame(lambda _, f: f.update(TrajectoryDir=[turned(40.0)] * 5))),
     ("RP528", "an action that has no bit", put("EAction::Swim", "clip", "ClipAction")),
     ("RP513", "40 degrees there and back", pushed_bone(40.0)),
+    ("RP513", "40 degrees there and back in every frame", shivering),
     ("RP515", "4 cm there and back", lambda sample: add(0.04, sample.clip["Frames"][6]["RootPosition"], 1)),
     ("RP516", "9 degrees there and back", put(0.5 + math.radians(9.0), "clip", "Frames", 6, "RootYaw")),
     ("RP530", "a score that is a whole number", foot(4, "L", soft_contact_score=0)),
@@ -95,6 +102,8 @@ NEAR_MISSES: tuple[tuple[str, str, Edit], ...] = (
     ("RP533", "two frames of landing", planted(3, 5, vxy_mps=1.2)),
     ("RP550", "one percent", spinning(lambda _, v: times(1.01, v))),
     ("RP450", "the contract's own operator set", model_cases.graph(opsets={"": 18})),
+    ("RP613", "a graph that clamps at 64",
+     both(model_cases.clipped("state low high", low=-64.0, high=64.0), put(17.0, "batch", "teacher", "state_norm", 5, 0))),
     ("RP613", "exactly 16", put(16.0, "batch", "teacher", "state_norm", 5, 0)),
     ("RP613", "a graph that cuts nothing", both(model_cases.graph(), put(17.0, "batch", "teacher", "state_norm", 5, 0))),
     ("RP616", "two decimals of a walk", condition(lambda c: [*c[:6], round(c[6], 2)])),

@@ -278,7 +278,5 @@ def test_a_forged_archive_is_refused(
     _configure(project, "")
     assert command("gate", "--archive", "kept.rigpact.zip").status == 1
     _forged(project / "kept.rigpact.zip", name, change, rehash=rehash)
-    for words in (("gate", "--from", "kept.rigpact.zip"), ("gate", "--from", "kept.rigpact.zip")):
-        answer = command(*words)
-        assert (answer.status, answer.out) == (2, "")
-        assert answer.err.count("\n") == 1
+    answer = command("gate", "--from", "kept.rigpact.zip")
+    assert (answer.status, answer.out, answer.err.count("\n")) == (2, "", 1)
