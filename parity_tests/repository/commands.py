@@ -97,7 +97,7 @@ def answers(of: Project, folder: Path) -> Mapping[str, str]:
             found[row] = in_a_word(status, out.getvalue(), err.getvalue())
             if row == "run":
                 as_engine("engine.trace.jsonl")
-    found["report --html"] += f", {_pictured((aside / 'page.html').read_text(encoding='utf-8'))}"
+    found["gate --from --html"] += f", {_pictured((aside / 'page.html').read_text(encoding='utf-8'))}"
     return found
 
 
