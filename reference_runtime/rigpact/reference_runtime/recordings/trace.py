@@ -52,30 +52,30 @@ def segments(path: Path) -> Iterator[Segments]:
     if not path.name.endswith(SEGMENT_ENDINGS) or not path.is_file() or path.stat().st_size == 0:
         yield Segments((path,))
         return
-    with TemporaryDirectory(prefix="rigpact-") as folder:
-        parts = (_of_frames if path.name.endswith(".bin") else _of_lines)(path, Path(folder))
-        yield parts if len(parts.paths) > 1 or parts.tail else Segments((path,))
-
-
-def _named(folder: Path, path: Path, number: int) -> Path:
+    parts, tail = _parts_of_frames(path) if path.name.endswith(".bin") else _parts_of_lines(path)
+    if len(parts) <= 1 and tail is None:
+        yield Segments((path,))
+        return
     base, ending = path.name.split(".trace.", 1)
-    return folder / f"{base}.segment-{number}.trace.{ending.split('.')[0]}"
+    with TemporaryDirectory(prefix="rigpact-") as folder:
+        names = (f"{base}.segment-{number}.trace.{ending.split('.')[0]}" for number in range(1, len(parts) + 1))
+        paths = tuple(Path(folder) / name for name in names)
+        for each, content in zip(paths, parts, strict=True):
+            write_bytes(each, content)
+        yield Segments(paths, tail)
 
 
-def _of_frames(path: Path, folder: Path) -> Segments:
+def _parts_of_frames(path: Path) -> tuple[list[bytes], str | None]:
     spans, tail = binary_segments(path)
     if len(spans) == 1 and tail is None:
-        return Segments((path,))
-    content, paths = path.read_bytes(), []
-    for number, (begin, end) in enumerate(spans, start=1):
-        paths.append(_named(folder, path, number))
-        write_bytes(paths[-1], content[begin:end])
-    return Segments(tuple(paths), tail)
+        return [], None
+    content = path.read_bytes()
+    return [content[begin:end] for begin, end in spans], tail
 
 
-def _of_lines(path: Path, folder: Path) -> Segments:
+def _parts_of_lines(path: Path) -> tuple[list[bytes], str | None]:
     if sum(is_header(line) for line, _ in lines_of(path)) < 2:
-        return Segments((path,))
+        return [], None
     parts: list[list[bytes]] = []
     frames = 0
     for line, whole in lines_of(path):
@@ -85,9 +85,7 @@ def _of_lines(path: Path, folder: Path) -> Segments:
         else:
             frames += bool(line.strip()) and (whole or line.rstrip().endswith(b"}}"))
         parts[-1].append(line + (b"\n" if whole else b""))
-    paths = [_named(folder, path, number + 1) for number in range(len(parts))]
-    for part, lines in zip(paths, parts, strict=True):
-        write_bytes(part, b"".join(lines))
-    if len(paths) > 1 and not frames:
-        return Segments(tuple(paths[:-1]), f"segment {len(paths)} was cut off before its first frame was whole")
-    return Segments(tuple(paths))
+    found = [b"".join(lines) for lines in parts]
+    if frames:
+        return found, None
+    return found[:-1], f"segment {len(parts)} was cut off before its first frame was whole"
