@@ -66,24 +66,6 @@ def test_a_mark_of_the_byte_order_is_no_part_of_a_header(tmp_path):
     assert read_trace(path).frame.tolist() == [0]
 
 
-def test_frames_that_are_taken_are_forgotten_and_their_order_is_not():
-    """`watch` takes frames while the game runs: none may come twice, none may be lost, and none may go back in time."""
-    rows, header = FrameRows({"cond": 7, "contacts": 2}), TraceHeader(60.0, "free")
-    assert rows.taken(header) is None
-    for number in (3, 4, 5):
-        rows.append(frame(number), "here")
-    first = rows.taken(header)
-    assert (first.frame.tolist(), first.time_s.tolist()) == ([3, 4, 5], [3 / 60.0, 4 / 60.0, 5 / 60.0])
-    assert first.stages["cond"][:, 0].tolist() == [3.0, 4.0, 5.0]
-    assert rows.taken(header) is None
-    assert (rows.frames, rows.times_s) == ([5], [5 / 60.0])  # a game runs for hours
-    with pytest.raises(UnusableInput, match="a number above 5"):
-        rows.append(frame(5), "here")
-    rows.append(frame(6), "here")
-    second = rows.taken(header)
-    assert (second.frame.tolist(), second.stages["cond"].tolist()) == ([6], [[6.0] * 7])
-
-
 @pytest.mark.parametrize("second", [7, 6, 4])
 def test_a_frame_that_goes_back_is_refused_though_it_is_after_the_first(tmp_path, second):
     """Two runs in one file: the frames of one would be compared with those of the other."""

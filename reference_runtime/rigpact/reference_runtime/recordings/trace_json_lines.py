@@ -23,7 +23,6 @@ from rigpact.reference_runtime.recordings.precision import PrecisionCensus
 from rigpact.reference_runtime.recordings.trace_model import (
     FORMAT,
     Trace,
-    TraceHeader,
     another_segment,
     is_integer,
     is_number,
@@ -132,7 +131,6 @@ class FrameRows:
     times_s: list[float] = field(default_factory=list)
     census: PrecisionCensus = field(default_factory=PrecisionCensus)
     _blocks: dict[str, list[FloatArray]] = field(default_factory=dict)
-    _count: int = 0
 
     def append(self, entry: Any, place: str) -> None:
         """Add one frame; UnusableInput if it does not match the header or the frames before it."""
@@ -155,31 +153,20 @@ class FrameRows:
             self._keep(name, row)
         self.frames.append(frame)
         self.times_s.append(float(time_s))
-        self._count += 1
 
     def _keep(self, name: str, row: FloatArray) -> None:
         """Put a row into the stage's last block. Large blocks return to the system after joining, rows do not."""
         blocks = self._blocks.setdefault(name, [])
         height = max(1, min(_BLOCK_FRAMES, _BLOCK_NUMBERS // len(row)))
-        place = self._count % height
+        place = len(self.frames) % height
         if place == 0:
             blocks.append(np.empty((height, len(row)), np.float32))
         with np.errstate(over="ignore"):
             blocks[-1][place] = row
 
-    def taken(self, header: TraceHeader) -> Trace | None:
-        """The frames since the last call, which are then forgotten; None where there are none. The digits stay counted."""
-        if not self._count:
-            return None
-        stages = {name: self.joined(name) for name in self.widths}
-        frame, time_s = np.array(self.frames, np.int64), np.array(self.times_s)
-        frame, time_s = frame[-self._count :], time_s[-self._count :]
-        self.frames, self.times_s, self._count = self.frames[-1:], self.times_s[-1:], 0
-        return Trace(header, frame, time_s, stages, of_text=self.census.precision)
-
     def joined(self, name: str) -> FloatArray:
         """The stage as one array. Its blocks are released, so memory never holds both forms of all stages."""
-        return np.concatenate(self._blocks.pop(name))[: self._count]
+        return np.concatenate(self._blocks.pop(name))[: len(self.frames)]
 
 
 def _row(values: Any, width: int, place: str) -> FloatArray:

@@ -67,7 +67,7 @@ def find_files(folder: Path) -> FoundFiles:
         try:
             _sort_in(path, folder, found)
         except UnusableInput as error:
-            if path.name.endswith(TRACE_ENDINGS) or path.name.endswith(_WEIGHTS):
+            if path.name.lower().endswith((*TRACE_ENDINGS, *_WEIGHTS, *listed_endings())):
                 found.notes.append(_passed_over(path, error))
     found.bundles = found.bundles or found.contracts
     return found
