@@ -65,7 +65,7 @@ def test_without_a_recording_the_quaternion_stays_open_and_is_found(others: Path
 
     assert (answer.status, _verdict(answer)) == (0, "agrees")
     assert json.loads(answer.out)["answered"]["projected_gravity.quaternion_order"] == ["wxyz"]
-    written = command("explain", home / "golden_24_frames.safetensors", "--contract", contract, "--write")
+    written = command("explain", home / "golden_24_frames.safetensors", "--contract", contract, "--fill")
     assert f"{contract} now says: " in written.out
     checked = command("check", contract).out
     assert "projected_gravity.quaternion_order is not declared" not in checked

@@ -49,12 +49,12 @@ def test_an_open_word_is_answered(tmp_path: Path, command: Command) -> None:
 def test_an_answer_is_written_into_the_contract(tmp_path: Path, command: Command) -> None:
     """A word that stays open is asked again of every recording."""
     run, contract = _project(tmp_path)
-    assert "now says: obs.order is newest_first" in command("explain", run, "--contract", contract, "--write").out
+    assert "now says: obs.order is newest_first" in command("explain", run, "--contract", contract, "--fill").out
     assert contract.read_text("utf-8") == CONTRACT.replace(
         ', order = "oldest_first", left_open = ["order"]', ', order = "newest_first"'
     )
     assert "RP749" not in command("check", contract).out
-    assert "nothing that the contract leaves open" in command("explain", run, "--contract", contract, "--write").out
+    assert "nothing that the contract leaves open" in command("explain", run, "--contract", contract, "--fill").out
 
 
 def test_a_word_that_is_set_is_not_open(tmp_path: Path, command: Command) -> None:

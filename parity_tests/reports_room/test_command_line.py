@@ -81,16 +81,6 @@ def test_every_command_is_found_by_its_word_alone(command: Command) -> None:
         assert all(option in answer.out for option in options_of((name,)) if option.startswith("--"))
 
 
-def test_one_word_means_one_thing() -> None:
-    """`--against` was a git revision here, and a trace there."""
-    meanings: dict[str, set[str]] = {}
-    for words in COMMANDS:
-        for name, metavar in options_of(words).items():
-            meanings.setdefault(name, set()).add(metavar)
-    assert meanings["--base"] == {"REV"}
-    assert meanings["--against"] == {"TRACE"}, "files, never a revision"
-
-
 @pytest.mark.parametrize(
     ("typed", "offered"),
     [
@@ -325,18 +315,3 @@ def test_the_example_of_a_help_works(
     answer = command(*last)
     assert answer.status == (1 if words in FINDINGS else 0), answer.err
     assert answer.out
-
-
-def test_an_option_has_the_same_words_in_every_command() -> None:
-    """Two texts for one option read as two options. Where it takes another thing, its metavar says so."""
-    texts: dict[tuple[str, str], set[str]] = {}
-    for words in COMMANDS:
-        found: Any = ROOT
-        for word in words:
-            found = found.commands[word]
-        for param in found.params:
-            if not getattr(param, "hidden", False):
-                key = param.opts[0] if param.param_type_name == "option" else "argument"
-                texts.setdefault((key, param.metavar or ""), set()).add(param.help or "")
-    differing = {key for key, found in texts.items() if len(found) > 1}
-    assert differing == set()

@@ -34,7 +34,7 @@ Millions = Annotated[float, _BUDGET]
 Deadline = Annotated[
     float | None, options.option("--deadline", "SECONDS", "End after so long, with status 2.", min=0.0)
 ]
-WriteAnswers = Annotated[bool, typer.Option("--write", help="Write what was left open into the contract.")]
+WriteAnswers = Annotated[bool, typer.Option("--fill", help="Write what was left open into the contract.")]
 PatchFile = Annotated[Path | None, options.option("--patch", "FILE", "Write the answer as a patch of the contract.")]
 
 
