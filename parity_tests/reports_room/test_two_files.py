@@ -289,7 +289,7 @@ def test_a_script_is_a_side(command: Any, tmp_path: Path, engine: dict[str, Any]
         ("step", ("--state", "last_action"), "PARAMETER=RESULT"),
         ("step", ("--state", "last_action=torque"), "torque"),
         ("step", ("--state", "memory=action"), "a parameter of"),
-        ("step", ("--contract", "contract.toml"), "reference.py"),
+        ("step", ("--contract", "contract.toml"), "a function"),
     ],
 )
 def test_what_a_script_cannot_do_is_one_clear_error(

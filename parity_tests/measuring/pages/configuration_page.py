@@ -12,6 +12,9 @@ _HEAD = """# Configuration
 commented file. Its first line names its JSON Schema; `rigpact show schema --write .` puts that file beside it, and an editor
 completes and checks the keys then ([own-contract.md](own-contract.md#completion-in-your-editor)).
 
+`check`, `explain`, `diff`, `nan`, `run`, `convert` and `sweep` take contract, companion, model, clip and conventions from
+`[gate]` too, where the command line names no contract; their first line says which. No setting makes a command run code.
+
 This page is generated; `python -m parity_tests.measuring.pages.generated_docs` writes it.
 
 ## What is heard

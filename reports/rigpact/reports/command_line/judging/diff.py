@@ -22,38 +22,34 @@ if TYPE_CHECKING:
 _FILE = "Arrays, a recording, a contract, or FILE.py:FUNCTION."
 
 
+Record = Annotated[Path | None, options.option("--record", "FILE", "Add the change of contracts to this list.")]
+Companions = Annotated[list[Path] | None, options.COMPANION]
+Teacher = Annotated[Path | None, options.option("--teacher", "FILE", "The clip that both predict: which is nearer?")]
+Stages = Annotated[list[str] | None, options.option("--stage", "NAME", "Compare only this stage; may be repeated.")]
+Table = Annotated[Path | None, options.option("--table", "FILE", "Errors of every bone and frame, as CSV.")]
+Tolerance = Annotated[float | None, options.option("--tolerance", "NUMBER", "How far numbers may be apart.", min=0.0)]
+State = Annotated[
+    list[str] | None, options.option("--state", "PARAMETER=RESULT", "What a function takes from the row before.")
+]
+
+
 def diff(
     a: Annotated[Path, options.argument("A", _FILE)],
     b: Annotated[Path | None, options.argument("B", "The other one; none with --base.")] = None,
     *,
     base: options.Base = None,
-    record: Annotated[
-        Path | None, options.option("--record", "FILE", "Add the change of contracts to this list.")
-    ] = None,
+    record: Record = None,
     bundle: options.Bundle = None,
-    companion: Annotated[
-        list[Path] | None,
-        options.COMPANION,
-    ] = None,
+    companion: Companions = None,
     settings: options.Settings = None,
     conventions: options.ConventionsFile = None,
     onnx: options.Model = None,
     resolution: options.Resolution = None,
-    teacher: Annotated[
-        Path | None,
-        options.option("--teacher", "FILE", "The clip that both predict: which is nearer?"),
-    ] = None,
-    stage: Annotated[
-        list[str] | None, options.option("--stage", "NAME", "Compare only this stage; may be repeated.")
-    ] = None,
-    table: Annotated[Path | None, options.option("--table", "FILE", "Errors of every bone and frame, as CSV.")] = None,
-    tolerance: Annotated[
-        float | None, options.option("--tolerance", "NUMBER", "How far numbers may be apart.", min=0.0)
-    ] = None,
-    state: Annotated[
-        list[str] | None,
-        options.option("--state", "PARAMETER=RESULT", "What a function takes from the row before."),
-    ] = None,
+    teacher: Teacher = None,
+    stage: Stages = None,
+    table: Table = None,
+    tolerance: Tolerance = None,
+    state: State = None,
     output_format: formats.FormatOfReport = formats.TEXT,
     strict: options.Strict = False,
 ) -> None:
@@ -65,40 +61,64 @@ def diff(
     could not be compared.
     """
     from rigpact.contract.errors import UnusableInput
-    from rigpact.reports.command_line.left_out import is_contract
     from rigpact.reports.comparing.diff import DiffRequest
-    from rigpact.reports.diagnosing.script_side import named_script
-    from rigpact.reports.diagnosing.two_files import TwoFilesRequest, holds_arrays
+    from rigpact.reports.diagnosing.two_files import TwoFilesRequest
 
-    if base is not None or record is not None or (bundle is None and (is_contract(a) or (b and is_contract(b)))):
-        asked = {"--set": settings, "--conventions": conventions, "--onnx": onnx, "--resolution": resolution,
-                 "--teacher": teacher, "--stage": stage, "--table": table, "--tolerance": tolerance, "--state": state,
-                 "--contract": bundle}  # fmt: skip
-        _refuse_options(asked, output_format)
+    what = _what(a, b, bundle, is_change=base is not None or record is not None)
+    given = {
+        "--base": base, "--record": record, "--contract": bundle, "--companion": companion, "--set": settings,
+        "--conventions": conventions, "--onnx": onnx, "--resolution": resolution, "--teacher": teacher, "--stage": stage,
+        "--table": table, "--tolerance": tolerance, "--state": state,
+    }  # fmt: skip
+    _refuse_others(what, [name for name, value in given.items() if value is not None])
+    if what == _CONTRACTS:
+        formats.refuse_others(output_format, (formats.TEXT, formats.JSON), what)
         contracts = [a] if b is None else [a, b]
-        raise typer.Exit(_compare_contracts(contracts, companion or [], base, record, output_format))
+        raise typer.Exit(_compare_contracts(contracts, companion or (), base, record, output_format))
     if b is None:
         raise UnusableInput("rigpact diff", "one file", "two of them", "or a contract, with --base REV")
-    if companion and companion[1:]:
-        raise UnusableInput("--companion", f"{len(companion)} files", "one beside two recordings")
-    if bundle is None and (companion or settings or conventions):
-        raise UnusableInput(
-            "--companion, --set, --conventions", "no --contract beside them", "the bundle they belong to"
-        )
-    if bundle is not None and (script := named_script(a) or named_script(b)):
-        expected = "two files, or a function without a contract"
-        raise UnusableInput("--contract", f"a contract beside {script.place}", expected)
-    if bundle is None and (holds_arrays(a) or holds_arrays(b)):
-        if teacher or table or onnx:
-            expected = "the contract of two recordings"
-            raise UnusableInput("--teacher, --table, --onnx", "no --contract beside them", expected)
+    if what == _ARRAYS:
         request = TwoFilesRequest(a, b, tuple(stage or ()), tuple(state or ()), resolution, tolerance, USUAL)
         raise typer.Exit(_compare_arrays(request, output_format))
-    if tolerance is not None or state:
-        raise UnusableInput("--tolerance, --state", "no arrays to compare", "files of arrays and no --contract")
+    if (bundle is None and (companion or settings or conventions)) or len(companion or ()) > 1:
+        place, expected = "--companion, --set, --conventions", "a --contract, and one companion beside it"
+        raise UnusableInput(place, "no --contract beside them" if bundle is None else "two companions", expected)
     files = options.contract_files(bundle, companion[0] if companion else None, settings, conventions)
     recordings = DiffRequest(a, b, files, tuple(stage or ()), table, onnx, resolution, teacher)
     raise typer.Exit(_compare_recordings(recordings, output_format, strict=strict))
+
+
+_CONTRACTS, _ARRAYS, _RECORDINGS = "two contracts", "arrays, models or a function", "two recordings of a --contract"
+_TAKES: Mapping[str, set[str]] = {
+    _CONTRACTS: {"--base", "--record", "--companion"},
+    _ARRAYS: {"--stage", "--state", "--resolution", "--tolerance"},
+    _RECORDINGS: {
+        "--contract", "--companion", "--set", "--conventions", "--onnx", "--resolution", "--teacher", "--stage", "--table",
+    },
+}  # fmt: skip
+"""The options of each comparison."""
+
+
+def _what(a: Path, b: Path | None, bundle: Path | None, *, is_change: bool) -> str:
+    """What is compared: the content decides, and --contract says what recordings hold."""
+    from rigpact.reports.command_line.left_out import is_contract
+    from rigpact.reports.diagnosing.script_side import named_script
+    from rigpact.reports.diagnosing.two_files import holds_arrays
+
+    sides = [side for side in (a, b) if side is not None]
+    if is_change or (bundle is None and any(map(is_contract, sides))):
+        return _CONTRACTS
+    is_without = bundle is None and any(map(holds_arrays, sides))
+    return _ARRAYS if is_without or any(map(named_script, sides)) else _RECORDINGS
+
+
+def _refuse_others(what: str, given: Sequence[str]) -> None:
+    """UnusableInput for options of another comparison: passed over, they would seem to have been followed."""
+    from rigpact.contract.errors import UnusableInput
+
+    if others := [name for name in given if name not in _TAKES[what]]:
+        expected = " or ".join(each for each, takes in _TAKES.items() if others[0] in takes)
+        raise UnusableInput(", ".join(others), what, expected)
 
 
 def _compare_recordings(request: DiffRequest, output_format: str, *, strict: bool) -> int:
@@ -126,7 +146,7 @@ def _compare_arrays(request: TwoFilesRequest, output_format: str) -> int:
     from rigpact.reports.commenting.of_diagnosis import comment_on_diagnosis
     from rigpact.reports.diagnosing.two_files import compare_files
     from rigpact.reports.diagnosing.two_files_text import print_two_files
-    from rigpact.reports.diagnosing.two_models import compare_models
+    from rigpact.reports.running.two_models import compare_models
 
     formats.refuse_others(
         output_format, (formats.TEXT, formats.JSON, formats.MARKDOWN, formats.HTML), "two files of arrays"
@@ -137,16 +157,6 @@ def _compare_arrays(request: TwoFilesRequest, output_format: str) -> int:
     printed = lambda _diagnosis, console: print_two_files(found, console)  # noqa: E731
     options.print_found(found.diagnosis, printed, output_format, partial(formats.print_comment, comment))
     return found.exit_code
-
-
-def _refuse_options(asked: Mapping[str, object], output_format: str) -> None:
-    """UnusableInput for an option of recordings beside two contracts: passed over, it would seem to have been followed."""
-    from rigpact.contract.errors import UnusableInput
-
-    given = ", ".join(name for name, value in asked.items() if value is not None)
-    if given:
-        raise UnusableInput(given, "two contracts", "two recordings or files of arrays")
-    formats.refuse_others(output_format, (formats.TEXT, formats.JSON), "two contracts")
 
 
 def _compare_contracts(
