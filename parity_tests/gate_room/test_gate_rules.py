@@ -342,7 +342,7 @@ def test_the_cause_is_named_and_comes_first(project: Path) -> None:
     assert "RP801" in codes(report)  # the stages that inherit it are in the report, and not in the steps
     assert len(report.next_steps) == 1
     assert "compose_order = prev_delta" in report.next_steps[0]
-    assert "swap the factors" in report.next_steps[0]
+    assert "change `DeltaM * PrevM` to `PrevM * DeltaM`" in report.next_steps[0]
 
 
 def test_a_factor_lets_what_is_within_it_pass(project: Path) -> None:

@@ -15,17 +15,17 @@ from rich.console import Console
 
 from rigpact.contract.findings import EXIT_FINDINGS, EXIT_PASS
 from rigpact.reference_runtime import write_trace
-from rigpact.reports.commenting.comment import Comment, to_html, to_markdown
-from rigpact.reports.commenting.of_diagnosis import comment_on_diagnosis
-from rigpact.reports.commenting.of_run import comment_on_drift, comment_on_run
+from rigpact.reports.answer import Answer, Figures, Line, print_answer
 from rigpact.reports.diagnosing.diagnosis import Cause, Diagnosis, StageVerdict
+from rigpact.reports.diagnosing.diagnosis_text import answer_of_diagnosis
 from rigpact.reports.diagnosing.relations.relation import Relation
-from rigpact.reports.nonfinite.drift import Drift, Outside, print_drift
+from rigpact.reports.nonfinite.drift import Drift, Outside
 from rigpact.reports.nonfinite.investigation import Investigation, Precursor
 from rigpact.reports.nonfinite.leaving import Left
 from rigpact.reports.nonfinite.network_node import NodeOrigin
 from rigpact.reports.nonfinite.origin import Origin
-from rigpact.reports.nonfinite.text import print_investigation
+from rigpact.reports.nonfinite.text import answer_of_drift, answer_of_run
+from rigpact.reports.renderers.comment import comment
 
 from ..trust_room.recorded_demo import recorded
 
@@ -51,8 +51,8 @@ class Tags(HTMLParser):
 
 def test_a_long_answer_still_fits_a_screen() -> None:
     """A comment that must be scrolled is not read; what is left out is counted."""
-    comment = Comment("it differs", EXIT_FINDINGS, [f"line {n}" for n in range(40)], ("a", "b"), [("1", "2")] * 40)
-    lines = to_markdown(comment).splitlines()
+    body = (*(Line(f"line {n}", rank=n) for n in range(40)), Figures("", ("a", "b"), [("1", "2")] * 40, is_short=True))
+    lines = comment(Answer("", "it differs", EXIT_FINDINGS, body), "markdown").splitlines()
 
     assert len(lines) <= SCREEN
     assert lines[0] == "### ❌ it differs"
@@ -61,8 +61,10 @@ def test_a_long_answer_still_fits_a_screen() -> None:
 
 def test_text_of_a_file_is_no_markup() -> None:
     """A bone's name must not mention people, open a link or run a script on the page of a pull request."""
-    comment = Comment(HOSTILE, EXIT_PASS, (HOSTILE,), ("bone",), ((HOSTILE,),))
-    markdown, page = to_markdown(comment), Tags(to_html(comment))
+    found = Answer(
+        "", HOSTILE, EXIT_PASS, (Line(HOSTILE, rank=0), Figures("", ("bone",), ((HOSTILE,),), is_short=True))
+    )
+    markdown, page = comment(found, "markdown"), Tags(comment(found, "html"))
 
     assert not re.search(r"<script|@someone|\]\(|#7", markdown)
     assert markdown.count("|") == len("| bone |".replace(" bone ", "")) * 3
@@ -81,7 +83,7 @@ def answers(command: Any, demo_bundle: Path, tmp_path: Path) -> dict[str, tuple[
     assert command("run", *words, *knob, "-o", other).status == 0
     files = ("--contract", bundle, "--companion", companion)
     return {
-        "diff": ("The recordings differ from frame", "diff", run, other, *files),
+        "diff": ("the recordings differ from frame", "diff", run, other, *files),
         "explain": ("EXPLAINED: compose_order = prev_delta", "explain", other, *files),
         "nan": ("NONFINITE: produced at frame 3", "nan", *words, "--frames", "9", "--perturb", "state@3=nan"),
         "drift": ("FINITE: 9 frames", "nan", *words, "--frames", "9", "--drift"),
@@ -142,23 +144,26 @@ LEFT = Left("grows", 90, "y_out", 3, 12.5, 4.0, "spine_01")
         (
             Investigation("nonfinite", 7, ORIGIN, command="rigpact nan"),
             "NONFINITE: produced at frame 7, stage y_norm, spine_01, BoneRotations6D: nan by Gemm",
-            ("With std = 0", "Node node_linear (Gemm): the weights are to blame, weight hidden.weight", "Again: rigpact nan"),
+            (
+                "with std = 0", "again: rigpact nan",
+                "node node_linear (Gemm): the weights are to blame, weight hidden.weight; same bits as the failing run",
+            ),
         ),
         (
             Investigation("diverging", 90, left=LEFT, precursors=(Precursor(40, "state", 2, 9.0, "z", 5.5, "thigh_l"),)),
-            f"DIVERGING: {LEFT}", ("Announced at frame 40 by state, thigh_l: 9, limit 5.5",),
+            f"DIVERGING: {LEFT}", ("precursor (z): frame 40, state, thigh_l: 9, limit 5.5",),
         ),
     ],
     ids=["finite", "loading", "node", "left"],
 )  # fmt: skip
 def test_a_run_is_told_in_its_first_line(found: Investigation, head: str, said: tuple[str, ...]) -> None:
     """Who is woken by a build wants the frame, the bone and the weight, and not a log."""
-    comment = comment_on_run(found)
-    assert (comment.headline, comment.exit_code) == (head, 0 if found.verdict == "finite" else 1)
-    assert set(said) <= set(comment.lines)
+    answer = answer_of_run(found)
+    assert (f"{answer.word}: {answer.headline}", answer.exit_code) == (head, 0 if found.verdict == "finite" else 1)
+    assert set(said) <= set(answer.lines)
     shown = io.StringIO()
-    print_investigation(found, Console(file=shown, width=200))
-    assert found.verdict.upper() in shown.getvalue()
+    print_answer(answer, Console(file=shown, width=200))
+    assert shown.getvalue().splitlines()[-1] == head, "the last line is the answer"
     assert (found.origin.operation if found.origin else "") in shown.getvalue()
 
 
@@ -181,9 +186,10 @@ def test_a_drift_is_told_in_its_first_line(facts: Any, head: str, verdict: str) 
     known = {"frames": 9, "stage": "y_out", "unit": "deg", "sampled": row, "envelope": row, "allowed": row,
              "growth_per_frame": 1.01, "trend": "grows", "parted_frame": None, "benign_apart": None, "finite": True}  # fmt: skip
     found = Drift(**(known | facts))
-    assert (comment_on_drift(found).headline[: len(head)], found.verdict) == (head, verdict)
+    answer = answer_of_drift(found)
+    assert (f"{answer.word}: {answer.headline}"[: len(head)], found.verdict) == (head, verdict)
     shown = io.StringIO()
-    print_drift(found, Console(file=shown, width=200))
+    print_answer(answer, Console(file=shown, width=200))
     assert "another precision" not in shown.getvalue()  # this system has no such run
     assert ("hand_l" in shown.getvalue()) == bool(found.outside)
 
@@ -194,13 +200,13 @@ def test_what_else_explains_a_recording_is_told(tmp_path: Path) -> None:
     stage = StageVerdict("y_out", 1.0, 0.0, 1.0, 0.1, 10.0, ok=False, unit="deg")
     relation = Relation("y_out", "hand_l", "scaled", "twice what it should be", 9, 9, 0.5)
     found = Diagnosis("explained", None, (stage,), (cause,), ())
-    assert "The same on this data: reproject = both" in comment_on_diagnosis(found, ()).lines
+    assert "The same on this data: reproject = both" in answer_of_diagnosis(found).lines
     related = Diagnosis("explained", None, (stage,), (), (), relations=(relation,))
-    assert comment_on_diagnosis(related, ()).headline.startswith(f"EXPLAINED: {relation.sentence}")
+    assert answer_of_diagnosis(related).headline.startswith(relation.sentence)
     nothing = Diagnosis("unexplained", None, (stage,), (), ())
-    assert "no known convention or relation explains it" in comment_on_diagnosis(nothing, ()).headline
-    supposed = comment_on_diagnosis(nothing.supposing("the clip starts late"), ()).headline
-    assert supposed.startswith("PARTLY EXPLAINED: supposing that the clip starts late, a part is explained")
+    assert "no known convention or relation explains it" in answer_of_diagnosis(nothing).headline
+    supposed = answer_of_diagnosis(nothing.supposing("the clip starts late")).headline
+    assert supposed.startswith("supposing that the clip starts late, a part is explained")
 
 
 def test_recordings_that_agree_or_cannot_be_compared_are_told_apart(
@@ -212,7 +218,7 @@ def test_recordings_that_agree_or_cannot_be_compared_are_told_apart(
     write_trace(replace(recorded(), stages={"cond": recorded().stages["cond"]}), few)
     bundle = ("--contract", demo_bundle / "norm_template.json", "--companion", demo_bundle / "pretrain_template.json")
     same = command("diff", run, run, *bundle, "--format", "markdown")
-    assert (same.status, b"The recordings agree within rounding, over" in same.out) == (0, True)
+    assert (same.status, b"the recordings agree within rounding, over" in same.out) == (0, True)
     answer = command("diff", run, few, *bundle, "--strict", "--format", "markdown")
     assert answer.status != 0
     assert b"agree within rounding" not in answer.out

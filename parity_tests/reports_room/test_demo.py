@@ -35,7 +35,7 @@ def test_the_robots_mistake_is_named_and_its_mended_runtime_agrees(command: Comm
     answer = command("demo", "robot")
     assert answer.status == 1
     assert CAUSE in answer.out
-    assert "EXPLAINED: one set of conventions explains every stage that was judged (3 of 3 recorded" in answer.out
+    assert "EXPLAINED: motor_targets.order = as_given (3 of 3 recorded stages judged)" in answer.out.splitlines()[-2]
     document = json.loads(command("demo", "robot", "--format", "json").out)
     assert [cause["changes"] for cause in document["causes"]] == [{"motor_targets.order": "as_given"}]
     folder = tmp_path / "robot"
@@ -54,7 +54,26 @@ def test_the_characters_demonstration_passes_and_names_an_engines_mistake(comman
     answer = command("demo")
     assert answer.status == 0
     assert "With compose_order = prev_delta the error of next6d falls from " in answer.out
-    assert answer.out.splitlines()[-1].startswith("PASS: 0 errors")
+    assert " warning: " not in answer.out, "a demonstration that warns of itself looks broken"
+    assert "\nmodel.onnx#/graph/node/0: RP430" in answer.out, "files are named as the commands name them"
+    *_, verdict, hint = answer.out.splitlines()
+    assert verdict.startswith("EXPLAINED: compose_order = prev_delta (")
+    assert "rigpact demo character --into character" in hint
+    assert command("demo", "-q").out.splitlines() == [verdict]
+
+
+@pytest.mark.parametrize(("shown", "cause"), [("character", "compose_order = prev_delta"), ("robot", "= as_given")])
+def test_the_page_of_a_demonstration_is_written_and_opened(
+    command: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, shown: str, cause: str
+) -> None:
+    """Whoever sees the mistake move believes it."""
+    opened: list[str] = []
+    monkeypatch.setattr("webbrowser.open", lambda address: opened.append(address) or True)
+    folder = tmp_path / shown
+    answer = command("demo", shown, "--open", "--into", folder)
+    assert (answer.status, opened) == (0, [(folder / "report.html").as_uri()])
+    assert f"the page is {folder / 'report.html'}" in answer.out
+    assert cause in (folder / "report.html").read_text(encoding="utf-8")
 
 
 @pytest.mark.parametrize("name", ["contract.toml", "policy.onnx", "run.csv"])

@@ -237,5 +237,5 @@ def test_real_checkpoints_are_told_apart(command: Any, real_data: Path) -> None:
         real_data / "norm_template.json",
     )
     assert answer.status == 1
-    for words in ("max deg", "max cm", "calf_l", "copy-last", "First divergence: frame 0, stage y_out"):
+    for words in ("max deg", "max cm", "calf_l", "copy-last", "the recordings differ from frame 0, stage y_out on"):
         assert words in answer.out

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import shutil
+import tomllib
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -75,9 +76,7 @@ def test_its_page_opens_everywhere(
     browser.open(report, width=width, scheme=scheme)
     (pictures / f"{device}-{scheme}.png").write_bytes(browser.picture())
     assert (browser.errors(), browser.requests()) == ([], [report.as_uri()])
-    assert browser.text(".headline").startswith(
-        "The engine computes with compose_order = prev_delta. That explains every stage that was judged ("
-    )
+    assert browser.text(".said").startswith("EXPLAINED: compose_order = prev_delta (")
     assert browser.text("#cell").startswith("foot_l · frame 3")
     assert browser.run("return document.documentElement.scrollWidth") == width
 
@@ -107,9 +106,43 @@ def test_the_command_writes_it_and_an_archive_writes_it_again(
     assert (tmp_path / "gate.html").read_bytes() == (tmp_path / "again.html").read_bytes()
     browser.open(tmp_path / "gate.html")
     assert (browser.errors(), browser.requests()) == ([], [(tmp_path / "gate.html").as_uri()])
-    assert "compose_order = prev_delta" in browser.text(".headline")
+    assert "compose_order = prev_delta" in browser.text("#first-title")
     browser.find(".show").click()
-    assert browser.text("#cell").startswith("foot_l · frame 2 ")
+    assert browser.text("#cell").startswith("foot_l · frame 2 (0.03 s) · 5.64°"), "the bone that the cause turns most"
+
+
+@pytest.mark.parametrize(("width", "scheme"), [(1280, "light"), (390, "dark")])
+def test_a_robot_has_a_picture(
+    browser: Browser, pictures: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, width: int, scheme: str
+) -> None:
+    """Its page was words: no joint over time, and not which index of the network drives which motor."""
+    monkeypatch.setattr("webbrowser.open", lambda _: True)
+    assert run_command_line(["demo", "robot", "--open", "--into", str(tmp_path / "robot")]) == 0
+    browser.open(tmp_path / "robot" / "report.html", width=width, scheme=scheme)
+    (pictures / f"robot-{width}-{scheme}.png").write_bytes(browser.picture())
+    assert browser.errors() == []
+    assert browser.run("return document.documentElement.scrollWidth") == width
+    assert browser.find("#values canvas").is_displayed()
+    names = tomllib.loads((tmp_path / "robot" / "contract.toml").read_text(encoding="utf-8"))["names"]
+    network, motors = names["policy"], names["motors"]
+    script = "return [...document.querySelectorAll('.orders tbody tr')].map((r) => [...r.cells].map((c) => c.textContent.trim()))"
+    rows = browser.run(script)
+    assert [row[:3] for row in rows] == [[name, str(at), str(network.index(name))] for at, name in enumerate(motors)]
+    wrong = [("" if name == network[at] else f"{network[at]} (index {at})") for at, name in enumerate(motors)]
+    assert [row[3] for row in rows] == wrong, "the runtime copies by position: motor i gets the network's number i"
+
+
+def test_the_page_of_real_files_can_be_read_on_a_phone(browser: Browser, real_project: Path) -> None:
+    """It was 26 094 pixels high: nobody scrolls to the picture."""
+    assert run_command_line(["init", "-q"]) == 0
+    assert run_command_line(["gate", "-q", "--html", "gate.html"]) == 1
+    browser.open(real_project / "gate.html", width=390)
+    assert browser.errors() == []
+    assert browser.run("return document.documentElement.scrollHeight") < 6000
+    assert browser.find("#first-title").location["y"] < browser.find("#scene").location["y"]
+    assert browser.text("#more-title").startswith("26 more causes"), "of 27"
+    said = browser.find("#run option:checked").text
+    assert said == "Training file Walk_F_prediction against the runtime", "the first with a pose that nothing denies"
 
 
 def test_it_prints(browser: Browser, report: Path, pictures: Path) -> None:

@@ -230,6 +230,7 @@ def test_keys_do_what_they_say(opened: Browser) -> None:
     assert opened.state()["bone"] != below
     opened.press("#heat", up)
     assert opened.state()["bone"] == below
+    opened.find("#more-title").click()
     opened.press("#query", "b", " ", "c")
     assert not opened.state()["playing"], "typing is not steering"
 
@@ -262,7 +263,8 @@ def test_a_name_stays_text(opened: Browser) -> None:
     opened.choose("#metric", "cm")
     assert opened.run("return document.images.length") == 0
     assert opened.run("return window.pwned") is None
-    assert HOSTILE in opened.text("#findings")
+    opened.find("#first-cause .evidence summary").click()
+    assert HOSTILE in opened.text("#first-cause")
 
 
 def test_the_policy_stops_what_the_escaping_would_let_through(opened: Browser) -> None:
@@ -273,16 +275,25 @@ def test_the_policy_stops_what_the_escaping_would_let_through(opened: Browser) -
     assert opened.run("return window.pwned") is None
 
 
-def test_findings_can_be_filtered(opened: Browser) -> None:
+def test_the_other_causes_are_folded_and_can_be_filtered(opened: Browser) -> None:
     """A real gate can have a hundred findings."""
-    assert opened.run("return document.querySelectorAll('.occurrence').length") == 2
-    opened.find("[name=severity][value=warning]").click()
-    assert opened.text("#shown") == "1 of 2 shown"
-    opened.find("#query").send_keys("RP801 bone_7")
-    assert opened.text("#shown") == "1 of 2 shown"
+    assert not opened.find("#query").is_displayed()
+    assert opened.text("#more-title") == "1 more cause, the worst first"
+    opened.find("#more-title").click()
+    opened.find("#query").send_keys("line 42")
+    assert opened.text("#shown") == "1 of 1 shown"
     opened.find("#query").send_keys(" nonsense")
-    assert opened.text("#shown") == "0 of 2 shown"
+    assert opened.text("#shown") == "0 of 1 shown"
     assert opened.find("#nothing").is_displayed()
+
+
+def test_no_sentence_stands_on_the_page_four_times(opened: Browser, drawn: Drawn) -> None:
+    """What is said in a cause, a step, a finding and a diagnosis is read by nobody."""
+    for folded in opened.chrome.find_elements("css selector", "details"):
+        opened.run("arguments[0].open = true", folded)
+    shown = opened.text("main")
+    for cause in drawn_gate(drawn).causes:
+        assert shown.count(cause.title) == 1, cause.title
 
 
 def test_a_finding_leads_to_its_frame_and_bone(opened: Browser) -> None:
@@ -320,6 +331,7 @@ def test_a_pose_that_is_not_finite_is_said_and_survived(browser: Browser, tmp_pa
     write_html(tmp_path / "nan.html", drawn_gate(drawn), [drawn.changed(engine=engine, deg=deg).run])
     browser.open(tmp_path / "nan.html")
     assert browser.errors() == []
+    browser.find("#to-worst").click()
     assert browser.state()["column"] == 5
     assert "not finite" in browser.text("#bones")
     assert browser.run("return document.querySelector('.bar').style.width") == "100%"
@@ -344,12 +356,16 @@ def test_recordings_of_one_name_keep_to_their_parts(browser: Browser, tmp_path: 
     """A teacher's prediction and an engine's trace of the clip `walk` are both called walk."""
     gate = drawn_gate(drawn)
     engine, check, _ = gate.parts
-    teacher = Part("teacher-parity/walk", "Teacher's walk", engine.report)
+    findings = tuple(replace(each) for each in engine.report.findings)
+    teacher = Part("teacher-parity/walk", "Teacher's walk", replace(engine.report, findings=findings))
     write_html(tmp_path / "both.html", replace(gate, parts=(teacher, check, engine)), [drawn.run, drawn.run])
     browser.open(tmp_path / "both.html")
     options = browser.run("return [...document.querySelector('#run').options].map((option) => option.textContent)")
     assert options == ["Teacher's walk", "Engine trace: walk"]
-    assert browser.run("return [...document.querySelectorAll('.show')].map((b) => b.dataset.run)") == ["0", "1"]
+    assert browser.run("return [...document.querySelectorAll('.step + p .show')].map((b) => b.dataset.run)") == [
+        "0",
+        "1",
+    ]
 
 
 @pytest.mark.parametrize("broken", [{"parents": [1, 2, 0, *range(9)]}, {"bone_names": ()}])

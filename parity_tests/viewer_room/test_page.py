@@ -17,6 +17,7 @@ import pytest
 
 from rigpact.contract.findings import Finding, FindingsReport, Ledger
 from rigpact.contract.rules.catalogue import ALL_RULES
+from rigpact.contract.rules.teacher.prediction import COMPOSED_WITH_TARGET, PREDICTION_HOLDS_RESIDUAL
 from rigpact.reports.gate.answer.part import Part
 from rigpact.reports.gate.answer.report import GateReport
 from rigpact.reports.viewer import render_html, write_html
@@ -198,3 +199,32 @@ def test_a_training_file_is_not_called_the_engine(drawn: Drawn) -> None:
     said = re.sub(r"<[^>]+>", " ", render_html(GateReport((part,), {}), [drawn.run]))
     assert "training: narrow, solid" in said
     assert "engine: narrow" not in said
+
+
+@pytest.mark.parametrize(
+    ("finding", "bones", "said"),
+    [
+        (
+            PREDICTION_HOLDS_RESIDUAL.at("walk.json", residual_deg=0.57, pose_deg=6.35), 0,
+            "No pose is drawn of this recording: prediction.y_norm is the network&#39;s residual, not a pose",
+        ),
+        (COMPOSED_WITH_TARGET.at("walk.json", slope=1.65, spread=0.04, error_deg=0.5), 12, "rotation, not an error (RP633)"),
+        (PREDICTION_HOLDS_RESIDUAL.at("other.json", residual_deg=0.57, pose_deg=6.35), 12, "how far the prediction is from"),
+    ],
+    ids=["residual", "composed with the target", "of another file"],
+)  # fmt: skip
+def test_nothing_is_drawn_that_a_finding_denies(drawn: Drawn, finding: Finding, bones: int, said: str) -> None:
+    """A residual drawn as a pose showed a finger 69 degrees off, beside the finding that it is no pose."""
+    part = Part("teacher/walk", "Training file walk", FindingsReport((), Ledger(1, 1), {"b": "walk.json"}))
+    files = Part("files", "Files", FindingsReport((finding,), Ledger(1, 1)))
+    text = render_html(GateReport((files, part), {}), [drawn.changed(against="clip").run])
+    assert len(embedded(text)["runs"][0]["bones"]) == bones
+    assert said in text
+
+
+def test_the_bar_shows_what_passed_failed_and_was_not_judged(drawn: Drawn) -> None:
+    """A red bar over two parts that failed of six reads as six."""
+    open_part = Part("free-run", "Free run", FindingsReport((), Ledger(4, 0)))
+    gate = drawn_gate(drawn)
+    text = re.sub(r"\s+", " ", re.sub(r"<[^>]+>", " ", render_html(replace(gate, parts=(*gate.parts, open_part)), [])))
+    assert "✓ 1 passed ✕ 1 failed ? 2 not judged 1 not asked" in text

@@ -80,7 +80,7 @@ def test_predicted_poses_are_drawn_beside_the_clip_s(
     assert (browser.errors(), browser.requests()) == ([], [page.as_uri()])
     assert browser.run("return document.documentElement.scrollWidth") == width
     assert browser.text(".key").splitlines() == ["clip: wide, pale", "training: narrow, solid"]
-    assert "No model ran here, so there is no reference pose" in browser.text(".diagnosis")
+    assert "No model ran here, so there is no reference pose" in browser.text(".said")
     assert [option.text for option in browser.find("#layout").find_elements("css selector", "option")][
         -1
     ] == "Clip only"
@@ -105,4 +105,4 @@ def test_the_report_of_a_recording_with_a_relation_is_written(
     answer = command("gate", "--html", "report.html")
 
     assert answer.status == 1, answer.err
-    assert "Relation: quat is the answer of frame t-1: explains 24 of 24 frames." in Path("report.html").read_text()
+    assert "quat is the answer of frame t-1: explains 24 of 24 frames" in Path("report.html").read_text()

@@ -26,6 +26,7 @@ from rigpact.reference_runtime.files.declared import files_of
 from rigpact.reference_runtime.files.runner import RunOptions, run_frames
 from rigpact.reference_runtime.recordings.recording import Recording, read_recording
 from rigpact.reference_runtime.recordings.trace import read_trace
+from rigpact.reports.answer import print_answer
 from rigpact.reports.checking.check import CheckRequest, check_files
 from rigpact.reports.comparing.comparison_text import print_comparison
 from rigpact.reports.comparing.diff import DiffRequest, diff
@@ -34,7 +35,7 @@ from rigpact.reports.comparing.some_bones import compare_recordings
 from rigpact.reports.describing.description import describe_contract
 from rigpact.reports.diagnosing.budget import Budget
 from rigpact.reports.diagnosing.diagnosis import Diagnosis
-from rigpact.reports.diagnosing.diagnosis_text import print_diagnosis
+from rigpact.reports.diagnosing.diagnosis_text import answer_of_diagnosis
 from rigpact.reports.diagnosing.evidence import read_evidence
 from rigpact.reports.diagnosing.logs.log_evidence import explain_log
 from rigpact.reports.diagnosing.probe import read_probe
@@ -77,7 +78,7 @@ def compared(path: Path, sound: Recording, contract: Any) -> None:
 
 def shown(diagnosis: Diagnosis) -> None:
     """A diagnosis as text and as JSON."""
-    print_diagnosis(diagnosis, console())
+    print_answer(answer_of_diagnosis(diagnosis), console())
     diagnosis.to_json()
 
 

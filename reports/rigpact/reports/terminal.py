@@ -143,11 +143,11 @@ def _encodable(value: object) -> object:
     return value
 
 
-def print_report(report: FindingsReport, console: Console | None = None) -> None:
-    """Print the findings, then the verdict with its account."""
+def print_report(report: FindingsReport, console: Console | None = None, answer: str = "") -> None:
+    """Print the findings, then the verdict with its account. answer: for the last line."""
     console = console or stdout()
     print_findings([[finding] for finding in report.findings], console)
-    print_verdict(report, console)
+    print_verdict(report, console, answer)
 
 
 def print_findings(groups: Iterable[Sequence[Finding]], console: Console) -> None:
@@ -186,10 +186,12 @@ def print_finding(finding: Finding, console: Console) -> None:
     console.print(Text(f"  hint: {plain(finding.rule.hint)}", style="dim"))
 
 
-def print_verdict(report: FindingsReport, console: Console) -> None:
-    """Print the verdict, the number of findings by severity and the ledger."""
+def print_verdict(report: FindingsReport, console: Console, answer: str = "") -> None:
+    """Print the verdict, the number of findings by severity, the ledger, and the answer: of a failure its first error."""
     line = verdict_word(report.verdict)
-    line.append(f": {severities_text(report.count)}; {account_text(report.ledger)}", style="default")
+    first = next((f"first: {each.message}" for each in report.findings if each.rule.severity is Severity.ERROR), "")
+    said = filter(None, (severities_text(report.count), account_text(report.ledger), plain(answer or first)))
+    line.append(f": {'; '.join(said)}", style="default")
     sum_up(line, console)
 
 
@@ -219,8 +221,10 @@ def number_of(count: int, word: str) -> str:
 def table(title: str, columns: Sequence[str], rows: Iterable[Sequence[object]]) -> Table:
     """A table with text in the first column and numbers in the others."""
     built = Table(title=title, title_justify="left", title_style="bold", header_style="dim", box=None, pad_edge=False)
-    for place, name in enumerate(columns):
-        built.add_column(name, justify="left" if place == 0 else "right")
+    for place, name in enumerate(columns):  # names in the first column are whole at any width
+        built.add_column(
+            name, justify="right" if place else "left", no_wrap=not place, overflow="fold" if place else "ignore"
+        )
     for row in rows:
         built.add_row(*(Text(plain(cell)) for cell in row))
     return built

@@ -6,16 +6,20 @@ The formats come from `rigpact.reports.renderers`. This module names only the tw
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from rigpact.reports.command_line.options import option
+from rigpact.reports.command_line.options import option, print_found
 from rigpact.reports.renderers import FORMATS
 
 if TYPE_CHECKING:
+    from rich.console import Console
+
     from rigpact.contract.findings import FindingsReport
-    from rigpact.reports.commenting.comment import Comment
+    from rigpact.reports.answer import Answer, Figures, Line
 
 TEXT, JSON = "text", "json"
 """The two formats that a command prints itself: text for people, and its own JSON document."""
@@ -48,12 +52,25 @@ def refuse_others(output_format: str, known: Sequence[str], what: str) -> None:
             raise UnusableInput("--format, --report", f"{word} of {what}", f"one of {', '.join(known)}")
 
 
-def print_comment(comment: Comment, output_format: str) -> None:
-    """Print a comment as Markdown or as a page, always as UTF-8."""
-    from rigpact.reports.commenting.comment import to_html, to_markdown
+def print_answer(found: Any, answer: Answer, output_format: str, said: Sequence[Line | Figures] = ()) -> None:
+    """Print what was found: as JSON, as text for people, or as a comment. said: what of the text is printed already."""
+    from rigpact.reports.answer import print_answer as print_text
 
-    text = to_html(comment) if output_format == HTML else to_markdown(comment)
-    typer.echo(text.encode("utf-8"), nl=False)
+    left = (
+        [replace(answer, body=tuple(each for each in answer.body if each not in said))] if output_format == TEXT else []
+    )
+
+    def as_text(_: Any, console: Console) -> None:
+        print_text(left.pop() if left else answer, console)
+
+    print_found(found, as_text, output_format, partial(print_comment, answer))
+
+
+def print_comment(answer: Answer, output_format: str) -> None:
+    """Print an answer as Markdown or as a page, always as UTF-8."""
+    from rigpact.reports.renderers.comment import comment
+
+    typer.echo(comment(answer, output_format).encode("utf-8"), nl=False)
 
 
 def print_rendered(report: FindingsReport, name: str, title: str, output_format: str, *, strict: bool = False) -> None:

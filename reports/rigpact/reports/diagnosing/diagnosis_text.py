@@ -1,113 +1,93 @@
-"""Print a diagnosis for people."""
+"""A diagnosis in words, once for all formats: what is known before the search, what it found, and the answer."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
-from rich.console import Console
-from rich.text import Text
-
+from rigpact.reports.answer import Answer, Figures, Line, number_text, ratio_text
 from rigpact.reports.diagnosing.diagnosis import Cause, Diagnosis, Divergence, StageVerdict
 from rigpact.reports.diagnosing.opened import answered_text
 from rigpact.reports.diagnosing.relations.relation import frames_words
-from rigpact.reports.terminal import plain, sum_up, table
+from rigpact.reports.terminal import number_of
 
-_STYLE = {
-    "agrees": "bold green", "explained": "bold red", "partly_explained": "bold red", "unexplained": "bold red",
-    "undetermined": "bold yellow",
-}  # fmt: skip
-_SENTENCE = {
-    "agrees": "every stage that could be judged computes what the contract says",
-    "explained": "what is named above explains every value that differs",
-    "partly_explained": "what is named above explains a part",
-    "unexplained": "no known convention or relation explains it: look at the stage and address above",
-    "undetermined": "not enough could be judged: record or give what is named above, or --allow-unjudged STAGE",
-}
-_CUT = "it differs, and not everything was tried that may say why"
-
-_ONLY_GIVEN = "only what comes from outside was recorded: record a stage that the contract computes"
+_EQUIVALENTS_SHOWN = 6
+_ELSEWHERE = "If it still moves wrong, look outside the contract: physics, undocumented gains, latency, the task."
 
 
-def print_diagnosis(diagnosis: Diagnosis, console: Console) -> None:
-    """Print stages, the first divergence, causes with code hints, and the verdict."""
-    print_stages(diagnosis.stages, diagnosis.first_divergence, console, diagnosis.supposition)
-    print_answers(diagnosis, console)
+def answer_of_diagnosis(diagnosis: Diagnosis, notes: Sequence[str] = ()) -> Answer:
+    """All of it as one answer. notes: about the files."""
+    differ = [each for each in diagnosis.stages if each.ok is False and each.ratio is not None]
+    rows = [(each.stage, _sized(each.local_error or 0.0, each.unit), ratio_text(each.ratio)) for each in differ]
+    body = (
+        *known_body(diagnosis.stages, diagnosis.first_divergence, diagnosis.supposition, notes),
+        *_found(diagnosis),
+        Figures("", ("stages that differ", "own error", "in tolerances"), rows, is_short=True),
+    )
+    return Answer(diagnosis.word, headline_text(diagnosis), diagnosis.exit_code, body)
 
 
-def print_stages(
-    stages: Sequence[StageVerdict], first: Divergence | None, console: Console, supposition: str | None = None
-) -> None:
-    """Print what is known before anything is searched: every stage, who differs and when, and where it begins.
+def known_body(
+    stages: Sequence[StageVerdict], first: Divergence | None, supposition: str | None = None, notes: Sequence[str] = ()
+) -> Iterator[Line | Figures]:
+    """What is known before anything is searched: every stage, who differs and when, and where it begins.
 
-    supposition: the other choice of files under which they were judged.
+    supposition: the other choice of files under which they were judged. notes: about the files.
     """
+    yield from (Line(f"note: {note}", "yellow", 9) for note in notes)
     judged = [stage for stage in stages if stage.ok is not None]
     if judged:
-        columns = ("stage", "own error", "inherited", "unit", "worst channel", "tolerance", "ratio", "")
-        supposed = "" if supposition is None else f", supposing that {plain(supposition)}"
-        title = f"Stages, each replayed from its own recorded inputs{supposed}"
-        console.print(table(title, columns, map(_row, judged)))
+        supposed = "" if supposition is None else f", supposing that {supposition}"
+        columns = ("stage", "own error", "inherited", "in tolerances", "")
+        yield Figures(f"Stages, each replayed from its own recorded inputs{supposed}", columns, [*map(_row, judged)])
     for stage in stages:
         if stage.needs is not None:
-            console.print(Text(f"  {stage.stage}: not judged; {stage.needs}", style="dim"))
+            yield Line(f"  {stage.stage}: not judged; {stage.needs}", "dim", 7)
         if stage.sampled is not None:
-            console.print(Text(f"  {stage.stage}: {stage.sampled.words}", style="dim"))
+            yield Line(f"  {stage.stage}: {stage.sampled.words}", "dim", 8)
     for stage in stages:
         if stage.differs is not None:
-            console.print(Text(f"{stage.stage} differs: {plain(stage.differs.sentence)}"))
-    _print_divergence("First divergence", first, console)
+            yield Line(f"{stage.stage} differs: {stage.differs.sentence}", "", 5)
+    if first is not None:
+        yield Line(f"First divergence: {divergence_text(first)}", "bold", 0)
 
 
-def print_answers(diagnosis: Diagnosis, console: Console) -> None:
-    """Print what the search found: the causes, the relations, what is left, what the answer rests on, and the verdict."""
+def _row(stage: StageVerdict) -> tuple[str, ...]:
+    errors = ("" if size is None else _sized(size, stage.unit) for size in (stage.local_error, stage.inherited_error))
+    return stage.stage, *errors, ratio_text(stage.ratio), "ok" if stage.ok else "DIFFERS"
+
+
+def _found(diagnosis: Diagnosis) -> Iterator[Line]:
     if diagnosis.supposition is not None:
-        console.print(Text(f"Supposing that {plain(diagnosis.supposition)}:", style="bold"))
-    _print_found(diagnosis, console)
-    if untold := untold_text(diagnosis):
-        console.print(Text(untold, style="dim"))
-    for words in remains_texts(diagnosis):
-        console.print(Text(f"Remains: {plain(words)}"))
-    if diagnosis.verdict == "partly_explained" or diagnosis.is_cut:
-        _print_divergence("First unexplained", diagnosis.first_unexplained, console)
-    for said in (answers_text(diagnosis), agreement_text(diagnosis)):
-        if said:
-            console.print(Text(plain(said)))
-    if diagnosis.rests_on is not None:
-        console.print(Text(f"Rests on {plain(diagnosis.rests_on.words)}", style="bold"))
-    if diagnosis.search is not None and not diagnosis.search.is_complete:
-        console.print(Text(plain(diagnosis.search.sentence), style="yellow"))
-    line = Text(diagnosis.word, style=_STYLE[diagnosis.verdict])
-    sum_up(line.append(f": {verdict_text(diagnosis)}{rests_text(diagnosis)}", style="default"), console)
-
-
-def _print_found(diagnosis: Diagnosis, console: Console) -> None:
+        yield Line(f"Supposing that {diagnosis.supposition}:", "bold")
     for cause in diagnosis.causes:
-        _print_cause(cause, console)
-    for relation in diagnosis.relations:
-        console.print(Text(f"Relation: {plain(relation.sentence)}"))
-    for contradiction in diagnosis.contradictions:
-        console.print(Text(f"Against the contract: {plain(contradiction)}", style="bold"))
+        yield Line(f"With {changes_text(cause.changes)} {effect_text(cause)}", "", 1)
+        yield from (Line(f"  {hint}", "cyan", 1) for hint in cause.code_hints)
+        if words := "; ".join(map(changes_text, cause.equivalents[:_EQUIVALENTS_SHOWN])):
+            yield Line(f"  The same on this data: {words}", "", 1)
+    for place, relation in enumerate(diagnosis.relations):
+        is_headline = not place and not diagnosis.causes
+        yield Line(f"Relation: {relation.sentence}", "", None if is_headline else 2)
+    yield from (Line(f"Against the contract: {each}", "bold", 6) for each in diagnosis.contradictions)
+    yield from _left(diagnosis)
 
 
-def answers_text(diagnosis: Diagnosis) -> str:
-    """What the recording answers of what the contract leaves open, where the verdict does not say it; else ''."""
-    is_said = diagnosis.verdict == "agrees" or not diagnosis.answered
-    return "" if is_said else f"Left open, and answered by this recording: {answered_text(diagnosis.answered)}"
-
-
-def untold_text(diagnosis: Diagnosis) -> str:
-    """The readings that this recording cannot tell from what the contract says; '' where it tells all."""
-    words = ", ".join(f"{knob}={shown_value(value)}" for knob, value in diagnosis.indistinguishable)
-    return words and f"Not told apart by this data: {words}"
-
-
-def agreement_text(diagnosis: Diagnosis) -> str:
-    """Where to look if something is wrong although all agrees; '' for any other verdict."""
-    return _ELSEWHERE if diagnosis.verdict == "agrees" else ""
-
-
-_ELSEWHERE = "If it still moves wrong, look outside the contract: physics, undocumented gains, latency, the task."
+def _left(diagnosis: Diagnosis) -> Iterator[Line]:
+    """What nothing that was found explains, and what all of it rests on."""
+    agrees, first = diagnosis.verdict == "agrees", diagnosis.first_unexplained
+    if untold := ", ".join(f"{knob}={shown_value(value)}" for knob, value in diagnosis.indistinguishable):
+        yield Line(f"Not told apart by this data: {untold}", "dim", 3 if agrees else None)
+    yield from (Line(f"Remains: {words}", "", 3) for words in remains_texts(diagnosis))
+    if first is not None and (diagnosis.verdict == "partly_explained" or diagnosis.is_cut):
+        yield Line(f"First unexplained: {divergence_text(first)}", "bold")
+    if agrees:
+        yield Line(_ELSEWHERE, "", 3)
+    elif diagnosis.answered:
+        yield Line(f"Left open, and answered by this recording: {answered_text(diagnosis.answered)}")
+    if diagnosis.rests_on is not None:
+        yield Line(f"Rests on {diagnosis.rests_on.words}", "bold")
+    if diagnosis.search is not None and not diagnosis.search.is_complete:
+        yield Line(diagnosis.search.sentence, "yellow", 4)
 
 
 def remains_texts(diagnosis: Diagnosis) -> list[str]:
@@ -117,78 +97,70 @@ def remains_texts(diagnosis: Diagnosis) -> list[str]:
     return [f"{stage.stage}: {stage.remains.sentence}" for stage in diagnosis.stages if stage.remains is not None]
 
 
-def verdict_text(diagnosis: Diagnosis) -> str:
-    """What the verdict means for this recording, in a sentence without an end."""
-    is_sound = all(stage.ok is not False for stage in diagnosis.stages)
-    if diagnosis.supposition is not None and is_sound and not diagnosis.contradictions:
-        return "supposing that, every stage that could be judged computes what the contract says"
-    if diagnosis.is_one_set_of_conventions and diagnosis.causes:
-        return "one set of conventions explains every stage that was judged"
-    is_part = not diagnosis.stages or any(stage.ok for stage in diagnosis.stages)
-    if diagnosis.verdict == "undetermined" and is_part and not diagnosis.is_cut:
-        names = ", ".join(diagnosis.unjudged)
-        needs = f"nothing judged all of {names}: record or give what is named above, or --allow-unjudged STAGE"
-        return needs if diagnosis.stages else _ONLY_GIVEN
+def headline_text(diagnosis: Diagnosis) -> str:
+    """The answer in a sentence without an end: the causes by name, or what stands in their place; and what it rests on."""
+    supposed = "" if diagnosis.supposition is None else f"supposing that {diagnosis.supposition}, "
+    return f"{supposed}{_named(diagnosis) or _unnamed(diagnosis)}{_rests(diagnosis)}"
+
+
+def _named(diagnosis: Diagnosis) -> str:
+    """What explains it, by name, and of which stages something remains; '' where nothing does."""
+    said = [changes_text(cause.changes) for cause in diagnosis.causes]
+    if not said and diagnosis.relations:
+        more = len(diagnosis.relations) - 1
+        said = [diagnosis.relations[0].sentence, *([f"and {number_of(more, 'relation')} more"] if more else [])]
     left = [stage.stage for stage in diagnosis.stages if stage.remains is not None]
     if diagnosis.verdict == "partly_explained" and left:
-        return f"{_SENTENCE[diagnosis.verdict]}; of {', '.join(left)} remains what it says above"
-    if diagnosis.verdict == "agrees" and diagnosis.answered:
+        said = [*(said or ["a part is explained"]), f"of {', '.join(left)} remains what it says above"]
+    return "; ".join(said)
+
+
+def _unnamed(diagnosis: Diagnosis) -> str:
+    first, stages = diagnosis.first_divergence, diagnosis.stages
+    is_sound = all(stage.ok is not False for stage in stages) and not diagnosis.contradictions
+    if diagnosis.answered and diagnosis.verdict == "agrees":
         return f"open: {answered_text(diagnosis.answered)}; everything else agrees"
-    return _CUT if diagnosis.is_cut else _SENTENCE[diagnosis.verdict]
+    if diagnosis.verdict == "agrees" or (diagnosis.supposition is not None and is_sound):
+        return "every stage that could be judged computes what the contract says"
+    if diagnosis.verdict == "undetermined":
+        return "it differs, and not everything was tried that may say why" if diagnosis.is_cut else _needed(diagnosis)
+    if diagnosis.verdict == "partly_explained":
+        return "a part is explained, and something remains"
+    where = "it" if first is None else f"{first.stage} from frame {first.frame} on"
+    return f"no known convention or relation explains {where}"
 
 
-def rests_text(diagnosis: Diagnosis) -> str:
+def _needed(diagnosis: Diagnosis) -> str:
+    if not diagnosis.stages:
+        return "only what comes from outside was recorded: record a stage that the contract computes"
+    is_part = any(stage.ok for stage in diagnosis.stages)
+    what = f"nothing judged all of {', '.join(diagnosis.unjudged)}" if is_part else "not enough could be judged"
+    return f"{what}: record or give what is named above, or --allow-unjudged STAGE"
+
+
+def _rests(diagnosis: Diagnosis) -> str:
     """What a verdict rests on: of an agreement, how far it saw; else the recorded stages that were judged."""
     if diagnosis.verdict == "agrees" and diagnosis.seen is not None:
         return f". {diagnosis.seen.sentence}"
-    return f" ({len(diagnosis.stages) - len(diagnosis.unjudged)} of {len(diagnosis.stages)} recorded stages judged)"
-
-
-def _row(stage: StageVerdict) -> tuple[str, ...]:
-    unit = stage.unit if stage.unit != "raw" else ""
-    verdict = "ok" if stage.ok else "DIFFERS"
-    return (
-        stage.stage,
-        _number(stage.local_error),
-        _number(stage.inherited_error),
-        unit,
-        _number(stage.channel_error),
-        _number(stage.tolerance),
-        _number(stage.ratio),
-        verdict,
-    )
-
-
-def _print_divergence(title: str, first: Divergence | None, console: Console) -> None:
-    if first is None:
-        return
-    console.print(Text(f"{title}: {divergence_text(first)}", style="bold"))
+    return f" ({len(diagnosis.stages) - len(diagnosis.unjudged)} of {number_of(len(diagnosis.stages), 'recorded stage')} judged)"
 
 
 def divergence_text(first: Divergence) -> str:
     """The place of a divergence, and its size."""
-    size = "a value that is not finite" if first.error is None else f"{first.error:.3g} {first.unit}"
-    return f"frame {first.frame}, stage {first.stage}, {plain(first.address)}: {size}"
-
-
-def _print_cause(cause: Cause, console: Console) -> None:
-    console.print(Text(f"With {changes_text(cause.changes)} {effect_text(cause)}"))
-    for hint in cause.code_hints:
-        console.print(Text(f"  {hint}", style="cyan"))
-    if cause.equivalents:
-        words = "; ".join(changes_text(changes) for changes in cause.equivalents[:6])
-        console.print(Text(f"  the same on this data: {words}"))
+    size = "a value that is not finite" if first.error is None else _sized(first.error, first.unit)
+    return f"frame {first.frame}, stage {first.stage}, {first.address}: {size}"
 
 
 def effect_text(cause: Cause) -> str:
     """What the changes of a cause do to the error of its stage: bring it within rounding, or only partly."""
-    unit = f" {cause.unit}" if cause.unit != "raw" else ""
-    fall = f"the error of {cause.stage} falls from {cause.error_before:.3g} to {cause.error_after:.2g}{unit}"
+    fall = (
+        f"the error of {cause.stage} falls from {cause.error_before:.3g} to {_sized(cause.error_after, cause.unit, 2)}"
+    )
     if not cause.is_partial:
         alone = f", but only there: {', '.join(cause.breaks)} would differ with it" if cause.breaks else ""
-        return f"{fall}, everywhere within rounding (ratio {_number(cause.ratio)}){alone}"
+        return f"{fall}, everywhere within rounding (ratio {number_text(cause.ratio)}){alone}"
     within = f"{cause.stage} is partly explained: {cause.frames_explained} of {cause.frames} frames are within rounding"
-    return f"{within}, all but {frames_words(cause.frames_left)}; {fall}, still {_number(cause.ratio)} tolerances"
+    return f"{within}, all but {frames_words(cause.frames_left)}; {fall}, still {ratio_text(cause.ratio)} tolerances"
 
 
 def changes_text(changes: dict[str, Any]) -> str:
@@ -201,5 +173,5 @@ def shown_value(value: Any) -> str:
     return ",".join(map(str, value)) if isinstance(value, tuple) else str(value)
 
 
-def _number(value: float | None) -> str:
-    return "" if value is None else f"{value:.3g}"
+def _sized(error: float, unit: str, digits: int = 3) -> str:
+    return f"{error:.{digits}g}" + ("" if unit == "raw" else f" {unit}")

@@ -1,14 +1,13 @@
-"""Two files of named arrays, for people: each array, where it first differs, what makes one of the other, and the next step."""
+"""Two files of named arrays in words: each array, where it first differs, what makes one of the other, and the next step."""
 
 from __future__ import annotations
 
-from rich.console import Console
-from rich.text import Text
+from collections.abc import Iterator
 
+from rigpact.reports.answer import Answer, Figures, Line, number_text
 from rigpact.reports.diagnosing.diagnosis import StageVerdict
 from rigpact.reports.diagnosing.diagnosis_text import divergence_text, remains_texts
 from rigpact.reports.diagnosing.two_files import TwoFiles
-from rigpact.reports.terminal import plain, sum_up, table
 
 NEXT = (
     "A contract would say which stage computes it: `rigpact init` drafts one from a model and its recording, "
@@ -16,31 +15,28 @@ NEXT = (
 )
 
 
-def print_two_files(found: TwoFiles, console: Console) -> None:
-    """Print every array, the first place that differs, what explains it, and the verdict."""
-    diagnosis = found.diagnosis
-    for note in found.notes:
-        console.print(Text(f"note: {plain(note)}", style="yellow"))
-    columns = ("array", "largest difference", "tolerance", "")
-    console.print(table(f"Arrays; tolerance: {found.tolerance}", columns, map(_row, diagnosis.stages)))
-    for stage in diagnosis.stages:
-        if stage.differs is not None:
-            console.print(Text(f"{stage.stage} differs: {plain(stage.differs.sentence)}"))
-    if diagnosis.first_divergence is not None:
-        console.print(
-            Text(f"First difference: {divergence_text(diagnosis.first_divergence).removesuffix(' raw')}", style="bold")
-        )
-    for words in (*found.edits, *(f"left: {each}" for each in remains_texts(diagnosis))):
-        console.print(Text(plain(words)))
+def answer_of_two_files(found: TwoFiles) -> Answer:
+    """The arrays, and what makes the second file of the first."""
+    return Answer(found.word, found.headline, found.exit_code, tuple(_body(found)))
+
+
+def _body(found: TwoFiles) -> Iterator[Line | Figures]:
+    diagnosis, columns = found.diagnosis, ("array", "largest difference", "tolerance", "")
+    first, differing = diagnosis.first_divergence, [each for each in diagnosis.stages if each.differs is not None]
+    rows = [*map(_row, diagnosis.stages)]
+    yield from (Line(f"note: {note}", "yellow", 9) for note in found.notes)
+    yield Figures(f"Arrays; tolerance: {found.tolerance}", columns, rows)
+    yield Figures("", columns, [row for row in rows if row[-1] != "same"], is_short=True)
+    yield from (Line(f"{each.stage} differs: {each.differs.sentence}", "", 2) for each in differing if each.differs)
+    if first is not None:
+        yield Line(f"First difference: {divergence_text(first)}", "bold", 0)
+    if diagnosis.verdict != "explained":  # else the last line says it
+        yield from (Line(each, "", 1) for each in found.edits)
+    yield from (Line(f"left: {each}", "", 1) for each in remains_texts(diagnosis))
     if found.exit_code:
-        console.print(Text(NEXT, style="dim"))
-    sum_up(
-        Text(f"{found.word}: {plain(found.headline)}", style="bold red" if found.exit_code else "bold green"),
-        console,
-    )
+        yield Line(NEXT, "dim", 3)
 
 
 def _row(stage: StageVerdict) -> tuple[str, ...]:
-    size = "not finite" if stage.local_error is None else f"{stage.local_error:.3g}"
-    tolerance = "" if stage.tolerance is None else f"{stage.tolerance:.3g}"
-    return stage.stage, size, tolerance, {True: "same", False: "DIFFERS", None: "not judged"}[stage.ok]
+    verdict = {True: "same", False: "DIFFERS", None: "not judged"}[stage.ok]
+    return stage.stage, number_text(stage.local_error, "not finite"), number_text(stage.tolerance), verdict

@@ -13,8 +13,6 @@ from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
-from rich.console import Console
-from rich.text import Text
 
 from rigpact.contract.character import bone_names_of
 from rigpact.contract.errors import UnusableInput
@@ -30,7 +28,7 @@ from rigpact.reports.comparing.address import channel_address
 from rigpact.reports.nonfinite import lanes
 from rigpact.reports.nonfinite.lanes import Spread, distances
 from rigpact.reports.nonfinite.leaving import Leaving, Left
-from rigpact.reports.terminal import plain, sum_up, tracked
+from rigpact.reports.terminal import tracked
 
 PARTED_DEG = 1.0
 """Two runs have diverged when a bone is off by this: one degree moves a hand by more than half a centimetre."""
@@ -183,26 +181,3 @@ def _farthest_part(contract: Contract, stage: Stage, theirs: FloatArray, ours: F
         return str(names[int(np.argmax(np.nan_to_num(sizes, nan=np.inf)))])
     channel = int(np.argmax(np.nan_to_num(difference, nan=np.inf)))
     return str(channel_address(stage.name, channel, contract))
-
-
-def print_drift(drift: Drift, console: Console) -> None:
-    """Print the growth, the horizon, the system's other figures, and the verdict."""
-    console.print(
-        f"{drift.frames} frames: differences change by a factor {drift.growth_per_frame:.6f} a frame ({drift.trend}); "
-        f"largest spread of {drift.stage} {drift.envelope[-1]:.3g} {drift.unit} from starts up to {max(lanes.SIZES):g} apart"
-    )
-    if drift.benign_apart is not None:
-        parted = f"parts at frame {drift.parted_frame}" if drift.parted_frame is not None else "does not part"
-        largest = f"largest difference {drift.benign_apart:.3g} {drift.unit}"
-        console.print(f"a run in another precision, which does no harm, {parted} ({largest})")
-    for line in drift.lines:
-        console.print(Text(f"  {plain(line)}"))
-    place = drift.outside
-    if drift.compared_frames and place is None:
-        console.print(f"the trace stays inside the envelope for {drift.compared_frames} frames: rounding explains it")
-    elif place is not None:
-        size = f"{place.error:.3g} {drift.unit}, rounding explains {place.allowed:.3g}: a defect"
-        console.print(f"the trace leaves the envelope at frame {place.frame}, {plain(place.bone)}: {size}")
-    if drift.left:
-        console.print(Text(f"  {plain(str(drift.left))}", style="bold yellow"))
-    sum_up(Text(drift.verdict.upper(), style="bold green" if drift.exit_code == 0 else "bold red"), console)

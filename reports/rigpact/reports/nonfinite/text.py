@@ -1,61 +1,83 @@
-"""Print the answer about a run for people."""
+"""The answer about a run, and about the drift of one, in words."""
 
-from rich.console import Console
-from rich.text import Text
+from collections.abc import Iterator
 
+from rigpact.reports.answer import Answer, Line
+from rigpact.reports.nonfinite.drift import Drift
 from rigpact.reports.nonfinite.investigation import Investigation
+from rigpact.reports.nonfinite.lanes import SIZES
 from rigpact.reports.nonfinite.origin import LOADING, Origin
-from rigpact.reports.terminal import plain, sum_up
+from rigpact.reports.terminal import number_of
 
-_STYLE = {"finite": "bold green", "nonfinite": "bold red", "diverging": "bold yellow", "undetermined": "bold yellow"}
 _SHOWN = 6
 
 
-def print_investigation(found: Investigation, console: Console) -> None:
-    """Print verdict, origin, chain, precursors, guards and suspects."""
-    line = Text(found.verdict.upper(), style=_STYLE[found.verdict])
-    sum_up(line.append(f": {found.frames} finite frames", style="default"), console)
-    if found.origin:
-        _print_origin(found.origin, console)
-    if found.left:
-        console.print(Text(f"  {plain(str(found.left))}", style="bold yellow"))
-    _print_precursors(found, console)
-    for result in found.guards[:_SHOWN]:
-        console.print(Text(f"  guard {result.guard}: {plain(result)}", style="green" if result.survived else "dim"))
-    for finding in found.suspects[:_SHOWN]:
-        console.print(Text(f"  suspect {finding.rule.code} {finding.rule.name}: {plain(finding.message)}"))
-    for note in (*found.notes, *map(str, found.swallowed)):
-        console.print(Text(f"  note: {plain(note)}", style="dim"))
-    if found.command:
-        console.print(Text(f"  again: {plain(found.command)}"))
+def answer_of_run(found: Investigation) -> Answer:
+    """Where the first value that is not finite was produced, or that all of them are finite."""
+    said = str(found.left) if found.left else number_of(found.frames, "finite frame")
+    headline = said if found.origin is None else _place(found.origin)
+    return Answer(found.verdict.upper(), headline, found.exit_code, tuple(_lines(found)))
 
 
-def _print_origin(origin: Origin, console: Console) -> None:
+def _place(origin: Origin) -> str:
     if origin.stage == LOADING:
-        console.print(Text(f"Produced by loading: {plain(origin.operation)}", style="bold"))
-        return
+        return f"produced by loading: {origin.operation}"
     words = [word for word in (origin.bone, origin.slice, origin.component) if word]
-    place = ", ".join([*words, f"channel {origin.channel}"] if origin.channel is not None else words)
-    where = f"Produced at frame {origin.frame}, stage {origin.stage}, {plain(place)}: {origin.value}"
-    console.print(Text(where, "bold"))
-    console.print(Text(f"  by {plain(origin.operation)}"))
-    operands = ", ".join(f"{plain(name)} = {value:.6g}" for name, value in origin.operands.items())
-    if operands:
-        console.print(Text(f"  with {operands}"))
-    if origin.node:
-        node = origin.node
-        weight = f", weight {plain(node.weight)}" if node.weight else ""
+    return f"produced at frame {origin.frame}, stage {origin.stage}, {', '.join(words)}: {origin.value} by {origin.operation}"
+
+
+def _lines(found: Investigation) -> Iterator[Line]:
+    origin = found.origin
+    if origin is not None or found.left:
+        yield Line(f"{number_of(found.frames, 'finite frame')} before it", "", 0)
+    if origin is not None:
+        yield from _of_origin(origin)
+    for place, entry in enumerate(found.precursors[:_SHOWN]):
+        lead = "" if origin is None else f", {origin.frame - entry.frame} frames ahead"
+        where = f"frame {entry.frame}{lead}, {entry.stage}, {entry.where}"
+        rank = None if place else 2
+        yield Line(f"  precursor ({entry.kind}): {where}: {entry.zscore:.3g}, limit {entry.limit:.3g}", "yellow", rank)
+    for result in found.guards[:_SHOWN]:
+        yield Line(f"  guard {result.guard}: {result}", *(("green", 3) if result.survived else ("dim", None)))
+    yield from (Line(f"  suspect {each.rule.code}: {each.message}", "", 4) for each in found.suspects[:_SHOWN])
+    yield from (Line(f"  note: {note}", "dim", 5) for note in (*found.notes, *map(str, found.swallowed)))
+    if found.command:
+        yield Line(f"  again: {found.command}", "", 6)
+
+
+def _of_origin(origin: Origin) -> Iterator[Line]:
+    if origin.channel is not None:
+        yield Line(f"  channel {origin.channel}")
+    if operands := ", ".join(f"{name} = {value:.6g}" for name, value in origin.operands.items()):
+        yield Line(f"  with {operands}", "", 1)
+    if node := origin.node:
+        weight = f", weight {node.weight}" if node.weight else ""
         bits = "same bits as the failing run" if node.same_bits else "NOT the bits of the failing run: a fused group"
-        console.print(Text(f"  node {plain(node.name)} ({node.op}): the {node.blame} are to blame{weight}; {bits}"))
+        yield Line(f"  node {node.name} ({node.op}): the {node.blame} are to blame{weight}; {bits}", "", 1)
     if origin.chain:
-        links = ", ".join(f"{link.stage} ({link.channels})" for link in origin.chain)
-        console.print(Text(f"  passed on by {links}", style="dim"))
+        yield Line(f"  passed on by {', '.join(f'{link.stage} ({link.channels})' for link in origin.chain)}", "dim")
 
 
-def _print_precursors(found: Investigation, console: Console) -> None:
-    failing = found.origin.frame if found.origin else None
-    for entry in found.precursors[:_SHOWN]:
-        lead = "" if failing is None else f", {failing - entry.frame} frames ahead"
-        where = f"frame {entry.frame}{lead}, {entry.stage}, {plain(entry.where)}"
-        size = f"{entry.zscore:.3g}, limit {entry.limit:.3g}"
-        console.print(Text(f"  precursor ({entry.kind}): {where}: {size}", style="yellow"))
+def answer_of_drift(found: Drift) -> Answer:
+    """Whether a free run, or a trace of one, stays within what rounding explains."""
+    place, unit = found.outside, found.unit
+    growth = (
+        f"{found.frames} frames: differences change by a factor {found.growth_per_frame:.6f} a frame ({found.trend}); "
+        f"largest spread of {found.stage} {found.envelope[-1]:.3g} {unit} from starts up to {max(SIZES):g} apart"
+    )
+    left = "" if place is None else (
+        f"from frame {place.frame} on the trace is off by more than rounding explains: {place.bone}, {place.error:.3g} {unit}, "
+        f"{place.allowed:.3g} allowed"
+    )  # fmt: skip
+    worst, body = str(found.left) if found.left else left, [*(Line(f"  {line}", "", 2) for line in found.lines)]
+    if found.benign_apart is not None:
+        parted = f"parts at frame {found.parted_frame}" if found.parted_frame is not None else "does not part"
+        largest = f"largest difference {found.benign_apart:.3g} {unit}"
+        body.append(Line(f"a run in another precision, which does no harm, {parted} ({largest})"))
+    if found.compared_frames:
+        body.append(Line(f"{found.compared_frames} frames of a trace compared", "", 1))
+    if worst:
+        body.insert(0, Line(growth, "", 0))
+    if left and worst != left:
+        body.append(Line(left, "bold yellow", 0))
+    return Answer(found.verdict.upper(), worst or growth, found.exit_code, body)

@@ -32,7 +32,8 @@ def print_gate(gate: GateReport, console: Console) -> None:
     for number, step in enumerate(gate.next_steps, 1):
         console.print(Text(f"next {number}. {plain(step)}"))
     line = verdict_word(gate.verdict)
-    line.append(f": {parts_text(gate)}; {account_text(gate.ledger)}", style="default")
+    first = f"; first: {plain(gate.causes[0].name)}" if gate.verdict == "fail" and gate.causes else ""
+    line.append(f": {parts_text(gate)}; {account_text(gate.ledger)}{first}", style="default")
     sum_up(line, console)
 
 

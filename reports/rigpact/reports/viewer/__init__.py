@@ -1,11 +1,10 @@
 """The gate's answer as one HTML file: the verdict in words, and both skeletons moving over each other.
 
     page           the document: assets, content security policy, output file
-    words          the texts about a gate, ready for the template
-    finding_words  the findings; run_words: a compared run; diagnosis: the cause of its difference
+    words          the texts about a gate, ready for the template: causes, each with its step and its place in the pictures
+    run_words      a compared run
     run_data       the data for drawing a compared run; a long run is thinned
     packing        numbers as text
-    still          the worst frame as a picture without a script
     assets/        template, style and script
 
 The page loads nothing and sends nothing; the same answer gives the same bytes. Text from files (bone names, paths) may

@@ -15,12 +15,12 @@ from rigpact.reports.gate.answer.compared_run import ComparedRun
 from rigpact.reports.gate.answer.report import GateReport
 from rigpact.reports.viewer.packing import SCALE
 from rigpact.reports.viewer.run_data import rows_drawn, run_data
-from rigpact.reports.viewer.run_words import worst_first
+from rigpact.reports.viewer.run_words import denials, without_false_poses, worst_first
 from rigpact.reports.viewer.words import page_words
 
 ASSETS = Path(__file__).parent / "assets"
 SCRIPTS = (
-    "drawing", "palette", "decode", "kinematics", "camera", "scene", "plot", "strips", "heatmap", "player", "viewer",
+    "drawing", "palette", "decode", "kinematics", "camera", "scene", "plot", "strips", "values", "heatmap", "player", "viewer",
     "controls", "page",
 )  # fmt: skip
 """Scripts in the order of their dependencies."""
@@ -37,8 +37,13 @@ def render_html(gate: GateReport, runs: Sequence[ComparedRun] = ()) -> str:
 
     runs: the runs to draw. Without runs, the page explains why there is no picture, and shows the rest.
     """
-    drawn = worst_first(gate, runs)
-    data = {"scale": dict(SCALE), "runs": [run_data(run, rows_drawn(run, len(runs))) for run, _ in drawn]}
+    drawn = [(without_false_poses(run, denials(gate, owner)), owner) for run, owner in worst_first(gate, runs)]
+    words = page_words(gate, drawn)
+    rows = [rows_drawn(run, len(runs)) for run, _ in drawn]
+    data = {
+        "scale": dict(SCALE), "runs": [run_data(run, shown) for (run, _), shown in zip(drawn, rows, strict=True)],
+        "opening": words["opening"],
+    }  # fmt: skip
     style = _asset("page.css").replace(DARK_HERE, _asset("dark.css"))
     # all scripts inside one function: the page's only global is the hook that page.js declares
     script = '(() => {\n"use strict";\n' + "".join(_asset(f"{name}.js") for name in SCRIPTS) + "})();\n"
@@ -47,7 +52,7 @@ def render_html(gate: GateReport, runs: Sequence[ComparedRun] = ()) -> str:
     environment.trim_blocks = environment.lstrip_blocks = environment.keep_trailing_newline = True
     environment.filters["code"] = _code
     text: str = environment.get_template("page.html.j2").render(
-        page=page_words(gate, drawn),
+        page=words,
         policy=_policy(style, script),
         style=Markup(style),  # noqa: S704 - our own file
         script=Markup(script),  # noqa: S704 - our own files

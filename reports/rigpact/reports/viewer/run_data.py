@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from rigpact.contract.skeleton import Skeleton, parent_cycle
 from rigpact.contract.statistics import FloatArray
 from rigpact.reference_runtime.operations.geometry import matrix_to_quat
-from rigpact.reports.gate.answer.compared_run import ComparedRun
+from rigpact.reports.gate.answer.compared_run import ComparedRun, Values
 from rigpact.reports.terminal import plain
 from rigpact.reports.viewer.packing import magnitudes_to_text, quaternions_to_text
 
@@ -59,7 +59,7 @@ def rows_drawn(run: ComparedRun, runs: int) -> Rows:
     """The drawn rows of the run, ascending, if `runs` runs share the page."""
     frames = len(run.frames)
     cells = min(CELLS_OF_A_RUN, CELLS_OF_A_PAGE // runs)
-    drawn = run.deg.shape[1] or len(run.stages)
+    drawn = max(run.deg.shape[1] or len(run.stages), 0 if run.values is None else len(run.values.names))
     stride = max(-(-frames * drawn // cells), 1)
     first = first_divergence(run)
     always = [worst_row(run)] + ([] if first is None else [first.row])
@@ -103,7 +103,17 @@ def run_data(run: ComparedRun, rows: Rows) -> dict[str, Any]:
         "first": None if first is None else {
             "column": int(np.searchsorted(rows, first.row)), "stage": plain(first.stage), "bone": first.bone,
         },
+        "values": None if run.values is None else _values(run.values, rows),
     } | _poses(run, rows)  # fmt: skip
+
+
+def _values(values: Values, rows: Rows) -> dict[str, Any]:
+    """The numbers of a stage, a list a channel; None for one that is not finite."""
+    sides = {
+        side: [[float(f"{each:.5g}") if np.isfinite(each) else None for each in channel] for channel in shown[rows].T]
+        for side, shown in (("expected", values.expected), ("recorded", values.recorded))
+    }
+    return {"stage": plain(values.stage), "unit": values.unit, "names": [plain(name) for name in values.names], **sides}
 
 
 def _poses(run: ComparedRun, rows: Rows) -> dict[str, Any]:

@@ -1,189 +1,26 @@
-"""A compared run in words and figures: title, diagnosis, still picture, table of bones.
+"""A compared run in words and figures: title, answer, tables of stages, bones and the numbers of a stage."""
 
-The picture is for print and for browsers without scripts. Camera and symbols are those of assets/scene.js; axes x forward,
-y right, z up, left-handed.
-"""
-
-import math
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from rigpact.contract.skeleton import Skeleton
+from rigpact.contract.findings import Finding
+from rigpact.contract.rules.teacher.prediction import NOT_POSES, SAY_NOTHING
 from rigpact.contract.statistics import FloatArray
-from rigpact.reports.diagnosing import diagnosis_text as words_of
-from rigpact.reports.diagnosing.diagnosis import Cause, Diagnosis, Verdict
-from rigpact.reports.diagnosing.diagnosis_text import changes_text, divergence_text, effect_text
-from rigpact.reports.gate.answer.compared_run import CLIP, ComparedRun
+from rigpact.reports.diagnosing.diagnosis_text import answer_of_diagnosis
+from rigpact.reports.gate.answer.compared_run import CLIP, REFERENCE, ComparedRun, Values
 from rigpact.reports.gate.answer.part import Part
 from rigpact.reports.gate.answer.report import GateReport
 from rigpact.reports.terminal import plain
-from rigpact.reports.viewer.run_data import bone_names, skeleton_of, worst_row
+from rigpact.reports.viewer.run_data import bone_names
 
-WIDTH, HEIGHT = 720, 460
-_YAW, _PITCH = 2.45, 0.2
-_MARGIN = 40
-HEAD_M = 0.085
-_BODY_SHARE, _THINNEST_M, _WIDEST_M = 0.16, 0.008, 0.042
-"""A bone's half width: a share of its length, limited by two bounds."""
-
-
-def still_picture(run: ComparedRun, side: str = "engine") -> dict[str, Any] | None:
-    """The lines of both skeletons in the worst frame, for the template; None without a skeleton or finite poses."""
-    skeleton = skeleton_of(run)
-    if skeleton is None:
-        return None
-    row = worst_row(run)
-    both = np.stack([run.reference[row], run.engine[row]]).astype(np.float64)
-    positions, _ = skeleton.forward_kinematics(both)
-    if not np.isfinite(positions).any(axis=(1, 2)).all():
-        return None
-    points, scale = _on_paper(positions)
-    deg = np.where(np.isfinite(run.deg[row]), run.deg[row], np.inf)
-    bone = int(np.argmax(deg))
-    mark = points[1, bone]
-    return {
-        "width": WIDTH,
-        "height": HEIGHT,
-        "body": _lines_drawn(points[0], skeleton, scale),
-        "bones": _lines_drawn(points[1], skeleton, 0.4 * scale),
-        "heads": _heads(points, skeleton, scale),
-        "mark": _pair(mark) if np.isfinite(mark).all() else None,
-        "label": f"{plain(skeleton.names[bone])} {f'{deg[bone]:.3g}°' if np.isfinite(deg[bone]) else 'not finite'}",
-        "caption": f"{plain(run.name)}, frame {run.frames[row]}, the worst: "
-        f"the {run.against} wide and pale, the {side} side narrow and dark, a ring at the bone with the largest error.",
-    }
-
-
-def _on_paper(positions: FloatArray) -> tuple[FloatArray, float]:
-    """Parallel projection of (sides, B, 3), fitted to the picture: (sides, B, 2), and the picture's units per metre."""
-    right = np.array([-math.sin(_YAW), math.cos(_YAW), 0.0])
-    up = np.array([math.cos(_YAW) * math.sin(_PITCH), math.sin(_YAW) * math.sin(_PITCH), math.cos(_PITCH)])
-    flat = np.stack([positions @ right, -(positions @ up)], axis=-1)
-    low, high = np.nanmin(_finite(flat), axis=(0, 1)), np.nanmax(_finite(flat), axis=(0, 1))
-    room = np.array([WIDTH - 2 * _MARGIN, HEIGHT - 2 * _MARGIN])
-    scale = float(np.min(room / np.maximum(high - low, 0.1)))
-    return (flat - (low + high) / 2.0) * scale + np.array([WIDTH, HEIGHT]) / 2.0, scale
-
-
-def _finite(values: FloatArray) -> FloatArray:
-    return np.where(np.isfinite(values), values, np.nan)
-
-
-def _lines_drawn(points: FloatArray, skeleton: Skeleton, scale: float) -> list[dict[str, str]]:
-    lengths: NDArray[np.float64] = np.linalg.norm(skeleton.offsets_m, axis=1)
-    lines = []
-    for bone, parent in enumerate(skeleton.parents):
-        if parent < 0 or not np.isfinite(points[[parent, bone]]).all():
-            continue
-        half = min(max(_BODY_SHARE * float(lengths[bone]), _THINNEST_M), _WIDEST_M)
-        (x1, y1), (x2, y2) = _pair(points[parent]), _pair(points[bone])
-        lines.append({"x1": x1, "y1": y1, "x2": x2, "y2": y2, "w": f"{2.0 * half * scale:.1f}",
-                      "edge": f"{2.0 * half * scale + 2.0:.1f}"})  # fmt: skip
-    return lines
-
-
-def _heads(points: FloatArray, skeleton: Skeleton, scale: float) -> list[dict[str, Any]]:
-    """A circle beyond every last bone called head; it makes the figure readable as a person."""
-    heads = []
-    for bone, name in enumerate(skeleton.names):
-        neck = skeleton.parents[bone]
-        if "head" not in name.lower() or neck < 0 or bone in skeleton.parents:
-            continue
-        for side, kind in enumerate(("still-head", "still-ring")):
-            rise = points[side, bone] - points[side, neck]
-            middle = points[side, bone] + rise / max(float(np.hypot(*rise)), 1e-6) * 0.75 * HEAD_M * scale
-            if np.isfinite(middle).all():
-                heads.append({"kind": kind, "at": _pair(middle), "r": f"{HEAD_M * scale * (1.0, 0.8)[side]:.1f}"})
-    return heads
-
-
-def _pair(point: FloatArray) -> tuple[str, str]:
-    return f"{point[0]:.1f}", f"{point[1]:.1f}"
-
-
-_HEADLINE: dict[Verdict, str] = {
-    "agrees": "Every stage that could be judged computes what the contract says.",
-    "explained": "The changes below explain every value that differs ({judged} of {recorded} stages judged).",
-    "partly_explained": "The changes below explain a part. Look at the rest.",
-    "unexplained": "No known convention or relation explains it. Look at the first divergence.",
-    "undetermined": "Not everything could be judged: the right values of {unjudged} are unknown.",
-}
-_ONE_SET = "{side} computes with {changes}. That explains every stage that was judged ({judged} of {recorded})."
+_NO_POSES = frozenset(rule.code for rule in NOT_POSES)
+_SAME = 1e-5
+"""Of the span of a stage's numbers: channels this near are the same, whatever float32 rounds."""
 NOT_DIAGNOSED = "Why they differ was not looked into."
 AGREES = "It agrees with the reference in every stage that was compared."
-_EQUIVALENTS_SHOWN = 6
-
-
-@dataclass(frozen=True)
-class CauseWords:
-    """One cause: the changes, the knob's meaning, hints for the code, and equivalent changes."""
-
-    sentence: str
-    hints: tuple[str, ...]
-    equivalents: str
-
-
-@dataclass(frozen=True)
-class DiagnosisWords:
-    """A headline, the causes, and further lines."""
-
-    headline: str
-    causes: tuple[CauseWords, ...] = ()
-    lines: tuple[str, ...] = ()
-
-
-def diagnosis_words(
-    diagnosis: Diagnosis | None, meanings: Mapping[str, str], side: str = "engine", *, agrees: bool = False
-) -> DiagnosisWords:
-    """A diagnosis in words; None if a recording was not diagnosed. meanings: the meaning of each convention.
-
-    side: who recorded it. agrees: whether nothing was found in it, so that nothing had to be diagnosed.
-    """
-    if diagnosis is None:
-        return DiagnosisWords(AGREES if agrees else NOT_DIAGNOSED)
-    everything = {knob: value for cause in diagnosis.causes for knob, value in cause.changes.items()}
-    causes = (_cause(cause, meanings) for cause in diagnosis.causes)
-    judged = sum(stage.ok is not None for stage in diagnosis.stages)
-    is_one_set = diagnosis.is_one_set_of_conventions and bool(diagnosis.causes)
-    headline = (_ONE_SET if is_one_set else _HEADLINE[diagnosis.verdict]).format(
-        side="Training" if side == "training" else "The engine",
-        changes=changes_text(everything),
-        judged=judged,
-        recorded=len(diagnosis.stages),
-        unjudged=plain(", ".join(diagnosis.unjudged) or "it"),
-    )
-    return DiagnosisWords(headline, tuple(causes), tuple(_lines(diagnosis)))
-
-
-def _cause(cause: Cause, meanings: Mapping[str, str]) -> CauseWords:
-    meaning = "; ".join(f"{knob}: {meanings[knob]}" for knob in cause.changes if knob in meanings)
-    sentence = f"With {changes_text(cause.changes)} {effect_text(cause)}." + (f" ({meaning}.)" if meaning else "")
-    equivalents = "; ".join(map(changes_text, cause.equivalents[:_EQUIVALENTS_SHOWN]))
-    return CauseWords(sentence, cause.code_hints, equivalents)
-
-
-def _lines(diagnosis: Diagnosis) -> list[str]:
-    lines = []
-    if diagnosis.verdict == "agrees" and diagnosis.seen is not None:
-        lines.append(f"{diagnosis.seen.sentence}.")
-    first = diagnosis.first_divergence
-    if first is not None:
-        lines.append(f"First divergence: {divergence_text(first)}.")
-    differing = [each for each in diagnosis.stages if each.differs]
-    lines += [f"{plain(each.stage)} differs: {plain(each.differs.sentence)}." for each in differing if each.differs]
-    lines += [f"Relation: {plain(relation.sentence)}." for relation in diagnosis.relations]
-    lines += [f"Remains: {plain(words)}." for words in words_of.remains_texts(diagnosis)]
-    if diagnosis.search is not None and not diagnosis.search.is_complete:
-        lines.append(f"{plain(diagnosis.search.sentence)}.")
-    lines += [f"{plain(each.stage)}: {each.sampled.words}." for each in diagnosis.stages if each.sampled is not None]
-    if diagnosis.indistinguishable:
-        choices = ", ".join(f"{knob}={words_of.shown_value(value)}" for knob, value in diagnosis.indistinguishable)
-        lines.append(f"This data cannot tell apart: {choices}.")
-    return lines
 
 
 def parts_of_runs(gate: GateReport, runs: Sequence[ComparedRun]) -> list[Part | None]:
@@ -199,9 +36,11 @@ def parts_of_runs(gate: GateReport, runs: Sequence[ComparedRun]) -> list[Part | 
 
 
 _PREDICTED = (
-    "No model ran here, so there is no reference pose. The skeletons are the poses in the recording and the clip's next poses; "
-    "degrees and centimetres say how far the prediction is from the clip."
+    "No model ran here, so there is no reference pose. The skeletons are the poses in the recording and those that the clip "
+    "has next; "
 )
+_FROM_THE_CLIP = "degrees and centimetres say how far the prediction is from the clip."
+_DENIED = "No pose is drawn of this recording: "
 Drawn = tuple[ComparedRun, Part | None]
 """A run, and the part that it belongs to."""
 
@@ -217,22 +56,67 @@ def worst_first(gate: GateReport, runs: Sequence[ComparedRun]) -> list[Drawn]:
     return sorted(zip(runs, parts_of_runs(gate, runs), strict=True), key=goodness)
 
 
-def run_words(run: ComparedRun, owner: Part | None) -> dict[str, Any]:
-    """The texts about one run. owner: the part of the run."""
+def denials(gate: GateReport, owner: Part | None) -> list[Finding]:
+    """What the gate found in the run's file that takes the meaning from its poses, or from their distance."""
+    said, file = {rule.code for rule in SAY_NOTHING}, None if owner is None else owner.report.summary.get("b")
+    return [each for each in gate.findings if each.file == file and each.rule.code in said]
+
+
+def without_false_poses(run: ComparedRun, denied: Sequence[Finding]) -> ComparedRun:
+    """The run as it may be drawn: without poses, where a finding says that they are none."""
+    if run.against != CLIP or not any(each.rule.code in _NO_POSES for each in denied):
+        return run
+    none = np.zeros((len(run.frames), 0, 3, 3))
+    bare = replace(run, bone_names=(), against=REFERENCE, path=None, parents=None, offsets_m=None)
+    return replace(bare, reference=none, engine=none, deg=none[..., 0, 0], cm=None)
+
+
+def run_words(run: ComparedRun, owner: Part | None, denied: Sequence[Finding] = ()) -> dict[str, Any]:
+    """The texts about one run. owner: the part of the run; denied: what says that its poses or their distance are none."""
     side = "training" if owner is not None and owner.name.startswith("teacher/") else "engine"
-    agrees = owner is not None and owner.verdict == "pass"
+    answer = None if run.diagnosis is None else answer_of_diagnosis(run.diagnosis)
+    known = AGREES if owner is not None and owner.verdict == "pass" else NOT_DIAGNOSED
     peaks = np.where(np.isfinite(run.deg), run.deg, np.inf).max(axis=0, initial=0.0)
+    messages = " ".join(f"{plain(each.message)} ({each.rule.code})." for each in denied[:1])
     return {
         "name": plain(run.name if owner is None else owner.title),
         "side": side,
         "against": run.against,
-        "about_poses": _PREDICTED if run.against == CLIP else "",
-        "words": diagnosis_words(run.diagnosis, run.meanings, side, agrees=agrees),
-        "still": still_picture(run, side),
+        "about_poses": _PREDICTED + (messages or _FROM_THE_CLIP) if run.against == CLIP else messages and _DENIED + messages,
+        "headline": known if answer is None else plain(f"{answer.word}: {answer.headline}"),
+        "lines": [] if answer is None else [plain(line) for line in answer.lines],
         "notes": "; ".join(f"{plain(name)}: {plain(note)}" for name, _, note in run.stages if note),
         "stages": [_stage_row(run, name, ratios, note) for name, ratios, note in run.stages],
         "bones": [_bone_row(run, int(bone)) for bone in np.argsort(-peaks, kind="stable")],
-    }
+        "numbers": None if run.values is None else {
+            "stage": plain(run.values.stage), "rows": list(_value_rows(run.values, run)),
+            "is_of_network": max(run.values.network) >= 0,
+        },
+    }  # fmt: skip
+
+
+def _value_rows(values: Values, run: ComparedRun) -> Iterator[dict[str, str]]:
+    """Each channel: its name, the index that the network has for it, whose numbers were recorded in its place, how far off."""
+    expected, recorded = (side.astype(np.float64) for side in (values.expected, values.recorded))
+    apart = _sized(np.abs(recorded - expected))
+    known = expected[np.isfinite(expected)]
+    span = float(np.ptp(known)) if known.size else 0.0
+    for place, name in enumerate(values.names):
+        distance = _sized(np.abs(expected - recorded[:, [place]])).max(axis=0)
+        nearest = int(np.argmin(distance))
+        is_other = distance[place] > _SAME * span and distance[nearest] <= _SAME * span
+        row, own = int(np.argmax(apart[:, place])), values.network
+        yield {
+            "index": str(values.channels[place]), "name": plain(name),
+            "network": "" if own[place] < 0 else str(own[place]),
+            "got": plain(values.names[nearest]) if is_other else "",
+            "got_network": str(own[nearest]) if is_other and own[nearest] >= 0 else "",
+            "apart": _figure(apart[row, place]), "frame": str(run.frames[row]),
+        }  # fmt: skip
+
+
+def _sized(values: FloatArray) -> FloatArray:
+    return np.where(np.isnan(values), np.inf, values)
 
 
 def _stage_row(run: ComparedRun, name: str, ratios: FloatArray, note: str) -> dict[str, str]:

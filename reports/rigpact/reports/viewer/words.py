@@ -1,51 +1,56 @@
 """The page's texts as plain values for the template. All text from files goes through `plain`."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from typing import Any
+
+import numpy as np
 
 from rigpact.contract.findings import Finding, Ledger, Rule, Severity, Verdict
 from rigpact.reports.comparing.address import Address
-from rigpact.reports.gate.answer.cause import Cause
 from rigpact.reports.gate.answer.compared_run import ComparedRun
 from rigpact.reports.gate.answer.part import Part
 from rigpact.reports.gate.answer.report import GateReport
 from rigpact.reports.renderers.wording import found_text, place_text
-from rigpact.reports.terminal import number_of, plain, severities_text
+from rigpact.reports.terminal import plain, severities_text
 from rigpact.reports.viewer.run_data import bone_index
-from rigpact.reports.viewer.run_words import Drawn, run_words
+from rigpact.reports.viewer.run_words import Drawn, denials, run_words
 
 SIGN = {Severity.ERROR: "✕", Severity.WARNING: "!", Severity.INFO: "i"}
-Owners = Sequence[Part | None]
 
 
-def findings_by_rule(gate: GateReport, runs: Sequence[ComparedRun], owners: Owners) -> list[dict[str, Any]]:
-    """All findings, grouped by part and rule; the most severe first, then in the order of the parts.
+@dataclass(frozen=True)
+class Pictures:
+    """The runs of the page, as they are drawn, and the part that each belongs to."""
 
-    owners: the part that each run belongs to.
-    """
-    groups: dict[tuple[str, str], dict[str, Any]] = {}
-    for part in gate.parts:
-        run = next((index for index, owner in enumerate(owners) if owner is part), None)
-        for finding in part.report.findings:
-            group = groups.setdefault((part.name, finding.rule.code), _group(part, finding.rule))
-            nowhere = {"run": None, "frame": None, "bone": -1}
-            seen = nowhere if run is None else _place_in_picture(finding, run, runs[run])
-            group["places"].append({"message": plain(finding.message), "place": place_text(finding)} | seen)
-    gravity = [severity.value for severity in Severity]
-    return sorted(groups.values(), key=lambda group: gravity.index(group["severity"]))
+    runs: Sequence[ComparedRun]
+    owners: Sequence[Part | None]
 
+    def place(self, finding: Finding, part: Part | None) -> dict[str, Any] | None:
+        """Run, frame and bone that show a finding of a part; None where no recording does.
 
-def _group(part: Part, rule: Rule) -> dict[str, Any]:
-    own = {key: getattr(rule, key) for key in ("code", "name", "hint", "why")}
-    words = {"severity": rule.severity.value, "sign": SIGN[rule.severity]}
-    return {"part": plain(part.name), "part_title": plain(part.title), **words, **own, "places": []}
+        A finding that names no frame is about a stage: it is shown where that stage is off, and a bone, or it, the most.
+        """
+        index = next((at for at, owner in enumerate(self.owners) if owner is part and part is not None), None)
+        if index is None:
+            return None
+        run, address = self.runs[index], finding.values.get("address")
+        frame, bone = finding.values.get("worst_frame", finding.values.get("frame")), -1
+        if isinstance(address, Address):
+            bone = bone_index(run, address.bone)
+        if not isinstance(frame, int):
+            ratios = next((row for name, row, _ in run.stages if name == finding.values.get("stage")), None)
+            if ratios is None:
+                return None
+            ratios, deg = (np.nan_to_num(each, nan=np.inf) for each in (ratios, run.deg))
+            row = int(np.argmax(np.where(ratios > 1.0, deg.max(axis=1) if deg.size else ratios, -1.0)))
+            frame, bone = int(run.frames[row]), int(np.argmax(deg[row])) if deg.size else -1
+        return {"run": index, "frame": frame, "bone": bone}
 
-
-def _place_in_picture(finding: Finding, index: int, run: ComparedRun) -> dict[str, Any]:
-    """Run, frame and bone where the picture shows a finding; the frame is None if the finding names none."""
-    frame, address = finding.values.get("worst_frame", finding.values.get("frame")), finding.values.get("address")
-    bone = address.bone if isinstance(address, Address) else None
-    return {"run": index, "frame": frame if isinstance(frame, int) else None, "bone": bone_index(run, bone)}
+    def best(self, places: Sequence[dict[str, Any] | None]) -> dict[str, Any] | None:
+        """The place to look at first: one with a skeleton, if there is one."""
+        known = [place for place in places if place is not None]
+        return next((each for each in known if self.runs[each["run"]].deg.shape[1]), known[0] if known else None)
 
 
 _VERDICT: dict[Verdict, dict[str, str]] = {
@@ -58,39 +63,66 @@ NOTHING_ASKED = "No engine recording was compared."
 
 def page_words(gate: GateReport, drawn: Sequence[Drawn]) -> dict[str, Any]:
     """All values for the template, in the order of the page."""
-    runs, owners = [run for run, _ in drawn], [owner for _, owner in drawn]
-    causes = number_of(len(gate.causes), "cause")
+    owners = [owner for _, owner in drawn]
+    denied = [denials(gate, owner) for owner in owners]
+    pictures = Pictures([run for run, _ in drawn], owners)
+    causes = list(_causes(gate, pictures))
+    opening = next((cause for cause in causes if cause["show"] is not None), None)
     absent = [f"{plain(name)}: {plain(reason)}" for name, reason in gate.not_asked.items() if "trace" in name]
     counts = {severity: sum(part.report.count(severity) for part in gate.parts) for severity in Severity}
     return {
         "title": "rigpact gate",
         "verdict": _VERDICT[gate.verdict],
         "lead": _lead(gate),
-        "counts": severities_text(counts.__getitem__),
-        "ledger": _ledger_words(gate.ledger),
-        "causes": [_cause(cause) for cause in gate.causes],
-        "cause_counts": f"{causes} behind {number_of(len(gate.findings), 'finding')}; the worst first.",
-        "next_steps": [plain(step) for step in gate.next_steps],
-        "runs": [run_words(run, owner) for run, owner in drawn],
+        "bar": _bar(gate),
+        "counts": f"{severities_text(counts.__getitem__)}; {_ledger_words(gate.ledger)['words']}",
+        "causes": causes,
+        "opening": None if opening is None else opening["show"],
+        "opening_number": None if opening is None else opening["number"],
+        "next_steps": [] if causes else [plain(step) for step in gate.next_steps],
+        "runs": [run_words(run, owner, said) for (run, owner), said in zip(drawn, denied, strict=True)],
         "absent": " ".join([NOTHING_ASKED, *absent]),
         "parts": [_part(part) for part in gate.parts],
         "not_asked": [(plain(name), plain(reason)) for name, reason in gate.not_asked.items()],
-        "severities": [{"name": each.value, "sign": SIGN[each], "count": count} for each, count in counts.items()],
-        "findings": findings_by_rule(gate, runs, owners),
+        "severities": [{"name": each.value, "sign": SIGN[each]} for each, count in counts.items() if count],
         "provenance": [(plain(name), plain(value)) for name, value in gate.provenance.items()],
     }
 
 
-def _cause(cause: Cause) -> dict[str, Any]:
-    """One cause and, folded, its findings: each text once, with the files that have it."""
-    texts: dict[str, list[str]] = {}
-    for finding in cause.findings:
-        texts.setdefault(f"{finding.rule.code} {plain(finding.message)}", []).append(plain(finding.file))
-    return {
-        "severity": cause.severity.value, "sign": SIGN[cause.severity], "side": cause.side, "title": plain(cause.title),
-        "effect": plain(cause.effect), "found": found_text(cause),
-        "findings": [f"{text} ({', '.join(dict.fromkeys(files))})" for text, files in texts.items()],
-    }  # fmt: skip
+def _bar(gate: GateReport) -> list[dict[str, Any]]:
+    """The parts that passed, failed, were not judged: how many, and where they begin and end on a bar of 100."""
+    words: dict[Verdict, str] = {"pass": "passed", "fail": "failed", "undetermined": "not judged"}
+    shares, start = [], 0.0
+    for verdict, word in words.items():
+        count = sum(part.verdict == verdict for part in gate.parts)
+        share = 100.0 * count / max(len(gate.parts), 1)
+        shares.append(
+            _VERDICT[verdict] | {"count": count, "word": word, "start": f"{start:.2f}", "share": f"{share:.2f}"}
+        )
+        start += share
+    return shares
+
+
+def _causes(gate: GateReport, pictures: Pictures) -> Iterator[dict[str, Any]]:
+    """Every cause with its step and its findings: each text once, with the places that have it."""
+    owner_of = {id(finding): part for part in gate.parts for finding in part.report.findings}
+    for number, cause in enumerate(gate.causes, 1):
+        groups: dict[tuple[str, str], dict[str, Any]] = {}
+        for finding in cause.findings:
+            place = pictures.place(finding, owner_of.get(id(finding)))
+            message = "" if finding is cause.lead or finding.message == cause.title else plain(finding.message)
+            group = groups.setdefault((finding.rule.code, message), _group(finding.rule, message))
+            group["places"].append({"place": place_text(finding), "show": place})
+        yield {
+            "number": number, "severity": cause.severity.value, "sign": SIGN[cause.severity], "side": cause.side,
+            "title": plain(cause.title), "effect": plain(cause.effect), "step": plain(cause.advice), "found": found_text(cause),
+            "groups": [*groups.values()],
+            "show": pictures.best([each["show"] for group in groups.values() for each in group["places"]]),
+        }  # fmt: skip
+
+
+def _group(rule: Rule, message: str) -> dict[str, Any]:
+    return {"code": rule.code, "name": rule.name, "why": rule.why, "message": message, "places": []}
 
 
 def _lead(gate: GateReport) -> str:
@@ -109,13 +141,9 @@ def _lead(gate: GateReport) -> str:
 
 def _ledger_words(ledger: Ledger) -> dict[str, Any]:
     words = f"{_grouped(ledger.compared)} of {_grouped(ledger.declared)} values judged"
-    words += f", {_grouped(ledger.waived)} waived with a reason" if ledger.waived else ""
+    words += f", {_grouped(ledger.waived)} not recorded or waived" if ledger.waived else ""
     words += f", {_grouped(ledger.missing)} missing" if ledger.missing else ""
-    share = 100.0 / max(ledger.declared, 1)
-    compared, waived = ledger.compared * share, (ledger.compared + ledger.waived) * share
-    return {"words": words, "compared_end": f"{compared:.2f}", "waived_end": f"{waived:.2f}"} | {
-        name: _grouped(count) for name, count in ledger.to_json().items()
-    }
+    return {"words": words} | {name: _grouped(count) for name, count in ledger.to_json().items()}
 
 
 def _grouped(count: int) -> str:
@@ -130,6 +158,5 @@ def _part(part: Part) -> dict[str, Any]:
         "verdict": _VERDICT[part.verdict],
         "errors": part.report.count(Severity.ERROR),
         "warnings": part.report.count(Severity.WARNING),
-        "found": len(part.report.findings),
         "ledger": _ledger_words(part.report.ledger),
     }

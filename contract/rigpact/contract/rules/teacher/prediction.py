@@ -108,7 +108,9 @@ EQUALS_TARGET = Rule(
     why="the error of zero says nothing about the network, and no engine can agree with it",
 )
 
-SAY_NOTHING = (PREDICTION_HOLDS_RESIDUAL, PREDICTION_NOT_NORMALISED, COMPOSED_WITH_TARGET)
+NOT_POSES = (PREDICTION_HOLDS_RESIDUAL, PREDICTION_NOT_NORMALISED)
+"""Of a prediction with such a finding, `y_norm` read as the contract says is no pose: nobody draws one."""
+SAY_NOTHING = (*NOT_POSES, COMPOSED_WITH_TARGET)
 """Of a prediction with such a finding, the distance from the next pose says nothing of its network."""
 _STILL_DEG = 0.01
 """A teacher that moves less in a frame is at rest, and its steps cannot be judged."""

@@ -52,8 +52,8 @@ DIRECTION: Mapping[str, Callable[[FloatArray], FloatArray]] = {
 }
 COMPOSE_ORDER = Knob(
     "compose_order", COMPOSE, "R_next = ΔR · R_prev or R_prev · ΔR (columns are axes)", {
-        "delta_prev": CodeHint("PrevM * DeltaM with row vectors is ΔR·R_prev", "r_next = delta @ r_prev"),
-        "prev_delta": CodeHint("DeltaM * PrevM with row vectors is R_prev·ΔR: swap the factors", "r_next = r_prev @ delta"),
+        "delta_prev": CodeHint("PrevM * DeltaM", "r_next = delta @ r_prev", "with row vectors that is ΔR·R_prev"),
+        "prev_delta": CodeHint("DeltaM * PrevM", "r_next = r_prev @ delta", "swap the factors"),
     },
 )  # fmt: skip
 DELTA_DIRECTION = Knob(

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -123,15 +122,14 @@ def _refuse_others(what: str, given: Sequence[str]) -> None:
 
 def _compare_recordings(request: DiffRequest, output_format: str, *, strict: bool) -> int:
     """Compare recordings of one contract, print the answer, and return the exit status."""
-    from rigpact.reports.commenting.of_diff import comment_on_diff
-    from rigpact.reports.comparing.comparison_text import print_comparison
+    from rigpact.reports.comparing.comparison_text import answer_of_comparison, print_comparison
     from rigpact.reports.comparing.diff import diff as compared
 
     report = compared(request)
 
     def rendered(word: str) -> None:
         if word in (formats.MARKDOWN, formats.HTML):
-            formats.print_comment(comment_on_diff(report, strict=strict), word)
+            formats.print_comment(answer_of_comparison(report, strict=strict), word)
         else:
             formats.print_rendered(report, "diff", "Two recordings", word, strict=strict)
 
@@ -143,9 +141,8 @@ def _compare_arrays(request: TwoFilesRequest, output_format: str) -> int:
     """Compare files of named arrays, print the answer, and return the exit status."""
     from rigpact.contract.documents import Kind
     from rigpact.reference_runtime.recordings.opened import open_file
-    from rigpact.reports.commenting.of_diagnosis import comment_on_diagnosis
     from rigpact.reports.diagnosing.two_files import compare_files
-    from rigpact.reports.diagnosing.two_files_text import print_two_files
+    from rigpact.reports.diagnosing.two_files_text import answer_of_two_files
     from rigpact.reports.running.two_models import compare_models
 
     formats.refuse_others(
@@ -153,9 +150,7 @@ def _compare_arrays(request: TwoFilesRequest, output_format: str) -> int:
     )
     are_models = open_file(request.a).kind is open_file(request.b).kind is Kind.MODEL
     found = (compare_models if are_models else compare_files)(request)
-    comment = comment_on_diagnosis(found.diagnosis, found.notes)
-    printed = lambda _diagnosis, console: print_two_files(found, console)  # noqa: E731
-    options.print_found(found.diagnosis, printed, output_format, partial(formats.print_comment, comment))
+    formats.print_answer(found.diagnosis, answer_of_two_files(found), output_format)
     return found.exit_code
 
 

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -12,12 +11,11 @@ import typer
 
 from rigpact.reports.command_line import options
 from rigpact.reports.command_line.further_answers import asked_formats
-from rigpact.reports.command_line.report_formats import TEXT, FormatOfAnswer, print_comment
+from rigpact.reports.command_line.report_formats import TEXT, FormatOfAnswer, print_answer
 
 if TYPE_CHECKING:
-    from rich.console import Console
-
     from rigpact.reference_runtime.recordings.trace import Segments
+    from rigpact.reports.answer import Figures, Line
     from rigpact.reports.diagnosing.diagnosis import Diagnosis, Divergence, StageVerdict
     from rigpact.reports.diagnosing.explain import ExplainRequest
 
@@ -131,62 +129,25 @@ class _Early:
     """Prints what is known before the search, and keeps it: the answer does not say it again."""
 
     def __init__(self, *, is_shown: bool) -> None:
-        self.text, self._is_shown = "", is_shown
+        self.said: list[Line | Figures] = []
+        self._is_shown = is_shown
 
     def __call__(self, notes: Sequence[str], stages: Sequence[StageVerdict], first: Divergence | None) -> None:
         """Print notes, stages and the first divergence."""
-        from rigpact.reports.terminal import is_quiet, say_now
+        from rigpact.reports.answer import print_body
+        from rigpact.reports.diagnosing.diagnosis_text import known_body
+        from rigpact.reports.terminal import is_quiet, say_now, stdout
 
         if self._is_shown and not is_quiet():
-            self.text = _rendered(partial(_print_known, notes, stages, first))
-            say_now(self.text)
-
-
-def _rendered(answer: Callable[[Console], None]) -> str:
-    from rigpact.reports.terminal import stdout
-
-    console = stdout()
-    with console.capture() as captured:
-        answer(console)
-    return captured.get()
-
-
-def _print_known(
-    notes: Sequence[str],
-    stages: Sequence[StageVerdict],
-    first: Divergence | None,
-    console: Console,
-    *,
-    supposition: str | None = None,
-) -> None:
-    from rigpact.reports.diagnosing.diagnosis_text import print_stages
-    from rigpact.reports.terminal import plain
-
-    for note in notes:
-        console.print(f"note: {plain(note)}", style="yellow", markup=False)
-    print_stages(stages, first, console, supposition)
+            self.said, console = list(known_body(stages, first, notes=notes)), stdout()
+            print_body(self.said, console)
+            say_now("")
 
 
 def _show(diagnosis: Diagnosis, notes: list[str], output_format: str, early: _Early) -> None:
-    from rigpact.reports.commenting.of_diagnosis import comment_on_diagnosis
+    from rigpact.reports.diagnosing.diagnosis_text import answer_of_diagnosis
 
-    def comment(name: str) -> None:
-        print_comment(comment_on_diagnosis(diagnosis, notes), name)
-
-    options.print_found(diagnosis, partial(_print, notes, early.text), output_format, comment)
-
-
-def _print(notes: Sequence[str], early: str, diagnosis: Diagnosis, console: Console) -> None:
-    """early: what was printed before the search; the answer does not say it again."""
-    from rigpact.reports.diagnosing.diagnosis_text import print_answers
-
-    first, supposition = diagnosis.first_divergence, diagnosis.supposition
-    known = partial(_print_known, notes, diagnosis.stages, first, supposition=supposition)
-    if not early:
-        known(console)
-    elif _rendered(known) != early:
-        _print_known((), diagnosis.stages, first, console, supposition=supposition)
-    print_answers(diagnosis, console)
+    print_answer(diagnosis, answer_of_diagnosis(diagnosis, notes), output_format, early.said)
 
 
 def _written(patch: Path | None, diagnosis: Diagnosis, request: ExplainRequest, *, writes: bool) -> Iterator[str]:

@@ -13,7 +13,7 @@ import typer
 
 from rigpact.contract.errors import UnusableInput
 from rigpact.reports.command_line import options
-from rigpact.reports.command_line.report_formats import TEXT, FormatOfAnswer, print_comment
+from rigpact.reports.command_line.report_formats import TEXT, FormatOfAnswer, print_answer
 
 if TYPE_CHECKING:
     from rigpact.contract.systems.contract import Contract
@@ -164,12 +164,9 @@ def _with_frames(subject: Subject, asked: int | None) -> tuple[Subject, int]:
 
 
 def _answer(found: Investigation, output_format: str) -> typer.Exit:
-    from rigpact.reports.commenting.of_run import comment_on_run
-    from rigpact.reports.nonfinite.text import print_investigation
+    from rigpact.reports.nonfinite.text import answer_of_run
 
-    options.print_found(
-        found, print_investigation, output_format, lambda word: print_comment(comment_on_run(found), word)
-    )
+    print_answer(found, answer_of_run(found), output_format)
     return typer.Exit(found.exit_code)
 
 
@@ -216,9 +213,9 @@ def _look_into(recording: Recording, contract: Contract, onnx: Path | None) -> I
 
 
 def _judge_drift(subject: Subject, frames: int, against: Path | None, output_format: str) -> int:
-    from rigpact.reports.commenting.of_run import comment_on_drift
-    from rigpact.reports.nonfinite.drift import judge_drift, print_drift
+    from rigpact.reports.nonfinite.drift import judge_drift
+    from rigpact.reports.nonfinite.text import answer_of_drift
 
     found = judge_drift(subject, frames, against)
-    options.print_found(found, print_drift, output_format, lambda word: print_comment(comment_on_drift(found), word))
+    print_answer(found, answer_of_drift(found), output_format)
     return found.exit_code

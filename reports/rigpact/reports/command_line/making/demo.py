@@ -24,25 +24,71 @@ def demo(
     ] = Shown.CHARACTER,
     *,
     into: Annotated[Path | None, option("--into", "FOLDER", "Only copy the files into a new folder.")] = None,
+    is_opened: Annotated[
+        bool, typer.Option("--open", help="Write the HTML page of the mistake, and open it in the browser.")
+    ] = False,
     output_format: Format = OutputFormat.TEXT,
 ) -> None:
     """Show what rigpact does, on the built-in character or robot.
 
-    The character: check, run and compare it, then explain an engine with a mistake. Exit status 0: its four parts pass.
+    The character: check, run and compare it, then explain an engine with a mistake. Exit status 0: its three parts pass.
     The robot: explain a recording of a runtime with a mistake. Exit status 1: the mistake is named.
+    --open writes the page into the folder of --into, or into a new one for temporary files.
     """
-    from rigpact.reports.terminal import print_json
+    import contextlib
+    import tempfile
 
-    is_robot, is_json = shown is Shown.ROBOT, output_format is OutputFormat.JSON
-    if into is not None:
-        from rigpact.fixtures.demo import copy_demo, copy_robot
+    from rigpact.fixtures.demo import copy_demo
 
-        (copy_robot if is_robot else copy_demo)(into)
-        typer.echo(f"the {shown}'s files are in {into}")
+    is_robot = shown is Shown.ROBOT
+    if into is not None or is_opened:
+        folder = into or Path(tempfile.mkdtemp(prefix="rigpact-")) / shown
+        copy_demo(folder, is_robot=is_robot)
+        typer.echo(f"the {shown}'s files are in {folder}")
+        if is_opened:
+            _open(shown, folder)
         return
-    from rigpact.reports.running.demonstration import demonstrate, demonstrate_robot
+    with tempfile.TemporaryDirectory() as above:
+        copy_demo(Path(above) / shown, is_robot=is_robot)
+        with contextlib.chdir(Path(above) / shown):  # findings name the files as the commands do
+            status = _shown(shown, is_json=output_format is OutputFormat.JSON)
+    raise typer.Exit(status)
 
-    found = demonstrate_robot(quiet=is_json) if is_robot else demonstrate(quiet=is_json)
+
+def _shown(shown: Shown, *, is_json: bool) -> int:
+    from functools import partial
+
+    from rich.console import Console
+
+    from rigpact.reports.answer import print_answer
+    from rigpact.reports.demonstration import demonstrate, demonstrate_robot
+    from rigpact.reports.diagnosing.diagnosis_text import answer_of_diagnosis
+    from rigpact.reports.terminal import is_quiet, print_json, show, stdout
+
+    console = Console(quiet=True) if is_json or is_quiet() else stdout()
+    if shown is Shown.ROBOT:
+        diagnosis = demonstrate_robot(console)
+        document, status = diagnosis.to_json(), diagnosis.exit_code
+    else:
+        report, diagnosis = demonstrate(console)
+        document, status = report.to_json(), report.exit_code()
     if is_json:
-        print_json(found.to_json())
-    raise typer.Exit(found.exit_code() if callable(found.exit_code) else found.exit_code)
+        print_json(document)
+    elif is_quiet():
+        show(partial(print_answer, answer_of_diagnosis(diagnosis)))
+    else:
+        console.print(f"try it: rigpact demo {shown} --into {shown}; see it: rigpact demo {shown} --open", style="dim")
+    return status
+
+
+def _open(shown: Shown, folder: Path) -> None:
+    import contextlib
+    import webbrowser
+
+    from rigpact.reports.demonstration import write_page
+
+    with contextlib.chdir(folder):
+        page = write_page(is_robot=shown is Shown.ROBOT)
+    typer.echo(f"the page is {page}")
+    if not webbrowser.open(page.as_uri()):
+        typer.echo("no browser could be opened: open it yourself", err=True)

@@ -40,10 +40,23 @@ class Cause:
         return "{stage} was computed with {changes}: with it {effect}".format_map(self.lead.values)
 
     @property
+    def name(self) -> str:
+        """What is wrong, in as few words as say it."""
+        if self.lead.rule.code == gate.CONVENTION_DIFFERS.code:
+            return f"{self.lead.values['changes']} in {self.lead.file}"
+        return self.lead.message
+
+    @property
     def effect(self) -> str:
         """What it does to the character, as far as it was measured."""
         said = (str(each.values["on_character"]) for each in self.findings if each.values.get("on_character"))
         return next(said, "")
+
+    @property
+    def advice(self) -> str:
+        """What to do about it: the lines to change, where they are known, else its rule's hint."""
+        patch = self.lead.values.get("patch")
+        return "; ".join(map(str, patch)) if patch else self.lead.rule.hint
 
     @property
     def codes(self) -> dict[str, int]:

@@ -5,8 +5,8 @@ It is made from a comparison and a diagnosis, stored in the archive, and drawn b
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,7 +16,9 @@ from rigpact.contract.layout import ROTATIONS
 from rigpact.contract.skeleton import Skeleton
 from rigpact.contract.statistics import FloatArray
 from rigpact.contract.systems.contract import Contract
+from rigpact.contract.units import NO_UNIT
 from rigpact.reference_runtime.operations.rot6d import Rot6d
+from rigpact.reports.comparing.address import channel_address
 from rigpact.reports.comparing.compare import Comparison
 from rigpact.reports.comparing.pose_error import PoseError
 from rigpact.reports.comparing.stage_comparison import StageComparison
@@ -31,9 +33,9 @@ class ComparedRun:
 
     parents (B,), offsets_m (B, 3): the skeleton, None where the contract has none. reference, engine: (T, B, 3, 3)
     local rotations, columns are axes. deg, cm: (T, B); cm is None without a skeleton. stages: name, (T,) largest error
-    divided by its tolerance, and a note if the stage was not judged. meanings: the meaning of each convention in the
-    diagnosis. against: whose poses `reference` holds, the `reference` run's or the `clip`'s own. path: (T, 4) position in
-    metres and heading in radians of the root, None where the clip has none.
+    divided by its tolerance, and a note if the stage was not judged. against: whose poses `reference` holds, the
+    `reference` run's or the `clip`'s own. path: (T, 4) position in metres and heading in radians of the root, None where the
+    clip has none. values: the numbers of the stage where they part.
     """
 
     name: str
@@ -49,9 +51,29 @@ class ComparedRun:
     stages: Sequence[tuple[str, FloatArray, str]]
     first_divergence: Divergence | None
     diagnosis: Diagnosis | None
-    meanings: Mapping[str, str] = field(default_factory=dict)
     against: str = REFERENCE
     path: FloatArray | None = None
+    values: Values | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class Values:
+    """Numbers of one stage over T frames: C channels by name, as they should be and as they were recorded, (T, C) each.
+
+    channels: their indices in the stage. network: the index that a name has in the network's answer, -1 where it has none.
+    """
+
+    stage: str
+    unit: str
+    names: Sequence[str]
+    channels: Sequence[int]
+    network: Sequence[int]
+    expected: FloatArray
+    recorded: FloatArray
+
+
+CHANNELS_KEPT = 24
+"""The channels that differ most: a robot's joints, a hand's fingers."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -103,16 +125,35 @@ def compared_run(
         stages=_stage_ratios(comparison),
         first_divergence=None if diagnosis is None else diagnosis.first_divergence,
         diagnosis=diagnosis,
-        meanings=_meanings(diagnosis, comparison.contract),
         against=REFERENCE if poses is None else poses.against,
         path=None if skeleton is None else path,
+        values=_values(comparison, diagnosis),
     )
 
 
-def _meanings(diagnosis: Diagnosis | None, contract: Contract | None) -> dict[str, str]:
-    if diagnosis is None or contract is None:
-        return {}
-    return {knob: contract.system.knobs[knob].meaning for cause in diagnosis.causes for knob in cause.changes}
+def _values(comparison: Comparison, diagnosis: Diagnosis | None) -> Values | None:
+    """The stage where they part first, or the last of the loop: what drives the character or the motors."""
+    first = None if diagnosis is None else diagnosis.first_divergence
+    stage = first.stage if first is not None else (comparison.first_divergence or ("", list(comparison.stages)[-1]))[1]
+    contract, sides = comparison.contract_of(stage), (comparison.a.trace, comparison.b.trace)
+    if contract is None or any(stage not in side.stages for side in sides):
+        return None
+    expected, recorded = (side.stages[stage][np.isin(side.frame, comparison.frames)] for side in sides)
+    if expected.shape != recorded.shape or not expected.size:
+        return None
+    apart = np.nan_to_num(np.abs(expected - recorded), nan=np.inf).max(axis=0)
+    channels = np.sort(np.argsort(-apart, kind="stable")[:CHANNELS_KEPT])
+    answer = next((name for name in contract.system.graph.answers), None)
+    known = [] if answer is None else [_name(answer, each, contract) for each in range(contract.fields(answer).width)]
+    names = [_name(stage, int(each), contract) for each in channels]
+    network = [known.index(each) if each in known else -1 for each in names]
+    unit = contract.system.graph[stage].shown_unit.removesuffix(NO_UNIT)
+    return Values(stage, unit, names, channels.tolist(), network, expected[:, channels], recorded[:, channels])
+
+
+def _name(stage: str, channel: int, contract: Contract) -> str:
+    at = channel_address(stage, channel, contract)
+    return ", ".join(filter(None, (at.bone, at.slice, at.component))) or f"channel {channel}"
 
 
 def _compared_poses(comparison: Comparison) -> Poses | None:

@@ -49,11 +49,11 @@ def _missing(part: Part) -> Iterator[str]:
 
 def _step(cause: Cause) -> str:
     """The side, the file, what to do there."""
-    lead, patch = cause.lead, cause.lead.values.get("patch")
+    lead = cause.lead
     more = cause.codes[lead.rule.code] - 1
     others = f" (and {more} more of {lead.rule.code})" if more else ""
     side = f"{_SIDES[cause.side]}, " if cause.side in _SIDES else ""
-    if patch:
-        return f"{side}{lead.file}{others}: {'; '.join(map(str, patch))}"
+    if lead.values.get("patch"):
+        return f"{side}{lead.file}{others}: {cause.advice}"
     place = f"{lead.file}#{lead.pointer}" if lead.pointer else lead.file
-    return f"{side}{place}{others}: {lead.message}; {lead.rule.hint}"
+    return f"{side}{place}{others}: {lead.message}; {cause.advice}"

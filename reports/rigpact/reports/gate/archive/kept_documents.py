@@ -83,8 +83,18 @@ class KeptRun(TypedDict):
     stages: list[Annotated[list[str], str, str]]
     first_divergence: dict[str, Any] | None
     diagnosis: dict[str, Any] | None
-    meanings: dict[str, str]
     against: str
+    values: KeptValues | None
+
+
+class KeptValues(TypedDict):
+    """The numbers of one stage, without its arrays."""
+
+    stage: str
+    unit: str
+    names: list[str]
+    channels: list[int]
+    network: list[int]
 
 
 class KnownSummary(TypedDict, total=False):

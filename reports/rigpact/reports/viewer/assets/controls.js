@@ -50,6 +50,11 @@ function connectPointers(viewer) {
     sayStage(column, y);
   }, sayStage);
   viewer.strips.overlay.addEventListener("pointerleave", () => viewer.tell());
+  const sayValue = (column, y) => (byId("value-cell").textContent = viewer.values.textAt(column, y));
+  viewer.values.onPoint((column, y) => {
+    viewer.seek(column);
+    sayValue(column, y);
+  }, sayValue);
   connectCamera(viewer, byId("scene"));
 }
 

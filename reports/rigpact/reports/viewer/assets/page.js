@@ -17,25 +17,13 @@ function connectTheme(changed) {
 function connectFilter() {
   const form = byId("filter");
   if (!form) return;
-  const groups = [...document.querySelectorAll(".finding")].map((group) => {
-    const about = [...group.querySelectorAll(".finding-head, .hint")].map((part) => part.textContent).join(" ");
-    const items = [...group.querySelectorAll(".occurrence")];
-    return { group, items: items.map((item) => [item, `${about} ${item.textContent}`.toLowerCase()]) };
-  });
-  const total = groups.reduce((sum, { items }) => sum + items.length, 0);
+  const causes = [...document.querySelectorAll(".finding")].map((item) => [item, item.textContent.toLowerCase()]);
   const apply = () => {
     const words = byId("query").value.toLowerCase().split(/\s+/).filter(Boolean);
     const severities = new Set([...form.querySelectorAll("[name=severity]:checked")].map((box) => box.value));
-    const part = byId("part").value;
-    let count = 0;
-    for (const { group, items } of groups) {
-      const isOpen = severities.has(group.dataset.severity) && (!part || group.dataset.part === part);
-      for (const [item, text] of items) item.hidden = !(isOpen && words.every((word) => text.includes(word)));
-      const shownHere = items.filter(([item]) => !item.hidden).length;
-      group.hidden = shownHere === 0;
-      count += shownHere;
-    }
-    byId("shown").textContent = `${count} of ${total} shown`;
+    for (const [item, text] of causes) item.hidden = !(severities.has(item.dataset.severity) && words.every((word) => text.includes(word)));
+    const count = causes.filter(([item]) => !item.hidden).length;
+    byId("shown").textContent = `${count} of ${causes.length} shown`;
     byId("nothing").hidden = count > 0;
   };
   form.addEventListener("input", apply);
@@ -43,31 +31,30 @@ function connectFilter() {
 }
 
 function connectFindings(viewer) {
-  for (const button of document.querySelectorAll(".finding .show")) {
+  for (const button of document.querySelectorAll(".show")) {
     const { frame, bone, run } = button.dataset;
     button.addEventListener("click", () => {
-      if (Number(run) !== viewer.state.run) {
-        viewer.open(Number(run));
-        byId("run").value = run;
-      }
-      viewer.seek(nearestColumn(viewer.run.frames, Number(frame)), Number(bone));
+      viewer.show({ run: Number(run), frame: Number(frame), bone: Number(bone) });
       const behavior = matchMedia("(prefers-reduced-motion: reduce)").matches ? "auto" : "smooth";
       byId("viewer").scrollIntoView({ behavior });
-      byId("scene").focus({ preventScroll: true });
+      byId(viewer.run.boneCount ? "scene" : viewer.run.values ? "values" : "strips").focus({ preventScroll: true });
     });
   }
 }
 
-/* A printed page is always light, and shows the still picture instead of the moving one. */
+/* A printed page is always light, and shows the worst frame. */
 function connectPrint(viewer) {
   const root = document.documentElement;
   let theme;
+  const folded = [...document.querySelectorAll("details.more:not([open])")];
   addEventListener("beforeprint", () => {
+    for (const each of folded) each.open = true;
     theme = root.dataset.theme;
     root.dataset.theme = "light";
     viewer.print(true);
   });
   addEventListener("afterprint", () => {
+    for (const each of folded) each.open = false;
     if (theme === undefined) delete root.dataset.theme;
     else root.dataset.theme = theme;
     viewer.print(false);

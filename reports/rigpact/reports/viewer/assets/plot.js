@@ -1,7 +1,7 @@
 /* A canvas over the time axis. All plots share the gutters, so that one frame stands at one x down the page; the playhead
    lies on a canvas of its own, so that playing redraws nothing else. */
 
-const GUTTER_RIGHT = 66;
+const GUTTER_RIGHT = 80;
 const PAPER_WIDTH = "640px"; /* between the margins of A4 and of Letter */
 
 class Plot {

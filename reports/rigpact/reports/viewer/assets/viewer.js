@@ -15,13 +15,15 @@ class Viewer {
     this.curve = new Curve(byId("curve"), this.colours);
     this.strips = new Strips(byId("strips"), this.colours);
     this.heat = new Heatmap(byId("heat"), this.colours);
-    this.plots = [this.curve, this.strips, this.heat];
+    this.values = new Values(byId("values"), this.colours);
+    this.plots = [this.curve, this.strips, this.heat, this.values];
     this.player = new Player((changes) => this.set(changes));
     this.player.at = () => this.state.column;
     connectControls(this);
     connectPointers(this);
     connectKeys(this);
-    this.open(0);
+    if (data.opening) this.show(data.opening);
+    else this.open(0);
     new ResizeObserver(() => this.redraw()).observe(byId("viewer"));
   }
 
@@ -38,9 +40,12 @@ class Viewer {
     byId("metric").querySelector("[value=cm]").disabled = run.errors.cm === null;
     byId("to-first").disabled = run.first === null;
     byId("viewer").classList.toggle("boneless", run.boneCount === 0);
+    byId("values-card").hidden = run.values === null || run.boneCount > 0;
+    byId("values-title").textContent = run.values === null ? "" : `${run.values.stage}, expected and recorded`;
+    byId("value-cell").textContent = "Point at a curve.";
     for (const part of document.querySelectorAll("[data-of-run]")) part.hidden = Number(part.dataset.ofRun) !== index;
     for (const axis of document.querySelectorAll("[data-axis]")) fillAxis(axis, run);
-    this.plots.forEach((plot) => (plot.run = run));
+    this.plots.forEach((plot) => (plot.run = plot === this.values && run.values === null ? null : run));
     byId("follow-row").hidden = !run.drawn || run.path === null;
     byId("layout").querySelector("[value=reference]").textContent = run.against === "clip" ? "Clip only" : "Reference only";
     if (run.drawn) this.scene.open(run, this.state.follows);
@@ -49,6 +54,13 @@ class Viewer {
     byId("metric").value = metric;
     this.set({ column: run.worstPlace.column, chosen: -1, metric });
     this.redraw();
+  }
+
+  /* Open the recording, frame and bone that show a finding. */
+  show({ run, frame, bone }) {
+    this.open(run);
+    if (byId("run")) byId("run").value = String(run);
+    this.seek(nearestColumn(this.run.frames, frame), bone);
   }
 
   /* Change the state, and draw the parts that depend on it. */

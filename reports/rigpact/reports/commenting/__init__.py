@@ -1,1 +1,0 @@
-"""Answers as a comment on a change: one screen, the answer first."""
