@@ -302,12 +302,12 @@ def test_words_of_a_contract_steer_no_terminal(command: Run, tmp_path: Path, wor
 
 
 @refused("Control-C while a compiled library loads", "exit 130, as everywhere; no word of a defect")
-def test_an_interrupted_start_is_no_defect(command: Run, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_an_interrupted_start_is_no_defect(command: Run, monkeypatch: pytest.MonkeyPatch, demo_bundle: Path) -> None:
     """The library says only that it cannot be loaded; the build was told of a defect of rigpact."""
 
     def interrupted(_: object) -> None:
         raise ImportError("initialization failed") from KeyboardInterrupt()
 
-    monkeypatch.setattr("rigpact.contract.documents.read_document", interrupted)
-    answer = command("check", tmp_path / "x.toml")
+    monkeypatch.setattr("rigpact.reports.checking.check.check_files", interrupted)
+    answer = command("check", demo_bundle / "norm_template.json")
     assert (answer.status, answer.err) == (130, "")

@@ -20,7 +20,6 @@ from importlib import import_module
 from typing import Annotated, Any, NoReturn
 
 import typer
-from typer._click.exceptions import NoArgsIsHelpError, UsageError
 from typer.core import TyperGroup
 from typer.models import CommandInfo
 
@@ -29,6 +28,8 @@ from rigpact.reports.command_line.left_out import COMMANDS, Command
 from rigpact.reports.command_line.shared_options import with_operations, with_quiet, with_reports, with_settings
 
 _EXIT_INTERRUPTED = 130
+_UsageError: Any = typer.BadParameter.__mro__[1]
+"""The package click's, or that of the click which later versions of typer bring along."""
 _HELP_WIDTH = 120
 """Widest help; a narrower terminal gets narrower help."""
 _LONGEST_SENTENCE = 1 << 10
@@ -229,10 +230,10 @@ def _worked(words: Sequence[str]) -> int:
         status = program(args=words, prog_name="rigpact", standalone_mode=False)
     except SystemExit as leaving:  # of a module that the command line names
         status = leaving.code
-    except NoArgsIsHelpError as error:
-        error.show()
-        return EXIT_CANNOT_JUDGE
-    except UsageError as error:
+    except _UsageError as error:
+        if type(error).__name__ == "NoArgsIsHelpError":
+            error.show()
+            return EXIT_CANNOT_JUDGE
         path, said = error.ctx.command_path if error.ctx else "rigpact", error.format_message().rstrip(".")
         said = said.replace("valid int range", "whole number").replace("valid float range", "number")
         _say_aside(f"rigpact: error: {said} (hint: `{path} --help` says what there is)")

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 from rigpact.contract.documents import Document
 from rigpact.contract.layout import ANGULAR_VELOCITIES, Layout, Slice, is_whole
@@ -28,7 +29,7 @@ class Auxiliary(FileView):
     @cached_property
     def history_length(self) -> int | None:
         """Frames of history: declared, else from the width of the statistics."""
-        declared = self.document.data.get("pose_hist_len")
+        declared: Any = self.document.data.get("pose_hist_len")
         if is_whole(declared) and declared > 0:
             return int(declared)
         means = self.numbers("MuPoseHist")
