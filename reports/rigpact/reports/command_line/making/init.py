@@ -12,8 +12,6 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from rigpact.contract.errors import UnusableInput
-from rigpact.contract.files import write_bytes
-from rigpact.contract.settings.configuration import FILE_NAME, find_configuration, read_configuration
 from rigpact.contract.settings.days import today
 from rigpact.reports.command_line.options import (
     OUT,
@@ -103,6 +101,7 @@ def _refuse_existing(path: Path, *, is_forced: bool) -> None:
 
 
 def _say_status(folder: Path, output_format: OutputFormat) -> None:
+    from rigpact.contract.settings.configuration import FILE_NAME, find_configuration
     from rigpact.reports.gate.setup.status import print_examination
 
     path = find_configuration(folder.resolve())
@@ -113,6 +112,7 @@ def _say_status(folder: Path, output_format: OutputFormat) -> None:
 
 def _examined(path: Path | None, folder: Path) -> Examination:
     """What the settings ask, and whether it can be judged; refused where the gate refuses them."""
+    from rigpact.contract.settings.configuration import read_configuration
     from rigpact.contract.settings.hearing import Hearing
     from rigpact.reports.gate.setup.status import examine
 
@@ -124,6 +124,7 @@ def _examined(path: Path | None, folder: Path) -> Examination:
 
 
 def _write_imported(request: ImportRequest, output_format: OutputFormat, *, is_forced: bool) -> None:
+    from rigpact.contract.files import write_bytes
     from rigpact.reports.importing.formats import import_contract
 
     _refuse_existing(request.out, is_forced=is_forced)
@@ -145,6 +146,8 @@ def _write_settings(
     draft: DraftRequest, of_draft: Mapping[str, object], output_format: OutputFormat, *, is_forced: bool
 ) -> None:
     """rigpact.toml for what lies in a folder, after the draft of a contract where there is none. of_draft: its options."""
+    from rigpact.contract.files import write_bytes
+    from rigpact.contract.settings.configuration import FILE_NAME
     from rigpact.reports.gate.setup.found_files import find_files, project_files
     from rigpact.reports.gate.setup.status import print_missing
     from rigpact.reports.gate.setup.written_settings import budget_text, settings_text
@@ -180,6 +183,7 @@ def _contract_made(
 
     In a checkout of the project that a hosted system comes from, it is that system's; else a draft.
     """
+    from rigpact.contract.files import write_bytes
     from rigpact.reports.gate.setup.published_files import write_published_contract
     from rigpact.reports.importing.drafted_folder import draft_folder
 
