@@ -330,6 +330,8 @@ def test_the_draft_of_a_folder_is_named_in_its_settings(tmp_path: Path, command:
         (("--status", "--fps", 50), "--fps: found --status"),
         (("--onnx", "net.onnx", "--recording", "r.npz"), "--onnx, --recording: found no --from"),
         (("net.onnx", "--from", "deploy.yaml"), "files: found --from deploy.yaml"),
+        (("nte.onnx",), "nte.onnx: found nothing, expected a project's folder"),
+        (("--status", "nowhere"), "nowhere: found nothing, expected a project's folder"),
     ],
 )
 def test_an_option_of_another_use_is_refused(

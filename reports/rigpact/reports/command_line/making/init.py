@@ -86,7 +86,12 @@ def _place(paths: list[Path]) -> tuple[Path, list[Path]]:
     folders = {path.parent for path in files} or set(paths)
     if len(folders) > 1 or len(files) not in (0, len(paths)):
         raise UnusableInput("FOLDER", ", ".join(map(str, paths)), "one folder, or files of one folder")
-    return folders.pop(), files
+    folder = folders.pop()
+    if not folder.is_dir():
+        raise UnusableInput(
+            folder, "nothing", "a project's folder, or files to draft a contract from", "check the spelling"
+        )
+    return folder, files
 
 
 def _refuse(options: Mapping[str, object], beside: str, expected: str) -> None:

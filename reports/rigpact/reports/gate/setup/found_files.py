@@ -58,9 +58,7 @@ class FoundFiles:
 
 
 def find_files(folder: Path) -> FoundFiles:
-    """Search a folder; UnusableInput if it is not a folder, or holds too many files for one project."""
-    if not folder.is_dir():
-        raise UnusableInput(folder, "no folder", "a project's folder")
+    """Search a folder; UnusableInput if it holds too many files for one project."""
     paths = sorted(_candidates(folder), key=lambda path: (len(path.parts), path.as_posix()))
     found = FoundFiles()
     for path in tracked(paths, "files"):
