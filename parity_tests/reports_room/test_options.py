@@ -38,6 +38,7 @@ OPTIONS: dict[str, tuple[str, str]] = {
     "--headers": ("where to copy the C++ headers", "codegen"),
     "--html": ("a page of the answer", "check diff explain nan gate"),
     "--into": ("the new folder for the demo's files", "demo"),
+    "--open": ("opens the demo's page in the browser", "demo"),
     "--loop": ("write the loop too", "codegen"),
     "--map": ("the role of a judged function", "check"),
     "--mode": ("who drives a run", "explain nan run convert sweep"),
