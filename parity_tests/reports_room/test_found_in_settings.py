@@ -92,6 +92,8 @@ def test_a_contract_that_does_not_fit_is_said_and_not_used(command: Command, pro
     assert answer.out.startswith(
         "rigpact.toml names norm_template.json, which is not used: a.npz holds no vector of it\n"
     )
+    models = command("diff", "model.onnx", "model.onnx")
+    assert (models.status, "rigpact.toml" in models.out) == (0, False), models
 
 
 def test_a_file_of_the_settings_that_does_not_fit_is_named_and_refused(command: Command, project: Path) -> None:

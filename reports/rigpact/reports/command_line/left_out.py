@@ -97,11 +97,11 @@ class Command(TyperCommand):
         if reads:
             _refuse_absent(ctx.params, reads)
             _refuse_exchanged(ctx.params, reads)
-        needed = set(reads.needed if reads else ())
-        if ctx.params.get("probe"):  # no run, so neither a clip nor an output
-            required = [each for each in self.params if each.name in needed]
-        else:
-            required = [each for each in self.params if each.required or each.name in needed]
+        needed, is_run = (
+            reads.needed if reads else (),
+            not ctx.params.get("probe"),
+        )  # which takes neither clip nor output
+        required = [each for each in self.params if (is_run and each.required) or each.name in needed]
         missing = [each for each in required if not ctx.params[each.name]]
         if missing:
             found, expected = ", ".join(f"no {_word(each)}" for each in missing), "all of them" if missing[1:] else "it"
@@ -171,7 +171,7 @@ def fill(values: Values, reads: Reads) -> str:
     own, judged = values.get("config"), _judged(values, reads)
     if values["bundle"] or values.get("module") or values.get("each"):
         return ""
-    if any(is_contract(each) or ".py:" in each.name for each in judged):
+    if any(is_contract(each) or (not reads.is_sure and _needs_none(each)) for each in judged):
         return ""
     configuration = configuration_from_option(Path(own) if own else None)
     gate = configuration.gate if configuration else None
@@ -266,6 +266,14 @@ def is_contract(path: Path) -> bool:
     from rigpact.reference_runtime.recordings.opened import open_file
 
     return path.is_file() and open_file(path).kind in {Kind.BUNDLE, Kind.SYSTEM_CONTRACT, Kind.DECLARATION}
+
+
+def _needs_none(path: Path) -> bool:
+    """Whether a side of a comparison is a function or a model, which no contract is needed for."""
+    from rigpact.contract.documents import Kind
+    from rigpact.reference_runtime.recordings.opened import open_file
+
+    return ".py:" in path.name or (path.is_file() and open_file(path).kind is Kind.MODEL)
 
 
 def _is_recording(path: Path) -> bool:
