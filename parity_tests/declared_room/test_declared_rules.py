@@ -48,7 +48,6 @@ MODULES = (
     recorded_sizes,
 )  # fmt: skip
 Command = Callable[..., Any]
-RealData = Callable[..., Path]
 
 
 def test_a_sound_contract_and_model_are_clean(tmp_path: Path) -> None:

@@ -46,7 +46,6 @@ WRITTEN: Mapping[str, Mapping[str, Callable[[Rotation], Array]]] = {
     },
 }  # fmt: skip
 """How a rotation is written in each form and variant. scipy's sequences: small letters fixed axes, capitals turned ones."""
-DEFAULT = {"matrix": "row_major", "rot6d": "columns", "rotation_vector": "radians", "euler": "xyz_rad"}
 
 
 def _drawn_rotations(seed: int, count: int = 6) -> Rotation:

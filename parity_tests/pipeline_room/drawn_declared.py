@@ -14,7 +14,6 @@ from rigpact.contract.contract_files import open_contract
 
 MOST_OPERATIONS, FRAMES, MOST_NUMBERS = 12, 6, 6
 NUMBERS, QUATERNION, POSITION, RATE, SIX = "numbers", "quaternion_wxyz", "position", "angular_rate", "rot6d"
-SIZES = {QUATERNION: 4, POSITION: 3, RATE: 3, SIX: 6}
 
 
 @dataclass(frozen=True)

@@ -9,8 +9,6 @@ from collections.abc import Sequence
 Vector = Sequence[float]
 Matrix = Sequence[Sequence[float]]
 
-KINDA_SMALL = 1e-4
-TRAINING_FLOOR = 1e-8
 EYE = [[1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]]
 
 
@@ -97,13 +95,6 @@ def amplification(a: Vector, b: Vector) -> float:
     """How much Gram-Schmidt magnifies a rounding of b: |b| / |b_perp|; infinite when they are parallel."""
     rest = length(perpendicular(b, times(1.0 / length(a), a)))
     return length(b) / rest if rest else math.inf
-
-
-def training_gram_schmidt(a: Vector, b: Vector) -> tuple[list[float], list[float]]:
-    """Training `reproject_rot6d`: divided by max(|v|, 1e-8), a zero vector stays zero."""
-    first = times(1.0 / max(length(a), TRAINING_FLOOR), a)
-    rest = perpendicular(b, first)
-    return first, times(1.0 / max(length(rest), TRAINING_FLOOR), rest)
 
 
 def matrix_from_xz(first: Vector, second: Vector) -> list[list[float]]:

@@ -7,7 +7,6 @@ import copy
 import io
 import json
 import random
-import tomllib
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
@@ -71,11 +70,6 @@ def json_changed(content: bytes, rng: random.Random) -> bytes:
     if rng.random() < 0.1:
         lines[place] = lines[place].replace(b"{", b'{"fps": 1, ', 1)
     return b"\n".join(lines)
-
-
-def toml_changed(content: bytes, rng: random.Random) -> bytes:
-    """A contract in TOML, as the same in JSON: both are read by content."""
-    return json.dumps(tree_changed(tomllib.loads(content.decode()), rng), default=str).encode()
 
 
 def yaml_changed(content: bytes, rng: random.Random) -> bytes:
