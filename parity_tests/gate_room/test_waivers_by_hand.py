@@ -67,7 +67,7 @@ def test_a_project_without_a_table_for_the_gate_has_the_usual_settings():
     ("day", "verdict", "ledger", "found"),
     [
         (LAST_DAY, "pass", (100, 0, 100), [
-            ("RP974", "/gate/waive/0", "free-run/walk is waived until 2030-06-30 (Ana: next build); 6 findings are not counted"),
+            ("RP974", "/gate/waive/0", "free-run/walk is waived until 2030-06-30 (Ana: next build); 6 findings not counted"),
         ]),
         (date(2030, 7, 1), "fail", (100, 100, 0), [
             *(("RP802", place, f"{place} was recorded by reference.jsonl only, so it was not compared") for place in PLACES),
@@ -112,7 +112,7 @@ def test_a_waived_stage_takes_its_own_findings_and_values_with_it():
         ("RP802", "/stages/pose2/1"), ("RP802", "/stages/poses"), ("RP802", "/stages"), ("RP802", "/frames/3"),
         ("RP974", "/gate/waive/0"),
     ]  # fmt: skip
-    notice = "pose of free-run/walk is waived until 2030-06-30 (Ana: next build); 2 findings are not counted"
+    notice = "pose of free-run/walk is waived until 2030-06-30 (Ana: next build); 2 findings not counted"
     assert words(report)[-1][2] == notice
     assert (report.verdict, report.parts[0].is_waived) == ("fail", False)
 

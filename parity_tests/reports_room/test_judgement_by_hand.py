@@ -112,8 +112,8 @@ def test_frames_of_one_side_are_missed_in_the_other():
     """The finding belongs to the file that lacks them, and names the first of them."""
     a, b = recording("a.jsonl", [0, 1, 2, 7, 8]), recording("b.jsonl", [0, 1, 2, 3])
     assert found(comparison(a, b)) == [
-        ("RP803", "b.jsonl", "/frames/7", "2 frames were recorded by a.jsonl only, the first is frame 7"),
-        ("RP803", "a.jsonl", "/frames/3", "1 frames were recorded by b.jsonl only, the first is frame 3"),
+        ("RP803", "b.jsonl", "/frames/7", "a.jsonl alone recorded 2 frames, the first is frame 7"),
+        ("RP803", "a.jsonl", "/frames/3", "b.jsonl alone recorded 1 frame, the first is frame 3"),
     ]
 
 

@@ -8,6 +8,7 @@ nothing parses message text. The rules themselves stand in rules/.
 from __future__ import annotations
 
 import hashlib
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
@@ -26,6 +27,14 @@ class Severity(StrEnum):
     ERROR = "error"
     WARNING = "warning"
     INFO = "info"
+
+
+_COUNTED = re.compile(r"\{(\w+):([a-z]{2,})\}")
+
+
+def number_of(count: int, word: str) -> str:
+    """`1 cause`, `2 causes`."""
+    return f"{count} {word}{'' if count == 1 else 's'}"
 
 
 @dataclass(frozen=True)
@@ -66,8 +75,9 @@ class Finding:
 
     @property
     def message(self) -> str:
-        """The rule's message with this finding's numbers in it."""
-        return self.rule.message.format_map(self.values)
+        """The rule's message with this finding's numbers in it; `{count:frame}` is a number with its noun."""
+        whole = _COUNTED.sub(lambda found: number_of(self.values[found[1]], found[2]), self.rule.message)
+        return whole.format_map(self.values)
 
     @property
     def about(self) -> str:

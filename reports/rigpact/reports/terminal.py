@@ -20,7 +20,7 @@ from rich.table import Table
 from rich.text import Text
 
 from rigpact.contract.errors import printable
-from rigpact.contract.findings import Finding, FindingsReport, Ledger, Rule, Severity, Verdict
+from rigpact.contract.findings import Finding, FindingsReport, Ledger, Rule, Severity, Verdict, number_of
 
 if TYPE_CHECKING:
     from rich.progress import Progress
@@ -211,11 +211,6 @@ def account_text(ledger: Ledger) -> str:
     account = f"{ledger.compared} of {ledger.declared} judged"
     account += f", {ledger.waived} waived" if ledger.waived else ""
     return account + (f", {ledger.missing} missing" if ledger.missing else "")
-
-
-def number_of(count: int, word: str) -> str:
-    """`1 cause`, `2 causes`."""
-    return f"{count} {word}{'' if count == 1 else 's'}"
 
 
 def table(title: str, columns: Sequence[str], rows: Iterable[Sequence[object]]) -> Table:

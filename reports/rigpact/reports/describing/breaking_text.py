@@ -11,7 +11,8 @@ from rigpact.contract.compatibility.kinds import MEANING
 from rigpact.contract.compatibility.record import TITLE, record_entry, record_key
 from rigpact.contract.errors import UnusableInput
 from rigpact.contract.files import read_bytes, write_bytes
-from rigpact.reports.terminal import number_of, plain, sum_up
+from rigpact.contract.findings import number_of
+from rigpact.reports.terminal import plain, sum_up
 
 _STYLES = {Consumer.RETRAIN: "bold magenta", Consumer.TRACE: "yellow", Consumer.COSMETIC: "dim"}
 _STYLES |= dict.fromkeys((Consumer.ENGINE_LAYOUT, Consumer.ENGINE_MATH), "bold red")

@@ -165,42 +165,16 @@ SHARED_MACHINE = 10.0
 def unreasonable(settings: GateSettings, file: Path) -> Iterator[Finding]:
     """A finding for each threshold beyond what means something."""
     declared, budget = settings.thresholds, settings.budget
-    for table, key, value, largest, reason in (
-        (
-            "thresholds",
-            "tolerance-factor",
-            declared.tolerance_factor,
-            HALF_OVER_SINGLE,
-            "half precision rounds no coarser than that",
-        ),
-        (
-            "thresholds",
-            "adequacy-margin",
-            declared.adequacy_margin,
-            CERTAIN_MARGIN,
-            "such a large difference is not measured further",
-        ),
-        (
-            "budget",
-            "inference-margin",
-            budget.inference_margin,
-            SHARED_MACHINE,
-            "no shared machine is slower than that, time after time",
-        ),
-    ):
-        if value > largest:
-            yield _at(file, table, key, value=value, limit=largest, side="most", reason=reason)
-    if declared.adequacy_margin < ONE_TOLERANCE:
-        yield _at(
-            file,
-            "thresholds",
-            "adequacy-margin",
-            value=declared.adequacy_margin,
-            limit=ONE_TOLERANCE,
-            side="least",
-            reason="less than a tolerance is rounding",
-        )
-
-
-def _at(file: Path, table: str, key: str, **values: object) -> Finding:
-    return rules.THRESHOLD_BEYOND_REASON.at(file, json_pointer("gate", table, key), key=key, **values)
+    for table, key, value, side, limit, reason in (
+        ("thresholds", "tolerance-factor", declared.tolerance_factor, "most", HALF_OVER_SINGLE,
+         "half precision rounds no coarser than that"),
+        ("thresholds", "adequacy-margin", declared.adequacy_margin, "most", CERTAIN_MARGIN,
+         "such a large difference is not measured further"),
+        ("budget", "inference-margin", budget.inference_margin, "most", SHARED_MACHINE,
+         "no shared machine is slower than that, time after time"),
+        ("thresholds", "adequacy-margin", declared.adequacy_margin, "least", ONE_TOLERANCE, "less than a tolerance is rounding"),
+    ):  # fmt: skip
+        if value > limit if side == "most" else value < limit:
+            pointer = json_pointer("gate", table, key)
+            values = {"key": key, "value": value, "limit": limit, "side": side, "reason": reason}
+            yield rules.THRESHOLD_BEYOND_REASON.at(file, pointer, **values)

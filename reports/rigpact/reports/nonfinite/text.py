@@ -2,12 +2,12 @@
 
 from collections.abc import Iterator
 
+from rigpact.contract.findings import number_of
 from rigpact.reports.answer import Answer, Line
 from rigpact.reports.nonfinite.drift import Drift
 from rigpact.reports.nonfinite.investigation import Investigation
 from rigpact.reports.nonfinite.lanes import SIZES
 from rigpact.reports.nonfinite.origin import LOADING, Origin
-from rigpact.reports.terminal import number_of
 
 _SHOWN = 6
 

@@ -16,7 +16,7 @@ from rigpact.contract.findings import Finding, Verdict
 from rigpact.reports.gate.answer.report import GateReport
 from rigpact.reports.renderers import wording as words
 from rigpact.reports.renderers.wording import hint_text, message_text, place_text
-from rigpact.reports.terminal import account_text, number_of, plain, severities_text
+from rigpact.reports.terminal import account_text, plain, severities_text
 
 _SIGNS: dict[Verdict, str] = {"pass": "✅", "fail": "❌", "undetermined": "⚠️"}
 _MARKUP = {ord(character): f"&#{ord(character)};" for character in "&<>\"'`*_{}[]()#~|\\@:$^=!+"}

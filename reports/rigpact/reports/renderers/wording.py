@@ -2,11 +2,11 @@
 
 from collections.abc import Iterable
 
-from rigpact.contract.findings import Finding, Severity
+from rigpact.contract.findings import Finding, Severity, number_of
 from rigpact.reports.gate.answer.cause import Cause
 from rigpact.reports.gate.answer.part import Part
 from rigpact.reports.gate.answer.report import GateReport
-from rigpact.reports.terminal import account_text, number_of, plain
+from rigpact.reports.terminal import account_text, plain
 
 _WORST_FIRST = tuple(Severity)
 

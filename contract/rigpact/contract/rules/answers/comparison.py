@@ -22,7 +22,7 @@ STAGE_NOT_COMPARED = Rule(
 FRAMES_NOT_COMPARED = Rule(
     code="RP803",
     name="frames-not-compared",
-    message="{count} frames were recorded by {holder} only, the first is frame {frame}",
+    message="{holder} alone recorded {count:frame}, the first is frame {frame}",
     hint="record the same frames on both sides",
     why="a run that ends early or drops frames agrees on all that is left",
 )

@@ -134,7 +134,7 @@ PART_WAIVED = Rule(
     code="RP974",
     name="part-waived",
     severity=Severity.INFO,
-    message="{what} is waived until {expires} ({owner}: {reason}); {count} findings are not counted",
+    message="{what} is waived until {expires} ({owner}: {reason}); {count:finding} not counted",
     hint="repair it before that day; then remove the entry from [[gate.waive]]",
     why="a waiver is a debt with an owner and a day",
 )

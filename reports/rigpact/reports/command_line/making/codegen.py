@@ -105,7 +105,7 @@ def _stamp(contract: Contract, model: Path, out: Path, output_format: options.Ou
 def _say_errors(contract: Path, companion: Path | None) -> None:
     """A header of a contract with errors compiles, and agrees with itself: who generates it must know."""
     from rigpact.contract.documents import Kind, read_document
-    from rigpact.contract.findings import Severity
+    from rigpact.contract.findings import Severity, number_of
     from rigpact.reports.checking.check import CheckRequest, check_files
     from rigpact.reports.terminal import say_aside
 
@@ -114,5 +114,5 @@ def _say_errors(contract: Path, companion: Path | None) -> None:
     errors = [finding for finding in report.findings if finding.rule.severity is Severity.ERROR]
     if errors:
         codes = ", ".join(dict.fromkeys(finding.rule.code for finding in errors))
-        said = f"{contract} has {len(errors)} errors ({codes}): `rigpact check` explains them"
+        said = f"{contract} has {number_of(len(errors), 'error')} ({codes}): `rigpact check` explains them"
         say_aside(f"warning: {said}")

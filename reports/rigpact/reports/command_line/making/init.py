@@ -152,11 +152,12 @@ def _write_settings(
 ) -> None:
     """rigpact.toml for what lies in a folder, after the draft of a contract where there is none. of_draft: its options."""
     from rigpact.contract.files import write_bytes
+    from rigpact.contract.findings import number_of
     from rigpact.contract.settings.configuration import FILE_NAME
     from rigpact.reports.gate.setup.found_files import find_files, project_files
     from rigpact.reports.gate.setup.status import print_missing
     from rigpact.reports.gate.setup.written_settings import budget_text, settings_text
-    from rigpact.reports.terminal import number_of, show
+    from rigpact.reports.terminal import show
 
     folder, path = draft.folder, draft.folder / FILE_NAME
     _refuse_existing(path, is_forced=is_forced)

@@ -47,7 +47,7 @@ def save_baseline(
     from dataclasses import replace
 
     from rigpact.contract.errors import UnusableInput
-    from rigpact.contract.findings import Severity
+    from rigpact.contract.findings import Severity, number_of
     from rigpact.contract.settings.baseline import write_baseline
     from rigpact.contract.settings.days import refuse_far_day, today
     from rigpact.contract.settings.hearing import Hearing
@@ -62,4 +62,4 @@ def save_baseline(
         report = Hearing(replace(configuration, baseline=None), today()).hear(report)
     failing = [finding for finding in report.findings if finding.rule.severity is not Severity.INFO]
     count = write_baseline(path, failing, given["owner"], given["reason"], given["expires"])
-    say(f'{count} known findings written to {path}; name it in rigpact.toml: baseline = "{path.name}"')
+    say(f'{number_of(count, "known finding")} written to {path}; name it in rigpact.toml: baseline = "{path.name}"')
