@@ -12,7 +12,7 @@ from pathlib import Path
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
-from rigpact.contract.findings import Finding, Verdict
+from rigpact.contract.findings import Finding, Verdict, number_of
 from rigpact.reports.gate.answer.report import GateReport
 from rigpact.reports.renderers import wording as words
 from rigpact.reports.renderers.wording import hint_text, message_text, place_text

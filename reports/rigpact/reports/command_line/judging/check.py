@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from rigpact.contract.findings import Finding, FindingsReport
     from rigpact.reports.checking.bare_model import ModelFacts
     from rigpact.reports.checking.check import CheckRequest
+    from rigpact.reports.geometry_parity.calling.backend import BackendName
 
 _MODEL_SUFFIX = ".onnx"
 
@@ -88,7 +89,8 @@ def check(
     elif module is not None:
         from rigpact.reports.geometry_parity.examination import examine_module, print_examination
 
-        library, own = None if backend is None else backend.value, configuration.geometry if configuration else None
+        own = configuration.geometry if configuration else None
+        library: BackendName | None = None if backend is None else backend.value
         report = examine_module(module, mapping or (), library, seed or 0, files, own)
         show, title = print_examination, "Rotation functions"
     else:
