@@ -125,7 +125,7 @@ def test_the_answers_about_a_project(command: Command, tmp_path: Path, monkeypat
     assert command(*run).status == 0
     as_engine("Sneak_Turn.trace.jsonl")
     check(command, "init")
-    check(command, "init --status", status=None)
+    check(command, "init --status", "--status", status=None)
     gated = command("gate", "--archive", "kept.rigpact.zip").status
     check(command, "gate", status=gated)
     check(command, "gate", "--from", "kept.rigpact.zip", status=gated)

@@ -40,7 +40,8 @@ def window(path: Path, stages: dict[str, np.ndarray]) -> None:
     )
 
 
-def console(page: Path) -> list[str]:
-    """The first block of commands on a page, without `rigpact`."""
-    block: Any = page.read_text(encoding="utf-8").split("```console\n")[1].split("```")[0]
+def console(page: Path, heading: str) -> list[str]:
+    """The first block of commands below a heading of a page, without `rigpact`."""
+    below = page.read_text(encoding="utf-8").partition(f"\n## {heading}\n")[2]
+    block: Any = below.split("```console\n")[1].split("```")[0]
     return [line.removeprefix("$ rigpact ") for line in block.strip().splitlines()]
