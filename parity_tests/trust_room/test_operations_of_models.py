@@ -98,12 +98,20 @@ def spread_of_others(graph: Graph) -> str:
     return graph.add("ReduceMean", graph.add("Mul", apart, apart), whole(graph, 1))
 
 
+def convolved(graph: Graph, **attributes: object) -> str:
+    channels = graph.add("Reshape", "x", whole(graph, -1, 6, 16))
+    return flat(graph, graph.add("Conv", channels, graph.weight(4, 6, 3), **attributes), 64)
+
+
 ANSWERED: dict[str, tuple[Built, int]] = {
     "numbers as nodes": (constants, 12),
     "GELU by its tanh": (lambda graph: graph.add("Gelu", "x", approximate="tanh"), WIDTH),
     "zeros around": (lambda graph: padded(graph, (0, 2, 0, 3)), WIDTH + 5),
     "a number around": (lambda graph: padded(graph, (0, 1, 0, 1), graph.keep(np.array(0.5, np.float32))), WIDTH + 2),
     "mirrored": (lambda graph: padded(graph, (0, 2, 0, 2), mode="reflect"), WIDTH + 4),
+    "a convolution that pads by itself": (lambda graph: convolved(graph, auto_pad="SAME_UPPER"), 64),
+    "an ellipsis": (lambda graph: graph.add("Einsum", "x", equation="...i->...i"), WIDTH),
+    "pads that wrap": (lambda graph: padded(graph, (0, 0, 0, 2), mode="wrap"), WIDTH + 2),
     "the edge again": (lambda graph: padded(graph, (0, 2, 0, 2), mode="edge"), WIDTH + 4),
     "one named axis": (padded_axis, WIDTH + 5),
     "Einsum of two layers": (einsum, 16),
@@ -139,11 +147,6 @@ def test_an_operation_answers_as_onnxruntime_does(case: str, tmp_path: Path) -> 
     assert (answer.bound[0] <= 1e-4 * (1.0 + np.abs(expected).max())).all()
 
 
-def convolved(graph: Graph, **attributes: object) -> str:
-    channels = graph.add("Reshape", "x", whole(graph, -1, 6, 16))
-    return flat(graph, graph.add("Conv", channels, graph.weight(4, 6, 3), **attributes), 64)
-
-
 def peepholes(graph: Graph) -> str:
     steps = graph.add("Transpose", graph.add("Reshape", "x", whole(graph, -1, 8, 12)), perm=[1, 0, 2])
     weights = graph.weight(1, 24, 12), graph.weight(1, 24, 6), graph.weight(1, 48)
@@ -176,11 +179,8 @@ def as_text(graph: Graph) -> str:
 
 
 REFUSED: dict[str, tuple[Built, int, str]] = {
-    "a convolution that pads by itself": (lambda graph: convolved(graph, auto_pad="SAME_UPPER"), 64, "auto_pad"),
     "a normalisation in training": (training, WIDTH, "training mode"),
-    "an ellipsis": (lambda graph: graph.add("Einsum", "x", equation="...i->...i"), WIDTH, "ellipsis"),
     "pads that cut": (lambda graph: padded(graph, (0, -1, 0, 0)), WIDTH - 1, "Pad"),
-    "pads that wrap": (lambda graph: padded(graph, (0, 0, 0, 2), mode="wrap"), WIDTH + 2, "Pad wrap"),
     "numbers as text": (as_text, WIDTH, "Cast to type 8"),
     "an LSTM with peepholes": (peepholes, 6, "peepholes"),
     "sequences of several lengths": (of_lengths, 6, "several lengths"),

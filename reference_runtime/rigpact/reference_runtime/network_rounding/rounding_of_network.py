@@ -28,7 +28,7 @@ import numpy as np
 
 from rigpact.contract.errors import UnusableInput
 from rigpact.contract.model.program import Operation, Program, read_program
-from rigpact.reference_runtime.network_rounding import elementwise, recurrent, underived
+from rigpact.reference_runtime.network_rounding import operators
 from rigpact.reference_runtime.network_rounding.arithmetic import (
     Array,
     Disturbance,
@@ -38,8 +38,7 @@ from rigpact.reference_runtime.network_rounding.arithmetic import (
     mean_deviation,
 )
 from rigpact.reference_runtime.network_rounding.model_edits import edits_of
-from rigpact.reference_runtime.network_rounding.shaping import MOVING, NotEvaluated, split
-from rigpact.reference_runtime.network_rounding.sums import SUMMING
+from rigpact.reference_runtime.network_rounding.recurrent import NotEvaluated
 from rigpact.reference_runtime.operations.rounding import gamma
 
 PROBES, SIGMAS, STORED = 8, 6.0, 2
@@ -175,33 +174,12 @@ def evaluate(program: Program, inputs: Sequence[Array], rounded: Rounded) -> lis
     variances = _variances(program)
     for node in program.operations:
         values = [known[name] if name else _NO_INPUT for name in node.inputs]
-        results = _results(rounded, node, values, program)
+        results = operators.evaluate(rounded, node, values, program.opset)
         if node.outputs[0] in variances:
             source = known[variances[node.outputs[0]]]
             results[0] = np.maximum(rounded(results[0], partial(_fused, source, results[0].shape)), 0.0)
         known |= {name: value for name, value in zip(node.outputs, results, strict=False) if name}
     return [known[name] for name in program.outputs]
-
-
-def _results(rounded: Rounded, node: Operation, values: list[Array], program: Program) -> list[Array]:
-    if node.domain:
-        raise NotEvaluated(f"the operation {node.domain}.{node.op}")
-    if (
-        node.op == "Softmax"
-        and program.opset < 13
-        and node.attributes.get("axis", 1) % values[0].ndim != values[0].ndim - 1
-    ):
-        raise NotEvaluated("Softmax over several axes")
-    if node.op in SUMMING:
-        return [SUMMING[node.op](rounded, node, values)]
-    if node.op in MOVING:
-        return [MOVING[node.op](node, values)]
-    if node.op == "Split":
-        return split(node, values, len(node.outputs))
-    if node.op in ("GRU", "LSTM"):
-        return (recurrent.gru if node.op == "GRU" else recurrent.lstm)(rounded, node, values)
-    found = elementwise.evaluate(rounded, node, values)
-    return underived.evaluate(rounded, node, values, program.opset) if found is None else [found]
 
 
 def _variances(program: Program) -> Mapping[str, str]:
@@ -230,8 +208,9 @@ def _fused(x: Array, shape: tuple[int, ...]) -> Array:
     return np.asarray(mean_deviation(x**2, axes or (x.ndim - 1,)).reshape(shape))
 
 
-_ROWS = frozenset({"Gemm", "MatMul", "Clip", "Dropout", *elementwise.ROUNDING, *elementwise.EXACT}) - {"PRelu"}
 _ROWS_BY_AXIS = frozenset({"Concat", "Softmax", "LayerNormalization", "Split"})
+_MIXING = frozenset({"PRelu", "LogSoftmax", "ReduceL2", "BatchNormalization"})
+_ROWS = (frozenset(operators.RULES) | operators.COMPARES) - _ROWS_BY_AXIS - _MIXING
 
 
 def _keeps_rows(node: Operation, program: Program) -> bool:
