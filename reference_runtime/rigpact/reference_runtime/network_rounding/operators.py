@@ -93,10 +93,9 @@ def _deviations(node: Operation, values: Sequence[Array], results: Sequence[Arra
         sizes, ones = (
             [made(each) if each.dtype == np.float64 else each for each in values] for made in (np.abs, np.ones_like)
         )
-        size, count = _results(node, sizes, opset)[0], values[0].size / max(results[0].size, 1)
-        if not node.op.startswith("Reduce"):
-            count = _results(node, ones, opset)[0]
-        return [np.sqrt(count / SUMS[node.op] + 3.0) * size]
+        is_of_products = node.op in ("Conv", "Einsum")
+        terms = _results(node, ones, opset)[0] if is_of_products else np.array(values[0].size / max(results[0].size, 1))
+        return [np.sqrt(terms / SUMS[node.op] + 3.0) * _results(node, sizes, opset)[0]]
     if node.op in RULES:
         return [np.asarray(RULES[node.op][1](results[0], *values, **node.attributes))]
     longest = max((size for each in values if each.dtype == np.float64 for size in each.shape), default=1)
@@ -189,15 +188,15 @@ def _added_deviation(_value: Array, *terms: Array) -> Array:
 
 def _softmax(value: Array, x: Array, axis: int = -1) -> Array:
     """exp(x - max) / Σ: the subtraction, a library function of its result, a sum of positive numbers, a division."""
-    return value * np.sqrt(40.0 + x.shape[axis] + (x - x.max(axis=axis, keepdims=True)) ** 2)
+    return np.asarray(value * np.sqrt(40.0 + x.shape[axis] + (x - x.max(axis=axis, keepdims=True)) ** 2))
 
 
 def _log_softmax(value: Array, x: Array, axis: int = -1) -> Array:
-    return np.abs(value) + np.sqrt(40.0 + x.shape[axis] + (x - x.max(axis=axis, keepdims=True)) ** 2)
+    return np.asarray(np.abs(value) + np.sqrt(40.0 + x.shape[axis] + (x - x.max(axis=axis, keepdims=True)) ** 2))
 
 
 def _length(value: Array, x: Array, *_axes: Array, **_said: Any) -> Array:
-    return np.sqrt(x.size / max(value.size, 1) + 4.0) * value
+    return np.asarray(np.sqrt(x.size / max(value.size, 1) + 4.0) * value
 
 
 def _batch_norm(_value: Array, x: Array, *channels: Array, epsilon: float = 1e-5, **_said: Any) -> Array:
@@ -239,7 +238,7 @@ RULES: Mapping[str, tuple[Callable[..., Array] | None, Callable[..., Array]]] = 
 }  # fmt: skip
 """The value, where the evaluator's own is slow; the deviation, of the value, the operands and what the node says."""
 SUMS: Mapping[str, float] = {
-    "ReduceMean": 3.0, "ReduceSum": 3.0, "GlobalAveragePool": 1.0, "Conv": 1.0, "Einsum": 1.0,
+    "ReduceMean": 3.0, "ReduceSum": 3.0, "GlobalAveragePool": 3.0, "Conv": 1.0, "Einsum": 1.0,
 }  # fmt: skip
 """n terms have n roundings of partial sums up to Σ|t|; those of one vector grow evenly: their squares add up to a third."""
 COMPARES = frozenset({
