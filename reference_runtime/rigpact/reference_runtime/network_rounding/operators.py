@@ -196,7 +196,7 @@ def _log_softmax(value: Array, x: Array, axis: int = -1) -> Array:
 
 
 def _length(value: Array, x: Array, *_axes: Array, **_said: Any) -> Array:
-    return np.asarray(np.sqrt(x.size / max(value.size, 1) + 4.0) * value
+    return np.asarray(np.sqrt(x.size / max(value.size, 1) + 4.0) * value)
 
 
 def _batch_norm(_value: Array, x: Array, *channels: Array, epsilon: float = 1e-5, **_said: Any) -> Array:
