@@ -141,7 +141,11 @@ def _writes(tree: ast.AST) -> Iterator[int]:
             ]
             opens = name == "open" and any(str(word) in MODES for word in words)
             copies_plainly = name == "copytree" and all(key.arg != "copy_function" for key in node.keywords)
-            of_path = name in {"write_text", "write_bytes"} and owner not in {"", "files"}
+            of_path = name in {"write_text", "write_bytes"} and owner not in {
+                "",
+                "files",
+                "formatter",
+            }  # of a help text
             if opens or copies_plainly or of_path or (owner, name) in WRITERS:
                 yield node.lineno
 
