@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 
 from rigpact.contract.errors import UnusableInput
+from rigpact.contract.findings import Ledger
 from rigpact.contract.rules.files.structure import check_against_schema
 from rigpact.reference_runtime import read_trace
 from rigpact.reference_runtime.operations.rot6d import Rot6d
@@ -21,11 +22,11 @@ from rigpact.reports.gate.archive.archive import (
     MAX_MEMBERS,
     archive_bytes,
     array_to_bytes,
-    plain_to_measured,
     read_archive,
+    sound_part,
     write_archive,
 )
-from rigpact.reports.gate.measured import GateMeasurement
+from rigpact.reports.gate.measured import GateMeasurement, Measured
 from rigpact.reports.renderers import FORMATS, render
 from rigpact.reports.viewer import render_html
 
@@ -114,7 +115,7 @@ def test_the_archive_holds_what_a_picture_needs(kept: Any) -> None:
     np.testing.assert_allclose(run.deg, degrees, atol=0.05)
     assert run.cm is not None
     assert run.cm.max() > 1.0
-    assert {name for name, _, _ in run.stages} >= {"next6d", "y_out"}
+    assert {name for name, _ in run.stages} >= {"next6d", "y_out"}
     assert run.diagnosis is not None
     assert run.diagnosis.causes[0].changes == {"compose_order": "prev_delta"}
 
@@ -251,6 +252,15 @@ def _of(document: Any, kind: str) -> Any:
     return next(part for part in document["parts"] if part["name"].partition("/")[0] == kind)["metrics"]
 
 
+def other_array(name: str, content: bytes) -> Callable[[Path, Path], Path]:
+    """An archive whose run has another array."""
+    return altered(lambda members: members | {json.loads(members["measured.json"])["parts"][2]["run"][name]: content})
+
+
+def other_run(edit: Callable[[Any], object]) -> Callable[[Path, Path], Path]:
+    return altered(edited_json("measured.json", lambda document: edit(document["parts"][2]["run"])))
+
+
 HOSTILE: dict[str, Callable[[Path, Path], Path]] = {
     "no zip": rewritten(lambda _content: b"PK nonsense"),
     "cut off": rewritten(lambda content: content[:-400]),
@@ -259,28 +269,37 @@ HOSTILE: dict[str, Callable[[Path, Path], Path]] = {
         target, members_of(source) | {"measured.json": b"{}"}, rehash=False
     ),
     "more members than there are": lambda source, target: zipped(
-        target, members_of(source) | {f"parts/{number}/x.npy": b"" for number in range(MAX_MEMBERS)}
+        target, members_of(source) | {f"arrays/{number}.npy": b"" for number in range(MAX_MEMBERS)}
     ),
     "a path out of the folder": altered(lambda members: members | {"../evil.json": b"{}"}),
     "an absolute path": altered(lambda members: members | {"/etc/evil.json": b"{}"}),
-    "a foreign member": altered(lambda members: members | {"parts/0/evil.py": b""}),
+    "a foreign member": altered(lambda members: members | {"arrays/0.py": b""}),
     "compressed": lambda source, target: zipped(target, members_of(source), method=zipfile.ZIP_DEFLATED),
     "a bomb": lambda source, target: zipped(
-        target, members_of(source) | {"parts/0/x.npy": b"\0" * 10_000_000}, method=zipfile.ZIP_DEFLATED
+        target, members_of(source) | {"arrays/99.npy": b"\0" * 10_000_000}, method=zipfile.ZIP_DEFLATED
     ),
-    "a pickle": altered(lambda members: members | {"parts/2/frames.npy": _pickled()}),
-    "an array that claims a terabyte": altered(lambda members: members | {
-        "runs/2/deg.npy": _npy("{'descr': '<f4', 'fortran_order': False, 'shape': (1000000, 1000000), }")
+    "a pickle": other_array("frames", _pickled()),
+    "an array that claims a terabyte": other_array(
+        "deg", _npy("{'descr': '<f4', 'fortran_order': False, 'shape': (1000000, 1000000), }")
+    ),
+    "an array of negative shape": other_array(
+        "deg", _npy("{'descr': '<f4', 'fortran_order': False, 'shape': (-1, 4), }", b"\0" * 16)
+    ),
+    **{f"{name} of another shape": other_array(name, array_to_bytes(np.zeros((3, 3), np.float32))) for name in (
+        "deg", "cm", "frames", "reference", "engine", "offsets_m", "ratios"
+    )},
+    "frames that are no whole numbers": lambda source, target: other_array(
+        "frames", array_to_bytes(read_archive(source).runs[0].frames.astype(np.float64))
+    )(source, target),
+    **{f"{name} that are one number": other_array(
+        name, _npy("{'descr': '<f4', 'fortran_order': False, 'shape': (), }", bytes(4))
+    ) for name in ("ratios", "deg")},
+    "an array that nothing names": altered(lambda members: members | {
+        "arrays/99.npy": array_to_bytes(np.zeros(3, np.float32))
     }),
-    "an array of negative shape": altered(lambda members: members | {
-        "runs/2/deg.npy": _npy("{'descr': '<f4', 'fortran_order': False, 'shape': (-1, 4), }", b"\0" * 16)
-    }),
-    "an array of another shape": altered(lambda members: members | {
-        "runs/2/deg.npy": array_to_bytes(np.zeros((3, 3), np.float32))
-    }),
-    **{f"{name} that are one number": altered(lambda members, name=name: members | {  # type: ignore[misc]
-        f"{name}.npy": _npy("{'descr': '<f4', 'fortran_order': False, 'shape': (), }", bytes(4))
-    }) for name in ("runs/2/ratios", "runs/2/deg", "parts/2/stage_ratios")},
+    "a member beside them": altered(lambda members: members | {"runs/2/run.json": b"{}"}),
+    "an array that is not there": other_run(lambda run: run.update(cm="arrays/98.npy")),
+    "an array in two places": other_run(lambda run: run.update(engine=run["reference"])),
     "no manifest": lambda source, target: zipped(
         target, {name: content for name, content in members_of(source).items() if name != "manifest.json"}, rehash=False
     ),
@@ -288,53 +307,60 @@ HOSTILE: dict[str, Callable[[Path, Path], Path]] = {
         target, {name: content for name, content in members_of(source).items() if name != "verdict.json"}, rehash=False
     ),
     "an error that became a warning": altered(edited_json(
-        "measured.json", lambda document: document["parts"][2]["findings"][0].update(severity="warning")
+        "measured.json", lambda document: document["parts"][2]["findings"][0]["rule"].update(severity="warning")
     )),
     "a failure that became a pass": altered(edited_json("verdict.json", lambda document: document.update(verdict="pass"))),
     "no verdict": altered(lambda members: {name: each for name, each in members.items() if name != "verdict.json"}),
     "another format": altered(edited_json("manifest.json", lambda document: document.update(format="other"))),
-    "another version": altered(edited_json("manifest.json", lambda document: document.update(version=1))),
     "no system": altered(edited_json("manifest.json", lambda document: document.update(system=""))),
+    "two systems": altered(edited_json("measured.json", lambda document: document.update(system="other"))),
+    "other files measured": altered(edited_json("measured.json", lambda document: document.update(provenance={}))),
     "a class that is not ours": altered(edited_json("measured.json", lambda document: document["parts"][0].update(
         metrics={"x": {"$Popen": {"args": "id"}}}
     ))),
     "a finding without its rule": altered(edited_json(
-        "verdict.json", lambda document: document["parts"][2]["findings"][0].pop("code")
+        "verdict.json", lambda document: document["report"]["parts"][2]["report"]["findings"][0]["rule"].pop("code")
     )),
     "a ledger of words": altered(edited_json("measured.json", lambda document: document["parts"][0].update(ledger="all"))),
     "a ledger without an end": altered(edited_json(
-        "measured.json", lambda document: document["parts"][0].update(ledger=[float("inf"), 1, 0])
+        "measured.json", lambda document: document["parts"][0]["ledger"].update(declared=float("inf"))
     )),
-    "a run without an end of its frames": altered(edited_json("runs/2/run.json", lambda document: document.update(fps=1e400))),
+    "less than nothing": altered(edited_json("measured.json", lambda document: document["parts"][0]["ledger"].update(waived=-1))),
+    "a run without an end of its frames": other_run(lambda run: run.update(fps={"$float": "inf"})),
+    "a run of half a number": other_run(lambda run: run.update(fps=1e400)),
+    "a run of a part that has none": altered(edited_json("measured.json", lambda document: (
+        document["parts"][0].update(run=document["parts"][2]["run"]), document["parts"][2].update(run=None)
+    ))),
+    "lines of another day": altered(edited_json("measured.json", lambda document: document["parts"][0].update(remarks=["x"]))),
     "a part of no kind": altered(edited_json("measured.json", lambda document: document["parts"][0].update(name="files2"))),
     "a part twice": altered(edited_json("measured.json", lambda document: document["parts"].append(document["parts"][0]))),
     "a summary that is a list": altered(edited_json("measured.json", lambda document: document["parts"][0].update(summary=[]))),
-    "a file without a path": altered(edited_json("verdict.json", lambda document: document["parts"][0].update(
-        summary={"files": [3]}
-    ))),
+    **{f"a summary with {words}": altered(edited_json(
+        "verdict.json",
+        lambda document, summary=summary: document["report"]["parts"][0]["report"].update(summary=summary),  # type: ignore[misc]
+    )) for words, summary in {
+        "a file without a path": {"files": [3]}, "a path that is a number": {"files": [{"path": 3}]},
+        "a reason that is a list": {"not_judged": []}, "a spread in words": {"spread": "wide"},
+    }.items()},
     "values that are a list": altered(edited_json(
-        "verdict.json", lambda document: document["parts"][2]["findings"][0].update(values=[])
+        "verdict.json", lambda document: document["report"]["parts"][2]["report"]["findings"][0].update(values=[])
     )),
     "a figure that no part has": altered(edited_json("measured.json", lambda document: _of(document, "budget").update(x=1))),
     "bytes of a word": altered(edited_json("measured.json", lambda document: _of(document, "budget").update(model_bytes="x"))),
     "half a character": altered(edited_json("measured.json", lambda document: document["not_asked"].update(budget="\ud800"))),
     "no account": altered(edited_json("measured.json", lambda document: _of(document, "engine-trace").pop("accounts"))),
-    "stages that the ratios do not have": altered(edited_json(
-        "measured.json", lambda document: _of(document, "engine-trace").update(stages=["y_out"])
+    "an account of two numbers": altered(edited_json(
+        "measured.json", lambda document: _of(document, "engine-trace")["accounts"].update(y_out=[1, 1])
     )),
-    "a cause that is a number": altered(edited_json("runs/2/run.json", lambda document: document.update(
-        diagnosis={"$Diagnosis": {
-            "verdict": "agrees", "first_divergence": None, "stages": {"$tuple": []}, "causes": {"$tuple": [3]},
-            "indistinguishable": {"$tuple": []},
-        }}
-    ))),
-    "bones that are numbers": altered(edited_json("runs/2/run.json", lambda document: document.update(
-        first_divergence={"$RestsOn": {"bones": {"$tuple": [3]}, "not_recorded": 4, "whole_stages": None}}
-    ))),
-    "a divergence that is none": altered(edited_json("runs/2/run.json", lambda document: document.update(
-        first_divergence={"frame": 3}
-    ))),
-    "a parent beyond the skeleton": altered(edited_json("runs/2/run.json", lambda document: document.update(parents=[99] * 46))),
+    "stages that the ratios do not have": other_run(lambda run: run.update(stages=[["y_out", ""]])),
+    "a cause that is a number": other_run(lambda run: run["diagnosis"].update(causes=[3])),
+    "bones that are numbers": other_run(lambda run: run["diagnosis"].update(
+        rests_on={"bones": [3], "not_recorded": [], "whole_stages": []}
+    )),
+    "a divergence that is none": other_run(lambda run: run["diagnosis"].update(first_divergence={"frame": 3})),
+    "a verdict that no diagnosis has": other_run(lambda run: run["diagnosis"].update(verdict="fine")),
+    "a parent beyond the skeleton": other_run(lambda run: run.update(parents=[99] * 46)),
+    "poses of nobody": other_run(lambda run: run.update(against="somebody")),
 }  # fmt: skip
 
 
@@ -351,7 +377,7 @@ def test_a_hostile_archive_is_one_clear_line(kept: Any, tmp_path: Path, command:
 
 
 ADEQUACY = {
-    "clips": [{"name": "probe", "margins": [["angvel_lag", "1", 3.5]], "limits": []}],
+    "clips": [{"name": "probe", "margins": [("angvel_lag", "1", 3.5)], "limits": []}],
     "declared": {"angvel_lag": "0"},
     "advice": {},
 }
@@ -373,10 +399,10 @@ ADEQUACY = {
 )
 def test_figures_that_do_not_fit_are_refused_when_they_are_read(change: dict[str, Any]) -> None:
     """Judged later, a convention without its value is an internal error, in a job that nobody can repeat."""
-    part = {"name": "adequacy", "title": "t", "findings": [], "ledger": [0, 0, 0], "summary": {}}
-    assert plain_to_measured({**part, "metrics": ADEQUACY}, {}, None).metrics == ADEQUACY  # type: ignore[typeddict-item]
+    part = Measured("adequacy", "t", (), Ledger(0, 0), metrics=ADEQUACY)
+    assert sound_part(part).metrics == ADEQUACY
     with pytest.raises(UnusableInput, match="does not fit"):
-        plain_to_measured({**part, "metrics": ADEQUACY | change}, {}, None)  # type: ignore[typeddict-item]
+        sound_part(replace(part, metrics=ADEQUACY | change))
 
 
 def test_the_hostile_archives_differ_by_one_thing_only(kept: Any, tmp_path: Path, command: Command) -> None:
@@ -384,6 +410,21 @@ def test_the_hostile_archives_differ_by_one_thing_only(kept: Any, tmp_path: Path
     path = zipped(tmp_path / "kind.rigpact.zip", members_of(kept[2] / "kept.rigpact.zip"))
 
     assert command("gate", "--from", path).status == 1
+
+
+def test_an_archive_of_an_earlier_rigpact_says_so(kept: Any, tmp_path: Path, command: Command) -> None:
+    """Its members had other names: the line names the version, and what to do."""
+    make = altered(edited_json("manifest.json", lambda document: document.update(version=3)))
+    path = make(kept[2] / "kept.rigpact.zip", tmp_path / "old.rigpact.zip")
+    zipped(path, members_of(path) | {"runs/2/run.json": b"{}", "parts/2/frames.npy": b""})
+
+    answer = command("gate", "--from", path)
+
+    assert (answer.status, answer.out, answer.err.count("\n")) == (2, "", 1)
+    assert (
+        "found version 3 of a result archive, expected version 4 (hint: run the gate again with --archive)"
+        in answer.err
+    )
 
 
 @pytest.mark.parametrize("name", ["path", "offsets_m"])
@@ -397,11 +438,19 @@ def test_a_place_that_is_not_finite_is_not_drawn(kept: Any, name: str) -> None:
 
 def test_text_of_an_archive_is_never_a_format(kept: Any, tmp_path: Path) -> None:
     """A message such as {x.__class__} would read the reporting process's memory into a public report."""
-    text = "{0} {address.__init__.__globals__} {kept message}"
-    change = edited_json("verdict.json", lambda document: document["parts"][2]["findings"][0].update(message=text))
+    text = "{0} {address.__init__.__globals__} {{stage}}"
+    change = edited_json(
+        "verdict.json",
+        lambda document: document["report"]["parts"][2]["report"]["findings"][0]["rule"].update(
+            message=text, about=text
+        ),
+    )
     path = altered(change)(kept[2] / "kept.rigpact.zip", tmp_path / "evil.rigpact.zip")
 
-    assert read_archive(path).report.parts[2].report.findings[0].message == text
+    read = read_archive(path)
+    finding = read.report.parts[2].report.findings[0]
+    assert (finding.message, finding.about) == (text, text)
+    assert text.encode() in archive_bytes(read.measurement, read.report)
 
 
 def test_an_archive_of_another_version_is_still_read(kept: Any, tmp_path: Path) -> None:
@@ -412,7 +461,9 @@ def test_an_archive_of_another_version_is_still_read(kept: Any, tmp_path: Path) 
         document["sha256"] = ""
 
     path = altered(edited_json("manifest.json", older))(kept[2] / "kept.rigpact.zip", tmp_path / "old.rigpact.zip")
-    severity = edited_json("measured.json", lambda each: each["parts"][2]["findings"][0].update(severity="warning"))
+    severity = edited_json(
+        "measured.json", lambda each: each["parts"][2]["findings"][0]["rule"].update(severity="warning")
+    )
     found = read_archive(altered(severity)(path, tmp_path / "older.rigpact.zip"))
     assert codes(found.report) == codes(read_archive(kept[2] / "kept.rigpact.zip").report) != set()
 

@@ -18,7 +18,7 @@ from rigpact.reports.gate.answer.causes import causes_of
 from rigpact.reports.gate.answer.diagnosis_findings import Recorded, about_diagnosis
 from rigpact.reports.gate.answer.part import Part
 from rigpact.reports.gate.answer.report import GateReport
-from rigpact.reports.gate.archive.archive import gate_to_plain, plain_to_gate
+from rigpact.reports.gate.archive.kept_values import from_plain, to_plain
 
 from ..every_case import every_case
 from .conftest import FILES, TRACE, gated, record
@@ -156,7 +156,7 @@ def test_an_archive_has_the_causes_of_its_gate() -> None:
     )
     unique = tuple(replace(each, name=f"{each.name}/{number}") for number, each in enumerate(parts))
     gated = GateReport(unique, {"rigpact": "1"})
-    read = plain_to_gate(json.loads(json.dumps(gate_to_plain(gated))))
+    read = from_plain(GateReport, json.loads(json.dumps(to_plain(GateReport, gated, {}))), {})
     assert [each.to_json() for each in read.causes] == [each.to_json() for each in gated.causes]
     assert len(gated.causes) < len(gated.findings)
 

@@ -47,8 +47,8 @@ class Drawn:
         run = ComparedRun(
             name="walk", fps=30.0, frames=np.array(numbers), bone_names=[HOSTILE, *(f"bone_{i}" for i in range(1, bones))],
             parents=parents, offsets_m=np.array(offsets, np.float32), reference=np.array(reference),
-            engine=np.array(engine), deg=deg, cm=cm, stages=[("state", np.zeros(frames), ""), ("y_out", ratios, "")],
-            first_divergence=None, diagnosis=None,
+            engine=np.array(engine), deg=deg, cm=cm, stages=[("state", ""), ("y_out", "")],
+            ratios=np.stack([np.zeros(frames), ratios]), diagnosis=None,
         )  # fmt: skip
         return cls(run, parents, offsets, [reference, engine])
 

@@ -123,7 +123,7 @@ def test_the_errors_are_those_that_were_measured(browser: Browser, tmp_path: Pat
     deg, cm = 10.0 ** chance.uniform(-5.9, 2.2, (2, COLUMNS, 12))
     ratios = 10.0 ** chance.uniform(-5.9, 11.9, COLUMNS)
     deg[3, 4], deg[5, 6] = 0.0, np.inf
-    run = drawn.changed(deg=deg, cm=cm, stages=[("y_out", ratios, "")]).run
+    run = drawn.changed(deg=deg, cm=cm, stages=[("y_out", "")], ratios=ratios[None]).run
     write_html(tmp_path / "numbers.html", drawn_gate(drawn), [run])
     browser.open(tmp_path / "numbers.html")
     half_a_step = 10 ** (18 / 65533 / 2) - 1

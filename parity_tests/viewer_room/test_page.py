@@ -115,7 +115,13 @@ def test_the_largest_errors_of_a_long_run_are_kept() -> None:
     ratios = np.zeros(frames)
     ratios[4321:] = 3.0
     run = drawn.changed(
-        frames=np.arange(frames), deg=deg, cm=None, reference=still, engine=still, stages=[("y_out", ratios, "")]
+        frames=np.arange(frames),
+        deg=deg,
+        cm=None,
+        reference=still,
+        engine=still,
+        stages=[("y_out", "")],
+        ratios=ratios[None],
     ).run
     shown = embedded(render_html(drawn_gate(drawn), [run]))["runs"][0]
     assert len(shown["frames"]) < frames / 2

@@ -8,7 +8,6 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from rigpact.contract.errors import ContractRefused, UnusableInput
 from rigpact.contract.findings import Finding, FindingsReport, Ledger
@@ -20,9 +19,8 @@ from rigpact.reports.gate.answer.compared_run import ComparedRun
 class Measured:
     """One part's measurement: the findings that need no threshold, the account, and figures.
 
-    name, title: as in report.Part. metrics: figures for the thresholds, as plain values; arrays: the same by frame.
-    run: the data for a picture. remarks: lines that are printed beside the answer but not stored, because they differ
-    between runs.
+    name, title: as in report.Part. metrics: figures for the thresholds, as plain values. run: the errors of every frame, for
+    thresholds and a picture. remarks: lines that are printed beside the answer but not stored, because they differ between runs.
     """
 
     name: str
@@ -31,9 +29,8 @@ class Measured:
     ledger: Ledger
     summary: Mapping[str, Any] = field(default_factory=dict)
     metrics: Mapping[str, Any] = field(default_factory=dict)
-    arrays: Mapping[str, NDArray[Any]] = field(default_factory=dict)
     run: ComparedRun | None = None
-    remarks: tuple[str, ...] = ()
+    remarks: tuple[str, ...] = field(default=(), metadata={"kept": False})
 
     @property
     def kind(self) -> str:

@@ -14,7 +14,6 @@ from rigpact.contract.rules.answers import gate as rules
 from rigpact.contract.settings.configuration import Configuration
 from rigpact.contract.settings.gate import GateSettings
 from rigpact.contract.version import rigpact_version
-from rigpact.reports.gate.archive.kept_runs import as_kept
 from rigpact.reports.gate.archive.kept_values import from_plain, to_plain
 from rigpact.reports.gate.measured import GateMeasurement, Measured, NotAsked
 from rigpact.reports.gate.parts.catalogue import PARTS
@@ -53,7 +52,7 @@ def questions(settings: GateSettings) -> dict[str, Any]:
     asked = {name: value for name, value in asdict(settings).items() if name not in _NOT_ASKED}
     for run in (*asked["teacher"], *asked["traces"]):
         del run["place"]
-    return dict(from_plain(to_plain(asked)))
+    return dict(from_plain(Any, to_plain(Any, asked, {}), {}))
 
 
 def rebound(measurement: GateMeasurement, configuration: Configuration) -> GateMeasurement:
@@ -91,14 +90,9 @@ def _answers(project: Project) -> list[Measured | NotAsked]:
     with documents_remembered(), counted(len(PARTS), "parts of the gate") as done:
         for kind in PARTS.values():
             asked = kind.ask(project)
-            answers.extend(each if isinstance(each, NotAsked) else _as_kept(each.answered()) for each in asked)
+            answers.extend(each if isinstance(each, NotAsked) else each.answered() for each in asked)
             done(1)
     return answers
-
-
-def _as_kept(part: Measured) -> Measured:
-    """The part with its run as an archive gives it back."""
-    return part if part.run is None else replace(part, run=as_kept(part.run))
 
 
 def _baseline(configuration: Configuration) -> Iterable[Path]:

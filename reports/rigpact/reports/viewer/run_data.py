@@ -68,17 +68,17 @@ def rows_drawn(run: ComparedRun, runs: int) -> Rows:
 
 def worst_row(run: ComparedRun) -> int:
     """The row with the largest error of a bone, or of a stage if there are no bones; NaN counts as infinite."""
-    errors = run.deg if run.deg.shape[1] else np.stack([ratios for _, ratios, _ in run.stages], axis=1)
+    errors = run.deg if run.deg.shape[1] else run.ratios.T
     return int(np.argmax(_sized(errors).max(axis=1)))
 
 
 def first_divergence(run: ComparedRun) -> Place | None:
     """The first divergence: from the diagnosis, else the first frame and, in it, the first stage beyond tolerance."""
-    known = run.first_divergence
+    known = None if run.diagnosis is None else run.diagnosis.first_divergence
     if known is not None:
         row = int(np.argmin(np.abs(run.frames - known.frame)))
         return Place(row, known.stage, bone_index(run, known.address.bone))
-    over = [(name, _sized(ratios) > 1.0) for name, ratios, _ in run.stages]
+    over = [(name, _sized(ratios) > 1.0) for name, ratios, _ in run.by_stage()]
     starts = [(int(np.argmax(rows)), name) for name, rows in over if rows.any()]
     row, stage = min(starts, key=lambda start: start[0], default=(0, ""))
     return Place(row, stage, -1) if stage else None
@@ -98,7 +98,7 @@ def run_data(run: ComparedRun, rows: Rows) -> dict[str, Any]:
         "cm": None if run.cm is None else magnitudes_to_text(_largest(run.cm, rows)),
         "stages": [
             {"name": plain(name), "ratios": magnitudes_to_text(_largest(ratios, rows)), "note": plain(note)}
-            for name, ratios, note in run.stages
+            for name, ratios, note in run.by_stage()
         ],
         "first": None if first is None else {
             "column": int(np.searchsorted(rows, first.row)), "stage": plain(first.stage), "bone": first.bone,

@@ -50,7 +50,7 @@ def worst_first(gate: GateReport, runs: Sequence[ComparedRun]) -> list[Drawn]:
 
     def goodness(drawn: Drawn) -> tuple[bool, float]:
         run, owner = drawn
-        largest = max((float(np.nan_to_num(ratios, nan=np.inf).max()) for _, ratios, _ in run.stages), default=0.0)
+        largest = float(np.nan_to_num(run.ratios, nan=np.inf).max(initial=0.0))
         return owner is not None and owner.verdict == "pass", -largest
 
     return sorted(zip(runs, parts_of_runs(gate, runs), strict=True), key=goodness)
@@ -85,8 +85,8 @@ def run_words(run: ComparedRun, owner: Part | None, denied: Sequence[Finding] = 
         "about_poses": _PREDICTED + (messages or _FROM_THE_CLIP) if run.against == CLIP else messages and _DENIED + messages,
         "headline": known if answer is None else plain(f"{answer.word}: {answer.headline}"),
         "lines": [] if answer is None else [plain(line) for line in answer.lines],
-        "notes": "; ".join(f"{plain(name)}: {plain(note)}" for name, _, note in run.stages if note),
-        "stages": [_stage_row(run, name, ratios, note) for name, ratios, note in run.stages],
+        "notes": "; ".join(f"{plain(name)}: {plain(note)}" for name, note in run.stages if note),
+        "stages": [_stage_row(run, name, ratios, note) for name, ratios, note in run.by_stage()],
         "bones": [_bone_row(run, int(bone)) for bone in np.argsort(-peaks, kind="stable")],
         "numbers": None if run.values is None else {
             "stage": plain(run.values.stage), "rows": list(_value_rows(run.values, run)),

@@ -39,7 +39,7 @@ class Pictures:
         if isinstance(address, Address):
             bone = bone_index(run, address.bone)
         if not isinstance(frame, int):
-            ratios = next((row for name, row, _ in run.stages if name == finding.values.get("stage")), None)
+            ratios = next((row for name, row, _ in run.by_stage() if name == finding.values.get("stage")), None)
             if ratios is None:
                 return None
             ratios, deg = (np.nan_to_num(each, nan=np.inf) for each in (ratios, run.deg))

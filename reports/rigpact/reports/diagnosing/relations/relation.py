@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -89,7 +89,7 @@ class Relation:
     ratio: float
     source: str = ""
     channels: tuple[int, ...] = ()
-    excess: Any = None
+    excess: Any = field(default=None, metadata={"kept": False})
     cost: int = 0
     fitted: int = 0
     is_rule: bool = True

@@ -5,8 +5,9 @@ It is made from a comparison and a diagnosis, stored in the archive, and drawn b
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,7 +23,7 @@ from rigpact.reports.comparing.address import channel_address
 from rigpact.reports.comparing.compare import Comparison
 from rigpact.reports.comparing.pose_error import PoseError
 from rigpact.reports.comparing.stage_comparison import StageComparison
-from rigpact.reports.diagnosing.diagnosis import Diagnosis, Divergence
+from rigpact.reports.diagnosing.diagnosis import Diagnosis
 
 REFERENCE, CLIP = "reference", "clip"
 
@@ -32,10 +33,10 @@ class ComparedRun:
     """T shared frames of B bones, of reference and engine. A run without a pose has no bones.
 
     parents (B,), offsets_m (B, 3): the skeleton, None where the contract has none. reference, engine: (T, B, 3, 3)
-    local rotations, columns are axes. deg, cm: (T, B); cm is None without a skeleton. stages: name, (T,) largest error
-    divided by its tolerance, and a note if the stage was not judged. against: whose poses `reference` holds, the
-    `reference` run's or the `clip`'s own. path: (T, 4) position in metres and heading in radians of the root, None where the
-    clip has none. values: the numbers of the stage where they part.
+    local rotations, columns are axes. deg, cm: (T, B); cm is None without a skeleton. stages: S names, each with a note if the
+    stage was not judged; ratios: (S, T) largest error of each divided by its tolerance. against: whose poses `reference` holds,
+    the `reference` run's or the `clip`'s own. path: (T, 4) position in metres and heading in radians of the root, None where the
+    clip has none. values: the numbers of the stage where they part. All real numbers are float32.
     """
 
     name: str
@@ -48,12 +49,32 @@ class ComparedRun:
     engine: FloatArray
     deg: FloatArray
     cm: FloatArray | None
-    stages: Sequence[tuple[str, FloatArray, str]]
-    first_divergence: Divergence | None
+    stages: Sequence[tuple[str, str]]
+    ratios: FloatArray
     diagnosis: Diagnosis | None
     against: str = REFERENCE
     path: FloatArray | None = None
     values: Values | None = None
+
+    def by_stage(self) -> Iterator[tuple[str, FloatArray, str]]:
+        """Name, ratios, (T,), and note of every stage."""
+        return ((name, row, note) for (name, note), row in zip(self.stages, self.ratios, strict=True))
+
+    @property
+    def is_sound(self) -> bool:
+        """Whether its parts fit together: one that comes from a file is believed only then."""
+        if self.deg.ndim != 2:
+            return False
+        frames, bones = self.deg.shape
+        fits = [
+            self.reference.shape == self.engine.shape == (frames, bones, 3, 3), frames > 0, self.frames.shape == (frames,),
+            self.cm is None or self.cm.shape == (frames, bones), len(self.bone_names) in (0, bones),
+            self.parents is None or (len(self.parents) == bones and all(-1 <= each < bones for each in self.parents)),
+            self.offsets_m is None or self.offsets_m.shape == (bones, 3), self.path is None or self.path.shape == (frames, 4),
+            self.ratios.shape == (len(self.stages), frames), bones + len(self.stages) > 0, 0 < self.fps < np.inf,
+            self.against in (REFERENCE, CLIP), self.frames.dtype.kind == "i", self.values is None or self.values.is_of(frames),
+        ]  # fmt: skip
+        return all(fits)
 
 
 @dataclass(frozen=True, eq=False)
@@ -70,6 +91,12 @@ class Values:
     network: Sequence[int]
     expected: FloatArray
     recorded: FloatArray
+
+    def is_of(self, frames: int) -> bool:
+        """Whether every channel has a name, and a number in every frame."""
+        shape = frames, len(self.names)
+        counts = {len(self.names), len(self.channels), len(self.network)}
+        return self.expected.shape == self.recorded.shape == shape and len(counts) == 1
 
 
 CHANNELS_KEPT = 24
@@ -111,7 +138,7 @@ def compared_run(
     frames = len(comparison.frames)
     poses = _compared_poses(comparison) or predicted
     skeleton, nothing = None if poses is None else poses.skeleton, np.zeros((frames, 0, 3, 3))
-    return ComparedRun(
+    run = ComparedRun(
         name=name,
         fps=comparison.a.trace.header.fps,
         frames=comparison.frames,
@@ -122,13 +149,21 @@ def compared_run(
         engine=nothing if poses is None else poses.engine,
         deg=np.zeros((frames, 0)) if poses is None else poses.error.deg,
         cm=None if poses is None else poses.error.cm,
-        stages=_stage_ratios(comparison),
-        first_divergence=None if diagnosis is None else diagnosis.first_divergence,
+        stages=[(stage, _note(result)) for stage, result in comparison.stages.items()],
+        ratios=np.array([result.frame_ratios for result in comparison.stages.values()]).reshape(
+            len(comparison.stages), frames
+        ),
         diagnosis=diagnosis,
         against=REFERENCE if poses is None else poses.against,
         path=None if skeleton is None else path,
         values=_values(comparison, diagnosis),
     )
+    real: dict[str, Any] = {
+        name: each.astype(np.float32)
+        for name, each in vars(run).items()
+        if isinstance(each, np.ndarray) and each.dtype.kind == "f"
+    }
+    return replace(run, **real)
 
 
 def _values(comparison: Comparison, diagnosis: Diagnosis | None) -> Values | None:
@@ -148,7 +183,8 @@ def _values(comparison: Comparison, diagnosis: Diagnosis | None) -> Values | Non
     names = [_name(stage, int(each), contract) for each in channels]
     network = [known.index(each) if each in known else -1 for each in names]
     unit = contract.system.graph[stage].shown_unit.removesuffix(NO_UNIT)
-    return Values(stage, unit, names, channels.tolist(), network, expected[:, channels], recorded[:, channels])
+    sides = (rows[:, channels].astype(np.float32) for rows in (expected, recorded))
+    return Values(stage, unit, names, channels.tolist(), network, *sides)
 
 
 def _name(stage: str, channel: int, contract: Contract) -> str:
@@ -167,10 +203,6 @@ def _compared_poses(comparison: Comparison) -> Poses | None:
         for side in (comparison.a, comparison.b)
     )
     return replace(Poses.of((a, b), contract, comparison.pose), bones=comparison.bones)
-
-
-def _stage_ratios(comparison: Comparison) -> list[tuple[str, FloatArray, str]]:
-    return [(name, result.frame_ratios, _note(result)) for name, result in comparison.stages.items()]
 
 
 def _note(result: StageComparison) -> str:

@@ -1,10 +1,9 @@
 """The result archive, NAME.rigpact.zip: measurements without thresholds, and the answer of that day.
 
     manifest.json     format, version of rigpact, SHA-256 of every input, of every member, and of all this
-    measured.json     the measurements of the parts, before any threshold
-    verdict.json      the answer under the configuration of that day
-    parts/N/*.npy     arrays to which thresholds apply
-    runs/N/…          compared runs: the data for a picture
+    measured.json     the measurements of the parts, before any threshold: a `GateMeasurement`
+    verdict.json      the answer under the configuration of that day: its verdict, and a `GateReport`
+    arrays/N.npy      the arrays of the compared runs
 
 Members are stored without compression, in a fixed order and without times. So the same results give the same bytes, and
 a file is never larger in memory than on disk. Nothing is unpacked to disk or unpickled.
@@ -14,12 +13,12 @@ import hashlib
 import io
 import re
 import zipfile
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
 from math import prod
 from pathlib import Path
 from tokenize import TokenError
-from typing import Any
+from typing import Any, TypedDict
 
 import numpy as np
 import orjson
@@ -27,101 +26,26 @@ from numpy.typing import NDArray
 
 from rigpact.contract.errors import UnusableInput
 from rigpact.contract.files import bytes_to_json, read_bytes, write_bytes
-from rigpact.contract.findings import FindingsReport, Ledger
+from rigpact.contract.findings import FindingsReport, Verdict
 from rigpact.contract.rules.catalogue import ALL_RULES
 from rigpact.contract.rules.files.structure import check_against_schema
 from rigpact.contract.version import rigpact_version
 from rigpact.reports.gate.answer.compared_run import ComparedRun
-from rigpact.reports.gate.answer.part import Part
 from rigpact.reports.gate.answer.report import GateReport
-from rigpact.reports.gate.archive.kept_documents import KeptGate, KeptMeasurement, KeptPart, KnownSummary
-from rigpact.reports.gate.archive.kept_runs import kept_to_run, run_to_kept
-from rigpact.reports.gate.archive.kept_values import finding_to_plain, from_plain, plain_to_finding, to_plain
-from rigpact.reports.gate.archive.shapes import fits
+from rigpact.reports.gate.archive.kept_values import Arrays, from_plain, to_plain
 from rigpact.reports.gate.measured import GateMeasurement, Measured
-from rigpact.reports.gate.parts.catalogue import PARTS, PartKind
+from rigpact.reports.gate.parts.catalogue import PARTS
 
-
-def measured_to_plain(part: Measured) -> dict[str, Any]:
-    """A measurement as plain values, without its arrays, run and remarks."""
-    return {"name": part.name, "title": part.title, "metrics": to_plain(dict(part.metrics))} | _report(part.report)
-
-
-def plain_to_measured(entry: KeptPart, arrays: Mapping[str, NDArray[Any]], run: ComparedRun | None) -> Measured:
-    """The measurement from its plain values; UnusableInput where its figures are not those of its kind."""
-    report, metrics = _restored(entry), _tree(entry["metrics"])
-    part = Measured(entry["name"], entry["title"], report.findings, report.ledger, report.summary, metrics, arrays, run)
-    kind = PARTS.get(part.kind)
-    if kind is None or not _has_figures(part, kind):
-        raise _misfit("a part")
-    return part
-
-
-def _has_figures(part: Measured, kind: PartKind) -> bool:
-    """Whether a part has the figures and arrays that judging reads. One that could not be judged has none of them."""
-    if not part.metrics:
-        return not part.arrays and part.run is None
-    return kind.metrics is not None and fits(part.metrics, kind.metrics) and kind.is_sound(part)
-
-
-def gate_to_plain(gate: GateReport) -> dict[str, Any]:
-    """The answer as plain values, with all values of its findings."""
-    parts = [
-        {"name": part.name, "title": part.title, "is_waived": part.is_waived} | _report(part.report)
-        for part in gate.parts
-    ]
-    return {
-        "verdict": gate.verdict, "parts": parts, "not_asked": dict(gate.not_asked), "next_steps": list(gate.next_steps),
-        "strict": gate.strict, "provenance": dict(gate.provenance),
-    }  # fmt: skip
-
-
-def plain_to_gate(entry: Any) -> GateReport:
-    """The answer from its plain values."""
-    if not fits(entry, KeptGate):
-        raise _misfit("a verdict")
-    parts = tuple(
-        Part(each["name"], each["title"], _restored(each), is_waived=each["is_waived"]) for each in entry["parts"]
-    )
-    steps = tuple(entry["next_steps"])
-    report = GateReport(parts, entry["provenance"], entry["not_asked"], steps, strict=entry["strict"])
-    if report.verdict != entry["verdict"] or len({part.name for part in parts}) < len(parts):
-        raise _misfit("a verdict")
-    return report
-
-
-def _report(report: FindingsReport) -> dict[str, Any]:
-    ledger = report.ledger
-    return {
-        "findings": [finding_to_plain(finding) for finding in report.findings],
-        "ledger": [ledger.declared, ledger.compared, ledger.waived],
-        "summary": to_plain(dict(report.summary)),
-    }
-
-
-def _restored(entry: Any) -> FindingsReport:
-    findings, summary = tuple(plain_to_finding(finding) for finding in entry["findings"]), _tree(entry["summary"])
-    if not fits(summary, KnownSummary) or min(entry["ledger"]) < 0:
-        raise _misfit("a summary")
-    return FindingsReport(findings, Ledger(*entry["ledger"]), summary)
-
-
-def _tree(entry: Mapping[str, Any]) -> dict[str, Any]:
-    """An object whose values are kept; itself it is none of the kept types."""
-    return {name: from_plain(value) for name, value in entry.items()}
-
-
-def _misfit(what: str) -> UnusableInput:
-    return UnusableInput("archive", f"{what} that does not fit", "a file that rigpact wrote")
-
-
-FORMAT, VERSION = "rigpact-archive", 3
+FORMAT, VERSION = "rigpact-archive", 4
 SUFFIX = ".rigpact.zip"
 MAX_MEMBERS = 4096
 _MANIFEST, _MEASURED, _VERDICT = "manifest.json", "measured.json", "verdict.json"
-_NAME = re.compile(r"[a-z]+\.json|(parts|runs)/\d{1,4}/[a-z_]+\.(json|npy)")
+_NAME = re.compile(r"[a-z]+\.json|[a-z]+(/\d{1,4})?/[a-z_\d]+\.(json|npy)")
 _TIME = (1980, 1, 1, 0, 0, 0)
 _UNIX, _READABLE = 3, 0o100644 << 16
+_TYPES = ("<f4", "<f8", "<i8")
+_MAX_DIMENSIONS = 4
+_OURS = "an archive that `rigpact gate --archive` writes"
 
 
 @dataclass(frozen=True, eq=False)
@@ -137,6 +61,30 @@ class Archive:
         return self.measurement.runs
 
 
+@dataclass(frozen=True)
+class _Answer:
+    """verdict.json."""
+
+    verdict: Verdict
+    report: GateReport
+
+
+class _File(TypedDict, total=False):
+    """A file in a summary."""
+
+    path: str
+    kind: str
+
+
+class _Summary(TypedDict, total=False):
+    """The entries of a part's summary that are shown by themselves."""
+
+    files: tuple[_File, ...]
+    not_judged: str
+    growth_per_frame: float | None
+    spread: float | None
+
+
 def write_archive(path: Path, measurement: GateMeasurement, report: GateReport) -> None:
     """Write measurements and answer; UnusableInput for a name that does not end in .rigpact.zip."""
     if not path.name.endswith(SUFFIX):
@@ -146,15 +94,16 @@ def write_archive(path: Path, measurement: GateMeasurement, report: GateReport) 
 
 def archive_bytes(measurement: GateMeasurement, report: GateReport) -> bytes:
     """The bytes of the archive; the same results give the same bytes."""
-    members = dict(_members(measurement, report))
-    manifest = {
-        "format": FORMAT,
-        "version": VERSION,
-        "rigpact": rigpact_version(),
-        "system": measurement.system,
-        "provenance": dict(measurement.provenance),
-        "members": {name: hashlib.sha256(content).hexdigest() for name, content in members.items()},
+    arrays: Arrays = {}
+    members = {
+        _MEASURED: _json(to_plain(GateMeasurement, measurement, arrays)),
+        _VERDICT: _json(to_plain(_Answer, _Answer(report.verdict, report), arrays)),
     }
+    members |= {name: array_to_bytes(array) for name, array in arrays.items()}
+    manifest = {
+        "format": FORMAT, "version": VERSION, "rigpact": rigpact_version(), "system": measurement.system,
+        "provenance": dict(measurement.provenance), "members": _hashes(members),
+    }  # fmt: skip
     manifest["sha256"] = _own_hash(manifest)
     stream = io.BytesIO()
     with zipfile.ZipFile(stream, "w", zipfile.ZIP_STORED) as file:
@@ -165,30 +114,17 @@ def archive_bytes(measurement: GateMeasurement, report: GateReport) -> bytes:
     return stream.getvalue()
 
 
-def _members(measurement: GateMeasurement, report: GateReport) -> list[tuple[str, bytes]]:
-    parts = [measured_to_plain(part) for part in measurement.parts]
-    plain = {"parts": parts, "not_asked": dict(measurement.not_asked), "questions": to_plain(measurement.questions)}
-    members = [(_MEASURED, _json(plain)), (_VERDICT, _json(gate_to_plain(report)))]
-    for index, part in enumerate(measurement.parts):
-        members += [(f"parts/{index}/{name}.npy", array_to_bytes(array)) for name, array in part.arrays.items()]
-        if part.run is not None:
-            values, arrays = run_to_kept(part.run)
-            members.append((f"runs/{index}/run.json", _json(values)))
-            members += [(f"runs/{index}/{name}.npy", array_to_bytes(array)) for name, array in arrays.items()]
-    return members
+def _hashes(members: Mapping[str, bytes]) -> dict[str, str]:
+    return {name: hashlib.sha256(content).hexdigest() for name, content in members.items()}
 
 
 def _own_hash(manifest: Mapping[str, Any]) -> str:
-    """SHA-256 of what a manifest says, in any order of keys, without the hash itself."""
+    """SHA-256 of what a manifest says, in any order of keys, without the hash itself; empty where nothing has one."""
     said = {key: value for key, value in manifest.items() if key != "sha256"}
-    return hashlib.sha256(orjson.dumps(said, option=orjson.OPT_SORT_KEYS)).hexdigest()
-
-
-def _has_own_hash(manifest: Mapping[str, Any]) -> bool:
     try:
-        return bool(manifest["sha256"] == _own_hash(manifest))
+        return hashlib.sha256(orjson.dumps(said, option=orjson.OPT_SORT_KEYS)).hexdigest()
     except TypeError:  # half of a surrogate pair, or a number of more than 64 bits: nothing that was ever hashed
-        return False
+        return ""
 
 
 def _json(document: Any) -> bytes:
@@ -199,25 +135,63 @@ def read_archive(path: str | Path) -> Archive:
     """Read an archive; UnusableInput for a file that rigpact did not write, or that was changed later."""
     members = _read_members(Path(path))
     manifest = _document(members, _MANIFEST, path)
+    if isinstance(manifest, dict) and manifest.get("format") == FORMAT and manifest.get("version") != VERSION:
+        found = f"version {manifest.get('version')!r} of a result archive"
+        raise UnusableInput(path, found, f"version {VERSION}", "run the gate again with --archive")
     for pointer, message in check_against_schema(manifest, "archive_manifest"):
-        raise UnusableInput(f"{path}!{_MANIFEST}#{pointer}", message, "an archive that `rigpact gate --archive` writes")
-    if not _has_own_hash(manifest):
+        raise UnusableInput(f"{path}!{_MANIFEST}#{pointer}", message, _OURS)
+    if manifest["sha256"] != _own_hash(manifest):
         raise UnusableInput(f"{path}!{_MANIFEST}", "other words than its hash says", "an archive as it was written")
-    _check_hashes(members, manifest["members"], path)
-    plain = _document(members, _MEASURED, path)
-    if not fits(plain, KeptMeasurement):
-        raise UnusableInput(f"{path}!{_MEASURED}", "no parts", "a file that rigpact wrote")
-    parts = tuple(_part(members, entry, index, path) for index, entry in enumerate(plain["parts"]))
-    if len({part.name for part in parts}) < len(parts):
-        raise UnusableInput(f"{path}!{_MEASURED}", "a part twice", "a file that rigpact wrote")
+    found, said = _hashes(members), manifest["members"]
+    for name in sorted(found.keys() | said.keys()):
+        if found.get(name) != said.get(name):
+            raise UnusableInput(f"{path}!{name}", "other bytes than the manifest says", "an archive as it was written")
+    measured, answered = _document(members, _MEASURED, path), _document(members, _VERDICT, path)
+    arrays = {name: bytes_to_array(each, f"{path}!{name}") for name, each in members.items()}
+    measurement = from_plain(GateMeasurement, measured, arrays, f"{path}!{_MEASURED}")
+    measurement = replace(measurement, parts=tuple(sound_part(part) for part in measurement.parts))
+    answer = from_plain(_Answer, answered, arrays, f"{path}!{_VERDICT}")
+    bound = measurement.system, measurement.provenance
+    _refuse("other inputs than the manifest says", where=bound != (manifest["system"], manifest["provenance"]))
+    _refuse("a verdict that is not its parts'", where=answer.report.verdict != answer.verdict)
+    for part in answer.report.parts:
+        _refuse_unsound(part.report)
+    for parts in (measurement.parts, answer.report.parts):
+        _refuse("a part twice", where=len({part.name for part in parts}) < len(parts))
+    _refuse("an array that nothing names", where=bool(arrays))
     if manifest["rigpact"] == rigpact_version():
-        _refuse_other_severities(parts, path)
-    questions = {name: from_plain(value) for name, value in plain["questions"].items()}
-    measurement = GateMeasurement(manifest["system"], parts, plain["not_asked"], manifest["provenance"], questions)
-    return Archive(measurement, plain_to_gate(_document(members, _VERDICT, path)))
+        _refuse_other_severities(measurement.parts, path)
+    return Archive(measurement, answer.report)
 
 
-def _refuse_other_severities(parts: Sequence[Measured], path: str | Path) -> None:
+def sound_part(part: Measured) -> Measured:
+    """A part that was read; UnusableInput where its figures and its run are not what judging its kind reads.
+
+    One that could not be judged has neither.
+    """
+    _refuse_unsound(part.report)
+    _refuse("a part that does not fit", where=part.kind not in PARTS or (part.run is not None and not part.metrics))
+    if not part.metrics:
+        return part
+    kind = PARTS[part.kind]
+    part = replace(part, metrics=from_plain(kind.metrics, part.metrics, {}))
+    _refuse("a part that does not fit", where=not kind.is_sound(part))
+    return part
+
+
+def _refuse_unsound(report: FindingsReport) -> None:
+    from_plain(_Summary, report.summary, {})
+    _refuse(
+        "an account below zero", where=min(report.ledger.declared, report.ledger.compared, report.ledger.waived) < 0
+    )
+
+
+def _refuse(what: str, *, where: bool) -> None:
+    if where:
+        raise UnusableInput("archive", what, "a file that rigpact wrote")
+
+
+def _refuse_other_severities(parts: Iterable[Measured], path: str | Path) -> None:
     """Raise UnusableInput for a finding that this version of rigpact does not write: it measures every rule in full."""
     known = {rule.code: rule.severity for rule in ALL_RULES}
     for finding in (finding for part in parts for finding in part.findings):
@@ -227,39 +201,14 @@ def _refuse_other_severities(parts: Sequence[Measured], path: str | Path) -> Non
             raise UnusableInput(f"{path}!{_MEASURED}", f"{code} as {severity.value}", wanted)
 
 
-def _part(members: Mapping[str, bytes], entry: KeptPart, index: int, path: str | Path) -> Measured:
-    run = None
-    if f"runs/{index}/run.json" in members:
-        run = kept_to_run(_document(members, f"runs/{index}/run.json", path), _arrays(members, f"runs/{index}/", path))
-    return plain_to_measured(entry, _arrays(members, f"parts/{index}/", path), run)
-
-
-def _arrays(members: Mapping[str, bytes], folder: str, path: str | Path) -> dict[str, NDArray[Any]]:
-    return {
-        name.removeprefix(folder).removesuffix(".npy"): bytes_to_array(content, f"{path}!{name}")
-        for name, content in members.items()
-        if name.startswith(folder) and name.endswith(".npy")
-    }
-
-
-def _document(members: Mapping[str, bytes], name: str, path: str | Path) -> Any:
+def _document(members: dict[str, bytes], name: str, path: str | Path) -> Any:
+    """The value of a JSON member, which is taken out."""
     if name not in members:
-        raise UnusableInput(path, f"no {name} in it", "an archive that `rigpact gate --archive` writes")
-    file = bytes_to_json(members[name], f"{path}!{name}")
+        raise UnusableInput(path, f"no {name} in it", _OURS)
+    file = bytes_to_json(members.pop(name), f"{path}!{name}")
     if not file.standard:  # half a character, or a number that no JSON has: nothing that rigpact writes
-        raise UnusableInput(
-            f"{path}!{name}", "text that is not standard JSON", "an archive of `rigpact gate --archive`"
-        )
+        raise UnusableInput(f"{path}!{name}", "text that is not standard JSON", _OURS)
     return file.data
-
-
-def _check_hashes(members: Mapping[str, bytes], hashes: Mapping[str, str], path: str | Path) -> None:
-    for name, content in members.items():
-        if name != _MANIFEST and hashes.get(name) != hashlib.sha256(content).hexdigest():
-            raise UnusableInput(f"{path}!{name}", "other bytes than the manifest says", "an archive as it was written")
-    for name in hashes:
-        if name not in members:
-            raise UnusableInput(path, f"no {name} in it", "an archive as it was written")
 
 
 def _read_members(path: Path) -> dict[str, bytes]:
@@ -285,10 +234,6 @@ def _refuse_foreign(entries: list[zipfile.ZipInfo], path: Path, size: int) -> No
             raise UnusableInput(path, f"the member {entry.filename!r}", "members that rigpact writes, stored")
     if total > size:
         raise UnusableInput(path, f"members of {total} bytes in a file of {size}", "members that do not overlap")
-
-
-_TYPES = ("<f4", "<f8", "<i8")
-_MAX_DIMENSIONS = 4
 
 
 def array_to_bytes(array: NDArray[Any]) -> bytes:

@@ -1,119 +1,145 @@
-"""Convert Python values to JSON and back, for the findings and diagnoses in an archive.
+"""The program's own types as JSON values, and back. A value from a file is believed only where it has the type of its place.
 
-Only the types in `_KEPT` are built; everything else in a file is plain data. Non-finite numbers, tuples and the types
-in `_KEPT` are objects with one key that begins with $.
+The types are the annotations of the dataclasses and TypedDicts themselves. An array is a member of its own: its name stands in
+its place. Where a place may hold anything, an object of one key that begins with $ says what JSON cannot: a tuple, an address;
+any other object is its text there. So is a number that is not finite, in any place. A field with the metadata {"kept": False}
+is left out.
 """
 
 import math
-from collections.abc import Mapping
-from dataclasses import fields
-from typing import Any
+from collections.abc import Mapping, Sequence
+from dataclasses import fields, is_dataclass
+from enum import Enum
+from functools import cache
+from types import NoneType, UnionType
+from typing import Any, Literal, Union, get_args, get_origin, get_type_hints, is_typeddict
 
 import numpy as np
+from numpy.typing import NDArray
 
 from rigpact.contract.errors import UnusableInput
-from rigpact.contract.findings import Finding, Rule, Severity
+from rigpact.contract.findings import Finding, Rule
 from rigpact.reports.comparing.address import Address
-from rigpact.reports.diagnosing.budget import Search
-from rigpact.reports.diagnosing.diagnosis import Cause, Diagnosis, Divergence, RestsOn, Sampled, StageVerdict
-from rigpact.reports.diagnosing.extent import Extent
-from rigpact.reports.diagnosing.relations.relation import Relation
-from rigpact.reports.diagnosing.seen.seen import Seen, Widest
-from rigpact.reports.gate.archive.kept_documents import KeptFinding
-from rigpact.reports.gate.archive.shapes import fields_of, fits
 
-_KEPT: Mapping[str, type[Any]] = {
-    kind.__name__: kind
-    for kind in (
-        Address,
-        Cause,
-        Diagnosis,
-        Divergence,
-        Extent,
-        Relation,
-        RestsOn,
-        Sampled,
-        Search,
-        Seen,
-        StageVerdict,
-        Widest,
-    )
-}
-_MESSAGE, _ABOUT = "kept message", "kept about"
-_BROKEN = (TypeError, KeyError, AttributeError)
+Arrays = dict[str, NDArray[Any]]
+"""The arrays of a value, by the name of their member."""
+_TAGGED: Mapping[str, Any] = {"$Address": Address, "$tuple": tuple[Any, ...], "$float": float}
+_NOT_FINITE = tuple({"$float": each} for each in ("nan", "inf", "-inf"))
+_LARGEST = 1 << 63
 
 
-def to_plain(value: Any) -> Any:
-    """A value for JSON; a value of any other type becomes its text."""
-    if isinstance(value, np.generic):
-        value = value.item()
+@cache
+def _types(kind: Any) -> Mapping[str, Any]:
+    """The annotations of what is kept of a dataclass or TypedDict."""
+    hints = get_type_hints(kind)
+    left_out = {each.name for each in fields(kind) if not each.metadata.get("kept", True)} if is_dataclass(kind) else ()
+    return {name: hint for name, hint in hints.items() if name not in left_out}
+
+
+def _inside(hint: Any, count: int) -> Sequence[Any]:
+    """The types of so many members of a list, tuple or mapping."""
+    inside = get_args(hint) or (Any,)
+    if get_origin(hint) is tuple and inside[1:] != (...,):
+        return inside
+    return [inside[0 if get_origin(hint) is tuple else -1]] * count
+
+
+def _present(hint: Any) -> Any:
+    """X of `X | None`."""
+    return next(each for each in get_args(hint) if each is not NoneType) if _is_optional(hint) else hint
+
+
+def _is_optional(hint: Any) -> bool:
+    return get_origin(hint) in (Union, UnionType)
+
+
+def to_plain(hint: Any, value: Any, arrays: Arrays) -> Any:
+    """A value of a type, for JSON; its arrays are added to `arrays`. A finding's texts are written out."""
+    hint, kind = _present(hint), type(value)
+    if isinstance(value, np.ndarray) and hint is not Any:
+        arrays[name := f"arrays/{len(arrays)}.npy"] = value
+        return name
+    if is_dataclass(kind) and (hint is not Any or f"${kind.__name__}" in _TAGGED):
+        own = {name: to_plain(each, getattr(value, name), arrays) for name, each in _types(kind).items()}
+        if isinstance(value, Finding):
+            own["rule"] |= {"message": value.message, "about": value.about}
+        return {f"${kind.__name__}": own} if hint is Any else own
     if isinstance(value, list | tuple | Mapping):
-        return _container(value)
+        members = [to_plain(*each, arrays) for each in zip(_inside(hint, len(value)), _members(value), strict=True)]
+        if isinstance(value, Mapping):
+            return dict(zip(map(str, value), members, strict=True))
+        return {"$tuple": members} if hint is Any and isinstance(value, tuple) else members
+    value = value.item() if isinstance(value, np.generic) else value
     if isinstance(value, float) and not math.isfinite(value):
         return {"$float": repr(value)}
-    if value is None or isinstance(value, bool | int | float):
-        return value
-    if type(value) in _KEPT.values():
-        members = {entry.name: to_plain(getattr(value, entry.name)) for entry in fields(value)}
-        return {f"${type(value).__name__}": members}
-    return str(value)
+    return value if value is None or isinstance(value, bool | int | float) else str(value)
 
 
-def _container(value: Any) -> Any:
-    if isinstance(value, Mapping):
-        return {str(key): to_plain(each) for key, each in value.items()}
-    members = [to_plain(each) for each in value]
-    return {"$tuple": members} if isinstance(value, tuple) else members
+def _members(value: Any) -> Sequence[Any]:
+    return list(value.values()) if isinstance(value, Mapping) else value
 
 
-def from_plain(value: Any) -> Any:
-    """The value from JSON; UnusableInput for an object that `to_plain` does not write."""
-    if isinstance(value, list):
-        return [from_plain(each) for each in value]
-    if not isinstance(value, dict):
-        return value
-    if len(value) == 1 and next(iter(value)).startswith("$"):
-        ((name, content),) = value.items()
-        try:
-            return _built(name[1:], content)
-        except _BROKEN:
-            raise UnusableInput("archive", f"an object {name} that does not fit", "a file that rigpact wrote") from None
-    return {key: from_plain(each) for key, each in value.items()}
+def from_plain(hint: Any, plain: Any, arrays: Arrays, place: str = "archive") -> Any:
+    """The value of a type from JSON; its arrays are taken out of `arrays`. UnusableInput for what `to_plain` does not give."""
+    try:
+        return _built(hint, plain, arrays)
+    except (TypeError, ValueError, KeyError):
+        raise UnusableInput(place, "a value that does not fit", "a file that rigpact wrote") from None
 
 
-def _built(name: str, content: Any) -> Any:
-    if name == "float" and content in ("nan", "inf", "-inf"):
-        return float(content)
-    if name == "tuple" and isinstance(content, list):
-        return tuple(from_plain(each) for each in content)
-    kind: Any = _KEPT[name]
-    given, hints = {key: from_plain(each) for key, each in content.items()}, fields_of(kind)
-    if not all(fits(each, hints[key]) for key, each in given.items()):
-        raise TypeError(name)
-    return kind(**given)
+def _built(hint: Any, plain: Any, arrays: Arrays) -> Any:
+    if hint is Any:
+        return _anything(plain, arrays)
+    if _is_optional(hint):
+        return None if plain is None else _built(_present(hint), plain, arrays)
+    if is_dataclass(hint) or is_typeddict(hint):
+        return _object(hint, plain, arrays)
+    if get_origin(hint) is np.ndarray:
+        return arrays.pop(plain)
+    if isinstance(plain, dict) and get_origin(hint) in (dict, Mapping):
+        return {key: _built(_inside(hint, 1)[0], each, arrays) for key, each in plain.items()}
+    return _sequence(hint, plain, arrays) if isinstance(plain, list | tuple) else _scalar(hint, plain)
 
 
-def finding_to_plain(finding: Finding) -> dict[str, Any]:
-    """A finding with today's texts, and with its values for drawing and sorting."""
-    rule = finding.rule
-    return finding.to_json() | {
-        "why": rule.why,
-        "engine_refuses": rule.engine_refuses,
-        "about": finding.about,
-        "follows": list(rule.follows),
-        "values": to_plain({name: value for name, value in finding.values.items() if name not in (_MESSAGE, _ABOUT)}),
-    }
+def _sequence(hint: Any, plain: Sequence[Any], arrays: Arrays) -> Any:
+    kind = {list: list, tuple: tuple, Sequence: tuple}[get_origin(hint)]
+    return kind(_built(*each, arrays) for each in zip(_inside(hint, len(plain)), plain, strict=True))
 
 
-def plain_to_finding(entry: Any) -> Finding:
-    """The finding from its plain values. Its texts stay texts, so no text of a file is used as a format string."""
-    if not fits(entry, KeptFinding):
-        raise UnusableInput("archive", "a finding that does not fit", "a file that rigpact wrote")
-    rule = Rule(
-        code=entry["code"], name=entry["name"], severity=Severity(entry["severity"]), message=f"{{{_MESSAGE}}}",
-        hint=entry["hint"], why=entry["why"], engine_refuses=entry["engine_refuses"], about=f"{{{_ABOUT}}}",
-        follows=tuple(entry["follows"]),
-    )  # fmt: skip
-    values = {name: from_plain(value) for name, value in entry["values"].items()}
-    values |= {_MESSAGE: entry["message"], _ABOUT: entry["about"]}
-    return Finding(rule, entry["file"], entry["pointer"], values)
+def _scalar(hint: Any, plain: Any) -> Any:
+    """A text, a truth value, one of some words, or a number: one of 64 bits or not finite; true and false are none."""
+    if isinstance(hint, type) and issubclass(hint, Enum):
+        return hint(plain)
+    if hint is float and plain in _NOT_FINITE:
+        return float(plain["$float"])
+    if get_origin(hint) is Literal:
+        fits = any(type(plain) is type(each) and plain == each for each in get_args(hint))
+    elif hint in (int, float):
+        fits = (type(plain) is int and -_LARGEST <= plain < _LARGEST) or (hint is float and isinstance(plain, float))
+    else:
+        fits = isinstance(plain, hint)
+    if not fits:
+        raise TypeError
+    return plain
+
+
+def _object(kind: Any, plain: Any, arrays: Arrays) -> Any:
+    """A dataclass with all its fields, or a TypedDict. No text of a file is used as a format string: a rule's stay texts."""
+    hints, is_whole = _types(kind), getattr(kind, "__total__", True)
+    needed = kind.__required_keys__ if is_typeddict(kind) else hints.keys()
+    if not isinstance(plain, dict) or not needed <= plain.keys() or (is_whole and not plain.keys() <= hints.keys()):
+        raise TypeError
+    members = {key: _built(hints.get(key, Any), each, arrays) for key, each in plain.items()}
+    if kind is Rule:
+        members |= {key: members[key].replace("{", "{{").replace("}", "}}") for key in ("message", "about")}
+    return members if is_typeddict(kind) else kind(**members)
+
+
+def _anything(plain: Any, arrays: Arrays) -> Any:
+    if isinstance(plain, list | tuple):
+        return type(plain)(_anything(each, arrays) for each in plain)
+    if not isinstance(plain, dict):
+        return plain
+    if len(plain) == 1 and (tag := next(iter(plain))).startswith("$"):
+        return _built(_TAGGED[tag], plain if tag == "$float" else plain[tag], arrays)
+    return {key: _anything(each, arrays) for key, each in plain.items()}

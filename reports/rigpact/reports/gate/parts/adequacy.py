@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Annotated, Any, TypedDict
+from typing import Any, TypedDict
 
 from rigpact.contract.errors import UnusableInput
 from rigpact.contract.findings import Finding, FindingsReport, Ledger
@@ -24,7 +24,7 @@ class ClipMetrics(TypedDict):
     """A clip: (knob, value, margin) of each value, and what it never shows."""
 
     name: str
-    margins: list[Annotated[list[Any], str, str, float]]
+    margins: list[tuple[str, str, float]]
     limits: list[str]
 
 
@@ -40,7 +40,7 @@ def is_sound(measured: Measured) -> bool:
     """Whether there is a probe, and every convention of a margin has a declared value."""
     clips, declared = measured.metrics["clips"], measured.metrics["declared"]
     knows = all(knob in declared for clip in clips for knob, _, _ in clip["margins"])
-    return bool(clips) and knows and not measured.arrays and measured.run is None
+    return bool(clips) and knows and measured.run is None
 
 
 def ask(project: Project) -> Iterator[NotAsked | Question]:
@@ -93,7 +93,7 @@ def _driving(project: Project) -> list[Path]:
 
 
 def _kept(clip: ClipAdequacy) -> dict[str, Any]:
-    margins = [[knob, value, min(margin, _LARGEST)] for (knob, value), margin in clip.margins.items()]
+    margins = [(knob, value, min(margin, _LARGEST)) for (knob, value), margin in clip.margins.items()]
     return {"name": clip.name, "margins": margins, "limits": list(clip.limits)}
 
 

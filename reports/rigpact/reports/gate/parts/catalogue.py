@@ -19,15 +19,15 @@ def as_measured(measured: Measured, _settings: GateSettings) -> FindingsReport:
 class PartKind:
     """One question: its name, the function that measures it, and the function that judges it under thresholds.
 
-    metrics: the type of the figures that it judges, a TypedDict; None where there are none. is_sound: whether figures and arrays
-    of an archive fit together.
+    metrics: the type of the figures that it judges, a TypedDict; None where there are none. is_sound: whether the figures and the
+    run of an archive fit together.
     """
 
     name: str
     ask: Callable[[Project], Iterator[NotAsked | Question]]
     judge: Callable[[Measured, GateSettings], FindingsReport | NotAsked] = as_measured
     metrics: type | None = None
-    is_sound: Callable[[Measured], bool] = lambda measured: not measured.arrays and measured.run is None
+    is_sound: Callable[[Measured], bool] = lambda measured: measured.run is None
 
 
 PARTS: Mapping[str, PartKind] = {

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 from pathlib import Path
-from typing import Annotated, Any, Literal, TypedDict
+from typing import Any, Literal, TypedDict
 
 import numpy as np
 
@@ -65,22 +65,15 @@ def ask_teacher(project: Project) -> Iterator[NotAsked | Question]:
 
 
 class Metrics(TypedDict):
-    """What is kept of a recording: the stages in the order of `stage_ratios`, and the account of every stage."""
+    """What is kept of a recording: its file, and the account of every stage."""
 
     file: str
-    stages: list[str]
-    accounts: dict[str, Annotated[list[int], int, int, int]]
+    accounts: dict[str, tuple[int, int, int]]
 
 
 def is_sound(measured: Measured) -> bool:
-    """Whether every frame has a number, and every stage a ratio in every frame."""
-    stages, arrays = measured.metrics["stages"], measured.arrays
-    if not arrays:
-        return True
-    if arrays.keys() != {"frames", "stage_ratios"} or arrays["frames"].ndim != 1 or arrays["frames"].dtype.kind != "i":
-        return False
-    frames = len(arrays["frames"])
-    return arrays["stage_ratios"].shape == (len(stages), frames) and (frames > 0 or not stages)
+    """Whether its run, where there is one, fits together."""
+    return measured.run is None or measured.run.is_sound
 
 
 def ask_traces(project: Project) -> Iterator[NotAsked | Question]:
@@ -124,11 +117,10 @@ def _measure(project: Project, run: RecordedRun, name: str, title: str) -> Measu
     is_asked = _is_diagnosed(project, name, passes=report.verdict == "pass" and not unexpected)
     diagnosis = _diagnosis(project, run, recording) if is_asked else None
     summary = {**report.summary, "diagnosis": None if diagnosis is None else diagnosis.to_json()}
-    arrays = {"frames": compared.frames, "stage_ratios": stage_ratios(compared)}
     drawn = _drawn(project, run, recording, compared, diagnosis) if compared.stages else None
     sizes = about_size(recording, project.contract)
     findings = (*unexpected, *sizes, *_findings(project, run, recording, report, diagnosis))
-    return Measured(name, title, findings, report.ledger, summary, stage_metrics(run, compared), arrays, drawn)
+    return Measured(name, title, findings, report.ledger, summary, stage_metrics(run, compared), drawn)
 
 
 def _drawn(
@@ -198,19 +190,10 @@ def _outside(project: Project, run: RecordedRun, recording: Recording) -> Outsid
     return judge_drift(subject, frames, recording).outside
 
 
-def stage_ratios(found: Comparison) -> Any:
-    """Each frame's largest error divided by its tolerance, (compared stages, frames)."""
-    rows = [result.frame_ratios for result in found.stages.values()]
-    return np.stack(rows).astype(np.float32) if rows else np.zeros((0, len(found.frames)), np.float32)
-
-
 def stage_metrics(run: RecordedRun, found: Comparison) -> dict[str, Any]:
-    """Data for thresholds and waivers: the account of every stage, and the stage of each row of the ratios."""
-    return {
-        "file": run.file,
-        "stages": list(found.stages),
-        "accounts": {name: list(_account(found, name)) for name in found.stage_order if _width(found, name)},
-    }
+    """Data for thresholds and waivers: the account of every stage."""
+    accounts = {name: _account(found, name) for name in found.stage_order if _width(found, name)}
+    return {"file": run.file, "accounts": accounts}
 
 
 def _width(found: Comparison, name: str) -> int:
@@ -235,11 +218,12 @@ def _account(found: Comparison, name: str) -> tuple[int, int, int]:
 def judge(measured: Measured, settings: GateSettings) -> FindingsReport:
     """Apply the declared factor and limits to the measured errors."""
     limits = settings.thresholds
-    findings = list(measured.findings)
-    if limits.tolerance_factor != 1.0 and measured.arrays:
-        findings = beyond_factor(measured, findings, limits.tolerance_factor)
-    if measured.run is not None:
-        findings += beyond_limits(measured.run, limits, str(measured.metrics["file"]))
+    findings, run = list(measured.findings), measured.run
+    if run is not None:
+        file = str(measured.metrics["file"])
+        if limits.tolerance_factor != 1.0:
+            findings = beyond_factor(run, findings, limits.tolerance_factor, file)
+        findings += beyond_limits(run, limits, file)
     return FindingsReport(tuple(findings), measured.ledger, measured.summary)
 
 
@@ -250,29 +234,22 @@ A convention that explains every stage to within rounding is not a matter of tol
 """
 
 
-def beyond_factor(measured: Measured, findings: list[Finding], factor: float) -> list[Finding]:
+def beyond_factor(run: ComparedRun, findings: list[Finding], factor: float, file: str) -> list[Finding]:
     """The findings under another factor: stages within it pass; if all pass, what no convention explains is let be."""
-    frames, ratios = measured.arrays["frames"], measured.arrays["stage_ratios"]
-    over = {
-        name: row for name, row in zip(measured.metrics["stages"], ratios, strict=True) if bool((row > factor).any())
-    }
+    over = {name: row for name, row, _ in run.by_stage() if bool((row > factor).any())}
     kept = [finding for finding in findings if finding.rule.code not in _BY_TOLERANCE[: 1 if over else None]]
-    let_be = {
-        name: row
-        for name, row in zip(measured.metrics["stages"], ratios, strict=True)
-        if name not in over and bool((row > 1.0).any())
-    }
+    let_be = {name: row for name, row, _ in run.by_stage() if name not in over and bool((row > 1.0).any())}
     about = [*((rules.BEYOND_DECLARED_TOLERANCE, *each) for each in over.items())]
     about += [(rules.LET_BE, *each) for each in let_be.items()]
     return kept + [
         rule.at(
-            measured.metrics["file"],
+            file,
             f"/stages/{name}",
             stage=name,
             factor=factor,
             ratio=float(row.max()),
-            frame=int(frames[np.argmax(row > factor)]),
-            worst_frame=int(frames[np.argmax(row)]),
+            frame=int(run.frames[np.argmax(row > factor)]),
+            worst_frame=int(run.frames[np.argmax(row)]),
         )
         for rule, name, row in about
     ]
