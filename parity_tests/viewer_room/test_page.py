@@ -45,8 +45,8 @@ def test_ten_seconds_of_a_large_character_stay_below_a_megabyte() -> None:
     drawn = Drawn.with_one_error(frames=600, bones=65)
     chance = np.random.default_rng(1)
     noise = 10.0 ** chance.uniform(-6, 1.5, (600, 65))
-    stages = [(f"stage_{i}", 10.0 ** chance.uniform(-3, 5, 600), "") for i in range(15)]
-    size = len(render_html(drawn_gate(drawn), [drawn.changed(deg=noise, cm=noise, stages=stages).run]).encode())
+    stages = {"stages": [(f"stage_{i}", "") for i in range(15)], "ratios": 10.0 ** chance.uniform(-3, 5, (15, 600))}
+    size = len(render_html(drawn_gate(drawn), [drawn.changed(deg=noise, cm=noise, **stages).run]).encode())
     assert size <= MEGABYTE, size
 
 

@@ -142,9 +142,9 @@ def read_archive(path: str | Path) -> Archive:
         raise UnusableInput(f"{path}!{_MANIFEST}#{pointer}", message, _OURS)
     if manifest["sha256"] != _own_hash(manifest):
         raise UnusableInput(f"{path}!{_MANIFEST}", "other words than its hash says", "an archive as it was written")
-    found, said = _hashes(members), manifest["members"]
-    for name in sorted(found.keys() | said.keys()):
-        if found.get(name) != said.get(name):
+    held, said = _hashes(members), manifest["members"]
+    for name in sorted(held.keys() | said.keys()):
+        if held.get(name) != said.get(name):
             raise UnusableInput(f"{path}!{name}", "other bytes than the manifest says", "an archive as it was written")
     measured, answered = _document(members, _MEASURED, path), _document(members, _VERDICT, path)
     arrays = {name: bytes_to_array(each, f"{path}!{name}") for name, each in members.items()}
