@@ -361,6 +361,8 @@ HOSTILE: dict[str, Callable[[Path, Path], Path]] = {
     "a verdict that no diagnosis has": other_run(lambda run: run["diagnosis"].update(verdict="fine")),
     "a parent beyond the skeleton": other_run(lambda run: run.update(parents=[99] * 46)),
     "poses of nobody": other_run(lambda run: run.update(against="somebody")),
+    "numbers of a channel without a name": other_run(lambda run: run["values"]["names"].pop()),
+    "a channel that is nowhere in the network": other_run(lambda run: run["values"]["network"].pop()),
 }  # fmt: skip
 
 

@@ -135,7 +135,7 @@ def compared_run(
 
     predicted: the poses to draw where the reference has none; path: the root's.
     """
-    frames = len(comparison.frames)
+    frames, results = len(comparison.frames), comparison.stages.values()
     poses = _compared_poses(comparison) or predicted
     skeleton, nothing = None if poses is None else poses.skeleton, np.zeros((frames, 0, 3, 3))
     run = ComparedRun(
@@ -150,9 +150,7 @@ def compared_run(
         deg=np.zeros((frames, 0)) if poses is None else poses.error.deg,
         cm=None if poses is None else poses.error.cm,
         stages=[(stage, _note(result)) for stage, result in comparison.stages.items()],
-        ratios=np.array([result.frame_ratios for result in comparison.stages.values()]).reshape(
-            len(comparison.stages), frames
-        ),
+        ratios=np.array([result.frame_ratios for result in results]).reshape(len(results), frames),
         diagnosis=diagnosis,
         against=REFERENCE if poses is None else poses.against,
         path=None if skeleton is None else path,
@@ -183,8 +181,8 @@ def _values(comparison: Comparison, diagnosis: Diagnosis | None) -> Values | Non
     names = [_name(stage, int(each), contract) for each in channels]
     network = [known.index(each) if each in known else -1 for each in names]
     unit = contract.system.graph[stage].shown_unit.removesuffix(NO_UNIT)
-    sides = (rows[:, channels].astype(np.float32) for rows in (expected, recorded))
-    return Values(stage, unit, names, channels.tolist(), network, *sides)
+    a, b = (rows[:, channels].astype(np.float32) for rows in (expected, recorded))
+    return Values(stage, unit, names, channels.tolist(), network, a, b)
 
 
 def _name(stage: str, channel: int, contract: Contract) -> str:

@@ -128,7 +128,7 @@ def _own_hash(manifest: Mapping[str, Any]) -> str:
 
 
 def _json(document: Any) -> bytes:
-    return orjson.dumps(document, option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE)
+    return orjson.dumps(document, option=orjson.OPT_APPEND_NEWLINE)
 
 
 def read_archive(path: str | Path) -> Archive:

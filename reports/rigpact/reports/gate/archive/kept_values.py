@@ -7,7 +7,7 @@ is left out.
 """
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import fields, is_dataclass
 from enum import Enum
 from functools import cache
@@ -44,39 +44,42 @@ def _inside(hint: Any, count: int) -> Sequence[Any]:
     return [inside[0 if get_origin(hint) is tuple else -1]] * count
 
 
+@cache
 def _present(hint: Any) -> Any:
     """X of `X | None`."""
-    return next(each for each in get_args(hint) if each is not NoneType) if _is_optional(hint) else hint
-
-
-def _is_optional(hint: Any) -> bool:
-    return get_origin(hint) in (Union, UnionType)
+    is_optional = get_origin(hint) in (Union, UnionType)
+    return next(each for each in get_args(hint) if each is not NoneType) if is_optional else hint
 
 
 def to_plain(hint: Any, value: Any, arrays: Arrays) -> Any:
     """A value of a type, for JSON; its arrays are added to `arrays`. A finding's texts are written out."""
+    if value is None or type(value) in (str, bool, int):
+        return value
     hint, kind = _present(hint), type(value)
-    if isinstance(value, np.ndarray) and hint is not Any:
-        arrays[name := f"arrays/{len(arrays)}.npy"] = value
-        return name
+    if isinstance(value, (list, tuple, Mapping)):
+        each_of, is_mapping = _inside(hint, len(value)), isinstance(value, Mapping)
+        members = [
+            to_plain(*each, arrays) for each in zip(each_of, value.values() if is_mapping else value, strict=True)
+        ]
+        if is_mapping:
+            return dict(zip(map(str, value), members, strict=True))
+        return {"$tuple": members} if hint is Any and kind is tuple else members
     if is_dataclass(kind) and (hint is not Any or f"${kind.__name__}" in _TAGGED):
         own = {name: to_plain(each, getattr(value, name), arrays) for name, each in _types(kind).items()}
         if isinstance(value, Finding):
             own["rule"] |= {"message": value.message, "about": value.about}
         return {f"${kind.__name__}": own} if hint is Any else own
-    if isinstance(value, list | tuple | Mapping):
-        members = [to_plain(*each, arrays) for each in zip(_inside(hint, len(value)), _members(value), strict=True)]
-        if isinstance(value, Mapping):
-            return dict(zip(map(str, value), members, strict=True))
-        return {"$tuple": members} if hint is Any and isinstance(value, tuple) else members
+    return _leaf(hint, value, arrays)
+
+
+def _leaf(hint: Any, value: Any, arrays: Arrays) -> Any:
+    if isinstance(value, np.ndarray) and hint is not Any:
+        arrays[name := f"arrays/{len(arrays)}.npy"] = value
+        return name
     value = value.item() if isinstance(value, np.generic) else value
     if isinstance(value, float) and not math.isfinite(value):
         return {"$float": repr(value)}
-    return value if value is None or isinstance(value, bool | int | float) else str(value)
-
-
-def _members(value: Any) -> Sequence[Any]:
-    return list(value.values()) if isinstance(value, Mapping) else value
+    return value if isinstance(value, bool | int | float) else str(value)
 
 
 def from_plain(hint: Any, plain: Any, arrays: Arrays, place: str = "archive") -> Any:
@@ -88,37 +91,53 @@ def from_plain(hint: Any, plain: Any, arrays: Arrays, place: str = "archive") ->
 
 
 def _built(hint: Any, plain: Any, arrays: Arrays) -> Any:
-    if hint is Any:
-        return _anything(plain, arrays)
-    if _is_optional(hint):
-        return None if plain is None else _built(_present(hint), plain, arrays)
+    return _reader(hint)(hint, plain, arrays)
+
+
+@cache
+def _reader(hint: Any) -> Callable[[Any, Any, Arrays], Any]:
+    """What reads the values of a type."""
     if is_dataclass(hint) or is_typeddict(hint):
-        return _object(hint, plain, arrays)
-    if get_origin(hint) is np.ndarray:
-        return arrays.pop(plain)
-    if isinstance(plain, dict) and get_origin(hint) in (dict, Mapping):
-        return {key: _built(_inside(hint, 1)[0], each, arrays) for key, each in plain.items()}
-    return _sequence(hint, plain, arrays) if isinstance(plain, list | tuple) else _scalar(hint, plain)
-
-
-def _sequence(hint: Any, plain: Sequence[Any], arrays: Arrays) -> Any:
-    kind = {list: list, tuple: tuple, Sequence: tuple}[get_origin(hint)]
-    return kind(_built(*each, arrays) for each in zip(_inside(hint, len(plain)), plain, strict=True))
-
-
-def _scalar(hint: Any, plain: Any) -> Any:
-    """A text, a truth value, one of some words, or a number: one of 64 bits or not finite; true and false are none."""
+        return _object
     if isinstance(hint, type) and issubclass(hint, Enum):
-        return hint(plain)
-    if hint is float and plain in _NOT_FINITE:
-        return float(plain["$float"])
-    if get_origin(hint) is Literal:
-        fits = any(type(plain) is type(each) and plain == each for each in get_args(hint))
-    elif hint in (int, float):
-        fits = (type(plain) is int and -_LARGEST <= plain < _LARGEST) or (hint is float and isinstance(plain, float))
-    else:
-        fits = isinstance(plain, hint)
-    if not fits:
+        return lambda kind, plain, _arrays: kind(plain)
+    return _anything if hint is Any else _OF_ORIGIN.get(get_origin(hint), _scalar)
+
+
+def _optional(hint: Any, plain: Any, arrays: Arrays) -> Any:
+    return None if plain is None else _built(_present(hint), plain, arrays)
+
+
+def _mapping(hint: Any, plain: Any, arrays: Arrays) -> Any:
+    each_of = _inside(hint, 1)[0]
+    return {key: _built(each_of, each, arrays) for key, each in _of(dict, plain).items()}
+
+
+def _sequence(hint: Any, plain: Any, arrays: Arrays) -> Any:
+    hints = _inside(hint, len(_of(list | tuple, plain)))
+    members = [_built(*each, arrays) for each in zip(hints, plain, strict=True)]
+    return members if get_origin(hint) is list else tuple(members)
+
+
+def _one_of(hint: Any, plain: Any, _arrays: Arrays) -> Any:
+    if not any(type(plain) is type(each) and plain == each for each in get_args(hint)):
+        raise TypeError
+    return plain
+
+
+def _scalar(hint: Any, plain: Any, _arrays: Arrays) -> Any:
+    """A text, a truth value, or a number: one of 64 bits or not finite; true and false are none."""
+    if hint is float:
+        if plain in _NOT_FINITE:
+            return float(plain["$float"])
+        hint = int if type(plain) is int else float
+    if hint is int and not (type(plain) is int and -_LARGEST <= plain < _LARGEST):
+        raise TypeError
+    return _of(hint, plain)
+
+
+def _of(kind: Any, plain: Any) -> Any:
+    if not isinstance(plain, kind):
         raise TypeError
     return plain
 
@@ -129,17 +148,23 @@ def _object(kind: Any, plain: Any, arrays: Arrays) -> Any:
     needed = kind.__required_keys__ if is_typeddict(kind) else hints.keys()
     if not isinstance(plain, dict) or not needed <= plain.keys() or (is_whole and not plain.keys() <= hints.keys()):
         raise TypeError
-    members = {key: _built(hints.get(key, Any), each, arrays) for key, each in plain.items()}
+    members = {key: _built(hints[key], each, arrays) if key in hints else each for key, each in plain.items()}
     if kind is Rule:
         members |= {key: members[key].replace("{", "{{").replace("}", "}}") for key in ("message", "about")}
     return members if is_typeddict(kind) else kind(**members)
 
 
-def _anything(plain: Any, arrays: Arrays) -> Any:
-    if isinstance(plain, list | tuple):
-        return type(plain)(_anything(each, arrays) for each in plain)
+def _anything(_hint: Any, plain: Any, arrays: Arrays) -> Any:
+    if isinstance(plain, (list, tuple)):
+        return type(plain)(_anything(Any, each, arrays) for each in plain)
     if not isinstance(plain, dict):
         return plain
     if len(plain) == 1 and (tag := next(iter(plain))).startswith("$"):
         return _built(_TAGGED[tag], plain if tag == "$float" else plain[tag], arrays)
-    return {key: _anything(each, arrays) for key, each in plain.items()}
+    return {key: _anything(Any, each, arrays) for key, each in plain.items()}
+
+
+_OF_ORIGIN: Mapping[Any, Callable[[Any, Any, Arrays], Any]] = {
+    Union: _optional, UnionType: _optional, dict: _mapping, Mapping: _mapping, list: _sequence, tuple: _sequence,
+    Sequence: _sequence, Literal: _one_of, np.ndarray: lambda _hint, plain, arrays: arrays.pop(plain),
+}  # fmt: skip
