@@ -56,13 +56,11 @@ def to_plain(hint: Any, value: Any, arrays: Arrays) -> Any:
     if value is None or type(value) in (str, bool, int):
         return value
     hint, kind = _present(hint), type(value)
-    if isinstance(value, (list, tuple, Mapping)):
-        each_of, is_mapping = _inside(hint, len(value)), isinstance(value, Mapping)
-        members = [
-            to_plain(*each, arrays) for each in zip(each_of, value.values() if is_mapping else value, strict=True)
-        ]
-        if is_mapping:
-            return dict(zip(map(str, value), members, strict=True))
+    if isinstance(value, Mapping):
+        each_of = _inside(hint, 1)[0]
+        return {str(key): to_plain(each_of, each, arrays) for key, each in value.items()}
+    if isinstance(value, (list, tuple)):
+        members = [to_plain(*each, arrays) for each in zip(_inside(hint, len(value)), value, strict=True)]
         return {"$tuple": members} if hint is Any and kind is tuple else members
     if is_dataclass(kind) and (hint is not Any or f"${kind.__name__}" in _TAGGED):
         own = {name: to_plain(each, getattr(value, name), arrays) for name, each in _types(kind).items()}
