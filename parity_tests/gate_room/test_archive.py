@@ -266,7 +266,7 @@ HOSTILE: dict[str, Callable[[Path, Path], Path]] = {
     "cut off": rewritten(lambda content: content[:-400]),
     "bytes changed": rewritten(lambda content: content.replace(b"compose_order", b"compose_0rder")),
     "a member changed": lambda source, target: zipped(
-        target, members_of(source) | {"measured.json": b"{}"}, rehash=False
+        target, {name: each.replace(b"against", b"beside") for name, each in members_of(source).items()}, rehash=False
     ),
     "more members than there are": lambda source, target: zipped(
         target, members_of(source) | {f"arrays/{number}.npy": b"" for number in range(MAX_MEMBERS)}

@@ -172,7 +172,7 @@ def test_the_page_has_strips_of_the_stages_and_no_player(project: Project) -> No
 
     assert status == again[0] == 1
     assert Path("later.html").read_text(encoding="utf-8") == page
-    assert "Every stage in figures" in page
+    assert "In words and figures" in page
     assert '"bones":[]' in page
     assert "reply_order = wxyz" in page
 

@@ -135,8 +135,8 @@ def read_archive(path: str | Path) -> Archive:
     """Read an archive; UnusableInput for a file that rigpact did not write, or that was changed later."""
     members = _read_members(Path(path))
     manifest = _document(members, _MANIFEST, path)
-    if isinstance(manifest, dict) and manifest.get("format") == FORMAT and manifest.get("version") != VERSION:
-        found = f"version {manifest.get('version')!r} of a result archive"
+    if isinstance(manifest, dict) and isinstance(number := manifest.get("version"), int) and number != VERSION:
+        found = f"version {number} of a result archive"
         raise UnusableInput(path, found, f"version {VERSION}", "run the gate again with --archive")
     for pointer, message in check_against_schema(manifest, "archive_manifest"):
         raise UnusableInput(f"{path}!{_MANIFEST}#{pointer}", message, _OURS)
