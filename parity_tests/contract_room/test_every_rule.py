@@ -20,7 +20,7 @@ import rigpact.contract.rules
 from rigpact.contract.findings import Finding, FindingsReport, Severity
 from rigpact.contract.rules import ALL_RULES, FAMILIES, MEASURED, RETIRED, check
 from rigpact.contract.rules.answers import baseline, comparison, gate, geometry, reading, run
-from rigpact.contract.rules.engine import refusals
+from rigpact.contract.rules.catalogue import refusals
 from rigpact.contract.rules.hosted import (
     declarations,
     declared_metadata,

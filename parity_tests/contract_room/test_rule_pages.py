@@ -10,7 +10,7 @@ import pytest
 from rigpact.contract.rules import ALL_RULES
 from rigpact.contract.rules.model import canary
 from rigpact.reports.command_line import run_command_line
-from rigpact.reports.describing.rule_section import rule_section
+from rigpact.reports.describing.shown import rule_section
 
 from ..measuring.pages.rules_page import rules_page
 

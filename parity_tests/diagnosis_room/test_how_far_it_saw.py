@@ -11,7 +11,7 @@ from safetensors.numpy import load_file
 
 from rigpact.reports.diagnosing.diagnose import diagnose
 from rigpact.reports.diagnosing.diagnosis import together
-from rigpact.reports.diagnosing.seen.seen import Widest
+from rigpact.reports.diagnosing.seen.judged import Widest
 
 from .conftest import Doctor, allowing
 

@@ -12,9 +12,8 @@ import pytest
 from rigpact.contract.findings import FindingsReport
 from rigpact.contract.pages.registry import find_system
 from rigpact.reports.command_line import run_command_line
-from rigpact.reports.geometry_parity.declared import asked_functions
+from rigpact.reports.geometry_parity.declared import Found, asked_functions
 from rigpact.reports.geometry_parity.examination import examine
-from rigpact.reports.geometry_parity.loading import Found
 
 enemy_conventions = find_system("enemy_animation").conventions
 

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from rigpact.reports.comparing.checkpoints.bone_groups import bone_groups
+from rigpact.reports.comparing.checkpoints.ranking import bone_groups
 
 Vector = list[float]
 Edit = Callable[[int, int, Vector], Vector]

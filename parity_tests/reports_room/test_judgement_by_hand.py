@@ -16,8 +16,7 @@ from rigpact.reference_runtime.recordings.recording import Recording
 from rigpact.reference_runtime.recordings.trace import Trace, TraceHeader
 from rigpact.reports.comparing.compare import Comparison, SomeBones
 from rigpact.reports.comparing.judgement import judge, summarise
-from rigpact.reports.comparing.pose_error import PoseError
-from rigpact.reports.comparing.pose_meter import Baseline
+from rigpact.reports.comparing.pose_meter import Baseline, PoseError
 from rigpact.reports.comparing.stage_comparison import StageComparison
 
 from ..every_case import every_case

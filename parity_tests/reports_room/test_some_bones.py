@@ -9,7 +9,7 @@ import pytest
 from rigpact.contract import Contract, load_contract
 from rigpact.contract.errors import UnusableInput
 from rigpact.reference_runtime import Trace, read_recording, read_trace, write_trace
-from rigpact.reports.comparing.some_bones import compare_recordings
+from rigpact.reports.comparing.diff import compare_recordings
 
 from ..some_bones import PUBLISHED, of_bones, written
 

@@ -11,8 +11,7 @@ from rigpact.contract.errors import UnusableInput
 from rigpact.contract.systems.layout import Field, FieldKind, FieldLayout
 from rigpact.reference_runtime import TraceHeader, write_trace
 from rigpact.reference_runtime.recordings import recording
-from rigpact.reference_runtime.recordings.recorded_bones import cut_to, held_stages
-from rigpact.reference_runtime.recordings.recording import read_recording
+from rigpact.reference_runtime.recordings.recording import cut_to, held_stages, read_recording
 from rigpact.reference_runtime.recordings.trace_model import Trace
 
 from . import tiny_character as tiny

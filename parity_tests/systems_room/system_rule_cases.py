@@ -16,7 +16,7 @@ from rigpact.contract.model.signature import ModelSignature
 from rigpact.contract.model.tensor import TensorSignature
 from rigpact.contract.pages.registry import find_system
 from rigpact.contract.rules import Subject
-from rigpact.contract.rules.engine import findings
+from rigpact.contract.rules.catalogue import findings
 from rigpact.contract.rules.files import json_text, structure
 from rigpact.contract.rules.hosted import system_data, system_loading, systems
 from rigpact.contract.rules.views.system_files import BoundModel, RecordedRows, SystemFiles

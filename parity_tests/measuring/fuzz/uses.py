@@ -29,9 +29,8 @@ from rigpact.reference_runtime.recordings.trace import read_trace
 from rigpact.reports.answer import print_answer
 from rigpact.reports.checking.check import CheckRequest, check_files
 from rigpact.reports.comparing.comparison_text import print_comparison
-from rigpact.reports.comparing.diff import DiffRequest, diff
+from rigpact.reports.comparing.diff import DiffRequest, compare_recordings, diff
 from rigpact.reports.comparing.judgement import judge
-from rigpact.reports.comparing.some_bones import compare_recordings
 from rigpact.reports.describing.description import describe_contract
 from rigpact.reports.diagnosing.budget import Budget
 from rigpact.reports.diagnosing.diagnosis import Diagnosis

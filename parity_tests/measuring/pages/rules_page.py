@@ -2,7 +2,7 @@
 
 from rigpact.contract.findings import Rule
 from rigpact.contract.rules import ALL_RULES
-from rigpact.reports.describing.rule_section import rule_section
+from rigpact.reports.describing.shown import rule_section
 
 _HEAD = """# Rules
 

@@ -100,8 +100,9 @@ KILLERS: Mapping[str, tuple[str, ...]] = {
     ),
     f"{_RECORDINGS}/precision.py": ("runtime_room/test_precision.py", "trust_room/test_written_numbers.py"),
     f"{_RECORDINGS}/prediction.py": ("runtime_room/test_prediction.py",),
-    f"{_RECORDINGS}/recorded_bones.py": ("runtime_room/test_recordings_by_hand.py", "diagnosis_room/test_some_bones.py"),
-    f"{_RECORDINGS}/recording.py": ("runtime_room/test_recordings_by_hand.py", "runtime_room/test_teacher_files.py"),
+    f"{_RECORDINGS}/recording.py": (
+        "runtime_room/test_recordings_by_hand.py", "runtime_room/test_teacher_files.py", "diagnosis_room/test_some_bones.py",
+    ),
     f"{_RECORDINGS}/tables.py": ("runtime_room/test_table_files.py", *_TABLES),
     f"{_RECORDINGS}/trace_binary.py": ("runtime_room/test_trace_binary.py", *_TRACES),
     f"{_RECORDINGS}/trace_json_lines.py": ("runtime_room/test_json_lines_traces.py", *_TRACES),

@@ -20,8 +20,8 @@ from rigpact.contract.rules.family import GIVES, Need, Texts
 from rigpact.contract.rules.model import canary
 from rigpact.contract.settings.gate import RecordedRun
 from rigpact.reference_runtime.recordings.recording import TEACHER_STAGES, Recording
+from rigpact.reports.comparing.diff import compare_recordings
 from rigpact.reports.comparing.judgement import judge
-from rigpact.reports.comparing.some_bones import compare_recordings
 from rigpact.reports.diagnosing.diagnosis import Diagnosis, StageVerdict
 from rigpact.reports.diagnosing.evidence import Gathered, parts_of
 from rigpact.reports.diagnosing.some_bones import diagnose_gathered

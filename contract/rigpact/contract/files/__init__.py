@@ -23,9 +23,9 @@ from rigpact.contract.files.reading import (
     read_bytes,
     refuse_bomb,
     refuse_too_large,
+    refuse_unread_folder,
     spelling_of,
 )
-from rigpact.contract.files.unread import refuse_unread_folder
 from rigpact.contract.files.writing import (
     copy_file,
     copy_folder,

@@ -21,11 +21,13 @@ The modules named `view`, auxiliary.py, rows.py, clip_features.py and pose_readi
 the rules judge.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any
 
-from rigpact.contract.documents import Document
-from rigpact.contract.findings import Finding, FindingsReport, Rule, Severity
-from rigpact.contract.rules.account import account
+from rigpact.contract.documents import Document, Kind
+from rigpact.contract.findings import Finding, FindingsReport, Ledger, Rule, Severity
+from rigpact.contract.json_pointer import json_pointer
+from rigpact.contract.model.signature import ModelSignature
 from rigpact.contract.rules.answers import baseline, comparison, gate, geometry, reading, run
 from rigpact.contract.rules.bundle import (
     companion,
@@ -51,9 +53,15 @@ from rigpact.contract.rules.clips import (
     mean_pose,
     root_motion,
 )
-from rigpact.contract.rules.engine import findings
-from rigpact.contract.rules.family import Family, Texts
+from rigpact.contract.rules.family import Family, Texts, given_by
 from rigpact.contract.rules.files import json_text, structure
+from rigpact.contract.rules.files.structure import (
+    MISSING_KEY,
+    VALUE_NOT_ALLOWED,
+    WRONG_ROW_LENGTH,
+    WRONG_TYPE,
+    has_its_shape,
+)
 from rigpact.contract.rules.hosted import (
     declarations,
     declared_metadata,
@@ -67,6 +75,8 @@ from rigpact.contract.rules.hosted import (
     system_loading,
     systems,
 )
+from rigpact.contract.rules.hosted.system_data import OTHER_SYSTEM
+from rigpact.contract.rules.hosted.system_loading import UNKNOWN_SYSTEM, VECTOR_MISSING
 from rigpact.contract.rules.model import canary, model, model_graph, model_weights, stamp
 from rigpact.contract.rules.subject import Subject
 from rigpact.contract.rules.teacher import (
@@ -78,6 +88,141 @@ from rigpact.contract.rules.teacher import (
     teacher,
     teacher_rows,
 )
+
+LOADING: tuple[Family, ...] = tuple(
+    module.FAMILY for module in (json_text, structure, loading, system_loading, declarations)
+)
+"""The families with rules for which a runtime does not load a contract."""
+
+
+def findings(subject: Subject, families: Iterable[Family]) -> Iterator[Finding]:
+    """Yield what the families that can be run find."""
+    given = given_by(subject.kinds)
+    for family in families:
+        if given.issuperset(family.needs):
+            yield from family.check(subject)
+
+
+def refusals(subject: Subject) -> list[Finding]:
+    """Every finding that keeps a runtime from loading the contract of a subject, with the bundle's companion if given."""
+    return [finding for finding in findings(subject, LOADING) if finding.rule.engine_refuses]
+
+
+_REQUIRED = {
+    Kind.BUNDLE: (
+        ("MuX",), ("StdX",), ("MuY",), ("StdY",), ("tanh_scales_rootvel",), ("tanh_scales_angvel",),
+        ("meta", "state_layout"), ("meta", "output_layout"),
+    ),
+    Kind.COMPANION: (),
+    Kind.RAW_CLIP: (("Frames",),),
+    Kind.TEACHER_BATCH: (("teacher", "state_norm"), ("teacher", "cond")),
+    Kind.TEACHER_PREDICTION: (("teacher", "state_norm"), ("teacher", "cond"), ("prediction", "y_norm")),
+}  # fmt: skip
+_OPTIONAL = {
+    Kind.BUNDLE: (
+        ("fps",), ("input_dim",), ("output_dim",), ("cond_norm_config",), ("pose_hist_len",),
+        ("tanh_scales_pose_hist",), ("MuPoseHist",), ("StdPoseHist",), ("MuAngVel",), ("StdAngVel",),
+        ("meta", "bone_names"), ("meta", "rot6d_spec"), ("meta", "skeleton"),
+    ),
+    Kind.COMPANION: (
+        ("tanh_scales_angvel",), ("MuAngVel",), ("StdAngVel",), ("pose_hist_len",), ("tanh_scales_pose_hist",),
+        ("MuPoseHist",), ("StdPoseHist",),
+    ),
+    Kind.RAW_CLIP: (("NumFrames",), ("FPS",), ("fps",), ("meta", "skeleton")),
+    Kind.TEACHER_BATCH: (
+        ("fps",), ("num_pairs",), ("dims",), ("layouts",), ("teacher", "target_norm"), ("teacher", "aux_inputs"),
+        ("aux_inputs",), ("prediction", "y_raw"),
+    ),
+}  # fmt: skip
+_OPTIONAL[Kind.TEACHER_PREDICTION] = _OPTIONAL[Kind.TEACHER_BATCH]
+_DIVIDED = {("meta", "state_layout"), ("meta", "output_layout"), ("Frames",)}
+"""Sections in which each member counts as one part: each slice, each frame."""
+_OF_A_SYSTEM = ("vectors", "conventions", "constants", "given", "stages", "numbers", "networks", "names")
+"""Sections of other systems' contracts: the file is one part, and each member of a section."""
+_UNREADABLE = (WRONG_TYPE, MISSING_KEY, WRONG_ROW_LENGTH, VALUE_NOT_ALLOWED)
+
+
+def account(subject: Subject, findings: Iterable[Finding]) -> Ledger:
+    """Count what the artefacts declare and how much of it could be judged.
+
+    A part is a section that rules read: a statistics array, a slice of a layout, a frame of a clip, an array of rows, an input
+    or output of a model. Declared are the parts that the given files hold or must hold; a companion that was not given is not
+    counted. Compared are the parts that the rules could read. A part is missing if its JSON has the wrong shape, or if the
+    file must hold it and does not. Of another system's contract nothing is judged where any shape is wrong, of its models and
+    recordings only what belongs to a known system. Nothing is waived.
+    """
+    found = list(findings)
+    system = None if subject.system is None else subject.system.document
+    broken: dict[str, set[str]] = {}
+    for finding in found:
+        if finding.rule in _UNREADABLE:
+            place = finding.pointer + json_pointer(*filter(None, [finding.values.get("key")]))
+            broken.setdefault(finding.file, set()).add(place)
+    declared, missing = (0, 0) if system is None else _of_contract(system, found)
+    for document in (each for each in subject.documents if each is not system):
+        places = broken.get(str(document.path), set())
+        around = {each for place in places for each in _around(place)}
+        for part in _parts(document):
+            declared += 1
+            missing += part in around or not places.isdisjoint(_around(part))
+    parts = [(declared, declared - missing), _of_models(subject), *_of_recordings(subject, found)]
+    return Ledger(sum(declared for declared, _ in parts), sum(compared for _, compared in parts))
+
+
+def _of_contract(document: Document, findings: Sequence[Finding]) -> tuple[int, int]:
+    """Parts of another system's contract that are declared, and those of them that are missing."""
+    sections = (document.data.get(name) for name in _OF_A_SYSTEM)
+    declared = 1 + sum(len(section) for section in sections if isinstance(section, Mapping | list))
+    missing = sum(finding.rule is VECTOR_MISSING for finding in findings)
+    if not has_its_shape(document):
+        return declared, declared
+    if any(finding.rule is UNKNOWN_SYSTEM for finding in findings):
+        return declared, declared - 1
+    return declared + missing, missing
+
+
+def _of_models(subject: Subject) -> tuple[int, int]:
+    """Inputs and outputs of every model; its nodes and weights, which most rules are about, where they were not read."""
+    given = () if subject.system is None else tuple(each.signature for each in subject.system.models)
+    given += () if subject.model is None else (subject.model,)
+    return sum(map(_tensors, given)), sum(map(_tensors, subject.models))
+
+
+def _tensors(model: ModelSignature) -> int:
+    return len(model.inputs) + max(len(model.outputs), 1)
+
+
+def _of_recordings(subject: Subject, findings: Sequence[Finding]) -> Iterator[tuple[int, int]]:
+    others = {finding.file for finding in findings if finding.rule is OTHER_SYSTEM}
+    files = subject.system
+    for each in () if files is None else files.recordings:
+        is_judged = files is not None and files.contract is not None and str(each.path) not in others
+        yield len(each.stages), len(each.stages) if is_judged else 0
+
+
+def _parts(document: Document) -> Iterator[str]:
+    for path in _REQUIRED[document.kind] + _OPTIONAL[document.kind]:
+        value = _value_at(document.data, path)
+        if path in _DIVIDED and isinstance(value, Mapping | list) and value:
+            keys = value if isinstance(value, Mapping) else range(len(value))
+            yield from (json_pointer(*path, key) for key in keys)
+        elif value is not None or path in _REQUIRED[document.kind]:
+            yield json_pointer(*path)
+
+
+def _value_at(value: Any, path: tuple[str, ...]) -> Any:
+    for key in path:
+        value = value.get(key) if isinstance(value, Mapping) else None
+    return value
+
+
+def _around(pointer: str) -> Iterator[str]:
+    """A place and all that it lies in, up to the whole document."""
+    yield pointer
+    while pointer:
+        pointer = pointer.rpartition("/")[0]
+        yield pointer
+
 
 FAMILIES: tuple[Family, ...] = tuple(
     module.FAMILY

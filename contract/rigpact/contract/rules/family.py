@@ -1,6 +1,6 @@
 """A family: the rules of one module, what they need, and the function that checks them.
 
-The catalogue lists the families, engine.py runs them. Everything else that has to know which rules run on which files reads
+The catalogue lists the families and runs them. Everything else that has to know which rules run on which files reads
 `Family.needs`.
 """
 

@@ -9,9 +9,8 @@ from rigpact.contract.model.signature import ModelSignature
 from rigpact.contract.rules.views.auxiliary import Auxiliary, auxiliaries
 from rigpact.contract.rules.views.bundle import BundleView
 from rigpact.contract.rules.views.clip import ClipView
-from rigpact.contract.rules.views.rows import Rows
+from rigpact.contract.rules.views.rows import Rows, TeacherView
 from rigpact.contract.rules.views.system_files import SystemFiles
-from rigpact.contract.rules.views.teacher import TeacherView
 
 MODEL, TRACE = "model", "trace"
 """The kinds of file that are not JSON documents."""

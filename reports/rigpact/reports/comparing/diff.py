@@ -1,18 +1,114 @@
 """`rigpact diff`: two recordings of any system."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
+from rigpact.contract.character import bone_names_of
 from rigpact.contract.errors import UnusableInput
-from rigpact.contract.findings import FindingsReport
+from rigpact.contract.findings import FindingsReport, Ledger
+from rigpact.contract.some_bones import contract_of_bones
 from rigpact.contract.systems.contract import Contract
 from rigpact.reference_runtime.files.contracts import ContractFiles
 from rigpact.reference_runtime.files.declared import files_of, network_of
-from rigpact.reference_runtime.recordings.recording import Recording, read_recording
+from rigpact.reference_runtime.recordings.recording import Recording, of_bones, read_recording, with_all_bones
 from rigpact.reports.checking.check import said_of_inputs
+from rigpact.reports.comparing.compare import Comparison, SomeBones, compare, ledger_of
 from rigpact.reports.comparing.judgement import judge
-from rigpact.reports.comparing.some_bones import compare_recordings
+
+
+# Compare recordings of which at least one holds some of the bones
+def compare_recordings(
+    a: Recording,
+    b: Recording,
+    contract: Contract | None = None,
+    *,
+    only: Collection[str] = (),
+    network: Any = None,
+    teacher: Recording | None = None,
+) -> Comparison:
+    """Measure two recordings against each other, of all bones or of some. Only those of all bones are held against a teacher."""
+    if not (a.bones or b.bones):
+        return compare(a, b, contract, only=only, network=network, teacher=teacher)
+    if teacher is not None:
+        raise UnusableInput("--teacher", "a recording of some bones", "two recordings of all bones")
+    if contract is None:
+        raise UnusableInput("--contract", "none", "the bundle: it says which bones the recordings hold")
+    bones = _common(a, b)
+    own = contract_of_bones(contract, bones)
+    cut = of_bones(a, contract, bones), of_bones(b, contract, bones)
+    every = with_all_bones(a) or a, with_all_bones(b) or b
+    held = {name for side in cut for name in side.trace.stages}
+    whole = held & _in_both(every, contract)
+    asked = set(only) or held
+    parts: dict[bool, Comparison] = {}
+    if asked - whole:
+        parts[False] = compare(cut[0], cut[1], own, only=sorted(asked - whole))
+    if asked & whole:
+        parts[True] = compare(every[0], every[1], contract, only=sorted(asked & whole), network=network)
+    sides = _mixed(cut[0], every[0], whole), _mixed(cut[1], every[1], whole)
+    joined = _joined(parts, sides, own, whole & asked)
+    names = bone_names_of(contract)
+    held_by = {side.path: tuple(names[bone] for bone in side.bones) for side in (a, b) if side.bones}
+    return _with_account(joined, own, whole & asked, held_by)
+
+
+def _common(a: Recording, b: Recording) -> tuple[int, ...]:
+    """The bones that both have, in the order of the recording of some bones; UnusableInput where there is none."""
+    bones = a.bones or b.bones
+    shared = tuple(bone for bone in bones if not b.bones or bone in b.bones)
+    if not shared:
+        raise UnusableInput(f"{b.path}#/bones", f"no bone that {a.path.name} holds", "at least one bone that both hold")
+    return shared
+
+
+def _in_both(every: tuple[Recording, Recording], contract: Contract) -> set[str]:
+    """The stages of bones that both sides hold with all bones."""
+    first, second = (set() if side.bones else set(side.trace.stages) for side in every)
+    return {name for name in first & second if any(field.bone for field in contract.fields(name))}
+
+
+def _mixed(cut: Recording, every: Recording, whole: Collection[str]) -> Recording:
+    """A recording with all bones in some of its stages."""
+    stages = {name: (every if name in whole else cut).trace.stages[name] for name in cut.trace.stages}
+    return replace(cut, trace=replace(cut.trace, stages=stages, mapping=None))
+
+
+def _joined(
+    parts: Mapping[bool, Comparison], sides: tuple[Recording, Recording], own: Contract, whole: Collection[str]
+) -> Comparison:
+    """Both comparisons as one. parts: of some bones (False) and of all (True)."""
+    some = next(iter(parts.values()))
+
+    def of_both(what: str) -> dict[str, Any]:
+        items = [(key, *item) for key, part in parts.items() for item in getattr(part, what).items()]
+        found = {name: value for key, name, value in items if (name in whole) is key}
+        return {name: found[name] for name in some.stage_order if name in found}
+
+    stages, waived, is_posed_whole = of_both("stages"), of_both("waived"), some.posed in whole
+    posed = parts.get(is_posed_whole, some)
+    inheriting = [name for key, part in parts.items() for name in part.inheriting if (name in whole) is key]
+    held = [name for name in some.stage_order if any(name in side.trace.stages for side in sides)]
+    answers = [name for name in own.system.graph.answers if name in stages]
+    ledger = ledger_of(*sides, held, stages, waived, some.union, answers)
+    return replace(
+        some, a=sides[0], b=sides[1], contract=own, bones=posed.bones, stages=stages, waived=waived, ledger=ledger,
+        missing=of_both("missing"), pose=posed.pose, baseline=posed.baseline, inheriting=inheriting,
+    )  # fmt: skip
+
+
+def _with_account(
+    joined: Comparison, own: Contract, whole: Collection[str], held_by: Mapping[Path, tuple[str, ...]]
+) -> Comparison:
+    """The comparison with the bones that it rests on, and the numbers of the other bones in its ledger."""
+    ledger = joined.ledger
+    names = bone_names_of(own)
+    bones = tuple(name for name in bone_names_of(own.of_all_bones) if name not in names)
+    found = replace(joined, some_bones=SomeBones(names, bones, tuple(sorted(whole)), held_by))
+    held = [name for name in found.stage_order if name in {**found.a.trace.stages, **found.b.trace.stages}]
+    others = sum(map(found.numbers_of_others, held)) * found.union
+    return replace(found, ledger=Ledger(ledger.declared + others, ledger.compared, ledger.waived + others))
 
 
 @dataclass(frozen=True)

@@ -19,7 +19,7 @@ from rigpact.contract.findings import EXIT_FINDINGS
 from rigpact.contract.some_bones import contract_of_bones
 from rigpact.contract.systems.contract import Contract
 from rigpact.reference_runtime.graph.replayed import Evidence, path_of
-from rigpact.reference_runtime.recordings.recorded_bones import cut_to
+from rigpact.reference_runtime.recordings.recording import cut_to
 from rigpact.reports.diagnosing.budget import Budget
 from rigpact.reports.diagnosing.diagnose import Otherwise, SaysStages, diagnose
 from rigpact.reports.diagnosing.diagnosis import Diagnosis, RestsOn, StageVerdict, together

@@ -1,6 +1,6 @@
 """Compare the training side's own rotation functions with the definitions, and find what each one computes.
 
-loading.py      loads the user's module and finds its functions by role (roles.py); declared.py adds what the project declares
+declared.py     loads the user's module, finds its functions by role (roles.py), and adds what the project declares
 calling/        calls them in their own library, in the shapes and with the arguments that they want
 proposing.py    tries shapes and arguments, and keeps the call whose results make sense
 oracle.py       the definitions in float64; samples.py: inputs for the functions, from a seed

@@ -19,11 +19,17 @@ from rigpact.contract.settings.geometry import GeometrySettings
 from rigpact.reference_runtime.files.contracts import ContractFiles
 from rigpact.reports.geometry_parity.calling.backend import BackendName
 from rigpact.reports.geometry_parity.calling.function import CallFailed, UserFunction
-from rigpact.reports.geometry_parity.checks.axes import Check, Facts
-from rigpact.reports.geometry_parity.checks.behaviour import BEHAVIOUR
+from rigpact.reports.geometry_parity.checks.behaviour import BEHAVIOUR, Check, Facts
 from rigpact.reports.geometry_parity.checks.degenerate import DEGENERATE, GRADIENTS
-from rigpact.reports.geometry_parity.declared import Asked, asked_functions, of_module
-from rigpact.reports.geometry_parity.loading import find_functions, load_module, parse_mapping, unknown_functions
+from rigpact.reports.geometry_parity.declared import (
+    Asked,
+    asked_functions,
+    find_functions,
+    load_module,
+    of_module,
+    parse_mapping,
+    unknown_functions,
+)
 from rigpact.reports.geometry_parity.meaning import Known, how_called, judged, unusable
 from rigpact.reports.geometry_parity.proposing import Taken, Tries, contract_reading, propose
 from rigpact.reports.geometry_parity.samples import ordinary

@@ -3,29 +3,192 @@
 To add a format: a row in `_YAML`, or in `_OTHER_ENDINGS` for another kind of file.
 """
 
+import re
 import tomllib
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
+from itertools import product
 from pathlib import Path
 from typing import Any
+
+import numpy as np
 
 from rigpact.contract.declared.declaration import Declaration, read_declaration
 from rigpact.contract.declared.yaml_text import parse_yaml
 from rigpact.contract.errors import UnusableInput
 from rigpact.contract.files import bytes_to_json, read_bytes
 from rigpact.contract.systems.contract import Contract
-from rigpact.reference_runtime.recordings.other_formats.bvh_files import read_bvh_animation
+from rigpact.reference_runtime.recordings.labelled_vectors import labelled_vectors
+from rigpact.reference_runtime.recordings.named_columns import CLOCK
+from rigpact.reference_runtime.recordings.opened import open_file
+from rigpact.reference_runtime.recordings.other_formats.bvh_files import Animation, Joint, read_bvh_animation
 from rigpact.reference_runtime.recordings.other_formats.mcap_files import mcap_words
-from rigpact.reports.importing.animations import animation_to_draft
+from rigpact.reports.importing.columns_by_value import FRAMES, Paired, Pairing
 from rigpact.reports.importing.configurations import env_yaml, legged_gym, rl_sar
-from rigpact.reports.importing.draft import Draft
+from rigpact.reports.importing.draft import Draft, Entry, lower_word
 from rigpact.reports.importing.lerobot import is_policy, policy_to_draft
 from rigpact.reports.importing.model_beside import Model, named_file, read_model_beside
-from rigpact.reports.importing.recording_columns import map_columns
 from rigpact.reports.importing.stacks import deploy_yaml, io_descriptor, leapp, mjlab_metadata
 from rigpact.reports.importing.toml_text import draft_to_toml
 from rigpact.reports.importing.values import Node
+
+# Which column of a recording holds which vector: guessed by numbers, then by names and widths, and marked as a guess
+_SAME_WORDS = {
+    "position": "pos", "positions": "pos", "velocity": "vel", "velocities": "vel", "quaternion": "quat", "orientation": "quat",
+    "rotation": "quat", "observation": "obs", "observations": "obs", "angular": "ang", "linear": "lin", "cmd": "command",
+    "torque": "tau", "gyroscope": "gyro", "joints": "joint",
+}  # fmt: skip
+_SAY_NOTHING = {"data", "value", "values", "robot"}
+_OF_ANOTHER_MOMENT = {"last", "previous", "prev", "rel", "raw", "in", "out", "next"}
+_ORDERS = {"wxyz": "quaternion_wxyz", "xyzw": "quaternion_xyzw"}
+Widths = Mapping[str, int]
+
+
+def map_columns(draft: Draft, contract: Contract, path: Path) -> None:
+    """Write [recordings] of a draft that reads as this contract: by the recorded numbers, then by names and widths."""
+    rows = {
+        name: each
+        for name, (each, _) in labelled_vectors(open_file(path)).items()
+        if name not in CLOCK and np.isfinite(each).all()
+    }
+    vectors = {stage.name: stage.fields(None).width for stage in contract.system.stages}
+    fields = _field_names(draft)
+    named = _guessed(vectors, {name: int(each.shape[1]) for name, each in rows.items()}, fields)
+    count = min((len(each) for each in rows.values()), default=0)
+    first = {name: each[: min(count, FRAMES)] for name, each in rows.items()}
+    frame = np.arange(min(count, FRAMES))
+
+    def likeness(vector: str, column: str) -> float:
+        return _likeness(vector, column, fields.get(vector, ()))
+
+    found = Pairing(contract, first, frame, named, likeness).run()
+    _cut(draft, found, contract)
+    names: dict[str, str] = {}
+    for old in found.misnamed:
+        operation = next(entry.table.get("operation") for entry in draft.stages if entry.table["name"] == old)
+        names[old] = draft.free_name(f"{old}_{_MADE.get(str(operation), 'made')}")
+        draft.rename(old, names[old])
+    kept = {vector: column for vector, column in found.columns.items() if vector not in draft.dropped}
+    columns = {names.get(vector, vector): column for vector, column in kept.items()}
+    draft.recordings = {vector: column for vector, column in columns.items() if vector != column}
+    draft.recordings_comments = [f"Guessed from the numbers, names and widths in {path.name}: look at every line."]
+    left = [f"{name} ({each.shape[1]})" for name, each in rows.items() if name not in columns.values()]
+    if left:
+        draft.recordings_comments.append(f"Columns that belong to no vector here: {', '.join(left[:20])}.")
+    _take_quaternion_orders(draft, columns, path)
+
+
+_MADE = {"affine": "scaled", "clip": "clipped", "select": "taken", "rotate": "turned", "history": "frames"}
+"""What a stage is called besides, whose name the recording has for another vector."""
+
+
+def _cut(draft: Draft, found: Paired, contract: Contract) -> None:
+    """Stages that are given, because a column holds them and none holds what they are made of."""
+    for name in found.cut:
+        entry = next(each for each in draft.stages if each.table["name"] == name)
+        table = {key: entry.table[key] for key in ("name", "names", "unit") if key in entry.table}
+        size = {} if "names" in table else {"size": contract.fields(name).width}
+        draft.stages.remove(entry)
+        draft.given.append(Entry({**table, **size}, (f"the recording has {found.columns[name]} in its place",)))
+    draft.drop_unused({name for cut in found.cut for name in contract.system.graph[cut].needs})
+
+
+def _guessed(vectors: Widths, columns: Widths, fields: Mapping[str, Sequence[str]]) -> dict[str, str]:
+    """Vector -> column, the best pair first; a pair that another is as good as is left out."""
+    fitting = [pair for pair in product(vectors, columns) if vectors[pair[0]] == columns[pair[1]]]
+    scores = {(vector, column): _likeness(vector, column, fields.get(vector, ())) for vector, column in fitting}
+    found: dict[str, str] = {}
+    for pair, score in sorted(scores.items(), key=lambda each: -each[1]):
+        equal = [other for other, value in scores.items() if value == score and other != pair]
+        free = [other for other in equal if other[0] not in found and other[1] not in found.values()]
+        has_rival = any(other[0] == pair[0] or other[1] == pair[1] for other in free)
+        if score > 0.0 and pair[0] not in found and pair[1] not in found.values() and not has_rival:
+            found[pair[0]] = pair[1]
+    return {vector: found[vector] for vector in vectors if vector in found}
+
+
+def _likeness(vector: str, column: str, fields: Sequence[str]) -> float:
+    """Which part of the words two names share; 0 where neither name is a part of the other."""
+    if vector == column:
+        return 2.0
+    own, other = _words(vector), _words(column)
+    with_fields = own | {each for field in fields for each in _words(field)}
+    if not own or not other:
+        return 0.0
+    if own <= other and not (other - own) & _OF_ANOTHER_MOMENT:
+        return max(len(own & other) / len(own | other), len(with_fields & other) / len(with_fields | other))
+    if other <= own and not (own - other) & _OF_ANOTHER_MOMENT:
+        return len(other) / len(own) - 0.01  # the longer name of a column says more
+    return 0.0
+
+
+def _words(name: str) -> frozenset[str]:
+    parts = re.split(r"[^A-Za-z0-9]+|(?<=[a-z])(?=[A-Z])", name)
+    lower = [part.lower() for part in parts if part]
+    same = [_SAME_WORDS.get(each, each[:-1] if len(each) > 3 and each.endswith("s") else each) for each in lower]
+    return frozenset(each for each in same if each not in _SAY_NOTHING)
+
+
+def _field_names(draft: Draft) -> dict[str, Sequence[str]]:
+    found: dict[str, Sequence[str]] = {}
+    for entry in (*draft.given, *draft.stages):
+        names: Any = entry.table.get("names", ())
+        listed = draft.names.get(names, ()) if isinstance(names, str) else names
+        if 0 < len(listed) <= 4:
+            found[entry.table["name"]] = listed
+    return found
+
+
+def _take_quaternion_orders(draft: Draft, guessed: Mapping[str, str], path: Path) -> None:
+    """The order of a quaternion, where the name of its column says it: imu_quat_wxyz."""
+    for place, entry in enumerate(draft.given):
+        column = guessed.get(entry.table["name"], "")
+        said = [kind for order, kind in _ORDERS.items() if order in re.split(r"[^a-z]+", column.lower())]
+        if entry.table.get("size") == 4 and len(said) == 1:
+            table = {key: value for key, value in entry.table.items() if key != "size"}
+            comments = [each for each in entry.comments if not each.startswith("LEFT OPEN: kind")]
+            comments.append(f"the order is the one that the column {column} of {path.name} names")
+            draft.given[place] = Entry({**table, "kind": said[0]}, tuple(comments))
+
+
+# BVH: a contract of what the file's numbers become in an engine: local rotations as quaternions, and the root's place
+_WRONG_UNITS = {"inches": 0.0254, "millimetres": 0.001}
+
+
+def animation_to_draft(path: Path, animation: Animation) -> Draft:
+    """The declaration of an animation: a vector of poses for each order of angles in it, and the root's position."""
+    draft = Draft(lower_word(path.stem, "animation"), f"imported from {path.name}")
+    draft.header = [
+        f"Made by `rigpact init` from {path.name}. The file itself is a recording of `rotation` and `position`.",
+        "An engine's poses are columns pose.JOINT, quaternions x, y, z, w: other names go under [recordings].",
+    ]
+    draft.fps = animation.fps
+    draft.names_comments = ["Joints in the order of the file; those whose angles stand in one order have a vector."]
+    turned = [joint for joint in animation.joints if joint.name in animation.rotations]
+    orders = list(dict.fromkeys(joint.order for joint in turned))
+    for order in orders:
+        ending = "" if len(orders) == 1 else f"_{order.lower()}"
+        _poses(draft, order, ending, [joint for joint in turned if joint.order == order])
+    root = next((joint for joint in animation.joints if not joint.parent and joint.name in animation.positions), None)
+    if root is not None:
+        draft.give("root_position", names=[root.name], kind="position")
+        draft.recordings["root_position"] = f"position.{root.name}"
+        said = "LEFT OPEN: the unit. BVH says none; centimetres are usual"
+        scale = {"value": 0.01, "wrong": _WRONG_UNITS}
+        draft.compute("root_metres", "affine", "root_position", said, scale=scale)
+    return draft
+
+
+def _poses(draft: Draft, order: str, ending: str, joints: Sequence[Joint]) -> None:
+    """The angles of some joints as quaternions x, y, z, w."""
+    names = draft.list_of([joint.name for joint in joints], f"joints{ending}")
+    source = draft.give(f"rotation{ending}", names=names, kind="euler_xyz", size=3)
+    draft.recordings[source] = "rotation"
+    draft.recordings[f"pose{ending}"] = "pose"
+    said = f"the product R{order[0].lower()} R{order[1].lower()} R{order[2].lower()}, columns are axes"
+    draft.compute(f"pose{ending}", "convert", source, said, to="quaternion_xyzw", reads=f"{order}_deg")
+
 
 KNOWN = (
     "unitree_rl_lab's or unitree_rl_mjlab's deploy.yaml (joint_ids_map, observations)",

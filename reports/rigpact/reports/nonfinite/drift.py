@@ -22,8 +22,7 @@ from rigpact.contract.systems.stage import Stage
 from rigpact.reference_runtime.files.subject import Subject
 from rigpact.reference_runtime.graph.bounds import WRITTEN_MARGIN
 from rigpact.reference_runtime.graph.replayed import Evidence
-from rigpact.reference_runtime.recordings.recorded_bones import cut_to
-from rigpact.reference_runtime.recordings.recording import Recording, judging_contract
+from rigpact.reference_runtime.recordings.recording import Recording, cut_to, judging_contract
 from rigpact.reports.comparing.address import channel_address
 from rigpact.reports.nonfinite import lanes
 from rigpact.reports.nonfinite.lanes import Spread, distances

@@ -21,9 +21,8 @@ from rigpact.contract.rules import check_bundle
 from rigpact.contract.statistics import FloatArray
 from rigpact.contract.systems.contract import Contract
 from rigpact.reference_runtime.files.runner import Stages
-from rigpact.reference_runtime.files.sentinel import Observer, Watch, watch_run
+from rigpact.reference_runtime.files.sentinel import Observer, Watch, unread_rows, watch_run
 from rigpact.reference_runtime.files.subject import Subject
-from rigpact.reference_runtime.files.unread import unread_rows
 from rigpact.reference_runtime.graph.bounds import replay_bound
 from rigpact.reference_runtime.graph.replayed import Evidence, ReplayedFrames
 from rigpact.reference_runtime.operations.rounding import gamma

@@ -3,9 +3,8 @@
 from collections.abc import Iterable
 
 from rigpact.contract.findings import Finding, Severity, number_of
-from rigpact.reports.gate.answer.cause import Cause
 from rigpact.reports.gate.answer.part import Part
-from rigpact.reports.gate.answer.report import GateReport
+from rigpact.reports.gate.answer.report import Cause, GateReport
 from rigpact.reports.terminal import account_text, plain
 
 _WORST_FIRST = tuple(Severity)

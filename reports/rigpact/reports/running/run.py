@@ -24,7 +24,7 @@ from rigpact.reference_runtime.files.contracts import ContractFiles
 from rigpact.reference_runtime.files.declared import files_of, network_of
 from rigpact.reference_runtime.files.ordinary import FRAMES_OLD, ORDINARY_Z
 from rigpact.reference_runtime.files.runner import Runner, RunOptions, run_frames
-from rigpact.reference_runtime.files.unread import unread_rows
+from rigpact.reference_runtime.files.sentinel import unread_rows
 from rigpact.reference_runtime.graph.network import each_network
 from rigpact.reference_runtime.graph.replayed import Evidence
 from rigpact.reference_runtime.native.library import Engine

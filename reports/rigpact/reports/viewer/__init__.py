@@ -8,7 +8,7 @@
     assets/        template, style and script
 
 The page loads nothing and sends nothing; the same answer gives the same bytes. Text from files (bone names, paths) may
-be hostile: the template escapes it, and the script writes it only as text. To add a view: a function in words.py or
+be hostile: the template escapes it, and the script writes it only as text. To add a view: a function in page.py or
 run_data.py, its place in assets/page.html.j2, and its drawing in assets/.
 """
 

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from rigpact.contract.findings import Finding, Rule, Severity
 from rigpact.contract.json_pointer import json_pointer
 from rigpact.contract.rotation6d import rotation_angle_rad, transposed
-from rigpact.contract.rules.clips.spikes import spikes
+from rigpact.contract.rules.clips.root_motion import spikes
 from rigpact.contract.rules.family import Family, Need, on_clips, rules_in
 from rigpact.contract.rules.views.clip import ClipView
 from rigpact.contract.rules.wording import first_of

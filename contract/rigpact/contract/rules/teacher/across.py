@@ -12,7 +12,7 @@ from rigpact.contract.rules.clips.clip_features import clip_features, scaled_spe
 from rigpact.contract.rules.family import Family, Need, rules_in
 from rigpact.contract.rules.subject import Subject
 from rigpact.contract.rules.teacher import teacher_rows
-from rigpact.contract.rules.teacher.clamps import InputClamp, clamp_of
+from rigpact.contract.rules.teacher.teacher_rows import InputClamp, clamp_of
 from rigpact.contract.rules.views.bundle import BundleView, NamedArray, is_finite_float32, json_to_names, member
 from rigpact.contract.rules.views.clip import ClipView
 from rigpact.contract.rules.wording import and_more, first_of, json_value

@@ -16,7 +16,7 @@ from rigpact.contract.rotation6d import (
     transposed,
 )
 from rigpact.contract.rules.family import Family, Need, on_rows, rules_in
-from rigpact.contract.rules.teacher.pose_columns import not_poses
+from rigpact.contract.rules.teacher.teacher_rows import not_poses
 from rigpact.contract.rules.teacher.y_norm import (
     SAME_DEG,
     UNIT_ROUNDOFF,

@@ -13,7 +13,7 @@ from rigpact.contract.rules.family import Family, Need, rules_in
 from rigpact.contract.rules.subject import Subject
 from rigpact.contract.rules.views.bundle import BundleView, json_to_rate, member
 from rigpact.contract.rules.views.clip import same_rate
-from rigpact.contract.rules.views.teacher import ARRAYS, TeacherView
+from rigpact.contract.rules.views.rows import ARRAYS, TeacherView
 from rigpact.contract.rules.wording import and_more
 
 ROW_COUNT_DIFFERS = Rule(

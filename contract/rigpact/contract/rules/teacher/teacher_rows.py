@@ -9,19 +9,57 @@ from numpy.typing import NDArray
 
 from rigpact.contract.findings import Finding, Rule, Severity
 from rigpact.contract.json_pointer import json_pointer
-from rigpact.contract.layout import CONDITION_WIDTH, json_to_layout
-from rigpact.contract.rotation6d import rot6d_to_matrix, rotation_angle_rad, transposed
+from rigpact.contract.layout import CONDITION_WIDTH, INPUTS, json_to_layout
+from rigpact.contract.model.clamps import bound_clamps
+from rigpact.contract.rotation6d import rot6d_defect, rot6d_to_matrix, rotation_angle_rad, transposed
 from rigpact.contract.rules.clips.angular_velocity import Motion, check_motion
 from rigpact.contract.rules.clips.clip_condition import angle_between_deg, is_one_hot
+from rigpact.contract.rules.clips.clip_rotations import UNIT_TOLERANCE
 from rigpact.contract.rules.family import Family, Need, rules_in
 from rigpact.contract.rules.subject import Subject
-from rigpact.contract.rules.teacher.clamps import clamp_of
-from rigpact.contract.rules.teacher.pose_columns import not_poses
 from rigpact.contract.rules.views.bundle import member
-from rigpact.contract.rules.views.rows import COND, STATE, TARGET, Rows, lagged
-from rigpact.contract.rules.views.teacher import AUX_DIMS, TeacherView
+from rigpact.contract.rules.views.rows import AUX_DIMS, COND, STATE, TARGET, Rows, TeacherView, lagged
 from rigpact.contract.rules.wording import and_more, first_of
 from rigpact.contract.statistics import FloatArray
+
+# Between which numbers the network sees the state and the condition
+_EXPORTERS = 16.0
+"""The contract's exporter clamps state and condition to ±16."""
+
+
+@dataclass(frozen=True)
+class InputClamp:
+    """The numbers between which the network sees one input, and who cuts the others off."""
+
+    low: float
+    high: float
+    who: str
+
+    def cuts(self, values: FloatArray) -> NDArray[np.bool_]:
+        """Where a value is cut off."""
+        found: NDArray[np.bool_] = (values < self.low) | (values > self.high)
+        return found
+
+
+def clamp_of(subject: Subject, name: str) -> InputClamp:
+    """The clamp of an input; an infinite one where the graph cuts nothing."""
+    graph = subject.graph
+    if graph is None:
+        return InputClamp(-_EXPORTERS, _EXPORTERS, "the contract's exporter clamps this input")
+    found = bound_clamps(graph).get(INPUTS.index(name))
+    if found is None:
+        return InputClamp(-np.inf, np.inf, "")
+    return InputClamp(found.low, found.high, "the graph clamps its input")
+
+
+# The six numbers of each bone, held against the columns of a rotation
+def not_poses(rule: Rule, rows: Rows, columns: FloatArray, path: tuple[str, ...]) -> Iterator[Finding]:
+    """One finding of `rule` if some of the columns, (T, B, 6), are not those of a rotation: at the first such row and bone."""
+    defects = rot6d_defect(columns)
+    for (row, bone), more in first_of(defects > 2 * UNIT_TOLERANCE, "bones and rows"):
+        values = {"row": row, "bone": rows.bundle.bone(bone), "defect": float(defects[row, bone])}
+        yield rule.at(rows.path, (*path, row), more=more, **values)
+
 
 DIMS_CONTRADICT_LAYOUTS = Rule(
     code="RP606",

@@ -8,7 +8,7 @@ and almost every value that differed, within its bound.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import Any
@@ -16,12 +16,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from rigpact.contract.statistics import FloatArray
+from rigpact.contract.systems.stage import Stage
+from rigpact.reference_runtime.graph.answers import other_answers
 from rigpact.reference_runtime.graph.replayed import ReplayedFrames
 from rigpact.reference_runtime.graph.work import SEARCHED_FRAMES
 from rigpact.reports.diagnosing.budget import Budget
 from rigpact.reports.diagnosing.hypotheses import Changes, Hypotheses
 from rigpact.reports.diagnosing.relations.families.constants import one_number, stuck, zeroed
-from rigpact.reports.diagnosing.relations.families.edited_models import edited_models
 from rigpact.reports.diagnosing.relations.families.elsewhere.another_part import another_part
 from rigpact.reports.diagnosing.relations.families.elsewhere.parts import parts_elsewhere
 from rigpact.reports.diagnosing.relations.families.elsewhere.provenance import elsewhere, exchanged
@@ -43,19 +45,44 @@ from rigpact.reports.diagnosing.relations.families.played import played
 from rigpact.reports.diagnosing.relations.families.small_angles import small_angles
 from rigpact.reports.diagnosing.relations.families.turned import turned, turned_vectors
 from rigpact.reports.diagnosing.relations.fit import Fit, fits_of
-from rigpact.reports.diagnosing.relations.moved import only_moves
 from rigpact.reports.diagnosing.relations.pairs import pairs
 from rigpact.reports.diagnosing.relations.relation import (
     SIMPLE,
     WORDS_LISTED,
     MadeBy,
+    Place,
     Reading,
     Relation,
 )
 from rigpact.reports.diagnosing.relations.subject import Subject
-from rigpact.reports.diagnosing.relations.target import Target, targets
+from rigpact.reports.diagnosing.relations.target import Target, only_moves, targets
 from rigpact.reports.diagnosing.relations.unfolded import relations_before
 from rigpact.reports.diagnosing.stage_error import stage_error
+
+
+# A network's answer that is that of the model with one edit: another activation, a normaliser in another order, …
+def edited_models(subject: Subject) -> Iterator[Reading]:
+    """Every edit of the model, on the recorded inputs; and of each model whose answer was not recorded."""
+    if subject.stage.is_answer:
+        for words, rows, bound in subject.other_answers():
+            yield Reading("model", f"computed {words}", rows, bound)
+    graph = subject.contract.system.graph
+    for stage in (graph[name] for name in subject.before if name not in subject.evidence.recorded):
+        for words in subject.near_edits(partial(_edits, stage)) if stage.is_answer else ():
+            change = partial(_edited, stage, words)
+            found = subject.recomputed("model", f"computed from {stage.name}, computed {words}", change)
+            if found is not None:
+                yield replace(found, source=Place(stage.name, np.arange(subject.before[stage.name].shape[1])))
+
+
+def _edits(stage: Stage, frames: ReplayedFrames) -> Iterator[tuple[str, Mapping[str, FloatArray]]]:
+    for words, rows, _ in other_answers(stage, frames):
+        yield words, {stage.name: rows}
+
+
+def _edited(stage: Stage, words: str, known: Subject) -> Mapping[str, FloatArray]:
+    return next(({stage.name: rows} for _, rows, _ in other_answers(stage, known.frames, {words})), {})
+
 
 Family = Callable[[Target], Iterator[Reading]]
 WITHOUT_A_NUMBER: tuple[Family, ...] = (on_one_line, zeroed, exchanged, played, stuck)

@@ -13,9 +13,9 @@ from numpy.typing import NDArray
 
 from rigpact.contract.statistics import FloatArray
 from rigpact.reference_runtime.graph.replayed import ReplayedFrames
-from rigpact.reports.diagnosing.relations.moved import channels_of
 from rigpact.reports.diagnosing.relations.relation import Relation
 from rigpact.reports.diagnosing.relations.subject import Subject
+from rigpact.reports.diagnosing.relations.target import channels_of
 from rigpact.reports.diagnosing.stage_error import StageError, stage_error
 
 

@@ -4,11 +4,13 @@ A part that was asked for but could not be answered is `undetermined`, which is 
 not ask for (no engine trace, no base revision) is absent; `not_asked` gives the reason.
 """
 
-from collections.abc import Mapping
+import itertools
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
+from rigpact.contract.documents import Kind
 from rigpact.contract.findings import (
     EXIT_CANNOT_JUDGE,
     EXIT_FINDINGS,
@@ -18,9 +20,197 @@ from rigpact.contract.findings import (
     Severity,
     Verdict,
 )
-from rigpact.reports.gate.answer.cause import Cause
-from rigpact.reports.gate.answer.causes import causes_of
+from rigpact.contract.rules.answers import gate
+from rigpact.contract.rules.model.canary import ENGINE_BOUND_OTHERWISE
 from rigpact.reports.gate.answer.part import Part
+
+CONTRACT, MODEL, ENGINE, TRAINING, CLIPS, PROJECT = "contract", "model", "engine", "training", "clips", "project"
+SEVERITIES = tuple(Severity)
+
+
+@dataclass(frozen=True)
+class Cause:
+    """One mistake. side: who makes it. findings: what it shows itself in; the first names it."""
+
+    side: str
+    findings: tuple[Finding, ...]
+
+    @property
+    def lead(self) -> Finding:
+        """The finding that says what is wrong."""
+        return self.findings[0]
+
+    @property
+    def severity(self) -> Severity:
+        """That of its worst finding."""
+        return min((each.rule.severity for each in self.findings), key=SEVERITIES.index)
+
+    @property
+    def files(self) -> tuple[str, ...]:
+        """The files that it is in, each once."""
+        return tuple(dict.fromkeys(finding.file for finding in self.findings))
+
+    @property
+    def title(self) -> str:
+        """What is wrong, in a sentence."""
+        if self.lead.rule.code != gate.CONVENTION_DIFFERS.code:
+            return self.lead.message
+        return "{stage} was computed with {changes}: with it {effect}".format_map(self.lead.values)
+
+    @property
+    def name(self) -> str:
+        """What is wrong, in as few words as say it."""
+        if self.lead.rule.code == gate.CONVENTION_DIFFERS.code:
+            return f"{self.lead.values['changes']} in {self.lead.file}"
+        return self.lead.message
+
+    @property
+    def effect(self) -> str:
+        """What it does to the character, as far as it was measured."""
+        said = (str(each.values["on_character"]) for each in self.findings if each.values.get("on_character"))
+        return next(said, "")
+
+    @property
+    def advice(self) -> str:
+        """What to do about it: the lines to change, where they are known, else its rule's hint."""
+        patch = self.lead.values.get("patch")
+        return "; ".join(map(str, patch)) if patch else self.lead.rule.hint
+
+    @property
+    def codes(self) -> dict[str, int]:
+        """How often each rule found it."""
+        found = [finding.rule.code for finding in self.findings]
+        return {code: found.count(code) for code in dict.fromkeys(found)}
+
+    def to_json(self) -> dict[str, Any]:
+        """The cause in the shape of the `rigpact-gate` format."""
+        return {
+            "severity": self.severity.value, "side": self.side, "title": self.title, "effect": self.effect,
+            "files": list(self.files), "codes": self.codes, "findings": [each.fingerprint for each in self.findings],
+        }  # fmt: skip
+
+
+# The causes behind a gate's findings: findings share a cause only if one edit explains them, whatever their rules
+_REACH = {CONTRACT: 0, MODEL: 0, ENGINE: 0, TRAINING: 1, CLIPS: 2, PROJECT: 3}
+"""Whose mistake reaches furthest comes first: contract, model and engine are in every frame of the game."""
+_SIDE_OF_KIND: Mapping[str, str] = {
+    Kind.TEACHER_PREDICTION.value: TRAINING, Kind.TEACHER_BATCH.value: TRAINING, Kind.RAW_CLIP.value: CLIPS, "trace": CLIPS,
+    "model": MODEL,
+}  # fmt: skip
+_SIDE_OF_PART = {"teacher": TRAINING, "engine-trace": ENGINE, "model": MODEL, "adequacy": CLIPS, "waivers": PROJECT}
+_OF_MANY_FILES = frozenset({ENGINE, TRAINING, CLIPS})
+"""Sides that write many files in one way: an index in one of them is a frame or a row, not a place of its own."""
+_NAMED = (gate.CONVENTION_DIFFERS.code, gate.RELATION_DIFFERS.code)
+Key = tuple[object, ...]
+Edit = tuple[str, str]
+Edits = frozenset[Edit]
+Said = dict[tuple[str, str, Edit], dict[Edits, None]]
+"""A side, a file and one edit -> what the findings there say that hold this edit, in their order."""
+
+
+def causes_of(parts: Sequence[Part]) -> tuple[Cause, ...]:
+    """Every finding under one cause, the worst cause first."""
+    groups: dict[Key, list[Finding]] = {}
+    for key, finding in _keyed(parts):
+        groups.setdefault(key, []).append(finding)
+    causes = [Cause(str(side), tuple(sorted(found, key=_leads))) for (side, *_), found in groups.items()]
+    return tuple(sorted(causes, key=_rank))
+
+
+def _keyed(parts: Sequence[Part]) -> Iterator[tuple[Key, Finding]]:
+    """Each finding with the side that it is on and the edit that explains it."""
+    placed = [list(_on_sides(part)) for part in parts]
+    said: Said = {}
+    for side, finding in itertools.chain.from_iterable(placed):
+        edits = _edits(finding)
+        for edit in edits:
+            said.setdefault((side, finding.file, edit), {})[edits] = None
+    for part, findings in zip(parts, placed, strict=True):
+        firsts, verdicts = _firsts(part), _verdicts(part)
+        for side, finding in findings:
+            leading = _leader(finding, firsts[finding.file], verdicts) if finding.rule.follows else finding
+            yield (side, *_edit_of(leading, side, said)), finding
+
+
+def _on_sides(part: Part) -> Iterator[tuple[str, Finding]]:
+    own = _SIDE_OF_PART.get(part.name.partition("/")[0])
+    files = part.report.summary.get("files", ())
+    kinds = {str(each.get("path")): str(each.get("kind")) for each in files} if isinstance(files, list | tuple) else {}
+    for finding in part.report.findings:
+        side = ENGINE if finding.rule.code == ENGINE_BOUND_OTHERWISE.code else own
+        yield side or _SIDE_OF_KIND.get(kinds.get(finding.file, ""), CONTRACT), finding
+
+
+def _edits(finding: Finding) -> Edits:
+    return frozenset((str(what), str(value)) for what, value in finding.says.items())
+
+
+def _edit_of(finding: Finding, side: str, said: Said) -> Key:
+    """The edit that explains a finding: the widest of those said of its side and file that has its own in it."""
+    if own := _edits(finding):
+        return (max((each for each in said[side, finding.file, next(iter(own))] if own <= each), key=len),)
+    if finding.about:
+        return (finding.about,)
+    code, nobody = finding.rule.code, gate.NOT_EXPLAINED.code
+    if side in _OF_MANY_FILES and nobody not in (code, *finding.rule.follows):
+        return code, *(name for name in finding.pointer.split("/") if not name.isdigit())
+    return code, finding.file, finding.pointer
+
+
+def _firsts(part: Part) -> Mapping[str, Mapping[tuple[str, str], Finding]]:
+    """By file, the first finding of each rule on each stage: a file has thousands of findings, and few rules and stages."""
+    firsts: dict[str, dict[tuple[str, str], Finding]] = {}
+    for each in part.report.findings:
+        firsts.setdefault(each.file, {}).setdefault((each.rule.code, _stage(each)), each)
+    return firsts
+
+
+def _leader(finding: Finding, firsts: Mapping[tuple[str, str], Finding], verdicts: Mapping[str, object]) -> Finding:
+    """What a finding follows from: of its stage, else nearest before it in the loop; itself, where nothing is said or known.
+
+    A stage that differs by itself, or that nobody could judge, does not follow from another one.
+    """
+    beside = [each for (code, _), each in firsts.items() if code in finding.rule.follows]
+    stage = _stage(finding)
+    same = [each for each in beside if _stage(each) == stage]
+    if same or not beside or not verdicts.get(stage, True):
+        return (same or [finding])[0]
+    before = list(itertools.takewhile(lambda name: name != stage, verdicts))
+    return max(beside, key=lambda each: before.index(_stage(each)) if _stage(each) in before else -1)
+
+
+def _stage(finding: Finding) -> str:
+    return str(finding.values.get("stage", ""))
+
+
+def _verdicts(part: Part) -> Mapping[str, object]:
+    """Whether each stage is what it should be of what was recorded, in the loop's order; None where nobody could judge it."""
+    diagnosis = part.report.summary.get("diagnosis")
+    stages = diagnosis.get("stages") if isinstance(diagnosis, Mapping) else None
+    rows = stages if isinstance(stages, list | tuple) else ()
+    return {str(row.get("stage")): row.get("ok") for row in rows if isinstance(row, Mapping)}
+
+
+def _leads(finding: Finding) -> tuple[int, int]:
+    """A named edit says most; then what is worst."""
+    return 0 if finding.rule.code in _NAMED else 1, SEVERITIES.index(finding.rule.severity)
+
+
+def _rank(cause: Cause) -> tuple[float, ...]:
+    """The severity, whether the engine refuses it, whom it reaches, its size, how often it was found."""
+    refused = any(each.rule.engine_refuses and each.rule.severity is Severity.ERROR for each in cause.findings)
+    size = max(_size(each) for each in cause.findings)
+    return SEVERITIES.index(cause.severity), not refused, _REACH[cause.side], -size, -len(cause.findings)
+
+
+def _size(finding: Finding) -> float:
+    """How large an error is: in degrees, or in standard deviations of an input; 0 where it has no number of the kind."""
+    for key in ("angle_deg", "model_deg", "error_deg", "error"):
+        value = finding.values.get(key)
+        if isinstance(value, int | float):
+            return float(value)
+    return 0.0
+
 
 WAIVERS = "waivers"
 """The part about the waivers and thresholds themselves."""

@@ -13,8 +13,7 @@ from rigpact.contract.systems.contract import Contract
 from rigpact.contract.units import is_si
 from rigpact.reference_runtime.operations.rot6d import Rot6d
 from rigpact.reference_runtime.recordings.recording import Recording
-from rigpact.reports.comparing.pose_error import pose_error
-from rigpact.reports.comparing.pose_meter import targets_of
+from rigpact.reports.comparing.pose_meter import pose_error, targets_of
 from rigpact.reports.gate.answer.compared_run import CLIP, Poses
 from rigpact.reports.gate.project import Project
 

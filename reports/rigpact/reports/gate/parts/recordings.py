@@ -27,9 +27,9 @@ from rigpact.reference_runtime.files.subject import Subject
 from rigpact.reference_runtime.recordings.opened import open_file
 from rigpact.reference_runtime.recordings.recording import Recording, contract_of_side, with_stages
 from rigpact.reports.comparing.compare import Comparison, compare
+from rigpact.reports.comparing.diff import compare_recordings
+from rigpact.reports.comparing.judgement import about_size
 from rigpact.reports.comparing.judgement import judge as judge_comparison
-from rigpact.reports.comparing.recorded_with import about_size
-from rigpact.reports.comparing.some_bones import compare_recordings
 from rigpact.reports.diagnosing.diagnosis import Diagnosis
 from rigpact.reports.diagnosing.evidence import Gathered, parts_of
 from rigpact.reports.diagnosing.logs.engine_log import read_engine_log

@@ -30,7 +30,7 @@ from rigpact.fixtures.mutants.recordings import Damage
 from rigpact.fixtures.mutants.teacher_files import TEACHER_EDITS, edited_teacher
 from rigpact.reference_runtime.graph.replayed import Evidence
 from rigpact.reference_runtime.recordings.opened import open_file
-from rigpact.reference_runtime.recordings.recorded_bones import cut_to
+from rigpact.reference_runtime.recordings.recording import cut_to
 from rigpact.reference_runtime.recordings.trace import Trace, read_trace, write_trace
 from rigpact.reports.diagnosing.evidence import recording_to_evidence
 from rigpact.reports.gate.project import Project

@@ -16,7 +16,7 @@ from rigpact.reference_runtime.operations.rot6d import Rot6d
 from rigpact.reports.geometry_parity import oracle
 from rigpact.reports.geometry_parity.calling.backend import Array
 from rigpact.reports.geometry_parity.calling.function import CallFailed
-from rigpact.reports.geometry_parity.checks.axes import Check, Facts
+from rigpact.reports.geometry_parity.checks.behaviour import Check, Facts
 from rigpact.reports.geometry_parity.meaning import Known
 from rigpact.reports.geometry_parity.precision import row_errors
 from rigpact.reports.geometry_parity.readings.quaternions import as_quat

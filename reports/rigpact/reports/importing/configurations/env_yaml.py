@@ -1,7 +1,7 @@
 """Isaac Lab's and mjlab's `params/env.yaml`: the configuration objects of a training run, dumped.
 
 Regular expressions stand for joints, and the joints are not in the file: their names and order come from the model's metadata or
-from joint_tables.py. A python tag is read as data. Paths of the training machine stay out of the contract.
+from deploy_yaml.py. A python tag is read as data. Paths of the training machine stay out of the contract.
 """
 
 from __future__ import annotations
@@ -14,8 +14,7 @@ from rigpact.contract.errors import UnusableInput
 from rigpact.reports.importing.configurations.joint_patterns import is_whole
 from rigpact.reports.importing.draft import Draft, Entry, lower_word, word
 from rigpact.reports.importing.model_beside import Model, input_width
-from rigpact.reports.importing.stacks.deploy_yaml import clip_of
-from rigpact.reports.importing.stacks.joint_tables import table_called
+from rigpact.reports.importing.stacks.deploy_yaml import clip_of, table_called
 from rigpact.reports.importing.stacks.robot import Action, Gains, Group, Robot, Sensors, Term
 from rigpact.reports.importing.stacks.robot_draft import COMMANDS, as_wide, robot_to_draft
 from rigpact.reports.importing.values import Node, rate_of_step

@@ -1,7 +1,7 @@
 """Configuration classes of legged_gym, unitree_rl_gym and humanoid-gym (.py), and unitree_rl_gym's g1.yaml and h1.yaml.
 
 The order of the terms is code (`compute_observations`): it is taken from the class that has as many numbers, and said. The
-order of joints is the URDF's: a known robot's comes from joint_tables.py, else the dictionary's is written and left open.
+order of joints is the URDF's: a known robot's comes from deploy_yaml.py, else the dictionary's is written and left open.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from rigpact.contract.errors import UnusableInput
 from rigpact.reports.importing.configurations.configuration_classes import Classes, read_classes
 from rigpact.reports.importing.draft import Draft, Entry, lower_word
 from rigpact.reports.importing.model_beside import Model, input_width
-from rigpact.reports.importing.stacks.joint_tables import table_called
+from rigpact.reports.importing.stacks.deploy_yaml import table_called
 from rigpact.reports.importing.stacks.robot import Action, Gains, Group, Robot, Sensors, Term
 from rigpact.reports.importing.stacks.robot_draft import as_wide, robot_to_draft
 from rigpact.reports.importing.values import Node, rate_of_step

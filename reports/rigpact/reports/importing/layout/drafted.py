@@ -5,6 +5,7 @@ A column is made of columns that stand before it in the file: a loop records wha
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import accumulate, groupby, product
@@ -15,14 +16,31 @@ from numpy.typing import NDArray
 
 from rigpact.contract.statistics import FloatArray
 from rigpact.reference_runtime.recordings.precision import Precision
+from rigpact.reports.importing.columns_by_value import Statistics, is_near
 from rigpact.reports.importing.draft import Draft, Entry, word
 from rigpact.reports.importing.layout.fits import Line
-from rigpact.reports.importing.layout.labels import own_names
-from rigpact.reports.importing.layout.laid_out import GUESS, lay_out
-from rigpact.reports.importing.layout.layout import Layout, infer_layout
-from rigpact.reports.importing.layout.pieces import Piece
-from rigpact.reports.importing.layout.sources import Source, Turn, is_quaternion, sources_of
-from rigpact.reports.importing.statistics_beside import Statistics, is_near
+from rigpact.reports.importing.layout.laid_out import GUESS, Layout, infer_layout, lay_out
+from rigpact.reports.importing.layout.pieces import Piece, Source, Turn, is_quaternion, sources_of
+
+
+# What a recording calls the numbers of its vectors: by names of joints and axes, or by their places
+def own_names(column: str, labels: Sequence[str]) -> tuple[str, ...]:
+    """The names of a vector's numbers, `knee` of `q.knee`; empty where the file counts them."""
+    tails = tuple(label.removeprefix(column)[1:] for label in labels)
+    is_named = all(tails) and not any(re.fullmatch(r"\d+\]?", tail) for tail in tails)
+    return tails if is_named and len(set(tails)) == len(tails) else ()
+
+
+def is_read_by(column: str, labels: Sequence[str], names: Sequence[str]) -> bool:
+    """Whether a contract finds the numbers under the vector's own name: counted, or by the names of its numbers."""
+    tails = [label.removeprefix(column) for label in labels]
+    counted = ([f"{before}{place}{behind}" for place in range(len(tails))] for before, behind in _COUNTED)
+    named = ([f"{mark}{name}" for name in names] for mark in "./")
+    return any(tails == each for each in ([""], *counted, *named))
+
+
+_COUNTED = (("[", "]"), (".", ""), ("/", ""), ("_", ""))
+
 
 _NARROW = 4
 """Up to so many numbers need no names: x, y, z, w."""

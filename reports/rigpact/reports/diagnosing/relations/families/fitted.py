@@ -16,12 +16,11 @@ from numpy.typing import NDArray
 
 from rigpact.contract.statistics import FloatArray
 from rigpact.reports.diagnosing.relations.contract_arrays import Array, arrays_of
-from rigpact.reports.diagnosing.relations.moved import told_by_digits
 from rigpact.reports.diagnosing.relations.places import names_of
 from rigpact.reports.diagnosing.relations.relation import Channels, Reading, listed
 from rigpact.reports.diagnosing.relations.round_numbers import almost_all, roundest
 from rigpact.reports.diagnosing.relations.subject import FEW, ROUGHLY, Subject
-from rigpact.reports.diagnosing.relations.target import STORED
+from rigpact.reports.diagnosing.relations.target import STORED, told_by_digits
 
 _ROUNDS = 8
 """One for what is linear in a number or in its inverse, some more for what is nearly so."""

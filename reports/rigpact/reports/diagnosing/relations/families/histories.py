@@ -12,10 +12,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rigpact.contract.statistics import FloatArray
-from rigpact.reports.diagnosing.relations.moved import ages_of
 from rigpact.reports.diagnosing.relations.relation import Reading
 from rigpact.reports.diagnosing.relations.round_numbers import ordinal
 from rigpact.reports.diagnosing.relations.subject import Subject
+from rigpact.reports.diagnosing.relations.target import ages_of
 
 _PUSHED = range(2, 9)
 _NEVER = -1
