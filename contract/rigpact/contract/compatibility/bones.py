@@ -4,95 +4,19 @@ Names alone do not distinguish a renamed bone from a replaced one, or a reordere
 The statistics do: a bone keeps its mean pose and its deviation.
 """
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from rigpact.contract.compatibility.change import Change, change
+from rigpact.contract.compatibility.numbers import Numbers, Worst
 from rigpact.contract.json_pointer import json_pointer
 from rigpact.contract.layout import ROTATIONS
 from rigpact.contract.rules.views.bundle import BundleView, json_to_array, json_to_names
 from rigpact.contract.rules.wording import listed
 from rigpact.contract.statistics import STD_FLOOR, FloatArray
-
-# Numbers of two contracts that belong together: which moved by more than rounding, and the worst of each group
-SAME, ROUNDED, DRIFTED, MOVED = range(4)
-_ALIKE = 1e-3
-
-
-@dataclass(frozen=True)
-class Worst:
-    """The worst number of a group: its place, by how much it moved; how many moved, and whether all by the same amount."""
-
-    place: int
-    amount: float
-    values: tuple[float, float]
-    count: int
-    are_alike: bool
-
-
-@dataclass(frozen=True, eq=False)
-class Numbers:
-    """Numbers of one meaning on both sides, (N,) or (N, K), with an amount (N,) by which each moved.
-
-    kinds: of what rounding explains in a group, of what moved by less than `limit`, of the rest. groups: one change for each.
-    say: the place and the sentence of a change. is_rounding: (N,); by default, what differs by one float32 step at most.
-    """
-
-    old: FloatArray
-    new: FloatArray
-    amount: FloatArray
-    kinds: Callable[[str], tuple[str, str, str]]
-    say: Callable[[Worst], tuple[str, str]]
-    limit: float = 0.0
-    groups: Sequence[str] = ()
-    is_rounding: NDArray[np.bool_] | None = None
-
-    def changes(self) -> Iterator[Change]:
-        """Yield one change for each group of numbers that differ."""
-        grade, amount = self._grades(), np.where(np.isnan(self.amount), np.inf, self.amount)
-        groups: dict[str, list[int]] = {}
-        for place in np.flatnonzero(grade).tolist():
-            groups.setdefault(self.groups[place] if self.groups else "", []).append(place)
-        for group, places in groups.items():
-            worst = max(places, key=lambda place: (grade[place], amount[place]))
-            are_alike = len(places) > 1 and bool(np.ptp(amount[places]) <= _ALIKE * amount[worst])
-            values = self.old[worst].tolist(), self.new[worst].tolist()
-            found = Worst(worst, float(amount[worst]), values, len(places), are_alike)
-            pointer, said = self.say(found)
-            yield change(self.kinds(group)[grade[worst] - 1], pointer, *values, said)
-
-    def _grades(self) -> NDArray[np.int64]:
-        a, b = self.old, self.new
-        rounded = is_rounding(a, b) if self.is_rounding is None else self.is_rounding
-        masks = [each.all(axis=tuple(range(1, a.ndim))) for each in ((a == b) | (np.isnan(a) & np.isnan(b)), rounded)]
-        return np.select([*masks, self.amount < self.limit], [SAME, ROUNDED, DRIFTED], default=MOVED).astype(np.int64)
-
-
-def is_rounding(a: FloatArray, b: FloatArray) -> NDArray[np.bool_]:
-    """Whether numbers are one float32 step apart at most."""
-    with np.errstate(all="ignore"):
-        step = np.spacing(np.maximum(np.abs(a), np.abs(b)).astype(np.float32)).astype(np.float64)
-        return np.asarray((a == b) | (np.abs(a - b) <= step))
-
-
-def constant(_group: str) -> tuple[str, str, str]:
-    """The kinds of a number that nobody measures again: it is the same, or it is another one."""
-    return "constant-rounded", "constant-changed", "constant-changed"
-
-
-def from_to(what: str, found: Worst, by: str = "") -> str:
-    """The first half of a sentence about the worst number."""
-    return f"{what} goes from {found.values[0]:.7g} to {found.values[1]:.7g}{by}"
-
-
-def and_others(found: Worst, of: int) -> str:
-    """How many numbers of a table changed, where it is more than the one that was named."""
-    return f"; {found.count} of {of} numbers changed" if found.count > 1 else ""
-
 
 _NAMES = "/meta/bone_names"
 _SKELETON = "/meta/skeleton"

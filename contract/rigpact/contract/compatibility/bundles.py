@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rigpact.contract.compatibility.bones import Numbers, Worst, compare_skeletons, from_to, is_rounding, match_bones
+from rigpact.contract.compatibility.bones import compare_skeletons, match_bones
 from rigpact.contract.compatibility.bundle_rows import (
     ARRAYS,
     COMPANION,
@@ -27,6 +27,7 @@ from rigpact.contract.compatibility.bundle_rows import (
 )
 from rigpact.contract.compatibility.change import Change, Difference, change
 from rigpact.contract.compatibility.kinds import KINDS, Consumer
+from rigpact.contract.compatibility.numbers import Numbers, Worst, from_to, is_rounding
 from rigpact.contract.compatibility.values import UNDECLARED, Both, Said, differences
 from rigpact.contract.compatibility.vectors import Vector, renamed_parts
 from rigpact.contract.documents import Document

@@ -11,8 +11,8 @@ from typing import Any
 
 import numpy as np
 
-from rigpact.contract.compatibility.bones import Numbers, Worst, and_others, constant, from_to
 from rigpact.contract.compatibility.change import Change, Difference, change
+from rigpact.contract.compatibility.numbers import Numbers, Worst, and_others, constant, from_to
 from rigpact.contract.compatibility.values import UNDECLARED, Both, Said, differences, same, text_of
 from rigpact.contract.compatibility.vectors import Vector
 from rigpact.contract.contract_files import system_of
