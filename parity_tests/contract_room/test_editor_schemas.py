@@ -158,16 +158,17 @@ def test_what_init_and_import_write_names_the_schema_that_schema_writes(
     monkeypatch.chdir(tmp_path)
     assert command("demo", "--into", "hero").status == 0
     assert command("init", "hero").status == 0
-    write_model(Path("net.onnx"), 9, 2)
-    assert command("init").status == 0
-    for folder in ("hero", "."):
+    Path("bare").mkdir()
+    write_model(Path("bare/net.onnx"), 9, 2)
+    assert command("init", "bare").status == 0
+    for folder in ("hero", "bare"):
         assert command("show", "schema", "--write", folder).status == 0
-    for written in (Path("hero/rigpact.toml"), Path("contract.toml")):
+    for written in (Path("hero/rigpact.toml"), Path("bare/contract.toml")):
         Draft202012Validator(schema_of(written)).validate(tomllib.loads(written.read_text(encoding="utf-8")))
-    assert command("show", "schema", "contract.toml").out == Path("rigpact-contract.schema.json").read_text(
+    assert command("show", "schema", "contract.toml").out == Path("bare/rigpact-contract.schema.json").read_text(
         encoding="utf-8"
     )
-    assert command("show", "schema", "rigpact.toml").out == Path("rigpact.schema.json").read_text(encoding="utf-8")
+    assert command("show", "schema", "rigpact.toml").out == Path("bare/rigpact.schema.json").read_text(encoding="utf-8")
     assert command("gate", "--config", "hero/rigpact.toml", "-q").status == 0
     assert (
         command("check", "hero").status == command("check", "--each", *Path("hero").glob("*.json")).status == 0

@@ -144,7 +144,7 @@ def system_of_a_studio():
         Stage("2nd", given, ("union",), lambda frames: frames["union"], knobs=(order,)),
         Stage("never", given, ("union",), lambda frames: frames.drive),
     )
-    return System("studio", "A studio's", "none.md", stages, ("union",), ("2nd",))
+    return System("studio", "A studio's", stages, ("union",), ("2nd",))
 
 
 CONSTANTS = {

@@ -153,8 +153,11 @@ def test_other_statistics_are_no_convention(doctor: Doctor, scene: Any) -> None:
     from rigpact.contract.statistics import Statistics
 
     own = scene.contract.numbers.state_statistics
+    moved = np.linspace(-0.25, 0.25, len(own.mean), dtype=np.float32)
     stale = scene.contract.with_numbers(
-        replace(scene.contract.numbers, state_statistics=Statistics(own.mean + own.std * 0.25, own.std * 1.5))
+        replace(
+            scene.contract.numbers, state_statistics=Statistics(own.mean + own.std * moved, own.std * (1.5 + moved))
+        )
     )
     diagnosis = doctor(replace(scene, contract=stale).record().stages)
     assert (diagnosis.verdict, diagnosis.causes) == ("unexplained", ())

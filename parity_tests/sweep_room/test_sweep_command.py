@@ -122,7 +122,7 @@ def test_errors_are_measured_again_when_asked_for(
     [
         (("--scheduler", "tcp://127.0.0.1:9"), "--processes and --scheduler"),
         (("--set", "mirror=w"), "mirror"),
-        (("nowhere",), "CLIP nowhere"),
+        (("nowhere",), "nowhere"),
     ],
 )
 def test_bad_words_are_one_clear_line(

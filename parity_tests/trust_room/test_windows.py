@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from .recorded_demo import CONTRACT, project
+from .recorded_demo import project
 from .tried import passes
 
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"
@@ -53,15 +53,11 @@ def test_a_byte_order_mark_changes_no_answer(command: Any, here: Path) -> None:
 
 
 @passes("the console cannot show Δ, ° or ·: code pages 1252 and 936, and ASCII", "the same answer, `?` for the sign")
-def test_a_console_that_lacks_a_sign_changes_no_answer(command: Any, here: Path) -> None:
+def test_a_console_that_lacks_a_sign_changes_no_answer(command: Any) -> None:
     """An answer that dies of its own Δ is a red build with no reason."""
-    model = ("--contract", "norm_template.json", "--companion", "pretrain_template.json", "--onnx", "model.onnx")
-    wrong = ("clips/Sneak_Turn.json", "--set", "compose_order=prev_delta", "-o", "played.trace.jsonl")
-    assert command("run", *model, *wrong).status == 0
-    assert command("convert", "played.trace.jsonl", "-o", "played.csv").status == 0  # a table says no convention
-    words = ("explain", "played.csv", *CONTRACT, "--clip", "clips/Sneak_Turn.json")
+    words = ("show", "enemy_animation")
     expected = command(*words)
-    assert (expected.status, "ΔR" in expected.out) == (1, True)
+    assert (expected.status, "ΔR" in expected.out) == (0, True)
     environment = {name: value for name, value in os.environ.items() if name != "PYTHONUTF8"}
     for encoding in ("cp1252", "cp936", "ascii"):
         done = subprocess.run(

@@ -134,7 +134,7 @@ def opened(path: str | Path, *, is_updated: bool = False) -> Iterator[BufferedRe
     place = Path(path)
     if place.is_dir():
         refuse_unread_folder(place)
-        raise UnusableInput(path, "a directory", "a file", _directory_hint(place))
+        raise UnusableInput(path, "a directory", "a file", directory_hint(place))
     try:
         stream = open(place, "rb", opener=_without_waiting)  # noqa: SIM115 - Path.open takes no opener
     except FileNotFoundError:
@@ -233,7 +233,8 @@ def refuse_bomb(path: object, packed: int, unpacked: int) -> None:
         raise UnusableInput(path, found, f"at most {most} unpacked bytes from so few", hint)
 
 
-def _directory_hint(folder: Path) -> str:
+def directory_hint(folder: Path) -> str:
+    """What a folder holds that could have been meant."""
     with suppress(OSError):
         names = sorted(child.name for child in folder.iterdir() if child.suffix in {".json", ".onnx"})
         if names:

@@ -111,6 +111,9 @@ def _subject(request: CheckRequest) -> Subject:
     if request.companion is not None:
         companions.append(read_document(request.companion, Kind.COMPANION))
     if not request.documents and not companions and request.model is None:
+        if request.recordings:
+            found, hint = "a trace or another recording alone", "the contract that it was recorded under, or --contract"
+            raise UnusableInput(request.recordings[0], found, "a contract beside it", hint)
         hint = "for example rigpact check norm_template.json"
         raise UnusableInput("PATH", "no file", "at least one file to check", hint)
     return Subject(

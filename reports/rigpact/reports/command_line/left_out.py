@@ -285,13 +285,13 @@ def _is_recording(path: Path) -> bool:
 def _refuse_absent(values: Values, reads: Reads) -> None:
     """UnusableInput for a file to judge that is not there, or is a folder."""
     from rigpact.contract.errors import UnusableInput
-    from rigpact.contract.files import refuse_unread_folder, spelling_of
+    from rigpact.contract.files import directory_hint, refuse_unread_folder, spelling_of
     from rigpact.contract.files.reach import is_pattern
 
     for path in () if values.get("base") else _judged(values, reads):
         if path.is_dir() and not reads.folders:
             refuse_unread_folder(path)
-            raise UnusableInput(path, "a directory", "a recording or a clip")
+            raise UnusableInput(path, "a directory", "a recording or a clip", directory_hint(path))
         if not (path.exists() or is_pattern(str(path)) or ".py:" in path.name):
             raise UnusableInput(path, "nothing", "an existing file", spelling_of(path))
 

@@ -55,7 +55,7 @@ def model_of_node(node: Node, yaml: Path, out: Path, onnx: Path | None) -> tuple
 def refuse_other_names(node: Node, model: Model, inputs: list[str], outputs: list[str]) -> None:
     """UnusableInput where the file's names and the model's differ."""
     for side, names, known in (("inputs", inputs, model.inputs), ("outputs", outputs, model.outputs)):
-        other = sorted(set(names) ^ set(known))
+        other = sorted((set(names) ^ set(known)) - set(model.left_out))
         if other:
             found = f"{', '.join(names)} ({other[0]} is on one side only)"
             raise node.get(side).wrong(f"{model.path.name}'s {side}: {', '.join(known)}", found=found)
