@@ -37,6 +37,6 @@ from rigpact.contract.files.writing import (
 
 __all__ = [
     "MAX_FILE_BYTES", "MAX_JSON_DEPTH", "JsonFile", "bytes_to_json", "bytes_to_toml", "copy_file", "copy_folder",
-    "directory_hint", "is_file", "opened", "opened_to_append", "read_bytes", "read_json", "read_toml", "refuse_bomb", "refuse_output",
-    "refuse_too_large", "refuse_unread_folder", "spelling_of", "write_bytes", "written_whole",
+    "directory_hint", "is_file", "opened", "opened_to_append", "read_bytes", "read_json", "read_toml", "refuse_bomb",
+    "refuse_output", "refuse_too_large", "refuse_unread_folder", "spelling_of", "write_bytes", "written_whole",
 ]  # fmt: skip
