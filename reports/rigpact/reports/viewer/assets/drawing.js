@@ -64,7 +64,7 @@ function cut(context, text, width) {
 function shown(value) {
   if (!Number.isFinite(value)) return "not finite";
   if (value === 0) return "0";
-  if (value >= 1e4) return "> 10 000";
+  if (value >= 1e4) return "> 1e4";
   if (value >= 1000) return value.toFixed(0);
   return value < 0.001 ? value.toExponential(0) : String(Number(value.toPrecision(3)));
 }
