@@ -8,7 +8,7 @@ from rigpact.contract.rules.family import GIVES, Need
 
 from ..sources import nodes
 
-ENGINE = "contract/rigpact/contract/rules/engine.py"
+ENGINE = "contract/rigpact/contract/rules/catalogue.py"
 RULES = "contract/rigpact/contract/rules/"
 ROOTS = ("contract", "reference_runtime", "fixtures", "reports")
 
