@@ -15,7 +15,8 @@ from rigpact.reference_runtime import read_trace
 from rigpact.reference_runtime.graph.replayed import Evidence
 from rigpact.reference_runtime.recordings.trace import segments
 from rigpact.reports.command_line import run_command_line
-from rigpact.reports.diagnosing.diagnose import first_divergence
+from rigpact.reports.diagnosing.budget import Budget
+from rigpact.reports.diagnosing.diagnose import diagnose
 from rigpact.reports.engine.header import contract_header
 
 from ..engine_room.test_self_test_of_loop import BEFORE_THE_NETWORK, NOT_OF_A_FREE_RUN, names
@@ -98,7 +99,7 @@ def is_right(trace, contract):
     evidence = Evidence(
         trace.frame, trace.header.fps, "free", recorded, drive=None, network=None, precision=trace.precision
     )
-    return first_divergence(evidence, contract) is None
+    return diagnose(evidence, contract, budget=Budget.spent()).first_divergence is None
 
 
 def play(program, folder, ticks, characters=CHARACTERS, *, kill_after_s=None):

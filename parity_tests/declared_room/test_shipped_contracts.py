@@ -12,7 +12,8 @@ from safetensors.numpy import load_file
 from rigpact.contract.contract_files import open_contract
 from rigpact.reference_runtime.graph.network import OnnxSystemNetwork, bound_part
 from rigpact.reference_runtime.graph.replayed import Evidence
-from rigpact.reports.diagnosing.diagnose import diagnose, first_divergence
+from rigpact.reports.diagnosing.budget import Budget
+from rigpact.reports.diagnosing.diagnose import diagnose
 
 from ..measuring.scores.declared import gated_controller
 from ..measuring.scores.declared.benign import MATHS, benign_variants
@@ -156,7 +157,7 @@ def test_the_golden_frames_of_a_robot_agree(name: str, real_data: Path) -> None:
     assert diagnosis.verdict == "agrees", diagnosis
     assert {each.stage for each in diagnosis.stages if each.ok} == {"obs", "action", "motor_q"}
     scaled = dict(evidence.recorded) | {"obs": evidence.recorded["obs"] * np.float32(1.01)}
-    found = first_divergence(_evidence(contract, scaled, network), contract)
+    found = diagnose(_evidence(contract, scaled, network), contract, budget=Budget.spent()).first_divergence
     assert found is not None
     assert found.stage == "obs"
 

@@ -17,7 +17,7 @@ from rigpact.reference_runtime.files.contracts import ContractFiles
 from rigpact.reference_runtime.graph import replayed
 from rigpact.reference_runtime.graph.replayed import Evidence
 from rigpact.reports.diagnosing.budget import Budget
-from rigpact.reports.diagnosing.diagnose import diagnose, first_divergence
+from rigpact.reports.diagnosing.diagnose import diagnose
 from rigpact.reports.diagnosing.diagnosis import Diagnosis
 from rigpact.reports.diagnosing.evidence import read_evidence
 
@@ -123,7 +123,8 @@ def test_memory_is_that_of_the_answer(monkeypatch: pytest.MonkeyPatch) -> None:
     peaks = []
     for count in (512, 1024):
         tracemalloc.start()
-        assert first_divergence(evidence.at_rows(slice(count)), part.contract) is not None  # the demo's own mistake
+        found = diagnose(evidence.at_rows(slice(count)), part.contract, budget=Budget.spent())
+        assert found.first_divergence is not None  # the demo's own mistake
         peaks.append(tracemalloc.get_traced_memory()[1])
         tracemalloc.stop()
     numbers = sum(rows.shape[1] for rows in evidence.recorded.values())

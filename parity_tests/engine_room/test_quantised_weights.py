@@ -77,7 +77,7 @@ def _explained(
     write_trace(trace, folder / "engine.trace.safetensors")
     files = ContractFiles(demo_bundle / "norm_template.json", demo_bundle / "pretrain_template.json")
     given = EvidenceFiles(demo_bundle / CLIP, demo_bundle / "model.onnx")
-    request = ExplainRequest(folder / "engine.trace.safetensors", files, given, with_pairs=False)
+    request = ExplainRequest(folder / "engine.trace.safetensors", files, given)
     return explain(request)[0]
 
 

@@ -15,7 +15,7 @@ from rich.console import Console
 
 from rigpact.contract.findings import EXIT_FINDINGS, EXIT_PASS
 from rigpact.reference_runtime import write_trace
-from rigpact.reports.answer import Answer, Figures, Line, print_answer
+from rigpact.reports.answer import Answer, Figures, Sentence, print_answer
 from rigpact.reports.diagnosing.diagnosis import Cause, Diagnosis, StageVerdict
 from rigpact.reports.diagnosing.diagnosis_text import answer_of_diagnosis
 from rigpact.reports.diagnosing.relations.relation import Relation
@@ -51,7 +51,10 @@ class Tags(HTMLParser):
 
 def test_a_long_answer_still_fits_a_screen() -> None:
     """A comment that must be scrolled is not read; what is left out is counted."""
-    body = (*(Line(f"line {n}", rank=n) for n in range(40)), Figures("", ("a", "b"), [("1", "2")] * 40, is_short=True))
+    body = (
+        *(Sentence(f"line {n}", rank=n) for n in range(40)),
+        Figures("", ("a", "b"), [("1", "2")] * 40, is_short=True),
+    )
     lines = comment(Answer("", "it differs", EXIT_FINDINGS, body), "markdown").splitlines()
 
     assert len(lines) <= SCREEN
@@ -62,7 +65,7 @@ def test_a_long_answer_still_fits_a_screen() -> None:
 def test_text_of_a_file_is_no_markup() -> None:
     """A bone's name must not mention people, open a link or run a script on the page of a pull request."""
     found = Answer(
-        "", HOSTILE, EXIT_PASS, (Line(HOSTILE, rank=0), Figures("", ("bone",), ((HOSTILE,),), is_short=True))
+        "", HOSTILE, EXIT_PASS, (Sentence(HOSTILE, rank=0), Figures("", ("bone",), ((HOSTILE,),), is_short=True))
     )
     markdown, page = comment(found, "markdown"), Tags(comment(found, "html"))
 

@@ -20,8 +20,8 @@ from .tried import passes, refused
 NAMES = (
     "bundle", "companion", "clip", "teacher batch", "prediction", "trace .jsonl", "trace .jsonl.gz", "trace .jsonl.zst",
     "trace .bin", "trace .safetensors", "table .csv", "table .npz", "table .json", "evidence", "pasted log",
-    "explained log", "ONNX model", "archive", "configuration", "conventions", "known findings", "numbers", "declared contract",
-    "importers", "configurations", "folders", "other formats", "segments", "datagrams",
+    "explained log", "ONNX model", "model compared", "archive", "configuration", "conventions", "known findings", "numbers",
+    "declared contract", "importers", "configurations", "folders", "other formats", "segments", "datagrams",
 )  # fmt: skip
 ROOT = Path(__file__).parents[2]
 EXECUTIONS, SEED = 60, 20

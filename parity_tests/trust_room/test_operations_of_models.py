@@ -219,6 +219,23 @@ def test_a_softmax_of_an_old_operator_set_is_not_taken_for_a_new_one(tmp_path: P
     np.testing.assert_allclose(answer.exact[0], 1.0 / 8.0)  # eight equal numbers
 
 
+@pytest.mark.parametrize("op", ["GlobalAveragePool", "ReduceMean"])
+def test_a_long_mean_may_be_summed_one_by_one(op: str, tmp_path: Path) -> None:
+    """An engine that adds 98,304 numbers in their order is right, and far from one that adds them in pairs."""
+
+    def mean(graph: Graph) -> str:
+        long = graph.add("Tile", graph.add("Reshape", "x", whole(graph, -1, 1, WIDTH)), whole(graph, 1, 1, 1024))
+        named = {"keepdims": 1} if op == "ReduceMean" else {}
+        axes = [whole(graph, 2)] if op == "ReduceMean" else []
+        return flat(graph, graph.add(op, long, *axes, **named), 1)
+
+    x = np.random.default_rng(2).uniform(0.5, 1.5, (1, WIDTH)).astype(np.float32)
+    answer = NetworkRounding(saved(mean, 1, tmp_path)).answer([x], [np.zeros_like(x)])
+    assert answer is not None
+    summed = np.add.accumulate(np.tile(x[0], 1024), dtype=np.float32)[-1] / np.float32(1024 * WIDTH)
+    assert 0.0 < abs(float(summed) - answer.exact[0].item()) <= answer.bound[0].item()
+
+
 Edit = Callable[[Any, Path], object]
 
 
@@ -253,6 +270,13 @@ def elsewhere(model: Any, folder: Path) -> None:
     entry.key, entry.value = "location", "../secret.bin"
 
 
+def unsorted(model: Any, _folder: Path) -> None:
+    """onnxruntime sorts the nodes of a model itself."""
+    nodes = [*model.graph.node]
+    del model.graph.node[:]
+    model.graph.node.extend(reversed(nodes))
+
+
 @pytest.mark.parametrize(
     ("edit", "words"),
     [
@@ -261,6 +285,7 @@ def elsewhere(model: Any, folder: Path) -> None:
         (text, "a constant text"),
         (branch, "a If with a graph inside"),
         (elsewhere, "weights in '../secret.bin'"),
+        (unsorted, "the value t0, which no operation before its use computes"),
     ],
     ids=lambda each: getattr(each, "__name__", ""),
 )

@@ -5,6 +5,7 @@ import shutil
 import struct
 import tomllib
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -28,8 +29,10 @@ from rigpact.reports.checking.bare_model import facts_of
 from rigpact.reports.checking.check import CheckRequest, check_files
 from rigpact.reports.describing.description import describe_contract
 from rigpact.reports.diagnosing.logs.engine_log import read_engine_log
+from rigpact.reports.diagnosing.two_files import TwoFilesRequest
 from rigpact.reports.importing.formats import ImportRequest, import_contract
 from rigpact.reports.running.plain_arrays import ArraysRequest, write_arrays
+from rigpact.reports.running.two_models import compare_models
 
 from ...contract_room import small_character
 from ...declared_room import foreign_configurations, foreign_files
@@ -189,6 +192,9 @@ def all_readers(folder: Path) -> Iterator[Reader]:
     log = Seed("engine.log", _LOG.encode())
     yield Reader("explained log", lambda path: log_explained(path, files.contract), [log])
     yield Reader("ONNX model", lambda path: _run_model(path, files), [Seed("model.onnx", files.model, own=rewired)])
+    yield Reader(
+        "model compared", lambda path: _compare_model(path, files), [Seed("model.onnx", files.model, own=rewired)]
+    )
     gate = SoundGate.of(folder, files.trace)
     yield Reader("archive", gate.judge, [archived("a.rigpact.zip", gate.archive)])
     yield Reader("configuration", gate.configured, [Seed("rigpact.toml", _SETTINGS.encode(), own=revalued)])
@@ -273,6 +279,15 @@ def _run_model(path: Path, files: _Files) -> None:
     facts_of(path)
     check_files(CheckRequest([read_document(files.bundle)], model=path))
     run(files.contract, path, files.folder / "sound_clip.json")
+
+
+def _compare_model(path: Path, files: _Files) -> None:
+    """A model is evaluated operation by operation, with its rounding, and compared with a sound one value by value."""
+    rows = [np.asarray(files.trace.stages[name]) for name in files.contract.system.inputs]
+    with suppress(UnusableInput):
+        compare_models(TwoFilesRequest(files.folder / "sound.onnx", path, millions=1.0))
+    answer = OnnxNetwork(path, files.contract).bounded(rows, [np.zeros_like(each) for each in rows])
+    assert len(answer.bound) == len(answer.exact)
 
 
 def _conventions(path: Path, files: _Files) -> None:

@@ -22,7 +22,7 @@ from rigpact.contract.model.signature import run_binding, run_session
 from rigpact.contract.statistics import FloatArray
 from rigpact.contract.systems.contract import Contract
 from rigpact.reference_runtime.network_rounding.bounded_model import BoundedModel
-from rigpact.reference_runtime.network_rounding.rounding_of_network import Answer
+from rigpact.reference_runtime.network_rounding.rounding_of_network import BoundedAnswer
 from rigpact.reference_runtime.recordings.clip import TeacherFile, document_to_clip
 from rigpact.reference_runtime.recordings.trace_model import MAX_WIDTH
 
@@ -77,7 +77,7 @@ class OnnxNetwork:
         self.bound_widths = tuple(entry.width for entry in self.signature.inputs)
         self._bounded = BoundedModel(path, lambda inputs: [self.run(inputs, 0)], takes_one_row=self._takes_one_row)
 
-    def bounded(self, inputs: Vectors, moved: Vectors) -> Answer:
+    def bounded(self, inputs: Vectors, moved: Vectors) -> BoundedAnswer:
         """The exact answer to inputs that are known up to `moved`, and the bound of its rounding."""
         return self._bounded.answer(inputs, moved)
 

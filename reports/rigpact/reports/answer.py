@@ -21,7 +21,7 @@ _HUGE = 1e6
 
 
 @dataclass(frozen=True)
-class Line:
+class Sentence:
     """A sentence. style: of a terminal. rank: its place in a comment, the smallest first; None for one that it leaves out."""
 
     text: str
@@ -46,13 +46,13 @@ class Answer:
     word: str
     headline: str
     exit_code: int
-    body: Sequence[Line | Figures] = ()
+    body: Sequence[Sentence | Figures] = ()
 
     @property
     def lines(self) -> list[str]:
         """The sentences of a comment, what matters most first."""
         ranked = [
-            (each.rank, each.text.strip()) for each in self.body if isinstance(each, Line) and each.rank is not None
+            (each.rank, each.text.strip()) for each in self.body if isinstance(each, Sentence) and each.rank is not None
         ]
         return [text for _, text in sorted(ranked, key=lambda entry: entry[0])]
 
@@ -62,10 +62,10 @@ class Answer:
         return next((each for each in self.body if isinstance(each, Figures) and each.is_short), None)
 
 
-def print_body(body: Iterable[Line | Figures], console: Console) -> None:
+def print_body(body: Iterable[Sentence | Figures], console: Console) -> None:
     """Print sentences and tables for people."""
     for each in body:
-        if isinstance(each, Line):
+        if isinstance(each, Sentence):
             console.print(Text(plain(each.text), style=each.style))
         elif not each.is_short:
             console.print(table(each.title, each.columns, each.rows))

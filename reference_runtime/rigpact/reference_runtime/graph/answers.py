@@ -13,7 +13,7 @@ import numpy as np
 
 from rigpact.contract.statistics import FloatArray
 from rigpact.contract.systems.stage import Bounds, NotKnown, Stage
-from rigpact.reference_runtime.network_rounding.rounding_of_network import Answer
+from rigpact.reference_runtime.network_rounding.rounding_of_network import BoundedAnswer
 
 
 class _Asked(Exception):
@@ -80,17 +80,17 @@ def other_answers(
         inputs, moved = (_given(stage, frames, network, values) for values in (None, nothing))
         for words, other in network.variants():
             if chosen is None or words in chosen:
-                answer: Answer = other.bounded(inputs, moved)
+                answer: BoundedAnswer = other.bounded(inputs, moved)
                 yield words, _rows(stage, frames, answer.exact), partial(_bound_rows, stage, frames, answer)
     except NotKnown:
         return
 
 
-def _bound_rows(stage: Stage, frames: Any, answer: Answer) -> FloatArray:
+def _bound_rows(stage: Stage, frames: Any, answer: BoundedAnswer) -> FloatArray:
     return _rows(stage, frames, answer.bound)
 
 
-def _answer(stage: Stage, frames: Any, upstream: Bounds) -> Answer | None:
+def _answer(stage: Stage, frames: Any, upstream: Bounds) -> BoundedAnswer | None:
     network = _network_of(stage, frames) if stage.is_answer else None
     if network is None:
         return None
@@ -98,7 +98,7 @@ def _answer(stage: Stage, frames: Any, upstream: Bounds) -> Answer | None:
         inputs, moved = (_given(stage, frames, network, values) for values in (None, upstream))
     except NotKnown:
         return None
-    answer: Answer = network.bounded(inputs, moved)
+    answer: BoundedAnswer = network.bounded(inputs, moved)
     return answer
 
 

@@ -24,7 +24,7 @@ from rigpact.contract.systems.frames import Frames
 from rigpact.contract.systems.stage import Compute, NotKnown
 from rigpact.contract.systems.system import NetworkBinding, System
 from rigpact.reference_runtime.network_rounding.bounded_model import BoundedModel
-from rigpact.reference_runtime.network_rounding.rounding_of_network import Answer
+from rigpact.reference_runtime.network_rounding.rounding_of_network import BoundedAnswer
 from rigpact.reference_runtime.vocabulary.network import answered
 
 Evaluate = Callable[[Sequence[FloatArray]], Sequence[FloatArray]]
@@ -107,13 +107,13 @@ class OnnxSystemNetwork:
         found._folder = folder
         return found
 
-    def bounded(self, inputs: Sequence[FloatArray], moved: Sequence[FloatArray]) -> Answer:
+    def bounded(self, inputs: Sequence[FloatArray], moved: Sequence[FloatArray]) -> BoundedAnswer:
         """The exact answers to inputs that are known up to `moved`, and the bounds of their rounding."""
         if not self._wholes:
             return self._bounded_rows(inputs, moved)
         rows = [slice(row, row + 1) for row in range(len(inputs[0]))]
         answers = [self._bounded_rows([each[row] for each in inputs], [each[row] for each in moved]) for row in rows]
-        return Answer.joined(answers)
+        return BoundedAnswer.joined(answers)
 
     def variants(self) -> Iterator[tuple[str, OnnxSystemNetwork]]:
         """The model with one edit, each in words. They have only `bounded`."""
@@ -122,7 +122,7 @@ class OnnxSystemNetwork:
             other._bounded = bounded
             yield words, other
 
-    def _bounded_rows(self, inputs: Sequence[FloatArray], moved: Sequence[FloatArray]) -> Answer:
+    def _bounded_rows(self, inputs: Sequence[FloatArray], moved: Sequence[FloatArray]) -> BoundedAnswer:
         """The same, in the model's own order and shapes, and back."""
         count = len(inputs[0])
         found = self._bounded.answer(self.own_inputs(inputs), self.own_inputs(moved))
@@ -132,7 +132,7 @@ class OnnxSystemNetwork:
         def flat(outputs: Sequence[FloatArray]) -> list[FloatArray]:
             return [self._flat(outputs[place], count) for place in places]
 
-        return Answer(flat(found.exact), lambda: flat(found.bound))
+        return BoundedAnswer(flat(found.exact), lambda: flat(found.bound))
 
     def own_inputs(self, vectors: Sequence[FloatArray]) -> list[FloatArray]:
         """The vectors as the model's own inputs: its order, its axes."""

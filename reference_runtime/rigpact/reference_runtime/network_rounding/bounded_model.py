@@ -12,7 +12,7 @@ from rigpact.contract.systems.stage import NotKnown
 from rigpact.reference_runtime.network_rounding.arithmetic import Array
 from rigpact.reference_runtime.network_rounding.rounding_of_network import (
     PROBES,
-    Answer,
+    BoundedAnswer,
     NetworkRounding,
     bounded,
 )
@@ -37,7 +37,7 @@ class BoundedModel:
         """takes_one_row: the export fixed the batch to 1."""
         self._path, self._run, self._takes_one_row = path, run, takes_one_row
         self._rounding: NetworkRounding | None = None
-        self._kept: list[tuple[list[Array], Answer]] = []
+        self._kept: list[tuple[list[Array], BoundedAnswer]] = []
 
     @property
     def rounding(self) -> NetworkRounding:
@@ -53,7 +53,7 @@ class BoundedModel:
             other._run, other._rounding, other._kept = _cannot_run, rounding, []
             yield words, other
 
-    def answer(self, inputs: Sequence[Array], moved: Sequence[Array]) -> Answer:
+    def answer(self, inputs: Sequence[Array], moved: Sequence[Array]) -> BoundedAnswer:
         """The answer to inputs that are known up to `moved`, with its bounds."""
         asked = [np.array(each) for each in (*inputs, *moved)]
         for key, kept in self._kept:
@@ -63,22 +63,22 @@ class BoundedModel:
         self._kept = [*self._kept[-KEPT + 1 :], (asked, found)]
         return found
 
-    def _answer(self, inputs: Sequence[Array], moved: Sequence[Array]) -> Answer:
+    def _answer(self, inputs: Sequence[Array], moved: Sequence[Array]) -> BoundedAnswer:
         count = len(inputs[0])
         if count > 1 and self._takes_one_row and not self.rounding.is_row_by_row():
             rows = [slice(row, row + 1) for row in range(count)]
             answers = [self._answer([each[row] for each in inputs], [each[row] for each in moved]) for row in rows]
-            return Answer.joined(answers)
+            return BoundedAnswer.joined(answers)
         return self.rounding.answer(inputs, moved) or self._measured(inputs, moved)
 
-    def _measured(self, inputs: Sequence[Array], moved: Sequence[Array]) -> Answer:
+    def _measured(self, inputs: Sequence[Array], moved: Sequence[Array]) -> BoundedAnswer:
         """Disturb the inputs only, and run the model itself.
 
         A backward-stable evaluation is the exact answer to inputs that differ by a few roundings. That every operation
         of the model is such is an assumption here, so this bound is measured, not derived.
         """
         exact = [np.asarray(each, np.float64) for each in self._run(inputs)]
-        return Answer(exact, lambda: bounded(exact, list(self._disturbed(inputs, moved))))
+        return BoundedAnswer(exact, lambda: bounded(exact, list(self._disturbed(inputs, moved))))
 
     def _disturbed(self, inputs: Sequence[Array], moved: Sequence[Array]) -> Iterator[list[Array]]:
         rng = np.random.default_rng(0)

@@ -27,7 +27,7 @@ import numpy as np
 from rigpact.contract.model.evaluator import One, evaluator
 from rigpact.contract.model.program import Operation
 from rigpact.reference_runtime.network_rounding.arithmetic import Array, Rounded, mean_deviation, product_deviation
-from rigpact.reference_runtime.network_rounding.recurrent import NotEvaluated, gru, lstm
+from rigpact.reference_runtime.network_rounding.recurrent import NotEvaluated, gru, lstm, optional
 
 _LIBRARY, _SCALED = 6.0, 4.0
 """Roundings of a library function: 4 (operations/rounding.py), and 2 for the rational functions of inference runtimes; of an
@@ -147,8 +147,8 @@ def _softplus(x: Array) -> Array:
 def _gemm_terms(a: Array, b: Array, *bias: Array, **said: Any) -> tuple[Array, Array, Array | float]:
     """The two factors and what is added, of which nobody takes account any more of how they are written."""
     first, second = a.T if said.get("transA") else a, b.T if said.get("transB") else b
-    is_there = bias and bias[0].dtype != object
-    return first * said.get("alpha", 1.0), second, bias[0] * said.get("beta", 1.0) if is_there else 0.0
+    added = optional(bias, 0)
+    return first * said.get("alpha", 1.0), second, 0.0 if added is None else added * said.get("beta", 1.0)
 
 
 def _gemm(*values: Array, **said: Any) -> Array:
@@ -213,12 +213,12 @@ def _layer_norm(rounded: Rounded, node: Operation, values: list[Array]) -> list[
     """
     x, axis, scale = values[0], node.attributes.get("axis", -1) % values[0].ndim, values[1]
     axes, epsilon = tuple(range(axis, x.ndim)), node.attributes.get("epsilon", 1e-5)
-    bias = values[2] if values[2:] and values[2].dtype != object else 0.0
+    bias = optional(values, 2)
     centred = x - rounded(np.mean(x, axis=axes, keepdims=True), lambda: mean_deviation(x, axes))
     exact = np.mean(centred**2, axis=axes, keepdims=True)
     spread = rounded(exact, lambda: mean_deviation(x**2, axes))
     normal = centred / np.sqrt(np.maximum(spread, 0.0) + epsilon)
-    result = normal * scale + bias
+    result = normal * scale + (0.0 if bias is None else bias)
     return [rounded(result, lambda: np.hypot(_SCALED * normal * scale, result))]
 
 

@@ -3,6 +3,8 @@
 Only the standard activations, all steps of every sequence, and the layout with steps first are evaluated.
 """
 
+from collections.abc import Sequence
+
 import numpy as np
 
 from rigpact.contract.model.program import Operation
@@ -15,7 +17,8 @@ class NotEvaluated(Exception):
     """An operation, or a use of one, that this package does not evaluate."""
 
 
-def _optional(values: Values, place: int) -> Array | None:
+def optional(values: Sequence[Array], place: int) -> Array | None:
+    """An optional input; None if it is absent."""
     return values[place] if place < len(values) and values[place].dtype != object else None
 
 
@@ -47,7 +50,7 @@ def gru(rounded: Rounded, node: Operation, values: Values) -> list[Array]:
 
 def lstm(rounded: Rounded, node: Operation, values: Values) -> list[Array]:
     """Y, Y_h and Y_c. The gates are i, o, f, c."""
-    if _optional(values, 7) is not None:
+    if optional(values, 7) is not None:
         raise NotEvaluated("LSTM with peepholes")
     return _directions(rounded, node, values, _lstm_steps)
 
@@ -56,13 +59,13 @@ def _directions(rounded: Rounded, node: Operation, values: Values, steps: object
     said, (x, weight, recurrence) = node.attributes, values[:3]
     if said.get("layout") or "activations" in said or "clip" in said or said.get("input_forget"):
         raise NotEvaluated(f"{node.op} with {', '.join(said)}")
-    lengths = _optional(values, 4)
+    lengths = optional(values, 4)
     if lengths is not None and (lengths != len(x)).any():
         raise NotEvaluated(f"{node.op} with sequences of several lengths")
     direction, found = said.get("direction", "forward"), []
     for place in range(len(weight)):
         backward = direction == "reverse" or place == 1
-        bias, start = _optional(values, 3), [_optional(values, 5), _optional(values, 6)]
+        bias, start = optional(values, 3), [optional(values, 5), optional(values, 6)]
         wide = np.zeros(2 * weight.shape[1]) if bias is None else bias[place]
         state = [np.zeros((x.shape[1], recurrence.shape[2])) if each is None else each[place] for each in start]
         rows, *ends = steps(rounded, x[::-1] if backward else x, (weight[place], recurrence[place], wide), state, said)  # type: ignore[operator]

@@ -46,7 +46,7 @@ _NO_INPUT = np.array(None, object)
 _REDUCTIONS = ("ReduceMean",)
 
 
-class Answer:
+class BoundedAnswer:
     """The outputs of a model in float64, and the bound of each number; infinite where a disturbance ends in no number."""
 
     def __init__(self, exact: Sequence[Array], bound: Callable[[], Sequence[Array]]) -> None:
@@ -65,7 +65,7 @@ class Answer:
         return self._bound
 
     @classmethod
-    def joined(cls, answers: Sequence[Answer]) -> Answer:
+    def joined(cls, answers: Sequence[BoundedAnswer]) -> BoundedAnswer:
         """The answers to consecutive rows as one."""
         parts = tuple(answers)
         return cls(_joined(each.exact for each in parts), lambda: _joined(each.bound for each in parts))
@@ -93,7 +93,7 @@ class NetworkRounding:
             other._program = program
             yield words, other
 
-    def answer(self, inputs: Sequence[Array], moved: Sequence[Array]) -> Answer | None:
+    def answer(self, inputs: Sequence[Array], moved: Sequence[Array]) -> BoundedAnswer | None:
         """Evaluate inputs whose uncertainties are `moved`, in the order of binding; None if it is not possible."""
         if self.reason:
             return None
@@ -104,7 +104,9 @@ class NetworkRounding:
                 given = [np.asarray(each, np.float64) for each in inputs]
                 recorder = Recorder()
                 exact = evaluate(self._program, given, recorder)
-                return Answer(exact, lambda: _bound(self._program, given, moved, recorder, exact, is_apart=is_apart))
+                return BoundedAnswer(
+                    exact, lambda: _bound(self._program, given, moved, recorder, exact, is_apart=is_apart)
+                )
         except NotEvaluated as unknown:
             self.reason = str(unknown)
         except ValueError as error:  # shapes that do not fit: the model takes another number of rows
@@ -173,6 +175,8 @@ def evaluate(program: Program, inputs: Sequence[Array], rounded: Rounded) -> lis
     known: dict[str, Array] = {**program.constants, **dict(zip(program.inputs, inputs, strict=True))}
     variances = _variances(program)
     for node in program.operations:
+        if unknown := [name for name in node.inputs if name and name not in known]:  # onnxruntime sorts, this does not
+            raise NotEvaluated(f"the value {unknown[0]}, which no operation before its use computes")
         values = [known[name] if name else _NO_INPUT for name in node.inputs]
         results = operators.evaluate(rounded, node, values, program.opset)
         if node.outputs[0] in variances:

@@ -97,11 +97,9 @@ class Command(TyperCommand):
         if reads:
             _refuse_absent(ctx.params, reads)
             _refuse_exchanged(ctx.params, reads)
-        needed, is_run = (
-            reads.needed if reads else (),
-            not ctx.params.get("probe"),
-        )  # which takes neither clip nor output
-        required = [each for each in self.params if (is_run and each.required) or each.name in needed]
+        needed = reads.needed if reads else ()
+        is_probe = bool(ctx.params.get("probe"))  # which takes neither clip nor output
+        required = [each for each in self.params if (each.required and not is_probe) or each.name in needed]
         missing = [each for each in required if not ctx.params[each.name]]
         if missing:
             found, expected = ", ".join(f"no {_word(each)}" for each in missing), "all of them" if missing[1:] else "it"

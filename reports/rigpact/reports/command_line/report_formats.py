@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from rigpact.contract.findings import FindingsReport
-    from rigpact.reports.answer import Answer, Figures, Line
+    from rigpact.reports.answer import Answer, Figures, Sentence
 
 TEXT, JSON = "text", "json"
 """The two formats that a command prints itself: text for people, and its own JSON document."""
@@ -52,7 +52,7 @@ def refuse_others(output_format: str, known: Sequence[str], what: str) -> None:
             raise UnusableInput("--format, --report", f"{word} of {what}", f"one of {', '.join(known)}")
 
 
-def print_answer(found: Any, answer: Answer, output_format: str, said: Sequence[Line | Figures] = ()) -> None:
+def print_answer(found: Any, answer: Answer, output_format: str, said: Sequence[Sentence | Figures] = ()) -> None:
     """Print what was found: as JSON, as text for people, or as a comment. said: what of the text is printed already."""
     from rigpact.reports.answer import print_answer as print_text
 

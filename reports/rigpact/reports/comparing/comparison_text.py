@@ -8,7 +8,7 @@ from typing import Any
 from rich.console import Console
 
 from rigpact.contract.findings import FindingsReport, Severity
-from rigpact.reports.answer import Answer, Figures, Line, number_text, print_body
+from rigpact.reports.answer import Answer, Figures, Sentence, number_text, print_body
 from rigpact.reports.comparing.checkpoints.ranking import OTHER
 from rigpact.reports.terminal import account_text, print_report
 
@@ -117,7 +117,7 @@ def answer_of_comparison(report: FindingsReport, *, strict: bool) -> Answer:
     """Which prediction is better, or where the two first differ."""
     findings = [each for each in report.findings if each.rule.severity is not Severity.INFO]
     said = [f"{each.rule.code}: {each.message}" for each in findings] + [account_text(report.ledger)]
-    body = (*_body(report), *(Line(each, "", 2) for each in said))
+    body = (*_body(report), *(Sentence(each, "", 2) for each in said))
     return Answer("", _headline(report), report.exit_code(strict=strict), body)
 
 
@@ -133,9 +133,9 @@ def _divergence(report: FindingsReport) -> str:
     return agrees if report.verdict == "pass" else "not everything could be compared"
 
 
-def _body(report: FindingsReport) -> Iterator[Line | Figures]:
+def _body(report: FindingsReport) -> Iterator[Sentence | Figures]:
     summary, said = report.summary, [*sentences(report.summary)]
-    yield from (Line(sentence, "bold", 0 if place else None) for place, sentence in enumerate(said))
+    yield from (Sentence(sentence, "bold", 0 if place else None) for place, sentence in enumerate(said))
     yield from _stages(summary)
     yield from _bones(summary)
     baseline = summary["baseline"]
@@ -146,27 +146,27 @@ def _body(report: FindingsReport) -> Iterator[Line | Figures]:
         if baseline["parting"]:
             yield Figures("", columns, rows, is_short=True)
     if said:
-        yield Line(_divergence(report), "bold", 1)
+        yield Sentence(_divergence(report), "bold", 1)
 
 
-def _stages(summary: Any) -> Iterator[Line | Figures]:
+def _stages(summary: Any) -> Iterator[Sentence | Figures]:
     rows = [_stage_row(entry) for entry in summary["stages"]]
     if rows:
         columns = ("stage", "max |a-b|", "tolerance there", "frame", "worst at", "")
         yield Figures(f"Stages over {summary['frames']} frames", columns, rows)
     for reason in dict.fromkeys(summary["waived"].values()):
         stages = [stage for stage, why in summary["waived"].items() if why == reason]
-        yield Line(f"  waived, {reason}: {', '.join(stages)}", "dim")
+        yield Sentence(f"  waived, {reason}: {', '.join(stages)}", "dim")
     if "some_bones" in summary:
         some = summary["some_bones"]
         held, others = len(some["bones"]), len(some["not_recorded"])
         missing = ", ".join(some["not_recorded"]) or "none"
-        yield Line(f"  rests on {held} of {held + others} bones; waived, not recorded: {missing}", "bold")
+        yield Sentence(f"  rests on {held} of {held + others} bones; waived, not recorded: {missing}", "bold")
         if some["whole_stages"]:
-            yield Line(f"  with all bones: {', '.join(some['whole_stages'])}", "dim")
+            yield Sentence(f"  with all bones: {', '.join(some['whole_stages'])}", "dim")
     for stage, left in summary["left_out"].items():
         count = "1 frame" if left["frames"] == 1 else f"{left['frames']} frames"
-        yield Line(f"  waived, {left['reason']}: {count} of {stage}", "dim")
+        yield Sentence(f"  waived, {left['reason']}: {count} of {stage}", "dim")
 
 
 def _stage_row(entry: Any) -> tuple[str, ...]:
@@ -186,7 +186,7 @@ def _verdict(entry: Any) -> str:
     return "inherits" if entry["inherits"] else "same"
 
 
-def _bones(summary: Any) -> Iterator[Line | Figures]:
+def _bones(summary: Any) -> Iterator[Sentence | Figures]:
     bones, has_cm = summary["bones"], summary["measures_cm"]
     if not bones:
         return
@@ -195,7 +195,7 @@ def _bones(summary: Any) -> Iterator[Line | Figures]:
     if summary["first_divergence"] is not None:
         yield Figures("", columns, rows, is_short=True)
     if all(_verdict(entry) == "same" for entry in summary["stages"] if entry["stage"] == summary["posed"]):
-        yield Line(f"Poses agree: at most {bones[0]['max_deg']:.2g} deg apart ({bones[0]['bone']})")
+        yield Sentence(f"Poses agree: at most {bones[0]['max_deg']:.2g} deg apart ({bones[0]['bone']})")
         return
     cm = "cm: three points 3 cm off the bone, down the skeleton" if has_cm else "no centimetres"
     yield Figures(f"Worst {len(rows)} of {len(bones)} bones ({cm})", columns, rows)

@@ -109,14 +109,6 @@ def _answer(
     )
 
 
-def first_divergence(evidence: Evidence, contract: Contract) -> Divergence | None:
-    """The first frame that differs and, in it, the first stage; nothing is searched."""
-    hypotheses = Hypotheses(evidence, contract)
-    return _first_divergence(
-        hypotheses, {stage: {} for stage in hypotheses.judged}, _first_not_finite(evidence, contract)
-    )
-
-
 def _holds_alone(hypotheses: Hypotheses, cause: Cause) -> bool:
     """Whether changes may hold at one stage while others fit only without: the two share nothing that was not recorded."""
     evidence, graph = hypotheses.evidence, hypotheses.graph

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from rigpact.contract.findings import number_of
-from rigpact.reports.answer import Answer, Figures, Line, number_text, ratio_text
+from rigpact.reports.answer import Answer, Figures, Sentence, number_text, ratio_text
 from rigpact.reports.diagnosing.diagnosis import Cause, Diagnosis, Divergence, StageVerdict
 from rigpact.reports.diagnosing.opened import answered_text
 from rigpact.reports.diagnosing.relations.relation import frames_words
@@ -29,12 +29,12 @@ def answer_of_diagnosis(diagnosis: Diagnosis, notes: Sequence[str] = ()) -> Answ
 
 def known_body(
     stages: Sequence[StageVerdict], first: Divergence | None, supposition: str | None = None, notes: Sequence[str] = ()
-) -> Iterator[Line | Figures]:
+) -> Iterator[Sentence | Figures]:
     """What is known before anything is searched: every stage, who differs and when, and where it begins.
 
     supposition: the other choice of files under which they were judged. notes: about the files.
     """
-    yield from (Line(f"note: {note}", "yellow", 9) for note in notes)
+    yield from (Sentence(f"note: {note}", "yellow", 9) for note in notes)
     judged = [stage for stage in stages if stage.ok is not None]
     if judged:
         supposed = "" if supposition is None else f", supposing that {supposition}"
@@ -42,14 +42,14 @@ def known_body(
         yield Figures(f"Stages, each replayed from its own recorded inputs{supposed}", columns, [*map(_row, judged)])
     for stage in stages:
         if stage.needs is not None:
-            yield Line(f"  {stage.stage}: not judged; {stage.needs}", "dim", 7)
+            yield Sentence(f"  {stage.stage}: not judged; {stage.needs}", "dim", 7)
         if stage.sampled is not None:
-            yield Line(f"  {stage.stage}: {stage.sampled.words}", "dim", 8)
+            yield Sentence(f"  {stage.stage}: {stage.sampled.words}", "dim", 8)
     for stage in stages:
         if stage.differs is not None:
-            yield Line(f"{stage.stage} differs: {stage.differs.sentence}", "", 5)
+            yield Sentence(f"{stage.stage} differs: {stage.differs.sentence}", "", 5)
     if first is not None:
-        yield Line(f"First divergence: {divergence_text(first)}", "bold", 0)
+        yield Sentence(f"First divergence: {divergence_text(first)}", "bold", 0)
 
 
 def _row(stage: StageVerdict) -> tuple[str, ...]:
@@ -57,37 +57,37 @@ def _row(stage: StageVerdict) -> tuple[str, ...]:
     return stage.stage, *errors, ratio_text(stage.ratio), "ok" if stage.ok else "DIFFERS"
 
 
-def _found(diagnosis: Diagnosis) -> Iterator[Line]:
+def _found(diagnosis: Diagnosis) -> Iterator[Sentence]:
     if diagnosis.supposition is not None:
-        yield Line(f"Supposing that {diagnosis.supposition}:", "bold")
+        yield Sentence(f"Supposing that {diagnosis.supposition}:", "bold")
     for cause in diagnosis.causes:
-        yield Line(f"With {changes_text(cause.changes)} {effect_text(cause)}", "", 1)
-        yield from (Line(f"  {hint}", "cyan", 1) for hint in cause.code_hints)
+        yield Sentence(f"With {changes_text(cause.changes)} {effect_text(cause)}", "", 1)
+        yield from (Sentence(f"  {hint}", "cyan", 1) for hint in cause.code_hints)
         if words := "; ".join(map(changes_text, cause.equivalents[:_EQUIVALENTS_SHOWN])):
-            yield Line(f"  The same on this data: {words}", "", 1)
+            yield Sentence(f"  The same on this data: {words}", "", 1)
     for place, relation in enumerate(diagnosis.relations):
         is_headline = not place and not diagnosis.causes
-        yield Line(f"Relation: {relation.sentence}", "", None if is_headline else 2)
-    yield from (Line(f"Against the contract: {each}", "bold", 6) for each in diagnosis.contradictions)
+        yield Sentence(f"Relation: {relation.sentence}", "", None if is_headline else 2)
+    yield from (Sentence(f"Against the contract: {each}", "bold", 6) for each in diagnosis.contradictions)
     yield from _left(diagnosis)
 
 
-def _left(diagnosis: Diagnosis) -> Iterator[Line]:
+def _left(diagnosis: Diagnosis) -> Iterator[Sentence]:
     """What nothing that was found explains, and what all of it rests on."""
     agrees, first = diagnosis.verdict == "agrees", diagnosis.first_unexplained
     if untold := ", ".join(f"{knob}={shown_value(value)}" for knob, value in diagnosis.indistinguishable):
-        yield Line(f"Not told apart by this data: {untold}", "dim", 3 if agrees else None)
-    yield from (Line(f"Remains: {words}", "", 3) for words in remains_texts(diagnosis))
+        yield Sentence(f"Not told apart by this data: {untold}", "dim", 3 if agrees else None)
+    yield from (Sentence(f"Remains: {words}", "", 3) for words in remains_texts(diagnosis))
     if first is not None and (diagnosis.verdict == "partly_explained" or diagnosis.is_cut):
-        yield Line(f"First unexplained: {divergence_text(first)}", "bold")
+        yield Sentence(f"First unexplained: {divergence_text(first)}", "bold")
     if agrees:
-        yield Line(_ELSEWHERE, "", 3)
+        yield Sentence(_ELSEWHERE, "", 3)
     elif diagnosis.answered:
-        yield Line(f"Left open, and answered by this recording: {answered_text(diagnosis.answered)}")
+        yield Sentence(f"Left open, and answered by this recording: {answered_text(diagnosis.answered)}")
     if diagnosis.rests_on is not None:
-        yield Line(f"Rests on {diagnosis.rests_on.words}", "bold")
+        yield Sentence(f"Rests on {diagnosis.rests_on.words}", "bold")
     if diagnosis.search is not None and not diagnosis.search.is_complete:
-        yield Line(diagnosis.search.sentence, "yellow", 4)
+        yield Sentence(diagnosis.search.sentence, "yellow", 4)
 
 
 def remains_texts(diagnosis: Diagnosis) -> list[str]:

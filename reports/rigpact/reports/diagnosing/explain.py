@@ -44,7 +44,6 @@ class ExplainRequest:
     recording: Path
     contract: ContractFiles
     given: EvidenceFiles = field(default_factory=EvidenceFiles)
-    with_pairs: bool = True
     allow_unjudged: Collection[str] = ()
     mode: str | None = None
     millions: float | None = None
@@ -78,7 +77,6 @@ def explain(request: ExplainRequest) -> tuple[Diagnosis, list[str]]:
         budget = request.budget(lambda words: says(f"searching: {words}"))
         found = diagnose_gathered(
             gathered,
-            with_pairs=request.with_pairs,
             allow_unjudged=request.allow_unjudged,
             budget=budget,
             says_stages=partial(_before_the_search, request, gathered),
@@ -131,9 +129,7 @@ def _under_other_files(gathered: Gathered, request: ExplainRequest, budget: Budg
         supposed = best_supposition(gathered, request.contract, request.given, Path(room), budget)
         if supposed is None:
             return None
-        again = diagnose(
-            *supposed.part, with_pairs=request.with_pairs, allow_unjudged=request.allow_unjudged, budget=budget
-        )
+        again = diagnose(*supposed.part, allow_unjudged=request.allow_unjudged, budget=budget)
         # under another choice of files a history begins before the recording: what its first frames hold is not a mistake
         rules = tuple(each for each in again.relations if each.kind != GLITCH)
         return replace(again.supposing(supposed.words), relations=rules)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from rigpact.reports.answer import Answer, Figures, Line, number_text
+from rigpact.reports.answer import Answer, Figures, Sentence, number_text
 from rigpact.reports.diagnosing.diagnosis import StageVerdict
 from rigpact.reports.diagnosing.diagnosis_text import divergence_text, remains_texts
 from rigpact.reports.diagnosing.two_files import TwoFiles
@@ -20,21 +20,21 @@ def answer_of_two_files(found: TwoFiles) -> Answer:
     return Answer(found.word, found.headline, found.exit_code, tuple(_body(found)))
 
 
-def _body(found: TwoFiles) -> Iterator[Line | Figures]:
+def _body(found: TwoFiles) -> Iterator[Sentence | Figures]:
     diagnosis, columns = found.diagnosis, ("array", "largest difference", "tolerance", "")
     first, differing = diagnosis.first_divergence, [each for each in diagnosis.stages if each.differs is not None]
     rows = [*map(_row, diagnosis.stages)]
-    yield from (Line(f"note: {note}", "yellow", 9) for note in found.notes)
+    yield from (Sentence(f"note: {note}", "yellow", 9) for note in found.notes)
     yield Figures(f"Arrays; tolerance: {found.tolerance}", columns, rows)
     yield Figures("", columns, [row for row in rows if row[-1] != "same"], is_short=True)
-    yield from (Line(f"{each.stage} differs: {each.differs.sentence}", "", 2) for each in differing if each.differs)
+    yield from (Sentence(f"{each.stage} differs: {each.differs.sentence}", "", 2) for each in differing if each.differs)
     if first is not None:
-        yield Line(f"First difference: {divergence_text(first)}", "bold", 0)
+        yield Sentence(f"First difference: {divergence_text(first)}", "bold", 0)
     if diagnosis.verdict != "explained":  # else the last line says it
-        yield from (Line(each, "", 1) for each in found.edits)
-    yield from (Line(f"left: {each}", "", 1) for each in remains_texts(diagnosis))
+        yield from (Sentence(each, "", 1) for each in found.edits)
+    yield from (Sentence(f"left: {each}", "", 1) for each in remains_texts(diagnosis))
     if found.exit_code:
-        yield Line(NEXT, "dim", 3)
+        yield Sentence(NEXT, "dim", 3)
 
 
 def _row(stage: StageVerdict) -> tuple[str, ...]:

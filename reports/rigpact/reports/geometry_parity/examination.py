@@ -51,7 +51,7 @@ class Examination(FindingsReport):
 
 
 @dataclass(frozen=True)
-class Answer:
+class Examined:
     """What is said of one function. questions: what the function is and each check; answered: how many have an answer."""
 
     function: UserFunction
@@ -115,7 +115,7 @@ def examine(
     return Examination(tuple(finding for answer in answers for finding in answer.findings), ledger, summary)
 
 
-def _answer(place: str, asked: Asked, conventions: Conventions, rng: np.random.Generator) -> Answer:
+def _answer(place: str, asked: Asked, conventions: Conventions, rng: np.random.Generator) -> Examined:
     tried: list[_Tried] = []
     for function in asked.alternatives:
         tried.append((function, *propose(function, ordinary(function.role, rng, conventions), conventions)))
@@ -125,17 +125,17 @@ def _answer(place: str, asked: Asked, conventions: Conventions, rng: np.random.G
     if taken is None:
         arrays = ordinary(function.role, rng, conventions)
         questions = 1 + len(_checks(function))
-        return Answer(function, None, [unusable(place, function, arrays, tries)], {}, questions, 0)
+        return Examined(function, None, [unusable(place, function, arrays, tries)], {}, questions, 0)
     checks, facts = _checks(taken.function), Facts()
     known, found = judged(place, taken, conventions)
     if known is None:
-        return Answer(function, None, found, facts, 0, 0)  # what it is meant to be, nobody has said
+        return Examined(function, None, found, facts, 0, 0)  # what it is meant to be, nobody has said
     found = [*found, *_run(known, checks, facts)]
     is_open = any(each.rule in (rules.ORDER_NOT_DECLARED, rules.NOT_JUDGED) for each in found)
     count = len(checks) + (not is_open)  # what nobody declared is not a question
     severities = list(Severity)
     found.sort(key=lambda each: (severities.index(each.rule.severity), each.rule.code))
-    return Answer(taken.function, known, found, facts, count, count)
+    return Examined(taken.function, known, found, facts, count, count)
 
 
 _Tried = tuple[UserFunction, Taken | None, Tries]
@@ -160,7 +160,7 @@ def _run(known: Known, checks: Sequence[Check], facts: Facts) -> Iterator[Findin
             yield known.finding(rules.RAISES, error=error, case=f"the check of {case}")
 
 
-def _summary(answer: Answer, conventions: Conventions) -> dict[str, Any]:
+def _summary(answer: Examined, conventions: Conventions) -> dict[str, Any]:
     reading = answer.known.reading if answer.known is not None else None
     return {
         "role": answer.function.role.name,

@@ -32,13 +32,15 @@ class ModelGraph:
     """The nodes and weights of a model file, and runs of it; one of its outputs is looked at."""
 
     def __init__(self, path: Path, output: int = 0) -> None:
-        """Read the model and its weights;"""
+        """Read the model and its weights; UnusableInput for one that gives nothing."""
         onnx = onnx_library()
         self._onnx, self._path = onnx, path
         self._model = onnx.load(str(path))
         graph = self._model.graph
         self.inputs = [entry.name for entry in graph.input if entry.name not in {w.name for w in graph.initializer}]
         self.outputs = [entry.name for entry in graph.output]
+        if not self.outputs:
+            raise UnusableInput(path, "a model without an output", "a model that answers")
         self.output = self.outputs[output]
         self.nodes = [node for node in graph.node if node.output and node.op_type != "Constant"]
         self.weights: Values = {w.name: onnx.numpy_helper.to_array(w) for w in graph.initializer}

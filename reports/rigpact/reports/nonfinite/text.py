@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from rigpact.contract.findings import number_of
-from rigpact.reports.answer import Answer, Line
+from rigpact.reports.answer import Answer, Sentence
 from rigpact.reports.nonfinite.drift import Drift
 from rigpact.reports.nonfinite.investigation import Investigation
 from rigpact.reports.nonfinite.lanes import SIZES
@@ -26,36 +26,38 @@ def _place(origin: Origin) -> str:
     return f"produced at frame {origin.frame}, stage {origin.stage}, {', '.join(words)}: {origin.value} by {origin.operation}"
 
 
-def _lines(found: Investigation) -> Iterator[Line]:
+def _lines(found: Investigation) -> Iterator[Sentence]:
     origin = found.origin
     if origin is not None or found.left:
-        yield Line(f"{number_of(found.frames, 'finite frame')} before it", "", 0)
+        yield Sentence(f"{number_of(found.frames, 'finite frame')} before it", "", 0)
     if origin is not None:
         yield from _of_origin(origin)
     for place, entry in enumerate(found.precursors[:_SHOWN]):
         lead = "" if origin is None else f", {origin.frame - entry.frame} frames ahead"
         where = f"frame {entry.frame}{lead}, {entry.stage}, {entry.where}"
         rank = None if place else 2
-        yield Line(f"  precursor ({entry.kind}): {where}: {entry.zscore:.3g}, limit {entry.limit:.3g}", "yellow", rank)
+        yield Sentence(
+            f"  precursor ({entry.kind}): {where}: {entry.zscore:.3g}, limit {entry.limit:.3g}", "yellow", rank
+        )
     for result in found.guards[:_SHOWN]:
-        yield Line(f"  guard {result.guard}: {result}", *(("green", 3) if result.survived else ("dim", None)))
-    yield from (Line(f"  suspect {each.rule.code}: {each.message}", "", 4) for each in found.suspects[:_SHOWN])
-    yield from (Line(f"  note: {note}", "dim", 5) for note in (*found.notes, *map(str, found.swallowed)))
+        yield Sentence(f"  guard {result.guard}: {result}", *(("green", 3) if result.survived else ("dim", None)))
+    yield from (Sentence(f"  suspect {each.rule.code}: {each.message}", "", 4) for each in found.suspects[:_SHOWN])
+    yield from (Sentence(f"  note: {note}", "dim", 5) for note in (*found.notes, *map(str, found.swallowed)))
     if found.command:
-        yield Line(f"  again: {found.command}", "", 6)
+        yield Sentence(f"  again: {found.command}", "", 6)
 
 
-def _of_origin(origin: Origin) -> Iterator[Line]:
+def _of_origin(origin: Origin) -> Iterator[Sentence]:
     if origin.channel is not None:
-        yield Line(f"  channel {origin.channel}")
+        yield Sentence(f"  channel {origin.channel}")
     if operands := ", ".join(f"{name} = {value:.6g}" for name, value in origin.operands.items()):
-        yield Line(f"  with {operands}", "", 1)
+        yield Sentence(f"  with {operands}", "", 1)
     if node := origin.node:
         weight = f", weight {node.weight}" if node.weight else ""
         bits = "same bits as the failing run" if node.same_bits else "NOT the bits of the failing run: a fused group"
-        yield Line(f"  node {node.name} ({node.op}): the {node.blame} are to blame{weight}; {bits}", "", 1)
+        yield Sentence(f"  node {node.name} ({node.op}): the {node.blame} are to blame{weight}; {bits}", "", 1)
     if origin.chain:
-        yield Line(f"  passed on by {', '.join(f'{link.stage} ({link.channels})' for link in origin.chain)}", "dim")
+        yield Sentence(f"  passed on by {', '.join(f'{link.stage} ({link.channels})' for link in origin.chain)}", "dim")
 
 
 def answer_of_drift(found: Drift) -> Answer:
@@ -69,15 +71,15 @@ def answer_of_drift(found: Drift) -> Answer:
         f"from frame {place.frame} on the trace is off by more than rounding explains: {place.bone}, {place.error:.3g} {unit}, "
         f"{place.allowed:.3g} allowed"
     )  # fmt: skip
-    worst, body = str(found.left) if found.left else left, [*(Line(f"  {line}", "", 2) for line in found.lines)]
+    worst, body = str(found.left) if found.left else left, [*(Sentence(f"  {line}", "", 2) for line in found.lines)]
     if found.benign_apart is not None:
         parted = f"parts at frame {found.parted_frame}" if found.parted_frame is not None else "does not part"
         largest = f"largest difference {found.benign_apart:.3g} {unit}"
-        body.append(Line(f"a run in another precision, which does no harm, {parted} ({largest})"))
+        body.append(Sentence(f"a run in another precision, which does no harm, {parted} ({largest})"))
     if found.compared_frames:
-        body.append(Line(f"{found.compared_frames} frames of a trace compared", "", 1))
+        body.append(Sentence(f"{found.compared_frames} frames of a trace compared", "", 1))
     if worst:
-        body.insert(0, Line(growth, "", 0))
+        body.insert(0, Sentence(growth, "", 0))
     if left and worst != left:
-        body.append(Line(left, "bold yellow", 0))
+        body.append(Sentence(left, "bold yellow", 0))
     return Answer(found.verdict.upper(), worst or growth, found.exit_code, body)

@@ -25,8 +25,6 @@ if TYPE_CHECKING:
     from rigpact.reports.checking.check import CheckRequest
     from rigpact.reports.geometry_parity.calling.backend import BackendName
 
-_MODEL_SUFFIX = ".onnx"
-
 
 class Library(StrEnum):
     """The array library of a module's functions."""
@@ -194,15 +192,17 @@ def _grouped(report: FindingsReport) -> list[list[Finding]]:
 
 
 def _read_request(paths: list[Path], companion: Path | None, onnx: Path | None) -> CheckRequest:
+    from rigpact.contract.documents import Kind
     from rigpact.contract.processed_clip import is_processed_clip, read_processed_clip
     from rigpact.reference_runtime.recordings.opened import open_file
     from rigpact.reports.checking.artefacts import artefacts_of
     from rigpact.reports.checking.check import CheckRequest, refuse_second
 
     paths = artefacts_of(paths)
-    models = [path for path in paths if path.suffix.lower() == _MODEL_SUFFIX] + ([onnx] if onnx else [])
+    models = [path for path in paths if open_file(path).kind is Kind.MODEL]
     recordings = [path for path in paths if open_file(path).is_recording]
-    others = [path for path in paths if path.suffix.lower() != _MODEL_SUFFIX and path not in recordings]
+    others = [path for path in paths if path not in models and path not in recordings]
+    models += [onnx] if onnx else []
     refuse_second(models, "models")
     documents = [open_file(path).document for path in others]
     if not any(document.kind.is_of_a_system for document in documents):  # there an array may have any name

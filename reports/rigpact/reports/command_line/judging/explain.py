@@ -15,7 +15,7 @@ from rigpact.reports.command_line.report_formats import TEXT, FormatOfAnswer, pr
 
 if TYPE_CHECKING:
     from rigpact.reference_runtime.recordings.trace import Segments
-    from rigpact.reports.answer import Figures, Line
+    from rigpact.reports.answer import Figures, Sentence
     from rigpact.reports.diagnosing.diagnosis import Diagnosis, Divergence, StageVerdict
     from rigpact.reports.diagnosing.explain import ExplainRequest
 
@@ -129,7 +129,7 @@ class _Early:
     """Prints what is known before the search, and keeps it: the answer does not say it again."""
 
     def __init__(self, *, is_shown: bool) -> None:
-        self.said: list[Line | Figures] = []
+        self.said: list[Sentence | Figures] = []
         self._is_shown = is_shown
 
     def __call__(self, notes: Sequence[str], stages: Sequence[StageVerdict], first: Divergence | None) -> None:

@@ -11,7 +11,7 @@ import typer
 from rigpact.reports.command_line.options import Format, OutputFormat, argument, option
 
 
-class Shown(StrEnum):
+class Hero(StrEnum):
     """What is shown."""
 
     CHARACTER = "character"
@@ -20,8 +20,8 @@ class Shown(StrEnum):
 
 def demo(
     shown: Annotated[
-        Shown, argument("character|robot", "A character in an engine, or a policy on a robot.")
-    ] = Shown.CHARACTER,
+        Hero, argument("character|robot", "A character in an engine, or a policy on a robot.")
+    ] = Hero.CHARACTER,
     *,
     into: Annotated[Path | None, option("--into", "FOLDER", "Only copy the files into a new folder.")] = None,
     is_opened: Annotated[
@@ -40,7 +40,7 @@ def demo(
 
     from rigpact.fixtures.demo import copy_demo
 
-    is_robot = shown is Shown.ROBOT
+    is_robot = shown is Hero.ROBOT
     if into is not None or is_opened:
         folder = into or Path(tempfile.mkdtemp(prefix="rigpact-")) / shown
         copy_demo(folder, is_robot=is_robot)
@@ -55,7 +55,7 @@ def demo(
     raise typer.Exit(status)
 
 
-def _shown(shown: Shown, *, is_json: bool) -> int:
+def _shown(shown: Hero, *, is_json: bool) -> int:
     from functools import partial
 
     from rich.console import Console
@@ -66,7 +66,7 @@ def _shown(shown: Shown, *, is_json: bool) -> int:
     from rigpact.reports.terminal import is_quiet, print_json, show, stdout
 
     console = Console(quiet=True) if is_json or is_quiet() else stdout()
-    if shown is Shown.ROBOT:
+    if shown is Hero.ROBOT:
         diagnosis = demonstrate_robot(console)
         document, status = diagnosis.to_json(), diagnosis.exit_code
     else:
@@ -81,14 +81,14 @@ def _shown(shown: Shown, *, is_json: bool) -> int:
     return status
 
 
-def _open(shown: Shown, folder: Path) -> None:
+def _open(shown: Hero, folder: Path) -> None:
     import contextlib
     import webbrowser
 
     from rigpact.reports.demonstration import write_page
 
     with contextlib.chdir(folder):
-        page = write_page(is_robot=shown is Shown.ROBOT)
+        page = write_page(is_robot=shown is Hero.ROBOT)
     typer.echo(f"the page is {page}")
     if not webbrowser.open(page.as_uri()):
         typer.echo("no browser could be opened: open it yourself", err=True)
