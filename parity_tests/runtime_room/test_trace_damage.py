@@ -1,276 +1,341 @@
-"""Trace files that are cut off, damaged or wrong: whole frames are kept and counted, errors are named."""
+"""Traces that are cut off, damaged or wrong: whole frames are kept and counted, everything else is refused at its place."""
 
 import gzip
 import json
 import math
+import struct
 
 import numpy as np
 import pytest
 import zstandard
 
 from rigpact.contract.errors import UnusableInput
-from rigpact.reference_runtime import Trace, TraceHeader, read_trace, write_trace
+from rigpact.reference_runtime import ReplayNetwork, Trace, TraceHeader, open_run, read_trace, run_frames, write_trace
+from rigpact.reference_runtime.recordings.trace import segments
+from rigpact.reference_runtime.recordings.trace_json_lines import begins_with_a_frame
+from rigpact.reports.command_line import run_command_line
 
 from ..every_case import every_case
-from .safetensors_by_hand import HEADER, with_metadata
+from . import tiny_character as tiny
+from .trace_files import BINARY_FRAME, HEADER, MAGIC, binary, frame, lines, refused, tampered, tensors, text
+
+BARE = '{{"frame": {0}, "time": 0, "stages": {{"quat": [0, 0, 0, 1], "cond": [inf, -nan(ind)]}}}}'
+LINES = text(HEADER, *(BARE.format(k) for k in range(3)))
+ENDS = {
+    ".jsonl": (LINES, [place - 1 for place in np.cumsum([len(each) + 1 for each in LINES.split(b"\n")[:4]])[1:].tolist()]),
+    ".bin": (binary(0, 1, 2), [len(binary()) + BINARY_FRAME * k for k in (1, 2, 3)]),
+    ".safetensors": (tensors(), [len(tensors())] * 2),
+}  # fmt: skip
 
 
-def line(frame, **changes):
-    stages = {"cond": [0.5, -1.25], "quat": [0.0, 0.0, 0.0, 1.0]}
-    return {"frame": frame, "time": frame / 60, "stages": stages} | changes
+def written(folder, ending, content):
+    (folder / f"t.trace{ending}").write_bytes(content)
+    return folder / f"t.trace{ending}"
 
 
-def written(folder, *entries, name="a.trace.jsonl"):
-    text = "".join((entry if isinstance(entry, str) else json.dumps(entry)) + "\n" for entry in entries)
-    (folder / name).write_bytes(text.encode())
-    return folder / name
+@every_case("ending", ENDS)
+def test_a_file_cut_at_any_byte_is_read_up_to_its_last_whole_frame(tmp_path, ending):
+    """A crash tears at most the frame that was being written; half a tensor, or `-nan(i`, is nothing that ended there."""
+    content, ends = ENDS[ending]
+    near = {end + shift for end in ends for shift in range(-3, 3)}
+    for size in sorted({*range(0, len(content), 5), *near} & {*range(len(content) + 1)}):
+        path, whole = written(tmp_path, ending, content[:size]), sum(end <= size for end in ends)
+        if not whole:
+            with pytest.raises(UnusableInput):
+                read_trace(path)
+            continue
+        trace, is_end = read_trace(path), size in ends or (ending == ".jsonl" and size - 1 in ends)
+        assert (trace.frame.tolist(), trace.truncation is None) == (list(range(whole)), is_end), size
 
 
-@pytest.fixture(scope="module")
-def folder(tmp_path_factory):
-    return tmp_path_factory.mktemp("damage")
+PACK = {
+    ".jsonl.gz": lambda each: gzip.compress(each, mtime=0),
+    ".jsonl.zst": zstandard.ZstdCompressor(write_checksum=True).compress,
+}
+LONG = [json.dumps(HEADER), *(json.dumps(frame(k, time=math.sin(k))) for k in range(4000))]
 
 
-# --- cut off ----------------------------------------------------------------------------------------------------------
-
-
-def test_cut_at_any_byte_of_the_last_line_keeps_the_whole_frames(folder):
-    """The game crashed while it wrote: the frames before are the evidence."""
-    whole = written(folder, HEADER, line(0), line(1), line(2)).read_bytes()
-    last = whole.rindex(b"{", 0, whole.rindex(b'"frame"'))
-    for size in range(last, len(whole) + 1):
-        path = folder / "cut.trace.jsonl"
-        path.write_bytes(whole[:size])
-        trace = read_trace(path)
-        complete = size >= len(whole) - 1  # only the newline is missing
-        assert trace.frame.tolist() == ([0, 1, 2] if complete else [0, 1]), size
-        assert (trace.truncation is None) == (complete or size == last), size
-        if trace.truncation:
-            assert "line 4" in trace.truncation
-            assert "2 whole frames" in trace.truncation
-
-
-def test_cut_inside_a_bare_c_token_is_a_cut_and_not_a_number(folder):
-    """`-nan(i` must not be read as something that ended there."""
-    head = json.dumps(HEADER) + "\n" + json.dumps(line(0)) + "\n"
-    text = '{"frame": 1, "time": 0, "stages": {"quat": [0, 0, 0, 1], "cond": [inf, -nan(ind)]}}'
-    for size in range(1, len(text)):
-        (folder / "c.trace.jsonl").write_text(head + text[:size])
-        trace = read_trace(folder / "c.trace.jsonl")
-        assert trace.frame.tolist() == [0]
+@every_case("ending", [*PACK, ".bin"])
+def test_a_changed_byte_never_gives_other_numbers(tmp_path, ending):
+    """A copy over a bad line changes a number by one bit, and an engineer looks for a cause for days."""
+    content = PACK[ending](text(*LONG[:900])) if ending in PACK else binary(0, 1, 2, 3)
+    places = np.linspace(20, len(content) - 20, 8).astype(int) if ending in PACK else range(len(content) - BINARY_FRAME)
+    for place in places:
+        damaged = bytearray(content)
+        damaged[place] ^= 0x20
+        try:
+            trace = read_trace(written(tmp_path, ending, bytes(damaged)))
+        except UnusableInput:
+            continue
+        assert ending in PACK, place
         assert trace.truncation is not None
 
 
-def test_cut_before_the_first_whole_frame_is_refused(folder):
-    """Nothing to compare is not a pass."""
-    for content in (json.dumps(HEADER), json.dumps(HEADER) + "\n", json.dumps(HEADER) + '\n{"frame": 0'):
-        (folder / "h.trace.jsonl").write_text(content)
-        with pytest.raises(UnusableInput, match="no whole frame"):
-            read_trace(folder / "h.trace.jsonl")
-
-
-def stages_at(k):
-    return {"cond": [math.sin(k), k / 7], "quat": [k, 0, 0, 1]}
+@every_case("ending", PACK)
+def test_a_compressed_file_cut_anywhere_keeps_its_whole_frames_and_says_so(tmp_path, ending):
+    """If a trace that ends early gives no message, it looks like a shorter run that agrees."""
+    content, counts = PACK[ending](text(*LONG)), []
+    for size in [
+        *np.linspace(len(content) // 3, len(content) - 1, 6).astype(int),
+        *range(len(content) - 9, len(content)),
+    ]:
+        trace = read_trace(written(tmp_path, ending, content[:size]))
+        counts.append(len(trace.frame))
+        assert trace.time_s.tolist() == [math.sin(k) for k in range(counts[-1])]
+        assert trace.truncation is not None
+    assert 0 < min(counts) < max(counts) == 4000
 
 
 BLOCK = 1 << 17
 """zstd packs this many bytes at a time: a file that is cut off gives back whole blocks."""
 
 
-def lines_that_end_at(place):
-    """A trace with a line that ends exactly at `place`; the length of the clip's name is chosen for that."""
-    frames = LONG[1:]
-    used, count = len(LONG[0]) + 1, 0
-    while used + len(frames[count]) + 1 <= place:
-        used, count = used + len(frames[count]) + 1, count + 1
-    padded = json.dumps({**HEADER, "clip": "Walk_Left" + "x" * (place - used)})
-    return [padded, *frames], count
-
-
-LONG = [json.dumps({**HEADER, "clip": "Walk_Left"}), *(json.dumps(line(k, stages=stages_at(k))) for k in range(4000))]
-
-
-def compressed(suffix):
-    text = ("\n".join(LONG) + "\n").encode()
-    return gzip.compress(text, mtime=0) if suffix == "gz" else zstandard.ZstdCompressor().compress(text)
-
-
-@pytest.mark.parametrize("suffix", ["gz", "zst"])
-def test_compressed_file_cut_in_the_middle_keeps_its_whole_frames(folder, suffix):
-    """If a trace that ends early gives no message, it looks like a shorter run that agrees."""
-    content = compressed(suffix)
-    path = folder / f"z.trace.jsonl.{suffix}"
-    counts = []
-    for size in [*np.linspace(60, len(content) - 1, 10).astype(int).tolist(), *range(len(content) - 12, len(content))]:
-        path.write_bytes(content[:size])
-        try:
-            trace = read_trace(path)
-        except UnusableInput:
-            continue  # not one whole frame was in what is left
-        frames = trace.frame.tolist()
-        assert frames == list(range(len(frames)))
-        expected = np.array([[math.sin(k), k / 7] for k in frames], np.float32)
-        np.testing.assert_array_equal(trace.stages["cond"], expected)
-        assert trace.truncation is not None or len(frames) == 4000
-        counts.append(len(frames))
-    assert 0 < min(counts) < 4000  # the test has seen real cuts
-
-
-@pytest.mark.parametrize("newline_is_in_the_next_block", [False, True])
-def test_zst_cut_where_a_block_ends_with_a_line_says_so(folder, newline_is_in_the_next_block):
+@every_case("beyond", [0, 1])
+def test_a_cut_where_a_block_ends_with_a_line_is_said(tmp_path, beyond):
     """Without a message, a trace that lost its last frames passes as a complete run."""
-    lines, count = lines_that_end_at(BLOCK + newline_is_in_the_next_block)
-    content = zstandard.ZstdCompressor().compress(("\n".join(lines) + "\n").encode())
-    path = folder / "b.trace.jsonl.zst"
-    path.write_bytes(content[: len(content) // 3])
-    trace = read_trace(path)
-    assert len(trace.frame) in (count, count - newline_is_in_the_next_block)
+    used, count = len(LONG[0]) + 1, 0
+    while used + len(LONG[count + 1]) + 1 <= BLOCK + beyond - 100:
+        used, count = used + len(LONG[count + 1]) + 1, count + 1
+    head = json.dumps(HEADER | {"clip": ""})
+    padded = json.dumps(HEADER | {"clip": "x" * (BLOCK + beyond - used - len(head) + len(LONG[0]))})
+    assert len(text(padded, *LONG[1 : count + 1])) == BLOCK + beyond
+    content = zstandard.ZstdCompressor().compress(text(padded, *LONG[1:]))
+    trace = read_trace(written(tmp_path, ".jsonl.zst", content[: len(content) // 2]))
+    assert len(trace.frame) in (count, count - beyond)
     assert trace.truncation is not None
 
 
-def test_gz_cut_after_a_closing_brace_says_so(folder):
-    """Stored blocks end where the recorder flushed: after a whole object, before its newline."""
-    text = ("\n".join(LONG[:4]) + "\n").encode()
-    content = gzip.compress(text, compresslevel=0, mtime=0)  # stored: byte k of the text is byte 15 + k of the file
-    assert content[15 : 15 + len(text)] == text
-    path = folder / "g.trace.jsonl.gz"
-    for end in (len(text) - 1, len(text) - 1 - len(LONG[3]) - 1):
-        path.write_bytes(content[: 15 + end])
-        assert text[:end].endswith(b"}")
-        assert read_trace(path).truncation is not None
-
-
-@pytest.mark.parametrize("suffix", ["gz", "zst"])
-def test_compressed_file_with_a_flipped_byte_never_gives_other_numbers(folder, suffix):
-    """A damaged copy may lose its end; it may not change its middle unseen."""
-    content = bytearray(compressed(suffix))
-    path = folder / f"f.trace.jsonl.{suffix}"
-    if suffix == "zst":  # with a checksum, as the zstd command line writes it
-        text = ("\n".join(LONG) + "\n").encode()
-        content = bytearray(zstandard.ZstdCompressor(write_checksum=True).compress(text))
-    for place in np.linspace(20, len(content) - 20, 12).astype(int).tolist():
-        damaged = bytearray(content)
-        damaged[place] ^= 0x10
-        path.write_bytes(bytes(damaged))
-        try:
-            trace = read_trace(path)
-        except UnusableInput:
-            continue
-        assert trace.truncation is not None
-
-
-def test_cut_safetensors_are_refused_at_every_byte(folder):
-    """Its header promises more than there is: half a tensor is not a shorter one."""
-    frames = np.arange(3)
-    stages = {"cond": np.ones((3, 2), np.float32)}
-    write_trace(Trace(TraceHeader(60.0, "free"), frames, frames / 60.0, stages), folder / "s.trace.safetensors")
-    content = (folder / "s.trace.safetensors").read_bytes()
-    for size in range(len(content)):
-        (folder / "t.trace.safetensors").write_bytes(content[:size])
-        with pytest.raises(UnusableInput):
-            read_trace(folder / "t.trace.safetensors")
+def test_a_cut_after_a_closing_brace_is_said(tmp_path):
+    """Stored blocks of gzip end where the recorder flushed: after a whole object, before its newline."""
+    whole = text(*LONG[:4])
+    content = gzip.compress(whole, compresslevel=0, mtime=0)  # stored: byte k of the text is byte 15 + k of the file
+    assert content[15 : 15 + len(whole)] == whole
+    for end in (len(whole) - 1, len(whole) - 1 - len(LONG[3]) - 1):
+        assert whole[:end].endswith(b"}")
+        assert read_trace(written(tmp_path, ".jsonl.gz", content[: 15 + end])).truncation is not None
 
 
 # --- wrong ------------------------------------------------------------------------------------------------------------
 
-BROKEN_LINES = {
-    "frames that stand still": ([line(0), line(0)], "#/frame", "a number above 0"),
-    "frames that run backwards": ([line(5), line(3)], "#/frame", "a number above 5"),
-    "no frame number": ([{"time": 0, "stages": {}}], "#/frame", "a frame number"),
-    "a frame number that is not an integer": ([line(0.5)], "#/frame", "a frame number"),
-    "a frame that is true": ([line(True)], "#/frame", "a frame number"),
-    "a row too short": ([line(0, stages={"cond": [1], "quat": [0, 0, 0, 1]})], "#/stages/cond", "2 numbers"),
-    "a row too long": ([line(0), line(1, stages={"cond": [1, 2, 3], "quat": [0, 0, 0, 1]})], ":3#/stages/cond", "2 numbers"),
-    "a stage missing in one frame": ([line(0), line(1, stages={"cond": [1, 2]})], ":3#/stages", "cond, quat"),
-    "a stage that the header does not name": (
-        [line(0, stages={"cond": [1, 2], "quat": [0, 0, 0, 1], "state": [1]})], "#/stages", "cond, quat"),
-    "a word": ([line(0, stages={"cond": [1, "two"], "quat": [0, 0, 0, 1]})], "#/stages/cond/1", "a number"),
-    "null": ([line(0, stages={"cond": [None, 2], "quat": [0, 0, 0, 1]})], "#/stages/cond/0", "a number"),
-    "true": ([line(0, stages={"cond": [True, 2], "quat": [0, 0, 0, 1]})], "#/stages/cond/0", "a number"),
-    "no row": ([line(0, stages={"cond": 7, "quat": [0, 0, 0, 1]})], "#/stages/cond", "2 numbers"),
-    "no object": (["[1, 2]"], ":2", "frame"),
-    "a broken line in the middle": ([line(0), '{"frame": 1, "ti', line(2)], ":3", "a JSON object"),
+
+def of(cond, quat=(0, 0, 0, 1), **more):
+    """Lines of one frame with these numbers."""
+    return text(HEADER, frame(0, stages={"cond": cond, "quat": quat} | more))
+
+
+def after(*entries):
+    return text(HEADER, *entries)
+
+
+HALF = np.ones((2, 2), np.float16)
+NO_FRAMES = {"frame": np.arange(0), "time": np.zeros(0), "cond": np.ones((0, 2), "f4"), "quat": np.ones((0, 4), "f4")}
+CUT_HEADER = [
+    MAGIC,
+    MAGIC + bytes(7),
+    MAGIC + bytes(8),
+    binary()[:20],
+    *(MAGIC + struct.pack("<II", k, 0) for k in (1, 1 << 24)),
+]
+WIDE = {f"s{k}": 1 << 24 for k in range(60)}
+LONG_WORD = "x" * 100
+DAMAGED = {
+    ".jsonl": [
+        (after(frame(0), frame(0)), ":3#/frame", "0"), (after(frame(3), frame(7), frame(4)), ":4#/frame", "4"),
+        (after({"time": 0, "stages": {}}), ":2#/frame", "None"), (after(frame(0.5)), ":2#/frame", "0.5"),
+        *((after(frame(0, frame=value)), ":2#/frame", None) for value in (True, 1.0, None, "1", -(1 << 62), 1 << 62)),
+        (of([1]), ":2#/stages/cond", None),
+        (after(frame(0), frame(1, stages={"cond": [1, 2, 3], "quat": [0] * 4})), ":3#/stages/cond", None),
+        (after(frame(0), frame(1, stages={"cond": [1, 2]})), ":3#/stages", "cond"),
+        (of([1, 2], state=[1]), ":2#/stages", "cond, quat, state"),
+        (after(frame(0, stages=None)), ":2#/stages", "None"), (after(frame(0, stages=[1])), ":2#/stages", "[1]"),
+        (of([1, "two"]), ":2#/stages/cond/1", "'two'"), (of([None, 2]), ":2#/stages/cond/0", "None"),
+        (of([1, True]), ":2#/stages/cond/1", "True"),
+        (of(7), ":2#/stages/cond", "7"), (of([[1], 2]), ":2#/stages/cond/0", "[1]"), (of([{}, 2]), ":2#/stages/cond/0", "{}"),
+        (of([10**400, 2]), ":2#/stages/cond/0", None), (of(LONG_WORD), ":2#/stages/cond", "'" + "x" * 59),
+        (of([LONG_WORD, 1]), ":2#/stages/cond/0", "'" + "x" * 59),
+        (after(frame(0, frame=LONG_WORD)), ":2#/frame", "'" + "x" * 59),
+        (after(frame(0, time="soon")), ":2#/time", "'soon'"), (after(frame(0), frame(1, time=None)), ":3#/time", "None"),
+        (after("[1, 2]"), ":2#/frame", "None"), (after(frame(0), '{"frame": 1, "ti', frame(2)), ":3", None),
+        (after(frame(0), '{"f": ?}', frame(2)), ":3", None),
+        (text(HEADER | {"fps": 0}, frame(0)), ":1#/fps", "0"), (text([1], frame(0)), None, None), (text(HEADER), None, None),
+        (after('{"frame": 0')[:-1], None, None),
+        (b"{}\n", None, None), (b"[" * 5000, None, None),
+    ],
+    ".bin": [
+        (binary(0, 0), "#/frames/1", "0"), (binary(3, 2), "#/frames/1", "2"),
+        (binary(0, (1, math.inf), 2), "#/frames/1/time", "inf"),
+        (binary((0, math.nan)), "#/frames/0/time", "nan"), (binary(), None, None), (binary(0, version=2), "#/version", "2"),
+        (binary(0, float64=["pose"]), "#/float64", None), (binary(0, float64=3), "#/float64", "3"),
+        (binary(0, float64=LONG_WORD), "#/float64", "'" + "x" * 59),
+        (binary(0, stages=WIDE | {"cond": 1}, system="studio", float64=["pose"]), "#/float64", None),
+        (binary(0, stages=WIDE, system="studio", float64=[]), None, None),
+        *((content, "", "a header that was cut off") for content in CUT_HEADER),
+    ],
+    ".safetensors": [
+        *((tensors(**{name: None}), f"#{name}", "no tensor") for name in ("quat", "frame")),
+        (tensors(cond=HALF), "#cond", "F16 of rank 2"),
+        (tensors(cond=np.ones((2, 2))), "#cond", "float64 of rank 2"),
+        (tensors(cond=np.ones(4, "f4")), "#cond", "float32 of rank 1"),
+        (tensors(time=np.zeros(2, "f4")), "#time", None),
+        (tensors(time=np.array([0.0, np.inf])), "#time", "a time that is not finite"),
+        (tensors(time=np.zeros(3)), "#frame", None), (tensors(frame=np.array([1, 1])), "#frame", None),
+        (tensors(frame=np.array([0, 1, 1]), time=np.zeros(3)), "#frame", None), (tensors(**NO_FRAMES), "#frame", None),
+        (tensors(quat=np.ones((2, 3), "f4")), "#quat", "shape (2, 3)"),
+        (tensors(quat=np.ones((3, 4), "f4")), "#quat", "shape (3, 4)"),
+        (tensors(metadata={"made by": "torch"}), None, "safetensors without a rigpact header"), (tensors(header=3), None, None),
+        (tensors(header=HEADER | {"stages": {}}), "#rigpact#/stages", "{}"), (tampered(__metadata__=5), None, None),
+        *((tampered(cond=entry), None, None) for entry in (
+            {"dtype": "F16", "shape": [2, 4], "data_offsets": [0, 16]}, {"dtype": "F32", "shape": [2, 3],
+            "data_offsets": [0, 16]},
+            {"dtype": "F32", "shape": [2, 2], "data_offsets": [0, 1 << 40]}, {"dtype": "F32", "shape": [2, 2],
+            "data_offsets": [16, 0]},
+            {"dtype": "F32", "shape": [1 << 40, 1 << 40], "data_offsets": [0, 16]}, {"dtype": "F32", "shape": [2, 2]}, [1],
+            {"dtype": "F32", "shape": [-2, -2], "data_offsets": [0, 16]})),
+    ],
 }  # fmt: skip
+JUNK = [b"", b"\x00\xff\xfejunk" * 40]
+ENDINGS = (".jsonl", ".jsonl.gz", ".jsonl.zst", ".bin", ".safetensors")
 
 
-@every_case("case", BROKEN_LINES)
-def test_wrong_frame_is_named_with_its_line(folder, case):
-    """With 'could not parse' alone, an engine programmer must search 40 MB of numbers."""
-    entries, place, expected = BROKEN_LINES[case]
-    with pytest.raises(UnusableInput) as refusal:
-        read_trace(written(folder, HEADER, *entries))
-    assert place in refusal.value.place
-    assert expected in refusal.value.expected
-
-
-def with_header(**changes):
-    return {name: value for name, value in (HEADER | changes).items() if value is not ...}
-
-
-BROKEN_HEADERS = {
-    "no header": line(0), "another format": with_header(format="rigpact"), "no format": with_header(format=...),
-    "another version": with_header(version=2), "no version": with_header(version=...),
-    "no stages": with_header(stages=...), "an empty set of stages": with_header(stages={}),
-    "an unknown stage": with_header(stages={"hips": 3}), "a width of zero": with_header(stages={"cond": 0}),
-    "a width that is not a number": with_header(stages={"cond": "2"}), "stages as a list": with_header(stages=["cond"]),
-    "no fps": with_header(fps=...), "fps zero": with_header(fps=0), "fps as text": with_header(fps="60"),
-    "another mode": with_header(mode="live"), "no mode": with_header(mode=...), "a list": [1], "a number": 3,
-}  # fmt: skip
-
-
-@every_case("case", BROKEN_HEADERS)
-@every_case("format_of", ["jsonl", "safetensors"])
-def test_wrong_header_is_refused(folder, case, format_of):
-    """A trace of another contract must not be compared by luck."""
-    if format_of == "jsonl":
-        path = written(folder, BROKEN_HEADERS[case], line(0))
-    else:
-        path = with_metadata(folder, {"rigpact": json.dumps(BROKEN_HEADERS[case])})
-    with pytest.raises(UnusableInput):
-        read_trace(path)
-
-
-@pytest.mark.parametrize(
-    "name", ["e.trace.jsonl", "e.trace.jsonl.gz", "e.trace.jsonl.zst", "e.trace.bin", "e.trace.safetensors"]
+@every_case(
+    ("ending", "content", "place", "found"),
+    [(ending, *row) for ending, rows in DAMAGED.items() for row in rows]
+    + [(ending, junk, None, None) for ending in ENDINGS for junk in JUNK],
+    ids=lambda each: str(each)[:60],
 )
-def test_empty_missing_junk_and_directory_are_refused(folder, name):
+def test_what_is_no_trace_is_refused_at_its_place(tmp_path, ending, content, place, found):
+    """With 'could not parse' alone, an engine programmer searches 40 MB of numbers; an offset must not become an allocation."""
+    said = refused(read_trace, written(tmp_path, ending, content))
+    assert (place, found) in ((said[0], said[1]), (said[0], None), (None, said[1]), (None, None))
+
+
+@every_case("ending", ENDINGS)
+def test_what_is_no_file_is_refused(tmp_path, ending):
     """One line, the place, no traceback."""
-    path = folder / "kinds" / name
-    path.parent.mkdir(exist_ok=True)
-    with pytest.raises(UnusableInput, match="existing file"):
-        read_trace(path)
-    for content in (b"", b"\x00\xff\xfejunk" * 40, b"{}\n", b"[" * 5000):
-        path.write_bytes(content)
-        with pytest.raises(UnusableInput):
-            read_trace(path)
-    path.unlink()
-    path.mkdir()
-    with pytest.raises(UnusableInput, match="directory"):
-        read_trace(path)
-    path.rmdir()
+    path = tmp_path / f"t.trace{ending}"
+    for found in ("no file", "a directory"):
+        place, *said = refused(read_trace, path)
+        assert (place, found in " ".join(said) or "existing file" in said[1]) == ("", True)
+        path.mkdir(exist_ok=True)
 
 
-HOSTILE = {
-    "a list in a row": lambda: [HEADER, line(0, stages={"cond": [[1], 2], "quat": [0, 0, 0, 1]})],
-    "an object in a row": lambda: [HEADER, line(0, stages={"cond": [{}, 2], "quat": [0, 0, 0, 1]})],
-    "a number of 400 digits": lambda: [HEADER, line(0, stages={"cond": [10**400, 2], "quat": [0, 0, 0, 1]})],
-    "a time in words": lambda: [HEADER, line(0, time="soon")],
-    "a time of null": lambda: [HEADER, line(0, time=None)],
-    "a producer in words": lambda: [with_header(producer="UE5"), line(0)],
-    "a contract in words": lambda: [with_header(contract="abc"), line(0)],
-}
+@every_case("first", [-(1 << 62) + 1, -1, 1, (1 << 62) - 1])
+def test_a_run_may_begin_at_any_frame_that_an_integer_holds(tmp_path, first):
+    """An engine counts frames since it was started, or from the end of a warm-up."""
+    assert read_trace(lines(tmp_path / "t.trace.jsonl", HEADER, frame(0, frame=first))).frame.tolist() == [first]
 
 
-@pytest.mark.parametrize("case", HOSTILE)
-def test_hostile_values_are_refused_in_words(folder, case):
-    """Bad input gets one line and exit 2; a traceback is exit 3 and reads as our defect."""
-    with pytest.raises(UnusableInput):
-        read_trace(written(folder, *HOSTILE[case]()))
+MIB = 1 << 20
 
 
-@pytest.mark.parametrize("version", [True, 1.0, "1", 2, None])
-def test_another_version_is_not_taken_for_the_first(folder, version):
-    """A reader that guesses a format reads numbers that were never written."""
-    with pytest.raises(UnusableInput) as refusal:
-        read_trace(written(folder, HEADER | {"version": version}, line(0)))
-    assert refusal.value.place.endswith("#/version")
+@every_case("size", [MIB, MIB + 1])
+def test_a_header_of_one_mebibyte_is_read_and_a_longer_one_is_not(tmp_path, size):
+    """The header says how long it is: nothing is allocated for one that no recorder writes."""
+    content = tensors()
+    begin = 8 + struct.unpack("<Q", content[:8])[0]
+    path = written(tmp_path, ".safetensors", struct.pack("<Q", size) + content[8:begin].ljust(size) + content[begin:])
+    if size > MIB:
+        assert refused(read_trace, path)[1] == f"a header of {size} bytes"
+    else:
+        assert read_trace(path).stages["cond"].tolist() == [[0, 0], [1, -1]]
+
+
+NO_HEADERS = [{"frame": 0, "q": 1.0}, {"q": [1.0]}, [1.0, 2.0], {"a": 1, "q": [1.0]}]
+SAID = [HEADER, {"format": "x", "q": [1.0]}, {"version": 1, "frame": 0}, {"producer": {}, "frame": 0}, {"q": 1.0}, 3]
+
+
+@every_case(
+    ("content", "expected"),
+    [(text(each), True) for each in NO_HEADERS] + [(each, False) for each in (*map(text, SAID), b"", b"\n", b"{")],
+)
+def test_lines_without_a_header_are_seen(tmp_path, content, expected):
+    """A recorder that writes no header writes a table; a damaged header must be refused as one, and not be read as a frame."""
+    assert begins_with_a_frame(written(tmp_path, ".jsonl", content)) is expected
+
+
+def test_a_torn_recording_is_said_by_diff_and_explain(tmp_path, capfd):
+    """The commands take the file as any other trace; what is missing stands in the answer."""
+    contract = tiny.contract(tmp_path)
+    outputs = np.array([tiny.wave(18, 0.1, 1.2, 0.9 * number) for number in range(8)], np.float32)
+    run = open_run(contract, ReplayNetwork(outputs), tiny.clip(tmp_path), "teacher")
+    whole, torn = tmp_path / "a.trace.bin", tmp_path / "b.trace.bin"
+    write_trace(run_frames(run, range(6), "W", "teacher"), whole)
+    torn.write_bytes(whole.read_bytes()[:-9])
+    unjudged = [word for stage in ("x_raw", "cond_raw", "contacts", "y_norm") for word in ("--allow-unjudged", stage)]
+    for command, status in ((["diff", str(whole), str(torn)], 1), (["explain", str(torn), *unjudged], 0)):
+        assert run_command_line([*command, "--contract", str(contract.path)]) == status
+        said = " ".join(capfd.readouterr().out.split())
+        assert ("cut off in frame 6 of the file, after 5 whole frames" in said, "RP808" in said) == (True, status == 1)
+
+
+# --- several recordings in one file -----------------------------------------------------------------------------------
+
+PARTS = (("free", range(4)), ("free", range(3)), ("teacher", range(3, 6)))
+
+
+def part(number):
+    mode, frames = PARTS[number]
+    frame = np.array(frames)
+    header = TraceHeader(60.0, mode, system="studio", producer="MyGame", about=(("actor", "Wolf"),))
+    return Trace(header, frame, frame / 60, {"pose": np.full((len(frame), 2), number, np.float32)})
+
+
+def contents(folder, ending):
+    for number in range(3):
+        path = folder / f"part{ending}"
+        write_trace(part(number), path)
+        yield path.read_bytes()
+
+
+def agrees(trace, number):
+    expected = part(number)
+    assert (trace.header, trace.truncation) == (expected.header, None)
+    assert (trace.frame.tolist(), trace.stages["pose"].tolist()) == (
+        expected.frame.tolist(),
+        expected.stages["pose"].tolist(),
+    )
+
+
+@every_case("ending", [".trace.bin", ".trace.jsonl"])
+def test_segments_are_told_apart_and_may_end_at_any_byte(tmp_path, ending):
+    """Frames of two lives judged as one run: the history of the second begins in the first; a crash comes in a header too."""
+    parts, path = [*contents(tmp_path, ending)], tmp_path / f"run{ending}"
+    whole, begins, full = (
+        b"".join(parts),
+        np.cumsum([0, *map(len, parts)]).tolist(),
+        [len(frames) for _, frames in PARTS],
+    )
+    path.write_bytes(whole)
+    with segments(path) as found:
+        for number, each in enumerate(found.paths):
+            agrees(read_trace(each), number)
+        assert (found.tail, len(found.paths)) == (None, 3)
+        for number in (None, 4):
+            with pytest.raises(UnusableInput):
+                found.at(number, path)
+    assert refused(read_trace, path)[1].startswith("another recording")
+    near = {place + shift for place in begins for shift in range(-3, 4)}
+    for end in sorted({*range(1, len(whole), 29), *near} & {*range(1, len(whole) + 1)}):
+        path.write_bytes(whole[:end])
+        try:
+            with segments(path) as found:
+                lengths = [len(read_trace(each).frame) for each in found.paths]
+        except UnusableInput:
+            assert end < begins[1], end  # before the first frame was whole
+            continue
+        assert lengths[:-1] == full[: len(lengths) - 1], end
+        assert 0 < lengths[-1] <= full[len(lengths) - 1], end
+        if end in begins:
+            assert (lengths == full[: len(lengths)], found.tail) == (True, None)
+
+
+def test_damage_in_a_segment_is_no_end_and_one_segment_can_be_converted(tmp_path, command):
+    """A copy that lost a bit would be judged as a shorter run; every other command takes one recording."""
+    parts, path, out = [*contents(tmp_path, ".trace.bin")], tmp_path / "run.trace.bin", tmp_path / "2.trace.jsonl"
+    path.write_bytes(b"".join(parts))
+    assert command("convert", path, "-o", out).status == 2
+    assert command("convert", path, "--segment", 2, "-o", out).status == 0
+    agrees(read_trace(out), 1)
+    path.write_bytes(parts[0] + parts[1][:-60] + bytes([parts[1][-60] ^ 1]) + parts[1][-59:] + parts[2])
+    with pytest.raises(UnusableInput), segments(path):
+        pass
