@@ -1,171 +1,17 @@
 """How finely numbers are written, format by format: half a unit of the last digit or bit, and how many numbers tell."""
 
 import numpy as np
-import pytest
 
-from rigpact.contract.errors import UnusableInput
 from rigpact.reference_runtime.recordings import precision as recorded_precision
-from rigpact.reference_runtime.recordings.precision import (
-    Precision,
-    PrecisionCensus,
-    precision_of,
-    words_to_precision,
-)
+from rigpact.reference_runtime.recordings.precision import Precision, PrecisionCensus, precision_of, words_to_precision
 
 from ..every_case import every_case
+from .trace_files import refused
 
 ULP = 2.0**-24
 """Half a unit in the last place of a float32."""
-
-
-@every_case("digits", range(11))
-def test_the_words_of_a_resolution_are_the_formats_that_recorders_print(digits):
-    """`--resolution "1 decimals"` would wave through a character that is a decimetre off."""
-    for words, known, precision in (
-        (f"{digits} decimals", range(2, 10), Precision(decimals=digits)),
-        (f"{digits} digits", range(3, 9), Precision(significant=digits)),
-    ):
-        if digits in known:
-            assert words_to_precision(words) == precision
-            assert str(precision) == words
-            assert precision.is_coarse is (digits < 6)
-        else:
-            with pytest.raises(UnusableInput):
-                words_to_precision(words)
-
-
-@pytest.mark.parametrize(("name", "step"), [("float16", 2.0**-10), ("bfloat16", 2.0**-7)])
-def test_the_step_of_a_short_float_is_that_of_its_bits(name, step):
-    """A float16 keeps ten bits after the first, a bfloat16 seven."""
-    precision = words_to_precision(name)
-    assert str(precision) == name
-    assert precision.is_coarse
-    # from 1 to 2 one step, from 2 to 4 twice that, below 1 half of it
-    np.testing.assert_array_equal(
-        precision.error(np.array([1.0, -1.5, 2.0, 0.75])), np.array([1, 1, 2, 0.5]) * step / 2
-    )
-    smallest = 2.0**-25 if name == "float16" else 0.0
-    assert precision.error(np.array([0.0])).tolist() == [smallest]
-    tiny = 2.0**-20
-    assert precision.error(np.array([tiny])).tolist() == [max(smallest, 0.5 * step * tiny)]
-
-
-def test_the_error_of_digits_is_half_of_the_last_and_what_reading_rounds():
-    """Too much lets a defect through, too little blames the recorder."""
-    size = np.array([3.0, -250.0, 0.04, 0.0])
-    lost = ULP * np.abs(size)
-    np.testing.assert_allclose(Precision(decimals=4).error(size), 0.5e-4 + lost, rtol=1e-12)
-    np.testing.assert_allclose(
-        Precision(significant=5).error(size), lost + np.array([0.5e-4, 0.5e-2, 0.5e-6, 0.0]), rtol=1e-9
-    )
-
-
+TWO = Precision(decimals=2)
 HUNDREDTHS = [number / 100 for number in range(101, 1000) if number % 10]
-
-
-@pytest.mark.parametrize("of_text", [True, False])
-@pytest.mark.parametrize(("count", "is_told"), [(31, False), (32, True)])
-def test_thirty_two_different_numbers_tell_a_format(of_text, count, is_told):
-    """Fewer fit by chance; a constant channel says a thousand times the same."""
-    census = PrecisionCensus()
-    numbers = [*HUNDREDTHS[:count]] * 3 + [-number for number in HUNDREDTHS[:count]] + [0.0, 0.0, np.nan, np.inf]
-    if of_text:
-        census.add_text(numbers)
-    else:
-        census.add(np.array(numbers, np.float32))
-    assert census.precision == (Precision(decimals=2) if is_told else None)
-
-
-@pytest.mark.parametrize("of_text", [True, False])
-def test_a_constant_that_stands_in_every_line_tells_once(of_text):
-    """Sixty frames of a contact score of 0.25 are not a recording of two decimals: its tolerance would hide 0.253."""
-    census = PrecisionCensus()
-    for _ in range(60):
-        for each in ([0.25, 0.75], [0.25]):
-            if of_text:
-                census.add_text(each)
-            else:
-                census.add(np.array(each, np.float32))
-    assert census.is_open
-    assert census.precision is None
-    stages = {name: np.full((20_000, 1), 0.25, np.float32) for name in map(str, range(40))}
-    assert precision_of(stages) is None
-
-
-@pytest.mark.parametrize(("round_numbers", "is_told"), [(40, True), (41, False)])
-def test_half_of_the_numbers_must_use_the_last_digit(round_numbers, is_told):
-    """Nine of ten do at random: numbers that mostly end in 0 were written with one digit less, or with all."""
-    census = PrecisionCensus()
-    census.add_text([0.0, *HUNDREDTHS[:40], *(number / 10 for number in range(11, 11 + round_numbers))])
-    assert census.precision == (Precision(decimals=2) if is_told else None)
-
-
-def test_counts_of_several_rows_are_added_up():
-    """A trace is read line by line: sixteen numbers of each of two lines are thirty-two."""
-    census = PrecisionCensus()
-    census.add_text(HUNDREDTHS[:16])
-    assert census.precision is None
-    census.add_text(HUNDREDTHS[16:32])
-    assert census.precision == Precision(decimals=2)
-    assert census.is_open
-    census.add_text([np.pi])
-    assert census.precision is None
-    assert not census.is_open
-
-
-def test_tenths_are_no_format_that_is_looked_for():
-    """Two decimals of which the last is always 0 say nothing of two decimals."""
-    census = PrecisionCensus()
-    census.add_text([number / 10 for number in range(11, 100)])
-    assert census.precision is None
-
-
-@pytest.mark.parametrize(("middle", "is_told"), [(200.0, True), (300.0, False)])
-def test_numbers_too_large_to_show_their_last_digit_do_not_tell(middle, is_told):
-    """Around 300 a float32's steps are 3e-5: four decimals would be seen in any number."""
-    rows = np.array([[middle + number / 1e4 for number in range(1, 400) if number % 10]], np.float32)
-    assert precision_of({"x": rows}) == (Precision(decimals=4) if is_told else None)
-
-
-def test_bits_that_are_all_zero_tell_the_shorter_format():
-    """A bfloat16 is a float16 with three bits of zero, and must not be taken for one."""
-    eight_bits = np.array([1.0 + number / 128 for number in range(1, 128, 2)], np.float32)
-    assert precision_of({"x": eight_bits[:, None]}) == Precision(bits=8)
-    eleven_bits = np.array([1.0 + number / 1024 for number in range(1, 1024, 8)], np.float32)
-    assert precision_of({"x": eleven_bits[:, None]}) == Precision(bits=11)
-    # the last two bits zero, the third one set: still one of the last three
-    nine_bits = np.array([1.0 + number / 256 for number in range(1, 256, 2)], np.float32)
-    assert precision_of({"x": nine_bits[:, None]}) == Precision(bits=11)
-
-
-@every_case("width", [1, 3])
-@every_case("row", [0, 1364, 1365, 4095, 4096, 5999])
-def test_one_number_with_all_its_bits_anywhere_says_that_every_bit_is_kept(width, row):
-    """A tolerance for printing, given to a recording that needs none, hides what it is compared for."""
-    rows = np.resize(np.array(HUNDREDTHS, np.float32), (6000, width))
-    assert precision_of({"first": rows, "second": rows}) == Precision(decimals=2)
-    odd = rows.copy()
-    odd[row, -1] = np.pi
-    assert precision_of({"first": rows, "second": odd}) is None
-
-
-def test_a_frame_of_more_numbers_than_are_looked_at_at_once_is_looked_at():
-    """A million vertices a frame: one frame is still one piece."""
-    assert precision_of({"x": np.zeros((3, (1 << 20) + 1), np.float32)}) is None
-
-
-@pytest.mark.parametrize("small_first", [True, False])
-def test_of_two_formats_that_fit_the_one_whose_last_digit_is_used_more_is_meant(small_first):
-    """1.01 … 1.44 have two decimals and three digits; beside 0.11 … 0.43 only two decimals use their last digit everywhere."""
-    small, large = [number / 100 for number in range(11, 44) if number % 10], HUNDREDTHS[:40]
-    census = PrecisionCensus()
-    census.add_text(small + large if small_first else large + small)
-    assert census.precision == Precision(decimals=2)
-    digits = PrecisionCensus()
-    digits.add_text(
-        [number / 100 for number in range(101, 133)] + [number / 10 for number in range(101, 145) if number % 10]
-    )
-    assert digits.precision == Precision(significant=3)
 
 
 def told_by(numbers, of_text=True):
@@ -177,65 +23,144 @@ def told_by(numbers, of_text=True):
     return census.precision
 
 
-@pytest.mark.parametrize("of_text", [True, False])
-def test_numbers_below_one_tell_as_much(of_text):
-    """Rotations are seldom larger."""
-    numbers = [number / 1e4 for number in range(11, 46) if number % 10]
-    assert told_by(numbers, of_text) == Precision(decimals=4)
-    assert told_by(numbers[1:], of_text) is None
+@every_case("digits", range(11))
+def test_the_words_of_a_resolution_are_the_formats_that_recorders_print(digits):
+    """`--resolution "1 decimals"` would wave through a character that is a decimetre off."""
+    for words, known, precision in (
+        (f"{digits} decimals", range(2, 10), Precision(decimals=digits)),
+        (f"{digits} digits", range(3, 9), Precision(significant=digits)),
+    ):
+        if digits in known:
+            assert (words_to_precision(words), str(precision)) == (precision, words)
+            assert precision.is_coarse is (digits < 6)
+        else:
+            assert refused(words_to_precision, words)
 
 
+@every_case(("name", "step", "smallest"), [("float16", 2.0**-10, 2.0**-25), ("bfloat16", 2.0**-7, 0.0)])
+def test_the_step_of_a_short_float_is_that_of_its_bits(name, step, smallest):
+    """A float16 keeps ten bits after the first, a bfloat16 seven: from 1 to 2 one step, from 2 to 4 twice that, below 1 half."""
+    precision, tiny = words_to_precision(name), 2.0**-20
+    assert (str(precision), precision.is_coarse) == (name, True)
+    expected = [step / 2, step / 2, step, step / 4, smallest, max(smallest, 0.5 * step * tiny)]
+    assert precision.error(np.array([1.0, -1.5, 2.0, 0.75, 0.0, tiny])).tolist() == expected
+
+
+def test_the_error_of_digits_is_half_of_the_last_and_what_reading_rounds():
+    """Too much lets a defect through, too little blames the recorder."""
+    size = np.array([3.0, -250.0, 0.04, 0.0])
+    lost = ULP * np.abs(size)
+    np.testing.assert_allclose(Precision(decimals=4).error(size), 0.5e-4 + lost, rtol=1e-12)
+    expected = lost + np.array([0.5e-4, 0.5e-2, 0.5e-6, 0.0])
+    np.testing.assert_allclose(Precision(significant=5).error(size), expected, rtol=1e-9)
+
+
+SMALL = [number / 1e4 for number in range(11, 46) if number % 10]
 ROOM = 1e-12 * (1.0 + 1e-6)
 """What a number of a text may be off, relative to itself or to 1."""
+ONES, TENS = HUNDREDTHS[:20], [10.0 + each for each in HUNDREDTHS[:20]]
+MIDDLE = [count / 1e9 for count in range(11, 60) if count % 10]
+"""Two decimals in the middle between two float32: 0.9999995 of half a step off."""
+NEAREST = np.float32(1.01)
+SECOND = np.nextafter(NEAREST, np.float32(2.0 if float(NEAREST) < 1.01 else 0.0))
+SIX = [number / 1e6 for number in range(100_001, 100_036) if number % 10]
+LARGE = [300.0 + number / 1e3 for number in range(1, 9)] + [301.0 + number / 1e2 for number in range(20)]
+THREE = [number / 100 for number in range(101, 133)] + [number / 10 for number in range(101, 145) if number % 10]
+BELOW_ONE = [number / 100 for number in range(11, 44) if number % 10]
+
+
+def whole(first):
+    return [number for number in range(first, first + 50) if number % 10]
+
+
+TEXT, FLOATS, BOTH = (True,), (False,), (True, False)
+TOLD = [
+    # thirty-two different numbers tell; a constant channel says a thousand times the same
+    *(([*HUNDREDTHS[:count]] * 3 + [-each for each in HUNDREDTHS[:count]] + [0.0, 0.0, np.nan, np.inf], BOTH, told)
+      for count, told in ((31, None), (32, TWO))),
+    (SMALL, BOTH, Precision(decimals=4)), (SMALL[1:], BOTH, None), ([number / 10 for number in range(11, 100)], TEXT, None),
+    # half of the numbers must use the last digit
+    *(([0.0, *HUNDREDTHS[:40], *(number / 10 for number in range(11, 11 + count))], TEXT, told) for count, told in ((40, TWO),
+    (41, None))),
+    # a number of a text may be off as much as a float64 loses
+    *(([*ONES, *TENS, number],
+    TEXT, TWO) for number in (3.51 + 0.5e-12, 0.51 - 0.5e-12, 5000.51 + 4e-9, 0.3 - 0.2 - 0.1, ROOM, 123456.78)),
+    *(([*ONES, *TENS, number], TEXT, None) for number in (0.51 + 1.5e-12, 5000.51 + 6e-9, np.nextafter(ROOM, 1.0),
+    123456.78 + 1.5e-7)),
+    # of two formats that fit the one whose last digit is used more is meant
+    (BELOW_ONE + HUNDREDTHS[:40], TEXT, TWO), (HUNDREDTHS[:40] + BELOW_ONE, TEXT, TWO), (THREE, TEXT, Precision(significant=3)),
+    (SIX + LARGE, FLOATS, Precision(decimals=6)),
+    # whoever computes in float32 is off by one bit here and there; beyond 2**22 it has only halves
+    ([*HUNDREDTHS[1:40], NEAREST], FLOATS, TWO), ([*HUNDREDTHS[1:40], SECOND], FLOATS, None),
+    *(([*MIDDLE, number], FLOATS, Precision(decimals=9)) for number in (9234956e-9, 8343169e-9)),
+    *((whole(first), FLOATS, told) for first, told in (
+        (2_100_001, Precision(significant=7)), (4_200_001, None), (1_100_001, Precision(significant=7)))),
+]  # fmt: skip
 
 
 @every_case(
-    ("number", "is_told"),
-    [
-        (3.51 + 0.5e-12, True), (0.51 + 1.5e-12, False), (0.51 - 0.5e-12, True), (5000.51 + 4e-9, True), (5000.51 + 6e-9, False),
-        (0.3 - 0.2 - 0.1, True), (ROOM, True), (np.nextafter(ROOM, 1.0), False), (123456.78, True), (123456.78 + 1.5e-7, False),
-    ],
-)  # fmt: skip
-def test_a_number_of_a_text_may_be_off_as_much_as_a_float64_loses(number, is_told):
-    """Hundredths that were added up end in 0000004 and are hundredths; a number that is farther off kept its digits."""
-    hundredths = [*HUNDREDTHS[:20], *(10.0 + each for each in HUNDREDTHS[:20])]
-    assert told_by([*hundredths, number]) == (Precision(decimals=2) if is_told else None)
-
-
-def test_the_nearest_float32_is_a_hundredth_and_the_second_nearest_is_not():
-    """Whoever computes in float32 and prints every digit is off by one bit here and there, and must not be given a hundredth."""
-    nearest = np.float32(1.01)
-    second = np.nextafter(nearest, np.float32(2.0 if float(nearest) < 1.01 else 0.0))
-    assert 2.0**-24 < abs(float(second) - 1.01) < 2.0**-23
-    assert told_by([*HUNDREDTHS[1:40], nearest], of_text=False) == Precision(decimals=2)
-    assert told_by([*HUNDREDTHS[1:40], second], of_text=False) is None
-
-
-@pytest.mark.parametrize("number", [9234956e-9, 8343169e-9])
-def test_a_decimal_in_the_middle_between_two_float32_is_one(number):
-    """These two are 0.9999995 of half a step off: the arithmetic that looks at them must not lose the rest."""
-    assert abs(float(np.float32(number)) - number) * 2.0**31 == pytest.approx(1.0 - 1 / (2 * 976562.5), abs=1e-8)
-    small = [count / 1e9 for count in range(11, 60) if count % 10]
-    assert told_by([*small, number], of_text=False) == Precision(decimals=9)
-
-
-@pytest.mark.parametrize(
-    ("first", "precision"),
-    [(2_100_001, Precision(significant=7)), (4_200_001, None), (1_100_001, Precision(significant=7))],
+    ("numbers", "of_text", "expected"),
+    [(row[0], of_text, row[2]) for row in TOLD for of_text in row[1]],
+    ids=lambda each: str(each)[:40],
 )
-def test_digits_are_told_where_a_float32_has_four_steps_for_each(first, precision):
-    """Beyond 2**22 it has only halves, and every other number is whole by chance."""
-    assert told_by([number for number in range(first, first + 50) if number % 10], of_text=False) == precision
+def test_a_format_is_told_where_enough_numbers_use_its_last_digit(numbers, of_text, expected):
+    """Too few fit by chance; a tolerance for printing, given to numbers with all their bits, hides what they are compared for."""
+    assert 2.0**-24 < abs(float(SECOND) - 1.01) < 2.0**-23
+    assert told_by(numbers, of_text) == expected
 
 
-def test_the_format_whose_share_is_larger_is_meant_and_not_the_one_with_more_numbers():
-    """Six decimals of the small numbers all say so; six digits of the large ones mostly end in 0."""
-    small = [number / 1e6 for number in range(100_001, 100_036) if number % 10]
-    large = [300.0 + number / 1e3 for number in range(1, 9)] + [301.0 + number / 1e2 for number in range(20)]
-    assert told_by(small + large, of_text=False) == Precision(decimals=6)
+ODD = np.resize(np.array(HUNDREDTHS, np.float32), (6000, 1))
 
 
-EVERY_BIT = [np.pi / 1e5, *np.sqrt(np.arange(1e6 + 1, 1e6 + 200))]
+def steps(count, step):
+    """Numbers of 1 to 2 that end in so many bits."""
+    return np.array([1.0 + number / count for number in range(1, count, step)], np.float32)[:, None]
+
+
+@every_case(
+    ("rows", "expected"),
+    [
+        (np.array([[200.0 + number / 1e4 for number in range(1, 400) if number % 10]], np.float32), Precision(decimals=4)),
+        (np.array([[300.0 + number / 1e4 for number in range(1, 400) if number % 10]], np.float32), None),
+        (steps(128, 2), Precision(bits=8)), (steps(1024, 8), Precision(bits=11)), (steps(256, 2), Precision(bits=11)),
+        (ODD, TWO),
+        (np.zeros((3, (1 << 20) + 1), np.float32), None),
+    ],
+    ids=lambda each: str(each)[:40],
+)  # fmt: skip
+def test_stages_tell_the_shortest_format_that_holds_them(rows, expected):
+    """A bfloat16 is a float16 with three bits of zero; around 300, four decimals would be seen in any number."""
+    assert precision_of({"x": rows}) == expected
+
+
+@every_case(
+    ("width", "row"), [(1, row) for row in (0, 1364, 4095, 4096, 5999)] + [(3, row) for row in (0, 1364, 1365, 5999)]
+)
+def test_one_number_with_all_its_bits_anywhere_says_that_every_bit_is_kept(width, row):
+    """It may be the last of a long recording."""
+    rows = np.resize(np.array(HUNDREDTHS, np.float32), (6000, width))
+    odd = rows.copy()
+    odd[row, -1] = np.pi
+    assert (precision_of({"first": rows, "second": rows}), precision_of({"first": rows, "second": odd})) == (TWO, None)
+
+
+def test_rows_are_added_up_and_a_constant_that_stands_in_every_line_tells_once():
+    """Sixteen numbers of each of two lines are thirty-two; sixty frames of a contact score of 0.25 are not two decimals."""
+    census = PrecisionCensus()
+    for numbers, told, is_open in (
+        (HUNDREDTHS[:16], None, True),
+        (HUNDREDTHS[16:32], TWO, True),
+        ([np.pi], None, False),
+    ):
+        census.add_text(numbers)
+        assert (census.precision, census.is_open) == (told, is_open)
+    for add in (PrecisionCensus.add_text, lambda census, each: census.add(np.array(each, np.float32))):
+        census = PrecisionCensus()
+        for _ in range(60):
+            add(census, [0.25, 0.75])
+            add(census, [0.25])
+        assert (census.precision, census.is_open) == (None, True)
+    assert precision_of({name: np.full((2_000, 1), 0.25, np.float32) for name in map(str, range(40))}) is None
 
 
 class Stage:
@@ -252,33 +177,32 @@ class Stage:
         return np.array([self.numbers], np.float32)
 
 
-@pytest.mark.parametrize(
+@every_case(
     ("count", "width", "ends"),
     [
         (3_000_000, 1, [4096, 1_052_672, 2_101_248, 3_000_000]), (400_000, 3, [1365, 350_890, 400_000]),
-        (300, 4097, [1, 256, 300]), (3, (1 << 20) + 1, [1, 2, 3]), (4096, 1, [4096]), (10, 4096, [1, 10]), (5, 0, [5]),
+        (300, 4097, [1, 256, 300]),
+        (3, (1 << 20) + 1, [1, 2, 3]), (4096, 1, [4096]), (10, 4096, [1, 10]), (5, 0, [5]),
     ],
 )  # fmt: skip
 def test_a_long_recording_is_looked_at_in_pieces_of_a_million_numbers(count, width, ends):
     """It is mapped, and larger than the memory; where the first four thousand numbers keep their bits, the rest is left."""
-    whole, short = Stage(count, width, [0.5]), Stage(count, width, EVERY_BIT)
-    assert precision_of({"x": whole}) is None
+    whole, short = (
+        Stage(count, width, [0.5]),
+        Stage(count, width, [np.pi / 1e5, *np.sqrt(np.arange(1e6 + 1, 1e6 + 200))]),
+    )
+    assert (precision_of({"x": whole}), precision_of({"x": short})) == (None, None)
     assert whole.looked_at == [range(begin, end) for begin, end in zip([0, *ends], ends, strict=False)]
-    assert precision_of({"x": short}) is None
     assert short.looked_at == whole.looked_at[:2]
 
 
-def test_lines_of_a_text_are_judged_together(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_lines_of_a_text_are_judged_together(monkeypatch):
     """A hundred kilobytes, packed, of short lines took minutes: every format was tried on each line's four numbers."""
-    calls = []
-    judged = recorded_precision._is_multiple
+    calls, judged = [], recorded_precision._is_multiple
     monkeypatch.setattr(recorded_precision, "_is_multiple", lambda *words: (calls.append(1), judged(*words))[1])
     rows = np.round(np.random.default_rng(5).uniform(-9.0, 9.0, (3000, 4)), 4)
-
     census = PrecisionCensus()
     for row in rows:
         census.add_text(row)
-
     assert census.precision == Precision(decimals=4)
-    blocks = 1 + rows.size // 4096
-    assert len(calls) <= 2 * blocks * (2 + 8 + 6)  # twice for each format that precision.py lists
+    assert len(calls) <= 2 * (1 + rows.size // 4096) * (2 + 8 + 6)  # twice for each format that precision.py lists

@@ -15,7 +15,7 @@ from rigpact.reference_runtime.recordings.recording import cut_to, held_stages, 
 from rigpact.reference_runtime.recordings.trace_model import Trace
 
 from . import tiny_character as tiny
-from .json_lines_by_hand import lines
+from .trace_files import lines
 
 STORED = 2.0**-23
 """A float32 next to a number: twice the half unit by which storing moves it."""

@@ -1,4 +1,4 @@
-"""Tables as files: words and numbers of .csv, .txt and .npz, written here by hand; the least that is one, and what is refused."""
+"""Tables as files: one table of files with their columns, one of damaged files with their place. Files are written by hand."""
 
 import io
 import json
@@ -14,6 +14,7 @@ from rigpact.reference_runtime.recordings.number_rows import (
     UNNAMED,
     Table,
     is_number,
+    left_out,
     stacked,
     table_of_rows,
     text_number,
@@ -22,224 +23,243 @@ from rigpact.reference_runtime.recordings.opened import open_file, read_table, w
 from rigpact.reference_runtime.recordings.trace_model import Trace
 
 from ..every_case import every_case
+from .trace_files import HEADER, frame, refused, text
 
-POINT = "write a point, not a comma, before the decimals"
-
-
-def written(folder, text, name="run.csv"):
-    path = folder / name
-    path.write_bytes(text.encode())
-    return path
+NAN = math.nan
 
 
-def columns(path):
-    return {name: values.tolist() for name, values in read_table(path).columns.items()}
+def written(folder, name, content):
+    """A file of text, of bytes, or of JSON."""
+    content = content if isinstance(content, str | bytes) else json.dumps(content)
+    (folder / name).write_bytes(content.encode() if isinstance(content, str) else content)
+    return folder / name
 
 
-def refused(path):
+def nested(levels, inside):
+    entry = {"q": 1}
+    for _ in range(levels):
+        entry = inside(entry)
+    return entry
+
+
+IN_NAMES, IN_LISTS = (lambda entry: {"a": entry}), (lambda entry: {"a": [entry]})
+NESTED = {
+    "t": 1,
+    "imu": {"o": {"x": 2}},
+    "legs": [{"q": 3}, {"q": 4}],
+    "v": [5, 6],
+    "who": "me",
+    "tags": ["a"],
+    "mixed": [7, {"q": 8}],
+}
+FLAT = {"t": [1], "imu.o.x": [2], "legs[0].q": [3], "legs[1].q": [4], "v": [[5, 6]], "mixed[0]": [7], "mixed[1].q": [8]}
+SAID = {"fps": 30, "mode": "free", "clip": "Walk"}
+LISTS = {"fps": 30, "frames": [{"q": 1}, {"q": 2}], "events": [{"at": 7}, {"at": 8}], "steps": [{"n": 0}]}
+OF_TRACE = {"frame": [0, 1], "time": [0, 1 / 60], "cond": [[0, 0], [1, -1]], "quat": [[0, 0, 0, 1]] * 2}
+TABLES = [
+    ("a.csv", "a,b\n1,2\n3,4\n", {"a": [1, 3], "b": [2, 4]}), ("a.csv", " a ;b\r\n 1 ; 2\r\n", {"a": [1], "b": [2]}),
+    ("a.csv", "a\tb,c\td\n1\t2\t3\n", {"a": [1], "b,c": [2], "d": [3]}), ("a.csv", "a;b\n1;2\n", {"a": [1], "b": [2]}),
+    ("a.csv", "a\n1\n2\n", {"a": [1, 2]}), ("a.csv", "a,1\n5,6\n", {"a": [5], "1": [6]}), ("a.csv", "1\n", {UNNAMED: [[1]]}),
+    ("a.csv", "a,b\n1,2\n,\n  ,\n\n", {"a": [1], "b": [2]}), ("a.csv", "1;2;3\n4;5;6\n;;\n", {UNNAMED: [[1, 2, 3], [4, 5, 6]]}),
+    ("a.csv", "mode,a,clip,fps\nfree,1,Walk,30\n free ,2,Walk,30\n", {"a": [1, 2], "fps": [30, 30]},
+    {"mode": "free", "clip": "Walk"}),
+    *((f"a.{ending}", *row) for ending in ("txt", "log") for row in (
+        ('{"q": 1}\n{"q": 2}\n', {"q": [1, 2]}), (' \n{"q": 3}\n', {"q": [3]}), ("q,p\n1,2\n", {"q": [1], "p": [2]}),
+        ("1,2\n3,4\n", {UNNAMED: [[1, 2], [3, 4]]}))),
+    ("a.json", [NESTED], FLAT), ("a.json", [{"q": None}], {"q": [NAN]}),
+    ("a.json", [{"a": {"stages": {"q": 1}}}], {"a.stages.q": [1]}),
+    ("a.json", [{"frame": 3, "stages": {"q": [1, 2]}}], {"frame": [3], "q": [[1, 2]]}),
+    ("a.json", LISTS, {"q": [1, 2]}, {"fps": 30}),
+    ("a.json", {"fps": 30, "clip": None, "q": [1, 2]}, {"q": [1, 2]}, {"fps": 30}),
+    ("a.json", [[1, 2], [3, 4]], {UNNAMED: [[1, 2], [3, 4]]}),
+    ("a.json", {"q": [1, 2], "odd": [3, {"q": 4}], "stages": {"p": [[5, 6], [7, 8]]}}, {"q": [1, 2], "p": [[5, 6], [7, 8]]}),
+    ("a.json", {"q": ["NaN", "-Infinity"], "names": ["hip", "knee"], "p": [1.5, "NaN"]}, {"q": [NAN, -math.inf],
+    "p": [1.5, NAN]}),
+    ("a.jsonl", text({**SAID, "q": 1}, {**SAID, "q": 2}), {"fps": [30, 30], "q": [1, 2]}, SAID),
+    ("a.jsonl", text([1, 2], [3, 4]), {UNNAMED: [[1, 2], [3, 4]]}),
+    ("a.jsonl", b'\xef\xbb\xbf{"q": 1}\n\n{"q": 2}\n{"q":', {"q": [1, 2]}, {}, "cut off in line 4, after 2 whole frames"),
+    ("a.jsonl", text(HEADER, frame(0), frame(1)), OF_TRACE, {"fps": 60.0, "mode": "free"}),
+    ("a.jsonl", text(nested(63, IN_NAMES)), {"a." * 63 + "q": [1]}),
+    ("a.jsonl", text(nested(31, IN_LISTS)), {"a[0]." * 31 + "q": [1]}),
+]  # fmt: skip
+
+
+@every_case("row", TABLES, ids=lambda row: f"{row[0]} {str(row[1])[:40]}")
+def test_a_file_has_the_columns_that_were_written(tmp_path, row):
+    """The mark is the one that the first line has most of; words that are the same in every row are of the recording."""
+    name, content, columns, said, truncation = row + ({}, None)[len(row) - 3 :]
+    table = read_table(written(tmp_path, name, content))
+    assert list(table.columns) == list(columns)
+    for column, values in columns.items():
+        np.testing.assert_array_equal(table.columns[column], values)
+    assert (table.said, table.is_text, table.truncation) == (said, True, truncation)
+
+
+POINT, LOST = "write a point, not a comma, before the decimals", "a frame that was lost?"
+DAMAGED = [
+    ("a.csv", "a;b\n1,5;2,5\n1,5;2,5\n", ":2", "'1,5' in the column a", POINT),
+    ("a.csv", "a;b\n1;1,2,3\n", ":2", "'1,2,3' in the column b", ""),
+    ("a.csv", "a,b\n1,2\n3,x\n", ":3", "'x' in the column b"), ("a.csv", "a,b\n1,2\n3,\n", ":3", "'' in the column b"),
+    ("a.csv", "a,b\n1,2\n,3\n4,5\n", ":3", "'' in the column a"), ("a.csv", "a,b\n1,2\n,\n4,5\n", ":3", "an empty row", LOST),
+    ("a.csv", "a,b\n1,2\n3\n", ":3", "1 values"), ("a.csv", "a,b\n1,2,3\n", ":2", "3 values"),
+    ("a.csv", "\n1,2\n", ":1", "an empty row", LOST),
+    ("a.csv", "1,2\n3\n", ":2", "1 values"), ("a.csv", "1,2\n3,x\n", ":2", "'x' in the column 2"),
+    ("a.csv", "a,b\n", "", "no row of numbers"),
+    ("a.csv", "a,b,b,a\n1,2,3,4\n", ":1", "two columns 'a'"),
+    ("a.csv", "a\n" + "y" * 50 + "\n", ":2", repr("y" * 40) + " in the column a"),
+    ("a.csv", "clip,a\nWalk,1\nRun,2\n", ":2", "'Walk' in the column clip"),
+    ("a.csv", "who,a\nme,1\nme,2\n", ":2", "'me' in the column who"),
+    ("a.md", "a,b\n1,2\n", "", "the name a.md"), ("a.json", [[1], {"q": 1}], "#/1", None),
+    ("a.json", [{"q": 1}, {"q": 2}, [1]], "#/2", None),
+    ("a.json", [], "#", None), ("a.json", 3, "#", None), ("a.json", {"mixed": ["hip", 1.5]}, None, None),
+    ("a.jsonl", '{"q": 1}\n3\n', ":2", "int"),
+    ("a.jsonl", '{"q": 1}\n{"q":\n{"q": 3}\n', ":2", None), ("a.jsonl", text(nested(64, IN_NAMES)), None, None),
+    ("a.jsonl", text(nested(32, IN_LISTS)), None, None),
+]  # fmt: skip
+
+
+@every_case("row", DAMAGED, ids=lambda row: f"{row[0]} {str(row[1])[:40]}")
+def test_what_is_no_table_is_refused_at_its_place(tmp_path, row):
+    """Somebody opens the file there. Nothing is padded, and nothing is passed over."""
+    name, content, place, found, *hint = row
+    path = written(tmp_path, name, content)
     with pytest.raises(UnusableInput) as raised:
         read_table(path)
-    return raised.value.place.removeprefix(str(path)), raised.value.found, raised.value.expected, raised.value.hint
+    said = raised.value
+    assert place is None or said.place == f"{path}{place}"
+    assert found is None or said.found == found
+    assert not hint or said.hint == hint[0]
 
 
-# --- which files ------------------------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize(
-    ("name", "expected"),
-    [("A.CSV", True), ("a.tsv", True), ("a.log", True), ("a.txt", True), ("a.jsonl.zst", True), ("a.md", False), ("csv", False)],
-)  # fmt: skip
-def test_a_table_is_known_by_its_name(tmp_path, name, expected):
-    """Whether it is there or not: a file that is missing is refused as one, and not passed over."""
-    assert open_file(tmp_path / name).is_recording is expected
-
-
-def test_a_json_file_is_a_table_by_its_content(tmp_path):
-    """Settings end in .json, too."""
-    assert open_file(written(tmp_path, '{"q": [1.0, 2.0]}', "run.json")).is_recording is True
-    assert open_file(written(tmp_path, '{"name": "q"}', "Run.JSON")).is_recording is False
-
-
-def test_a_name_that_no_reader_knows_and_a_file_that_is_none_are_refused(tmp_path):
-    """The names that would do are said; of a folder, that it is one."""
-    path = written(tmp_path, "a,b\n1,2\n", "run.md")
-    place, found, expected, _ = refused(path)
-    assert (place, found, expected[:32]) == ("", "the name run.md", "a name ending in .npz, .npy, .sa")
+def test_what_is_no_file_is_refused(tmp_path):
+    """Of a folder is said that it is one."""
     (tmp_path / "runs.csv").mkdir()
     for name in ("runs.csv", "none.csv", "none.jsonl"):
-        with pytest.raises(UnusableInput) as raised:
-            read_table(tmp_path / name)
-        assert raised.value.place == str(tmp_path / name)
+        assert refused(read_table, tmp_path / name)[0] == ""
 
 
-@every_case("ending", [".txt", ".log"])
+ROWS = [
+    [[1, 2]],
+    [{"q": [1]}],
+    [{"q": 1}],
+    {"q": [1, 2]},
+    {"q": [[1], [2]]},
+    {"a": "x", "q": [1]},
+    {"stages": {"q": [[1]]}},
+]
+NO_ROWS = [
+    [],
+    [1, 2],
+    ["a"],
+    {"q": []},
+    {"q": ["a"]},
+    {"stages": {"q": 1}},
+    3,
+    ["a", 1],
+    [1, [2]],
+    {"q": ["a", {"x": 1}]},
+    {"name": "q"},
+]
+
+
 @every_case(
-    ("text", "expected"),
-    [
-        ('{"q": 1}\n{"q": 2}\n', {"q": [1.0, 2.0]}), (' \n{"q": 3}\n', {"q": [3.0]}), ("q,p\n1,2\n", {"q": [1.0], "p": [2.0]}),
-        ("1,2\n3,4\n", {UNNAMED: [[1.0, 2.0], [3.0, 4.0]]}),
-    ],
-)  # fmt: skip
-def test_lines_under_a_name_that_says_nothing_are_what_they_look_like(tmp_path, ending, text, expected):
-    """An engine logs rows of JSON, or of a table."""
-    assert columns(written(tmp_path, text, f"run{ending}")) == expected
-
-
-# --- tables of words --------------------------------------------------------------------------------------------------
-
-
-@every_case(
-    ("text", "expected"),
-    [
-        ("a,b\n1,2\n3,4\n", {"a": [1.0, 3.0], "b": [2.0, 4.0]}),
-        (" a ;b\r\n 1 ; 2\r\n", {"a": [1.0], "b": [2.0]}),
-        ("a\tb,c\td\n1\t2\t3\n", {"a": [1.0], "b,c": [2.0], "d": [3.0]}),
-        ("a;b\n1;2\n", {"a": [1.0], "b": [2.0]}),
-        ("a\n1\n2\n", {"a": [1.0, 2.0]}),
-        ("a,1\n5,6\n", {"a": [5.0], "1": [6.0]}),
-        ("a,b\n1,2\n,\n  ,\n\n", {"a": [1.0], "b": [2.0]}),
-        ("1;2;3\n4;5;6\n;;\n", {UNNAMED: [[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]]}),
-        ("1\n", {UNNAMED: [[1.0]]}),
-    ],
+    ("name", "content", "expected"),
+    [(name, None, True) for name in ("A.CSV", "a.tsv", "a.log", "a.txt", "a.jsonl.zst")]
+    + [(name, None, False) for name in ("a.md", "csv", "none.json")]
+    + [("a.json", rows, True) for rows in (*ROWS, {"stages": {"a": "x", "q": [1]}}, {"frames": [{"q": 1}]}, [[1, "a"]])]
+    + [("a.json", rows, False) for rows in (*NO_ROWS, b"[[1, 2", b"[[1]]]", b"\xff[1]")],
 )
-def test_words_between_marks_are_columns(tmp_path, text, expected):
-    """The mark is the one that the first line has most of; a table without names is one array."""
-    table = read_table(written(tmp_path, text))
-    assert {name: values.tolist() for name, values in table.columns.items()} == expected
-    assert (table.is_text, table.said, table.truncation) == (True, {}, None)
-
-
-@every_case(
-    ("text", "found"),
-    [
-        ("a;b\n1,5;2,5\n1,5;2,5\n", (":2", "'1,5' in the column a", "a number", POINT)),
-        ("a;b\n1;1,2,3\n", (":2", "'1,2,3' in the column b", "a number", "")),
-        ("a,b\n1,2\n3,x\n", (":3", "'x' in the column b", "a number", "")),
-        ("a,b\n1,2\n3,\n", (":3", "'' in the column b", "a number", "")),
-        ("a,b\n1,2\n,3\n4,5\n", (":3", "'' in the column a", "a number", "")),
-        ("a,b\n1,2\n,\n4,5\n", (":3", "an empty row", "a row for each frame", "a frame that was lost?")),
-        ("a,b\n1,2\n3\n", (":3", "1 values", "2, one for each column", "")),
-        ("a,b\n1,2,3\n", (":2", "3 values", "2, one for each column", "")),
-        ("\n1,2\n", (":1", "an empty row", "a row for each frame", "a frame that was lost?")),
-        ("1,2\n3\n", (":2", "1 values", "2, one for each column", "")),
-        ("1,2\n3,x\n", (":2", "'x' in the column 2", "a number", "")),
-        ("a,b,b,a\n1,2,3,4\n", (":1", "two columns 'a'", "each name once", "")),
-        ("a\n" + "y" * 50 + "\n", (":2", repr("y" * 40) + " in the column a", "a number", "")),
-        ("a,b\n", ("", "no row of numbers", "one row for each frame", "")),
-    ],
-)  # fmt: skip
-def test_what_is_no_table_is_refused_at_its_line(tmp_path, text, found):
-    """Somebody opens the file at this line. Nothing is padded, and nothing is passed over."""
-    assert refused(written(tmp_path, text)) == found
-
-
-def test_words_that_are_the_same_in_every_row_say_something_of_the_recording(tmp_path):
-    """`mode` and `clip` of every row; a clip that changes is not a recording of one, and a rate in numbers stays a column."""
-    table = read_table(written(tmp_path, "mode,a,clip,fps\nfree,1,Walk,30\n free ,2,Walk,30\n"))
-    assert table.said == {"mode": "free", "clip": "Walk"}
-    assert {name: values.tolist() for name, values in table.columns.items()} == {"a": [1.0, 2.0], "fps": [30.0, 30.0]}
-    assert table.is_text is True
-    assert refused(written(tmp_path, "clip,a\nWalk,1\nRun,2\n"))[:2] == (":2", "'Walk' in the column clip")
-    assert refused(written(tmp_path, "who,a\nme,1\nme,2\n"))[:2] == (":2", "'me' in the column who")
-
-
-# --- arrays -----------------------------------------------------------------------------------------------------------
+def test_a_table_is_known_by_its_name_and_json_by_its_content(tmp_path, name, content, expected):
+    """A missing file is refused as one, and not passed over; a settings file beside the recordings must not be read as one."""
+    path = tmp_path / name if content is None else written(tmp_path, name, content)
+    assert open_file(path).is_recording is expected
 
 
 def test_arrays_keep_their_types_and_single_numbers_say_something_of_the_recording(tmp_path):
     """A rate is said once; an array of rates is a column."""
-    path = tmp_path / "run.npz"
-    flags = np.array([True, False])
-    np.savez(
-        path, q=np.ones((2, 3), np.float32), flags=flags, n=np.arange(2), scale=2.0, fps=[30], mode="free", clip=["a"]
-    )
+    path, flags = tmp_path / "run.npz", np.array([True, False])
+    np.savez(path, q=np.ones((2, 3), "f4"), flags=flags, n=np.arange(2), scale=2.0, fps=[30], mode="free", clip=["a"])
     table = read_table(path)
-    assert table.said == {"fps": 30, "mode": "free", "clip": "a"}
+    assert (table.said, table.is_text, table.truncation) == ({"fps": 30, "mode": "free", "clip": "a"}, False, None)
     assert {name: (values.dtype.kind, values.shape) for name, values in table.columns.items()} == {
         "q": ("f", (2, 3)), "flags": ("b", (2,)), "n": ("i", (2,)), "scale": ("f", ()),
     }  # fmt: skip
-    assert (table.is_text, table.truncation) == (False, None)
     np.savez(path, q=np.ones(2), fps=[30.0, 60.0])
-    assert columns(path) == {"q": [1.0, 1.0], "fps": [30.0, 60.0]}
+    assert {name: values.tolist() for name, values in read_table(path).columns.items()} == {
+        "q": [1, 1],
+        "fps": [30, 60],
+    }
     np.savez(path, q=["a", "b"])
-    assert refused(path)[:2] == ("#q", "values of the type <U1")
+    assert refused(read_table, path)[:2] == ("#q", "values of the type <U1")
     np.save(tmp_path / "run.npy", np.array([1j]))
-    assert refused(tmp_path / "run.npy")[:2] == ("", "values of the type complex128")
+    assert refused(read_table, tmp_path / "run.npy")[:2] == ("", "values of the type complex128")
     np.save(tmp_path / "run.npy", np.uint8([1, 2]))
-    assert columns(tmp_path / "run.npy") == {UNNAMED: [1, 2]}
+    assert read_table(tmp_path / "run.npy").columns[UNNAMED].tolist() == [1, 2]
+    assert Table({}).is_text is False
 
 
-# --- writing ----------------------------------------------------------------------------------------------------------
-
-
-def trace():
-    rows = {"q": np.array([[0.1, -2.0], [math.nan, 4.0]], np.float32), "p": np.array([[5.0], [6.0]], np.float32)}
-    return Trace(TraceHeader(50.0, "free"), np.array([3, 5]), np.array([0.06, 0.1]), rows)
-
-
-def test_a_recording_is_written_as_a_table(tmp_path):
-    """Each number in the shortest text that reads back as the same float32."""
-    write_recording(trace(), tmp_path / "run.csv")
-    text = (tmp_path / "run.csv").read_text(encoding="utf-8")
-    assert text == "frame,time,mode,q[0],q[1],p[0]\n3,0.06,free,0.1,-2.0,5.0\n5,0.1,free,nan,4.0,6.0\n"
-
-
-def test_a_recording_is_written_as_arrays(tmp_path):
-    """With its rate and its mode, which the arrays do not say."""
-    write_recording(trace(), tmp_path / "run.NPZ")
+def test_a_recording_is_written_as_a_table_and_as_arrays(tmp_path):
+    """Each number in the shortest text that reads back as the same float32; rate and mode, which the arrays do not say."""
+    rows = {"q": np.array([[0.1, -2.0], [NAN, 4.0]], np.float32), "p": np.array([[5.0], [6.0]], np.float32)}
+    trace = Trace(TraceHeader(50.0, "free"), np.array([3, 5]), np.array([0.06, 0.1]), rows)
+    for name in ("run.csv", "run.NPZ", "run.json"):
+        write_recording(trace, tmp_path / name)
+    lines = (tmp_path / "run.csv").read_text(encoding="utf-8")
+    assert lines == "frame,time,mode,q[0],q[1],p[0]\n3,0.06,free,0.1,-2.0,5.0\n5,0.1,free,nan,4.0,6.0\n"
     with np.load(io.BytesIO((tmp_path / "run.NPZ").read_bytes())) as held:
         assert set(held.files) == {"frame", "time", "fps", "mode", "q", "p"}
         assert (held["fps"].item(), held["mode"].item(), held["frame"].tolist()) == (50.0, "free", [3, 5])
-        np.testing.assert_array_equal(held["q"], trace().stages["q"])
-    write_recording(trace(), tmp_path / "run.json")
-    assert json.loads((tmp_path / "run.json").read_bytes()) == {
-        "fps": 50.0, "mode": "free", "frame": [3, 5], "time": [0.06, 0.1],
-        "stages": {"q": [[0.1, -2.0], ["NaN", 4.0]], "p": [[5.0], [6.0]]},
-    }  # fmt: skip
-
-
-def test_a_recording_is_not_written_under_a_name_that_is_no_tables(tmp_path):
-    """The names that would do are said."""
-    with pytest.raises(UnusableInput) as raised:
-        write_recording(trace(), tmp_path / "run.xlsx")
-    assert raised.value.found == "the name run.xlsx"
-    assert raised.value.expected.startswith("a name ending in .trace.jsonl, ")
-    assert raised.value.expected.endswith(".npz, .csv, .json")
+        np.testing.assert_array_equal(held["q"], rows["q"])
+    stages = {"q": [[0.1, -2.0], ["NaN", 4.0]], "p": [[5.0], [6.0]]}
+    said = {"fps": 50.0, "mode": "free", "frame": [3, 5], "time": [0.06, 0.1], "stages": stages}
+    assert json.loads((tmp_path / "run.json").read_bytes()) == said
+    assert refused(write_recording, trace, tmp_path / "run.xlsx")[1] == "the name run.xlsx"
 
 
 # --- rows of numbers --------------------------------------------------------------------------------------------------
 
-
-@pytest.mark.parametrize("word", ["-inf", " -Infinity ", "-1.#INF"])
-def test_endless_numbers_keep_their_sign(word):
-    """As C and Python print them."""
-    assert text_number(word) == -math.inf
-    assert text_number(word.replace("-", "")) == math.inf
+LARGEST = int(sys.float_info.max)
 
 
-def test_the_largest_number_is_one_and_a_larger_is_none():
-    """An integer beyond every float would become endless silently."""
-    largest = int(sys.float_info.max)
-    assert [is_number(each) for each in (largest, -largest, largest + 1, -largest - 1)] == [True, True, False, False]
-    assert [is_number(each) for each in (math.inf, {}, [], None, False)] == [True, False, False, False, False]
+@every_case(
+    ("value", "expected"),
+    [(each, True) for each in (1, -2.5, "NaN", " -Inf ", "1.#QNAN", int(1.7e308), LARGEST, -LARGEST, math.inf)]
+    + [(each, False) for each in ("1", True, False, None, [1], [], {}, 10**309, -(10**309), LARGEST + 1, -LARGEST - 1)],
+)
+def test_what_counts_as_a_number(value, expected):
+    """true is not a coordinate, and a number beyond every float would become infinite silently."""
+    assert is_number(value) is expected
+
+
+@every_case(
+    ("word", "expected"),
+    [("1.5", 1.5), ("x", None), ("", None)]
+    + [(sign + word, float(sign + "inf")) for sign in ("", "-") for word in ("inf", "Infinity ", "1.#INF")],
+)
+def test_words_of_text_that_are_numbers(word, expected):
+    """As C and Python print them: a table has only words."""
+    assert text_number(word) == expected
 
 
 def test_a_name_of_some_rows_is_left_out_and_said(tmp_path):
-    """A network that is asked every second frame is logged every second frame; the other columns are whole."""
+    """A network that is asked every second frame is logged every second frame; parts of a known vector are not unknown."""
     table = table_of_rows([{"a": 1}, {"a": 2, "b": 1}, {"b": 2, "a": 3}], tmp_path)
-    assert table.columns["a"].tolist() == [1.0, 2.0, 3.0]
-    assert table.columns.keys() == {"a"}
-    assert table.partial == {"b": "2 of 3 frames"}
-    with pytest.raises(UnusableInput, match="2 names, each in some of the 2 frames only"):
-        table_of_rows([{"a": 1}, {"b": 1}], tmp_path)
-    with pytest.raises(UnusableInput, match="no row of numbers"):
-        table_of_rows([], tmp_path)
+    assert ({name: each.tolist() for name, each in table.columns.items()}, table.partial) == (
+        {"a": [1, 2, 3]},
+        {"b": "2 of 3 frames"},
+    )
+    for rows in ([{"a": 1}, {"b": 1}], []):
+        refused(table_of_rows, rows, tmp_path)
+    names = ["q.hip", "q/knee", "q[2]", "temp", "temp[1]", "quat"]
+    late, unknown = left_out(Table({}, partial={"late": "2 of 9 rows"}), names, {"q"})
+    assert ("late" in late, "temp, quat" in unknown, "q." in unknown) == (True, True, False)
+    assert list(left_out(Table({}), ["q.hip"], {"q[0]"})) == []
 
 
-@pytest.mark.parametrize(
+@every_case(
     ("values", "expected"),
-    [([1, None], [1.0, math.nan]), ([[], []], [[], []]), ([[[1], [2]]], [[[1.0], [2.0]]]), (["NaN", 2], [math.nan, 2.0]),
-     ([], [])],
+    [([1, None], [1.0, NAN]), ([[], []], [[], []]), ([[[1], [2]]], [[[1.0], [2.0]]]), (["NaN", 2], [NAN, 2.0]), ([], []),
+     ([[[1, 2]], [[3, None]]], [[[1, 2]], [[3, NAN]]])],
 )  # fmt: skip
 def test_lists_of_lists_become_one_array(values, expected):
     """Nothing between them is lost, also where there is nothing."""
@@ -248,38 +268,14 @@ def test_lists_of_lists_become_one_array(values, expected):
     assert rows.shape == np.array(expected).shape
 
 
-def test_what_is_no_number_is_shown_by_its_beginning():
-    """A page of text in place of a number must not fill the terminal."""
-    with pytest.raises(UnusableInput) as raised:
-        stacked([1, "x" * 100], "here")
-    assert (raised.value.place, raised.value.found) == ("here, frame 2 of the file", "'" + "x" * 59)
-
-
-def test_a_table_is_of_arrays_unless_it_says_that_it_is_text():
-    """Printed numbers may have lost digits, others have not."""
-    assert Table({}).is_text is False
-
-
 @every_case(
-    ("value", "expected"),
-    [(1, True), (-2.5, True), ("NaN", True), (" -Inf ", True), ("1.#QNAN", True), ("1", False), (True, False), (None, False),
-     ([1], False), (int(1.7e308), True), (10**309, False), (-(10**309), False), (math.inf, True)],
-)  # fmt: skip
-def test_what_counts_as_a_number(value, expected):
-    """true is not a coordinate, and a number beyond every float would become infinite silently."""
-    assert is_number(value) is expected
-
-
-def test_words_of_text_that_are_numbers():
-    """A table has only words."""
-    assert [text_number(word) for word in ("1.5", "-inf", "x", "")] == [1.5, -math.inf, None, None]
-
-
-def test_rows_of_another_shape_are_refused_at_their_frame():
-    """Nothing is padded: a shorter row is a frame that was torn."""
-    np.testing.assert_array_equal(stacked([[[1, 2]], [[3, None]]], "here"), [[[1, 2]], [[3, math.nan]]])
-    assert stacked([1, 2], "here").shape == (2,)
-    with pytest.raises(UnusableInput, match=r"frame 2 of the file: found 3 numbers, expected 2"):
-        stacked([[1, 2], [1, 2, 3], [1]], "here")
-    with pytest.raises(UnusableInput, match=r"frame 1 of the file: found rows of different lengths"):
-        stacked([[[1], [1, 2]]], "here")
+    ("values", "frame", "found"),
+    [
+        ([1, "x" * 100], 2, "'" + "x" * 59),
+        ([[1, 2], [1, 2, 3], [1]], 2, "3 numbers"),
+        ([[[1], [1, 2]]], 1, "rows of different lengths"),
+    ],
+)
+def test_rows_of_another_shape_are_refused_at_their_frame(values, frame, found):
+    """Nothing is padded: a shorter row is a frame that was torn; a page of text must not fill the terminal."""
+    assert refused(stacked, values, "here")[:2] == (f"here, frame {frame} of the file", found)
