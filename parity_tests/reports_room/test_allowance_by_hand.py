@@ -152,8 +152,7 @@ def test_equal_values_agree_where_nothing_can_be_judged(monkeypatch, is_answer, 
 
 
 @pytest.mark.parametrize(
-    ("widest", "expected"),
-    [(None, [0.0, 2.0, math.inf, math.inf, 0.5]), (0.5, [0.0, 2.0, math.inf, math.inf, 0.25])],
+    ("widest", "expected"), [(None, [0.0, 2.0, math.inf, math.inf, 0.5]), (0.5, [0.0, 2.0, math.inf, math.inf, 0.25])]
 )
 def test_the_worst_of_a_frame_in_tolerances(widest, expected):
     """Two equal zeros do not differ, whatever their tolerance; a tolerance too wide to judge by says nothing."""

@@ -237,13 +237,7 @@ def test_a_meaning_of_the_output_that_the_model_contradicts_is_named(
     bundle = tmp_path / "absolute.json"
     bundle.write_text(json.dumps(document), encoding="utf-8")
     beside = prediction if recording == "prediction" else demo_bundle / "clips" / "Walk_Spin.json"
-    words = (
-        "--companion",
-        demo_bundle / "pretrain_template.json",
-        "--onnx",
-        demo_bundle / "model.onnx",
-        beside,
-    )
+    words = ("--companion", demo_bundle / "pretrain_template.json", "--onnx", demo_bundle / "model.onnx", beside)
 
     answer = command("check", bundle, *words, "--format", "json")
 

@@ -112,11 +112,7 @@ MINUTES: dict[Builder, tuple[tuple[str, ...], str]] = {
 @pytest.mark.parametrize("wrong", [False, True], ids=["right", "wrong"])
 @pytest.mark.parametrize("build", MINUTES, ids=lambda build: build.__name__)
 def test_a_first_minute_ends_with_the_answer(
-    command: Command,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    build: Builder,
-    wrong: bool,
+    command: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, build: Builder, wrong: bool
 ) -> None:
     """Whoever finds nothing in the first minute does not come back, and whoever hears a false alarm neither."""
     monkeypatch.chdir(tmp_path)

@@ -6,7 +6,6 @@ from pathlib import Path
 from types import SimpleNamespace
 
 import numpy as np
-import pytest
 
 from rigpact.contract.character import Character
 from rigpact.contract.findings import Ledger
@@ -28,12 +27,9 @@ STAGES = (
     Stage("answer", LAYOUT, is_answer=True), Stage("pose", LAYOUT),
 )  # fmt: skip
 CONTRACT = SimpleNamespace(
-    system=SimpleNamespace(graph=Graph(STAGES), posed="pose"),
-    fields=lambda _: LAYOUT,
-    sha256="",
-    fps=None,
+    system=SimpleNamespace(graph=Graph(STAGES), posed="pose"), fields=lambda _: LAYOUT, sha256="", fps=None,
     read_numbers=None,
-)
+)  # fmt: skip
 CONTRACT.whole = CONTRACT.of_all_bones = SimpleNamespace(
     read_numbers=Character(BONES, *[None] * 10), fields=CONTRACT.fields
 )
@@ -47,12 +43,8 @@ OVER = replace(FINE, over=5, first_frame_over=0)
 def recording(name, frames, *, title="trace", rows=None):
     frames = np.array(frames, np.int64)
     stages = {stage.name: np.zeros((len(frames), 3), np.float32) for stage in STAGES} | (rows or {})
-    return Recording(
-        Path(name),
-        title,
-        Trace(TraceHeader(50.0, "teacher"), frame=frames, time_s=frames / 50.0, stages=stages),
-        frozenset(stages),
-    )
+    trace = Trace(TraceHeader(50.0, "teacher"), frame=frames, time_s=frames / 50.0, stages=stages)
+    return Recording(Path(name), title, trace, frozenset(stages))
 
 
 def comparison(a=None, b=None, **changes):
@@ -75,9 +67,11 @@ def found(compared):
 def test_equal_recordings_have_no_finding():
     """The passing case of all that follows."""
     assert found(comparison(stages=stages(inputs=FINE, pose=FINE))) == []
+    all_bones = {Path("a.jsonl"): BONES[::-1]}
+    assert found(comparison(some_bones=SomeBones(BONES, (), (), all_bones))) == []
 
 
-@pytest.mark.parametrize(
+@every_case(
     ("held", "others"),
     [
         (BONES[:5], "jaw"), (BONES[:3], "neck, head, jaw"), (BONES[:2], "spine, neck, head, jaw"),
@@ -89,12 +83,6 @@ def test_four_bones_that_were_not_recorded_are_named(held, others):
     some = SomeBones(held, (), (), {Path("b.jsonl"): held})
     words = f"b.jsonl holds {len(held)} of 6 bones: nothing is known of the others ({others})"
     assert found(comparison(some_bones=some)) == [("RP815", "b.jsonl", "/bones", words)]
-
-
-def test_a_recording_of_all_bones_lacks_none():
-    """A list of all bones, in another order too, says that everything is there."""
-    held = {Path("a.jsonl"): BONES[::-1]}
-    assert found(comparison(some_bones=SomeBones(BONES, (), (), held))) == []
 
 
 def test_a_side_at_another_rate_or_cut_off_is_reported():
@@ -116,7 +104,7 @@ def test_frames_of_one_side_are_missed_in_the_other():
     ]
 
 
-@pytest.mark.parametrize(
+@every_case(
     ("of_a", "of_b", "holder", "last"),
     [
         ([0, 1, 2, 3, 4, 5, 6, 7, 8], [0, 1, 2, 6, 7, 8], "b", 5), ([0, 1, 2, 4, 7, 8], [0, 1, 2, 3, 4, 7, 8], "a", 3),
@@ -132,30 +120,22 @@ def test_a_gap_of_a_free_run_is_named_with_its_first_and_last_frame(of_a, of_b, 
     assert gap == [("RP814", f"{holder}.jsonl", "/frames/3", words)]
 
 
-def not_finite(row, stage, frames=(0, 1, 2, 5, 6)):
-    rows = np.zeros((len(frames), 3), np.float32)
+@every_case(
+    ("row", "frame", "left_out"),
+    [(0, 0, 0), (3, 5, 0), (4, 6, 0), (0, 0, 2), (1, 1, 2), (2, None, 2), (3, 5, 2), (4, None, 2)],
+)
+def test_a_number_that_is_not_finite_is_reported_at_its_frame(row, frame, left_out):
+    """The engine's own number, not the row of the file. Frames 3 and 7 are not recorded: what leads there may be anything."""
+    frames, rows = (0, 1, 2, 5, 6), np.zeros((5, 3), np.float32)
     rows[row, 2] = math.nan
-    return recording("b.jsonl", frames, rows={stage: rows})
-
-
-@pytest.mark.parametrize(("row", "frame"), [(0, 0), (3, 5), (4, 6)])
-def test_a_number_that_is_not_finite_is_reported_at_its_frame(row, frame):
-    """The frame is the engine's own number, not the row of the file."""
-    compared = comparison(recording("a.jsonl", [0, 1, 2, 5, 6]), not_finite(row, "ahead"), stages=stages(ahead=FINE))
+    sides = recording("a.jsonl", frames), recording("b.jsonl", frames, rows={"ahead": rows})
     words = f"ahead of b.jsonl holds nan at frame {frame}, z (channel 2); 1 values in all"
-    assert found(compared) == [("RP804", "b.jsonl", "/stages/ahead/2", words)]
+    expected = [] if frame is None else [("RP804", "b.jsonl", "/stages/ahead/2", words)]
+    assert found(comparison(*sides, stages=stages(ahead=replace(FINE, left_out=left_out)))) == expected
 
 
-@pytest.mark.parametrize(("row", "is_known"), [(0, True), (1, True), (2, False), (3, True), (4, False)])
-def test_what_the_clip_gives_a_frame_that_is_not_recorded_may_be_anything(row, is_known):
-    """Frames 3 and 7 are not recorded, so nobody knows what rows 2 and 4 should hold."""
-    a, b = recording("a.jsonl", [0, 1, 2, 5, 6]), not_finite(row, "ahead")
-    compared = comparison(a, b, stages=stages(ahead=replace(FINE, left_out=2)))
-    assert [code for code, *_ in found(compared)] == (["RP804"] if is_known else [])
-
-
-def test_every_stage_that_differs_is_reported():
-    """A stage that agrees between two that differ hides neither; frame 0 is a frame like any other."""
+def test_every_stage_that_differs_or_cannot_be_judged_is_reported():
+    """A stage that agrees between two hides neither; a network's answers to inputs that differ are waived."""
     narrow = replace(OVER, first_frame_over=3, worst_channel=0, worst_error=math.inf)
     assert found(comparison(stages=stages(ahead=FINE, inputs=OVER, answer=FINE, pose=narrow))) == [
         (
@@ -167,10 +147,6 @@ def test_every_stage_that_differs_is_reported():
             "tolerance; worst inf (tolerance 0.5) at frame 2, x (channel 0)",
         ),
     ]  # fmt: skip
-
-
-def test_values_that_cannot_be_judged_are_reported_but_for_those_of_a_network():
-    """A network's answers to inputs that differ are waived: no engine is to blame for them."""
     unknown = replace(FINE, unknown=2, first_unknown=(3, 1), left_out=2)
     assert found(comparison(stages=stages(answer=unknown, inputs=FINE, pose=unknown))) == [
         (
@@ -186,11 +162,9 @@ def test_the_summary_holds_every_measurement():
     unknown = replace(FINE, unknown=2, first_unknown=(3, 1), left_out=2)
     compared = comparison(
         frames=np.arange(3, 6), stages=stages(inputs=some_judged, pose=unknown), waived={"answer": "not asked for"},
-        inheriting={"pose"},
-        some_bones=SomeBones(("hips",), ("root", "jaw"), ("answer",), {}),
+        inheriting={"pose"}, some_bones=SomeBones(("hips",), ("root", "jaw"), ("answer",), {}),
     )  # fmt: skip
     worst = {"tolerance": 0.5, "frame": 2, "time_s": 0.04, "channel": 1, "address": "y (channel 1)"}
-
     assert summarise(compared) == {
         "a": "a.jsonl", "b": "b.jsonl", "frames": 3, "first_divergence": {"frame": 3, "stage": "inputs"},
         "stages": [
@@ -208,13 +182,8 @@ def test_the_summary_holds_every_measurement():
         "posed": "pose", "bones": [], "measures_cm": False, "baseline": None,
         "some_bones": {"bones": ["hips"], "not_recorded": ["root", "jaw"], "whole_stages": ["answer"]},
     }  # fmt: skip
-
-
-def test_a_comparison_without_differences_says_so():
-    """An empty place would read as a divergence that has no name."""
     summary = summarise(comparison(stages=stages(pose=FINE)))
-    assert summary["first_divergence"] is None
-    assert "some_bones" not in summary
+    assert (summary["first_divergence"], "some_bones" in summary) == (None, False), "no place for what is not there"
 
 
 def pose_errors(*, cm=None):
@@ -224,29 +193,18 @@ def pose_errors(*, cm=None):
 
 
 def test_errors_of_bones_stand_worst_first():
-    """A bone without a number is the worst; a bone without a name is called by its index."""
+    """A bone without a number is the worst, without a name its index; equal errors keep the contract's order."""
     assert summarise(comparison(**pose_errors()))["bones"] == [
         {"bone": "bone 2", "max_deg": None, "mean_deg": None, "max_cm": None, "frame": 10, "time_s": 0.2},
         {"bone": "hips", "max_deg": 5.0, "mean_deg": 3.5, "max_cm": None, "frame": 10, "time_s": 0.2},
         {"bone": "root", "max_deg": 3.0, "mean_deg": 2.0, "max_cm": None, "frame": 11, "time_s": 0.22},
     ]
-
-
-def test_bones_with_a_skeleton_are_measured_in_centimetres_too():
-    """The largest of a bone over the frames, of the same bone as the degrees."""
     summary = summarise(comparison(**pose_errors(cm=np.array([[0.5, 1.0, 8.0], [0.25, 2.0, math.inf]]))))
-    assert [(bone["bone"], bone["max_cm"]) for bone in summary["bones"]] == [
-        ("bone 2", None),
-        ("hips", 2.0),
-        ("root", 0.5),
-    ]
     assert summary["measures_cm"] is True
-
-
-def test_bones_with_equal_errors_keep_the_order_of_the_contract():
-    """Else two runs of the same comparison may differ."""
-    deg = np.array([[2.0, 1.0, 2.0, 1.0, 2.0, 1.0]])
-    summary = summarise(comparison(frames=np.array([4]), pose=PoseError(deg, None)))
+    named = [(bone["bone"], bone["max_cm"]) for bone in summary["bones"]]
+    assert named == [("bone 2", None), ("hips", 2.0), ("root", 0.5)]
+    equal = PoseError(np.array([[2.0, 1.0, 2.0, 1.0, 2.0, 1.0]]), None)
+    summary = summarise(comparison(frames=np.array([4]), pose=equal))
     assert [bone["bone"] for bone in summary["bones"]] == ["root", "spine", "head", "hips", "neck", "jaw"]
 
 
@@ -255,44 +213,34 @@ def baseline(holder):
     return Baseline(holder, np.array([10, 11]), near, far, far)
 
 
-def test_without_poses_there_is_no_baseline():
-    """One of the two alone says nothing about who is nearer."""
-    holder = recording("clip.json", range(4))
-    assert summarise(comparison(**pose_errors()))["baseline"] is None
-    assert summarise(comparison(baseline=baseline(holder)))["baseline"] is None
-
-
 @every_case(
-    ("differs", "holder", "titles", "better"),
+    ("differs", "judges", "titles", "better"),
     [
-        (("answer",), "side", ("trace", "trace"), "a"),
-        (("answer",), "teacher", ("trace", "trace"), "a"),
-        (("inputs",), "side", ("trace", "trace"), None),
-        (("inputs",), "teacher", ("trace", "trace"), "a"),
-        (("inputs", "answer"), "side", ("trace", "trace"), None),
-        (("pose",), "side", ("trace", "trace"), None),
-        (("pose",), "teacher", ("trace", "trace"), "a"),
-        ((), "side", ("trace", "trace"), None),
-        ((), "teacher", ("trace", "trace"), None),
-        (("answer",), "side", ("trace", "raw clip"), None),
-        (("answer",), "side", ("raw clip", "trace"), None),
-        (("inputs",), "teacher", ("raw clip", "trace"), None),
+        (("answer",), "side", ("trace", "trace"), "a"), (("answer",), "teacher", ("trace", "trace"), "a"),
+        (("inputs",), "side", ("trace", "trace"), None), (("inputs",), "teacher", ("trace", "trace"), "a"),
+        (("inputs", "answer"), "side", ("trace", "trace"), None), (("pose",), "side", ("trace", "trace"), None),
+        (("pose",), "teacher", ("trace", "trace"), "a"), ((), "side", ("trace", "trace"), None),
+        ((), "teacher", ("trace", "trace"), None), (("answer",), "side", ("trace", "raw clip"), None),
+        (("answer",), "side", ("raw clip", "trace"), None), (("inputs",), "teacher", ("raw clip", "trace"), None),
     ],
-)
-def test_a_prediction_is_better_only_than_a_rival(differs, holder, titles, better):
+)  # fmt: skip
+def test_a_prediction_is_better_only_than_a_rival(differs, judges, titles, better):
     """A side that computes a later stage wrongly is not a rival, and neither is the clip; against a teacher any may be better."""
     a, b = (recording(name, range(4), title=title) for name, title in zip(("a", "b"), titles, strict=True))
     results = stages(**{name: OVER if name in differs else FINE for name in ("inputs", "answer", "pose")})
-    judged_by = baseline(a if holder == "side" else recording("clip.json", range(4)))
+    judged_by = baseline(a if judges == "side" else recording("clip.json", range(4)))
     summary = summarise(comparison(a, b, stages=results, **pose_errors(), baseline=judged_by))["baseline"]
-    assert summary["better"] == better
-    assert (summary["a_deg"], summary["b_deg"]) == (1.0, 4.0)
+    assert (summary["better"], summary["a_deg"], summary["b_deg"]) == (better, 1.0, 4.0)
 
 
-@pytest.mark.parametrize(("differs", "better"), [("pose", "a"), ("inputs", None)])
+@every_case(("differs", "better"), [("pose", "a"), ("inputs", None)])
 def test_without_answers_the_poses_show_whether_networks_differ(differs, better):
-    """Teacher files hold poses and no answer."""
-    results = stages(**{name: OVER if name == differs else FINE for name in ("inputs", "pose")})
-    a = recording("a", range(4))
+    """Teacher files hold poses and no answer; one of poses and baseline alone says nothing about who is nearer."""
+    results, a = (
+        stages(**{name: OVER if name == differs else FINE for name in ("inputs", "pose")}),
+        recording("a", range(4)),
+    )
     summary = summarise(comparison(a, stages=results, **pose_errors(), baseline=baseline(a)))
     assert summary["baseline"]["better"] == better
+    assert summarise(comparison(**pose_errors()))["baseline"] is None
+    assert summarise(comparison(baseline=baseline(a)))["baseline"] is None

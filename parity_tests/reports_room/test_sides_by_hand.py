@@ -40,32 +40,19 @@ def both(_frames, rows, upstream):
 GIVEN = Stage("given", THREE, bound=share(64))
 DOUBLED = Stage("doubled", THREE, needs=("given",), compute=lambda frames: frames["given"] * 2, bound=share(32))
 PASSED_ON = Stage(
-    "passed_on",
-    THREE,
-    needs=("given", "missing"),
-    may_use=("doubled",),
-    is_propagated=True,
-    bound=both,
+    "passed_on", THREE, needs=("given", "missing"), may_use=("doubled",), is_propagated=True, bound=both,
     compute=lambda frames: frames["given"],
-)
+)  # fmt: skip
 ANSWER = Stage(
-    "answer",
-    THREE,
-    needs=("given",),
-    is_answer=True,
-    bound=both,
+    "answer", THREE, needs=("given",), is_answer=True, bound=both,
     compute=lambda frames: frames.network([frames["given"]])[0],
-)
+)  # fmt: skip
 STAGES = (GIVEN, DOUBLED, PASSED_ON, ANSWER)
 
 
 def contract_of(*stages, fps=50.0):
-    return SimpleNamespace(
-        stage_widths={each.name: None for each in stages},
-        system=SimpleNamespace(stages=stages, graph=Graph(stages)),
-        fps=fps,
-        conventions={},
-    )
+    widths, system = {each.name: None for each in stages}, SimpleNamespace(stages=stages, graph=Graph(stages))
+    return SimpleNamespace(stage_widths=widths, system=system, fps=fps, conventions={})
 
 
 def rows(*numbers):
@@ -105,14 +92,10 @@ def test_a_difference_that_the_inputs_lead_to_is_allowed():
     assert allowance.inheriting == {"doubled"}
 
 
-def test_only_the_asked_frames_are_returned():
-    """A piece knows the frames around it, and is as long as it is."""
+def test_only_asked_frames_of_stages_of_both_sides_have_a_tolerance():
+    """A piece knows the frames around it, and is as long as it is; of one side or two widths there is nothing to compare."""
     values = {"given": rows(1.0, 2.0, 4.0, 8.0, 16.0)}
     close(allowed(values, values, around=slice(3, 8), part=slice(4, 6))["given"], rows(2.0, 4.0).astype(float) / 64)
-
-
-def test_stages_of_one_side_or_of_two_widths_have_no_tolerance():
-    """There is nothing to compare."""
     a = {"given": rows(1.0, 2.0), "doubled": rows(1.0, 2.0), "passed_on": rows(1.0, 2.0)}
     assert allowed(a, {"given": rows(1.0, 2.0), "doubled": rows(1.0, 2.0)[:, :2]}).keys() == {"given"}
     assert allowed({"given": rows(1.0, 2.0)}, a).keys() == {"given"}

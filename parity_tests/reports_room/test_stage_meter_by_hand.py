@@ -4,7 +4,6 @@ import math
 import warnings
 
 import numpy as np
-import pytest
 
 from rigpact.contract.systems.stage import RAW, Measure
 from rigpact.reports.comparing.stage_comparison import StageMeter
@@ -33,7 +32,7 @@ def worst(found):
 
 
 @every_case("pieces", [[4], [1, 3], [2, 2], [1, 1, 1, 1]])
-@pytest.mark.parametrize(
+@every_case(
     ("error", "over", "first", "expected"),
     [
         ([[0, 0], [0, 0], [0, 0], [0, 0]], 0, None, (10, 0, 0.0, 1.0)),
@@ -55,27 +54,16 @@ def test_the_worst_value_is_the_first_of_the_largest_beyond_their_tolerance(piec
     assert found.judged.tolist() == [True, True]
 
 
-def test_an_error_is_taken_in_double_precision():
-    """One and a billionth below zero are more than one apart; in single precision they would not be."""
+def test_an_error_is_taken_in_double_precision_and_of_quaternions_without_their_sign():
+    """One and a billionth below zero are more than one apart. A sign counts where the stage holds no quaternions."""
     meter = StageMeter("s", 1, RAW)
     meter.add(np.float32([[1.0], [1 + 2**-23]]), np.float32([[-(2.0**-30)], [1.0]]), np.zeros((2, 1)))
     found = meter.result(FRAMES[:2])
-    assert worst(found) == (10, 0, 1.0 + 2.0**-30, 0.0)
-    assert found.over == 2
-
-
-@pytest.mark.parametrize(("measure", "error"), [(RAW, 2.0), (Measure(has_signless_quaternions=True), 0.25)])
-def test_a_quaternion_with_the_other_sign_is_the_same_rotation(measure, error):
-    """Only where the stage says that it holds quaternions."""
-    meter = StageMeter("s", 4, measure)
-    meter.add(np.float32([[0, 0, 0.25, 1]]), np.float32([[0, 0, 0, -1]]), np.zeros((1, 4)))
-    assert meter.result(FRAMES[:1]).worst_error == error
-
-
-def test_a_tolerance_that_is_no_number_allows_nothing():
-    """Infinite it would hide what nobody computed."""
-    found = measured([[0.0], [0.5], [0.5]], [[NAN], [NAN], [1.0]])
-    assert (found.over, found.unknown, worst(found)) == (1, 0, (11, 0, 0.5, 0.0))
+    assert (found.over, worst(found)) == (2, (10, 0, 1.0 + 2.0**-30, 0.0))
+    for measure, error in ((RAW, 2.0), (Measure(has_signless_quaternions=True), 0.25)):
+        meter = StageMeter("s", 4, measure)
+        meter.add(np.float32([[0, 0, 0.25, 1]]), np.float32([[0, 0, 0, -1]]), np.zeros((1, 4)))
+        assert meter.result(FRAMES[:1]).worst_error == error
 
 
 @every_case("pieces", [[4], [1, 3], [1, 1, 1, 1]])
@@ -92,17 +80,18 @@ def test_a_tolerance_that_is_no_number_allows_nothing():
 def test_values_with_an_infinite_tolerance_are_counted_and_not_judged(pieces, tolerance, unknown, first):
     """The first of them is where a recording should hold more."""
     found = measured([[0.5, 0.25]] * 4, tolerance, pieces=pieces)
-    assert (found.unknown, found.first_unknown, found.over) == (unknown, first, 0)
-    assert found.compared_total == 8 - unknown
+    assert (found.unknown, found.first_unknown, found.over, found.compared_total) == (unknown, first, 0, 8 - unknown)
 
 
-def test_an_infinite_tolerance_does_not_excuse_a_number_that_is_not_finite():
-    """No rounding leads there."""
+def test_no_tolerance_excuses_what_is_not_finite_and_one_that_is_no_number_allows_nothing():
+    """Infinite it would hide what nobody computed; no rounding leads to NaN."""
+    found = measured([[0.0], [0.5], [0.5]], [[NAN], [NAN], [1.0]])
+    assert (found.over, found.unknown, worst(found)) == (1, 0, (11, 0, 0.5, 0.0))
     found = measured([[0.0], [NAN]], [[INF], [INF]])
     assert (found.over, found.first_frame_over, found.unknown) == (1, 11, 2)
 
 
-@pytest.mark.parametrize("pieces", [[4], [1, 3], [3, 1], [1, 1, 1, 1]])
+@every_case("pieces", [[4], [1, 3], [3, 1], [1, 1, 1, 1]])
 def test_frames_that_nobody_can_judge_agree_whatever_they_hold(pieces):
     """They are counted, so that a report can say how many there were."""
     error, tolerance = [[0, 9], [0.5, 0], [NAN, 9], [9, INF]], [[1, 1], [1, 1], [INF, 1], [1, NAN]]
@@ -112,16 +101,12 @@ def test_frames_that_nobody_can_judge_agree_whatever_they_hold(pieces):
     assert found.frame_ratios.tolist() == [0.0, 0.5, 0.0, 0.0]
 
 
-def test_a_frame_that_nobody_can_judge_has_no_error_and_no_tolerance():
-    """Where no frame can be judged, nothing differs; and such a frame makes no channel too wide to be judged."""
+def test_a_frame_that_nobody_can_judge_has_no_error_no_tolerance_and_no_sign():
+    """It makes no channel too wide to be judged; the quaternions beside it are still compared without their sign."""
     found = measured([[7.0], [NAN]], [[9.0], [9.0]], left_out=[True, True])
     assert (found.over, found.compared_total, worst(found)) == (0, 0, (10, 0, 0.0, 0.0))
     found = measured([[7.0], [0.25]], [[9.0], [1.0]], left_out=[True, False], measure=Measure(widest_bound=0.5))
     assert (found.over, worst(found), found.judged.tolist()) == (0, (11, 0, 0.25, 1.0), [True])
-
-
-def test_a_quaternion_that_nobody_can_judge_agrees_whatever_its_sign():
-    """The frames beside it are still compared without their sign."""
     meter = StageMeter("s", 4, Measure(has_signless_quaternions=True))
     ours, theirs = np.float32([[0, 0, NAN, 1], [0, 0, 0, 1]]), np.float32([[INF, 0, 0, -1], [0, 0, 0.5, -1]])
     meter.add(ours, theirs, np.zeros((2, 4)), np.array([True, False]))
@@ -144,11 +129,10 @@ def test_a_quaternion_that_nobody_can_judge_agrees_whatever_its_sign():
 def test_a_channel_is_judged_where_its_median_tolerance_is_narrow_enough(tolerances, is_judged, length):
     """A channel whose rounding spans a standard deviation says nothing; no warning of a sum of infinities is shown."""
     pieces = [min(length, len(tolerances) - start) for start in range(0, len(tolerances), length)]
-    zeros = np.zeros((len(tolerances), 2))
     both = np.stack([np.array(tolerances), np.ones(len(tolerances))], axis=1)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        found = measured(zeros, both, pieces=pieces, measure=Measure(widest_bound=1.0))
+        found = measured(np.zeros_like(both), both, pieces=pieces, measure=Measure(widest_bound=1.0))
     assert found.judged.tolist() == [is_judged, True]
     assert worst(found) == (10, 0 if is_judged else 1, 0.0, tolerances[0] if is_judged else 1.0)
     assert found.judged_total == len(tolerances) * (1 + is_judged)
@@ -164,13 +148,9 @@ def test_of_a_channel_that_cannot_be_judged_only_numbers_that_are_not_finite_cou
     assert (found.over, found.first_frame_over, worst(found)) == (2, 11, (12, 1, INF, 6.0))
     assert found.frame_ratios.tolist() == [0.0, 2.0, INF]
     assert (found.judged_total, found.compared_total) == (3, 3)
-
-
-def test_without_a_channel_to_judge_the_first_value_stands_for_all():
-    """A report still shows an error and a tolerance; the largest would look like a defect."""
-    found = measured(
-        [[0.25, 3], [1, 4], [7, 7]], [[2, 3], [4, 4], [5, 5]], pieces=[2, 1], measure=Measure(widest_bound=1.0)
+    found = measured([[0.25, 3], [1, 4], [7, 7]], [[2, 3], [4, 4], [5, 5]], pieces=[2, 1], measure=narrow)
+    assert (found.over, found.first_frame_over, worst(found)) == (0, None, (10, 0, 0.25, 2.0)), (
+        "the first stands for all"
     )
-    assert (found.over, found.first_frame_over, worst(found)) == (0, None, (10, 0, 0.25, 2.0))
     assert (found.judged_total, found.compared_total, found.total) == (0, 0, 6)
     assert found.frame_ratios.tolist() == [0.0, 0.0, 0.0]

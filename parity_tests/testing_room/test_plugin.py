@@ -425,16 +425,7 @@ def test_without_the_option_nothing_is_imported(run_apart: Run, folder: Path) ->
     )
     (folder / "test_own.py").write_text("def test_own():\n    pass\n")
 
-    ran = run_apart(
-        "--collect-only",
-        "-q",
-        "-p",
-        "no:hypothesispytest",
-        "-p",
-        "no:benchmark",
-        "-p",
-        "no:regressions",
-    )
+    ran = run_apart("--collect-only", "-q", "-p", "no:hypothesispytest", "-p", "no:benchmark", "-p", "no:regressions")
 
     assert "IMPORTED []" in ran.out
     assert "OURS ['rigpact', 'rigpact.testing', 'rigpact.testing.fixtures', 'rigpact.testing.plugin']" in ran.out
