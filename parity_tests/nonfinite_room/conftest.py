@@ -1,8 +1,7 @@
-"""The demo character as a subject, and the command line in this process."""
+"""The demo character as a subject, and `rigpact nan` on its files."""
 
 import json
 from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -12,58 +11,28 @@ from rigpact.contract import load_contract
 from rigpact.reference_runtime import read_clip
 from rigpact.reference_runtime.files.subject import Subject
 from rigpact.reference_runtime.network import OnnxNetwork
-from rigpact.reports.command_line import run_command_line
 
-
-@dataclass(frozen=True)
-class Answer:
-    """The exit status and output of a command."""
-
-    status: int
-    out: str
-    err: str
-
-    @property
-    def document(self) -> Any:
-        return json.loads(self.out)
-
-
-Command = Callable[..., Answer]
+Command = Callable[..., Any]
+"""Exit status and document, or the whole answer where the command refused."""
 
 
 @pytest.fixture
-def nan_command(capfd: pytest.CaptureFixture[str], demo_bundle: Path) -> Command:
-    """Run `rigpact nan` with the demo's companion, model and clip; `bundle` is the demo's own if not given."""
+def nan_command(command: Command, demo_bundle: Path, tmp_path: Path) -> Command:
+    """Run `rigpact nan --format json` with the demo's files; `damage` is (array, place, number) of its bundle."""
 
-    def call(*words: object, bundle: Path | None = None, companion: Path | None = None, network: bool = True) -> Answer:
-        files = ["--companion", companion or demo_bundle / "pretrain_template.json"]
-        if network:
-            files += ["--onnx", demo_bundle / "model.onnx", demo_bundle / "clips" / "Sneak_Turn.json"]
-        capfd.readouterr()
-        chosen = bundle or demo_bundle / "norm_template.json"
-        status = run_command_line([str(word) for word in ("nan", "--contract", chosen, *files, *words)])
-        captured = capfd.readouterr()
-        assert "Traceback" not in captured.out + captured.err
-        return Answer(status, captured.out, captured.err)
+    def call(*words: object, damage: tuple[str, int, float] | None = None, runs: bool = True) -> Any:
+        bundle = demo_bundle / "norm_template.json"
+        if damage is not None:
+            document = json.loads(bundle.read_text(encoding="utf-8"))
+            document[damage[0]][damage[1]] = damage[2]
+            bundle = tmp_path / "norm_template.json"
+            bundle.write_text(json.dumps(document), encoding="utf-8")
+        files: list[object] = ["--contract", bundle, "--companion", demo_bundle / "pretrain_template.json"]
+        files += ["--onnx", demo_bundle / "model.onnx", demo_bundle / "clips" / "Sneak_Turn.json"] if runs else []
+        answer = command("nan", *files, *words, "--format", "json")
+        return (answer.status, json.loads(answer.out)) if answer.out else (answer.status, answer.err)
 
     return call
-
-
-@pytest.fixture
-def damaged_bundle(demo_bundle: Path, tmp_path: Path) -> Callable[..., Path]:
-    """Write the demo bundle with one number of one array replaced, or the array's last number dropped."""
-
-    def write(key: str, index: int | None = None, value: float = 0.0) -> Path:
-        document = json.loads((demo_bundle / "norm_template.json").read_text(encoding="utf-8"))
-        if index is None:
-            document[key].pop()
-        else:
-            document[key][index] = value
-        path = tmp_path / "norm_template.json"
-        path.write_text(json.dumps(document), encoding="utf-8")
-        return path
-
-    return write
 
 
 @pytest.fixture(scope="session")
