@@ -5,11 +5,7 @@ import re
 import shutil
 from dataclasses import replace
 
-import numpy as np
 import pytest
-
-from rigpact.contract.skeleton import Skeleton
-from rigpact.reports.diagnosing.relations.families.turned import _depths
 
 from ..measuring.scores.engine.engine_side import Files
 from ..measuring.scores.planted import TEACHER
@@ -59,9 +55,3 @@ def test_what_is_no_convention_is_named(game, tmp_path, what):
     assert found.verdict == "explained"
     assert re.search(words, found.supposition or "")
     assert (found.causes, found.relations) == ((), ())
-
-
-def test_a_skeleton_may_name_a_child_before_its_parent():
-    """A bundle may list its bones in any order; the relation of component space must not fail on it."""
-    skeleton = Skeleton(("hand", "arm", "root"), (1, 2, -1), np.zeros((3, 3), np.float32))
-    assert _depths(skeleton).ravel().tolist() == [3.0, 2.0, 1.0]
