@@ -125,10 +125,7 @@ class ManagerBasedRLEnv:
             self.observation_manager.get_term_cfg = lambda _group, name: terms[name]
         else:
             self.observation_manager._group_obs_term_cfgs = {names: list(terms.values())}
-        self.action_manager = SimpleNamespace(
-            active_terms=["joint_pos"],
-            action=Tensor(np.zeros((COUNT, 4))),
-        )
+        self.action_manager = SimpleNamespace(active_terms=["joint_pos"], action=Tensor(np.zeros((COUNT, 4))))
         motors = SimpleNamespace(joint_names=list(JOINTS), stiffness=Tensor([[20.0] * 4] * COUNT), damping=0.5)
         data = SimpleNamespace(joint_names=JOINTS, default_joint_pos=Tensor(np.repeat(POSE, COUNT, 0)))
         self.robot = SimpleNamespace(data=data, actuators={"legs": motors})

@@ -153,10 +153,7 @@ _SPREAD, _ROUNDED = f"spread = {SPREAD}", "spread = [0.257, 0.315, 0.509, 0.419]
 _MEAN, _OLD = f"mean = {MEAN}", ("scale = 0.25", 'scale = { value = 0.25, wrong = { old = "spread2" } }')
 _MOTORS, _SAME_ORDER = (
     f'motors = ["{first}", "right_knee"]'
-    for first in (
-        'left_hip", "left_knee", "right_hip',
-        'left_hip", "right_hip", "left_knee',
-    )
+    for first in ('left_hip", "left_knee", "right_hip', 'left_hip", "right_hip", "left_knee')
 )
 _PROFILE = ('name = "four_joints"', 'name = "four_joints"\nprofile = "PROFILE"')
 

@@ -101,6 +101,5 @@ def test_an_engine_that_takes_the_gains_through_the_map_is_named(tmp_path: Path,
     contract = _contract(tmp_path, '"plain"', "motors")
     np.savez(tmp_path / "engine.npz", q=np.zeros((3, 3)), kp=np.tile([2.0, 3.0, 1.0], (3, 1)))
     answer = command("explain", tmp_path / "engine.npz", "--contract", contract)
-
     assert answer.status == 1
     assert "kp.order = policy" in answer.out

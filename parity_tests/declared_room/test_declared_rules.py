@@ -59,7 +59,6 @@ def test_a_sound_contract_and_model_are_clean(tmp_path: Path) -> None:
 def test_the_defect_is_named_where_it_is(tmp_path: Path, case: DeclaredCase) -> None:
     """Each of these loads and runs; the robot falls, or moves as if it were drunk."""
     found = case.findings(tmp_path)
-
     own = [finding for finding in found if finding["code"] == case.code]
     assert own, found
     assert own[0]["pointer"] == case.pointer
@@ -72,7 +71,6 @@ def test_the_defect_is_named_where_it_is(tmp_path: Path, case: DeclaredCase) -> 
 def test_a_mistake_is_reported_as_it_was(tmp_path: Path, code: str) -> None:
     """Review must show a message without its number before users see it."""
     own = [finding for finding in findings_of_damage(code, tmp_path) if finding["code"] == code]
-
     assert own
     check_golden(GOLDEN, code, own, tmp_path)
 
@@ -91,7 +89,6 @@ def test_a_near_miss_is_not_reported(
 ) -> None:
     """Users switch off a rule with false alarms, and then it misses real defects."""
     found = DeclaredCase(code, edits, "", "", model).findings(tmp_path)
-
     assert [each for each in found if each["code"] == code or each["severity"] == "error"] == []
 
 
@@ -110,7 +107,6 @@ def test_a_normaliser_inside_is_seen_however_it_was_exported(tmp_path: Path, how
     """Exporters write one normaliser in several ways; a check that knows one of them passes the others."""
     mean, std = np.array(whole(_list("mean"), 0.0)), np.array(whole(_list("spread"), 1.0))
     found = findings_of(tmp_path, FOUR, NORMALISERS[how](mean, std))
-
     assert [each["code"] for each in found] == ["RP765"]
 
 
@@ -118,7 +114,6 @@ def test_constants_that_do_not_fit_one_another_are_no_normaliser(tmp_path: Path)
     """A graph may add a row and multiply by a column: a check that ends there has judged nothing."""
     mean = np.array(whole(_list("mean"), 0.0))
     found = findings_of(tmp_path, FOUR, inside(("Sub", mean), ("Mul", np.full((5, 1), 2.0))))
-
     assert "RP765" not in [each["code"] for each in found]
 
 
@@ -131,11 +126,9 @@ def test_a_normaliser_inside_is_seen_through_a_history(tmp_path: Path, layout: s
     mean, std = np.zeros(17), np.ones(17)
     for start in starts:
         mean[start : start + 4], std[start : start + 4] = _list("mean"), _list("spread")
-
     found = findings_of(
         tmp_path, FOUR.replace(old, new), Network({}, NORMALISERS["subtracted and divided"](mean, std).before)
     )
-
     assert [each["code"] for each in found] == ["RP765"]
 
 
@@ -156,7 +149,6 @@ def test_the_map_says_its_direction(tmp_path: Path) -> None:
     for expected, order in maps.items():
         text = FOUR.replace("mean = [", f"map = {order}\nmean = [").replace("[names]\n", lists)
         messages = [each["message"] for each in findings_of(tmp_path, text, SOUND) if each["code"] == "RP758"]
-
         assert any(expected in message for message in messages), messages
 
 
@@ -175,7 +167,6 @@ def test_a_real_policy_without_metadata_raises_nothing_of_this(
     """The network of this policy is normalised nowhere, and was trained so."""
     model = real_data / "others" / "unitree_rl_lab_g1" / "policy.onnx"
     answer = command("check", checkout / "fixtures" / "contracts" / "unitree_rl_lab_g1.toml", model, "--format", "json")
-
     assert {each["code"] for each in json.loads(answer.out)["findings"]} == {"RP716"}
 
 
@@ -191,5 +182,4 @@ def test_a_real_policy_without_metadata_raises_nothing_of_this(
 def test_metadata_of_another_policy_is_found(tmp_path: Path, key: str, text: str, says: str) -> None:
     """A model of last week's training beside this week's contract has the same widths, and another meaning."""
     found = [each for each in findings_of(tmp_path, FOUR, said(**{key: text})) if each["code"] == "RP768"]
-
     assert (f"/metadata/{key}", True) in [(each["pointer"], says in each["message"]) for each in found]

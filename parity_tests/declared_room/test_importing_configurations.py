@@ -48,7 +48,6 @@ def test_configuration_classes_are_read_with_what_they_inherit(tmp_path: Path, c
     source, base = _written(tmp_path, walker_DOT_py=CLASSES, base_DOT_py=BASE)
     root = _imported(command, source, tmp_path / "contract.toml", "--builds-on", base)
     stages, numbers = _stages(root), root["numbers"]
-
     assert root["fps"] == 50  # 1 / (0.005 · 4)
     assert numbers["stiffness"]["value"] == [20, 35]  # `nee` fits the knee too, and is the last
     assert numbers["damping"]["value"] == [0.5, 0]
@@ -68,7 +67,6 @@ def test_a_robot_and_its_policy_agree_with_a_loop_written_by_hand(tmp_path: Path
     contract = tmp_path / "contract.toml"
     root = _imported(command, source, contract, "--onnx", model)
     assert root["names"]["policy"] == ["left_hip", "left_knee", "right_hip", "right_knee"]
-
     import onnxruntime
 
     session = onnxruntime.InferenceSession(str(model), providers=["CPUExecutionProvider"])
@@ -89,7 +87,6 @@ def test_a_robot_and_its_policy_agree_with_a_loop_written_by_hand(tmp_path: Path
         for name, row in zip(rows, (q, dq, before, obs, answer, target, motors), strict=True):
             rows[name].append(row)
     np.savez(tmp_path / "run.npz", **{name: np.array(each) for name, each in rows.items()})
-
     answer = command("explain", tmp_path / "run.npz", "--contract", contract, "--mode", "free")
     assert answer.status == 0, answer.out + answer.err
     assert np.abs(rows["obs"]).max() == 1.5  # the clip was at work
@@ -121,9 +118,7 @@ def test_the_base_may_lie_two_folders_up(tmp_path: Path, command: Command) -> No
     source.parent.mkdir(parents=True)
     (tmp_path / "base.yaml").write_text(ROBOT_BASE, encoding="utf-8")
     source.write_text(ROBOT_POLICY, encoding="utf-8")
-
     root = _imported(command, source, tmp_path / "contract.toml")
-
     assert root["names"]["policy"] == ["left_hip", "left_knee", "right_hip", "right_knee"]
 
 
@@ -131,9 +126,7 @@ def test_a_gait_phase_is_a_clock(tmp_path: Path, command: Command) -> None:
     """unitree_rl_lab's term: sine and cosine of the time in periods; refused for want of a width, nobody could go on."""
     term = '    gait_phase: {func: "unitree_rl_lab.mdp.observations:gait_phase", params: {period: 0.8}, scale: null}\nactions:'
     [source] = _written(tmp_path, env_DOT_yaml=_changed(ENV, "actions:", term))
-
     clock = _stages(_imported(command, source, tmp_path / "contract.toml"))["gait_phase"]
-
     assert (clock["operation"], clock["period"]) == ("phase_clock", 0.8)
 
 
@@ -142,7 +135,6 @@ def test_a_dump_of_a_training_run_resolves_its_expressions(tmp_path: Path, comma
     [source] = _written(tmp_path, env_DOT_yaml=ENV)
     root = _imported(command, source, tmp_path / "contract.toml")
     stages = _stages(root)
-
     assert root["names"]["joints"][:5] == [
         "FL_hip_joint",
         "FR_hip_joint",
@@ -195,7 +187,6 @@ def test_the_stacks_own_configurations_become_contracts(
 
     options = () if base is None else ("--builds-on", readers / base)
     root = _imported(command, readers / name, tmp_path / "contract.toml", *options)
-
     assert root["fps"] == fps
     assert open_contract(tmp_path / "contract.toml").fields("obs").width == width
     assert {key: root["names"][key][3] for key in said} == said

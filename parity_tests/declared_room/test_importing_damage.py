@@ -132,7 +132,6 @@ def test_a_leapp_model_of_another_export_is_refused(tmp_path: Path, command: Com
     table = changed(LEAPP, "models", "walk", "parameters", "sha256sum", to=other)
     source = write_yaml(tmp_path / "leapp.yaml", table)
     assert "another sha256" in _refused(command, source, tmp_path / "contract.toml")
-
     own = hashlib.sha256(model.read_bytes()).hexdigest()
     write_yaml(source, changed(LEAPP, "models", "walk", "parameters", "sha256sum", to=own))
     error = _refused(command, source, tmp_path / "contract.toml")

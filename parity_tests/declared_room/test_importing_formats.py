@@ -51,10 +51,8 @@ def test_a_deploy_file_agrees_with_a_loop_written_by_hand(tmp_path: Path, comman
     engine = tmp_path / "engine.safetensors"
     save_file(robot_recording(model), engine)
     source = write_yaml(tmp_path / "deploy.yaml", DEPLOY)
-
     root = _imported(command, source, "--onnx", model, "--recording", engine)
     answer = command("explain", engine, "--contract", tmp_path / "contract.toml")
-
     assert answer.status == 0, answer.out
     assert "AGREES" in answer.out
     assert root["recordings"] == {
@@ -72,7 +70,6 @@ def test_gains_of_every_motor_are_taken_by_the_map(tmp_path: Path, command: Comm
         "damping": [1, 2, 0, 4, 0, 6],
     }
     root = _imported(command, write_yaml(tmp_path / "deploy.yaml", sparse))
-
     assert root["numbers"]["stiffness"]["value"] == [10, 20, 40, 60]
     assert root["numbers"]["damping"]["value"] == [1, 2, 4, 6]
     assert root["names"][root["numbers"]["stiffness"]["names"]] == ["joint_0", "joint_1", "joint_3", "joint_5"]
@@ -86,7 +83,6 @@ def test_a_table_of_columns_is_matched_as_an_array_is(tmp_path: Path, command: C
     lines = [",".join(f"{each:.9g}" for each in row) for row in np.hstack(list(rows.values()))]
     engine.write_text("\n".join([",".join(header), *lines]), encoding="utf-8")
     root = _imported(command, write_yaml(tmp_path / "deploy.yaml", DEPLOY), "--onnx", model, "--recording", engine)
-
     assert root["recordings"] == {"imu_quat": "imu_quat_wxyz", "q": "q_sdk", "dq": "dq_sdk"}
     assert command("explain", engine, "--contract", tmp_path / "contract.toml").status == 0
 
@@ -112,7 +108,6 @@ def test_a_column_that_fits_two_vectors_fits_none(tmp_path: Path, command: Comma
     root = _imported(
         command, write_yaml(tmp_path / "deploy.yaml", DEPLOY), "--recording", tmp_path / "engine.safetensors"
     )
-
     assert not {"q", "dq"} & root.get("recordings", {}).keys()
     assert "Columns that belong to no vector here: q_a (4), q_b (4)." in (tmp_path / "contract.toml").read_text("utf-8")
 
@@ -122,7 +117,6 @@ def test_terms_whose_names_differ_in_signs_stay_two(tmp_path: Path, command: Com
     own = {"params": {}, "clip": None, "scale": [1.0, 1.0], "history_length": 2}
     terms = {**DEPLOY["observations"], "foot-force": own, "foot.force": own}
     root = _imported(command, write_yaml(tmp_path / "deploy.yaml", changed(DEPLOY, "observations", to=terms)))
-
     assert _stages(root)["obs"]["of"][-2:] == ["foot_force", "foot_force_2"]
 
 
@@ -135,7 +129,6 @@ def test_an_engine_that_reads_the_file_otherwise_is_named(tmp_path: Path, comman
     )
     _imported(command, write_yaml(tmp_path / "deploy.yaml", DEPLOY), "--onnx", model, "--recording", engine)
     answer = command("explain", engine, "--contract", tmp_path / "contract.toml")
-
     assert answer.status == 1
     assert "motor_q.order = as_given" in answer.out
 
@@ -147,7 +140,6 @@ def test_columns_are_told_apart_by_their_numbers(tmp_path: Path, command: Comman
     rows = {"a": rows.pop("dq_sdk"), "b": rows.pop("q_sdk"), "c": rows.pop("gyro"), **rows}
     save_file(rows, engine)
     root = _imported(command, write_yaml(tmp_path / "deploy.yaml", DEPLOY), "--onnx", model, "--recording", engine)
-
     assert {vector: root["recordings"][vector] for vector in ("q", "dq", "gyro")} == {"q": "b", "dq": "a", "gyro": "c"}
     assert command("explain", engine, "--contract", tmp_path / "contract.toml").status == 0
 
@@ -160,7 +152,6 @@ def test_a_column_with_the_name_of_another_vector_keeps_its_own(tmp_path: Path, 
     save_file(rows, engine)
     root = _imported(command, write_yaml(tmp_path / "deploy.yaml", DEPLOY), "--onnx", model, "--recording", engine)
     answer = command("explain", engine, "--contract", tmp_path / "contract.toml")
-
     assert answer.status == 0, answer.out
     assert "base_ang_vel_scaled" in _stages(root)["obs"]["of"]
     assert root["recordings"]["stick_velocities"] == "command"
@@ -185,7 +176,6 @@ def test_a_gyro_in_the_axes_of_the_world_is_named(tmp_path: Path, command: Comma
     )  # the sensor gives the world's axes, the network saw the body's
     _imported(command, write_yaml(tmp_path / "deploy.yaml", DEPLOY), "--onnx", model, "--recording", engine)
     answer = command("explain", engine, "--contract", tmp_path / "contract.toml")
-
     assert answer.status == 0, answer.out
     assert "open: base_ang_vel_turned.direction is inverse" in answer.out
 
@@ -198,7 +188,6 @@ def test_a_python_slice_is_all_joints_and_never_runs(tmp_path: Path, command: Co
     assert tagged != plain
     source.write_text(tagged, encoding="utf-8")
     assert _given(_imported(command, source))["last_action"]["names"] == "policy"
-
     trap = tmp_path / "trap"
     hostile = plain.replace("joint_ids: null", f"joint_ids: !!python/object/apply:pathlib.Path.touch ['{trap}']")
     source.write_text(hostile, encoding="utf-8")
@@ -215,7 +204,6 @@ def test_the_order_of_gains_is_open_where_the_map_is_none_and_known_where_it_is(
     _imported(command, source)
     told = command("check", tmp_path / "contract.toml").out
     assert "kp.order is not declared; sdk is assumed, it may be policy" in told
-
     write_yaml(source, changed(DEPLOY, "joint_ids_map", to=[0, 1, 2, 3]))
     root = _imported(command, source)
     assert "kp.order" not in command("check", tmp_path / "contract.toml").out
@@ -229,7 +217,6 @@ def test_a_group_with_flags_is_read_as_its_runtime_does(tmp_path: Path, command:
         command, write_yaml(tmp_path / "deploy.yaml", changed(DEPLOY, "observations", to={"policy_obs": terms}))
     )
     stages = _stages(root)
-
     assert root["networks"]["policy"]["inputs"] == ["policy_obs"]
     assert stages["policy_obs"]["layout"] == "frame_major"
     assert stages["joint_vel_rel"]["operation"] == "clip"  # the last of the two: scaled first
@@ -240,7 +227,6 @@ def test_names_of_the_model_replace_numbers(tmp_path: Path, command: Command) ->
     names = "left_hip_joint,right_hip_joint,left_knee_joint,right_knee_joint"
     model = write_model(tmp_path / "policy.onnx", OBSERVED, 4, {"joint_names": names})
     root = _imported(command, write_yaml(tmp_path / "deploy.yaml", DEPLOY), "--onnx", model)
-
     assert root["names"]["policy"] == names.split(",")
     assert root["names"]["sdk"] == ["left_hip_joint", "left_knee_joint", "right_hip_joint", "right_knee_joint"]
 
@@ -253,7 +239,6 @@ def test_a_term_that_nobody_knows_is_given_and_said(tmp_path: Path, command: Com
     imported = command("init", "--from", source, "-o", out)
     text = out.read_text(encoding="utf-8")
     root = tomllib.loads(text)
-
     assert _given(root)["height_scan"]["size"] == 7
     assert "LEFT OPEN: height_scan: its computation is not in the file" in text
     assert "note: nothing computes height_scan" in imported.out
@@ -267,7 +252,6 @@ def test_metadata_is_text_with_semicolons_and_three_decimals(tmp_path: Path, com
     model = write_model(tmp_path / "policy.onnx", width, 2, METADATA)
     root = _imported(command, model)
     stages = _stages(root)
-
     assert stages["obs"]["of"][-1] == "command"
     assert stages["obs"]["length"] == 3
     assert (stages["joint_vel_clipped"]["lowest"], stages["joint_vel_clipped"]["highest"]) == (-5, 5)
@@ -284,7 +268,6 @@ def test_the_first_spelling_of_the_clip_is_read_too(tmp_path: Path, command: Com
     texts = {key: text for key, text in METADATA.items() if key != "observation_terms_clip"}
     texts["observation_term_clip"] = "[-inf, inf],[-inf, inf],[-inf, inf],[-5.0, 5.0],[-inf, inf],[-inf, inf]"
     model = write_model(tmp_path / "policy.onnx", 45, 2, texts)
-
     assert _stages(_imported(command, model))["joint_vel_clipped"]["highest"] == 5
 
 
@@ -294,7 +277,6 @@ def test_a_passive_joint_leaves_the_targets_open(tmp_path: Path, command: Comman
     model = write_model(tmp_path / "policy.onnx", width, 1, METADATA)
     out = tmp_path / "contract.toml"
     made = command("init", "--from", model, "-o", out)
-
     assert made.status == 0, made.err
     assert "the network gives 1 numbers and the robot has 2 joints" in made.out
     assert "target" not in _stages(tomllib.loads(out.read_text(encoding="utf-8")))
@@ -304,7 +286,6 @@ def test_an_io_descriptor_takes_joints_by_name(tmp_path: Path, command: Command)
     """The action drives two of three joints, in another order than the articulation's."""
     root = _imported(command, write_yaml(tmp_path / "descriptor.yaml", DESCRIPTOR))
     stages = _stages(root)
-
     assert root["names"] == {"joints": ["hip", "neck", "knee"], "controlled": ["knee", "hip"]}
     assert stages["joint_pos_controlled"]["take"] == "controlled"
     assert stages["target_unclipped"]["scale"] == 0.5
@@ -346,7 +327,6 @@ def test_gravity_stays_a_unit_vector_whatever_its_unit_says(tmp_path: Path, comm
     """The descriptor calls projected gravity m/s^2; fed 9.81 the policy sees a robot that falls."""
     root = _imported(command, write_yaml(tmp_path / "descriptor.yaml", DESCRIPTOR))
     text = (tmp_path / "contract.toml").read_text(encoding="utf-8")
-
     assert _stages(root)["projected_gravity"]["vector"] == [0, 0, -1]
     assert "the file calls it m/s^2; its length is 1" in text
 
@@ -382,7 +362,6 @@ def test_leapp_binds_by_name_and_starts_from_its_file(tmp_path: Path, command: C
     start = np.arange(6, dtype=np.float32).reshape(3, 1, 2)
     save_file({"walk/h_pos_in": start}, tmp_path / "walk_initial_values.safetensors")
     root = _imported(command, write_yaml(tmp_path / "leapp.yaml", LEAPP))
-
     assert _given(root)["root_quat_w"] == {"name": "root_quat_w", "kind": "quaternion_xyzw", "space": "world"}
     assert _given(root)["h_pos_in"]["carried"] == "h_pos_out"
     assert root["networks"]["walk"]["inputs"] == {"root_quat_w": "root_quat_w", "h_pos_in": "h_pos_in"}
@@ -391,7 +370,6 @@ def test_leapp_binds_by_name_and_starts_from_its_file(tmp_path: Path, command: C
     np.savez(clip, root_quat_w=np.tile(np.array([7.0, 8.0, 0.0, 0.0], "f"), (2, 1)))
     contract = tmp_path / "contract.toml"
     assert command("run", "--contract", contract, clip, "--mode", "free", "--frames", 2, "-o", run).status == 0
-
     from rigpact.reference_runtime.recordings.trace import read_trace
 
     rows = read_trace(run).stages
@@ -403,7 +381,6 @@ def test_a_model_with_other_names_is_found_by_check(tmp_path: Path, command: Com
     _imported(command, write_yaml(tmp_path / "leapp.yaml", LEAPP))
     other = write_model(tmp_path / "other.onnx", 4, 2)
     checked = command("check", tmp_path / "contract.toml", "--onnx", other)
-
     assert checked.status == 1
     assert "RP713 error: the model has 1 outputs (actions), expected 2: target, h_pos_out" in checked.out
 
@@ -412,7 +389,6 @@ def test_leapp_without_its_files_says_what_is_missing(tmp_path: Path, command: C
     """The runtime takes zeros where the file of initial values is missing; nobody is told."""
     _imported(command, write_yaml(tmp_path / "leapp.yaml", LEAPP))
     text = (tmp_path / "contract.toml").read_text(encoding="utf-8")
-
     assert "LEFT OPEN: start" in text
     assert "LEFT OPEN: file. walk.onnx was not here" in text
 
@@ -421,7 +397,6 @@ def test_a_start_that_the_file_does_not_name_is_zero_and_said(tmp_path: Path, co
     """A file of initial values without this one: the runtime starts from zeros, and nobody is told."""
     save_file({"walk/other": np.ones(1, np.float32)}, tmp_path / "walk_initial_values.safetensors")
     root = _imported(command, write_yaml(tmp_path / "leapp.yaml", LEAPP))
-
     assert _given(root)["h_pos_in"]["start"] == "zeros"
     assert "not in the file of initial values: zeros" in (tmp_path / "contract.toml").read_text(encoding="utf-8")
 
@@ -436,7 +411,6 @@ def test_files_of_another_folder_are_left_open_and_their_numbers_kept(tmp_path: 
     out = tmp_path / "game" / "contract.toml"
     made = command("init", "--from", write_yaml(tmp_path / "export" / "leapp.yaml", LEAPP), "-o", out)
     assert made.status == 0, made.err
-
     text = out.read_text(encoding="utf-8")
     assert tomllib.loads(text)["numbers"]["start_h_pos_in"]["value"] == [0, 1, 2, 3, 4, 5]
     assert "LEFT OPEN: file. walk.onnx is not in this folder" in text
@@ -449,7 +423,6 @@ def test_two_nodes_with_one_name_keep_two_vectors(tmp_path: Path, command: Comma
         "parameters": {},
     }  # fmt: skip
     root = _imported(command, write_yaml(tmp_path / "leapp.yaml", changed(LEAPP, "models", "drive", to=second)))
-
     assert {"root_quat_w", "drive_root_quat_w"} <= set(_given(root))
     assert root["networks"]["drive"]["inputs"] == {"root_quat_w": "drive_root_quat_w"}
 
@@ -459,7 +432,6 @@ def test_gains_of_which_one_is_missing_are_left_out(tmp_path: Path, command: Com
     """Half a pair of gains is a motor without a brake."""
     root = _imported(command, write_yaml(tmp_path / "deploy.yaml", changed(DEPLOY, key, to=...)))
     assert not {"stiffness", "damping"} & set(root["numbers"])
-
     (tmp_path / "contract.toml").unlink()
     own = f"default_joint_{key}"
     table = changed(DESCRIPTOR, "articulations", "robot", own, to=...)
@@ -472,7 +444,6 @@ def test_metadata_of_an_older_exporter_has_no_scales_and_no_ranges(tmp_path: Pat
     texts = {key: text for key, text in METADATA.items() if not key.startswith("observation_terms")}
     width = 3 + 3 + 2 + 2 + 2 + 3
     stages = _stages(_imported(command, write_model(tmp_path / "policy.onnx", width, 2, texts)))
-
     assert not {"joint_vel_clipped", "base_ang_vel_scaled"} & set(stages)
 
 
@@ -484,7 +455,6 @@ def test_two_nodes_feed_each_other_in_one_call(tmp_path: Path, command: Command)
     table = changed(LEAPP, "models", "drive", to=second)
     table = changed(table, "pipeline", "data_flow", to={"walk/target": ["drive/wish"]})
     root = _imported(command, write_yaml(tmp_path / "leapp.yaml", table))
-
     refused = command(
         "init", "--from", tmp_path / "leapp.yaml", "-o", tmp_path / "x.toml", "--onnx", tmp_path / "one.onnx"
     )
@@ -500,7 +470,6 @@ def test_hostile_names_stay_text(tmp_path: Path, command: Command) -> None:
     table = changed(table, "actions", 0, "joint_names", to=["knee", name])
     table = changed(table, "observations", "policy", 3, "joint_names", to=["knee", name])
     root = _imported(command, write_yaml(tmp_path / "descriptor.yaml", table))
-
     assert root["names"]["joints"][0] == name
     assert root["format"] == "rigpact-contract"
 
@@ -512,7 +481,6 @@ def test_files_outside_the_contracts_folder_are_not_named(tmp_path: Path, comman
     model = write_model(tmp_path / "elsewhere" / "policy.onnx", OBSERVED, 4)
     source = write_yaml(tmp_path / "here" / "deploy.yaml", DEPLOY)
     root = _imported(command, source, "--onnx", model)
-
     assert "file" not in root["networks"]["policy"]
     assert "policy.onnx is not in this folder" in (tmp_path / "here" / "contract.toml").read_text(encoding="utf-8")
 
@@ -522,6 +490,5 @@ def test_a_file_that_is_there_is_kept(tmp_path: Path, command: Command) -> None:
     source, out = write_yaml(tmp_path / "deploy.yaml", DEPLOY), tmp_path / "contract.toml"
     out.write_text("mine", encoding="utf-8")
     refused = command("init", "--from", source, "-o", out)
-
     assert (refused.status, out.read_text(encoding="utf-8")) == (2, "mine")
     assert "--force" in refused.err

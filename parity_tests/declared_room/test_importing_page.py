@@ -11,16 +11,7 @@ import onnxruntime
 import pytest
 from safetensors.numpy import save_file
 
-from .foreign_files import (
-    DEPLOY,
-    DESCRIPTOR,
-    LEAPP,
-    METADATA,
-    OBSERVED,
-    robot_recording,
-    write_model,
-    write_yaml,
-)
+from .foreign_files import DEPLOY, DESCRIPTOR, LEAPP, METADATA, OBSERVED, robot_recording, write_model, write_yaml
 
 
 def test_every_command_of_the_page_runs(
@@ -36,7 +27,6 @@ def test_every_command_of_the_page_runs(
     write_yaml(tmp_path / "walk_leapp.yaml", LEAPP)
     write_model(tmp_path / "mjlab_policy.onnx", 45, 2, METADATA)
     monkeypatch.chdir(tmp_path)
-
     assert len(lines) >= 10
     for line in lines:
         if line == "init":

@@ -31,14 +31,12 @@ def test_a_deploy_file_becomes_a_contract_that_the_engine_agrees_with(
     """Three commands from the files of a robot to a verdict; a wrong reading of the file would be blamed on the engine."""
     home = others / folder
     golden, contract = home / "golden_24_frames.safetensors", home / "contract.toml"
-
     made = command(
         "init", "--from", home / "deploy.yaml", "--onnx", home / model, "--recording", golden, "-o", contract
     )
     assert made.status == 0, made.err
     assert command("check", contract).status == 0
     answer = command("explain", golden, "--contract", contract, "--format", "json")
-
     assert (answer.status, _verdict(answer)) == (0, "agrees"), answer.out
     assert {"obs", "action", "target"} <= {each["stage"] for each in json.loads(answer.out)["stages"]}
     text = contract.read_text(encoding="utf-8")
@@ -51,7 +49,6 @@ def test_without_a_recording_the_quaternion_stays_open_and_is_found(others: Path
     home = others / "unitree_rl_lab_g1"
     contract = home / "contract.toml"
     command("init", "--from", home / "deploy.yaml", "--onnx", home / "policy.onnx", "-o", contract)
-
     checked = command("check", contract)
     assert checked.status == 0
     for knob in ("projected_gravity.quaternion_order", "kp.order", "kd.order"):
@@ -62,7 +59,6 @@ def test_without_a_recording_the_quaternion_stays_open_and_is_found(others: Path
     columns = "".join(["\n[recordings]\n", *(f'{vector} = "{column}"\n' for vector, column in names.items())])
     contract.write_text(contract.read_text(encoding="utf-8") + columns, encoding="utf-8")
     answer = command("explain", home / "golden_24_frames.safetensors", "--contract", contract, "--format", "json")
-
     assert (answer.status, _verdict(answer)) == (0, "agrees")
     assert json.loads(answer.out)["answered"]["projected_gravity.quaternion_order"] == ["wxyz"]
     written = command("explain", home / "golden_24_frames.safetensors", "--contract", contract, "--fill")
@@ -77,7 +73,6 @@ def test_numbers_and_order_are_those_of_the_file(others: Path, command: Callable
     home = others / "unitree_rl_lab_g1"
     command("init", "--from", home / "deploy.yaml", "-o", home / "contract.toml")
     root = tomllib.loads((home / "contract.toml").read_text(encoding="utf-8"))
-
     assert root["fps"] == 50
     assert root["names"]["policy"][:3] == ["left_hip_pitch_joint", "right_hip_pitch_joint", "waist_yaw_joint"]
     assert root["names"]["sdk"][3] == "left_knee_joint"
@@ -102,7 +97,6 @@ def test_two_files_of_one_robot_part_where_the_spec_says(others: Path, command: 
     assert made.status == 0, made.err
     assert command("check", contract).status == 0
     answer = command("explain", golden, "--contract", contract)
-
     assert answer.status == 1
     assert "waist_yaw_joint" in answer.out
     stages = json.loads(command("explain", golden, "--contract", contract, "--format", "json").out)["stages"]
@@ -198,7 +192,6 @@ def test_the_shape_that_contradicts_its_names_is_said(others: Path, command: Cal
     contract = others / "contract.toml"
     command("init", "--from", others / "leapp" / "Velocity-G1-v0.yaml", "-o", contract)
     text = contract.read_text(encoding="utf-8")
-
     assert "LEFT OPEN: names. The shape has 4 numbers and the file 3 names (lin_vel_x, lin_vel_y, ang_vel_z)" in text
     assert '{ name = "base_velocity", size = 4 }' in text
 
@@ -207,7 +200,6 @@ def test_a_leapp_package_runs_from_its_initial_values(others: Path, command: Cal
     """Eight calls with feedback; started from zeros, the first poses would differ (the file's start is not zero)."""
     home = others / "leapp" / "tiny_ours"
     golden, contract, run = home / "golden_8_frames.safetensors", home / "contract.toml", home / "run.trace.safetensors"
-
     assert command("init", "--from", home / "Tiny-v0.yaml", "-o", contract).status == 0
     assert command("check", contract).status == 0
     explained = command("explain", golden, "--contract", contract, "--format", "json")
@@ -217,7 +209,6 @@ def test_a_leapp_package_runs_from_its_initial_values(others: Path, command: Cal
         "diff", run, golden, "--contract", contract, "--stage", "joint_pos", "--stage", "last_action_out"
     )
     assert compared.status == 0, compared.out
-
     text = contract.read_text(encoding="utf-8")
     contract.write_text(text.replace('start = "start_h_policy_joint_pos_in"', 'start = "zeros"'), encoding="utf-8")
     command("run", "--contract", contract, golden, "--mode", "free", "--frames", 8, "-o", run)

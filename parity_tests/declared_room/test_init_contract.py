@@ -46,7 +46,6 @@ def _drafted(command: Command, folder: Path) -> tuple[dict[str, Any], str]:
 def test_a_draft_holds_what_the_files_show_and_agrees_with_the_engine(tmp_path: Path, command: Command) -> None:
     """Statistics, the parts of the observation and the feedback stand in the files; nobody should type them."""
     root, text = _drafted(command, _project(tmp_path))
-
     stages = {stage["name"]: stage for stage in root["stages"]}
     assert root["fps"] == 50
     assert stages["obs_raw"]["of"] == ["gyro", "quat", "last"]
@@ -76,7 +75,6 @@ def test_a_trace_of_the_engine_is_a_recording_too(tmp_path: Path, command: Comma
         entries.append({"frame": frame, "time": time, "stages": stages})
     (folder / "engine.trace.jsonl").write_text("\n".join(map(json.dumps, entries)) + "\n", encoding="utf-8")
     of_trace, text = _drafted(command, folder)
-
     assert "engine.trace.jsonl" in text.partition("\n\n")[2].splitlines()[0]
     assert of_trace == {**of_arrays, "name": "net"}  # as the trace says: under another name it would be refused
 
@@ -85,7 +83,6 @@ def test_a_model_alone_leaves_its_inputs_open(tmp_path: Path, command: Command) 
     """Without a recording nothing is known of the input; the draft must not pretend."""
     write_model(tmp_path / "net.onnx", 9, 2)
     root, text = _drafted(command, tmp_path)
-
     assert root["given"] == [{"name": "obs", "size": 9, "left_open": ["operation"]}]
     assert "LEFT OPEN: write the stages that make obs" in text
     assert "fps" not in text
@@ -100,7 +97,6 @@ def test_columns_in_another_order_are_found_where_they_stand(tmp_path: Path, com
         folder / "engine.npz", **{name: arrays[name] for name in ("last", "time", "quat", "obs", "gyro", "actions")}
     )
     root, _ = _drafted(command, folder)
-
     (obs,) = [stage for stage in root["stages"] if stage["name"] == "obs"]
     assert obs["of"] == ["gyro", "quat", "last"]
 
@@ -118,7 +114,6 @@ def test_statistics_in_json_are_found_by_their_names(tmp_path: Path, command: Co
     }
     (folder / "norm.json").write_text(json.dumps(entries), encoding="utf-8")
     root, _ = _drafted(command, folder)
-
     assert root["numbers"]["obs_mean"] == {"file": "norm.json", "at": "obs_mean"}
     (obs,) = [stage for stage in root["stages"] if stage["name"] == "obs"]
     assert (obs["mean"], obs["std"]) == ("obs_mean", "obs_std")
@@ -129,7 +124,6 @@ def test_two_statistics_that_fit_are_not_chosen_from(tmp_path: Path, command: Co
     write_model(tmp_path / "net.onnx", 9, 2)
     np.savez(tmp_path / "a.npz", run_mean=np.zeros(9), run_std=np.ones(9), walk_mean=np.ones(9), walk_std=np.ones(9))
     root, text = _drafted(command, tmp_path)
-
     assert "LEFT OPEN: several statistics of 9 numbers fit obs: run_mean, walk_mean" in text
     assert [stage["operation"] for stage in root["stages"]] == ["network"]
 
@@ -148,7 +142,6 @@ def test_a_mean_without_a_deviation_is_no_statistics(tmp_path: Path, command: Co
     np.savez(tmp_path / "pose.npz", mean_pose=np.zeros(9))
     (tmp_path / "more.json").write_text(json.dumps({"walk": {"mean": [0.0] * 9, "deep": {"std": [1.0] * 9}}}), "utf-8")
     root, _ = _drafted(command, tmp_path)
-
     assert [stage["operation"] for stage in root["stages"]] == ["network"]
 
 
@@ -157,7 +150,6 @@ def test_numbers_of_several_lengths_are_no_recording(tmp_path: Path, command: Co
     folder = _project(tmp_path)
     np.savez(folder / "a_settings.npz", gains=np.ones(2), limits=np.ones((3, 2)))
     root, text = _drafted(command, folder)
-
     assert "engine.npz" in text.partition("\n\n")[2].splitlines()[0]
     assert {"name": "last", "size": 2, "carried": "actions", "start": "zeros"} in root["given"]
 
@@ -167,7 +159,6 @@ def test_an_answer_that_is_the_input_again_is_denormalised_once(tmp_path: Path, 
     write_model(tmp_path / "net.onnx", 9, 9)
     np.savez(tmp_path / "stats.npz", obs_mean=np.zeros(9), obs_std=np.ones(9))
     root, _ = _drafted(command, tmp_path)
-
     assert [name for name in root["numbers"] if name.endswith("mean")] == ["obs_mean"]
 
 
@@ -207,7 +198,6 @@ def test_what_cannot_be_drafted_is_said(tmp_path: Path, command: Command, kind: 
     if kind == "broken":
         (tmp_path / "net.onnx").write_bytes(b"no model")
     answer = command("init", tmp_path)
-
     assert answer.status == 2
     assert {"nothing": "no contract and no model", "contract": "--force", "broken": "onnx"}[kind] in answer.err
     assert answer.err.count("\n") == 1

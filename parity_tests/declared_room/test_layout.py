@@ -102,7 +102,6 @@ def test_a_draft_of_a_policy_agrees_with_its_loop(tmp_path: Path, command: Comma
             rows[name].append(value)
     columns = {"gyro": gyro, "imu": np.stack([w, x, y, z], 1), "q": q, **rows}
     np.savez(tmp_path / "run.npz", fps=50.0, **{name: np.array(values, "f") for name, values in columns.items()})
-
     made = command("init", tmp_path)
     assert made.status == 0, made.err
     text = (tmp_path / "contract.toml").read_text(encoding="utf-8")

@@ -1,13 +1,17 @@
-"""Operations of a declaration that fit no numbers: each is refused at its place, before anything is computed."""
+"""Operations of a declaration that fit no numbers, each refused at its place; readings that change nothing, not offered."""
 
 import json
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
 from ..every_case import every_case
 from ..measuring.pages.operations_page import sample_text
+from .one_operation import offered
+from .test_operations_joints import CHAIN, JOINTS, SIX
+from .test_operations_limbs import LIMB_JOINTS
+from .test_operations_rigs import FORWARD_KINEMATICS, LIMITS, REACH_ERROR, toml
 
 Command = Callable[..., Any]
 HEAD = 'format = "rigpact-contract"\nversion = 1\nname = "one"\nfps = 50\n'
@@ -25,6 +29,8 @@ FRAME = f'frame = ["hip_pos"{TURN}]'
 LIMB = f'operation = "limb_joints", of = ["body", "p"], {FRAME}'
 SENT = f'operation = "sent_pose", of = "body", {FRAME}, targets = ["goal"], normals = ["goal"], chains = ["leg_pos", "arm"]'
 ONE_BONE = f'axes = [1, 0, 0], lengths = [[30]], joints = ["hip"{KNEE}]'
+ROTATE = 'operation = "rotate", of = ["q", "v"], direction = "forward"'
+RELATIVE = 'operation = "relative", of = ["p", "o", "q"], direction = "into_frame"'
 REFUSED: dict[str, tuple[str, str, str, str, str]] = {
     # name: (given, the stage's keys, more, place, what the answer says)
     "vectors of four numbers": (f"{Q}, {P}", 'operation = "rotate", of = ["q", "p"]', "", "/of", "vectors, 3 each"),
@@ -95,6 +101,42 @@ REFUSED: dict[str, tuple[str, str, str, str, str]] = {
     "fields and numbers that do not fit": (
         f"{BODY}, {P}", 'operation = "replaced", of = ["body", "p"], taken = ["leg_pos"]', "", "/of", "3, as the fields",
     ),
+    "two temperatures for three spreads": (
+        W, 'operation = "standard_deviation", of = "w", temperature = [1.5, 1.5], spread = "variance"', "", "/temperature", "2",
+    ),
+    "a sign of two": (J, 'operation = "calibrate", of = "j", signs = [2, 1]', LEGS, "/signs", "1 or -1 of each field"),
+    "a stranger reversed": (J, 'operation = "calibrate", of = "j", reversed = ["hip_lol"]', LEGS, "/reversed/0", ""),
+    "a parent behind its child": (SIX, CHAIN.replace("[-1, 0, 1, 1, 3]", "[-1, 0, 1, 4, 3]"), "", "/parents", "one before it"),
+    "a root that is rotations": (SIX, CHAIN.replace('["r", "root"]', '["r", "r"]'), "", "/of", "3: where the root is"),
+    "joints without a rotation": (JOINTS, CHAIN.replace('["r", "root"]', '"q"'), "", "/of", "one kind of"),
+    "an effector that is no bone": (
+        REACH_ERROR.given, REACH_ERROR.stage.replace('effectors = ["Left', 'effectors = ["Lft'), "", "/effectors", "LftHand",
+    ),
+    "limits of too few bones": (
+        FORWARD_KINEMATICS.given.replace('limited", size = 18', 'limited", size = 15'), FORWARD_KINEMATICS.stage, "", "/of",
+        "limited, 15 numbers",
+    ),
+    "a root without its armature": (
+        FORWARD_KINEMATICS.given.replace("11", "7"), FORWARD_KINEMATICS.stage, "", "/of", "root, 7 numbers",
+    ),
+    **{
+        f"bones of the parents {parents}": (
+            FORWARD_KINEMATICS.given, FORWARD_KINEMATICS.stage.replace("[-1, 0, 0, 1, 2, 4]", parents), "", "/parents", "",
+        )
+        for parents in ("[-1, 0, 3, 1, 2, 4]", "[0, 0, 0, 1, 2, 4]", "[-1, 0, 0, -1, 2, 4]", "[-1, 0, 0.5, 1, 2, 4]",
+                        "[-1, 0, -1e30, 1, 2, 4]")
+    },
+    **{
+        f"counts of {given} that do not meet": (given, stage, "", "/of", "one")
+        for given, stage in (
+            ('{ name = "q", kind = "quaternion_wxyz", size = 8 }, { name = "v", size = 9 }', ROTATE),
+            ('{ name = "q", kind = "quaternion_wxyz", size = 8 }, { name = "v", size = 3 }', ROTATE),
+            ('{ name = "a", kind = "quaternion_wxyz", size = 8 }, { name = "b", kind = "quaternion_wxyz", size = 24 }',
+             'operation = "compose", of = ["a", "b"], product = "first_second"'),
+            (f'{{ name = "p", size = 3 }}, {{ name = "o", size = 6 }}, {Q}', RELATIVE),
+            ('{ name = "p", size = 6 }, { name = "o", size = 3 }, { name = "q", kind = "quaternion_wxyz", size = 12 }', RELATIVE),
+        )
+    },
     "a chain of half a quaternion": (P, 'operation = "received", of = "p", chains = 2', "", "/chains", "a part of 1"),
 }  # fmt: skip
 
@@ -138,3 +180,58 @@ def test_one_number_stands_for_no_table(tmp_path: Path, command: Command, name: 
     path.write_text(found, encoding="utf-8")
     answer = command("check", path, "--format", "json")
     assert (answer.status, f"/stages/0/{key}" in answer.out) == (1, True), answer.text
+
+
+AB, M, X2 = '{ name = "a", size = 2 }, { name = "b", size = 1 }', '{ name = "m", size = 6 }', '{ name = "x", size = 2 }'
+RIG = 'operation = "rig_transform", of = "m", angle = 90, limit = "none", scale ='
+HELD = 'operation = "history", start ='
+TWO_TURNS = LIMB_JOINTS.given.replace(', "tip_l_q"', "").replace(', "tip_r_q"', "")
+LEFT: tuple[tuple[str, str, Mapping[str, tuple[str, ...]]], ...] = (
+    # given, stage, what is left of each knob; of the long ones only the knobs of that kind
+    (W, 'operation = "affine", of = "w", scale = 1, offset = 0', {"scale": ("declared", "negated")}),
+    (W, 'operation = "affine", of = "w", scale = 1, offset = 2',
+     {"scale": ("declared", "negated"), "offset": ("declared", "none", "negated", "twice")}),
+    (W, 'operation = "affine", of = "w", scale = -1, offset = 0', {"scale": ("declared", "none")}),
+    (W, 'operation = "normalise", of = "w", mean = 0, std = 1', {}),
+    (W, 'operation = "clip", of = "w", lowest = -1, highest = 1', {"applied": ("clamped", "none", "low_only", "high_only")}),
+    (W, 'operation = "clip", of = "w", highest = 1', {"applied": ("clamped", "none")}),
+    (W, 'operation = "squash", of = "w", function = "relu"', {"function": ("relu", "none", "tanh", "sigmoid", "softmax", "exp")}),
+    (W, 'operation = "wrap", of = "w", unit_of_angle = "deg", range = "none"', {"range": ("none", "symmetric", "positive")}),
+    (W, 'operation = "norm", of = "w", measure = "euclidean", of_each = 1', {"measure": ("euclidean", "squared")}),
+    (AB, f'{HELD} "first", of = ["a", "b"], length = 1, layout = "term_major", order = "oldest_first"',
+     {"delay": ("none", "one_frame"), "terms": ("as_declared", "a_and_b_exchanged")}),
+    (X2, f'{HELD} "zeros", of = "x", length = 2, layout = "frame_major", order = "newest_first"',
+     {"layout": ("frame_major", "channel_major"), "order": ("newest_first", "oldest_first"), "start": ("zeros", "first"),
+      "delay": ("none", "one_frame")}),
+    ('{ name = "s", size = 2 }, { name = "v", size = 2 }', 'operation = "integrate", of = ["s", "v"], step = 1',
+     {"step": ("declared", "half_of_it"), "rate_means": ("derivative", "absolute", "negated", "skipped")}),
+    ('{ name = "m", kind = "matrix" }', 'operation = "convert", of = "m", to = "rot6d", writes = "columns"',
+     {"writes": ("columns", "interleaved", "rows", "columns_exchanged"), "...": ()}),
+    (M, f"{RIG} [0.5, 2]", {"limit": ("none",), "...": ()}),
+    (M, f"{RIG} [0, 2]", {"scale": ("declared",), "limit": ("none",), "...": ()}),
+    (M, 'operation = "mesh_input", of = "m"', {"order": ("as_declared", "reversed"), "...": ()}),
+    (M.replace("6", "3"), 'operation = "mesh_input", of = "m"', {"order": ("as_declared",), "...": ()}),
+    ('{ name = "v", names = ["a", "b"], size = 3 }',
+     f'operation = "joint_limits", of = "v", limits = {toml(LIMITS)}, clamp = "applied"',
+     {"limits": ("declared", "in_degrees", "y_and_z_swapped"), "...": ()}),
+    ('{ name = "x", kind = "euler_xyz" }', 'operation = "scaled_by_kind", of = "x", angles = 1, heights = 1, '
+     'scaling = "divided", task_scale = "number", phase_unit = "cycle"', {"heights": ("declared",), "...": ()}),
+    (TWO_TURNS, LIMB_JOINTS.stage, {"placed_by": ("own", "parent"), "...": ()}),
+)  # fmt: skip
+
+
+@every_case(("given", "stage", "left"), LEFT)
+def test_a_reading_that_changes_nothing_is_not_offered(
+    given: str, stage: str, left: Mapping[str, tuple[str, ...]]
+) -> None:
+    """A convention that is named and changes nothing sends a team to a place where nothing is wrong."""
+    found = offered(given, stage, LIMB_JOINTS.more if "limb_joints" in stage else "")
+    if "..." in left:
+        found = {key: found.get(key, values[:1]) for key, values in left.items()}
+    assert found == left
+
+
+def test_a_second_is_no_frame_where_both_are_one() -> None:
+    """At one frame a second a rate is the same either way."""
+    found = offered(X2, 'operation = "difference", of = "x", span = "backward", rate = "per_second"', "", 1.0)
+    assert found == {"span": ("backward", "forward", "reversed")}

@@ -57,7 +57,6 @@ def test_the_profiles_follow_their_schema(checkout: Path) -> None:
     """A misspelt statement would never be compared with anything."""
     path = checkout / "contract" / "rigpact" / "contract" / "declared" / "profiles.toml"
     root = tomllib.loads(path.read_text(encoding="utf-8"))
-
     assert list(check_against_schema(root, "profiles")) == []
     assert list(
         check_against_schema(root | {"x": {"title": "X", "source": "none", "says": {"handed": "left"}}}, "profiles")
@@ -77,9 +76,7 @@ def test_a_profile_gives_what_the_contract_leaves_open(tmp_path: Path, profile: 
     expected = dict(
         zip(("gravity.quaternion_order", "obs.layout", "obs.order", "obs.start"), GIVEN[profile], strict=True)
     )
-
     still_open = {message.split(" ")[0] for code, _, message in findings(path) if code == "RP749"}
-
     assert still_open == {knob for knob, value in expected.items() if value is None}
     for knob, value in expected.items():
         if value is not None:
@@ -103,7 +100,6 @@ def test_a_word_may_be_assumed_and_stay_open(tmp_path: Path) -> None:
     text = OPEN.replace("length = 3,", 'length = 3, order = "newest_first", left_open = ["order"],')
     path = written(tmp_path, text, "isaaclab-3")
     contract = document_to_contract(read_document(path))
-
     assert contract.conventions["obs.order"] == "newest_first"
     assert [message for code, _, message in findings(path) if code == "RP749"] == [
         "obs.order is not declared; newest_first is assumed, it may be oldest_first"
@@ -114,7 +110,6 @@ def test_a_declared_word_wins_and_is_reported(tmp_path: Path) -> None:
     """A team that changed one convention of its stack needs the engine to follow the team, and to know."""
     text = OPEN.replace("length = 3,", 'length = 3, layout = "frame_major",')
     path = written(tmp_path, text, "isaaclab-2")
-
     assert document_to_contract(read_document(path)).conventions["obs.layout"] == "frame_major"
     assert [found[:2] for found in findings(path)] == [("RP756", "/stages/5/layout")]
     assert "term_major" in findings(path)[0][2]
@@ -143,7 +138,6 @@ def test_a_contradiction_is_named_at_its_place(tmp_path: Path, name: str) -> Non
         for code, where, message in findings(written(tmp_path, FOUR.replace(old, new, 1), profile))
         if code == "RP756"
     }
-
     assert place in named
     assert f"is {found}" in named[place]
     assert named[place].endswith(f"{profile} says {expected}")
@@ -159,7 +153,6 @@ def test_units_of_other_quantities_contradict_nothing(tmp_path: Path, unit: str)
 def test_an_unknown_profile_is_a_mistake_with_the_nearest_name(tmp_path: Path, command: Command) -> None:
     """A misspelt profile must not count as one that says nothing."""
     answer = command("check", written(tmp_path, FOUR, "isaclab-3"))
-
     assert answer.status == 1
     assert "/profile: RP740" in answer.out
     assert "did you mean isaaclab-3?" in answer.out
@@ -169,7 +162,6 @@ def test_profiles_are_listed_and_shown(command: Command, tmp_path: Path) -> None
     """A profile is worth its name only if people can read what it says and where that comes from."""
     listed, shown = command("show"), command("show", "isaaclab-3")
     described = command("show", written(tmp_path, FOUR, "isaaclab-2"))
-
     assert all(name in listed.out for name in GIVEN)
     assert "quaternion_order  xyzw" in shown.out
     assert "Source: IsaacLab" in shown.out

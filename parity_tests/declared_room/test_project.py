@@ -85,7 +85,6 @@ def test_check_judges_a_table_with_the_contract(project: Path, command: Command)
     assert sound.status == 0
     judged = [json.loads(answer.out)["ledger"]["compared"] for answer in (alone, sound)]
     assert judged[1] - judged[0] == 4  # q, obs, action, motor_targets
-
     table = (project / "run.csv").read_text().splitlines()
     broken = [*table[:5], table[5].replace(table[5].split(",")[0], "nan", 1), *table[6:]]
     (project / "run.csv").write_text("\n".join(broken), encoding="utf-8")

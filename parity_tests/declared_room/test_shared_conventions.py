@@ -77,7 +77,6 @@ def contract(tmp_path: Path) -> Path:
 def test_a_right_engine_agrees(command: Callable[..., Any], contract: Path, tmp_path: Path) -> None:
     """A convention that is said once holds at every stage that it names."""
     answer = command("explain", _recording(tmp_path, _product), "--contract", contract)
-
     assert answer.status == 0, answer.out
 
 
@@ -85,9 +84,7 @@ def test_a_wrong_product_in_both_legs_is_one_cause(command: Callable[..., Any], 
     """One line of the engine is wrong and two stages differ: it must be one change, not two or none."""
     recording = _recording(tmp_path, lambda first, second: _product(second, first))
     patched = tmp_path / "patched.toml"
-
     answer = command("explain", recording, "--contract", contract, "--patch", patched, "--format", "json")
-
     assert answer.status == 1
     assert [each["changes"] for each in json.loads(answer.out)["causes"]] == [{"multiplication": "second_first"}]
     assert (
@@ -103,9 +100,7 @@ def test_own_words_of_a_contract_are_written_back_as_the_operation_has_them(cont
     )
     contract.write_text(named, encoding="utf-8")
     knobs = open_contract(contract).system.knobs
-
     changed = with_changed_words(named.encode(), knobs, {"multiplication": "child_parent"})
-
     assert knobs["multiplication"].values[1] == "child_parent"
     assert changed == named.replace('value = "first_second"', 'value = "second_first"').encode()
 
@@ -131,9 +126,7 @@ def test_a_convention_of_nothing_is_refused(
     """A misspelt place would leave the convention without effect, and nobody would know."""
     assert old in LEGS
     contract.write_text(LEGS.replace(old, new), encoding="utf-8")
-
     answer = command("check", contract, "--format", "json")
-
     found = json.loads(answer.out)["findings"][0]
     assert found["code"] == code
     assert found["pointer"].endswith(place)
@@ -144,9 +137,7 @@ def test_another_word_of_a_shared_convention_is_a_breaking_change(command: Calla
     """Only one line changed, and both legs of every deployed engine are wrong."""
     other = contract.with_name("other.toml")
     other.write_text(LEGS.replace('value = "first_second"', 'value = "second_first"'), encoding="utf-8")
-
     answer = command("diff", contract, other)
-
     assert answer.status == 1
     assert "thigh_world" in answer.out
     assert "calf_world" in answer.out

@@ -113,9 +113,7 @@ def test_a_small_declaration_is_refused_before_it_is_built(name: str, answers: P
 def test_settings_with_a_long_dotted_key_are_refused(tmp_path: Path) -> None:
     """The settings of a pull request are read before anything else is."""
     (tmp_path / "rigpact.toml").write_text("a." * 100_000 + "b = 1\n", encoding="utf-8")
-
     done = answer_to(tmp_path, "gate")
-
     assert done.returncode == 2, done.stderr
     assert "more than 64 nested levels" in done.stderr
 
@@ -127,9 +125,7 @@ def test_a_long_chain_of_stages_is_read(tmp_path: Path) -> None:
         f'{{name="{name}",operation="clip",of="{before}",lowest=-1,highest=1}}' for before, name in pairwise(names)
     )
     (tmp_path / "chain.toml").write_text(f"{HEAD}stages=[{stages}]", encoding="utf-8")
-
     done = answer_to(tmp_path, "check", "chain.toml")
-
     assert done.returncode == 0, done.stdout + done.stderr
 
 
@@ -140,5 +136,4 @@ def test_dots_in_words_are_no_key(tmp_path: Path) -> None:
         + 'stages=[{name="a",operation="clip",of="q",lowest=-1,highest=1}]'
     )
     (tmp_path / "words.toml").write_text(text, encoding="utf-8")
-
     assert answer_to(tmp_path, "check", "words.toml").returncode == 0

@@ -32,11 +32,9 @@ def test_small_yaml_is_refused_before_it_is_built(name: str, tmp_path: Path) -> 
 
     text, found = FILES[name]
     (tmp_path / "deploy.yaml").write_text(text, encoding="utf-8")
-
     done = measured_command(
         tmp_path, "init", "--from", "deploy.yaml", "-o", "out.toml", limits={resource.RLIMIT_CPU: SECONDS}
     )
-
     assert done.status == 2, done.err
     assert found in done.err
     assert done.peak_bytes < MEGABYTES << 20

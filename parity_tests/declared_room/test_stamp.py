@@ -36,10 +36,8 @@ def test_a_stamped_model_passes_with_its_own_contract_only(folder: Path, command
         "codegen", folder / "contract.toml", "--stamp", folder / "policy.onnx", "-o", folder / "stamped.onnx"
     )
     (folder / "other.toml").write_text(FOUR.replace("0.25731", "0.25732"), encoding="utf-8")
-
     own = command("check", folder / "contract.toml", folder / "stamped.onnx", "--format", "json")
     other = command("check", folder / "other.toml", folder / "stamped.onnx", "--format", "json")
-
     assert stamped.status == 0
     assert "belongs to contract.toml" in stamped.out
     assert (own.status, codes(own)) == (0, set())
@@ -55,7 +53,6 @@ def test_the_network_stays_as_it_is(folder: Path, command: Command) -> None:
         for name in ("policy.onnx", "stamped.onnx")
     ]
     metadata = {entry.key: entry.value for entry in onnx.load(folder / "stamped.onnx").metadata_props}
-
     assert np.array_equal(*answers)
     assert metadata.items() > METADATA.items()
     assert set(metadata) - set(METADATA) == {"rigpact_contract_sha256"}
@@ -66,10 +63,8 @@ def test_stamping_again_replaces_the_hash(folder: Path, command: Command) -> Non
     (folder / "other.toml").write_text(FOUR.replace("0.25731", "0.25732"), encoding="utf-8")
     command("codegen", folder / "other.toml", "--stamp", folder / "policy.onnx", "-o", folder / "policy.onnx")
     command("codegen", folder / "contract.toml", "--stamp", folder / "policy.onnx", "-o", folder / "policy.onnx")
-
     keys = [entry.key for entry in onnx.load(folder / "policy.onnx").metadata_props]
     answer = command("check", folder / "contract.toml", folder / "policy.onnx", "--format", "json")
-
     assert len(keys) == len(set(keys))
     assert codes(answer) == set()
 
@@ -85,7 +80,6 @@ def test_the_hash_covers_the_files_that_numbers_come_from(folder: Path, command:
     before = command("check", folder / "contract.toml", folder / "stamped.onnx", "--format", "json")
     (folder / "stats.json").write_text('{"std": [0.25731, 0.31466, 0.50883, 0.41928]}', encoding="utf-8")
     after = command("check", folder / "contract.toml", folder / "stamped.onnx", "--format", "json")
-
     assert (codes(before), codes(after)) == (set(), {"RP770"})
 
 
@@ -94,7 +88,6 @@ def test_weights_beside_the_model_go_with_it(folder: Path, command: Command) -> 
     model = onnx.load(folder / "policy.onnx")
     onnx.save(model, folder / "large.onnx", save_as_external_data=True, location="large.data", size_threshold=0)
     (folder / "shipped").mkdir()
-
     first = command(
         "codegen", folder / "contract.toml", "--stamp", folder / "large.onnx", "-o", folder / "shipped" / "policy.onnx"
     )
@@ -106,7 +99,6 @@ def test_weights_beside_the_model_go_with_it(folder: Path, command: Command) -> 
     missing = command(
         "codegen", folder / "contract.toml", "--stamp", folder / "large.onnx", "-o", folder / "shipped" / "b.onnx"
     )
-
     assert (first.status, again.status, missing.status) == (0, 2, 2)
     assert "large.data" in again.err
     assert "large.data" in missing.err
@@ -121,7 +113,6 @@ def test_a_contract_that_reads_the_model_itself_is_not_stamped(folder: Path, com
     answer = command(
         "codegen", folder / "contract.toml", "--stamp", folder / "policy.onnx", "-o", folder / "stamped.onnx"
     )
-
     assert answer.status == 2
     assert "policy.onnx itself" in answer.err
     assert not (folder / "stamped.onnx").exists()
@@ -134,7 +125,6 @@ def test_what_is_no_model_is_refused(folder: Path, command: Command, content: by
     answer = command(
         "codegen", folder / "contract.toml", "--stamp", folder / "policy.onnx", "-o", folder / "stamped.onnx"
     )
-
     assert answer.status == 2
     assert answer.err.startswith("rigpact: error:")
 
@@ -143,7 +133,6 @@ def test_a_contract_with_mistakes_is_not_stamped(tmp_path: Path, command: Comman
     """A model must not carry the hash of a contract that no runtime loads."""
     path = write_small(tmp_path, FOUR.replace('"rotate"', '"rotat"'))
     SOUND.write(tmp_path / "policy.onnx")
-
     assert command("codegen", path, "--stamp", tmp_path / "policy.onnx", "-o", tmp_path / "stamped.onnx").status == 2
 
 
@@ -158,7 +147,6 @@ def test_a_model_of_a_bundle_is_stamped_too(tmp_path: Path, demo_bundle: Path, c
     root["MuX"][0] += 0.001
     bundle.write_text(json.dumps(root), encoding="utf-8")
     other = command("check", bundle, out, "--format", "json")
-
     assert "RP770" not in codes(own)
     assert "RP770" in codes(other)
 

@@ -36,7 +36,6 @@ def compared(folder: Path, old: str, new: str) -> Compatibility:
 def test_every_pair_is_classed_right(tmp_path: Path, pair: DeclaredPair) -> None:
     """A changed order of joints that is called cosmetic sends a leg's commands to an arm."""
     found = compared(tmp_path, *pair.texts)
-
     assert Counter(each.kind.name for each in found.changes) == Counter(pair.kinds.split())
     assert set(found.classes) == {LETTERS[letter] for letter in pair.classes}
 
@@ -46,7 +45,6 @@ def test_swapping_old_and_new_mirrors_every_change(tmp_path: Path, pair: Declare
     """A rollback must be judged as severely as the step forward."""
     old, new = pair.texts
     forward, back = compared(tmp_path, old, new), compared(tmp_path, new, old)
-
     mirrored = Counter(OPPOSITE.get(each.kind.name, each.kind.name) for each in forward.changes)
     assert Counter(each.kind.name for each in back.changes) == mirrored
     assert back.classes == forward.classes
@@ -57,7 +55,6 @@ def test_two_contracts_of_one_robot_part_where_their_stacks_differ(checkout: Pat
     """People take two exports of one robot for the same thing, and the robot falls at the first step."""
     first = (checkout / "fixtures" / "contracts" / "unitree_rl_lab_g1.toml").read_text(encoding="utf-8")
     found = compared(tmp_path, first, edited(first, SECOND))
-
     expected = {
         "base_ang_vel is gone": "0.2", "joint_vel_rel is gone": "0.05", "frames in obs": "5 → 1",
         "the 29 fields of": "left_hip_roll", "target.scale goes from 0.25": "29 of 29", "default_pose": "8 of 29",
@@ -73,7 +70,6 @@ def test_two_contracts_of_one_robot_part_where_their_stacks_differ(checkout: Pat
 def test_the_reordering_is_said_once_with_every_vector(tmp_path: Path) -> None:
     """Four joints in six vectors are one difference, not twenty-four."""
     (change,) = compared(tmp_path, *DECLARED_PAIRS[0].texts).changes
-
     assert change.kind.name == "fields-reordered"
     for name in ("last_action", "joints", "bent", "normal", "action", "target"):
         assert name in change.message
@@ -88,9 +84,7 @@ def test_numbers_are_matched_by_name(tmp_path: Path) -> None:
     )
     values = ("[0.1, 0.15, -0.4, -0.45]", "[-0.45, -0.4, 0.15, 0.125]")
     lists = ((str(MEAN), str(MEAN[::-1])), (str(SPREAD), str(SPREAD[::-1])))
-
     found = compared(tmp_path, FOUR, edited(FOUR, (reordered, values, *lists)))
-
     changes = {each.kind.name: each for each in found.changes}
     assert set(changes) == {"fields-reordered", "constant-changed"}
     assert "goes from 0.1 to 0.125 at left_hip" in changes["constant-changed"].message
@@ -107,9 +101,7 @@ def test_a_normaliser_that_moves_into_the_model_is_said(tmp_path: Path) -> None:
         FOUR.replace("[networks.policy]", f'[networks.policy]\nfile = "{name}.onnx"')
         for name in ("plain", "normalised")
     ]
-
     changes = [each for each in compared(tmp_path, *texts).changes if each.kind.name == "convention-changed"]
-
     assert [each.message for each in changes] == ["the normaliser of the network policy: not inside → inside"]
     assert not compared(tmp_path, texts[1], texts[1]).changes
 
@@ -146,7 +138,6 @@ def test_contracts_of_two_robots_are_not_compared(checkout: Path, command: Comma
     """Changes between a robot and a character mean nothing."""
     folder = checkout / "fixtures" / "contracts"
     answer = command("diff", folder / "unitree_rl_lab_g1.toml", folder / "learned_motion_matching.toml")
-
     assert answer.status == 2
     assert "shares no given vector" in answer.err
 
@@ -156,10 +147,8 @@ def test_describe_shows_them_beside_each_other(tmp_path: Path, command: Command)
     old, new = DECLARED_PAIRS[2].texts
     (tmp_path / "a.toml").write_text(old, encoding="utf-8")
     (tmp_path / "b.toml").write_text(new, encoding="utf-8")
-
     parted = command("show", tmp_path / "a.toml", "--beside", tmp_path / "b.toml", "--format", "markdown")
     same = command("show", tmp_path / "a.toml", "--beside", tmp_path / "a.toml")
-
     assert (parted.status, same.status) == (0, 0)
     assert "goes from -0.45 to -0.5 at right_knee" in parted.out
     assert "a.toml → b.toml" in parted.out
@@ -178,5 +167,4 @@ def test_damage_is_refused_never_crashed_on(tmp_path: Path, seed: int) -> None:
         compared(tmp_path, FOUR, "\n".join(lines) + "\n")
     except UnusableInput as error:
         refusals.append(error.one_line())
-
     assert all("new.toml" in each for each in refusals)

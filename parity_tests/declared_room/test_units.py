@@ -71,7 +71,5 @@ def test_three_angles_are_three_numbers(tmp_path: Path) -> None:
         'stages = [{ name = "turn", operation = "convert", of = "waist", to = "quaternion_wxyz", reads = "ZXY_rad" }]\n',
         encoding="utf-8",
     )
-
     opened = open_contract(contract)
-
     assert (opened.fields("waist").width, opened.fields("turn").width) == (3, 4)
