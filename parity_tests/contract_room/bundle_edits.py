@@ -1,18 +1,21 @@
 """Named edits of the small character's bundle, each labelled by hand with what it changes and for whom.
 
-E: ENGINE_LAYOUT, M: ENGINE_MATH, R: RETRAIN, T: TRACE, C: COSMETIC. The labels are written by hand; the code under test
-computes none of them.
+E: ENGINE_LAYOUT, M: ENGINE_MATH, R: RETRAIN, T: TRACE, C: COSMETIC. The code under test computes no label.
 """
 
 import math
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
+from .edits import Edit, both, changed, drop, more, put, scaled, shorter
+
 Bundle = dict[str, Any]
-Edit = Callable[[Bundle], object]
+Slices = list[tuple[str, list[float], list[float]]]
 PER_BONE = {"BoneRotations6D": 6, "BoneAngularVelocities": 3}
 HISTORY = ("tanh_scales_pose_hist", "MuPoseHist", "StdPoseHist")
+SPEC, SKELETON = ("meta", "rot6d_spec"), ("meta", "skeleton")
+RESIZED = "slice-resized slice-resized slice-moved slice-moved vector-width-changed vector-width-changed slice-resized"
+WITHOUT_HISTORY = both(*(drop(key) for key in HISTORY))
 
 
 @dataclass(frozen=True)
@@ -25,65 +28,23 @@ class Pair:
     classes: str
 
 
-def put(value: Any, *path: Any) -> Edit:
-    def edit(bundle: Bundle) -> None:
-        holder: Any = bundle
-        for key in path[:-1]:
-            holder = holder[key]
-        holder[path[-1]] = value
-
-    return edit
-
-
-def drop(*path: Any) -> Edit:
-    def edit(bundle: Bundle) -> None:
-        holder: Any = bundle
-        for key in path[:-1]:
-            holder = holder[key]
-        del holder[path[-1]]
-
-    return edit
-
-
-def both(*edits: Edit) -> Edit:
-    return lambda bundle: [edit(bundle) for edit in edits]
-
-
-def add(key: str, index: int, amount: float) -> Edit:
-    return lambda bundle: bundle[key].__setitem__(index, bundle[key][index] + amount)
-
-
-def scale(key: str, factor: float, *indices: int) -> Edit:
-    def edit(bundle: Bundle) -> None:
-        for index in indices or range(len(bundle[key])):
-            bundle[key][index] *= factor
-
-    return edit
-
-
 def next_float32(value: float) -> float:
     """The neighbour of a float32 above it: 24 bits of mantissa."""
     return value + 2.0 ** (math.frexp(value)[1] - 24)
 
 
 def one_step(key: str, index: int) -> Edit:
-    return lambda bundle: bundle[key].__setitem__(index, next_float32(bundle[key][index]))
+    return changed(next_float32, key, index)
 
 
-# --- layouts: slices are cut and pasted with their statistics ------------------------------------------------------------
+def slices(bundle: Bundle) -> Slices:
+    """The slices of the state in their order, each with its statistics."""
+    layout = sorted(bundle["meta"]["state_layout"].items(), key=lambda item: item[1]["start"])
+    spans = [(name, slice(entry["start"], entry["start"] + entry["size"])) for name, entry in layout]
+    return [(name, bundle["MuX"][span], bundle["StdX"][span]) for name, span in spans]
 
 
-def slices(bundle: Bundle) -> list[tuple[str, list[float], list[float]]]:
-    layout = bundle["meta"]["state_layout"]
-    order = sorted(layout, key=lambda name: layout[name]["start"])
-    parts = []
-    for name in order:
-        start, stop = layout[name]["start"], layout[name]["start"] + layout[name]["size"]
-        parts.append((name, bundle["MuX"][start:stop], bundle["StdX"][start:stop]))
-    return parts
-
-
-def write_slices(bundle: Bundle, parts: list[tuple[str, list[float], list[float]]]) -> None:
+def write_slices(bundle: Bundle, parts: Slices) -> None:
     layout, start = {}, 0
     for name, mean, _ in parts:
         layout[name] = {"start": start, "size": len(mean)}
@@ -120,41 +81,31 @@ def four_contacts(bundle: Bundle) -> None:
 
 
 def rename_slice(old: str, new: str) -> Edit:
-    def edit(bundle: Bundle) -> None:
-        layout = bundle["meta"]["state_layout"]
-        layout[new] = layout.pop(old)
-
-    return edit
-
-
-# --- bones: every per-bone array follows ---------------------------------------------------------------------------------
+    renamed = {old: new}
+    return changed(
+        lambda layout: {renamed.get(key, key): entry for key, entry in layout.items()}, "meta", "state_layout"
+    )
 
 
 def with_bones(*picks: tuple[str, int], names_only: bool = False) -> Edit:
-    """Rebuild the bundle with these bones; each is a name and the old bone whose numbers it takes."""
+    """Rebuild the bundle with these bones; each is a name and the old bone whose numbers it takes. Per-bone arrays follow."""
 
     def edit(bundle: Bundle) -> None:
         names, sources = [name for name, _ in picks], [source for _, source in picks]
-        meta = bundle["meta"]
-        meta["bone_names"] = list(names)
-        meta["skeleton"]["bone_names"] = list(names)
+        meta, skeleton = bundle["meta"], bundle["meta"]["skeleton"]
+        meta["bone_names"], skeleton["bone_names"] = list(names), list(names)
         if names_only:
             return
-        parts = [
-            (name, pick(mean, PER_BONE.get(name, 0), sources), pick(std, PER_BONE.get(name, 0), sources))
-            for name, mean, std in slices(bundle)
-        ]
-        write_slices(bundle, parts)
-        for key in ("MuY", "StdY"):
-            bundle[key] = pick(bundle[key], 6, sources)
-        for key in ("tanh_scales_angvel", "MuAngVel", "StdAngVel"):
-            bundle[key] = pick(bundle[key], 3, sources)
+        widths = [(PER_BONE.get(name, 0), name, mean, std) for name, mean, std in slices(bundle)]
+        write_slices(bundle, [(name, pick(m, width, sources), pick(s, width, sources)) for width, name, m, s in widths])
+        for width, *keys in (6, "MuY", "StdY"), (3, "tanh_scales_angvel", "MuAngVel", "StdAngVel"):
+            for key in keys:
+                bundle[key] = pick(bundle[key], width, sources)
         for key in HISTORY:
             frame = len(bundle[key]) // bundle["pose_hist_len"]
             frames = [bundle[key][start : start + frame] for start in range(0, len(bundle[key]), frame)]
             bundle[key] = [number for each in frames for number in pick(each, 6, sources)]
         meta["output_layout"]["BoneRotations6D"]["size"] = bundle["output_dim"] = 6 * len(picks)
-        skeleton = meta["skeleton"]
         skeleton["ref_local_offsets_m"] = [list(skeleton["ref_local_offsets_m"][source]) for source in sources]
         old_parents = skeleton["parents"]
         skeleton["parents"] = [sources.index(old_parents[s]) if old_parents[s] >= 0 else -1 for s in sources]
@@ -168,36 +119,20 @@ def pick(values: list[float], per_bone: int, sources: list[int]) -> list[float]:
     return [number for source in sources for number in values[per_bone * source : per_bone * source + per_bone]]
 
 
-def unmerge(*keys: str) -> Edit:
-    return lambda bundle: [bundle.pop(key) for key in keys]
-
-
 def longer_history(bundle: Bundle) -> None:
     bundle["pose_hist_len"] = 3
     for key in HISTORY:
         bundle[key] = bundle[key][:18] + bundle[key]
 
 
-def dearer_offsets(factor: float) -> Edit:
-    def edit(bundle: Bundle) -> None:
-        skeleton = bundle["meta"]["skeleton"]
-        skeleton["ref_local_offsets_m"] = [[factor * n for n in row] for row in skeleton["ref_local_offsets_m"]]
-
-    return edit
-
-
-def reread_as_array(side: str, name: str) -> Edit:
+def reread_as_array(side: str) -> Edit:
     """Every entry of a layout as [start, end), which the engine reads to the same slices."""
-
-    def edit(bundle: Bundle) -> None:
-        layout = bundle["meta"][f"{side}_layout"]
-        for key, entry in layout.items():
-            layout[key] = [entry["start"], entry["start"] + entry["size"]]
-
-    return edit
+    return changed(
+        lambda layout: {key: [entry["start"], entry["start"] + entry["size"]] for key, entry in layout.items()},
+        "meta", f"{side}_layout",
+    )  # fmt: skip
 
 
-SPEC = ("meta", "rot6d_spec")
 P, L, R = ("pelvis", 0), ("thigh_l", 1), ("thigh_r", 2)
 PAIRS = (
     # layouts
@@ -206,15 +141,14 @@ PAIRS = (
     Pair("slice added in the middle", with_slice("RootHeight", 1, 3),
          "slice-added slice-moved slice-moved slice-moved vector-width-changed", "ERT"),
     Pair("two slices swapped", swap_slices(4, 5), "slice-moved slice-moved", "ERT"),
-    Pair("contacts widened to four", four_contacts,
-         "slice-resized vector-width-changed", "ERT"),
+    Pair("contacts widened to four", four_contacts, "slice-resized vector-width-changed", "ERT"),
     Pair("slice renamed", rename_slice("Contacts", "FootContacts"), "slice-renamed", "E"),
     Pair("input_dim wider than its slices", both(put(36, "input_dim"), lambda b: b["MuX"].append(0.0),
          lambda b: b["StdX"].append(1.0)), "vector-width-changed", "ERT"),
     Pair("input_dim left out", drop("input_dim"), "declaration-removed", "C"),
     Pair("input_dim as 35.0", put(35.0, "input_dim"), "formatting-changed", "C"),
-    Pair("output slice as an array from 0", reread_as_array("output", ""), "layout-written-differently", "C"),
-    Pair("state slices as arrays", reread_as_array("state", ""), " ".join(["layout-ambiguous"] * 5), "R"),
+    Pair("output slice as an array from 0", reread_as_array("output"), "layout-written-differently", "C"),
+    Pair("state slices as arrays", reread_as_array("state"), " ".join(["layout-ambiguous"] * 5), "R"),
     Pair("slice order in the file", lambda b: b["meta"].update(state_layout=dict(reversed(b["meta"]["state_layout"].items()))),
          "formatting-changed", "C"),
     # bones
@@ -226,69 +160,63 @@ PAIRS = (
     Pair("bone renamed", with_bones(("hips", 0), L, R), "bone-renamed", "E"),
     Pair("two bones renamed", with_bones(P, ("leg_l", 1), ("leg_r", 2)), "bone-renamed bone-renamed", "E"),
     Pair("bone renamed and moved", with_bones(P, ("leg_r", 2), L), "bone-renamed bones-reordered", "ERT"),
-    Pair("bone added at the end", with_bones(P, L, R, ("tail", 1)),
-         "bone-added slice-resized slice-resized slice-moved slice-moved vector-width-changed vector-width-changed "
-         "slice-resized", "ERT"),
-    Pair("bone added in the middle", with_bones(P, ("tail", 2), L, R),
-         "bone-added slice-resized slice-resized slice-moved slice-moved vector-width-changed vector-width-changed "
-         "slice-resized", "ERT"),
-    Pair("bone removed", with_bones(P, L),
-         "bone-removed slice-resized slice-resized slice-moved slice-moved vector-width-changed vector-width-changed "
-         "slice-resized", "ERT"),
-    Pair("bone replaced by another", both(with_bones(P, L, ("tail", 0)), put([-1, 0, 0], "meta", "skeleton", "parents"),
-         put([[0.0, 0.0, 0.9], [0.0, -0.1, 0.0], [0.3, 0.0, 0.0]], "meta", "skeleton", "ref_local_offsets_m")),
+    Pair("bone added at the end", with_bones(P, L, R, ("tail", 1)), f"bone-added {RESIZED}", "ERT"),
+    Pair("bone added in the middle", with_bones(P, ("tail", 2), L, R), f"bone-added {RESIZED}", "ERT"),
+    Pair("bone removed", with_bones(P, L), f"bone-removed {RESIZED}", "ERT"),
+    Pair("bone replaced by another", both(with_bones(P, L, ("tail", 0)), put([-1, 0, 0], *SKELETON, "parents"),
+         put([[0.0, 0.0, 0.9], [0.0, -0.1, 0.0], [0.3, 0.0, 0.0]], *SKELETON, "ref_local_offsets_m")),
          "bone-removed bone-added", "ERT"),
     Pair("bone names left out", drop("meta", "bone_names"), "bone-names-removed", "E"),
     Pair("bone names are numbers", put([1, 2, 4], "meta", "bone_names"), "bone-names-unreadable", "E"),
-    Pair("the skeleton lists its bones in another order", put(["pelvis", "thigh_r", "thigh_l"], "meta", "skeleton", "bone_names"),
+    Pair("the skeleton lists its bones in another order", put(["pelvis", "thigh_r", "thigh_l"], *SKELETON, "bone_names"),
          "skeleton-bones-changed", "T"),
-    Pair("root bone renamed", put("armature", "meta", "skeleton", "root_bone"), "root-bone-renamed", "E"),
-    Pair("thigh moved under the other thigh", put([-1, 0, 1], "meta", "skeleton", "parents"), "bone-reparented", "MRT"),
-    Pair("offsets a centimetre longer", put([0.0, -0.11, 0.0], "meta", "skeleton", "ref_local_offsets_m", 1),
+    Pair("root bone renamed", put("armature", *SKELETON, "root_bone"), "root-bone-renamed", "E"),
+    Pair("thigh moved under the other thigh", put([-1, 0, 1], *SKELETON, "parents"), "bone-reparented", "MRT"),
+    Pair("offsets a centimetre longer", put([0.0, -0.11, 0.0], *SKELETON, "ref_local_offsets_m", 1),
          "skeleton-offsets-moved", "T"),
-    Pair("offsets in centimetres", dearer_offsets(100.0), "skeleton-offsets-moved", "T"),
-    Pair("offset one float32 step off", put([0.0, 0.0, next_float32(0.9)], "meta", "skeleton", "ref_local_offsets_m", 0),
+    Pair("offsets in centimetres", scaled(100.0, *SKELETON, "ref_local_offsets_m"), "skeleton-offsets-moved", "T"),
+    Pair("offset one float32 step off", put([0.0, 0.0, next_float32(0.9)], *SKELETON, "ref_local_offsets_m", 0),
          "skeleton-offsets-rounded", "C"),
-    Pair("skeleton left out", drop("meta", "skeleton"), "skeleton-removed", "T"),
+    Pair("skeleton left out", drop(*SKELETON), "skeleton-removed", "T"),
     # statistics of the state
-    Pair("MuX moved by two deviations", add("MuX", 9, 0.5), "input-mean-moved", "MRT"),
-    Pair("MuX moved by a tenth of a deviation", add("MuX", 9, 0.025), "input-mean-moved", "MRT"),
-    Pair("MuX moved by a hundredth of a deviation", add("MuX", 9, 0.0025), "input-mean-drifted", "MT"),
+    Pair("MuX moved by two deviations", more(0.5, "MuX", 9), "input-mean-moved", "MRT"),
+    Pair("MuX moved by a tenth of a deviation", more(0.025, "MuX", 9), "input-mean-moved", "MRT"),
+    Pair("MuX moved by a hundredth of a deviation", more(0.0025, "MuX", 9), "input-mean-drifted", "MT"),
     Pair("MuX one float32 step off", one_step("MuX", 6), "input-mean-rounded", "C"),
-    Pair("MuX in two slices", both(add("MuX", 0, 3.0), add("MuX", 9, 0.5)), "input-mean-moved input-mean-moved", "MRT"),
+    Pair("MuX in two slices", both(more(3.0, "MuX", 0), more(0.5, "MuX", 9)), "input-mean-moved input-mean-moved", "MRT"),
     Pair("MuX is not a number", put(float("nan"), "MuX", 9), "input-mean-moved", "MRT"),
-    Pair("StdX doubled", scale("StdX", 2.0, 9), "input-std-moved", "MRT"),
-    Pair("StdX two per cent off", scale("StdX", 1.02, 9), "input-std-drifted", "MT"),
+    Pair("StdX doubled", scaled(2.0, "StdX", 9), "input-std-moved", "MRT"),
+    Pair("StdX two per cent off", scaled(1.02, "StdX", 9), "input-std-drifted", "MT"),
     Pair("StdX one float32 step off", one_step("StdX", 9), "input-std-rounded", "C"),
-    Pair("StdX negated", scale("StdX", -1.0, 9), "input-std-moved", "MRT"),
+    Pair("StdX negated", scaled(-1.0, "StdX", 9), "input-std-moved", "MRT"),
     Pair("StdX below the floor", put(1e-9, "StdX", 9), "input-std-moved", "MRT"),
     # statistics of the output
-    Pair("MuY moved, residual", add("MuY", 9, 0.5), "recorded-mean-moved", "T"),
-    Pair("MuY moved, delta", add("MuY", 9, 0.5), "output-mean-moved", "MRT"),
-    Pair("MuY a hundredth of a deviation off, residual", add("MuY", 9, 0.001), "recorded-mean-drifted", "T"),
-    Pair("MuY a hundredth of a deviation off, absolute", add("MuY", 9, 0.001), "output-mean-drifted", "MT"),
+    Pair("MuY moved, residual", more(0.5, "MuY", 9), "recorded-mean-moved", "T"),
+    Pair("MuY moved, delta", more(0.5, "MuY", 9), "output-mean-moved", "MRT"),
+    Pair("MuY a hundredth of a deviation off, residual", more(0.001, "MuY", 9), "recorded-mean-drifted", "T"),
+    Pair("MuY a hundredth of a deviation off, absolute", more(0.001, "MuY", 9), "output-mean-drifted", "MT"),
     Pair("MuY one float32 step off, absolute", one_step("MuY", 0), "output-mean-rounded", "C"),
     Pair("MuY one float32 step off", one_step("MuY", 0), "recorded-mean-rounded", "C"),
-    Pair("StdY halved", scale("StdY", 0.5), "output-std-moved", "MRT"),
-    Pair("StdY one per cent off", scale("StdY", 1.01, 3), "output-std-drifted", "MT"),
+    Pair("StdY halved", scaled(0.5, "StdY"), "output-std-moved", "MRT"),
+    Pair("StdY one per cent off", scaled(1.01, "StdY", 3), "output-std-drifted", "MT"),
     Pair("StdY one float32 step off", one_step("StdY", 3), "output-std-rounded", "C"),
-    Pair("StdY negated", scale("StdY", -1.0, 3), "output-std-moved", "MRT"),
-    Pair("MuX cut short", lambda b: b["MuX"].pop(), "array-broken", "ERT"),
+    Pair("StdY negated", scaled(-1.0, "StdY", 3), "output-std-moved", "MRT"),
+    Pair("MuX cut short", shorter("MuX"), "array-broken", "ERT"),
     Pair("StdY left out", drop("StdY"), "array-broken", "ERT"),
     Pair("StdX holds words", put("many", "StdX", 4), "array-broken", "ERT"),
-    Pair("MuX too short in both", lambda b: b["MuX"].pop(), "array-unreadable", "ERT"),
+    Pair("MuX too short in both", shorter("MuX"), "array-unreadable", "ERT"),
     # scales
-    Pair("angular-velocity scales doubled", scale("tanh_scales_angvel", 2.0), "squash-scale-moved", "MRT"),
-    Pair("root-velocity scale two per cent off", scale("tanh_scales_rootvel", 1.02, 0), "squash-scale-drifted", "MT"),
+    Pair("angular-velocity scales doubled", scaled(2.0, "tanh_scales_angvel"), "squash-scale-moved", "MRT"),
+    Pair("root-velocity scale two per cent off", scaled(1.02, "tanh_scales_rootvel", 0), "squash-scale-drifted", "MT"),
     Pair("scale one float32 step off", one_step("tanh_scales_angvel", 3), "squash-scale-rounded", "C"),
-    Pair("scale below the engine's floor", both(put(1e-4, "tanh_scales_angvel", 4)), "squash-scale-moved", "MRT"),
+    Pair("scale below the engine's floor", put(1e-4, "tanh_scales_angvel", 4), "squash-scale-moved", "MRT"),
     # the companion's statistics
-    Pair("history statistics unmerged", unmerge(*HISTORY), "history-statistics-unmerged", "MT"),
-    Pair("angular-velocity statistics unmerged", unmerge("MuAngVel", "StdAngVel"), "angvel-statistics-unmerged", "T"),
-    Pair("MuAngVel moved", add("MuAngVel", 2, 0.4), "training-statistics-moved", "RT"),
-    Pair("StdAngVel one per cent off", scale("StdAngVel", 1.01, 2), "training-statistics-drifted", "T"),
+    Pair("history statistics unmerged", WITHOUT_HISTORY, "history-statistics-unmerged", "MT"),
+    Pair("angular-velocity statistics unmerged", both(drop("MuAngVel"), drop("StdAngVel")), "angvel-statistics-unmerged", "T"),
+    Pair("MuAngVel moved", more(0.4, "MuAngVel", 2), "training-statistics-moved", "RT"),
+    Pair("StdAngVel one per cent off", scaled(1.01, "StdAngVel", 2), "training-statistics-drifted", "T"),
     Pair("StdAngVel one float32 step off", one_step("StdAngVel", 2), "training-statistics-rounded", "C"),
-    Pair("MuPoseHist moved", add("MuPoseHist", 20, 0.3), "input-mean-moved", "MRT"),
+    Pair("MuPoseHist moved", more(0.3, "MuPoseHist", 20), "input-mean-moved", "MRT"),
     Pair("history one frame longer", longer_history, "history-length-changed", "ERT"),
     Pair("history length left out", drop("pose_hist_len"), "history-length-undeclared", "C"),
     # declarations
@@ -333,7 +261,7 @@ PAIRS = (
     Pair("effective scales", put([1.0] * 35, "s_eff_X"), "bookkeeping-changed", "C"),
     Pair("a key that nobody can judge", put({"by": "me"}, "exported"), "unjudged-change", "MRT"),
     Pair("an empty map of alignments", put({}, "meta", "alignment"), "declaration-added", "C"),
-    Pair("several things at once", both(put("x", "notes"), put(30, "fps"), add("MuY", 9, 0.5), with_bones(("hips", 0), L, R)),
+    Pair("several things at once", both(put("x", "notes"), put(30, "fps"), more(0.5, "MuY", 9), with_bones(("hips", 0), L, R)),
          "bookkeeping-changed frame-rate-changed recorded-mean-moved bone-renamed", "EMRTC"),
 )  # fmt: skip
 """Every pair; `before` of some of them is edited too, see BEFORE."""
@@ -389,12 +317,12 @@ BEFORE: dict[str, Edit] = {
     "MuY a hundredth of a deviation off, absolute": _ABSOLUTE,
     "MuY one float32 step off, absolute": _ABSOLUTE,
     "bone names are numbers": put([1, 2, 3], "meta", "bone_names"),
-    "MuX too short in both": lambda bundle: bundle["MuX"].pop(),
+    "MuX too short in both": shorter("MuX"),
     "rows in place of columns": put("columns_are_axes", *SPEC, "matrix_layout"),
     "second column first": put("A_then_B", *SPEC, "order"),
     "an empty map of alignments": drop("meta", "alignment"),
     "a right-handed character that says so": drop("meta", "handedness"),
-    "history length left out, and nothing it follows from": lambda bundle: [bundle.pop(key) for key in HISTORY],
+    "history length left out, and nothing it follows from": WITHOUT_HISTORY,
     "outputs written back elsewhere": put([0, 1], "meta", "y_to_x_map"),
 }
 """Pairs whose old bundle differs from the common base."""

@@ -1,7 +1,4 @@
-"""The small sound character as files, and the tools to damage it.
-
-The whole sample checks clean; a test edits one place and asks for one finding.
-"""
+"""The small sound character as files, and the tools to damage it: a test edits one place and asks for one finding."""
 
 import json
 from collections.abc import Callable
@@ -17,29 +14,18 @@ from rigpact.contract.findings import Finding, FindingsReport
 from rigpact.contract.model.signature import ModelSignature
 from rigpact.contract.rules import Subject, check
 
-from .small_character import (
-    batch_document,
-    bundle_document,
-    clip_document,
-    companion_document,
-    model_signature,
-    prediction_document,
-)
+from . import small_character as small
+
+FILES = ("bundle", "companion", "clip", "batch", "prediction")
 
 
 @cache
 def _sound() -> dict[str, str]:
     """Every artefact of the sound character, as the text of a file."""
-    bundle = bundle_document()
-    batch = batch_document(bundle)
-    artefacts = {
-        "bundle": bundle,
-        "companion": companion_document(bundle),
-        "clip": clip_document(),
-        "batch": batch,
-        "prediction": prediction_document(batch),
-    }
-    return {name: json.dumps(value) for name, value in artefacts.items()}
+    bundle = small.bundle_document()
+    batch = small.batch_document(bundle)
+    others = small.companion_document(bundle), small.clip_document(), batch, small.prediction_document(batch)
+    return {name: json.dumps(value) for name, value in zip(FILES, (bundle, *others), strict=True)}
 
 
 def _own(name: str) -> Callable[[], Any]:
@@ -57,7 +43,7 @@ class Sample:
     clip: dict[str, Any] = field(default_factory=_own("clip"))
     batch: dict[str, Any] = field(default_factory=_own("batch"))
     prediction: dict[str, Any] = field(default_factory=_own("prediction"))
-    model: ModelSignature = field(default_factory=model_signature)
+    model: ModelSignature = field(default_factory=small.model_signature)
     texts: dict[str, Callable[[str], str]] = field(default_factory=dict)
     absent: set[str] = field(default_factory=set)
     remembered: dict[str, Document] = field(default_factory=dict)
@@ -70,16 +56,14 @@ class Sample:
 
     def write(self, name: str) -> Document:
         """Write one artefact as a file (through `texts[name]`, an edit of its text) and read it back."""
-        text = json.dumps(getattr(self, name))
         path = self.folder / f"{name}.json"
-        path.write_text(self.texts.get(name, str)(text), encoding="utf-8")
+        path.write_text(self.texts.get(name, str)(json.dumps(getattr(self, name))), encoding="utf-8")
         with documents_remembered(self.remembered):
             return read_document(path)
 
     def subject(self) -> Subject:
         """Everything, as one check looks at it."""
-        names = ("bundle", "companion", "clip", "batch", "prediction")
-        bundle, companion, *others = (None if name in self.absent else self.write(name) for name in names)
+        bundle, companion, *others = (None if name in self.absent else self.write(name) for name in FILES)
         model = None if "model" in self.absent else self.model
         return Subject(bundle, companion, tuple(each for each in others if each is not None), model)
 

@@ -8,18 +8,19 @@ from typing import Any
 
 from rigpact.fixtures import demo_bundle
 
-from .bundle_edits import Edit, Pair, both, drop, put
+from .bundle_edits import Pair
+from .edits import both, drop, put, scaled
 
 FIRST = ("vectors", "packet", "fields", 0)
 LIMITED = ("vectors", "packet", "fields", 15)
 LAST = ("vectors", "joints", "fields", 5)
+TOE = {"name": "toe", "start": 0, "size": 3, "kind": "position", "unit": "cm"}
 
 
 def contract() -> dict[str, Any]:
     """NeuraRig's contract file."""
     path = demo_bundle().parent / "neurarig" / "neurarig.json"
-    read: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
-    return read
+    return dict(json.loads(path.read_text(encoding="utf-8")))
 
 
 def rename_stage(root: dict[str, Any]) -> None:
@@ -27,7 +28,7 @@ def rename_stage(root: dict[str, Any]) -> None:
 
 
 def add_stage(root: dict[str, Any]) -> None:
-    root["vectors"]["toes"] = {"fields": [{"name": "toe", "start": 0, "size": 3, "kind": "position", "unit": "cm"}]}
+    root["vectors"]["toes"] = {"fields": [TOE]}
 
 
 def swap_fields(root: dict[str, Any]) -> None:
@@ -36,16 +37,7 @@ def swap_fields(root: dict[str, Any]) -> None:
 
 
 def add_field(root: dict[str, Any]) -> None:
-    root["vectors"]["joints"]["fields"].append(
-        {"name": "toe_l", "start": 18, "size": 3, "kind": "position", "unit": "cm"}
-    )
-
-
-def scale(factor: float) -> Edit:
-    def edit(root: dict[str, Any]) -> None:
-        root["constants"]["femur_cm"][1] *= factor
-
-    return edit
+    root["vectors"]["joints"]["fields"].append({**TOE, "name": "toe_l", "start": 18})
 
 
 def write_down(root: dict[str, Any]) -> None:
@@ -72,8 +64,8 @@ CONTRACT_PAIRS = (
     Pair("a convention is left to the system", drop("conventions", "unit"), "declaration-removed", "C"),
     Pair("another rate", put(30.0, "fps"), "frame-rate-changed", "MRT"),
     Pair("the rate is left to the system", drop("fps"), "declaration-removed", "C"),
-    Pair("a thigh is 5 % longer", scale(1.05), "constant-changed", "MRT"),
-    Pair("a thigh is a rounding longer", scale(1 + 1e-9), "constant-rounded", "C"),
+    Pair("a thigh is 5 % longer", scaled(1.05, "constants", "femur_cm", 1), "constant-changed", "MRT"),
+    Pair("a thigh is a rounding longer", scaled(1 + 1e-9, "constants", "femur_cm", 1), "constant-rounded", "C"),
     Pair("a constant is new", put(0.5, "constants", "toe_cm"), "constant-added", "MRT"),
     Pair("a constant is a word", put("long", "constants", "femur_cm"), "constant-changed", "MRT"),
     Pair("a table has another shape", put([45.0], "constants", "femur_cm"), "constant-changed", "MRT"),

@@ -1,4 +1,4 @@
-"""Changes between two bundles, and who must act: labelled pairs, symmetry, no lost change."""
+"""Changes between two bundles or two contract files, and who must act: labelled pairs, symmetry, no lost change."""
 
 import json
 import random
@@ -10,17 +10,18 @@ from typing import Any
 import pytest
 
 from rigpact.contract.compatibility import KINDS, Compatibility, Consumer, compare_contracts
-from rigpact.contract.documents import Kind, read_document
+from rigpact.contract.documents import read_document
+from rigpact.contract.errors import UnusableInput
 
 from ..declared_room.declared_pairs import DECLARED_PAIRS
 from ..every_case import every_case
 from .bundle_edits import BEFORE, PAIRS, Pair, base
-from .contract_edits import CONTRACT_PAIRS
+from .contract_edits import CONTRACT_BEFORE, CONTRACT_PAIRS, contract
+from .edits import drop, holder_of, put
 from .test_damage import damage
 
-LETTERS = {
-    "E": Consumer.ENGINE_LAYOUT, "M": Consumer.ENGINE_MATH, "R": Consumer.RETRAIN, "T": Consumer.TRACE, "C": Consumer.COSMETIC,
-}  # fmt: skip
+LETTERS = dict(zip("EMRTC", (Consumer.ENGINE_LAYOUT, Consumer.ENGINE_MATH, Consumer.RETRAIN, Consumer.TRACE,
+                             Consumer.COSMETIC), strict=True))  # fmt: skip
 MIRRORED = {
     "slice-added": "slice-removed", "bone-added": "bone-removed", "bone-names-added": "bone-names-removed",
     "skeleton-added": "skeleton-removed", "declaration-added": "declaration-removed", "array-repaired": "array-broken",
@@ -29,17 +30,20 @@ MIRRORED = {
     "vector-repaired": "vector-broken", "constant-added": "constant-removed",
 }  # fmt: skip
 OPPOSITE = MIRRORED | {removed: added for added, removed in MIRRORED.items()}
+SIGHTED = {"constant-rounded", "spelled-differently", "declaration-added", "declaration-removed", "bookkeeping-changed"}
 Compare = Callable[[Any, Any], Compatibility]
+EVERY_PAIR = every_case("pair", (*PAIRS, *CONTRACT_PAIRS), ids=lambda pair: pair.name)
+BY_NAME = {pair.name: pair for pair in (*PAIRS, *CONTRACT_PAIRS)}
 
 
 @pytest.fixture
 def compare(tmp_path: Path) -> Compare:
-    """Write two bundles as files and compare them."""
+    """Write two files and compare them."""
 
     def written(name: str, value: Any) -> Any:
         path = tmp_path / f"{name}.json"
         path.write_text(json.dumps(value), encoding="utf-8")
-        return read_document(path, Kind.BUNDLE)
+        return read_document(path)
 
     return lambda old, new: compare_contracts(written("old", old), written("new", new))
 
@@ -49,70 +53,48 @@ def own(value: Any) -> Any:
 
 
 def versions(pair: Pair) -> tuple[Any, Any]:
-    """The pair's two bundles."""
-    old = base()
-    BEFORE.get(pair.name, lambda _: None)(old)
+    """The pair's two files."""
+    old = base() if pair in PAIRS else contract()
+    (BEFORE | CONTRACT_BEFORE).get(pair.name, lambda _: None)(old)
     new = own(old)
     pair.edit(new)
-    return own(old), new
+    return own(old), own(new)
 
 
-def test_the_corpus_is_large_enough() -> None:
-    """Sixty pairs were promised, and every one has its own name."""
-    assert len({pair.name for pair in PAIRS}) == len(PAIRS) >= 60
+def kinds(found: Compatibility) -> Counter[str]:
+    return Counter(each.kind.name for each in found.changes)
 
 
-@every_case("pair", PAIRS, ids=lambda pair: pair.name)
-def test_every_pair_is_classed_right(compare: Compare, pair: Pair) -> None:
-    """A breaking change labelled cosmetic ships a broken character; a cosmetic one labelled breaking stops a team."""
+def mirrored(found: Compatibility) -> Counter[str]:
+    return Counter(OPPOSITE.get(each.kind.name, each.kind.name) for each in found.changes)
+
+
+@EVERY_PAIR
+def test_every_pair_is_classed_right_forward_and_back(compare: Compare, pair: Pair) -> None:
+    """A breaking change called cosmetic ships a broken character; a rollback is judged as severely; no change is no change."""
     old, new = versions(pair)
-
-    found = compare(old, new)
-
-    assert Counter(each.kind.name for each in found.changes) == Counter(pair.kinds.split())
+    found, back, same = compare(old, new), compare(new, old), compare(new, new)
+    assert kinds(found) == Counter(pair.kinds.split())
     assert set(found.classes) == {LETTERS[letter] for letter in pair.classes}
     assert found.is_breaking == (pair.classes != "C")
-
-
-@every_case("pair", PAIRS, ids=lambda pair: pair.name)
-def test_swapping_old_and_new_mirrors_every_change(compare: Compare, pair: Pair) -> None:
-    """A rollback must be judged as severely as the step forward, and lose nothing."""
-    old, new = versions(pair)
-
-    forward, back = compare(old, new), compare(new, old)
-
-    mirrored = Counter((OPPOSITE.get(each.kind.name, each.kind.name), each.classes) for each in forward.changes)
-    assert Counter((each.kind.name, each.classes) for each in back.changes) == mirrored
-    assert (back.classes, back.version_step) == (forward.classes, forward.version_step)
-    swapped = Counter((str(each.new), str(each.old)) for each in forward.changes)
-    assert Counter((str(each.old), str(each.new)) for each in back.changes) == swapped
-
-
-@every_case("pair", PAIRS, ids=lambda pair: pair.name)
-def test_a_version_is_like_itself(compare: Compare, pair: Pair) -> None:
-    """Users switch off a gate that fails without a change."""
-    _, new = versions(pair)
-
-    same = compare(new, new)
-
+    assert kinds(back) == mirrored(found)
+    assert (back.classes, back.version_step) == (found.classes, found.version_step)
+    assert Counter((repr(e.old), repr(e.new)) for e in back.changes) == Counter(
+        (repr(e.new), repr(e.old)) for e in found.changes
+    )
     assert (same.changes, same.version_step, same.is_breaking) == ((), "none", False)
 
 
-def test_every_kind_has_a_mirror_of_the_same_classes() -> None:
+def test_every_kind_has_a_mirror_of_the_same_classes_and_a_pair() -> None:
     """If an addition breaks the engine but its removal does not, the gate misses one of the two."""
     for kind in KINDS.values():
         assert KINDS[kind.mirrored].mirrored == kind.name
-        assert KINDS[kind.mirrored].classes == kind.classes
+        assert KINDS[kind.mirrored].classes == kind.classes != ()
         assert OPPOSITE.get(kind.name, kind.name) == kind.mirrored
-        assert kind.classes
         assert (Consumer.COSMETIC in kind.classes) == (kind.classes == (Consumer.COSMETIC,))
-
-
-def test_every_kind_is_in_the_corpus() -> None:
-    """A kind of change without a pair has no hand-written label to test against."""
     shown = {kind for pair in (*PAIRS, *CONTRACT_PAIRS, *DECLARED_PAIRS) for kind in pair.kinds.split()}
-
     assert shown | {OPPOSITE[kind] for kind in shown & set(OPPOSITE)} == set(KINDS)
+    assert len(BY_NAME) == len(PAIRS) + len(CONTRACT_PAIRS) >= 110
 
 
 def leaves(value: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
@@ -133,24 +115,23 @@ def other(value: Any) -> Any:
     return (not value) if isinstance(value, bool) else (value or 0) + 1
 
 
-def test_no_difference_is_ever_lost(compare: Compare) -> None:
-    """Change and remove every leaf of the bundle: each time a change other than 'formatting' must be reported."""
-    old = own(base())
-    paths = list(leaves(old))
-    containers = {path[:end] for path in paths for end in range(1, len(path))}
-    assert len(paths) > 90
-    for path in [*paths, *sorted(containers, key=str)]:
-        for change in ("changed", "removed"):
+@pytest.mark.parametrize(("make", "count", "sample"), [(base, 90, 1000), (contract, 200, 60)], ids=["bundle", "system"])
+def test_no_difference_is_ever_lost(compare: Compare, make: Callable[[], Any], count: int, sample: int) -> None:
+    """Change and remove every leaf of a bundle, 60 of a contract file: a change other than 'formatting' must be reported."""
+    old = own(make())
+    paths = [path for path in leaves(old) if path[0] not in {"format", "system"}]
+    assert len(paths) > count
+    containers = {path[:end] for path in paths for end in range(1, len(path))} if make is base else set()
+    chosen = random.Random(0).sample(paths, min(sample, len(paths)))  # noqa: S311 - a sample of places
+    for path in [*chosen, *sorted(containers, key=str)]:
+        for edit in (put(other(holder_of(old, path)[path[-1]]), *path), drop(*path)):
             new = own(old)
-            holder = new
-            for key in path[:-1]:
-                holder = holder[key]
-            if change == "changed":
-                holder[path[-1]] = other(holder[path[-1]])
-            else:
-                del holder[path[-1]]
-            found = {each.kind.name for each in compare(old, new).changes}
-            assert found - {"formatting-changed"}, (path, change)
+            edit(new)
+            found = set(kinds(compare(old, new)))
+            assert found - {"formatting-changed"}, path
+        if make is contract:
+            put(other(holder_of(old, path)[path[-1]]), *path)(changed := own(old))
+            assert not set(kinds(compare(old, changed))) <= SIGHTED, path
 
 
 @pytest.mark.parametrize("broken", [None, [], {}, "x", 5, True, [[]], {"BoneRotations6D": 7}], ids=repr)
@@ -159,69 +140,63 @@ def test_broken_parts_are_compared_as_far_as_they_can_be_read(compare: Compare, 
     good = own(base())
     for path in [(key,) for key in good] + [("meta", key) for key in good["meta"]]:
         bad = own(good)
-        holder = bad["meta"] if len(path) > 1 else bad
-        holder[path[-1]] = broken
-
+        put(broken, *path)(bad)
         forward, back = compare(good, bad), compare(bad, good)
-
         assert len(forward.changes) == len(back.changes) > 0
         assert set(forward.classes) == set(back.classes)
         json.dumps(forward.to_json(), allow_nan=True)
 
 
-@every_case("seed", range(60))
+@every_case(("make", "seed"), [(make, seed) for make in (base, contract) for seed in range(30)], ids=repr)
 @pytest.mark.filterwarnings("error::RuntimeWarning")
-def test_damage_is_compared_never_crashed_on(compare: Compare, seed: int) -> None:
+def test_damage_is_compared_never_crashed_on(compare: Compare, make: Callable[[], Any], seed: int) -> None:
     """One file of a merge is often broken: the report must name it, whether it is the old or the new one."""
     chance = random.Random(seed)  # noqa: S311 - which key breaks is no secret
-    good, bad = own(base()), own(base())
+    good, bad = own(make()), own(make())
     for _ in range(4):
         damage(bad, chance)
         bad = own(bad)  # what was put in belongs to the next damage too
-
+    if make is contract:
+        bad |= {key: good[key] for key in ("format", "system")}
     forward, back = compare(good, bad), compare(bad, good)
-
-    assert set(forward.classes) == set(back.classes)
-    assert Counter(OPPOSITE.get(each.kind.name, each.kind.name) for each in forward.changes) == Counter(
-        each.kind.name for each in back.changes
-    )
+    assert (set(forward.classes), kinds(back)) == (set(back.classes), mirrored(forward))
+    assert set(kinds(forward)) <= set(KINDS)
     assert forward.changes or good == bad
+    json.dumps(forward.to_json())
 
 
-def test_the_real_bundle_against_itself_with_one_bone_renamed(real_data: Path, compare: Compare) -> None:
-    """On the deployed character: one changed word gives one reported change."""
-    old = json.loads((real_data / "norm_template.json").read_text(encoding="utf-8"))
-    new = own(old)
-    for names in (new["meta"]["bone_names"], new["meta"]["skeleton"]["bone_names"]):
-        names[names.index("thigh_l")] = "upperleg_l"
-
-    found = compare(old, new)
-
-    assert [each.message for each in found.changes] == ["thigh_l is called upperleg_l"]
-    assert found.version_step == "major"
-
-
-@pytest.mark.parametrize(
+@every_case(
     ("name", "step"),
     [("bone renamed", "major"), ("fps 30", "major"), ("MuX moved by a hundredth of a deviation", "minor"),
      ("offsets in centimetres", "minor"), ("MuX one float32 step off", "patch"), ("notes", "patch")],
 )  # fmt: skip
 def test_the_version_step_follows_from_who_has_to_do_what(compare: Compare, name: str, step: str) -> None:
     """Rebuilding or training again is major; handing out a new file is minor; the rest is a patch."""
-    old, new = versions(next(pair for pair in PAIRS if pair.name == name))
-
-    found = compare(old, new)
-
+    found = compare(*versions(BY_NAME[name]))
     assert found.version_step == step
     assert found.changes[0].kind.name in found.version_reason
 
 
-def test_the_numbers_are_in_the_message(compare: Compare) -> None:
+@every_case(
+    ("name", "pointer", "message"),
+    [("MuX moved by two deviations", "/MuX/9", "by 2 deviations (BoneRotations6D, pelvis)"),
+     ("a thigh is 5 % longer", "/constants/femur_cm/1", "femur_cm[1] goes from 45.75211 to 48.03971, by 4.762% of its size")],
+)  # fmt: skip
+def test_the_numbers_are_in_the_message(compare: Compare, name: str, pointer: str, message: str) -> None:
     """'Statistics changed' does not identify the bone; the numbers in the message do."""
-    old, new = versions(next(pair for pair in PAIRS if pair.name == "MuX moved by two deviations"))
-
+    old, new = versions(BY_NAME[name])
     (change,) = compare(old, new).changes
+    path = [int(key) if key.isdigit() else key for key in pointer.split("/")[1:]]
+    assert (change.pointer, message in change.message) == (pointer, True)
+    assert (change.old, change.new) == tuple(holder_of(each, tuple(path))[path[-1]] for each in (old, new))
 
-    assert change.pointer == "/MuX/9"
-    assert "by 2 deviations (BoneRotations6D, pelvis)" in change.message
-    assert (change.old, change.new) == (old["MuX"][9], new["MuX"][9])
+
+def test_systems_are_compared_by_their_files(compare: Compare) -> None:
+    """A gate's machine may not have the studio's package: its file must not pass unread; two systems have no changes."""
+    old = contract() | {"system": "of_a_studio"}
+    new = own(old)
+    new["vectors"]["packet"]["fields"][0]["unit"] = "m"
+    del new["fps"]
+    assert set(kinds(compare(old, new))) == {"field-unit-changed", "frame-rate-changed"}
+    with pytest.raises(UnusableInput, match="a contract of imu_pose"):
+        compare(contract(), contract() | {"system": "imu_pose"})
