@@ -20,8 +20,8 @@ Changes = dict[str, Any]
 
 @pytest.fixture(scope="session")
 def scene() -> Scene:
-    """Sixteen frames of a sneak; short, and not adequate for everything."""
-    return generated_scene("sneak_turn", frames=16)
+    """Twelve frames of a sneak; short, and not adequate for everything."""
+    return generated_scene("sneak_turn", frames=12)
 
 
 @pytest.fixture(scope="session")
@@ -49,9 +49,9 @@ class Doctor:
         """The diagnosis of such evidence."""
         return diagnose(self.evidence(stages, only, **changes), self.scene.contract)
 
-    def judged(self, stages: Any) -> Diagnosis:
+    def judged(self, stages: Any, only: tuple[str, ...] | None = None, **changes: Any) -> Diagnosis:
         """The stages of such evidence judged, without a search for what explains them."""
-        return diagnose(self.evidence(stages), self.scene.contract, budget=Budget.spent())
+        return diagnose(self.evidence(stages, only, **changes), self.scene.contract, budget=Budget.spent())
 
 
 @pytest.fixture(scope="session")

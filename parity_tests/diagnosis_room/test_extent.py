@@ -49,10 +49,8 @@ def _extent(layout: FieldLayout, wrong: set[str]) -> Extent:
         ({"thigh_l", "calf_l", "foot_l", "thigh_r", "calf_r", "foot_r"}, "6 of 20 bones: both legs"),
         ({"hand_l", "hand_r"}, "2 of 20 bones: both hands"),
         ({"neck_01", "head"}, "2 of 20 bones: the neck and head"),
-        ({"foot_l", "hand_r"}, "2 of 20 bones: the right hand and the left foot"),
         ({"upperarm_r", "lowerarm_r"}, "2 of 20 bones: the right upperarm and the right lowerarm"),
         ({"pelvis", "hand_r"}, "2 of 20 bones: pelvis, hand_r"),
-        ({"hand_l"}, "1 of 20 bones: hand_l"),
         (set(UE) - {"pelvis"}, "19 of 20 bones: spine_01, neck_01 and 17 more"),
         ({name for name in UE if name.endswith("_l")}, "8 of 20 bones: the left side"),
         (set(UE), "all 20 bones"),
@@ -63,17 +61,12 @@ def test_a_limb_is_named_where_it_is_what_differs(wrong: set[str], who: str) -> 
     assert _extent(_bones(UE), wrong).who == who
 
 
-def test_joints_of_a_robot_are_channels_with_sides() -> None:
-    """Left and right wrists that are exchanged read as a list of joints."""
+def test_joints_of_a_robot_and_names_without_separators_have_sides() -> None:
+    """Left and right wrists that are exchanged read as a list of joints; a rig of another tool writes LeftUpLeg."""
     wrists = {name for name in ROBOT if "wrist" in name}
-
     assert _extent(_joints(ROBOT), wrists).who == "4 of 13 channels: both wrists"
     assert _extent(_joints(ROBOT), {"waist_yaw"}).who == "1 of 13 channels: waist_yaw"
     assert _extent(_joints(ROBOT), {"left_hip_pitch", "left_knee", "left_ankle_roll"}).where == "the left leg"
-
-
-def test_names_without_separators_have_sides() -> None:
-    """A rig of another tool writes LeftUpLeg: its leg would be a list."""
     assert _extent(_bones(MIXAMO), {"LeftUpLeg", "LeftFoot"}).who == "2 of 8 bones: the left leg"
     assert _extent(_bones(MIXAMO), {"RightForeArm", "LeftForeArm", "LeftHand"}).who == "3 of 8 bones: both arms"
 
@@ -82,9 +75,7 @@ def test_a_vector_of_one_field_has_its_numbers_as_parts() -> None:
     """One wrong component of a gravity vector would read as all of it."""
     layout = FieldLayout((Field("gravity", 0, 3, FieldKind.VECTOR),))
     differs = np.array([[False, True, False]])
-
     found = extent_of(differs, np.ones_like(differs), layout, np.array([7]))
-
     assert found is not None
     assert found.sentence == "1 of 3 channels: gravity[1]; in frame 7, the only one"
     assert extent_of(np.zeros_like(differs), np.ones_like(differs), layout, np.array([7])) is None
@@ -96,7 +87,6 @@ def test_a_vector_of_one_field_has_its_numbers_as_parts() -> None:
         ("1111111111", "in all 10 frames"),
         ("0001000000", "only in frame 103"),
         ("1110000000", "only in the first 3 frames"),
-        ("1000000000", "only in frame 100"),
         ("0000111111", "from frame 104 on"),
         ("0001110000", "in frames 103 to 105"),
         ("0101010101", "in every second frame, from frame 101 on"),
@@ -105,8 +95,6 @@ def test_a_vector_of_one_field_has_its_numbers_as_parts() -> None:
         ("1111111110", "only in the first 9 frames"),
         ("1111011111", "in all of 10 frames but 104"),
         ("0100110010", "in 4 of 10 frames, the first of them 101"),
-        ("0101000000", "in 2 of 10 frames, the first of them 101"),
-        ("0000000011", "from frame 108 on"),
     ],
 )
 def test_frames_in_words(over: str, words: str) -> None:
