@@ -5,7 +5,7 @@ import math
 from pathlib import Path
 from typing import Any
 
-import pytest
+from ..every_case import every_case
 
 Matrix = list[list[float]]
 PREFIX = "[2025.11.16-10.20.30:123][ 42]LogTemp: Warning: "
@@ -65,127 +65,86 @@ def explained(command: Any, path: Path, *more: object) -> dict[str, Any]:
     return document
 
 
-@pytest.fixture
-def paste(tmp_path: Path) -> Any:
-    """Write a log and return its path."""
-
-    def write(text: str) -> Path:
-        path = tmp_path / "Game.log"
-        path.write_bytes(text.encode("utf-8"))
-        return path
-
-    return write
+def written(folder: Path, text: str) -> Path:
+    """A log."""
+    (folder / "Game.log").write_bytes(text.encode("utf-8"))
+    return folder / "Game.log"
 
 
-@pytest.mark.parametrize("reverse", [False, True], ids=["contract's order", "other order"])
-@pytest.mark.parametrize("ending", ["\n", "\r\n"], ids=["LF", "CRLF"])
-@pytest.mark.parametrize("prefix", ["", PREFIX], ids=["bare", "prefixed"])
+@every_case(
+    ("reverse", "ending", "prefix"), [(False, "\n", PREFIX), (True, "\r\n", ""), (True, "\n", PREFIX)], ids=repr
+)
 def test_the_composition_order_is_told_from_the_lines_alone(
-    command: Any, paste: Any, reverse: bool, ending: str, prefix: str
+    command: Any, tmp_path: Path, reverse: bool, ending: str, prefix: str
 ) -> None:
     """The one question every team asks first, answered from a log that is already on disk."""
     body = []
     for line, previous, delta in zip(lines(reverse=reverse), POSES, DELTAS, strict=True):
         following = product(previous, delta) if reverse else product(delta, previous)
         body += [NOISE[0], prefix + line, *NOISE[1:], published_line(following)]
-    document = explained(command, paste(ending.join(body)))
-    if reverse:
-        assert document["verdict"] == "explained"
-        offered = [document["causes"][0]["changes"], *document["causes"][0]["equivalents"]]
-        assert {"compose_order": "prev_delta"} in offered
-        assert document["first_divergence"]["stage"] == "next6d"
-    else:
+    document = explained(command, written(tmp_path, ending.join(body)))
+    if not reverse:
         assert (document["verdict"], document["causes"]) == ("agrees", [])
         assert ["compose_order", "prev_delta"] not in document["indistinguishable"]
+        return
+    assert (document["verdict"], document["first_divergence"]["stage"]) == ("explained", "next6d")
+    cause = document["causes"][0]
+    assert {"compose_order": "prev_delta"} in [cause["changes"], *cause["equivalents"]]
+    said = " ".join(command("explain", tmp_path / "Game.log").out.split())
+    assert bool(cause["equivalents"]) == ("the same on this data: " in said)
 
 
-@pytest.mark.parametrize("reverse", [False, True])
-def test_rotations_that_commute_tell_nothing_and_that_is_said(command: Any, paste: Any, reverse: bool) -> None:
+@every_case("reverse", [False, True])
+def test_rotations_that_commute_tell_nothing_and_that_is_said(command: Any, tmp_path: Path, reverse: bool) -> None:
     """A character that turns about one axis only agrees with both orders; a verdict would be a coin toss."""
     poses, deltas = [turn(2, 20.0 * frame) for frame in range(4)], [turn(2, 9.0)] * 4
-    document = explained(command, paste("\n".join(lines(reverse=reverse, poses=poses, deltas=deltas))))
+    document = explained(command, written(tmp_path, "\n".join(lines(reverse=reverse, poses=poses, deltas=deltas))))
     assert document["verdict"] == "agrees"
     assert ["compose_order", "prev_delta"] in document["indistinguishable"]
 
 
-@pytest.mark.parametrize("cut", [1, 4, 25, 60, 90])
-def test_a_line_cut_off_is_passed_over_and_counted(command: Any, paste: Any, cut: int) -> None:
-    """A crash cuts the log in the middle of a number; 0.98 read as 0.9 would be a defect of its own."""
-    whole = lines(reverse=True)
-    answer = command("explain", paste("\n".join(whole)[:-cut]))
-    assert "1 [DeltaCompose] lines are cut off and were passed over" in answer.out
-    assert answer.status == 1
-    assert "compose_order = prev_delta" in " ".join(answer.out.split())
-
-
-def test_a_log_without_a_whole_line_is_refused_in_one_line(command: Any, paste: Any) -> None:
-    """Nothing compared is never a pass."""
-    answer = command("explain", paste(PREFIX + lines()[0][:80]))
-    assert answer.status == 2
-    assert answer.err.count("\n") == 1
-    assert "1 cut off [DeltaCompose] lines" in answer.err
-
-
-def test_widths_of_the_log_are_held_against_the_bundle(command: Any, paste: Any, demo_files: Any) -> None:
-    """The engine may have loaded another bundle than the given one; the widths in its log show this."""
-    head = "[Schema OK] X=420 Y=276 C=7 fps=30.0  (tanh_scales: rv=2, ang=138, pose_hist=828 | len=3)"
-    dims = "[FusedModel] Requested dims: motion=420 cond=7 contacts=2 angvel=138 pose_hist=828"
-    fallback = "[PoseHist] Fallback enabled: Frames=3 Dim=276 (runtime required 828)."
-    text = "\n".join((head, dims, fallback, *lines()))
-    shown = " ".join(command("explain", paste(text), "--contract", demo_files["bundle"]).out.split())
-    assert "the engine reports state = 420, the bundle gives 422" in shown
-    assert "the engine reports fps = 30, the bundle gives 60" in shown
-    assert "fell back" in shown
-
-
-def test_noise_in_the_printed_numbers_is_no_convention(command: Any, paste: Any) -> None:
+def test_noise_in_the_printed_numbers_is_no_convention(command: Any, tmp_path: Path) -> None:
     """A defect that is not an order: one axis of the result is wrong by degrees."""
-    wrong = [
-        compose_line(k, POSES[k], DELTAS[k], product(turn(0, 6.0), product(DELTAS[k], POSES[k]))) for k in range(4)
-    ]
-    document = explained(command, paste("\n".join(wrong)))
+    results = [product(turn(0, 6.0), product(DELTAS[k], POSES[k])) for k in range(4)]
+    wrong = [compose_line(k, POSES[k], DELTAS[k], results[k]) for k in range(4)]
+    document = explained(command, written(tmp_path, "\n".join(wrong)))
     assert (document["verdict"], document["causes"]) == ("unexplained", [])
 
 
+HEAD = "[Schema OK] X=420 Y=276 C=7 fps={}  (tanh_scales: rv=2, ang=138, pose_hist=828 | len=3)"
 BOUND = "[StepModel] lens X=422 C=7 Contacts=2 Ang=138 Pose=828 | bound 422/{}/2/138/828"
+CONDITION = PREFIX + "[TDbg][BuildCondVector] useTeacher=1 Dim=7 Raw=0,1,0,0,1.00,0.00 Out=0,1,0,0,1.00,0.00"
+FALLBACK = "[PoseHist] Fallback enabled: Frames=3 Dim=276 (runtime required 828)."
+RIGHT, REVERSED = "\n".join(lines()), "\n".join(lines(reverse=True))
+BUNDLE = "norm_template.json"
+OTHER = Path(__file__).parents[2] / "fixtures" / "bundles" / "rig_inversion" / "rig_inversion.json"
+SAID: tuple[tuple[str, str | Path, int, tuple[str, ...]], ...] = (
+    *((REVERSED[:-cut], "", 1, ("1 [DeltaCompose] lines are cut off", "compose_order = prev_delta")) for cut in (1, 25, 90)),
+    (PREFIX + lines()[0][:80], "", 2, ("1 cut off [DeltaCompose] lines",)),
+    (f"{HEAD.format('30.0')}\n{FALLBACK}\n{RIGHT}", BUNDLE, 1,
+     ("reports state = 420, the bundle gives 422", "reports fps = 30, the bundle gives 60", "fell back")),
+    (f"{BOUND.format(6)}\n{RIGHT}", "", 1, ("gives cond 7 numbers and binds 6: it is silently cut or padded",)),
+    (f"{BOUND.format(7)}\n{RIGHT}", "", 0, ("AGREES",)),
+    (f"{CONDITION}\n{RIGHT}", "", 1, ("[BuildCondVector] line 1 says Dim=7 and prints 6 numbers",)),
+    (f"{HEAD.format('60.0')}\n{RIGHT}", "", 0, ("the widths in the log were not judged: give --contract",)),
+    (RIGHT, OTHER, 2, ("expected the schema bundle of the logged engine",)),
+)  # fmt: skip
 
 
-@pytest.mark.parametrize("bound", [7, 6])
-def test_what_the_model_binds_is_held_against_what_the_engine_gives(command: Any, paste: Any, bound: int) -> None:
-    """The runtime cuts or pads without a word: a condition of six numbers has lost the speed."""
-    answer = command("explain", paste("\n".join((BOUND.format(bound), *lines()))))
-    said = "the engine gives cond 7 numbers and binds 6: it is silently cut or padded"
-    assert (answer.status, said in " ".join(answer.out.split())) == ((1, True) if bound == 6 else (0, False))
-
-
-def test_a_condition_that_says_another_width_than_it_prints_is_a_contradiction(command: Any, paste: Any) -> None:
-    """The vector was built for one layout and read as another."""
-    condition = "[TDbg][BuildCondVector] useTeacher=1 Dim=7 Raw=0,1,0,0,1.00,0.00 Out=0,1,0,0,1.00,0.00"
-    answer = command("explain", paste("\n".join((PREFIX + condition, *lines()))))
-    assert answer.status == 1
-    assert "[BuildCondVector] line 1 says Dim=7 and prints 6 numbers" in " ".join(answer.out.split())
-
-
-def test_orders_that_look_alike_here_are_all_said(command: Any, paste: Any) -> None:
-    """Who mends the first of two that this log cannot tell apart may mend the wrong one."""
-    document = explained(command, paste("\n".join(lines(reverse=True))))
-    others = document["causes"][0]["equivalents"]
-    text = " ".join(command("explain", paste("\n".join(lines(reverse=True)))).out.split())
-    assert bool(others) == ("the same on this data: " in text)
-    for changes in others[:6]:
-        assert all(name in text for name in changes)
-
-
-def test_widths_without_a_bundle_are_said_to_be_unjudged(command: Any, paste: Any) -> None:
-    """A pass over widths that nothing was held against would be read as a check of them."""
-    head = "[Schema OK] X=420 Y=276 C=7 fps=60.0  (tanh_scales: rv=2, ang=138, pose_hist=828 | len=3)"
-    answer = command("explain", paste("\n".join((head, *lines()))))
-    assert "the widths in the log were not judged: give --contract" in " ".join((answer.out + answer.err).split())
-
-
-def test_a_log_is_of_the_enemy_animation_alone(command: Any, paste: Any) -> None:
-    """A contract of another system has no such lines: its stages would be judged by somebody else's numbers."""
-    other = Path(__file__).parents[2] / "fixtures" / "bundles" / "rig_inversion" / "rig_inversion.json"
-    answer = command("explain", paste("\n".join(lines())), "--contract", other)
-    assert (answer.status, answer.err.count("\n")) == (2, 1)
-    assert "expected the schema bundle of the logged engine" in answer.err
+@every_case(("text", "contract", "status", "words"), SAID, ids=lambda value: str(value)[-30:])
+def test_what_a_log_says_beside_its_poses(
+    command: Any,
+    tmp_path: Path,
+    demo_bundle: Path,
+    text: str,
+    contract: str | Path,
+    status: int,
+    words: tuple[str, ...],
+) -> None:
+    """0.98 read as 0.9 at a torn line would be a defect of its own; widths of another bundle are one; nothing is no pass."""
+    given = ("--contract", demo_bundle / contract) if contract else ()
+    answer = command("explain", written(tmp_path, text), *given)
+    said = " ".join((answer.out + answer.err).split())
+    assert answer.status == status, said
+    assert [word for word in words if word not in said] == []
+    assert status != 2 or answer.err.count("\n") == 1

@@ -1,30 +1,25 @@
 """What `rigpact explain` takes and gives: predictions, raw clips, declared conventions, JSON, and bad input in one line."""
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import jsonschema
 import pytest
 
+from rigpact.contract.rules.files.structure import load_schema
 from rigpact.reference_runtime import write_trace
 
+from ..every_case import every_case
 from .conftest import allowing
 
-SCHEMA = Path("contract/rigpact/contract/schemas/diagnosis.schema.json")
 
-
-@pytest.fixture(scope="session")
-def schema(checkout: Path) -> dict[str, Any]:
-    """The format of a diagnosis."""
-    loaded: dict[str, Any] = json.loads((checkout / SCHEMA).read_text(encoding="utf-8"))
-    jsonschema.Draft202012Validator.check_schema(loaded)
-    return loaded
-
-
-def _explain(command: Any, files: Any, recording: Path, *more: object) -> tuple[int, dict[str, Any]]:
+def _explain(command: Any, files: Any, recording: Path, *more: object) -> tuple[int, str, Any]:
     answer = command("explain", recording, "--contract", files["bundle"], *more, "--format", "json")
-    return answer.status, json.loads(answer.out)
+    document = json.loads(answer.out)
+    jsonschema.validate(document, load_schema("diagnosis"))
+    return answer.status, document["verdict"], document
 
 
 @pytest.fixture
@@ -39,99 +34,68 @@ def recorded(tmp_path: Path, scene: Any) -> Any:
     return record
 
 
-@pytest.mark.parametrize(
-    ("changes", "verdict", "status"),
-    [({}, "agrees", 0), ({"compose_order": "prev_delta"}, "explained", 1)],
-    ids=["honest", "mutant"],
+ALLOWED = allowing("x_raw", "cond_raw", "contacts", "y_norm")
+GIVEN = (
+    (".trace.jsonl.zst", {}, (), 0, "agrees"),
+    (".trace.safetensors", {"compose_order": "prev_delta"}, (), 1, "explained"),
+    (".trace.jsonl", {"compose_order": "prev_delta"}, ("--set", "compose_order=prev_delta"), 0, "agrees"),
 )
-@pytest.mark.parametrize("suffix", [".trace.jsonl.zst", ".trace.safetensors"])
+
+
+@pytest.mark.parametrize(("suffix", "changes", "words", "status", "verdict"), GIVEN, ids=str)
 def test_a_trace_is_explained_and_the_answer_keeps_its_format(
-    command: Any, demo_files: Any, recorded: Any, schema: Any, changes: Any, verdict: str, status: int, suffix: str
+    command: Any, demo_files: Any, recorded: Any, suffix: str, changes: Any, words: Any, status: int, verdict: str
 ) -> None:
-    """CI reads this JSON; a key that moves breaks every studio's dashboard."""
-    more = ("--companion", demo_files["companion"], *allowing("x_raw", "cond_raw", "contacts", "y_norm"))
-    found, document = _explain(command, demo_files, recorded(suffix, **changes), *more)
-    jsonschema.validate(document, schema)
-    assert (found, document["verdict"]) == (status, verdict)
+    """CI reads this JSON; and a studio that multiplies the other way on purpose must be able to say so once."""
+    more = ("--companion", demo_files["companion"], *ALLOWED, *words)
+    assert _explain(command, demo_files, recorded(suffix, **changes), *more)[:2] == (status, verdict)
 
 
 def test_every_verdict_keeps_the_format(
-    command: Any, demo_files: Any, tmp_path: Path, scene: Any, honest: Any, schema: Any
+    command: Any, demo_files: Any, tmp_path: Path, honest: Any, no_search: None
 ) -> None:
     """`undetermined` and `unexplained` must follow the schema too, or a dashboard fails on them."""
-    from dataclasses import replace
-
-    lonely = tmp_path / "lonely.trace.jsonl"
-    write_trace(replace(honest, stages={"y_out": honest.stages["y_out"]}), lonely)
-    status, document = _explain(command, demo_files, lonely)
-    jsonschema.validate(document, schema)
-    assert (status, document["verdict"]) == (2, "undetermined")
-
-    broken = tmp_path / "broken.trace.jsonl"
-    values = honest.stages["next6d"].copy()
+    path, values = tmp_path / "run.trace.jsonl", honest.stages["next6d"].copy()
+    write_trace(replace(honest, stages={"y_out": honest.stages["y_out"]}), path)
+    assert _explain(command, demo_files, path)[:2] == (2, "undetermined")
     values[4:, 7] = float("nan")
-    write_trace(replace(honest, stages={**honest.stages, "next6d": values}), broken)
-    status, document = _explain(command, demo_files, broken)
-    jsonschema.validate(document, schema)
-    assert (status, document["verdict"]) == (1, "unexplained")
-    assert document["first_divergence"]["frame"] == 4
+    write_trace(replace(honest, stages={**honest.stages, "next6d": values}), path)
+    *said, document = _explain(command, demo_files, path)
+    assert (said, document["first_divergence"]["frame"]) == ([1, "unexplained"], 4)
     assert document["first_divergence"]["error"] is None
 
 
-def test_a_declared_convention_is_meant(command: Any, demo_files: Any, recorded: Any) -> None:
-    """A studio that multiplies the other way on purpose must be able to say so once."""
-    path = recorded(compose_order="prev_delta")
-    status, document = _explain(
-        command,
-        demo_files,
-        path,
-        "--companion",
-        demo_files["companion"],
-        "--set",
-        "compose_order=prev_delta",
-        *allowing("x_raw", "cond_raw", "contacts", "y_norm"),
-    )
-    assert (status, document["verdict"]) == (0, "agrees")
-
-
-def test_a_teacher_prediction_is_judged_against_its_clip(command: Any, demo_files: Any) -> None:
-    """The training side's own file is the first recording that exists, before the engine has logged a frame."""
-    status, document = _explain(
-        command,
-        demo_files,
-        demo_files["prediction"],
-        "--companion",
-        demo_files["companion"],
-        "--clip",
-        demo_files["clip"],
-        "--onnx",
-        demo_files["model"],
-    )
+def test_a_prediction_is_judged_against_its_clip(
+    command: Any, demo_files: Any, demo_bundle: Path, no_search: None
+) -> None:
+    """The first recording that exists is the training side's own file; of another clip no convention may take the blame."""
+    words = ("--companion", demo_files["companion"], "--onnx", demo_files["model"], "--clip")
+    *said, document = _explain(command, demo_files, demo_files["prediction"], *words, demo_files["clip"])
     judged = {stage["stage"]: stage["ok"] for stage in document["stages"]}
-    assert (status, document["verdict"]) == (0, "agrees")
+    assert said == [0, "agrees"]
     assert judged == dict.fromkeys(("state", "cond", "contacts", "angvel", "pose_hist", "y_out"), True)
 
 
+@pytest.mark.nightly
 def test_a_prediction_of_another_clip_is_not_explained(command: Any, demo_files: Any, demo_bundle: Path) -> None:
-    """The wrong clip on the command line: everything differs and no convention may take the blame."""
-    other = demo_bundle / "clips" / "Run_F.json"
-    status, document = _explain(
-        command, demo_files, demo_files["prediction"], "--companion", demo_files["companion"], "--clip", other
-    )
-    assert (status, document["verdict"], document["causes"]) == (1, "partly_explained", [])
+    """The wrong clip on the command line: everything differs, and it is said whose clip it is."""
+    words = ("--companion", demo_files["companion"], "--clip", demo_bundle / "clips" / "Run_F.json")
+    *said, document = _explain(command, demo_files, demo_files["prediction"], *words)
+    assert (said, document["causes"]) == ([1, "partly_explained"], [])
     assert document["supposition"] == "Sneak_Turn.json drove it, not Run_F.json"
 
 
-def test_a_raw_clip_is_judged_against_another_export_of_itself(command: Any, demo_files: Any, tmp_path: Path) -> None:
+def test_a_raw_clip_is_judged_against_another_export_of_itself(
+    command: Any, demo_files: Any, tmp_path: Path, no_search: None
+) -> None:
     """Two exports of one animation that differ in one bone: the frame and the bone are named."""
     document = json.loads(demo_files["clip"].read_text(encoding="utf-8"))
     document["Frames"][9]["BoneRotations"][2] = [0.0, 1.0, 0.0, 0.0, 0.0, 1.0]
     edited = tmp_path / "edited.json"
     edited.write_text(json.dumps(document))
-    status, found = _explain(command, demo_files, edited, "--clip", demo_files["clip"])
-    assert status == 1
+    status, _, found = _explain(command, demo_files, edited, "--clip", demo_files["clip"])
     first = found["first_divergence"]
-    assert (first["frame"], first["stage"], first["bone"]) == (9, "x_raw", "spine_02")
+    assert (status, first["frame"], first["stage"], first["bone"]) == (1, 9, "x_raw", "spine_02")
 
 
 BAD_INPUT = {
@@ -150,23 +114,19 @@ BAD_INPUT = {
 }
 
 
-@pytest.mark.parametrize("words", BAD_INPUT.values(), ids=list(BAD_INPUT))
+@every_case("name", BAD_INPUT)
 def test_bad_input_is_one_line_and_status_2(
-    command: Any, demo_files: Any, recorded: Any, tmp_path: Path, honest: Any, words: tuple[str, ...]
+    command: Any, demo_files: Any, tmp_path: Path, honest: Any, name: str
 ) -> None:
     """People do not read a traceback in a build log."""
-    from dataclasses import replace
-
-    trace = recorded()
-    long = tmp_path / "long.trace.jsonl"
+    trace, long = tmp_path / "engine.trace.jsonl", tmp_path / "long.trace.jsonl"
+    write_trace(honest, trace)
     write_trace(replace(honest, frame=honest.frame + 100, stages={"y_out": honest.stages["y_out"]}), long)
     files = {"TRACE": trace, "LONG": long, "BUNDLE": demo_files["bundle"], "CLIP": demo_files["clip"]}
     files["PREDICTION"] = demo_files["prediction"]
-    answer = command("explain", *(files.get(word, word) for word in words))
-    assert answer.status == 2
-    assert answer.out == ""
+    answer = command("explain", *(files.get(word, word) for word in BAD_INPUT[name]))
+    assert (answer.status, answer.out, answer.err.count("\n")) == (2, "", 1)
     assert answer.err.startswith("rigpact: error: ")
-    assert answer.err.count("\n") == 1
 
 
 def test_junk_in_a_trace_is_one_line(command: Any, demo_files: Any, recorded: Any) -> None:

@@ -1,6 +1,7 @@
 """What users really have: one stage, one frame, another bone order, a NaN, the wrong bundle."""
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -8,6 +9,7 @@ import numpy as np
 import pytest
 
 from rigpact.contract.errors import UnusableInput
+from rigpact.contract.statistics import Statistics
 from rigpact.reference_runtime import Trace, write_trace
 from rigpact.reports.diagnosing.evidence import read_evidence
 
@@ -34,6 +36,7 @@ def test_a_pose_alone_cannot_be_judged_and_says_what_is_missing(doctor: Doctor, 
     assert "--clip" in stage.needs
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("truth", [{"compose_order": "prev_delta"}, {"denorm": "variance"}, {"mirror": "z"}], ids=str)
 def test_network_output_and_pose_are_enough_with_the_clip(scene: Any, doctor: Doctor, truth: dict[str, str]) -> None:
     """Two logged vectors a frame are what an engine team agrees to; the clip gives the previous pose."""
@@ -47,8 +50,7 @@ SWAPPED = (*range(7), 30, *range(8, 30), 7, *range(31, BONES))
 SHUFFLED = tuple(np.random.default_rng(11).permutation(BONES).tolist())
 
 
-@pytest.mark.parametrize("order", [SWAPPED, SHUFFLED, tuple(range(BONES))[::-1]], ids=["two", "any", "reversed"])
-@pytest.mark.parametrize("stage", ["y_out", "quat"])
+@pytest.mark.parametrize(("order", "stage"), [(SWAPPED, "quat"), (SHUFFLED, "y_out")], ids=["two", "any"])
 def test_bones_in_another_order_are_matched(doctor: Doctor, honest: Any, order: tuple[int, ...], stage: str) -> None:
     """The engine's bone table comes from another asset than the exporter's: poses are right, on the wrong bones."""
     six = permuted(honest.stages["y_out"], order, 6)
@@ -73,13 +75,10 @@ def test_left_and_right_have_a_name(doctor: Doctor, honest: Any, scene: Any) -> 
     assert doctor(stages).causes[0].changes == {"bone_order": "left_right_swapped"}
 
 
-@pytest.mark.parametrize(
-    "truth", [{"compose_order": "prev_delta"}, {"rootvel_squash": "none"}, {"mirror": "x"}], ids=str
-)
+@pytest.mark.parametrize("truth", [{"rootvel_squash": "none"}, {"mirror": "x"}], ids=str)
 def test_one_frame_is_enough_for_what_one_frame_shows(scene: Any, doctor: Doctor, truth: dict[str, str]) -> None:
     """The first frame is what people print."""
-    first = {name: rows[:1] for name, rows in scene.record(truth).stages.items()}
-    diagnosis = doctor(first)
+    diagnosis = doctor({name: rows[:1] for name, rows in scene.record(truth).stages.items()})
     assert diagnosis.verdict == "explained"
     assert truth in names(diagnosis)
 
@@ -95,25 +94,16 @@ def test_one_honest_frame_agrees(doctor: Doctor, honest: Any) -> None:
 
 
 def test_a_nan_is_placed_and_never_explained(doctor: Doctor, honest: Any, scene: Any) -> None:
-    """If the diagnosis blamed a convention for a NaN, the NaN would come back after the fix."""
+    """If a convention were blamed, the NaN would come back after the fix; of nothing but NaN no rotation is left to compare."""
     pose = honest.stages["y_out"].copy()
-    bone = scene.contract.numbers.bone_names.index("hand_r")
-    pose[5:, 6 * bone + 2] = np.nan
-    diagnosis = doctor({**honest.stages, "y_out": pose})
-    first = diagnosis.first_divergence
-    assert diagnosis.verdict == "unexplained"
-    assert diagnosis.causes == ()
-    assert first is not None
-    assert (first.frame, first.stage, first.address.bone, first.error) == (5, "y_out", "hand_r", None)
-
-
-def test_a_pose_of_nothing_but_nan_is_placed(doctor: Doctor, honest: Any) -> None:
-    """A broken weight makes every number NaN from frame 0 on; the search has no rotation left to compare."""
+    pose[5:, 6 * scene.contract.numbers.bone_names.index("hand_r") + 2] = np.nan
     nothing = {name: np.full_like(honest.stages[name], np.nan) for name in ("y_norm", "y_raw", "y_out", "quat")}
-    diagnosis = doctor({**honest.stages, **nothing})
-    assert (diagnosis.verdict, diagnosis.causes) == ("unexplained", ())
-    assert diagnosis.first_divergence is not None
-    assert (diagnosis.first_divergence.frame, diagnosis.first_divergence.stage) == (0, "y_norm")
+    for spoilt, place in (({"y_out": pose}, (5, "y_out", "hand_r", None)), (nothing, (0, "y_norm", "pelvis", None))):
+        found = doctor({**honest.stages, **spoilt})
+        first = found.first_divergence
+        assert (found.verdict, found.causes) == ("unexplained", ())
+        assert first is not None
+        assert (first.frame, first.stage, first.address.bone, first.error) == place
 
 
 def test_a_convention_is_found_beside_a_nan_but_does_not_settle(scene: Any, doctor: Doctor) -> None:
@@ -148,28 +138,23 @@ def test_a_trace_of_other_widths_is_refused(tmp_path: Path, honest: Trace, scene
 
 def test_other_statistics_are_no_convention(doctor: Doctor, scene: Any) -> None:
     """A bundle of last week: no knob explains it, and two numbers for each channel say what stands there, not why."""
-    from dataclasses import replace
-
-    from rigpact.contract.statistics import Statistics
-
-    own = scene.contract.numbers.state_statistics
-    moved = np.linspace(-0.25, 0.25, len(own.mean), dtype=np.float32)
-    stale = scene.contract.with_numbers(
-        replace(
-            scene.contract.numbers, state_statistics=Statistics(own.mean + own.std * moved, own.std * (1.5 + moved))
-        )
-    )
-    diagnosis = doctor(replace(scene, contract=stale).record().stages)
+    numbers = scene.contract.numbers
+    own, moved = numbers.state_statistics, np.linspace(-0.25, 0.25, numbers.state.width, dtype=np.float32)
+    stale = replace(numbers, state_statistics=Statistics(own.mean + own.std * moved, own.std * (1.5 + moved)))
+    diagnosis = doctor(replace(scene, contract=scene.contract.with_numbers(stale)).record().stages)
     assert (diagnosis.verdict, diagnosis.causes) == ("unexplained", ())
     told = [(each.stage, each.kind, each.is_rule, each.frames_left) for each in diagnosis.relations]
     assert told == [("state", "statistics", False, ())]  # held in every frame: "as with other statistics"
-    assert diagnosis.first_divergence is not None
     assert diagnosis.first_divergence.stage == "state"
 
 
-@pytest.mark.parametrize("frames", [slice(0, 6), slice(4, 10)], ids=["stopped early", "from the middle"])
 @pytest.mark.parametrize(
-    "truth", [{"angvel_source": "rotations", "angvel_lag": "+1"}, {"previous_pose_lag": "+1"}], ids=str
+    ("frames", "truth"),
+    [
+        (slice(0, 6), {"angvel_source": "rotations", "angvel_lag": "+1"}),
+        (slice(4, 10), {"previous_pose_lag": "+1"}),
+    ],
+    ids=["stopped early", "from the middle"],
 )
 def test_a_recording_of_a_part_looks_ahead_in_the_clip(frames: slice, truth: dict[str, str]) -> None:
     """Recorders are stopped before the clip ends: the frame after the last is in the clip, not a copy of the last."""
@@ -186,9 +171,6 @@ def test_what_cannot_be_looked_at_explains_nothing(doctor: Doctor, honest: Any) 
     stages = {name: rows[4:] for name, rows in honest.stages.items()}
     stages["cond"] = stages["cond"] + np.float32(0.25)
     stages["angvel"] = stages["angvel"] * np.float32(1.3)
-    evidence = doctor.evidence(stages, drive=None, network=None, frame=np.arange(4, 16, dtype=np.int64))
-    from rigpact.reports.diagnosing.diagnose import diagnose
-
-    diagnosis = diagnose(evidence, doctor.scene.contract)
+    diagnosis = doctor(stages, drive=None, network=None, frame=np.arange(4, 12, dtype=np.int64))
     assert (diagnosis.verdict, diagnosis.causes) == ("explained", ())
     assert {each.stage for each in diagnosis.relations} == {"cond", "angvel"}
