@@ -1,44 +1,32 @@
-"""Stages of a declared system in tests: run, recomputed from recorded ones, compared within their bounds."""
+"""The hosted systems in tests: their committed files, stages that are run, recorded wrongly, recomputed, explained."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from functools import cache
+from pathlib import Path
 from typing import Any
 
 import numpy as np
+from safetensors.numpy import load_file
 
-from rigpact.contract.conventions import CodeHint
+from rigpact.contract.contract_files import open_contract
 from rigpact.contract.systems.contract import Contract
 from rigpact.contract.systems.system import System
 from rigpact.reference_runtime.graph.bounds import stage_bound
+from rigpact.reference_runtime.graph.network import OnnxSystemNetwork
 from rigpact.reference_runtime.graph.replayed import Evidence
 from rigpact.reference_runtime.graph.run import run_clip, stages_from
 from rigpact.reports.diagnosing.diagnose import diagnose
 from rigpact.reports.diagnosing.diagnosis import Diagnosis
 
+BUNDLES = Path(__file__).parents[2] / "fixtures" / "bundles"
+SYSTEMS = ("neurarig", "blender_ik", "rig_inversion", "imu_pose")
 Rows = Mapping[str, np.ndarray]
+Spoil = Callable[[np.ndarray], np.ndarray]
 
 
 def run(contract: Contract, given: Rows, network: Any = None, **changes: str) -> dict[str, np.ndarray]:
     """Every stage of a clip, under changed conventions."""
     return run_clip(contract.with_conventions(changes), given, network).stages
-
-
-def recorded(
-    contract: Contract, given: Rows, network: Any, changes: Mapping[str, str], spoil: Any = None, at: str = ""
-) -> dict[str, np.ndarray]:
-    """What an engine records under changed conventions; one that spoils the stage `at` goes on with what it spoilt."""
-    known = dict(given)
-    for stage in contract.system.graph:
-        if stage.name not in known:
-            rows = stages_from(contract.with_conventions(changes), known, network)[stage.name]
-            known[stage.name] = spoil(rows) if stage.name == at else rows
-    return known
-
-
-def explained(contract: Contract, rows: Rows, network: Any, *, with_pairs: bool = False) -> Diagnosis:
-    """The output of `rigpact explain` for a recording, with the model."""
-    frame = np.arange(len(next(iter(rows.values()))))
-    evidence = Evidence(frame, contract.fps or 1.0, "teacher", rows, network=network)
-    return diagnose(evidence, contract, with_pairs=with_pairs)
 
 
 def recomputed(contract: Contract, stage: str, known: Rows, **changes: str) -> np.ndarray:
@@ -58,9 +46,34 @@ def alternatives(system: System) -> list[tuple[str, str]]:
     return [(name, value) for name, knob in system.knobs.items() for value in knob.values[1:]]
 
 
-def assert_every_value_has_its_hint(system: System) -> None:
-    """Every knob has a meaning, and every value except the contract's own has a hint in words for the code."""
-    assert all(knob.meaning for knob in system.knobs.values())
-    for name, value in alternatives(system):
-        hint = system.knobs[name].hints.get(value, "")
-        assert hint.words if isinstance(hint, CodeHint) else hint, (name, value)
+class Scene:
+    """A committed system: its contract, its model, and what its clip gives."""
+
+    def __init__(self, name: str) -> None:
+        """Load the committed files."""
+        self.folder = BUNDLES / name
+        self.contract = open_contract(self.folder / f"{name}.json")
+        self.network = OnnxSystemNetwork(self.folder / "model.onnx", self.contract.system)
+        clip = load_file(self.folder / "clip.trace.safetensors")
+        self.given = {stage: clip[stage] for stage in self.contract.system.graph.given}
+
+    def recorded(self, changes: Mapping[str, str], spoil: Spoil | None = None, at: str = "") -> dict[str, np.ndarray]:
+        """What an engine records under changed conventions; one that spoils the stage `at` goes on with what it spoilt."""
+        known = dict(self.given)
+        for stage in self.contract.system.graph:
+            if stage.name not in known:
+                rows = stages_from(self.contract.with_conventions(changes), known, self.network)[stage.name]
+                known[stage.name] = spoil(rows) if spoil and stage.name == at else rows
+        return known
+
+    def explained(self, rows: Rows, *, with_pairs: bool = False) -> Diagnosis:
+        """The output of `rigpact explain` for a recording, with the model."""
+        frame = np.arange(len(next(iter(rows.values()))))
+        evidence = Evidence(frame, self.contract.fps or 1.0, "teacher", rows, network=self.network)
+        return diagnose(evidence, self.contract, with_pairs=with_pairs)
+
+
+@cache
+def scene(name: str) -> Scene:
+    """A committed system, loaded once; not to be changed."""
+    return Scene(name)

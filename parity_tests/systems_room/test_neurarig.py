@@ -1,134 +1,226 @@
-"""NeuraRig's stages against scipy, the contract's refusals, and what a wrong copy of the packet does."""
+"""NeuraRig: its poses against scipy, and its datagrams: golden bytes; every malformed one is refused and counted."""
 
 import json
-from pathlib import Path
-from typing import Any
+import logging
+import socket
+import struct
+import threading
+from contextlib import contextmanager
 
 import numpy as np
 import pytest
-from safetensors.numpy import load_file
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from scipy.spatial.transform import Rotation
 
-from rigpact.contract import ContractRefused
-from rigpact.contract.contract_files import contract_in_memory, contract_to_bytes, contract_to_json, open_contract
-from rigpact.contract.pages.registry import find_system
+from rigpact.reference_runtime.systems.neurarig.server import Server
+from rigpact.reference_runtime.systems.neurarig.session import Session
+from rigpact.reference_runtime.systems.neurarig.wire import (
+    LARGEST_DATAGRAM,
+    RIG_BONES,
+    Frame,
+    Handshake,
+    Ping,
+    Reason,
+    Refusal,
+    decode,
+    encode_reply,
+)  # fmt: skip
 from rigpact.reference_runtime.vocabulary.limbs.received import first_bytes
+from rigpact.training.neurarig.datagrams import encode_frame, encode_handshake
+from rigpact.training.neurarig.facts import BONES, REST_POSITIONS_CM
 from rigpact.training.neurarig.poses import random_rows, rotator_deg_to_quaternion
 from rigpact.training.neurarig.walk import walk_rows
 
+from ..every_case import every_case
 from . import declared_runs
-from .declared_runs import Rows
-from .system_rule_cases import SYSTEM_CASES, Sample
+from .declared_runs import BUNDLES, scene
 
-BUNDLE = Path(__file__).parents[2] / "fixtures" / "bundles" / "neurarig"
-SYSTEM = find_system("neurarig")
-CONTRACT = contract_in_memory(SYSTEM, SYSTEM.template())
-FRAME = SYSTEM.vectors["packet"]
 FEMUR_CM, TIBIA_CM = {"r": 45.751953, "l": 45.752106}, {"r": 41.705513, "l": 41.705494}
-
-
-def run(seed: int, count: int = 40, **changes: str) -> Rows:
-    """Every stage on random poses, the right foot in the air in every second one, and random raw answers."""
-    raw = np.random.default_rng(seed + 100).normal(0.0, 3.0, (count, 24)).astype(np.float32)
-    poses = random_rows(seed, count)
-    poses[::2, FRAME["has_hit_r"].start] = 0.0
-    given_rows = {"engine_pose": poses, "raw_rotations": raw}
-    return declared_runs.run(CONTRACT, given_rows, **changes)
-
-
-def part(rows: np.ndarray, name: str) -> np.ndarray:
-    """A field of the 63 numbers, float64."""
-    return rows[:, FRAME[name].range].astype(np.float64)
+PEER = ("127.0.0.1", 40_001)
+HELLO, SOUND_REPLY = encode_handshake(RIG_BONES), encode_reply(np.arange(24.0))
 
 
 def test_generated_targets_are_within_reach() -> None:
     """A target beyond 87.5 cm teaches the network to stretch."""
-    known = run(5, 400)
+    contract = scene("neurarig").contract
+    fields = contract.system.vectors["packet"]
+    raw = np.random.default_rng(105).normal(0.0, 3.0, (400, 24)).astype(np.float32)
+    packet = declared_runs.run(contract, {"engine_pose": random_rows(5, 400), "raw_rotations": raw})["packet"].astype(
+        float
+    )
     for side in "rl":
-        hip, target = part(known["packet"], f"thigh_{side}_pos"), part(known["packet"], f"foot_{side}_target")
+        hip, target = (packet[:, fields[name].range] for name in (f"thigh_{side}_pos", f"foot_{side}_target"))
         assert np.linalg.norm(target - hip, axis=1).max() < FEMUR_CM[side] + TIBIA_CM[side] + 1e-3
 
 
 def test_the_rotator_is_unreals() -> None:
     """The right-handed formula under the name FromUnreal puts one rotator 105.7 degrees from where it is."""
     ours = rotator_deg_to_quaternion(np.array([20.0, 35.0, -50.0]))
-    mirrored = ours * (-1.0, -1.0, 1.0, 1.0)
-    yaw_only = rotator_deg_to_quaternion(np.array([0.0, 90.0, 0.0]))
-    apart = (Rotation.from_quat(ours).inv() * Rotation.from_quat(mirrored)).magnitude()
-
+    apart = (Rotation.from_quat(ours).inv() * Rotation.from_quat(ours * (-1.0, -1.0, 1.0, 1.0))).magnitude()
     assert np.degrees(apart) == pytest.approx(105.7, abs=0.05)
-    np.testing.assert_allclose(Rotation.from_quat(yaw_only).apply([1.0, 0.0, 0.0]), [0.0, 1.0, 0.0], atol=1e-12)
+    yaw = Rotation.from_quat(rotator_deg_to_quaternion(np.array([0.0, 90.0, 0.0])))
+    np.testing.assert_allclose(yaw.apply([1.0, 0.0, 0.0]), [0.0, 1.0, 0.0], atol=1e-12)
 
 
-def test_63_bytes_are_not_63_floats() -> None:
-    """15 floats and three quarters of one arrive; the rest is zero, and so is the loss."""
+def test_63_bytes_are_not_63_floats_and_zeros_are_no_rotation() -> None:
+    """15 floats and three quarters of one arrive, and the loss is zero; a length of zero makes no NaN down the leg."""
     rows = random_rows(6, 3)
     copied = first_bytes(rows, 63)
-
     np.testing.assert_array_equal(copied[:, :15], rows[:, :15])
     assert not copied[:, 16:].any()
     assert first_bytes(rows, 252).tolist() == rows.tolist()
+    known = {"engine_pose": rows, "raw_rotations": np.zeros((3, 24), np.float32)}
+    unit = declared_runs.recomputed(scene("neurarig").contract, "rotations", known)
+    np.testing.assert_array_equal(unit.reshape(-1, 4), np.tile([0.0, 0.0, 0.0, 1.0], (18, 1)))
 
 
-def test_an_answer_of_zeros_is_no_rotation_and_no_nan() -> None:
-    """Dividing by its length makes a NaN that spreads down the leg."""
-    known = {**run(8, 2), "raw_rotations": np.zeros((2, 24), np.float32)}
-    unit = declared_runs.recomputed(CONTRACT, "rotations", known)
-
-    np.testing.assert_array_equal(unit.reshape(-1, 4), np.tile([0.0, 0.0, 0.0, 1.0], (12, 1)))
-
-
-def test_the_older_order_of_the_same_63_floats_is_refused(tmp_path: Path) -> None:
-    """Both are 253 bytes: a target read as a normal, a flag as a height, and every check of sizes content."""
-    sample = Sample(tmp_path)
-    next(case for case in SYSTEM_CASES if case.code == "RP702").edit(sample)
-    path = tmp_path / "older.json"
-    path.write_text(json.dumps(sample.document), encoding="utf-8")
-
-    with pytest.raises(ContractRefused) as refused:
-        open_contract(path)
-
-    assert "RP702" in refused.value.found
-    assert "foot_r_target" in refused.value.found
+def sound_packet() -> np.ndarray:
+    """A frame whose quaternions are unit and whose end is filled; w is last."""
+    values = np.zeros(63, np.float32)
+    values[[6, 13, 20, 27, 34, 41, 48]] = 1.0
+    values[0:3] = REST_POSITIONS_CM["pelvis"]
+    values[49:57] = (0.0, 0.0, 1.0, 1.0) * 2
+    values[57:63] = (3.0, 4.0, -80.0, -3.0, 4.0, -80.0)
+    return values
 
 
-def test_the_committed_files_are_what_the_builder_writes() -> None:
-    """A definition that moved without its committed contract makes every example in the documents wrong."""
-    committed = BUNDLE / "neurarig.json"
-    built = contract_to_json(SYSTEM, SYSTEM.template())
-    del built["vectors"]["engine_pose_next"]  # the file is older than this stage, and need not list it
+class Answering:
+    """What answers a session, and how many frames it has seen."""
 
-    assert committed.read_bytes() == contract_to_bytes(built)
-    np.testing.assert_allclose(load_file(BUNDLE / "clip.trace.safetensors")["engine_pose"], walk_rows(), atol=1e-5)
-    assert sum(path.stat().st_size for path in BUNDLE.iterdir()) < 2_000_000
+    seen = 0
 
-
-def test_every_knob_says_what_it_decides_and_every_value_has_a_hint() -> None:
-    """A named cause without a hint does not help an engineer."""
-    declared_runs.assert_every_value_has_its_hint(SYSTEM)
+    def __call__(self, values: np.ndarray) -> np.ndarray:
+        self.seen += 1
+        return np.arange(24, dtype=np.float32)
 
 
-def test_a_file_need_not_list_what_only_goes_into_the_next_frame() -> None:
-    """Files that were exported before a system fed itself go on loading; the stage has the fields of the one it goes into."""
-    contract = open_contract(BUNDLE / "neurarig.json")
+def test_datagrams_have_their_published_bytes() -> None:
+    """29 of a handshake, 253 of a frame, little-endian from byte 1, 97 of a reply; the early build sent a quarter of it."""
+    handshake = bytes.fromhex("010000000006000000666f6f745f720100000006000000666f6f745f6c")
+    assert (decode(handshake), encode_handshake(("foot_r", "foot_l"))) == (Handshake(("foot_r", "foot_l")), handshake)
+    frame = b"\x02" + struct.pack("<63f", *range(63))
+    message = decode(frame)
+    assert (isinstance(message, Frame), len(frame)) == (True, 253)
+    assert message.values.tolist() == list(range(63))
+    assert encode_frame(np.arange(63.0)) == frame
+    assert encode_reply(np.arange(24.0)) == b"\x03" + struct.pack("<24f", *range(24))
 
-    assert "engine_pose_next" not in contract.vectors
-    assert contract.fields("engine_pose_next") == contract.fields("engine_pose")
+
+def test_the_committed_datagrams_are_those_of_the_committed_clip() -> None:
+    """Engine teams test their own encoder against these bytes."""
+    text = json.loads((BUNDLES / "neurarig" / "golden_datagrams.json").read_text())
+    golden = {name: bytes.fromhex(each) for name, each in text.items()}
+    frame, reply = decode(golden["frame"]), np.frombuffer(golden["reply"], "<f4", offset=1).reshape(6, 4)
+    assert golden["handshake"] == HELLO
+    np.testing.assert_array_equal(frame.values[:49], walk_rows()[0, :49])
+    np.testing.assert_allclose(np.linalg.norm(reply, axis=1), 1.0, atol=1e-6)
+    assert (reply[:, 3] >= 0.0).all()
 
 
-@pytest.mark.parametrize(
-    ("name", "value", "pointer"),
-    [
-        ("bones", ["calf_l", "thigh_l", "thigh_r", "calf_r"], "/bones"),
-        ("tibia_cm", [45.0, float("inf")], "/tibia_cm"),
-        ("bone_axes", [[-2.0, 0.0, 0.0], [1.0, 0.0, 0.0]], "/bone_axes"),
-        ("bone_axes", [[1.0, 0.0, 0.0], [1.0, 0.0, 0.0]], "/bone_axes"),
-        ("position_scale", 0.0, "/position_scale"),
-        ("femur_cm", "45", "/femur_cm"),
-    ],
-)
-def test_constants_of_another_rig_are_found(name: str, value: Any, pointer: str) -> None:
-    """Each file loads: a rotation would turn the bone beside, a leg would be longer, or the left one point up."""
-    sound = SYSTEM.template()
-    assert list(SYSTEM.problems_of(sound)) == []
-    assert pointer in [problem.pointer for problem in SYSTEM.problems_of({**sound, name: value})]
+def entry(index: int, name: bytes, length: int | None = None) -> bytes:
+    """One bone of a handshake."""
+    return struct.pack("<ii", index, len(name) if length is None else length) + name
+
+
+SOUND = encode_frame(sound_packet())
+MALFORMED = [
+    ("a header alone is a ping", b"\x02", None),
+    ("nothing is a ping", b"", None),
+    ("a frame without its numbers", b"\x02\x00", Reason.FRAME_LENGTH),
+    ("a frame of the bones' vectors, 49 bytes", b"\x02" + bytes(48), Reason.FRAME_LENGTH),
+    ("a frame of the older build, 349 bytes", b"\x02" + bytes(348), Reason.FRAME_LENGTH),
+    ("a frame of the next build, 265 bytes", b"\x02" + bytes(264), Reason.FRAME_LENGTH),
+    ("a frame one byte short", SOUND[:-1], Reason.FRAME_LENGTH),
+    ("a frame one byte long", SOUND + b"\x00", Reason.FRAME_LENGTH),
+    ("a frame of the last build, without a header", struct.pack("<26f", *[2.0] * 26), Reason.UNKNOWN_KIND),
+    ("an early frame of three doubles", struct.pack("<3d", 1.0, 2.0, 3.0), Reason.UNKNOWN_KIND),
+    ("a debug message", b"\x04" + bytes(24), Reason.UNKNOWN_KIND),
+    ("a reply to the server", b"\x03" + bytes(96), Reason.REPLY_TO_SERVER),
+    ("more than the buffer", b"\x02" + bytes(32_768), Reason.TOO_LARGE),
+    ("a handshake cut in an index", HELLO[:3], Reason.HANDSHAKE_CUT_OFF),
+    ("a handshake cut in a name", HELLO[:-2], Reason.HANDSHAKE_CUT_OFF),
+    ("a name of no length", b"\x01" + entry(0, b""), Reason.NAME_LENGTH),
+    ("a name of negative length", b"\x01" + entry(0, b"pelvis", -1), Reason.NAME_LENGTH),
+    ("a name of 257 bytes", b"\x01" + entry(0, b"p" * 257), Reason.NAME_LENGTH),
+    ("a name that says it is longer than the datagram", b"\x01" + entry(0, b"pelvis", 200), Reason.HANDSHAKE_CUT_OFF),
+    ("a name with a NUL", b"\x01" + entry(0, b"pelvis\x00"), Reason.NAME_BYTES),
+    ("an index that is not the next", b"\x01" + entry(7, b"pelvis"), Reason.BONE_INDEX),
+    ("a negative index", b"\x01" + entry(-1, b"pelvis"), Reason.BONE_INDEX),
+    ("two bones of one name", b"\x01" + entry(0, b"pelvis") + entry(1, b"pelvis"), Reason.BONE_REPEATED),
+    ("257 bones", b"\x01" + b"".join(entry(place, b"b%d" % place) for place in range(257)), Reason.TOO_MANY_BONES),
+    ("four bones, of which a batch of none was made", encode_handshake(("a", "b", "c", "d")), Reason.OTHER_RIG),
+    ("left leg first", encode_handshake(("pelvis", *BONES[3:], *BONES[:3])), Reason.OTHER_RIG),
+    ("a number that is none", encode_frame(np.where(np.arange(63) == 5, np.nan, sound_packet())), Reason.NOT_FINITE),
+    ("a huge number", encode_frame(np.where(np.arange(63) == 5, 1e30, sound_packet())), Reason.TOO_LARGE_VALUE),
+    ("63 bytes instead of 63 floats", SOUND[:64] + bytes(189), Reason.DEAD_INPUT),
+    ("all zeros", b"\x02" + bytes(252), Reason.DEAD_INPUT),
+    ("w first", encode_frame(np.roll(sound_packet(), 1)), Reason.NOT_UNIT),
+]  # fmt: skip
+
+
+@every_case(("what", "datagram", "reason"), MALFORMED, ids=[what for what, _, _ in MALFORMED])
+def test_a_malformed_datagram_is_refused_and_the_session_goes_on(
+    what: str, datagram: bytes, reason: Reason | None, caplog: pytest.LogCaptureFixture
+) -> None:
+    """In the original each of these reads past the end, trains on zeros, or takes the server down."""
+    answering = Answering()
+    session = Session(answering)
+    session.receive(HELLO, PEER)
+    with caplog.at_level(logging.WARNING):
+        assert session.receive(datagram, PEER) is None
+    assert answering.seen == 0, what
+    assert dict(session.counts.refused) == ({} if reason is None else {reason: 1})
+    assert session.counts.pings == (reason is None)
+    assert len(caplog.records) == (reason is not None)
+    assert session.receive(SOUND, PEER) == SOUND_REPLY
+    assert (answering.seen, session.counts.frames) == (1, 1)
+
+
+def test_a_frame_needs_its_peers_handshake_where_there_is_one_and_silent_peers_are_forgotten() -> None:
+    """The original crashes before a handshake; a server that remembers every port runs out of memory in a week."""
+    session = Session(Answering())
+    for port in range(100):
+        session.receive(HELLO, ("127.0.0.1", port))
+    assert session.receive(SOUND, ("127.0.0.1", 99)) is not None
+    assert session.receive(SOUND, ("127.0.0.1", 0)) is None
+    assert session.receive(SOUND, PEER) is None
+    assert session.counts.refused == {Reason.NO_HANDSHAKE: 2}
+    public = Session(Answering(), needs_handshake=False)
+    assert (public.receive(SOUND, PEER), public.counts.refused) == (SOUND_REPLY, {})
+
+
+@settings(deadline=None)
+@given(datagram=st.binary(max_size=400))
+def test_any_bytes_are_a_message_or_a_refusal(datagram: bytes) -> None:
+    """A byte from the network must never raise in the engine's loop."""
+    assert isinstance(decode(datagram), (Ping, Handshake, Frame, Refusal))
+
+
+def test_the_server_survives_what_is_thrown_at_its_socket() -> None:
+    """The same bytes through a real socket, and each frame of a sound client is answered afterwards."""
+    server = Server(Session(Answering()), port=0)
+    thread = threading.Thread(target=server.serve, daemon=True)
+    thread.start()
+    sent = [
+        datagram for _, datagram, reason in MALFORMED if reason is not None and len(datagram) <= LARGEST_DATAGRAM + 1
+    ]
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as stranger, _client(server) as client:
+        for datagram in sent:
+            stranger.sendto(datagram, server.address)
+        client.send(HELLO)
+        for _ in range(20):
+            client.send(SOUND)
+            assert client.recv(1000) == SOUND_REPLY
+    server.stop()
+    thread.join(timeout=5.0)
+    server.close()
+    assert sum(server.session.counts.refused.values()) >= len(sent) - 1 > 20
+
+
+@contextmanager
+def _client(server: Server):
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as client:
+        client.settimeout(5.0)
+        client.connect(server.address)
+        yield client

@@ -1,0 +1,261 @@
+"""Every hosted system under `explain`: who is right agrees, each mistake is named, and none gets a made-up cause.
+
+Mistakes are other conventions, alone and in pairs, and those of the published programs, written again without rigpact.
+"""
+
+import ast
+from functools import cache
+from itertools import combinations, groupby
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import numpy as np
+import onnx
+import pytest
+from onnx import numpy_helper
+
+from rigpact.contract.conventions import CodeHint
+from rigpact.reference_runtime.vocabulary.positional_table import without_positions
+from rigpact.reports.diagnosing.diagnosis import Diagnosis
+
+from ..every_case import every_case
+from ..measuring.scores.planted import Planted, judged
+from ..measuring.scores.upstream import (
+    blender_ik,
+    blender_ik_side,
+    imu_pose,
+    imu_pose_defects,
+    imu_pose_side,
+    neurarig,
+    neurarig_loop,
+    rig_inversion,
+    rig_inversion_side,
+)  # fmt: skip
+from .declared_runs import BUNDLES, SYSTEMS, Spoil, alternatives, scene
+
+SINGLES = {name: alternatives(scene(name).contract.system) for name in SYSTEMS}
+FIRST = [(name, *next(values)) for name in SYSTEMS for _, values in groupby(SINGLES[name], key=lambda each: each[0])]
+OTHERS = [(name, *single) for name in SYSTEMS for single in SINGLES[name] if (name, *single) not in FIRST]
+
+
+@pytest.mark.parametrize("name", SYSTEMS)
+def test_an_engine_that_is_right_agrees_and_nothing_is_left_open(name: str) -> None:
+    """A false alarm ends a tool; a clip that cannot separate two conventions lets a wrong one pass."""
+    found = scene(name).explained(scene(name).recorded({}))
+    assert (found.verdict, found.causes, found.indistinguishable) == ("agrees", (), ())
+
+
+def _is_named(name: str, knob: str, value: str) -> None:
+    found = scene(name).explained(scene(name).recorded({knob: value}))
+    assert found.verdict == "explained"
+    assert [(dict(cause.changes), cause.equivalents) for cause in found.causes] == [({knob: value}, ())]
+    told = scene(name).contract.system.knobs[knob]
+    assert found.causes[0].code_hints == (told.hint(value),)
+    hint = told.hints.get(value, "")
+    assert told.meaning
+    assert hint.words if isinstance(hint, CodeHint) else hint
+
+
+@every_case(("name", "knob", "value"), FIRST, by="name")
+def test_a_wrong_value_of_every_knob_is_named_with_its_hint(name: str, knob: str, value: str) -> None:
+    """Without the name, an engineer must search eighteen places by hand."""
+    _is_named(name, knob, value)
+
+
+@pytest.mark.nightly
+@every_case(("name", "knob", "value"), OTHERS, by="name")
+def test_every_other_value_is_named_with_its_hint(name: str, knob: str, value: str) -> None:
+    """A second wrong value of a knob must not be taken for the first."""
+    _is_named(name, knob, value)
+
+
+def _pairs(name: str, count: int = 12) -> list[dict[str, str]]:
+    pairs = [dict(pair) for pair in combinations(SINGLES[name], 2) if pair[0][0] != pair[1][0]]
+    return [pairs[place] for place in np.random.default_rng(17).choice(len(pairs), count, replace=False)]
+
+
+@pytest.mark.sampled(12)
+@pytest.mark.parametrize(("name", "pair"), [(name, pair) for name in SYSTEMS for pair in _pairs(name)])
+def test_two_conventions_at_once_are_both_named(name: str, pair: dict[str, str]) -> None:
+    """A new port often has more than one defect; only what gives the same recording may be named instead."""
+    rows = scene(name).recorded(pair)
+    found = scene(name).explained(rows, with_pairs=True)
+    said = {knob: value for cause in found.causes for knob, value in cause.changes.items()}
+    equals = [{**said, **changes} for cause in found.causes for changes in cause.equivalents]
+    shown = scene(name).recorded(said)
+    assert found.verdict == "explained"
+    assert said == pair or pair in equals or all(np.allclose(shown[stage], rows[stage], atol=1e-4) for stage in rows)
+
+
+def _column(place: int, change: Spoil) -> Spoil:
+    return lambda rows: np.hstack([rows[:, :place], change(rows[:, place : place + 1]), rows[:, place + 1 :]])
+
+
+def _smoothed(rows: np.ndarray) -> np.ndarray:
+    result = rows.copy()
+    for row in range(1, len(rows)):
+        result[row] = 0.7 * result[row - 1] + 0.3 * rows[row]
+    return result
+
+
+SPOILT: dict[str, tuple[str, Spoil]] = {
+    "the packet is a frame late": ("packet", lambda rows: np.concatenate([rows[:1], rows[:-1]])),
+    "one target is in another unit": ("packet", _column(59, lambda values: values * np.float32(0.3937))),
+    "one hit flag is stuck": ("model_input", _column(52, np.zeros_like)),
+    "a half-float on the wire": ("reply", lambda rows: rows.astype(np.float16).astype(np.float32)),
+    "a rotation of the leg before": ("rotations", lambda rows: np.hstack([rows[:, :12], rows[:, :4], rows[:, 16:]])),
+    "joints are smoothed": ("joints", _smoothed),
+    "a knee is a centimetre off": ("joints", _column(5, lambda values: values + np.float32(1.0))),
+}
+"""NeuraRig engines whose defect is no convention: the stage that it spoils, and how."""
+
+
+@pytest.mark.parametrize("what", SPOILT)
+def test_a_defect_that_is_no_convention_gets_no_cause(what: str) -> None:
+    """A false cause sends an engineer to correct code."""
+    stage, spoil = SPOILT[what]
+    found = scene("neurarig").explained(scene("neurarig").recorded({}, spoil, stage), with_pairs=what.startswith("one"))
+    assert (found.exit_code, found.causes) == (1, ())
+    assert (found.verdict == "unexplained") == all(each.kind == "glitch" for each in found.relations)
+    assert found.first_divergence is not None
+    assert found.first_divergence.stage == stage
+    assert [each.stage for each in found.stages if each.ok is False] == [stage]
+
+
+def test_a_value_that_is_not_finite_is_placed_and_not_explained() -> None:
+    """A NaN is a defect of its own, whatever conventions are about."""
+    rows = scene("neurarig").recorded({})
+    rows["reply"][5, 3] = np.nan
+    found = scene("neurarig").explained(rows)
+    at = found.first_divergence
+    assert (found.verdict, at and (at.frame, str(at.address))) == ("unexplained", (5, "thigh_r_quat[3] (channel 3)"))
+
+
+def test_a_stage_is_judged_from_what_was_recorded_and_not_without_its_inputs() -> None:
+    """A client at the end of a wire sees two datagrams: enough to judge the reply; one of them alone is no agreement."""
+    rows = scene("neurarig").recorded({})
+    alone = scene("neurarig").explained({"reply": rows["reply"]})
+    assert (alone.verdict, alone.exit_code) == ("undetermined", 2)
+    assert alone.stages[0].needs == "record rotations or --onnx with the model, and record packet"
+    sent = {name: rows[name] for name in ("engine_pose", "packet", "reply")}
+    wrong = scene("neurarig").recorded({"reply_legs": "left_first"})["reply"]
+    right, named = scene("neurarig").explained(sent), scene("neurarig").explained({**sent, "reply": wrong})
+    assert (right.verdict, [each.ok for each in right.stages if each.stage == "reply"]) == ("agrees", [True])
+    assert [dict(cause.changes) for cause in named.causes] == [{"reply_legs": "left_first"}]
+
+
+# ---- the published programs, written again
+
+MISTAKES: dict[str, tuple[Planted, ...]] = {
+    "neurarig": tuple(neurarig.DEFECTS), "blender_ik": tuple(blender_ik.MISTAKES),
+    "rig_inversion": tuple(rig_inversion.MISTAKES), "imu_pose": tuple(imu_pose_defects.DEFECTS),
+}  # fmt: skip
+EACH_RUN = {
+    "neurarig": (
+        "target_not_moved", "hits_swapped", "normalised_together", "reply_smoothed", "knee_by_calf", "squared_distance",
+        "leaky_relu",
+    ),
+    "blender_ik": ("euler_one_triple", "no_armature", "limits_y_z", "rodrigues_sign", "leaky_relu"),
+    "rig_inversion": ("layer_norm", "scales_swapped", "no_negative_scale", "y_up"),
+    "imu_pose": ("ios_sign", "gravity_added", "window_standardised", "no_positions", "clamp_ten"),
+}  # fmt: skip
+ONLY_LOCATED = {"wide_limits", "own_offset"}
+"""Mistakes that have a name, and are not given it."""
+PLANTED = [
+    pytest.param(name, planted, marks=[] if planted.name in EACH_RUN[name] else [pytest.mark.nightly])
+    for name, mistakes in MISTAKES.items() for planted in mistakes
+]  # fmt: skip
+
+
+@cache
+def program(name: str) -> Any:
+    """A published program with its committed files."""
+    made = {
+        "blender_ik": blender_ik.scene,
+        "rig_inversion": rig_inversion.scene,
+        "imu_pose": imu_pose.Upstream.committed,
+    }
+    return made[name]()
+
+
+def said_of(name: str, mistake: str = "") -> Diagnosis:
+    """What `explain` says of a published program, with a mistake or as it is."""
+    if name == "neurarig":
+        return neurarig.explained((mistake,) if mistake else ())
+    found: Diagnosis = program(name).explained(mistake)
+    return found
+
+
+@pytest.mark.parametrize("name", SYSTEMS)
+def test_a_published_program_agrees_in_every_stage(name: str) -> None:
+    """A tool that alarms on the upstream itself is not tried twice."""
+    found, graph = said_of(name), scene(name).contract.system.graph
+    assert found.verdict == "agrees"
+    assert {each.stage for each in found.stages if each.ok} == set(graph.names) - {*graph.given} - {"engine_pose_next"}
+
+
+@pytest.mark.parametrize(("name", "planted"), PLANTED)
+def test_a_mistake_of_a_published_program_is_named_or_where_its_own_code_alone_tells_it_located(
+    name: str, planted: Planted
+) -> None:
+    """ "It differs in context" sends a team searching for a day; "the feet are swapped" is a line of code."""
+    answer = judged(planted, said_of(name, planted.name))
+    can_be_named = planted.truths and planted.name not in ONLY_LOCATED
+    assert (answer.word, answer.untrue) == ("named" if can_be_named else "located", ()), answer.said
+    assert answer.first in planted.stages
+
+
+def test_the_tables_name_what_stands_in_the_programs() -> None:
+    """A misspelt mistake plants nothing, and a table that a rename emptied passes."""
+    assert {name: len(each) for name, each in MISTAKES.items()} == {
+        "neurarig": 36, "blender_ik": len(blender_ik.MISTAKES), "rig_inversion": len(rig_inversion.MISTAKES), "imu_pose": 31,
+    }  # fmt: skip
+    assert {name: {*few} <= {each.name for each in MISTAKES[name]} for name, few in EACH_RUN.items()} == dict.fromkeys(
+        SYSTEMS, True
+    )
+
+
+def test_the_public_server_of_neurarig_agrees_under_its_own_conventions_and_its_differences_are_named() -> None:
+    """Four differences at three stages at once: an engineer needs each of them."""
+    assert {*neurarig.honest_verdicts().values()} == {"agrees"}
+    said = {
+        name: value
+        for cause in neurarig.explained(neurarig_loop.AS_PUBLISHED).causes
+        for name, value in cause.changes.items()
+    }
+    assert said == {
+        "input_scale": "none", "normalisation": "none", "quaternion_sign": "as_it_comes", "leg_lengths": "rounded",
+    }  # fmt: skip
+
+
+@every_case("module", [neurarig_loop, blender_ik_side, rig_inversion_side, imu_pose_side])
+def test_a_transcription_shares_no_code_with_rigpact(module: ModuleType) -> None:
+    """A program that calls what it is compared with agrees with every mistake of that."""
+    tree = ast.parse(Path(str(module.__file__)).read_text(encoding="utf-8"))
+    imported = {name.name for node in ast.walk(tree) if isinstance(node, ast.Import) for name in node.names}
+    imported |= {"." * node.level + str(node.module) for node in ast.walk(tree) if isinstance(node, ast.ImportFrom)}
+    assert "numpy" in imported
+    assert not [name for name in imported if name.startswith(("rigpact", "."))]
+
+
+def test_a_sensor_that_lies_still_is_not_explained_by_the_statistics_of_its_window() -> None:
+    """Its deviation is nothing, so a tolerance divided by it would accept any number."""
+    of, lying = program("imu_pose"), np.tile(np.float32([0, 0, 9.81, 0, 0, 0]), (100, 1))
+    still = imu_pose.Upstream(of.contract, of.network, of.weights, lying)
+    assert still.explained().verdict == "agrees"
+    assert still.explained("gravity_added").causes[0].changes == {"gravity": "added"}
+
+
+def test_a_model_without_a_table_of_positions_is_not_rewritten(tmp_path: Path) -> None:
+    """A name for what is not there sends people to the wrong line; in one that has the table, only that becomes zeros."""
+    committed = BUNDLES / "imu_pose" / "model.onnx"
+    model, weights = onnx.load(str(committed)), lambda model: {each.name: each for each in model.graph.initializer}
+    rewritten = weights(onnx.load_from_string(without_positions(committed)))
+    assert {name for name, one in weights(model).items() if one != rewritten[name]} == {"positions"}
+    assert not numpy_helper.to_array(rewritten["positions"]).any()
+    table = weights(model)["positions"]
+    learned = np.random.default_rng(1).normal(size=tuple(table.dims)).astype(np.float32)
+    table.CopyFrom(numpy_helper.from_array(learned, "positions"))
+    onnx.save(model, str(tmp_path / "learned.onnx"))
+    assert without_positions(tmp_path / "learned.onnx") is None

@@ -1,0 +1,306 @@
+"""The training sides of Blender IK, rig inversion and NeuraRig: data, losses, gradients; torch, ONNX, numpy, runtime agree."""
+
+import json
+from collections.abc import Callable
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from safetensors.numpy import load_file
+from scipy.spatial.transform import Rotation
+
+pytest.importorskip("torch", reason="the extra [training] is not installed")
+
+import onnxruntime
+import torch
+
+from rigpact.reference_runtime.graph.run import run_clip
+from rigpact.reference_runtime.operations.definitions.quaternions import exponential, to_matrix
+from rigpact.reference_runtime.vocabulary.rigs import kinematics
+from rigpact.training.blender_ik import losses
+from rigpact.training.blender_ik import training as ik
+from rigpact.training.blender_ik.build import write_data as write_ik_data
+from rigpact.training.blender_ik.clips import ik_clip
+from rigpact.training.blender_ik.context import PoseBatch, pose_batch
+from rigpact.training.blender_ik.exporter import export_blender_ik
+from rigpact.training.blender_ik.facts import PARAMETER_COUNT
+from rigpact.training.blender_ik.kinematics import forward_kinematics
+from rigpact.training.blender_ik.poses import draw_poses, sampling_limits_rad
+from rigpact.training.neurarig import facts
+from rigpact.training.neurarig import training as neurarig
+from rigpact.training.neurarig.model import feet_in_pelvis, foot_loss, mlp
+from rigpact.training.neurarig.poses import random_rows
+from rigpact.training.rig_inversion import animation, networks, training
+from rigpact.training.rig_inversion.build import write_data as write_rig_data
+from rigpact.training.rig_inversion.exporter import export_decoder, export_encoder
+from rigpact.training.rig_inversion.rig import DECODER_WIDTHS, ENCODER_WIDTHS, rig_mesh
+
+from ..every_case import every_case
+from ..measuring.scores.training_sides import blender_ik as ik_parity
+from ..measuring.scores.training_sides import neurarig as neurarig_parity
+from ..measuring.scores.training_sides import parameter_count, published_recipe
+from ..measuring.scores.training_sides import rig_inversion as rig_parity
+from .declared_runs import BUNDLES, run
+from .test_blender_ik import CHAIN, CONTRACT, LIMITS_RAD, SYSTEM, TASKS
+
+torch.set_num_threads(1)
+
+
+@every_case(("network", "count"), [
+    (ik.ik_network, PARAMETER_COUNT),
+    (lambda: networks.decoder(DECODER_WIDTHS), 1_081_368),
+    (lambda: networks.encoder(ENCODER_WIDTHS), 15_878),
+    (mlp, 63 * 64 + 64 + 64 * 64 + 64 + 64 * 24 + 24),
+], ids=lambda _each: "")  # fmt: skip
+def test_the_networks_have_their_contracts_sizes(network: Callable[[], Any], count: int) -> None:
+    """Another count is another network, and its weights will not load."""
+    assert parameter_count(network()) == count
+
+
+def test_both_sides_have_one_rig() -> None:
+    """Training computes in torch, the engine in numpy: both must give the same pose, or all of them are wrong."""
+    poses, _ = draw_poses(300, np.random.default_rng(0))
+    theirs = kinematics.forward_kinematics(CHAIN, to_matrix(exponential(0.5 * poses)), np.zeros((300, 3)))
+    for ours, expected in zip(forward_kinematics(torch.from_numpy(poses)), theirs, strict=True):
+        assert ours.numpy() == pytest.approx(expected, abs=1e-7)  # the contract file keeps nine decimals
+    parameters = np.random.default_rng(8).random((500, 6))
+    ours = networks.rig(torch.from_numpy(parameters)).numpy()
+    assert ours == pytest.approx(rig_mesh(parameters).reshape(500, 24), abs=1e-13)
+    assert networks.rig(torch.from_numpy(parameters.astype(np.float32))).numpy() == pytest.approx(ours, abs=1e-5)
+
+
+def test_drawn_poses_stay_within_the_limits_and_pass_the_gate() -> None:
+    """Labels beyond the clamp can never be reached; a gate that refuses the generator's own data is switched off."""
+    poses, tasks = draw_poses(2000, np.random.default_rng(1))
+    low, high = np.moveaxis(sampling_limits_rad(), -1, 0)
+    assert np.all((low - 1e-12 <= poses) & (poses <= high + 1e-12))
+    assert set(tasks) == set(range(len(TASKS)))
+    pairs = ik.draw_pairs(300, np.random.default_rng(3), wide=0.5)
+    told = {"model_input": pairs.context.numpy(), "rotations": pairs.rotations.numpy().reshape(600, 69)}
+    assert list(SYSTEM.data_problems(CONTRACT, told)) == []
+
+
+def test_training_sees_what_the_runtime_tells() -> None:
+    """The same pose on both sides gives the same fifty numbers: normalisation, heights and the way of turning included."""
+    clip = ik_clip(seed=3, tasks=("reach", "crouch"))
+    rows = run(CONTRACT, clip.given, lambda _inputs: [clip.rotations])
+    ground, motion = clip.given["ground"], clip.given["motion"]
+    headings = Rotation.from_quat(clip.given["root"][:, 7:]).as_rotvec()[:, 2]
+    assert np.ptp(headings) > 1.5
+    places = (motion[:, 1], motion[:, 0], ground[:, [0, 6]], np.zeros(len(ground)), headings)
+    taught = pose_batch(clip.rotations.reshape(-1, 23, 3), *places)
+    # float32 on both sides: 1e-6 of a matrix, over the cosine of the middle angle, which is 0.02 at least here
+    assert rows["model_input"] == pytest.approx(taught.context.numpy(), abs=5e-5)
+
+
+@every_case(("name", "write"), [
+    ("blender_ik", write_ik_data), ("rig_inversion", lambda folder: write_rig_data(folder, training.COMMITTED)),
+], ids=lambda each: each if isinstance(each, str) else "")  # fmt: skip
+def test_the_committed_data_are_the_generators(tmp_path: Path, name: str, write: Callable[[Path], None]) -> None:
+    """The committed files must be reproducible, or their numbers cannot be trusted."""
+    write(tmp_path)
+    ours, stored = (json.loads((folder / f"{name}.json").read_bytes()) for folder in (tmp_path, BUNDLES / name))
+    assert ours == stored
+    for clip in ("clip", "labels"):
+        ours, stored = (load_file(folder / f"{clip}.trace.safetensors") for folder in (tmp_path, BUNDLES / name))
+        assert ours.keys() == stored.keys()
+        for stage, rows in ours.items():
+            assert stored[stage] == pytest.approx(rows, abs=1e-5)
+
+
+# ---- losses of Blender IK
+
+
+@pytest.fixture(scope="module")
+def batch() -> PoseBatch:
+    """Four pairs of successive poses, in float64."""
+    drawn = ik.draw_pairs(4, np.random.default_rng(5))
+    return PoseBatch(**{name: values.double() for name, values in vars(drawn).items()})
+
+
+def _numeric(function: Callable[[Any], Any], point: Any, row: int, columns: list[int]) -> list[float]:
+    """Central differences of one row's own entries."""
+    slopes = []
+    for column in columns:
+        ends = [point.clone(), point.clone()]
+        for moved, step in zip(ends, (1e-6, -1e-6), strict=True):
+            moved.view(len(point), -1)[row, column] += step
+        slopes.append((float(function(ends[0])) - float(function(ends[1]))) / 2e-6)
+    return slopes
+
+
+LOSSES: dict[str, Callable[[Any, PoseBatch], Any]] = {
+    "effector": lambda turns, batch: losses.effector_loss(losses.reached(turns), batch.effectors),
+    "distance": lambda turns, batch: losses.effector_distance(losses.reached(turns), batch.effectors),
+    "pose": lambda turns, batch: losses.pose_loss(turns, batch.rotations),
+    "contact": lambda turns, batch: losses.contact_loss(losses.reached(turns), batch),
+    "limit": lambda turns, _batch: losses.limit_loss(turns),
+    "slip": lambda turns, batch: losses.slip_loss(losses.reached(turns), batch),
+}
+
+
+@every_case("name", LOSSES)
+def test_every_row_has_its_own_true_gradient(batch: PoseBatch, name: str) -> None:
+    """The original differenced the batch's mean and gave every row the same gradient; contact and slip had none."""
+    noise = torch.randn(batch.rotations.shape, generator=torch.Generator().manual_seed(2)).double()
+    turns = (batch.rotations + 0.1 * noise).requires_grad_()
+    (gradient,) = torch.autograd.grad(LOSSES[name](turns, batch), turns)
+    flat, columns = gradient.flatten(1), [0, 3, 25, 27, 45, 48, 57, 60]
+    for row in (0, 3):
+        numeric = _numeric(lambda at: LOSSES[name](at, batch), turns.detach(), row, columns)
+        # central differences: h² of the third derivative and 2⁻⁵³ of the loss over h
+        assert flat[row, columns].tolist() == pytest.approx(numeric, abs=1e-8)
+    assert float(flat.abs().max()) > 1e-4
+    assert not torch.allclose(flat[0], flat[2], atol=1e-7)
+
+
+def test_losses_are_nought_at_the_truth_and_as_large_as_by_hand(batch: PoseBatch) -> None:
+    """A loss that is divided twice changes the declared balance of the losses."""
+    reached = losses.reached(batch.rotations)
+    assert float(losses.effector_loss(reached, batch.effectors)) < 1e-12
+    assert float(losses.slip_loss(reached, batch)) < 1e-12
+    moved = batch.effectors + torch.tensor([0.0, 0.3, 0.4], dtype=torch.float64)
+    assert float(losses.effector_loss(moved, batch.effectors)) == pytest.approx(0.25)
+    assert float(losses.effector_distance(moved, batch.effectors)) == pytest.approx(0.5, abs=1e-5)
+    grounded = float(batch.grounded.mean())
+    assert grounded > 0.0
+    assert float(losses.contact_loss(moved, batch)) == pytest.approx(0.16 * grounded)
+    beyond = np.maximum(10.0 - LIMITS_RAD[..., 1], 0.0) ** 2
+    assert float(losses.limit_loss(torch.full_like(batch.rotations, 10.0))) == pytest.approx(float(beyond.mean()))
+
+
+def test_a_foot_that_slides_while_planted_is_slip() -> None:
+    """Feet that skate are the first thing a player sees."""
+    place = np.zeros((2, 23, 3)), np.zeros(2), np.zeros(2), np.zeros((2, 2))
+    still, lifted = (pose_batch(*place, np.array([0.0, lift]), np.zeros(2)) for lift in (0.0, 0.4))
+    assert still.grounded.min() == 1.0
+    moved = still.effectors.clone()
+    moved[1, 2:4, 0] += 0.05
+    assert float(losses.slip_loss(moved, still)) == pytest.approx(0.05**2 / 2)  # x moves, y does not
+    assert float(losses.slip_loss(moved, lifted)) == 0.0
+
+
+# ---- NeuraRig
+
+
+def test_the_loss_is_that_of_the_runtimes_feet_and_trains_no_feet() -> None:
+    """Two kinematics that part teach another rig; the published loss does not train the feet's own rotations."""
+    rows = random_rows(20, 16)
+    sent, _ = neurarig.packets(rows)
+    raw = np.random.default_rng(0).normal(0.0, 1.0, (16, 24)).astype(np.float32)
+    known = run_clip(facts.PUBLISHED, {"engine_pose": rows, "raw_rotations": raw}).stages
+    lengths = np.linalg.norm(raw.reshape(16, 6, 4).astype(np.float64), axis=2)
+    squares = (known["foot_error"].astype(np.float64) ** 2).sum()
+    wanted = squares / (32 + 0.01) + 0.01 * ((lengths - 1.0) ** 2).sum(axis=1).mean()
+    assert float(foot_loss(torch.from_numpy(sent), torch.from_numpy(raw))) == pytest.approx(wanted, rel=1e-4)
+    drawn = torch.randn(16, 24, requires_grad=True)
+    (feet_in_pelvis(torch.from_numpy(sent), drawn) ** 2).sum().backward()
+    assert drawn.grad is not None
+    by_bone = drawn.grad.reshape(16, 6, 4).abs().sum(dim=(0, 2))
+    assert (by_bone > 0.0).tolist() == [True, True, False, True, True, False]
+    alive, dead = neurarig_parity.losses_of_a_short_copy()  # "Model Converged" on frame 1: the flags are zero
+    assert alive > 100.0
+    assert dead < 1e-9
+
+
+# ---- networks after a few steps
+
+
+@pytest.fixture(scope="module")
+def decoder() -> Any:
+    """A narrow approximation after a few steps."""
+    return training.train_decoder(training.Plan(decoder_widths=(6, 16, 16, 24), steps=5, batch=8)).model
+
+
+CLIP = animation.animation_parameters()
+MESHES = animation.meshes(CLIP)
+
+
+def _by_hand(model: Any, rows: np.ndarray, bend: Callable[[Any], Any], end: Callable[[Any], Any]) -> np.ndarray:
+    """A perceptron in numpy float64."""
+    weights = [parameter.detach().numpy().astype(np.float64) for parameter in model.parameters()]
+    answer = rows.astype(np.float64)
+    for place in range(0, len(weights), 2):
+        answer = answer @ weights[place].T + weights[place + 1]
+        answer = bend(answer) if place + 2 < len(weights) else end(answer)
+    return answer
+
+
+@pytest.mark.parametrize("name", ["ik", "decoder", "encoder"])
+def test_onnx_torch_and_numpy_agree_at_any_batch(decoder: Any, name: str) -> None:
+    """Traced with two rows: an exporter that freezes the batch shows here, not in the game."""
+    leaky: Callable[[Any], Any] = lambda rows: np.where(rows > 0.0, rows, 0.01 * rows)  # noqa: E731
+    if name == "ik":
+        model = ik.train_network(ik.Plan(steps=3, batch=32)).model
+        content, bend, end = export_blender_ik(model), np.tanh, np.asarray
+    elif name == "decoder":
+        model, content, bend, end = decoder, export_decoder(decoder), leaky, np.asarray
+    else:
+        plan = training.Plan(encoder_widths=(24, 16, 6), inversion_steps=5)
+        model = training.invert_clip(decoder, MESHES, plan).model
+        content, bend, end = export_encoder(model), leaky, lambda rows: 1.0 / (1.0 + np.exp(-rows))
+    session = onnxruntime.InferenceSession(content, providers=["CPUExecutionProvider"])
+    for count in (1, 5, 64):
+        rows = {"ik": ik_parity.held_out(64, seed=1).context.numpy(), "decoder": CLIP, "encoder": MESHES}[name][:count]
+        rows = np.asarray(rows, np.float32)
+        answered = session.run(None, {session.get_inputs()[0].name: rows})[0]
+        with torch.no_grad():
+            ours = model.eval()(torch.from_numpy(rows)).numpy()
+        assert answered == pytest.approx(ours, abs=1e-5)
+        assert ours == pytest.approx(_by_hand(model, rows, bend, end), abs=1e-5)
+
+
+def test_the_inversion_leaves_the_approximation_alone(decoder: Any) -> None:
+    """If training also changes the decoder, the inversion belongs to another rig; one plan gives the same weights twice."""
+    decoder.zero_grad(set_to_none=True)
+    before = [parameter.detach().clone() for parameter in decoder.parameters()]
+    plan = training.Plan(encoder_widths=(24, 16, 6), inversion_steps=5)
+    one, other = (training.invert_clip(decoder, MESHES, plan).model.state_dict() for _ in range(2))
+    assert all(torch.equal(one[name], other[name]) for name in one)
+    assert all(torch.equal(one, other) for one, other in zip(before, decoder.parameters(), strict=True))
+    assert all(parameter.grad is None and parameter.requires_grad for parameter in decoder.parameters())
+
+
+def test_errors_are_mean_distances_and_a_clip_is_a_straight_line() -> None:
+    """The original prints losses 32 times too small beside it; 128 frames, each 1/128 of the way further."""
+    moved = np.zeros((2, 24))
+    moved[0, 0:2] = [3.0, 4.0]
+    assert rig_parity.mean_vertex_error(moved, np.zeros((2, 24))) == pytest.approx(5.0 / 16.0)
+    steps = np.diff(CLIP, axis=0)
+    assert CLIP.shape == (128, 6)
+    assert steps == pytest.approx(np.broadcast_to(steps[0], steps.shape), abs=1e-12)
+    assert (CLIP.min() >= 0.0, CLIP.max() <= 1.0) == (True, True)
+
+
+@pytest.mark.nightly
+def test_seconds_of_training_beat_the_baselines() -> None:
+    """Blender IK 0.14 m against 0.53 for the mean pose; rig inversion 0.13 and 0.11 against 0.65 for the mean frame."""
+    held_out = ik_parity.held_out(1000, seed=77)
+    error = ik_parity.effector_errors_m(ik.predicted(ik.train_network(ik.SMALL).model, held_out), held_out).mean()
+    mean = held_out.rotations.mean(dim=0, keepdim=True).expand_as(held_out.rotations)
+    assert error < 0.5 * ik_parity.effector_errors_m(mean, held_out).mean()
+    trained = training.train_decoder(training.SMALL).model
+    baseline = rig_parity.mean_frame_error(MESHES)
+    assert rig_parity.mean_vertex_error(training.evaluate(trained, CLIP), MESHES) < 0.3 * baseline
+    found = training.evaluate(training.invert_clip(trained, MESHES, training.SMALL).model, MESHES)
+    assert rig_parity.mean_vertex_error(animation.meshes(found), MESHES) < 0.3 * baseline
+    short, longer = (
+        published_recipe.train_decoder(budget, seed=7, widths=(6, 128, 128, 24)).model for budget in (0.2, 1.5)
+    )
+    errors = [rig_parity.mean_vertex_error(training.evaluate(model, CLIP), MESHES) for model in (short, longer)]
+    assert errors[1] < 0.9 * errors[0]
+
+
+@pytest.mark.nightly
+@pytest.mark.parametrize(
+    ("system", "figures"), [("neurarig", 12), ("blender_ik", 7), ("rig_inversion", 7), ("imu_pose", 7)]
+)
+def test_every_figure_meets_its_bar(system: str, figures: int) -> None:
+    """Every figure in a document must be measured again, or it may be wrong."""
+    pytest.importorskip("mujoco", reason="the extra [physics] is not installed")
+    score = import_module(f"..measuring.scores.{system}_score", __package__)
+    found = list(score.figures(reduced=True))
+    assert len(found) >= figures
+    assert [figure for figure in found if not figure.met or figure.value != figure.value] == []
