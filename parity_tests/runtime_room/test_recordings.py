@@ -1,0 +1,397 @@
+"""What a file is as a recording: its stages, poses, bones; teacher files, written, read back and driving. Numbers are by hand."""
+
+import json
+import math
+from dataclasses import replace
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+
+from rigpact.contract.character import Character
+from rigpact.contract.errors import UnusableInput
+from rigpact.contract.systems.layout import Field, FieldKind, FieldLayout
+from rigpact.reference_runtime import (
+    ReplayNetwork,
+    TeacherFile,
+    TraceHeader,
+    open_run,
+    read_clip,
+    run_frames,
+    write_trace,
+)
+from rigpact.reference_runtime.recordings import recording
+from rigpact.reference_runtime.recordings.clip import RecordedInputs, recorded_poses
+from rigpact.reference_runtime.recordings.prediction import write_prediction
+from rigpact.reference_runtime.recordings.recording import cut_to, held_stages, read_recording
+from rigpact.reference_runtime.recordings.trace_model import Trace
+from rigpact.reference_runtime.systems.enemy_animation.ground_contacts import FeetInWorld
+
+from ..every_case import every_case
+from . import scalar_oracle as oracle
+from . import tiny_character as tiny
+from .trace_files import lines, refused
+
+STORE, STEPS = 2.0**-24, 6
+OUTPUTS = np.array([tiny.wave(18, 0.1, 1.2, 0.9 * frame) for frame in range(8)], np.float32)
+POSES = [[x for rotation in tiny.pose(frame) for x in oracle.encode_xz(rotation)] for frame in range(7)]
+
+
+def trace(mode="free", frames=(0, 1), bones=None, system=None, **stages):
+    numbers = np.array(frames)
+    rows = {name: np.asarray(values, np.float32) for name, values in stages.items()}
+    return Trace(TraceHeader(60.0, mode, bones=bones, system=system), numbers, numbers / 60.0, rows)
+
+
+def saved(folder, held, name="run.trace.jsonl"):
+    write_trace(held, folder / name)
+    return folder / name
+
+
+def held_by(stages, **more):
+    return recording.Recording("x", "trace", trace(**stages), frozenset(), **more)
+
+
+def numbers(*shape):
+    """0, 1, 2, …"""
+    return np.arange(np.prod(shape), dtype=np.float32).reshape(shape)
+
+
+def listed(stages):
+    return {name: rows.tolist() for name, rows in stages.items()}
+
+
+class Session:
+    """A clip, the run over it, and the teacher file that was written of it."""
+
+    def __init__(self, folder):
+        self.folder, self.contract, self.clip = folder, tiny.contract(folder), tiny.clip(folder)
+        self.trace, self.path = self.run(self.clip), folder / "Walk_prediction.json"
+        self.document = self.written(self.trace, self.clip.rotations6d[-1])
+
+    def run(self, clip, mode="teacher", frames=STEPS, **conventions):
+        contract = self.contract.with_conventions(conventions)
+        return run_frames(
+            open_run(contract, ReplayNetwork(OUTPUTS), clip, mode, engine="numpy"), range(frames), "Walk", mode
+        )
+
+    def written(self, held, last, name="Walk_prediction.json"):
+        write_prediction(held, self.contract, self.folder / name, model="m.onnx", source="Walk.json", last_target=last)
+        return json.loads((self.folder / name).read_text())
+
+    def changed(self, **changes):
+        return lines(self.folder / "changed.json", self.document | changes)
+
+
+@pytest.fixture(scope="module")
+def session(tmp_path_factory):
+    return Session(tmp_path_factory.mktemp("teacher"))
+
+
+def test_a_prediction_describes_the_run_and_is_read_back(session):
+    """The training side's loader trusts its counts; auxiliary inputs stand where the rollout tool and where the engine looks."""
+    document, stages = session.document, session.trace.stages
+    assert document["num_pairs"] == STEPS == len(document["teacher"]["state_norm"])
+    assert document["dims"] == {"Dx": 33, "Dy": 18, "Dc": 7, "contacts": 2, "angvel": 9, "pose_hist": 54}
+    assert document["layouts"] == {"state": tiny.layout(tiny.WIDTHS), "output": tiny.layout({"BoneRotations6D": 18})}
+    said = {"fps": tiny.FPS, "clip": "Walk", "model": "m.onnx", "source_json": "Walk.json"}
+    assert {name: document[name] for name in said} == said
+    assert document["aux_inputs"] == document["teacher"]["aux_inputs"]
+    back = read_clip(session.path)
+    assert isinstance(back, TeacherFile)
+    for name, stage in (("state_norm", "state"), ("cond", "cond"), ("contacts", "contacts"), ("angvel_norm", "angvel"),
+                        ("pose_hist_norm", "pose_hist"), ("y_raw", "y_out")):  # fmt: skip
+        np.testing.assert_array_equal(getattr(back, name), stages[stage], err_msg=name)
+    # y_norm is the pose, not the network's output: stored once, the product is off by u |y_norm| std
+    y_norm = np.array(document["prediction"]["y_norm"])
+    std, mean = (np.array(tiny.bundle()[name], np.float32).astype(float) for name in ("StdY", "MuY"))
+    limit = 2 * STORE * (np.abs(y_norm * std) + np.abs(mean))
+    assert (np.abs(y_norm * std + mean - stages["y_out"]) <= limit).all()
+
+
+def test_diagnostics_are_rederived_from_the_clip(session):
+    """The score on the pull request: against the next frame, in degrees, beside holding the pose."""
+    std = np.array(tiny.bundle()["StdY"], np.float32).tolist()
+    totals = {name: [] for name in ("MSEnormY", "GeoDeg", "CopyLastMSEnormY", "CopyLastGeoDeg")}
+    for row in range(STEPS):
+        target = POSES[row + 1]
+        for prefix, guess in (("", session.trace.stages["y_out"][row].tolist()), ("CopyLast", POSES[row])):
+            totals[f"{prefix}MSEnormY"] += [((g - t) / s) ** 2 for g, t, s in zip(guess, target, std, strict=True)]
+            for start in range(0, 18, 6):
+                a, b = (oracle.decode_xz(flat[start : start + 6]) for flat in (guess, target))
+                totals[f"{prefix}GeoDeg"].append(math.degrees(oracle.angle_between(a, b)))
+    # differences of stored entries, u each, over a mean of angles and of squares near 1
+    expected = {name: math.fsum(values) / len(values) for name, values in totals.items()}
+    assert {name: session.document["diagnostics"][name] for name in totals} == pytest.approx(expected, rel=1e-5)
+
+
+def cut(held, frames):
+    stages = {name: rows[frames] for name, rows in held.stages.items()}
+    return replace(held, frame=held.frame[frames], time_s=held.time_s[frames], stages=stages)
+
+
+def test_rows_without_a_target_are_not_scored(session):
+    """A made-up target would flatter the last prediction, and 0 would be the best score there is."""
+    own = session.written(session.trace, None, "p.json")["diagnostics"]
+    shorter = session.written(cut(session.trace, slice(0, STEPS - 1)), session.clip.rotations6d[STEPS - 1], "p.json")[
+        "diagnostics"
+    ]
+    assert own == pytest.approx(shorter, rel=1e-12)
+    assert set(session.written(cut(session.trace, slice(0, 1)), None, "p.json")["diagnostics"].values()) == {None}
+
+
+@every_case("mode", ["free", "playback"])
+def test_run_of_another_mode_or_without_inputs_is_no_prediction(session, mode):
+    """Its rows would pair states and targets that do not belong together."""
+    held = session.run(session.clip, mode)
+    without = replace(held, header=replace(held.header, mode="teacher"), stages={"y_out": held.stages["y_out"]})
+    missing = " without x_raw, state, cond, contacts, angvel, pose_hist"
+    for each, found in ((held, f"a {mode} run" + missing * (mode == "playback")), (without, f"a teacher run{missing}")):
+        assert refused(lambda of: session.written(of, None, "none.json"), each)[1].startswith(found)
+    assert not (session.folder / "none.json").exists()
+
+
+def test_a_teacher_file_drives_the_loop_as_the_clip_did(session):
+    """The engine feeds a teacher's rows unchanged: recomputing them would hide that they are wrong."""
+    file, stages = read_clip(session.path), session.trace.stages
+    got = session.run(file).stages
+    for name in ("state", "cond", "contacts", "angvel", "pose_hist", "y_norm", "y_raw", "delta6d"):
+        np.testing.assert_array_equal(got[name], stages[name], err_msg=name)
+    assert "pose_hist_raw" not in got
+    # the pose went through a z-score, u |z| std and u |pose|, and a composition of 60 roundings
+    np.testing.assert_allclose(got["y_out"], stages["y_out"], rtol=0, atol=100 * STORE)
+    played = session.run(file, "playback", STEPS + 1).stages["y_out"]  # `y_raw` of a prediction is the pose
+    np.testing.assert_allclose(played, np.concatenate((stages["y_out"], stages["y_out"][:1])), rtol=0, atol=8 * STORE)
+    of_clip, of_file = (session.run(driver, "free", 4).stages for driver in (session.clip, file))
+    np.testing.assert_allclose(of_file["x_raw"][0], of_clip["x_raw"][0], rtol=1e-5, atol=1e-6)
+    np.testing.assert_allclose(of_file["y_out"], of_clip["y_out"], rtol=0, atol=400 * STORE)
+
+
+def test_what_holds_no_poses_is_not_played_back_and_one_row_has_no_next_frame(session):
+    """Playback of nothing is a character that stands still, and looks like a run."""
+    stages, teacher = session.trace.stages, session.document["teacher"]
+    driven = [stages[name] for name in ("x_raw", "cond_raw", "contacts")]
+    assert refused(recorded_poses, RecordedInputs(session.path, 30.0, *driven, y_out=None), session.contract)
+    assert (
+        recorded_poses(RecordedInputs(session.path, 30.0, *driven, y_out=stages["y_out"]), session.contract)
+        is stages["y_out"]
+    )
+    bare = {"prediction": {}, "aux_inputs": None}
+    path = session.changed(teacher={name: teacher[name] for name in ("state_norm", "cond")}, **bare)
+    assert refused(recorded_poses, read_clip(path), session.contract)[1] == "no prediction and no target_norm"
+    path = session.changed(teacher={name: teacher[name][:1] for name in ("state_norm", "cond")}, num_pairs=1, **bare)
+    assert refused(lambda: session.run(read_clip(path), "free", 2, previous_pose_lag="+1"))
+    assert refused(FeetInWorld, session.contract)[1] == "no skeleton with ball_l and ball_r"
+
+
+@every_case(("kind", "known"), [("clip", STEPS), ("prediction", STEPS - 1), ("trace", STEPS - 1)])
+def test_recording_of_any_kind_pairs_each_frame_with_the_next_pose(session, kind, known):
+    """Row t is judged against the pose of frame t + 1; against its own it would be copy-last. Only a clip knows the last."""
+    path = {"clip": session.clip.path, "prediction": session.path}.get(kind) or saved(session.folder, session.trace)
+    held, limit = (
+        read_recording(path, session.contract),
+        16 * STORE,
+    )  # stored once, and through a z-score for the prediction
+    frames = np.arange(len(held.trace.frame))
+    targets = held.targets_at(frames)
+    np.testing.assert_allclose(targets[:known], POSES[1 : known + 1], rtol=0, atol=limit)
+    np.testing.assert_allclose(held.copied_at(frames), POSES[:STEPS], rtol=0, atol=limit)
+    assert np.isnan(targets[known:]).all()
+    y_out = POSES[1:] if kind == "clip" else session.trace.stages["y_out"]
+    np.testing.assert_allclose(held.trace.stages["y_out"], y_out, rtol=0, atol=limit)
+
+
+def test_a_clip_is_the_answer_that_it_asks_for(session):
+    """Row t answers the input of frame t, so it is the pose of frame t + 1; with a contract the inputs are there too."""
+    for held, names in (
+        (read_recording(session.clip.path), {"y_out"}),
+        (read_recording(session.clip.path, session.contract), {"x_raw", "y_out"}),
+    ):
+        assert (held.is_the_clip, held.is_of_training, held.bone_names) == (True, False, None)
+        header = held.trace.header
+        assert (header.fps, header.mode, header.clip, header.producer) == (30.0, "teacher", "Walk", "Walk.json")
+        assert (held.trace.frame.tolist(), held.trace.time_s.tolist()) == ([*range(6)], [k / 30.0 for k in range(6)])
+        assert (held.possible, set(held.trace.stages)) == (names, names)
+    np.testing.assert_array_equal(held.trace.stages["x_raw"][:, 6:24], np.array(POSES[:6], np.float32))
+    np.testing.assert_allclose(held.trace.stages["x_raw"][:, 0], [0.1 * k for k in range(6)], rtol=2 * STORE)
+
+
+def teacher_file(folder, width=33, **prediction):
+    """A teacher file of three steps; its z-scores are 0, 1, -1 in every number of the state."""
+    rows = np.array([0.0, 1.0, -1.0])[:, None]
+    teacher = {"state_norm": (rows * np.ones(width)).tolist(), "cond": np.zeros((3, 7)).tolist()}
+    teacher["aux_inputs"] = {"contacts": (rows * np.ones(2)).tolist()}
+    said = {name: (value * np.ones((3, 18))).tolist() for name, value in prediction.items()}
+    return lines(folder / "Walk_prediction.json", {"fps": 30, "teacher": teacher, "prediction": said})
+
+
+@every_case(("prediction", "answer"), [({"y_raw": 0.25}, "raw"), ({"y_norm": 2.0}, "norm"), ({}, None)])
+def test_a_teacher_file_is_its_states_restored_and_its_answer(tmp_path, prediction, answer):
+    """z · std + mean of the rotations' numbers; `y_norm` holds a pose, which only the contract can restore."""
+    contract, document, path = tiny.contract(tmp_path), tiny.bundle(), teacher_file(tmp_path, **prediction)
+    alone, held = read_recording(path), read_recording(path, contract)
+    mean, std = (np.array(document[name][6:24]) for name in ("MuX", "StdX"))
+    np.testing.assert_allclose(held.poses6d, [mean, mean + std, mean - std], rtol=0, atol=4 * STORE)
+    assert (held.target_rows.tolist(), held.is_of_training, held.is_the_clip) == ([1, 2, -1], True, False)
+    assert held.possible == {"state", "cond", "contacts", "angvel", "pose_hist", "y_out"}
+    assert set(held.trace.stages) == {"state", "cond", "contacts"} | ({"y_out"} if answer else set())
+    assert (held.trace.stages["contacts"].tolist(), held.title) == ([[0, 0], [1, 1], [-1, -1]], "teacher prediction")
+    restored = 2.0 * np.array(document["StdY"]) + np.array(document["MuY"])
+    if answer:
+        expected = np.tile({"raw": np.full(18, 0.25), "norm": restored}[answer], (3, 1))
+        np.testing.assert_allclose(held.trace.stages["y_out"], expected, rtol=0, atol=4 * STORE)
+    assert (("y_out" in alone.trace.stages), alone.poses6d) == (answer == "raw", None)
+
+
+def test_the_pose_after_a_row_is_that_of_the_next_frame():
+    """Across a gap nobody knows the next pose; without poses there is none: zeros would be a pose of broken bones."""
+    assert recording._following(np.array([3, 4, 6, 7, 8])).tolist() == [1, -1, 3, 4, -1]
+    poses = numbers(5, 2)
+    held = held_by({}, poses6d=poses, target_rows=np.array([1, -1, 3, 4, 0]))
+    np.testing.assert_array_equal(held.targets_at(np.array([0, 1, 4])), [[2, 3], [np.nan, np.nan], [0, 1]])
+    np.testing.assert_array_equal(held.copied_at(np.array([0, 4])), [[0, 1], [8, 9]])
+    for other in ({"poses6d": poses}, {"target_rows": np.array([1])}, {}):
+        assert refused(held_by({}, **other).targets_at, np.array([0]))
+    assert refused(held_by({}).copied_at, np.array([0]))
+
+
+@every_case(
+    ("mode", "names", "has_targets"),
+    [("teacher", ("x_raw", "y_out"), True), ("free", ("x_raw", "y_out"), False), ("teacher", ("y_out",), False)],
+)
+def test_the_states_of_a_teacher_driven_trace_are_the_clips_poses(tmp_path, mode, names, has_targets):
+    """In a free run they are what the character made of itself: no target for anything."""
+    stages = {"x_raw": numbers(4, 33), "y_out": numbers(4, 18)}
+    path = saved(tmp_path, trace(mode, (3, 4, 6, 7), **{name: stages[name] for name in names}))
+    held = read_recording(path, tiny.contract(tmp_path))
+    assert (held.title, held.is_of_training, held.bones, dict(held.whole)) == ("trace", False, (), {})
+    assert (held.poses6d is None, read_recording(path).poses6d) == (not has_targets, None)
+    if has_targets:
+        np.testing.assert_array_equal(held.poses6d, stages["x_raw"][:, 6:24])
+        assert held.target_rows.tolist() == [1, -1, 3, -1]
+
+
+def test_what_needs_a_contract_is_refused_without_it_and_what_is_another_characters(tmp_path):
+    """Its stages have other names and other numbers, and only the contract says what columns are."""
+    (tmp_path / "run.csv").write_text("q[0],q[1]\n1,2\n", encoding="utf-8")
+    for system in ("rig_inversion", "My-Rig"):
+        said = refused(read_recording, saved(tmp_path, trace(system=system, mesh=numbers(2, 24))))
+        assert said == ("", f"a trace of the system {system}", f"the contract of {system} beside it")
+    for system in (None, "enemy_animation"):
+        assert set(read_recording(saved(tmp_path, trace(system=system, y_out=numbers(2, 18)))).trace.stages) == {
+            "y_out"
+        }
+    assert refused(read_recording, tmp_path / "run.csv")[:2] == ("--contract", "none")
+    assert refused(read_recording, teacher_file(tmp_path, 32, y_raw=0.25), tiny.contract(tmp_path)) == (
+        "#/teacher/state_norm/0",
+        "32 numbers",
+        "33",
+    )
+
+
+def test_a_resolution_is_kept_in_its_words_and_stages_are_those_that_are_named():
+    """What is not a resolution is refused before anything is compared; none changes nothing."""
+    held = held_by(
+        {"cond": numbers(2, 7), "y_out": numbers(2, 12)},
+        bones=(0, 2),
+        whole={"cond": numbers(2, 7), "y_out": numbers(2, 18)},
+    )
+    assert held.with_resolution(None) is held
+    assert held.with_resolution("4 decimals").trace.resolution == "4 decimals"
+    assert refused(held.with_resolution, "many digits")[0] == "--resolution"
+    some = recording.with_stages(held, ["y_out"])
+    assert (list(some.trace.stages), list(some.whole)) == (["y_out"], ["y_out"])
+
+
+def test_some_bones_of_a_recording_keep_their_own_numbers(tmp_path):
+    """An engine that draws two of three bones: the hand must not get the numbers of the foot; nothing of all bones is None."""
+    contract, poses = tiny.contract(tmp_path), numbers(2, 18)
+    held = held_by({"y_out": poses}, poses6d=poses, bone_names=contract.numbers.bone_names)
+    two = recording.of_bones(held, contract, (2, 0))
+    expected = np.concatenate((poses[:, 12:], poses[:, :6]), axis=1)
+    np.testing.assert_array_equal(two.poses6d, expected)
+    np.testing.assert_array_equal(two.trace.stages["y_out"], expected)
+    assert (two.bones, two.bone_names) == ((2, 0), None)
+    one = recording.of_bones(two, contract, (0,))
+    np.testing.assert_array_equal(one.poses6d, poses[:, :6])
+    assert recording.of_bones(one, contract, (0,)) is one
+    whole = recording.with_all_bones(held_by({"cond": numbers(2, 3)}, bones=(1, 2), whole={"cond": numbers(2, 7)}))
+    assert (whole.bones, whole.whole, whole.trace.stages["cond"].shape) == ((), {}, (2, 7))
+    assert recording.with_all_bones(whole) is None
+
+
+def test_a_trace_of_some_bones_is_read_as_these_bones_and_as_all_where_it_has_all(tmp_path):
+    """The network has all inputs, whatever is drawn; what is drawn is the two legs, the right one first."""
+    contract, whole = tiny.contract(tmp_path), numbers(2, 33)
+    path = saved(tmp_path, trace("teacher", bones=(2, 1), x_raw=whole, y_out=numbers(2, 12), cond=numbers(2, 7)))
+    assert refused(read_recording, path)[0] == "#/bones"
+    held = read_recording(path, contract)
+    columns = [*range(6), *range(18, 24), *range(12, 18), 30, 31, 32, 27, 28, 29]
+    assert (held.bones, set(held.whole)) == ((2, 1), {"x_raw", "cond"})
+    for found, expected in ((held.trace.stages["x_raw"], whole[:, columns]), (held.trace.stages["y_out"], numbers(2, 12)),
+                            (held.whole["x_raw"], whole), (held.poses6d, whole[:, columns][:, 6:18])):  # fmt: skip
+        np.testing.assert_array_equal(found, expected)
+    assert recording.judging_contract(held, contract).numbers.bone_names == ("thigh_r", "thigh_l")
+    assert (
+        recording.judging_contract(read_recording(saved(tmp_path, trace(y_out=numbers(2, 18)))), contract) is contract
+    )
+    path = saved(tmp_path, trace(bones=("thigh_ll",), y_out=numbers(2, 6)))
+    with pytest.raises(UnusableInput) as raised:
+        read_recording(path, contract)
+    assert raised.value.hint == "did you mean thigh_l?"  # left and right differ by a letter
+
+
+KNEE, HIP, SCALAR = "knee", "hip", FieldKind.SCALAR
+OF_TWO_BONES = FieldLayout(
+    (Field("root", 0, 1, SCALAR), Field("turn", 1, 2, SCALAR, bone=KNEE), Field("turn", 3, 2, SCALAR, bone=HIP))
+)
+LAYOUTS = {
+    "q": OF_TWO_BONES,
+    "p": FieldLayout((Field("phase", 0, 3, SCALAR),)),
+    "free": FieldLayout(()),
+    "r": OF_TWO_BONES,
+}
+CONTRACT = SimpleNamespace(read_numbers=Character((KNEE, HIP), *[None] * 10), fields=LAYOUTS.__getitem__)
+
+
+def held_of(bones, **widths):
+    return held_stages(
+        trace(bones=bones, **{name: numbers(1, width) for name, width in widths.items()}), CONTRACT, "run"
+    )
+
+
+@every_case(
+    ("bones", "widths", "some", "whole", "taken"),
+    [
+        ((HIP,), {"q": 5, "p": 3, "free": 4}, {"q": [[0, 3, 4]], "p": [[0, 1, 2]], "free": [[0, 1, 2, 3]]},
+        {"q": [[0, 1, 2, 3, 4]], "p": [[0, 1, 2]]}, (1,)),
+        ((0,), {"q": 3, "p": 3}, {"q": [[0, 1, 2]], "p": [[0, 1, 2]]}, {}, (0,)),
+        ((0, 1), {"q": 5, "p": 3}, {"q": [[0, 1, 2, 3, 4]], "p": [[0, 1, 2]]}, {}, (0, 1)),
+    ],
+)  # fmt: skip
+def test_what_a_trace_of_some_bones_holds(bones, widths, some, whole, taken):
+    """The numbers of these bones, of all, of none of them, and a stage of which the contract says nothing."""
+    held = held_of(bones, **widths)
+    assert (listed(held.some), listed(held.whole), held.bones) == (some, whole, taken)
+    assert held_of(None, q=5) is None
+    found = listed(cut_to({"q": numbers(2, 5), "free": numbers(2, 4)}, CONTRACT, (1,)))
+    assert found == {"q": [[0, 3, 4], [5, 8, 9]], "free": numbers(2, 4).tolist()}
+
+
+@every_case(
+    ("bones", "width", "place", "expected", "hint"),
+    [
+        ((HIP, "hipp"), 5, "/bones/1", "one of the contract's 2", "did you mean hip?"),
+        ((HIP, "nee"), 5, "/bones/1", "one of the contract's 2", "did you mean knee?"),
+        ((HIP, "tail"), 5, "/bones/1", "one of the contract's 2", "is it the right --contract?"),
+        ((1, 2), 5, "/bones/1", "an index from 0 to 1", ""),
+        ((1, -1), 5, "/bones/1", "an index from 0 to 1", ""),
+        ((HIP,), 4, "/stages/q", "3 for the 1 bones of the header, or 5 for all", None),
+    ],
+)  # fmt: skip
+def test_a_bone_that_the_contract_does_not_have_is_refused(bones, width, place, expected, hint):
+    """The nearest name is said: most are misspelt."""
+    with pytest.raises(UnusableInput) as raised:
+        held_of(bones, q=width)
+    said = raised.value
+    assert (said.place, said.expected, said.hint) == (f"run#{place}", expected, said.hint if hint is None else hint)
