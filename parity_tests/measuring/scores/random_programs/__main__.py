@@ -38,17 +38,14 @@ def results(count: int, benign: int, seed: int, jobs: int) -> Iterator[Result]:
 
 def tables(found: Sequence[Result]) -> Iterator[str]:
     """How many of each grade: by what is recorded, by the kind of the mistake; then the benign variants."""
-    planted = [each for each in found if each.kinds]
+    planted, benign = ([each for each in found if bool(each.kinds) == is_it] for is_it in (True, False))
     groups = {"**all**": planted}
-    groups |= {
-        f"recorded: {word}": [each for each in planted if each.density == word] for word in ("dense", "most", "sparse")
-    }
-    groups |= {
-        f"{count} mistake{'s' * (count > 1)}": [each for each in planted if len(each.kinds) == count]
-        for count in (1, 2)
-    }
-    kinds = sorted({each.kinds[0] for each in planted if len(each.kinds) == 1})
-    groups |= {f"one: {kind.replace('_', ' ')}": [each for each in planted if each.kinds == (kind,)] for kind in kinds}
+    for word in ("dense", "most", "sparse"):
+        groups[f"recorded: {word}"] = [each for each in planted if each.density == word]
+    for count in (1, 2):
+        groups[f"{count} mistake{'s' * (count > 1)}"] = [each for each in planted if len(each.kinds) == count]
+    for kind in sorted({each.kinds[0] for each in planted if len(each.kinds) == 1}):
+        groups[f"one: {kind.replace('_', ' ')}"] = [each for each in planted if each.kinds == (kind,)]
     yield f"| programs | count | {' | '.join(GRADES)} | median s | 90 % s | worst s |"
     yield "|---|" + "---:|" * (len(GRADES) + 4)
     for name, rows in groups.items():
@@ -57,25 +54,17 @@ def tables(found: Sequence[Result]) -> Iterator[str]:
             times = statistics.median(seconds), seconds[int(0.9 * (len(seconds) - 1))], seconds[-1]
             cells = [name, len(rows), *(counts[word] for word in GRADES), *(f"{each:.2f}" for each in times)]
             yield f"| {' | '.join(map(str, cells))} |"
-    benign = [each for each in found if not each.kinds]
     yield f"\nBenign variants: {len(benign)}, alarms: {sum(each.graded.word != 'agrees' for each in benign)}."
 
 
 def shortcomings(found: Sequence[Result]) -> list[str]:
     """The bars that are missed, in words."""
-    planted = [each for each in found if each.kinds]
-    counts = Counter(each.graded.word for each in planted)
-    missed = (
-        []
-        if counts["named"] >= NAMED * len(planted)
-        else [f"named {counts['named']} of {len(planted)}, required {NAMED:.0%}"]
-    )
-    missed += [f"{counts[word]} {word}" for word in ("false", "timeout") if counts[word]]
-    return missed + [
-        f"alarm: seed {each.seed}, {each.what}: {each.graded.claims}"
-        for each in found
-        if not each.kinds and each.graded.word != "agrees"
-    ]
+    counts = Counter(each.graded.word for each in found if each.kinds)
+    missed = [f"{counts[word]} {word}" for word in ("false", "timeout") if counts[word]]
+    if counts["named"] < NAMED * counts.total():
+        missed.append(f"named {counts['named']} of {counts.total()}, required {NAMED:.0%}")
+    alarms = [each for each in found if not each.kinds and each.graded.word != "agrees"]
+    return missed + [f"alarm: seed {each.seed}, {each.what}: {each.graded.claims}" for each in alarms]
 
 
 def _line(each: Result) -> str:
@@ -85,23 +74,22 @@ def _line(each: Result) -> str:
 
 def show(seed: int) -> None:
     """One program, what was planted, the answer and the grade."""
-    case = drawn_case(seed)
-    recorded = ", ".join(case.recorded)
-    sys.stdout.write(f"{as_toml(case.program)}\nrecorded: {recorded}\n")
-    sys.stdout.write("".join(f"planted: {each.shown}\n" for each in case.edits))
-    found = trial(seed)
-    sys.stdout.write(_line(found) + "".join(f"  said: {each}\n" for each in found.graded.claims))
-    sys.stdout.write("".join(f"  false: {each}\n" for each in found.graded.false))
+    case, found = drawn_case(seed), trial(seed)
+    lines = [as_toml(case.program), f"recorded: {', '.join(case.recorded)}"]
+    lines += [*(f"planted: {each.shown}" for each in case.edits), _line(found).rstrip()]
+    lines += [
+        *(f"  said: {each}" for each in found.graded.claims),
+        *(f"  false: {each}" for each in found.graded.false),
+    ]
+    sys.stdout.write("\n".join(lines) + "\n")
 
 
 def main() -> int:
     """Draw, ask, grade; 1 if a bar is missed."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("page", type=Path, nargs="?")
-    parser.add_argument("--count", type=int, default=1000)
-    parser.add_argument("--benign", type=int, default=200)
-    parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--jobs", type=int, default=2)
+    for name, default in (("count", 1000), ("benign", 200), ("seed", 0), ("jobs", 2)):
+        parser.add_argument(f"--{name}", type=int, default=default)
     parser.add_argument("--show", type=int, metavar="SEED", help="one program of the list that is printed")
     parser.add_argument("--json", type=Path, dest="rows", metavar="FILE")
     given = parser.parse_args()

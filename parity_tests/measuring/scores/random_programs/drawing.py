@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any
 
 import numpy as np
 
@@ -17,6 +16,7 @@ from .program import Given, Layers, Operation, Program, Rows, Table
 SIDES, PARTS = ("left", "right"), ("hip", "knee", "ankle", "shoulder", "elbow", "wrist", "thumb", "toe")
 FPS = (30, 50, 60, 100)
 Draw = np.random.Generator
+Source = Given | Operation
 
 
 @dataclass
@@ -39,20 +39,27 @@ class Draft:
         self.operations.append(made)
         return made
 
+    def like(self, kind: str, source: Source, **params: object) -> Operation:
+        """Add one operation of the width and names of what it takes."""
+        return self.add(kind, (source.name,), source.width, source.names, "", **params)
+
+    def word(self, *words: str) -> str:
+        """One of some words."""
+        return str(self.draw.choice(words))
+
     def numbers(self, width: int, low: float, high: float) -> tuple[float, ...]:
         """Numbers of two digits, as people write them, no two of them alike in a short table."""
         return tuple(round(float(each), 2) or low for each in self.draw.uniform(low, high, width))
 
-    def table(self, source: Given | Operation, low: float, high: float) -> Table | float | tuple[float, ...]:
+    def table(self, source: Source, low: float, high: float) -> Table | float | tuple[float, ...]:
         """One number, a list, or a table; a table of a vector with names may follow the other list."""
         way = self.draw.integers(3)
         if way == 0:
             return self.numbers(1, low, high)[0]
         if way == 1 or source.width == 1:
             return self.numbers(source.width, low, high)
-        name = f"table_{len(self.tables)}"
-        both = ("motors", "policy")
-        names = str(self.draw.choice(both)) if source.names in both else ""
+        name, both = f"table_{len(self.tables)}", ("motors", "policy")
+        names = self.word(*both) if source.names in both else ""
         self.tables[name] = self.numbers(source.width, low, high), names
         return Table(name)
 
@@ -96,21 +103,20 @@ def _draw(draft: Draft) -> None:
     if joined.names == "policy" and draw.integers(2):
         joined = draft.add("select", (joined.name,), width, "motors", take="motors")
     if joined.names and draw.integers(3) == 0:
-        draft.add("constant", (joined.name,), joined.width, joined.names, value=draft.table(joined, 5.0, 90.0))
+        draft.like("constant", joined, value=draft.table(joined, 5.0, 90.0))
 
 
-def _chain(draft: Draft, sensor: Given) -> Given | Operation:
+def _chain(draft: Draft, sensor: Given) -> Source:
     """One to three operations from a sensor on."""
     for is_meant, add in SENSED:
         if is_meant(sensor) and (sensor.kind or draft.draw.integers(3) == 0):
             return add(draft, sensor)
-    draw = draft.draw
-    vector_of: Given | Operation = sensor
-    if sensor.names == "motors" and draw.integers(3):
-        vector_of = draft.add("select", (sensor.name,), sensor.width, "policy", take="policy")
-    for _ in range(int(draw.integers(0, 3))):
-        vector_of = _unary(draft, vector_of)
-    return vector_of
+    source: Source = sensor
+    if sensor.names == "motors" and draft.draw.integers(3):
+        source = draft.add("select", (sensor.name,), sensor.width, "policy", take="policy")
+    for _ in range(int(draft.draw.integers(0, 3))):
+        source = _unary(draft, source)
+    return source
 
 
 def _turned(draft: Draft, sensor: Given) -> Operation:
@@ -118,9 +124,10 @@ def _turned(draft: Draft, sensor: Given) -> Operation:
     draw, of = draft.draw, sensor.name
     if draw.integers(4) == 0:
         draft.given.append(Given("waist", 4, kind="quaternion_wxyz"))
-        products = ("first_second", "second_first", "inverse_of_first")
-        of = draft.add("compose", (of, "waist"), 4, product=str(draw.choice(products))).name
-    direction = str(draw.choice(["forward", "inverse"]))
+        of = draft.add(
+            "compose", (of, "waist"), 4, product=draft.word("first_second", "second_first", "inverse_of_first")
+        ).name
+    direction = draft.word("forward", "inverse")
     if any(each.name == "gyro" for each in draft.given) and draw.integers(2):
         return draft.add("rotate", (of, "gyro"), 3, direction=direction)
     vector = [(0.0, 0.0, -1.0), (1.0, 0.0, 0.0), draft.numbers(3, -1.0, 1.0)][int(draw.integers(3))]
@@ -128,16 +135,15 @@ def _turned(draft: Draft, sensor: Given) -> Operation:
 
 
 def _length(draft: Draft, sensor: Given) -> Operation:
-    measure = str(draft.draw.choice(["euclidean", "squared", "absolute_sum", "largest"]))
+    measure = draft.word("euclidean", "squared", "absolute_sum", "largest")
     return draft.add("norm", (sensor.name,), 1, of_each=3, measure=measure)
 
 
 def _integrated(draft: Draft, sensor: Given) -> Operation:
     """A place that the command moves, or flags of the command."""
     if draft.draw.integers(2):
-        side = str(draft.draw.choice(["above", "below"]))
-        limit = draft.numbers(1, 0.05, 0.4)[0]
-        return draft.add("threshold", (sensor.name,), sensor.width, sensor.names, limit=limit, side=side)
+        side = draft.word("above", "below")
+        return draft.like("threshold", sensor, limit=draft.numbers(1, 0.05, 0.4)[0], side=side)
     draft.given.append(Given("place", sensor.width, sensor.names, carried="place_now"))
     return draft.add("integrate", ("place", sensor.name), sensor.width, sensor.names, name="place_now")
 
@@ -149,76 +155,61 @@ SENSED: tuple[tuple[Callable[[Given], bool], Callable[[Draft, Given], Operation]
 )
 
 
-def _affine(draft: Draft, source: Given | Operation) -> Operation:
+def _affine(draft: Draft, source: Source) -> Operation:
     scale, constant = draft.table(source, 0.1, 2.5), draft.table(source, -0.9, 0.9)
-    ways: tuple[dict[str, Any], ...] = (
+    ways: tuple[dict[str, object], ...] = (
         {"scale": scale}, {"scale": scale, "offset": constant}, {"subtract": constant, "scale": scale}, {"subtract": constant},
     )  # fmt: skip
-    return draft.add("affine", (source.name,), source.width, source.names, **ways[int(draft.draw.integers(4))])
+    return draft.like("affine", source, **ways[int(draft.draw.integers(4))])
 
 
-def _clip(draft: Draft, source: Given | Operation) -> Operation:
+def _clip(draft: Draft, source: Source) -> Operation:
     reach = round(float(draft.draw.uniform(0.3, 1.2)), 2)
-    return draft.add("clip", (source.name,), source.width, source.names, lowest=-reach, highest=reach)
+    return draft.like("clip", source, lowest=-reach, highest=reach)
 
 
-def _normalise(draft: Draft, source: Given | Operation) -> Operation:
-    kind = str(draft.draw.choice(["normalise", "denormalise"]))
-    mean, std = draft.table(source, -0.8, 0.8), draft.table(source, 0.3, 2.0)
-    return draft.add(kind, (source.name,), source.width, source.names, mean=mean, std=std)
+def _normalise(draft: Draft, source: Source) -> Operation:
+    kind = draft.word("normalise", "denormalise")
+    return draft.like(kind, source, mean=draft.table(source, -0.8, 0.8), std=draft.table(source, 0.3, 2.0))
 
 
-def _blend(draft: Draft, source: Given | Operation) -> Operation:
+def _blend(draft: Draft, source: Source) -> Operation:
+    shape = (source.width, source.names)
     others = [
-        each
-        for each in draft.program().vectors
-        if each.width == source.width
-        and each.name != source.name
-        and each.names == source.names
-        and not (isinstance(each, Given) and each.carried)
-    ]
+        each for each in draft.program().vectors.values()
+        if (each.width, each.names) == shape and each.name != source.name and not getattr(each, "carried", "")
+    ]  # fmt: skip
     if not others:
         return _affine(draft, source)
     other = others[int(draft.draw.integers(len(others)))]
-    return draft.add("blend", (source.name, other.name), source.width, source.names, weights=draft.numbers(2, 0.2, 1.5))
+    return draft.add("blend", (source.name, other.name), *shape, weights=draft.numbers(2, 0.2, 1.5))
 
 
-def _difference(draft: Draft, source: Given | Operation) -> Operation:
-    rate = str(draft.draw.choice(["per_second", "per_frame"]))
-    return draft.add("difference", (source.name,), source.width, source.names, span="backward", rate=rate)
-
-
-UNARY: tuple[Callable[[Draft, Given | Operation], Operation], ...] = (
-    _affine, _affine, _affine, _clip, _normalise, _blend, _difference,
-    lambda draft, source: draft.add("squash", (source.name,), source.width, source.names, function="tanh"),
-    lambda draft, source: draft.add("shift", (source.name,), source.width, source.names, frames=-1),
+UNARY: tuple[Callable[[Draft, Source], Operation], ...] = (
+    _affine, _affine, _affine, _clip, _normalise, _blend,
+    lambda draft, source: draft.like("difference", source, span="backward", rate=draft.word("per_second", "per_frame")),
+    lambda draft, source: draft.like("squash", source, function="tanh"),
+    lambda draft, source: draft.like("shift", source, frames=-1),
 )  # fmt: skip
 
 
-def _unary(draft: Draft, source: Given | Operation) -> Operation:
+def _unary(draft: Draft, source: Source) -> Operation:
     return UNARY[int(draft.draw.integers(len(UNARY)))](draft, source)
 
 
-def _joined(draft: Draft, terms: list[Given | Operation]) -> Given | Operation:
+def _joined(draft: Draft, terms: list[Source]) -> Source:
     """The terms as one vector, with a history of two to four frames or without one."""
-    draw, names = draft.draw, tuple(dict.fromkeys(each.name for each in terms))
-    width = sum(each.width for each in {each.name: each for each in terms}.values())
-    if draw.integers(2):
-        length = int(draw.integers(2, 5))
-        layouts = ("term_major", "frame_major", "channel_major")
-        return draft.add(
-            "history",
-            names,
-            width * length,
-            length=length,
-            layout=str(draw.choice(layouts)),
-            order=str(draw.choice(["oldest_first", "newest_first"])),
-            start=str(draw.choice(["first", "zeros"])),
-        )
-    return draft.add("concatenate", names, width) if len(names) > 1 else terms[0]
+    names = tuple(dict.fromkeys(each.name for each in terms))
+    width = sum({each.name: each.width for each in terms}.values())
+    if not draft.draw.integers(2):
+        return draft.add("concatenate", names, width) if len(names) > 1 else terms[0]
+    length = int(draft.draw.integers(2, 5))
+    layout = draft.word("term_major", "frame_major", "channel_major")
+    order, start = draft.word("oldest_first", "newest_first"), draft.word("first", "zeros")
+    return draft.add("history", names, width * length, length=length, layout=layout, order=order, start=start)
 
 
-def _network(draft: Draft, joined: Given | Operation, width: int) -> Operation:
+def _network(draft: Draft, joined: Source, width: int) -> Operation:
     draw, hidden = draft.draw, int(draft.draw.integers(6, 25))
     draft.networks["action"] = Layers(
         draw.normal(0.0, 1.2 / np.sqrt(joined.width), (joined.width, hidden)).astype(np.float32),
@@ -232,11 +223,9 @@ def _network(draft: Draft, joined: Given | Operation, width: int) -> Operation:
 def drawn_inputs(program: Program, draw: Draw) -> Mapping[str, Rows]:
     """60 to 150 frames of every given vector: slow waves, steps, and noise on some; quaternions of length 1."""
     frames = int(draw.integers(60, 151))
-    return {
-        each.name: _quaternions(frames, draw) if each.kind else _waves(frames, each.width, draw)
-        for each in program.given
-        if not each.carried
-    } | {each.name: np.zeros((frames, each.width), np.float32) for each in program.given if each.carried}
+    driven, carried = ([each for each in program.given if bool(each.carried) == is_it] for is_it in (False, True))
+    rows = {each.name: _quaternions(frames, draw) if each.kind else _waves(frames, each.width, draw) for each in driven}
+    return rows | {each.name: np.zeros((frames, each.width), np.float32) for each in carried}
 
 
 def _waves(frames: int, width: int, draw: Draw) -> Rows:
@@ -261,10 +250,8 @@ def _quaternions(frames: int, draw: Draw) -> Rows:
 def drawn_recorded(program: Program, draw: Draw) -> tuple[str, ...]:
     """Which vectors are recorded: all, most, or the inputs, what the network takes and gives, what is fed back, the last ones."""
     used = {name for each in program.operations for name in each.of}
-    fed_back = {each.carried for each in program.given}
-    ends = {each.name for each in program.operations if each.name not in used}
-    around = {name for own in program.networks for name in (own, *program.operation(own).of)}
+    needed = {each.name for each in program.operations} - used | {each.carried for each in program.given}
+    needed |= {name for own in program.networks for name in (own, *program.operation(own).of)}
     given = [each.name for each in program.given if not each.carried]
     share = (1.0, 0.7, 0.0)[int(draw.integers(3))]
-    kept = [each.name for each in program.operations if each.name in ends | around | fed_back or draw.random() < share]
-    return (*given, *kept)
+    return (*given, *(each.name for each in program.operations if each.name in needed or draw.random() < share))

@@ -6,11 +6,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
-from .program import Operation, Program, Rows, Table
+from .program import Operation, Program, Rows
 
 Move = Callable[[int, Rows, Rows, tuple[float, ...]], Rows]
 """(frame, rows before up to it, rows after up to the one before it, numbers) -> the row after."""
@@ -41,8 +41,7 @@ class Edit:
         """For people."""
         where = f"before {self.at}({self.source})" if self.source else f"at {self.at}"
         parts = [self.kind, where, *(f"{number:.6g}" for number in self.numbers[:6]), *self.words]
-        if self.channels:
-            parts.append(f"channels {', '.join(map(str, self.channels))}")
+        parts += [f"channels {', '.join(map(str, self.channels))}"] if self.channels else []
         if self.frames != (0, 1):
             parts.append(f"frame {self.frames[0]} only" if not self.frames[1] else f"from frame {self.frames[0]} on")
         return " ".join(parts)
@@ -61,38 +60,26 @@ def moved_row(edit: Edit, frame: int, x: Rows, y: Rows) -> Rows:
     return row
 
 
-def _permuted(frame: int, x: Rows, _y: Rows, order: tuple[float, ...]) -> Rows:
-    return x[frame, [int(each) for each in order]]
-
-
-def _smoothed(frame: int, x: Rows, y: Rows, share: tuple[float, ...]) -> Rows:
-    """y = y before + share · (x - y before)."""
-    now, before = x[frame, :], y[frame - 1, :]
-    return now if frame == 0 else before + np.float64(share[0]) * (now.astype(np.float64) - before)
-
-
-def _limited(frame: int, x: Rows, y: Rows, most: tuple[float, ...]) -> Rows:
-    now, before = x[frame, :], y[frame - 1, :]
-    return now if frame == 0 else before + np.clip(now.astype(np.float64) - before, -most[0], most[0])
+def _towards(change: Callable[[Rows, float], Rows]) -> Move:
+    """From the row after of the frame before, by what is made of the way to the row before."""
+    return lambda t, x, y, n: x[t] if t == 0 else y[t - 1] + change(x[t].astype(np.float64) - y[t - 1], n[0])
 
 
 MOVES: Mapping[str, Move] = {
-    "exchanged": _permuted,
-    "permuted": _permuted,
+    **dict.fromkeys(("exchanged", "permuted"), lambda t, x, _y, n: x[t][[int(each) for each in n]]),
     "signed_axes": lambda t, x, _y, n: x[t][[int(each) for each in n[: len(n) // 2]]] * n[len(n) // 2 :],
     "sign": lambda t, x, _y, _n: -x[t],
     "scale": lambda t, x, _y, n: x[t].astype(float) * n[0],
     "offset": lambda t, x, _y, n: x[t].astype(float) + n[0],
     "delay": lambda t, x, _y, n: x[max(t - int(n[0]), 0)],
-    "hold": lambda t, x, _y, n: x[
-        max(t - (t - int(sum(n[1:]))) % int(n[0]), 0)
-    ],  # n[1:]: the first frame, if it is not 0
+    # n[1:]: the first frame, if it is not 0
+    "hold": lambda t, x, _y, n: x[max(t - (t - int(sum(n[1:]))) % int(n[0]), 0)],
     "clip": lambda t, x, _y, n: np.clip(x[t].astype(float), n[0], n[1]),
     "tanh": lambda t, x, _y, _n: np.tanh(x[t].astype(float)),
-    "smoothed": _smoothed,
+    "smoothed": _towards(lambda way, share: np.float64(share) * way),
     "half": lambda t, x, _y, _n: x[t].astype(np.float16),
     "deadband": lambda t, x, _y, n: np.where(np.abs(x[t]) < n[0], 0.0, x[t]),
-    "rate_limit": _limited,
+    "rate_limit": _towards(lambda way, most: np.clip(way, -most, most)),
     "stuck": lambda t, x, _y, n: np.full_like(x[t], n[0]),
     "frozen": lambda _t, x, _y, n: x[int(n[0])],
     "glitch": lambda t, x, _y, n: x[t].astype(float) * n[0] + n[1],
@@ -101,18 +88,4 @@ MOVES: Mapping[str, Move] = {
 
 def replaced_numbers(program: Program, own: Operation, key: str, numbers: tuple[float, ...]) -> Program:
     """The program in which one parameter of an operation has other numbers, in the operation's own order."""
-    return program.with_operation(
-        Operation(own.name, own.kind, own.of, {**own.params, key: numbers}, own.width, own.names)
-    )
-
-
-def numbers_of(program: Program, own: Operation, key: str) -> tuple[float, ...]:
-    """A parameter's numbers in the operation's own order."""
-    value = own.params[key]
-    if not isinstance(value, Table):
-        return tuple(np.atleast_1d(np.asarray(value, float)).tolist())
-    numbers, names = program.tables[value.name]
-    fields = program.lists.get(own.names, ())
-    if names and fields and names != own.names:
-        return tuple(numbers[program.lists[names].index(each)] for each in fields)
-    return numbers
+    return program.with_operation(replace(own, params={**own.params, key: numbers}))

@@ -16,8 +16,8 @@ inputs.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from itertools import islice, product
 from typing import Any
 
@@ -37,18 +37,15 @@ ROUNDING = 1e-5
 """What float32 leaves of numbers of size 1 after a dozen operations, many times over; a planted edit has to move more."""
 MOST_TRIED = 24
 _TOGETHER = "both together"
-
 _MOVED = r"exchang|swap|in place of|holds?\b|other channels|other parts|from .*\[|reorder|permut|order"
-_LATE = r"late|delay|old|behind|before|ago|t ?[-−] ?{0}\b"
-_HELD = r"hold|held|every|stuck|repeat|t ?[-−]"
 WORDS: Mapping[str, tuple[str, str]] = {
     "exchanged": (_MOVED, "channels"),
     "permuted": (_MOVED, "channels"),
     "sign": (r"sign|negat|flip|[-−]1 times|times [-−]1\b", "channels"),
     "scale": (r"times|scale|factor|gain|°|deg", "number channels"),
     "offset": (r"more|less|added|offset|moved|plus|minus|shifted", "number channels"),
-    "delay": (_LATE, "channels lag"),
-    "hold": (_HELD, "number"),
+    "delay": (r"late|delay|old|behind|before|ago|t ?[-−] ?{0}\b", "channels lag"),
+    "hold": (r"hold|held|every|stuck|repeat|t ?[-−]", "number"),
     "clip": (r"clip|clamp|limited", "number"),
     "tanh": ("tanh", ""),
     "smoothed": (r"smooth|low.?pass|filter|of the way|average|blend", "share"),
@@ -87,25 +84,25 @@ class Case:
     values: Mapping[str, Rows]
     floating: Floating = np.float64
 
-    @property
-    def forced(self) -> dict[str, Rows]:
-        """What was recorded."""
-        return {name: self.values[name] for name in self.recorded}
-
     def replayed(self, *edits: Edit) -> dict[str, Rows]:
         """Each operation from the recorded vectors, with some edits."""
-        rows = [each for each in edits if each.program is None]
-        return run(edited(self.program, edits), self.inputs, floating=self.floating, edits=rows, forced=self.forced)
+        forced = {name: self.values[name] for name in self.recorded}
+        return _run(self.program, self.inputs, edits, self.floating, forced)
+
+
+def _run(
+    program: Program, inputs: Mapping[str, Rows], edits: Sequence[Edit], floating: Floating,
+    forced: Mapping[str, Rows] | None = None,
+) -> dict[str, Rows]:  # fmt: skip
+    rows = [each for each in edits if each.program is None]
+    return run(edited(program, edits), inputs, floating=floating, edits=rows, forced=forced)
 
 
 def recorded_run(
     program: Program, inputs: Mapping[str, Rows], edits: Sequence[Edit], recorded: Sequence[str], floating: Floating
 ) -> Case:
     """A run with some edits."""
-    values = run(
-        edited(program, edits), inputs, floating=floating, edits=[each for each in edits if each.program is None]
-    )
-    return Case(program, inputs, tuple(edits), tuple(recorded), values, floating)
+    return Case(program, inputs, tuple(edits), tuple(recorded), _run(program, inputs, edits, floating), floating)
 
 
 def edited(program: Program, edits: Sequence[Edit]) -> Program:
@@ -124,12 +121,8 @@ def edited(program: Program, edits: Sequence[Edit]) -> Program:
 
 def differing(case: Case) -> dict[str, Rows]:
     """Each recorded operation that differs from its replay: what the replay gives."""
-    own = case.replayed()
-    return {
-        name: own[name]
-        for name in case.recorded
-        if name in {each.name for each in case.program.operations} and differs(own[name], case.values[name])
-    }
+    own, computed = case.replayed(), {each.name for each in case.program.operations}
+    return {name: own[name] for name in case.recorded if name in computed and differs(own[name], case.values[name])}
 
 
 def differs(one: Rows, other: Rows) -> bool:
@@ -143,12 +136,9 @@ def places(case: Case, stages: Sequence[str]) -> set[str]:
     found, waiting = set(stages), list(stages)
     operations = {each.name: each for each in case.program.operations}
     while waiting:
-        name = waiting.pop()
-        for source in operations[name].of:
-            if source not in found:
-                found.add(source)
-                if source in operations and source not in case.recorded:
-                    waiting.append(source)
+        new = set(operations[waiting.pop()].of) - found
+        found |= new
+        waiting += [name for name in new if name in operations and name not in case.recorded]
     return found
 
 
@@ -159,7 +149,7 @@ class Graded:
     word: str
     said: tuple[bool, ...] = ()
     claims: tuple[str, ...] = ()
-    false: tuple[str, ...] = field(default=())
+    false: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, eq=False)
@@ -169,51 +159,49 @@ class Alone:
     edit: Edit
     case: Case
     wrong: Mapping[str, Rows]
-    places: frozenset[str]
+    places: set[str]
+
+    @classmethod
+    def of(cls, case: Case, edit: Edit) -> Alone:
+        """Plant one edit only."""
+        single = recorded_run(case.program, case.inputs, [edit], case.recorded, case.floating)
+        wrong = differing(single)
+        return cls(edit, single, wrong, places(single, list(wrong)))
 
     def shows_in(self, name: str) -> bool:
         """Whether the edit moves a vector, or may: one that was not recorded, on the way to what it moves."""
         return name in self.wrong or (name in self.places and name not in self.case.recorded)
 
-
-def alone(case: Case, edit: Edit) -> Alone:
-    """Plant one edit only."""
-    single = recorded_run(case.program, case.inputs, [edit], case.recorded, case.floating)
-    wrong = differing(single)
-    return Alone(edit, single, wrong, frozenset(places(single, list(wrong))))
+    def moved(self, name: str) -> set[int]:
+        """The channels of a vector that the edit moves."""
+        return set(np.flatnonzero(np.any(self.wrong[name] != self.case.values[name], axis=0)).tolist())
 
 
 def grade(case: Case, answer: Mapping[str, Any], ask_again: Callable[[Mapping[str, str]], Mapping[str, Any]]) -> Graded:
     """Grade one answer. ask_again: the answer under some conventions."""
-    claims, wrong = claims_of(answer), differing(case)
-    right, first = places(case, list(wrong)), answer["first_divergence"]
+    claims, wrong, first = claims_of(answer), differing(case), answer["first_divergence"]
+    right = places(case, list(wrong))
     if not claims:
         if first is None:
             return Graded("silent")
         return Graded("located") if first["stage"] in right else Graded("false", false=(f"first: {first['stage']}",))
-    again = _asked_again(answer, ask_again)
-    each_alone = [alone(case, edit) for edit in case.edits]
-    said_by = {claim: [_says(claim, one) for one in each_alone] for claim in claims}
-    false = [claim for claim in claims if claim.stage not in right]
+    again, alone = _asked_again(answer, ask_again), [Alone.of(case, edit) for edit in case.edits]
+    said_by = {claim: [_says(claim, one) for one in alone] for claim in claims}
     true = {claim for claim in claims if claim.readings and _stage_ok(again, claim.stage)}
-    false += [
-        claim
-        for claim in claims
-        if claim.readings and again and not any(said_by[claim]) and claim not in true | {*false}
-    ]
+    false = [claim for claim in claims if claim.stage not in right]
+    others = [claim for claim in claims if claim.stage in right]
+    false += [each for each in others if each.readings and again and not any(said_by[each]) and each not in true]
     others = [claim for claim in claims if claim not in false]
-    true |= _explaining(case, [claim for claim in others if not (claim.readings and again)], wrong)
-    true |= _explaining_as_pairs(case, [claim for claim in others if _TOGETHER in claim.text], wrong)
+    tries = _Tries(case, wrong)
+    true |= tries.explaining([claim for claim in others if not (claim.readings and again)])
+    true |= tries.pairs([claim for claim in others if _TOGETHER in claim.text])
     said = tuple(
         any(said_by[claim][place] or (claim in true and one.shows_in(claim.stage)) for claim in others)
-        for place, one in enumerate(each_alone)
+        for place, one in enumerate(alone)
     )
-    false += [
-        claim for claim in others if not any(said_by[claim]) and claim not in true and _contradicts(case, claim, wrong)
-    ]
-    shown = tuple(claim.shown for claim in claims)
+    false += [each for each in others if not any(said_by[each]) and each not in true and tries.contradict(each)]
     word = "false" if false else "named" if all(said) else "vague"
-    return Graded(word, said, shown, tuple(claim.shown for claim in false))
+    return Graded(word, said, tuple(claim.shown for claim in claims), tuple(claim.shown for claim in false))
 
 
 def _asked_again(
@@ -241,14 +229,15 @@ def _says(claim: Claim, one: Alone) -> bool:
     if claim.is_vague or claim.stage not in one.places or not claim.has(pattern.replace("{0}", str(lag))):
         return False
     late = (rf"t ?[-−] ?{lag}\b", rf"\b{lag} frames?", "one frame|a frame" if lag == 1 else r"(?!)")
+    words = [claim.has(rf"\b{re.escape(each)}\b") for each in edit.words]
     checks = {
         "number": lambda: all(claim.has(each) for each in set(map(abs, edit.numbers))),
         "share": lambda: claim.has(edit.numbers[0]) or claim.has(1.0 - edit.numbers[0]),
         "lag": lambda: any(claim.has(each) for each in late),
         "frame": lambda: claim.has(float(edit.frames[0])),
         "channels": lambda: covers(claim, one),
-        "words": lambda: all(claim.has(rf"\b{re.escape(each)}\b") for each in edit.words),
-        "word": lambda: any(claim.has(rf"\b{re.escape(each)}\b") for each in edit.words),
+        "words": lambda: all(words),
+        "word": lambda: any(words),
         "at": lambda: claim.has(rf"\b{re.escape(edit.at)}\b"),
     }
     begins = edit.frames[0] == 0 or edit.frames[1] == 0 or edit.kind == "frozen" or claim.has(float(edit.frames[0]))
@@ -259,100 +248,20 @@ def covers(claim: Claim, one: Alone) -> bool:
     """Whether a claim names the channels of an edit, by name, number or span; of an edit of all channels, none or every one."""
     program, edit = one.case.program, one.edit
     vector = edit.source or edit.at
+    wanted = set(edit.channels) or set(range(program.vectors[vector].width))
     if edit.kind == "number" and edit.channels and claim.has(*(rf"\[{place}\]" for place in edit.channels)):
         return True  # entries of a parameter
-    if claim.channels and (claim.source or claim.stage) == vector:
-        return _are_those(set(claim.channels), one)
+    if claim.channels and (claim.source or claim.stage) == vector:  # an exchange may name the rest of a vector
+        found, more = set(claim.channels), 2 * (edit.kind in ("exchanged", "permuted"))
+        if wanted <= found and len(found) <= len(wanted) + more:
+            return True
+        return vector in one.wrong and one.moved(vector) <= found <= wanted
     found = channels_in(claim, program, vector) | channels_in(claim, program, claim.stage)
     if not edit.channels and not found:
         return True
-    wanted = set(edit.channels) or set(range(program.vector(edit.source or edit.at).width))
     if edit.kind == "permuted":
         return len(wanted & found) >= min(3, len(wanted))
-    if claim.stage not in one.wrong:
-        return wanted <= found
-    moved = np.any(one.wrong[claim.stage] != one.case.values[claim.stage], axis=0)
-    return wanted <= found or set(np.flatnonzero(moved).tolist()) <= found
-
-
-def _are_those(found: set[int], one: Alone) -> bool:
-    """Whether channels are those of an edit, or those of them that it moves; an exchange may name the rest of a vector."""
-    edit, vector = one.edit, one.edit.source or one.edit.at
-    wanted = set(edit.channels) or set(range(one.case.program.vector(vector).width))
-    if found == wanted or (
-        edit.kind in ("exchanged", "permuted") and wanted <= found and len(found) <= len(wanted) + 2
-    ):
-        return True
-    if vector not in one.wrong:
-        return False
-    moved = set(np.flatnonzero(np.any(one.wrong[vector] != one.case.values[vector], axis=0)).tolist())
-    return moved <= found <= wanted
-
-
-def _explaining(case: Case, claims: Sequence[Claim], wrong: Mapping[str, Rows]) -> set[Claim]:
-    """The claims that, planted together at their stage from the recorded inputs, give what was recorded there."""
-    found: set[Claim] = set()
-    for stage in {claim.stage for claim in claims}:
-        mine = [stage] if stage in wrong else [name for name in wrong if stage in places(case, [name])]
-        said = [claim for claim in claims if claim.stage == stage]
-        meant = {claim: edit for claim in said if (edit := _meant(case, claim, mine, wrong)) is not None}
-        if not meant or not mine:
-            continue
-        together = case.replayed(*meant.values())
-        if all(same(together[name], case.values[name], wrong[name]) for name in mine):
-            found |= meant.keys()
-    return found | _explaining_apart(case, claims, wrong)
-
-
-def _explaining_apart(case: Case, claims: Sequence[Claim], wrong: Mapping[str, Rows]) -> set[Claim]:
-    """Claims of several vectors that were not recorded, each right where it moves a number, that explain all together."""
-    meant = {claim: edit for claim in claims if (edit := _right_where_it_moves(case, claim, wrong)) is not None}
-    together = case.replayed(*meant.values()) if len(meant) == len(claims) > 1 else {}
-    is_all = all(same(rows, case.values[name], wrong[name]) for name, rows in together.items() if name in wrong)
-    return {*meant} if together and is_all else set()
-
-
-def _right_where_it_moves(case: Case, claim: Claim, wrong: Mapping[str, Rows]) -> Edit | None:
-    for edit in islice(candidates(claim, case.program, WORDS), MOST_TRIED):
-        found = case.replayed(edit)
-        moved = {name: np.flatnonzero((found[name] != rows).any(axis=0)) for name, rows in wrong.items()}
-        parts = [(found[n][:, at], case.values[n][:, at], wrong[n][:, at]) for n, at in moved.items() if len(at)]
-        if parts and all(same(*part) for part in parts):
-            return edit
-    return None
-
-
-def _explaining_as_pairs(case: Case, claims: Sequence[Claim], wrong: Mapping[str, Rows]) -> set[Claim]:
-    """Two claims of one stage that hold together only: edits that they may mean, planted together, give what was recorded."""
-    found: set[Claim] = set()
-    for stage in {claim.stage for claim in claims}:
-        said = [claim for claim in claims if claim.stage == stage]
-        meant = [list(islice(candidates(claim, case.program, WORDS), MOST_TRIED)) for claim in said]
-        for edits in product(*meant) if stage in wrong else ():
-            if same(case.replayed(*edits)[stage], case.values[stage], wrong[stage]):
-                found |= {*said}
-                break
-    return found
-
-
-def _meant(case: Case, claim: Claim, mine: Sequence[str], wrong: Mapping[str, Rows]) -> Edit | None:
-    """The edit that a claim means: with it, the channels that it names are as recorded; all channels where it names none."""
-    for edit in islice(candidates(claim, case.program, WORDS), MOST_TRIED):
-        found = case.replayed(edit)
-        is_of_channels = bool(edit.channels) and not edit.source and claim.stage in wrong
-        channels: Any = list(edit.channels) if is_of_channels else slice(None)
-        names = [claim.stage] if is_of_channels else mine
-        if all(
-            same(found[name][:, channels], case.values[name][:, channels], wrong[name][:, channels]) for name in names
-        ):
-            return edit
-    return None
-
-
-def same(found: Rows, recorded: Rows, own: Rows) -> bool:
-    """Whether what is left is a thousandth of what differed."""
-    left, moved = (float(np.max(np.abs(each.astype(float) - recorded))) for each in (found, own))
-    return left <= LEFT * moved + ROUNDING * float(np.max(np.abs(recorded)))
+    return wanted <= found or (claim.stage in one.wrong and one.moved(claim.stage) <= found)
 
 
 _FIRM = re.compile(
@@ -360,11 +269,78 @@ _FIRM = re.compile(
 )
 
 
-def _contradicts(case: Case, claim: Claim, wrong: Mapping[str, Rows]) -> bool:
-    """Whether a claim gives a factor, a constant or a lag in all frames, and the recorded numbers have another one."""
-    if claim.stage not in wrong or not claim.is_whole or not _FIRM.search(claim.shown.split(": explains")[0]):
-        return False
-    if "[" in claim.shown and not channels_in(claim, case.program, claim.stage):
-        return False  # a part that this module cannot place
-    is_tried = next(candidates(claim, case.program, WORDS), None) is not None
-    return is_tried and _meant(case, claim, [claim.stage], wrong) is None
+@dataclass(frozen=True, eq=False)
+class _Tries:
+    """Claims planted into the interpreter. wrong: what the replay gives of each vector that differs."""
+
+    case: Case
+    wrong: Mapping[str, Rows]
+
+    def edits(self, claim: Claim) -> Iterator[Edit]:
+        return islice(candidates(claim, self.case.program, WORDS), MOST_TRIED)
+
+    def same(self, found: Mapping[str, Rows], name: str, channels: Any = slice(None)) -> bool:
+        """Whether what is left of a vector, in some channels, is a thousandth of what differed."""
+        recorded = self.case.values[name][:, channels]
+        left, moved = (
+            float(np.max(np.abs(each[name][:, channels].astype(float) - recorded))) for each in (found, self.wrong)
+        )
+        return left <= LEFT * moved + ROUNDING * float(np.max(np.abs(recorded)))
+
+    def meant(self, claim: Claim, mine: Sequence[str]) -> Edit | None:
+        """The edit that a claim means: with it, the channels that it names are as recorded; all where it names none."""
+        for edit in self.edits(claim):
+            found = self.case.replayed(edit)
+            is_of_channels = bool(edit.channels) and not edit.source and claim.stage in self.wrong
+            channels: Any = list(edit.channels) if is_of_channels else slice(None)
+            if all(self.same(found, name, channels) for name in ([claim.stage] if is_of_channels else mine)):
+                return edit
+        return None
+
+    def right_where_it_moves(self, claim: Claim) -> Edit | None:
+        for edit in self.edits(claim):
+            found = self.case.replayed(edit)
+            moved = {name: np.flatnonzero((found[name] != rows).any(axis=0)) for name, rows in self.wrong.items()}
+            parts = [self.same(found, name, channels) for name, channels in moved.items() if len(channels)]
+            if parts and all(parts):
+                return edit
+        return None
+
+    def explaining(self, claims: Sequence[Claim]) -> set[Claim]:
+        """The claims that, planted together at their stage from the recorded inputs, give what was recorded there.
+
+        Or claims of several vectors that were not recorded, each right where it moves a number, that explain all together.
+        """
+        found: set[Claim] = set()
+        for stage in {claim.stage for claim in claims}:
+            mine = (
+                [stage] if stage in self.wrong else [name for name in self.wrong if stage in places(self.case, [name])]
+            )
+            said = [claim for claim in claims if claim.stage == stage]
+            meant = {claim: edit for claim in said if (edit := self.meant(claim, mine)) is not None}
+            if meant and mine:
+                together = self.case.replayed(*meant.values())
+                found |= meant.keys() if all(self.same(together, name) for name in mine) else set()
+        apart = {claim: edit for claim in claims if (edit := self.right_where_it_moves(claim)) is not None}
+        if len(apart) == len(claims) > 1:
+            together = self.case.replayed(*apart.values())
+            found |= {*apart} if all(self.same(together, name) for name in self.wrong) else set()
+        return found
+
+    def pairs(self, claims: Sequence[Claim]) -> set[Claim]:
+        """Two claims of one stage that hold together only: edits that they may mean, planted together."""
+        found: set[Claim] = set()
+        for stage in {claim.stage for claim in claims} & self.wrong.keys():
+            said = [claim for claim in claims if claim.stage == stage]
+            if any(self.same(self.case.replayed(*edits), stage) for edits in product(*map(self.edits, said))):
+                found |= {*said}
+        return found
+
+    def contradict(self, claim: Claim) -> bool:
+        """Whether a claim gives a factor, a constant or a lag in all frames, and the recorded numbers have another one."""
+        if claim.stage not in self.wrong or not claim.is_whole or not _FIRM.search(claim.shown.split(": explains")[0]):
+            return False
+        if "[" in claim.shown and not channels_in(claim, self.case.program, claim.stage):
+            return False  # a part that `meant` cannot place
+        is_tried = next(self.edits(claim), None) is not None
+        return is_tried and self.meant(claim, [claim.stage]) is None

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from .drawing import Draw
-from .edits import Edit, numbers_of, replaced_numbers
+from .edits import Edit, replaced_numbers
 from .program import Operation, Program, Rows, Table
 
 TABLES = ("scale", "offset", "subtract", "mean", "std", "value", "weights")
@@ -28,11 +28,6 @@ class Ground:
     values: Mapping[str, Rows]
     draw: Draw
 
-    @property
-    def rows(self) -> Rows:
-        """What the operation gives."""
-        return self.values[self.own.name].astype(float)
-
     def whole(self, low: int, high: int) -> int:
         """A whole number, both ends included."""
         return int(self.draw.integers(low, high + 1))
@@ -41,22 +36,30 @@ class Ground:
         """A word."""
         return str(self.draw.choice(words))
 
+    def seen(self, edit: Edit) -> tuple[Rows, int]:
+        """The rows that an edit moves, and their width."""
+        rows = self.values[edit.source or edit.at]
+        return rows, rows.shape[1]
+
+    def edit(self, kind: str, changed: Operation, *words: str, knob: str = "") -> Edit:
+        """The operation is another one."""
+        return Edit(kind, self.own.name, words=words, program=self.program.with_operation(changed), knob=knob)
+
+
+Planter = Callable[[Ground], Edit | None]
+
 
 def _rounded(value: float) -> float:
     """Two digits, as people write numbers; never 0."""
     return float(f"{value:.2g}") or 0.01
 
 
-def _row_edit(ground: Ground, kind: str, *numbers: float, some: bool = True) -> Edit:
+def _rows(ground: Ground, kind: str, *numbers: float, some: bool = True) -> Edit:
     """Behind an operation or before one of its inputs, in all channels or in one part, always or from a frame on."""
     own, draw = ground.own, ground.draw
-    before = (
-        len(own.of) == 1
-        and own.kind in ("affine", "history", "select", "squash", "clip", "network")
-        and draw.integers(3) == 0
-    )
+    before = len(own.of) == 1 and own.kind in READERS and draw.integers(3) == 0
     source = own.of[0] if before else ""
-    width = ground.program.vector(source).width if before else own.width
+    width = ground.program.vectors[source].width if before else own.width
     channels: tuple[int, ...] = ()
     if some and width > 1 and draw.integers(2):
         channels = (int(draw.integers(width)),)
@@ -70,8 +73,8 @@ def _row_edit(ground: Ground, kind: str, *numbers: float, some: bool = True) -> 
 def _exchanged(ground: Ground) -> Edit | None:
     if ground.own.width < 2:
         return None
-    edit = _row_edit(ground, "exchanged", some=False)
-    width = ground.program.vector(edit.source or edit.at).width
+    edit = _rows(ground, "exchanged", some=False)
+    _, width = ground.seen(edit)
     if width < 2:
         return None
     one, other = sorted(ground.draw.choice(width, 2, replace=False).tolist())
@@ -80,85 +83,69 @@ def _exchanged(ground: Ground) -> Edit | None:
 
 
 def _permuted(ground: Ground) -> Edit | None:
-    edit = _row_edit(ground, "permuted", some=False)
-    width = ground.program.vector(edit.source or edit.at).width
-    order = ground.draw.permutation(width)
-    moved = np.flatnonzero(order != np.arange(width))
+    edit = _rows(ground, "permuted", some=False)
+    order = ground.draw.permutation(ground.seen(edit)[1])
+    moved = np.flatnonzero(order != np.arange(len(order)))
     return replace(edit, numbers=tuple(map(float, order)), channels=tuple(map(int, moved))) if len(moved) > 2 else None
 
 
 def _spread(ground: Ground) -> float:
-    return float(np.std(ground.rows)) or 1.0
+    return float(np.std(ground.values[ground.own.name].astype(float))) or 1.0
 
 
 def _factor(ground: Ground) -> float:
     return _rounded(float(ground.draw.choice([0.5, 2.0, 57.2957795, 0.25, ground.draw.uniform(0.6, 1.6)])))
 
 
-def _clipped(ground: Ground) -> Edit:
-    edit = _row_edit(ground, "clip", some=False)
-    rows = ground.values[edit.source or edit.at]
-    reach = _rounded(float(np.quantile(np.abs(rows), 0.7)))
-    return replace(edit, numbers=(-reach, reach))
-
-
-def _sized(kind: str, share: float, changes: bool) -> Callable[[Ground], Edit]:
-    """An edit whose number is a quantile of the rows, or of their changes."""
+def _sized(kind: str, share: float, *, changes: bool = False, both: bool = False) -> Planter:
+    """An edit whose number is a quantile of the rows, or of their changes; both: it and its negative."""
 
     def planted(ground: Ground) -> Edit:
-        edit = _row_edit(ground, kind, some=False)
-        rows = ground.values[edit.source or edit.at].astype(float)
-        sizes = np.abs(np.diff(rows, axis=0) if changes else rows)
-        return replace(edit, numbers=(_rounded(float(np.quantile(sizes, share))),))
+        edit = _rows(ground, kind, some=False)
+        rows, _ = ground.seen(edit)
+        sizes = np.abs(rows) if both else np.abs(np.diff(rows.astype(float), axis=0) if changes else rows.astype(float))
+        size = _rounded(float(np.quantile(sizes, share)))
+        return replace(edit, numbers=(-size, size) if both else (size,))
 
     return planted
 
 
 def _frozen(ground: Ground) -> Edit:
     frame = ground.whole(5, 40)
-    return replace(_row_edit(ground, "frozen", float(frame)), frames=(frame, 1))
+    return replace(_rows(ground, "frozen", float(frame)), frames=(frame, 1))
 
 
 def _glitch(ground: Ground) -> Edit:
-    return replace(_row_edit(ground, "glitch", 1.0, _rounded(3.0 * _spread(ground))), frames=(ground.whole(3, 55), 0))
+    return replace(_rows(ground, "glitch", 1.0, _rounded(3.0 * _spread(ground))), frames=(ground.whole(3, 55), 0))
 
 
-def _numbers_key(ground: Ground) -> tuple[str, tuple[float, ...]] | None:
-    """A parameter with a number for each channel."""
-    keys = [key for key in TABLES if key in ground.own.params]
-    if not keys:
-        return None
-    key = ground.one_of(tuple(keys))
-    numbers = numbers_of(ground.program, ground.own, key)
-    return (key, numbers) if len(numbers) > 1 else None
+def _table(kind: str) -> Planter:
+    """A parameter with a number for each channel has others."""
 
-
-def _table(kind: str) -> Callable[[Ground], Edit | None]:
     def planted(ground: Ground) -> Edit | None:
-        found = _numbers_key(ground)
-        if found is None:
+        own, program = ground.own, ground.program
+        keys = tuple(key for key in TABLES if key in own.params)
+        if not keys:
             return None
-        key, numbers = found
-        said = ground.own.params[key]
+        key = ground.one_of(keys)
+        said, numbers = own.params[key], program.numbers(own, own.params[key])
+        if len(numbers) < 2:
+            return None
         name = said.name if isinstance(said, Table) else key
-        words: tuple[str, ...] = (name,)
+        words: tuple[str, ...] = (key, name)
         if kind == "table_constant":
             other = (float(ground.draw.choice([numbers[0], 1.0, _rounded(float(np.mean(numbers)))])),) * len(numbers)
         elif kind == "table_shifted":
             other = tuple(np.roll(numbers, int(ground.draw.choice([-1, 1]))).tolist())
         else:
-            others = [
-                each
-                for each, (table, _) in ground.program.tables.items()
-                if len(table) == len(numbers) and each != name
-            ]
-            if not others:
+            alike = tuple(
+                each for each, (table, _) in program.tables.items() if len(table) == len(numbers) and each != name
+            )
+            if not alike:
                 return None
-            taken = ground.one_of(tuple(others))
-            other, words = ground.program.tables[taken][0], (taken,)
-        program = replaced_numbers(ground.program, ground.own, key, other)
-        words = words if kind == "table_other" else (key, *words)
-        return Edit(kind, ground.own.name, numbers=other, words=words, program=program)
+            words = (ground.one_of(alike),)
+            other = program.tables[words[0]][0]
+        return Edit(kind, own.name, numbers=other, words=words, program=replaced_numbers(program, own, key, other))
 
     return planted
 
@@ -166,11 +153,11 @@ def _table(kind: str) -> Callable[[Ground], Edit | None]:
 def _number(ground: Ground) -> Edit | None:
     """One number that a parameter holds is another."""
     own = ground.own
-    keys = [key for key in (*TABLES, "lowest", "highest", "vector") if key in own.params]
+    keys = tuple(key for key in (*TABLES, "lowest", "highest", "vector") if key in own.params)
     if not keys:
         return None
-    key = ground.one_of(tuple(keys))
-    numbers = list(numbers_of(ground.program, own, key))
+    key = ground.one_of(keys)
+    numbers = list(ground.program.numbers(own, own.params[key]))
     place = int(ground.draw.integers(len(numbers)))
     numbers[place] = _rounded(numbers[place] * float(ground.draw.choice([0.5, 0.8, 1.25, 2.0])))
     channels = (place,) if len(numbers) > 1 and own.width == len(numbers) else ()
@@ -181,37 +168,29 @@ def _number(ground: Ground) -> Edit | None:
 def _source(ground: Ground) -> Edit | None:
     own, program = ground.own, ground.program
     place = int(ground.draw.integers(len(own.of)))
-    before = [each.name for each in program.given] + [
-        each.name for each in program.operations[: program.operations.index(own)]
-    ]
-    width, kind = program.vector(own.of[place]).width, own.kind
-    others = tuple(name for name in before if name not in own.of and program.vector(name).width == width)
-    if not others or kind in ("select", "constant", "rotate"):
+    before = list(program.vectors)[: len(program.given) + program.operations.index(own)]
+    width = program.vectors[own.of[place]].width
+    others = tuple(name for name in before if name not in own.of and program.vectors[name].width == width)
+    if not others or own.kind in ("select", "constant", "rotate"):
         return None
     other = ground.one_of(others)
     taken = tuple(other if index == place else name for index, name in enumerate(own.of))
-    return Edit("source", own.name, words=(other,), program=program.with_operation(replace(own, of=taken)))
+    return ground.edit("source", replace(own, of=taken), other)
 
 
 def _dropped(ground: Ground) -> Edit | None:
-    own = ground.own
-    if own.kind not in UNARY:
+    if ground.own.kind not in UNARY:
         return None
-    without = Operation(own.name, "affine", own.of, {"scale": 1.0}, own.width, own.names)
-    return Edit("dropped", own.name, program=ground.program.with_operation(without))
+    return ground.edit("dropped", replace(ground.own, kind="affine", params={"scale": 1.0}))
 
 
 def _doubled(ground: Ground) -> Edit | None:
     own, program = ground.own, ground.program
     if own.kind not in UNARY - {"clip"}:
         return None
-    first = replace(own, name=f"{own.name}_again")
-    both = [
-        part
-        for each in program.operations
-        for part in ((first, replace(own, of=(first.name,))) if each is own else (each,))
-    ]
-    return Edit("doubled", own.name, program=replace(program, operations=tuple(both)))
+    first, at = replace(own, name=f"{own.name}_again"), program.operations.index(own)
+    both = (*program.operations[:at], first, replace(own, of=(first.name,)), *program.operations[at + 1 :])
+    return Edit("doubled", own.name, program=replace(program, operations=both))
 
 
 def _neighbours(ground: Ground) -> Edit | None:
@@ -247,40 +226,37 @@ def _word(ground: Ground) -> Edit | None:
         one, other = sorted(ground.draw.choice(len(own.of), 2, replace=False).tolist())
         names = list(own.of)
         names[one], names[other] = names[other], names[one]
-        key = "order" if own.kind == "concatenate" else "terms"
-        changed = program.with_operation(replace(own, of=tuple(names)))
-        knob = f"{own.name}.{key}={own.of[one]}_and_{own.of[other]}_exchanged"
-        return Edit("word", own.name, words=(own.of[one], own.of[other]), program=changed, knob=knob)
+        key, pair = "order" if own.kind == "concatenate" else "terms", (own.of[one], own.of[other])
+        knob = f"{own.name}.{key}={pair[0]}_and_{pair[1]}_exchanged"
+        return ground.edit("word", replace(own, of=tuple(names)), *pair, knob=knob)
     if own.kind == "select":
         source = program.fields(own.of[0])
         turned = program.lists[own.params["take"]][::-1] if ground.draw.integers(3) == 0 else source
         word = "as_given" if turned == source else "reversed"
-        changed = program.with_operation(replace(own, params={"take": turned}))
-        return Edit("word", own.name, words=(word,), program=changed, knob=f"{own.name}.order={word}")
+        return ground.edit("word", replace(own, params={"take": turned}), word, knob=f"{own.name}.order={word}")
     if own.kind not in WORDS or (own.kind == "affine" and not {"scale", "offset"} <= own.params.keys()):
         return None
     key = ground.one_of(tuple(WORDS[own.kind]))
     now = own.params.get(key, {"order": "scale_first", "rate_means": "derivative"}.get(key))
     word = ground.one_of(tuple(each for each in WORDS[own.kind][key] if each != now))
-    changed = program.with_operation(replace(own, params={**own.params, key: word}))
-    return Edit("word", own.name, words=(key, word), program=changed, knob=f"{own.name}.{key}={word}")
+    return ground.edit(
+        "word", replace(own, params={**own.params, key: word}), key, word, knob=f"{own.name}.{key}={word}"
+    )
 
 
-PLANTERS: tuple[Callable[[Ground], Edit | None], ...] = (
-    _exchanged, _exchanged, _permuted, _clipped, _frozen, _glitch, _number, _source, _dropped, _doubled, _neighbours,
-    _word, _word,
-    _table("table_constant"), _table("table_other"), _table("table_shifted"),
-    lambda ground: _row_edit(ground, "sign"),
-    lambda ground: _row_edit(ground, "scale", _factor(ground)),
-    lambda ground: _row_edit(ground, "offset", _rounded(_spread(ground) * float(ground.draw.uniform(0.1, 1.0)))),
-    lambda ground: _row_edit(ground, "delay", float(ground.whole(1, 3))),
-    lambda ground: _row_edit(ground, "hold", float(ground.whole(2, 4)), some=False),
-    lambda ground: _row_edit(ground, "tanh", some=False),
-    lambda ground: _row_edit(ground, "smoothed", _rounded(float(ground.draw.uniform(0.3, 0.9))), some=False),
-    lambda ground: _row_edit(ground, "half", some=False),
-    lambda ground: _row_edit(ground, "stuck", float(ground.draw.choice([0.0, 1.0]))),
-    _sized("deadband", 0.3, changes=False),
-    _sized("rate_limit", 0.6, changes=True),
+PLANTERS: tuple[Planter, ...] = (
+    _exchanged, _exchanged, _permuted, _sized("clip", 0.7, both=True), _frozen, _glitch, _number, _source, _dropped, _doubled,
+    _neighbours, _word, _word, _table("table_constant"), _table("table_other"), _table("table_shifted"),
+    lambda ground: _rows(ground, "sign"),
+    lambda ground: _rows(ground, "scale", _factor(ground)),
+    lambda ground: _rows(ground, "offset", _rounded(_spread(ground) * float(ground.draw.uniform(0.1, 1.0)))),
+    lambda ground: _rows(ground, "delay", float(ground.whole(1, 3))),
+    lambda ground: _rows(ground, "hold", float(ground.whole(2, 4)), some=False),
+    lambda ground: _rows(ground, "tanh", some=False),
+    lambda ground: _rows(ground, "smoothed", _rounded(float(ground.draw.uniform(0.3, 0.9))), some=False),
+    lambda ground: _rows(ground, "half", some=False),
+    lambda ground: _rows(ground, "stuck", float(ground.draw.choice([0.0, 1.0]))),
+    _sized("deadband", 0.3), _sized("rate_limit", 0.6, changes=True),
 )  # fmt: skip
 
 
@@ -290,7 +266,6 @@ def drawn_edit(program: Program, values: Mapping[str, Rows], draw: Draw, but: st
         own = program.operations[int(draw.integers(len(program.operations)))]
         if own.name == but or (own.kind == "constant" and draw.integers(3)):
             continue
-        planter = PLANTERS[int(draw.integers(len(PLANTERS)))]
-        edit = planter(Ground(program, own, values, draw))
+        edit = PLANTERS[int(draw.integers(len(PLANTERS)))](Ground(program, own, values, draw))
         if edit is not None:
             return edit

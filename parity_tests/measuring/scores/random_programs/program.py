@@ -6,7 +6,7 @@ Nothing here imports rigpact. A parameter is a number, a tuple of numbers, a wor
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import astuple, dataclass, fields, replace
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +15,6 @@ from numpy.typing import NDArray
 
 Rows = NDArray[np.floating[Any]]
 Floating = type[np.float32] | type[np.float64]
-"""What a program computes in."""
 
 
 @dataclass(frozen=True)
@@ -70,17 +69,13 @@ class Program:
     networks: Mapping[str, Layers]
 
     @property
-    def vectors(self) -> tuple[Given | Operation, ...]:
+    def vectors(self) -> dict[str, Given | Operation]:
         """Everything that has a name and a width."""
-        return (*self.given, *self.operations)
+        return {each.name: each for each in self.given} | {each.name: each for each in self.operations}
 
     def operation(self, name: str) -> Operation:
         """The operation of a name."""
         return next(each for each in self.operations if each.name == name)
-
-    def vector(self, name: str) -> Given | Operation:
-        """The vector of a name."""
-        return next(each for each in self.vectors if each.name == name)
 
     def with_operation(self, changed: Operation) -> Program:
         """The same with one operation replaced by its name."""
@@ -90,8 +85,17 @@ class Program:
 
     def fields(self, name: str) -> tuple[str, ...]:
         """The names of a vector's numbers; channel numbers where it has none."""
-        vector = self.vector(name)
+        vector = self.vectors[name]
         return self.lists[vector.names] if vector.names else tuple(map(str, range(vector.width)))
+
+    def numbers(self, own: Operation, value: Any) -> tuple[float, ...]:
+        """A parameter's numbers; a table with names in the order of the operation's fields."""
+        if not isinstance(value, Table):
+            return tuple(np.atleast_1d(np.asarray(value, float)).tolist())
+        numbers, names = self.tables[value.name]
+        if not names or not own.names or names == own.names:
+            return numbers
+        return tuple(numbers[self.lists[names].index(each)] for each in self.lists[own.names])
 
 
 def as_toml(program: Program) -> str:
@@ -103,39 +107,38 @@ def _lines(program: Program) -> Iterator[str]:
     yield 'format = "rigpact-contract"\nversion = 1\nname = "drawn"\ntitle = "A drawn program"'
     yield f"fps = {program.fps}\ngiven = ["
     for each in program.given:
-        shape = f'names = "{each.names}"' if each.names else f"size = {each.width}"
-        words = f'kind = "{each.kind}"' if each.kind else shape
+        words = (
+            f'kind = "{each.kind}"'
+            if each.kind
+            else f'names = "{each.names}"'
+            if each.names
+            else f"size = {each.width}"
+        )
         carried = f', carried = "{each.carried}", start = "zeros"' if each.carried else ""
         yield f'    {{ name = "{each.name}", {words}{carried} }},'
     yield "]\nstages = ["
-    for operation in program.operations:
-        yield f"    {{ {', '.join(_stage(operation))} }},"
+    for own in program.operations:
+        of = _shown(own.of[0] if len(own.of) == 1 and own.kind != "concatenate" else own.of)
+        said = {"of": of} | {key: _shown(value) for key, value in own.params.items()}
+        if own.kind == "network":
+            said = {"names": f'"{own.names}"'} if own.names else {"size": str(own.width)}
+        words = "".join(f", {key} = {value}" for key, value in said.items())
+        yield f'    {{ name = "{own.name}", operation = "{own.kind}"{words} }},'
     yield "]\n[names]"
     yield from (f"{name} = {_shown(words)}" for name, words in program.lists.items())
     for name, (numbers, names) in program.tables.items():
         yield f"[numbers.{name}]\nvalue = {_shown(numbers)}" + (f'\nnames = "{names}"' if names else "")
     for name in program.networks:
-        taken = program.operation(name).of
-        yield f'[networks.net_{name}]\nfile = "{name}.onnx"\ninputs = {_shown(taken)}\noutputs = ["{name}"]'
-
-
-def _stage(operation: Operation) -> Iterator[str]:
-    yield f'name = "{operation.name}", operation = "{operation.kind}"'
-    if operation.kind == "network":
-        yield f'names = "{operation.names}"' if operation.names else f"size = {operation.width}"
-        return
-    yield f"of = {_shown(operation.of[0] if len(operation.of) == 1 and operation.kind != 'concatenate' else operation.of)}"
-    yield from (f"{key} = {_shown(value)}" for key, value in operation.params.items())
+        of = _shown(program.operation(name).of)
+        yield f'[networks.net_{name}]\nfile = "{name}.onnx"\ninputs = {of}\noutputs = ["{name}"]'
 
 
 def _shown(value: Any) -> str:
-    if isinstance(value, Table):
-        return f'"{value.name}"'
-    if isinstance(value, str):
-        return f'"{value}"'
+    if isinstance(value, Table | str):
+        return f'"{value.name if isinstance(value, Table) else value}"'
     if isinstance(value, tuple | list):
         return f"[{', '.join(map(_shown, value))}]"
-    return repr(value) if isinstance(value, int) else repr(float(value))
+    return repr(value if isinstance(value, int) else float(value))
 
 
 def write_network(layers: Layers, path: Path) -> None:
@@ -143,17 +146,14 @@ def write_network(layers: Layers, path: Path) -> None:
     import onnx
     from onnx import TensorProto, helper, numpy_helper
 
-    names = ("first", "first_bias", "second", "second_bias")
-    weights = [numpy_helper.from_array(np.asarray(getattr(layers, name), np.float32), name) for name in names]
+    names = [each.name for each in fields(layers)]
+    made = zip(astuple(layers), names, strict=True)
+    weights = [numpy_helper.from_array(np.asarray(each, np.float32), name) for each, name in made]
     nodes = [
-        helper.make_node("Gemm", ["x", "first", "first_bias"], ["hidden"]),
-        helper.make_node("Tanh", ["hidden"], ["bent"]),
-        helper.make_node("Gemm", ["bent", "second", "second_bias"], ["y"]),
-    ]
-    ends = [
-        helper.make_tensor_value_info(name, TensorProto.FLOAT, ["batch", width])
-        for name, width in (("x", layers.first.shape[0]), ("y", layers.second.shape[1]))
-    ]
+        helper.make_node("Gemm", ["x", *names[:2]], ["hidden"]), helper.make_node("Tanh", ["hidden"], ["bent"]),
+        helper.make_node("Gemm", ["bent", *names[2:]], ["y"]),
+    ]  # fmt: skip
+    widths = (("x", layers.first.shape[0]), ("y", layers.second.shape[1]))
+    ends = [helper.make_tensor_value_info(name, TensorProto.FLOAT, ["batch", width]) for name, width in widths]
     graph = helper.make_graph(nodes, "drawn", ends[:1], ends[1:], weights)
-    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8)
-    onnx.save(model, str(path))
+    onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8), str(path))
