@@ -1,4 +1,4 @@
-"""Runtimes of declared contracts, written again in plain numpy, with the mistakes that people make; and their score.
+"""Runtimes of the contracts that ship, written again in plain numpy, float32, frame by frame; they import nothing of rigpact.
 
-A runtime here shares no code with rigpact: it is written from what the contract's page says, frame by frame, in float32.
+`mistakes` names what such a runtime does wrong, as knob and value of the contract; `score.MISTAKES` lists what it can.
 """

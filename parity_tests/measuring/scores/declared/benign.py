@@ -1,8 +1,4 @@
-"""Correct recordings that differ from each other as two correct runtimes and recorders do. None of them is to raise an alarm.
-
-Another precision, fused multiply-adds, sums from the other end, sums in float64, in each of several runs; and the same numbers
-printed with nine digits, which bring every float32 back. To add one: a row in `MATHS` or in `_PRINTED`.
-"""
+"""Correct recordings that differ from each other as two correct runtimes and recorders do. None of them is to raise an alarm."""
 
 from __future__ import annotations
 
@@ -15,20 +11,16 @@ import numpy as np
 from .plain import Maths
 
 MATHS = {
-    "float32": Maths(),
-    "float64": Maths(np.float64),
-    "fused multiply-add": Maths(is_fused=True),
+    "float32": Maths(), "float64": Maths(np.float64), "fused multiply-add": Maths(is_fused=True),
     "sums from the other end": Maths(is_reversed=True),
     "float64, sums from the other end": Maths(np.float64, is_reversed=True),
     "fused, sums from the other end": Maths(is_fused=True, is_reversed=True),
-}
+}  # fmt: skip
 _PRINTED = {"as they are": None, "printed with 9 digits": 9, "printed with 12 digits": 12}
-SEEDS = 6
-"""Runs of each variant: 6 ways to compute, 3 ways to record, 6 runs are 108 variants."""
 
 
-def benign_variants(record: Any, seeds: int = SEEDS) -> Iterator[tuple[str, Mapping[str, Any]]]:
-    """Each variant by name, with its recording."""
+def benign_variants(record: Any, seeds: int = 6) -> Iterator[tuple[str, Mapping[str, Any]]]:
+    """Each variant by name, with its recording: nine digits bring every float32 back."""
     for seed, (name, maths) in product(range(seeds), MATHS.items()):
         rows = record({}, seed, maths)
         for words, digits in _PRINTED.items():

@@ -6,7 +6,7 @@ implementations differ in just this. Nothing here imports rigpact.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -91,14 +91,12 @@ def to_matrix(q: Array) -> Array:
     """(..., 4) to (..., 3, 3), columns are axes."""
     w, x, y, z = np.moveaxis(q, -1, 0)
     one, two = q.dtype.type(1.0), q.dtype.type(2.0)
-    return np.stack(
-        [
-            np.stack([one - two * (y * y + z * z), two * (x * y - z * w), two * (x * z + y * w)], axis=-1),
-            np.stack([two * (x * y + z * w), one - two * (x * x + z * z), two * (y * z - x * w)], axis=-1),
-            np.stack([two * (x * z - y * w), two * (y * z + x * w), one - two * (x * x + y * y)], axis=-1),
-        ],
-        axis=-2,
+    rows = (
+        (one - two * (y * y + z * z), two * (x * y - z * w), two * (x * z + y * w)),
+        (two * (x * y + z * w), one - two * (x * x + z * z), two * (y * z - x * w)),
+        (two * (x * z - y * w), two * (y * z + x * w), one - two * (x * x + y * y)),
     )
+    return np.stack([np.stack(row, axis=-1) for row in rows], axis=-2)
 
 
 def matrix_to_quaternion(m: Array) -> Array:
@@ -117,12 +115,10 @@ def matrix_to_quaternion(m: Array) -> Array:
 
 
 def near_orders(names: Sequence[str], reading: str | None) -> list[str]:
-    """Names in the order that a mistake gives: two exchanged, one moved to an end, or by the alphabet."""
+    """Names in the order that a mistake gives: two exchanged, one moved to an end."""
     order = list(names)
     if reading is None:
         return order
-    if reading == "alphabetical":
-        return sorted(order)
     if reading.endswith("_exchanged"):
         pairs = ((one, other) for one in names for other in names)
         one, other = next(pair for pair in pairs if reading == f"{pair[0]}_and_{pair[1]}_exchanged")
@@ -133,11 +129,6 @@ def near_orders(names: Sequence[str], reading: str | None) -> list[str]:
     else:
         order.insert(0, order.pop(order.index(reading.removesuffix("_first"))))
     return order
-
-
-def picked(readings: Mapping[str, Callable[[], Array]], reading: str | None, right: Callable[[], Array]) -> Array:
-    """What a mistake of that name gives, else what is right."""
-    return readings.get(reading or "", right)()
 
 
 def drawn_turns(count: int, frames: int, seed: int, *, size: float) -> Array:
@@ -166,14 +157,12 @@ class DrawnNetwork:
         """Weights and biases, drawn once."""
         if not self._layers:
             rng, width = np.random.default_rng(self.seed), sum(self.inputs)
-            self._layers.extend(
-                part.astype(F)
-                for part in (
-                    rng.normal(size=(width, self.hidden)) / np.sqrt(width), 0.1 * rng.normal(size=self.hidden),
-                    self.gain * rng.normal(size=(self.hidden, self.outputs)) / np.sqrt(self.hidden),
-                    0.1 * self.gain * rng.normal(size=self.outputs),
-                )
+            parts = (
+                rng.normal(size=(width, self.hidden)) / np.sqrt(width), 0.1 * rng.normal(size=self.hidden),
+                self.gain * rng.normal(size=(self.hidden, self.outputs)) / np.sqrt(self.hidden),
+                0.1 * self.gain * rng.normal(size=self.outputs),
             )  # fmt: skip
+            self._layers.extend(part.astype(F) for part in parts)
         return self._layers
 
     def __call__(self, *rows: Array, maths: Maths = AS_WRITTEN) -> Array:
@@ -193,21 +182,16 @@ class DrawnNetwork:
         from onnx import TensorProto, helper, numpy_helper
 
         names = [f"in{place}" for place in range(len(self.inputs))]
-        takes = [
-            helper.make_tensor_value_info(name, TensorProto.FLOAT, ["n", width])
-            for name, width in zip(names, self.inputs, strict=True)
-        ]
+        ends = zip((*names, "out"), (*self.inputs, self.outputs), strict=True)
+        *takes, gives = (helper.make_tensor_value_info(name, TensorProto.FLOAT, ["n", width]) for name, width in ends)
         nodes = [
             helper.make_node("Concat", names, ["joined"], axis=1), helper.make_node("Gemm", ["joined", "w0", "b0"], ["h"]),
             helper.make_node("Tanh", ["h"], ["t"]), helper.make_node("Gemm", ["t", "w1", "b1"], ["last"]),
             helper.make_node("Softmax" if self.is_softmax else "Identity", ["last"], ["out"]),
         ]  # fmt: skip
-        weights = [
-            numpy_helper.from_array(part, name)
-            for part, name in zip(self.layers(), ("w0", "b0", "w1", "b1"), strict=True)
-        ]
-        gives = [helper.make_tensor_value_info("out", TensorProto.FLOAT, ["n", self.outputs])]
-        graph = helper.make_graph(nodes, "drawn", takes, gives, weights)
+        parts = zip(self.layers(), ("w0", "b0", "w1", "b1"), strict=True)
+        weights = [numpy_helper.from_array(part, name) for part, name in parts]
+        graph = helper.make_graph(nodes, "drawn", takes, [gives], weights)
         model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8)
         onnx.save(model, str(path))
         return path

@@ -6,9 +6,7 @@ fixtures/bundles/robot` writes the policy and the recording anew.
 
 from __future__ import annotations
 
-import io
 import sys
-import tomllib
 from collections.abc import Mapping
 from functools import partial
 from pathlib import Path
@@ -30,23 +28,8 @@ _STAGES = {"motor_q": "motor_targets"}
 
 
 def robot() -> Robot:
-    """The numbers of the contract, read as plain TOML."""
-    root = tomllib.loads((FOLDER / "contract.toml").read_text(encoding="utf-8"))
-    stages, names = {each["name"]: each for each in root["stages"]}, root["names"]
-    clip = stages["command"]
-    return Robot(
-        names["motors"],
-        names["policy"],
-        np.array(root["numbers"]["default_pose"]["value"]),
-        0.25,
-        0.05,
-        np.full(12, 0.25),
-        tuple(clip["lowest"]),
-        tuple(clip["highest"]),
-        1,
-        tuple(stages["obs"]["of"]),
-        names["motors"],
-    )
+    """The numbers of the contract."""
+    return Robot.of(FOLDER / "contract.toml", "policy", "motors", 0.25, 0.05)
 
 
 def recorded(mistakes: Mapping[str, str]) -> Mapping[str, Array]:
@@ -58,20 +41,15 @@ def recorded(mistakes: Mapping[str, str]) -> Mapping[str, Array]:
 def table(rows: Mapping[str, Array]) -> str:
     """The recording as a table: a row for each frame, a column for each number, named where the contract names it."""
     held = robot()
-    fields = dict.fromkeys(("q", "dq", "motor_targets"), held.sdk) | {
-        "action": held.policy,
-        "sticks": ("ly", "lx", "rx"),
-    }
+    fields = dict.fromkeys(("q", "dq", "motor_targets"), held.sdk)
+    fields |= {"action": held.policy, "sticks": ("ly", "lx", "rx")}
     names = [
         f"{name}.{fields[name][at]}" if name in fields else f"{name}[{at}]"
         for name, values in rows.items()
         for at in range(values.shape[1])
     ]
-    text = io.StringIO()
-    text.write(",".join(names) + "\n")
-    for row in np.hstack(list(rows.values())):
-        text.write(",".join(map(str, row)) + "\n")
-    return text.getvalue()
+    rows_of = (",".join(map(str, row)) for row in np.hstack(list(rows.values())))
+    return "\n".join((",".join(names), *rows_of)) + "\n"
 
 
 def main(folder: Path) -> None:

@@ -28,6 +28,34 @@ Mistakes = Mapping[str, str]
 Record = Callable[[Mistakes, int, Maths], Mapping[str, FloatArray]]
 """Mistakes, a seed and how the engine computes -> what an engine with these mistakes records."""
 _MOST_READINGS = 4096
+MISTAKES: Mapping[str, tuple[str, ...]] = {
+    "unitree_rl_lab_g1": (
+        "target.scale=inverse", "command.applied=low_only", "obs.terms=projected_gravity_and_joint_pos_rel_exchanged",
+        "joint_pos.order=reversed", "joint_vel.order=swapped_sides", "target.offset=negated",
+    ),
+    "unitree_rl_mjlab_g1": (
+        "target.offset=negated", "target.offset=none", "command.applied=high_only", "motor_q.order=in_order_of_isaac",
+        "joint_vel.order=reversed", "target.scale=in_order_of_isaac",
+    ),
+    "learned_motion_matching": (
+        "next_state.step=squared", "root_rotation.angle=full", "rotations.reads=columns_first_kept", "rotations.writes=xyzw",
+        "contacts.limit=zero", "contacts.limit=root",
+    ),
+    "mode_adaptive_controller": (
+        "root_step.scale=none", "bones.order=blended_last", "input_normalised.std=root", "up.order=reversed",
+        "output.std=none", "positions_now.direction=out_of_frame_not_turned",
+    ),
+    "humanml3d": (
+        "root_step_facing.direction=none", "joint_velocities.direction=none", "joint_rotations.reads=xyzw",
+        "features.order=joint_rotations_last", "features.order=root_yaw_speed_last", "features.order=contacts_first",
+    ),
+    "transpose_input": (
+        "rotations.writes=xyzw", "leaf_accelerations.order=swapped_sides", "leaf_accelerations.order=reversed",
+        "leaf_rotations_in_root.second_quaternion_order=xyzw", "acceleration.scale=inverse",
+        "network_input.order=root_orientation_first",
+    ),
+}  # fmt: skip
+"""What each contract's runtime can do wrong."""
 NAMED, ALIKE, LOCATED, UNSEEN, MISSED, MISLEADING = "named", "alike", "located", "unseen", "missed", "misleading"
 RIGHT = frozenset((NAMED, ALIKE))
 _ROUNDINGS = 64
@@ -42,18 +70,16 @@ class Subject:
     record: Record
     network: Any
     recorded: tuple[str, ...]
-    changes: Mapping[str, str] | None = None
 
 
 def opened(subject: Subject) -> Any:
-    """The contract, under the subject's own conventions."""
-    return open_contract(subject.contract).with_conventions(subject.changes or {})
+    """The contract."""
+    return open_contract(subject.contract)
 
 
 def every_mistake(contract: Any) -> list[Mistakes]:
-    """Each other value of each knob, alone."""
-    knobs = contract.system.knobs.values()
-    return [{knob.name: value} for knob in knobs for value in knob.values if value != contract.conventions[knob.name]]
+    """Each mistake of a contract's runtime, alone."""
+    return [dict([change.split("=")]) for change in MISTAKES[contract.system.name]]
 
 
 def drawn_pairs(contract: Any, count: int, seed: int = 0) -> list[Mistakes]:
