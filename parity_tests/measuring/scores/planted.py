@@ -28,31 +28,35 @@ class Truth:
         return bool(self.relation) and has(sentence, *self.relation)
 
 
-def knob(*changes: str) -> tuple[Truth, ...]:
-    """Conventions that are right answers."""
-    return tuple(Truth(convention=change) for change in changes)
-
-
-def says(*tokens: str | float) -> tuple[Truth, ...]:
-    """A relation that is a right answer: patterns, and numbers whatever their sign and notation."""
-    return (Truth(relation=tokens),)
-
-
 @dataclass(frozen=True)
 class Planted:
-    """A mistake. name: as in the program; what: for people; stages: where it shows first; truths: the right answers, if any.
+    """A mistake. name: as in the program; stages: where it shows first; truths: the right answers, if any.
 
     also: what is true of its recording, and does not name it.
     """
 
     name: str
-    what: str
     stages: tuple[str, ...]
     truths: tuple[Truth, ...] = ()
     mode: str = TEACHER
     number: int = 0
     frames: int | None = None
     also: tuple[Truth, ...] = ()
+
+
+Way = str | tuple[str | float, ...]
+
+
+def mistake(
+    name: str, stages: str, *ways: Way, also: tuple[Way, ...] = (), mode: str = TEACHER, frames: int | None = None
+) -> Planted:
+    """A row of a table. ways: the right answers: a convention, or the patterns and numbers of a relation."""
+    truths, beside = (tuple(map(_truth, each)) for each in (ways, also))
+    return Planted(name, tuple(stages.split()), truths, mode, frames=frames, also=beside)
+
+
+def _truth(way: Way) -> Truth:
+    return Truth(convention=way) if isinstance(way, str) else Truth(relation=way)
 
 
 @dataclass(frozen=True, eq=False)

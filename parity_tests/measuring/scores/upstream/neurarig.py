@@ -14,7 +14,7 @@ from rigpact.reference_runtime.graph.replayed import Evidence
 from rigpact.reports.diagnosing.diagnose import diagnose
 from rigpact.reports.diagnosing.diagnosis import Diagnosis
 
-from ..planted import Answer, Planted, judged, knob, says
+from ..planted import Answer, Planted, judged, mistake
 from .neurarig_loop import AS_PUBLISHED, Network, recorded
 
 BUNDLE = Path(__file__).parents[4] / "fixtures" / "bundles" / "neurarig"
@@ -23,154 +23,47 @@ PUBLISHED: Mapping[str, str] = {
     "input_scale": "none", "normalisation": "none", "quaternion_sign": "as_it_comes", "leg_lengths": "rounded",
 }  # fmt: skip
 """The conventions of the public server, where they are not those of the committed contract."""
-
-
+# fmt: off
 DEFECTS = (
-    Planted(
-        "target_not_moved",
-        "targets are turned into the pelvis' space and not moved",
-        ("packet",),
-        knob("target_space=turned_not_moved"),
-    ),
-    Planted(
-        "target_turned_forward",
-        "targets are turned by the pelvis' rotation, not by its inverse",
-        ("packet",),
-        knob("target_space=forward_transform"),
-    ),
-    Planted(
-        "normal_turned_forward",
-        "ground normals are turned by the rotation, not by its inverse",
-        ("packet",),
-        knob("normal_space=forward_transform"),
-    ),
-    Planted(
-        "packet_quaternions_w_first",
-        "w is first in every quaternion that is sent",
-        ("packet",),
-        knob("quaternion_order=wxyz"),
-    ),
-    Planted(
-        "older_tail",
-        "the tail has the order of an older schema of 63 numbers",
-        ("packet",),
-        knob("tail_order=targets_normals_hits_by_side"),
-    ),
-    Planted("hits_swapped", "each foot has the other one's hit", ("packet",), knob("tail_order=left_hit_first")),
-    Planted(
-        "targets_swapped", "each foot has the other one's target", ("packet",), knob("tail_order=left_target_first")
-    ),
-    Planted(
-        "63_bytes", "63 bytes of the packet are copied, not 63 floats", ("model_input",), knob("input_copy=63_bytes")
-    ),
-    Planted("raw_centimetres", "the network is given centimetres", ("model_input",), knob("input_scale=none")),
-    Planted(
-        "scaled_by_100",
-        "positions are multiplied by 100, not by 0.01",
-        ("model_input",),
-        says("position_scale inverted"),
-    ),
-    Planted(
-        "targets_in_centimetres",
-        "positions of bones are in metres and targets in centimetres",
-        ("model_input",),
-        says("target", "100 times"),
-    ),
-    Planted(
-        "leaky_relu",
-        "the network's hidden layers have a leaky ReLU",
-        ("raw_rotations",),
-        says("LeakyRelu in place of Relu"),
-    ),
-    Planted("raw_answer", "the network's quaternions are not made unit", ("rotations",), knob("normalisation=none")),
-    Planted(
-        "normalised_together",
-        "all six quaternions are divided by one length",
-        ("rotations",),
-        knob("normalisation=together"),
-    ),
-    Planted(
-        "q_or_minus_q",
-        "a quaternion with negative w is sent as it is",
-        ("rotations",),
-        knob("quaternion_sign=as_it_comes"),
-    ),
-    Planted(
-        "legs_swapped",
-        "the legs are swapped when the reply is read",
-        ("reply",),
-        knob("reply_legs=left_first") + says("read 12 channels too"),
-    ),
-    Planted(
-        "read_one_float_late",
-        "the reply is read one float too late",
-        ("reply",),
-        says("read 1 channels too late")
-        + says(r"\[0:23\] from reply\[1:24\]")
-        + says(r"foot_l_quat\[3\] is stuck at 0"),
-    ),
-    Planted(
-        "reply_of_24_bytes", "24 bytes of the reply arrive, not 24 floats", ("reply",), knob("reply_length=25_bytes")
-    ),
-    Planted(
-        "reply_smoothed",
-        "the plug-in interpolates from the last reply to the new one",
-        ("reply",),
-        says("smoothed", 0.25),
-    ),
-    Planted("reply_a_frame_late", "the reply of the frame before is used", ("reply",), says("t-1") + says("late")),
-    Planted(
-        "product_y_sign",
-        "the quaternion product has a wrong sign in y",
-        ("joints",),
-        knob("multiplication=y_sign_of_ax_bz"),
-    ),
-    Planted("inverse_rotation", "kinematics turn by the inverse rotation", ("joints",), knob("turning=inverse")),
-    Planted("hip_one_float_late", "the hip is read one float too late", ("joints",), knob("hip_offset=one_late")),
-    Planted("hip_of_next_bone", "the hip is read from the calf's position", ("joints",), knob("hip_offset=next_bone")),
-    Planted("w_first_in_formula", "the rotation formula takes w first", ("joints",), knob("turning=w_first")),
-    Planted("child_times_parent", "world = local * parent", ("joints",), knob("multiplication=child_parent")),
-    Planted(
-        "calf_without_parent",
-        "local rotations are used as rotations in the world",
-        ("joints",),
-        knob("multiplication=child_only"),
-    ),
-    Planted("knee_by_calf", "the knee is placed with the calf's rotation", ("joints",), knob("bone_turn=next_bone")),
-    Planted(
-        "pelvis_not_turned",
-        "the pelvis' rotation is missing in kinematics",
-        ("joints",),
-        knob("fk_space=world_not_turned"),
-    ),
-    Planted(
-        "right_hip_for_both",
-        "the left leg hangs at the right hip",
-        ("joints",),
-        says(r"engine_pose\[thigh_r_pos\] in place of engine_pose\[thigh_l_pos\]"),
-    ),
-    Planted("axis_minus_z", "bones run along -z", ("joints",), knob("bone_axis=minus_z")),
-    Planted("rounded_lengths", "lengths are rounded to 45.75 and 41.70", ("joints",), knob("leg_lengths=rounded")),
-    Planted(
-        "target_without_pelvis",
-        "the target in the world lacks the pelvis' position",
-        ("foot_error",),
-        knob("error_target=turned_not_moved"),
-    ),
-    Planted(
-        "target_in_pelvis_space",
-        "the foot in the world is compared with the target in the pelvis' space",
-        ("foot_error",),
-        knob("error_target=pelvis_target_as_world"),
-    ),
-    Planted("squared_distance", "the error is the squared distance", ("foot_error",), knob("error_length=squared")),
-    Planted(
-        "sum_of_differences",
-        "the error is the sum of absolute differences, as in the later loss",
-        ("foot_error",),
-        knob("error_length=absolute_sum"),
-    ),
+    mistake("target_not_moved", "packet", "target_space=turned_not_moved"),
+    mistake("target_turned_forward", "packet", "target_space=forward_transform"),
+    mistake("normal_turned_forward", "packet", "normal_space=forward_transform"),
+    mistake("packet_quaternions_w_first", "packet", "quaternion_order=wxyz"),
+    mistake("older_tail", "packet", "tail_order=targets_normals_hits_by_side"),
+    mistake("hits_swapped", "packet", "tail_order=left_hit_first"),
+    mistake("targets_swapped", "packet", "tail_order=left_target_first"),
+    mistake("63_bytes", "model_input", "input_copy=63_bytes"),
+    mistake("raw_centimetres", "model_input", "input_scale=none"),
+    mistake("scaled_by_100", "model_input", ("position_scale inverted",)),
+    mistake("targets_in_centimetres", "model_input", ("target", "100 times")),
+    mistake("leaky_relu", "raw_rotations", ("LeakyRelu in place of Relu",)),
+    mistake("raw_answer", "rotations", "normalisation=none"),
+    mistake("normalised_together", "rotations", "normalisation=together"),
+    mistake("q_or_minus_q", "rotations", "quaternion_sign=as_it_comes"),
+    mistake("legs_swapped", "reply", "reply_legs=left_first", ("read 12 channels too",)),
+    mistake("read_one_float_late", "reply", ("read 1 channels too late",), (r"\[0:23\] from reply\[1:24\]",),
+            (r"foot_l_quat\[3\] is stuck at 0",)),
+    mistake("reply_of_24_bytes", "reply", "reply_length=25_bytes"),
+    mistake("reply_smoothed", "reply", ("smoothed", 0.25)),
+    mistake("reply_a_frame_late", "reply", ("t-1",), ("late",)),
+    mistake("product_y_sign", "joints", "multiplication=y_sign_of_ax_bz"),
+    mistake("inverse_rotation", "joints", "turning=inverse"),
+    mistake("hip_one_float_late", "joints", "hip_offset=one_late"),
+    mistake("hip_of_next_bone", "joints", "hip_offset=next_bone"),
+    mistake("w_first_in_formula", "joints", "turning=w_first"),
+    mistake("child_times_parent", "joints", "multiplication=child_parent"),
+    mistake("calf_without_parent", "joints", "multiplication=child_only"),
+    mistake("knee_by_calf", "joints", "bone_turn=next_bone"),
+    mistake("pelvis_not_turned", "joints", "fk_space=world_not_turned"),
+    mistake("right_hip_for_both", "joints", (r"engine_pose\[thigh_r_pos\] in place of engine_pose\[thigh_l_pos\]",)),
+    mistake("axis_minus_z", "joints", "bone_axis=minus_z"),
+    mistake("rounded_lengths", "joints", "leg_lengths=rounded"),
+    mistake("target_without_pelvis", "foot_error", "error_target=turned_not_moved"),
+    mistake("target_in_pelvis_space", "foot_error", "error_target=pelvis_target_as_world"),
+    mistake("squared_distance", "foot_error", "error_length=squared"),
+    mistake("sum_of_differences", "foot_error", "error_length=absolute_sum"),
 )
+# fmt: on
 """Each mistake, where it shows first, and what is true of it."""
 
 

@@ -15,7 +15,7 @@ from rigpact.reference_runtime.graph.replayed import Evidence
 from rigpact.reports.diagnosing.diagnose import diagnose
 from rigpact.reports.diagnosing.diagnosis import Diagnosis
 
-from ..planted import Answer, Planted, judged, knob, says
+from ..planted import Answer, Planted, judged
 
 
 class Program(Protocol):
@@ -44,13 +44,3 @@ class Scene:
         """The answer to each mistake."""
         for planted in chosen:
             yield judged(planted, self.explained(planted.name))
-
-
-def named_by_knob(name: str, what: str, stage: str, *changes: str) -> Planted:
-    """A mistake that one of these conventions names."""
-    return Planted(name, what, (stage,), knob(*changes))
-
-
-def named_by_relation(name: str, what: str, stage: str, *tokens: str | float) -> Planted:
-    """A mistake that a relation with these words and numbers names."""
-    return Planted(name, what, (stage,), says(*tokens))
