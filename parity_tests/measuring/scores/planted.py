@@ -94,13 +94,8 @@ def judged(planted: Planted, diagnosis: Diagnosis) -> Answer:
     return Answer(planted, first, said, untrue, located, located and bool(names) and not untrue)
 
 
-def said_by(diagnosis: Diagnosis) -> Iterator[tuple[str, Callable[[Truth], bool]]]:
-    """Everything that a diagnosis says, in words, and whether a truth is what it says."""
-    yield from ((words, is_said_by) for words, _, is_said_by in _sayings(diagnosis))
-
-
 def _sayings(diagnosis: Diagnosis) -> Iterator[tuple[str, str | None, Callable[[Truth], bool]]]:
-    """The same with the stage that it is said of; None for one of the files."""
+    """Everything that a diagnosis says, the stage that it is said of (None for one of the files), and whether a truth is that."""
     if diagnosis.supposition is not None:
         yield diagnosis.supposition, None, _is_sentence(diagnosis.supposition)
     for cause in diagnosis.causes:

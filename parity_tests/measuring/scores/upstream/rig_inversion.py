@@ -1,4 +1,4 @@
-"""The published scripts with one mistake in them, and what is true of each. To add one: a line in rig_inversion_side.py, a row."""
+"""The published scripts with one mistake, and what is true of each. To add one: a line in rig_inversion_side.py, a row."""
 
 from __future__ import annotations
 
