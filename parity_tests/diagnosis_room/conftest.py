@@ -20,8 +20,8 @@ Changes = dict[str, Any]
 
 @pytest.fixture(scope="session")
 def scene() -> Scene:
-    """Twelve frames of a sneak; short, and not adequate for everything."""
-    return generated_scene("sneak_turn", frames=12)
+    """Sixteen frames of a sneak; short, and not adequate for everything."""
+    return generated_scene("sneak_turn", frames=16)
 
 
 @pytest.fixture(scope="session")

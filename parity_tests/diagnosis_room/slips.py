@@ -33,12 +33,6 @@ def with_column(rows: FloatArray, channel: int, factor: float) -> FloatArray:
     return rows
 
 
-def frame_repeated(rows: FloatArray, at: int) -> FloatArray:
-    """From frame `at` on every value comes one frame late: the engine stepped a frame twice."""
-    frames = np.arange(len(rows))
-    return rows[np.where(frames > at, frames - 1, frames)]
-
-
 def _angvel_in_degrees(stages: Stages, scene: Scene) -> FloatArray:
     character, state = character_of(scene.contract), stages["state"].copy()
     place, own = character.state[ANGULAR_VELOCITIES].range, character.state_statistics
@@ -55,21 +49,15 @@ def _last_bone_skipped(stages: Stages, scene: Scene) -> FloatArray:
 
 SLIPS: Mapping[str, tuple[str, Spoil]] = {
     "raw state one frame late": of("x_raw", late),
-    "teacher frame 12 stepped twice": of("x_raw", lambda rows: frame_repeated(rows, 12)),
     "angular velocity in degrees": ("state", _angvel_in_degrees),
     "one state channel's sign": of("state", lambda rows: with_column(rows, 60, -1.0)),
-    "state channels off by one": of("state", lambda rows: np.roll(rows, 1, axis=1)),
-    "speed stuck at 0": of("cond_raw", lambda rows: with_column(rows, 6, 0.0)),
     "contacts always on": of("contacts", np.ones_like),
     "angular velocity in radians per frame": of("angvel", lambda rows: rows * np.float32(1.0 / 60.0)),
     "history ring never advances": of("pose_hist_raw", lambda rows: np.repeat(rows[:1], len(rows), axis=0)),
     "normalised history in float16": of("pose_hist", lambda rows: rows.astype(np.float16)),
-    "network output clamped to ±0.1": of("y_norm", lambda rows: np.clip(rows, -0.1, 0.1)),
     "noise on the network output": of("y_norm", noisy(1e-3)),
     "network output scaled by 1.01": of("y_norm", lambda rows: rows * np.float32(1.01)),
     "ΔR one frame late": of("delta6d", late),
     "last bone skipped": ("next6d", _last_bone_skipped),
-    "noise of 1e-4 on the published pose": of("y_out", noisy(1e-4)),
     "quaternions not of unit length": of("quat", lambda rows: rows * np.float32(1.01)),
-    "next state one frame late": of("x_raw_next", late),
 }

@@ -171,6 +171,6 @@ def test_what_cannot_be_looked_at_explains_nothing(doctor: Doctor, honest: Any) 
     stages = {name: rows[4:] for name, rows in honest.stages.items()}
     stages["cond"] = stages["cond"] + np.float32(0.25)
     stages["angvel"] = stages["angvel"] * np.float32(1.3)
-    diagnosis = doctor(stages, drive=None, network=None, frame=np.arange(4, 12, dtype=np.int64))
+    diagnosis = doctor(stages, drive=None, network=None, frame=np.arange(4, 16, dtype=np.int64))
     assert (diagnosis.verdict, diagnosis.causes) == ("explained", ())
     assert {each.stage for each in diagnosis.relations} == {"cond", "angvel"}

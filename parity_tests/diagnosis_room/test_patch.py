@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +13,7 @@ from rigpact.contract.contract_files import open_contract
 from rigpact.contract.declared.changed_words import with_changed_words
 from rigpact.reference_runtime.recordings.trace import write_trace
 
+from ..every_case import every_case
 from ..scene import Scene
 
 CONTRACT = """
@@ -66,64 +66,47 @@ def contract(tmp_path: Path) -> Path:
     return path
 
 
-def _explained(command: Callable[..., Any], recording: Path, contract: Path, *words: object) -> Any:
-    return command("explain", recording, "--contract", contract, "--mode", "teacher", *words)
-
-
-def test_the_changed_contract_keeps_its_text_and_agrees(
-    command: Callable[..., Any], contract: Path, tmp_path: Path
-) -> None:
+def test_the_changed_contract_keeps_its_text_and_agrees(command: Any, contract: Path, tmp_path: Path) -> None:
     """A rewritten file loses the comments that say why a number is what it is; a patch that was not tried may be wrong."""
-    recording, patch = _recording(tmp_path, gravity="none", slow=1.0), tmp_path / "patch.toml"
-
-    answer = _explained(command, recording, contract, "--patch", patch)
-
+    patch, words = tmp_path / "patch.toml", ("--mode", "teacher", "--contract")
+    answer = command("explain", _recording(tmp_path, gravity="none", slow=1.0), *words, contract, "--patch", patch)
     assert answer.status == 1, answer
     assert "replayed with it, the recording agrees in 3 of 3 stages" in answer.out
     expected = CONTRACT.replace('direction = "inverse"', 'direction = "none"').replace("scale = 0.25", "scale = 1.0")
     assert patch.read_text(encoding="utf-8") == expected
-    assert _explained(command, recording, patch).status == 0
+    assert command("explain", tmp_path / "run.npz", *words, patch).status == 0
 
 
-def test_nothing_found_writes_nothing(command: Callable[..., Any], contract: Path, tmp_path: Path) -> None:
+def test_nothing_found_writes_nothing(command: Any, contract: Path, tmp_path: Path) -> None:
     """An empty patch would be taken for one."""
-    patch = tmp_path / "patch.toml"
-
-    answer = _explained(
-        command, _recording(tmp_path, gravity="inverse", slow=0.25), contract, "--patch", patch, "--format", "json"
-    )
-
+    recording, patch = _recording(tmp_path, gravity="inverse", slow=0.25), tmp_path / "patch.toml"
+    answer = command("explain", recording, "--contract", contract, "--mode", "teacher", "--patch", patch)
     assert (answer.status, patch.exists()) == (0, False), answer
-    assert "is not written: no convention was found" in answer.err
+    assert "is not written: no convention was found" in answer.err + answer.out
 
 
 def test_what_no_file_says_is_a_file_of_conventions(
-    scene: Scene, command: Callable[..., Any], demo_files: dict[str, Path], tmp_path: Path
+    scene: Scene, command: Any, demo_files: Any, tmp_path: Path
 ) -> None:
     """A schema bundle has no word for a convention: its patch must still be one file that a command takes."""
     trace, patch = tmp_path / "other.trace.jsonl", tmp_path / "patch.toml"
     write_trace(scene.record({"compose_order": "prev_delta"}), trace)
     files = ("--contract", demo_files["bundle"], "--companion", demo_files["companion"])
-    allowed = ("--allow-unjudged", "y_norm")
-
-    answer = command("explain", trace, *files, *allowed, "--patch", patch)
-
+    answer = command("explain", trace, *files, "--allow-unjudged", "y_norm", "--patch", patch)
     assert tomllib.loads(patch.read_text(encoding="utf-8")) == {"conventions": {"compose_order": "prev_delta"}}
     assert f"--conventions {patch}, or --set compose_order=prev_delta; replayed with it" in answer.out
-    assert "the recording agrees in" in answer.out
 
 
-@pytest.mark.parametrize(
-    ("changes", "before", "after"),
-    [
-        ({"gravity.direction": "none"}, 'direction = "inverse"', 'direction = "none"'),
-        ({"slow.scale": "inverse"}, "scale = 0.25", "scale = 4.0"),
-        ({"fast.scale": "none"}, "scale = 4.0", "scale = 1.0"),
-        ({"gravity.quaternion_order": "xyzw"}, 'name = "gravity"', 'name = "gravity", quaternion_order = "xyzw"'),
-    ],
+WORDS = (
+    ({"gravity.direction": "none"}, 'direction = "inverse"', 'direction = "none"'),
+    ({"slow.scale": "inverse"}, "scale = 0.25", "scale = 4.0"),
+    ({"fast.scale": "none"}, "scale = 4.0", "scale = 1.0"),
+    ({"gravity.quaternion_order": "xyzw"}, 'name = "gravity"', 'name = "gravity", quaternion_order = "xyzw"'),
 )
+
+
+@every_case(("changes", "before", "after"), WORDS)
 def test_only_the_word_that_is_meant_changes(contract: Path, changes: Any, before: str, after: str) -> None:
     """Two stages have a `scale`: the wrong one would be changed. A word that was left out is added."""
     changed = with_changed_words(CONTRACT.encode(), open_contract(contract).system.knobs, changes)
-
     assert changed == CONTRACT.replace(before, after).encode()

@@ -30,7 +30,7 @@ from ..trust_room.honest_engine import Engine, backwards, to_matrix, to_quaterni
 Array = NDArray[Any]
 WIDTHS = {"state": 420, "cond": 7, "contacts": 2, "angvel": 138, "pose_hist": 828}
 """The inputs of the deployed model; its layers have 512 units, and its inputs are clamped at 16."""
-FRAMES, CLAMP = 8, 16.0
+FRAMES, CLAMP = 3, 16.0
 
 
 @cache
@@ -90,6 +90,7 @@ def explained(scene: Scene, stage: str, rows: Array, budget: Budget | None = Non
     return diagnose(evidence, scene.contract, budget=budget)
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("stage", ["y_out", "quat"])
 def test_an_honest_engine_agrees_by_what_rounding_does(character: Scene, real_data: Path, stage: str) -> None:
     """By the worst case nothing could be judged: an engine that is right, and one that is wrong, got the same answer."""
@@ -107,28 +108,29 @@ def test_an_honest_engine_agrees_by_what_rounding_does(character: Scene, real_da
     assert row.sampled.worst_case is None or row.sampled.worst_case > 10.0 * row.sampled.sampled
 
 
-@pytest.mark.sampled(3)
-@pytest.mark.parametrize(
-    "change", [{"angvel_squash": "none"}, {"compose_order": "prev_delta"}, {"pose_history_order": "newest_first"}]
-)
-def test_a_convention_is_named_from_the_pose_alone(character: Scene, change: dict[str, str]) -> None:
+@pytest.mark.nightly
+def test_a_convention_is_named_from_the_pose_alone(character: Scene) -> None:
     """The deployed character could not be diagnosed: eight of twelve recordings were undetermined."""
+    change = {"compose_order": "prev_delta"}
     found = explained(character, "y_out", character.record(change).stages["y_out"])
-
     readings = [reading for cause in found.causes for reading in (cause.changes, *cause.equivalents)]
-    assert (found.verdict, len(found.causes)) == ("explained", 1)
-    assert change in readings
+    assert (found.verdict, len(found.causes), change in readings) == ("explained", 1, True)
 
 
 def test_the_answer_alone_is_judged_by_what_rounding_does(character: Scene) -> None:
     """The network's answer itself has the widest worst case."""
     honest = character.record({"math": "f32"}).stages["y_norm"]
 
-    assert explained(character, "y_norm", honest).verdict == "agrees"
+    found = explained(character, "y_norm", honest)
+    sampled = json.loads(json.dumps(found.to_json()))["stages"][0]["sampled"]
+    assert found.verdict == "agrees"
+    assert 0 < sampled["values"] <= sampled["of"] == FRAMES * 276
+    assert sampled["sampled"] > 0.0
     assert explained(character, "y_norm", honest[:, ::-1].copy(), Budget.spent()).verdict != "agrees"
 
 
-@pytest.mark.parametrize("stage", ["y_norm", "y_out", "quat"])
+@pytest.mark.sampled(3)
+@pytest.mark.parametrize("stage", ["y_out", "y_norm", "quat"])
 def test_the_bound_does_not_follow_the_recording(character: Scene, stage: str) -> None:
     """A bound drawn from the recorded rows themselves is as wide as any mistake in them, and lets it pass."""
     honest, bounds = character.record().stages[stage], []
@@ -159,12 +161,3 @@ def test_a_sampled_bound_judges_where_the_worst_case_is_ten_times_as_wide() -> N
 
     assert bound.bound.tolist() == [[1.0, 0.01, 0.5]]
     assert bound.is_sampled.tolist() == [[False, True, True]]
-
-
-def test_a_number_says_which_bound_judged(character: Scene) -> None:
-    """Both numbers are said, for the same value."""
-    document = explained(character, "y_out", character.record({"math": "f32"}).stages["y_out"]).to_json()
-    sampled = json.loads(json.dumps(document))["stages"][0]["sampled"]
-
-    assert 0 < sampled["values"] <= sampled["of"] == FRAMES * 276
-    assert sampled["sampled"] > 0.0

@@ -7,7 +7,9 @@ import pytest
 
 from rigpact.contract.pages.registry import find_system
 from rigpact.fixtures.mutants.conventions import single_changes, words
+from rigpact.reports.diagnosing.diagnose import diagnose
 
+from ..every_case import every_case
 from ..scene import demo_contract
 from .conftest import Doctor, names
 
@@ -18,7 +20,7 @@ NEARLY_NOTHING = 1e-5
 """Absolute; these mutants change rotations, unit directions or z-scores by far more, or by rounding only."""
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("truth", SINGLES, ids=words)
 def test_every_single_change_is_named(scene: Any, honest: Any, doctor: Doctor, truth: dict[str, Any]) -> None:
     """`explain` that blames the wrong convention sends an engineer into the wrong file for a day."""
@@ -34,7 +36,7 @@ def test_every_single_change_is_named(scene: Any, honest: Any, doctor: Doctor, t
 
 
 @pytest.mark.sampled(3)
-@pytest.mark.parametrize("truth", SINGLES[::4], ids=words)
+@pytest.mark.parametrize("truth", SINGLES[::6], ids=words)
 def test_the_published_pose_alone_is_enough_with_clip_and_model(
     scene: Any, doctor: Doctor, truth: dict[str, Any]
 ) -> None:
@@ -46,6 +48,7 @@ def test_the_published_pose_alone_is_enough_with_clip_and_model(
         assert truth in names(diagnosis)
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize(
     "truth",
     [
@@ -75,8 +78,6 @@ def test_an_honest_run_agrees(doctor: Doctor, honest: Any) -> None:
 
 def test_a_declared_convention_is_not_a_cause(scene: Any, honest: Any, doctor: Doctor) -> None:
     """What `--set` declares is meant; the contract's default is then what differs."""
-    from rigpact.reports.diagnosing.diagnose import diagnose
-
     declared = scene.contract.with_conventions({"compose_order": "prev_delta"})
     mutant = scene.record({"compose_order": "prev_delta"})
     assert diagnose(doctor.evidence(mutant.stages), declared).verdict == "agrees"
@@ -88,7 +89,7 @@ WITHOUT_A_HINT: frozenset[tuple[str, str]] = frozenset()
 """Values without their own hint: `Knob.hint` names knob and value. CONTRIBUTING.md explains when that is enough."""
 
 
-@pytest.mark.parametrize("knob", KNOBS.values(), ids=lambda knob: knob.name)
+@every_case("knob", KNOBS.values(), ids=lambda knob: knob.name)
 def test_every_value_says_what_it_looks_like_in_code(knob: Any) -> None:
     """A cause without a code hint does not tell an engineer where to look."""
     values = [tuple(knob.values[0].split(","))] if knob.name == "input_order" else list(knob.values)

@@ -6,11 +6,12 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pytest
 
 from rigpact.reference_runtime.files.contracts import ContractFiles
 from rigpact.reports.diagnosing.diagnosis import Diagnosis
 from rigpact.reports.diagnosing.explain import ExplainRequest, explain
+
+from ..every_case import every_case
 
 CONTRACT = """
 format = "rigpact-contract"
@@ -25,6 +26,7 @@ stages = [
 ]
 """
 FRAMES = 80
+FORM = "attitude turned by the small-angle form of one frame's turn"
 Rows = np.ndarray[Any, np.dtype[np.float64]]
 
 
@@ -68,24 +70,20 @@ def _explained(folder: Path, gravity: Rows, turned: Rows) -> Diagnosis:
     return explain(ExplainRequest(folder / "run.npz", ContractFiles(folder / "contract.toml", None, ())))[0]
 
 
-def test_exact_formulas_agree(tmp_path: Path) -> None:
-    """The formulas of this test are those of the contract."""
-    assert _explained(tmp_path, GRAVITY, _turn(is_small=False)).verdict == "agrees"
+TILT = np.stack([PITCH, -ROLL, -np.ones(FRAMES)], axis=1)
+"""What a runtime without a quaternion library writes."""
+SMALL = {
+    "exact": (GRAVITY, _turn(is_small=False), ""),
+    "roll and pitch": (TILT, _turn(is_small=False), "its small-angle form, the angles of its tilt (pitch and roll)"),
+    "q + w q dt/2": (GRAVITY, _turn(is_small=True), f"{FORM}, 1 + ω·step/2"),
+    "not normalised": (GRAVITY, _turn(is_small=True, is_unit=False), f"{FORM}, 1 + ω·step/2, not normalised"),
+}
 
 
-def test_roll_and_pitch_in_the_place_of_gravity(tmp_path: Path) -> None:
-    """(pitch, -roll, -1) is what a runtime without a quaternion library writes."""
-    gravity = np.stack([PITCH, -ROLL, -np.ones(FRAMES)], axis=1)
-    found = _explained(tmp_path, gravity, _turn(is_small=False))
-    (relation,) = found.relations
-    assert found.verdict == "explained"
-    assert relation.words.startswith("its small-angle form, the angles of its tilt (pitch and roll)")
-
-
-@pytest.mark.parametrize(("is_unit", "ends"), [(True, "1 + ω·step/2"), (False, "1 + ω·step/2, not normalised")])
-def test_a_turn_of_one_frame_in_its_small_form(tmp_path: Path, is_unit: bool, ends: str) -> None:
-    """q + ω·q·dt/2 drifts from the exponential by a thousandth of a degree a frame."""
-    found = _explained(tmp_path, GRAVITY, _turn(is_small=True, is_unit=is_unit))
-    (relation,) = found.relations
-    assert found.verdict == "explained"
-    assert relation.words == f"attitude turned by the small-angle form of one frame's turn, {ends}"
+@every_case("name", SMALL)
+def test_a_formula_for_small_angles_is_named(tmp_path: Path, name: str) -> None:
+    """They drift from the exponential by a thousandth of a degree a frame; exact ones agree."""
+    gravity, turned, words = SMALL[name]
+    found = _explained(tmp_path, gravity, turned)
+    assert found.verdict == ("explained" if words else "agrees")
+    assert [relation.words[: len(words)] for relation in found.relations] == [words] * bool(words)

@@ -41,10 +41,9 @@ def all_but(*stages: str) -> list[str]:
     return [name for name in names.split() if name not in stages]
 
 
-@pytest.mark.parametrize("ending", [".trace.bin", ".trace.jsonl", ".trace.safetensors"])
-@pytest.mark.parametrize("by", ["name", "index"])
+@pytest.mark.parametrize(("by", "ending"), [("name", ".trace.bin"), ("index", ".trace.jsonl")])
 def test_the_recorded_bones_are_judged_and_the_answer_says_how_many(
-    honest: Trace, scene: Scene, tmp_path: Path, ending: str, by: str
+    honest: Trace, scene: Scene, tmp_path: Path, by: str, ending: str
 ) -> None:
     """A crowd runs at a lower level of detail: that code path is the one that nobody looks at."""
     said = None if by == "name" else BONES
@@ -87,21 +86,27 @@ def test_a_stage_that_only_some_bones_could_judge_is_not_said_to_be_judged_with_
     assert "state" not in found.rests_on.whole_stages
 
 
-@pytest.mark.parametrize("mode", ["teacher", "free"])
-@pytest.mark.parametrize("whole", [(), all_but(*PUBLISHED)], ids=["some", "mixed"])
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize(
-    "changes", [{"compose_order": "prev_delta"}, {"quaternion_order": "wxyz"}, {"pose_history_order": "newest_first"}]
+    ("mode", "whole", "changes"),
+    [
+        ("teacher", (), {"compose_order": "prev_delta"}),
+        ("teacher", all_but(*PUBLISHED), {"quaternion_order": "wxyz"}),
+        ("free", all_but(*PUBLISHED), {"pose_history_order": "newest_first"}),
+    ],
+    ids=str,
 )
 def test_a_convention_is_named_from_some_bones(
     scene: Scene, tmp_path: Path, mode: str, whole: tuple[str, ...], changes: dict[str, Any]
 ) -> None:
     """Whoever must record all bones to find a cause has to switch off what shows it."""
-    own = scene if mode == "teacher" else generated_scene("sneak_turn", frames=16, mode="free")
+    own = scene if mode == "teacher" else generated_scene("sneak_turn", frames=12, mode="free")
     found = judged(own, written(tmp_path, of_bones(own.record(changes), own.contract, BONES, whole)))
     assert found.verdict == "explained"
     assert changes in [cause for first in found.causes for cause in (first.changes, *first.equivalents)]
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize(
     "kept", [("x_raw", "y_norm", "y_out"), ("x_raw", "quat", "y_norm"), ("state", "y_norm", "y_out")]
 )
@@ -115,19 +120,10 @@ def test_stages_that_were_not_recorded_are_folded_bone_by_bone(
         assert judged(scene, written(tmp_path, few)).verdict == verdict
 
 
-def test_bones_may_stand_in_another_order(honest: Trace, scene: Scene, tmp_path: Path) -> None:
-    """Engines sort the bones of a level of detail by their own skeleton."""
-    order = (41, 3, 0, 20, 1)
-    assert judged(scene, written(tmp_path, of_bones(honest, scene.contract, order))).verdict == "agrees"
-
-
-@pytest.mark.parametrize("whole", [(), all_but(*PUBLISHED)], ids=["some", "mixed"])
-def test_other_bones_than_the_header_says_are_named(
-    honest: Trace, scene: Scene, tmp_path: Path, whole: tuple[str, ...]
-) -> None:
+def test_other_bones_than_the_header_says_are_named(honest: Trace, scene: Scene, tmp_path: Path) -> None:
     """The right number of the wrong bones passes every check of sizes, and the hands move like feet."""
     names, wrong = scene.contract.numbers.bone_names, (*BONES[:-2], 34, 41)
-    path = written(tmp_path, of_bones(honest, scene.contract, wrong, whole, said=[names[bone] for bone in BONES]))
+    path = written(tmp_path, of_bones(honest, scene.contract, wrong, said=[names[bone] for bone in BONES]))
     found = judged(scene, path)
     assert found.verdict == "explained"
     (relation,) = found.relations
@@ -136,9 +132,10 @@ def test_other_bones_than_the_header_says_are_named(
 
 
 def test_a_defect_of_one_bone_is_no_other_bone(honest: Trace, scene: Scene, tmp_path: Path) -> None:
-    """A wrong cause costs more than none."""
-    trace = of_bones(honest, scene.contract, BONES)
-    trace.stages["y_out"][:, 6 * 4 : 6 * 5] = trace.stages["y_out"][:, 6 * 5 : 6 * 6]
+    """A wrong cause costs more than none. Engines sort the bones of a level of detail by their own skeleton."""
+    trace = of_bones(honest, scene.contract, (41, 3, 0, 20, 1))
+    assert judged(scene, written(tmp_path, trace)).verdict == "agrees"
+    trace.stages["y_out"][:, 6:12] = trace.stages["y_out"][:, 12:18]
     found = judged(scene, written(tmp_path, trace))
     assert found.exit_code == 1
     assert [each for each in found.relations if each.kind == "other_bones"] == []
@@ -153,31 +150,24 @@ BAD = [
     (BONES[:-1], None, r"stages/\w+: found \d+ numbers, expected \d+ for the 10 bones of the header, or \d+ for all"),
     ((*BONES, 44), None, r"stages/\w+: found \d+ numbers, expected \d+ for the 12 bones of the header, or \d+ for all"),
     ((0.5, 1), None, r"#/bones: found \[0\.5, 1\], expected a list of bones: their names, or their indices"),
+    ((0, "thigh-l"), None, r"did you mean thigh_l"),
     ((True, 1), None, r"#/bones: found \[True, 1\]"),
 ]
 
 
-@every_case("ending", [".trace.bin", ".trace.jsonl", ".trace.safetensors"])
+@every_case("ending", [".trace.bin", ".trace.jsonl"])
 @every_case(("said", "unused", "error"), BAD)
 def test_a_header_that_cannot_be_right_is_one_clear_error(
     honest: Trace, scene: Scene, tmp_path: Path, said: Any, unused: None, error: str, ending: str
 ) -> None:
     """Read by position, bones that the header does not name right would all be taken for others."""
     names = scene.contract.numbers.bone_names
-    if "tail_01" in said:
+    if {"tail_01", "thigh-l"} & {*said}:
         said = [names[bone] if isinstance(bone, int) else bone for bone in said]
     with pytest.raises(UnusableInput, match=error):
         read_recording(
             written(tmp_path, of_bones(honest, scene.contract, BONES, said=said), f"a{ending}"), scene.contract
         )
-
-
-def test_a_name_that_is_almost_right_gets_a_hint(honest: Trace, scene: Scene, tmp_path: Path) -> None:
-    """Engines write names in their own case."""
-    names = [scene.contract.numbers.bone_names[bone] for bone in BONES]
-    names[1] = names[1].replace("_", "-")
-    with pytest.raises(UnusableInput, match=f"did you mean {scene.contract.numbers.bone_names[1]}"):
-        read_recording(written(tmp_path, of_bones(honest, scene.contract, BONES, said=names)), scene.contract)
 
 
 def test_a_value_that_is_not_finite_is_found_among_some_bones(honest: Trace, scene: Scene, tmp_path: Path) -> None:
