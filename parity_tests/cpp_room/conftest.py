@@ -11,11 +11,9 @@ from pathlib import Path
 
 import pytest
 
-from rigpact.contract import load_contract
 from rigpact.contract.errors import UnusableInput
 from rigpact.reference_runtime.native.library import library
 from rigpact.reports.engine.codegen import headers_folder
-from rigpact.reports.engine.header import contract_header
 
 from ..programs import missing
 from .cpp_side import CppLoop
@@ -32,6 +30,11 @@ COMPILERS = ("g++", pytest.param("clang++", marks=pytest.mark.needs_program("cla
 @pytest.fixture(scope="session")
 def installed_library() -> ctypes.CDLL:
     """The library that the install compiled."""
+    return installed()
+
+
+def installed() -> ctypes.CDLL:
+    """The library that the install compiled; a skip where it has none."""
     try:
         return library()
     except UnusableInput:
@@ -44,9 +47,11 @@ def ran(*words: object) -> subprocess.CompletedProcess[str]:
     return subprocess.run(list(map(str, words)), check=False, capture_output=True, text=True, timeout=300)
 
 
-def compiled(compiler: str, source: Path, out: Path, *flags: str, include: Sequence[Path] = ()) -> Path:
+def compiled(
+    compiler: str, source: Path, out: Path, *flags: str, include: Sequence[Path] = (), headers: Path | None = None
+) -> Path:
     """Compile one file, or take what these words made of the same sources before; the compiler's words are in the failure."""
-    folders, others = (headers_folder(), *include), [Path(flag) for flag in flags if flag.endswith(".cpp")]
+    folders, others = (headers or headers_folder(), *include), [Path(flag) for flag in flags if flag.endswith(".cpp")]
     beside = {each.parent for each in (source, *others)}  # an include in quotes is looked for there first
     read = [path for folder in (*folders, *sorted(beside)) for path in sorted(folder.rglob("*.h*"))]
     words = [flag for flag in (*STRICT, *flags) if not flag.endswith(".cpp")]
@@ -95,15 +100,15 @@ def any_compiler() -> str:
 
 @pytest.fixture(scope="session")
 def loops(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], CppLoop]:
-    """Compiler -> plans, and what engines include, as a shared library."""
+    """Compiler -> what engines include, as a shared library, and plans: those that the install compiled, or clang's own."""
 
     @cache
     def by(compiler: str) -> CppLoop:
         out, native = tmp_path_factory.mktemp("abi") / "parity_abi.so", headers_folder().parent / "native"
         flags = ("-O2", "-shared", "-fPIC", "-pthread", "-ffp-contract=off", '-DRIGPACT_SOURCES=""')
-        sources = map(str, (*sorted(native.glob("*.cpp")), ROOM / "parity_abi.cpp"))
-        *others, last = sources
-        return CppLoop(compiled(compiler, Path(last), out, *flags, *others))
+        plans = installed() if compiler == "g++" else None
+        others = () if plans is not None else map(str, sorted(native.glob("*.cpp")))
+        return CppLoop(compiled(compiler, ROOM / "parity_abi.cpp", out, *flags, *others), plans)
 
     return by
 
@@ -118,19 +123,3 @@ def cpp(compiler: str, loops: Callable[[str], CppLoop]) -> CppLoop:
 def one_cpp(any_compiler: str, loops: Callable[[str], CppLoop]) -> CppLoop:
     """The library by one compiler, for what does not depend on which."""
     return loops(any_compiler)
-
-
-@pytest.fixture(scope="session")
-def kill_writer(any_compiler: str, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A small program that records as fast as it can until it is killed."""
-    out = tmp_path_factory.mktemp("writer") / "kill_writer"
-    return compiled(any_compiler, ROOM / "kill_writer.cpp", out, "-O1", "-pthread", *ENGINE_LIKE)
-
-
-@pytest.fixture(scope="session")
-def demo_header(demo_bundle: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder with contract.hpp of the demo bundle."""
-    folder = tmp_path_factory.mktemp("header")
-    bundle = load_contract(demo_bundle / "norm_template.json")
-    (folder / "contract.hpp").write_text(contract_header(bundle, with_loop=True), encoding="utf-8")
-    return folder

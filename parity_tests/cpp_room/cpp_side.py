@@ -130,10 +130,10 @@ class Answer:
 class CppLoop:
     """The library, with a run that mirrors `run_frames(open_run(...))`."""
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, plans: c.CDLL | None) -> None:
         self.library = c.CDLL(str(path))
         self.library.rigpact_record.restype = c.c_char_p
-        self._plans = _typed(self.library)
+        self._plans = _typed(self.library) if plans is None else plans
 
     def run(
         self,
@@ -158,34 +158,20 @@ class CppLoop:
                 run = NativeFrames(contract, [rows], CheckedNetwork(answers, width, one_by_one=False), frames, mode)
             stages = {name: values[:, 0] for name, values in run.record(range(frames)).items()}
         if trace is not None:
-            self._record(
-                contract, clip, mode, {name: stages[name] for name in recorded if name in stages}, trace, queue_frames
-            )
+            kept = {name: stages[name] for name in recorded if name in stages}
+            self._record(contract, clip, mode, kept, trace, queue_frames)
         return Answer(stages)
 
     def _record(
-        self,
-        contract: Contract,
-        clip: RawClip,
-        mode: str,
-        stages: dict[str, np.ndarray],
-        trace: Path,
-        queue_frames: int,
+        self, contract: Contract, clip: RawClip, mode: str, stages: Any, trace: Path, queue_frames: int
     ) -> None:
         kept = Kept()
         rows = (FLOATS * len(STAGE_NAMES))(*(kept.floats(stages.get(name)) for name in STAGE_NAMES))
         widths = (c.c_int * len(STAGE_NAMES))(*(stages[name].shape[1] if name in stages else 0 for name in STAGE_NAMES))
+        hashes = (str(contract.hashes[name]).encode() for name in ("meaning_sha256", "conventions_sha256"))
         header = HeaderStruct(
-            b"cpp_room",
-            b"1",
-            contract.sha256.encode(),
-            clip.fps,
-            mode.encode(),
-            clip.path.stem.encode(),
-            None,
-            str(contract.hashes["meaning_sha256"]).encode(),
-            str(contract.hashes["conventions_sha256"]).encode(),
-        )
+            b"cpp_room", b"1", contract.sha256.encode(), clip.fps, mode.encode(), clip.path.stem.encode(), None, *hashes
+        )  # fmt: skip
         options = OptionsStruct(queue_frames, WAIT)
         count = len(next(iter(stages.values())))
         run = RecordingStruct(c.pointer(header), c.pointer(options), str(trace).encode(), count, rows, widths)
