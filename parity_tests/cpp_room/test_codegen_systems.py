@@ -1,7 +1,5 @@
 """The generated header of a declared system: it compiles, and its self-test fails for every changed stage."""
 
-import json
-import shutil
 from dataclasses import replace
 
 import pytest
@@ -13,16 +11,15 @@ from rigpact.contract.systems.layout import FieldKind, tiled
 from rigpact.contract.systems.stage import Stage
 from rigpact.contract.systems.system import System
 from rigpact.fixtures import demo_bundle
-from rigpact.reports.command_line import run_command_line
 from rigpact.reports.engine.codegen import headers_folder
 from rigpact.reports.engine.cpp_text import identifier, identifiers
 from rigpact.reports.engine.header import contract_header
 
-from ..programs import missing
-from .conftest import COMPILERS, STRICT, compiled, ran
+from ..every_case import every_case
+from .conftest import ROOM, STRICT, compiled, ran
+from .drawn_contracts import bundle, state_slices, written
 
 SYSTEMS = ("neurarig", "blender_ik", "rig_inversion", "imu_pose")
-EVERY_SYSTEM = pytest.mark.parametrize("name", SYSTEMS)
 ENGINE = """
 #include <cstdio>
 #include <vector>
@@ -82,7 +79,8 @@ def contract_path(name):
     return demo_bundle().parent / name / f"{name}.json"
 
 
-@EVERY_SYSTEM
+@pytest.mark.sampled(4)
+@pytest.mark.parametrize("name", SYSTEMS)
 def test_the_self_test_passes_on_the_expected_rows_and_on_no_others(any_compiler, tmp_path, name):
     """A self-test must fail on wrong rows and pass on correct ones."""
     contract = open_contract(contract_path(name))
@@ -108,27 +106,19 @@ def test_the_self_test_passes_on_the_expected_rows_and_on_no_others(any_compiler
     assert said[-2:] == [["nothing", "no stage was compared"], ["stale", "SHA-256 of the contract"]]
 
 
-@EVERY_SYSTEM
-def test_every_field_has_its_place_in_the_header(tmp_path, name):
-    """An offset counted by hand becomes wrong when the contract changes."""
-    contract = open_contract(contract_path(name))
-    text = contract_header(contract, "wolf")
-
-    assert "namespace wolf {" in text
-    for stage in contract.system.stages:
-        for field in contract.fields(stage.name):
-            assert f"inline constexpr int {identifier(field.name)}_start = {field.start};" in text
-            assert f"inline constexpr int {identifier(field.name)}_size = {field.size};" in text
-
-
-@EVERY_SYSTEM
-def test_the_command_writes_the_same_bytes(tmp_path, name):
-    """A header that differs from run to run makes every engine file compile again."""
-    out = tmp_path / "contract.hpp"
-    words = ["codegen", str(contract_path(name)), "-o", str(out), "--headers", str(tmp_path / "sdk")]
-    assert run_command_line(words) == 0
-    assert out.read_text(encoding="utf-8") == contract_header(open_contract(contract_path(name)))
+@every_case("name", SYSTEMS)
+def test_every_field_has_its_place_in_the_header_that_the_command_writes(command, tmp_path, name):
+    """An offset counted by hand becomes wrong when the contract changes; other bytes make every engine file compile again."""
+    contract, out = open_contract(contract_path(name)), tmp_path / "contract.hpp"
+    assert command("codegen", contract_path(name), "-o", out, "--headers", tmp_path / "sdk").status == 0
+    text = out.read_text(encoding="utf-8")
+    assert text == contract_header(contract)
     assert (tmp_path / "sdk" / "rigpact" / "sha256.hpp").is_file()
+    fields = [field for stage in contract.system.stages for field in contract.fields(stage.name)]
+    assert fields
+    for field in fields:
+        assert f"inline constexpr int {identifier(field.name)}_start = {field.start};" in text
+        assert f"inline constexpr int {identifier(field.name)}_size = {field.size};" in text
 
 
 def system_of_a_studio():
@@ -154,34 +144,38 @@ CONSTANTS = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("compiler_name", COMPILERS)
-def test_any_name_and_any_constant_becomes_cpp(tmp_path, compiler_name):
+def test_any_name_and_any_constant_becomes_cpp(compiler, tmp_path):
     """A studio's system may have a stage called `union` and a table with rows of several lengths."""
-    if shutil.which(compiler_name) is None:
-        missing(compiler_name)
-    contract = contract_in_memory(system_of_a_studio(), CONSTANTS)
-    text = contract_header(contract)
+    text = contract_header(contract_in_memory(system_of_a_studio(), CONSTANTS))
     (tmp_path / "contract.hpp").write_text(text, encoding="utf-8")
-    source = tmp_path / "engine.cpp"
-    source.write_text(ENGINE, encoding="utf-8")
-    done = ran(compiler_name, *STRICT, f"-I{headers_folder()}", "-fsyntax-only", source)
-
+    (tmp_path / "engine.cpp").write_text(ENGINE, encoding="utf-8")
+    done = ran(compiler, *STRICT, f"-I{headers_folder()}", "-fsyntax-only", tmp_path / "engine.cpp")
     assert done.returncode == 0, done.stderr
     assert "without never, which generated inputs cannot compute" in text
     assert 'kBindOrder[2] = {\n    "a", "b",' in text
 
 
-def test_a_number_that_is_not_finite_is_refused():
-    """C++ has no literal for it, and no engine should compute with it."""
-    with pytest.raises(UnusableInput, match="not finite"):
-        contract_header(contract_in_memory(system_of_a_studio(), {"scale": [1.0, float("nan")]}))
+def test_what_no_header_can_say_is_refused(tmp_path):
+    """C++ has no literal for NaN; a self-test that compares nothing would always pass; a guessed size is a wrong header."""
+    own = system_of_a_studio()
+    document = bundle(state_slices(3, contacts=True), {"BoneRotations6D": 18}, 3, 3, {"columns": ["X", "Z"]}, 0.3)
+    short = written(tmp_path, {key: value for key, value in document.items() if "ose" not in key})
+    for contract, words in (
+        (contract_in_memory(own, {"scale": [1.0, float("nan")]}), "not finite"),
+        (contract_in_memory(replace(own, stages=own.stages[:1]), {}), "no stage that made-up inputs lead to"),
+        (short, "pose_hist_len"),
+    ):
+        with pytest.raises(UnusableInput, match=words):
+            contract_header(contract)
 
 
-def test_nothing_to_test_with_is_refused():
-    """A header whose self-test compares nothing would always pass."""
-    system = replace(system_of_a_studio(), stages=system_of_a_studio().stages[:1])
-    with pytest.raises(UnusableInput, match="no stage that made-up inputs lead to"):
-        contract_header(contract_in_memory(system, {}))
+@pytest.mark.parametrize("optimisation", ["-O3", pytest.param("-O0", marks=pytest.mark.nightly)])
+def test_a_start_up_test_refuses_nan_under_fast_maths(compiler, tmp_path, optimisation):
+    """With `-ffast-math` every comparison with NaN was true, so a network of NaN passed."""
+    (tmp_path / "contract.hpp").write_text(contract_header(open_contract(contract_path("neurarig"))), encoding="utf-8")
+    flags, vectors, statistics = (optimisation, "-ffast-math"), 64, 16  # bits of rigpact::Check
+    done = ran(compiled(compiler, ROOM / "fast_math.cpp", tmp_path / "fast_math", *flags, include=[tmp_path]))
+    assert done.stdout.splitlines() == [f"{vectors} {vectors} {statistics} 0"] * 4 + ["0"]
 
 
 def test_changed_conventions_change_the_expected_rows(tmp_path):
@@ -196,16 +190,12 @@ def test_changed_conventions_change_the_expected_rows(tmp_path):
     assert "kUnit = Unit::m;" in contract_header(changed)
 
 
-@pytest.mark.parametrize(
-    ("text", "name"),
-    [("97_bytes", "n97_bytes"), ("default", "default_"), ("a__b", "a_b"), ("_x", "x"), ("é", "n"), ("x y", "x_y")]
-)  # fmt: skip
-def test_a_name_becomes_an_identifier(text, name):
-    """Two underscores, or one before a capital, belong to the compiler."""
+NAMES = [("97_bytes", "n97_bytes"), ("default", "default_"), ("a__b", "a_b"), ("_x", "x"), ("é", "n"), ("x y", "x_y")]
+
+
+@every_case(("text", "name"), NAMES)
+def test_a_name_becomes_an_identifier_and_names_stay_apart(text, name):
+    """Two underscores, or one before a capital, belong to the compiler; two fields that differ in a sign are two."""
     assert identifier(text) == name
-
-
-def test_names_stay_apart():
-    """Two fields that differ in a sign would be one constant."""
     assert identifiers(["a+", "a-", "a"]) == ["a", "a_2", "a_3"]
-    assert json.dumps(identifiers(["é", "ü", "n"])) == '["n", "n_2", "n_3"]'
+    assert identifiers(["é", "ü", "n"]) == ["n", "n_2", "n_3"]

@@ -1,9 +1,11 @@
 """SelfTestEngine() of the generated header: an engine's own loop, driven over seed, player and network answers of a free run."""
 
 import hashlib
+import json
 import re
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -11,9 +13,11 @@ from rigpact.contract import load_contract
 from rigpact.reports.command_line import run_command_line
 from rigpact.reports.engine.codegen import headers_folder
 
+from ..every_case import every_case
 from .conftest import ENGINE_LIKE, ROOM, STRICT, compiled, ran
 
 Files = tuple[Path, Path, Path]
+Engine = Callable[..., tuple[int, int, str]]
 BUNDLE, VECTORS, WIDTHS, CONVENTIONS, MODEL = 1, 64, 2, 32, 128
 
 
@@ -39,9 +43,7 @@ def header(files: Files, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def engine(
-    any_compiler: str, header: Path, tmp_path_factory: pytest.TempPathFactory
-) -> Callable[..., tuple[int, int, str]]:
+def engine(any_compiler: str, header: Path, tmp_path_factory: pytest.TempPathFactory) -> Engine:
     """(defect, *files) -> failed checks, stages compared, the first failure in words."""
     out = tmp_path_factory.mktemp("game") / "game"
     program = compiled(any_compiler, ROOM / "engine_self_test.cpp", out, "-O1", *ENGINE_LIKE, include=[header])
@@ -55,42 +57,32 @@ def engine(
     return test
 
 
-def test_a_loop_without_a_defect_agrees(engine: Callable[..., tuple[int, int, str]], files: Files) -> None:
-    """Users switch off a self-test that refuses a correct engine. Three frames are compared, 15 stages each."""
-    assert engine("none", *files) == (0, 45, "agrees with the contract")
+DEFECTS = [
+    ("other compose order", VECTORS, r"frame 0, next6d\[\d+\]: found \S+, expected \S+"),
+    ("seeded in every frame", VECTORS, r"frame 1, x_raw\[\d+\]"),
+    ("answer of the frame before", VECTORS, r"frame 1, y_norm\[0\]"),
+    ("history newest first", VECTORS, r"frame [13], pose_hist_raw\[\d+\]"),
+    ("a number short", WIDTHS, r"frame 0, quat\[0\]: found 183, expected 184"),
+    ("gives nothing", VECTORS, r"frame 0, no stage was given\[0\]: found 0, expected 1"),
+    ("companion not given", BUNDLE, r"SHA-256 of the companion: found no file, expected [0-9a-f]{64}"),
+    ("conventions of another review", CONVENTIONS, r"SHA-256 of the conventions: found 0123, expected [0-9a-f]{64}"),
+]
 
 
-@pytest.mark.parametrize(
-    ("defect", "check", "words"),
-    [
-        ("other compose order", VECTORS, r"frame 0, next6d\[\d+\]: found \S+, expected \S+"),
-        ("seeded in every frame", VECTORS, r"frame 1, x_raw\[\d+\]"),
-        ("answer of the frame before", VECTORS, r"frame 1, y_norm\[0\]"),
-        ("history newest first", VECTORS, r"frame [13], pose_hist_raw\[\d+\]"),
-        ("a number short", WIDTHS, r"frame 0, quat\[0\]: found 183, expected 184"),
-        ("gives nothing", VECTORS, r"frame 0, no stage was given\[0\]: found 0, expected 1"),
-        ("companion not given", BUNDLE, r"SHA-256 of the companion: found no file, expected [0-9a-f]{64}"),
-        (
-            "conventions of another review",
-            CONVENTIONS,
-            r"SHA-256 of the conventions: found 0123, expected [0-9a-f]{64}",
-        ),
-    ],
-)
+@every_case(("defect", "check", "words"), DEFECTS)
 def test_a_defect_is_refused_at_start_and_said(
-    engine: Callable[..., tuple[int, int, str]], files: Files, defect: str, check: int, words: str
+    engine: Engine, files: Files, defect: str, check: int, words: str
 ) -> None:
-    """Otherwise the first to see a twitching character is a player."""
+    """Otherwise the first to see a twitching character is a player. A right loop agrees: 15 stages in three frames."""
+    assert engine("none", *files) == (0, 45, "agrees with the contract")
     failed, _, said = engine(defect, *files)
     assert failed & check
     assert re.match(words, said), said
 
 
-@pytest.mark.parametrize(
-    ("place", "what", "check"), [(0, "bundle", BUNDLE), (1, "companion", BUNDLE), (2, "model", MODEL)]
-)
+@every_case(("place", "what", "check"), [(0, "bundle", BUNDLE), (1, "companion", BUNDLE), (2, "model", MODEL)])
 def test_another_file_is_refused_with_both_hashes(
-    engine: Callable[..., tuple[int, int, str]], files: Files, tmp_path: Path, place: int, what: str, check: int
+    engine: Engine, files: Files, tmp_path: Path, place: int, what: str, check: int
 ) -> None:
     """Who is woken by a failed start wants to know which file is which, without computing a hash."""
     other = tmp_path / files[place].name
@@ -102,34 +94,24 @@ def test_another_file_is_refused_with_both_hashes(
 
 
 def test_the_lines_to_paste_hold_for_this_bundle_alone(
-    any_compiler: str, files: Files, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    any_compiler: str, files: Files, tmp_path: Path, command: Callable[..., Any]
 ) -> None:
     """Widths that an engine was written for must break the build, not the character."""
-    words = ["codegen", str(files[0]), "--companion", str(files[1]), "-o", str(tmp_path / "contract.hpp")]
-    assert run_command_line(words) == 0
-    lines = [line for line in capsys.readouterr().out.splitlines() if line.lstrip().startswith("static_assert(")]
-    contract = load_contract(files[0])
-    assert len(lines) == 2 + len(contract.numbers.state.slices) + len(contract.numbers.output.slices)
-    for source, fits in (
-        (lines, True),
-        ([line.replace(f" {contract.numbers.state.width},", " 7,") for line in lines], False),
-    ):
+    answer = command("codegen", files[0], "--companion", files[1], "-o", tmp_path / "contract.hpp")
+    lines = [line for line in answer.out.splitlines() if line.lstrip().startswith("static_assert(")]
+    numbers = load_contract(files[0]).numbers
+    assert len(lines) == 2 + len(numbers.state.slices) + len(numbers.output.slices)
+    for source, fits in ((lines, True), ([line.replace(f" {numbers.state.width},", " 7,") for line in lines], False)):
         (tmp_path / "engine.cpp").write_text('#include "contract.hpp"\n' + "\n".join(source), encoding="utf-8")
         flags = [*STRICT, "-fsyntax-only", f"-I{headers_folder()}", f"-I{tmp_path}"]
         assert (ran(any_compiler, *flags, tmp_path / "engine.cpp").returncode == 0) == fits
 
 
-def test_errors_of_the_bundle_are_said(files: Files, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_errors_of_the_bundle_are_said(files: Files, tmp_path: Path, command: Callable[..., Any]) -> None:
     """A header of a broken bundle compiles and agrees with itself."""
-    text = files[0].read_text(encoding="utf-8")
-    broken = tmp_path / "norm_template.json"
-    broken.write_text(re.sub(r'"fps": *[0-9.]+', '"fps": 0.5', text, count=1), encoding="utf-8")
-    assert broken.read_text(encoding="utf-8") != text
-    assert (
-        run_command_line(["codegen", str(broken), "--companion", str(files[1]), "-o", str(tmp_path / "contract.hpp")])
-        == 0
-    )
-    said = capsys.readouterr()
-    assert "error" in said.err
-    assert "rigpact check" in said.err
-    assert (tmp_path / "contract.hpp").is_file()
+    document = json.loads(files[0].read_text(encoding="utf-8")) | {"fps": 0.5}
+    (tmp_path / "norm_template.json").write_text(json.dumps(document), encoding="utf-8")
+    out = tmp_path / "contract.hpp"
+    said = command("codegen", tmp_path / "norm_template.json", "--companion", files[1], "-o", out)
+    assert (said.status, out.is_file()) == (0, True)
+    assert [word in said.err for word in ("error", "rigpact check")] == [True, True]
