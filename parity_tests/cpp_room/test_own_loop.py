@@ -1,4 +1,4 @@
-"""An engine that keeps its loop: stages in any order, its own types, and a recorder that never stops or slows the game."""
+"""An engine that keeps its loop: its own types, and a recorder that never stops or slows the game, by every compiler."""
 
 import os
 import subprocess
@@ -11,13 +11,11 @@ import pytest
 from rigpact.reference_runtime import read_trace
 
 from ..every_case import every_case
-from .conftest import ran
+from .conftest import COMPILERS, ENGINE_LIKE, ran
 from .own_engine import ENDINGS, SANITIZED, SHIPPED, build, play, told
 
-EVERY_FORMAT = pytest.mark.parametrize("ending", ENDINGS)
-EVERY_QUEUE = pytest.mark.parametrize("queue_frames", [0, 4])
-
-
+EVERY_FORMAT = every_case("ending", ENDINGS)
+EVERY_QUEUE = every_case("queue_frames", [0, 4])
 BUILDS = [
     pytest.param(("g++", "-std=c++20", *SANITIZED), id="sanitized", marks=pytest.mark.nightly),
     pytest.param(("g++", "-std=c++17", *SHIPPED), id="fast-math, no exceptions, no RTTI"),
@@ -40,9 +38,7 @@ def single(values):
 
 @EVERY_FORMAT
 @EVERY_QUEUE
-def test_stages_arrive_in_any_order_from_const_functions_in_the_engines_own_types(
-    engine, tmp_path, ending, queue_frames
-):
+def test_stages_arrive_in_any_order_in_the_engines_own_types(engine, tmp_path, ending, queue_frames):
     """An engine's functions are const, run in their own order and write over their buffers."""
     path = tmp_path / f"run{ending}"
     (said,) = play(engine, "own_loop", path, queue_frames)
@@ -148,25 +144,18 @@ def test_two_processes_on_one_path_do_not_mix(engine, tmp_path):
         ("no/folder.trace.bin", "No such file or directory"),
         ("is_folder.trace.bin", "Is a directory"),
         ("run.json", "must end in"),
+        ("full.trace.bin", "the file cannot be written"),
+        ("full.trace.jsonl", "the file cannot be written"),
     ],
 )
-def test_a_file_that_cannot_be_opened_is_said_and_the_game_goes_on(engine, tmp_path, name, words, queue_frames):
-    """A read-only build folder must not cost the frame rate, nor pass for a recording."""
+def test_a_file_that_cannot_be_written_is_said_and_the_game_goes_on(engine, tmp_path, name, words, queue_frames):
+    """A read-only build folder, or a full disk, must not cost the frame rate, nor pass for a recording."""
     (tmp_path / "is_folder.trace.bin").mkdir()
+    for ending in ENDINGS:
+        (tmp_path / f"full{ending}").symlink_to("/dev/full")
     (said,) = play(engine, "own_loop", tmp_path / name, queue_frames)
     assert (said.is_ok, said.counts["written"], said.elsewhere) == (False, 0, {"lost": 40})
     assert words in said.problem
-
-
-@EVERY_FORMAT
-@EVERY_QUEUE
-def test_a_full_disk_is_said_and_counted(engine, tmp_path, ending, queue_frames):
-    """The recording of a night ends at three in the morning, and the morning must know."""
-    path = tmp_path / f"run{ending}"
-    path.symlink_to("/dev/full")
-    (said,) = play(engine, "own_loop", path, queue_frames)
-    assert (said.is_ok, said.counts["written"], said.elsewhere) == (False, 0, {"lost": 40})
-    assert said.problem == "the file cannot be written"
 
 
 @EVERY_FORMAT
@@ -250,3 +239,77 @@ def test_a_recorder_is_used_again_for_other_stages(engine, tmp_path):
     assert second.problem == "missing in a frame, and the first frame had it: b"
     trace = read_trace(path)
     assert (trace.frame.tolist(), trace.widths) == ([0, 1, 2, 4], {"b": 3, "c": 1})
+
+
+PLAIN = {
+    "pose": [1, 2, 3, 4, 5, 6], "clock": [0.25, 1e-300], "feet": [1, 0], "ids": [16777217, -3], "bytes": [200, 3],
+    "flags": [0, 1], "quats": [2, 3, 4, 1], "flag": [1], "count": [7], "one": [0.5], "list": [1, 2], "some": [16777217],
+    "asked": [8, 9],
+}  # fmt: skip
+
+
+@EVERY_FORMAT
+def test_c_arrays_bool_and_integers_are_taken(engine, tmp_path, ending):
+    """An engine hands over what it has: a type that is read as another one is a number that the engine never had."""
+    path = tmp_path / f"run{ending}"
+    (said,) = play(engine, "plain_types", path)
+    trace = read_trace(path)
+    assert (said.is_ok, list(trace.stages)) == (True, list(PLAIN))
+    for name, row in PLAIN.items():
+        np.testing.assert_array_equal(trace.stages[name], [single(row)] * 3, err_msg=name)
+    assert b'"float64":["clock","ids","count","list","some"]' in path.read_bytes()
+
+
+def test_with_tracing_off_it_compiles_and_writes_nothing(tmp_path):
+    """A class that compiled with tracing on and not with it off was found on the day of the release."""
+    play(
+        build("g++", tmp_path, "-std=c++17", "-DRIGPACT_TRACE=0", *ENGINE_LIKE),
+        "plain_types",
+        tmp_path / "off.trace.bin",
+    )
+    assert not (tmp_path / "off.trace.bin").exists()
+
+
+# --- every compiler, standard and sanitizer, and valgrind ---
+
+SCENARIOS = (
+    "own_loop", "not_finite", "refusals", "before_first_step", "two_on_one_path", "switched", "reopened", "heap", "plain_types",
+)  # fmt: skip
+KINDS = {
+    "address and undefined": SANITIZED,
+    "thread": ("-g", "-O1", "-fsanitize=thread"),
+    "fast maths": SHIPPED,
+    "no to_chars": ("-O1", "-DRIGPACT_TO_CHARS=0", *ENGINE_LIKE),
+    "plain": ("-O0", "-gdwarf-4"),  # valgrind reads no newer one of clang
+}
+
+
+def play_everything(program, folder, *before):
+    """Every scenario in every format, with and without a queue; sanitizers and valgrind end a program with another status."""
+    for ending in ENDINGS:
+        for queue_frames in (0, 4):
+            for scenario in SCENARIOS:
+                path = folder / f"{scenario}{queue_frames}{ending}"
+                done = ran(*before, program, scenario, path, queue_frames)
+                assert (done.returncode, done.stderr) == (0, ""), (scenario, ending, queue_frames)
+                assert len(read_trace(path).frame) > 0
+    numbers = [read_trace(folder / f"not_finite0{ending}").stages["floats"] for ending in ENDINGS]
+    np.testing.assert_array_equal(*numbers)
+
+
+@pytest.mark.nightly
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("standard", ["-std=c++17", "-std=c++20"])
+@pytest.mark.parametrize("compiler_name", COMPILERS)
+def test_every_build_of_an_engine_records(tmp_path, compiler_name, standard, kind):
+    """Each platform of a game has its own compiler, and a defect of memory shows on one of them."""
+    play_everything(build(compiler_name, tmp_path, standard, *KINDS[kind]), tmp_path)
+
+
+@pytest.mark.nightly
+@pytest.mark.needs_program("valgrind")
+@pytest.mark.parametrize("compiler_name", COMPILERS)
+def test_valgrind_finds_nothing(tmp_path, compiler_name):
+    """It sees what the sanitizers do not: bytes that were never written and are recorded."""
+    words = ("valgrind", "-q", "--error-exitcode=9", "--leak-check=full", "--errors-for-leak-kinds=all")
+    play_everything(build(compiler_name, tmp_path, "-std=c++17", *KINDS["plain"]), tmp_path, *words)

@@ -9,9 +9,18 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from rigpact.contract import load_contract
 from rigpact.contract.layout import INPUTS
 from rigpact.contract.pages.registry import find_system
-from rigpact.reference_runtime import CallableNetwork, ReplayNetwork, open_run, run_frames
+from rigpact.reference_runtime import (
+    CallableNetwork,
+    OnnxNetwork,
+    ReplayNetwork,
+    open_run,
+    read_clip,
+    read_trace,
+    run_frames,
+)
 from rigpact.reference_runtime.graph.bounds import stage_tolerances
 from rigpact.reference_runtime.systems.enemy_animation.ground_contacts import FootContact, FootSample, updated_contact
 from rigpact.reports.engine.conformance import made_up_clip
@@ -30,7 +39,6 @@ EXTRA = {
     "input_order": [",".join(order) for order in itertools.islice(itertools.permutations(INPUTS), 1, 120, 37)],
 }
 VALUES = [(name, value) for name, knob in KNOBS.items() for value in (*knob.values, *EXTRA.get(name, []))]
-EVERY_VALUE = every_case(("knob", "value"), VALUES, ids=str, by="knob")
 SHARED_LIBRARY = settings(deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 
 
@@ -60,9 +68,8 @@ def test_stages_have_the_same_names_in_the_same_order(cpp):
     assert [cpp.library.rigpact_stage_name(i).decode() for i in range(len(STAGE_NAMES))] == list(STAGE_NAMES)
 
 
-@EVERY_VALUE
-@pytest.mark.parametrize("mode", ["teacher", "free"])
-@pytest.mark.parametrize("math", ["f64", "f32"])
+@every_case(("knob", "value"), VALUES, ids=str)
+@pytest.mark.parametrize(("mode", "math"), [("teacher", "f32"), ("free", "f64")])
 def test_every_value_of_every_knob_agrees(cpp, character, mode, math, knob, value):
     """If C++ reads a convention differently, the diagnosis of an engine names the wrong cause."""
     contract, clip = character
@@ -70,7 +77,7 @@ def test_every_value_of_every_knob_agrees(cpp, character, mode, math, knob, valu
     assert_agrees(cpp, contract.with_conventions({"math": math, knob: value}), clip, mode, min(frames, STEPS - 1))
 
 
-@every_case(("knob", "value"), [pair for pair in VALUES if pair != ("math", "f32")], ids=str, by="knob")
+@every_case(("knob", "value"), [pair for pair in VALUES if pair != ("math", "f32")], ids=str)
 def test_every_value_agrees_over_a_free_run_to_rounding(cpp, character, knob, value):
     """History, write-back and windows carry on from frame to frame: a ring that is off by one shows from frame 1 on."""
     contract, clip = character
@@ -92,7 +99,7 @@ def assert_agrees_over_a_free_run(cpp, contract, clip, frames=20):
         assert excess(name, found[name], rows, frames * 64 * 2.0**-24 * scale) <= 0, name
 
 
-@pytest.mark.parametrize("writeback", KNOBS["writeback"].values)
+@every_case("writeback", KNOBS["writeback"].values)
 def test_a_frozen_input_stays_frozen_without_statistics(cpp, tmp_path, writeback):
     """The deployed engine never recomputes it; one that thaws with the write-back is another engine."""
     contract = small_contract(tmp_path, auxiliary=False)
@@ -115,20 +122,31 @@ def test_the_network_gets_the_same_vectors_in_the_same_places(cpp, character):
     """The engine binds by position: a permuted vector is a network that answers nonsense with confidence."""
     contract, clip = character
     contract = contract.with_conventions({"input_order": "pose_hist,cond,state,contacts,angvel"})
-    seen: dict[str, list] = {"python": [], "cpp": []}
+    ours, theirs = [], []
 
-    def network(side):
-        def answer(*vectors):
-            seen[side].append([np.array(vector) for vector in vectors])
-            return np.full((1, contract.numbers.output.width), 0.1, np.float32)
+    def network(seen):
+        return lambda *vectors: (
+            seen.extend(map(np.array, vectors)) or np.full((1, contract.numbers.output.width), 0.1, np.float32)
+        )
 
-        return answer
+    run_frames(open_run(contract, CallableNetwork(network(ours)), clip, "teacher"), range(2), None, "teacher")
+    cpp.run(contract, clip, "teacher", 2, network=network(theirs))
+    assert len(ours) == len(theirs) == 10
+    for one, other in zip(ours, theirs, strict=True):
+        np.testing.assert_allclose(other, one, rtol=1e-5, atol=1e-5)
 
-    run_frames(open_run(contract, CallableNetwork(network("python")), clip, "teacher"), range(2), None, "teacher")
-    cpp.run(contract, clip, "teacher", 2, network=network("cpp"))
-    for ours, theirs in zip(seen["python"], seen["cpp"], strict=True):
-        for one, other in zip(ours, theirs, strict=True):
-            np.testing.assert_allclose(other, one, rtol=1e-5, atol=1e-5)
+
+def test_the_demos_recording_is_what_the_cpp_loop_computes(one_cpp, demo_bundle):
+    """`rigpact demo --into` calls it the recording of an engine without a defect: an engine has to give these numbers."""
+    contract = load_contract(demo_bundle / "norm_template.json", demo_bundle / "pretrain_template.json")
+    clip = read_clip(demo_bundle / "clips" / "Sneak_Turn.json")
+    recorded = read_trace(demo_bundle / "engine" / "Sneak_Turn.trace.bin")
+    network, frames = OnnxNetwork(demo_bundle / "model.onnx", contract), len(recorded.frame)
+    answer = one_cpp.run(contract, clip, "teacher", frames, network=lambda *vectors: network.run(vectors, 0))
+    bounds = stage_tolerances(contract, answer.stages)
+    assert (frames, list(recorded.stages)) == (clip.frame_count - 1, ["x_raw", "y_norm", "y_out"])
+    for name, rows in recorded.stages.items():
+        assert excess(name, rows, answer.stages[name], bounds[name]) <= 0, name
 
 
 def test_degenerate_outputs_take_the_same_way_out(cpp, character):

@@ -99,21 +99,6 @@ def counts(log):
     return [tuple(map(int, found.groups())) for found in (re.search(line, each) for each in log) if found]
 
 
-@pytest.mark.nightly
-def test_a_console_variable_starts_and_stops_the_recording_of_every_character(game, tmp_path):
-    """A tester sees a limb twist, opens the console, and has the frames: no build, no code."""
-    log, files = played(game, tmp_path, "console")
-    assert [whose(path) for path in files] == ["Wölf_C_3"] * 6
-    assert [path.suffix for path in files] == [".bin"] * 4 + [".jsonl"] * 2
-    assert sorted(counts(log)) == [(3, 1, 0, 0, 0, 0)] * 2 + [(4, 1, 0, 0, 0, 0)] * 2 + [(5, 1, 0, 0, 0, 0)] * 2
-    for path, frames in zip(files, [range(3, 8)] * 2 + [range(10, 14)] * 2 + [range(14, 17)] * 2, strict=True):
-        trace = read_trace(path)
-        assert trace.frame.tolist() == list(frames)
-        assert (trace.header.producer, trace.header.system) == ("MyGame", "studio")
-        np.testing.assert_array_equal(trace.stages["number"], [[frame, 0.5] for frame in frames])
-    assert sum("nobody called its Configure()" in line for line in log) == 1
-
-
 def test_the_file_says_which_character_it_is_and_the_console_chooses_some(game, tmp_path):
     """Every enemy's anim instance is ABP_Enemy_C_0, in every world: 200 such files help nobody, and fill the disk."""
     log, files = played(game, tmp_path, "choice")
@@ -207,64 +192,17 @@ def test_a_folder_that_cannot_be_written_is_in_the_log_once(game, tmp_path):
     assert counts(log) == [(0, 0, 0, 0, 15, 0)]
 
 
-@pytest.fixture(scope="module")
-def project(demo_bundle, plugin, tmp_path_factory):
-    """The example project as its README sets it up: contract, files, and a clip as a table."""
-    folder = tmp_path_factory.mktemp("example")
-    motion = folder / "Content" / "Motion"
-    motion.mkdir(parents=True)
-    files = []
-    for name in ("norm_template.json", "pretrain_template.json"):
-        files.append(motion / name)
-        files[-1].write_bytes((demo_bundle / name).read_bytes())
-    (folder / "contract.hpp").write_text(contract_header(load_contract(*files), with_loop=True), encoding="utf-8")
-    bundle = [str(files[0]), "--companion", str(files[1])]
-    clip, table = str(folder / "clip.trace.jsonl"), str(folder / "clip.csv")
-    onnx, raw = demo_bundle / "model.onnx", demo_bundle / "clips" / "Walk_Spin.json"
-    assert run_command_line(["run", "--contract", *bundle, "--onnx", str(onnx), str(raw), "-o", clip]) == 0
-    assert run_command_line(["convert", clip, "--contract", *bundle, "-o", table]) == 0
-    return folder, bundle
-
-
-def test_the_example_compiles_with_the_plugin(compiler, checkout, folders, project):
+def test_the_example_compiles_with_the_plugin(compiler, checkout, folders, demo_bundle, tmp_path):
     """It is what an engine programmer starts from; a name that was renamed would be found there."""
-    source = (
-        checkout / "reference_runtime" / "cpp" / "ue_example" / "Source" / "RigpactExample" / "EnemyAnimInstance.cpp"
-    )
-    flags = (*STRICT, *ENGINE_LIKE, "-DRIGPACT_TRACE=1", "-fsyntax-only", *folders, f"-I{project[0]}")
-    done = ran(compiler, *flags, source)
-    assert done.returncode == 0, done.stderr
-
-
-@pytest.mark.nightly
-def test_a_build_machine_plays_the_example_project(any_compiler, checkout, plugin, folders, objects, project, tmp_path):
-    """Without a commandlet somebody must play the game after every build, or nobody judges it."""
-    folder, bundle = project
+    contract = load_contract(demo_bundle / "norm_template.json", demo_bundle / "pretrain_template.json")
+    (tmp_path / "contract.hpp").write_text(contract_header(contract, with_loop=True), encoding="utf-8")
     example = checkout / "reference_runtime" / "cpp" / "ue_example"
     enabled = {each["Name"] for each in json.loads((example / "RigpactExample.uproject").read_text())["Plugins"]}
     assert enabled == {"RigpactTrace", "NNERuntimeORT"}
-    source = example / "Source" / "RigpactExample"
-    sources = [*sorted(source.glob("*.cpp")), ROOM / "unreal_commandlet.cpp", *objects(any_compiler)]
-    flags = [*ENGINE_LIKE, "-DRIGPACT_TRACE=1", f"-I{folder}", f"-I{source}"]
-    program = built(any_compiler, plugin, folders, tmp_path / "editor", *flags, sources=sources)
-    environment = os.environ | {"UNREAL_STUB_SAVED": str(tmp_path), "UNREAL_STUB_CONTENT": str(folder / "Content")}
-
-    def commandlet(words):
-        return subprocess.run(
-            [program, words], env=environment, capture_output=True, text=True, check=False, timeout=60
-        )
-
-    said = commandlet(f"-run=Rigpact -character=Enemy -clip={folder / 'clip.csv'} -frames=80")
-    assert (said.returncode, said.stderr) == (0, "")
-    assert said.stdout.splitlines()[-1] == "80 steps, 80 frames recorded, 0 not"
-    (path,) = (tmp_path / "Rigpact").glob("*.trace.bin")
-    words = ["explain", str(path), "--contract", *bundle, "--clip", str(folder / "clip.trace.jsonl")]
-    assert run_command_line([*words, "--allow-unjudged", "y_norm"]) == 0
-    assert commandlet("-run=Rigpact -character=Nobody -clip=clip.csv").returncode == 1
-    (tmp_path / "Rigpact" / path.name).unlink()
-    (tmp_path / "Rigpact").rmdir()
-    (tmp_path / "Rigpact").write_text("a file where the folder should be")
-    assert commandlet(f"-run=Rigpact -character=Enemy -clip={folder / 'clip.csv'}").returncode == 2
+    source = example / "Source" / "RigpactExample" / "EnemyAnimInstance.cpp"
+    flags = (*STRICT, *ENGINE_LIKE, "-DRIGPACT_TRACE=1", "-fsyntax-only", *folders, f"-I{tmp_path}")
+    done = ran(compiler, *flags, source)
+    assert done.returncode == 0, done.stderr
 
 
 def test_the_descriptions_of_the_plugin_are_whole(plugin):
