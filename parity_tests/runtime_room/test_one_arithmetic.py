@@ -138,26 +138,6 @@ def test_clip_in_one_go_is_its_frames_one_by_one(character, conventions, lost):
         same_bits(at_once[name], one_by_one[name], name)
 
 
-@DRAWN
-@given(
-    conventions=choices(ROTATION_KNOBS + INPUT_KNOBS),
-    frames=st.lists(st.integers(0, STEPS - 1), min_size=1, max_size=5),
-)
-def test_a_crowd_is_runs_side_by_side(character, conventions, frames):
-    """Runs that advance together are what each computes alone, from whatever frame it starts."""
-    contract, clip = character
-    contract = contract.with_conventions(conventions)
-    starts = clip_rows(clip, contract).x_raw[frames]
-    network = CallableNetwork(lambda state, cond, *rest: 0.1 * state[:, :18] + cond[:, :1])
-    together = free_crowd(contract, network, clip, starts, "numpy")
-    alone = [free_crowd(contract, network, clip, starts[run : run + 1], "numpy") for run in range(len(starts))]
-    for frame in range(5):
-        stages = together.step()
-        for run, one in enumerate(alone):
-            for name, values in one.step().items():
-                same_bits(stages[name][run], values[0], f"{name} of run {run} in frame {frame}")
-
-
 def other_clip(tmp_path, fps=tiny.FPS):
     """The clip three frames later, which loops sooner."""
     document = tiny.clip_document()
@@ -188,14 +168,6 @@ def test_clips_that_cannot_go_in_lockstep_are_refused(character, tmp_path):
     starts = clip_rows(clip, contract).x_raw[:3]
     with pytest.raises(UnusableInput, match="2 clips"):
         free_crowd(contract, network, [clip, clip], starts)
-
-
-def test_y_raw_of_float64_is_stored_all_the_same(character):
-    """Tolerances ask with float64: what they get back is what an engine stores."""
-    stages = OutputStages(character[0])
-    wide = OUTPUTS.astype(np.float64)
-    assert stages.y_raw(wide).dtype == np.float32
-    same_bits(stages.y_raw(wide), stages.y_raw(OUTPUTS), "y_raw")
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
