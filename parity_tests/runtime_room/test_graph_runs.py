@@ -23,8 +23,7 @@ from rigpact.contract.systems.system import System
 from rigpact.reference_runtime.files.run import DeclaredClip, declared_run
 from rigpact.reference_runtime.files.runner import RunOptions
 from rigpact.reference_runtime.graph.network import OnnxSystemNetwork, answer_of
-from rigpact.reference_runtime.graph.replayed import Evidence, ReplayedFrames
-from rigpact.reference_runtime.graph.run import ClipDrive, run_clip, stages_from
+from rigpact.reference_runtime.graph.run import run_clip, stages_from
 from rigpact.reference_runtime.recordings.trace import read_trace
 from rigpact.reference_runtime.recordings.trace_model import Trace
 
@@ -92,23 +91,13 @@ def test_a_free_run_starts_at_the_clip_and_goes_on_from_itself(gain: str) -> Non
     assert (trace.header.mode, trace.header.system, len(trace.frame)) == ("free", "chase", count)
 
 
-def test_the_replay_of_a_free_run_finds_nothing() -> None:
-    """Every stage, those that the run hands on to itself too, follows from what was recorded beside it."""
-    clip = clip_of(5, 12)
-    trace = free_run(CONTRACT, clip, push, 40)
-    evidence = Evidence(trace.frame, 30.0, "free", trace.stages, lambda _contract: ClipDrive(clip), push)
-    frames = ReplayedFrames(evidence, CONTRACT)
-    for name in CHASE.graph.names:
-        np.testing.assert_array_equal(frames.computed(name), trace.stages[name], err_msg=name)
-
-
 def bits(trace: Trace) -> dict[str, bytes]:
     """The stages in their order."""
     return {name: rows.tobytes() for name, rows in trace.stages.items()}
 
 
 def test_a_run_without_a_network_or_with_recorded_answers_and_frame_by_frame() -> None:
-    """An exporter's inputs can be checked before anything was trained, and an engine's answers are enough to judge what follows."""
+    """Inputs can be checked before anything was trained, and an engine's answers are enough to judge what follows."""
     clip = clip_of(6, 9)
     trace, whole = run_clip(CONTRACT, clip), run_clip(CONTRACT, clip, push)
     given = {**clip, "push": whole.stages["push"]}

@@ -129,21 +129,6 @@ def other_clip(tmp_path, fps=tiny.FPS):
     return tiny.clip(tmp_path, document | {"Frames": document["Frames"][3:], "NumFrames": 4, "FPS": fps})
 
 
-@DRAWN
-@given(conventions=choices(ROTATION_KNOBS + INPUT_KNOBS))
-def test_clips_in_lockstep_are_driven_each_by_its_own(character, tmp_path, conventions):
-    """In a batch of clips, each character must follow its own clip's intent."""
-    contract, clip = character
-    contract, clips = contract.with_conventions(conventions), [clip, other_clip(tmp_path), clip]
-    network = CallableNetwork(lambda state, cond, *rest: 0.1 * state[:, :18] + cond[:, :1])
-    together, *alone = (free_crowd(contract, network, each, engine="numpy") for each in (clips, *clips))
-    for frame in range(9):
-        stages = together.step()
-        for run, one in enumerate(alone):
-            for name, values in one.step().items():
-                same_bits(stages[name][run], values[0], f"{name} of run {run} in frame {frame}")
-
-
 def test_clips_that_cannot_go_in_lockstep_are_refused(character, tmp_path):
     """At another frame rate one frame is another time; a clip too few would leave a run without intent."""
     contract, clip = character

@@ -95,69 +95,6 @@ def test_replayed_network_gives_the_recorded_poses(real):
     assert np.abs(y_raw - real.y_raw).max() <= 1e-6  # the spec's figure
 
 
-HISTORY = {0: (1, 1, 1), 1: (1, 1, 1), 2: (1, 1, 2), 40: (38, 39, 40), 85: (83, 84, 85), 86: (84, 85, 86)}
-
-
-def scored(real, values, of, steps):
-    """tanh and z-score with the companion's statistics, and how far so many float32 steps of a raw value move it."""
-    scale, std = (np.maximum(real.companion[name], 1e-6) for name in (f"tanh_scales_{of[0]}", f"Std{of[1]}"))
-    z = (np.tanh(np.array(values) / scale) - real.companion[f"Mu{of[1]}"]) / std
-    return z, 2.0**-24 * (steps[0] / scale + steps[1]) / std + 1e-6
-
-
-@every_case("row", HISTORY)
-def test_inputs_and_pose_of_a_row_by_hand(real, row):
-    """Recomputed one bone at a time, so that the tolerance is not the only judge; F_0 never appears, the last pair repeats."""
-    for bone in range(46):
-        place = slice(6 * bone, 6 * bone + 6)
-        six = real.answers[row, place] * real.bundle["StdY"][place] + (1, 0, 0, 0, 0, 1)
-        previous = real.rotation(0 if row == 0 else row + 1, bone)
-        want = oracle.encode_xz(oracle.product(oracle.decode_xz(six.tolist()), previous))
-        np.testing.assert_allclose(real.recorded["y_out"][row, place], want, rtol=0, atol=1e-6)
-    pair, omega = min(row + 1, 86), []
-    for bone in range(46):
-        turn = oracle.product(real.rotation(pair + 1, bone), oracle.transposed(real.rotation(pair, bone)))
-        omega += oracle.times(30.0, oracle.log_map(turn))
-    history = [x for frame in HISTORY[row] for six in real.raw_clip[frame]["BoneRotations"] for x in six]
-    # 60 fps times four roundings of stored entries; a history is stored once, before and after tanh
-    judged = (
-        ("angvel", omega, ("angvel", "AngVel"), (240.0, 0.0)),
-        ("pose_hist", history, ("pose_hist", "PoseHist"), (4.0, 4.0)),
-    )
-    for stage, *given in judged:
-        want, limit = scored(real, *given)
-        assert (np.abs(real.stages[stage][row] - want) <= limit).all()
-        assert (np.abs(real.recorded[stage][row] - want) <= limit).all()
-
-
-@every_case("row", HISTORY)
-def test_state_condition_and_contacts_of_a_row_by_hand(real, row):
-    """Yaw over pi, velocities through tanh, then the z-score; one-hot of the action, unit direction of the velocity, speed."""
-    frame = real.raw_clip[row]
-    raw = [*frame["RootPosition"], *frame["RootVelocityXY"], frame["RootYaw"]]
-    raw = np.array(
-        raw
-        + [x for six in frame["BoneRotations"] for x in six]
-        + [x for v in frame["BoneAngularVelocities"] for x in v]
-    )
-    scales = np.ones(len(raw))
-    scales[3:5], scales[282:] = real.bundle["tanh_scales_rootvel"], real.bundle["tanh_scales_angvel"]
-    feature, squashed = raw.copy(), np.r_[3:5, 282 : len(raw)]
-    feature[squashed] = np.tanh(raw[squashed] / np.maximum(np.abs(scales[squashed]), 1e-3))
-    feature[5] = oracle.wrapped(raw[5]) / math.pi
-    std, mean = np.maximum(np.abs(real.bundle["StdX"]), 1e-6), real.bundle["MuX"]
-    limit = 8 * 2.0**-24 * (np.abs(feature) + np.abs(mean) + 2.0**-20) / std + 1e-6
-    assert (np.abs(real.stages["state"][row] - (feature - mean) / std) <= limit).all()
-    # the training side floors its scales at 1e-6 and not at 1e-3: same number unless a limb stands still
-    moving = np.abs(scales) >= 1e-3
-    assert (np.abs(real.recorded["state"][row] - (feature - mean) / std) <= limit)[moving].all()
-    speed = math.hypot(*frame["RootVelocityXY"])
-    want = [*frame["ActionBits"], *(v / speed for v in frame["RootVelocityXY"]), speed]
-    np.testing.assert_allclose(real.stages["cond"][row], want, rtol=0, atol=4 * 2.0**-24 * max(1.0, speed))
-    scores = [frame["FootEvidence"][foot]["soft_contact_score"] for foot in "LR"]
-    np.testing.assert_allclose(real.stages["contacts"][row], scores, rtol=2.0**-23)
-
-
 @every_case("file", ["Walk_F_teacher", "Walk_F_prediction", "Walk_F_prediction_best"])
 def test_every_recorded_direction_of_the_training_side_is_the_velocity_and_opposite_to_the_engines(real, file):
     """The engine looks along the trajectory: on this clip the network is asked to walk the other way than it learnt."""

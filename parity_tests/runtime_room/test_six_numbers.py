@@ -8,9 +8,8 @@ from hypothesis import assume, example, given, settings
 from hypothesis import strategies as st
 
 from rigpact.contract.pages.registry import find_system
-from rigpact.contract.rotation6d import matrix_to_rot6d, rot6d_to_matrix
+from rigpact.contract.rotation6d import matrix_to_rot6d
 from rigpact.reference_runtime.operations.rot6d import Rot6d
-from rigpact.reference_runtime.operations.six_numbers import DERIVED_SIGN, PACKING
 
 from ..every_case import every_case
 from . import scalar_oracle as oracle
@@ -57,19 +56,22 @@ def six_numbers(rotation, columns, packing):
     return [rotation[i][j] for i, j in entries(columns, packing)]
 
 
-def test_tables_have_a_row_for_every_value_of_their_knob():
-    """If the runtime lacks a value that the command line accepts, a run stops in the middle."""
-    assert set(PACKING) == set(KNOBS["rot6d_packing"].values) == set(PACKINGS)
-    assert set(DERIVED_SIGN) == set(KNOBS["derived_axis"].values) == set(DERIVED)
-    assert set(KNOBS["rot6d_columns"].values) == set(PAIRS)
-
-
 @EVERY
 def test_encoding_puts_each_entry_where_the_table_says(columns, packing, derived):
     """With one transposed entry, every bone turns by the inverse of its rotation."""
     numbered = np.arange(1.0, 10.0).reshape(3, 3)
     got = codec(columns, packing, derived).encode(numbered[None])
     assert got.tolist() == six_numbers(numbered.tolist(), columns, packing)
+    assert packing != "columns" or matrix_to_rot6d(numbered, columns).tolist() == got.tolist()  # as the rules read it
+    # the residual is added to it: a wrong identity adds a constant rotation to every bone in every frame
+    assert codec(columns, packing, derived).identity(2).tolist() == six_numbers(oracle.EYE, columns, packing) * 2
+    flat = np.array(
+        [x for rotation in (FIVE_DEGREES_X, QUARTER_TURN_Z) for x in six_numbers(rotation, columns, packing)]
+    )
+    six = np.stack(
+        [codec(columns, packing, derived).encode(each) for each in codec(columns, packing, derived).decode(flat)]
+    )
+    np.testing.assert_allclose(six.ravel(), flat, atol=1e-14)  # two bones do not mix
 
 
 @MORE
@@ -110,13 +112,6 @@ def test_reprojecting_twice_is_reprojecting_once(columns, packing, derived, a, b
 
 
 @EVERY
-def test_identity_encodes_the_unit_matrix(columns, packing, derived):
-    """The residual is added to it: a wrong identity adds a constant rotation to every bone in every frame."""
-    got = codec(columns, packing, derived).identity(2)
-    assert got.tolist() == six_numbers(oracle.EYE, columns, packing) * 2
-
-
-@EVERY
 def test_the_compiled_library_is_told_the_same_conventions(columns, packing, derived):
     """Told others, it gives other numbers, is not used any more, and every long clip takes longer without a word."""
     pair = "xy" if packing == "rows" else columns
@@ -124,24 +119,6 @@ def test_the_compiled_library_is_told_the_same_conventions(columns, packing, der
     assert (form.first, form.second) == tuple("xyz".index(name) for name in pair)
     assert (form.in_turns, form.are_rows) == (packing == "interleaved", packing == "rows")
     assert form.is_second_first is (derived == "second_cross_first" and pair not in CYCLIC)
-
-
-@pytest.mark.parametrize("columns", PAIRS)
-@given(rotation=rotations)
-@example(rotation=QUARTER_TURN_Z)
-def test_contract_and_runtime_read_the_same_rotation(columns, rotation):
-    """The rules judge MuY with one decoder and the loop moves the character with the other."""
-    six = codec(columns).encode(np.array([rotation]))
-    np.testing.assert_array_equal(matrix_to_rot6d(np.array(rotation), columns), six)
-    np.testing.assert_allclose(rot6d_to_matrix(six, columns), codec(columns).decode(six)[0], atol=20 * 2.0**-53)
-
-
-def test_two_bones_do_not_mix():
-    """An off-by-one in the stride gives the left thigh the pelvis's Z axis."""
-    rotations_of = [FIVE_DEGREES_X, QUARTER_TURN_Z, oracle.rodrigues((1, 2, 3), 1.0)]
-    for columns, packing in itertools.product(PAIRS, PACKINGS):
-        flat = np.array([x for rotation in rotations_of for x in six_numbers(rotation, columns, packing)])
-        np.testing.assert_allclose(codec(columns, packing).decode(flat), rotations_of, atol=1e-14)
 
 
 # --- an axis that is too short ----------------------------------------------------------------------------------------
@@ -173,13 +150,6 @@ def test_a_lost_axis_is_replaced_and_the_other_kept(columns, packing, policy):
     assert (
         codec(columns, degenerate=policy).decode(np.zeros(6))[0].tolist() == oracle.EYE
     )  # no frame before: coordinate axes
-
-
-def test_zero_policy_leaves_both_axes_zero():
-    """Training leaves the matrix singular here, and a comparison must show it."""
-    rot6d = codec(degenerate="zero")
-    assert rot6d.reproject(np.zeros(6), np.array(six_numbers(LAST, "xz", "columns"))).tolist() == [0.0] * 6
-    assert rot6d.decode(np.zeros(6)).tolist() == [np.zeros((3, 3)).tolist()]
 
 
 def test_a_product_is_not_written_into_a_copy():
