@@ -7,7 +7,7 @@ import subprocess
 import sys
 import tarfile
 import zipfile
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from importlib.metadata import entry_points
 from pathlib import Path
 
@@ -22,24 +22,19 @@ ENTRIES = (
     *(f"rigpact.reports.renderers.{each.module}" for each in FORMATS.values()),
 )
 """Where a user comes in: the commands, `python -m rigpact.reports`, a format by its name, the pytest plug-in, the strategies."""
-LIBRARY = {
-    "rigpact.reference_runtime.clock": "an engine's fixed step",
-    "rigpact.reference_runtime.mailbox": "how an engine hands poses from one thread to another",
-    "rigpact.reference_runtime.graph.window": "the sensor's buffer; docs/systems.md",
-}
-"""Modules that no command needs. Users import them by name, for the reason that stands here."""
-NEEDS_TORCH = {
-    "rigpact.reports.geometry_parity.calling.torch_backend": "`rigpact check --module` on torch functions",
-}
-"""Shipped modules that import torch at module level, and the command that imports each where torch is installed."""
+LIBRARY = {f"rigpact.reference_runtime.{name}" for name in ("clock", "mailbox", "graph.window")}
+"""Modules that no command needs: an engine's fixed step, poses from one thread to another, a sensor's buffer."""
+NEEDS_TORCH = {"rigpact.reports.geometry_parity.calling.torch_backend"}
+"""Shipped modules that import torch at module level."""
 
 
 def _build(checkout: Path, target: str, folder: Path, *, native: str = "0") -> Path:
+    pytest.importorskip("hatchling")
     command = [sys.executable, "-m", "hatchling", "build", "-t", target, "-d", str(folder)]
-    env = os.environ | {"RIGPACT_NATIVE": native}
-    subprocess.run(command, cwd=checkout, check=True, capture_output=True, timeout=120, env=env)
-    (wheel,) = folder.glob("*.whl")
-    return wheel
+    environment = os.environ | {"RIGPACT_NATIVE": native}
+    subprocess.run(command, cwd=checkout, check=True, capture_output=True, timeout=120, env=environment)
+    (built,) = (path for path in folder.iterdir() if path.suffix in {".whl", ".gz"})
+    return built
 
 
 @pytest.fixture(scope="module")
@@ -47,14 +42,7 @@ def wheel(checkout: Path, tmp_path_factory: pytest.TempPathFactory) -> zipfile.Z
     """The wheel: the one that tox built and tests, or one that is built here."""
     if os.environ.get("TOX_PACKAGE", "").endswith(".whl"):
         return zipfile.ZipFile(os.environ["TOX_PACKAGE"])
-    pytest.importorskip("hatchling")
     return zipfile.ZipFile(_build(checkout, "wheel", tmp_path_factory.mktemp("wheel"), native="1"))
-
-
-@pytest.fixture(scope="module")
-def wheel_names(wheel: zipfile.ZipFile) -> list[str]:
-    """File names in the built wheel."""
-    return wheel.namelist()
 
 
 @pytest.fixture(scope="module")
@@ -67,63 +55,54 @@ def modules(wheel: zipfile.ZipFile) -> dict[str, ast.Module]:
     }
 
 
-def _imported(nodes: Iterator[ast.AST] | list[ast.stmt]) -> Iterator[str]:
+def _imported(nodes: Iterable[ast.AST]) -> Iterator[str]:
     """Everything that may be a module; `from a import b` gives both a and a.b."""
     for node in nodes:
         if isinstance(node, ast.Import):
             yield from (alias.name for alias in node.names)
         elif isinstance(node, ast.ImportFrom):
-            yield node.module or ""
-            yield from (f"{node.module}.{alias.name}" for alias in node.names)
+            yield from (node.module or "", *(f"{node.module}.{alias.name}" for alias in node.names))
         elif isinstance(node, ast.Constant) and isinstance(node.value, str):  # a name that import_module is given
             yield node.value.partition(":")[0]
 
 
-def test_the_wheel_holds_nothing_but_rigpact(wheel_names: list[str]) -> None:
-    """A top-level `contract` or `fixtures` would shadow the user's own and break their tests."""
-    top = {name.split("/")[0] for name in wheel_names}
-    assert {name for name in top if not name.endswith(".dist-info")} == {"rigpact"}
-
-
-def test_the_wheel_holds_the_data_it_needs(wheel_names: list[str]) -> None:
-    """Without schemas or the demo bundle, commands work in a checkout and fail for users."""
-    assert not any(name == "rigpact/__init__.py" for name in wheel_names)
-    data = ("contract/schemas/bundle.schema.json", "fixtures/bundles/demo/norm_template.json",
-            "fixtures/bundles/demo/engine/Sneak_Turn.trace.bin", "fixtures/bundles/robot/run.csv")  # fmt: skip
-    headers = ("reports/engine/templates/contract.hpp.j2", "reference_runtime/cpp/include/rigpact/plan.hpp")
-    plugin = ("reference_runtime/cpp/unreal/RigpactTrace/RigpactTrace.uplugin",)
-    for name in (*data, *headers, *plugin):
-        assert f"rigpact/{name}" in wheel_names
+def test_the_wheel_holds_rigpact_with_its_data_and_nothing_else(checkout: Path, wheel: zipfile.ZipFile) -> None:
+    """A top-level `contract` would shadow the user's own; without schemas or the demo, commands fail for users only."""
+    names = set(wheel.namelist())
+    assert {name.split("/")[0] for name in names if ".dist-info/" not in name} == {"rigpact"}
+    assert "rigpact/__init__.py" not in names
     for room in SUBPACKAGES:
-        assert f"rigpact/{room}/py.typed" in wheel_names
+        assert f"rigpact/{room}/py.typed" in names
+        root = checkout / room
+        own = {path.relative_to(root).as_posix() for path in (root / "rigpact").rglob("*.py")}
+        assert own
+        assert own - names <= {"rigpact/testing/wheel_mark.py"}  # it has another name there
+    data = (
+        "contract/schemas/bundle.schema.json", "fixtures/bundles/demo/norm_template.json", "fixtures/bundles/robot/run.csv",
+        "fixtures/bundles/demo/engine/Sneak_Turn.trace.bin", "reports/engine/templates/contract.hpp.j2",
+        "reference_runtime/cpp/include/rigpact/plan.hpp", "reference_runtime/cpp/unreal/RigpactTrace/RigpactTrace.uplugin",
+    )  # fmt: skip
+    assert {f"rigpact/{name}" for name in data} - names == set()
 
 
-def test_the_wheel_is_one_of_a_platform_where_a_compiler_is(wheel: zipfile.ZipFile, wheel_names: list[str]) -> None:
+def test_the_wheel_is_one_of_a_platform_where_a_compiler_is(wheel: zipfile.ZipFile) -> None:
     """A wheel for every platform that holds a library of one would not load on the others."""
-    libraries = [name for name in wheel_names if name.endswith((".so", ".dll"))]
-    folders = {name.rpartition("/")[0] for name in libraries}
+    libraries = [name for name in wheel.namelist() if name.endswith((".so", ".dll"))]
     is_pure = str(wheel.filename).endswith("py3-none-any.whl")
     assert (bool(libraries), is_pure) == ((True, False) if shutil.which("c++") else (False, True))
-    assert folders <= {"rigpact/reference_runtime/native"}
+    assert {name.rpartition("/")[0] for name in libraries} <= {"rigpact/reference_runtime/native"}
 
 
-def test_without_a_compiler_the_wheel_is_one_for_every_platform(checkout: Path, tmp_path: Path) -> None:
-    """numpy computes the same: nobody needs a compiler to install rigpact."""
-    pytest.importorskip("hatchling")
-    wheel = _build(checkout, "wheel", tmp_path)
-    assert wheel.name.endswith("py3-none-any.whl")
-    assert not any(name.endswith((".so", ".dll")) for name in zipfile.ZipFile(wheel).namelist())
-
-
-def test_the_source_distribution_holds_what_is_compiled_and_nothing_compiled(checkout: Path, tmp_path: Path) -> None:
-    """A library of the release machine in the sources would be installed on every other machine."""
-    pytest.importorskip("hatchling")
-    command = [sys.executable, "-m", "hatchling", "build", "-t", "sdist", "-d", str(tmp_path)]
-    subprocess.run(command, cwd=checkout, check=True, capture_output=True, timeout=120)
-    (path,) = tmp_path.glob("*.tar.gz")
-    with tarfile.open(path) as sources:
+@pytest.mark.nightly
+def test_without_a_compiler_the_wheel_is_pure_and_the_sources_hold_nothing_compiled(
+    checkout: Path, tmp_path: Path
+) -> None:
+    """Nobody needs a compiler to install rigpact; a library of the release machine would be installed on every other one."""
+    pure = _build(checkout, "wheel", tmp_path / "wheel")
+    assert pure.name.endswith("py3-none-any.whl")
+    with tarfile.open(_build(checkout, "sdist", tmp_path / "sdist")) as sources:
         names = sources.getnames()
-    assert not any(name.endswith((".so", ".dll")) for name in names)
+    assert not [name for name in (*zipfile.ZipFile(pure).namelist(), *names) if name.endswith((".so", ".dll"))]
     for name in (
         "hatch_build.py",
         "reference_runtime/cpp/native/plan.cpp",
@@ -134,15 +113,12 @@ def test_the_source_distribution_holds_what_is_compiled_and_nothing_compiled(che
 
 def test_a_user_reaches_every_module(modules: dict[str, ast.Module]) -> None:
     """A module that no command, plug-in or public name reaches is for developers; users would download it for nothing."""
-    packages = {f"rigpact.{room}" for room in SUBPACKAGES}
-    reached: set[str] = set()
+    entries = [each for group in ("rigpact.systems", "rigpact.operations") for each in entry_points(group=group)]
     brought = {
-        entry.value.partition(":")[0]
-        for group in ("rigpact.systems", "rigpact.operations")
-        for entry in entry_points(group=group)
-        if entry.dist is not None and entry.dist.name == "rigpact"
+        each.value.partition(":")[0] for each in entries if each.dist is not None and each.dist.name == "rigpact"
     }
-    waiting = [name for name in modules if name in {*ENTRIES, *packages, *LIBRARY, *brought}]
+    known = {*ENTRIES, *(f"rigpact.{room}" for room in SUBPACKAGES), *LIBRARY, *brought}
+    reached, waiting = set[str](), [name for name in modules if name in known]
     while waiting:
         name = waiting.pop()
         if name in modules and name not in reached:
@@ -156,39 +132,27 @@ def test_a_user_reaches_every_module(modules: dict[str, ast.Module]) -> None:
 
 def test_torch_is_imported_by_the_commands_that_need_it_only(modules: dict[str, ast.Module]) -> None:
     """A gate in CI installs no torch: one import at the top of a shared module would stop it."""
-    found = {
-        name
-        for name, module in modules.items()
-        if any(each.split(".")[0] == "torch" for each in _imported(module.body))
-    }
-    assert found == NEEDS_TORCH.keys()
+    found = {name: {each.split(".")[0] for each in _imported(module.body)} for name, module in modules.items()}
+    assert {name for name, tops in found.items() if "torch" in tops} == NEEDS_TORCH
 
 
 def test_an_editable_install_works_from_another_folder(checkout: Path, tmp_path: Path) -> None:
     """Developers of a studio install rigpact editable beside their own game code."""
-    pytest.importorskip("hatchling")
-    wheel = _build(checkout, "wheel:editable", tmp_path)
-    (pth,) = [name for name in zipfile.ZipFile(wheel).namelist() if name.endswith(".pth")]
-    roots = zipfile.ZipFile(wheel).read(pth).decode().split()
-    code = f"import sys; sys.path[:0] = {roots!r}\n" + "\n".join(
+    wheel = zipfile.ZipFile(_build(checkout, "wheel:editable", tmp_path))
+    (pth,) = [name for name in wheel.namelist() if name.endswith(".pth")]
+    code = f"import sys; sys.path[:0] = {wheel.read(pth).decode().split()!r}\n" + "\n".join(
         f"import rigpact.{room}; assert rigpact.{room}.__file__.startswith({str(checkout)!r})" for room in SUBPACKAGES
     )
     subprocess.run([sys.executable, "-c", code], cwd=tmp_path, check=True, capture_output=True, timeout=60)
 
 
-def test_help_imports_nothing_heavy(tmp_path: Path) -> None:
+def test_help_imports_nothing_heavy() -> None:
     """People do not explore a command whose help takes seconds."""
     code = (
         "import sys; from rigpact.reports.command_line import run_command_line; "
         "assert run_command_line(['--help']) == 0; "
         "print('HEAVY', sorted({'numpy', 'onnxruntime', 'pandas', 'torch', 'onnx', 'jsonschema'} & set(sys.modules)))"
     )
-    done = subprocess.run(
-        [sys.executable, "-c", code],
-        check=True,
-        capture_output=True,
-        text=True,
-        timeout=60,
-        env=os.environ | {"COLUMNS": "100"},
-    )
+    environment = os.environ | {"COLUMNS": "100"}
+    done = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True, env=environment)
     assert done.stdout.splitlines()[-1] == "HEAVY []"

@@ -1,4 +1,4 @@
-"""Programs beside Python and g++: a test that needs one says so, and CI runs README's commands before it installs any."""
+"""What the tests themselves stand on: `every_case`, programs that may be missing, and the commands that CI runs."""
 
 import os
 import re
@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 
+from ..every_case import every_case
 from ..programs import missing, require_programs_of
 
 NEEDED_BY_CI = ("bash", "dirname", "awk", "mktemp", "rm", "mkdir", "touch", "git")
@@ -26,36 +27,66 @@ SAYS = '#!/bin/bash\necho "${PWD##*/}: ${0##*/} $*" >> "$LOG"\n'
 VENV = '[ "$2" = venv ] && mkdir -p "$3/bin" && touch "$3/bin/activate"; true\n'
 
 
-def item_that_needs(*programs: str) -> Any:
-    return SimpleNamespace(iter_markers=lambda _name: [SimpleNamespace(args=programs)])
+def test_every_case_is_tried_and_each_that_fails_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A loop that stops at its first failure hides the others; a file that one case leaves would let the next pass."""
+    tried, before = [], Path.cwd()
+
+    @every_case(("name", "number"), [("sound", 0), ("wrong", 1), ("broken", 2), ("left out", 3)])
+    def test(name: str, number: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        tried.append(name)
+        assert (Path.cwd(), list(tmp_path.iterdir())) == (before, [])
+        monkeypatch.chdir(tmp_path)
+        Path("left.txt").write_text("", encoding="utf-8")
+        assert number != 1, "one is wrong"
+        if number == 2:
+            raise KeyError(name)
+        if number == 3:
+            pytest.skip("not today")
+
+    with pytest.raises(pytest.fail.Exception) as failure:
+        test(tmp_path=tmp_path, monkeypatch=monkeypatch)
+    said = str(failure.value)
+    assert tried == ["sound", "wrong", "broken", "left out"]
+    assert said.startswith("3 of 4 cases failed\n1: wrong-1\n2: broken-2\n3: left out-3\n")
+    assert [words for words in ("one is wrong", "KeyError", "not today") if words not in said] == []
+    with pytest.raises(AssertionError, match="no case of number"):
+        every_case("number", [])
 
 
-def test_a_test_without_its_program_is_skipped_with_the_reason(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A newcomer without a browser runs README's command, and it must not fail."""
+@every_case(("letter", "number"), [("a", 1), ("b", 2), ("a", 3)], by="letter")
+def test_the_values_of_one_parameter_are_tests_of_their_own(letter: str, number: int, request: Any) -> None:
+    """All cases in one test leave all but one processor idle."""
+    assert request.node.name.endswith(f"[{letter}]")
+    assert number in {"a": (1, 3), "b": (2,)}[letter]
+
+
+def test_a_test_without_its_program_is_skipped_and_fails_where_all_must_be_there(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """A newcomer without a browser runs README's command, and it must not fail; a page that is never opened looks green."""
+
+    def needs(*programs: str) -> Any:
+        return SimpleNamespace(iter_markers=lambda _name: [SimpleNamespace(args=programs)])
+
     monkeypatch.delenv("RIGPACT_PROGRAMS", raising=False)
-    monkeypatch.setenv("CI", "true")
     with pytest.raises(pytest.skip.Exception, match="no such-program on this machine"):
-        require_programs_of(item_that_needs("bash", "such-program"))
+        require_programs_of(needs("bash", "such-program"))
     with pytest.raises(pytest.skip.Exception, match="no C\\+\\+ compiler"):
         missing("C++ compiler")
-    require_programs_of(item_that_needs("bash"))
-
-
-def test_where_everything_must_be_there_a_missing_program_fails(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A page that is never opened, or a loop that is never compiled, looks as green as one that was."""
+    require_programs_of(needs("bash"))
     monkeypatch.setenv("RIGPACT_PROGRAMS", "required")
     with pytest.raises(pytest.fail.Exception, match="no such-program"):
-        require_programs_of(item_that_needs("such-program"))
+        require_programs_of(needs("such-program"))
 
 
 @pytest.fixture
 def bare_machine(tmp_path: Path, checkout: Path) -> Path:
     """A checkout with CI's script and README, and a PATH on which python, rigpact and apt-get say where they are called."""
-    (tmp_path / ".ci").mkdir()
-    shutil.copy(checkout / ".ci" / "run", tmp_path / ".ci" / "run")
-    shutil.copy(checkout / "README.md", tmp_path / "README.md")
     path = tmp_path / "path"
-    path.mkdir()
+    for folder in (tmp_path / ".ci", path):
+        folder.mkdir()
+    for name in (".ci/run", "README.md"):
+        shutil.copy(checkout / name, tmp_path / name)
     for name in NEEDED_BY_CI:
         (path / name).symlink_to(str(shutil.which(name)))
     for name in ("python", "python3", "rigpact", "apt-get"):
@@ -69,8 +100,7 @@ def bare_machine(tmp_path: Path, checkout: Path) -> Path:
 
 @pytest.mark.skipif(shutil.which("bash") is None, reason="CI's script is for bash")
 def test_ci_runs_the_readmes_commands_before_it_installs_programs(bare_machine: Path) -> None:
-    """Installed first, clang hid for weeks that README's command fails without it; a checkout of another name, that it fails in
-    a folder `rigpact`, as `git clone` makes it."""
+    """Installed first, clang hid for weeks that README's command fails without it; the clone is named as users name it."""
     log = bare_machine / "log"
     environment = {**os.environ, "PATH": str(bare_machine / "path"), "LOG": str(log), "TMPDIR": str(bare_machine)}
     subprocess.run([".ci/run"], cwd=bare_machine, env=environment, check=True, timeout=60)
@@ -88,12 +118,10 @@ def test_ci_runs_the_readmes_commands_before_it_installs_programs(bare_machine: 
 
 def test_the_workflow_runs_the_readmes_commands(checkout: Path) -> None:
     """README promises them on every system; a workflow with commands of its own would not see that they fail."""
-    pages = {
-        name: (checkout / name).read_text(encoding="utf-8") for name in ("README.md", ".github/workflows/tests.yml")
-    }
+    readme, workflow = ((checkout / name).read_text("utf-8") for name in ("README.md", ".github/workflows/tests.yml"))
     for name in ("install", "test"):
-        (command,) = re.findall(rf"^<!-- {name} -->\n```bash\n(.*)\n```$", pages["README.md"], re.MULTILINE)
-        assert f"      - run: {command}\n" in pages[".github/workflows/tests.yml"]
+        (command,) = re.findall(rf"^<!-- {name} -->\n```bash\n(.*)\n```$", readme, re.MULTILINE)
+        assert f"      - run: {command}\n" in workflow
 
 
 @pytest.mark.nightly
