@@ -45,7 +45,96 @@ def inverse(R: Any) -> Any:
     return np.swapaxes(R, -1, -2)
 
 
-# --- what is computed -------------------------------------------------------------------------------------------------
+ROWS: tuple[tuple[Any, ...], ...] = (
+    ("RP883", "so3_log_map", "KeyError: 'skeleton'", "log_that_needs_a_skeleton", lambda R: {}["skeleton"]),
+    ("RP883", "so3_log_map", "a list where an array is expected", "log_as_a_list", lambda R: sound.so3_log_map(R).tolist()),
+    ("RP851", "geodesic_R", "returns the shape [] for float32 input", "mean_distance_of_singles",
+     lambda a, b: sound.geodesic_R(a, b) if a.dtype != np.float32 else np.mean(sound.geodesic_R(a, b))),
+    ("RP883", "geodesic_R", "returns the shape []", "mean_distance",
+     lambda a, b: np.mean(sound.geodesic_R(a, b)) if np.ndim(a) > 2 else np.ones(3)),
+    ("RP852", "matrix_to_rot6d", "no known convention explains it", "columns_with_a_sign_lost",
+     lambda R: np.abs(sound.matrix_to_rot6d(R))),
+    ("RP853", "so3_log_map", "returns half the angle: measured ratio 0.5000", "half_angle_log",
+     lambda R: sound.so3_log_map(R) / 2),
+    ("RP853", "angvel_vec_from_R_seq", "returns half the angle: measured ratio 0.5000", "half_angle_velocity",
+     lambda R_seq, fps: sound.angvel_vec_from_R_seq(R_seq, fps) / 2),
+    ("RP853", "so3_exp_map", "takes half the angle", "exp_of_half", lambda v: sound.so3_exp_map(v / 2)),
+    ("RP854", "so3_log_map", "returns degrees: measured ratio 57.2958", "log_in_degrees",
+     lambda R: np.degrees(sound.so3_log_map(R))),
+    ("RP854", "geodesic_R", "returns degrees", "distance_in_degrees", lambda a, b: np.degrees(sound.geodesic_R(a, b))),
+    ("RP854", "so3_exp_map", "takes twice the angle", "exp_of_double", lambda v: sound.so3_exp_map(v * 2)),
+    ("RP855", "so3_log_map", "measured ratio -1.0000", "transposed_log", lambda R: sound.so3_log_map(inverse(R))),
+    ("RP855", "so3_exp_map", "takes the inverse rotation", "transposed_exp", lambda v: inverse(sound.so3_exp_map(v))),
+    ("RP855", "angvel_vec_from_R_seq", "inverse rotation", "inverse_velocity",
+     lambda R_seq, fps: -sound.angvel_vec_from_R_seq(R_seq, fps)),
+    ("RP855", "geodesic_R", "the angle of A·B, not of Aᵀ·B", "distance_of_the_product",
+     lambda a, b: sound.geodesic_R(inverse(a), b), False),
+    ("RP857", "matrix_to_rot6d", "rows X and Y", "row_packing",
+     lambda R: np.concatenate([R[..., 0, :], R[..., 1, :]], axis=-1)),
+    ("RP857", "rot6d_to_matrix", "rows X and Y", "rows_as_other_libraries_have_them", lambda x: inverse(xy_columns(x))),
+    ("RP861", "reproject_rot6d", "come back as they were", "no_renormalisation", lambda flat: flat + 0),
+    ("RP862", "quat_to_matrix", "orders quaternions wxyz, the contract xyzw", "scalar_first",
+     lambda q: sound.quat_to_matrix(q[..., [1, 2, 3, 0]])),
+    ("RP862", "matrix_to_quat", "orders quaternions wxyz", "scalar_first_out",
+     lambda R: sound.matrix_to_quat(R)[..., [3, 0, 1, 2]]),
+    ("RP864", "angvel_vec_from_R_seq", "per frame, not per second", "velocity_per_frame",
+     lambda R_seq, fps: sound.angvel_vec_from_R_seq(R_seq, 1)),
+    ("RP864", "angvel_vec_from_R_seq", "per frame, not per second", "velocity_without_a_rate",
+     lambda R_seq: sound.angvel_vec_from_R_seq(R_seq, 1)),
+    ("RP864", "angvel_vec_from_R_seq", "at a rate of its own, 30 frames a second", "velocity_at_thirty",
+     lambda R_seq, fps: sound.angvel_vec_from_R_seq(R_seq, 30)),
+    ("RP864", "angvel_vec_from_R_seq", "divided by the rate", "velocity_divided",
+     lambda R_seq, fps: sound.angvel_vec_from_R_seq(R_seq, 1 / fps)),
+    ("RP882", "wrap_to_pi", "angles come back as they were", "unwrapped_yaw", lambda angle: angle + 0.0),
+    ("RP862", "quat_mul", "orders quaternions wxyz, the contract xyzw", "product_scalar_first",
+     lambda a, b: sound.quat_mul(a[..., [1, 2, 3, 0]], b[..., [1, 2, 3, 0]])[..., [3, 0, 1, 2]]),
+    ("RP862", "quat_inverse", "orders quaternions wxyz", "inverse_scalar_first",
+     lambda q: q * np.array([1, -1, -1, -1], q.dtype)),
+    ("RP855", "quat_rotate", "it turns vectors by the inverse: Rᵀ·v", "rotated_backwards",
+     lambda q, v: sound.quat_rotate_inverse(q, v)),  # noqa: PLW0108
+    ("RP855", "quat_rotate_inverse", "it turns vectors forwards: R·v", "rotated_forwards", lambda q, v: sound.quat_rotate(q, v)),  # noqa: PLW0108
+    ("RP855", "quat_inverse", "its own input", "no_inverse", lambda q: q + 0),
+    ("RP854", "axis_angle_to_quat", "takes twice the angle", "quat_of_the_whole_angle",
+     lambda v: sound.axis_angle_to_quat(2 * v)),
+    ("RP853", "quat_to_axis_angle", "returns half the angle", "half_angle_of_quat",
+     lambda q: sound.quat_to_axis_angle(q) / 2),
+    ("RP854", "so3_exp_map", "takes degrees", "exp_of_degrees",
+     lambda axis, angle: sound.so3_exp_map(axis * np.radians(angle)[..., None])),
+    ("RP854", "euler_to_matrix", "takes degrees", "euler_of_another_unit_xyz",
+     lambda angles: sound.euler_to_matrix(np.radians(angles), "XYZ")),
+    ("RP857", "rot6d_to_quat", "uses rows X and Y", "quat_of_rows", lambda x: sound.matrix_to_quat(inverse(xy_columns(x)))),
+    ("RP864", "angvel_from_quat_seq", "per frame, not per second", "quat_velocity_per_frame",
+     lambda q_seq, fps: sound.angvel_from_quat_seq(q_seq, 1)),
+    ("RP855", "euler_to_quat", "it computes R = (", "transposed_euler_xyz",
+     lambda angles: sound.quat_inverse(sound.euler_to_quat(angles, "XYZ"))),
+    ("RP885", "quat_mul", "computes b · a (a turns first)", "product_swapped", lambda a, b: sound.quat_mul(b, a)),
+    ("RP886", "euler_to_matrix", "no order is declared", "euler_of_no_order",
+     lambda angles: sound.euler_to_matrix(angles, "ZXY")),
+    ("RP872", "rot6d_to_matrix", "turns a NaN in its input into", "nan_is_identity",
+     lambda x: sound.rot6d_to_matrix(np.where(np.isnan(x), np.array([1, 0, 0, 0, 0, 1], x.dtype), x))),
+    ("RP873", "reproject_rot6d", "another result", "scaled_by_the_batch",
+     lambda x: sound.reproject_rot6d(x) * (np.abs(x).max() / max(1e-30, np.abs(x).reshape(-1, 6)[0].max())) ** 0.1, False),
+    ("RP873", "reproject_rot6d", "several bones stand in one flat vector", "one_bone_only",
+     lambda flat: np.concatenate([sound.reproject_rot6d(flat[..., :6]), flat[..., 6:]], axis=-1), False),
+    ("RP876", "matrix_to_rot6d", "returns float64 for float32 input", "always_float64",
+     lambda R: sound.matrix_to_rot6d(R).astype(np.float64)),
+    ("RP876", "so3_exp_map", "returns float32 for float64 input", "always_float32",
+     lambda v: sound.so3_exp_map(v.astype(np.float32)), False),
+    ("RP878", "so3_exp_map", "in float64", "float32_inside",
+     lambda v: sound.so3_exp_map(v.astype(np.float32)).astype(sound._floating(v).dtype)),
+    ("RP880", "matrix_to_rot6d", "another result when called again", "jittered",
+     lambda R: sound.matrix_to_rot6d(R) + np.asarray(1e-9 * next(_CALLS), R.dtype), False),
+)  # fmt: skip
+"""Defects of one expression: code, role, words, name, function, and False where it is not alone."""
+
+
+def _add(rows: tuple[tuple[Any, ...], ...]) -> None:
+    for code, role, says, name, function, *alone in rows:
+        function.__name__ = name
+        DEFECTS.append(Defect(code, role, says, function, *alone))
+
+
+_add(ROWS)
 
 
 @defect("RP850", "so3_log_map", "raises IndexError: four rotations, please for the check of rows", alone=False)
@@ -53,81 +142,6 @@ def log_of_many(R):
     if 0 < len(R) < 4:
         raise IndexError("four rotations, please")
     return sound.so3_log_map(R)
-
-
-@defect("RP883", "so3_log_map", "KeyError: 'skeleton'")
-def log_that_needs_a_skeleton(R):
-    return {}["skeleton"]
-
-
-@defect("RP883", "so3_log_map", "a list where an array is expected")
-def log_as_a_list(R):
-    return sound.so3_log_map(R).tolist()
-
-
-@defect("RP851", "geodesic_R", "returns the shape [] for float32 input")
-def mean_distance_of_singles(a, b):
-    return sound.geodesic_R(a, b) if a.dtype != np.float32 else np.mean(sound.geodesic_R(a, b))
-
-
-@defect("RP883", "geodesic_R", "returns the shape []")
-def mean_distance(a, b):
-    return np.mean(sound.geodesic_R(a, b)) if np.ndim(a) > 2 else np.ones(3)
-
-
-@defect("RP852", "matrix_to_rot6d", "no known convention explains it")
-def columns_with_a_sign_lost(R):
-    return np.abs(sound.matrix_to_rot6d(R))
-
-
-@defect("RP853", "so3_log_map", "returns half the angle: measured ratio 0.5000")
-def half_angle_log(R):
-    return sound.so3_log_map(R) / 2
-
-
-@defect("RP853", "angvel_vec_from_R_seq", "returns half the angle: measured ratio 0.5000")
-def half_angle_velocity(R_seq, fps):
-    return sound.angvel_vec_from_R_seq(R_seq, fps) / 2
-
-
-@defect("RP853", "so3_exp_map", "takes half the angle")
-def exp_of_half(v):
-    return sound.so3_exp_map(v / 2)
-
-
-@defect("RP854", "so3_log_map", "returns degrees: measured ratio 57.2958")
-def log_in_degrees(R):
-    return np.degrees(sound.so3_log_map(R))
-
-
-@defect("RP854", "geodesic_R", "returns degrees")
-def distance_in_degrees(a, b):
-    return np.degrees(sound.geodesic_R(a, b))
-
-
-@defect("RP854", "so3_exp_map", "takes twice the angle")
-def exp_of_double(v):
-    return sound.so3_exp_map(v * 2)
-
-
-@defect("RP855", "so3_log_map", "measured ratio -1.0000")
-def transposed_log(R):
-    return sound.so3_log_map(inverse(R))
-
-
-@defect("RP855", "so3_exp_map", "takes the inverse rotation")
-def transposed_exp(v):
-    return inverse(sound.so3_exp_map(v))
-
-
-@defect("RP855", "angvel_vec_from_R_seq", "inverse rotation")
-def inverse_velocity(R_seq, fps):
-    return -sound.angvel_vec_from_R_seq(R_seq, fps)
-
-
-@defect("RP855", "geodesic_R", "the angle of A·B, not of Aᵀ·B", alone=False)
-def distance_of_the_product(a, b):
-    return sound.geodesic_R(inverse(a), b)
 
 
 @defect("RP856", "rot6d_to_matrix", "uses columns X and Y, not columns X and Z")
@@ -141,25 +155,10 @@ def first_two_columns(R):
     return np.concatenate([R[..., :, 0], R[..., :, 1]], axis=-1)
 
 
-@defect("RP856", "rot6d_to_matrix", "columns X and Z, interleaved", alone=False)
-def interleaved_columns(x):
-    return sound.rot6d_to_matrix(np.concatenate([x[..., 0::2], x[..., 1::2]], axis=-1))
-
-
 @defect("RP856", "compose_rot6d_delta", "uses columns X and Y, not columns X and Z", alone=False)
 def composed_xy(prev, delta):
     before, turn = xy_columns(prev), xy_columns(delta + np.array([1, 0, 0, 0, 1, 0], delta.dtype))
     return first_two_columns(turn @ before)
-
-
-@defect("RP857", "matrix_to_rot6d", "rows X and Y")
-def row_packing(R):
-    return np.concatenate([R[..., 0, :], R[..., 1, :]], axis=-1)
-
-
-@defect("RP857", "rot6d_to_matrix", "rows X and Y")
-def rows_as_other_libraries_have_them(x):
-    return inverse(xy_columns(x))
 
 
 @defect("RP858", "rot6d_to_matrix", "determinant -1")
@@ -188,16 +187,6 @@ def whole_delta(prev, delta):
     return sound.compose_rot6d_delta(prev, delta - identity)
 
 
-@defect("RP860", "normalize_rot6d_delta", "no identity added")
-def delta_without_identity(flat):
-    return sound.reproject_rot6d(flat)
-
-
-@defect("RP861", "reproject_rot6d", "come back as they were")
-def no_renormalisation(flat):
-    return flat + 0
-
-
 @defect("RP861", "rot6d_to_matrix", "not at right angles", alone=False)
 def unit_but_sheared(x):
     a, b = (v / np.linalg.norm(v, axis=-1, keepdims=True) for v in (x[..., :3], x[..., 3:]))
@@ -211,40 +200,10 @@ def raw_delta(prev, delta):
     return sound.matrix_to_rot6d(np.stack([a, np.cross(b, a), b], axis=-1) @ sound.rot6d_to_matrix(prev))
 
 
-@defect("RP862", "quat_to_matrix", "orders quaternions wxyz, the contract xyzw")
-def scalar_first(q):
-    return sound.quat_to_matrix(q[..., [1, 2, 3, 0]])
-
-
-@defect("RP862", "matrix_to_quat", "orders quaternions wxyz")
-def scalar_first_out(R):
-    return sound.matrix_to_quat(R)[..., [3, 0, 1, 2]]
-
-
 @defect("RP863", "angvel_vec_from_R_seq", "in the local frame, the contract in the parent frame")
 def own_frame_velocity(R_seq, fps):
     steps = sound.so3_log_map(inverse(R_seq[:-1]) @ R_seq[1:]) * np.asarray(fps, sound._floating(R_seq).dtype)
     return np.concatenate([steps, steps[-1:]])
-
-
-@defect("RP864", "angvel_vec_from_R_seq", "per frame, not per second")
-def velocity_per_frame(R_seq, fps):
-    return sound.angvel_vec_from_R_seq(R_seq, 1)
-
-
-@defect("RP864", "angvel_vec_from_R_seq", "per frame, not per second")
-def velocity_without_a_rate(R_seq):
-    return sound.angvel_vec_from_R_seq(R_seq, 1)
-
-
-@defect("RP864", "angvel_vec_from_R_seq", "at a rate of its own, 30 frames a second")
-def velocity_at_thirty(R_seq, fps):
-    return sound.angvel_vec_from_R_seq(R_seq, 30)
-
-
-@defect("RP864", "angvel_vec_from_R_seq", "divided by the rate")
-def velocity_divided(R_seq, fps):
-    return sound.angvel_vec_from_R_seq(R_seq, 1 / fps)
 
 
 @defect("RP865", "angvel_vec_from_R_seq", "the step before, the first one repeated")
@@ -268,71 +227,6 @@ def unwrapped_log(R):
     return q[..., :3] * (2 * np.arctan2(sine, q[..., 3:]) / np.where(sine == 0, 1, sine)).astype(q.dtype)
 
 
-@defect("RP882", "wrap_to_pi", "angles come back as they were")
-def unwrapped_yaw(angle):
-    return angle + 0.0
-
-
-@defect("RP862", "quat_mul", "orders quaternions wxyz, the contract xyzw")
-def product_scalar_first(a, b):
-    return sound.quat_mul(a[..., [1, 2, 3, 0]], b[..., [1, 2, 3, 0]])[..., [3, 0, 1, 2]]
-
-
-@defect("RP862", "quat_inverse", "orders quaternions wxyz")
-def inverse_scalar_first(q):
-    return q * np.array([1, -1, -1, -1], q.dtype)
-
-
-@defect("RP855", "quat_rotate", "it turns vectors by the inverse: Rᵀ·v")
-def rotated_backwards(q, v):
-    return sound.quat_rotate_inverse(q, v)
-
-
-@defect("RP855", "quat_rotate_inverse", "it turns vectors forwards: R·v")
-def rotated_forwards(q, v):
-    return sound.quat_rotate(q, v)
-
-
-@defect("RP855", "quat_inverse", "its own input")
-def no_inverse(q):
-    return q + 0
-
-
-@defect("RP854", "axis_angle_to_quat", "takes twice the angle")
-def quat_of_the_whole_angle(v):
-    return sound.axis_angle_to_quat(2 * v)
-
-
-@defect("RP853", "quat_to_axis_angle", "returns half the angle")
-def half_angle_of_quat(q):
-    return sound.quat_to_axis_angle(q) / 2
-
-
-@defect("RP854", "so3_exp_map", "takes degrees")
-def exp_of_degrees(axis, angle):
-    return sound.so3_exp_map(axis * np.radians(angle)[..., None])
-
-
-@defect("RP854", "euler_to_matrix", "takes degrees")
-def euler_of_another_unit_xyz(angles):
-    return sound.euler_to_matrix(np.radians(angles), "XYZ")
-
-
-@defect("RP856", "quat_to_rot6d", "uses columns X and Y, not columns X and Z")
-def xy_of_quat(q):
-    return first_two_columns(sound.quat_to_matrix(q))
-
-
-@defect("RP857", "rot6d_to_quat", "uses rows X and Y")
-def quat_of_rows(x):
-    return sound.matrix_to_quat(inverse(xy_columns(x)))
-
-
-@defect("RP864", "angvel_from_quat_seq", "per frame, not per second")
-def quat_velocity_per_frame(q_seq, fps):
-    return sound.angvel_from_quat_seq(q_seq, 1)
-
-
 @defect("RP864", "angvel_from_rot6d_seq", "per frame, not per second")
 def flat_velocity_per_frame(x_seq, fps):
     pairs = x_seq.reshape(*x_seq.shape[:2], -1, 6)
@@ -350,24 +244,6 @@ def euler_xyz_from_quat(q):
     R = sound.quat_to_matrix(q)  # R = Ry(a) Rx(b) Rz(c)
     middle = np.arctan2(-R[..., 1, 2], np.hypot(R[..., 1, 0], R[..., 1, 1]))
     return np.stack([np.arctan2(R[..., 0, 2], R[..., 2, 2]), middle, np.arctan2(R[..., 1, 0], R[..., 1, 1])], axis=-1)
-
-
-@defect("RP855", "euler_to_quat", "it computes R = (")
-def transposed_euler_xyz(angles):
-    return sound.quat_inverse(sound.euler_to_quat(angles, "XYZ"))
-
-
-@defect("RP885", "quat_mul", "computes b · a (a turns first)")
-def product_swapped(a, b):
-    return sound.quat_mul(b, a)
-
-
-@defect("RP886", "euler_to_matrix", "no order is declared")
-def euler_of_no_order(angles):
-    return sound.euler_to_matrix(angles, "ZXY")
-
-
-# --- where formulas break down ----------------------------------------------------------------------------------------
 
 
 @defect("RP867", "geodesic_R", "between identical rotations")
@@ -414,11 +290,6 @@ def bare_division(x):
     return np.stack([a, np.cross(b, a), b], axis=-1)
 
 
-@defect("RP870", "geodesic_R", "identical rotations", alone=False)
-def bare_acos(a, b):
-    return np.arccos((np.trace(inverse(a) @ b, axis1=-2, axis2=-1) - 1) / 2)
-
-
 @defect("RP870", "matrix_to_quat", "half turns", alone=False)
 def quat_by_w(R):
     w = np.sqrt(1 + np.trace(R, axis1=-2, axis2=-1)) / 2
@@ -433,24 +304,6 @@ def zero_stays_zero(flat):
     b = pairs[..., 3:] - np.sum(a * pairs[..., 3:], axis=-1, keepdims=True) * a
     b = b / np.maximum(np.linalg.norm(b, axis=-1, keepdims=True), 1e-8)
     return np.concatenate([a, b], axis=-1).reshape(flat.shape)
-
-
-@defect("RP872", "rot6d_to_matrix", "turns a NaN in its input into")
-def nan_is_identity(x):
-    return sound.rot6d_to_matrix(np.where(np.isnan(x), np.array([1, 0, 0, 0, 0, 1], x.dtype), x))
-
-
-# --- how input is treated ---------------------------------------------------------------------------------------------
-
-
-@defect("RP873", "reproject_rot6d", "another result", alone=False)
-def scaled_by_the_batch(flat):
-    return sound.reproject_rot6d(flat) * (np.abs(flat).max() / max(1e-30, np.abs(flat).reshape(-1, 6)[0].max())) ** 0.1
-
-
-@defect("RP873", "reproject_rot6d", "several bones stand in one flat vector", alone=False)
-def one_bone_only(flat):
-    return np.concatenate([sound.reproject_rot6d(flat[..., :6]), flat[..., 6:]], axis=-1)
 
 
 @defect("RP874", "so3_log_map", "several rotations at once")
@@ -480,26 +333,11 @@ def float64_only(v):
     return sound.so3_exp_map(v)
 
 
-@defect("RP876", "matrix_to_rot6d", "returns float64 for float32 input")
-def always_float64(R):
-    return sound.matrix_to_rot6d(R).astype(np.float64)
-
-
-@defect("RP876", "so3_exp_map", "returns float32 for float64 input", alone=False)
-def always_float32(v):
-    return sound.so3_exp_map(v.astype(np.float32))
-
-
 @defect("RP877", "so3_exp_map", "whole numbers for whole-number input")
 def like_its_input(v):
     result = np.zeros((*v.shape, 3), v.dtype)
     result[...] = sound.so3_exp_map(v)
     return result
-
-
-@defect("RP878", "so3_exp_map", "in float64")
-def float32_inside(v):
-    return sound.so3_exp_map(v.astype(np.float32)).astype(sound._floating(v).dtype)
 
 
 @defect("RP878", "rot6d_to_matrix", "in float64", alone=False)
@@ -520,6 +358,12 @@ def in_place(flat):
 _CALLS: Iterator[int] = iter(range(10**9))
 
 
-@defect("RP880", "matrix_to_rot6d", "another result when called again", alone=False)
-def jittered(R):
-    return sound.matrix_to_rot6d(R) + np.asarray(1e-9 * next(_CALLS), R.dtype)
+_add((
+    ("RP856", "rot6d_to_matrix", "columns X and Z, interleaved", "interleaved_columns",
+     lambda x: sound.rot6d_to_matrix(np.concatenate([x[..., 0::2], x[..., 1::2]], axis=-1)), False),
+    ("RP860", "normalize_rot6d_delta", "no identity added", "delta_without_identity", sound.reproject_rot6d),
+    ("RP856", "quat_to_rot6d", "uses columns X and Y, not columns X and Z", "xy_of_quat",
+     lambda q: first_two_columns(sound.quat_to_matrix(q))),
+    ("RP870", "geodesic_R", "identical rotations", "bare_acos",
+     lambda a, b: np.arccos((np.trace(inverse(a) @ b, axis1=-2, axis2=-1) - 1) / 2), False),
+))  # fmt: skip
