@@ -1,6 +1,5 @@
 """The schemas, and the short cut past them for long arrays of numbers."""
 
-import json
 from pathlib import Path
 from typing import Any
 
@@ -11,10 +10,10 @@ from jsonschema import Draft202012Validator
 
 from rigpact.contract import ContractRefused, UnusableInput, load_contract
 from rigpact.contract.documents import Document, Kind, documents_remembered, read_document
-from rigpact.contract.files import bytes_to_json
 from rigpact.contract.rules.files.structure import check_against_schema, load_schema
 
 from ..every_case import every_case
+from .edits import drop, put
 
 SCHEMAS = (*(kind.value for kind in Kind if kind.is_document), "trace_header", "findings_report", "baseline")
 SCALARS = st.one_of(
@@ -48,103 +47,38 @@ def test_the_short_cut_gives_the_verdict_of_the_long_way(rows: Any, key: str) ->
 def test_a_trace_header_of_another_format_is_refused() -> None:
     """A log of some other tool must not be compared as a trace."""
     header = {
-        "format": "rigpact-trace",
-        "version": 1,
-        "producer": {"name": "engine", "version": "5.4"},
-        "contract": {"bundle_sha256": None},
-        "fps": 60,
-        "mode": "free",
-        "clip": None,
-        "stages": {"state": 420},
-    }
-
+        "format": "rigpact-trace", "version": 1, "producer": {"name": "engine", "version": "5.4"}, "clip": None,
+        "contract": {"bundle_sha256": None}, "fps": 60, "mode": "free", "stages": {"state": 420},
+    }  # fmt: skip
     assert list(check_against_schema(header, "trace_header")) == []
     assert [pointer for pointer, _ in check_against_schema({**header, "mode": "fast"}, "trace_header")] == ["/mode"]
     assert list(check_against_schema({**header, "stages": {"states": 420}}, "trace_header"))
 
 
-KEYS = st.sampled_from(["a", "b/c", "~", 'q"', ":"])
-TREES = st.recursive(
-    st.one_of(st.integers(0, 9), st.sampled_from(['":', 'x":y', ""])),
-    lambda children: st.one_of(st.lists(children, max_size=3), st.lists(st.tuples(KEYS, children), max_size=4)),
-    max_leaves=12,
-)
-
-
-def as_text(tree: Any, repeated: list[str], path: str = "") -> str:
-    """Write a tree whose objects are lists of pairs, as a JSON writer that knows no dictionary would; note repeats."""
-    if isinstance(tree, list) and tree and all(isinstance(child, tuple) for child in tree):
-        names = [name for name, _ in tree]
-        here = [f"{path}/{name.replace('~', '~0').replace('/', '~1')}" for name in names]
-        repeated += sorted({place for place in here if here.count(place) > 1})
-        last = {name: index for index, name in enumerate(names)}
-        parts = []
-        for index, (name, child) in enumerate(tree):
-            inner: list[str] = []
-            parts.append(f"{json.dumps(name)} : {as_text(child, inner, here[index])}")
-            repeated += inner if last[name] == index else []
-        return "{" + ", ".join(parts) + "}"
-    if isinstance(tree, list):
-        return "[" + ", ".join(as_text(child, repeated, f"{path}/{index}") for index, child in enumerate(tree)) + "]"
-    return json.dumps(tree)
-
-
-@given(tree=TREES)
-def test_every_repeated_key_is_found_and_no_other(tree: Any) -> None:
-    """Two readers of one file keep different values of a repeated key: training and game load different numbers."""
-    expected: list[str] = []
-    content = as_text(tree, expected).encode()
-
-    assert sorted(bytes_to_json(content, "tree.json").repeated_keys) == sorted(expected)
-
-
 @every_case(
     ("path", "value"),
     [
-        (("MuX",), ["a"] * 35),
-        (("MuX",), {"a": 1}),
-        (("meta",), 3),
-        (("meta", "state_layout"), [1, 2]),
-        (("meta", "state_layout", "RootYaw"), {"start": "5", "size": 1}),
-        (("meta", "skeleton", "parents"), ["root", 0, 0]),
-        (("meta", "skeleton", "ref_local_offsets_m"), [[0, 0], [0, 0, 0], [0, 0, 0]]),
-        (("meta", "bone_names"), 46),
-        (("meta", "rot6d_spec", "columns"), 5),
-        (("fps",), "sixty"),
-        (("fps",), None),
-        (("pose_hist_len",), "3"),
-        (("pose_hist_len",), 10**9),
-        (("tanh_scales_pose_hist",), "1"),
-        (("StdY",), [[0.1] * 18]),
+        ("MuX", ["a"] * 35), ("MuX", {"a": 1}), ("meta", 3), ("meta/state_layout", [1, 2]), ("meta/bone_names", 46),
+        ("meta/state_layout/RootYaw", {"start": "5", "size": 1}), ("meta/skeleton/parents", ["root", 0, 0]),
+        ("meta/skeleton/ref_local_offsets_m", [[0, 0], [0, 0, 0], [0, 0, 0]]), ("meta/rot6d_spec/columns", 5),
+        ("fps", "sixty"), ("fps", None), ("pose_hist_len", "3"), ("pose_hist_len", 10**9), ("tanh_scales_pose_hist", "1"),
+        ("StdY", [[0.1] * 18]),
     ],
-)
-def test_a_malformed_bundle_is_refused_with_its_place(sample: Any, path: tuple[str, ...], value: Any) -> None:
+)  # fmt: skip
+def test_a_malformed_bundle_is_refused_with_its_place(sample: Any, path: str, value: Any) -> None:
     """A stack trace from the depths of numpy tells an animator nothing."""
-    holder = sample.bundle
-    for key in path[:-1]:
-        holder = holder[key]
-    holder[path[-1]] = value
-
+    put(value, "bundle", *path.split("/"))(sample)
     with pytest.raises(ContractRefused) as refusal:
         load_contract(sample.write("bundle").path)
+    assert any(finding.pointer.startswith(f"/{path}") for finding in refusal.value.findings)
 
-    assert any(finding.pointer.startswith("/" + "/".join(path)) for finding in refusal.value.findings)
 
-
-def test_a_companion_of_another_character_is_refused(sample: Any) -> None:
-    """Its statistics would normalise every bone with another bone's numbers."""
-    sample.companion["StdPoseHist"] = sample.companion["StdPoseHist"][:-6]
-
+@every_case("edit", [drop("companion", "StdPoseHist", slice(-6, None)), put(8.0, "bundle", "pose_hist_len")], ids=repr)
+def test_statistics_of_another_length_are_refused(sample: Any, edit: Any) -> None:
+    """They would normalise every bone with another bone's numbers; 8.0 is 8 to an engine."""
+    edit(sample)
     with pytest.raises(UnusableInput, match="RP305"):
         load_contract(sample.write("bundle").path, sample.write("companion").path)
-
-
-def test_a_length_with_a_decimal_point_is_the_same_length(sample: Any) -> None:
-    """8.0 is 8 to an engine: statistics for two frames do not fit it."""
-    sample.bundle["pose_hist_len"] = 8.0
-
-    with pytest.raises(UnusableInput, match="RP305"):
-        load_contract(sample.write("bundle").path)
 
 
 @pytest.mark.parametrize("parents", [[-1, 2, 1], [-1, 0, 9], [-1, 0]])
