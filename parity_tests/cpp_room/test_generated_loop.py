@@ -123,32 +123,6 @@ def test_what_is_remembered_stands_where_it_was(any_compiler, written, tmp_path)
     np.testing.assert_array_equal(np.hstack(list(found.values())), remembered(x[:, 0], FRAMES))
 
 
-FRESH = """
-#include <cstdio>
-#include "contract.hpp"
-int main() {
-    rigpact_contract::State s, other = s;
-    const auto none = [](int, rigpact_contract::State&) {};
-    const bool is_unknown = s.State_2[0] != s.State_2[0];
-    std::printf("%d %g %g\\n", is_unknown, static_cast<double>(s.last[0]), static_cast<double>(s.before_last[0]));
-    s.State_2[0] = 1.0f;
-    other.State_2[0] = 3.0f;
-    step(s, none);
-    step(other, none);
-    step(s, none);
-    std::printf("%g %g\\n", static_cast<double>(s.last[0]), static_cast<double>(other.step[0]));
-}
-"""
-
-
-def test_a_fresh_state_knows_its_start_and_nothing_else(any_compiler, written, tmp_path):
-    """An input that the engine forgets to write must not be a silent zero; a copied state is a character of its own."""
-    (tmp_path / "contract.hpp").write_text(contract_header(written(REMEMBERS), with_loop=True), encoding="utf-8")
-    (tmp_path / "fresh.cpp").write_text(FRESH, encoding="utf-8")
-    program = compiled(any_compiler, tmp_path / "fresh.cpp", tmp_path / "fresh", include=[tmp_path])
-    assert ran(program).stdout.split() == ["1", "7", "0", "4.5", "6.5"]
-
-
 # --- your own operations, and what has no form in C++ ---
 
 OWN = """

@@ -98,14 +98,6 @@ def test_a_composition_is_scipys(dtype):
     assert native._agreed  # it was C++
 
 
-def test_into_an_array_of_the_caller():
-    """A sweep that composes every frame into the same memory; what stood there before must not shine through."""
-    codec, delta, previous = codec_of({}), drawn_bones(np.float64), drawn_bones(np.float64, seed=3)
-    out = np.full(delta.shape, 7.0)
-    assert np.shares_memory(codec.compose(delta, previous, out), out)
-    np.testing.assert_array_equal(out, codec.compose(delta, previous))
-
-
 @every_case("cut", [lambda rows: rows[:, : 6 * 100], lambda rows: rows[:, ::-1]])
 def test_what_it_does_not_take_is_numpys(cut):
     """A short array costs more to hand over than to compute; a view of another order has no bones in a row."""

@@ -12,7 +12,7 @@ import pytest
 
 from rigpact.contract import load_contract
 from rigpact.contract.errors import UnusableInput
-from rigpact.reference_runtime import CallableNetwork, OnnxNetwork, ReplayNetwork, open_run, read_clip
+from rigpact.reference_runtime import CallableNetwork, OnnxNetwork, open_run, read_clip
 from rigpact.reference_runtime.files.declared import files_of
 from rigpact.reference_runtime.files.run import Crowd, OfCrowd
 from rigpact.reference_runtime.files.runner import RunOptions
@@ -27,8 +27,8 @@ from rigpact.reports.engine.conformance import made_up_clip
 from ..every_case import every_case
 from .conftest import compiled
 from .drawn_contracts import small_contract
-from .libraries import LANES, library_of_lanes, spoilt_library
-from .test_stage_parity import OUTPUTS, VALUES
+from .libraries import spoilt_library
+from .test_stage_parity import VALUES
 
 pytestmark = pytest.mark.usefixtures("installed_library")
 FRAMES = 20
@@ -63,24 +63,6 @@ def native(contract, network, rows):
 def test_the_check_before_a_run_lets_every_convention_pass(character, math, knob, value):
     """A check that alarms on rounding would silently cost a studio its fast loop."""
     assert disagreement(character[0].with_conventions({"math": math, knob: value})) == ""
-
-
-def test_a_run_beside_the_model_equals_numpy_and_its_own_steps(demo):
-    """The network reads the loop's own memory: an input that is bound wrongly shows in the first frame."""
-    contract, network, clip = demo
-    rows = clip_rows(clip, contract)
-    recorded = native(contract, network, rows).record(range(40))
-    stepped = native(contract, network, rows)
-    numpy_run = open_run(contract, network, clip, "free", engine="numpy").record(range(40))
-    for frame in range(40):
-        stages = stepped.step()
-        for name, value in stages.items():
-            np.testing.assert_array_equal(recorded[name][frame], value)
-    for name, values in numpy_run.items():
-        # both compute in float64 and store float32: neighbours at most, fed back for forty frames
-        np.testing.assert_allclose(
-            recorded[name], values, rtol=0, atol=40 * 64 * 2.0**-24 * max(1.0, np.abs(values).max())
-        )
 
 
 def test_a_crowd_is_its_single_runs(demo):
@@ -186,21 +168,6 @@ def test_tanh_is_within_its_documented_bound(any_compiler, tmp_path):
         assert np.isnan(tanh(np.nan))
         assert [tanh(np.inf), tanh(-np.inf), tanh(-0.0)] == [1.0, -1.0, 0.0]
     assert FUNCTIONS["tanh"](0.5) == pytest.approx(loaded.d(0.5), rel=1e-15)
-
-
-@pytest.mark.parametrize("math", ["f64", "f32"])
-@pytest.mark.parametrize("kind", LANES)
-def test_lanes_of_every_kind_give_the_same_bits(character, monkeypatch, kind, math):
-    """Another compiler loops where g++ has vectors, another processor has wider ones: the character must not depend on it."""
-    contract, clip = character
-    contract = contract.with_conventions({"math": math})
-    runs = []
-    for library in map(library_of_lanes, ("SSE", kind)):
-        monkeypatch.setattr(plan, "library", lambda library=library: library)
-        network = ReplayNetwork(OUTPUTS[:FRAMES, : contract.numbers.output.width])
-        runs.append(native(contract, network, clip_rows(clip, contract)).record(range(FRAMES)))
-    for name, rows in runs[0].items():
-        np.testing.assert_array_equal(runs[1][name], rows, err_msg=name)
 
 
 # --- stepping aside ---

@@ -12,7 +12,6 @@ import pytest
 from rigpact.contract.contract_files import open_contract
 from rigpact.contract.errors import UnusableInput
 from rigpact.reference_runtime import read_trace
-from rigpact.reference_runtime.files.run import DeclaredClip, declared_crowd
 from rigpact.reference_runtime.graph.native import drawn, plan
 from rigpact.reference_runtime.graph.native.agreement import first_difference
 from rigpact.reference_runtime.graph.native.plan import NativeFrames
@@ -87,17 +86,6 @@ def test_each_way_to_read_and_to_write_a_rotation_is_scipys(in_cpp, form, varian
     """Twenty-four sequences of Euler angles exist; the wrong one bends every joint about another axis."""
     converting.test_each_way_to_write_a_rotation_is_scipys.hypothesis.inner_test(to=form, writes=variant, seed=seed)
     converting.test_each_way_to_read_a_rotation_is_scipys.hypothesis.inner_test(form=form, reads=variant, seed=seed)
-
-
-@pytest.mark.parametrize("reads", ["columns_first_kept", "interleaved_first_kept"])
-def test_a_first_axis_that_is_kept_keeps_its_length(in_cpp, reads):
-    """Learned motion matching does not normalise it; a runtime that does draws other bones."""
-    converting.test_a_first_axis_that_is_kept_keeps_its_length.hypothesis.inner_test(reads=reads, seed=3)
-
-
-def test_the_inverse_rotation_is_the_transposed_matrix(in_cpp):
-    """A matrix read by rows where the other side wrote columns turns every bone back."""
-    converting.test_the_inverse_rotation_is_the_transposed_matrix.hypothesis.inner_test(seed=3)
 
 
 IN_NUMPY = (
@@ -180,18 +168,6 @@ def test_every_contract_runs_as_numpy_runs_it(path, asks):
             np.testing.assert_allclose(stages[name][:2], rows[:2, lane], rtol=0, atol=1e-5 * scale, err_msg=name)
 
 
-def test_frames_one_by_one_are_the_frames_of_one_call():
-    """A sweep steps, a run records; both must be the same character."""
-    contract = open_contract(ROOT / "fixtures/contracts/learned_motion_matching.toml")
-    clip = [ClipDrive(drawn_clip(contract, 9))]
-    at_once, stepped = (NativeFrames(contract, clip, None, FRAMES, "free") for _ in range(2))
-    at_once.run(FRAMES)
-    for _ in range(FRAMES):
-        stepped.step()
-    for name, rows in at_once.kept.items():
-        np.testing.assert_array_equal(stepped.kept[name], rows, err_msg=name)
-
-
 def test_more_frames_than_there_is_room_for_find_more():
     """C++ writes into memory that Python made: a run that goes on writes into new memory, with what was in the old one."""
     contract = sample_contract("clip")
@@ -256,21 +232,6 @@ def test_a_free_run_takes_it_by_itself_and_is_the_same_path(command, steered, tm
         status, report = report_of(command, path, clip, out, *asked)
         assert (status, report["summary"]["engine"]) == (0, engine)
         np.testing.assert_array_equal(read_trace(out).stages["place"], by_hand(stick, 30))
-
-
-def test_lockstep_is_its_single_runs(steered):
-    """A sweep's characters must not reach into one another."""
-    path, clip, stick = steered
-    contract, starts = open_contract(path), np.float32([[0, 0], [1, -1], [5, 2]])
-    clip_rows = DeclaredClip(clip, 50.0, {"stick": stick})
-    crowds = [declared_crowd(contract, None, clip_rows, starts, 20, engine) for engine in ("native", "numpy")]
-    singles = [declared_crowd(contract, None, clip_rows, start[None], 20, "native") for start in starts]
-    for _ in range(20):
-        found, expected, *alone = (crowd.step() for crowd in (*crowds, *singles))
-        for name, rows in expected.items():
-            np.testing.assert_array_equal(found[name], rows, err_msg=name)
-            for run, one in enumerate(alone):
-                np.testing.assert_array_equal(one[name][0], rows[run], err_msg=name)
 
 
 def test_a_nan_comes_out_where_numpy_has_it(steered):

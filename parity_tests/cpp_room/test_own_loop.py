@@ -102,15 +102,6 @@ def test_a_header_says_which_bones_were_recorded(engine, tmp_path, ending):
     assert by_name.widths == by_index.widths == {"y_out": 18}
 
 
-@EVERY_QUEUE
-def test_a_recording_before_the_first_step_does_not_end_the_game(engine, tmp_path, queue_frames):
-    """With a queue, the second such call ended the process."""
-    path = tmp_path / "run.trace.bin"
-    (said,) = play(engine, "before_first_step", path, queue_frames)
-    assert (said.counts["written"], said.elsewhere, said.problem) == (3, {"refused": 3}, "a frame without stages")
-    assert read_trace(path).frame.tolist() == [0, 1, 2]
-
-
 @EVERY_FORMAT
 def test_two_recorders_on_one_path_do_not_mix(engine, tmp_path, ending):
     """Two characters with one name: both wrote into one file, and every line of it was whole."""

@@ -151,39 +151,6 @@ def test_the_engines_types_become_numbers(game, tmp_path):
         np.testing.assert_array_equal(trace.stages[name], np.array([row, row], np.float32), err_msg=name)
 
 
-@pytest.mark.nightly
-def test_the_game_thread_and_workers_may_call_it_at_once(plugin, folders, tmp_path):
-    """A console variable is switched while workers animate: a torn frame blames a convention. The thread sanitizer watches."""
-    program = built("g++", plugin, folders, tmp_path / "game", "-DRIGPACT_TRACE=1", "-g", "-fsanitize=thread")
-    _, files = played(program, tmp_path, "threads")
-    count = 0
-    for path in files:
-        if path.stat().st_size == 0:
-            continue  # it ended before its first frame
-        with segments(path) as parts:
-            for part in parts.paths:
-                trace = read_trace(part)
-                number = trace.frame.astype(np.float32)[:, None]
-                np.testing.assert_array_equal(trace.stages["number"], np.repeat(number, 2, axis=1))
-                np.testing.assert_array_equal(trace.stages["turn"], np.repeat(number, 4, axis=1))
-                assert set(trace.frame // 50 % 2) == {int(trace.header.mode == "teacher")}
-                count += len(trace.frame)
-    assert count > 100
-
-
-@pytest.mark.nightly
-def test_a_shipping_build_records_nothing_and_has_nothing_of_it(any_compiler, plugin, folders, tmp_path):
-    """A player with the console open must not fill a disk, and a game must not pay for what it does not ship."""
-    program = built(any_compiler, plugin, folders, tmp_path / "game", "-DRIGPACT_TRACE=0")
-    for scenario in ("life", "types"):
-        (tmp_path / scenario).mkdir()
-        environment = os.environ | {"UNREAL_STUB_SAVED": str(tmp_path / scenario)}
-        subprocess.run([program, scenario], env=environment, check=True, timeout=60, capture_output=True)
-        assert not list((tmp_path / scenario).iterdir())
-    assert b"TraceWriter" not in program.read_bytes()
-    assert b"FRigpactTraceState" not in program.read_bytes()
-
-
 def test_a_folder_that_cannot_be_written_is_in_the_log_once(game, tmp_path):
     """Sixty lines of log a second would be worse than no recording."""
     (tmp_path / "Rigpact").write_text("a file where the folder should be")

@@ -217,15 +217,6 @@ def test_a_mistake_is_named_with_its_number(tmp_path: Path, name: str) -> None:
     assert [word for word in words if word not in "; ".join(said)] == [], said
 
 
-def test_two_stages_of_which_one_is_recorded_are_in_the_other_order(tmp_path: Path) -> None:
-    """Where a stage is not recorded, its place in the loop shows in what comes behind it."""
-    seen = _run({"into squashed": lambda _rows: _squashed_first()})
-    found = _explained(tmp_path, {name: seen[name] for name in ("q", "gyro", "squashed")})
-    assert [each.sentence for each in found.relations] == [
-        f"squashed is computed with squashed before pose, not behind it: explains {FRAMES} of {FRAMES} frames"
-    ]
-
-
 WAY: dict[str, tuple[Change, tuple[str, ...]]] = {
     "late, then clipped": (
         {"q": lambda rows: np.vstack([rows[:1], rows[:-1]]), "squashed": lambda rows: np.clip(rows, -0.3, 0.3)},

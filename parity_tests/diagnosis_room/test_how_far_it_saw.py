@@ -10,7 +10,6 @@ from safetensors.numpy import load_file
 
 from rigpact.contract.rules.files.structure import load_schema
 from rigpact.reports.diagnosing.diagnose import diagnose
-from rigpact.reports.diagnosing.diagnosis import together
 from rigpact.reports.diagnosing.seen.judged import Widest
 
 from .conftest import Doctor, allowing
@@ -87,15 +86,3 @@ def test_a_pose_of_motion_matching_thirty_percent_too_large_is_no_pass(
         "explain", path, "--contract", contract, "--mode", "free", *allowing("stepper_out", "decompressed")
     )
     assert (allowed.status, "2 of 23 stages judged" in allowed.out) == (0, True), allowed.out
-
-
-def test_two_parts_of_a_recording_see_what_either_sees(doctor: Doctor, honest: Any) -> None:
-    """A log is several recordings; the widest tolerance of the second would be lost."""
-    one, two = doctor(honest.stages, ("cond_raw", "cond")), doctor(honest.stages, FEW)
-    both = together([one, two], doctor.scene.contract.system.graph).seen
-    assert both is not None
-    assert set(both.judged) == {"cond_raw", "cond", *FEW}
-    assert "cond" not in both.folded
-    assert both.widest[0].unit == "deg"
-    stages = {**honest.stages, "quat": honest.stages["quat"] + np.float32(0.1)}
-    assert doctor.judged(stages, FEW).seen is None  # behind a stage that differs it would read as an excuse

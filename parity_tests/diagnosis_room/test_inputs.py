@@ -76,15 +76,6 @@ def test_a_prediction_is_judged_against_its_clip(
     assert judged == dict.fromkeys(("state", "cond", "contacts", "angvel", "pose_hist", "y_out"), True)
 
 
-@pytest.mark.nightly
-def test_a_prediction_of_another_clip_is_not_explained(command: Any, demo_files: Any, demo_bundle: Path) -> None:
-    """The wrong clip on the command line: everything differs, and it is said whose clip it is."""
-    words = ("--companion", demo_files["companion"], "--clip", demo_bundle / "clips" / "Run_F.json")
-    *said, document = _explain(command, demo_files, demo_files["prediction"], *words)
-    assert (said, document["causes"]) == ([1, "partly_explained"], [])
-    assert document["supposition"] == "Sneak_Turn.json drove it, not Run_F.json"
-
-
 def test_a_raw_clip_is_judged_against_another_export_of_itself(
     command: Any, demo_files: Any, tmp_path: Path, no_search: None
 ) -> None:
@@ -127,14 +118,3 @@ def test_bad_input_is_one_line_and_status_2(
     answer = command("explain", *(files.get(word, word) for word in BAD_INPUT[name]))
     assert (answer.status, answer.out, answer.err.count("\n")) == (2, "", 1)
     assert answer.err.startswith("rigpact: error: ")
-
-
-def test_junk_in_a_trace_is_one_line(command: Any, demo_files: Any, recorded: Any) -> None:
-    """Half a header, a word for a number, a frame twice: recorders do that when disks are full."""
-    path = recorded()
-    lines = path.read_text(encoding="utf-8").splitlines()
-    damages = (lines[0][:50], "\n".join([lines[0], lines[1], lines[1]]), lines[0] + '\n{"frame": "one"}\n' + lines[2])
-    for damaged in damages:
-        path.write_text(damaged + "\n", encoding="utf-8")
-        answer = command("explain", path, "--contract", demo_files["bundle"])
-        assert (answer.status, answer.err.count("\n")) == (2, 1)

@@ -74,21 +74,6 @@ def test_columns_that_the_contract_does_not_know_are_said(tmp_path: Path, comman
     assert "note: the contract does not know extra: not judged" in command("explain", run, "--contract", contract).out
 
 
-def test_a_column_of_some_frames_is_left_out_and_said(tmp_path: Path, command: Command) -> None:
-    """A slow sensor or an event among the columns ended the whole answer, of a run that is carried on too."""
-    x = np.random.default_rng(3).normal(size=(20, 2)).astype("f")
-    action = 2 * x
-    last = np.vstack([np.zeros((1, 2), "f"), action[:-1]])
-    rows = [{"x": x[t].tolist(), "obs": [*x[t].tolist(), *last[t].tolist()]} for t in range(20)]
-    for t in range(0, 20, 3):
-        rows[t]["action"] = action[t].tolist()
-    (tmp_path / "run.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
-    (tmp_path / "contract.toml").write_text(FED_BACK, encoding="utf-8")
-    answer = command("explain", tmp_path / "run.jsonl", "--contract", tmp_path / "contract.toml")
-    assert "note: action stands in 7 of 20 frames: it is left out" in answer.out
-    assert answer.status == 0, answer.out
-
-
 @pytest.mark.parametrize("output", ["text", "markdown"])
 def test_an_agreement_says_what_the_recording_could_not_tell_and_where_to_look(
     tmp_path: Path, command: Command, output: str

@@ -7,7 +7,6 @@ import pytest
 
 from rigpact.contract.pages.registry import find_system
 from rigpact.fixtures.mutants.conventions import single_changes, words
-from rigpact.reports.diagnosing.diagnose import diagnose
 
 from ..every_case import every_case
 from ..scene import demo_contract
@@ -74,15 +73,6 @@ def test_an_honest_run_agrees(doctor: Doctor, honest: Any) -> None:
     diagnosis = doctor(honest.stages)
     assert (diagnosis.verdict, diagnosis.first_divergence, diagnosis.causes) == ("agrees", None, ())
     assert ("writeback", "none") in diagnosis.indistinguishable  # a teacher-driven run writes nothing back
-
-
-def test_a_declared_convention_is_not_a_cause(scene: Any, honest: Any, doctor: Doctor) -> None:
-    """What `--set` declares is meant; the contract's default is then what differs."""
-    declared = scene.contract.with_conventions({"compose_order": "prev_delta"})
-    mutant = scene.record({"compose_order": "prev_delta"})
-    assert diagnose(doctor.evidence(mutant.stages), declared).verdict == "agrees"
-    answer = diagnose(doctor.evidence(honest.stages), declared)
-    assert answer.causes[0].changes == {"compose_order": "delta_prev"}
 
 
 WITHOUT_A_HINT: frozenset[tuple[str, str]] = frozenset()

@@ -59,33 +59,6 @@ def test_the_recorded_bones_are_judged_and_the_answer_says_how_many(
     assert {stage.stage for stage in found.stages if stage.ok} == {*honest.stages} - {"y_norm"}
 
 
-def test_the_networks_answer_is_judged_where_its_inputs_have_all_bones(
-    honest: Trace, scene: Scene, tmp_path: Path
-) -> None:
-    """The network looks at every bone: its answer to some of them is nothing that a model can repeat."""
-    found = judged(scene, written(tmp_path, of_bones(honest, scene.contract, BONES, whole=all_but(*PUBLISHED))))
-    assert found.verdict == "agrees"
-    assert {stage.stage for stage in found.stages if stage.ok} == {*honest.stages}
-    spoilt = of_bones(honest, scene.contract, BONES, whole=all_but(*PUBLISHED))
-    spoilt.stages["y_norm"] = spoilt.stages["y_norm"].copy()
-    spoilt.stages["y_norm"][3, 6 * 45] += 0.5  # of a bone that is not published
-    assert (
-        judged(scene, written(tmp_path, spoilt)).first_divergence.address.bone == scene.contract.numbers.bone_names[45]
-    )
-
-
-def test_a_stage_that_only_some_bones_could_judge_is_not_said_to_be_judged_with_all(
-    honest: Trace, scene: Scene, tmp_path: Path
-) -> None:
-    """The state of every bone was recorded; what it is computed from only of some: the others are not verified."""
-    path = written(tmp_path, of_bones(honest, scene.contract, BONES, whole=("state",)))
-    found = judged(scene, path, with_clip=False, allow_unjudged=("x_raw", "cond_raw", "contacts", "y_norm"))
-    assert found.verdict == "agrees"
-    assert next(stage for stage in found.stages if stage.stage == "state").ok
-    assert found.rests_on is not None
-    assert "state" not in found.rests_on.whole_stages
-
-
 @pytest.mark.sampled(2)
 @pytest.mark.parametrize(
     ("mode", "whole", "changes"),
@@ -104,20 +77,6 @@ def test_a_convention_is_named_from_some_bones(
     found = judged(own, written(tmp_path, of_bones(own.record(changes), own.contract, BONES, whole)))
     assert found.verdict == "explained"
     assert changes in [cause for first in found.causes for cause in (first.changes, *first.equivalents)]
-
-
-@pytest.mark.sampled(3)
-@pytest.mark.parametrize(
-    "kept", [("x_raw", "y_norm", "y_out"), ("x_raw", "quat", "y_norm"), ("state", "y_norm", "y_out")]
-)
-def test_stages_that_were_not_recorded_are_folded_bone_by_bone(
-    scene: Scene, tmp_path: Path, kept: tuple[str, ...]
-) -> None:
-    """A pose is composed from ΔR of the same bone: a fold that takes another bone's finds a defect in a correct engine."""
-    for changes, verdict in (({}, "agrees"), ({"compose_order": "prev_delta"}, "explained")):
-        trace = of_bones(scene.record(changes), scene.contract, BONES)
-        few = Trace(trace.header, trace.frame, trace.time_s, {name: trace.stages[name] for name in kept})
-        assert judged(scene, written(tmp_path, few)).verdict == verdict
 
 
 def test_other_bones_than_the_header_says_are_named(honest: Trace, scene: Scene, tmp_path: Path) -> None:

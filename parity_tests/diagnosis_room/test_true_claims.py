@@ -49,17 +49,6 @@ def test_an_answer_is_not_explained_by_what_is_fed_back_of_it(
     assert (answer["verdict"], [each["sentence"] for each in answer["relations"]]) == ("unexplained", [])
 
 
-def test_two_vectors_are_not_explained_by_each_other(tmp_path: Path) -> None:
-    """Both come from an answer that was not recorded: that one is twice the other holds, and is right, whatever the answer is."""
-    heads = tuple(
-        Operation(name, "affine", ("raw",), {"scale": scale}, 4) for name, scale in (("action", 0.5), ("target", 0.25))
-    )
-    policy = replace(POLICY, operations=(*POLICY.operations[:2], *heads))
-    values = run(replace(policy, networks={"raw": OTHERS["the first bias is missing"]}), {"gyro": GYRO})
-    answer = _asked(policy, {each: values[each] for each in ("gyro", "obs", "action", "target")}, tmp_path)
-    assert (answer["verdict"], [each["sentence"] for each in answer["relations"]]) == ("unexplained", [])
-
-
 SCALED = Program(50, (Given("q", 6),), (Operation("scaled", "affine", ("q",), {"scale": 0.5}, 6),), {}, {}, {})
 Q = np.float32(np.sin(FRAMES[:, None] * [0.11, 0.17, 0.23, 0.07, 0.31, 0.13]) + 0.1 * DRAW.normal(size=(120, 6)))
 LIMITS = np.float32([0.21, 0.233, 0.187, 0.257, 0.139, 0.311])

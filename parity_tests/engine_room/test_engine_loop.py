@@ -53,13 +53,6 @@ def test_a_mistake_of_an_engine_is_named(engine, tmp_path, name):
     assert answer.word == "named", answer.said
 
 
-@pytest.mark.nightly
-def test_every_mistake_of_an_engine_is_named_but_one(engine, tmp_path):
-    """The ordinary tests plant one of each kind. A contact that leaves a frame too late is located."""
-    words = {planted.name: answer_to(engine, tmp_path, planted).word for planted in DEFECTS}
-    assert {name: word for name, word in words.items() if word != "named"} == {"hysteresis_off_by_one": "located"}
-
-
 def test_the_command_prints_a_relation_apart_from_conventions(engine, tmp_path, command):
     """A relation is not a convention: nobody can `--set` it."""
     late = next(each.number for each in DEFECTS if each.name == "published_late")

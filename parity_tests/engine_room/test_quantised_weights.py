@@ -78,8 +78,11 @@ def _explained(
 
 @pytest.mark.parametrize(
     ("name", "stages"),
-    [*((name, ()) for name in QUANTISED), ("int8 by tensor", ("y_out",))],
-    ids=[*QUANTISED, "y_out alone"],
+    [
+        ("int8 by channel", ()),
+        *(pytest.param(name, (), marks=pytest.mark.nightly) for name in ("float16", "bfloat16", "int8 by tensor")),
+        pytest.param("int8 by tensor", ("y_out",), marks=pytest.mark.nightly),
+    ],
 )
 def test_quantised_weights_are_said_with_their_fit(
     demo_bundle: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, stages: tuple[str, ...]

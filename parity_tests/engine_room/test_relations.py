@@ -18,7 +18,6 @@ from rigpact.reference_runtime.graph.replayed import Evidence
 from rigpact.reference_runtime.recordings.precision import Precision
 from rigpact.reference_runtime.systems.enemy_animation.drive import drive_of
 from rigpact.reports.diagnosing.diagnose import diagnose
-from rigpact.reports.diagnosing.relations.subject import Subject
 
 from ..every_case import every_case
 
@@ -174,21 +173,6 @@ def test_a_simple_relation_is_said_with_its_fit(name):
 def test_what_is_no_simple_relation_gets_none(name):
     """A relation that is not true sends people to the wrong line with a figure that looks like a proof."""
     assert [each.words for each in _relations(*NOTHING[name]) if each.kind != "glitch"] == []
-
-
-@every_case("name", ["one bone too early", "a ring read from its start"])
-def test_what_cannot_fit_is_left_out_without_loss(name, monkeypatch):
-    """A shortcut that skips a slice too many would hide the relation it is there to find sooner."""
-    stage, spoil = NAMED[name][:2]
-    shortened = _relations(stage, spoil)
-    monkeypatch.setattr(Subject, "can_mend", lambda *_: True)
-    assert [relation.sentence for relation in _relations(stage, spoil)] == [each.sentence for each in shortened]
-
-
-def test_a_written_back_pose_that_is_scaled_is_said_of_its_slice():
-    """The write-back copies: what it copies is wrong, and the rest of the state is right."""
-    relations = _relations("x_raw_next", lambda s: _of_slice(s["x_raw_next"], ROTATIONS, lambda x: 2.0 * x), "free")
-    assert "x_raw_next[BoneRotations6D] is 2 times what it should be" in [each.sentence for each in relations][-1]
 
 
 def test_a_network_with_another_activation_is_said_to_have_it(tmp_path):
