@@ -11,12 +11,7 @@ from rigpact.contract import load_contract
 from rigpact.contract.errors import UnusableInput
 from rigpact.contract.pages.registry import find_system
 from rigpact.reports.command_line import run_command_line
-from rigpact.reports.engine.codegen import (
-    OWN_HEADERS,
-    copy_headers,
-    headers_folder,
-    shared_knobs,
-)
+from rigpact.reports.engine.codegen import OWN_HEADERS, copy_headers, headers_folder, shared_knobs
 from rigpact.reports.engine.cpp_text import string_literal
 from rigpact.reports.engine.header import contract_header
 

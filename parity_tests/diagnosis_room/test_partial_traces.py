@@ -109,10 +109,7 @@ def test_other_statistics_are_no_convention(doctor: Doctor, scene: Any) -> None:
 
 @pytest.mark.parametrize(
     ("frames", "truth"),
-    [
-        (slice(0, 6), {"angvel_source": "rotations", "angvel_lag": "+1"}),
-        (slice(4, 10), {"previous_pose_lag": "+1"}),
-    ],
+    [(slice(0, 6), {"angvel_source": "rotations", "angvel_lag": "+1"}), (slice(4, 10), {"previous_pose_lag": "+1"})],
     ids=["stopped early", "from the middle"],
 )
 def test_a_recording_of_a_part_looks_ahead_in_the_clip(frames: slice, truth: dict[str, str]) -> None:

@@ -166,20 +166,13 @@ NO_FLOOR, NO_SCALE, NO_AXIS = (("--perturb", word) for word in ("no-std-floor", 
 ORIGINS = {
     "StdX of 0, no floor": Origin(
         lambda p: p.number("StdX", 6 + 6 * 4 + 2, 0.0), "state", 0, 32, 4, "BoneRotations6D", None, "std-floor", NO_FLOOR),
-    "StdX below float32, no floor": Origin(
-        lambda p: p.number("StdX", 4, 1e-42), "state", 0, 4, None, "RootVelocity", None, "std-floor", NO_FLOOR),
     "MuX too short": Origin(_short("MuX"), "load", 0, slice="MuX"),
-    "StdX too short": Origin(_short("StdX"), "load", 0, slice="StdX"),
-    "StdY too short": Origin(_short("StdY"), "load", 0, slice="StdY"),
     "MuX beyond float32": Origin(
         lambda p: p.number("MuX", 100, BEYOND), "state", 0, 100, 15, "BoneRotations6D", None, "finite-statistics"),
     "StdY beyond float32": Origin(
         lambda p: p.number("StdY", 65, BEYOND), "y_raw", 0, 65, 10, "BoneRotations6D", None, "finite-statistics"),
     "MuPoseHist beyond float32": Origin(
         lambda p: p.number("MuPoseHist", SIX + 33, BEYOND, COMPANION), "pose_hist", 0, SIX + 33, 5, "history[1]", None,
-        "finite-statistics"),
-    "MuAngVel beyond float32": Origin(
-        lambda p: p.number("MuAngVel", 20, BEYOND, COMPANION), "angvel", 0, 20, 6, "BoneAngularVelocities", None,
         "finite-statistics"),
     "a tanh scale of 0 at a bone that stands still": Origin(
         _both(_bones(_still(7)), _scale("tanh_scales_angvel", 21, 0.0)), "state", 0, VELOCITIES + 21, 7,
@@ -193,9 +186,6 @@ ORIGINS = {
     "six numbers of 0": Origin(
         _both(_unit_std(48), lambda p: p.answers((5, 48), [-1, 0, 0])), "delta6d", 5, 48, 8,
         "BoneRotations6D", None, "fallback-axis", (*NO_AXIS, *REPLAY)),
-    "two parallel columns": Origin(
-        _both(_unit_std(48), lambda p: p.answers((6, 48), [0, 0, 0, 1, 0, -1])), "delta6d", 6, 51, 8, "BoneRotations6D", None,
-        "fallback-axis", (*NO_AXIS, *REPLAY)),
     "an answer that overflows behind StdY": Origin(
         _both(lambda p: p.number("StdY", 70, 4.0), lambda p: p.answers((4, 70), [3e38])), "y_raw", 4, 70, 11, "BoneRotations6D",
         words=REPLAY),
@@ -208,9 +198,6 @@ ORIGINS = {
     "a division by 0 in the network": Origin(
         _behind(("Sub", ["answer", "answer"], "zero"), ("Div", ["answer", "zero"], "motion_pred")), "y_norm", 0, 0, 0,
         "BoneRotations6D", "made_motion_pred"),
-    "the root of something negative": Origin(
-        _behind(("Abs", ["answer"], "size"), ("Neg", ["size"], "below"), ("Sqrt", ["below"], "root"),
-                ("Identity", ["root"], "motion_pred")), "y_norm", 0, 0, 0, "BoneRotations6D", "made_root"),
     "drift": Origin(_long_way, "y_raw", 9, 0, None, "RootPosition"),
     "a row of the clip": Origin(
         lambda p: p.json(CLIP, lambda r: r["Frames"][8]["BoneRotations"][12].__setitem__(4, BEYOND)), "x_raw", 8,
@@ -220,8 +207,6 @@ ORIGINS = {
         "contacts", 3, 0, None, "left foot"),
     "a ring that nobody filled": Origin(
         lambda p: None, "pose_hist_raw", 0, 0, 0, "history[0]", None, "own-memory", ("--perturb", "uninitialised-history")),
-    "a slot of the ring": Origin(
-        lambda p: None, "pose_hist_raw", 4, 2 * SIX + 10, 1, "history[2]", None, "own-memory", ("--perturb", "ring-slot@4:10")),
     "memory of the state": Origin(
         lambda p: None, "x_raw", 3, 8, 0, "BoneRotations6D", None, "own-memory", ("--perturb", "state@3:8")),
 }  # fmt: skip
