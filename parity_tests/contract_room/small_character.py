@@ -78,23 +78,11 @@ def bundle_document() -> dict[str, Any]:
     starts = [sum(list(slices.values())[:place]) for place in range(len(slices))]
     layout = {name: {"start": start, "size": size} for start, (name, size) in zip(starts, slices.items(), strict=True)}
     return {
-        "bundle_version": 2,
-        "fps": FPS,
-        "input_dim": 35,
-        "output_dim": 18,
-        "MuX": _MEAN_STATE,
-        "StdX": _STD_STATE,
-        "MuY": list(_MEAN_POSE),
-        "StdY": [STD] * 18,
-        "tanh_scales_rootvel": [_ROOTVEL_SCALE] * 2,
-        "tanh_scales_angvel": [_ANGVEL_SCALE] * 9,
-        "pose_hist_len": HISTORY,
-        "pose_hist_dim": 36,
-        "tanh_scales_pose_hist": [1.0] * 36,
-        "MuPoseHist": _MEAN_HISTORY * HISTORY,
-        "StdPoseHist": [_HISTORY_STD] * 36,
-        "MuAngVel": [_ANGVEL_MEAN] * 9,
-        "StdAngVel": [_ANGVEL_STD] * 9,
+        "bundle_version": 2, "fps": FPS, "input_dim": 35, "output_dim": 18, "MuX": _MEAN_STATE, "StdX": _STD_STATE,
+        "MuY": list(_MEAN_POSE), "StdY": [STD] * 18, "tanh_scales_rootvel": [_ROOTVEL_SCALE] * 2,
+        "tanh_scales_angvel": [_ANGVEL_SCALE] * 9, "pose_hist_len": HISTORY, "pose_hist_dim": 36,
+        "tanh_scales_pose_hist": [1.0] * 36, "MuPoseHist": _MEAN_HISTORY * HISTORY, "StdPoseHist": [_HISTORY_STD] * 36,
+        "MuAngVel": [_ANGVEL_MEAN] * 9, "StdAngVel": [_ANGVEL_STD] * 9,
         "cond_norm_config": {"mode": "Raw", "start": 0, "size": 7},
         "group_priors_rot6d": {
             "groups": {f"bone_{bone}": [bone] for bone in range(3)}, "prior_per_dim": [STD] * 18,
@@ -103,13 +91,9 @@ def bundle_document() -> dict[str, Any]:
         "s_eff_Y": [STD] * 18,
         "s_eff_meta": {"yaw_pi": True, "rv_scales": True, "ang_scales": True},
         "meta": {
-            "state_layout": layout,
-            "output_layout": {"BoneRotations6D": {"start": 0, "size": 18}},
+            "state_layout": layout, "output_layout": {"BoneRotations6D": {"start": 0, "size": 18}},
             "alignment": {"x_to_y": {"mode": "next", "offset": 1}, "cond_to_y": {"mode": "match_x", "offset": 0}},
-            "std_floor": 1e-3,
-            "bone_names": list(BONES),
-            "rot6d_spec": {**_SPEC, "output_mode": "residual"},
-            **_META,
+            "std_floor": 1e-3, "bone_names": list(BONES), "rot6d_spec": {**_SPEC, "output_mode": "residual"}, **_META,
         },
     }  # fmt: skip
 
@@ -126,11 +110,7 @@ def _feet_m(frame: int) -> list[list[float]]:
     """World positions of both thighs, which are this character's feet."""
     turned = rot6d(swing_rad(0, frame))  # only its images of ±y are needed: y is Z × X
     x_axis, z_axis = turned[:3], turned[3:]
-    y_axis = [
-        z_axis[1] * x_axis[2] - z_axis[2] * x_axis[1],
-        z_axis[2] * x_axis[0] - z_axis[0] * x_axis[2],
-        z_axis[0] * x_axis[1] - z_axis[1] * x_axis[0],
-    ]
+    y_axis = [z_axis[(n + 1) % 3] * x_axis[(n + 2) % 3] - z_axis[(n + 2) % 3] * x_axis[(n + 1) % 3] for n in range(3)]
     feet = []
     for offset in OFFSETS_M[1:]:
         x, y, z = (offset[1] * y_axis[axis] + OFFSETS_M[0][axis] for axis in range(3))

@@ -10,8 +10,8 @@ from rigpact.contract.errors import ContractRefused, UnusableInput
 from rigpact.contract.rules import check
 
 from ..every_case import every_case
+from .edits import holder_of
 
-ARTEFACTS = ("bundle", "bundle", "companion", "clip", "batch", "prediction")
 JUNK = (
     None, True, 0, -1, 1.5, "x", "", [], {}, [[]], [1], [1, 2], {"a": 1}, 1e308, 1e39, 10**30, 10**400, [None], "1",
     float("nan"), float("inf"), {"start": 1}, {"start": 0, "size": -3}, {"start": 10**400, "size": 7},
@@ -24,17 +24,13 @@ def places(value: Any, path: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
     keys: list[Any] = list(value) if isinstance(value, dict) else []
     if isinstance(value, list) and value:
         keys = sorted({0, len(value) // 2, len(value) - 1})
-    below = [place for key in keys for place in places(value[key], (*path, key))]
-    return ([path] if path else []) + below
+    return ([path] if path else []) + [place for key in keys for place in places(value[key], (*path, key))]
 
 
 def damage(root: Any, chance: random.Random) -> None:
     """Remove, replace, repeat or rename what stands at one random place."""
     path = chance.choice(places(root))
-    holder = root
-    for key in path[:-1]:
-        holder = holder[key]
-    kind = chance.choice(("remove", "replace", "replace", "replace", "append"))
+    holder, kind = holder_of(root, path), chance.choice(("remove", "replace", "replace", "replace", "append"))
     if kind == "remove":
         del holder[path[-1]]
     elif kind == "append" and isinstance(holder, list):
@@ -43,25 +39,22 @@ def damage(root: Any, chance: random.Random) -> None:
         holder[path[-1]] = chance.choice(JUNK)
 
 
-@every_case("seed", range(160))
+@every_case("seed", range(100))
 @pytest.mark.filterwarnings("error::RuntimeWarning")
 def test_damage_is_answered_never_crashed_on(sample: Any, seed: int) -> None:
     """The gate gets files that were merged by hand; a traceback there stops the whole team."""
     chance = random.Random(seed)  # noqa: S311 - which key breaks is no secret
-    root = getattr(sample, chance.choice(ARTEFACTS))
+    root = getattr(sample, chance.choice(("bundle", "bundle", "companion", "clip", "batch", "prediction")))
     for _ in range(chance.choice((1, 1, 2, 4))):
         damage(root, chance)
     try:
         subject = sample.subject()
-        contract = document_to_contract(subject.bundle, subject.companion)
+        numbers = document_to_contract(subject.bundle, subject.companion).numbers
     except ContractRefused:
         assert check(subject).verdict == "fail"
         return
     except UnusableInput:  # no longer recognisable as what it was
         return
-
-    assert all(finding.message for finding in check(subject).findings)
-    assert len(contract.numbers.state_statistics.mean) == contract.numbers.state.width
-    assert (
-        contract.numbers.skeleton is None or len(contract.numbers.skeleton.depth_first) == contract.numbers.bone_count
-    )
+    assert [finding for finding in check(subject).findings if not finding.message] == []
+    assert len(numbers.state_statistics.mean) == numbers.state.width
+    assert numbers.skeleton is None or len(numbers.skeleton.depth_first) == numbers.bone_count
