@@ -16,7 +16,7 @@ from rigpact.testing import strategies
 
 MOST_BONES, MOST_HISTORY = 80, 8
 FRAMES = 4
-FEW, SOME, MANY = 15, 60, 400
+FEW, SOME, MANY = 10, 30, 400
 """Examples of the ordinary tests, always the same ones (more where an example is quick), and of the long ones, which draw others
 each time."""
 each_profile = pytest.mark.parametrize("examples", [FEW, pytest.param(MANY, marks=pytest.mark.nightly)])

@@ -51,27 +51,19 @@ def test_a_run_that_is_given_what_the_free_run_fed_itself_is_the_free_run(exampl
 
 @each_quick_profile
 def test_a_declared_clip_in_one_go_is_its_frames_and_its_crowd(examples: int) -> None:
-    """The gate judges a batch, a game runs frames, a sweep runs crowds: not one bit may differ."""
+    """The gate judges a batch, a game runs frames, a sweep runs crowds: no bit may differ, no member feel another."""
 
     def holds(drawn: Declared) -> None:
         whole = at_once(drawn)
         other = {name: np.roll(rows, 1, axis=0) for name, rows in drawn.clip.items()}
         for trace in run_lanes(drawn.contract, [drawn.clip, other, drawn.clip], None, FRAMES, "teacher")[::2]:
             same_until(whole, dict(trace.stages), drawn)
+        if drawn.feeds_itself:
+            apart = drawn.clip | {"last": drawn.clip["last"] + np.float32(1)}
+            crowd = run_lanes(drawn.contract, [apart, drawn.clip], None, FRAMES, "free")
+            same_until(dict(crowd[1].stages), free(drawn), drawn)
 
     for_all(declared(), examples, holds)
-
-
-@each_quick_profile
-def test_a_crowd_that_feeds_itself_is_its_members(examples: int) -> None:
-    """A member that feels its neighbour's feedback walks another way in a crowd than alone."""
-
-    def holds(drawn: Declared) -> None:
-        other = drawn.clip | {"last": drawn.clip["last"] + np.float32(1)}
-        crowd = run_lanes(drawn.contract, [other, drawn.clip], None, FRAMES, "free")
-        same_until(dict(crowd[1].stages), free(drawn), drawn)
-
-    for_all(declared(feedback=True), examples, holds)
 
 
 @each_quick_profile

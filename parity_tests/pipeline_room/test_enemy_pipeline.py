@@ -8,7 +8,7 @@ import pytest
 from hypothesis import strategies as st
 
 from rigpact.contract.errors import UnusableInput
-from rigpact.contract.layout import INPUTS, ROTATIONS
+from rigpact.contract.layout import ROTATIONS
 from rigpact.contract.pages.registry import find_system
 from rigpact.reference_runtime import ReplayNetwork, open_run, run_frames
 from rigpact.reference_runtime.files.run import Crowd
@@ -17,8 +17,7 @@ from rigpact.reference_runtime.graph.native.plan import NativeFrames
 from rigpact.reference_runtime.native.library import library
 from rigpact.reference_runtime.recordings.clip import RawClip
 from rigpact.reference_runtime.systems.enemy_animation.drive import clip_rows
-from rigpact.reference_runtime.systems.enemy_animation.runs import free_crowd, free_frames
-from rigpact.reference_runtime.vocabulary.character.state_features import StateNormaliser
+from rigpact.reference_runtime.systems.enemy_animation.runs import free_frames
 
 from .drawn import FRAMES, Case, cases, each_profile, for_all
 
@@ -92,41 +91,6 @@ def test_a_perfect_answer_reproduces_the_next_state(examples: int) -> None:
 
 
 @each_profile
-def test_denormalising_what_was_normalised_gives_it_back(examples: int) -> None:
-    """A state that is read back from the network's input in other numbers is judged as another motion.
-
-    Bound: z is stored as float32, off by u|z|; times the deviation this is u|value - mean|; the mean and the result add their own
-    roundings: 8u of both sizes. Nothing is squashed: an inverse of tanh has no bound near its ends.
-    """
-
-    def holds(case: Case) -> None:
-        normaliser = StateNormaliser(
-            case.contract.with_conventions({"rootvel_squash": "none", "angvel_squash": "none"})
-        )
-        x_raw = clip_rows(case.clip, case.contract).x_raw.astype(np.float64)
-        yaw = case.contract.numbers.state["RootYaw"].range
-        x_raw[:, yaw] = np.mod(x_raw[:, yaw] + np.pi, 2 * np.pi) - np.pi  # a yaw comes back within half a turn
-        x_raw = x_raw.astype(np.float32)
-        back = normaliser.denormalise(normaliser.normalise(x_raw)).astype(np.float64)
-        size = np.abs(x_raw) + np.abs(case.contract.numbers.state_statistics.mean) * np.where(
-            yaw_columns(case), np.pi, 1.0
-        )
-        away = np.abs(np.abs(x_raw[:, yaw]) - np.pi) < 1e-3  # at half a turn, left and right are the same
-        off = np.abs(back - x_raw) / (8 * U * (size + 1e-30))
-        off[:, yaw][away] = 0.0
-        assert off.max() <= 1.0
-
-    for_all(cases(), examples, holds)
-
-
-def yaw_columns(case: Case) -> Any:
-    """Which channels of the state are the yaw, in half turns."""
-    found = np.zeros(case.contract.numbers.state.width, bool)
-    found[case.contract.numbers.state["RootYaw"].range] = True
-    return found
-
-
-@each_profile
 @pytest.mark.parametrize("mode", ["teacher", "free"])
 def test_the_next_frame_changes_no_input_of_this_one(mode: str, examples: int) -> None:
     """A runtime cannot look ahead. A reference that does agrees with no engine, or worse: with a recording only."""
@@ -161,24 +125,6 @@ def _changed_after(rows: Any, now: int) -> Any:
 
 
 @each_profile
-@pytest.mark.parametrize("mode", ["teacher", "free"])
-def test_published_rotations_are_orthonormal(mode: str, examples: int) -> None:
-    """A pose that is not a rotation shears the mesh, and its error grows each frame that feeds on it.
-
-    Bound: six float32 numbers of unit vectors are off by 2u a component, so their products by 8u.
-    """
-
-    def holds(case: Case) -> None:
-        published = ran(case, mode)["y_out"][:, case.contract.numbers.output[ROTATIONS].range].astype(np.float64)
-        six = published.reshape(FRAMES, -1, 6)
-        a, b = six[..., :3], six[..., 3:]
-        products = np.stack([(a * a).sum(-1) - 1, (b * b).sum(-1) - 1, (a * b).sum(-1)])
-        assert np.abs(products).max() <= 16 * U
-
-    for_all(cases(knobs=ROTATION_KNOBS), examples, holds)
-
-
-@each_profile
 def test_a_clip_in_one_go_is_its_frames(examples: int) -> None:
     """The batch is what the gate judges, the frames are what a game runs: given the same answers, not one bit may differ."""
 
@@ -196,36 +142,6 @@ def _cut(clip: RawClip) -> RawClip:
     """The clip with as many steps as there are answers."""
     rows = {each.name: getattr(clip, each.name) for each in fields(clip)}
     return replace(clip, **{name: each[: FRAMES + 1] for name, each in rows.items() if isinstance(each, np.ndarray)})
-
-
-class _Crowd:
-    """A network that gives every member of a crowd the drawn answer of the frame."""
-
-    name = "crowd"
-
-    def __init__(self, case: Case) -> None:
-        self.bound_widths = tuple(case.contract.numbers.input_widths[name] for name in INPUTS)
-        self._y_norm = case.y_norm
-
-    def run(self, inputs: Any, frame: int) -> Any:
-        return np.repeat(self._y_norm[frame : frame + 1], len(inputs[0]), axis=0)
-
-
-@each_profile
-def test_lockstep_is_the_loop_alone(examples: int) -> None:
-    """A crowd shares one network call: no member may feel another."""
-
-    def holds(case: Case) -> None:
-        alone = ran(case, "free")
-        with np.errstate(all="ignore"):
-            crowd = free_crowd(case.contract, _Crowd(case), [case.clip] * 3, engine="numpy")
-            for frame in range(FRAMES):
-                stages = crowd.step()
-                for run in range(3):
-                    for name, rows in alone.items():
-                        same_bits(np.ascontiguousarray(stages[name][run]), rows[frame], f"{name} of run {run}")
-
-    for_all(cases(knobs=ROTATION_KNOBS + INPUT_KNOBS, history=4), examples, holds)
 
 
 @each_profile
