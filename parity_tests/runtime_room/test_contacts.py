@@ -100,6 +100,7 @@ samples = st.tuples(*map(st.sampled_from, (
 def test_flags_follow_the_engine_over_any_motion(motion):
     """Timers and thresholds act on each other: only whole sequences show it."""
     mine, theirs = FootContact(), Foot()
+    assert motion
     for distance, vertical, planar, frame_time in motion:
         mine = updated_contact(mine, FootSample(distance, vertical, planar), frame_time)
         theirs.update(distance, vertical, planar, frame_time)

@@ -100,6 +100,7 @@ def test_float32_stays_within_tolerance_of_float64(character, knob, value):
     contract = contract.with_conventions({knob: value})
     wide, narrow = stages_of(contract, clip, math="f64"), stages_of(contract, clip, math="f32")
     bounds = stage_tolerances(contract, wide)
+    assert list(wide) == list(narrow) != []
     for name, rows in wide.items():
         other = narrow[name]
         if name == "quat":  # q and -q are one rotation

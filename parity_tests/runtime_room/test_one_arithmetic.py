@@ -74,6 +74,7 @@ def test_a_crowd_is_its_members(character, conventions, y_norm, previous, publis
     previous, published = (np.resize(poses, y_norm.shape) for poses in (previous, published))
     together, many = stages(y_norm, previous, published), 90  # rows enough for a vector unit
     tiled = stages(*(np.tile(rows, (many, 1)) for rows in (y_norm, previous, published)))
+    assert len(y_norm)
     for row in range(len(y_norm)):
         alone = stages(y_norm[row], previous[row], published[row])
         for name, values in alone.items():

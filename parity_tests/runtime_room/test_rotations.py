@@ -101,6 +101,7 @@ def test_a_formula_is_scipys_and_each_of_an_array_is_computed_as_if_it_were_alon
     function, shapes, expected = FORMULAS[name]
     inputs = [drawn((*leading, *shape), seed) for seed, shape in enumerate(shapes)]
     got = function(*inputs)
+    assert got.shape[: len(leading)] == leading
     for place in itertools.product(*map(range, leading)):
         own = [each[place] for each in inputs]
         # a block of many may be computed by vector instructions: a rounding of each of some ten steps

@@ -168,17 +168,12 @@ C_TOKENS = {
 @every_case(("value", "token"), [(value, token) for value, tokens in C_TOKENS.items() for token in tokens])
 def test_tokens_that_c_prints_are_read(tmp_path, value, token):
     """The trace of a run with non-finite values must load, because it is needed for the search; a clip may be called 'inf'."""
-    rows = (
-        f'{{"frame":0,"time":0,"stages":{{"cond":[{row}],"quat":[0,{token} ,1,2]}}}}'
-        for row in (f"{token},1", f"1,{token}")
-    )
-    for row, place in zip(rows, (0, 1), strict=True):
-        trace = read_trace(lines(tmp_path / "c.trace.jsonl", HEADER | {"clip": "nan, inf"}, row))
-        expected = [1.0, 1.0]
-        expected[place] = value
-        np.testing.assert_array_equal(trace.stages["cond"], [expected])
-        np.testing.assert_array_equal(trace.stages["quat"], [[0, value, 1, 2]])
-        assert trace.header.clip == "nan, inf"
+    row = '{{"frame":{},"time":0,"stages":{{"cond":[{}],"quat":[0,{} ,1,2]}}}}'.format
+    rows = [row(0, f"{token},1", token), row(1, f"1,{token}", token)]
+    trace = read_trace(lines(tmp_path / "c.trace.jsonl", HEADER | {"clip": "nan, inf"}, *rows))
+    np.testing.assert_array_equal(trace.stages["cond"], [[value, 1], [1, value]])
+    np.testing.assert_array_equal(trace.stages["quat"], [[0, value, 1, 2]] * 2)
+    assert trace.header.clip == "nan, inf"
 
 
 def test_safetensors_are_mapped_not_read(folder):
