@@ -22,10 +22,6 @@ def g(operations):
     return operations * UNIT / (1.0 - operations * UNIT)
 
 
-def row(*numbers):
-    return np.array([numbers], np.float32)
-
-
 def close(found, expected):
     """To a part in a million: a step more or fewer is a part in a hundred at least."""
     np.testing.assert_allclose(found, expected, rtol=1e-6, atol=0)

@@ -65,6 +65,11 @@ def test_channels_without_spread_tell_no_zscore(plain):
     close(bound_of(contract, "y_raw", y_raw=value)[0, 0], g(4) * 0.75 + g(DEPTH) * moved * 0.25)
 
 
+def six(first, second):
+    """Both axes of three bones."""
+    return [*[first] * 3, *[second] * 3] * 3
+
+
 SIX = (0.0, 0.5, 0.0, 3.0, 1.0, 0.0)
 """Axes of lengths ½ and √10; three units of the second are across the first."""
 
@@ -73,36 +78,30 @@ def absolute(plain):
     return with_scores(plain, 0.25, -0.5, 1.0).with_conventions({"output_mode": "absolute"})
 
 
-def test_bound_of_a_turn_is_that_of_gram_schmidt(plain):
+def of_axes(a, b, across, error):
+    """Both axes of three bones, of these lengths, that may be wrong by so much each."""
+    return six(*axes_bound(a, b, across, math.hypot(*error[:3]), math.hypot(*error[3:])))
+
+
+def of_answer(numbers):
+    """Four roundings of the value and of the mean of ½, and an answer of 2 times the deviation of ¼."""
+    return [g(4) * (abs(v) + 0.5) + g(DEPTH) * 2.0 * 0.25 for v in numbers]
+
+
+@pytest.mark.parametrize("mode", ["delta", "residual"])
+def test_bound_of_a_turn_is_that_of_gram_schmidt(plain, mode):
     """The shorter an axis, or its part across the other, the less is known of its direction."""
-    contract = absolute(plain).with_conventions({"output_mode": "delta"})
-    y_norm = np.full((1, 18), 2.0)
-    found = bound_of(contract, "delta6d", y_norm=y_norm, y_raw=[SIX * 3], delta6d=[IDENTITY])[0]
-    error = [g(4) * (abs(v) + 0.5) + g(DEPTH) * 2.0 * 0.25 for v in SIX]
-    first, second = axes_bound(0.5, math.sqrt(10), 3.0, math.hypot(*error[:3]), math.hypot(*error[3:]))
-    close(found, [*[first] * 3, *[second] * 3] * 3)
-    residual = contract.with_conventions({"output_mode": "residual"})
-    less = np.subtract(SIX, IDENTITY[:6]).tolist()
-    found = bound_of(residual, "delta6d", y_norm=y_norm, y_raw=[less * 3], delta6d=[IDENTITY])[0]
-    error = [g(4) * (abs(v) + 0.5) + g(DEPTH) * 2.0 * 0.25 for v in less]
-    first, second = axes_bound(0.5, math.sqrt(10), 3.0, math.hypot(*error[:3]), math.hypot(*error[3:]))
-    close(found, [*[first] * 3, *[second] * 3] * 3)
-
-
-def test_bound_of_a_turn_alone_is_that_of_a_copy(plain):
-    """Where only the turn is recorded, two roundings of each of its axes."""
-    first, second = axes_bound(1.0, 1.0, 1.0, g(2), g(2))
-    close(bound_of(plain, "delta6d", delta6d=[IDENTITY]), [[*[first] * 3, *[second] * 3] * 3])
+    contract = absolute(plain).with_conventions({"output_mode": mode})
+    raw = SIX if mode == "delta" else np.subtract(SIX, IDENTITY[:6]).tolist()
+    found = bound_of(contract, "delta6d", y_norm=np.full((1, 18), 2.0), y_raw=[raw * 3], delta6d=[IDENTITY])
+    close(found, [of_axes(0.5, math.sqrt(10), 3.0, of_answer(raw))])
+    # where only the turn is recorded, two roundings of each of its axes
+    close(bound_of(plain, "delta6d", delta6d=[IDENTITY]), [six(*axes_bound(1.0, 1.0, 1.0, g(2), g(2)))])
 
 
 def test_bounds_from_a_turn_to_its_quaternion(plain):
     """32 roundings of a product, 24 of Gram–Schmidt, 24 of a quaternion of half the angle: the bound of what is seen."""
-    known = {
-        "delta6d": [IDENTITY] * 2,
-        "next6d": [IDENTITY] * 2,
-        "y_out": [IDENTITY] * 2,
-        "quat": [[0, 0, 0, 1] * 3] * 2,
-    }
+    known = dict.fromkeys(("delta6d", "next6d", "y_out"), [IDENTITY] * 2) | {"quat": [[0, 0, 0, 1] * 3] * 2}
     stages = {name: np.array(rows, np.float32) for name, rows in known.items()}
     moved = np.array([[0.0, 1e-3, 2e-3], [3e-3, 4e-3, 5e-3]])  # what each bone of both frames is off already
     found = stage_tolerances(plain, stages, entering={"delta6d": np.repeat(moved, 6, axis=1)})
@@ -121,23 +120,20 @@ def test_bounds_of_a_composed_pose_alone_are_those_of_the_answer_that_it_shows(p
     unseen = g(DEPTH) * (1.5 / 0.25) * 0.25 + g(32)
     each = math.sqrt(3.0) * unseen
     first, second = axes_bound(1.0, 1.0, 1.0, each, each)
-    close(bound_of(contract, "next6d", next6d=[IDENTITY]), [[*[first] * 3, *[second] * 3] * 3])
-    close(bound_of(contract, "y_out", y_out=[IDENTITY]), [[*[first] * 3, *[second] * 3] * 3])
+    close(bound_of(contract, "next6d", next6d=[IDENTITY]), [six(first, second)])
+    close(bound_of(contract, "y_out", y_out=[IDENTITY]), [six(first, second)])
 
 
 def test_bounds_of_an_absolute_pose(plain):
     """A pose that the network gives whole: the copy has the answer's bound, what is published that of Gram–Schmidt."""
-    contract = absolute(plain)
-    close(bound_of(contract, "next6d", next6d=[SIX * 3]), [[g(2) * abs(v) for v in SIX * 3]])
+    contract, copied = absolute(plain), [g(2) * abs(v) for v in SIX]
     known = {"y_norm": np.full((1, 18), 2.0), "y_raw": [SIX * 3], "next6d": [SIX * 3], "y_out": [IDENTITY]}
-    error = [g(4) * (abs(v) + 0.5) + g(DEPTH) * 2.0 * 0.25 for v in SIX]
-    close(bound_of(contract, "next6d", **known), [error * 3])
-    first, second = axes_bound(0.5, math.sqrt(10), 3.0, math.hypot(*error[:3]), math.hypot(*error[3:]))
-    close(bound_of(contract, "y_out", **known), [[*[first] * 3, *[second] * 3] * 3])
-    copied = math.hypot(*(g(2) * abs(v) for v in SIX[:3])), math.hypot(*(g(2) * abs(v) for v in SIX[3:]))
-    first, second = axes_bound(0.5, math.sqrt(10), 3.0, *copied)
-    found = bound_of(contract, "y_out", next6d=[SIX * 3], y_out=[IDENTITY])
-    close(found, [[*[first] * 3, *[second] * 3] * 3])
+    for stage, names, expected in (
+        ("next6d", ("next6d",), copied * 3), ("next6d", tuple(known), of_answer(SIX) * 3),
+        ("y_out", tuple(known), of_axes(0.5, math.sqrt(10), 3.0, of_answer(SIX))),
+        ("y_out", ("next6d", "y_out"), of_axes(0.5, math.sqrt(10), 3.0, copied)),
+    ):  # fmt: skip
+        close(bound_of(contract, stage, **{name: known[name] for name in names}), [expected])
 
 
 VELOCITY = slice(18, 20)
@@ -235,12 +231,8 @@ def test_bound_of_a_stage_without_one_is_two_roundings_and_what_moves_it(plain):
 @pytest.mark.parametrize("signs", [(1.0, 1.0), (1.0, -1.0)])
 def test_a_measured_bound_finds_inputs_that_add_up_and_that_cancel(plain, signs):
     """Both inputs up, or one up and one down: whichever moves the result most counts."""
-    stage = Stage(
-        "two",
-        plain.system.graph["cond"].layout,
-        needs=("x", "y"),
-        compute=lambda frames: signs[0] * frames["x"] + signs[1] * frames["y"],
-    )
+    layout, compute = plain.system.graph["cond"].layout, lambda frames: signs[0] * frames["x"] + signs[1] * frames["y"]
+    stage = Stage("two", layout, needs=("x", "y"), compute=compute)
     frames = KnownFrames(plain, {"x": np.zeros((4, 3)), "y": np.zeros((4, 3))})
     found = stage_bound(stage, frames, np.zeros((4, 3)), {"x": np.full((4, 3), 0.5), "y": np.full((4, 3), 0.25)})
     if signs[1] > 0:
