@@ -13,8 +13,6 @@ from rigpact.reports.sweep.plan import Cell, SweptFile, parse_knob_values
 
 from ..every_case import every_case
 
-enemy_conventions = find_system("enemy_animation").conventions
-
 FILE = SweptFile("/a/x", "x", "0" * 64)
 OTHER = replace(FILE, sha256="1" * 64)
 CELL = Cell(FILE, None, FILE, FILE, (("mirror", "x"),), "free", 10, "1.0")
@@ -30,14 +28,10 @@ def test_a_cell_is_another_one_when_anything_that_its_result_depends_on_changes(
     assert replace(CELL, **{field: CHANGES[field]}).identity != CELL.identity
 
 
-def test_swapped_files_are_another_cell() -> None:
-    """A hash over unordered parts would take a model for a clip."""
+def test_swapped_files_are_another_cell_and_a_moved_one_is_the_same() -> None:
+    """A hash over unordered parts would take a model for a clip; clips moved to another disk would be measured again."""
     swapped = replace(CELL, model=OTHER), replace(CELL, clip=OTHER), replace(CELL, companion=OTHER)
     assert len({cell.identity for cell in swapped}) == 3
-
-
-def test_a_moved_file_is_the_same_cell() -> None:
-    """Ten thousand clips moved to another disk would all be measured again."""
     assert replace(CELL, clip=SweptFile("/b/y", "y", FILE.sha256)).identity == CELL.identity
 
 
@@ -75,31 +69,18 @@ def test_weights_beside_a_model_are_part_of_it(
 
 
 def test_orders_of_inputs_stand_between_semicolons() -> None:
-    """A value that holds commas itself must not be torn apart."""
-    name, values = parse_knob_values(
-        "input_order=state,cond,contacts,angvel,pose_hist;cond,state,contacts,angvel,pose_hist", enemy_conventions()
-    )
-    assert name == "input_order"
-    assert [value[0] for value in values] == ["state", "cond"]
-
-
-def test_one_order_needs_no_semicolon() -> None:
-    """A single order reads as `--set` of every other command reads it."""
-    order = "cond,state,contacts,angvel,pose_hist"
-    _, values = parse_knob_values(f"input_order={order}", enemy_conventions())
-    assert values == [tuple(order.split(","))]
+    """A value that holds commas itself must not be torn apart; one order reads as `--set` of every other command."""
+    orders = "state,cond,contacts,angvel,pose_hist", "cond,state,contacts,angvel,pose_hist"
+    for given in (orders, orders[1:]):
+        found = parse_knob_values(f"input_order={';'.join(given)}", find_system("enemy_animation").conventions())
+        assert (found[0], list(found[1])) == ("input_order", [tuple(order.split(",")) for order in given])
 
 
 @pytest.mark.parametrize(
     ("options", "place"),
-    [
-        ({"clips": ["nowhere/*.json"]}, "CLIP nowhere/*.json"),
-        ({"models": ["gone.onnx"]}, "--onnx gone.onnx"),
-        ({"knobs": ["colour=red"]}, "colour"),
-        ({"knobs": ["mirror=w"]}, "mirror"),
-        ({"knobs": ["mirror"]}, "--set mirror"),
-    ],
-)
+    [({"clips": ["nowhere/*.json"]}, "CLIP nowhere/*.json"), ({"models": ["gone.onnx"]}, "--onnx gone.onnx"),
+     ({"knobs": ["colour=red"]}, "colour"), ({"knobs": ["mirror=w"]}, "mirror"), ({"knobs": ["mirror"]}, "--set mirror")],
+)  # fmt: skip
 def test_what_cannot_be_planned_is_refused_before_anything_runs(
     options: dict[str, list[str]], place: str, demo_plan: Callable[..., object]
 ) -> None:

@@ -20,7 +20,7 @@ from rigpact.reports.sweep.results import RESULTS, read_results
 from rigpact.reports.sweep.sweep import run_sweep
 from rigpact.reports.sweep.workers import in_processes, in_this_process
 
-CELLS, CELL_S = 200, 0.02
+CELLS, CELL_S = 60, 0.02
 
 
 @pytest.fixture
@@ -38,19 +38,19 @@ def cluster(counted: ModuleType) -> Iterator[Any]:
 
 def test_a_cell_that_kills_its_process_is_the_only_error(counted: ModuleType, marks: Path, tmp_path: Path) -> None:
     """A model that crashes the inference library takes a process with it, not the night."""
-    plan = counted.plan_of(12, deadly=5)
+    plan = counted.plan_of(5, deadly=2)
     runner = partial(in_processes, processes=2, retries=1, measure=partial(counted.measured, marks=marks))
     report = run_sweep(plan, tmp_path / "out", runner)
     rows = read_results(tmp_path / "out")
     assert [row["clip"] for row in rows if row["error_kind"] == "died"] == [counted.DEADLY]
-    assert len(rows) == report.measured == 12
+    assert len(rows) == report.measured == 5
     assert report.summary.exit_code() == 1
     deadly = next(row["cell"] for row in rows if row["error_kind"] == "died")
     assert counted.times_measured(marks)[deadly] == 3  # in company, alone, and once more
 
 
 def test_a_killed_cluster_worker_loses_nothing(counted: ModuleType, marks: Path, tmp_path: Path, cluster: Any) -> None:
-    """One of two machines goes down in the middle of 200 cells: all arrive, none twice, and there is nothing left to do."""
+    """One of two machines goes down in the middle of a sweep: all arrive, none twice, and there is nothing left to do."""
     plan = counted.plan_of(CELLS)
     runner = partial(
         on_cluster, address=cluster.scheduler_address, measure=partial(counted.measured, marks=marks, seconds=CELL_S)
@@ -77,32 +77,23 @@ def _kill_when(process: int, marks: Path, count: int) -> None:
     os.kill(process, signal.SIGTERM if os.name == "nt" else signal.SIGKILL)
 
 
+@pytest.mark.nightly
 def test_a_cell_that_kills_cluster_workers_is_the_only_error(
-    counted: ModuleType, marks: Path, tmp_path: Path, cluster: Any
+    counted: ModuleType, marks: Path, tmp_path: Path, cluster: Any, demo_plan: Callable[..., SweepPlan]
 ) -> None:
-    """The scheduler restarts workers; a deadly cell must not be handed from one to the next for ever."""
-    plan = counted.plan_of(12, deadly=5)
+    """A deadly cell must not be handed on for ever; everything that a real cell needs must reach another process."""
+    said: list[str] = []
+    plan = demo_plan(frames=4, knobs=["math=f64,f32"])
+    remote = partial(on_cluster, address=cluster.scheduler_address, say=said.append)
+    here, there = (run_sweep(plan, tmp_path / n, r).results for n, r in (("a", in_this_process), ("b", remote)))
+    assert here.read_bytes() == there.read_bytes()
+    assert said[0].startswith("dashboard: ")
     measure = partial(counted.measured, marks=marks)
-    run_sweep(
-        plan, tmp_path / "out", partial(on_cluster, address=cluster.scheduler_address, retries=1, measure=measure)
-    )
+    deadly = partial(on_cluster, address=cluster.scheduler_address, retries=1, measure=measure)
+    run_sweep(counted.plan_of(6, deadly=2), tmp_path / "out", deadly)
     rows = read_results(tmp_path / "out")
     assert [row["clip"] for row in rows if row["error_kind"] == "died"] == [counted.DEADLY]
-    assert [row["verdict"] for row in rows].count("pass") == 11
-
-
-def test_real_cells_on_a_cluster_give_the_same_bytes(
-    demo_plan: Callable[..., SweepPlan], tmp_path: Path, cluster: Any
-) -> None:
-    """Everything that a cell needs must reach another process: files, conventions, versions."""
-    plan = demo_plan(frames=8, knobs=["math=f64,f32"])
-    said: list[str] = []
-    remote = partial(on_cluster, address=cluster.scheduler_address, say=said.append)
-    files = [
-        run_sweep(plan, tmp_path / name, runner).results for name, runner in (("a", in_this_process), ("b", remote))
-    ]
-    assert files[0].read_bytes() == files[1].read_bytes()
-    assert said[0].startswith("dashboard: ")
+    assert [row["verdict"] for row in rows].count("pass") == 5
 
 
 def test_nobody_at_the_address_is_one_clear_error(
