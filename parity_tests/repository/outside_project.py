@@ -8,14 +8,12 @@ import json
 import os
 import subprocess
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import chdir, contextmanager, redirect_stderr, redirect_stdout
 from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
-import onnx
-from onnx import TensorProto, helper, numpy_helper
 
 from rigpact.contract.declared import vocabulary
 from rigpact.contract.pages.registry import known_systems
@@ -23,9 +21,11 @@ from rigpact.contract.statistics import FloatArray
 from rigpact.reference_runtime.recordings.trace import write_trace
 from rigpact.reference_runtime.recordings.trace_model import Trace, TraceHeader
 
+from ..declared_room.foreign_files import write_model
+
 PACKAGE = Path(__file__).parent / "outside"
 CONSTANTS = {"default_pose": [0.1, -0.4, -0.1, 0.4], "action_scale": 0.25, "rate_scale": 0.25}
-OBSERVED, HIDDEN, JOINTS = 28, 32, 4
+OBSERVED, JOINTS = 28, 4
 FPS, FRAMES = 50.0, 90
 
 
@@ -63,25 +63,16 @@ class Rigpact:
     folder: Path
     imports: tuple[str, ...]
 
-    @property
-    def environment(self) -> Mapping[str, str]:
-        """The variables of the process."""
-        return {**os.environ, "PYTHONPATH": os.pathsep.join(self.imports), "COLUMNS": "130", "NO_COLOR": "1"}
-
     def __call__(self, *words: object) -> Answer:
         """`rigpact WORDS…`; a traceback fails the test."""
         return self.python("-m", "rigpact.reports", *words)
 
     def python(self, *words: object, **variables: str) -> Answer:
         """`python WORDS…` in the project's folder."""
+        own = {"PYTHONPATH": os.pathsep.join(self.imports), "COLUMNS": "130", "NO_COLOR": "1", **variables}
+        line = [sys.executable, *map(str, words)]
         done = subprocess.run(
-            [sys.executable, *map(str, words)],
-            cwd=self.folder,
-            env={**self.environment, **variables},
-            check=False,
-            capture_output=True,
-            text=True,
-            timeout=300,
+            line, cwd=self.folder, env=os.environ | own, check=False, capture_output=True, text=True, timeout=300
         )
         assert "Traceback" not in done.stderr, done.stderr
         return Answer(done.returncode, done.stdout, done.stderr)
@@ -117,28 +108,6 @@ class InProcess(Rigpact):
         return Answer(status, out.getvalue(), err.getvalue())
 
 
-def write_model(path: Path, seed: int = 0) -> None:
-    """A network of one hidden layer with drawn weights; its answer stays within ±1."""
-    rng = np.random.default_rng(seed)
-    weights = {
-        "w0": rng.normal(0.0, 0.4, (OBSERVED, HIDDEN)), "b0": rng.normal(0.0, 0.1, HIDDEN),
-        "w1": rng.normal(0.0, 0.4, (HIDDEN, JOINTS)), "b1": rng.normal(0.0, 0.1, JOINTS),
-    }  # fmt: skip
-    nodes = [
-        helper.make_node("Gemm", ["observation", "w0", "b0"], ["sum0"]), helper.make_node("Tanh", ["sum0"], ["hidden"]),
-        helper.make_node("Gemm", ["hidden", "w1", "b1"], ["sum1"]), helper.make_node("Tanh", ["sum1"], ["action"]),
-    ]  # fmt: skip
-    ends = [
-        helper.make_tensor_value_info(name, TensorProto.FLOAT, ["batch", width])
-        for name, width in (("observation", OBSERVED), ("action", JOINTS))
-    ]
-    stored = [numpy_helper.from_array(value.astype(np.float32), name) for name, value in weights.items()]
-    graph = helper.make_graph(nodes, "walking_policy", ends[:1], ends[1:], stored)
-    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8)
-    onnx.checker.check_model(model)
-    path.write_bytes(model.SerializeToString())
-
-
 def sensors(count: int = FRAMES, seed: int = 0) -> FloatArray:
     """A robot that rocks and turns, (count, 8): angular rate, gravity, command."""
     phase = np.arange(count)[:, None] / FPS * 2.0 * np.pi * np.array([1.1, 1.7, 0.6])
@@ -168,7 +137,7 @@ def write_project(rigpact: Rigpact) -> None:
     assert answer.status == 0, answer.err
     declared = json.loads(contract.read_text(encoding="utf-8"))
     contract.write_text(json.dumps(declared | {"constants": CONSTANTS}, indent=2), encoding="utf-8")
-    write_model(rigpact.folder / "policy.onnx")
+    write_model(rigpact.folder / "policy.onnx", OBSERVED, JOINTS)
     write_clip(rigpact.folder / "walk.trace.jsonl")
     write_clip(rigpact.folder / "turn.trace.jsonl", seed=1)
 

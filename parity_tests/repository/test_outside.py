@@ -40,7 +40,7 @@ def says(answer: Answer, status: int, *words: str) -> None:
 
 ASKED: tuple[tuple[int, tuple[object, ...], tuple[str, ...]], ...] = (
     (0, ("show", "walking-policy"), ("angular_rate", "history_order", "the driver gives degrees")),
-    (0, ("show", "policy.json", *MODEL), ("Walking policy", "action_scale", "default_pose", "joint_targets", "Gemm")),
+    (0, ("show", "policy.json", *MODEL), ("Walking policy", "action_scale", "default_pose", "joint_targets", "MatMul")),
     (0, ("show", "policy.json", "--format", "markdown"), ("| ", "history_order")),
     (0, ("check", "policy.json", "walk.trace.jsonl", *MODEL), ("PASS: 0 errors",)),
     (1, ("check", "moved.json"), ("RP70", "gyroscope")),
