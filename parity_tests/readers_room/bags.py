@@ -1,7 +1,6 @@
 """Bags of messages, written by MCAP's own library: CDR little-endian behind four bytes."""
 
 import json
-import struct
 from pathlib import Path
 from typing import Any
 
@@ -72,8 +71,3 @@ def write_json_mcap(path: Path, frames: int = 5) -> Path:
             writer.add_message(channel, START_NS + frame * STEP_NS, content, START_NS)
         writer.finish()
     return path
-
-
-def cdr_float32_array(numbers: list[float]) -> bytes:
-    """A Float32MultiArray of no dimension: an empty sequence, an offset, a sequence of floats."""
-    return b"\0\1\0\0" + struct.pack(f"<III{len(numbers)}f", 0, 0, len(numbers), *numbers)

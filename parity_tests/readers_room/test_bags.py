@@ -15,7 +15,7 @@ from rigpact.reference_runtime.recordings.other_formats import mcap_files
 from rigpact.reference_runtime.recordings.other_formats.topics import Message, topics_to_table
 
 from ..every_case import every_case
-from .bags import cdr_float32_array, observed, positions, write_json_mcap, write_mcap
+from .bags import observed, positions, write_json_mcap, write_mcap
 
 Command = Callable[..., Any]
 CONTRACT = """
@@ -77,7 +77,7 @@ def test_a_topic_gives_the_tick_where_others_lost_a_message(tmp_path: Path, comm
 STEP_MS = 40
 
 
-def _loop(*behind: tuple[str, float], steps: int = 30, lost: int | None = None) -> list[Message]:
+def _loop(*behind: tuple[str, float], steps: int = 30, lost: int | None = None, imu: bool = True) -> list[Message]:
     """A loop of 25 Hz: each topic so many ms behind the moment of the step, holding the number of the step; and an IMU of 100 Hz
     from 90 ms on. lost: a step whose message of the first topic was lost."""
     own = [
@@ -86,7 +86,8 @@ def _loop(*behind: tuple[str, float], steps: int = 30, lost: int | None = None) 
         for step in range(steps)
         if place or step != lost
     ]
-    return [*own, *(Message("/imu", int(1e6 * at), {"data": float(at)}) for at in range(90, STEP_MS * steps, 10))]
+    times = range(90, STEP_MS * steps, 10) if imu else ()
+    return [*own, *(Message("/imu", int(1e6 * at), {"data": float(at)}) for at in times)]
 
 
 @every_case("tick", ["/obs", "/act", "/target"])
@@ -108,37 +109,36 @@ def test_whichever_topic_gives_the_tick_a_row_holds_one_step(tmp_path: Path, tic
     assert all(f"{name}: the message of the step, " in said for name in {"/obs", "/act", "/target"} - {tick})
 
 
+AT_ONCE = [Message(topic, 5, {"data": float(step)}) for topic in ("/obs", "/act") for step in range(4)]
+
+
+@every_case(
+    ("messages", "tick", "says"),
+    [
+        (_loop(("/act", 1), ("/obs", 0), lost=0, imu=False), None, "do not come together: /act 29, /obs 30"),
+        (_loop(("/act", 1), ("/obs", 0), lost=29, imu=False), None, "do not come together: /act 29, /obs 30"),
+        (AT_ONCE, None, "#/obs: found 4 messages, most of them at the time of the one before"),
+        (AT_ONCE, "/obs", "#/obs: found 4 messages, most of them at the time of the one before"),
+        (_loop(("/obs", 0), ("/act", 15)), "/obs", "/act comes 15 ms behind /obs, in steps of 40 ms: of which step it is"),
+    ],
+    ids=lambda value: str(value)[:30],
+)  # fmt: skip
+def test_topics_whose_steps_nobody_can_tell_are_refused(
+    tmp_path: Path, messages: list[Message], tick: str | None, says: str
+) -> None:
+    """Without a tick nothing is left out, at the ends neither; 15 of 40 ms may be late or early. As the tick itself it tells."""
+    with pytest.raises(UnusableInput) as refused:
+        topics_to_table(messages, tmp_path, tick)
+    assert says in str(refused.value)
+    late = topics_to_table(_loop(("/obs", 0), ("/act", 15)), tmp_path, "/act")
+    assert np.array_equal(late.columns["obs"], late.columns["act"])
+
+
 def test_a_lost_message_is_said(tmp_path: Path) -> None:
     """Its row holds the message of the step before: a stage that seems to stand still there does not."""
     table = topics_to_table(_loop(("/act", 1), ("/obs", 0), lost=12), tmp_path, "/obs")
     assert np.array_equal(table.columns["act"], [11 if step == 12 else step for step in range(3, 30)])
     assert "its own is lost in 1 of the rows, which hold the one before" in "\n".join(table.notes)
-
-
-@every_case("lost", [0, 29])
-def test_a_topic_with_fewer_messages_is_not_taken_as_it_is(tmp_path: Path, lost: int) -> None:
-    """Without a tick nothing is left out, at the ends neither: it would disappear without a word."""
-    messages = [each for each in _loop(("/act", 1), ("/obs", 0), lost=lost) if each.topic != "/imu"]
-    with pytest.raises(UnusableInput, match="do not come together: /act 29, /obs 30"):
-        topics_to_table(messages, tmp_path, None)
-
-
-@every_case("tick", [None, "/obs"])
-def test_messages_that_all_have_one_time_are_refused_as_that(tmp_path: Path, tick: str | None) -> None:
-    """The same number of each "do not come together" sends the reader to --tick, which cannot help."""
-    messages = [Message(topic, 5, {"data": float(step)}) for topic in ("/obs", "/act") for step in range(4)]
-    with pytest.raises(UnusableInput, match="#/obs: found 4 messages, most of them at the time of the one before"):
-        topics_to_table(messages, tmp_path, tick)
-
-
-def test_a_topic_that_may_be_late_or_early_is_not_paired(tmp_path: Path) -> None:
-    """15 of 40 ms behind the tick: the answer of a slow network, or what the next step is given. As the tick it tells."""
-    messages = _loop(("/obs", 0), ("/act", 15))
-    with pytest.raises(UnusableInput) as refused:
-        topics_to_table(messages, tmp_path, "/obs")
-    assert "/act comes 15 ms behind /obs, in steps of 40 ms: of which step it is, is not told" in str(refused.value)
-    table = topics_to_table(messages, tmp_path, "/act")
-    assert np.array_equal(table.columns["obs"], table.columns["act"])
 
 
 def test_messages_in_json_are_columns(tmp_path: Path) -> None:
@@ -147,6 +147,8 @@ def test_messages_in_json_are_columns(tmp_path: Path) -> None:
     assert np.array_equal(table.columns["state.imu.gyro"], [[frame, 0, 1] for frame in range(5)])
     assert np.array_equal(table.columns["state.height"], [0, 0.5, 1, 1.5, 2])
     assert set(table.columns) == {"state.imu.gyro", "state.height", "time"}
+    own = _json_bag(tmp_path / "a.mcap", [{"name": ["knee"], "position": 5}] * 2)  # called as a JointState's fields are
+    assert np.array_equal(read_table(own).columns["state.position"], [5, 5])
 
 
 def test_what_a_bag_says_of_its_policy_becomes_a_contract(tmp_path: Path, command: Command) -> None:
@@ -235,12 +237,6 @@ def test_a_time_beyond_63_bits_is_refused(tmp_path: Path, time_ns: int) -> None:
         read_table(_json_bag(tmp_path / "a.mcap", [1, 2], time_ns))
 
 
-def test_a_joint_state_of_one_number_is_no_table_of_joints(tmp_path: Path) -> None:
-    """A message of your own in JSON may call its fields as a JointState does."""
-    path = _json_bag(tmp_path / "a.mcap", [{"name": ["knee"], "position": 5}] * 2)
-    assert np.array_equal(read_table(path).columns["state.position"], [5, 5])
-
-
 def test_a_definition_in_a_bag_prints_nothing(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
     """What a stranger writes into a file must not reach the terminal: it may hold the terminal's own commands."""
     path = tmp_path / "a.mcap"
@@ -262,14 +258,3 @@ def test_a_missing_library_names_its_extra(tmp_path: Path, monkeypatch: pytest.M
     with pytest.raises(UnusableInput) as refused:
         read_table(bag)
     assert "rigpact[readers]" in str(refused.value)
-
-
-def test_a_message_in_cdr_is_what_another_writer_makes(tmp_path: Path) -> None:
-    """The bytes by hand and those of MCAP's library are the same message."""
-    from mcap_ros2._dynamic import serialize_dynamic
-
-    from .bags import DEFINITIONS, EMPTY
-
-    kind = "std_msgs/msg/Float32MultiArray"
-    made = serialize_dynamic(kind, DEFINITIONS[kind])[kind]({"layout": EMPTY, "data": [1.5, -2.0]})
-    assert made == cdr_float32_array([1.5, -2.0])
