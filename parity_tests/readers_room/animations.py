@@ -65,12 +65,8 @@ def write_bvh(path: Path, orders: Sequence[str]) -> Path:
         turns = " ".join(f"{letter}rotation" for letter in own[index])
         channels = f"6 Xposition Yposition Zposition {turns}" if not parents[index] else f"3 {turns}"
         place = " ".join(f"{100 * number:.6f}" for number in offsets[index])
-        lines = [
-            f"{'JOINT' if parents[index] else 'ROOT'} {names[index]}",
-            "{",
-            f"OFFSET {place}",
-            f"CHANNELS {channels}",
-        ]
+        kind = "JOINT" if parents[index] else "ROOT"
+        lines = [f"{kind} {names[index]}", "{", f"OFFSET {place}", f"CHANNELS {channels}"]
         children = [child for child, parent in enumerate(parents) if parent == names[index]]
         for child in children:
             lines += joint(child, indent + "\t")

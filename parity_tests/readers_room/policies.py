@@ -9,6 +9,7 @@ from onnx import TensorProto, helper, numpy_helper, save
 from safetensors.numpy import save_file
 
 F = np.float32
+IMAGES = ("observation.images.front", "observation.images.side")
 JOINTS, CHUNK, PLAYED, IMAGE, FRAMES = 6, 50, 10, 12, 130
 RNG = np.random.default_rng(11)
 STATE = {key: value.astype(F) for key, value in {
@@ -22,11 +23,8 @@ _MATRIX = (RNG.normal(size=(JOINTS + 2 * IMAGE, CHUNK * JOINTS)) * 0.2).astype(F
 def write_policy(folder: Path, *, state: str = "MEAN_STD", action: str = "MEAN_STD", **config: Any) -> Path:
     """config.json, both pipelines with their safetensors files, and the network beside them."""
     folder.mkdir(parents=True, exist_ok=True)
-    features = {
-        "observation.images.front": {"type": "VISUAL", "shape": [3, 2, 2]},
-        "observation.images.side": {"type": "VISUAL", "shape": [3, 2, 2]},
-        "observation.state": {"type": "STATE", "shape": [JOINTS]},
-    }  # fmt: skip
+    features: dict[str, Any] = {name: {"type": "VISUAL", "shape": [3, 2, 2]} for name in IMAGES}
+    features["observation.state"] = {"type": "STATE", "shape": [JOINTS]}
     norm_map = {"VISUAL": "IDENTITY", "STATE": state, "ACTION": action}
     said = {
         "type": "act", "n_obs_steps": 1, "chunk_size": CHUNK, "n_action_steps": PLAYED, "temporal_ensemble_coeff": None,
@@ -41,47 +39,35 @@ def write_policy(folder: Path, *, state: str = "MEAN_STD", action: str = "MEAN_S
         {"registry_name": "to_batch_processor", "config": {}}, {"registry_name": "device_processor", "config": {}},
         {"registry_name": "normalizer_processor", "config": own, "state_file": "policy_preprocessor_step_3.safetensors"},
     ]  # fmt: skip
-    behind = [
-        {
-            "registry_name": "unnormalizer_processor",
-            "config": own,
-            "state_file": "policy_postprocessor_step_0.safetensors",
-        }
-    ]
-    save_file(tensors, folder / "policy_preprocessor_step_3.safetensors")
-    save_file(tensors, folder / "policy_postprocessor_step_0.safetensors")
-    for name, table in {
-        "config": said,
-        "policy_preprocessor": {"name": "policy_preprocessor", "steps": before},
-        "policy_postprocessor": {"name": "policy_postprocessor", "steps": behind},
-    }.items():
-        (folder / f"{name}.json").write_text(json.dumps(table), encoding="utf-8")
+    state_file = "policy_postprocessor_step_0.safetensors"
+    behind = [{"registry_name": "unnormalizer_processor", "config": own, "state_file": state_file}]
+    (folder / "config.json").write_text(json.dumps(said), encoding="utf-8")
+    for name, step, steps in (("policy_preprocessor", 3, before), ("policy_postprocessor", 0, behind)):
+        save_file(tensors, folder / f"{name}_step_{step}.safetensors")
+        (folder / f"{name}.json").write_text(json.dumps({"name": name, "steps": steps}), encoding="utf-8")
     _write_network(folder / "policy.onnx")
     return folder / "config.json"
 
 
 def _write_network(path: Path) -> None:
-    names = ("observation.images.front", "observation.images.side", "observation.state")
-    widths = (IMAGE, IMAGE, JOINTS)
-    given = [
-        helper.make_tensor_value_info(name, TensorProto.FLOAT, [1, width])
-        for name, width in zip(names, widths, strict=True)
-    ]
-    nodes = [
-        helper.make_node("Concat", list(names), ["all"], axis=1),
-        helper.make_node("MatMul", ["all", "w"], ["wide"]),
-        helper.make_node("Tanh", ["wide"], ["chunk"]),
-    ]
-    answer = helper.make_tensor_value_info("chunk", TensorProto.FLOAT, [1, CHUNK * JOINTS])
-    graph = helper.make_graph(nodes, "policy", given, [answer], [numpy_helper.from_array(_MATRIX, "w")])
+    names = (*IMAGES, "observation.state")
+    float_info = [helper.make_tensor_value_info(name, TensorProto.FLOAT, [1, width])
+                  for name, width in (*zip(names, (IMAGE, IMAGE, JOINTS), strict=True), ("chunk", CHUNK * JOINTS))]  # fmt: skip
+    nodes = [helper.make_node("Concat", list(names), ["all"], axis=1), helper.make_node("MatMul", ["all", "w"], ["wide"]),
+             helper.make_node("Tanh", ["wide"], ["chunk"])]  # fmt: skip
+    weights = [numpy_helper.from_array(_MATRIX, "w")]
+    graph = helper.make_graph(nodes, "policy", float_info[:-1], float_info[-1:], weights)
     save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=10), path)
+
+
+ENDS = {"MIN_MAX": ("min", "max"), "QUANTILES": ("q01", "q99"), "EXCHANGED": ("q99", "q01")}
 
 
 def normalised(rows: np.ndarray, mode: str, own: dict[str, np.ndarray]) -> np.ndarray:
     """LeRobot's formulas, in float32."""
     if mode == "MEAN_STD":
         return ((rows - own["mean"]) / (own["std"] + F(1e-8))).astype(F)
-    low, high = {"MIN_MAX": ("min", "max"), "QUANTILES": ("q01", "q99"), "EXCHANGED": ("q99", "q01")}[mode]
+    low, high = ENDS[mode]
     return (F(2) * (rows - own[low]) / (own[high] - own[low]) - F(1)).astype(F)
 
 
@@ -89,7 +75,7 @@ def denormalised(rows: np.ndarray, mode: str, own: dict[str, np.ndarray]) -> np.
     """And back."""
     if mode == "MEAN_STD":
         return (rows * own["std"] + own["mean"]).astype(F)
-    low, high = {"MIN_MAX": ("min", "max"), "QUANTILES": ("q01", "q99"), "EXCHANGED": ("q99", "q01")}[mode]
+    low, high = ENDS[mode]
     return ((rows + F(1)) / F(2) * (own[high] - own[low]) + own[low]).astype(F)
 
 
@@ -101,9 +87,7 @@ def recorded(
     late: how many questions old the chunk is that is played; index: by how many of its frames the queue starts later.
     """
     rng = np.random.default_rng(5)
-    rows: dict[str, list[np.ndarray]] = {name: [] for name in (
-        "observation.images.front", "observation.images.side", "observation.state", "chunk", "action"
-    )}  # fmt: skip
+    rows: dict[str, list[np.ndarray]] = {name: [] for name in (*IMAGES, "observation.state", "chunk", "action")}
     chunks: list[np.ndarray] = []
     queue: list[np.ndarray] = []
     for frame in range(FRAMES):

@@ -30,11 +30,8 @@ def write_hdf5(path: Path) -> Path:
 def write_data_set(folder: Path, *, version: str = "v3.0") -> Path:
     """As LeRobot's: many episodes a file, named by a table of episodes; v2 has a file an episode."""
     is_v3 = version.startswith("v3")
-    template = (
-        "data/chunk-{chunk_index:03d}/file-{file_index:03d}.parquet"
-        if is_v3
-        else ("data/chunk-{episode_chunk:03d}/episode_{episode_index:06d}.parquet")
-    )
+    template = "data/chunk-{episode_chunk:03d}/episode_{episode_index:06d}.parquet"
+    template = "data/chunk-{chunk_index:03d}/file-{file_index:03d}.parquet" if is_v3 else template
     info = {"codebase_version": version, "fps": 30, "total_episodes": 2, "chunks_size": 1000, "data_path": template,
             "features": {"observation.state": {"dtype": "float32", "shape": [3], "names": ["a", "b", "c"]}}}  # fmt: skip
     starts = [0, *ENDS]

@@ -73,20 +73,15 @@ def test_each_order_of_angles_is_named_when_another_is_read(
     names, _, _, rotations = demo_poses()
     columns = dict(read_table(source).columns)
     poses = quaternions(rotations, len(names)).astype(np.float32)
-    np.savez(tmp_path / "engine.npz", **columns, **{f"pose.{name}": poses[:, bone] for bone, name in enumerate(names)})
+    made = {f"pose.{name}": poses[:, bone] for bone, name in enumerate(names)}
+    np.savez(tmp_path / "engine.npz", **columns, **made)
 
-    answer = command("explain", tmp_path / "engine.npz", "--contract", contract, "--format", "json")
-    said = json.loads(answer.out)
-    assert said["verdict"] == "explained", answer.out
-    assert [cause["changes"] for cause in said["causes"]] == [{"pose.reads": f"{real}_deg"}]
-
-
-def test_another_unit_is_named(tmp_path: Path, command: Command) -> None:
-    """BVH says no unit: an engine that takes centimetres for inches puts its character 2.5 times too far."""
-    source = write_bvh(tmp_path / "run.bvh", ("ZXY",))
-    contract = _imported(command, source)
-    columns = dict(read_table(source).columns)
-    columns["root_metres"] = (columns["position.pelvis"] * 0.0254).astype(np.float32)
+    said = json.loads(command("explain", tmp_path / "engine.npz", "--contract", contract, "--format", "json").out)
+    assert (said["verdict"], [each["changes"] for each in said["causes"]]) == (
+        "explained",
+        [{"pose.reads": f"{real}_deg"}],
+    )
+    columns["root_metres"] = (columns["position.pelvis"] * 0.0254).astype(np.float32)  # inches, 2.5 times too far
     np.savez(tmp_path / "engine.npz", **columns)
     said = json.loads(command("explain", tmp_path / "engine.npz", "--contract", contract, "--format", "json").out)
     assert (said["verdict"], said["causes"][0]["changes"]) == ("explained", {"root_metres.scale": "inches"}), said
@@ -105,28 +100,21 @@ def test_a_bvh_with_strange_names_is_read(tmp_path: Path) -> None:
 @every_case(
     ("old", "new", "says"),
     [
-        ("HIERARCHY", "HIER", [":1", "HIERARCHY"]),
-        ("OFFSET 0 0 0", "OFFSET 0 0", [":4", "OFFSET x y z"]),
-        ("OFFSET 0 0 0", "OFFSET 0 0 nan", [":4", "finite"]),
-        ("CHANNELS 3 Z", "CHANNELS 4 Z", [":9", "channels 4"]),
-        ("Zrotation Yrotation Xrotation", "Zrotation Yrotation Zrotation", [":9", "channels 3"]),
-        ("mixamorig:Left Leg", "Hips", ["two joints 'Hips'"]),
-        ("  }\n}\nMOTION", "  }\nMOTION", ["1 joints without }"]),
-        ("Frames: 2", "Frames: 1", ["2 rows", "1, as Frames says"]),
-        ("Frames: 2", "Frames 2", [":17", "frames: a number"]),
-        (".0083333", "0", ["frames of 0 s"]),
-        ("40 50 60", "40 50 x", [":19", "'x'"]),
-        ("40 50 60\n", "40 50\n", [":19", "8 numbers", "9, one for each channel"]),
+        ("HIERARCHY", "HIER", ":1"), ("OFFSET 0 0 0", "OFFSET 0 0", ":4"), ("OFFSET 0 0 0", "OFFSET 0 0 nan", ":4"),
+        ("CHANNELS 3 Z", "CHANNELS 4 Z", ":9"), ("Zrotation Yrotation Xrotation", "Zrotation Yrotation Zrotation", ":9"),
+        ("mixamorig:Left Leg", "Hips", "two joints 'Hips'"), ("  }\n}\nMOTION", "  }\nMOTION", "1 joints without }"),
+        ("Frames: 2", "Frames: 1", "2 rows"), ("Frames: 2", "Frames 2", ":17"), (".0083333", "0", "frames of 0 s"),
+        ("40 50 60", "40 50 x", ":19"), ("40 50 60\n", "40 50\n", ":19"),
     ],
-)
-def test_a_damaged_bvh_is_refused_at_its_line(tmp_path: Path, old: str, new: str, says: list[str]) -> None:
+)  # fmt: skip
+def test_a_damaged_bvh_is_refused_at_its_line(tmp_path: Path, old: str, new: str, says: str) -> None:
     """A row with a number less shifts every joint behind it."""
     path = tmp_path / "a.bvh"
     assert old in BVH
     path.write_text(BVH.replace(old, new, 1), encoding="utf-8")
     with pytest.raises(UnusableInput) as refused:
         read_table(path)
-    assert all(each in str(refused.value) for each in says), refused.value
+    assert says in str(refused.value)
 
 
 def test_a_bvh_that_was_cut_off_is_read_to_its_last_row(tmp_path: Path) -> None:

@@ -16,6 +16,7 @@ import pytest
 from rigpact.contract.errors import UnusableInput
 from rigpact.reference_runtime.recordings.opened import read_table
 
+from ..every_case import every_case
 from ..peak_memory import peak_bytes
 from .stores import ROWS, write_data_set, write_hdf5
 
@@ -112,23 +113,12 @@ def test_what_is_missing_in_parquet_is_no_number_and_is_said(
         assert "missing values" not in out if says is None else says in out
 
 
-@pytest.mark.parametrize("episodes", [FLAGS, [None, None, 1], [0.5, 1.0, 1.0], [[0], [0], [0]]])
+@every_case("episodes", [FLAGS, [None, None, 1], [0.5, 1.0, 1.0], [[0], [0], [0]]])
 def test_episodes_that_are_no_whole_numbers_are_refused(tmp_path: Path, episodes: list[Any]) -> None:
     """Rows of no episode would be read as one run."""
     path = _written(tmp_path / "a.parquet", {"x": pa.array([1.0, 2, 3]), "episode_index": pa.array(episodes)})
     with pytest.raises(UnusableInput, match="a whole number in each row"):
         read_table(path)
-
-
-@pytest.mark.parametrize("column", ["episode_index", "data/chunk_index"])
-def test_a_damaged_table_of_episodes_is_refused(tmp_path: Path, command: Command, column: str) -> None:
-    """The table names the file of each episode: a list in place of a number names none."""
-    info = write_data_set(tmp_path / "set")
-    (table,) = (tmp_path / "set" / "meta").rglob("*.parquet")
-    columns = {name: pq.read_table(table).column(name) for name in ("episode_index", "data/chunk_index")}
-    _written(table, {**columns, column: pa.array([[0, 1], [2, 3]])})
-    answer = command("convert", info, "-o", tmp_path / "x.npz", "--episode", 0)
-    assert (answer.status, f"{column}: found 1 axes" in answer.err) == (2, True), answer.err
 
 
 def test_words_of_parquet_are_never_unpacked(tmp_path: Path) -> None:
@@ -172,14 +162,23 @@ def test_a_parquet_of_many_episodes_asks_for_one(tmp_path: Path, command: Comman
 
 
 def test_a_damaged_description_of_a_data_set_is_refused(tmp_path: Path, command: Command) -> None:
-    """A stranger's info.json must not choose a file of this machine."""
+    """A stranger's info.json must not choose a file of this machine; a table of episodes must name one file for each."""
     info = write_data_set(tmp_path / "set")
-    said = json.loads(info.read_text(encoding="utf-8"))
+    said = info.read_text(encoding="utf-8")
+
+    def refused(word: str) -> None:
+        answer = command("convert", info, "-o", tmp_path / "x.npz", "--episode", 0)
+        assert (answer.status, word in answer.err) == (2, True), answer.err
+
     for key, value in (
         ("data_path", "../../x-{file_index:03d}.parquet"), ("data_path", "data/{nothing}.parquet"),
         ("chunks_size", "many"), ("chunks_size", -1), ("fps", 10**400), ("fps", [30]),
     ):  # fmt: skip
-        info.write_text(json.dumps({**said, key: value}), encoding="utf-8")
-        answer = command("convert", info, "-o", tmp_path / "x.npz", "--episode", 0)
-        assert answer.status == 2, answer
-        assert key in answer.err
+        info.write_text(json.dumps({**json.loads(said), key: value}), encoding="utf-8")
+        refused(key)
+    info.write_text(said, encoding="utf-8")
+    (table,) = (tmp_path / "set" / "meta").rglob("*.parquet")
+    columns = {name: pq.read_table(table).column(name) for name in ("episode_index", "data/chunk_index")}
+    for column in columns:
+        _written(table, {**columns, column: pa.array([[0, 1], [2, 3]])})
+        refused(f"{column}: found 1 axes")

@@ -64,11 +64,6 @@ class Evil:
         return Path.touch, (Path("opened"),)  # type: ignore[return-value]
 
 
-def _pickled_array(path: Path) -> None:
-    with path.open("wb") as stream:
-        np.save(stream, {"W1": np.eye(3)}, allow_pickle=True)
-
-
 def _archive(path: Path, *members: str) -> None:
     with zipfile.ZipFile(path, "w") as archive:
         for name in members:
@@ -87,7 +82,7 @@ UNREAD: dict[str, tuple[Callable[[Path], object], str]] = {
     "state.zip": (lambda path: _archive(path, "state/data.pkl", "state/data/0"), "load_state_dict"),
     "rig2mesh.pth.tar": (lambda path: path.write_bytes(b"PK"), "load_state_dict"),
     "evil.dat": (lambda path: path.write_bytes(pickle.dumps(Evil())), "load_state_dict"),
-    "best.npy": (_pickled_array, "allow_pickle=True"),
+    "best.npy": (lambda path: np.save(path, np.array({"W1": 0}), allow_pickle=True), "allow_pickle=True"),
     "walk.glb": (lambda path: path.write_bytes(struct.pack("<4s2I", b"glTF", 2, 12)), "BVH"),
     "walk.gltf": (lambda path: path.write_text('{"asset": {"version": "2.0"}}', encoding="utf-8"), "BVH"),
     "stepper.bin": (lambda path: path.write_bytes(struct.pack("<i5f", 5, *range(5))), "onnx.helper"),
