@@ -9,6 +9,7 @@ import pytest
 from rigpact.contract.errors import UnusableInput
 from rigpact.contract.some_bones import columns_of_bones, contract_of_bones
 
+from ..every_case import every_case
 from . import tiny_character as tiny
 
 
@@ -28,26 +29,20 @@ def test_the_columns_are_those_of_the_bones_that_are_named(tmp_path: Path) -> No
         columns_of_bones(whole, "y_out")
 
 
-def with_slice(name: str, **place: int) -> dict[str, Any]:
-    document = tiny.bundle(auxiliary=False)
-    document["meta"]["state_layout"][name] |= place
-    return document
-
-
-def test_slices_that_share_numbers_have_no_bones_of_their_own(tmp_path: Path) -> None:
-    """Bones cut out of one slice would move the numbers of another."""
-    whole = tiny.contract(tmp_path, with_slice("RootVelocity", start=2))
-    with pytest.raises(UnusableInput, match="slices that overlap"):
-        contract_of_bones(whole, (0,))
-
-
-def test_a_slice_of_other_bones_cannot_be_cut(tmp_path: Path) -> None:
+@every_case(
+    ("name", "place", "more", "found"),
+    [
+        ("RootVelocity", {"start": 2}, {}, "slices that overlap"),
+        ("BoneAngularVelocities", {"start": 27, "size": 6}, {"tanh_scales_angvel": [4.0] * 6},
+        "2 bones in BoneAngularVelocities"),
+    ],
+)  # fmt: skip
+def test_slices_that_cannot_be_cut_are_refused(tmp_path: Path, name: str, place: Any, more: Any, found: str) -> None:
     """Velocities of two bones beside rotations of three: which two is not said."""
-    whole = tiny.contract(
-        tmp_path, with_slice("BoneAngularVelocities", start=27, size=6) | {"tanh_scales_angvel": [4.0] * 6}
-    )
-    with pytest.raises(UnusableInput, match="2 bones in BoneAngularVelocities, expected 3"):
-        contract_of_bones(whole, (0,))
+    document = tiny.bundle(auxiliary=False) | more
+    document["meta"]["state_layout"][name] |= place
+    with pytest.raises(UnusableInput, match=found):
+        contract_of_bones(tiny.contract(tmp_path, document), (0,))
 
 
 def test_an_order_of_published_bones_is_kept_within_the_recorded_ones(tmp_path: Path) -> None:

@@ -7,7 +7,6 @@ import numpy as np
 
 from rigpact.contract.contract_files import open_contract
 from rigpact.contract.documents import Kind
-from rigpact.contract.inputs import inputs_remembered
 from rigpact.reference_runtime.recordings import opened
 from rigpact.reference_runtime.recordings.named_columns import opened_recording
 from rigpact.reference_runtime.recordings.number_rows import Table
@@ -80,15 +79,3 @@ def test_a_kind_is_told_by_what_a_file_holds(tmp_path, path, content, kind):
         path.write_bytes(content)
     assert open_file(path).kind is kind
     assert path.name != "walk.txt" or set(open_file(path).table.columns) > {"position.Hips"}
-
-
-def test_a_command_reads_a_file_once_as_long_as_nobody_writes_it(tmp_path):
-    """Parsed at every look, a clip of a minute is read six times by one check."""
-    path = tmp_path / "run.csv"
-    path.write_text("q\n1\n", encoding="utf-8")
-    assert open_file(path) is not open_file(path)
-    with inputs_remembered():
-        first = open_file(path)
-        assert open_file(path) is first
-        path.write_text("q\n1\n2\n", encoding="utf-8")
-        assert open_file(path) is not first

@@ -2,7 +2,6 @@
 
 import numpy as np
 
-from rigpact.reference_runtime.recordings import precision as recorded_precision
 from rigpact.reference_runtime.recordings.precision import Precision, PrecisionCensus, precision_of, words_to_precision
 
 from ..every_case import every_case
@@ -194,15 +193,3 @@ def test_a_long_recording_is_looked_at_in_pieces_of_a_million_numbers(count, wid
     assert (precision_of({"x": whole}), precision_of({"x": short})) == (None, None)
     assert whole.looked_at == [range(begin, end) for begin, end in zip([0, *ends], ends, strict=False)]
     assert short.looked_at == whole.looked_at[:2]
-
-
-def test_lines_of_a_text_are_judged_together(monkeypatch):
-    """A hundred kilobytes, packed, of short lines took minutes: every format was tried on each line's four numbers."""
-    calls, judged = [], recorded_precision._is_multiple
-    monkeypatch.setattr(recorded_precision, "_is_multiple", lambda *words: (calls.append(1), judged(*words))[1])
-    rows = np.round(np.random.default_rng(5).uniform(-9.0, 9.0, (3000, 4)), 4)
-    census = PrecisionCensus()
-    for row in rows:
-        census.add_text(row)
-    assert census.precision == Precision(decimals=4)
-    assert len(calls) <= 2 * (1 + rows.size // 4096) * (2 + 8 + 6)  # twice for each format that precision.py lists
