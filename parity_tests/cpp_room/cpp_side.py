@@ -146,7 +146,6 @@ class CppLoop:
         network: Network | None = None,
         trace: Path | None = None,
         queue_frames: int = 0,
-        recorded: tuple[str, ...] = STAGE_NAMES,
     ) -> Answer:
         """Every stage, by the plan; `replay` (T, Dy) or `network` answers. With `trace` the recorder writes them down."""
         rows, width = clip_rows(clip, contract), contract.numbers.output.width
@@ -158,8 +157,7 @@ class CppLoop:
                 run = NativeFrames(contract, [rows], CheckedNetwork(answers, width, one_by_one=False), frames, mode)
             stages = {name: values[:, 0] for name, values in run.record(range(frames)).items()}
         if trace is not None:
-            kept = {name: stages[name] for name in recorded if name in stages}
-            self._record(contract, clip, mode, kept, trace, queue_frames)
+            self._record(contract, clip, mode, stages, trace, queue_frames)
         return Answer(stages)
 
     def _record(

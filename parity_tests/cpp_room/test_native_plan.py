@@ -29,6 +29,7 @@ from ..declared_room.one_operation import judge_value, readings_of
 from ..every_case import every_case
 from ..measuring.pages.operations_page import SAMPLES, sample_contract
 from .conftest import ran
+from .generated_loop import by_function
 from .libraries import LANES, library_of, library_of_lanes, spoilt_library
 
 pytestmark = pytest.mark.usefixtures("installed_library")
@@ -118,35 +119,13 @@ def test_an_operation_without_cpp_is_run_by_numpy_and_named(name):
 # --- whole contracts ---
 
 
-class Answers:
-    """A network that answers by its inputs, and never the same twice."""
-
-    def __init__(self, contract):
-        self.widths = [contract.fields(name).width for name in contract.system.graph.answers]
-        self.outputs = {each.name: each.outputs for each in contract.system.networks.values()}
-        self.contract = contract
-
-    def of(self, name):
-        widths = [self.contract.fields(output).width for output in self.outputs[name]]
-
-        def evaluate(inputs):
-            total = sum(np.nan_to_num(rows).sum(axis=1, keepdims=True) for rows in inputs)
-            return [np.sin(total + np.arange(width)).astype(np.float32) for width in widths]
-
-        return evaluate
-
-    def every(self):
-        found = {name: self.of(name) for name in self.outputs}
-        return found if len(found) != 1 else next(iter(found.values()))
-
-
 @pytest.mark.parametrize("path", CONTRACTS, ids=lambda path: path.stem)
 @pytest.mark.parametrize("asks", [True, False], ids=["network", "recorded answers"])
 def test_every_contract_runs_as_numpy_runs_it(path, asks):
     """Each stage of each character is within the stage's own bound of what numpy makes of the same stages before it."""
     contract = open_contract(path)
     clips = [drawn_clip(contract, 17, seed) for seed in (1, 2, 3)]
-    network = Answers(contract).every() if asks and contract.system.networks else None
+    network = by_function(contract) if asks and contract.system.networks else None
     for clip in clips:
         for name in contract.system.graph.answers if network is not None else ():
             del clip[name]

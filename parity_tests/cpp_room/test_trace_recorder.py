@@ -68,15 +68,6 @@ def test_a_queue_changes_nothing_but_who_writes(cpp, character, tmp_path, queue_
         np.testing.assert_array_equal(read.stages[name], rows)
 
 
-def test_only_the_stages_that_are_asked_for_are_written(cpp, character, tmp_path):
-    """A week of play-testing fits on a disk when only the pose is recorded."""
-    contract, clip = character
-    outputs = np.zeros((3, contract.numbers.output.width), np.float32)
-    path = tmp_path / "run.trace.bin"
-    cpp.run(contract, clip, "free", 3, replay=outputs, trace=path, recorded=("y_out", "quat"))
-    assert list(read_trace(path).stages) == ["y_out", "quat"]
-
-
 def test_a_trace_cut_at_any_byte_is_read_as_what_was_whole(cpp, character, tmp_path):
     """A crash, a full disk, a copy that stopped: wherever the file ends, no number may be taken for another."""
     contract, clip = character

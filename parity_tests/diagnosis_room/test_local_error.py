@@ -15,7 +15,6 @@ from rigpact.reports.diagnosing.evidence import read_evidence
 from ..every_case import every_case
 from ..scene import slip
 from .conftest import Doctor
-from .slips import SLIPS
 
 STAGE_NAMES = find_system("enemy_animation").graph.names
 
@@ -50,19 +49,6 @@ def test_only_the_stage_of_the_defect_has_an_error_of_its_own(
     inheriting = {name for name, entry in verdicts.items() if entry.ok and entry.inherited_error > entry.tolerance}
     assert FOLLOWERS.get(stage, set()) <= inheriting
     assert all(STAGE_NAMES.index(name) > STAGE_NAMES.index(stage) for name in inheriting)
-
-
-@pytest.mark.sampled(3)
-@pytest.mark.parametrize("name", SLIPS)
-def test_a_slip_is_located_and_not_explained_away(name: str, scene: Any, honest: Any, doctor: Doctor) -> None:
-    """A false cause is worse than none: someone changes a convention that was right. "Stuck at 1" is told, and no cause."""
-    stage, spoil = SLIPS[name]
-    spoilt = slip(scene, honest.stages, stage, spoil)
-    diagnosis = doctor(spoilt)
-    assert (diagnosis.exit_code, diagnosis.causes) == (1, ())
-    assert (diagnosis.verdict != "unexplained") == any(each.is_rule for each in diagnosis.relations)
-    assert diagnosis.first_divergence is not None
-    assert diagnosis.first_divergence.stage == stage
 
 
 def test_the_error_at_the_first_divergence_is_the_error_of_the_place_that_is_named(checkout: Path) -> None:
