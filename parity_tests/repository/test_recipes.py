@@ -14,6 +14,7 @@ from .recipes import changed, copied, recipe
 
 pytestmark = [pytest.mark.repository, pytest.mark.nightly]
 GENERATE = (("-m", "rigpact.reports.engine.codegen"), ("-m", "parity_tests.measuring.pages.generated_docs"))
+GENERATED = {"Add an operation", "Add a rule", "Add a value of a knob"}
 STATED = """format = "rigpact-contract"
 version = 1
 name = "stated"
@@ -137,7 +138,7 @@ def test_a_recipe_works_and_touches_as_many_files_as_it_says(
     touched = sorted(name for name in changed(copy) if re.fullmatch(r"parity_tests/\w+/test_\w+\.py", name))
     if heading == "Add a rule":
         rigpact.python(*pytest_of_the_copy, *words, RIGPACT_REGENERATE="1")
-    for command in GENERATE:
+    for command in GENERATE if heading in GENERATED else ():
         assert rigpact.python(*command).status == 0
     names = changed(copy)
     (section,) = (part for part in page.split("\n## ") if part.startswith(f"{heading}\n"))
