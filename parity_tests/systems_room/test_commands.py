@@ -287,37 +287,8 @@ def _scaled(stages: dict[str, np.ndarray]) -> None:
     stages["model_input"] = context
 
 
-def _noise(stages: dict[str, np.ndarray]) -> None:
-    stages["context"] += np.float32(0.02)
-
-
 def _exchanged(stages: dict[str, np.ndarray]) -> None:
     stages["mesh"] = stages["mesh"].reshape(-1, 8, 3)[:, ::-1].reshape(-1, 24)
-
-
-LABELS: dict[str, tuple[str, Callable[[dict[str, np.ndarray]], object], str]] = {
-    "one pose": ("blender_ik", lambda stages: [rows.__setitem__(np.s_[:], rows[:1]) for rows in stages.values()], "RP728"),
-    "noise on the targets": ("blender_ik", _noise, "RP728"),
-    "noise on scaled targets": ("blender_ik", lambda stages: (_noise(stages), _scaled(stages)), "RP728"),
-    "scaled as the network has them": ("blender_ik", _scaled, ""),
-    "vertices exchanged": ("rig_inversion", _exchanged, "RP728"),
-    "a parameter of two": ("rig_inversion", lambda stages: stages["rig_parameters"].__setitem__((3, 1), 2.0), "RP721"),
-}  # fmt: skip
-
-
-@every_case("what", LABELS)
-def test_data_that_teach_another_rig_are_refused(command: Command, tmp_path: Path, what: str) -> None:
-    """Found before a night of training, not after."""
-    name, change, code = LABELS[what]
-    trace = read_trace(BUNDLES / name / "labels.trace.safetensors")
-    stages = {stage: np.array(rows) for stage, rows in trace.stages.items()}
-    change(stages)
-    write_trace(replace(trace, stages=stages), tmp_path / "labels.trace.safetensors")
-    answer = command(
-        "check", BUNDLES / name / f"{name}.json", tmp_path / "labels.trace.safetensors", "--format", "json"
-    )
-    errors = {each["code"] for each in json.loads(answer.out)["findings"] if each["severity"] == "error"}
-    assert (answer.status, code in errors or errors == set()) == (1 if code else 0, True), errors
 
 
 def test_the_example_of_serve_answers_and_tells_what_came_in(command: Command, checkout: Path) -> None:

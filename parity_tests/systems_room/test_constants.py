@@ -143,23 +143,6 @@ def test_junk_in_a_constant_is_a_problem_and_no_crash(name: tuple[str, str], jun
     assert list(find_system(name[0]).problems_of(changed(*name, to=junk)))
 
 
-@pytest.mark.parametrize(("name", "path", "value", "pointer"), [
-    ("blender_ik", ("rest_orientations", 15), np.eye(3)[::-1].tolist(), "/constants/rest_orientations/15"),
-    ("rig_inversion", ("vertices", 7), [1.0, 1.0, 1.0], "/constants/vertices/7"),
-])  # fmt: skip
-def test_a_file_of_another_rig_is_refused(
-    command: Callable[..., Any], tmp_path: Path, name: str, path: tuple[Any, ...], value: Any, pointer: str
-) -> None:
-    """A contract that contradicts its own rig must not get as far as a run."""
-    document = json.loads((BUNDLES / name / f"{name}.json").read_text(encoding="utf-8"))
-    file = tmp_path / f"{name}.json"
-    file.write_text(json.dumps(document | {"constants": changed(name, *path, to=value)}), encoding="utf-8")
-    said = command("check", file)
-    assert (said.status, "RP711" in said.out, pointer in said.out) == (1, True, True)
-    words = ("--contract", file, BUNDLES / name / "clip.trace.safetensors", "--onnx", BUNDLES / name / "model.onnx")
-    assert command("run", *words, "--out", tmp_path / "o.trace.jsonl").status == 2
-
-
 def _swap(names: tuple[str, str], fields: list[dict[str, Any]]) -> None:
     first, second = (next(field for field in fields if field["name"] == name) for name in names)
     first["start"], second["start"] = second["start"], first["start"]

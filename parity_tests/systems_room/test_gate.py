@@ -46,20 +46,8 @@ def record(command: Callable[..., Any]) -> Record:
         path = Path(f"{name}.trace.jsonl")
         if settings not in RECORDED:
             words = [word for each in settings for word in ("--set", each)]
-            run = (
-                "run",
-                "--contract",
-                FILES[0],
-                FILES[2],
-                "--onnx",
-                FILES[1],
-                "--frames",
-                FRAMES,
-                "--out",
-                path,
-                *words,
-            )
-            assert command(*run).status == 0
+            run = ("run", "--contract", FILES[0], FILES[2], "--onnx", FILES[1], "--out", path)
+            assert command(*run, *words).status == 0
             as_engine(path)
             RECORDED[settings] = path.read_bytes()
         path.write_bytes(RECORDED[settings])

@@ -1,6 +1,7 @@
 """IMU pose: simulated bodies, the sensor on them, the network, its head, its window and its spread."""
 
 import math
+from itertools import pairwise
 
 import numpy as np
 import onnxruntime
@@ -27,21 +28,9 @@ from ..every_case import every_case
 from . import declared_runs
 from .declared_runs import scene
 
-BONES = (
-    (9, 11),
-    (11, 13),
-    (13, 15),
-    (10, 12),
-    (12, 14),
-    (14, 16),
-    (1, 2),
-    (3, 5),
-    (5, 7),
-    (4, 6),
-    (6, 8),
-    (0, 9),
-    (0, 10),
-)
+_LEGS_AND_ARMS = "9 11 13 15", "10 12 14 16", "1 2", "3 5 7", "4 6 8", "0 9", "0 10"
+BONES = [pair for chain in _LEGS_AND_ARMS for pair in pairwise(map(int, chain.split()))]
+"""Parent and child of each bone, by their places in JOINTS."""
 
 
 @pytest.fixture(scope="module")

@@ -235,20 +235,6 @@ def test_a_data_set_of_another_rig_is_refused(rigpact: Run, mistake: str, words:
     assert (status, words in said) == (1, True), said
 
 
-def test_the_answers_of_an_engine_with_another_activation_are_named(rigpact: Run) -> None:
-    """An engine that writes the layers by hand takes ReLU for LeakyReLU; every mesh is a little off."""
-    graph = onnx.load(str(RIG / "approximation.onnx")).graph
-    arrays = {tensor.name: numpy_helper.to_array(tensor) for tensor in graph.initializer}
-    rows = parameters = np.random.default_rng(3).random((64, 6)).astype(np.float32)
-    layers = [node for node in graph.node if node.op_type == "Gemm"]
-    for place, node in enumerate(layers):
-        rows = rows @ arrays[node.input[1]].T + arrays[node.input[2]]
-        rows = np.maximum(rows, 0.0) if place < len(layers) - 1 else rows
-    np.savez("engine.npz", arr_0=parameters, mesh=rows)
-    status, said = rigpact("explain", "engine.npz", "--contract", APPROXIMATION)
-    assert (status, "with Relu in place of LeakyRelu" in said) == (1, True), said
-
-
 # ---- IMU pose with the exercises and forms of another project: upstream's presets have one and ten
 
 FORMS = ("excellent", "good", "fair", "poor", "dangerous")
