@@ -244,15 +244,13 @@ def test_a_characters_loop_has_the_bits_of_the_native_run(compiler, tmp_path, ch
     rows, count = clip_rows(made_up_clip(contract, 70), contract), 66
     answers = np.random.default_rng(6).normal(0.0, 1.0, (70, contract.numbers.output.width)).astype(np.float32)
     network = CheckedNetwork(ReplayNetwork(answers), answers.shape[1], one_by_one=False)
-    runs = {
-        "free": free_frames(contract, network, [rows], rows.x_raw[:1], kind=NativeFrames),
-        "teacher": NativeFrames(contract, [rows], network, count, "teacher"),
-    }
+    free = free_frames(contract, network, [rows], rows.x_raw[:1], kind=NativeFrames)
+    teacher = NativeFrames(contract, [rows], network, count, "teacher")
     clip = {"x_raw": rows.x_raw, "cond_raw": rows.cond_raw, "contacts": rows.contacts, "y_norm": answers}
     unknown = {"delta6d"} if changes.get("output_mode") == "absolute" else set()
 
     loop = build_loop(compiler, contract, tmp_path, ahead={"x_raw": 2 if changes.get("angvel_lag") == "+1" else 1})
-    for mode, frames in runs.items():
+    for mode, frames in (("free", free), ("teacher", teacher)):
         expected, found = frames.record(range(count)), loop.run(clip, count, mode)
         assert set(found) - unknown == set(expected)
         for name, values in expected.items():

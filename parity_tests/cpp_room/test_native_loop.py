@@ -80,6 +80,7 @@ def test_a_crowd_is_its_single_runs(demo):
             np.testing.assert_allclose(
                 found[name], rows, rtol=0, atol=12 * 64 * 2.0**-24 * max(1.0, np.abs(rows).max())
             )
+    assert found
     for run, rows in enumerate(sources):
         alone = crowd_of(
             contract, CallableNetwork(lambda *_, run=run: answers[run : run + 1]), [rows], starts[run : run + 1]

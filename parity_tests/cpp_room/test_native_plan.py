@@ -221,6 +221,7 @@ def test_a_nan_comes_out_where_numpy_has_it(steered):
     both = [kind(contract, [ClipDrive({"stick": stick})], None, 20, "free") for kind in (NativeFrames, LiveFrames)]
     for frames in both:
         frames.run(20)
+    assert both[1].kept.keys() == both[0].kept.keys() != set()
     for name, rows in both[1].kept.items():
         np.testing.assert_array_equal(both[0].kept[name], rows, err_msg=name)
 
@@ -313,5 +314,6 @@ def test_lanes_of_every_kind_give_the_same_bits(monkeypatch, kind):
         monkeypatch.setattr(plan, "library", lambda library=library: library)
         runs.append(NativeFrames(contract, clip, None, FRAMES, "free"))
         runs[-1].run(FRAMES)
+    assert runs[0].kept.keys() == runs[1].kept.keys() != set()
     for name, rows in runs[0].kept.items():
         np.testing.assert_array_equal(runs[1].kept[name], rows, err_msg=name)

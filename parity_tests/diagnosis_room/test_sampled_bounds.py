@@ -108,6 +108,15 @@ def test_an_honest_engine_agrees_by_what_rounding_does(character: Scene, real_da
     assert row.sampled.worst_case is None or row.sampled.worst_case > 10.0 * row.sampled.sampled
 
 
+@pytest.mark.nightly
+def test_a_convention_is_named_from_the_pose_alone(character: Scene) -> None:
+    """The deployed character could not be diagnosed: eight of twelve recordings were undetermined."""
+    change = {"compose_order": "prev_delta"}
+    found = explained(character, "y_out", character.record(change).stages["y_out"])
+    readings = [reading for cause in found.causes for reading in (cause.changes, *cause.equivalents)]
+    assert (found.verdict, len(found.causes), change in readings) == ("explained", 1, True)
+
+
 def test_the_answer_alone_is_judged_by_what_rounding_does(character: Scene) -> None:
     """The network's answer itself has the widest worst case."""
     honest = character.record({"math": "f32"}).stages["y_norm"]
