@@ -5,7 +5,6 @@ import string
 from typing import Any
 
 import numpy as np
-import pytest
 
 from rigpact.contract.findings import Finding
 from rigpact.contract.rules import ALL_RULES
@@ -23,21 +22,24 @@ def again(kind: Any, value: Any) -> Any:
     return from_plain(kind, json.loads(json.dumps(to_plain(kind, value, {}))), {})
 
 
-@pytest.mark.parametrize("rule", ALL_RULES[::40], ids=lambda rule: rule.code)
-def test_a_finding_reads_back(rule: Any) -> None:
-    """The archive must keep every message of a rule unchanged."""
-    names = {name.split(".")[0].split("[")[0] for _, name, _, _ in string.Formatter().parse(rule.message) if name}
-    values = dict.fromkeys(names, np.float32(1.5)) | {"address": Address("y_out", 3, bone="hand_l"), "tuple": (1, "a")}
-    try:
+def test_findings_of_most_rules_read_back() -> None:
+    """The archive must keep every message of a rule unchanged; the messages of a few want other values than a number."""
+    held = 0
+    for rule in ALL_RULES:
+        names = {name.split(".")[0].split("[")[0] for _, name, _, _ in string.Formatter().parse(rule.message) if name}
+        values = dict.fromkeys(names, np.float32(1.5)) | {
+            "address": Address("y_out", 3, bone="hand_l"),
+            "tuple": (1, "a"),
+        }
         before = Finding(rule, "a.json", "/x", values)
-        assert before.message
-    except (ValueError, TypeError, KeyError):
-        pytest.skip("its message wants other values than a number")
-
-    after = again(Finding, before)
-
-    assert after.to_json() == before.to_json()
-    assert (after.values["address"], after.values["tuple"]) == (values["address"], (1, "a"))
+        try:
+            said = before.to_json()
+        except (ValueError, TypeError, KeyError):
+            continue
+        after = again(Finding, before)
+        assert (after.to_json(), after.values["address"], after.values["tuple"]) == (said, values["address"], (1, "a"))
+        held += 1
+    assert held > 0.7 * len(ALL_RULES)
 
 
 @every_case("value", [float("nan"), float("inf"), -float("inf"), 1e300, 0, True, None, "$x", [1, [2]], (), {"a": (1,)}])
@@ -54,20 +56,17 @@ def test_a_diagnosis_reads_back() -> None:
     rests_on = RestsOn(("hand_l",), ("head",), ())
     says = {"relations": (relation,), "first_unexplained": place, "rests_on": rests_on}
     before = Diagnosis("unexplained", place, (stage,), (), (("fps", 60),), **says)  # type: ignore[arg-type]
-
     after = again(Diagnosis, before)
-
     assert after.to_json() == before.to_json()
     assert after.relations[0].sentence == relation.sentence
 
 
-@pytest.mark.parametrize(
+@every_case(
     "array",
     [np.arange(6.0).reshape(2, 3), np.arange(4), np.array([np.nan, 1], np.float32), np.zeros((0, 4), np.float32)],
 )
 def test_an_array_reads_back(array: Any) -> None:
     """To the bit, with its type."""
-    again = bytes_to_array(array_to_bytes(array), "x")
-
-    assert again.dtype == array.dtype
-    np.testing.assert_array_equal(again, array)
+    read = bytes_to_array(array_to_bytes(array), "x")
+    assert read.dtype == array.dtype
+    np.testing.assert_array_equal(read, array)

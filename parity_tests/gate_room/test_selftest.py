@@ -11,10 +11,14 @@ from typing import Any
 import pytest
 
 from rigpact.contract import ContractRefused, load_contract
+from rigpact.contract.settings.gate import GateSettings, RecordedRun
 from rigpact.fixtures.mutants.conventions import single_changes
 from rigpact.fixtures.mutants.model_files import MODEL_EDITS
 from rigpact.fixtures.mutants.teacher_files import TEACHER_EDITS
+from rigpact.reference_runtime.recordings.trace import read_trace, write_trace
 from rigpact.reports import processes
+from rigpact.reports.gate.project import Project
+from rigpact.reports.gate.reference_run import sound_run
 from rigpact.reports.gate.selftest import plants, selftest
 from rigpact.reports.gate.selftest.contract_edits import CONTRACT_EDITS, DECLARATION_EDITS, edited_declaration
 from rigpact.reports.gate.selftest.copied_project import RestoredCopy
@@ -232,20 +236,15 @@ clip = "clip.trace.safetensors"
 @pytest.fixture
 def declared(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A project of another system, and a recording of an engine that follows its contract."""
-    from rigpact.contract.settings.gate import GateSettings, RecordedRun
-    from rigpact.reference_runtime.recordings.trace import read_trace, write_trace
-    from rigpact.reports.gate.project import Project
-    from rigpact.reports.gate.reference_run import sound_run
-
     for name in ("rig_inversion.json", "model.onnx", "clip.trace.safetensors"):
         shutil.copy(DECLARED / name, tmp_path / name)
     monkeypatch.chdir(tmp_path)
     project = Project(GateSettings(bundle="rig_inversion.json", model="model.onnx"))
     run = RecordedRun("clip.trace.safetensors", "engine", "clip.trace.safetensors")
-    trace = sound_run(
-        project, run, replace(read_trace(run.file), header=replace(read_trace(run.file).header, mode="teacher"))
+    clip = read_trace(run.file)
+    write_trace(
+        sound_run(project, run, replace(clip, header=replace(clip.header, mode="teacher"))), "engine.trace.safetensors"
     )
-    write_trace(trace, "engine.trace.safetensors")
     as_engine("engine.trace.safetensors")
     return tmp_path
 
@@ -254,11 +253,8 @@ def declared(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def test_another_systems_defects_are_planted_by_the_same_engine(declared: Path, command: Command) -> None:
     """Every value of every convention, every slip at every stage, every damage: nothing is listed for one system."""
     status, document = told(command, declared, DECLARED_GATE)
-
     found = outcomes(document)
-    assert (status, document["verdict"]) == (0, "pass"), [
-        name for name, each in found.items() if not each["noticed_by"]
-    ]
+    assert (status, document["verdict"]) == (0, "pass")
     assert {f"mesh {name}" for name in SLIPS} | set(CONTRACT_EDITS) | {"flattening=axis_by_axis"} <= set(found)
     assert document["planted"] > 100
 
@@ -266,8 +262,6 @@ def test_another_systems_defects_are_planted_by_the_same_engine(declared: Path, 
 def test_a_system_without_a_model_says_what_could_not_be_planted(declared: Path, command: Command) -> None:
     """A table without the model's defects makes the gate look better than it is."""
     text = DECLARED_GATE.replace('model = "model.onnx"\n', "").partition("[[gate.trace]]")[0]
-
     _, document = told(command, declared, text, "model", "engine", "recording")
-
     reasons = {entry["not_applicable"] for entry in document["defects"]}
     assert reasons == {"no model in [gate]", plants.NO_TRACE}
