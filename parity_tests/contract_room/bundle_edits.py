@@ -153,8 +153,7 @@ PAIRS = (
          "formatting-changed", "C"),
     # bones
     Pair("bones reordered", with_bones(P, R, L), "bones-reordered", "ERT"),
-    Pair("bone labels swapped", with_bones(P, ("thigh_r", 1), ("thigh_l", 2), names_only=True),
-         "bones-relabelled", "ET"),
+    Pair("bone labels swapped", with_bones(P, ("thigh_r", 1), ("thigh_l", 2), names_only=True), "bones-relabelled", "ET"),
     Pair("repeated names in another order", put(["thigh", "thigh", "pelvis"], "meta", "bone_names"), "bones-reordered", "ERT"),
     Pair("repeated names, and another rate", put(30, "fps"), "frame-rate-changed", "MRT"),
     Pair("bone renamed", with_bones(("hips", 0), L, R), "bone-renamed", "E"),

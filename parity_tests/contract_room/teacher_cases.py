@@ -134,8 +134,7 @@ CASES = (
     # the engine's reading: the trajectory's middle entry, which is given in the facing frame
     case("RP907 batch/teacher/cond/0/4", condition(lambda row: [*row[:4], 1.0, 0.0, row[6]])),
     case("RP908 batch/teacher/cond", both(only("bundle", "clip", "batch"), put(1, *OFFSET))),
-    case("RP909 batch/teacher/aux_inputs/contacts/0",
-         changed(lambda rows: [row[::-1] for row in rows], *AUX, "contacts")),
+    case("RP909 batch/teacher/aux_inputs/contacts/0", changed(lambda rows: [row[::-1] for row in rows], *AUX, "contacts")),
     case("RP910 prediction/teacher/state_norm/2", more(0.1, "prediction", "teacher", "state_norm", 2, 7)),
     case("RP911 batch/teacher/state_norm", SHORTER_CLIP),
 )  # fmt: skip

@@ -26,7 +26,6 @@ ROWS = st.lists(st.one_of(SCALARS, st.lists(SCALARS, max_size=8)), max_size=8)
 def test_every_schema_is_a_valid_schema(name: str) -> None:
     """The engine team validates its exports with these files and another library."""
     schema = load_schema(name)
-
     Draft202012Validator.check_schema(schema)
     assert schema["$schema"] == "https://json-schema.org/draft/2020-12/schema"
 
@@ -40,7 +39,6 @@ def test_the_short_cut_gives_the_verdict_of_the_long_way(rows: Any, key: str) ->
         "".join(f"/{token}" for token in error.absolute_path)
         for error in Draft202012Validator(schema).iter_errors(clip)
     }
-
     assert {pointer for pointer, _ in check_against_schema(clip, "raw_clip")} == slow
 
 
@@ -85,7 +83,6 @@ def test_statistics_of_another_length_are_refused(sample: Any, edit: Any) -> Non
 def test_a_skeleton_that_is_no_tree_is_left_out_of_the_contract(sample: Any, parents: list[int]) -> None:
     """Forward kinematics on it would not end, or read another bone; the findings say so, in degrees the rest works."""
     sample.bundle["meta"]["skeleton"]["parents"] = parents
-
     assert load_contract(sample.write("bundle").path).numbers.skeleton is None
 
 

@@ -247,8 +247,7 @@ HOSTILE: dict[str, Make] = {
     "an absolute path": added("/etc/evil.json"),
     "a foreign member": added("arrays/0.py"),
     "compressed": lambda source, target: zipped(target, members_of(source), method=DEFLATED),
-    "a bomb": lambda source, target: zipped(
-        target, members_of(source) | {"arrays/99.npy": b"\0" * 10_000_000}, method=DEFLATED
+    "a bomb": lambda source, target: zipped(target, members_of(source) | {"arrays/99.npy": b"\0" * 10_000_000}, method=DEFLATED
     ),
     "a pickle": array("frames", pickled()),
     "an array that claims a terabyte": array("deg", npy("(1000000, 1000000)")),

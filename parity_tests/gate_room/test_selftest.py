@@ -80,9 +80,7 @@ def test_a_gate_that_ignores_everything_is_found_out(project: Path, command: Com
     codes = ("RP307", "RP801", "RP810", "RP961", "RP962", "RP963")
     lowered = [f'[[lower]]\nrule = "{code}"\nto = "ignore"\n{debt}' for code in codes]
     deaf = FILES + "".join(lowered)
-
     status, document = told(command, project, deaf, "training", "companion")
-
     unnoticed = {
         entry["name"] for entry in document["defects"] if not entry["noticed_by"] and not entry["not_applicable"]
     }
@@ -158,7 +156,6 @@ def test_a_damaged_copy_is_the_sound_folder_again(tmp_path: Path) -> None:
         (sound / name).write_bytes(content)
     copy = RestoredCopy(sound, tmp_path / "copy")
     untouched = (copy.folder / "notes.txt").stat().st_ino
-
     for _ in range(2):  # what was restored once can be damaged again
         (copy.folder / "bundle.json").write_bytes(b"BUNDLE")  # in place, of the same length
         (copy.folder / "clips/walk.json").unlink()
@@ -166,10 +163,8 @@ def test_a_damaged_copy_is_the_sound_folder_again(tmp_path: Path) -> None:
         (copy.folder / "new").replace(copy.folder / "model.onnx")
         (copy.folder / "clips/added.json").write_bytes(b"added")
         copy.restore()
-
         found = {path.relative_to(copy.folder).as_posix(): path for path in copy.folder.rglob("*") if path.is_file()}
         assert {name: path.read_bytes() for name, path in found.items()} == files
-
     assert (copy.folder / "notes.txt").stat().st_ino == untouched
     assert {name: (sound / name).read_bytes() for name in files} == files
 

@@ -44,7 +44,6 @@ def test_a_bvh_of_the_demo_character_is_its_poses_again(
     assert command("run", "--contract", contract, source, "-o", trace).status == 0
     names, _, _, rotations = demo_poses()
     expected, found = quaternions(rotations, len(names)), load_file(trace)
-
     engine = {}
     for place, order in enumerate(orders):
         vector = "pose" if len(orders) == 1 else f"pose_{order.lower()}"
@@ -75,7 +74,6 @@ def test_each_order_of_angles_is_named_when_another_is_read(
     poses = quaternions(rotations, len(names)).astype(np.float32)
     made = {f"pose.{name}": poses[:, bone] for bone, name in enumerate(names)}
     np.savez(tmp_path / "engine.npz", **columns, **made)
-
     said = json.loads(command("explain", tmp_path / "engine.npz", "--contract", contract, "--format", "json").out)
     assert (said["verdict"], [each["changes"] for each in said["causes"]]) == (
         "explained",

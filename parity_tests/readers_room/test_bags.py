@@ -34,7 +34,6 @@ q = "joint_states.position"
 def test_joints_of_a_bag_are_found_by_their_names(tmp_path: Path) -> None:
     """The order of a JointState may change within a run; taken by place, every second frame swaps two knees."""
     table = read_table(write_mcap(tmp_path / "run.mcap"))
-
     for name in positions(0):
         assert np.array_equal(
             table.columns[f"joint_states.position.{name}"], [positions(frame)[name] for frame in range(20)]
@@ -62,7 +61,6 @@ def test_a_topic_gives_the_tick_where_others_lost_a_message(tmp_path: Path, comm
         read_table(bag)
     assert "/joint_states 20, /obs 19" in str(refused.value)
     assert "--tick" in str(refused.value)
-
     out = tmp_path / "run.npz"
     assert command("convert", bag, "-o", out, "--tick", "/obs").status == 0
     kept = [frame for frame in range(20) if frame != 7]
@@ -95,7 +93,6 @@ def test_whichever_topic_gives_the_tick_a_row_holds_one_step(tmp_path: Path, tic
     """A message that is published a millisecond behind the tick is of its step: with the one before, a right robot is accused."""
     messages = _loop(("/obs", 0), ("/act", 1), ("/target", 2))
     table = topics_to_table(messages, tmp_path, tick)
-
     steps = np.arange(3, 30)  # 90 ms pass before the IMU speaks
     for name in ("obs", "act", "target"):
         assert np.array_equal(table.columns[name], steps)

@@ -92,7 +92,6 @@ def test_what_the_files_do_silently_is_said(tmp_path: Path, command: Command) ->
     text = (tmp_path / "contract.toml").read_text(encoding="utf-8")
     assert "blend = 0.01" in text
     assert "range_normalise" not in text
-
     config = write_policy(tmp_path / "diffusion", type="diffusion", horizon=16, n_action_steps=8, n_obs_steps=2)
     assert command("init", "--from", config, "-o", tmp_path / "diffusion" / "contract.toml").status == 0
     text = (tmp_path / "diffusion" / "contract.toml").read_text(encoding="utf-8")

@@ -1,6 +1,5 @@
 """Formats that rigpact does not read: every command that is given one says what to do instead, in one line."""
 
-import importlib.util
 import pickle
 import sqlite3
 import struct
@@ -15,6 +14,7 @@ import pytest
 from rigpact.fixtures import demo_bundle
 
 Command = Callable[..., Any]
+SCRIPT = ("script/data.pkl", "script/code/__torch__.py", "script/constants.pkl")
 BUNDLE = demo_bundle() / "norm_template.json"
 
 
@@ -27,33 +27,6 @@ def _store(path: Path, described: str) -> None:
     (path / "data" / "action").mkdir(parents=True)
     (path / described).write_text('{"zarr_format": 2}', encoding="utf-8")
     (path / "data" / "action" / "0.0").write_bytes(bytes(24))
-
-
-def _script(path: Path) -> None:
-    """A TorchScript that writes a file where torch loads it; without torch, an archive of the same members."""
-    if importlib.util.find_spec("torch") is None:
-        _archive(path, "script/data.pkl", "script/code/__torch__.py", "script/constants.pkl")
-        return
-    import torch
-
-    class Stranger(torch.nn.Module):
-        def __init__(self) -> None:
-            super().__init__()
-            self.weight = torch.nn.Parameter(torch.eye(3))
-
-        def forward(self, x: torch.Tensor) -> torch.Tensor:
-            return x @ self.weight
-
-        @torch.jit.export
-        def __getstate__(self) -> tuple[torch.Tensor, bool]:
-            return self.weight, self.training
-
-        @torch.jit.export
-        def __setstate__(self, state: tuple[torch.Tensor, bool]) -> None:
-            self.weight = state[0] + torch.from_file("opened", True, 4).sum()
-            self.training = state[1]
-
-    torch.jit.script(Stranger()).save(path)
 
 
 class Evil:
@@ -77,8 +50,8 @@ UNREAD: dict[str, tuple[Callable[[Path], object], str]] = {
     "store": (lambda path: _store(path, "zarr.json"), "zarr.open_group"),
     "run.zarr.zip": (lambda path: _archive(path, "data/x"), "zarr.open_group"),
     "store.zip": (lambda path: _archive(path, "run/data/action/0.0", "run/data/action/.zarray"), "zarr.open_group"),
-    "policy.jit": (_script, "torch.jit.load"),
-    "policy.pt": (_script, "torch.jit.load"),
+    "policy.jit": (lambda path: _archive(path, *SCRIPT), "torch.jit.load"),
+    "policy.pt": (lambda path: _archive(path, *SCRIPT), "torch.jit.load"),
     "state.zip": (lambda path: _archive(path, "state/data.pkl", "state/data/0"), "load_state_dict"),
     "rig2mesh.pth.tar": (lambda path: path.write_bytes(b"PK"), "load_state_dict"),
     "evil.dat": (lambda path: path.write_bytes(pickle.dumps(Evil())), "load_state_dict"),

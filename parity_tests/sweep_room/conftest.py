@@ -2,7 +2,6 @@
 
 import shutil
 from collections.abc import Callable
-from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
 from types import ModuleType
@@ -11,7 +10,6 @@ from typing import Any
 import pytest
 
 from rigpact.contract import load_contract
-from rigpact.reports.command_line import run_command_line
 from rigpact.reports.sweep.plan import SweepPlan, plan_sweep
 
 
@@ -50,18 +48,17 @@ def demo_plan(demo_bundle: Path) -> Plan:
 @pytest.fixture
 def checkpoint(demo_bundle: Path, tmp_path: Path) -> Callable[..., Path]:
     """Write the demo model with its last layer's weights multiplied, under another name."""
-    onnx = pytest.importorskip("onnx")
-    numpy_helper = import_module("onnx.numpy_helper")
+    onnx, numpy = pytest.importorskip("onnx"), import_module("numpy")
 
     def write(name: str, factor: float) -> Path:
         model = onnx.load(str(demo_bundle / "model.onnx"))
         (weight,) = (entry for entry in model.graph.initializer if entry.name == "output.weight")
-        weight.CopyFrom(numpy_helper.from_array(numpy_helper.to_array(weight) * weight_type(factor), weight.name))
+        values = onnx.numpy_helper.to_array(weight) * numpy.float32(factor)
+        weight.CopyFrom(onnx.numpy_helper.from_array(values, weight.name))
         path = tmp_path / f"{name}.onnx"
         path.write_bytes(model.SerializeToString())
         return path
 
-    weight_type = import_module("numpy").float32
     return write
 
 
@@ -79,30 +76,8 @@ def clip_copy(demo_bundle: Path, tmp_path: Path) -> Callable[..., Path]:
     return write
 
 
-@dataclass(frozen=True)
-class Answer:
-    """The exit status and output of a command."""
-
-    status: int
-    out: str
-    err: str
-
-
 @pytest.fixture
-def sweep_command(capfd: pytest.CaptureFixture[str], demo_bundle: Path) -> Callable[..., Answer]:
+def sweep_command(command: Callable[..., Any], demo_bundle: Path) -> Callable[..., Any]:
     """Run `rigpact sweep` on the demo bundle in this process."""
-
-    def call(*words: object) -> Answer:
-        capfd.readouterr()
-        files = [
-            "--contract",
-            demo_bundle / "norm_template.json",
-            "--companion",
-            demo_bundle / "pretrain_template.json",
-        ]
-        status = run_command_line([str(word) for word in ("sweep", *files, *words)])
-        captured = capfd.readouterr()
-        assert "Traceback" not in captured.out + captured.err
-        return Answer(status, captured.out, captured.err)
-
-    return call
+    files = ("--contract", demo_bundle / "norm_template.json", "--companion", demo_bundle / "pretrain_template.json")
+    return lambda *words: command("sweep", *files, *words)

@@ -66,7 +66,6 @@ def test_a_killed_cluster_worker_loses_nothing(counted: ModuleType, marks: Path,
     done = sum(counted.times_measured(marks).values())
     assert run_sweep(plan, tmp_path / "out", runner).measured == 0
     assert sum(counted.times_measured(marks).values()) == done
-
     run_sweep(plan, tmp_path / "here", partial(in_this_process, measure=partial(counted.measured, marks=marks)))
     assert (tmp_path / "here" / RESULTS).read_bytes() == (tmp_path / "out" / RESULTS).read_bytes()
 
