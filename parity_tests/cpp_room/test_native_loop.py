@@ -12,7 +12,7 @@ import pytest
 
 from rigpact.contract import load_contract
 from rigpact.contract.errors import UnusableInput
-from rigpact.reference_runtime import CallableNetwork, OnnxNetwork, open_run, read_clip
+from rigpact.reference_runtime import CallableNetwork, OnnxNetwork, read_clip
 from rigpact.reference_runtime.files.declared import files_of
 from rigpact.reference_runtime.files.run import Crowd, OfCrowd
 from rigpact.reference_runtime.files.runner import RunOptions
@@ -116,25 +116,6 @@ def test_a_large_crowd_is_shared_among_threads_and_has_the_same_bits(demo, monke
     for threads in ("3", "8"):
         for name, expected in found["1"].items():
             np.testing.assert_array_equal(found[threads][name], expected)
-
-
-def test_a_vector_of_another_width_is_cut_or_padded_and_noted(demo):
-    """The engine aligns without a word; the run must still say it, whoever computes it."""
-    contract, _, clip = demo
-    seen = []
-
-    class Narrow(CallableNetwork):
-        bound_widths = (contract.numbers.state.width - 2, 9, 2, 138, 828)
-
-    network = Narrow(
-        lambda *vectors: (
-            seen.append([v.shape[1] for v in vectors]) or np.zeros((1, contract.numbers.output.width), "f4")
-        )
-    )
-    run = open_run(contract, network, clip, "free", engine="native")
-    run.step()
-    assert seen == [list(Narrow.bound_widths)]
-    assert {event.name for event in run.alignments} == {"state", "cond"}
 
 
 @every_case("change", [{"previous_pose_lag": "+1"}, {"pose_history_start": "first_target"}], ids=str)

@@ -12,6 +12,8 @@ import pytest
 from rigpact.contract.contract_files import open_contract
 from rigpact.contract.errors import UnusableInput
 from rigpact.reference_runtime import read_trace
+from rigpact.reference_runtime.files.run import DeclaredClip, declared_run
+from rigpact.reference_runtime.files.runner import RunOptions
 from rigpact.reference_runtime.graph.native import drawn, plan
 from rigpact.reference_runtime.graph.native.agreement import first_difference
 from rigpact.reference_runtime.graph.native.plan import NativeFrames
@@ -263,6 +265,14 @@ def test_an_operation_of_ones_own_is_numpys_without_a_word(command, steered, tmp
     words = (clip, "--mode", "free", "--operations", module, "--engine", "native", "-o", out)
     refused = command("run", "--contract", path, *words)
     assert (refused.status, "the stage memory, which has no form in C++" in refused.err) == (2, True)
+
+
+def test_a_run_that_a_clip_drives_is_numpys(steered):
+    """Asked for by name, the engine must not be another one: a clip is computed in one batch."""
+    path, clip, stick = steered
+    rows, options = DeclaredClip(clip, 50.0, {"stick": stick, "last": stick}), RunOptions("teacher", engine="native")
+    with pytest.raises(UnusableInput, match="another run than a free run"):
+        declared_run(open_contract(path), None, rows, options)
 
 
 def test_a_wrong_sign_in_a_header_is_not_used_and_said(command, steered, tmp_path, monkeypatch):

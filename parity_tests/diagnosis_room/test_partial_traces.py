@@ -1,6 +1,5 @@
 """What users really have: one stage, one frame, another bone order, a NaN, the wrong bundle."""
 
-import json
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -73,18 +72,6 @@ def test_a_nan_is_placed_and_never_explained(doctor: Doctor, honest: Any, scene:
         assert (found.verdict, found.causes) == ("unexplained", ())
         assert first is not None
         assert (first.frame, first.stage, first.address.bone, first.error) == place
-
-
-def test_a_trace_of_another_bundle_is_said_to_be_one(tmp_path: Path, honest: Trace, scene: Any) -> None:
-    """Half of all parity hunts end with two bundles of the same name."""
-    path = tmp_path / "run.trace.jsonl"
-    write_trace(honest, path)
-    lines = path.read_text().splitlines()
-    header = json.loads(lines[0])
-    header["contract"] = {"bundle_sha256": "0" * 64}
-    path.write_text("\n".join([json.dumps(header), *lines[1:]]) + "\n")
-    notes = read_evidence(path, scene.contract).notes
-    assert any("000000000000" in note and scene.contract.sha256[:12] in note for note in notes)
 
 
 def test_a_trace_of_other_widths_is_refused(tmp_path: Path, honest: Trace, scene: Any) -> None:
