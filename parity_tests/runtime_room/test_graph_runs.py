@@ -142,6 +142,15 @@ def files_of(name: str) -> tuple[Contract, dict[str, np.ndarray], OnnxSystemNetw
     return open_contract(folder / f"{name}.json"), clip, network
 
 
+def test_rig_inversion_inverts_what_it_made() -> None:
+    """The loss of each inversion adds up: that is what a free run of it shows."""
+    contract, clip, network = files_of("rig_inversion")
+    meshes = [clip["mesh"][:1]]
+    for _ in range(3):
+        meshes.append(run_clip(contract, {"mesh": meshes[-1]}, network).stages["reconstruction"])
+    np.testing.assert_array_equal(free_run(contract, clip, network, 4).stages["mesh"], np.concatenate(meshes))
+
+
 @pytest.mark.parametrize("name", ["blender_ik", "imu_pose"])
 def test_a_system_that_does_not_feed_itself_has_no_free_run(name: str) -> None:
     """A free run of it would be the clip again, and look like a passed test of stability."""
