@@ -1,5 +1,6 @@
 """Declared contracts that hypothesis draws: up to twelve operations of the vocabulary, some with feedback, and their clip."""
 
+import re
 import tempfile
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
@@ -13,6 +14,7 @@ from hypothesis import strategies as st
 from rigpact.contract.contract_files import open_contract
 
 MOST_OPERATIONS, FRAMES, MOST_NUMBERS = 12, 6, 6
+SAME = "numbers  "  # as many as the first
 NUMBERS, QUATERNION, POSITION, RATE, SIX = "numbers", "quaternion_wxyz", "position", "angular_rate", "rot6d"
 
 
@@ -68,21 +70,28 @@ def _number(graph: _Graph) -> float:
     return float(graph.draw(st.sampled_from([0.25, -0.5, 0.75, 1.5, -2.0])))
 
 
-def _like(operation: str, words: Callable[[_Graph], str]) -> Callable[[_Graph], None]:
-    """An operation of one vector of numbers that gives as many."""
+def _words(graph: _Graph, template: str) -> str:
+    """The template with a drawn number in place of each {#}, and one of the words in place of each {a|b}."""
+
+    def drawn(found: re.Match[str]) -> str:
+        return str(_number(graph)) if found[1] == "#" else f'"{_one_of(graph, *found[1].split("|"))}"'
+
+    return re.sub(r"\{([^}]+)\}", drawn, template)
+
+
+def _of(
+    operation: str, sources: Sequence[str], words: str, kind: str = NUMBERS, size: int = 0
+) -> Callable[[_Graph], None]:
+    """A use of an operation on vectors of these kinds (`a b` is either), none of them twice; size 0 is that of the first."""
 
     def add(graph: _Graph) -> None:
-        source = graph.any_of(NUMBERS)
-        graph.add(operation, [source], words(graph), NUMBERS, source.size)
+        taken: list[Vector] = []
+        for kinds in sources:
+            taken.append(graph.any_of(*kinds.split(), size=taken[0].size if kinds == SAME else None))
+        if len({each.name for each in taken}) == len(taken):
+            graph.add(operation, taken, _words(graph, words), kind, size or taken[0].size)
 
     return add
-
-
-def _blend(graph: _Graph) -> None:
-    one = graph.any_of(NUMBERS)
-    other = graph.any_of(NUMBERS, size=one.size)
-    if one != other:
-        graph.add("blend", [one, other], f", weights = [{_number(graph)}, {_number(graph)}]", NUMBERS, one.size)
 
 
 def _concatenate(graph: _Graph) -> None:
@@ -97,45 +106,6 @@ def _history(graph: _Graph) -> None:
     words = f', length = {length}, layout = "{layout}", order = "{order}", start = "{_one_of(graph, "first", "zeros")}"'
     if source.size * length <= 2 * MOST_NUMBERS:
         graph.add("history", [source], words, NUMBERS, source.size * length)
-
-
-def _norm(graph: _Graph) -> None:
-    measure = _one_of(graph, "euclidean", "squared", "largest")
-    graph.add("norm", [graph.any_of(POSITION, RATE)], f', measure = "{measure}"', NUMBERS, 1)
-
-
-def _compose(graph: _Graph) -> None:
-    one, other = graph.any_of(QUATERNION), graph.any_of(QUATERNION)
-    if one != other:
-        words = f', product = "{_one_of(graph, "first_second", "second_first")}"'
-        graph.add("compose", [one, other], words, QUATERNION, 4)
-
-
-def _rotate(graph: _Graph) -> None:
-    words = f', vector = [0, 0.5, -1], direction = "{_one_of(graph, "inverse", "forward")}"'
-    graph.add("rotate", [graph.any_of(QUATERNION)], words, NUMBERS, 3)
-
-
-def _relative(graph: _Graph) -> None:
-    one, other = graph.any_of(POSITION), graph.any_of(POSITION)
-    if one != other:
-        words = f', direction = "{_one_of(graph, "into_frame", "out_of_frame")}"'
-        graph.add("relative", [one, other, graph.any_of(QUATERNION)], words, POSITION, 3)
-
-
-def _written_as_six(graph: _Graph) -> None:
-    words = f', to = "rot6d", writes = "{_one_of(graph, "columns", "interleaved")}"'
-    graph.add("convert", [graph.any_of(QUATERNION)], words, SIX, 6)
-
-
-def _read_from_six(graph: _Graph) -> None:
-    words = f', to = "quaternion_wxyz", reads = "{_one_of(graph, "columns", "interleaved")}"'
-    graph.add("convert", [graph.any_of(SIX)], words, QUATERNION, 4)
-
-
-def _turned(graph: _Graph) -> None:
-    words = f', side = "{_one_of(graph, "left", "right")}"'
-    graph.add("integrate_rotation", [graph.any_of(QUATERNION), graph.any_of(RATE)], words, QUATERNION, 4)
 
 
 def _difference(graph: _Graph) -> None:
@@ -165,16 +135,23 @@ def _select(graph: _Graph) -> None:
 
 
 OPERATIONS: dict[str, Callable[[_Graph], None]] = {
-    "affine": _like("affine", lambda graph: f", scale = {_number(graph)}, offset = {_number(graph)}"),
-    "normalise": _like("normalise", lambda graph: f", mean = {_number(graph)}, std = 2, epsilon = 0.01"),
-    "denormalise": _like("denormalise", lambda graph: f", mean = {_number(graph)}, std = 2"),
-    "clip": _like("clip", lambda graph: ", lowest = -0.75, highest = 1.25"),
-    "squash": _like("squash", lambda graph: f', function = "{_one_of(graph, "tanh", "sigmoid", "relu")}", scale = 2'),
-    "threshold": _like("threshold", lambda graph: f", limit = {_number(graph)}, side = \"{_one_of(graph, 'above', 'below')}\""),
-    "wrap": _like("wrap", lambda graph: f', unit_of_angle = "rad", range = "{_one_of(graph, "symmetric", "positive")}"'),
-    "blend": _blend, "concatenate": _concatenate, "history": _history, "norm": _norm, "compose": _compose,
-    "rotate": _rotate, "relative": _relative, "six": _written_as_six, "quaternion": _read_from_six,
-    "integrate_rotation": _turned, "difference": _difference, "shift": _shift, "constant": _constant, "select": _select,
+    "affine": _of("affine", [NUMBERS], ", scale = {#}, offset = {#}"),
+    "normalise": _of("normalise", [NUMBERS], ", mean = {#}, std = 2, epsilon = 0.01"),
+    "denormalise": _of("denormalise", [NUMBERS], ", mean = {#}, std = 2"),
+    "clip": _of("clip", [NUMBERS], ", lowest = -0.75, highest = 1.25"),
+    "squash": _of("squash", [NUMBERS], ", function = {tanh|sigmoid|relu}, scale = 2"),
+    "threshold": _of("threshold", [NUMBERS], ", limit = {#}, side = {above|below}"),
+    "wrap": _of("wrap", [NUMBERS], ', unit_of_angle = "rad", range = {symmetric|positive}'),
+    "blend": _of("blend", [NUMBERS, SAME], ", weights = [{#}, {#}]"),
+    "norm": _of("norm", [f"{POSITION} {RATE}"], ", measure = {euclidean|squared|largest}", NUMBERS, 1),
+    "compose": _of("compose", [QUATERNION] * 2, ", product = {first_second|second_first}", QUATERNION),
+    "rotate": _of("rotate", [QUATERNION], ", vector = [0, 0.5, -1], direction = {inverse|forward}", NUMBERS, 3),
+    "relative": _of("relative", [POSITION, POSITION, QUATERNION], ", direction = {into_frame|out_of_frame}", POSITION),
+    "six": _of("convert", [QUATERNION], ', to = "rot6d", writes = {columns|interleaved}', SIX, 6),
+    "quaternion": _of("convert", [SIX], ', to = "quaternion_wxyz", reads = {columns|interleaved}', QUATERNION, 4),
+    "integrate_rotation": _of("integrate_rotation", [QUATERNION, RATE], ", side = {left|right}", QUATERNION),
+    "concatenate": _concatenate, "history": _history, "difference": _difference, "shift": _shift, "constant": _constant,
+    "select": _select,
 }  # fmt: skip
 """Of each operation: what draws a use of it. The sides of `integrate` are in every contract that feeds itself."""
 _GIVEN = (

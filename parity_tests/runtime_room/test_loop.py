@@ -93,32 +93,21 @@ def test_teacher_composes_with_the_frame_that_the_lag_names(contract, clip, lag,
     np.testing.assert_allclose(stages["y_out"], want, atol=60 * STORE)
 
 
-def test_free_run_feeds_itself(contract, clip):
-    """The only mode that ships: the state of a frame is the pose of the one before."""
-    stages = run(contract, clip, "free", 12).stages
-    pose = np.array(pose6d(0), np.float32).tolist()
-    for frame in range(12):
-        np.testing.assert_allclose(stages["x_raw"][frame][ROTATIONS], pose, rtol=0, atol=60 * STORE * (frame + 1))
+def test_free_run_feeds_itself_and_loops_with_the_clip(contract, clip):
+    """The only mode that ships: the state is the pose of the frame before; the player's intent does not stop with the clip."""
+    stages, pose = run(contract, clip, "free", 2 * STEPS).stages, np.array(pose6d(0), np.float32).tolist()
+    poses = stages["x_raw"][:, ROTATIONS]
+    for frame in range(2 * STEPS):
+        np.testing.assert_allclose(poses[frame], pose, rtol=0, atol=60 * STORE * (frame + 1))
         pose = composed(OUTPUTS[frame], pose)
         # each frame turns by what y_out is off, and that adds up
         np.testing.assert_allclose(stages["y_out"][frame], pose, rtol=0, atol=60 * STORE * (frame + 1))
-    np.testing.assert_array_equal(stages["x_raw_next"][:-1], stages["x_raw"][1:])
-
-
-def test_free_run_pushes_the_pose_after_inference(contract, clip):
-    """The newest history entry is the pose that produced the current state; pushed before, it would be the future."""
-    stages = run(contract, clip, "free", 6).stages
-    poses = stages["x_raw"][:, ROTATIONS]
-    for frame in range(6):
+        # the newest pose of the history produced the current state; pushed before inference, it would be the future
         want = np.concatenate([poses[max(frame - back, 0)] for back in (2, 1, 0)])
         np.testing.assert_array_equal(stages["pose_hist_raw"][frame], want)
-
-
-def test_condition_and_contacts_of_a_free_run_loop_with_the_clip(contract, clip):
-    """The player's intent does not stop after the last recorded frame."""
-    stages = run(contract, clip, "free", 2 * STEPS + 1).stages
+    np.testing.assert_array_equal(stages["x_raw_next"][:-1], stages["x_raw"][1:])
     for name in ("cond_raw", "contacts"):
-        np.testing.assert_array_equal(stages[name][STEPS : 2 * STEPS], stages[name][:STEPS])
+        np.testing.assert_array_equal(stages[name][STEPS:], stages[name][:STEPS])
     np.testing.assert_allclose(stages["contacts"][0], (0.2, 0.9), rtol=2 * STORE)
 
 
@@ -141,14 +130,10 @@ def test_bone_without_any_turn_holds_its_pose(contract, clip, mode):
     stages = run(contract, clip, mode, 5, ReplayNetwork(outputs)).stages
     np.testing.assert_array_equal(stages["delta6d"][3, :6], (1, 0, 0, 0, 0, 1))
     np.testing.assert_allclose(stages["y_out"][3, :6], stages["x_raw"][3, ROTATIONS][:6], rtol=0, atol=8 * STORE)
-    playing = run(contract, replaced_pose(clip, 4, 0.0), "playback", 5).stages
-    np.testing.assert_array_equal(playing["y_out"][3], playing["y_out"][2])
-
-
-def replaced_pose(clip: RawClip, frame: int, value: float) -> RawClip:
     poses = clip.rotations6d.copy()
-    poses[frame] = value
-    return replace(clip, rotations6d=poses)
+    poses[4] = 0.0
+    playing = run(contract, replace(clip, rotations6d=poses), "playback", 5).stages
+    np.testing.assert_array_equal(playing["y_out"][3], playing["y_out"][2])
 
 
 # --- write-back -------------------------------------------------------------------------------------------------------
@@ -171,10 +156,8 @@ def test_everything_is_written_back_under_all(contract, clip):
         before, after = stages["x_raw"][frame], stages["x_raw_next"][frame]
         for bone in range(3):
             six = slice(6 + 6 * bone, 12 + 6 * bone)
-            turn = oracle.product(
-                oracle.decode_xz(after[six].tolist()), oracle.transposed(oracle.decode_xz(before[six].tolist()))
-            )
-            want = oracle.times(tiny.FPS, oracle.log_map(turn))
+            old, new = (oracle.decode_xz(each[six].tolist()) for each in (before, after))
+            want = oracle.times(tiny.FPS, oracle.log_map(oracle.product(new, oracle.transposed(old))))
             got = after[24 + 3 * bone : 27 + 3 * bone]
             np.testing.assert_allclose(got, want, rtol=2 * STORE, atol=tiny.FPS * 1e-14)
         moved = [float(before[c]) + float(after[3 + c]) / tiny.FPS for c in (0, 1)]
