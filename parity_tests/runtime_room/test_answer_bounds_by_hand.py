@@ -120,8 +120,8 @@ def test_bounds_of_a_composed_pose_alone_are_those_of_the_answer_that_it_shows(p
     unseen = g(DEPTH) * (1.5 / 0.25) * 0.25 + g(32)
     each = math.sqrt(3.0) * unseen
     first, second = axes_bound(1.0, 1.0, 1.0, each, each)
-    close(bound_of(contract, "next6d", next6d=[IDENTITY]), [six(first, second)])
-    close(bound_of(contract, "y_out", y_out=[IDENTITY]), [six(first, second)])
+    for stage in ("next6d", "y_out"):
+        close(bound_of(contract, stage, **{stage: [IDENTITY]}), [six(first, second)])
 
 
 def test_bounds_of_an_absolute_pose(plain):
@@ -255,17 +255,12 @@ def test_numbers_of_few_digits_are_allowed_four_times_what_their_last_digit_move
     np.testing.assert_allclose(found[1] - found[0], np.full((1, 18), 4.0 * 8.0 * 0.5e-3), rtol=1e-2)
 
 
-def test_frames_without_numbers_count_from_zero(plain):
-    """A comparison without frame numbers has as many frames as its longest stage."""
+def test_frames_count_from_zero_and_know_their_network_where_there_is_one(plain):
+    """Without frame numbers there are as many frames as the longest stage has; a bound must not ask nothing for its weights."""
     frames = KnownFrames(plain, {"cond": np.zeros((2, 7)), "contacts": np.zeros((3, 2))})
-    assert frames.frame.tolist() == [0, 1, 2]
-    assert KnownFrames(plain, {}).frame.tolist() == []
-    assert KnownFrames(plain, {}, np.array([7, 8])).frame.tolist() == [7, 8]
-
-
-def test_frames_know_their_network_where_there_is_one(plain):
-    """Without a model the bound of an answer is an assumption, and must not be asked of nothing."""
+    found = [each.frame.tolist() for each in (frames, KnownFrames(plain, {}), KnownFrames(plain, {}, np.array([7, 8])))]
+    assert found == [[0, 1, 2], [], [7, 8]]
     network = object()
     assert KnownFrames(plain, {}, network=network).network is network
     with pytest.raises(NotKnown):
-        _ = KnownFrames(plain, {}).network
+        _ = frames.network

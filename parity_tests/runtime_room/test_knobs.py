@@ -65,7 +65,7 @@ def test_whitened_contacts_without_their_slice_are_refused(tmp_path):
 
 # Knobs that this run cannot show: nothing is degenerate, and replayed outputs do not look at their inputs.
 BLIND = {"degenerate_axis", "input_order", "writeback"}
-# A clip drives these runs, and this one begins with the seed's pose then; test_pose_history.py shows its free run.
+# A clip drives these runs, and this one begins with the seed's pose then; test_network_inputs.py shows its free run.
 OF_A_FREE_RUN = {"identity_after_seed"}
 # What must be set beside a knob for it to matter.
 BESIDE = {"denorm": {"output_mode": "delta"}}  # a residual has no mean to leave out
