@@ -253,11 +253,9 @@ def test_a_cut_model_is_refused_at_every_length(tmp_path: Path) -> None:
     for end in range(1, len(content), 211):
         path.write_bytes(content[:end])
         try:
-            found = set(codes(path))
+            judged += bool(set(codes(path)) & {"RP400", "RP410", "RP420", "RP423"})
         except UnusableInput:
             judged += 1
-            continue
-        judged += bool(found & {"RP400", "RP410", "RP420", "RP423"})
     assert judged == len(range(1, len(content), 211))
 
 
@@ -298,7 +296,9 @@ def test_an_int8_model_has_one_scale_for_each_output(saved: Any) -> None:
     values = {name: rng.normal(size=shape).astype(np.float32) for name, shape in SHAPES.items()}
     found = quantised_models(saved(*(weight(name, rows) for name, rows in values.items()), model=model))
     (content,) = (content for words, content in found if "each channel" in words)
-    for tensor in onnx.load_model_from_string(content).graph.initializer:
+    tensors = onnx.load_model_from_string(content).graph.initializer
+    assert {tensor.name for tensor in tensors} == set(SHAPES)
+    for tensor in tensors:
         original = np.moveaxis(values[tensor.name].astype(np.float64), CHANNEL[tensor.name], 0)
         written = np.moveaxis(onnx.numpy_helper.to_array(tensor), CHANNEL[tensor.name], 0)
         for own, channel in zip(original, written, strict=True):

@@ -80,6 +80,7 @@ def test_velocities_and_the_trajectory_are_those_of_the_path(style: str, seed: i
     path, stored, spins = (np.array([frame[key] for frame in clip["Frames"]])
                            for key in ("RootPosition", "RootVelocityXY", "BoneAngularVelocities"))  # fmt: skip
     local = rotations_of(clip)
+    assert len(path) == frames
     for k, frame in enumerate(clip["Frames"]):
         before, after = max(k - 1, 0), min(k + 1, frames - 1)
         expected = (path[after, :2] - path[before, :2]) * FPS / (after - before)
@@ -105,7 +106,9 @@ def test_every_bone_turns_about_more_than_one_axis(style: str) -> None:
     local = rotations_of(clip)
     relative = Rotation.from_matrix((local @ np.swapaxes(local[:1], -1, -2)).reshape(-1, 3, 3)).as_rotvec()
     spread = relative.reshape(240, 46, 3)
-    for bone, name in enumerate(clip["meta"]["skeleton"]["bone_names"]):
+    names = clip["meta"]["skeleton"]["bone_names"]
+    assert len(names) == 46
+    for bone, name in enumerate(names):
         second_axis_rad = np.linalg.svd(spread[:, bone] - spread[:, bone].mean(0), compute_uv=False)[1] / 240**0.5
         assert np.degrees(second_axis_rad) > 0.2, name
 
