@@ -151,6 +151,7 @@ def test_a_declared_convention_is_no_finding(command: Any, character: Character,
     assert [each["code"] for each in summary["as_declared"]] == ["RP560"]
 
 
+@pytest.mark.nightly
 def test_the_deployed_clips_are_judged_like_the_demo(real_data: Path) -> None:
     """Its fingers hardly move and its statistics have floors; the same limits must do."""
     deployed = real(real_data)

@@ -18,7 +18,7 @@ companion = "pretrain_template.json"
 model = "model.onnx"
 frames = 20
 free-run = "{CLIP}"
-clips = ["clips/*.json"]
+clips = ["{CLIP}"]
 [[gate.teacher]]
 file = "teacher_predictions/Sneak_Turn_prediction.json"
 clip = "{CLIP}"
@@ -78,6 +78,7 @@ def test_a_model_that_does_not_run_is_not_called_nonfinite(game: Any, command: A
     "a single number in the model that is infinite or NaN, and reaches the answer", "RP429, RP966; `nan` names the node"
 )
 @pytest.mark.parametrize("name", NOT_FINITE)
+@pytest.mark.usefixtures("no_search")
 def test_a_single_number_that_is_not_finite_is_judged(game: Any, command: Any, name: str) -> None:
     """A number without an index made rigpact itself fail, and the build was repeated instead of repaired."""
     game(NOT_FINITE[name])

@@ -15,7 +15,7 @@ from rigpact.reference_runtime import Trace, write_trace
 from rigpact.reports.comparing.clock import clock_contradiction
 
 from ..every_case import every_case
-from .recorded_demo import CONTRACT, TRACE, codes, project, recorded, said
+from .recorded_demo import CONTRACT, TRACE, project, recorded, said
 from .tried import passes, refused
 
 Command = Callable[..., Any]
@@ -35,37 +35,6 @@ def at(times_s: Any, trace: Trace | None = None) -> Trace:
 
 def compared(command: Command) -> Any:
     return command("diff", "right.trace.jsonl", TRACE, *CONTRACT, "--format", "json")
-
-
-@refused("a recording at 30 Hz of a 60 Hz model, the header left at 60", "`diff` and `gate`: error RP812")
-def test_times_at_half_the_rate_are_refused(folder: Path, command: Command) -> None:
-    """The engine steps the network every second frame: the character walks in slow motion."""
-    write_trace(at(recorded().frame / 30.0), folder / TRACE)
-
-    answer, gate = compared(command), command("gate", "--format", "json")
-
-    assert (answer.status, codes(answer)) == (1, ["RP812"])
-    assert (gate.status, "RP812" in codes(gate)) == (1, True)
-
-
-@refused("two recordings that both say 30 Hz, under a bundle of 60 Hz", "`diff`: error RP813 for each")
-def test_a_rate_that_is_not_the_bundles_is_refused(folder: Path, command: Command) -> None:
-    """Both sides agree with each other, and neither with what was trained."""
-    for name in ("right.trace.jsonl", TRACE):
-        write_trace(at(recorded().frame / 30.0, said(recorded(), fps=30.0)), folder / name)
-
-    answer = compared(command)
-
-    assert (answer.status, codes(answer)) == (1, ["RP813", "RP813"])
-
-
-@refused("a recorder that writes the same time for every frame, or times that run backwards", "`diff`: error RP812")
-@pytest.mark.parametrize("times", [np.zeros(24), np.arange(24)[::-1] / 60.0])
-def test_a_clock_that_stands_still_is_refused(folder: Path, command: Command, times: Any) -> None:
-    """Nothing then says how fast the engine ran."""
-    write_trace(at(times), folder / TRACE)
-
-    assert codes(compared(command)) == ["RP812"]
 
 
 @passes("an engine's clock: each step stamped up to one step late")

@@ -316,11 +316,6 @@ def test_no_way_to_pass_wrongly(
     assert way.said in answer.out + answer.err
 
 
-def test_there_are_enough_ways() -> None:
-    """A family that is lost with its file would be missed by nobody."""
-    assert len({(way.family, way.name) for way in WAYS}) == len(WAYS) >= 60
-
-
 @passes("the same project unchanged, beside its base revision")
 @every_case(
     "way",
@@ -455,12 +450,6 @@ def test_unreadable_settings_of_the_base_guard_nothing(project: Path, command: C
     answer = command("gate", "--base", "main")
     assert (answer.status, "fix the settings of the base first" in answer.out + answer.err) == (2, True)
     assert "main:rigpact.toml" in answer.err  # not a folder of the machine
-
-
-def test_without_a_base_it_is_said(project: Path, command: Command) -> None:
-    """Who reads a pass has to know what could not be seen."""
-    answer = command("gate")
-    assert (answer.status, "pass --base" in answer.out) == (0, True)
 
 
 def test_an_entry_of_the_record_holds_for_one_state_of_the_numbers(project: Path, command: Command) -> None:

@@ -5,17 +5,14 @@ A file of a megabyte can hold a mistake in each of its twenty thousand slices. T
 
 import json
 import re
-import sys
 from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
-from types import FrameType
 
 import pytest
 
 from rigpact.contract.documents import read_document
 from rigpact.reports.checking.check import CheckRequest, check_files
-from rigpact.reports.command_line.report_formats import print_rendered
 from rigpact.reports.terminal import print_report
 
 from ..contract_room import small_character
@@ -39,24 +36,6 @@ def bundle_with(slices: Slices, count: int, path: Path) -> Path:
     return path
 
 
-def work_of(answer: Callable[[], object]) -> int:
-    """How many lines of Python run, each round of a loop among them: the same on every machine."""
-    lines = 0
-
-    def count(_frame: FrameType, event: str, _what: object) -> object:
-        nonlocal lines
-        lines += event == "line"
-        return count
-
-    before = sys.gettrace()
-    sys.settrace(count)
-    try:
-        answer()
-    finally:
-        sys.settrace(before)
-    return lines
-
-
 @refused(
     "20,000 mistakes of one kind in a bundle", "the first fifty, and how many more there are; `--format json` has all"
 )
@@ -74,26 +53,3 @@ def test_the_screen_shows_the_first_ones_and_counts_the_rest(
     assert max(found.values()) >= 1_900
     assert max(shown.values()) == SHOWN
     assert {code: shown[code] + more.get(code, 0) for code in found} == dict(found)
-
-
-@pytest.mark.sampled(10)
-@refused("a bundle with twice as many mistakes", "at most twice the work, on the screen and in every report format")
-@pytest.mark.parametrize("output", ["text", "json", "markdown", "junit", "sarif", "github"])
-@pytest.mark.parametrize("kind", SLICES)
-def test_twice_the_mistakes_are_at_most_twice_the_work(kind: str, output: str, tmp_path: Path) -> None:
-    """Where work grows with the square, a file of a megabyte stops a build machine for minutes."""
-
-    def answer(count: int) -> Callable[[], object]:
-        path = bundle_with(SLICES[kind], count, tmp_path / f"{count}.json")
-
-        def printed() -> None:
-            report = check_files(CheckRequest([read_document(path)]))
-            if output == "text":
-                print_report(report)
-            else:
-                print_rendered(report, "check", "Files against the rules", output, strict=False)
-
-        return printed
-
-    answer(10)()  # what is read once and kept is not work of the file
-    assert work_of(answer(400)) <= 2 * work_of(answer(200))

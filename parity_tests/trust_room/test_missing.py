@@ -125,16 +125,3 @@ def test_a_missing_dependency_is_told(command: Command, project: Path, monkeypat
     assert answer.status == 2
     assert [tool["name"] for tool in lacking] == ["onnx"]
     assert lacking[0]["get"].startswith("pip install 'onnx")
-
-
-@passes("the demo after a plain install: `rigpact init`, `rigpact init --status`, `rigpact gate`")
-def test_the_demo_is_ready(command: Command, project: Path) -> None:
-    """The first three commands of a new user."""
-    (project / "rigpact.toml").unlink()
-    begun = command("init")
-    assert begun.status == 0
-    assert "READY: 7 of 7 parts" in begun.out
-    ready = command("init", "--status")
-    assert ready.status == 0
-    assert "can be judged  engine-trace/Sneak_Turn" in ready.out
-    assert command("gate").status == 0

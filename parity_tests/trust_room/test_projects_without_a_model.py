@@ -109,24 +109,11 @@ def test_the_self_test_without_a_model_misses_no_damage_of_training(project: Pat
     assert (answer.status, missed) == (0, [])
 
 
-@pytest.mark.nightly
-@pytest.mark.usefixtures("real_project")
-@refused("the same on a deployed character's exported files", "all are caught: exit 0")
-def test_the_self_test_on_real_files_misses_no_damage(command: Any) -> None:
-    """Real files have findings of their own; a new defect must show beside them."""
-    assert command("init").status == 0
-
-    answer = command("gate", "--selftest", "--only", "training", "--only", "clip", "--format", "json")
-
-    defects = json.loads(answer.out)["defects"]
-    missed = [each["name"] for each in defects if not each["noticed_by"] and not each["not_applicable"]]
-    assert (answer.status, missed) == (0, [])
-
-
 @refused(
     "an engine's wrong stage in a project without a model",
     "`gate`: every stage but the network's answer is judged, RP961",
 )
+@pytest.mark.usefixtures("no_search")
 def test_a_trace_is_judged_from_its_own_answers(
     demo_bundle: Path, tmp_path: Path, command: Any, monkeypatch: Any
 ) -> None:

@@ -56,6 +56,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 @passes("a free run that a player drove, with the recording itself as its clip, in `run`, `explain` and the gate")
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("name", [PLAYED, "played.npz"])
 def test_a_players_run_is_compared_with_its_own_inputs(command: Command, folder: Path, name: str) -> None:
     """Only runs from a clip could be compared: the run in which the player saw the defect could not."""

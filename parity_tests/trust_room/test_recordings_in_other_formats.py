@@ -4,7 +4,6 @@ Engines log what is easy to log: arrays, tables, lines. The same numbers get the
 """
 
 import csv
-import gzip
 import json
 import zipfile
 from collections.abc import Callable, Mapping
@@ -382,16 +381,6 @@ def test_numbers_without_names_become_the_stages_that_are_said(
     assert command("diff", recorded, out, *bundle, "--stage", "y_out").status == 0
 
 
-def test_compressed_lines_without_a_header_are_read(
-    command: Command, bundle: tuple[str, ...], recorded: Path, stages: Stages, tmp_path: Path
-) -> None:
-    """Long recordings are compressed by the tool that collects them."""
-    plain = lines(tmp_path / "run.jsonl", stages)
-    packed = tmp_path / "run.jsonl.gz"
-    packed.write_bytes(gzip.compress(plain.read_bytes()))
-    assert command("diff", recorded, packed, *bundle, "--stage", "y_out").status == 0
-
-
 @pytest.mark.parametrize(
     ("words", "said"),
     [
@@ -444,6 +433,7 @@ def test_a_mode_that_the_recording_denies_is_refused(command: Command, judged: t
 
 
 @passes("arrays in `[[gate.trace]]` that do not say who drove the run: the project says it")
+@pytest.mark.usefixtures("no_search")
 def test_arrays_are_a_recording_of_the_gate(command: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The project declares the mode; a guess beside it would be an alarm in every build."""
     folder = project(tmp_path / "project")

@@ -41,6 +41,7 @@ def explained(command: Any, files: Files, path: Path) -> Any:
 
 
 @passes("an engine that undoes a teacher file's z-scores in float32")
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("left_out", [(), ("x_raw",), ("x_raw", "state")], ids=["all", "no x_raw", "no state"])
 def test_undoing_a_z_score_is_a_rounding(command: Any, tmp_path: Path, files: Files, left_out: tuple[str, ...]) -> None:
     """One rounding of the mean is many roundings of a state near zero: each side is right."""

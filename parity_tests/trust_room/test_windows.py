@@ -14,15 +14,7 @@ import pytest
 from .recorded_demo import project
 from .tried import passes
 
-BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 TEXTS = ("norm_template.json", "pretrain_template.json", "clips/Sneak_Turn.json", "engine.trace.jsonl", "rigpact.toml")
-
-
-def _saved_on_windows(folder: Path, mark: bytes) -> None:
-    for name in TEXTS:
-        content = (folder / name).read_bytes()
-        assert b"\r" not in content
-        (folder / name).write_bytes(mark + content.replace(b"\n", b"\r\n"))
 
 
 @pytest.fixture
@@ -30,26 +22,6 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """The demo character with an engine's recording, as the working directory."""
     monkeypatch.chdir(project(tmp_path / "character"))
     return tmp_path / "character"
-
-
-@passes("every text file of a project has the line endings of Windows")
-def test_line_endings_change_no_answer(command: Any, here: Path) -> None:
-    """A checkout with autocrlf must not turn a green build red."""
-    before = command("gate")
-    _saved_on_windows(here, b"")
-    after = command("gate")
-    assert before.status == after.status == 0, after.err
-    assert after.out == before.out
-
-
-@passes("every text file of a project begins with the byte order mark that Notepad writes")
-def test_a_byte_order_mark_changes_no_answer(command: Any, here: Path) -> None:
-    """Somebody changes one number of the settings in Notepad; the build must not fail for three bytes."""
-    before = command("gate")
-    _saved_on_windows(here, BYTE_ORDER_MARK)
-    after = command("gate")
-    assert before.status == after.status == 0, after.err
-    assert after.out == before.out
 
 
 @passes("the console cannot show Δ, ° or ·: code pages 1252 and 936, and ASCII", "the same answer, `?` for the sign")

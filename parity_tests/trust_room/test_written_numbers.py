@@ -141,22 +141,6 @@ def test_a_declared_resolution_wins(folder: Path, command: Command) -> None:
     )
 
 
-@pytest.mark.usefixtures("no_search")
-def test_a_resolution_in_the_settings(folder: Path, command: Command) -> None:
-    """The same for the gate, which says where the word stands."""
-    coarse("4 decimals", folder / TRACE)
-    settings = (folder / "rigpact.toml").read_text(encoding="utf-8")
-
-    def gate(words: str) -> Any:
-        (folder / "rigpact.toml").write_text(f'{settings}resolution = "{words}"\n', encoding="utf-8")
-        return command("gate", "--format", "json")
-
-    declared, unknown = gate("4 decimals"), gate("four")
-    assert (declared.status, "RP816" in declared.out) == (0, False)
-    assert gate("exact").status == 1
-    assert "resolution" in unknown.out + unknown.err
-
-
 @pytest.mark.parametrize("precision", ["float16", "2 decimals", "5 decimals"])
 def test_the_error_of_coarse_numbers(folder: Path, precision: str) -> None:
     """No number is further from the one that was written than the precision says."""
