@@ -39,14 +39,7 @@ def explain(command: Any, scene: Scene, demo_bundle: Path, tmp_path: Path) -> Ex
         path = tmp_path / "run.trace.safetensors"
         write_trace(replace(scene.record(), stages=dict(stages)), path)
         companion = demo_bundle / "pretrain_template.json"
-        words = (
-            "explain",
-            path,
-            "--contract",
-            demo_bundle / "norm_template.json",
-            "--companion",
-            companion,
-        )
+        words = ("explain", path, "--contract", demo_bundle / "norm_template.json", "--companion", companion)
         printed, document = command(*words), command(*words, "--format", "json")
         assert printed.status == document.status == 1
         return " ".join(printed.out.split()), json.loads(document.out)
@@ -73,9 +66,7 @@ def test_cause_that_leaves_degrees_is_said_to_explain_a_part(explain: Explain, s
     """An engineer who swaps the two factors and sees the limb still broken no longer believes the tool."""
     stages = {name: scene.record({"compose_order": "prev_delta"}).stages[name] for name in (*STAGES, "delta6d")}
     stages["next6d"] = turned(stages["next6d"], np.isin(np.arange(FRAMES), (7, 15)), 120.0)
-
     text, document = explain(stages)
-
     assert "With compose_order = prev_delta next6d is partly explained: 22 of 24 frames are within rounding" in text
     assert "PARTLY EXPLAINED" in text
     assert "Remains: next6d: 1 of 46 bones: " in text
@@ -91,7 +82,6 @@ def test_cause_is_printed_with_the_ratio_at_its_worst_channel(explain: Explain, 
     """An error of one channel beside the tolerance of another says nothing."""
     stages = scene.record({"pose_history_start": "first_target"}).stages
     text, document = explain({name: stages[name] for name in ("x_raw", "pose_hist")})
-
     (cause,) = document["causes"]
     assert document["verdict"] == "explained"
     assert cause["ratio"] == pytest.approx(
@@ -109,6 +99,5 @@ def test_verdict_says_how_many_stages_it_rests_on(explain: Explain, scene: Scene
     """'explains every stage' was printed for one stage, and the pose had not been looked at."""
     stages = scene.record({"pose_history_start": "first_target"}).stages
     text, document = explain({name: stages[name] for name in ("state", "pose_hist", "y_out")})
-
     assert [stage["stage"] for stage in document["stages"] if stage["ok"] is not None] == ["pose_hist"]
     assert "EXPLAINED: pose_history_start = first_target (1 of 3 recorded stages judged)" in text

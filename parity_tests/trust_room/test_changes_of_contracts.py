@@ -117,13 +117,11 @@ def test_what_is_computed_with_is_never_cosmetic() -> None:
     old = base()
     before, judged = computed_with(loaded(old)), 0
     assert before is not None
-
     for path, new in edits(old):
         if computed_with(loaded(new)) != before:
             judged += 1
             assert compared(old, new).is_breaking, path
             assert compared(new, old).is_breaking, path
-
     assert judged > 100
 
 
@@ -141,7 +139,6 @@ def test_a_declaration_whose_silence_nobody_can_read_is_a_change(path: tuple[str
     """A forward axis turned by -90 degrees moves the mean of the root's velocity by 200 deviations."""
     old, new = base(), own(base())
     new[path[0]][path[1]][path[2]] = -90
-
     assert compared(old, new).is_breaking
     assert compared(new, old).is_breaking
 
@@ -161,7 +158,6 @@ def test_a_key_that_nobody_can_judge_is_not_cosmetic(edit: Callable[[Bundle], ob
     """The engine may have learned to read the new key; rigpact cannot know that it has not."""
     old, new = base(), own(base())
     edit(new)
-
     assert kinds(compared(old, new)) == ["unjudged-change"]
     assert compared(old, new).is_breaking
 
@@ -171,7 +167,6 @@ def test_the_sign_of_a_deviation_counts() -> None:
     """The engine takes max(|std|, 1e-6) and training max(std, 1e-6): 0.25 and a millionth."""
     old, new = base(), own(base())
     new["StdX"][9] *= -1
-
     assert kinds(compared(old, new)) == ["input-std-moved"]
 
 
@@ -191,7 +186,6 @@ def test_writing_down_what_everybody_assumes_breaks_nothing(path: tuple[str, ...
     for key in path[:-1]:
         holder = holder[key]
     del holder[path[-1]]
-
     for found in (compared(old, new), compared(new, old)):
         assert found.changes
         assert not found.is_breaking
@@ -202,5 +196,4 @@ def test_notes_are_cosmetic() -> None:
     """Users switch off a gate that fails on a comment."""
     old, new = base(), own(base())
     new |= {"notes": "better", "bundle_version": 7, "s_eff_X": [2.0] * 35}
-
     assert not compared(old, new).is_breaking

@@ -50,7 +50,6 @@ def one_clip(character: Character, name: str) -> Character:
 def test_every_convention_of_an_exporter_is_named(character: Character) -> None:
     """The character is trained on limbs that point elsewhere, and every number is in range."""
     answers = list(answers_of(one_clip(character, "Sneak_Turn")))
-
     assert [each for each in answers if each.word != "named"] == []
     assert len(answers) == len(MISTAKES)
 
@@ -79,7 +78,6 @@ def test_another_motion_than_the_statistics_raises_no_alarm(character: Character
     bundle = fitted_to(character, generate_clip(trained, 5, 60))
     clips = tuple((style, generate_clip(style, 70 + place, 40)) for place, style in enumerate(STYLES))
     other = Character("demo", bundle, clips)
-
     assert [(name, each.message) for name, clip in clips for each in said_of(other, clip)] == []
 
 
@@ -106,7 +104,6 @@ def test_a_body_that_lies_is_no_turned_root(character: Character) -> None:
 def test_a_tilted_root_at_its_height_is_named(character: Character) -> None:
     """Y-up data under a Z-up declaration: the whole character floats on its back."""
     said = said_of(character, with_pelvis_turned(character.clips[0][1], PITCH, 0.0))
-
     assert [each.rule.code for each in said] == ["RP561"]
     assert "root bone is turned, 90° about y" in said[0].message
 
@@ -119,7 +116,6 @@ def test_a_gesture_of_a_finger_is_no_exchange(character: Character) -> None:
     bent = np.array([[1, 0, 0], [0, math.cos(turn), -math.sin(turn)], [0, math.sin(turn), math.cos(turn)]])
     matrices = decoded(clip)
     matrices[:, row] = bent @ matrices[:, row]
-
     assert said_of(character, with_numbers(clip, np.concatenate([matrices[..., 0], matrices[..., 2]], axis=-1))) == ()
 
 
@@ -143,7 +139,6 @@ def codes_of(command: Any, *arguments: Any) -> tuple[list[str], dict[str, Any]]:
 def test_a_declared_convention_is_no_finding(command: Any, character: Character, tmp_path: Path) -> None:
     """Who follows the hint must not be told the same again; another declaration hides nothing."""
     files: Sequence[str] = exported_in_xy(character, tmp_path)
-
     assert codes_of(command, *files)[0] == ["RP560"]
     assert codes_of(command, *files, "--set", "rot6d_columns=yz")[0] == ["RP560"]
     left, summary = codes_of(command, *files, "--set", "rot6d_columns=xy")
@@ -155,6 +150,5 @@ def test_a_declared_convention_is_no_finding(command: Any, character: Character,
 def test_the_deployed_clips_are_judged_like_the_demo(real_data: Path) -> None:
     """Its fingers hardly move and its statistics have floors; the same limits must do."""
     deployed = real(real_data)
-
     assert honest_alarms(deployed) == []
     assert [each for each in answers_of(one_clip(deployed, "Walk_F")) if each.word == "misleading"] == []

@@ -33,7 +33,6 @@ def test_rows_of_another_frame_than_the_declared_are_found(sample: Sample) -> No
     sample.bundle["meta"]["alignment"]["cond_to_y"] = {"mode": "match_x", "offset": 0}
     for rows in (sample.batch["teacher"], sample.prediction["teacher"]):
         rows["cond"] = [*rows["cond"][1:], rows["cond"][-1]]
-
     assert {"RP616", "RP908"} <= set(alarms(sample))
 
 
@@ -64,7 +63,6 @@ def checked(command: Any, tmp_path: Path) -> Callable[[dict[str, Any]], set[str]
 def test_a_negated_mean_is_found(bundle: dict[str, Any], checked: Any) -> None:
     """Every recorded pose is measured from the wrong side of the ball."""
     bundle["MuY"] = [-value for value in bundle["MuY"]]
-
     assert "RP117" in checked(bundle)
 
 
@@ -76,7 +74,6 @@ def test_two_numbers_that_changed_places_are_found(bundle: dict[str, Any], check
     pairs = [tuple(chance.choice(len(mean), 2, replace=False).tolist()) for _ in range(60)]
     far = [(i, j) for i, j in pairs if abs(mean[i] - mean[j]) > 2 * max(std[i], std[j]) + 0.01]
     assert len(far) > 20
-
     for i, j in far[:8]:
         swapped = json.loads(json.dumps(bundle))
         swapped["MuY"][i], swapped["MuY"][j] = bundle["MuY"][j], bundle["MuY"][i]
@@ -95,9 +92,7 @@ def test_a_meaning_that_the_model_contradicts_is_found(command: Any, demo_bundle
     path.write_text(json.dumps(bundle), encoding="utf-8")
     recording = demo_bundle / "teacher_predictions" / "Sneak_Turn_prediction.json"
     words = ("--companion", demo_bundle / "pretrain_template.json", "--onnx", demo_bundle / "model.onnx")
-
     answer = command("check", path, recording, *words, "--format", "json")
-
     assert answer.status == 1
     assert "RP451" in {found["code"] for found in json.loads(answer.out)["findings"]}
 
@@ -111,7 +106,6 @@ def test_the_means_of_neighbouring_frames_may_differ(sample: Sample) -> None:
     apart = float(np.abs(np.mean(frames[1:], axis=0) - np.mean(frames[:-1], axis=0)).max())
     shift = np.mean(frames[1:], axis=0) - np.mean(frames[:-1], axis=0)
     sample.bundle["MuY"] = [mean + float(moved) for mean, moved in zip(sample.bundle["MuY"], shift, strict=True)]
-
     assert 0 < apart < 0.5 * STD
     assert "RP118" not in alarms(sample)
 

@@ -11,22 +11,14 @@ from typing import Any
 import numpy as np
 import pytest
 
-from rigpact.reference_runtime import Trace, write_trace
+from rigpact.reference_runtime import Trace
 from rigpact.reports.comparing.clock import clock_contradiction
 
 from ..every_case import every_case
-from .recorded_demo import CONTRACT, TRACE, project, recorded, said
+from .recorded_demo import CONTRACT, TRACE, recorded, said
 from .tried import passes, refused
 
 Command = Callable[..., Any]
-
-
-@pytest.fixture
-def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A sound project of 60 frames a second; commands run in it."""
-    monkeypatch.chdir(project(tmp_path / "game"))
-    write_trace(recorded(), "right.trace.jsonl")
-    return tmp_path / "game"
 
 
 def at(times_s: Any, trace: Trace | None = None) -> Trace:
@@ -42,7 +34,6 @@ def compared(command: Command) -> Any:
 def test_jitter_is_no_other_rate(folder: Path, seed: int) -> None:
     """A step runs in the game frame after it is due, wherever that falls."""
     late = np.sort(recorded().frame / 60.0 + np.random.default_rng(seed).uniform(0.0, 0.99 / 60.0, 24))
-
     assert clock_contradiction(at(late)) == ""
 
 
@@ -61,7 +52,6 @@ def test_a_real_clock_is_no_other_rate(clock: Callable[[Any], Any]) -> None:
     """No engine stamps its frames at k / 60 exactly."""
     frame = np.arange(600)
     trace = replace(recorded(), frame=frame, time_s=clock(frame), stages={"y_out": np.zeros((600, 6), np.float32)})
-
     assert clock_contradiction(trace) == ""
 
 
@@ -70,7 +60,6 @@ def test_dropped_frames_are_no_other_rate() -> None:
     """A recorder may skip frames under load; frame numbers tell."""
     frame = np.array([0, 1, 2, 3, 9, 10, 11, 12, 13, 40, 41, 42, 43, 44, 45, 46])
     trace = replace(recorded(), frame=frame, time_s=frame / 60.0, stages={"y_out": np.zeros((16, 6), np.float32)})
-
     assert clock_contradiction(trace) == ""
 
 
@@ -79,7 +68,6 @@ def test_another_rate_is_seen_from_so_many_frames_on(rate: float, frames: int) -
     """The fewer frames, the more a late stamp matters; the numbers follow from what docs/trace-format.md allows."""
     frame = np.arange(frames)
     trace = replace(recorded(), frame=frame, time_s=frame / rate, stages={"y_out": np.zeros((frames, 6), np.float32)})
-
     assert clock_contradiction(trace) == f"{rate:g}"
 
 

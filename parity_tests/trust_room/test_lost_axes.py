@@ -73,7 +73,6 @@ def test_lost_axis_of_a_turn_becomes_a_coordinate_axis(honest: Trace) -> None:
     """With the previous pose's axis, a bone whose output died turns by the whole angle of its pose, in every frame."""
     lost = lost_frames(honest.stages)
     found = honest.stages["delta6d"][lost][:, BONE]
-
     assert 4 <= lost.sum() < len(lost)
     np.testing.assert_allclose(found, np.tile(six_of(np.array([1.0, 0.0, 0.0])), (len(found), 1)), atol=1e-6)
 
@@ -91,10 +90,8 @@ def test_axis_of_the_previous_pose_in_a_turn_is_named(
         axis = stages["y_out"][frame - 1, BONE][:3].astype(np.float64)
         np.testing.assert_allclose(stages["delta6d"][frame, BONE], six_of(axis), atol=1e-6)
     wrong = write("wrong", stages)
-
     explained = command("explain", wrong, *bundle)
     compared = command("diff", write("right", honest.stages), wrong, *bundle)
-
     assert explained.status == 1
     assert "With degenerate_axis = previous_frame_for_delta the error of delta6d falls" in " ".join(
         explained.out.split()
@@ -121,10 +118,8 @@ def test_half_a_turn_at_a_lost_axis_does_not_agree(
     right, wrong = dict(honest.stages), slip(scene, dict(honest.stages), "delta6d", half_a_turn)
     del right["quat"], wrong["quat"]
     paths = write("right", right), write("wrong", wrong)
-
     compared = command("diff", *paths, *bundle)
     explained = command("explain", paths[1], *bundle)
-
     assert (compared.status, "RP801" in compared.out, "Poses agree" in compared.out) == (1, True, False)
     assert (explained.status, "AGREES" in explained.out) == (1, False)
 
@@ -148,10 +143,8 @@ def test_value_whose_tolerance_spans_its_range_is_never_agreed(
     """A tolerance of 180 degrees allows every pose: to call that agreement is to have measured nothing."""
     replaced, kept = at_the_threshold(honest, (1.0, 0.0, 0.0)), at_the_threshold(honest, (0.0, 1.0, 0.0))
     paths = write("replaced", replaced), write("kept", kept)
-
     compared = command("diff", *paths, *bundle)
     explained = command("explain", paths[1], *bundle)
-
     assert (compared.status, "RP830" in compared.out, "RP801" in compared.out) == (1, True, False)
     assert (explained.status, "UNDETERMINED" in explained.out) == (2, True)
 
@@ -170,7 +163,6 @@ def test_honest_engines_agree_where_axes_are_lost(
         write_trace(scene.record({"math": math}), paths[-1])
     words = ("--contract", demo_bundle / "norm_template.json", "--companion", demo_bundle / "pretrain_template.json",
              "--set", f"output_mode={output_mode}")  # fmt: skip
-
     assert command("diff", *paths, *words).status == 0
     given = [word for name in ("x_raw", "cond_raw", "contacts", "y_norm") for word in ("--allow-unjudged", name)]
     assert [command("explain", path, *words, *given).status for path in paths] == [0, 0]

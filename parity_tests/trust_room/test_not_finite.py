@@ -105,6 +105,4 @@ def test_two_values_that_only_fail_together_are_found(tmp_path: Path) -> None:
     assert origin.node.name in {"first", "second"}
 
 
-HUGE: dict[str, Any] = {
-    "1e27 in the network's answer": (("Mul", "large far", "z"),),
-}
+HUGE: dict[str, Any] = {"1e27 in the network's answer": (("Mul", "large far", "z"),)}

@@ -5,7 +5,6 @@ A command that writes over its input, a device or a link destroys what nobody ca
 
 import ast
 import os
-import shutil
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -20,16 +19,6 @@ BUNDLE, COMPANION, MODEL, CLIP = "norm_template.json", "pretrain_template.json",
 ON_POSIX = pytest.mark.skipif(sys.platform == "win32", reason="needs named pipes and symbolic links")
 SHIPPED = ("contract", "reference_runtime", "fixtures", "reports")
 MODES = {first + rest for first in ("w", "a", "x", "r+") for rest in ("", "b", "t", "+", "b+", "+b")}
-
-
-@pytest.fixture
-def here(demo_bundle: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A folder with the demo's files, the working directory of the test."""
-    for name in (BUNDLE, COMPANION, MODEL):
-        shutil.copy(demo_bundle / name, tmp_path / name)
-    shutil.copy(demo_bundle / "clips" / "Sneak_Turn.json", tmp_path / CLIP)
-    monkeypatch.chdir(tmp_path)
-    return tmp_path
 
 
 def _writing(target: str) -> dict[str, list[str]]:
@@ -55,9 +44,7 @@ def test_no_output_takes_the_place_of_an_input(name: str, target: str, here: Pat
     """One slip of the hand, and the only copy of a trained model is a report."""
     _configured(here)
     before = (here / target).read_bytes()
-
     answer = command(*_writing(target)[name])
-
     assert answer.status == 2
     assert "a file that this command reads" in answer.err
     assert (here / target).read_bytes() == before
@@ -77,9 +64,7 @@ def test_no_output_replaces_what_is_no_file(name: str, kind: str, here: Path, co
     else:
         target.symlink_to(other)
     mode = target.lstat().st_mode
-
     answer = command(*_writing("out.json")[name])
-
     assert answer.status == 2
     assert f"out.json: found a {'named pipe' if kind == 'pipe' else 'symbolic link'}" in answer.err
     assert target.lstat().st_mode == mode
@@ -101,7 +86,6 @@ def test_headers_are_all_copied_or_none(here: Path) -> None:
         "resource.setrlimit(resource.RLIMIT_FSIZE, (4096, 4096)); copy_headers(sys.argv[1])"
     )
     done = subprocess.run([sys.executable, "-c", code, here / "include"], capture_output=True, text=True, check=False)
-
     assert resource.RLIMIT_FSIZE is not None
     assert "a disk that refuses" in done.stderr
     files = {path.name: path.read_bytes() for path in folder.rglob("*") if path.is_file()}

@@ -81,7 +81,6 @@ def test_rows_in_another_order_are_found_without_a_model(project: Path, command:
     document = json.loads((project / file).read_text(encoding="utf-8"))
     DAMAGES[damage](document)
     saved(project / file, document)
-
     assert {"RP622", "RP623"} & codes(command, project)
 
 
@@ -91,7 +90,6 @@ def test_the_recorded_output_contradicts_a_wrong_mode(project: Path, command: An
     bundle = json.loads((project / "norm_template.json").read_text(encoding="utf-8"))
     bundle["meta"]["rot6d_spec"]["output_mode"] = "absolute"
     saved(project / "norm_template.json", bundle)
-
     assert "RP621" in codes(command, project)
 
 
@@ -102,9 +100,7 @@ def test_the_recorded_output_contradicts_a_wrong_mode(project: Path, command: An
 def test_the_self_test_without_a_model_misses_no_damage_of_training(project: Path, command: Any) -> None:
     """A self-test that misses reversed rows says that the gate is blind to them."""
     assert command("init").status == 0
-
     answer = command("gate", "--selftest", "--only", "training", "--format", "json")
-
     missed = [each["name"] for each in json.loads(answer.out)["defects"] if not each["noticed_by"]]
     assert (answer.status, missed) == (0, [])
 
@@ -123,11 +119,9 @@ def test_a_trace_is_judged_from_its_own_answers(
     (folder / "model.onnx").unlink()
     settings = (folder / "rigpact.toml").read_text(encoding="utf-8").replace('model = "model.onnx"\n', "")
     (folder / "rigpact.toml").write_text(settings, encoding="utf-8")
-
     sound = command("gate", "--format", "json")
     recorded_demo.edited(folder / recorded_demo.TRACE, _one_number_of_delta6d)
     wrong = command("gate", "--format", "json")
-
     part = next(part for part in json.loads(sound.out)["parts"] if part["name"] == "engine-trace/engine")
     assert (sound.status, part["verdict"]) == (0, "pass")
     assert part["summary"]["waived"].keys() == {"y_norm"}

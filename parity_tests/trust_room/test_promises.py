@@ -120,13 +120,7 @@ def test_a_state_without_meaning_is_not_finite_enough(
     document = json.loads((demo_bundle / "norm_template.json").read_text(encoding="utf-8"))
     document["MuX"][0], document["StdX"][0] = 1.6e30, 1e-6
     (tmp_path / "bundle.json").write_text(json.dumps(document), encoding="utf-8")
-    words = (
-        "--frames",
-        "20",
-        "--format",
-        "json",
-        *(("--mode", "teacher") if mode == "teacher" else ()),
-    )
+    words = ("--frames", "20", "--format", "json", *(("--mode", "teacher") if mode == "teacher" else ()))
     files = ("--companion", demo_bundle / "pretrain_template.json", "--onnx", demo_bundle / "model.onnx")
     answer = command("nan", "--contract", tmp_path / "bundle.json", *files, *on(demo_bundle), *words)
     document = json.loads(answer.out)

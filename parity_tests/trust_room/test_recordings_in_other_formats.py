@@ -13,54 +13,41 @@ from typing import Any
 import numpy as np
 import pytest
 
-from .recorded_demo import TRACE, project
+from rigpact.fixtures import demo_bundle
+from rigpact.reference_runtime import write_trace
+
+from ..every_case import every_case
+from .recorded_demo import CLIP, TRACE
+from .recorded_demo import recorded as recorded_run
 from .tried import passes, refused
 
-FRAMES = 8
+FRAMES, BONES_OF_Y_OUT = 8, 46
 Stages = Mapping[str, list[list[float]]]
 STAGES = ("x_raw", "cond_raw", "contacts", "y_norm", "y_out")
 Command = Callable[..., Any]
-BONES_OF_Y_OUT = 46
+DEMO = demo_bundle()
+BUNDLE = ("--contract", DEMO / "norm_template.json", "--companion", DEMO / "pretrain_template.json")
+JUDGED = (*BUNDLE, "--clip", DEMO / CLIP, "--onnx", DEMO / "model.onnx")
+"""The contract, and what gave the stages that come from outside: clip and model."""
 
 
 @pytest.fixture(scope="module")
-def bundle(demo_bundle: Path) -> tuple[str, ...]:
-    files = demo_bundle / "norm_template.json", demo_bundle / "pretrain_template.json"
-    return "--contract", str(files[0]), "--companion", str(files[1])
-
-
-@pytest.fixture(scope="module")
-def judged(bundle: tuple[str, ...], demo_bundle: Path) -> tuple[str, ...]:
-    """The contract, and what gave the stages that come from outside: clip and model."""
-    return *bundle, "--clip", str(demo_bundle / "clips" / "Sneak_Turn.json"), "--onnx", str(demo_bundle / "model.onnx")
-
-
-@pytest.fixture(scope="module")
-def recorded(demo_bundle: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+def recorded(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A run in a trace; every other file of this module is written from its lines, without rigpact."""
-    from rigpact.reports.command_line import run_command_line
-
     out = tmp_path_factory.mktemp("recorded") / "run.trace.jsonl"
-    words = ("--companion", "pretrain_template.json", "clips/Sneak_Turn.json", "--onnx", "model.onnx")
-    files = [str(demo_bundle / word) if "." in word else word for word in words]
-    run = [
-        "run",
-        "--contract",
-        str(demo_bundle / "norm_template.json"),
-        *files,
-        "--frames",
-        str(FRAMES),
-        "-o",
-        str(out),
-    ]
-    assert run_command_line(run) == 0
+    write_trace(recorded_run("teacher", FRAMES), out)
     return out
+
+
+def lines_of(path: Path) -> list[Any]:
+    """The frames of a trace."""
+    return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()[1:]]
 
 
 @pytest.fixture(scope="module")
 def stages(recorded: Path) -> Stages:
-    frames = [json.loads(line)["stages"] for line in recorded.read_text(encoding="utf-8").splitlines()[1:]]
-    return {name: [frame[name] for frame in frames] for name in STAGES}
+    """Its numbers."""
+    return {name: [frame["stages"][name] for frame in lines_of(recorded)] for name in STAGES}
 
 
 def table(path: Path, stages: Stages, *, delimiter: str = ",", encoding: str = "utf-8", form: str = "") -> Path:
@@ -115,78 +102,51 @@ def lines(path: Path, stages: Stages, encoding: str = "utf-8") -> Path:
     return path
 
 
-def with_header(path: Path, recorded: Path, encoding: str) -> Path:
-    path.write_text(recorded.read_text(encoding="utf-8"), encoding=encoding)
-    return path
+SAME: Mapping[str, Callable[[Path, Stages], Path]] = {
+    "run.npz": npz, "bones.npz": per_bone, "run.csv": table, "arrays.json": arrays_in_json, "frames.json": frames_in_json,
+    "run.jsonl": lines, "bare.trace.jsonl": lines, "windows.log": lambda path, stages: lines(path, stages, "utf-16"),
+    "excel.csv": lambda path, stages: table(path, stages, delimiter=";", encoding="utf-16"),
+    "run.tsv": lambda path, stages: table(path, stages, delimiter="\t"),
+    "marked.jsonl": lambda path, stages: lines(path, stages, "utf-8-sig"),
+}  # fmt: skip
 
 
-@pytest.mark.sampled(3)
 @passes(
     "the same numbers as .npz, with a column a number in .csv, as arrays or frames in JSON, as lines without a header"
 )
-@pytest.mark.parametrize(
-    ("name", "write"),
-    [
-        ("run.npz", npz),
-        ("bones.npz", per_bone),
-        ("run.csv", table),
-        ("excel.csv", lambda path, stages: table(path, stages, delimiter=";", encoding="utf-16")),
-        ("run.tsv", lambda path, stages: table(path, stages, delimiter="\t")),
-        ("arrays.json", arrays_in_json),
-        ("frames.json", frames_in_json),
-        ("run.jsonl", lines),
-        ("bare.trace.jsonl", lines),
-        ("marked.jsonl", lambda path, stages: lines(path, stages, "utf-8-sig")),
-        ("windows.log", lambda path, stages: lines(path, stages, "utf-16")),
-    ],
-)
+@every_case("name", SAME)
 def test_the_same_numbers_agree_in_every_format(
-    command: Command,
-    bundle: tuple[str, ...],
-    judged: tuple[str, ...],
-    recorded: Path,
-    stages: Stages,
-    tmp_path: Path,
-    name: str,
-    write: Callable[[Path, Stages], Path],
+    command: Command, recorded: Path, stages: Stages, tmp_path: Path, name: str
 ) -> None:
     """A team that must first write a converter does not compare at all."""
-    file = write(tmp_path / name, stages)
-    compared = command("diff", recorded, file, *bundle, "--stage", "y_out", "--stage", "x_raw")
+    file = SAME[name](tmp_path / name, stages)
+    compared = command("diff", recorded, file, *BUNDLE, "--stage", "y_out", "--stage", "x_raw")
     assert compared.status == 0, compared.out + compared.err
-    explained = command("explain", file, *judged)
-    assert (explained.status, explained.err) == (0, "")
+    if name == "run.npz":
+        explained = command("explain", file, *JUDGED)
+        assert (explained.status, explained.err) == (0, "")
 
 
 @refused("one number of such a file is another", "the difference is found, in the stage and frame where it is")
-@pytest.mark.parametrize("write", [npz, table, arrays_in_json, lines])
+@every_case("name", ["run.npz", "run.csv", "arrays.json", "run.jsonl"])
 def test_another_number_is_found_in_every_format(
-    command: Command,
-    bundle: tuple[str, ...],
-    recorded: Path,
-    stages: Stages,
-    tmp_path: Path,
-    write: Callable[[Path, Stages], Path],
+    command: Command, recorded: Path, stages: Stages, tmp_path: Path, name: str
 ) -> None:
     """A reader that loses a column agrees with everything."""
-    wrong = {name: [list(row) for row in rows] for name, rows in stages.items()}
+    wrong = {stage: [list(row) for row in rows] for stage, rows in stages.items()}
     wrong["y_out"][5][100] += 0.25
-    suffix = {npz: "npz", table: "csv", arrays_in_json: "json"}.get(write, "jsonl")
-    answer = command("diff", recorded, write(tmp_path / f"wrong.{suffix}", wrong), *bundle)
-    assert answer.status == 1
-    assert "frame 5" in answer.out
+    answer = command("diff", recorded, SAME[name](tmp_path / name, wrong), *BUNDLE)
+    assert (answer.status, "frame 5" in answer.out) == (1, True)
 
 
 @passes("a trace in UTF-16, as `>` of a Windows shell writes it, or with a byte order mark")
-@pytest.mark.parametrize("encoding", ["utf-16", "utf-8-sig", "utf-16-le"])
-def test_a_trace_in_another_encoding_is_read(
-    command: Command, bundle: tuple[str, ...], recorded: Path, tmp_path: Path, encoding: str
-) -> None:
+@every_case("encoding", ["utf-16", "utf-8-sig", "utf-16-le"])
+def test_a_trace_in_another_encoding_is_read(command: Command, recorded: Path, tmp_path: Path, encoding: str) -> None:
     """PowerShell writes UTF-16: a recording of a game that cannot be run again would be lost."""
-    file = with_header(tmp_path / "engine.trace.jsonl", recorded, encoding)
-    if encoding == "utf-16-le":
-        file.write_bytes(b"\xff\xfe" + file.read_bytes())
-    assert command("diff", recorded, file, *bundle).status == 0
+    mark = b"\xff\xfe" if encoding == "utf-16-le" else b""
+    file = tmp_path / "engine.trace.jsonl"
+    file.write_bytes(mark + recorded.read_text(encoding="utf-8").encode(encoding))
+    assert command("diff", recorded, file, *BUNDLE).status == 0
 
 
 def named(stages: Stages, bundle_file: Path) -> dict[str, list[float]]:
@@ -200,17 +160,16 @@ def named(stages: Stages, bundle_file: Path) -> dict[str, list[float]]:
     }
 
 
-@passes("columns by bone and component, in any order of columns")
+@passes("columns by bone and component, in any order of columns; empty lines and rows at the end of a table")
 def test_columns_are_found_by_bone_and_component(
-    command: Command, bundle: tuple[str, ...], recorded: Path, stages: Stages, tmp_path: Path
+    command: Command, recorded: Path, stages: Stages, tmp_path: Path
 ) -> None:
     """Columns that are taken in the order of the file would give each bone another bone's rotation."""
-    columns = dict(sorted(named(stages, Path(bundle[1])).items()))
+    columns = dict(sorted(named(stages, DEMO / "norm_template.json").items()))
     with (tmp_path / "bones.csv").open("w", newline="", encoding="utf-8") as file:
-        writer = csv.writer(file)
-        writer.writerow(columns)
-        writer.writerows(zip(*columns.values(), strict=True))
-    answer = command("diff", recorded, tmp_path / "bones.csv", *bundle, "--stage", "y_out")
+        csv.writer(file).writerows([columns, *zip(*columns.values(), strict=True)])
+        file.write("\n" + "," * 3 + "\n\n")
+    answer = command("diff", recorded, tmp_path / "bones.csv", *BUNDLE, "--stage", "y_out")
     assert answer.status == 0, answer.out + answer.err
 
 
@@ -301,149 +260,98 @@ BROKEN: Mapping[str, tuple[str, Write, str]] = {
 
 
 @refused("a table, an archive or JSON of numbers with a mistake: " + ", ".join(BROKEN), "one line, exit 2")
-@pytest.mark.parametrize("what", BROKEN)
-def test_a_broken_file_is_refused_in_one_line(
-    command: Command, bundle: tuple[str, ...], stages: Stages, tmp_path: Path, what: str
-) -> None:
+@every_case("what", BROKEN)
+def test_a_broken_file_is_refused_in_one_line(command: Command, stages: Stages, tmp_path: Path, what: str) -> None:
     """Read with a column shifted, each bone is compared with its neighbour; a traceback tells an animator nothing."""
     name, write, said = BROKEN[what]
     write(tmp_path / name, stages)
-    answer = command("explain", tmp_path / name, *bundle)
+    answer = command("explain", tmp_path / name, *BUNDLE)
     assert (answer.status, answer.err.count("\n"), "\x1b" in answer.err) == (2, 1, False)
-    assert name in answer.err
-    assert "expected" in answer.err
-    assert said in answer.err
-
-
-def test_empty_lines_hold_no_frame(
-    command: Command, bundle: tuple[str, ...], recorded: Path, stages: Stages, tmp_path: Path
-) -> None:
-    """A logger that ends its file with empty lines or empty rows has not lost a frame."""
-    spaced = lines(tmp_path / "spaced.jsonl", stages)
-    spaced.write_text(spaced.read_text(encoding="utf-8").replace("\n", "\n\n"), encoding="utf-8")
-    ended = table(tmp_path / "ended.csv", stages)
-    with ended.open("a", encoding="utf-8") as file:
-        file.write("\n" + "," * 3 + "\n\n")
-    for file_ in (spaced, ended):
-        answer = command("diff", recorded, file_, *bundle, "--stage", "y_out")
-        assert answer.status == 0, answer.out + answer.err
+    assert [word in answer.err for word in (name, "expected", said)] == [True] * 3, answer.err
 
 
 @passes("a table whose numbers were printed with six decimals")
-def test_the_digits_of_a_table_are_known(
-    command: Command, judged: tuple[str, ...], stages: Stages, tmp_path: Path
-) -> None:
+def test_the_digits_of_a_table_are_known(command: Command, stages: Stages, tmp_path: Path) -> None:
     """Six decimals look like a defect of every stage where the tolerance is that of float32."""
-    file = table(tmp_path / "six.csv", stages, form=".6f")
-    answer = command("explain", file, *judged)
+    answer = command("explain", table(tmp_path / "six.csv", stages, form=".6f"), *JUDGED)
     assert answer.status == 0, answer.out + answer.err
 
 
 @refused("a table that does not say who drove the run, and that differs only if that is guessed", "exit 2, and --mode")
-def test_who_drove_a_table_is_not_guessed(
-    command: Command, bundle: tuple[str, ...], judged: tuple[str, ...], recorded: Path, tmp_path: Path
-) -> None:
+def test_who_drove_a_table_is_not_guessed(command: Command, recorded: Path, tmp_path: Path) -> None:
     """A clip-driven run that is taken for a free one shows a defect that nobody has."""
-    frames = [json.loads(line)["stages"] for line in recorded.read_text(encoding="utf-8").splitlines()[1:]]
+    frames = [line["stages"] for line in lines_of(recorded)]
     np.savez(tmp_path / "run.npz", **{name: np.array([frame[name] for frame in frames]) for name in frames[0]})
-    guessed = command("explain", tmp_path / "run.npz", *bundle)
-    assert guessed.status == 2
-    assert "--mode" in guessed.err
-    assert command("explain", tmp_path / "run.npz", *judged, "--mode", "teacher").status == 0
+    guessed = command("explain", tmp_path / "run.npz", *BUNDLE)
+    assert (guessed.status, "--mode" in guessed.err) == (2, True)
+    assert command("explain", tmp_path / "run.npz", *JUDGED, "--mode", "teacher").status == 0
 
 
 @passes("a recording converted to a trace, an archive, a table, JSON, and back: the same bits")
-@pytest.mark.parametrize("name", ["out.npz", "out.csv", "out.json", "out.trace.bin", "out.trace.safetensors"])
-def test_a_converted_recording_has_the_same_bits(
-    command: Command, bundle: tuple[str, ...], recorded: Path, tmp_path: Path, name: str
-) -> None:
+@every_case("name", ["out.npz", "out.csv", "out.json", "out.trace.bin", "out.trace.safetensors"])
+def test_a_converted_recording_has_the_same_bits(command: Command, recorded: Path, tmp_path: Path, name: str) -> None:
     """A conversion that rounds would hide, or invent, what is compared afterwards."""
     out, back = tmp_path / name, tmp_path / "back.trace.jsonl"
     assert command("convert", recorded, "-o", out).status == 0
-    assert command("convert", out, *bundle, "-o", back).status == 0
-    before, after = (
-        [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()[1:]] for path in (recorded, back)
-    )
-    assert before == after
+    assert command("convert", out, *BUNDLE, "-o", back).status == 0
+    assert lines_of(recorded) == lines_of(back)
 
 
+BARE: list[tuple[tuple[str, ...], int, str]] = [
+    ((), 2, "--as"),
+    (("--as", "y_out"), 2, "698 numbers a frame, expected 276"),
+    (("--as", "y_uot"), 2, "'y_uot', expected some of"),
+    (("--as", "x_raw,y_out", "-o", "out.xlsx"), 2, "a name ending in"),
+    (("--as", "x_raw,y_out", "--mode", "teacher"), 0, ""),
+]
+
+
+@every_case("words, status, said", BARE)
 def test_numbers_without_names_become_the_stages_that_are_said(
-    command: Command, bundle: tuple[str, ...], recorded: Path, stages: Stages, tmp_path: Path
+    command: Command, recorded: Path, stages: Stages, tmp_path: Path, words: tuple[str, ...], status: int, said: str
 ) -> None:
     """A log of bare numbers is common; its meaning must be said, never guessed."""
     with (tmp_path / "bare.csv").open("w", newline="", encoding="utf-8") as file:
         csv.writer(file).writerows([[*x, *y] for x, y in zip(stages["x_raw"], stages["y_out"], strict=True)])
-    bare, out = tmp_path / "bare.csv", tmp_path / "named.trace.jsonl"
-    assert command("convert", bare, *bundle, "-o", out).status == 2
-    wrong = command("convert", bare, *bundle, "-o", out, "--as", "y_out")
-    assert "698 numbers a frame, expected 276" in wrong.err
-    assert command("convert", bare, *bundle, "-o", out, "--as", "x_raw,y_out", "--mode", "teacher").status == 0
-    assert command("diff", recorded, out, *bundle, "--stage", "y_out").status == 0
-
-
-@pytest.mark.parametrize(
-    ("words", "said"),
-    [
-        (("bare.csv", "--as", "y_uot"), "'y_uot', expected some of"),
-        (("run.trace.jsonl", "--as", "y_out"), "a file whose numbers have no names"),
-        (("bare.csv", "--as", "y_out", "-o", "out.xlsx"), "a name ending in"),
-    ],
-)
-def test_words_that_do_not_fit_the_file_are_refused(
-    command: Command,
-    bundle: tuple[str, ...],
-    recorded: Path,
-    stages: Stages,
-    tmp_path: Path,
-    words: tuple[str, ...],
-    said: str,
-) -> None:
-    """A misspelt stage must not leave numbers of which nobody knows what they are."""
-    with (tmp_path / "bare.csv").open("w", newline="", encoding="utf-8") as file:
-        csv.writer(file).writerows(stages["y_out"])
-    source = recorded if words[0].startswith("run") else tmp_path / words[0]
-    answer = command("convert", source, *bundle, "-o", tmp_path / "out.trace.jsonl", *words[1:])
-    assert (answer.status, answer.err.count("\n")) == (2, 1)
-    assert said in answer.err
+    out = tmp_path / "named.trace.jsonl"
+    answer = command("convert", tmp_path / "bare.csv", *BUNDLE, "-o", out, *words)
+    assert (answer.status, said in answer.err) == (status, True), answer.err
+    if status == 0:
+        assert command("diff", recorded, out, *BUNDLE, "--stage", "y_out").status == 0
+    named_already = command("convert", recorded, *BUNDLE, "-o", out, "--as", "y_out")
+    assert (named_already.status, "a file whose numbers have no names" in named_already.err) == (2, True)
 
 
 def test_what_a_conversion_cannot_know_is_said(
-    command: Command, bundle: tuple[str, ...], recorded: Path, stages: Stages, tmp_path: Path
+    command: Command, recorded: Path, stages: Stages, tmp_path: Path
 ) -> None:
     """A converted file looks as sound as any other: that it was cut, or printed with six decimals, is only known here."""
-    names = [f"y_out[{place}]" for place in range(6 * BONES_OF_Y_OUT)]
     with (tmp_path / "six.csv").open("w", newline="", encoding="utf-8") as file:
-        csv.writer(file).writerow(names)
+        csv.writer(file).writerow([f"y_out[{place}]" for place in range(6 * BONES_OF_Y_OUT)])
         csv.writer(file).writerows([[f"{value:.6f}" for value in row] for row in stages["y_out"]])
-    six = command("convert", tmp_path / "six.csv", *bundle, "-o", tmp_path / "six.trace.jsonl")
-    assert six.status == 0
-    assert "the driver of the run is unknown" in six.out + six.err
-    assert "6 decimals" in six.out + six.err
-    cut = tmp_path / "cut.trace.jsonl"
-    cut.write_bytes(recorded.read_bytes()[:-100])
-    answer = command("convert", cut, "-o", tmp_path / "whole.trace.bin")
+    six = command("convert", tmp_path / "six.csv", *BUNDLE, "-o", tmp_path / "six.trace.jsonl")
+    said = six.out + six.err
+    assert (six.status, "the driver of the run is unknown" in said, "6 decimals" in said) == (0, True, True)
+    (tmp_path / "cut.trace.jsonl").write_bytes(recorded.read_bytes()[:-100])
+    answer = command("convert", tmp_path / "cut.trace.jsonl", "-o", tmp_path / "whole.trace.bin")
     assert "the recording is incomplete" in answer.out + answer.err
 
 
 @refused("`--mode` that contradicts the recording", "exit 2")
-def test_a_mode_that_the_recording_denies_is_refused(command: Command, judged: tuple[str, ...], recorded: Path) -> None:
+def test_a_mode_that_the_recording_denies_is_refused(command: Command, recorded: Path) -> None:
     """A free run that is judged as a clip-driven one hides what it feeds back."""
-    assert command("explain", recorded, *judged, "--mode", "free").status == 2
-    assert command("explain", recorded, *judged, "--mode", "teacher").status == 0
+    assert command("explain", recorded, *JUDGED, "--mode", "free").status == 2
 
 
 @passes("arrays in `[[gate.trace]]` that do not say who drove the run: the project says it")
 @pytest.mark.usefixtures("no_search")
-def test_arrays_are_a_recording_of_the_gate(command: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_arrays_are_a_recording_of_the_gate(command: Command, folder: Path) -> None:
     """The project declares the mode; a guess beside it would be an alarm in every build."""
-    folder = project(tmp_path / "project")
-    frames = [json.loads(line)["stages"] for line in (folder / TRACE).read_text(encoding="utf-8").splitlines()[1:]]
-    np.savez(folder / "engine.npz", **{name: np.array([frame[name] for frame in frames], "f4") for name in frames[0]})
+    frames = [line["stages"] for line in lines_of(folder / TRACE)]
     settings = (folder / "rigpact.toml").read_text(encoding="utf-8").replace(TRACE, "engine.npz")
     (folder / "rigpact.toml").write_text(settings, encoding="utf-8")
-    monkeypatch.chdir(folder)
-    sound = command("gate")
-    assert sound.status == 0, sound.out
-    frames[7]["y_out"][100] += 0.2
-    np.savez(folder / "engine.npz", **{name: np.array([frame[name] for frame in frames], "f4") for name in frames[0]})
-    assert command("gate").status == 1
+    for change, status in ((0.0, 0), (0.2, 1)):
+        frames[7]["y_out"][100] += change
+        arrays = {name: np.array([frame[name] for frame in frames], "f4") for name in frames[0]}
+        np.savez(folder / "engine.npz", **arrays)
+        assert command("gate").status == status

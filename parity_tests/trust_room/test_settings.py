@@ -148,8 +148,7 @@ def test_nothing_is_let_be_for_more_than_a_year(
 
 
 @pytest.mark.parametrize(
-    ("ahead", "status"),
-    [(date(2029, 6, 30), True), (date(2029, 7, 1), True), (date(2029, 6, 28), False)],
+    ("ahead", "status"), [(date(2029, 6, 30), True), (date(2029, 7, 1), True), (date(2029, 6, 28), False)]
 )
 def test_a_year_is_the_same_day_of_the_next_one(ahead: date, status: bool) -> None:
     """366 days, so that a leap day refuses nobody's birthday."""
@@ -268,11 +267,7 @@ def _without_findings(document: Any) -> None:
     ],
 )
 def test_a_forged_archive_is_refused(
-    command: Command,
-    project: Path,
-    name: str,
-    change: Callable[[Any], object],
-    rehash: bool,
+    command: Command, project: Path, name: str, change: Callable[[Any], object], rehash: bool
 ) -> None:
     """An archive without its findings passed in the next job."""
     _configure(project, "")

@@ -74,7 +74,6 @@ def test_a_training_side_is_judged_as_it_is_written(geometry: Geometry) -> None:
     """Three errors out of four that were false made people stop to read the fourth: the half angle."""
     pytest.importorskip("torch")
     answer = geometry((SUBJECTS / "training_side.py").read_text(encoding="utf-8"))
-
     assert answer.messages() == [
         "RP853 so3_log_map returns half the angle: measured ratio 0.5000 over 70 rotations",
         "RP853 angvel_vec_from_R_seq returns half the angle: measured ratio 0.5000 over 9 rotations",
@@ -91,7 +90,6 @@ def test_a_training_side_is_judged_as_it_is_written(geometry: Geometry) -> None:
 def test_a_sound_module_of_any_style_has_no_error(geometry: Geometry, style: str) -> None:
     """An error in code that is right teaches people to ignore the command."""
     answer = geometry(text_of(style), *words_of(style))
-
     assert (answer.status, answer.messages()) == (0, [])
     assert answer.report["summary"]["not_judged"] == []
 
@@ -108,7 +106,6 @@ def test_a_planted_defect_is_named_in_every_style(geometry: Geometry, planted: P
     text = text_of(planted.style)
     assert planted.text in text
     answer = geometry(text.replace(planted.text, planted.instead), *words_of(planted.style))
-
     assert answer.status == 1
     assert any(message.startswith(planted.code) and planted.says in message for message in answer.messages()), (
         answer.messages()
@@ -133,7 +130,6 @@ VELOCITY = HEAD + "def angvel_vec_from_R_seq(R_seq, fps):\n    return {}\n"
 def test_velocities_are_read_as_they_stand(geometry: Geometry, text: str) -> None:
     """Training code differences the frames that it has; an error for that hides the missing frame rate."""
     answer = geometry(text, "--strict")
-
     assert (answer.status, answer.messages(), answer.report["summary"]["not_judged"]) == (0, [], [])
 
 
@@ -153,7 +149,6 @@ def test_compiled_functions_are_read_too(geometry: Geometry) -> None:
         "    return torch.cat([axis * half.sin(), half.cos()], dim=-1)\n"
     )
     answer = geometry(text)
-
     assert (answer.status, answer.messages(), answer.report["summary"]["not_judged"]) == (0, [], [])
     assert answer.function("quat_from_angle_axis")["called"] == "with angle, axis"
 
@@ -176,7 +171,6 @@ def test_what_is_not_certain_is_no_error(geometry: Geometry, text: str) -> None:
     """A false error costs more than an open question, and the question is asked aloud."""
     sound = "\ndef so3_log_map(R):\n    return sound.so3_log_map(R)\n"
     answer = geometry(text + sound)
-
     assert (answer.status, answer.messages()) == (0, [])
     (said,) = [message for message in answer.messages("warning") if message.startswith("RP883")]
     assert "is not judged" in said
@@ -188,7 +182,6 @@ def test_nothing_judged_is_no_pass(geometry: Geometry) -> None:
     answer = geometry(
         "def quat_rotate(q, v, frame, world):\n    return v\n\n\ndef rotation_vector(a):\n    raise KeyError(a)\n"
     )
-
     assert (answer.status, answer.report["verdict"]) == (2, "undetermined")
     assert answer.report["summary"]["not_judged"] == ["rotation_vector", "quat_rotate"]
 
@@ -202,7 +195,6 @@ def test_a_function_that_must_be_judged_and_is_not_is_no_pass(geometry: Geometry
     answer = geometry(
         HEAD + "so3_log_map = sound.so3_log_map\ndef compose_rot6d_delta(prev, delta, skeleton):\n    return prev\n"
     )
-
     assert (answer.status, answer.messages(), answer.report["verdict"]) == (2, [], "undetermined")
     assert answer.report["summary"]["not_judged"] == ["compose_rot6d_delta"]
     assert answer.report["ledger"]["missing"] > 0
@@ -217,7 +209,6 @@ def test_a_declared_order_is_exact(geometry: Geometry) -> None:
     """Fixed axes taken for moving ones are right in the rest pose, and wrong in every turn about two axes."""
     assert geometry(EULER, toml=ORDER.format("ZYX")).status == 0
     answer = geometry(EULER, toml=ORDER.format("zyx"))
-
     assert answer.status == 1
     assert answer.messages() == [
         "RP884 euler_to_matrix computes R = Rz(a) · Ry(b) · Rx(c); its order is zyx (declared)"
@@ -231,7 +222,6 @@ def test_a_declared_order_is_passed_to_the_function(geometry: Geometry) -> None:
         "def euler_to_matrix(angles, order='xyz'):\n    assert order in ('xyz', 'zyx')\n"
         "    return sound.euler_to_matrix(angles, order.upper())\n"
     )
-
     assert geometry(text, toml=ORDER.format("ZYX")).status == 0
     assert geometry(text, toml=ORDER.format("YXZ")).status == 2
 
@@ -245,7 +235,6 @@ def test_a_declaration_says_role_shape_and_bones(geometry: Geometry) -> None:
     )
     toml = '[[geometry.function]]\nname = "pose_matrices"\nrole = "rot6d_to_matrix"\nshape = "(N, J*)"\nbones = 22\n'
     answer = geometry(text, toml=toml)
-
     assert (answer.status, answer.messages(), answer.report["ledger"]["missing"]) == (0, [], 0)
     assert geometry(text.replace("sound.rot6d", "-sound.rot6d"), toml=toml).status == 1
 
@@ -258,7 +247,6 @@ def test_a_declared_call_must_give_an_answer(geometry: Geometry) -> None:
         HEAD + "def so3_log_map(R):\n    assert R.ndim == 3\n    return sound.so3_log_map(R)\n", toml=toml
     )
     shapeless = geometry(HEAD + "def so3_log_map(R):\n    return sound.so3_log_map(R).sum(0)\n", toml=toml)
-
     assert (raising.status, shapeless.status) == (1, 1)
     assert raising.messages()[0].startswith("RP850 so3_log_map raises AssertionError for the declared call")
     assert shapeless.messages()[0].startswith("RP851 so3_log_map returns the shape [7, 5, 3] for the declared call")
@@ -286,7 +274,6 @@ def test_a_declaration_that_leads_nowhere_is_one_clear_line(geometry: Geometry, 
     """A mistyped declaration that is ignored judges the function as something else."""
     name = "" if keys.startswith("name") else 'name = "so3_log_map"\n'
     answer = geometry(HEAD + "so3_log_map = sound.so3_log_map\n", toml=f"[[geometry.function]]\n{name}{keys}\n")
-
     assert (answer.status, answer.report, answer.err.count("\n")) == (2, {}, 1)
     assert "rigpact.toml: geometry.function[0]" in answer.err
     assert says in answer.err
@@ -297,7 +284,6 @@ def test_what_is_left_out_is_named(geometry: Geometry) -> None:
     """A function that only looks like a rotation's must not hold up the gate, and must not vanish either."""
     toml = '[[geometry.function]]\nname = "wrap_yaw"\nrole = "none"\nreason = "wraps a texture"\n'
     answer = geometry(HEAD + "so3_log_map = sound.so3_log_map\ndef wrap_yaw(u):\n    return u % 1\n", toml=toml)
-
     assert answer.status == 0
     assert answer.report["ledger"]["waived"] == 1
     assert answer.report["summary"]["left_out"] == {"wrap_yaw": "wraps a texture"}

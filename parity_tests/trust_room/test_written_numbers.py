@@ -52,11 +52,9 @@ def printed(trace: Trace, number: str, path: Path) -> None:
 def test_printed_numbers_do_not_alarm(folder: Path, command: Command, number: str) -> None:
     """The engine is right, and its programmer wrote printf."""
     printed(recorded(), number, folder / TRACE)
-
     answer = command("diff", "right.trace.jsonl", TRACE, *CONTRACT, "--strict", "--format", "json")
     explained = command("explain", TRACE, *CONTRACT, "--onnx", "model.onnx", "--clip", CLIP)
     gate = command("gate", "--format", "json")
-
     assert (answer.status, codes(answer)) == (0, [])
     assert explained.status == 0, explained.out
     assert gate.status == 0, gate.out
@@ -66,9 +64,7 @@ def test_printed_numbers_do_not_alarm(folder: Path, command: Command, number: st
 def test_the_format_is_recognised(folder: Path, number: str) -> None:
     """A recording that keeps every bit gets no tolerance for printing."""
     printed(recorded(), number, folder / TRACE)
-
     found = read_trace(folder / TRACE)
-
     assert found.precision == ROUNDED.get(number)
     if found.precision is not None:
         for name, rows in recorded().stages.items():
@@ -112,10 +108,8 @@ def test_coarse_numbers_do_not_alarm(folder: Path, command: Command, precision: 
     """The first answer to such a recording used to be an invented cause."""
     path = coarse(precision, folder / name)
     (folder / "rigpact.toml").write_text((folder / "rigpact.toml").read_text().replace(TRACE, name), encoding="utf-8")
-
     explained = command("explain", path, *CONTRACT, "--onnx", "model.onnx", "--clip", CLIP)
     gate = command("gate", "--format", "json")
-
     assert str(read_trace(path).precision) == precision
     assert explained.status == 0, explained.out
     assert gate.status == 0, gate.out
@@ -128,10 +122,8 @@ def test_a_declared_resolution_wins(folder: Path, command: Command) -> None:
     """`exact` shows what the digits lost; what is declared is not a warning; a word that means nothing is refused."""
     path = coarse("4 decimals", folder / "coarse.trace.safetensors")
     words = "diff", "right.trace.jsonl", path, *CONTRACT, "--format", "json"
-
     declared, exact = command(*words, "--resolution", "4 decimals"), command(*words, "--resolution", "exact")
     wrong = command(*words, "--resolution", "4 digits after the point")
-
     assert (declared.status, codes(declared)) == (0, [])
     assert exact.status == 1
     assert "RP801" in codes(exact)
@@ -156,7 +148,6 @@ def test_one_coarse_stage_is_no_format(folder: Path) -> None:
     trace = recorded()
     stages = {**trace.stages, "y_norm": trace.stages["y_norm"].astype(np.float16).astype(np.float32)}
     write_trace(replace(trace, stages=stages), folder / "one.trace.safetensors")
-
     assert read_trace(folder / "one.trace.safetensors").precision is None
 
 
@@ -166,7 +157,6 @@ def test_short_numbers_are_no_printed_format(folder: Path) -> None:
     trace = recorded()
     stages = {"contacts": np.tile(np.array([[0.0, 1.0], [1.0, 0.5]], np.float32), (12, 1))}
     printed(Trace(trace.header, trace.frame, trace.time_s, stages), "%.9g", folder / TRACE)
-
     assert read_trace(folder / TRACE).precision is None
 
 
@@ -177,9 +167,7 @@ def test_a_defect_is_seen_through_the_digits(folder: Path, command: Command) -> 
     pose = trace.stages["y_out"].copy()
     pose[7, 20] += 1e-4
     printed(Trace(trace.header, trace.frame, trace.time_s, {**trace.stages, "y_out": pose}), "%.7g", folder / TRACE)
-
     answer = command("diff", "right.trace.jsonl", TRACE, *CONTRACT, "--format", "json")
-
     assert answer.status == 1
     assert math.isclose(json.loads(answer.out)["summary"]["stages"][-3]["worst"]["error"], 1e-4, rel_tol=0.1)
     assert "RP801" in codes(answer)
