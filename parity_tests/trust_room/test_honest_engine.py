@@ -4,7 +4,6 @@ Real bundles have channels that hardly move: their deviation is a floor of 1e-6,
 tenth of a z. An engine with its own arithmetic is then off by thousands of roundings behind the network, and is right.
 """
 
-import json
 from pathlib import Path
 from typing import Any
 
@@ -56,18 +55,6 @@ class Project:
         for name in set(trace.stages) - set(kept):
             del trace.stages[name]
         write_trace(trace, path)
-        return path
-
-    def gate(self, clip: Path, trace: Path, stages: Stages) -> Path:
-        """A gate that asks this recording only."""
-        lines = [
-            "[gate]", f'bundle = "{self.bundle}"', f'companion = "{self.companion}"', f'model = "{self.model}"',
-            "free-run = false", "[gate.conventions]", *(f'{knob} = "{value}"' for knob, value in CONVENTIONS.items()),
-            "[[gate.trace]]", f'file = "{trace}"', f'clip = "{clip}"', 'name = "engine"',
-            f"stages = {json.dumps([*stages])}",
-        ]  # fmt: skip
-        path = self.folder / "rigpact.toml"
-        path.write_text("\n".join(lines) + "\n", encoding="utf-8")
         return path
 
 

@@ -31,13 +31,10 @@ expires = "{SOON}"
 
 
 @pytest.fixture
-def project(demo_bundle: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def project(game: Path) -> Path:
     """The demo under the gate."""
-    folder = tmp_path / "game"
-    shutil.copytree(demo_bundle, folder)
-    (folder / "rigpact.toml").write_text(GATE, encoding="utf-8")
-    monkeypatch.chdir(folder)
-    return folder
+    (game / "rigpact.toml").write_text(GATE, encoding="utf-8")
+    return game
 
 
 @refused(
