@@ -1,9 +1,6 @@
 """Gate reports for the tests of the renderers, and text that is meant to break out of them."""
 
-from collections.abc import Mapping
-from typing import Any
-
-from rigpact.contract.findings import Finding, FindingsReport, Ledger, Rule, Severity
+from rigpact.contract.findings import FindingsReport, Ledger, Rule, Severity
 from rigpact.contract.rules import ALL_RULES
 from rigpact.reports.gate.answer.part import Part
 from rigpact.reports.gate.answer.report import GateReport
@@ -19,51 +16,37 @@ HOSTILE = (
 )  # fmt: skip
 RULES = {
     severity: Rule(
-        code=f"RP99{number}",
-        name=f"made-up-{severity.value}",
-        severity=severity,
-        message="{text}",
-        hint="do {{what}} is right",
-        why="a reason",
+        code=f"RP99{number}", name=f"made-up-{severity.value}", severity=severity, message="{text}",
+        hint="do {{what}} is right", why="a reason",
     )
     for number, severity in enumerate(Severity)
-}
+}  # fmt: skip
 
 
-def finding(text: str, file: str = "bundle.json", pointer: str = "", severity: Severity = Severity.ERROR) -> Finding:
+def finding(text, file="bundle.json", pointer="", severity=Severity.ERROR):
     """A finding whose message is `text`."""
     return RULES[severity].at(file, pointer, text=text)
 
 
-def part(
-    *findings: Finding,
-    name: str = "check",
-    title: str = "Files",
-    ledger: Ledger | None = None,
-    is_waived: bool = False,
-    **summary: Any,
-) -> Part:
+def part(*findings, name="check", title="Files", ledger=None, is_waived=False, **summary):
     """A part in which ten of ten were judged, if nothing else is said."""
     return Part(name, title, FindingsReport(findings, ledger or Ledger(10, 10), summary), is_waived)
 
 
-def gate(*parts: Part, not_asked: Mapping[str, str] | None = None, strict: bool = False) -> GateReport:
+def gate(*parts, not_asked=None, strict=False):
     """A gate of these parts."""
     return GateReport(
-        parts,
-        {"bundle.json": "0" * 64, "rigpact": "1.2.3"},
-        not_asked or {},
-        ("repair the bundle", "run again"),
+        parts, {"bundle.json": "0" * 64, "rigpact": "1.2.3"}, not_asked or {}, ("repair the bundle", "run again"),
         strict,
-    )
+    )  # fmt: skip
 
 
-def unjudged_part() -> Part:
+def unjudged_part():
     """A part that was asked and has no answer."""
     return part(name="engine-trace/walk", title="Engine trace of walk", ledger=Ledger(10, 0))
 
 
-def hostile_gate() -> GateReport:
+def hostile_gate():
     """Every hostile text in every place that a user's file can reach."""
     severities = list(Severity)
     found = [

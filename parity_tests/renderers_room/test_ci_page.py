@@ -1,10 +1,8 @@
 """docs/ci.md: what it tells people to paste is valid, and names what is there."""
 
-import configparser
 import re
 import subprocess
 import sys
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -14,12 +12,12 @@ from rigpact.reports.renderers import FORMATS
 
 
 @pytest.fixture(scope="module")
-def page(checkout: Path) -> str:
+def page(checkout):
     """The page."""
     return (checkout / "docs" / "ci.md").read_text(encoding="utf-8")
 
 
-def snippet(page: str, name: str) -> str:
+def snippet(page, name):
     """The block under `<!-- name -->`."""
     found = re.search(rf"<!-- {name} -->\n```\w+\n(.*?)```\n", page, re.DOTALL)
     assert found is not None
@@ -29,9 +27,7 @@ def snippet(page: str, name: str) -> str:
 @pytest.mark.parametrize(
     ("name", "schema"), [("github", "github-workflows"), ("gitlab", "gitlab-ci"), (None, "github-actions")]
 )
-def test_snippets_are_valid_where_they_are_pasted(
-    page: str, checkout: Path, tmp_path: Path, name: str | None, schema: str
-) -> None:
+def test_snippets_are_valid_where_they_are_pasted(page, checkout, tmp_path, name, schema):
     """A CI tells its user only after the push."""
     path = checkout / "action.yml"
     if name is not None:
@@ -42,7 +38,7 @@ def test_snippets_are_valid_where_they_are_pasted(
     assert done.returncode == 0, done.stdout
 
 
-def test_the_workflow_uses_inputs_and_outputs_that_the_action_has(page: str, checkout: Path) -> None:
+def test_the_workflow_uses_inputs_and_outputs_that_the_action_has(page, checkout):
     """GitHub warns of an unknown input and goes on without it."""
     action: Any = yaml.safe_load((checkout / "action.yml").read_text(encoding="utf-8"))
     steps = yaml.safe_load(snippet(page, "github"))["jobs"]["gate"]["steps"]
@@ -55,27 +51,20 @@ def test_the_workflow_uses_inputs_and_outputs_that_the_action_has(page: str, che
         assert f"`{name}`" in sentence, name
 
 
-def test_the_hooks_of_the_page_are_there(page: str, checkout: Path) -> None:
+def test_the_hooks_of_the_page_are_there(page, checkout):
     """pre-commit stops every commit over a hook that it does not find."""
     hooks = yaml.safe_load((checkout / ".pre-commit-hooks.yaml").read_text(encoding="utf-8"))
     (repository,) = yaml.safe_load(snippet(page, "pre-commit"))["repos"]
     assert [hook["id"] for hook in repository["hooks"]] == [hook["id"] for hook in hooks]
 
 
-def test_the_formats_of_the_page_are_those_that_there_are(page: str) -> None:
+def test_the_formats_of_the_page_are_those_that_there_are(page):
     """Users cannot find a format that is not on the page."""
     table = page.partition("## Formats")[2].partition("\n\n")[0]
     assert re.findall(r"^\| `(\w+)`", table, re.MULTILINE) == list(FORMATS)
 
 
-def test_the_tox_environment_is_one(page: str) -> None:
-    """An unknown key in tox.ini is ignored."""
-    configuration = configparser.ConfigParser()
-    configuration.read_string(snippet(page, "tox"))
-    assert set(configuration["testenv:rigpact"]) == {"description", "skip_install", "deps", "commands"}
-
-
-def test_every_gate_command_of_the_page_is_understood(page: str, command: Any) -> None:
+def test_every_gate_command_of_the_page_is_understood(page, command):
     """A renamed option breaks the build of everyone who pasted it."""
     options = set(re.findall(r"--[a-z]+", command("gate", "--help").out.decode("utf-8")))
     shown = [line for line in re.findall(r"rigpact gate[^`\n]*", page) if "--" in line]

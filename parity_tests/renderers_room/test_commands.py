@@ -3,7 +3,6 @@
 import json
 import shutil
 from pathlib import Path
-from typing import Any
 
 import pytest
 from lxml import etree
@@ -12,7 +11,7 @@ from ..soon import SOON
 
 
 @pytest.fixture
-def broken(demo_bundle: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def broken(demo_bundle, tmp_path, monkeypatch):
     """A repository with a bundle that has a deviation of zero, pretty-printed as people keep it."""
     (tmp_path / ".git").mkdir()
     bundle = json.loads((demo_bundle / "norm_template.json").read_text(encoding="utf-8"))
@@ -23,7 +22,7 @@ def broken(demo_bundle: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
     return path
 
 
-def test_check_answers_in_every_format_with_the_same_status(command: Any, broken: Path) -> None:
+def test_check_answers_in_every_format_with_the_same_status(command, broken):
     """A format must not change the verdict."""
     answers = {name: command("check", broken.name, "--format", name) for name in (
         "text", "json", "junit", "sarif", "github", "markdown",
@@ -43,19 +42,7 @@ def test_check_answers_in_every_format_with_the_same_status(command: Any, broken
     assert json.loads(answers["json"].out)["format"] == "rigpact-findings"
 
 
-def test_a_strict_check_fails_in_its_report_too(command: Any, broken: Path) -> None:
-    """A command that fails must not write a report that passes."""
-    bundle = json.loads(broken.read_text(encoding="utf-8"))
-    bundle["StdX"][17] = 0.5
-    del bundle["fps"]
-    broken.write_text(json.dumps(bundle), encoding="utf-8")
-    lenient, strict = (command("check", broken.name, "--format", "junit", *words) for words in ((), ("--strict",)))
-    assert (lenient.status, strict.status) == (0, 1)
-    assert etree.fromstring(lenient.out).get("failures") == "0"
-    assert int(etree.fromstring(strict.out).get("failures")) > 0
-
-
-def test_a_rule_that_the_project_left_out_is_not_shown_as_passed(command: Any, broken: Path) -> None:
+def test_a_rule_that_the_project_left_out_is_not_shown_as_passed(command, broken):
     """If the project ignores RP104, the report must not show RP104 as passed."""
     debt = f'owner = "Ana"\nreason = "later"\nexpires = "{SOON}"\n'
     Path("rigpact.toml").write_text(f'[[lower]]\nrule = "RP104"\nto = "ignore"\n{debt}', encoding="utf-8")
@@ -66,32 +53,7 @@ def test_a_rule_that_the_project_left_out_is_not_shown_as_passed(command: Any, b
     ]
 
 
-def test_diff_lists_its_stages(command: Any, demo_bundle: Path, tmp_path: Path) -> None:
-    """A stage that differs is a failed test of that name, the others pass."""
-    clip = json.loads((demo_bundle / "clips" / "Run_F.json").read_text(encoding="utf-8"))
-    for frame in clip["Frames"]:
-        frame["BoneRotations"].reverse()
-    shutil.copy(demo_bundle / "clips" / "Run_F.json", tmp_path / "a.json")
-    (tmp_path / "b.json").write_text(json.dumps(clip), encoding="utf-8")
-    words = ("diff", tmp_path / "a.json", tmp_path / "b.json", "--contract", demo_bundle / "norm_template.json")
-    answer = command(*words, "--format", "junit")
-    text = command(*words)
-    assert answer.status == text.status == 1
-    tags = {case.get("name"): [child.tag for child in case] for case in etree.fromstring(answer.out).iter("testcase")}
-    assert tags["stage y_out"] == ["failure"]
-    assert command(*words[:2], *words[1:2], *words[3:], "--format", "sarif").status == 0
-
-
-def test_a_file_name_that_is_no_unicode_is_judged_as_any_other(command: Any, broken: Path) -> None:
-    """A clip from an old archive stopped the JSON answer as a defect of rigpact."""
-    bundle = json.loads(broken.read_text(encoding="utf-8"))
-    bundle["meta"]["state_layout"]["\ud800"] = {"start": 10**6, "size": 3}
-    broken.write_text(json.dumps(bundle), encoding="utf-8")
-    for name in ("json", "sarif", "junit"):
-        assert command("check", broken.name, "--format", name).status == 1
-
-
-def test_check_each_judges_every_artefact_and_names_the_rest(command: Any, broken: Path, demo_bundle: Path) -> None:
+def test_check_each_judges_every_artefact_and_names_the_rest(command, broken, demo_bundle):
     """Two characters in one commit: `check` would refuse the second bundle."""
     for folder in ("good", "alone"):
         Path(folder).mkdir()
@@ -110,7 +72,7 @@ def test_check_each_judges_every_artefact_and_names_the_rest(command: Any, broke
     assert command("check", "--each", files[0], *files[2:]).status == 0
 
 
-def test_check_each_judges_a_model_by_the_contract_beside_it(command: Any, broken: Path, demo_bundle: Path) -> None:
+def test_check_each_judges_a_model_by_the_contract_beside_it(command, broken, demo_bundle):
     """A model of another size than its bundle is the usual slip of a commit that forgets one of the two."""
     shutil.copy(demo_bundle / "model.onnx", ".")
     bundle = json.loads((demo_bundle / "norm_template.json").read_text(encoding="utf-8"))
@@ -123,7 +85,7 @@ def test_check_each_judges_a_model_by_the_contract_beside_it(command: Any, broke
     assert "model.onnx" in {finding["file"] for finding in json.loads(answer.out)["findings"]}
 
 
-def test_check_each_does_not_pass_what_it_cannot_read(command: Any, broken: Path) -> None:
+def test_check_each_does_not_pass_what_it_cannot_read(command, broken):
     """A bundle cut off in the middle is not an artefact by its content; passing over it would let it in."""
     whole = broken.read_text(encoding="utf-8")
     broken.write_text(whole[: len(whole) // 2], encoding="utf-8")

@@ -1,20 +1,14 @@
 """`--format markdown` and `--format html` of diff, explain and nan: one screen, the answer first."""
 
-import html
 import io
 import re
-import shutil
-from dataclasses import replace
 from html.parser import HTMLParser
-from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
 from rich.console import Console
 
 from rigpact.contract.findings import EXIT_FINDINGS, EXIT_PASS
-from rigpact.reference_runtime import write_trace
 from rigpact.reports.answer import Answer, Figures, Sentence, print_answer
 from rigpact.reports.diagnosing.diagnosis import Cause, Diagnosis, StageVerdict
 from rigpact.reports.diagnosing.diagnosis_text import answer_of_diagnosis
@@ -27,8 +21,6 @@ from rigpact.reports.nonfinite.origin import Origin
 from rigpact.reports.nonfinite.text import answer_of_drift, answer_of_run
 from rigpact.reports.renderers.comment import comment
 
-from ..trust_room.recorded_demo import recorded
-
 SCREEN = 25
 HOSTILE = "calf_l | <script>alert(1)</script> [x](y) @someone #7 `"
 
@@ -36,99 +28,41 @@ HOSTILE = "calf_l | <script>alert(1)</script> [x](y) @someone #7 `"
 class Tags(HTMLParser):
     """The tags of a page in order, and its text."""
 
-    def __init__(self, page: str) -> None:
+    def __init__(self, page):
         super().__init__()
         self.tags: list[str] = []
         self.text = ""
         self.feed(page)
 
-    def handle_starttag(self, tag: str, attrs: Any) -> None:
+    def handle_starttag(self, tag, attrs):
         self.tags.append(tag)
 
-    def handle_data(self, data: str) -> None:
+    def handle_data(self, data):
         self.text += data
 
 
-def test_a_long_answer_still_fits_a_screen() -> None:
+def test_a_long_answer_still_fits_a_screen():
     """A comment that must be scrolled is not read; what is left out is counted."""
     body = (
         *(Sentence(f"line {n}", rank=n) for n in range(40)),
         Figures("", ("a", "b"), [("1", "2")] * 40, is_short=True),
     )
     lines = comment(Answer("", "it differs", EXIT_FINDINGS, body), "markdown").splitlines()
-
     assert len(lines) <= SCREEN
     assert lines[0] == "### ❌ it differs"
     assert "63 more in --format json" in lines[-1]
 
 
-def test_text_of_a_file_is_no_markup() -> None:
+def test_text_of_a_file_is_no_markup():
     """A bone's name must not mention people, open a link or run a script on the page of a pull request."""
     found = Answer(
         "", HOSTILE, EXIT_PASS, (Sentence(HOSTILE, rank=0), Figures("", ("bone",), ((HOSTILE,),), is_short=True))
     )
     markdown, page = comment(found, "markdown"), Tags(comment(found, "html"))
-
     assert not re.search(r"<script|@someone|\]\(|#7", markdown)
     assert markdown.count("|") == len("| bone |".replace(" bone ", "")) * 3
     assert "script" not in page.tags
     assert page.text.count("<script>alert(1)</script>") == 4  # title, heading, line, cell
-
-
-@pytest.fixture
-def answers(command: Any, demo_bundle: Path, tmp_path: Path) -> dict[str, tuple[Any, ...]]:
-    """Words of each command, with the first words of its answer."""
-    bundle, companion = demo_bundle / "norm_template.json", demo_bundle / "pretrain_template.json"
-    clip, knob = demo_bundle / "clips" / "Sneak_Turn.json", ("--set", "compose_order=prev_delta")
-    words = ("--contract", bundle, "--companion", companion, "--onnx", demo_bundle / "model.onnx", clip)
-    run, other = tmp_path / "run.trace.jsonl", tmp_path / "other.trace.jsonl"
-    assert command("run", *words, "-o", run).status == 0
-    assert command("run", *words, *knob, "-o", other).status == 0
-    files = ("--contract", bundle, "--companion", companion)
-    return {
-        "diff": ("the recordings differ from frame", "diff", run, other, *files),
-        "explain": ("EXPLAINED: compose_order = prev_delta", "explain", other, *files),
-        "nan": ("NONFINITE: produced at frame 3", "nan", *words, "--frames", "9", "--perturb", "state@3=nan"),
-        "drift": ("FINITE: 9 frames", "nan", *words, "--frames", "9", "--drift"),
-    }
-
-
-@pytest.mark.parametrize("name", ["diff", "explain", "nan", "drift"])
-def test_the_answer_is_the_first_line(command: Any, answers: Any, name: str) -> None:
-    """Who reads one line of a pull request reads the cause."""
-    said, *words = answers[name]
-    text, markdown = command(*words), command(*words, "--format", "markdown")
-    page = command(*words, "--format", "html")
-    lines = markdown.out.decode("utf-8").splitlines()
-
-    assert text.status == markdown.status == page.status
-    assert len(lines) <= SCREEN
-    found = Tags(page.out.decode("utf-8"))
-    heading = next(each for each in found.text.splitlines() if each.startswith(("❌", "✅")))
-    assert said in heading
-    assert said.split(":")[0].split(" ")[0] in lines[0]
-    assert found.tags[: found.tags.index("h1")].count("p") == 0
-    assert not {"script", "link", "img"} & set(found.tags)
-
-
-@pytest.mark.parametrize("form", ["markdown", "html"])
-def test_what_is_supposed_stands_in_the_first_line(command: Any, demo_bundle: Path, tmp_path: Path, form: str) -> None:
-    """ "Explained: no known convention explains it" leaves out the one thing that was found."""
-    for name in ("Sneak_Turn.json", "Run_F.json"):
-        shutil.copy(demo_bundle / "clips" / name, tmp_path)
-    words = ("--contract", demo_bundle / "norm_template.json", "--companion", demo_bundle / "pretrain_template.json")
-    words = (*words, "--onnx", demo_bundle / "model.onnx")
-    run = tmp_path / "run.trace.jsonl"
-    assert command("run", *words, tmp_path / "Sneak_Turn.json", "--frames", "12", "-o", run).status == 0
-
-    answer = command("explain", run, *words, "--clip", tmp_path / "Run_F.json", "--format", form)
-
-    shown = html.unescape(answer.out.decode("utf-8")).replace("\\", "")
-    said = (
-        "EXPLAINED: supposing that Sneak_Turn.json drove it, not Run_F.json, every stage that could be judged computes"
-    )
-    assert said in shown
-    assert "no known convention explains it" not in shown
 
 
 NODE = NodeOrigin("node_linear", "Gemm", (0, 12), {}, "weights", "hidden.weight", same_bits=True)
@@ -159,7 +93,7 @@ LEFT = Left("grows", 90, "y_out", 3, 12.5, 4.0, "spine_01")
     ],
     ids=["finite", "loading", "node", "left"],
 )  # fmt: skip
-def test_a_run_is_told_in_its_first_line(found: Investigation, head: str, said: tuple[str, ...]) -> None:
+def test_a_run_is_told_in_its_first_line(found, head, said):
     """Who is woken by a build wants the frame, the bone and the weight, and not a log."""
     answer = answer_of_run(found)
     assert (f"{answer.word}: {answer.headline}", answer.exit_code) == (head, 0 if found.verdict == "finite" else 1)
@@ -183,7 +117,7 @@ def test_a_run_is_told_in_its_first_line(found: Investigation, head: str, said: 
         ({"finite": False}, "NONFINITE: 9 frames", "nonfinite"),
     ],
 )
-def test_a_drift_is_told_in_its_first_line(facts: Any, head: str, verdict: str) -> None:
+def test_a_drift_is_told_in_its_first_line(facts, head, verdict):
     """Growth alone is chaos; what counts is where a run left what rounding explains."""
     row = np.array([1.0])
     known = {"frames": 9, "stage": "y_out", "unit": "deg", "sampled": row, "envelope": row, "allowed": row,
@@ -197,7 +131,7 @@ def test_a_drift_is_told_in_its_first_line(facts: Any, head: str, verdict: str) 
     assert ("hand_l" in shown.getvalue()) == bool(found.outside)
 
 
-def test_what_else_explains_a_recording_is_told(tmp_path: Path) -> None:
+def test_what_else_explains_a_recording_is_told(tmp_path):
     """A person who mends the first convention of two that look alike may mend the wrong one."""
     cause = Cause("y_out", {"reproject": "after"}, ({"reproject": "both"},), 1.0, 0.0, "deg", (), 9, 9)
     stage = StageVerdict("y_out", 1.0, 0.0, 1.0, 0.1, 10.0, ok=False, unit="deg")
@@ -210,18 +144,3 @@ def test_what_else_explains_a_recording_is_told(tmp_path: Path) -> None:
     assert "no known convention or relation explains it" in answer_of_diagnosis(nothing).headline
     supposed = answer_of_diagnosis(nothing.supposing("the clip starts late")).headline
     assert supposed.startswith("supposing that the clip starts late, a part is explained")
-
-
-def test_recordings_that_agree_or_cannot_be_compared_are_told_apart(
-    command: Any, demo_bundle: Path, tmp_path: Path
-) -> None:
-    """A green mark over a comparison of nothing is the worst answer of all."""
-    run, few = tmp_path / "run.trace.jsonl", tmp_path / "few.trace.jsonl"
-    write_trace(recorded(), run)
-    write_trace(replace(recorded(), stages={"cond": recorded().stages["cond"]}), few)
-    bundle = ("--contract", demo_bundle / "norm_template.json", "--companion", demo_bundle / "pretrain_template.json")
-    same = command("diff", run, run, *bundle, "--format", "markdown")
-    assert (same.status, b"the recordings agree within rounding, over" in same.out) == (0, True)
-    answer = command("diff", run, few, *bundle, "--strict", "--format", "markdown")
-    assert answer.status != 0
-    assert b"agree within rounding" not in answer.out

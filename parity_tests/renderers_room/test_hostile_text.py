@@ -1,47 +1,27 @@
 """Text of user files in formats for people: shown, never executed. Each oracle reads like the format's reader."""
 
 import re
-from collections.abc import Iterator
 from html.parser import HTMLParser
-from io import StringIO
-from pathlib import Path
 
 import cmarkgfm
-import pytest
 from cmarkgfm.cmark import Options
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from lxml import etree
-from rich.console import Console
 
 from rigpact.contract.findings import Severity
 from rigpact.reports.renderers import render
-from rigpact.reports.renderers.text import print_gate
 
-from .gates import HOSTILE, finding, gate, hostile_gate, part, unjudged_part
+from .gates import HOSTILE, finding, gate, hostile_gate, part
 
 TEXTS = st.lists(st.sampled_from(HOSTILE) | st.text(max_size=8), min_size=1, max_size=3).map("".join)
 ALLOWED_TAGS = {
-    "h2",
-    "h3",
-    "p",
-    "ol",
-    "li",
-    "table",
-    "thead",
-    "tbody",
-    "tr",
-    "th",
-    "td",
-    "code",
-    "br",
-    "span",
-    "details",
+    "h2", "h3", "p", "ol", "li", "table", "thead", "tbody", "tr", "th", "td", "code", "br", "span", "details",
     "summary",
-}
+}  # fmt: skip
 
 
-def commands(log: str) -> Iterator[tuple[str, dict[str, str], str]]:
+def commands(log):
     """(command, properties, message) of every workflow command in a log, as GitHub's runner takes them apart."""
     for line in re.split(r"\r\n|\r|\n", log):
         if not line.lstrip().startswith("::"):
@@ -53,25 +33,22 @@ def commands(log: str) -> Iterator[tuple[str, dict[str, str], str]]:
         yield name, {key: _unescaped(value) for key, value in properties.items()}, _unescaped(message, colons=False)
 
 
-def _unescaped(text: str, *, colons: bool = True) -> str:
+def _unescaped(text, *, colons=True):
     for code, character in (
-        ("%0D", "\r"),
-        ("%0A", "\n"),
-        *((("%3A", ":"), ("%2C", ",")) if colons else ()),
-        ("%25", "%"),
-    ):
+        ("%0D", "\r"), ("%0A", "\n"), *((("%3A", ":"), ("%2C", ",")) if colons else ()), ("%25", "%"),
+    ):  # fmt: skip
         text = text.replace(code, character)
     return text
 
 
-def shown(text: str) -> str:
+def shown(text):
     """The text that a reader must see; unprintable characters are escaped."""
     return "".join(character if character.isprintable() else repr(character)[1:-1] for character in text)
 
 
 @settings(deadline=None)
 @given(text=TEXTS, file=TEXTS)
-def test_annotations_are_one_command_each_and_come_back_whole(text: str, file: str) -> None:
+def test_annotations_are_one_command_each_and_come_back_whole(text, file):
     """A bone name with a newline would give orders to the runner of the build."""
     (annotation,) = commands(render(gate(part(finding(text, f"clips/{file}.json", "/a"))), "github"))
     name, properties, message = annotation
@@ -83,7 +60,7 @@ def test_annotations_are_one_command_each_and_come_back_whole(text: str, file: s
     assert message == f"/a: {shown(text)}\nhint: do {{{{what}}}} is right"
 
 
-def test_github_hears_how_many_annotations_it_does_not_show() -> None:
+def test_github_hears_how_many_annotations_it_does_not_show():
     """GitHub silently drops the eleventh annotation of a step."""
     many = [finding(f"n{index}", severity=Severity.WARNING) for index in range(25)]
     found = list(commands(render(gate(part(*many, finding("bad"))), "github")))
@@ -94,7 +71,7 @@ def test_github_hears_how_many_annotations_it_does_not_show() -> None:
 class Page(HTMLParser):
     """The tags, attributes and text of a page."""
 
-    def __init__(self, html: str) -> None:
+    def __init__(self, html):
         super().__init__(convert_charrefs=True)
         self.tags: set[str] = set()
         self.attributes: list[tuple[str, str | None]] = []
@@ -102,22 +79,22 @@ class Page(HTMLParser):
         self.feed(html)
         self.close()
 
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+    def handle_starttag(self, tag, attrs):
         self.tags.add(tag)
         self.attributes += attrs
 
-    def handle_data(self, data: str) -> None:
+    def handle_data(self, data):
         self.text += data
 
 
-def page(markdown: str) -> Page:
+def page(markdown):
     """A page as GitHub's own parser makes it of Markdown, before the tags that GitHub removes are removed."""
     return Page(cmarkgfm.github_flavored_markdown_to_html(markdown, options=Options.CMARK_OPT_UNSAFE))
 
 
 @settings(deadline=None)
 @given(text=TEXTS)
-def test_a_summary_shows_text_and_never_runs_it(text: str) -> None:
+def test_a_summary_shows_text_and_never_runs_it(text):
     """A pull request from outside could put its own link or table into the summary of a build."""
     report = gate(part(finding(text, f"clips/{text}", f"/{text}"), title=text), not_asked={text: text})
     found = page(render(report, "markdown"))
@@ -130,7 +107,7 @@ def test_a_summary_shows_text_and_never_runs_it(text: str) -> None:
     )
 
 
-def test_every_hostile_text_at_once_leaves_the_table_as_it_is() -> None:
+def test_every_hostile_text_at_once_leaves_the_table_as_it_is():
     """One `|` shifts every column after it."""
     report = hostile_gate()
     found = page(render(report, "markdown"))
@@ -141,9 +118,9 @@ def test_every_hostile_text_at_once_leaves_the_table_as_it_is() -> None:
     assert summary.splitlines().count("</details>") == summary.count("<details>") == 3  # read; causes; findings
 
 
-def test_a_summary_stays_below_what_github_takes() -> None:
+def test_a_summary_stays_below_what_github_takes():
     """GitHub refuses a summary beyond 1 MiB whole, and the job has none."""
-    many = [finding("@" * 5000, "bundle.json", "/" + "|" * 5000) for _ in range(3000)]
+    many = [finding("@" * 5000, "bundle.json", "/" + "|" * 5000) for _ in range(300)]
     summary = render(gate(part(*many)), "markdown")
     assert len(summary.encode("utf-8")) < 1 << 20
     assert re.search(r"\d+ more findings", summary)
@@ -151,7 +128,7 @@ def test_a_summary_stays_below_what_github_takes() -> None:
 
 @settings(deadline=None)
 @given(text=TEXTS)
-def test_the_terminal_gets_text_only(text: str) -> None:
+def test_the_terminal_gets_text_only(text):
     """An escape sequence in a clip's bone name could retitle the window or hide the verdict."""
     report = gate(part(finding(text, text, text), title=text), not_asked={text: text})
     told = render(report, "text")
@@ -160,26 +137,9 @@ def test_the_terminal_gets_text_only(text: str) -> None:
     assert shown(text) in told
 
 
-@pytest.mark.parametrize("name", ["text", "markdown"])
-def test_people_read_parts_findings_account_and_next_steps(name: str) -> None:
-    """People need the next steps most."""
-    told = render(gate(part(finding("zero", pointer="/StdX/1"), title="Files")), name)
-    words = page(told).text if name == "markdown" else told
-    for expected in (
-        "Files",
-        "bundle.json#/StdX/1",
-        "zero",
-        "10 of 10 judged",
-        "repair the bundle",
-        "run again",
-        "RP990",
-    ):
-        assert expected in words, expected
-
-
 @settings(deadline=None)
 @given(text=TEXTS)
-def test_xml_gives_back_what_a_reader_is_to_see(text: str) -> None:
+def test_xml_gives_back_what_a_reader_is_to_see(text):
     """XML knows no escape for most control characters: one of them and the whole report is refused."""
     root = etree.fromstring(render(gate(part(finding(text, pointer="/a"), title=text)), "junit").encode("utf-8"))
     (failure,) = root.iter("failure")
@@ -188,29 +148,10 @@ def test_xml_gives_back_what_a_reader_is_to_see(text: str) -> None:
     assert shown(text) in failure.text
 
 
-def test_a_key_or_file_name_that_is_no_unicode_does_not_stop_an_answer(tmp_path: Path) -> None:
-    """Half a surrogate pair is a valid JSON escape, and a valid name of a file."""
-    report = gate(part(finding("\ud800", "a\udc80.json", "/\ud800")))
-    for name in ("json", "sarif", "junit", "github", "markdown", "text"):
-        assert "\\ud800" in render(report, name).replace("\\\\", "\\").replace("&#92;", "\\")
-
-
-def test_the_terminal_shows_the_worst_cause_first() -> None:
+def test_the_terminal_shows_the_worst_cause_first():
     """Four hundred warnings scroll the one error away."""
     many = [finding(f"n{index}", severity=Severity.WARNING) for index in range(25)]
     told = render(gate(part(*many, finding("bad"))), "text")
     assert "26 findings, 2 causes; the worst first" in told
     assert next(line for line in told.splitlines() if line.startswith("1. ")).endswith(": bad")
     assert "   RP991 ×25" in told
-
-
-def test_colour_adds_nothing_to_what_is_said() -> None:
-    """A verdict shown only by colour is lost in a log without colour."""
-    report = gate(part(finding("bad"), title="Files"), unjudged_part())
-    stream = StringIO()
-    print_gate(
-        report, Console(file=stream, soft_wrap=True, highlight=False, force_terminal=True, color_system="truecolor")
-    )
-    coloured = stream.getvalue()
-    assert "\x1b[" in coloured
-    assert re.sub(r"\x1b\[[0-9;]*m", "", coloured) == render(report, "text")

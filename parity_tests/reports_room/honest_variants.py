@@ -3,17 +3,14 @@
 The engine is written here a second time, in numpy, from the words of the contract; nothing of rigpact computes a number.
 """
 
-import tomllib
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-import onnx
 import pandas as pd
 from numpy.typing import NDArray
-from onnx import numpy_helper
 
 from rigpact.reference_runtime.recordings.opened import write_recording
 from rigpact.reference_runtime.recordings.trace_model import Trace, TraceHeader
@@ -72,69 +69,9 @@ def tiny_run(arithmetic: Arithmetic) -> Stages:
     rates = rate.astype(kind) * np.array([0.25, 0.5, 2.0], kind) + np.array([0.1, 0.2, 0.3], kind)
     obs = np.hstack((rates, down))
     return {
-        "turn": turn,
-        "body": body,
-        "rate": rate,
-        "down": down,
-        "rates": rates,
-        "obs": obs,
+        "turn": turn, "body": body, "rate": rate, "down": down, "rates": rates, "obs": obs,
         "target": rates * kind(1.5),
-    }
-
-
-class Robot:
-    """The demo robot's contract, read by itself."""
-
-    def __init__(self, folder: Path) -> None:
-        """Read the names and the weights."""
-        names = tomllib.loads((folder / "contract.toml").read_text(encoding="utf-8"))["names"]
-        self.to_policy = [names["motors"].index(name) for name in names["policy"]]
-        self.to_motors = [names["policy"].index(name) for name in names["motors"]]
-        graph = onnx.load(folder / "policy.onnx").graph
-        self.weights = {each.name: numpy_helper.to_array(each) for each in graph.initializer}
-
-    def run(self, arithmetic: Arithmetic) -> Stages:
-        """Every vector of a free run."""
-        rng, kind = np.random.default_rng(5), arithmetic.dtype
-        default = np.array([0.1, -0.1, 0.1, -0.1, 0.8, 0.8, 1.0, 1.0, -1.5, -1.5, -1.5, -1.5], kind)
-        given = {
-            "gyro": rng.normal(size=(FRAMES, 3)), "imu_quat": drawn_turns(rng), "q": 0.3 * rng.normal(size=(FRAMES, 12)),
-            "dq": rng.normal(size=(FRAMES, 12)), "sticks": rng.uniform(-1, 1, (FRAMES, 3)),
-        }  # fmt: skip
-        given = {name: np.float32(rows) for name, rows in given.items()}
-        wide = {name: rows.astype(kind) for name, rows in given.items()}
-        found = {"base_ang_vel": wide["gyro"] * kind(0.25), "projected_gravity": down_of(*wide["imu_quat"].T)}
-        found["stick_velocities"] = wide["sticks"] * np.array([1, -1, -1], kind)
-        limits = np.array([[-0.5, -0.3, -0.8], [1, 0.3, 0.8]], kind)
-        found["command"] = np.clip(found["stick_velocities"], *limits)
-        found["joint_pos"] = wide["q"][:, self.to_policy]
-        found["joint_pos_rel"] = found["joint_pos"] - default
-        found["joint_vel"] = wide["dq"][:, self.to_policy]
-        found["joint_vel_rel"] = found["joint_vel"] * kind(0.05)
-        before = [
-            found[name] for name in ("base_ang_vel", "projected_gravity", "command", "joint_pos_rel", "joint_vel_rel")
-        ]
-        last, lasts, answers = np.zeros(12, kind), [], []
-        for row in np.hstack(before):
-            lasts.append(last)
-            last = self.answer(np.concatenate((row, last)), arithmetic, rng)
-            answers.append(last)
-        found["obs"], found["action"] = np.hstack((*before, lasts)), np.array(answers)
-        found["target"] = found["action"] * kind(0.25) + default
-        found["motor_targets"] = found["target"][:, self.to_motors]
-        return {**given, "last_action": np.array(lasts), **found}
-
-    def answer(self, row: Array, arithmetic: Arithmetic, rng: np.random.Generator) -> Array:
-        """The policy's answer to one row."""
-        hidden = np.tanh(self.layer(row, "0", arithmetic))
-        last = self.layer(hidden, "1", arithmetic)
-        return last * (1 + arithmetic.noise * rng.uniform(-1, 1, 12)).astype(arithmetic.dtype)
-
-    def layer(self, row: Array, which: str, arithmetic: Arithmetic) -> Array:
-        """x·W + b, summed in the order of the arithmetic."""
-        weights, bias = (self.weights[name + which].astype(arithmetic.dtype) for name in "wb")
-        products = row.astype(arithmetic.dtype)[:, None] * weights
-        return np.cumsum(products[::-1] if arithmetic.backwards else products, axis=0)[-1] + bias
+    }  # fmt: skip
 
 
 Change = Callable[[Stages], Stages]
@@ -161,8 +98,7 @@ def trace_as(ending: str) -> Write:
 
     def write(stages: Stages, path: Path) -> Path:
         frame = np.arange(len(next(iter(stages.values()))))
-        mode = "free" if "last_action" in stages else "teacher"
-        header = TraceHeader(FPS, mode, producer=ENGINE, system="quadruped" if mode == "free" else "tiny")
+        header = TraceHeader(FPS, "teacher", producer=ENGINE, system="tiny")
         trace = Trace(header, frame, frame / FPS, {name: np.float32(rows) for name, rows in stages.items()})
         file = path.with_name(path.name + ending)
         write_recording(trace, file)
@@ -226,11 +162,10 @@ def variants(quaternions: Mapping[str, slice], wrong: str) -> Iterator[Variant]:
     plain = npz_as()
     alternate = lambda number: (-1.0) ** (np.arange(FRAMES) + number)  # noqa: E731
     signs: dict[str, Callable[[int], Array]] = {
-        "all": lambda _: np.full(FRAMES, -1.0),
-        "every other": alternate,
+        "all": lambda _: np.full(FRAMES, -1.0), "every other": alternate,
         "from the middle": lambda _: np.where(np.arange(FRAMES) < 20, 1.0, -1.0),
         "drawn": lambda number: np.random.default_rng(number).choice((-1.0, 1.0), FRAMES),
-    }
+    }  # fmt: skip
     for name, chosen in signs.items():
         yield Variant(f"signs: {name}", plain, change=other_signs(quaternions, chosen))
     yield Variant("signs", plain, change=other_signs(quaternions, alternate), mistake=wrong, size=1e-4)

@@ -1,9 +1,6 @@
 """Copies of a model whose inputs are declared in another order, made node by node with the package onnx."""
 
 import copy
-from collections.abc import Sequence
-from pathlib import Path
-from typing import Any
 
 import onnx
 
@@ -11,7 +8,7 @@ NAMES = ("state", "cond", "contacts", "angvel", "pose_hist")
 NEUTRAL = ("in0", "in1", "in2", "in3", "in4")
 
 
-def permuted(model: Any, order: Sequence[str], names: Sequence[str] | None = None, *, widths: bool = True) -> Any:
+def permuted(model, order, names=None, *, widths=True):
     """A copy that declares its inputs in `order`, under other `names`; without `widths` the last axis is dynamic."""
     made = copy.deepcopy(model)
     by_name = {entry.name: copy.deepcopy(entry) for entry in made.graph.input}
@@ -26,7 +23,7 @@ def permuted(model: Any, order: Sequence[str], names: Sequence[str] | None = Non
     return made
 
 
-def rename_inputs(model: Any, names: dict[str, str]) -> None:
+def rename_inputs(model, names):
     """Rename graph inputs where they are declared and where they are read."""
     for entry in model.graph.input:
         entry.name = names.get(entry.name, entry.name)
@@ -35,7 +32,7 @@ def rename_inputs(model: Any, names: dict[str, str]) -> None:
             node.input[place] = names.get(name, name)
 
 
-def widened(model: Any, width: int) -> Any:
+def widened(model, width):
     """A copy that declares every input `width` wide and cuts each to its own width inside the graph."""
     made = copy.deepcopy(model)
     cuts = []
@@ -55,6 +52,6 @@ def widened(model: Any, width: int) -> Any:
     return made
 
 
-def save(model: Any, path: Path) -> Path:
+def save(model, path):
     path.write_bytes(model.SerializeToString())
     return path

@@ -83,13 +83,11 @@ def test_the_first_number_that_is_not_finite_is_found_in_pieces_of_256_frames(pl
         ([1, 0], [math.inf, math.inf], [2, 3], [2, 3], True),
         ([1, 0], [math.inf, math.inf], [math.inf, 3], [math.inf, 3], False),
         ([0, 1], [math.inf, math.inf], [math.inf, math.inf], [math.inf, math.inf], False),
-        ([1, 0], [0.5, 0.5], [2, 0], [2, 0.5], True),
-        ([1, 0], [0.5, 0.5], [0.25, 0], [0.5, 0.5], False),
-        ([1, 1], [0.5, math.inf], [0.5, 4], [0.5, 4], True),
-        ([0.25, 1], [0.5, math.inf], [0.25, 4], [0.5, 4], True),
+        ([1, 0], [0.5, 0.5], [2, 0], [2, 0.5], True), ([1, 0], [0.5, 0.5], [0.25, 0], [0.5, 0.5], False),
+        ([1, 1], [0.5, math.inf], [0.5, 4], [0.5, 4], True), ([0.25, 1], [0.5, math.inf], [0.25, 4], [0.5, 4], True),
         ([0.5, 0.25], [0.5, 0.5], [2, 2], [0.5, 0.5], False),
     ],
-)
+)  # fmt: skip
 def test_a_difference_of_the_stages_before_is_noted_where_it_widens_a_bound(
     monkeypatch, error, bound, inherited, expected, is_noted
 ):

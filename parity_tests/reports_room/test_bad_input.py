@@ -13,16 +13,13 @@ from ..every_case import every_case
 from .demo import BUNDLE, MODEL, RUN_F, edited, load
 
 BAD_FILES = {
-    "empty": (b"", "an empty file"),
-    "binary": (bytes(range(256)) * 4, "bytes that are not text"),
+    "empty": (b"", "an empty file"), "binary": (bytes(range(256)) * 4, "bytes that are not text"),
     "truncated": (b'{"meta": {"state_layout": {"RootYaw": {"start": 0', "the end of the file"),
-    "a list": (b"[1, 2, 3]", "a JSON array at the top"),
-    "a string": (b'"bundle"', "a JSON string at the top"),
+    "a list": (b"[1, 2, 3]", "a JSON array at the top"), "a string": (b'"bundle"', "a JSON string at the top"),
     "something else": (b'{"hello": 1}', "an object with unknown keys"),
     "nested": (b'{"MuX": ' + b"[" * 200 + b"]" * 200 + b"}", "more than 64 nested levels"),
-    "deeply nested": (b"[" * 100_000, "more than 64 nested levels"),
-    "trailing text": (b"{} {}", "JSON (Extra data)"),
-}
+    "deeply nested": (b"[" * 100_000, "more than 64 nested levels"), "trailing text": (b"{} {}", "JSON (Extra data)"),
+}  # fmt: skip
 
 
 def as_bundle(path, out):

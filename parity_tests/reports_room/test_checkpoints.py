@@ -189,15 +189,8 @@ def test_a_teacher_of_other_poses_or_without_them_is_refused(command, predicted)
 def test_no_bone_is_guessed_into_a_group():
     """A weapon counted as an arm hides what the arm does."""
     names = (
-        "hips",
-        "LeftUpLeg",
-        "RUpArmTwist_l_01",
-        "mixamorig:LeftHandIndex1",
-        "head_end",
-        "sword",
-        "joint_7",
-        "string",
-    )
+        "hips", "LeftUpLeg", "RUpArmTwist_l_01", "mixamorig:LeftHandIndex1", "head_end", "sword", "joint_7", "string",
+    )  # fmt: skip
     assert bone_groups(names) == {
         "torso": [0], "head": [4], "arms": [2], "fingers": [3], "legs": [1], "other": [5, 6, 7],
     }  # fmt: skip

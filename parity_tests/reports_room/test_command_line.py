@@ -1,6 +1,7 @@
-"""What all commands have in common: help, completion, -q, lists of files, the words of options, colours, width."""
+"""What all commands have in common: help, options, completion, -q, lists of files, further answers, colours, width."""
 
 import fcntl
+import io
 import json
 import os
 import pty
@@ -10,206 +11,181 @@ import struct
 import subprocess
 import sys
 import termios
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
+import numpy as np
 import pytest
 import typer
 
-from rigpact.fixtures import demo_bundle
+from rigpact.fixtures.demo import demo_robot
 from rigpact.reports.command_line import application
 from rigpact.reports.command_line.examples import EXAMPLES
+from rigpact.reports.terminal import counted, say_aside, tracked, working
 
 from ..every_case import every_case
+from .demo import DEMO
 
-Command = Callable[..., Any]
-CONTRACT = ("norm_template.json", "--companion", "pretrain_template.json")
-DRIVEN = ("clips/Sneak_Turn.json", "--onnx", "model.onnx", "--frames", "12")
+CONTRACT = "norm_template.json --companion pretrain_template.json"
+DRIVEN = f"--contract {CONTRACT} clips/Sneak_Turn.json --onnx model.onnx --frames 2"
 ROOT = typer.main.get_command(application())
-COMMANDS = [(name,) for name in ROOT.commands] + [("neurarig", "serve")]  # type: ignore[attr-defined]
-ESCAPE = "\x1b["
-SCREEN = 46
-"""Lines of a terminal that a help may fill."""
+COMMANDS = [(name,) for name in ROOT.commands] + [("neurarig", "serve")]
+ESCAPE, SCREEN = "\x1b[", 46
+"""SCREEN: lines of a terminal that a help may fill."""
+CONVENTIONS = "--companion --conventions --operations --set"
+JUDGED = f"{CONVENTIONS} --config --contract --onnx --report --html"
+RUN = f"{CONVENTIONS} --config --contract --onnx --mode --engine --frames"
+OPTIONS = {
+    "demo": "--into --open --quiet",
+    "init": "--builds-on --force --fps --from --onnx --operations --out --quiet --recording --status",
+    "check": f"{JUDGED} --backend --each --expires --map --module --owner --quiet --reason --seed --strict --write-baseline",
+    "diff": f"{JUDGED} --base --quiet --record --resolution --stage --state --strict --table --teacher --tolerance",
+    "explain": f"{JUDGED} --allow-unjudged --budget --clip --deadline --fill --mode --patch --quiet --replay --resolution "
+    "--segment",
+    "nan": f"{JUDGED} --against --drift --engine --floor-contacts --frames --mode --perturb --quiet --replay",
+    "run": f"{RUN} --floor-contacts --out --probe --quiet --replay --strict",
+    "gate": "--archive --base --config --from --html --only --operations --quiet --report --selftest --strict",
+    "convert": f"{CONVENTIONS} --as --below --config --contract --episode --fps --mode --out --producer --quiet --segment --tick",
+    "codegen": f"{CONVENTIONS} --headers --loop --namespace --onnx --out --quiet --stamp --unreal",
+    "sweep": f"{RUN} --out --processes --quiet --retries --retry-errors --scheduler --strict",
+    "show": f"{CONVENTIONS} --beside --onnx --write --write-contract",
+}
+"""Each command's options beside --format."""
 
 
 @pytest.fixture
-def demo(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def demo(tmp_path, monkeypatch):
     """A copy of the demo's files, the working directory."""
-    shutil.copytree(demo_bundle(), tmp_path / "demo")
+    shutil.copytree(DEMO, tmp_path / "demo")
     monkeypatch.chdir(tmp_path / "demo")
-    return tmp_path / "demo"
+
+
+def parameters():
+    found = [(name, each) for name, command in ROOT.commands.items() if not command.hidden for each in command.params]
+    return [(name, each) for name, each in found if not getattr(each, "hidden", False)]
+
+
+def test_an_option_stands_in_the_table_and_has_the_same_words_in_every_command():
+    """Two texts for one option read as two options. Where it takes another thing, its metavar says so."""
+    found, texts = {}, {}
+    for name, each in parameters():
+        is_option = each.param_type_name == "option"
+        if is_option:
+            found.setdefault(name, set()).add(max(each.opts, key=len))
+        key = each.opts[0] if is_option else "argument"
+        texts.setdefault((key, each.metavar or ""), set()).add(each.help or "")
+    assert found == {name: {"--format", *options.split()} for name, options in OPTIONS.items()}
+    assert {key for key, said in texts.items() if len(said) > 1} == set()
 
 
 @every_case("words", [(), *COMMANDS], ids=" ".join)
-def test_help_has_a_short_name_everywhere(command: Command, words: tuple[str, ...]) -> None:
-    """`-h` is what fingers type; on some commands it was an error."""
+def test_help_is_found_by_the_word_alone_and_fits_one_screen_with_its_example(command, words):
+    """Only the command that is asked for is built; nobody can type a command from a list of options alone."""
     short, long = command(*words, "-h"), command(*words, "--help")
     assert (short.status, short.out) == (0, long.out)
-    assert "Usage: rigpact" in short.out
+    assert short.out.startswith(" ".join(("Usage: rigpact", *words)))
+    if len(words) == 1:
+        assert all(option in short.out for option in OPTIONS.get(words[0], "").split())
+    shown, example = run_in_a_terminal([*words, "--help"], SCREEN, 80).splitlines(), EXAMPLES[" ".join(words)]
+    last = [f"  Example: {example[0]}"] if len(example) == 1 else ["  Example:", *(f"    {line}" for line in example)]
+    assert shown[-len(last) :] == last
+    assert max(map(len, shown[: -len(last)])) <= 80
+    assert len(shown) <= SCREEN
 
 
-def options_of(words: tuple[str, ...]) -> dict[str, str]:
-    """The options of a command with their metavars."""
-    found: Any = ROOT
-    for word in words:
-        found = found.commands[word]
-    return {
-        name: param.metavar or ""
-        for param in found.params
-        for name in param.opts
-        if not getattr(param, "hidden", False)
-    }
-
-
-@pytest.mark.parametrize("word", ["-h", "--help"])
-def test_the_help_of_all_commands_is_that_of_the_whole_command_line(
-    command: Command, capfd: pytest.CaptureFixture[str], word: str
-) -> None:
-    """It is built without the commands' options, which takes half of the time; nothing that it says may get lost."""
-    answer = command(word)
+def test_the_whole_help_has_twelve_commands_on_half_a_screen(command, capfd):
+    """It is built without the commands' options: nothing that it says may get lost, or shortened."""
+    answer = command("--help")
     with pytest.raises(SystemExit):
-        ROOT(args=[word], prog_name="rigpact")
+        ROOT(args=["--help"], prog_name="rigpact")
     assert (answer.status, answer.out) == (0, capfd.readouterr().out)
+    shown = run_in_a_terminal(["--help"], 24, 80)
+    names = re.findall(r"^  (\w+)  +\S", shown.partition("Commands:")[2], re.MULTILINE)
+    assert len(shown.splitlines()) <= 24
+    assert sorted([*names, "neurarig"]) == sorted(ROOT.commands), "the plug-in of one system is left out"
+    assert (len(names), names[:3]) == (12, ["demo", "init", "check"])
+    assert "..." not in shown.partition("Commands:")[2]
 
 
-def test_every_command_is_found_by_its_word_alone(command: Command) -> None:
-    """Only the command that is asked for is built: one that is not found would be a spelling mistake."""
-    for name in ROOT.commands:  # type: ignore[attr-defined]
-        answer = command(name, "--help")
-        assert (answer.status, answer.out.split(" [OPTIONS]")[0]) == (0, f"Usage: rigpact {name}")
-        assert all(option in answer.out for option in options_of((name,)) if option.startswith("--"))
+COMPLETED = {
+    "rigpact expl": "explain", "rigpact explain --allow": "--allow-unjudged", "rigpact show std-not": "std-not-positive",
+    "rigpact show neu": "neurarig", "rigpact show ble": "blend", "rigpact show schema ga": "gate",
+    "rigpact show RP10": "RP104", "rigpact run x --set compose_o": "compose_order=",
+    "rigpact run x --set compose_order=p": "compose_order=prev_delta",
+}  # fmt: skip
 
 
-@pytest.mark.parametrize(
-    ("typed", "offered"),
-    [
-        ("rigpact expl", "explain"),
-        ("rigpact explain --allow", "--allow-unjudged"),
-        ("rigpact show RP10", "RP104"),
-        ("rigpact show std-not", "std-not-positive"),
-        ("rigpact show neu", "neurarig"),
-        ("rigpact show ble", "blend"),
-        ("rigpact show schema ga", "gate"),
-        ("rigpact run x --set compose_o", "compose_order="),
-        ("rigpact run x --set compose_order=p", "compose_order=prev_delta"),
-    ],
-)
-def test_a_shell_completes(typed: str, offered: str) -> None:
+@every_case("typed", COMPLETED)
+def test_a_shell_completes(capfd, monkeypatch, typed):
     """Nobody remembers 60 conventions."""
     words = {"COMP_WORDS": typed, "COMP_CWORD": str(len(typed.split()) - 1), "_RIGPACT_COMPLETE": "complete_bash"}
-    found = subprocess.run(
-        [sys.executable, "-c", "from rigpact.reports.command_line import main; main()"],
-        env={**os.environ, **words},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert offered in found.stdout.split()
+    for name, value in words.items():
+        monkeypatch.setenv(name, value)
+    capfd.readouterr()
+    with pytest.raises(SystemExit):
+        ROOT(args=[], prog_name="rigpact")
+    assert COMPLETED[typed] in capfd.readouterr().out.split()
 
 
-JUDGING: dict[str, tuple[object, ...]] = {
-    "check": ("check", "norm_template.json", "clips/Run_F.json"),
-    "diff contracts": ("diff", "norm_template.json", "norm_template.json"),
-    "run": ("run", "--contract", *CONTRACT, *DRIVEN, "-o", "run.trace.bin"),
-    "diff": ("diff", "kept.trace.bin", "kept.trace.bin", "--contract", *CONTRACT),
-    "explain": ("explain", "kept.trace.bin", "--contract", *CONTRACT),
-    "nan": ("nan", "--contract", *CONTRACT, *DRIVEN),
-    "init --status": ("init", "--status"),
-    "gate": ("gate",),
-    "sweep": ("sweep", "--contract", *CONTRACT, *DRIVEN, "--mode", "teacher", "--processes", 1, "-o", "swept"),
-}
-
-
-@pytest.mark.parametrize("name", JUDGING)
-def test_a_quiet_command_says_its_verdict_and_nothing_else(command: Command, demo: Path, name: str) -> None:
-    """A script that runs fifty of them wants fifty lines."""
-    if "kept.trace.bin" in JUDGING[name]:
-        assert command("run", "--contract", *CONTRACT, *DRIVEN, "-o", "kept.trace.bin").status == 0
-    if name in ("init --status", "gate"):
-        assert command("init").status == 0
-    loud, quiet = command(*JUDGING[name]), command(*JUDGING[name], "-q")
-    assert quiet.status == loud.status
-    assert re.fullmatch(r"[A-Z]{4,}: .*\n", quiet.out)
-    assert quiet.out.split()[0] in loud.out
-    assert command(*JUDGING[name], "--quiet", "--format", "json").out.startswith("{")
-
-
-@pytest.mark.parametrize(
-    "words",
-    [
-        ("init", "--force"), ("codegen", *CONTRACT, "-o", "contract.hpp"), ("convert", "kept.trace.bin", "-o", "kept.npz"),
-        ("codegen", "norm_template.json", "--stamp", "model.onnx", "-o", "stamped.onnx"),
-    ],
-    ids=lambda words: words[0],
+JUDGING = (
+    "check norm_template.json clips/Run_F.json", "diff norm_template.json norm_template.json", f"nan {DRIVEN}",
+    f"run {DRIVEN} -o run.trace.bin", f"diff kept.trace.bin kept.trace.bin --contract {CONTRACT}",
+    f"explain kept.trace.bin --contract {CONTRACT}", "init --status", "gate --config least.toml",
+    f"sweep {DRIVEN} --mode teacher --processes 1 -o swept",
 )  # fmt: skip
-def test_a_quiet_command_that_writes_says_nothing(command: Command, demo: Path, words: tuple[str, ...]) -> None:
-    """Its file is the answer; what can be judged of a new project is its verdict."""
-    assert command("run", "--contract", *CONTRACT, *DRIVEN, "-o", "kept.trace.bin").status == 0
-    answer = command(*words, "-q")
-    assert answer.status == 0
-    assert answer.out == "" if words[0] != "init" else answer.out.startswith("READY")
+WRITING = (
+    "init --force", f"codegen {CONTRACT} -o contract.hpp", "convert kept.trace.bin -o kept.npz",
+    "codegen norm_template.json --stamp model.onnx -o stamped.onnx",
+)  # fmt: skip
 
 
-def test_a_quiet_command_still_says_what_is_wrong_with_its_words(command: Command) -> None:
-    """Silence after a spelling mistake looks like a pass."""
+def test_a_quiet_command_says_its_verdict_and_nothing_else(command, demo):
+    """A script that runs fifty of them wants fifty lines; of a command that writes, its file is the answer."""
+    assert command("run", *DRIVEN.split(), "-o", "kept.trace.bin").status == 0
+    assert command("init").status == 0
+    Path("least.toml").write_text('[gate]\nbundle = "norm_template.json"\nfree-run = false\n', encoding="utf-8")
+    for words in map(str.split, JUDGING):
+        loud, quiet = command(*words), command(*words, "-q")
+        assert quiet.status == loud.status
+        assert re.fullmatch(r"[A-Z]{4,}: .*\n", quiet.out), words
+        assert quiet.out.split()[0] in loud.out
+        assert command(*words, "--quiet", "--format", "json").out.startswith("{")
+    for words in map(str.split, WRITING):
+        answer = command(*words, "-q")
+        assert (answer.status, answer.out[:5]) == (0, "READY" if words[0] == "init" else "")
     answer = command("check", "no_such.json", "-q")
-    assert (answer.status, answer.err.count("\n")) == (2, 1)
+    assert (answer.status, answer.err.count("\n")) == (2, 1), "silence after a spelling mistake looks like a pass"
 
 
-@pytest.mark.parametrize(
-    ("words", "count"),
-    [
-        (("check", "."), 3), (("check", "norm_template.json", "clips"), 4), (("check", "norm_template.json", "clips/*.json"), 4),
-        (("check", "**/*_template.json"), 2), (("check", "--each", "clips"), 3), (("check", "--each", "clips/R*.json"), 1),
-    ],
-    ids=lambda each: " ".join(each) if isinstance(each, tuple) else "",
-)  # fmt: skip
-def test_folders_and_patterns_name_files(command: Command, demo: Path, words: tuple[str, ...], count: int) -> None:
-    """Shells of Windows expand nothing, and a quoted pattern reaches rigpact as it is."""
+def test_folders_and_patterns_name_files(command, demo):
+    """Shells of Windows expand nothing. A folder that was moved must not turn a build green."""
     Path("package.json").write_text('{"name": "somebody else\'s"}', encoding="utf-8")
-    answer = command(*words, "--format", "json")
-    assert answer.status == 0, answer.err
-    assert len(json.loads(answer.out)["summary"]["files"]) == count
-
-
-def test_a_folder_of_clips_is_a_list_of_clips(command: Command, demo: Path) -> None:
-    """In the gate's settings."""
-    settings = '[gate]\nbundle = "norm_template.json"\nfree-run = false\nclips = ["clips"]\n'
-    Path("rigpact.toml").write_text(settings, encoding="utf-8")
-    gated = json.loads(command("gate", "--format", "json").out)
-    files = next(part for part in gated["parts"] if part["name"] == "files")
-    assert len(files["summary"]["files"]) == 1 + 3
     Path("empty").mkdir()
-    Path("rigpact.toml").write_text(settings.replace('"clips"]', '"empty"]'), encoding="utf-8")
-    assert command("gate").status == 2
+    for words, count in (
+        ("check .", 3), ("check norm_template.json clips", 4), ("check norm_template.json clips/*.json", 4),
+        ("check **/*_template.json", 2), ("check --each clips", 3), ("check --each clips/R*.json", 1),
+        ("check empty", None), ("check *.nothing", None), ("check --each empty", None),
+    ):  # fmt: skip
+        answer = command(*words.split(), "--format", "json")
+        assert answer.status == (2 if count is None else 0), words
+        assert count is None or len(json.loads(answer.out)["summary"]["files"]) == count
+    for folder, count in (("clips", 4), ("empty", None)):
+        settings = f'[gate]\nbundle = "norm_template.json"\nfree-run = false\nclips = ["{folder}"]\n'
+        Path("rigpact.toml").write_text(settings, encoding="utf-8")
+        gated = command("gate", "--format", "json")
+        if count is None:
+            assert gated.status == 2
+        else:
+            files = next(part for part in json.loads(gated.out)["parts"] if part["name"] == "files")
+            assert len(files["summary"]["files"]) == count
 
 
-@pytest.mark.parametrize("words", [("check", "empty"), ("check", "*.nothing"), ("check", "--each", "empty")])
-def test_a_word_that_names_no_file_is_no_pass(command: Command, demo: Path, words: tuple[str, ...]) -> None:
-    """A folder that was moved must not turn a build green."""
-    Path("empty").mkdir()
-    assert command(*words).status == 2
-
-
-def test_the_verdict_stands_once_as_the_last_line(command: Command, demo: Path) -> None:
-    """Who opens a log looks at its end; the same line at both ends reads as two answers."""
-    Path("rigpact.toml").write_text('[gate]\nbundle = "norm_template.json"\n', encoding="utf-8")
-    long = command("gate", "--selftest", "--only", "bundle").out.splitlines()
-    assert len(long) > 40
-    assert [line for line in long if "planted defects caught" in line] == [long[-1]]
-
-
-def run_in_a_terminal(words: list[str], rows: int, columns: int, **environment: str) -> str:
+def run_in_a_terminal(words, rows, columns, **environment):
     """What a command prints at a terminal of a size."""
     main, child = pty.openpty()
     fcntl.ioctl(child, termios.TIOCSWINSZ, struct.pack("HHHH", rows, columns, 0, 0))
-    own = {
-        name: value for name, value in os.environ.items() if name not in {"COLUMNS", "LINES", "NO_COLOR", "FORCE_COLOR"}
-    }
     process = subprocess.Popen(
         [sys.executable, "-m", "rigpact.reports", *words], stdout=child, stderr=subprocess.DEVNULL,
-        stdin=subprocess.DEVNULL, env={**own, "TERM": "xterm-256color", **environment},
+        stdin=subprocess.DEVNULL, env={**plain(), "TERM": "xterm-256color", **environment},
     )  # fmt: skip
     os.close(child)
     shown = b""
@@ -226,92 +202,118 @@ def run_in_a_terminal(words: list[str], rows: int, columns: int, **environment: 
     return shown.decode("utf-8").replace("\r\n", "\n")
 
 
-def test_a_terminal_gets_colours_unless_it_wants_none(demo: Path) -> None:
-    """An escape in a log, or none on a screen, makes the verdict hard to find."""
+def plain():
+    return {
+        name: text for name, text in os.environ.items() if name not in {"COLUMNS", "LINES", "NO_COLOR", "FORCE_COLOR"}
+    }
+
+
+def test_a_terminal_gets_colours_and_its_width_unless_it_wants_none(demo):
+    """An escape in a log, or none on a screen, makes the verdict hard to find; a table wider than it is torn."""
     words = ["check", "norm_template.json"]
     assert ESCAPE in run_in_a_terminal(words, 40, 100)
     assert ESCAPE not in run_in_a_terminal(words, 40, 100, NO_COLOR="1")
     assert ESCAPE not in run_in_a_terminal(words, 40, 100, TERM="dumb")
+    for columns in (60, 100):
+        shown = run_in_a_terminal(["show", "norm_template.json"], 400, columns, NO_COLOR="1").splitlines()
+        table = shown[shown.index(next(line for line in shown if line.startswith("Stages"))) + 1 :][:12]
+        assert max(map(len, table)) <= columns
+    assert max(map(len, run_in_a_terminal(["check", "-h"], 40, 60).splitlines())) <= 60
+    assert 80 < max(map(len, run_in_a_terminal(["check", "-h"], 40, 200).splitlines())) <= 120
 
 
 @pytest.mark.parametrize(
-    ("environment", "is_coloured"),
-    [
-        ({}, False),
-        ({"FORCE_COLOR": "1"}, True),
-        ({"NO_COLOR": "1"}, False),
-        ({"FORCE_COLOR": "1", "NO_COLOR": "1"}, False),
-    ],
+    ("asked", "is_coloured"), [("", False), ("FORCE_COLOR", True), ("FORCE_COLOR NO_COLOR", False)]
 )
-def test_a_pipe_gets_colours_only_if_it_asks(demo: Path, environment: dict[str, str], is_coloured: bool) -> None:
+def test_a_pipe_gets_colours_only_if_it_asks(demo, asked, is_coloured):
     """CI views show colours if asked; JSON with an escape in it is no JSON, and a bar that moves fills the log."""
-    own = {name: value for name, value in os.environ.items() if name not in {"NO_COLOR", "FORCE_COLOR"}}
-    run = [sys.executable, "-m", "rigpact.reports", "check", "clips/Run_F.json", "--contract", *CONTRACT]
-    found = subprocess.run(run, env={**own, **environment}, capture_output=True, text=True, check=False)
+    run = [sys.executable, "-m", "rigpact.reports", "check", "clips/Run_F.json", "--contract", *CONTRACT.split()]
+    how = {"env": plain() | dict.fromkeys(asked.split(), "1"), "capture_output": True, "text": True}
+    found = subprocess.run(run, check=False, **how)
     assert (ESCAPE in found.stdout, found.stderr) == (is_coloured, "")
     if is_coloured:
-        as_json = subprocess.run(
-            [*run, "--format", "json"], env={**own, **environment}, capture_output=True, text=True, check=False
-        )
-        assert ESCAPE not in as_json.stdout
+        assert ESCAPE not in subprocess.run([*run, "--format", "json"], check=False, **how).stdout
 
 
-@pytest.mark.parametrize("columns", [60, 100])
-def test_help_and_tables_fit_the_terminal(demo: Path, columns: int) -> None:
-    """A table that is wider than the screen is torn into a puzzle."""
-    assert max(map(len, run_in_a_terminal(["check", "-h"], 40, columns).splitlines())) <= columns
-    wide = max(map(len, run_in_a_terminal(["check", "-h"], 40, 200).splitlines()))
-    assert 80 < wide <= 120
-    shown = run_in_a_terminal(["show", "norm_template.json"], 400, columns, NO_COLOR="1").splitlines()
-    table = shown[shown.index(next(line for line in shown if line.startswith("Stages"))) + 1 :][:12]
-    assert max(map(len, table)) <= columns
+class Terminal(io.StringIO):
+    """A stderr that somebody looks at."""
+
+    def isatty(self):
+        return True
 
 
-def test_the_help_has_twelve_commands_on_half_a_screen_and_shortens_no_sentence() -> None:
-    """Twenty-seven commands in a heap, their sentences cut: nobody finds the one to begin with."""
-    shown = run_in_a_terminal(["--help"], 24, 80)
-    assert len(shown.splitlines()) <= 24
-    names = re.findall(r"^  (\w+)  +\S", shown.partition("Commands:")[2], re.MULTILINE)
-    assert sorted([*names, "neurarig"]) == sorted(ROOT.commands), "the plug-in of one system is left out"  # type: ignore[attr-defined]
-    assert (len(names), names[:3]) == (12, ["demo", "init", "check"])
-    assert "..." not in shown.partition("Commands:")[2]
+@every_case("is_watched", [True, False])
+def test_progress_is_shown_to_people_alone(is_watched, monkeypatch):
+    """A bar that moves fills the log of a build; a windowed program on Windows has no stderr at all."""
+    stream = Terminal() if is_watched else io.StringIO()
+    monkeypatch.setattr(sys, "stderr", stream)
+    monkeypatch.setenv("TERM", "xterm")
+    assert list(tracked(range(300), "clips measured")) == list(range(300))
+    with counted(3, "cells done") as advance:
+        for _ in range(3):
+            advance(1)
+    with working("the compiler runs"):
+        pass
+    shown = stream.getvalue()
+    assert [words in shown for words in ("clips measured", "cells done", "the compiler runs")] == [is_watched] * 3
+    monkeypatch.setattr(sys, "stderr", None)
+    say_aside("listening")
 
 
-@pytest.mark.parametrize("words", [(), *COMMANDS], ids=" ".join)
-def test_every_help_is_one_screen_that_ends_with_an_example(words: tuple[str, ...]) -> None:
-    """What scrolls out of the screen is not read, and nobody can type a command from a list of options alone."""
-    shown = run_in_a_terminal([*words, "--help"], SCREEN, 80).splitlines()
-    example = EXAMPLES[" ".join(words)]
-    last = [f"  Example: {example[0]}"] if len(example) == 1 else ["  Example:", *(f"    {line}" for line in example)]
-    assert shown[-len(last) :] == last
-    assert max(map(len, shown[: -len(last)])) <= 80
-    assert len(shown) <= SCREEN, "\n".join(shown)
-
-
-def test_every_command_has_its_example() -> None:
-    """An example of a command that was renamed is a trap."""
-    assert set(EXAMPLES) == {"", *(" ".join(words) for words in COMMANDS)}
-    assert all(lines[-1].startswith(f"rigpact {words}".rstrip()) for words, lines in EXAMPLES.items())
-
-
-SLOW = {"gate"}
-ALONE = [
-    pytest.param(words, marks=pytest.mark.nightly if words in SLOW else ())
-    for words in EXAMPLES
-    if not words.startswith("neurarig")
-]
 FINDINGS = {"demo", "diff", "explain"}
 """Their examples show a mistake: status 1."""
 
 
-@pytest.mark.parametrize("words", ALONE)
-def test_the_example_of_a_help_works(
-    command: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, words: str
-) -> None:
+@pytest.mark.parametrize(
+    "words",
+    [pytest.param(words, marks=pytest.mark.nightly if words == "gate" else ()) for words in EXAMPLES if words[:8] != "neurarig"],
+)  # fmt: skip
+def test_the_example_of_a_help_works(command, tmp_path, monkeypatch, words):
     """The first thing that people do with an example is to paste it."""
+    assert EXAMPLES[words][-1].startswith(f"rigpact {words}".rstrip())
     monkeypatch.chdir(tmp_path)
     *before, last = (line.split()[1:] for line in EXAMPLES[words])
     assert [command(*line).status for line in before] == [0] * len(before)
     answer = command(*last)
-    assert answer.status == (1 if words in FINDINGS else 0), answer.err
-    assert answer.out
+    assert (answer.status, bool(answer.out)) == (int(words in FINDINGS), True), answer.err
+
+
+RO = "--contract ro/contract.toml"
+
+
+@pytest.fixture
+def here(tmp_path, monkeypatch):
+    """Twelve frames of the demo robot and two files of arrays, the working directory."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "ro").mkdir()
+    for name in ("contract.toml", "policy.onnx"):
+        shutil.copy(demo_robot() / name, "ro")
+    lines = (demo_robot() / "run.csv").read_text(encoding="utf-8").splitlines(keepends=True)
+    Path("run.csv").write_text("".join(lines[:13]), encoding="utf-8")
+    joints = np.random.default_rng(0).normal(size=(20, 4))
+    np.savez("a.npz", joints=joints)
+    np.savez("b.npz", joints=joints[:, [1, 0, 2, 3]])
+
+
+def test_a_file_holds_what_the_format_prints(command, here):
+    """A build keeps the page and the JSON of the one run that it paid for."""
+    kept = {"json": "kept", "markdown": "kept.md", "html": "kept.html", "text": "kept.txt"}
+    asked = ("--report", "json=kept", "--report", "kept.md", "--html", "kept.html", "--report", "text=kept.txt")
+    ro = f"run.csv {RO}"
+    for typed in (f"explain {ro} --budget 1", f"diff run.csv {ro}", "diff a.npz b.npz", f"nan {ro}", "check ro"):
+        printed = {name: command(*typed.split(), "--format", name) for name in kept}
+        answer = command(*typed.split(), *asked, "-q")
+        assert (answer.status, answer.out.count("\n")) == (printed["text"].status, 1), "the verdict alone"
+        for name, file in kept.items():
+            assert Path(file).read_text(encoding="utf-8") == printed[name].out, (typed, name)
+
+
+def test_a_file_that_cannot_be_written_is_refused_before_the_work(command, here):
+    """An answer of ten minutes, and nowhere to put it."""
+    for asked, says in (
+        ("--report junit=a.xml", "'junit' is not one of 'text', 'json'"), ("--report a.dat", "found .dat"),
+        ("--report a.md --html a.md", "a.md twice"), ("--html nowhere/a.html", "no folder"),
+    ):  # fmt: skip
+        answer = command(*f"nan run.csv {RO} {asked}".split())
+        assert (answer.status, answer.out, says in answer.err) == (2, "", True), answer
+    assert sorted(path.name for path in Path().iterdir()) == ["a.npz", "b.npz", "ro", "run.csv"]

@@ -30,11 +30,11 @@ def step(gyro, joints):
 """
 
 
-def _drawn(width: int, seed: int = 0) -> Any:
+def _drawn(width, seed=0):
     return np.random.default_rng(seed).normal(size=(60, width)).astype(F)
 
 
-def _table(name: str, columns: dict[str, Any]) -> None:
+def _table(name, columns):
     """A table as a logger writes it: obs_0, obs_1, …"""
     with Path(name).open("w", newline="", encoding="utf-8") as stream:
         written = csv.writer(stream)
@@ -42,14 +42,14 @@ def _table(name: str, columns: dict[str, Any]) -> None:
         written.writerows(map(list, np.hstack(list(columns.values())).astype(float)))
 
 
-def two_arrays(_command: Command, wrong: bool) -> None:
+def two_arrays(_command, wrong):
     """Twelve joints, of which an engine exchanges two."""
     joints = _drawn(12)
     np.savez("python.npz", joint_pos=joints, gyro=_drawn(3, 1))
     np.savez("cpp.npz", joint_pos=joints[:, [0, 1, 2, 4, 3, *range(5, 12)]] if wrong else joints, gyro=_drawn(3, 1))
 
 
-def two_tables(_command: Command, wrong: bool) -> None:
+def two_tables(_command, wrong):
     """A quaternion, which an engine writes in the other order."""
     turn = _drawn(4)
     turn /= np.linalg.norm(turn, axis=1, keepdims=True)
@@ -57,14 +57,14 @@ def two_tables(_command: Command, wrong: bool) -> None:
     _table("cpp.csv", {"obs": _drawn(6, 1), "quat": turn[:, [1, 2, 3, 0]] if wrong else turn})
 
 
-def a_script(_command: Command, wrong: bool) -> None:
+def a_script(_command, wrong):
     """Observations, of which an engine scales the gyro otherwise."""
     Path("reference.py").write_text(SCRIPT, encoding="utf-8")
     gyro, joints = _drawn(3), _drawn(4, 1)
     np.savez("engine.npz", gyro=gyro, joints=joints, obs=np.hstack([F(0.2 if wrong else 0.25) * gyro, joints]))
 
 
-def a_robot(_command: Command, wrong: bool) -> None:
+def a_robot(_command, wrong):
     """A deploy.yaml, its policy and a log, in which two motors are exchanged."""
     write_yaml(Path("deploy.yaml"), DEPLOY)
     recorded = robot_recording(write_model(Path("policy.onnx"), OBSERVED, 4))
@@ -73,7 +73,7 @@ def a_robot(_command: Command, wrong: bool) -> None:
     np.savez("log.npz", **recorded)
 
 
-def a_policy(_command: Command, wrong: bool) -> None:
+def a_policy(_command, wrong):
     """A model and two logs of obs_0 …; the engine's actions are a frame late."""
     matrix, obs = weights_of(write_model(Path("policy.onnx"), 8, 3)), _drawn(8)
     action = obs @ matrix
@@ -81,7 +81,7 @@ def a_policy(_command: Command, wrong: bool) -> None:
     _table("cpp.csv", {"obs": obs, "action": np.vstack([action[:1], action[:-1]]) if wrong else action})
 
 
-def a_character(command: Command, wrong: bool) -> None:
+def a_character(command, wrong):
     """The character's files, and an engine that turns each bone from the other side."""
     shutil.copytree(demo_bundle(), ".", dirs_exist_ok=True)
     if wrong:
@@ -111,18 +111,14 @@ MINUTES: dict[Builder, tuple[tuple[str, ...], str]] = {
 
 @pytest.mark.parametrize("wrong", [False, True], ids=["right", "wrong"])
 @pytest.mark.parametrize("build", MINUTES, ids=lambda build: build.__name__)
-def test_a_first_minute_ends_with_the_answer(
-    command: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, build: Builder, wrong: bool
-) -> None:
+def test_a_first_minute_ends_with_the_answer(command, tmp_path, monkeypatch, build, wrong):
     """Whoever finds nothing in the first minute does not come back, and whoever hears a false alarm neither."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.delenv("RIGPACT_BUDGET")
     build(command, wrong)
     typed, named = MINUTES[build]
     before = os.times()
-
     *others, answer = [command(*line.split()) for line in typed]
-
     after = os.times()
     assert len(typed) <= 3
     assert sum(after[:4]) - sum(before[:4]) < 10.0

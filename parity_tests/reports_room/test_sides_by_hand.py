@@ -207,11 +207,9 @@ def test_a_difference_is_taken_in_double_precision_and_of_quaternions_without_th
 
 def numbers_of(values, bound=0.0):
     return SimpleNamespace(
-        values=values,
-        stage=lambda name: Stage(name, THREE),
-        bound=lambda stage: np.full(values[stage.name].shape, bound),
-        lost_in_writing=lambda _: 0.0,
-    )
+        values=values, stage=lambda name: Stage(name, THREE),
+        bound=lambda stage: np.full(values[stage.name].shape, bound), lost_in_writing=lambda _: 0.0,
+    )  # fmt: skip
 
 
 def test_an_answer_without_its_model_may_move_as_far_as_its_inputs_differ():

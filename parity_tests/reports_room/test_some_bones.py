@@ -51,15 +51,11 @@ def test_a_pass_on_some_bones_says_so_and_counts_the_others(tmp_path_factory, di
     ("stage", "bone", "place", "whole", "words"),
     [
         (
-            "y_out",
-            20,
-            6 * BONES.index(20) + 2,
-            (),
-            (),
+            "y_out", 20, 6 * BONES.index(20) + 2, (), (),
         ),  # the address of a channel of 8 bones is another than that of 46
         ("y_norm", 45, 6 * 45, [name for name in REFERENCE.stages if name not in PUBLISHED], ("--stage", "y_norm")),
     ],
-)
+)  # fmt: skip
 def test_a_difference_fails_with_the_name_of_its_bone(tmp_path_factory, diff, stage, bone, place, whole, words):
     """A bone that only the network has is judged too: cut to those of the engine, its defect would pass."""
     trace = of_bones(REFERENCE, CHARACTER, BONES, whole)

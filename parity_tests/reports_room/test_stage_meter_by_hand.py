@@ -70,13 +70,11 @@ def test_an_error_is_taken_in_double_precision_and_of_quaternions_without_their_
 @every_case(
     ("tolerance", "unknown", "first"),
     [
-        ([[1, 1], [1, 1], [1, 1], [1, 1]], 0, None),
-        ([[INF, 1], [1, 1], [1, 1], [1, 1]], 1, (10, 0)),
-        ([[1, INF], [INF, INF], [1, 1], [1, 1]], 3, (10, 1)),
-        ([[1, 1], [1, 1], [INF, INF], [1, INF]], 3, (12, 0)),
+        ([[1, 1], [1, 1], [1, 1], [1, 1]], 0, None), ([[INF, 1], [1, 1], [1, 1], [1, 1]], 1, (10, 0)),
+        ([[1, INF], [INF, INF], [1, 1], [1, 1]], 3, (10, 1)), ([[1, 1], [1, 1], [INF, INF], [1, INF]], 3, (12, 0)),
         ([[1, 1], [1, 1], [1, 1], [1, INF]], 1, (20, 1)),
     ],
-)
+)  # fmt: skip
 def test_values_with_an_infinite_tolerance_are_counted_and_not_judged(pieces, tolerance, unknown, first):
     """The first of them is where a recording should hold more."""
     found = measured([[0.5, 0.25]] * 4, tolerance, pieces=pieces)

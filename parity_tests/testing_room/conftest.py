@@ -5,12 +5,10 @@ import os
 import re
 import subprocess
 import sys
-from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from importlib.metadata import entry_points
 from pathlib import Path
-from typing import Any
 
 import onnxruntime  # noqa: F401 - a run of pytest in pytest forgets what it imported; C extensions bear that badly
 import pytest
@@ -41,7 +39,7 @@ class Ran:
     out: str
 
     @property
-    def outcomes(self) -> dict[str, str]:
+    def outcomes(self):
         """Outcome by the name of each added test, from `-v` or `-rA`."""
         line = re.compile(
             r"^(?:\[gw\d+\] \[ *\d+%\] )?(PASSED|FAILED|SKIPPED|ERROR) (rigpact::.*?)(?: - .*)?$", re.MULTILINE
@@ -49,15 +47,12 @@ class Ran:
         return {name.rstrip(): outcome.lower() for outcome, name in line.findall(self.out)}
 
     @property
-    def summary(self) -> str:
+    def summary(self):
         """The line that the plugin adds."""
         return next((line for line in self.out.splitlines() if line.startswith("rigpact: ")), "")
 
 
-Pytest = Callable[..., Ran]
-
-
-def run_in(folder: Path, words: Sequence[str], env: Mapping[str, str]) -> Ran:
+def run_in(folder, words, env):
     """Run pytest in a separate process, without the settings of this run."""
     quiet = {key: value for key, value in os.environ.items() if not key.startswith("PYTEST_")}
     if not INSTALLED:
@@ -70,16 +65,16 @@ def run_in(folder: Path, words: Sequence[str], env: Mapping[str, str]) -> Ran:
 
 
 @pytest.fixture
-def folder(pytester: pytest.Pytester) -> Path:
+def folder(pytester):
     """The user's repository: an empty folder, the current one."""
     return pytester.path
 
 
 @pytest.fixture
-def run_pytest(pytester: pytest.Pytester) -> Pytest:
+def run_pytest(pytester):
     """Run `pytest WORDS…` in the folder, in this process: what rigpact imports is imported once."""
 
-    def run(*words: object) -> Ran:
+    def run(*words):
         result = pytester.runpytest_inprocess(*PLUGIN, *map(str, words))
         return Ran(int(result.ret), "\n".join([*result.outlines, *result.errlines]))
 
@@ -87,12 +82,12 @@ def run_pytest(pytester: pytest.Pytester) -> Pytest:
 
 
 @pytest.fixture
-def run_apart(folder: Path) -> Pytest:
+def run_apart(folder):
     """The same in a process of its own."""
     return lambda *words: run_in(folder, [*PLUGIN, *map(str, words)], {})
 
 
-def words_for(bundle: Path) -> list[str]:
+def words_for(bundle):
     """The options that name the demo character's files, in one folder or another."""
     prediction = bundle / "teacher_predictions" / "Sneak_Turn_prediction.json"
     return [
@@ -103,16 +98,16 @@ def words_for(bundle: Path) -> list[str]:
 
 
 @pytest.fixture
-def demo_words(demo_bundle: Path) -> list[str]:
+def demo_words(demo_bundle):
     """The options that name the demo character's files."""
     return words_for(demo_bundle)
 
 
 @pytest.fixture
-def edited(folder: Path) -> Callable[..., Path]:
+def edited(folder):
     """A copy of a JSON file with an edit."""
 
-    def edit(path: Path, change: Callable[[Any], object]) -> Path:
+    def edit(path, change):
         document = json.loads(path.read_text(encoding="utf-8"))
         change(document)
         copy = folder / path.name

@@ -5,9 +5,7 @@ from __future__ import annotations
 import base64
 import json
 import time
-from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from pathlib import Path
 from typing import Any
 
 from selenium.webdriver import Chrome, ChromeOptions
@@ -26,13 +24,13 @@ ARGUMENTS = (
 )  # fmt: skip
 
 
-def programs() -> tuple[str | None, str | None]:
+def programs():
     """Paths of Chromium and of its driver; None if not installed."""
     return path_of("chromium"), path_of("chromedriver")
 
 
 @contextmanager
-def started(profile: Path) -> Iterator[Browser]:
+def started(profile):
     """A browser with an empty profile; closed afterwards."""
     chromium, driver = programs()
     assert chromium is not None
@@ -51,16 +49,14 @@ def started(profile: Path) -> Iterator[Browser]:
 class Browser:
     """The browser functions for the tests."""
 
-    def __init__(self, chrome: Chrome) -> None:
+    def __init__(self, chrome):
         self.chrome = chrome
 
-    def command(self, name: str, **values: Any) -> Any:
+    def command(self, name, **values):
         """Call the DevTools protocol."""
         return self.chrome.execute_cdp_cmd(name, values)
 
-    def open(
-        self, path: Path, *, width: int = 1280, height: int = 900, scheme: str = "light", motion: str = "no-preference"
-    ) -> None:
+    def open(self, path, *, width=1280, height=900, scheme="light", motion="no-preference"):
         """Open a page with a window size and user preferences; earlier log entries are dropped."""
         wishes = {"prefers-color-scheme": scheme, "prefers-reduced-motion": motion}
         features = [{"name": name, "value": value} for name, value in wishes.items()]
@@ -71,45 +67,45 @@ class Browser:
         self.errors(), self.requests()
         self.chrome.get(path.as_uri())
 
-    def errors(self) -> list[str]:
+    def errors(self):
         """The page's console messages since the last call."""
         return [entry["message"] for entry in self.chrome.get_log("browser")]
 
-    def requests(self) -> list[str]:
+    def requests(self):
         """Every address that the page requested since the last call."""
         messages = [json.loads(entry["message"])["message"] for entry in self.chrome.get_log("performance")]
         sent = [message["params"] for message in messages if message["method"] == "Network.requestWillBeSent"]
         return [params["request"]["url"] for params in sent]
 
-    def run(self, script: str, *values: Any) -> Any:
+    def run(self, script, *values):
         """The value of a script's `return`."""
         return self.chrome.execute_script(script, *values)
 
-    def state(self) -> dict[str, Any]:
+    def state(self):
         """The viewer's present state."""
         state: dict[str, Any] = self.run("return window.rigpactReport.state()")
         return state
 
-    def until(self, is_so: Callable[[], object]) -> None:
+    def until(self, is_so):
         """Wait for a condition; AssertionError if it does not become true."""
         end = time.monotonic() + PATIENCE_S
         while not is_so():
             assert time.monotonic() < end, "it did not happen in time"
             time.sleep(0.02)
 
-    def find(self, selector: str) -> Any:
+    def find(self, selector):
         """The element."""
         return self.chrome.find_element(By.CSS_SELECTOR, selector)
 
-    def text(self, selector: str) -> str:
+    def text(self, selector):
         """The text of an element as it can be seen."""
         return str(self.find(selector).text)
 
-    def choose(self, selector: str, value: str) -> None:
+    def choose(self, selector, value):
         """Choose an option of a list."""
         Select(self.find(selector)).select_by_value(value)
 
-    def press(self, selector: str, *keys: str, held: str = "") -> None:
+    def press(self, selector, *keys, held=""):
         """Focus an element without a click and press keys, while another is held down if one is given."""
         self.run("document.querySelector(arguments[0]).focus()", selector)
         actions = ActionChains(self.chrome)
@@ -121,15 +117,11 @@ class Browser:
             actions.key_up(held)
         actions.perform()
 
-    def press_tab(self) -> None:
-        """Go on to the next control."""
-        ActionChains(self.chrome).send_keys("\ue004").perform()
-
-    def click_at(self, selector: str, x: float, y: float) -> None:
+    def click_at(self, selector, x, y):
         """Click at CSS pixels from an element's upper left corner."""
         self.drag(selector, [(x, y)])
 
-    def drag(self, selector: str, points: Sequence[tuple[float, float]]) -> None:
+    def drag(self, selector, points):
         """Press the mouse at the first point of an element, move over the others, let go."""
         places = [self.place(selector, x, y) for x, y in points]
         held = {"button": "left", "clickCount": 1}
@@ -139,7 +131,7 @@ class Browser:
             self.command("Input.dispatchMouseEvent", type="mouseMoved", buttons=1, **place, button="left")
         self.command("Input.dispatchMouseEvent", type="mouseReleased", **places[-1], **held)
 
-    def place(self, selector: str, x: float, y: float) -> dict[str, float]:
+    def place(self, selector, x, y):
         """Where a point of an element lies in the window, once the element is in its middle."""
         script = (
             "const e = document.querySelector(arguments[0]); e.scrollIntoView({block: 'center', behavior: 'instant'});"
@@ -148,29 +140,14 @@ class Browser:
         left, top = self.run(script, selector)
         return {"x": left + x, "y": top + y}
 
-    def tap(self, selector: str, x: float, y: float) -> None:
-        """Touch a point of an element for a moment."""
-        place = self.place(selector, x, y)
-        self.command("Input.dispatchTouchEvent", type="touchStart", touchPoints=[place])
-        self.command("Input.dispatchTouchEvent", type="touchEnd", touchPoints=[])
-
-    def wheel(self, selector: str, delta: float) -> None:
-        """Turn the wheel over the middle of an element."""
-        script = (
-            "const b = document.querySelector(arguments[0]).getBoundingClientRect();"
-            "return [b.left + b.width / 2, b.top + b.height / 2]"
-        )
-        x, y = self.run(script, selector)
-        self.command("Input.dispatchMouseEvent", type="mouseWheel", x=x, y=y, deltaX=0, deltaY=delta)
-
-    def picture(self, *, whole: bool = True) -> bytes:
+    def picture(self, *, whole=True):
         """A PNG of the page."""
         size = self.run("return [innerWidth, document.documentElement.scrollHeight]")
         clip = {"x": 0, "y": 0, "width": size[0], "height": size[1], "scale": 1}
         wanted = {"captureBeyondViewport": True, "clip": clip} if whole else {}
         return base64.b64decode(self.command("Page.captureScreenshot", **wanted)["data"])
 
-    def picture_of(self, selector: str, kind: str, quality: int, *, tallest: int) -> bytes:
+    def picture_of(self, selector, kind, quality, *, tallest):
         """A picture of one element, or of its upper part, as `webp` or `jpeg`."""
         script = (
             "const b = document.querySelector(arguments[0]).getBoundingClientRect();"
@@ -178,13 +155,11 @@ class Browser:
             "return {x: b.x - 8, y: b.y + scrollY - 8, width: b.width + 16, height, scale: 1}"
         )
         wanted = {
-            "format": kind,
-            "quality": quality,
-            "captureBeyondViewport": True,
+            "format": kind, "quality": quality, "captureBeyondViewport": True,
             "clip": self.run(script, selector, tallest),
-        }
+        }  # fmt: skip
         return base64.b64decode(self.command("Page.captureScreenshot", **wanted)["data"])
 
-    def paper(self) -> bytes:
+    def paper(self):
         """A PDF of the page."""
         return base64.b64decode(self.command("Page.printToPDF", printBackground=True)["data"])

@@ -3,9 +3,6 @@
 from __future__ import annotations
 
 import importlib.util
-from collections.abc import Iterator
-from pathlib import Path
-from typing import TYPE_CHECKING
 
 import pytest
 
@@ -14,12 +11,9 @@ from rigpact.reports.viewer import write_html
 from ..programs import missing
 from .drawn import Drawn, drawn_gate
 
-if TYPE_CHECKING:
-    from .browser import Browser
-
 
 @pytest.fixture(scope="session")
-def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Browser]:
+def browser(tmp_path_factory):
     """One headless Chromium for all tests."""
     if importlib.util.find_spec("selenium") is None:
         missing("selenium (pip install rigpact[test])")
@@ -30,13 +24,13 @@ def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Browser]:
 
 
 @pytest.fixture(scope="session")
-def drawn() -> Drawn:
+def drawn():
     """A run whose engine is wrong in one bone at one frame, and nowhere else."""
     return Drawn.with_one_error()
 
 
 @pytest.fixture(scope="session")
-def page(drawn: Drawn, tmp_path_factory: pytest.TempPathFactory) -> Path:
+def page(drawn, tmp_path_factory):
     """The drawn run's page."""
     path = tmp_path_factory.mktemp("page") / "report.html"
     write_html(path, drawn_gate(drawn), [drawn.run])
@@ -44,7 +38,7 @@ def page(drawn: Drawn, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture
-def opened(browser: Browser, page: Path) -> Browser:
+def opened(browser, page):
     """The page in the browser at desktop size."""
     browser.open(page)
     return browser

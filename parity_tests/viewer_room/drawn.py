@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 
@@ -31,7 +30,7 @@ class Drawn:
     rotations: list[list[list[Matrix]]]
 
     @classmethod
-    def with_one_error(cls, *, frames: int = 40, bones: int = 12, seed: int = 1) -> Drawn:
+    def with_one_error(cls, *, frames=40, bones=12, seed=1):
         """The engine's `WRONG_BONE` is off at `WRONG_COLUMN` only; frame numbers start at 100 and leave 110 out."""
         chance = np.random.default_rng(seed)
         parents = [-1] + [int(chance.integers(bone)) for bone in range(1, bones)]
@@ -52,17 +51,17 @@ class Drawn:
         )  # fmt: skip
         return cls(run, parents, offsets, [reference, engine])
 
-    def changed(self, **changes: Any) -> Drawn:
+    def changed(self, **changes):
         """The same with other fields of the run."""
         return replace(self, run=replace(self.run, **changes))
 
 
-def _vector(chance: np.random.Generator, size: float) -> Vector:
+def _vector(chance, size):
     x, y, z = chance.uniform(-size, size, 3).tolist()
     return x, y, z
 
 
-def drawn_gate(drawn: Drawn, **changes: Any) -> GateReport:
+def drawn_gate(drawn, **changes):
     """A gate that fails on the drawn run: one error that the picture can show, one warning, one passing part."""
     frame = int(drawn.run.frames[WRONG_COLUMN])
     address = Address("y_out", 6 * WRONG_BONE, "BoneRotations6D", "bone_7", "6D[0]")

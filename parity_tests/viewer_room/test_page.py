@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from rigpact.contract.findings import Finding, FindingsReport, Ledger
+from rigpact.contract.findings import FindingsReport, Ledger
 from rigpact.contract.rules.catalogue import ALL_RULES
 from rigpact.contract.rules.teacher.prediction import COMPOSED_WITH_TARGET, PREDICTION_HOLDS_RESIDUAL
 from rigpact.reports.gate.answer.part import Part
@@ -28,19 +28,19 @@ MEGABYTE = 1_000_000
 DATA = re.compile(r'<script type="application/json" id="data">(.*?)</script>', re.DOTALL)
 
 
-def embedded(text: str) -> dict[str, Any]:
+def embedded(text):
     """The numbers that a page holds."""
     found: dict[str, Any] = json.loads(DATA.findall(text)[0])
     return found
 
 
-def words(base64_text: str) -> list[int]:
+def words(base64_text):
     """The 16-bit numbers of a packed array."""
     content = base64.b64decode(base64_text)
     return [int.from_bytes(content[at : at + 2], "little") for at in range(0, len(content), 2)]
 
 
-def test_ten_seconds_of_a_large_character_stay_below_a_megabyte() -> None:
+def test_ten_seconds_of_a_large_character_stay_below_a_megabyte():
     """A ticket system refuses large attachments."""
     drawn = Drawn.with_one_error(frames=600, bones=65)
     chance = np.random.default_rng(1)
@@ -51,7 +51,7 @@ def test_ten_seconds_of_a_large_character_stay_below_a_megabyte() -> None:
 
 
 @pytest.mark.parametrize("frames", [40, 9000])
-def test_the_same_answer_gives_the_same_bytes(frames: int, tmp_path: Path) -> None:
+def test_the_same_answer_gives_the_same_bytes(frames, tmp_path):
     """A report in an archive is compared by its hash; a set's order, which the seed changes, would break it."""
     code = (
         "import sys; from parity_tests.viewer_room.drawn import Drawn, drawn_gate;"
@@ -68,7 +68,7 @@ def test_the_same_answer_gives_the_same_bytes(frames: int, tmp_path: Path) -> No
     assert (tmp_path / "1").read_bytes() == (tmp_path / "2").read_bytes()
 
 
-def test_only_the_pages_own_script_and_style_may_act(page: Path) -> None:
+def test_only_the_pages_own_script_and_style_may_act(page):
     """A name that is not escaped must still not run as a script; `unsafe-inline` would allow it."""
     text = page.read_text(encoding="utf-8")
     (policy,) = re.findall(r'http-equiv="Content-Security-Policy" content="([^"]*)"', text)
@@ -83,14 +83,14 @@ def test_only_the_pages_own_script_and_style_may_act(page: Path) -> None:
     assert "unsafe" not in policy
 
 
-def test_nothing_in_the_page_points_outside(page: Path) -> None:
+def test_nothing_in_the_page_points_outside(page):
     """The page must work offline and behind a firewall."""
     text = DATA.sub("", page.read_text(encoding="utf-8"))
     assert not re.findall(r"https?://|url\(|@import|\bsrc=[\"']|\bfetch\(|XMLHttpRequest|WebSocket", text)
     assert all(target.startswith("#") for target in re.findall(r'\bhref="([^"]*)"', text))
 
 
-def test_text_of_files_cannot_leave_its_place() -> None:
+def test_text_of_files_cannot_leave_its_place():
     """Bone names and paths come from files that anybody may have written."""
     evil = f"</script><script>x</script><!--{HOSTILE}\u2028\u202e\ud800&amp;"
     drawn = Drawn.with_one_error()
@@ -105,7 +105,7 @@ def test_text_of_files_cannot_leave_its_place() -> None:
     text.encode("utf-8")
 
 
-def test_the_largest_errors_of_a_long_run_are_kept() -> None:
+def test_the_largest_errors_of_a_long_run_are_kept():
     """One bad frame in five minutes: thinning that skips it shows a clean run."""
     frames = 18_000
     drawn = Drawn.with_one_error(bones=12)
@@ -115,14 +115,9 @@ def test_the_largest_errors_of_a_long_run_are_kept() -> None:
     ratios = np.zeros(frames)
     ratios[4321:] = 3.0
     run = drawn.changed(
-        frames=np.arange(frames),
-        deg=deg,
-        cm=None,
-        reference=still,
-        engine=still,
-        stages=[("y_out", "")],
+        frames=np.arange(frames), deg=deg, cm=None, reference=still, engine=still, stages=[("y_out", "")],
         ratios=ratios[None],
-    ).run
+    ).run  # fmt: skip
     shown = embedded(render_html(drawn_gate(drawn), [run]))["runs"][0]
     assert len(shown["frames"]) < frames / 2
     assert {1234, 4321} <= set(shown["frames"])  # the first that is not finite is the worst; the first divergence
@@ -133,23 +128,7 @@ def test_the_largest_errors_of_a_long_run_are_kept() -> None:
     assert codes[held, 3] == np.sort(codes[:, 3])[-1] > codes[0, 3]
 
 
-def test_many_long_runs_share_one_budget() -> None:
-    """Twenty clips of a gate must not make a page that no browser opens."""
-    drawn = Drawn.with_one_error(frames=400, bones=65)
-    sizes = {count: len(render_html(drawn_gate(drawn), [drawn.run] * count)) for count in (10, 40)}
-    assert sizes[40] < 2 * sizes[10] < 20 * MEGABYTE
-
-
-def test_without_a_recording_the_page_says_why() -> None:
-    """Without an explanation, a missing picture looks like a broken page."""
-    nothing = GateReport((), {"rigpact": "0.1.0"}, {"engine-trace": "no engine trace is configured"})
-    text = render_html(nothing)
-    assert "No engine recording was compared" in text
-    assert "no engine trace is configured" in text
-    assert embedded(text)["runs"] == []
-
-
-def test_every_figure_stands_in_a_table_too(drawn: Drawn) -> None:
+def test_every_figure_stands_in_a_table_too(drawn):
     """A canvas says nothing to a screen reader, and cannot be copied into a ticket."""
     text = re.sub(r"\s+", " ", re.sub(r"<[^>]+>", " ", render_html(drawn_gate(drawn), [drawn.run])))
     frame = drawn.run.frames[WRONG_COLUMN]
@@ -158,12 +137,11 @@ def test_every_figure_stands_in_a_table_too(drawn: Drawn) -> None:
     assert "state ✓ within 0" in text
 
 
-def test_the_three_verdicts_are_told_apart_by_word_and_sign() -> None:
+def test_the_three_verdicts_are_told_apart_by_word_and_sign():
     """Colour-blind people cannot separate red and green."""
-
     wrong = (ALL_RULES[0].at("bundle.json", key="fps"),)
 
-    def headline(compared: int, *findings: Finding) -> list[str]:
+    def headline(compared, *findings):
         part = Part("check", "Check", FindingsReport(findings, Ledger(3, compared)))
         text = render_html(GateReport((part,), {}))
         return re.findall(r'aria-hidden="true">(.)</div>|<h1 id="verdict-word">(\w+)</h1>', text)
@@ -174,7 +152,7 @@ def test_the_three_verdicts_are_told_apart_by_word_and_sign() -> None:
     assert len(set(signs)) == 3
 
 
-def test_an_old_report_survives_a_failed_write(tmp_path: Path, drawn: Drawn) -> None:
+def test_an_old_report_survives_a_failed_write(tmp_path, drawn):
     """A failed write must keep the old report, not leave half a page."""
     path = tmp_path / "report.html"
     path.write_text("yesterday's", encoding="utf-8")
@@ -185,26 +163,16 @@ def test_an_old_report_survives_a_failed_write(tmp_path: Path, drawn: Drawn) -> 
     assert [child.name for child in tmp_path.iterdir()] == ["report.html"]
 
 
-def test_the_page_opens_on_what_failed(drawn: Drawn) -> None:
+def test_the_page_opens_on_what_failed(drawn):
     """A reader who opens a failed gate used to see the first recording, which was sound."""
     sound = replace(drawn.run, name="sound")
     passing = Part("teacher/sound", "Training file sound", FindingsReport((), Ledger(10, 10)))
     gate = drawn_gate(drawn)
     text = render_html(replace(gate, parts=(passing, *gate.parts)), [sound, drawn.run])
-
     assert [run["name"] for run in embedded(text)["runs"]] == [drawn.run.name, "sound"]
     said = re.sub(r"\s+", " ", re.sub(r"<[^>]+>", " ", text))
     assert said.index("engine: narrow, solid") < said.index("training: narrow, solid")
     assert "It agrees with the reference in every stage that was compared." in said
-
-
-def test_a_training_file_is_not_called_the_engine(drawn: Drawn) -> None:
-    """The side that has to change its code must be the one that is named."""
-    differs = drawn_gate(drawn).parts[0]
-    part = Part(f"teacher/{drawn.run.name}", "Training file walk", differs.report)
-    said = re.sub(r"<[^>]+>", " ", render_html(GateReport((part,), {}), [drawn.run]))
-    assert "training: narrow, solid" in said
-    assert "engine: narrow" not in said
 
 
 @pytest.mark.parametrize(
@@ -219,18 +187,10 @@ def test_a_training_file_is_not_called_the_engine(drawn: Drawn) -> None:
     ],
     ids=["residual", "composed with the target", "of another file"],
 )  # fmt: skip
-def test_nothing_is_drawn_that_a_finding_denies(drawn: Drawn, finding: Finding, bones: int, said: str) -> None:
+def test_nothing_is_drawn_that_a_finding_denies(drawn, finding, bones, said):
     """A residual drawn as a pose showed a finger 69 degrees off, beside the finding that it is no pose."""
     part = Part("teacher/walk", "Training file walk", FindingsReport((), Ledger(1, 1), {"b": "walk.json"}))
     files = Part("files", "Files", FindingsReport((finding,), Ledger(1, 1)))
     text = render_html(GateReport((files, part), {}), [drawn.changed(against="clip").run])
     assert len(embedded(text)["runs"][0]["bones"]) == bones
     assert said in text
-
-
-def test_the_bar_shows_what_passed_failed_and_was_not_judged(drawn: Drawn) -> None:
-    """A red bar over two parts that failed of six reads as six."""
-    open_part = Part("free-run", "Free run", FindingsReport((), Ledger(4, 0)))
-    gate = drawn_gate(drawn)
-    text = re.sub(r"\s+", " ", re.sub(r"<[^>]+>", " ", render_html(replace(gate, parts=(*gate.parts, open_part)), [])))
-    assert "✓ 1 passed ✕ 1 failed ? 2 not judged 1 not asked" in text
