@@ -213,6 +213,7 @@ def test_properties_fail_without_hypothesis(run_apart, run_pytest, demo_words, f
     assert "pip install 'rigpact[testing]'" in ran.out
 
 
+@pytest.mark.nightly
 def test_a_property_that_does_not_hold_shows_what_it_drew(run_apart, demo_words, folder):
     """The smallest input that shows it is printed, and it is the same in the next run."""
     (folder / "conftest.py").write_text(
