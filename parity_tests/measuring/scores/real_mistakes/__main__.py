@@ -10,13 +10,20 @@ from __future__ import annotations
 import argparse
 import json
 import os
+import resource
 import statistics
+import subprocess
 import sys
+import tempfile
+import time
 import tomllib
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from fnmatch import fnmatch
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -27,7 +34,6 @@ from rigpact.reference_runtime.recordings.trace import read_trace
 from ...sections import replaced
 from ..claims import claims_of
 from ..untrue import Ways, untrue, ways_of
-from .answers import LIMIT_S, Asked, asked
 from .grading import GRADES, Grade, Right, grade
 from .truths import TRUTHS
 
@@ -35,36 +41,29 @@ PRECISE, MEDIAN_S = 0.92, 2.0
 """The bars: so many mistakes that show are named, in so many seconds; none misleads, nothing right alarms, none is late."""
 SHOWS = 1e-6
 """A mistake of the engine class that moves no number by more shows nowhere in that recording."""
+LIMIT_S = 60
+"""A process ends after so much processor time: the search counts work and ends by itself, so one that does not hangs."""
+ENGINE_WORDS = ("output_mode=residual", "contacts_source=zeros", "angvel_source=state_slice")
+WORSE = ("precise", "vague", "located", "silent", "no answer", "timeout", "misleading")
 
 
 @dataclass(frozen=True)
 class Row:
-    """A recording, its label, what was answered, and the grade. is_wrong: whether a mistake shows in it."""
+    """A recording, its label, the grade and what was answered. is_wrong: whether a mistake shows in it.
+
+    seconds: the shorter of the clock's and the processors', so that other work on the machine counts little.
+    """
 
     name: str
     what: str
     is_wrong: bool
-    asked: Asked
+    seconds: float
     grade: Grade
-
-    @property
-    def mistake(self) -> str:
-        """The name that its recordings share."""
-        return mistake_of(self.name)
-
-    @property
-    def said(self) -> tuple[str, ...]:
-        """What is claimed, or where it differs first."""
-        answer = self.asked.answer
-        if answer is None:
-            return (self.asked.error or "no answer",)
-        first = answer["first_divergence"]
-        claims = tuple(each.shown for each in claims_of(answer))
-        return claims or ((f"first: {first['stage']}, frame {first['frame']}",) if first else ())
+    said: tuple[str, ...]
 
 
 def mistake_of(name: str) -> str:
-    """The name without file ending and mode."""
+    """The name that the recordings of a mistake share: without file ending and mode."""
     return name.split(".", maxsplit=1)[0]
 
 
@@ -81,14 +80,34 @@ def shows(folder: Path, name: str) -> bool:
     )
 
 
-def graded(folder: Path, labels: Mapping[str, Mapping[str, object]], only: str, jobs: int) -> Iterator[Row]:
-    """Every recording asked about and graded."""
-    ways = {each: _ways(folder / each) for each in {name.split("/")[0] for name in TRUTHS}}
-    for each in asked(folder, [name for name in labels if name.split("/")[0] in ways], only, jobs):
-        label = labels[each.name]
-        is_wrong = bool(label["wrong"]) and shows(folder, each.name)
-        truth = TRUTHS[mistake_of(each.name)] if is_wrong else None
-        yield Row(each.name, str(label["what"]), is_wrong, each, _grade(each, truth, ways[each.name.split("/")[0]]))
+def options(folder: Path, name: str) -> list[str]:
+    """The options that the README of the folder names for a recording."""
+    system, real = folder / name.split("/", maxsplit=1)[0], folder.parent
+    if system.name == "enemy_engine":
+        words = ["--contract", str(system / "bundle.json"), "--companion", str(real / "pretrain_template.json")]
+        words += [part for each in ENGINE_WORDS for part in ("--set", each)]
+        return words + (["--clip", str(real / "Walk_F.json")] if ".teacher." in name else [])
+    own = [part for path in sorted(system.glob("*.py")) for part in ("--operations", str(path))]
+    return ["--contract", str(system / "contract.toml"), *own, *([] if system.name == "lmm" else ["--mode", "free"])]
+
+
+def answer_to(folder: Path, name: str) -> tuple[Mapping[str, Any] | Grade, float]:
+    """What a process of its own answers about a recording, or why it does not; and its seconds."""
+    line = [sys.executable, "-m", "rigpact.reports", "explain", str(folder / name), *options(folder, name)]
+    with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err:
+        started = time.monotonic()
+        running = subprocess.Popen([*line, "--format", "json"], stdout=out, stderr=err, start_new_session=True)
+        resource.prlimit(running.pid, resource.RLIMIT_CPU, (LIMIT_S, LIMIT_S))
+        _, status, usage = os.wait4(running.pid, 0)
+        running.returncode = os.waitstatus_to_exitcode(status)
+        seconds = min(time.monotonic() - started, usage.ru_utime + usage.ru_stime)
+        out.seek(0)
+        err.seek(0)
+        printed, said = out.read(), err.read().decode(errors="replace")[-400:]
+    if running.returncode < 0 or not printed.strip():
+        return Grade("timeout" if running.returncode < 0 else "no answer", (said or "no answer",)), seconds
+    answer: Mapping[str, Any] = json.loads(printed)
+    return answer, seconds
 
 
 def _ways(folder: Path) -> Ways:
@@ -98,34 +117,47 @@ def _ways(folder: Path) -> Ways:
     return ways_of(tomllib.loads(text))
 
 
-def _grade(each: Asked, truth: Right | None, ways: Ways) -> Grade:
-    if each.answer is None or each.is_late:
-        return Grade("timeout" if each.is_late else "no answer", (each.error,))
-    if false := untrue(each.answer, ways):
-        return Grade("misleading", tuple(false))
-    return grade(each.answer, truth)
+def graded(folder: Path, labels: Mapping[str, Mapping[str, object]], only: str, jobs: int) -> Iterator[Row]:
+    """Those recordings whose names match asked about and graded, in their order."""
+    ways = {each: _ways(folder / each) for each in {name.split("/")[0] for name in TRUTHS}}
+    known = [name for name in labels if name.split("/")[0] in ways]
+    chosen = [name for name in known if fnmatch(name, only) or fnmatch(name, f"*{only}*")]
+    with ThreadPoolExecutor(jobs) as workers:
+        asked = workers.map(lambda name: answer_to(folder, name), chosen)
+        for name, (answer, seconds) in zip(chosen, asked, strict=True):
+            is_wrong = bool(labels[name]["wrong"]) and shows(folder, name)
+            truth = TRUTHS[mistake_of(name)] if is_wrong else None
+            given = answer if isinstance(answer, Grade) else _grade(answer, truth, ways[name.split("/")[0]])
+            said = answer.others if isinstance(answer, Grade) else _said(answer)
+            yield Row(name, str(labels[name]["what"]), is_wrong, seconds, given, said)
+
+
+def _grade(answer: Mapping[str, Any], truth: Right | None, ways: Ways) -> Grade:
+    false = untrue(answer, ways)
+    return Grade("misleading", tuple(false)) if false else grade(answer, truth)
+
+
+def _said(answer: Mapping[str, Any]) -> tuple[str, ...]:
+    """What is claimed, or where it differs first."""
+    first = answer["first_divergence"]
+    claims = tuple(each.shown for each in claims_of(answer))
+    return claims or ((f"first: {first['stage']}, frame {first['frame']}",) if first else ())
 
 
 def by_mistake(rows: Sequence[Row]) -> Mapping[str, Row]:
     """Each mistake that shows, with the worse of its rows."""
-    worse = ("precise", "vague", "located", "silent", "no answer", "timeout", "misleading")
-    found: dict[str, Row] = {}
-    for row in filter(lambda each: each.is_wrong, rows):
-        known = found.get(row.mistake)
-        if known is None or worse.index(row.grade.word) > worse.index(known.grade.word):
-            found[row.mistake] = row
-    return found
+    wrong = sorted((row for row in rows if row.is_wrong), key=lambda row: WORSE.index(row.grade.word))
+    return {mistake_of(row.name): row for row in wrong}
 
 
 def shortcomings(rows: Sequence[Row]) -> list[str]:
     """The bars that are missed, in words."""
     mistakes, counts = by_mistake(rows), Counter(row.grade.word for row in rows)
     precise = sum(row.grade.word == "precise" for row in mistakes.values())
-    missed = (
-        [] if precise >= PRECISE * len(mistakes) else [f"precise {precise} of {len(mistakes)}, required {PRECISE:.0%}"]
-    )
-    missed += [f"{counts[word]} {word}" for word in ("misleading", "alarm", "timeout", "no answer") if counts[word]]
-    median = statistics.median(row.asked.seconds for row in rows)
+    missed = [f"{counts[word]} {word}" for word in ("misleading", "alarm", "timeout", "no answer") if counts[word]]
+    if precise < PRECISE * len(mistakes):
+        missed.append(f"precise {precise} of {len(mistakes)}, required {PRECISE:.0%}")
+    median = statistics.median(row.seconds for row in rows)
     return missed + ([f"median {median:.1f} s, required {MEDIAN_S:g} s"] if median > MEDIAN_S else [])
 
 
@@ -134,14 +166,12 @@ def summary(rows: Sequence[Row]) -> Iterator[str]:
     columns = ("program", "mistakes that show", *GRADES[:7], "right, alarms", "median s", "worst s")
     yield f"| {' | '.join(columns)} |"
     yield "|---|" + "---:|" * (len(columns) - 1)
-    folders = sorted({row.name.split("/")[0] for row in rows})
-    for folder in (*folders, ""):
+    for folder in (*sorted({row.name.split("/")[0] for row in rows}), ""):
         chosen = [row for row in rows if row.name.startswith(folder)]
         counts = Counter(row.grade.word for row in by_mistake(chosen).values())
-        right = [row for row in chosen if not row.is_wrong]
-        alarms = sum(row.grade.word != "agrees" for row in right)
-        seconds = [row.asked.seconds for row in chosen]
-        cells = [folder or "**all**", counts.total(), *(counts[word] for word in GRADES[:7]), f"{len(right)}, {alarms}",
+        right = [row.grade.word != "agrees" for row in chosen if not row.is_wrong]
+        seconds = [row.seconds for row in chosen]
+        cells = [folder or "**all**", counts.total(), *(counts[word] for word in GRADES[:7]), f"{len(right)}, {sum(right)}",
                  f"{statistics.median(seconds):.1f}", f"{max(seconds):.1f}"]  # fmt: skip
         yield f"| {' | '.join(map(str, cells))} |"
 
@@ -149,18 +179,11 @@ def summary(rows: Sequence[Row]) -> Iterator[str]:
 def tables(rows: Sequence[Row]) -> str:
     """The section."""
     unseen = sum(not row.is_wrong and mistake_of(row.name) in TRUTHS for row in rows)
-    lines = [
-        f"In {unseen} recordings the mistake shows nowhere.",
-        "",
-        *summary(rows),
-        "",
-        "| recording | mistake | | s | what `rigpact explain` says |",
-        "|---|---|---|---:|---|",
-    ]
+    lines = [f"In {unseen} recordings the mistake shows nowhere.", "", *summary(rows), ""]
+    lines += ["| recording | mistake | | s | what `rigpact explain` says |", "|---|---|---|---:|---|"]
     for row in rows:
         name = row.name.removesuffix(".npz").removesuffix(".trace.safetensors")
-        cells = (f"`{name}`", row.what, row.grade.word, f"{row.asked.seconds:.1f}", _shown(row.said))
-        lines.append(f"| {' | '.join(cells)} |")
+        lines.append(f"| `{name}` | {row.what} | {row.grade.word} | {row.seconds:.1f} | {_shown(row.said)} |")
     return "\n".join((*lines, ""))
 
 
@@ -172,7 +195,7 @@ def _shown(said: Sequence[str], most: int = 160) -> str:
 def as_json(rows: Sequence[Row]) -> bytes:
     """Every row for programs."""
     kept = [{"name": row.name, "what": row.what, "is_wrong": row.is_wrong, "grade": row.grade.word, "not_true": row.grade.others,
-             "seconds": round(row.asked.seconds, 2), "said": row.said} for row in rows]  # fmt: skip
+             "seconds": round(row.seconds, 2), "said": row.said} for row in rows]  # fmt: skip
     return (json.dumps(kept, indent=1, ensure_ascii=False) + "\n").encode()
 
 
@@ -186,13 +209,11 @@ def main() -> int:
     given = parser.parse_args()
     if "RIGPACT_REAL_DATA" not in os.environ:
         parser.error("RIGPACT_REAL_DATA is to name the folder of real files; the recordings are in its folder mistakes")
-    folder = Path(os.environ["RIGPACT_REAL_DATA"]) / "mistakes"
-    rows = []
+    folder, rows = Path(os.environ["RIGPACT_REAL_DATA"]) / "mistakes", []
     for row in graded(folder, json.loads((folder / "labels.json").read_text(encoding="utf-8")), given.only, given.jobs):
         rows.append(row)
-        sys.stdout.write(
-            f"{row.grade.word:<10} {row.asked.seconds:5.1f}s {row.name:<55} {row.what[:60]} -> {_shown(row.said)}\n"
-        )
+        words = f"{row.grade.word:<10} {row.seconds:5.1f}s {row.name:<55} {row.what[:60]} -> {_shown(row.said)}\n"
+        sys.stdout.write(words)
         sys.stdout.flush()
     if not rows:
         parser.error(f"no recording matches {given.only}")

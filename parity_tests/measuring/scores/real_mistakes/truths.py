@@ -27,78 +27,46 @@ SIGN = r"sign|negat|flip|(^|[^\d.])[-−]1 times|times [-−]1\b"
 ZERO = r"\bzeros?\b|(number|constant|always|stuck at|is|holds?) 0\b|held at the value of frame 0"
 HALF = r"float16|half.precision|binary16"
 
+# fmt: off
 _LAB = {
     "action_clip_added": right("processed_action action", (CLIP, r"(?<![_\w])action\b", 1.0)),
     "action_degrees": right("processed_action", ("processed_action", DEGREES)),
-    "action_offset_missing": right(
-        "processed_action", "processed_action.offset=none", ("offset|default_pose", WITHOUT)
-    ),
+    "action_offset_missing": right("processed_action", "processed_action.offset=none", ("offset|default_pose", WITHOUT)),
     "action_one_frame_late": right("processed_action", (LATE,)),
-    "action_scale_missing": right(
-        "processed_action", "processed_action.scale=none", ("scale", WITHOUT), ("scale", 1.0), ("action", 4.0)
-    ),
-    "action_sdk_order_from_policy": right(
-        "last_action processed_action action", ("sdk", ORDER), (r"permut|reorder|other channels",)
-    ),
+    "action_scale_missing": right("processed_action", "processed_action.scale=none", ("scale", WITHOUT), ("scale", 1.0),
+        ("action", 4.0)),
+    "action_sdk_order_from_policy": right("last_action processed_action action", ("sdk", ORDER),
+        ("permut|reorder|other channels",)),
     "action_tanh": right("processed_action action", ("tanh", r"(?<![_\w])action\b")),
     "ang_vel_degrees": right("base_ang_vel", ("base_ang_vel", DEGREES)),
-    "ang_vel_scale_0_25": right(
-        "obs base_ang_vel_scaled base_ang_vel",
-        ("ang_vel", 0.25),
-        ("ang_vel", 1.25),
-        (r"\b0\b.*\b1[45]\b", 1.25),
-    ),
-    "ang_vel_xy_swapped": right(
-        "base_ang_vel", ("y, x, z",), (r"exchang|swap", r"\bx\b", r"\by\b"), (r"exchang|swap", 0.0, 1.0)
-    ),
+    "ang_vel_scale_0_25": right("obs base_ang_vel_scaled base_ang_vel", ("ang_vel", 0.25), ("ang_vel", 1.25),
+        (r"\b0\b.*\b1[45]\b", 1.25)),
+    "ang_vel_xy_swapped": right("base_ang_vel", ("y, x, z",), ("exchang|swap", r"\bx\b", r"\by\b"), ("exchang|swap", 0.0, 1.0)),
     "command_clip_missing": right("velocity_commands", "velocity_commands.applied=none", (CLIP, WITHOUT)),
-    "command_deadband": right("velocity_commands", (r"dead.?(band|zone)|near zero|below|smaller|nearer|within", 0.1)),
+    "command_deadband": right("velocity_commands", ("dead.?(band|zone)|near zero|below|smaller|nearer|within", 0.1)),
     "command_one_frame_late": right("velocity_commands", (LATE,)),
-    "command_scaled_to_range": right(
-        "velocity_commands",
-        "velocity_commands.applied=scaled_to_range",
-        (r"range", r"scale|times"),
-        (r"scale|times", 0.3, 0.2),
-    ),
+    "command_scaled_to_range": right("velocity_commands", "velocity_commands.applied=scaled_to_range", ("range", "scale|times"),
+        ("scale|times", 0.3, 0.2)),
     "command_zero": right("velocity_commands", (ZERO,)),
-    "default_pose_indexed_by_sdk": right(
-        "joint_pos_rel", "joint_pos_rel.subtract=in_order_of_sdk", ("default_pose", "sdk")
-    ),
+    "default_pose_indexed_by_sdk": right("joint_pos_rel", "joint_pos_rel.subtract=in_order_of_sdk", ("default_pose", "sdk")),
     "default_pose_one_joint_wrong": right("joint_pos_rel", (r"joint_18\b|\b21\b", 0.1), (r"joint_18\b|\b21\b", 0.87)),
     "dq_degrees": right("joint_vel_rel", (r"joint_vel_rel|\bdq\b", DEGREES)),
     "dq_one_frame_late": right("joint_vel_rel", (LATE,)),
     "dq_order_sdk": right("joint_vel_rel", "joint_vel_rel.order=as_given", (r"joint_vel_rel|\bdq\b", "sdk", ORDER)),
-    "dq_scale_missing": right(
-        "obs joint_vel_scaled", "joint_vel_scaled.scale=none", ("joint_vel_scaled", "scale", 1.0), ("joint_vel", 20.0)
-    ),
+    "dq_scale_missing": right("obs joint_vel_scaled", "joint_vel_scaled.scale=none", ("joint_vel_scaled", "scale", 1.0),
+        ("joint_vel", 20.0)),
     "gravity_euler_small_angle": right("projected_gravity", ("small.angle",), ("pitch|euler", "roll|euler")),
-    "gravity_in_world": right(
-        "projected_gravity", "projected_gravity.direction=none", ("world",), ("not (turned|rotated)",)
-    ),
+    "gravity_in_world": right("projected_gravity", "projected_gravity.direction=none", ("world",), ("not (turned|rotated)",)),
     "gravity_not_unit": right("projected_gravity", "projected_gravity.vector=times_9.81", (9.81,)),
-    "gravity_quat_read_as_xyzw": right(
-        "projected_gravity", "projected_gravity.quaternion_order=xyzw", ("quat", "x, y, z, w|xyzw")
-    ),
-    "gravity_quat_yz_swapped": right(
-        "projected_gravity",
-        ("quat", "w, x, z, y"),
-        ("quat", EXCHANGED, r"\by\b", r"\bz\b"),
-        ("quat", EXCHANGED, 2.0, 3.0),
-    ),
+    "gravity_quat_read_as_xyzw": right("projected_gravity", "projected_gravity.quaternion_order=xyzw",
+        ("quat", "x, y, z, w|xyzw")),
+    "gravity_quat_yz_swapped": right("projected_gravity", ("quat", "w, x, z, y"), ("quat", EXCHANGED, r"\by\b", r"\bz\b"),
+        ("quat", EXCHANGED, 2.0, 3.0)),
     "gravity_x_sign": right("projected_gravity", ("-x, y, z",), (SIGN, r"\bx\b|\[0\]|channel 0")),
     "history_frame_major": right("obs", "obs.layout=frame_major", ("frame by frame|frame.major",)),
-    "history_oldest_repeated": right(
-        "obs",
-        ("oldest", "second|repeat|twice|again"),
-        (r"t ?[-−] ?3\b", r"t ?[-−] ?4\b"),
-        (r"_3\b", r"_4\b"),
-        (r"_3\b", LATE),  # the second oldest entry is one frame older: the oldest
-        (r"\b3:6\b", r"\b0:3\b"),
-        ("entry 1|step 1", "entry 0|step 0"),
-    ),
-    "history_ring_unrolled": right(
-        "obs", (r"\bring\b|unroll|circular|wrap",), (r"roll|rotat", "histor|buffer|entr|slot")
-    ),
+    "history_oldest_repeated": right("obs", ("oldest", "second|repeat|twice|again"), (r"t ?[-−] ?3\b", r"t ?[-−] ?4\b"),
+        (r"_3\b", r"_4\b"), (r"_3\b", LATE), (r"\b3:6\b", r"\b0:3\b"), ("entry 1|step 1", "entry 0|step 0")),
+    "history_ring_unrolled": right("obs", (r"\bring\b|unroll|circular|wrap",), ("roll|rotat", "histor|buffer|entr|slot")),
     "kd_arms_low": right("motor_kd", (r"\b15\b|joint_15\b", 0.1), (r"\b15\b|joint_15\b", 1.0)),
     "kp_halved": right("motor_kp", (0.5,)),
     "kp_order_permuted": right("motor_kp", "motor_kp.order=policy", ("stiffness|kp", "policy", ORDER)),
@@ -112,134 +80,81 @@ _LAB = {
     "obs_one_frame_late": right("obs", "obs.delay=one_frame", (LATE,)),
     "policy_every_second_step": right(
         "base_ang_vel projected_gravity velocity_commands joint_pos_rel joint_vel_rel last_action obs action",
-        (r"every (second|other|2nd)|odd frames|every 2 frames|(one|1) (frame )?(in|of) (two|2)",),
-    ),
+        ("every (second|other|2nd)|odd frames|every 2 frames|(one|1) (frame )?(in|of) (two|2)",)),
     "policy_input_half_precision": right("action obs", (HALF,)),
     "q_degrees": right("q_policy joint_pos_rel", ("q", DEGREES)),
     # the label says motor 7; the recording has motor 9, the policy's channel 10
     "q_one_joint_sign": right("joint_pos_rel q_policy", (r"joint_9\b|\b10\b", SIGN)),
     "q_order_sdk": right("joint_pos_rel q_policy", "q_policy.order=as_given", (r"\bq\b|q_policy", "sdk", ORDER)),
     "q_wrists_swapped": right("joint_pos_rel q_policy", (EXCHANGED, r"joint_21\b|\b27\b", r"joint_28\b|\b28\b")),
-    "sensor_dropout": right(
-        "base_ang_vel projected_gravity joint_pos_rel joint_vel_rel q_policy obs",
-        (rf"{LATE}|held|stuck|old", 17.0, 57.0, 97.0),
-    ),
-    "terms_action_before_dq": right(
-        "obs", "obs.terms=joint_vel_scaled_and_last_action_exchanged", (EXCHANGED, "joint_vel", "last_action")
-    ),
-    "terms_dq_before_q": right(
-        "obs", "obs.terms=joint_pos_rel_and_joint_vel_scaled_exchanged", (EXCHANGED, "joint_pos", "joint_vel")
-    ),
+    "sensor_dropout": right("base_ang_vel projected_gravity joint_pos_rel joint_vel_rel q_policy obs",
+        (f"{LATE}|held|stuck|old", 17.0, 57.0, 97.0)),
+    "terms_action_before_dq": right("obs", "obs.terms=joint_vel_scaled_and_last_action_exchanged",
+        (EXCHANGED, "joint_vel", "last_action")),
+    "terms_dq_before_q": right("obs", "obs.terms=joint_pos_rel_and_joint_vel_scaled_exchanged",
+        (EXCHANGED, "joint_pos", "joint_vel")),
     "update_after_compute": right("base_ang_vel projected_gravity joint_pos_rel joint_vel_rel q_policy obs", (LATE,)),
 }
 _MJLAB = {
     "action_clip_added": right("processed_action action", (CLIP, r"(?<![_\w])action\b", 1.0)),
     "action_one_frame_late": right("processed_action", (LATE,)),
-    "action_scale_right_leg_shifted": right(
-        "processed_action",
+    "action_scale_right_leg_shifted": right("processed_action",
         ("scale", r"joint_6\b|\b6\b|right", "shift|one (channel|place|joint)|next|before|rolled|t ?[-+]"),
-        ("scale", r"joint_6\b|\b6\b", r"joint_11\b|\b11\b"),
-        ("action_scale", 0.35, 0.55, 0.44),
-    ),
+        ("scale", r"joint_6\b|\b6\b", r"joint_11\b|\b11\b"), ("action_scale", 0.35, 0.55, 0.44)),
     "ang_vel_in_world": right("base_ang_vel", "base_ang_vel.direction=forward", ("world", "ang_vel")),
     "command_clip_missing": right("velocity_commands", "velocity_commands.applied=none", (CLIP, WITHOUT)),
-    "default_pose_not_subtracted": right(
-        "joint_pos_rel", "joint_pos_rel.subtract=none", ("default_pose|subtract", WITHOUT)
-    ),
-    "gains_not_set": of_parts(
-        "motor_kp motor_kd",
-        (("motor_kp|stiffness", 60.0),),
-        (("motor_kd|damping", 1.0), ("motor_kd|damping", r"\bones\b")),
-    ),
-    "gravity_in_world": right(
-        "projected_gravity", "projected_gravity.direction=none", ("world",), ("not (turned|rotated)",)
-    ),
-    "gravity_quat_read_as_xyzw": right(
-        "projected_gravity", "projected_gravity.quaternion_order=xyzw", ("quat", "x, y, z, w|xyzw")
-    ),
-    "kp_kd_swapped": of_parts(
-        "motor_kp motor_kd",
-        (("motor_kp", "damping|motor_kd"),),
-        (("motor_kd", "stiffness|motor_kp"),),
-    ),
-    "motor_arms_swapped": right(
-        "motor_q",
-        (EXCHANGED, r"\b15:22\b", r"\b22:29\b"),
-        (EXCHANGED, r"joint_15\b|\b15\b", r"joint_22\b|\b22\b"),
-        (EXCHANGED, "left", "right"),
-    ),
+    "default_pose_not_subtracted": right("joint_pos_rel", "joint_pos_rel.subtract=none", ("default_pose|subtract", WITHOUT)),
+    "gains_not_set": of_parts("motor_kp motor_kd", (("motor_kp|stiffness", 60.0),),
+        (("motor_kd|damping", 1.0), ("motor_kd|damping", r"\bones\b"))),
+    "gravity_in_world": right("projected_gravity", "projected_gravity.direction=none", ("world",), ("not (turned|rotated)",)),
+    "gravity_quat_read_as_xyzw": right("projected_gravity", "projected_gravity.quaternion_order=xyzw",
+        ("quat", "x, y, z, w|xyzw")),
+    "kp_kd_swapped": of_parts("motor_kp motor_kd", (("motor_kp", "damping|motor_kd"),), (("motor_kd", "stiffness|motor_kp"),)),
+    "motor_arms_swapped": right("motor_q", (EXCHANGED, r"\b15:22\b", r"\b22:29\b"),
+        (EXCHANGED, r"joint_15\b|\b15\b", r"joint_22\b|\b22\b"), (EXCHANGED, "left", "right")),
     "policy_input_half_precision": right("action obs", (HALF,)),
-    "q_isaac_order": right(
-        "joint_pos_rel", ("permut|other channels|reorder|order of",), (r"holds?\b", r"joint_\d+.*joint_\d+")
-    ),
+    "q_isaac_order": right("joint_pos_rel", ("permut|other channels|reorder|order of",),
+        (r"holds?\b", r"joint_\d+.*joint_\d+")),
     "q_one_joint_sign": right("joint_pos_rel", (r"joint_7\b|\b7\b", SIGN)),
-    "terms_gravity_before_ang_vel": right(
-        "obs", "obs.order=base_ang_vel_and_projected_gravity_exchanged", (EXCHANGED, "ang_vel", "gravity")
-    ),
+    "terms_gravity_before_ang_vel": right("obs", "obs.order=base_ang_vel_and_projected_gravity_exchanged",
+        (EXCHANGED, "ang_vel", "gravity")),
 }
 _NETWORKS = "projector_output stepper_input_normalised stepper_output decompressor_output projector_input stepper_input"
 """The networks' vectors; the projector's answer was not recorded, and stands in stepper_input where it was asked."""
 _LMM = {
     "contacts_threshold": right("contacts", "contacts.limit=zero", ("threshold|limit", 0.0)),
     "decompressor_last_latent_lost": right("decompressor_input", (r"\bl31\b|\b58\b", ZERO)),
-    "decompressor_latent_zero": right(
-        "decompressor_input", ("latent", ZERO), (ZERO, r"\b27\b.*\b5[89]\b"), (ZERO, r"\bl0\b")
-    ),
+    "decompressor_latent_zero": right("decompressor_input", ("latent", ZERO), (ZERO, r"\b27\b.*\b5[89]\b"), (ZERO, r"\bl0\b")),
     "net_denormalise_mean_first": right(_NETWORKS, ("mean", r"before|first|times|\* ?std")),
     "net_leaky_relu": right(_NETWORKS, ("leaky",)),
-    "net_normalise_multiplies": right(_NETWORKS, (r"std|scale", r"invert|inverse|multipl|times")),
-    "net_square_weights_transposed": right(_NETWORKS, ("transpos", r"weight|matri|network")),
-    "positions_one_bone_left": right(
-        "bone_positions", (r"\b0:63\b", r"\b3:66\b"), (r"shift|next|one bone|one part|\+1|places? on|3 channels",)
-    ),
-    "projector_query_not_normalised": right(
-        "projector_input projector_output",
-        "projector_input.applied=skipped",
-        ("projector_input|normalis|query", WITHOUT),
-    ),
-    "query_direction_from_x_axis": right(
-        "query_trajectory facing local_facing flat_facing",
-        (r"facing\.vector|facing|direction", r"channel before|1, ?0, ?0|\bx axis|from x|shift|exchang|swap"),
-    ),
-    "query_trajectory_forward_rotation": right(
-        "query_trajectory local_points local_facing",
-        "local_points.direction=into_frame_turned_forward",
-        "local_facing.direction=forward",
+    "net_normalise_multiplies": right(_NETWORKS, ("std|scale", "invert|inverse|multipl|times")),
+    "net_square_weights_transposed": right(_NETWORKS, ("transpos", "weight|matri|network")),
+    "positions_one_bone_left": right("bone_positions", (r"\b0:63\b", r"\b3:66\b"),
+        (r"shift|next|one bone|one part|\+1|places? on|3 channels",)),
+    "projector_query_not_normalised": right("projector_input projector_output", "projector_input.applied=skipped",
+        ("projector_input|normalis|query", WITHOUT)),
+    "query_direction_from_x_axis": right("query_trajectory facing local_facing flat_facing",
+        (r"facing\.vector|facing|direction", r"channel before|1, ?0, ?0|\bx axis|from x|shift|exchang|swap")),
+    "query_trajectory_forward_rotation": right("query_trajectory local_points local_facing",
+        "local_points.direction=into_frame_turned_forward", "local_facing.direction=forward",
         "local_points.direction=into_frame_turned_forward local_facing.direction=forward",
-        ("inverse|conjugat|forward|not inverted",),
-    ),
-    "query_trajectory_one_sample_early": right(
-        "query_trajectory points turns flat_points",
-        (r"\bnow\b", r"\bt20\b"),
-        (r"sample", r"early|before|shift|first"),
-        (r"trajectory_positions read|trajectory_positions\[0:3\]|points\b.*(before|shift)",),
-    ),
-    "root_position_after_rotation": right(
-        "root_position root_velocity_world",
-        (r"root_rotation\b(?!_in)", r"in place of|already|updated|new|after|of root_rotation"),
-    ),
-    "root_rotation_half_angle_missing": right(
-        "root_rotation", "root_rotation.angle=full", (2.0, "rate|angle|twice"), ("half|twice",)
-    ),
-    "root_velocity_inverse_rotation": right(
-        "root_position root_velocity_world",
-        "root_velocity_world.direction=inverse",
-        ("inverse|conjugat", "root_velocity|root_rotation"),
-    ),
-    "rotation_columns_not_interleaved": right(
-        "bone_rotations", "bone_rotations.reads=columns_first_kept", ("interleav|columns",)
-    ),
+        ("inverse|conjugat|forward|not inverted",)),
+    "query_trajectory_one_sample_early": right("query_trajectory points turns flat_points", (r"\bnow\b", r"\bt20\b"),
+        ("sample", "early|before|shift|first"),
+        (r"trajectory_positions read|trajectory_positions\[0:3\]|points\b.*(before|shift)",)),
+    "root_position_after_rotation": right("root_position root_velocity_world",
+        (r"root_rotation\b(?!_in)", "in place of|already|updated|new|after|of root_rotation")),
+    "root_rotation_half_angle_missing": right("root_rotation", "root_rotation.angle=full", (2.0, "rate|angle|twice"),
+        ("half|twice",)),
+    "root_velocity_inverse_rotation": right("root_position root_velocity_world", "root_velocity_world.direction=inverse",
+        ("inverse|conjugat", "root_velocity|root_rotation")),
+    "rotation_columns_not_interleaved": right("bone_rotations", "bone_rotations.reads=columns_first_kept",
+        ("interleav|columns",)),
     "rotation_inverted": right("bone_rotations", "bone_rotations.sense=transposed", ("inverse|transpos|conjugat",)),
     "stepper_dt_30_hz": right("features latent", (2.0, "rate"), (1 / 30,), (30.0,)),
-    "stepper_output_is_next_state": right(
-        "features latent",
-        "features.rate_means=absolute",
-        "latent.rate_means=absolute",
-        "features.rate_means=absolute latent.rate_means=absolute",
-        (r"stepper_output|rate", "absolute|not a rate|next"),
-    ),
+    "stepper_output_is_next_state": right("features latent", "features.rate_means=absolute", "latent.rate_means=absolute",
+        "features.rate_means=absolute latent.rate_means=absolute", ("stepper_output|rate", "absolute|not a rate|next")),
 }
-_HISTORY = "pose_hist_raw pose_hist"
 _ENGINE = {
     "angvel_no_tanh": right("angvel state", "angvel_squash=linear", ("tanh", WITHOUT)),
     "bones_lr_swapped": right("", ("left", "right")),
@@ -247,64 +162,41 @@ _ENGINE = {
     "cond_first_trajectory": right("cond_raw cond", ("first", "trajectory")),
     "dt_30hz": right("", ("30",)),
     # the oldest entry is the one that should be second, and one slot in turn was never written
-    "history_head_off_by_one": of_parts(
-        "pose_hist_raw",
-        (("hist", r"t ?\+ ?1\b|newer|early|wrap|ring"),),
-        (("hist", "wrap|ring|slot|never|not written|unset|stuck"),),
-    ),
-    "history_no_tanh": right(
-        "pose_hist", ("tanh", rf"{WITHOUT}|before"), "pose_history_norm=linear", "pose_history_norm=zscore"
-    ),
+    "history_head_off_by_one": of_parts("pose_hist_raw", (("hist", r"t ?\+ ?1\b|newer|early|wrap|ring"),),
+        (("hist", "wrap|ring|slot|never|not written|unset|stuck"),)),
+    "history_no_tanh": right("pose_hist", ("tanh", f"{WITHOUT}|before"), "pose_history_norm=linear",
+        "pose_history_norm=zscore"),
     "history_pushed_late": right("pose_hist_raw", "pose_history_phase=excludes_current", ("hist", LATE)),
-    "identity_not_added": right(
-        "delta6d", "output_mode=delta denorm=std_only", "output_mode=delta", ("identity", f"{WITHOUT}|not")
-    ),
+    "identity_not_added": right("delta6d", "output_mode=delta denorm=std_only", "output_mode=delta",
+        ("identity", f"{WITHOUT}|not")),
     # delta6d of the last bone is zero and next6d of it is y_raw
-    "last_bone_not_composed": right(
-        "delta6d next6d",
-        ("next6d", r"from y_raw\[270:276\]"),
-        (r"\b270\b|last (bone|part)|\bball_r\b", rf"not composed|skipped|left out|{ZERO}"),
-    ),
+    "last_bone_not_composed": right("delta6d next6d", ("next6d", r"from y_raw\[270:276\]"),
+        (r"\b270\b|last (bone|part)|\bball_r\b", f"not composed|skipped|left out|{ZERO}")),
     "mu_added_to_residual": right("y_raw", "output_mode=delta", "denorm=std_and_mean", ("mean|MuY", "added|more")),
-    "n11_history_every_second": right("pose_hist_raw", ("hist", r"every (second|other|2nd)|every 2|odd frames|hold")),
-    "n1_right_arm_prev_of_left": right(
-        "next6d", (r"\bleft|_l\b|L_", r"right|_r\b|R_", "previous|x_raw|prev"), (r"\b102\b", "x_raw|previous|prev")
-    ),
+    "n11_history_every_second": right("pose_hist_raw", ("hist", "every (second|other|2nd)|every 2|odd frames|hold")),
+    "n1_right_arm_prev_of_left": right("next6d", (r"\bleft|_l\b|L_", r"right|_r\b|R_", "previous|x_raw|prev"),
+        (r"\b102\b", "x_raw|previous|prev")),
     "n3_rootvel_clamped": right("state", (CLIP, 0.5)),
-    "n5_history_stride_last_bones": right(
-        "pose_hist_raw", ("hist", r"\b240\b|last (6|six|bones)", "other channels|from|place|read|stride|offset")
-    ),
+    "n5_history_stride_last_bones": right("pose_hist_raw",
+        ("hist", r"\b240\b|last (6|six|bones)", "other channels|from|place|read|stride|offset")),
     "n7_state_rotations_half": right("state", (HALF, r"rotation|\b6:282\b|x_raw|\b6\b")),
-    "n9_stdy_shifted_by_one_tail": right(
-        "y_raw", (r"std|σ", r"\b9[56]\b", r"shift|late|before|next|one (index|channel)")
-    ),
-    "publish_lr_swapped": right(
-        "quat",
-        ("32 holds 39|bone_order=left_right",),
-        (EXCHANGED, "left", "right"),
-        (EXCHANGED, r"_l\b|L_", r"_r\b|R_"),
-    ),
+    "n9_stdy_shifted_by_one_tail": right("y_raw", ("std|σ", r"\b9[56]\b", "shift|late|before|next|one (index|channel)")),
+    "publish_lr_swapped": right("quat", ("32 holds 39|bone_order=left_right",), (EXCHANGED, "left", "right"),
+        (EXCHANGED, r"_l\b|L_", r"_r\b|R_")),
     "race_torn_pose": right("quat", (LATE, 6.0, 13.0, 20.0), (LATE, "every (7|seventh)|one frame in (7|seven)")),
-    "seed_off_by_one": right(
-        "x_raw state cond_raw", ("from its frame 1 on|starts? (at|with|from) (its )?frame 1|one frame later",)
-    ),
+    "seed_off_by_one": right("x_raw state cond_raw",
+        ("from its frame 1 on|starts? (at|with|from) (its )?frame 1|one frame later",)),
     "state_std_for_output": right("y_raw", ("StdX|state.{0,12}(std|statistic)|input.{0,9}std",), "denorm=state_stats"),
-    "uninitialised_history": right(
-        "pose_hist_raw",
-        ("hist", r"never (set|written)|memory|not (seeded|set|initialised)|uninitialised|start"),
-        ("hist", "first (2|two) frames|frames 0(, 1)? and [12]|frames 0 to 1"),
-    ),
+    "uninitialised_history": right("pose_hist_raw",
+        ("hist", "never (set|written)|memory|not (seeded|set|initialised)|uninitialised|start"),
+        ("hist", "first (2|two) frames|frames 0(, 1)? and [12]|frames 0 to 1")),
     "yaw_degrees": right("state", "yaw_encoding=degrees_over_180", ("yaw", DEGREES)),
-    "writeback_offset": right(
-        "x_raw_next x_raw pose_hist_raw state",
-        ("x_raw_next", r"\b0:276\b"),
-        ("x_raw_next", r"offset|shift|6 (channels|places)|read at"),
-        also=(
-            ("pose_hist_raw", r"next6d|x_raw\[0:276\]", r"t ?[-−] ?1\b"),
-            ("x_raw_next", r"\bball_r\b", "stuck"),
-        ),  # the history holds the right pose, which x_raw has lost
-    ),
+    # the history holds the right pose, which x_raw has lost
+    "writeback_offset": right("x_raw_next x_raw pose_hist_raw state", ("x_raw_next", r"\b0:276\b"),
+        ("x_raw_next", "offset|shift|6 (channels|places)|read at"),
+        also=(("pose_hist_raw", r"next6d|x_raw\[0:276\]", r"t ?[-−] ?1\b"), ("x_raw_next", r"\bball_r\b", "stuck"))),
 }
+# fmt: on
 
 TRUTHS: Mapping[str, Right] = dict(
     chain.from_iterable(
