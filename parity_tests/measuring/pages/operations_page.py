@@ -1,4 +1,4 @@
-"""docs/operations.md: the vocabulary of declared contracts, from the operations themselves; a use of each shows its knobs."""
+"""A use of each operation of declared contracts; docs/operations.md shows it with its knobs."""
 
 import tempfile
 import tomllib
@@ -13,22 +13,6 @@ from rigpact.contract.declared.vocabulary import known_operations
 from rigpact.contract.pages.registry import every_system
 from rigpact.contract.systems.system import System
 
-_HEAD = """# Operations
-
-A stage of your own contract names one of these operations; [own-contract.md](own-contract.md) is the tutorial. Each section
-says what the operation takes, its parameters, and a sample use. Below the sample stand the knobs of this use: the readings that
-sides confuse. The first value is what the sample declares. `rigpact explain` searches the others. A reading that changes nothing
-under a stage's own parameters is not offered, so another use may have fewer knobs.
-
-A parameter of numbers is one number, a list, or a name of `[numbers]`. It may also be a table:
-`{ value = 0.2, wrong = { old = 0.25 } }` adds a reading of your own. What several stages share is said once, under
-[`[conventions]`](own-contract.md#conventions).
-
-Operations on a character compute with its slices, statistics and scales, which a schema bundle brings: only the page of a system
-names them. Their sample is a line of such a page, and their knobs are shared by all its stages.
-
-This page is generated; `python -m parity_tests.measuring.pages.generated_docs` writes it.
-"""
 _QUATERNION = '{ name = "tilt", kind = "quaternion_wxyz" }'
 _VECTOR = '{ name = "v", size = 3 }'
 _MESH = '{ name = "mesh", names = ["a", "b"], size = 3 }'
@@ -46,155 +30,109 @@ _RIG = (
     'bones = ["Hips", "LeftFoot", "RightFoot"], '
     "rest = [1, 0, 0, 0, 1, 0, 0, 0, 1, 0, -1, 0, 1, 0, 0, 0, 0, 1, 0, 1, 0, -1, 0, 0, 0, 0, 1]"
 )
+# fmt: off
 SAMPLES: Mapping[str, tuple[str, str]] = {
     "affine": (_VECTOR, 'of = "v", subtract = [0.1, -0.4, 0], scale = 0.5'),
     "blend": ('{ name = "last", size = 3 }, { name = "new", size = 3 }', 'of = ["last", "new"], weights = [0.2, 0.8]'),
     "bone_quaternions": (_BONES, 'of = "turns", rotation_vector = "norm_is_angle", quaternion_order = "xyzw"'),
     "clip": (_VECTOR, 'of = "v", lowest = -0.5, highest = 2'),
-    "compose": (
-        f'{_QUATERNION}, {{ name = "turn", kind = "quaternion_wxyz" }}',
-        'of = ["tilt", "turn"], product = "first_second"',
-    ),
+    "compose": (f'{_QUATERNION}, {{ name = "turn", kind = "quaternion_wxyz" }}',
+        'of = ["tilt", "turn"], product = "first_second"'),
     "concatenate": (f"{_VECTOR}, {_QUATERNION}", 'of = ["v", "tilt"]'),
     "constant": (_JOINTS, 'of = "q", value = [100, 150, 40, 60]'),
     "convert": ('{ name = "pose", kind = "rot6d" }', 'of = "pose", to = "quaternion_xyzw", reads = "columns"'),
     "denormalise": (_VECTOR, 'of = "v", mean = [0.1, 0.2, 0.3], std = [2, 3, 4]'),
-    "distance": (
-        f'{_MESH}, {{ name = "target", names = ["a", "b"], size = 3 }}',
-        'of = ["mesh", "target"], measure = "euclidean"',
-    ),
+    "distance": (f'{_MESH}, {{ name = "target", names = ["a", "b"], size = 3 }}',
+        'of = ["mesh", "target"], measure = "euclidean"'),
     "difference": (_VECTOR, 'of = "v", span = "backward", rate = "per_second"'),
-    "effector_context": (
-        f'{_TARGETS}, {_ROOT}, {{ name = "ground", size = 12 }}, {{ name = "motion", size = 2 }}',
+    "effector_context": (f'{_TARGETS}, {_ROOT}, {{ name = "ground", size = 12 }}, {{ name = "motion", size = 2 }}',
         f'of = ["targets", "root", "ground", "motion"], {_RIG}, effectors = ["LeftFoot", "RightFoot"], '
         'feet = ["LeftFoot", "RightFoot"], tasks = ["walk", "reach"], lengths = [0.3, 0.2, 0.2], root_frame = "at_rest", '
         'relative = "into_axes", root_axes = "y_forward_z_up", euler_order = "xyz", euler_triple = "smaller_sum", '
         'effector_quaternion = "xyzw", rotation_sense = "forward", rotation_space = "world", point = "head", '
         'effector_order = "as_declared", height = "above_ground", feet_order = "as_declared", '
-        'contact_flags = "grounded_desired"',
-    ),
-    "forward_kinematics": (
-        f'{_BONES}, {{ name = "limited", size = 9 }}, {_ROOT}',
+        'contact_flags = "grounded_desired"'),
+    "forward_kinematics": (f'{_BONES}, {{ name = "limited", size = 9 }}, {_ROOT}',
         f'of = ["turns", "limited", "root"], {_RIG}, parents = [-1, 0, 0], heads = [0, 0, 1, -0.1, 0, 0.1, 0.1, 0, 0.1], '
         'default_root = [0, 0, 1], takes = "limited", rotation_vector = "norm_is_angle", sense = "counterclockwise", '
-        'rest_orientation = "used", local_order = "rest_then_local", begins = "root", armature_rotation = "applied"',
-    ),
-    "history": (
-        f"{_VECTOR}, {_QUATERNION}",
-        'of = ["v", "tilt"], length = 3, layout = "term_major", order = "oldest_first", start = "first"',
-    ),
-    "gaussian_points": (
-        '{ name = "head", size = 12 }',
+        'rest_orientation = "used", local_order = "rest_then_local", begins = "root", armature_rotation = "applied"'),
+    "history": (f"{_VECTOR}, {_QUATERNION}",
+        'of = ["v", "tilt"], length = 3, layout = "term_major", order = "oldest_first", start = "first"'),
+    "gaussian_points": ('{ name = "head", size = 12 }',
         'of = "head", part = "mean", points = ["hip_l", "hip_r"], layout = "interleaved", order = "as_declared", '
-        'axes = "z_up", origin = "world"',
-    ),
-    "imu_input": (
-        '{ name = "imu", fields = [{ name = "a", kind = "acceleration" }, { name = "w", kind = "angular_rate" }] }',
+        'axes = "z_up", origin = "world"'),
+    "imu_input": ('{ name = "imu", fields = [{ name = "a", kind = "acceleration" }, { name = "w", kind = "angular_rate" }] }',
         'of = "imu", gravity = 9.81, divisor = 5, acceleration_unit = "m_s2", acceleration_sign = "specific_force", '
-        'angular_rate_unit = "rad_s", gravity_at_rest = "subtracted_at_rest", order = "acceleration_first", axes = "z_up", '
-        'scaling = "divided"',
-    ),
+        'angular_rate_unit = "rad_s", gravity_at_rest = "subtracted_at_rest", order = "acceleration_first", '
+        'axes = "z_up", scaling = "divided"'),
     "integrate": ('{ name = "place", size = 3 }, { name = "velocity", size = 3 }', 'of = ["place", "velocity"]'),
-    "integrate_rotation": (
-        f'{_QUATERNION}, {{ name = "rate", kind = "angular_rate" }}',
-        'of = ["tilt", "rate"], side = "left"',
-    ),
-    "joint_limits": (
-        '{ name = "arms", names = ["LeftArm", "RightArm"], size = 3 }',
-        'of = "arms", limits = [-1, 1, -0.5, 1, -0.2, 2, -1, 1, -1, 0.5, -2, 0.2], clamp = "applied"',
-    ),
-    "limb_joints": (
-        f"{_LIMB}, {_TURNS}",
-        'of = ["pose", "q"], frame = ["hip_pos", "hip_quat"], roots = ["thigh_l_pos", "thigh_r_pos"], '
-        'axes = [[1, 0, 0], [-1, 0, 0]], lengths = [[45.751, 45.752]], joints = ["hip_l", "knee_l", "hip_r", "knee_r"], '
-        'product = "parent_child", placed_by = "own", turning = "forward", root = "declared", joints_in = "world"',
-    ),
-    "mesh_input": (
-        _MESH,
-        'of = "mesh", neutral = [0, 0, 1, 1, 0, 0], flattening = "vertex_by_vertex", order = "as_declared", '
-        'axes = "right_handed", origin = "rig"',
-    ),
+    "integrate_rotation": (f'{_QUATERNION}, {{ name = "rate", kind = "angular_rate" }}', 'of = ["tilt", "rate"], side = "left"'),
+    "joint_limits": ('{ name = "arms", names = ["LeftArm", "RightArm"], size = 3 }',
+        'of = "arms", limits = [-1, 1, -0.5, 1, -0.2, 2, -1, 1, -1, 0.5, -2, 0.2], clamp = "applied"'),
+    "limb_joints": (f"{_LIMB}, {_TURNS}",
+        'of = ["pose", "q"], frame = ["hip_pos", "hip_quat"], roots = ["thigh_l_pos", "thigh_r_pos"], axes = [[1, 0, 0], '
+        '[-1, 0, 0]], lengths = [[45.751, 45.752]], joints = ["hip_l", "knee_l", "hip_r", "knee_r"], '
+        'product = "parent_child", placed_by = "own", turning = "forward", root = "declared", joints_in = "world"'),
+    "mesh_input": (_MESH, 'of = "mesh", neutral = [0, 0, 1, 1, 0, 0], flattening = "vertex_by_vertex", order = "as_declared", '
+        'axes = "right_handed", origin = "rig"'),
     "network": (_VECTOR, "size = 2"),
     "norm": (_VECTOR, 'of = "v", measure = "euclidean"'),
     "normalise": (_VECTOR, 'of = "v", mean = [0.1, 0.2, 0.3], std = [2, 3, 4], epsilon = 0.01'),
-    "received": (
-        _TURNS,
-        'of = "q", chains = 2, copied = "whole", quaternion_order = "xyzw", chain_order = "as_declared"',
-    ),
-    "reach_error": (
-        f'{{ name = "positions", size = 9 }}, {_TARGETS}, {_ROOT}',
+    "received": (_TURNS, 'of = "q", chains = 2, copied = "whole", quaternion_order = "xyzw", chain_order = "as_declared"'),
+    "reach_error": (f'{{ name = "positions", size = 9 }}, {_TARGETS}, {_ROOT}',
         f'of = ["positions", "targets", "root"], {_RIG}, effectors = ["LeftFoot", "RightFoot"], target_space = "world", '
-        'root_frame = "at_rest", measure = "euclidean"',
-    ),
-    "relative": (
-        f'{{ name = "hand", kind = "position" }}, {{ name = "root", kind = "position" }}, {_QUATERNION}',
-        'of = ["hand", "root", "tilt"], direction = "into_frame"',
-    ),
-    "replaced": (
-        f'{_JOINTS}, {{ name = "knees", size = 2 }}',
-        'of = ["q", "knees"], taken = ["left_knee", "right_knee"]',
-    ),
-    "rig_transform": (
-        '{ name = "sliders", names = ["rx", "ry", "rz", "sx", "sy", "sz"], low = 0, high = 1 }',
+        'root_frame = "at_rest", measure = "euclidean"'),
+    "relative": (f'{{ name = "hand", kind = "position" }}, {{ name = "root", kind = "position" }}, {_QUATERNION}',
+        'of = ["hand", "root", "tilt"], direction = "into_frame"'),
+    "replaced": (f'{_JOINTS}, {{ name = "knees", size = 2 }}', 'of = ["q", "knees"], taken = ["left_knee", "right_knee"]'),
+    "rig_transform": ('{ name = "sliders", names = ["rx", "ry", "rz", "sx", "sy", "sz"], low = 0, high = 1 }',
         'of = "sliders", angle = 90, scale = [-0.5, 2], order = "rotations_first", activation = "in_the_model", '
-        'origin = "middle", unit_of_angle = "radians", limit = "none"',
-    ),
+        'origin = "middle", unit_of_angle = "radians", limit = "none"'),
     "rotate": (_QUATERNION, 'of = "tilt", vector = [0, 0, -1], direction = "inverse"'),
     "select": (_JOINTS, 'of = "q", take = ["right_knee", "left_hip", "left_knee", "right_hip"]'),
     "scaled_by_kind": (
         '{ name = "context", fields = [{ name = "turn", kind = "euler_xyz", size = 3 }, { name = "height", unit = "m" }, '
         '{ name = "phase", unit = "cycle" }, { name = "task", space = "number of the task", low = 0, high = 5 }] }',
-        'of = "context", angles = 3.1416, heights = 2, scaling = "divided", task_scale = "number", phase_unit = "cycle"',
-    ),
-    "sent_pose": (
-        _LIMB,
-        'of = "pose", frame = ["hip_pos", "hip_quat"], targets = ["goal_l", "goal_r"], normals = ["normal_l", "normal_r"], '
-        'chains = ["thigh_l_pos", "thigh_r_pos"], wrong = { goals_first = ["goal_l", "goal_r", "normal_l", "normal_r"] }, '
-        'target_space = "frame", normal_space = "frame", quaternion_order = "xyzw", handedness = "left_handed", '
-        'unit_of_positions = "cm", chain_order = "as_declared"',
-    ),
+        'of = "context", angles = 3.1416, heights = 2, scaling = "divided", task_scale = "number", phase_unit = "cycle"'),
+    "sent_pose": (_LIMB, 'of = "pose", frame = ["hip_pos", "hip_quat"], targets = ["goal_l", "goal_r"], normals = ["normal_l", '
+        '"normal_r"], chains = ["thigh_l_pos", "thigh_r_pos"], wrong = { goals_first = ["goal_l", "goal_r", "normal_l", '
+        '"normal_r"] }, target_space = "frame", normal_space = "frame", quaternion_order = "xyzw", '
+        'handedness = "left_handed", unit_of_positions = "cm", chain_order = "as_declared"'),
     "shift": (_VECTOR, 'of = "v", frames = -1'),
     "range_normalise": (_VECTOR, 'of = "v", mode = "min_max", min = -1, max = [1, 2, 3], mean = 0.1, std = 2'),
     "range_denormalise": (_VECTOR, 'of = "v", mode = "quantiles", q01 = -1, q99 = [1, 2, 3], mean = 0.1, std = 2'),
-    "calibrate": (
-        '{ name = "q", names = ["left_hip", "right_hip", "left_knee", "right_knee"] }',
-        'of = "q", reversed = ["right_hip", "right_knee"], zeros = [0.1, 0, -0.3, 0], direction = "from_robot"',
-    ),
-    "joint_positions": (
-        '{ name = "turns", names = ["hips", "spine", "head", "hand"], kind = "rot6d" }, { name = "root", kind = "position" }',
+    "calibrate": (_JOINTS,
+        'of = "q", reversed = ["right_hip", "right_knee"], zeros = [0.1, 0, -0.3, 0], direction = "from_robot"'),
+    "joint_positions": ('{ name = "turns", names = ["hips", "spine", "head", "hand"], kind = "rot6d" }, { name = "root", '
+        'kind = "position" }',
         'of = ["turns", "root"], parents = [-1, 0, 1, 1], offsets = [0, 0, 0, 0, 0, 0.3, 0, 0.1, 0.4, 0.5, 0, 0.2], '
-        'reads = "columns", rotations_in = "parent"',
-    ),
+        'reads = "columns", rotations_in = "parent"'),
     "held": (_VECTOR, 'of = "v", every = 2, length = 4'),
     "played": ('{ name = "chunk", size = 8 }', 'of = "chunk", length = 4, every = 2, size = 2'),
     "phase_clock": (_VECTOR, "period = 0.8, first = 1"),
     "switch": (f'{_VECTOR}, {{ name = "w", size = 3 }}, {{ name = "is_w", kind = "flag" }}', 'of = ["v", "w", "is_w"]'),
-    "standard_deviation": (
-        '{ name = "log_variance", size = 3 }',
-        'of = "log_variance", temperature = 1.5, spread = "variance", calibration = "applied"',
-    ),
+    "standard_deviation": ('{ name = "log_variance", size = 3 }',
+        'of = "log_variance", temperature = 1.5, spread = "variance", calibration = "applied"'),
     "squash": (_VECTOR, 'of = "v", function = "tanh", scale = 2'),
     "target_error": (
-        f'{_LIMB}, {_LIMB.replace("pose", "sent")}, {{ name = "feet", names = ["foot_l", "foot_r"], size = 3 }}',
+        f"{_LIMB}, " + _LIMB.replace("pose", "sent") + ', { name = "feet", names = ["foot_l", "foot_r"], size = 3 }',
         'of = ["pose", "sent", "feet"], frame = ["hip_pos", "hip_quat"], targets = ["goal_l", "goal_r"], '
-        'points = ["foot_l", "foot_r"], target = "world", measure = "euclidean"',
-    ),
+        'points = ["foot_l", "foot_r"], target = "world", measure = "euclidean"'),
     "threshold": (_VECTOR, 'of = "v", limit = 0.2, side = "above"'),
-    "turned_mesh": (
-        '{ name = "turns", names = ["ax", "ay", "az", "sx", "sy", "sz"] }',
+    "turned_mesh": ('{ name = "turns", names = ["ax", "ay", "az", "sx", "sy", "sz"] }',
         'of = "turns", mesh = [1, 2, 3, -1, 0, 2], order = "x_y_z", sense = "counter_clockwise", '
-        'scaled = "before_rotations", vertices = "column", axes = "right_handed"',
-    ),
+        'scaled = "before_rotations", vertices = "column", axes = "right_handed"'),
     "unit_quaternions": (_TURNS, 'of = "q", normalisation = "unit", sign = "w_not_negative"'),
     "wrap": ('{ name = "angle", size = 1 }', 'of = "angle", unit_of_angle = "rad", range = "symmetric"'),
 }
+# fmt: on
 """Of each operation: the tables of `given`, and the parameters of the stage."""
 
 
-def operations_page() -> str:
-    """docs/operations.md."""
+def operations() -> str:
+    """A section for each operation."""
     own = [each for name, each in known_operations().items() if name in SAMPLES or each.only_on_pages]
-    return _HEAD + "\n".join(line for operation in own for line in _section(operation)) + "\n"
+    return "\n".join(line for operation in own for line in _section(operation)) + "\n"
 
 
 def stage_on_a_page(name: str) -> tuple[str, System]:
@@ -230,13 +168,16 @@ def _section(operation: Operation) -> Iterator[str]:
     yield f"\n## {operation.name}\n\nGives {operation.summary}. Takes {_takes(operation)}.\n"
     if operation.parameters:
         yield "| parameter | meaning |\n|---|---|"
-        yield from (f"| `{key}` | {_meaning(operation, key)} |" for key in operation.parameters)
+        open_ = dict.fromkeys(operation.choices, "; a convention: left open where it is not said")
+        yield from (f"| `{key}` | {meaning}{open_.get(key, '')} |" for key, meaning in operation.parameters.items())
         yield ""
     sample, knobs = _sample(operation)
     yield f"```toml\n{sample}\n```"
     if knobs:
         yield "\n| knob | readings | meaning |\n|---|---|---|"
-        yield from (knob_row(each) for each in knobs)
+        for each in knobs:
+            declared, *others = (f"`{value}`" for value in each.values)
+            yield f"| `{each.name}` | {' '.join([f'**{declared}**', *others])} | {each.meaning} |"
 
 
 def _sample(operation: Operation) -> tuple[str, Sequence[Knob]]:
@@ -250,11 +191,6 @@ def _sample(operation: Operation) -> tuple[str, Sequence[Knob]]:
     return f"given = [{given}]\nstages = [{_stage(operation.name, parameters)}]", knobs
 
 
-def _meaning(operation: Operation, key: str) -> str:
-    left_open = "; a convention: left open where it is not said" if key in operation.choices else ""
-    return f"{operation.parameters[key]}{left_open}"
-
-
 def _takes(operation: Operation) -> str:
     fewest, most = operation.inputs
     if most == 0 and operation.only_on_pages:
@@ -264,9 +200,3 @@ def _takes(operation: Operation) -> str:
     if fewest == most:
         return f"{fewest} vector{'s' if fewest > 1 else ''}"
     return f"{fewest} to {most} vectors" if most < 10 else f"{fewest} or more vectors"
-
-
-def knob_row(knob: Knob) -> str:
-    """A row of a table of knobs: its readings, the declared one first."""
-    declared, *others = (f"`{value}`" for value in knob.values)
-    return f"| `{knob.name}` | {' '.join([f'**{declared}**', *others])} | {knob.meaning} |"
