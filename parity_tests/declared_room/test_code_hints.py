@@ -3,8 +3,6 @@
 from pathlib import Path
 
 from rigpact.contract.contract_files import open_contract
-from rigpact.contract.declared.vocabulary import known_operations
-from rigpact.reference_runtime.vocabulary.code_hints import CODE_HINTS
 
 from ..every_case import every_case
 from ..measuring.pages.operations_page import SAMPLES, sample_contract
@@ -22,11 +20,6 @@ def test_every_reading_has_a_line_of_both_sides(operation: str) -> None:
                 assert knob.code(value, "cpp"), (knob.name, value)
                 assert knob.code(value, "python"), (knob.name, value)
                 assert knob.code(value, "cpp") in knob.hint(value)
-
-
-def test_no_line_is_of_an_operation_that_is_gone() -> None:
-    """A line of an old word would be shown for another one some day."""
-    assert set(CODE_HINTS) <= set(known_operations())
 
 
 def test_the_answer_says_them(checkout: Path) -> None:

@@ -18,12 +18,6 @@ from .declared_cases import DAMAGES, SMALL, write_small
 Command = Callable[..., Any]
 
 
-def test_the_small_contract_is_well(tmp_path: Path, command: Command) -> None:
-    """If the undamaged file had findings, every case below could be answered by them."""
-    answer = command("check", write_small(tmp_path))
-    assert answer.status == 0, answer.out
-
-
 @every_case("name", DAMAGES)
 def test_a_mistake_is_answered_at_its_place(name: str, tmp_path: Path, command: Command) -> None:
     """An engineer who writes the first contract makes these mistakes, and has only the answer to find them."""
@@ -44,17 +38,6 @@ def test_a_mistake_is_answered_at_its_place(name: str, tmp_path: Path, command: 
     assert found in finding["message"]
     assert expected in finding["message"] + finding["hint"]
     assert finding["hint"]
-
-
-@every_case("name", DAMAGES)
-def test_a_damaged_contract_is_not_used(name: str, tmp_path: Path, command: Command) -> None:
-    """A command that went on with half a contract would judge an engine by it."""
-    text, replacement, *_ = DAMAGES[name]
-    path = write_small(tmp_path, SMALL.replace(text, replacement, 1))
-    (tmp_path / "run.csv").write_text("joint_q[0],joint_q[1]\n0,0\n", encoding="utf-8")
-    answer = command("explain", tmp_path / "run.csv", "--contract", path)
-    assert answer.status == 2
-    assert answer.err.startswith("rigpact: error:")
 
 
 def test_a_link_out_of_the_folder_is_not_followed(tmp_path: Path, command: Command) -> None:

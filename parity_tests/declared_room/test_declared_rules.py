@@ -161,15 +161,6 @@ def test_contracts_that_ship_have_no_finding(checkout: Path, command: Command) -
         assert (answer.status, json.loads(answer.out)["findings"]) == (0, []), path.name
 
 
-def test_a_real_policy_without_metadata_raises_nothing_of_this(
-    checkout: Path, command: Command, real_data: Any
-) -> None:
-    """The network of this policy is normalised nowhere, and was trained so."""
-    model = real_data / "others" / "unitree_rl_lab_g1" / "policy.onnx"
-    answer = command("check", checkout / "fixtures" / "contracts" / "unitree_rl_lab_g1.toml", model, "--format", "json")
-    assert {each["code"] for each in json.loads(answer.out)["findings"]} == {"RP716"}
-
-
 @pytest.mark.parametrize(
     ("key", "text", "says"),
     [

@@ -113,6 +113,7 @@ def _write(folder: Path, runtime: Mapping[str, Any], kind: str) -> Path:
     return folder / "run.csv"
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize(("seed", "kind"), list(enumerate(["npz", "safetensors", "csv.", "csv/", "csv_", "csv."])))
 def test_a_draft_holds(tmp_path: Path, command: Command, seed: int, kind: str) -> None:
     """A first contract that fails its own check, or does not know the log's columns, is the last that somebody drafts."""

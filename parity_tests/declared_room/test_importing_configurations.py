@@ -152,6 +152,7 @@ def test_a_dump_of_a_training_run_resolves_its_expressions(tmp_path: Path, comma
     assert "/home/" not in (tmp_path / "contract.toml").read_text(encoding="utf-8")
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize(
     ("name", "base", "width", "fps", "said"),
     [

@@ -11,6 +11,9 @@ import numpy as np
 import pytest
 from safetensors.numpy import save_file
 
+from rigpact.contract.errors import UnusableInput
+from rigpact.reports.importing.formats import ImportRequest, import_contract
+
 from ..every_case import every_case
 from .foreign_files import DEPLOY, DESCRIPTOR, LEAPP, METADATA, changed, write_model, write_yaml
 
@@ -30,99 +33,77 @@ def _refused(command: Command, source: Path, out: Path, *options: object) -> str
     return str(answer.err)
 
 
-@every_case(
-    ("path", "value", "says"),
-    [
-        (("joint_ids_map",), [0, 0, 1, 3], ["/joint_ids_map", "the motor 0 twice"]),
-        (("joint_ids_map",), [0, -1, 1, 3], ["/joint_ids_map/1", "-1", "a whole number"]),
-        (("joint_ids_map",), [], ["/joint_ids_map", "an empty list"]),
-        (("joint_ids_map",), "0 1 2 3", ["/joint_ids_map", "expected a list"]),
-        (("step_dt",), 0, ["/step_dt", "seconds of a step"]),
-        (("step_dt",), True, ["/step_dt", "a number"]),
-        (("step_dt",), ..., ["/step_dt", "found nothing"]),
-        (("default_joint_pos",), [0.1, 0.2, 0.3], ["/default_joint_pos", "3 numbers", "4, one for each joint"]),
-        (("default_joint_pos",), [0.1, 0.2, 0.3, NAN], ["/default_joint_pos/3", "nan", "a number"]),
-        (("default_joint_pos",), [0.1, 0.2, 0.3, 10**400], ["/default_joint_pos/3", "a number"]),
-        (("stiffness",), [1, 2, 3, 4, 5], ["/stiffness", "5 numbers", "4, one for each joint"]),
-        (("commands", "base_velocity", "ranges", "lin_vel_x"), [1.0, -0.5], ["/lin_vel_x", "a low end below"]),
-        (("actions",), {}, ["/actions", "actions: none", "one"]),
-        (("actions", "JointPositionAction", "scale"), [0.25] * 3, ["/scale", "3 numbers", "4"]),
-        (("actions", "JointPositionAction", "scale"), "0.25", ["/scale", "a number"]),
-        (("actions", "JointPositionAction", "clip"), [[-1, 1]] * 3, ["/clip", "3 ranges", "4"]),
-        (("actions", "JointPositionAction", "clip"), [[1, -1]] * 4, ["/clip", "1 to -1", "a low end below"]),
-        (("actions", "JointPositionAction", "joint_ids"), [0, 1, 2, 9], ["/joint_ids", "places of the 4 joints"]),
-        (("actions", "JointPositionAction", "joint_ids"), [None, 2], ["/joint_ids", "a slice of three"]),
-        (("actions", "JointPositionAction", "joint_ids"), [None, None, 0], ["/joint_ids", "a slice with a step"]),
-        (("actions", "JointPositionAction", "joint_ids"), [1, 1], ["/joint_ids", "each once"]),
-        (("observations",), {}, ["/observations", "no term"]),
-        (("observations",), {"policy": {**DEPLOY["observations"], "scale_first": "yes"}}, ["true or false"]),
-        (("observations", "base_ang_vel"), 7, ["/observations/base_ang_vel", "a table"]),
-        (("observations", "base_ang_vel", "scale"), [0.2] * 4, ["/base_ang_vel/scale", "4 numbers", "3"]),
-        (("observations", "base_ang_vel", "history_length"), 2.5, ["/history_length", "2.5", "a whole number"]),
-        (("observations", "joint_vel_rel", "clip"), [1, 2, 3], ["/clip", "3 numbers", "a low and a high end"]),
-        (("observations", "mystery"), {"params": {}, "scale": None}, ["/mystery", "without a width"]),
-    ],
-)  # fmt: skip
-def test_a_damaged_deploy_file_is_refused_at_its_place(
-    tmp_path: Path, command: Command, path: tuple[str, ...], value: Any, says: list[str]
+Damage = tuple[tuple[Any, ...], Any, list[str]]
+DAMAGED_DEPLOY: list[Damage] = [
+    (("joint_ids_map",), [0, 0, 1, 3], ["/joint_ids_map", "the motor 0 twice"]),
+    (("joint_ids_map",), [0, -1, 1, 3], ["/joint_ids_map/1", "-1", "a whole number"]),
+    (("joint_ids_map",), [], ["/joint_ids_map", "an empty list"]),
+    (("joint_ids_map",), "0 1 2 3", ["/joint_ids_map", "expected a list"]),
+    (("step_dt",), 0, ["/step_dt", "seconds of a step"]),
+    (("step_dt",), True, ["/step_dt", "a number"]),
+    (("step_dt",), ..., ["/step_dt", "found nothing"]),
+    (("default_joint_pos",), [0.1, 0.2, 0.3], ["/default_joint_pos", "3 numbers", "4, one for each joint"]),
+    (("default_joint_pos",), [0.1, 0.2, 0.3, NAN], ["/default_joint_pos/3", "nan", "a number"]),
+    (("default_joint_pos",), [0.1, 0.2, 0.3, 10**400], ["/default_joint_pos/3", "a number"]),
+    (("stiffness",), [1, 2, 3, 4, 5], ["/stiffness", "5 numbers", "4, one for each joint"]),
+    (("commands", "base_velocity", "ranges", "lin_vel_x"), [1.0, -0.5], ["/lin_vel_x", "a low end below"]),
+    (("actions",), {}, ["/actions", "actions: none", "one"]),
+    (("actions", "JointPositionAction", "scale"), [0.25] * 3, ["/scale", "3 numbers", "4"]),
+    (("actions", "JointPositionAction", "scale"), "0.25", ["/scale", "a number"]),
+    (("actions", "JointPositionAction", "clip"), [[-1, 1]] * 3, ["/clip", "3 ranges", "4"]),
+    (("actions", "JointPositionAction", "clip"), [[1, -1]] * 4, ["/clip", "1 to -1", "a low end below"]),
+    (("actions", "JointPositionAction", "joint_ids"), [0, 1, 2, 9], ["/joint_ids", "places of the 4 joints"]),
+    (("actions", "JointPositionAction", "joint_ids"), [None, 2], ["/joint_ids", "a slice of three"]),
+    (("actions", "JointPositionAction", "joint_ids"), [None, None, 0], ["/joint_ids", "a slice with a step"]),
+    (("actions", "JointPositionAction", "joint_ids"), [1, 1], ["/joint_ids", "each once"]),
+    (("observations",), {}, ["/observations", "no term"]),
+    (("observations",), {"policy": {**DEPLOY["observations"], "scale_first": "yes"}}, ["true or false"]),
+    (("observations", "base_ang_vel"), 7, ["/observations/base_ang_vel", "a table"]),
+    (("observations", "base_ang_vel", "scale"), [0.2] * 4, ["/base_ang_vel/scale", "4 numbers", "3"]),
+    (("observations", "base_ang_vel", "history_length"), 2.5, ["/history_length", "2.5", "a whole number"]),
+    (("observations", "joint_vel_rel", "clip"), [1, 2, 3], ["/clip", "3 numbers", "a low and a high end"]),
+    (("observations", "mystery"), {"params": {}, "scale": None}, ["/mystery", "without a width"]),
+]  # fmt: skip
+DAMAGED_DESCRIPTOR: list[Damage] = [
+    (("articulations",), {}, ["/articulations", "none", "one robot"]),
+    (("articulations", "robot", "joint_names"), ["hip", "hip", "knee"], ["/joint_names", "'hip' twice"]),
+    (("articulations", "robot", "default_joint_stiffness"), [1.0], ["/default_joint_stiffness", "1 numbers", "3"]),
+    (("actions",), [], ["/actions", "0 actions", "one"]),
+    (("actions", 0, "joint_names"), ["knee", "tail"], ["/actions/0/joint_names", "the joint tail"]),
+    (("actions", 0, "shape"), [3], ["/actions/0/shape", "[2]"]),
+    (("observations", "policy"), [], ["/observations/policy", "an empty list"]),
+    (("observations", "policy", 0, "shape"), [4, 4], ["/policy/0/shape", "one axis"]),
+    (("observations", "policy", 3, "joint_names"), ["knee"], ["/policy/3/joint_names", "1 names", "2"]),
+    (("observations", "policy", 3, "joint_names"), ["knee", "tail"], ["tail"]),
+    (("observations", "policy", 3, "joint_pos_offsets"), [0.1], ["/joint_pos_offsets", "1 numbers", "2"]),
+    (("scene", "dt"), -0.02, ["/scene/dt", "seconds of a step"]),
+]  # fmt: skip
+DAMAGED_LEAPP: list[Damage] = [
+    (("models",), {}, ["/models", "no node"]),
+    (("models", "walk", "inputs", 0, "shape"), [1, 0], ["/shape/1", "a whole number of at least 1"]),
+    (("models", "walk", "inputs", 0, "dtype"), "int8", ["/dtype", "'int8'", "float32"]),
+    (("models", "walk", "inputs", 1, "name"), "root_quat_w", ["/inputs/1/name", "each name once"]),
+    (("models", "walk", "parameters", "backend"), "jit", ["/backend", "'jit'", "onnx"]),
+    (("models", "walk", "parameters", "model_path"), "../walk.onnx", ["/model_path", "inside this file's folder"]),
+    (("models", "walk", "parameters", "model_path"), "/etc/walk.onnx", ["/model_path", "inside this file's folder"]),
+    (("pipeline", "initial_values"), "../start.safetensors", ["/initial_values", "inside this file's folder"]),
+    (("pipeline", "feedback_flow"), {"walk/none": ["walk/h_pos_in"]}, ["/feedback_flow", "the output walk/none"]),
+    (("pipeline", "feedback_flow"), {"walk/h_pos_out": ["walk/none"]}, ["/feedback_flow", "walk/none"]),
+    (("pipeline", "feedback_flow"), {"walk/target": ["walk/h_pos_in"]}, ["target, 2 numbers", "6 numbers"]),
+    (("pipeline", "feedback_flow"), {"walk/h_pos_out": ["walk/h_pos_in"] * 2}, ["walk/h_pos_in twice", "one output"]),
+    (("pipeline", "configs", "frequency"), 0, ["/frequency", "calls a second"]),
+]  # fmt: skip
+DAMAGED_TABLES = ((DEPLOY, DAMAGED_DEPLOY), (DESCRIPTOR, DAMAGED_DESCRIPTOR), (LEAPP, DAMAGED_LEAPP))
+
+
+@every_case(("table", "path", "value", "says"), [(table, *case) for table, cases in DAMAGED_TABLES for case in cases])
+def test_a_damaged_file_is_refused_at_its_place(
+    tmp_path: Path, command: Command, table: dict[str, Any], path: tuple[Any, ...], value: Any, says: list[str]
 ) -> None:
-    """A list that is one short shifts every joint behind it."""
-    source = write_yaml(tmp_path / "deploy.yaml", changed(DEPLOY, *path, to=value))
+    """A list that is one short shifts every joint behind it; feedback that goes nowhere keeps the first history for ever."""
+    source = write_yaml(tmp_path / "source.yaml", changed(table, *path, to=value))
     error = _refused(command, source, tmp_path / "contract.toml")
-    assert all(each in error for each in says), error
-
-
-@every_case(
-    ("path", "value", "says"),
-    [
-        (("articulations",), {}, ["/articulations", "none", "one robot"]),
-        (("articulations", "robot", "joint_names"), ["hip", "hip", "knee"], ["/joint_names", "'hip' twice"]),
-        (("articulations", "robot", "default_joint_stiffness"), [1.0], ["/default_joint_stiffness", "1 numbers", "3"]),
-        (("actions",), [], ["/actions", "0 actions", "one"]),
-        (("actions", 0, "joint_names"), ["knee", "tail"], ["/actions/0/joint_names", "the joint tail"]),
-        (("actions", 0, "shape"), [3], ["/actions/0/shape", "[2]"]),
-        (("observations", "policy"), [], ["/observations/policy", "an empty list"]),
-        (("observations", "policy", 0, "shape"), [4, 4], ["/policy/0/shape", "one axis"]),
-        (("observations", "policy", 3, "joint_names"), ["knee"], ["/policy/3/joint_names", "1 names", "2"]),
-        (("observations", "policy", 3, "joint_names"), ["knee", "tail"], ["tail"]),
-        (("observations", "policy", 3, "joint_pos_offsets"), [0.1], ["/joint_pos_offsets", "1 numbers", "2"]),
-        (("scene", "dt"), -0.02, ["/scene/dt", "seconds of a step"]),
-    ],
-)  # fmt: skip
-def test_a_damaged_descriptor_is_refused_at_its_place(
-    tmp_path: Path, command: Command, path: tuple[Any, ...], value: Any, says: list[str]
-) -> None:
-    """A joint of another robot would be looked up in vain, in the middle of a run."""
-    source = write_yaml(tmp_path / "descriptor.yaml", changed(DESCRIPTOR, *path, to=value))
-    error = _refused(command, source, tmp_path / "contract.toml")
-    assert all(each in error for each in says), error
-
-
-@every_case(
-    ("path", "value", "says"),
-    [
-        (("models",), {}, ["/models", "no node"]),
-        (("models", "walk", "inputs", 0, "shape"), [1, 0], ["/shape/1", "a whole number of at least 1"]),
-        (("models", "walk", "inputs", 0, "dtype"), "int8", ["/dtype", "'int8'", "float32"]),
-        (("models", "walk", "inputs", 1, "name"), "root_quat_w", ["/inputs/1/name", "each name once"]),
-        (("models", "walk", "parameters", "backend"), "jit", ["/backend", "'jit'", "onnx"]),
-        (("models", "walk", "parameters", "model_path"), "../walk.onnx", ["/model_path", "inside this file's folder"]),
-        (("models", "walk", "parameters", "model_path"), "/etc/walk.onnx", ["/model_path", "inside this file's folder"]),
-        (("pipeline", "initial_values"), "../start.safetensors", ["/initial_values", "inside this file's folder"]),
-        (("pipeline", "feedback_flow"), {"walk/none": ["walk/h_pos_in"]}, ["/feedback_flow", "the output walk/none"]),
-        (("pipeline", "feedback_flow"), {"walk/h_pos_out": ["walk/none"]}, ["/feedback_flow", "walk/none"]),
-        (("pipeline", "feedback_flow"), {"walk/target": ["walk/h_pos_in"]}, ["target, 2 numbers", "6 numbers"]),
-        (("pipeline", "feedback_flow"), {"walk/h_pos_out": ["walk/h_pos_in"] * 2}, ["walk/h_pos_in twice", "one output"]),
-        (("pipeline", "configs", "frequency"), 0, ["/frequency", "calls a second"]),
-    ],
-)  # fmt: skip
-def test_a_damaged_leapp_file_is_refused_at_its_place(
-    tmp_path: Path, command: Command, path: tuple[Any, ...], value: Any, says: list[str]
-) -> None:
-    """A feedback that goes nowhere leaves the policy with its first history for ever."""
-    source = write_yaml(tmp_path / "leapp.yaml", changed(LEAPP, *path, to=value))
-    error = _refused(command, source, tmp_path / "contract.toml")
-    assert all(each in error for each in says), error
+    assert [each for each in says if each not in error] == [], error
 
 
 def test_a_leapp_model_of_another_export_is_refused(tmp_path: Path, command: Command) -> None:
@@ -221,14 +202,6 @@ def test_names_that_differ_in_signs_alone_are_refused(tmp_path: Path, command: C
     assert "a name that differs in more than signs" in error
 
 
-def test_the_name_of_the_result_says_what_it_is(tmp_path: Path, command: Command) -> None:
-    """A contract under the name of a model is opened as one; of weights no model is made here, and the hint says where."""
-    source = write_yaml(tmp_path / "deploy.yaml", DEPLOY)
-    error = _refused(command, source, tmp_path / "contract.onnx")
-    assert "a name that ends in .toml" in error
-    assert "onnx.helper" in error
-
-
 _JUNK: tuple[Any, ...] = (
     None, True, 0, -1, 3, 2.5, NAN, float("inf"), 10**400, "", "x", "a\nb", "\ud800", [], [[]], [1, 2, 3],
     ["a"], {}, {"a": 1}, {"1": 2},
@@ -245,20 +218,16 @@ def _places(value: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]
 @pytest.mark.parametrize("table", [DEPLOY, DESCRIPTOR, LEAPP], ids=["deploy", "descriptor", "leapp"])
 def test_no_damage_is_an_internal_error(tmp_path: Path, table: dict[str, Any]) -> None:
     """Each value in turn becomes each kind of junk: a clear refusal, or a contract that can be read."""
-    from rigpact.contract.errors import UnusableInput
-    from rigpact.reports.importing.formats import ImportRequest, import_contract
-
     source, places, refused, made = tmp_path / "a.yaml", list(_places(table)), [], 0
     for place, path in enumerate(places):
-        for junk in _JUNK[place % 4 :: 4]:  # a quarter of the junk at each place: every kind somewhere
+        for junk in _JUNK[place % 10 :: 10]:  # a tenth of the junk at each place: every kind somewhere
             text = json.dumps(changed(table, *path, to=junk)).replace("NaN", ".nan").replace("Infinity", ".inf")
             source.write_text(text, encoding="utf-8")
             try:
-                made += bool(
-                    tomllib.loads(import_contract(ImportRequest(source, tmp_path / "a.toml")).content.decode())
-                )
+                content = import_contract(ImportRequest(source, tmp_path / "a.toml")).content
+                made += bool(tomllib.loads(content.decode()))
             except UnusableInput as error:
                 refused.append(str(error.place))
-    assert len(refused) > len(places)
+    assert len(refused) > len(places) // 2
     assert made > 0
     assert all(each.startswith(str(tmp_path)) for each in refused)

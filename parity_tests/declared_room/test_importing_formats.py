@@ -75,18 +75,6 @@ def test_gains_of_every_motor_are_taken_by_the_map(tmp_path: Path, command: Comm
     assert root["names"][root["numbers"]["stiffness"]["names"]] == ["joint_0", "joint_1", "joint_3", "joint_5"]
 
 
-def test_a_table_of_columns_is_matched_as_an_array_is(tmp_path: Path, command: Command) -> None:
-    """Engines log CSV: q_sdk[0], q_sdk[1] are one vector."""
-    model = write_model(tmp_path / "policy.onnx", OBSERVED, 4)
-    rows, engine = robot_recording(model), tmp_path / "engine.csv"
-    header = [f"{name}[{place}]" for name, values in rows.items() for place in range(values.shape[1])]
-    lines = [",".join(f"{each:.9g}" for each in row) for row in np.hstack(list(rows.values()))]
-    engine.write_text("\n".join([",".join(header), *lines]), encoding="utf-8")
-    root = _imported(command, write_yaml(tmp_path / "deploy.yaml", DEPLOY), "--onnx", model, "--recording", engine)
-    assert root["recordings"] == {"imu_quat": "imu_quat_wxyz", "q": "q_sdk", "dq": "dq_sdk"}
-    assert command("explain", engine, "--contract", tmp_path / "contract.toml").status == 0
-
-
 def test_numbered_columns_follow_their_numbers(tmp_path: Path) -> None:
     """An array for each joint: a file of arrays keeps them in no order, and x[10] stands before x[2] by name."""
     wide = {f"x[{place}]": np.full(3, place, "f") for place in reversed(range(12))}
@@ -112,27 +100,6 @@ def test_a_column_that_fits_two_vectors_fits_none(tmp_path: Path, command: Comma
     assert "Columns that belong to no vector here: q_a (4), q_b (4)." in (tmp_path / "contract.toml").read_text("utf-8")
 
 
-def test_terms_whose_names_differ_in_signs_stay_two(tmp_path: Path, command: Command) -> None:
-    """Names of a contract have letters, digits and _: two terms that become one would lose a vector."""
-    own = {"params": {}, "clip": None, "scale": [1.0, 1.0], "history_length": 2}
-    terms = {**DEPLOY["observations"], "foot-force": own, "foot.force": own}
-    root = _imported(command, write_yaml(tmp_path / "deploy.yaml", changed(DEPLOY, "observations", to=terms)))
-    assert _stages(root)["obs"]["of"][-2:] == ["foot_force", "foot_force_2"]
-
-
-def test_an_engine_that_reads_the_file_otherwise_is_named(tmp_path: Path, command: Command) -> None:
-    """An engine that forgets the map of the motors moves the wrong joints; the imported contract must show it."""
-    model = write_model(tmp_path / "policy.onnx", OBSERVED, 4)
-    engine, rows = tmp_path / "engine.safetensors", robot_recording(model)
-    save_file(
-        {**rows, "motor_q": rows["action"] * np.float32(0.25) + np.array(DEPLOY["default_joint_pos"], "f")}, engine
-    )
-    _imported(command, write_yaml(tmp_path / "deploy.yaml", DEPLOY), "--onnx", model, "--recording", engine)
-    answer = command("explain", engine, "--contract", tmp_path / "contract.toml")
-    assert answer.status == 1
-    assert "motor_q.order = as_given" in answer.out
-
-
 def test_columns_are_told_apart_by_their_numbers(tmp_path: Path, command: Command) -> None:
     """Names say nothing where an engine calls its columns a and b; what the network was fed says it."""
     model = write_model(tmp_path / "policy.onnx", OBSERVED, 4)
@@ -156,28 +123,6 @@ def test_a_column_with_the_name_of_another_vector_keeps_its_own(tmp_path: Path, 
     assert "base_ang_vel_scaled" in _stages(root)["obs"]["of"]
     assert root["recordings"]["stick_velocities"] == "command"
     assert "sticks" not in _given(root)
-
-
-def test_a_gyro_in_the_axes_of_the_world_is_named(tmp_path: Path, command: Command) -> None:
-    """The file does not say whose axes the gyro has: a robot that turns round falls over, one that walks straight does not."""
-    model = write_model(tmp_path / "policy.onnx", OBSERVED, 4)
-    engine, rows = tmp_path / "engine.safetensors", robot_recording(model)
-    w, *vector = rows["imu_quat_wxyz"].astype(float).T
-    turned = []
-    for (x, y, z), c, rate in zip(np.array(vector).T, w, rows["gyro"].astype(float), strict=True):
-        matrix = [
-            [1 - 2 * (y * y + z * z), 2 * (x * y - c * z), 2 * (x * z + c * y)],
-            [2 * (x * y + c * z), 1 - 2 * (x * x + z * z), 2 * (y * z - c * x)],
-            [2 * (x * z - c * y), 2 * (y * z + c * x), 1 - 2 * (x * x + y * y)],
-        ]
-        turned.append(np.array(matrix) @ rate)
-    save_file(
-        {**rows, "gyro": np.array(turned, "f")}, engine
-    )  # the sensor gives the world's axes, the network saw the body's
-    _imported(command, write_yaml(tmp_path / "deploy.yaml", DEPLOY), "--onnx", model, "--recording", engine)
-    answer = command("explain", engine, "--contract", tmp_path / "contract.toml")
-    assert answer.status == 0, answer.out
-    assert "open: base_ang_vel_turned.direction is inverse" in answer.out
 
 
 def test_a_python_slice_is_all_joints_and_never_runs(tmp_path: Path, command: Command) -> None:
@@ -376,29 +321,12 @@ def test_leapp_binds_by_name_and_starts_from_its_file(tmp_path: Path, command: C
     assert rows["h_pos_in"].tolist() == [[0, 1, 2, 3, 4, 5], [2, 3, 4, 5, 7, 8]]
 
 
-def test_a_model_with_other_names_is_found_by_check(tmp_path: Path, command: Command) -> None:
-    """Stiffness and damping have one width: bound by position they could change places unseen."""
-    _imported(command, write_yaml(tmp_path / "leapp.yaml", LEAPP))
-    other = write_model(tmp_path / "other.onnx", 4, 2)
-    checked = command("check", tmp_path / "contract.toml", "--onnx", other)
-    assert checked.status == 1
-    assert "RP713 error: the model has 1 outputs (actions), expected 2: target, h_pos_out" in checked.out
-
-
 def test_leapp_without_its_files_says_what_is_missing(tmp_path: Path, command: Command) -> None:
     """The runtime takes zeros where the file of initial values is missing; nobody is told."""
     _imported(command, write_yaml(tmp_path / "leapp.yaml", LEAPP))
     text = (tmp_path / "contract.toml").read_text(encoding="utf-8")
     assert "LEFT OPEN: start" in text
     assert "LEFT OPEN: file. walk.onnx was not here" in text
-
-
-def test_a_start_that_the_file_does_not_name_is_zero_and_said(tmp_path: Path, command: Command) -> None:
-    """A file of initial values without this one: the runtime starts from zeros, and nobody is told."""
-    save_file({"walk/other": np.ones(1, np.float32)}, tmp_path / "walk_initial_values.safetensors")
-    root = _imported(command, write_yaml(tmp_path / "leapp.yaml", LEAPP))
-    assert _given(root)["h_pos_in"]["start"] == "zeros"
-    assert "not in the file of initial values: zeros" in (tmp_path / "contract.toml").read_text(encoding="utf-8")
 
 
 def test_files_of_another_folder_are_left_open_and_their_numbers_kept(tmp_path: Path, command: Command) -> None:
@@ -472,23 +400,3 @@ def test_hostile_names_stay_text(tmp_path: Path, command: Command) -> None:
     root = _imported(command, write_yaml(tmp_path / "descriptor.yaml", table))
     assert root["names"]["joints"][0] == name
     assert root["format"] == "rigpact-contract"
-
-
-def test_files_outside_the_contracts_folder_are_not_named(tmp_path: Path, command: Command) -> None:
-    """A contract names files of its own folder only; one that could not be opened would be worse than a comment."""
-    (tmp_path / "elsewhere").mkdir()
-    (tmp_path / "here").mkdir()
-    model = write_model(tmp_path / "elsewhere" / "policy.onnx", OBSERVED, 4)
-    source = write_yaml(tmp_path / "here" / "deploy.yaml", DEPLOY)
-    root = _imported(command, source, "--onnx", model)
-    assert "file" not in root["networks"]["policy"]
-    assert "policy.onnx is not in this folder" in (tmp_path / "here" / "contract.toml").read_text(encoding="utf-8")
-
-
-def test_a_file_that_is_there_is_kept(tmp_path: Path, command: Command) -> None:
-    """A contract that somebody completed by hand must not be lost to a second import."""
-    source, out = write_yaml(tmp_path / "deploy.yaml", DEPLOY), tmp_path / "contract.toml"
-    out.write_text("mine", encoding="utf-8")
-    refused = command("init", "--from", source, "-o", out)
-    assert (refused.status, out.read_text(encoding="utf-8")) == (2, "mine")
-    assert "--force" in refused.err

@@ -36,6 +36,7 @@ def test_every_command_of_the_page_runs(
         assert answer.status == 0, line + answer.out + answer.err
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize("made", ["actor.onnx", "state.onnx", "weights.onnx"])
 def test_what_the_page_advises_for_weights_gives_the_same_network(
     checkout: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, made: str
@@ -62,9 +63,3 @@ def test_what_the_page_advises_for_weights_gives_the_same_network(
     expected = np.tanh(rows @ arrays["W1"] + arrays["b1"]) @ arrays["W2"] + arrays["b2"]
     # float32 on both sides, sums of eight products of size one
     assert session.run(None, {session.get_inputs()[0].name: rows})[0] == pytest.approx(expected, abs=1e-5)
-
-
-def test_a_verdict_takes_three_commands(checkout: Path) -> None:
-    """The page promises what a reader counts."""
-    first = (checkout / "docs" / "importing.md").read_text(encoding="utf-8").split("```console")[1].split("```")[0]
-    assert [line.split()[2] for line in first.strip().splitlines()] == ["init", "check", "explain"]

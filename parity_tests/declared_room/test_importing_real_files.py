@@ -68,25 +68,6 @@ def test_without_a_recording_the_quaternion_stays_open_and_is_found(others: Path
     assert "kp.order is not declared" in checked  # no gains were recorded
 
 
-def test_numbers_and_order_are_those_of_the_file(others: Path, command: Callable[..., Any]) -> None:
-    """Gains that go through the map reach another joint: 9 of 29 stiffnesses would be wrong."""
-    home = others / "unitree_rl_lab_g1"
-    command("init", "--from", home / "deploy.yaml", "-o", home / "contract.toml")
-    root = tomllib.loads((home / "contract.toml").read_text(encoding="utf-8"))
-    assert root["fps"] == 50
-    assert root["names"]["policy"][:3] == ["left_hip_pitch_joint", "right_hip_pitch_joint", "waist_yaw_joint"]
-    assert root["names"]["sdk"][3] == "left_knee_joint"
-    assert root["names"]["sdk"][15] == "left_shoulder_pitch_joint"
-    assert root["numbers"]["stiffness"]["value"][:6] == [100, 100, 100, 150, 40, 40]  # left leg in the SDK's order
-    assert "names" not in root["numbers"]["stiffness"]
-    assert root["numbers"]["default_pose"]["names"] == "policy"
-    stages = {stage["name"]: stage for stage in root["stages"]}
-    assert stages["velocity_commands"]["lowest"] == [-0.5, -0.3, -0.2]
-    assert stages["obs"]["of"] == [
-        "base_ang_vel", "projected_gravity", "velocity_commands", "joint_pos_rel", "joint_vel_rel", "last_action",
-    ]  # fmt: skip
-
-
 def test_two_files_of_one_robot_part_where_the_spec_says(others: Path, command: Callable[..., Any]) -> None:
     """The metadata has the trained scale of the waist (0.548), deploy.yaml another (0.35): the robot turns too little."""
     home = others / "unitree_rl_mjlab_g1"
@@ -125,23 +106,6 @@ def test_a_right_recording_of_a_real_program_drafts_its_own_contract(
         "lmm": '{ name = "decompressor_input", operation = "concatenate", of = ["features", "latent"] }',
     }
     assert known[folder] in text
-
-
-@pytest.mark.parametrize("folder", ["lab", "mjlab"])
-def test_a_right_recording_of_unitree_agrees_without_an_edit(
-    others: Path, real_data: Path, command: Callable[..., Any], folder: str
-) -> None:
-    """Its runtime calls the term before the scale base_ang_vel and records a command, no sticks: nothing in it is wrong."""
-    home = others / f"unitree_rl_{folder}_g1"
-    recording = sorted((real_data / "mistakes" / folder).glob("right_*.npz"))[0]
-    contract = home / "contract.toml"
-    made = command(
-        "init", "--from", home / "deploy.yaml", "--onnx", home / "policy.onnx", "--recording", recording, "-o", contract
-    )
-    assert made.status == 0, made.err
-    answer = command("explain", recording, "--contract", contract, "--format", "json")
-    assert (answer.status, _verdict(answer)) == (0, "agrees"), answer.out
-    assert json.loads(answer.out)["answered"]["projected_gravity.quaternion_order"] == ["wxyz"]
 
 
 def test_gains_that_are_exchanged_are_not_paired_with_each_other(
@@ -185,15 +149,6 @@ def test_descriptions_without_their_models_import_and_pass(
     else:
         assert opened.fields("joint_pos").width == actions
     assert len(contract.read_text(encoding="utf-8").splitlines()) <= 120
-
-
-def test_the_shape_that_contradicts_its_names_is_said(others: Path, command: Callable[..., Any]) -> None:
-    """base_velocity has four numbers and three names: which one is missing, nobody can guess."""
-    contract = others / "contract.toml"
-    command("init", "--from", others / "leapp" / "Velocity-G1-v0.yaml", "-o", contract)
-    text = contract.read_text(encoding="utf-8")
-    assert "LEFT OPEN: names. The shape has 4 numbers and the file 3 names (lin_vel_x, lin_vel_y, ang_vel_z)" in text
-    assert '{ name = "base_velocity", size = 4 }' in text
 
 
 def test_a_leapp_package_runs_from_its_initial_values(others: Path, command: Callable[..., Any]) -> None:

@@ -58,27 +58,6 @@ def test_a_draft_holds_what_the_files_show_and_agrees_with_the_engine(tmp_path: 
     assert "AGREES" in answer.out
 
 
-def test_a_trace_of_the_engine_is_a_recording_too(tmp_path: Path, command: Command) -> None:
-    """Who has put the recorder into the engine first has a trace, and no arrays: its header must not stop the draft."""
-    folder = _project(tmp_path)
-    arrays = dict(np.load(folder / "engine.npz"))
-    of_arrays, _ = _drafted(command, folder)
-    for name in ("engine.npz", "contract.toml", "rigpact.toml"):
-        (folder / name).unlink()
-    times = arrays.pop("time").tolist()
-    widths = {name: rows.shape[1] for name, rows in arrays.items()}
-    entries: list[dict[str, Any]] = [
-        {"format": "rigpact-trace", "version": 1, "fps": 50, "mode": "teacher", "system": "net", "stages": widths}
-    ]
-    for frame, time in enumerate(times):
-        stages = {name: rows[frame].tolist() for name, rows in arrays.items()}
-        entries.append({"frame": frame, "time": time, "stages": stages})
-    (folder / "engine.trace.jsonl").write_text("\n".join(map(json.dumps, entries)) + "\n", encoding="utf-8")
-    of_trace, text = _drafted(command, folder)
-    assert "engine.trace.jsonl" in text.partition("\n\n")[2].splitlines()[0]
-    assert of_trace == {**of_arrays, "name": "net"}  # as the trace says: under another name it would be refused
-
-
 def test_a_model_alone_leaves_its_inputs_open(tmp_path: Path, command: Command) -> None:
     """Without a recording nothing is known of the input; the draft must not pretend."""
     write_model(tmp_path / "net.onnx", 9, 2)
@@ -87,18 +66,6 @@ def test_a_model_alone_leaves_its_inputs_open(tmp_path: Path, command: Command) 
     assert "LEFT OPEN: write the stages that make obs" in text
     assert "fps" not in text
     assert command("check", tmp_path / "contract.toml").status == 0
-
-
-def test_columns_in_another_order_are_found_where_they_stand(tmp_path: Path, command: Command) -> None:
-    """The order of the columns in the file is not the order in the observation."""
-    folder = _project(tmp_path, with_statistics=False)
-    arrays = dict(np.load(folder / "engine.npz"))
-    np.savez(
-        folder / "engine.npz", **{name: arrays[name] for name in ("last", "time", "quat", "obs", "gyro", "actions")}
-    )
-    root, _ = _drafted(command, folder)
-    (obs,) = [stage for stage in root["stages"] if stage["name"] == "obs"]
-    assert obs["of"] == ["gyro", "quat", "last"]
 
 
 def test_statistics_in_json_are_found_by_their_names(tmp_path: Path, command: Command) -> None:
@@ -143,15 +110,6 @@ def test_a_mean_without_a_deviation_is_no_statistics(tmp_path: Path, command: Co
     (tmp_path / "more.json").write_text(json.dumps({"walk": {"mean": [0.0] * 9, "deep": {"std": [1.0] * 9}}}), "utf-8")
     root, _ = _drafted(command, tmp_path)
     assert [stage["operation"] for stage in root["stages"]] == ["network"]
-
-
-def test_numbers_of_several_lengths_are_no_recording(tmp_path: Path, command: Command) -> None:
-    """A table of settings beside the model has no frames: the next file is looked at."""
-    folder = _project(tmp_path)
-    np.savez(folder / "a_settings.npz", gains=np.ones(2), limits=np.ones((3, 2)))
-    root, text = _drafted(command, folder)
-    assert "engine.npz" in text.partition("\n\n")[2].splitlines()[0]
-    assert {"name": "last", "size": 2, "carried": "actions", "start": "zeros"} in root["given"]
 
 
 def test_an_answer_that_is_the_input_again_is_denormalised_once(tmp_path: Path, command: Command) -> None:
@@ -290,28 +248,6 @@ def test_only_the_files_that_are_named_are_drafted_from(tmp_path: Path, command:
     assert "engine.npz" not in (folder / "contract.toml").read_text(encoding="utf-8")
     apart = command("init", folder / "net.onnx", write_model(tmp_path / "other.onnx", 9, 2))
     assert (apart.status, "files of one folder" in apart.err) == (2, True)
-
-
-def test_the_draft_of_a_folder_is_named_in_its_settings(tmp_path: Path, command: Command) -> None:
-    """One command to begin with, and four lines that say what was found, what was written and what comes next."""
-    folder = _project(tmp_path)
-    told = command("init", folder).out.splitlines()
-    gate = tomllib.loads((folder / "rigpact.toml").read_text(encoding="utf-8"))["gate"]
-    assert (gate["bundle"], gate["clips"]) == ("contract.toml", ["engine.npz"])
-    assert told[1:-1] == [
-        f"{folder / 'rigpact.toml'} written for contract.toml: 1 clip, 1 model",
-        f"READY: 4 of 4 parts that {folder / 'rigpact.toml'} asks can be judged",
-    ]
-    assert (
-        told[-1]
-        == f"now: compare what is marked with the training's settings, then rigpact check {folder / 'contract.toml'}"
-    )
-    mine = folder / "contract.toml"
-    mine.write_text(mine.read_text(encoding="utf-8") + "# mine\n", encoding="utf-8")
-    refused = command("init", folder, "--fps", 50, "--force")
-    assert (refused.status, "--fps: found contract.toml, a contract" in refused.err) == (2, True)
-    assert command("init", folder, "--force").status == 0
-    assert mine.read_text(encoding="utf-8").endswith("# mine\n")
 
 
 @pytest.mark.parametrize(

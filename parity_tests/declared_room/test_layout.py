@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import tomllib
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -14,7 +12,6 @@ from rigpact.reports.importing.layout.fits import Line, line_between
 from rigpact.reports.importing.layout.shifts import Block, find_shifts
 
 from ..every_case import every_case
-from .foreign_files import weights_of, write_model
 
 Command = Callable[..., Any]
 
@@ -80,38 +77,3 @@ def test_a_line_says_the_numbers_that_were_meant(scale: float, subtract: float) 
     assert line.scale == pytest.approx(scale, rel=1e-6)
     assert line.subtract - line.offset / line.scale == pytest.approx(subtract, abs=1e-6)
     assert line_between(known.astype(float), np.tanh(held).astype(float), np.zeros(80), 4.0) in (None, Line(1.0, 0.0))
-
-
-def test_a_draft_of_a_policy_agrees_with_its_loop(tmp_path: Path, command: Command) -> None:
-    """Joints in another order, a default pose, two scales, three frames: nothing of it stands in a file."""
-    rng, model = np.random.default_rng(9), write_model(tmp_path / "policy.onnx", 30, 3)
-    matrix, pose, order = weights_of(model), np.array([0.1, -0.4, 0.25], "f"), [2, 0, 1]
-    quaternion = rng.normal(size=(60, 4))
-    w, x, y, z = (quaternion / np.linalg.norm(quaternion, axis=1, keepdims=True)).T
-    gyro, q = rng.normal(size=(60, 3)).astype("f"), rng.normal(size=(60, 3)).astype("f")
-    down = np.stack([-2 * (x * z - w * y), -2 * (y * z + w * x), -(1 - 2 * (x * x + y * y))], 1).astype("f")
-    phase = rng.normal(size=(60, 1)).astype("f")
-    rows: dict[str, list[Any]] = {"obs": [], "actions": [], "target": []}
-    last, past = np.zeros(3, "f"), None
-    for t in range(60):
-        now = np.concatenate([np.float32(0.25) * gyro[t], down[t], q[t][order] - pose, last[:0], phase[t]]).astype("f")
-        past = [now] * 3 if past is None else [*past[1:], now]
-        obs = np.concatenate(past)
-        last = (obs @ matrix).astype("f")
-        for name, value in (("obs", obs), ("actions", last), ("target", np.float32(0.5) * last + pose)):
-            rows[name].append(value)
-    columns = {"gyro": gyro, "imu": np.stack([w, x, y, z], 1), "q": q, **rows}
-    np.savez(tmp_path / "run.npz", fps=50.0, **{name: np.array(values, "f") for name, values in columns.items()})
-    made = command("init", tmp_path)
-    assert made.status == 0, made.err
-    text = (tmp_path / "contract.toml").read_text(encoding="utf-8")
-    root = tomllib.loads(text if "\nfps" in text else "fps = 50\n" + text)
-    stages, given = ({each["name"]: each for each in root[section]} for section in ("stages", "given"))
-    assert {key: stages["obs"][key] for key in ("length", "layout", "order", "start")} == {
-        "length": 3, "layout": "frame_major", "order": "oldest_first", "start": "first",
-    }  # fmt: skip
-    assert stages["obs_gyro"]["scale"] == 0.25
-    assert given["imu"]["kind"] == "quaternion_wxyz"
-    assert stages["q_policy"]["take"] == ["q_2", "q_0", "q_1"]
-    assert "LEFT OPEN: obs[29] to [29]" in text  # nothing that was recorded holds the phase
-    assert stages["target"]["scale"] == 0.5

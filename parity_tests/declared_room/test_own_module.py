@@ -26,6 +26,8 @@ from rigpact.contract.pages import enemy_animation, rig_inversion
 from rigpact.reference_runtime import read_trace
 from rigpact.reports.command_line import application
 
+from ..every_case import every_case
+
 Command = Callable[..., Any]
 ODD = """
 import numpy as np
@@ -70,6 +72,8 @@ outputs = ["action"]
 """
 WEIGHTS = np.array([[1.0, 0.5], [-0.3, 0.8]], np.float32)
 WITH = ("--operations", "odd.py")
+CHECK = ("check", "contract.toml")
+EXPLAIN = ("explain", "run.csv", "--contract", "contract.toml")
 RUN = ("run", "--contract", "contract.toml", "clip.csv", "-o", "out.trace.jsonl")
 EVIL = """
 from pathlib import Path
@@ -89,9 +93,15 @@ def bent_by_hand(x: float, power: int) -> float:
     return float(np.copysign(beyond**power, x))
 
 
-def write_rows(path: Path, names: list[str], rows: list[list[float]]) -> None:
+def expected(*powers: int) -> Any:
+    """The stage of the module by hand; one rounding of numbers below 1."""
+    rows = [[sum(bent_by_hand(x, power) for power in powers) for x in row] for row in sticks().tolist()]
+    return pytest.approx(np.array(rows), abs=1e-7)
+
+
+def write_rows(path: Path, names: str, rows: list[list[float]]) -> None:
     with path.open("w", newline="", encoding="utf-8") as file:
-        csv.writer(file).writerows([names, *rows])
+        csv.writer(file).writerows([names.split(), *rows])
 
 
 def write_model(path: Path) -> None:
@@ -104,45 +114,30 @@ def write_model(path: Path) -> None:
 @pytest.fixture
 def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A folder with module, contract, model, clip, and a recording of an engine that leaves the cube out."""
-    (tmp_path / "odd.py").write_text(ODD, encoding="utf-8")
-    (tmp_path / "contract.toml").write_text(CONTRACT, encoding="utf-8")
+    for name, text in (("odd.py", ODD), ("other.py", ODD), ("evil.py", EVIL), ("contract.toml", CONTRACT)):
+        (tmp_path / name).write_text(text, encoding="utf-8")
     write_model(tmp_path / "policy.onnx")
-    write_rows(tmp_path / "clip.csv", ["stick.x", "stick.y"], sticks().tolist())
+    write_rows(tmp_path / "clip.csv", "stick.x stick.y", sticks().tolist())
     bent = np.array([[bent_by_hand(x, 1) for x in row] for row in sticks().tolist()], np.float32)
     rows = np.hstack([sticks(), bent, bent @ WEIGHTS]).tolist()
-    write_rows(tmp_path / "run.csv", ["stick.x", "stick.y", "bent.x", "bent.y", "action.a", "action.b"], rows)
+    write_rows(tmp_path / "run.csv", "stick.x stick.y bent.x bent.y action.a action.b", rows)
     monkeypatch.chdir(tmp_path)
     return tmp_path
 
 
-# ---- what it gives
-
-
 @pytest.mark.usefixtures("here")
-def test_a_wrong_reading_of_an_own_operation_is_named(command: Command) -> None:
-    """The odd stage is where a studio's own code is: the place where nobody else looks."""
-    answer = command("explain", "run.csv", "--contract", "contract.toml", *WITH)
+def test_an_own_operation_is_computed_judged_and_gone_with_its_command(command: Command) -> None:
+    """The odd stage is where a studio's own code is: where nobody else looks; the next command must not know it."""
+    answer = command(*EXPLAIN, *WITH)
     assert answer.status == 1
     assert "With bent.shape = linear the error of bent falls" in answer.out
-    assert "EXPLAINED" in answer.out
-
-
-def test_how_many_vectors_an_own_operation_takes_is_said(here: Path, command: Command) -> None:
-    """One vector is what an operation takes that says nothing: its author looks for the mistake in the contract."""
-    (here / "contract.toml").write_text(CONTRACT.replace('of = "stick"', 'of = ["stick", "stick"]'), encoding="utf-8")
-    answer = command("check", "contract.toml", *WITH)
-    assert "Operation('stick_curve', …, inputs=(2, 2))" in answer.out + answer.err
-
-
-@pytest.mark.usefixtures("here")
-def test_a_run_computes_what_the_module_says(command: Command) -> None:
-    """The numbers of the run are those of the function, not of a stage that was left out."""
     assert command(*RUN, *WITH).status == 0
-    rows = read_trace(Path("out.trace.jsonl")).stages["bent"]
-    expected = [[bent_by_hand(x, 3) for x in row] for row in sticks().tolist()]
-    assert rows == pytest.approx(np.array(expected), abs=1e-7)  # one rounding of numbers below 1
+    assert read_trace(Path("out.trace.jsonl")).stages["bent"] == expected(3)
+    assert [command(*CHECK, *WITH).status, command(*CHECK).status] == [0, 1]
+    assert "stick_curve" not in known_operations()
 
 
+@pytest.mark.nightly
 @pytest.mark.usefixtures("here")
 def test_the_processes_of_a_sweep_load_it_too(command: Command) -> None:
     """A sweep of a thousand cells that all fail in the workers costs a night."""
@@ -156,54 +151,27 @@ def test_the_processes_of_a_sweep_load_it_too(command: Command) -> None:
         "--set",
         "bent.shape=cubic,linear",
     )
-    answer = command(*words, "-o", "out", "--processes", 2, *WITH)
-    assert answer.status == 0, answer.out + answer.err
-    assert "2 of 2 measured now" in answer.out
-    Path("odd.py").write_text(ODD.replace("x**3", "x**3 + x"), encoding="utf-8")
-    again = command(*words, "-o", "out", "--processes", 2, *WITH)
-    assert "2 of 2 measured now" in again.out, "another function is another sweep"
+    for text in (ODD, ODD.replace("x**3", "x**3 + x")):  # another function is another sweep
+        Path("odd.py").write_text(text, encoding="utf-8")
+        answer = command(*words, "-o", "out", "--processes", 2, *WITH)
+        assert (answer.status, "2 of 2 measured now" in answer.out) == (0, True), answer.out + answer.err
 
 
 @pytest.mark.usefixtures("here")
 def test_every_command_that_reads_contracts_has_the_option(command: Command) -> None:
     """A stage that one command knows and the next one does not is not a tool."""
     names = {each.name or each.callback.__name__.replace("_", "-") for each in application().registered_commands}
-    having = {name for name in names if "--operations" in command(name, "--help").out}
-    # none of these opens a declaration
-    assert names - having == {"demo"}
-    assert command("check", "contract.toml", *WITH).status == 0
-    assert command("show", "contract.toml", *WITH).status == 0
+    assert {name for name in names if "--operations" not in command(name, "--help").out} == {"demo"}
     assert command("run", "--probe", "probe.trace.jsonl", "--contract", "contract.toml", *WITH).status == 0
-
-
-@pytest.mark.usefixtures("here")
-def test_the_list_says_where_an_operation_comes_from(command: Command) -> None:
-    """Who reads a contract a year later asks where this operation is."""
-    listed, without = (command("show", *words).out.partition("Operations\n")[2].splitlines() for words in (WITH, ()))
-    assert [line.split()[-1] for line in listed if line.startswith(("stick_curve ", "affine "))] == [
-        "rigpact",
-        "odd.py",
-    ]
-    assert "odd.py" in command("show", "stick_curve", *WITH).out
-    assert not without[0].endswith("from"), "where rigpact brings all, the column says nothing"
-
-
-@pytest.mark.usefixtures("here")
-def test_it_holds_for_one_command_only(command: Command) -> None:
-    """In one process, as in a notebook, the next command would pass with a module that nobody named."""
-    assert command("check", "contract.toml", *WITH).status == 0
-    assert "stick_curve" not in known_operations()
-    assert command("check", "contract.toml").status == 1
 
 
 def test_the_contracts_hash_covers_the_module(command: Command, here: Path) -> None:
     """The same contract with another function is another contract: a stamped model must not pass with it."""
     assert command("codegen", "contract.toml", "--stamp", "policy.onnx", "-o", "stamped.onnx", *WITH).status == 0
-    assert command("check", "contract.toml", "stamped.onnx", *WITH).status == 0
+    assert command(*CHECK, "stamped.onnx", *WITH).status == 0
     (here / "odd.py").write_text(ODD.replace("x**3", "x**5"), encoding="utf-8")
-    answer = command("check", "contract.toml", "stamped.onnx", *WITH)
-    assert answer.status == 1
-    assert "RP770" in answer.out
+    answer = command(*CHECK, "stamped.onnx", *WITH)
+    assert (answer.status, "RP770" in answer.out) == (1, True)
 
 
 def test_the_module_that_runs_is_the_one_that_stands_there(
@@ -211,52 +179,46 @@ def test_the_module_that_runs_is_the_one_that_stands_there(
 ) -> None:
     """A compiled file of the same second and size would run in its place: the old verdict for the new function."""
     monkeypatch.setattr(sys, "dont_write_bytecode", False)
-    answers = []
-    for power in ("x**3", "x**1"):
+    for power, status in (("x**3", 1), ("x**1", 0)):
         (here / "odd.py").write_text(ODD.replace("x**3", power), encoding="utf-8")
         os.utime(here / "odd.py", (1_000_000_000, 1_000_000_000))
-        answers.append(command("explain", "run.csv", "--contract", "contract.toml", *WITH).status)
-    assert answers == [1, 0], "the engine leaves the cube out"
+        assert command(*EXPLAIN, *WITH).status == status, "the engine leaves the cube out"
     assert not (here / "__pycache__").exists()
 
 
+@pytest.mark.nightly
 def test_in_pytest_it_is_an_option_too(here: Path) -> None:
-    """A studio that tests its contract in its own tests has the same odd stage there."""
+    """A studio that tests its contract in its own tests has the same odd stage there; 4 is a usage error of pytest."""
     words = [sys.executable, "-m", "pytest", "--rigpact-bundle=contract.toml", "--rigpact-trace=run.csv", "-q"]
-    ran = subprocess.run([*words, "--rigpact-operations=odd.py"], cwd=here, capture_output=True, text=True, check=False)
-    assert ran.returncode == 1
-    assert "bent.shape = linear" in ran.stdout
-    (here / "odd.py").write_text("1 / 0\n", encoding="utf-8")
-    ran = subprocess.run([*words, "--rigpact-operations=odd.py"], cwd=here, capture_output=True, text=True, check=False)
-    assert ran.returncode == 4, "a usage error of pytest"
-    assert "ZeroDivisionError: division by zero in line 1" in ran.stderr
+    for text, status, says in (
+        (ODD, 1, "bent.shape = linear"),
+        ("1 / 0\n", 4, "ZeroDivisionError: division by zero in line 1"),
+    ):
+        (here / "odd.py").write_text(text, encoding="utf-8")
+        ran = subprocess.run(
+            [*words, "--rigpact-operations=odd.py"], cwd=here, capture_output=True, text=True, check=False
+        )
+        assert (ran.returncode, says in ran.stdout + ran.stderr) == (status, True)
     assert "Traceback" not in ran.stdout + ran.stderr
-
-
-OWN_SWITCH = ODD.replace('"stick_curve"', '"switch"').replace("x**3", "x**3 + x")
-USES_SWITCH = CONTRACT.replace('"stick_curve"', '"switch"')
 
 
 def test_an_own_operation_stands_in_for_rigpacts_of_the_same_name(command: Command, here: Path) -> None:
     """A release that adds a name would break every contract that has an own operation under it."""
-    (here / "odd.py").write_text(OWN_SWITCH, encoding="utf-8")
-    (here / "contract.toml").write_text(USES_SWITCH, encoding="utf-8")
+    (here / "odd.py").write_text(ODD.replace('"stick_curve"', '"switch"').replace("x**3", "x**3 + x"), encoding="utf-8")
+    (here / "contract.toml").write_text(CONTRACT.replace('"stick_curve"', '"switch"'), encoding="utf-8")
     assert command(*RUN, *WITH).status == 0
-    rows = read_trace(Path("out.trace.jsonl")).stages["bent"]
-    expected = [[bent_by_hand(x, 3) + bent_by_hand(x, 1) for x in row] for row in sticks().tolist()]
-    assert rows == pytest.approx(np.array(expected), abs=1e-7)
-    told = command("show", "contract.toml", *WITH).out
-    assert told.count("switch of odd.py: in place of rigpact's of the same name") == 1
-    assert "in place of" not in command("show", "contract.toml").out
-    assert command("check", "contract.toml").status == 1, "rigpact's own takes three vectors"
+    assert read_trace(Path("out.trace.jsonl")).stages["bent"] == expected(3, 1)
+    said = "switch of odd.py: in place of rigpact's of the same name"
+    assert [command("show", "contract.toml", *words).out.count(said) for words in (WITH, ())] == [1, 0]
+    assert command(*CHECK).status == 1, "rigpact's own takes three vectors"
 
 
-@pytest.mark.parametrize("name", ["clip", "select", "history", "rotate"])
+@every_case("name", ["clip", "select", "history", "rotate"])
 def test_no_rule_takes_an_own_operation_for_rigpacts(name: str, command: Command, here: Path) -> None:
     """A check that looks for the ends of a `clip` in somebody else's would fail, or accuse it."""
-    (here / "odd.py").write_text(ODD.replace('"stick_curve"', f'"{name}"'), encoding="utf-8")
-    (here / "contract.toml").write_text(CONTRACT.replace('"stick_curve"', f'"{name}"'), encoding="utf-8")
-    answer = command("check", "contract.toml", *WITH)
+    for file, text in (("odd.py", ODD), ("contract.toml", CONTRACT)):
+        (here / file).write_text(text.replace('"stick_curve"', f'"{name}"'), encoding="utf-8")
+    answer = command(*CHECK, *WITH)
     assert (answer.status, answer.err) == (0, "")
 
 
@@ -295,20 +257,6 @@ def test_a_packages_operation_stands_in_too_and_never_on_rigpacts_own_pages(monk
         vocabulary._installed.cache_clear()
 
 
-# ---- mistakes
-
-
-def test_a_missing_operation_is_told_both_ways_to_bring_it(command: Command, here: Path) -> None:
-    """Who gets a contract from a colleague, without the module, has to learn that there is one."""
-    answer = command("check", "contract.toml")
-    assert answer.status == 1
-    assert "#/stages/0/operation: RP740 error: found 'stick_curve'" in answer.out
-    assert "--operations FILE.py" in answer.out
-    assert "a package with entry points rigpact.operations" in answer.out
-    (here / "contract.toml").write_text(CONTRACT.replace("stick_curve", "afine"), encoding="utf-8")
-    assert "did you mean affine?; one of your own comes with" in command("check", "contract.toml").out
-
-
 MISTAKES = {
     # what the module holds -> what the one line says
     "x = (\n": "SyntaxError: '(' was never closed",
@@ -316,7 +264,6 @@ MISTAKES = {
     "import sys\nsys.exit(0)\n": "SystemExit: 0",
     "import helpers_beside_it\n": "No module named 'helpers_beside_it' in line 1), expected a module (hint: its",
     "x = 1\n": "found a module without an operation",
-    "from rigpact.reference_runtime.vocabulary.scaling.affine import OPERATION\n": None,
     ODD.replace('"stick_curve"', '""'): "found no name, or nothing that builds",
     ODD.replace("    source, dead", "    use.nothing\n    source, dead"): "found build that fails (AttributeError",
     ODD.replace("return Built(source.fields, compute, bound)", "return 1"): "found build that returns int, expected a Built",
@@ -325,22 +272,17 @@ MISTAKES = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize(("text", "says"), MISTAKES.items(), ids=range(len(MISTAKES)))
-def test_a_mistake_in_the_module_is_one_clear_line(text: str, says: str | None, command: Command, here: Path) -> None:
+@every_case(("text", "says"), MISTAKES.items(), ids=range(len(MISTAKES)))
+def test_a_mistake_in_the_module_is_one_clear_line(text: str, says: str, command: Command, here: Path) -> None:
     """A traceback of rigpact for a slip in the user's module sends both to the wrong place."""
     (here / "odd.py").write_text(text, encoding="utf-8")
-    if says is None:  # rigpact's own operation, seen again: nothing is brought, and the contract misses its own
-        assert command("check", "contract.toml", *WITH).status == 1
-        return
-    answer = command("check", "contract.toml", *WITH)
-    assert answer.status == 2
-    assert answer.err.count("\n") == 1
+    answer = command(*CHECK, *WITH)
+    assert (answer.status, answer.err.count("\n")) == (2, 1)
     assert answer.err.startswith("rigpact: error: odd.py")
     assert says in answer.err
-    assert "expected" in answer.err
 
 
-@pytest.mark.parametrize(
+@every_case(
     ("body", "says"),
     [
         ("1 / 0", "operation stick_curve, compute: found compute that fails (ZeroDivisionError: division by zero in"),
@@ -353,15 +295,14 @@ def test_a_function_that_fails_while_it_runs_is_one_clear_line(
 ) -> None:
     """`not judged` for a function that fails is a verdict on nothing."""
     (here / "odd.py").write_text(
-        ODD.replace("        return np.sign(x)", f"        return {body}\n        return np.sign(x)")
+        ODD.replace("        return np.sign", f"        return {body}\n        return np.sign"), "utf-8"
     )
-    for words in (("explain", "run.csv", "--contract", "contract.toml"), RUN):
+    for words in (EXPLAIN, RUN):
         answer = command(*words, *WITH)
-        assert answer.status == 2, words
-        assert says in answer.err
-        assert answer.err.count("\n") == 1
+        assert (answer.status, answer.err.count("\n"), says in answer.err) == (2, 1, True), answer.err
 
 
+@pytest.mark.usefixtures("here")
 @pytest.mark.parametrize(
     ("files", "says"),
     [
@@ -370,18 +311,12 @@ def test_a_function_that_fails_while_it_runs_is_one_clear_line(
         (("odd.py", "other.py"), "other.py: found an operation named 'stick_curve', which odd.py brings"),
     ],
 )
-def test_files_that_cannot_be_taken_are_refused(
-    files: tuple[str, ...], says: str, command: Command, here: Path
-) -> None:
+def test_files_that_cannot_be_taken_are_refused(files: tuple[str, ...], says: str, command: Command) -> None:
     """Two modules with one name: which one was it that passed?"""
-    (here / "other.py").write_text(ODD, encoding="utf-8")
-    answer = command("check", "contract.toml", *(word for file in files for word in ("--operations", file)))
-    assert answer.status == 2
+    answer = command(*CHECK, *(word for file in files for word in ("--operations", file)))
+    assert (answer.status, answer.err.count("\n")) == (2, 1)
     assert answer.err.startswith(f"rigpact: error: {says}")
-    assert answer.err.count("\n") == 1
 
-
-# ---- nothing but a command line names a module
 
 DATA = {
     "an operation by its file": CONTRACT.replace('"stick_curve"', '"evil.py"'),
@@ -400,49 +335,28 @@ DATA = {
 @pytest.mark.parametrize("text", DATA.values(), ids=DATA)
 def test_a_declaration_cannot_have_a_module_loaded(text: str, command: Command, here: Path) -> None:
     """A contract that comes with a pull request would run its author's code on the machine of who checks it."""
-    (here / "evil.py").write_text(EVIL, encoding="utf-8")
     (here / "contract.toml").write_text(text, encoding="utf-8")
-    for words in (
-        ("check", "contract.toml"),
-        ("show", "contract.toml"),
-        ("codegen", "contract.toml", "-o", "c.hpp"),
-        RUN,
-    ):
+    for words in (CHECK, ("show", "contract.toml"), ("codegen", "contract.toml", "-o", "c.hpp"), RUN, EXPLAIN):
         command(*words, *WITH)
-    command("explain", "run.csv", "--contract", "contract.toml", *WITH)
     assert not (here / "ran").exists()
 
 
-def test_a_configuration_cannot_have_a_module_loaded(command: Command, here: Path) -> None:
-    """A rigpact.toml comes with the repository: cloning it and asking for a verdict must run nothing of it."""
-    (here / "evil.py").write_text(EVIL, encoding="utf-8")
-    (here / "contract.toml").write_text(CONTRACT.replace('"stick_curve"', '"evil"'), encoding="utf-8")
-    gate = '[gate]\nbundle = "contract.toml"\nmodel = "policy.onnx"\n'
-    own = 'operations = ["evil.py"]\n'
-    for text in (own + gate, gate + own, f"{gate}[operations]\n{own}"):
-        (here / "rigpact.toml").write_text(text, encoding="utf-8")
-        assert command("gate").status == 2
-        command("check", "contract.toml")
-        assert not (here / "ran").exists()
-
-
-def test_a_recording_cannot_have_a_module_loaded(command: Command, here: Path) -> None:
-    """Recordings come from testers' machines."""
-    (here / "evil.py").write_text(EVIL, encoding="utf-8")
-    words = {"operations": '["evil.py"]', "module": "evil.py", "system": "evil.py"}
+def test_a_configuration_or_a_recording_cannot_have_a_module_loaded(command: Command, here: Path) -> None:
+    """A rigpact.toml comes with the repository, recordings from testers' machines: asking for a verdict runs nothing of them."""
+    rows, words = sticks().tolist(), {"operations": '["evil.py"]', "module": "evil.py", "system": "evil.py"}
     save_file({"stick": sticks(), "bent": sticks()}, here / "run.safetensors", metadata=words)
-    rows = sticks().tolist()
     lines = [json.dumps({"stick": row, "bent": row, "operations": ["evil.py"]}) for row in rows]
     (here / "run.jsonl").write_text("\n".join(lines), encoding="utf-8")
-    write_rows(here / "columns.csv", ["stick.x", "stick.y", "operations/evil.py"], [[*row, 0.0] for row in rows])
+    write_rows(here / "columns.csv", "stick.x stick.y operations/evil.py", [[*row, 0.0] for row in rows])
     for name in ("run.safetensors", "run.jsonl", "columns.csv"):
         command("explain", name, "--contract", "contract.toml", *WITH)
         command("check", name)
+    (here / "contract.toml").write_text(CONTRACT.replace('"stick_curve"', '"evil"'), encoding="utf-8")
+    gate, own = '[gate]\nbundle = "contract.toml"\nmodel = "policy.onnx"\n', 'operations = ["evil.py"]\n'
+    for text in (own + gate, gate + own, f"{gate}[operations]\n{own}"):
+        (here / "rigpact.toml").write_text(text, encoding="utf-8")
+        assert command("gate").status == 2
+        command(*CHECK)
     assert not (here / "ran").exists()
-
-
-def test_the_module_would_leave_its_mark_if_it_ran(command: Command, here: Path) -> None:
-    """The tests above would pass with a module that never leaves a mark."""
-    (here / "evil.py").write_text(EVIL, encoding="utf-8")
     command("show", "--operations", "evil.py")
-    assert (here / "ran").exists()
+    assert (here / "ran").exists(), "the module leaves its mark where it runs"

@@ -6,7 +6,6 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
-import jsonschema
 import numpy as np
 import pytest
 
@@ -20,7 +19,6 @@ from rigpact.reports.command_line import run_command_line
 
 from ..every_case import every_case
 
-MOST_LINES = 120
 NAMES = sorted(path.name.removesuffix(".toml") for path in files(pages).iterdir() if path.name.endswith(".toml"))
 SMALL = """
 format = "rigpact-contract"
@@ -46,16 +44,6 @@ spare = { value = 7, optional = true }
 length = { at = ["far.measure", "near.measure"], value = "squared", only = ["squared", "largest"], words = { squared = "sum" } }
 gain_use = { at = "y.scale", words = { declared = "as_said" }, wrong = { old = 4.0 }, hints = { old = "the old gain" } }
 """
-
-
-@pytest.mark.parametrize("name", NAMES)
-def test_a_page_is_read_at_a_sitting(name: str, checkout: Path) -> None:
-    """Who has to read 600 lines to learn what a system computes asks a colleague instead."""
-    text = getattr(pages, name).text
-    assert len(text.splitlines()) <= MOST_LINES
-    assert max(map(len, text.splitlines())) <= 160, "a line fits a wide screen"
-    schema = checkout / "contract/rigpact/contract/schemas/declaration.schema.json"
-    jsonschema.validate(getattr(pages, name).root, json.loads(schema.read_text(encoding="utf-8")))
 
 
 @pytest.mark.parametrize("name", [name for name in NAMES if find_system(name).vectors])
@@ -157,14 +145,6 @@ def small(**changes: Any) -> Any:
     return system, {**system.template(), **changes}
 
 
-def test_a_contract_file_fills_the_page() -> None:
-    """A customer's numbers that are read and not computed with would agree with nobody's engine."""
-    system, constants = small(gain=[5.0, 7.0])
-    numbers = system.numbers(constants)
-    assert numbers["numbers.gain"].tolist() == [5.0, 7.0]
-    assert list(system.problems_of(constants)) == []
-
-
 @every_case(
     ("changes", "pointer", "expected"),
     [
@@ -240,15 +220,3 @@ def test_numbers_of_a_filled_page_are_computed_with(checkout: Path) -> None:
         stages_from(each, known)["reconstruction"] for each in (contract, replace(contract, constants=doubled))
     )
     assert twice == pytest.approx(2.0 * once, rel=1e-6)
-
-
-@pytest.mark.parametrize(
-    "words", [(), ("--format", "markdown"), ("--format", "json")], ids=["text", "markdown", "json"]
-)
-def test_show_prints_the_page(words: tuple[str, ...], capsys: pytest.CaptureFixture[str]) -> None:
-    """Who asks what a system computes gets the page itself, comments and all."""
-    assert run_command_line(["show", "page", "rig-inversion", *words]) == 0
-    said = capsys.readouterr().out
-    page = pages.rig_inversion.text
-    told = json.loads(said)["sections"][0]["lines"][0] if "json" in words else said
-    assert page in told

@@ -93,6 +93,7 @@ def test_check_judges_a_table_with_the_contract(project: Path, command: Command)
     assert "q: knee is nan in row 4" in damaged.out
 
 
+@pytest.mark.nightly
 def test_the_self_test_damages_a_table_and_a_contract_of_ones_own(project: Path, command: Command) -> None:
     """Who writes a contract wants to know what their gate would see; the numbers and the model lie in files of their own."""
     assert command("init").status == 0

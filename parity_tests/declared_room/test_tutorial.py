@@ -3,18 +3,15 @@
 Set RIGPACT_REGENERATE=1 to write the outputs into the page anew.
 """
 
-import json
 import re
 import shutil
 import subprocess
-import tomllib
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from rigpact.contract.declared.vocabulary import known_operations
-from rigpact.contract.systems.layout import FieldKind
 from rigpact.reference_runtime.native.library import headers_folder
 
 from ..measuring.pages.operations_page import SAMPLES, sample_contract, stage_on_a_page
@@ -78,27 +75,6 @@ def _self_test_of(folder: Path) -> str:
     return subprocess.run(
         ["./engine"], check=True, cwd=folder, capture_output=True, text=True, timeout=60
     ).stdout.strip()
-
-
-def test_the_tutorials_other_pieces_are_toml(checkout: Path) -> None:
-    """A piece that is copied with a slip in it costs its reader the ten minutes."""
-    page = (checkout / "docs" / "own-contract.md").read_text(encoding="utf-8")
-    pieces = PIECE.findall(page)
-    assert len(pieces) == 5
-    for piece in pieces:
-        tomllib.loads(piece)
-
-
-def test_the_reference_knows_every_key_and_every_kind(checkout: Path) -> None:
-    """What the page leaves out, nobody uses."""
-    page = (checkout / "docs" / "own-contract.md").read_text(encoding="utf-8")
-    reference = page[page.index("## Reference") :]
-    schema = json.loads(
-        (checkout / "contract/rigpact/contract/schemas/declaration.schema.json").read_text(encoding="utf-8")
-    )
-    keys = {*schema["properties"], *schema["$defs"]["source"]["properties"], *schema["$defs"]["vector"]["properties"]}
-    keys |= {"carried", "start", "wrong", "operation", "of", "knobs", *(kind.value for kind in FieldKind)}
-    assert [key for key in sorted(keys) if f"`{key}`" not in reference] == []
 
 
 def test_every_operation_has_a_sample_with_its_knobs() -> None:
