@@ -1,8 +1,11 @@
 """The page in a real browser: what people see, click and press, and attacks that must fail."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
+from rigpact.reports.gate.answer.part import Part
 from rigpact.reports.gate.answer.report import GateReport
 from rigpact.reports.viewer import write_html
 
@@ -232,3 +235,93 @@ def test_a_run_without_bones_shows_its_stages_and_no_player(browser, tmp_path, d
     browser.press("#strips", "\ue014")  # the right arrow
     assert browser.state()["column"] == WRONG_COLUMN + 1
     assert browser.errors() == []
+
+
+SAMPLES = """
+const [milliseconds, done] = arguments;
+const samples = [];
+const sample = (now) => {
+  samples.push([now, window.rigpactReport.state().frame]);
+  if (now < samples[0][0] + milliseconds) requestAnimationFrame(sample);
+  else done(samples);
+};
+requestAnimationFrame(sample);
+"""
+
+
+def test_the_scrubber_moves_everything(opened, drawn):
+    """Frames are named as the engine names them: this recording starts at 100 and lacks frame 110."""
+    move = "const s = document.querySelector('#scrub'); s.value = arguments[0]; s.dispatchEvent(new Event('input'))"
+    opened.run(move, 12)
+    assert opened.text("#clock-frame") == str(drawn.run.frames[12]) == "113"
+    assert opened.state()["column"] == 12
+    before = pixels(opened, "#scene")
+    opened.run(move, WRONG_COLUMN)
+    assert opened.text("#bones tr:first-child").split()[:2] == ["bone_7", "5°"]
+    assert (pixels(opened, "#scene") != before).any()
+
+
+def test_it_plays_in_the_recordings_own_time(opened):
+    """A jump of a bone does not show at the wrong speed; a recording of 30 frames per second must not run at 60."""
+    opened.press("#scene", "\ue011")
+    opened.choose("#speed", "0.5")
+    opened.find("#play").click()
+    assert opened.text("#play") == "❚❚ Pause"
+    samples = opened.chrome.execute_async_script(SAMPLES, 500)
+    length = int(FRAMES[-1] - FRAMES[0]) + 1
+    passed = [(frame - samples[0][1]) % length for _, frame in samples]
+    for (now, _), frames in zip(samples, passed, strict=True):
+        expected = (now - samples[0][0]) / 1000 * 30.0 * 0.5
+        assert abs(frames - expected) < 2.1, "a frame is a whole number at both ends, and one number is missing"
+    opened.find("#play").click()
+    rested = opened.state()
+    assert opened.chrome.execute_async_script(SAMPLES, 150)[-1][1] == rested["frame"]
+    assert not rested["playing"]
+
+
+def test_the_camera_turns(opened):
+    """In the first view, one foot may cover the other."""
+    before = opened.run(f"{HOOK}camera()")
+    opened.drag("#scene", [(200, 200), (260, 210), (300, 220)])
+    turned = opened.run(f"{HOOK}camera()")
+    assert (turned["yaw"], turned["pitch"]) != (before["yaw"], before["pitch"])
+    opened.find("[data-view=side]").click()
+    assert opened.run(f"{HOOK}camera()")["zoom"] == 1
+
+
+def test_a_finding_leads_to_its_frame_and_bone(opened):
+    """From the words to the picture in one click."""
+    opened.press("#scene", "\ue011")
+    opened.find(".show").click()
+    state = opened.state()
+    assert (state["column"], state["chosen"]) == (WRONG_COLUMN, WRONG_BONE)
+
+
+def test_several_recordings_share_the_viewer(browser, tmp_path, drawn):
+    """A gate replays more than one clip."""
+    other = drawn.changed(name="run", fps=60.0)
+    write_html(tmp_path / "two.html", drawn_gate(drawn), [other.run, drawn.run])
+    browser.open(tmp_path / "two.html")
+    browser.choose("#run", "1")
+    assert browser.state()["run"] == 1
+    assert browser.text("#cell").endswith("(4.07 s) · 5°, 3.25 cm")
+    browser.choose("#run", "0")
+    browser.find(".show").click()
+    assert browser.state()["run"] == 1, "the finding belongs to the recording named walk"
+    assert browser.errors() == []
+
+
+def test_recordings_of_one_name_keep_to_their_parts(browser, tmp_path, drawn):
+    """A teacher's prediction and an engine's trace of the clip `walk` are both called walk."""
+    gate = drawn_gate(drawn)
+    engine, check, _ = gate.parts
+    findings = tuple(replace(each) for each in engine.report.findings)
+    teacher = Part("teacher-parity/walk", "Teacher's walk", replace(engine.report, findings=findings))
+    write_html(tmp_path / "both.html", replace(gate, parts=(teacher, check, engine)), [drawn.run, drawn.run])
+    browser.open(tmp_path / "both.html")
+    options = browser.run("return [...document.querySelector('#run').options].map((option) => option.textContent)")
+    assert options == ["Teacher's walk", "Engine trace: walk"]
+    assert browser.run("return [...document.querySelectorAll('.step + p .show')].map((b) => b.dataset.run)") == [
+        "0",
+        "1",
+    ]
