@@ -144,3 +144,18 @@ def test_what_else_explains_a_recording_is_told(tmp_path):
     assert "no known convention or relation explains it" in answer_of_diagnosis(nothing).headline
     supposed = answer_of_diagnosis(nothing.supposing("the clip starts late")).headline
     assert supposed.startswith("supposing that the clip starts late, a part is explained")
+
+
+def test_the_answer_is_the_first_line(command, demo_bundle):
+    """Who reads one line of a pull request reads the cause."""
+    robot = demo_bundle.parent / "robot"
+    words = ("explain", robot / "run.csv", "--contract", robot / "contract.toml")
+    text, markdown, page = command(*words), command(*words, "--format", "markdown"), command(*words, "--format", "html")
+    assert (text.status, markdown.status, page.status) == (EXIT_FINDINGS,) * 3
+    lines, found = markdown.out.decode("utf-8").splitlines(), Tags(page.out.decode("utf-8"))
+    assert len(lines) <= SCREEN
+    heading = next(each for each in found.text.splitlines() if each.startswith(("❌", "✅")))
+    assert "motor_targets.order = as_given" in heading
+    assert lines[0].startswith("### ❌ EXPLAINED")
+    assert found.tags[: found.tags.index("h1")].count("p") == 0
+    assert not {"script", "link", "img"} & set(found.tags)
