@@ -53,13 +53,6 @@ def test_every_case_is_tried_and_each_that_fails_is_named(tmp_path: Path, monkey
         every_case("number", [])
 
 
-@every_case(("letter", "number"), [("a", 1), ("b", 2), ("a", 3)], by="letter")
-def test_the_values_of_one_parameter_are_tests_of_their_own(letter: str, number: int, request: Any) -> None:
-    """All cases in one test leave all but one processor idle."""
-    assert request.node.name.endswith(f"[{letter}]")
-    assert number in {"a": (1, 3), "b": (2,)}[letter]
-
-
 def test_a_test_without_its_program_is_skipped_and_fails_where_all_must_be_there(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:

@@ -24,8 +24,6 @@ ENTRIES = (
 """Where a user comes in: the commands, `python -m rigpact.reports`, a format by its name, the pytest plug-in, the strategies."""
 LIBRARY = {f"rigpact.reference_runtime.{name}" for name in ("clock", "mailbox", "graph.window")}
 """Modules that no command needs: an engine's fixed step, poses from one thread to another, a sensor's buffer."""
-NEEDS_TORCH = {"rigpact.reports.geometry_parity.calling.torch_backend"}
-"""Shipped modules that import torch at module level."""
 
 
 def _build(checkout: Path, target: str, folder: Path, *, native: str = "0") -> Path:
@@ -128,12 +126,6 @@ def test_a_user_reaches_every_module(modules: dict[str, ast.Module]) -> None:
             words = (node.value for node in ast.walk(modules[name]) if isinstance(node, ast.Constant))
             waiting += [f"{package}.{word}" for word in words if isinstance(word, str)]  # imported when it is needed
     assert sorted(modules.keys() - reached) == []
-
-
-def test_torch_is_imported_by_the_commands_that_need_it_only(modules: dict[str, ast.Module]) -> None:
-    """A gate in CI installs no torch: one import at the top of a shared module would stop it."""
-    found = {name: {each.split(".")[0] for each in _imported(module.body)} for name, module in modules.items()}
-    assert {name for name, tops in found.items() if "torch" in tops} == NEEDS_TORCH
 
 
 def test_an_editable_install_works_from_another_folder(checkout: Path, tmp_path: Path) -> None:

@@ -135,56 +135,6 @@ def test_one_module_writes_files() -> None:
 # ---- one definition
 
 
-class _Renamed(ast.NodeTransformer):
-    """Local names by the order in which they come."""
-
-    def __init__(self, own: set[str]) -> None:
-        self.own, self.names = own, dict[str, str]()
-
-    def visit_Name(self, node: ast.Name) -> ast.Name:
-        """A name that is not a local one stays."""
-        return ast.Name(
-            self.names.setdefault(node.id, f"v{len(self.names)}") if node.id in self.own else node.id, node.ctx
-        )
-
-
-def _canonical(function: ast.FunctionDef | ast.Lambda) -> str | None:
-    """What a function does, whatever its local names; None where it does nearly nothing."""
-    lines = [function.body] if isinstance(function, ast.Lambda) else function.body
-    kept = [line for line in lines if not isinstance(getattr(line, "value", None), ast.Constant)]
-    body, parts = ast.parse("\n".join(map(ast.unparse, kept))), function.args
-    own = {each.arg for each in (*parts.posonlyargs, *parts.args, *parts.kwonlyargs)}
-    own |= {node.id for node in ast.walk(body) if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)}
-    work = sum(isinstance(node, ast.BinOp | ast.UnaryOp | ast.Call | ast.Compare) for node in ast.walk(body))
-    return ast.dump(_Renamed(own).visit(body)) if work >= 2 else None
-
-
-def test_no_formula_is_written_in_two_modules() -> None:
-    """A slip that is mended in one copy stays in the other: two kinds of contract disagree about one number."""
-    places = defaultdict[str, set[str]](set)
-    for name, path in sources().items():
-        if re.match(r"rigpact\.reference_runtime\.(operations|vocabulary|systems)\b", name):
-            for node in nodes(path):
-                if isinstance(node, ast.FunctionDef | ast.Lambda) and (what := _canonical(node)) is not None:
-                    places[what].add(name)
-    assert len(places) > 300
-    assert [sorted(names) for names in places.values() if len(names) > 1] == []
-
-
-def test_every_reading_that_cpp_numbers_has_a_name_there() -> None:
-    """A reading that a header takes by its number alone stays behind when the table in Python grows."""
-    from rigpact.contract.declared.vocabulary import operations_of_rigpact
-
-    headers = (CHECKOUT / "reference_runtime/cpp/include/rigpact/vocabulary").glob("*ing.hpp")
-    text = "".join(path.read_text(encoding="utf-8") for path in headers)
-    named = [
-        "".join(map(str.capitalize, name.split("_"))) for name, each in operations_of_rigpact().items() if each.readings
-    ]
-    assert len(named) >= 12
-    assert [kind for kind in named if f"{kind}Reading" not in text] == []
-    assert "case 0:" not in text
-
-
 # ---- the settings and the pages
 
 

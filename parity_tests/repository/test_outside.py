@@ -19,7 +19,6 @@ from rigpact.reference_runtime.recordings.trace_model import Trace, TraceHeader
 from ..cpp_room.generated_loop import Rows, as_numpy, build_loop
 from ..declared_room.foreign_files import write_model
 from ..engine_recordings import as_engine
-from ..every_case import every_case
 from ..programs import missing
 from .outside_project import PACKAGE, Answer, InProcess, Rigpact, keep_stages
 
@@ -173,12 +172,6 @@ def _kinds(schema: object) -> list[str]:
         return []
     own = schema.get("kind", {})
     return own["enum"] if "enum" in own else [kind for value in schema.values() for kind in _kinds(value)]
-
-
-@every_case("command", COMMANDS)
-def test_help_is_there_beside_an_outside_package(outside: Rigpact, command: str) -> None:
-    """A package that breaks `--help` breaks the first thing that people type."""
-    says(outside(command, "--help"), 0, "Usage: rigpact")
 
 
 # ---- a system that is a page

@@ -15,7 +15,7 @@ from safetensors.numpy import load_file
 from rigpact.contract import ContractRefused
 from rigpact.contract.contract_files import contract_to_bytes, contract_to_json, open_contract
 from rigpact.contract.pages.registry import find_system
-from rigpact.contract.systems.layout import FieldLayout, json_to_fields
+from rigpact.contract.systems.layout import json_to_fields
 from rigpact.training.blender_ik.facts import LAYER_WIDTHS, PARAMETER_COUNT
 from rigpact.training.imu_pose.facts import EXERCISES, FORMS, JOINTS
 from rigpact.training.neurarig.walk import walk_rows
@@ -52,15 +52,6 @@ def test_every_number_stands_where_the_documents_put_it() -> None:
     assert [JOINTS[place] for place in swapped[:5]] == ["pelvis", "spine", "head", "shoulder_r", "shoulder_l"]
     for order in (swapped, imu.knobs["joint_order"].effects["constraint_loss"]):
         assert sorted(order) == list(range(17))
-
-
-@every_case(("layout", "other"), [
-    (IK["context"], (*IK["context"].fields[2::-1], *IK["context"].fields[3:])),
-    (RIG["mesh"], tuple(reversed(RIG["mesh"].fields))),
-], ids=lambda _each: "")  # fmt: skip
-def test_two_layouts_of_one_width_have_two_hashes(layout: FieldLayout, other: tuple[Any, ...]) -> None:
-    """The same numbers, another meaning."""
-    assert FieldLayout(other).layout_hash != layout.layout_hash
 
 
 def changed(system: str, *path: Any, to: Any) -> dict[str, Any]:
@@ -196,9 +187,3 @@ def test_the_committed_files_of_neurarig_are_what_the_builder_writes() -> None:
     contract = scene("neurarig").contract
     assert "engine_pose_next" not in contract.vectors
     assert contract.fields("engine_pose_next") == contract.fields("engine_pose")
-
-
-@pytest.mark.parametrize("name", SYSTEMS)
-def test_committed_files_are_small(name: str) -> None:
-    """Large committed files make every clone slow."""
-    assert 0 < sum(path.stat().st_size for path in (BUNDLES / name).iterdir()) < 4_000_000

@@ -3,11 +3,9 @@
 Mistakes are other conventions, alone and in pairs, and those of the published programs, written again without rigpact.
 """
 
-import ast
 from functools import cache
 from itertools import combinations, groupby
 from pathlib import Path
-from types import ModuleType
 from typing import Any
 
 import numpy as np
@@ -23,14 +21,11 @@ from ..every_case import every_case
 from ..measuring.scores.planted import Planted, judged
 from ..measuring.scores.upstream import (
     blender_ik,
-    blender_ik_side,
     imu_pose,
     imu_pose_defects,
-    imu_pose_side,
     neurarig,
     neurarig_loop,
     rig_inversion,
-    rig_inversion_side,
 )  # fmt: skip
 from .declared_runs import BUNDLES, SYSTEMS, Spoil, alternatives, scene
 
@@ -206,16 +201,6 @@ def test_a_mistake_of_a_published_program_is_named_or_where_its_own_code_alone_t
     assert answer.first in planted.stages
 
 
-def test_the_tables_name_what_stands_in_the_programs() -> None:
-    """A misspelt mistake plants nothing, and a table that a rename emptied passes."""
-    assert {name: len(each) for name, each in MISTAKES.items()} == {
-        "neurarig": 36, "blender_ik": len(blender_ik.MISTAKES), "rig_inversion": len(rig_inversion.MISTAKES), "imu_pose": 31,
-    }  # fmt: skip
-    assert {name: {*few} <= {each.name for each in MISTAKES[name]} for name, few in EACH_RUN.items()} == dict.fromkeys(
-        SYSTEMS, True
-    )
-
-
 def test_the_public_server_of_neurarig_agrees_under_its_own_conventions_and_its_differences_are_named() -> None:
     """Four differences at three stages at once: an engineer needs each of them."""
     assert {*neurarig.honest_verdicts().values()} == {"agrees"}
@@ -227,16 +212,6 @@ def test_the_public_server_of_neurarig_agrees_under_its_own_conventions_and_its_
     assert said == {
         "input_scale": "none", "normalisation": "none", "quaternion_sign": "as_it_comes", "leg_lengths": "rounded",
     }  # fmt: skip
-
-
-@every_case("module", [neurarig_loop, blender_ik_side, rig_inversion_side, imu_pose_side])
-def test_a_transcription_shares_no_code_with_rigpact(module: ModuleType) -> None:
-    """A program that calls what it is compared with agrees with every mistake of that."""
-    tree = ast.parse(Path(str(module.__file__)).read_text(encoding="utf-8"))
-    imported = {name.name for node in ast.walk(tree) if isinstance(node, ast.Import) for name in node.names}
-    imported |= {"." * node.level + str(node.module) for node in ast.walk(tree) if isinstance(node, ast.ImportFrom)}
-    assert "numpy" in imported
-    assert not [name for name in imported if name.startswith(("rigpact", "."))]
 
 
 def test_a_sensor_that_lies_still_is_not_explained_by_the_statistics_of_its_window() -> None:

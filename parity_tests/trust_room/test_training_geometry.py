@@ -9,7 +9,7 @@ import pytest
 
 from rigpact.reports.command_line import run_command_line
 
-from ..geometry_room.planted import IN_NUMPY, PLANTED, STYLES, Planted
+from ..geometry_room.planted import IN_NUMPY, PLANTED, STYLES, Planted, text_of_style
 from .tried import passes, refused
 
 SUBJECTS = Path(__file__).parent.parent / "geometry_room" / "subjects"
@@ -51,14 +51,10 @@ def geometry(capfd: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pyt
 
 
 def text_of(style: str) -> str:
-    """The text of a style's module; the training side of today computes the full angle."""
+    """The text of a style's module."""
     if style not in IN_NUMPY:
         pytest.importorskip("torch")
-    if style != "training_side_of_today":
-        return (SUBJECTS / "styles" / f"{style}.py").read_text(encoding="utf-8")
-    text = (SUBJECTS / "training_side.py").read_text(encoding="utf-8")
-    assert text.count("* torch.atan2(sine, w)") == 1
-    return text.replace("* torch.atan2(sine, w)", "* 2 * torch.atan2(sine, w)")
+    return text_of_style(style)
 
 
 def words_of(style: str) -> list[str]:
