@@ -132,9 +132,6 @@ def test_one_module_writes_files() -> None:
     assert [name for name, path in sources().items() if words.search(path.read_text(encoding="utf-8"))] == []
 
 
-# ---- one definition
-
-
 # ---- the settings and the pages
 
 

@@ -6,6 +6,7 @@ names either: if a command fails here, it knows systems by their names.
 
 import json
 import shutil
+import subprocess
 from pathlib import Path
 
 import numpy as np
@@ -20,6 +21,7 @@ from ..cpp_room.generated_loop import Rows, as_numpy, build_loop
 from ..declared_room.foreign_files import write_model
 from ..engine_recordings import as_engine
 from ..programs import missing
+from ..systems_room.declared_runs import BUNDLES
 from .outside_project import PACKAGE, Answer, InProcess, Rigpact, keep_stages
 
 pytestmark = pytest.mark.repository
@@ -149,6 +151,28 @@ def test_the_gate_runs_over_it(gated: Rigpact, tmp_path: Path) -> None:
     says(wrong("run", *DRIVEN, "--set", "target_origin=zero", "--out", "engine.trace.jsonl"), 0)
     as_engine(wrong.folder / "engine.trace.jsonl")
     says(wrong("gate"), 1, "FAIL", "target_origin", "add the default pose")
+
+
+def test_the_gate_takes_what_its_settings_say(gated: Rigpact, tmp_path: Path) -> None:
+    """A constant that moved since the base; a convention that both sides share; what is of another system is no pass."""
+    project = InProcess(tmp_path / "set", gated.imports)
+    shutil.copytree(gated.folder, project.folder)
+    settings, contract = project.folder / "rigpact.toml", project.folder / "policy.json"
+    text, declared = settings.read_text("utf-8"), json.loads(contract.read_text("utf-8"))
+    settings.write_text(text.replace("[gate]\n", '[gate]\nbase = "HEAD"\n', 1), "utf-8")
+    for words in (("init", "-q"), ("add", "."), ("-c", "user.email=a@b", "-c", "user.name=a", "commit", "-qm", "base")):
+        subprocess.run(["git", *words], cwd=project.folder, check=True, capture_output=True)
+    contract.write_text(json.dumps(declared | {"constants": declared["constants"] | {"action_scale": 0.5}}), "utf-8")
+    says(project("gate"), 1, "action_scale goes from 0.25 to 0.5")
+    contract.write_text(json.dumps(declared), "utf-8")
+    says(project("run", *DRIVEN, "--set", "target_origin=zero", "--out", "engine.trace.jsonl"), 0)
+    as_engine(project.folder / "engine.trace.jsonl")
+    for name, status in (("target_origin", 0), ("target_origins", 2)):
+        settings.write_text(f'{text}\n[gate.conventions]\n{name} = "zero"\n', "utf-8")
+        says(project("gate"), status)
+    shutil.copyfile(BUNDLES / "rig_inversion" / "clip.trace.safetensors", project.folder / "other.trace.safetensors")
+    settings.write_text(text.replace("engine.trace.jsonl", "other.trace.safetensors"), "utf-8")
+    says(project("gate"), 2, "UNDETERMINED")
 
 
 def test_its_users_test_it_with_pytest(gated: Rigpact) -> None:
