@@ -155,12 +155,6 @@ def first_two_columns(R):
     return np.concatenate([R[..., :, 0], R[..., :, 1]], axis=-1)
 
 
-@defect("RP856", "compose_rot6d_delta", "uses columns X and Y, not columns X and Z", alone=False)
-def composed_xy(prev, delta):
-    before, turn = xy_columns(prev), xy_columns(delta + np.array([1, 0, 0, 0, 1, 0], delta.dtype))
-    return first_two_columns(turn @ before)
-
-
 @defect("RP858", "rot6d_to_matrix", "determinant -1")
 def left_handed(x):
     a, b = sound._axes(x)
@@ -172,13 +166,6 @@ def swapped_compose(prev, delta):
     prev, delta = np.broadcast_arrays(prev, delta)
     turn = sound.rot6d_to_matrix(sound.normalize_rot6d_delta(delta).reshape(-1, 6))
     return sound.matrix_to_rot6d(sound.rot6d_to_matrix(prev.reshape(-1, 6)) @ turn).reshape(prev.shape)
-
-
-@defect("RP859", "compose_rot6d_delta", "computes ΔRᵀ · R_prev")
-def undone_delta(prev, delta):
-    prev, delta = np.broadcast_arrays(prev, delta)
-    turn = sound.rot6d_to_matrix(sound.normalize_rot6d_delta(delta).reshape(-1, 6))
-    return sound.matrix_to_rot6d(inverse(turn) @ sound.rot6d_to_matrix(prev.reshape(-1, 6))).reshape(prev.shape)
 
 
 @defect("RP860", "compose_rot6d_delta", "takes the delta as a whole rotation", alone=False)
@@ -260,12 +247,6 @@ def log_by_acos(R):
     return angle * skew / np.maximum(np.linalg.norm(skew, axis=-1, keepdims=True), 1e-12).astype(angle.dtype)
 
 
-@defect("RP868", "angvel_vec_from_R_seq", "% at a turn of", alone=False)
-def velocity_by_acos(R_seq, fps):
-    steps = log_by_acos(R_seq[1:] @ inverse(R_seq[:-1])) * np.asarray(fps, sound._floating(R_seq).dtype)
-    return np.concatenate([steps, steps[-1:]])
-
-
 @defect("RP869", "so3_log_map", "misses a half turn by 180°")
 def log_without_half_turns(R):
     skew = np.stack([R[..., 2, 1] - R[..., 1, 2], R[..., 0, 2] - R[..., 2, 0], R[..., 1, 0] - R[..., 0, 1]], axis=-1)
@@ -290,13 +271,6 @@ def bare_division(x):
     return np.stack([a, np.cross(b, a), b], axis=-1)
 
 
-@defect("RP870", "matrix_to_quat", "half turns", alone=False)
-def quat_by_w(R):
-    w = np.sqrt(1 + np.trace(R, axis1=-2, axis2=-1)) / 2
-    skew = np.stack([R[..., 2, 1] - R[..., 1, 2], R[..., 0, 2] - R[..., 2, 0], R[..., 1, 0] - R[..., 0, 1]], axis=-1)
-    return np.concatenate([skew / (4 * w[..., None]), w[..., None]], axis=-1)
-
-
 @defect("RP871", "reproject_rot6d", "zero axes, a zero first axis")
 def zero_stays_zero(flat):
     pairs = flat.reshape(*flat.shape[:-1], -1, 6)
@@ -311,12 +285,6 @@ def one_rotation(R):
     if R.shape != (3, 3):
         raise ValueError("one rotation, please")
     return sound.so3_log_map(R)
-
-
-@defect("RP874", "rot6d_to_matrix", "several rotations at once")
-def rows_by_the_first_axis(x):
-    a, b = x[:3], x[3:6]
-    return sound.rot6d_to_matrix(np.concatenate([a, b])) if x.shape == (6,) else np.zeros((len(a), 3))
 
 
 @defect("RP874", "matrix_to_rot6d", "input of the shape (B, T, J, 3, 3)")

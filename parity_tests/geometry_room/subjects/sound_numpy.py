@@ -87,18 +87,11 @@ def quat_to_matrix(q):
 
 
 def so3_log_map(R):
-    q = matrix_to_quat(R)
-    v, w = q[..., :3], q[..., 3:]
-    sine = np.sqrt(np.sum(v * v, axis=-1, keepdims=True))
-    small = sine < 1e-15
-    return v * np.where(small, 2, 2 * np.arctan2(sine, w) / np.where(small, 1, sine)).astype(v.dtype)
+    return quat_to_axis_angle(matrix_to_quat(R))
 
 
 def so3_exp_map(v):
-    v = _floating(v)
-    half = np.sqrt(np.sum(v * v, axis=-1, keepdims=True)) / 2
-    factor = np.sinc(half / np.asarray(np.pi, v.dtype)) / 2
-    return quat_to_matrix(np.concatenate([v * factor, np.cos(half)], axis=-1))
+    return quat_to_matrix(axis_angle_to_quat(v))
 
 
 def geodesic_R(a, b):

@@ -79,22 +79,11 @@ def quat_to_matrix(q):
 
 
 def so3_log_map(R):
-    q = matrix_to_quat(R)
-    v, w = q[..., :3], q[..., 3:]
-    squared = (v * v).sum(-1, keepdim=True)
-    small = squared < torch.finfo(q.dtype).tiny
-    sine = torch.where(small, torch.ones_like(squared), squared).sqrt()
-    return v * torch.where(small, 2 * torch.ones_like(sine), 2 * torch.atan2(sine, w) / sine)
+    return quat_to_axis_angle(matrix_to_quat(R))
 
 
 def so3_exp_map(v):
-    v = v if v.is_floating_point() else v.double()
-    squared = (v * v).sum(-1, keepdim=True)
-    small = squared < 1e-12
-    half = torch.where(small, torch.ones_like(squared), squared).sqrt() / 2
-    factor = torch.where(small, 0.5 - squared / 48, torch.sin(half) / (2 * half))
-    cosine = torch.where(small, 1 - squared / 8, torch.cos(half))
-    return quat_to_matrix(torch.cat([v * factor, cosine], -1))
+    return quat_to_matrix(axis_angle_to_quat(v))
 
 
 def geodesic_R(a, b):
