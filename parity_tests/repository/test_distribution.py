@@ -15,6 +15,8 @@ import pytest
 
 from rigpact.reports.renderers import FORMATS
 
+from .test_release import built
+
 pytestmark = pytest.mark.repository
 SUBPACKAGES = ("contract", "reference_runtime", "fixtures", "reports")
 ENTRIES = (
@@ -28,11 +30,9 @@ LIBRARY = {f"rigpact.reference_runtime.{name}" for name in ("clock", "mailbox", 
 
 def _build(checkout: Path, target: str, folder: Path, *, native: str = "0") -> Path:
     pytest.importorskip("hatchling")
-    command = [sys.executable, "-m", "hatchling", "build", "-t", target, "-d", str(folder)]
-    environment = os.environ | {"RIGPACT_NATIVE": native}
-    subprocess.run(command, cwd=checkout, check=True, capture_output=True, timeout=120, env=environment)
-    (built,) = (path for path in folder.iterdir() if path.suffix in {".whl", ".gz"})
-    return built
+    return next(
+        path for path in built(checkout, folder, target, RIGPACT_NATIVE=native) if path.suffix in {".whl", ".gz"}
+    )
 
 
 @pytest.fixture(scope="module")

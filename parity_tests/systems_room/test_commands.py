@@ -145,18 +145,6 @@ def test_a_probe_shows_what_a_clip_does_not(project: Project, command: Command, 
     assert "" not in [found.advice(each) for each in found.missed]
 
 
-@every_project
-def test_a_sweep_measures_every_cell(project: Project, command: Command, tmp_path: Path) -> None:
-    """A checkpoint is chosen from a table; a cell that is missing there ships unseen."""
-    pytest.importorskip("pyarrow")
-    knobs = find_system(project.name).knobs.values()
-    knob = next(knob for knob in knobs if not knob.is_benign and len(knob.values) > 1)
-    words = (*project.words, "--set", f"{knob.name}={','.join(knob.values[:2])}", "--frames", 12, "--processes", 1)
-    found = answered(command, "sweep", *words, "-o", tmp_path / "out")
-    assert (found["cells"], found["verdicts"]["error"]) == (4 if project.feeds_itself else 2, 0)
-    assert (tmp_path / "out" / "results.parquet").is_file()
-
-
 # ---- recordings of NeuraRig, and what is said of them
 
 
@@ -275,20 +263,6 @@ def test_every_system_is_listed_and_writes_a_contract_to_start_from(command: Com
     report = answered(command, "check", written, MODEL, CLIP, status=1)
     assert (report["verdict"], [finding["code"] for finding in report["findings"]]) == ("fail", ["RP700"])
     assert report["ledger"]["missing"] > 30
-
-
-# ---- data sets that teach another rig
-
-
-def _scaled(stages: dict[str, np.ndarray]) -> None:
-    context = stages.pop("context")
-    context[:, [place for effector in range(5) for place in range(6 * effector + 3, 6 * effector + 6)]] /= np.pi
-    context[:, [36, 42]] /= 2.0
-    stages["model_input"] = context
-
-
-def _exchanged(stages: dict[str, np.ndarray]) -> None:
-    stages["mesh"] = stages["mesh"].reshape(-1, 8, 3)[:, ::-1].reshape(-1, 24)
 
 
 def test_the_example_of_serve_answers_and_tells_what_came_in(command: Command, checkout: Path) -> None:

@@ -263,17 +263,6 @@ def test_the_inversion_leaves_the_approximation_alone(decoder: Any) -> None:
     assert all(parameter.grad is None and parameter.requires_grad for parameter in decoder.parameters())
 
 
-def test_errors_are_mean_distances_and_a_clip_is_a_straight_line() -> None:
-    """The original prints losses 32 times too small beside it; 128 frames, each 1/128 of the way further."""
-    moved = np.zeros((2, 24))
-    moved[0, 0:2] = [3.0, 4.0]
-    assert rig_parity.mean_vertex_error(moved, np.zeros((2, 24))) == pytest.approx(5.0 / 16.0)
-    steps = np.diff(CLIP, axis=0)
-    assert CLIP.shape == (128, 6)
-    assert steps == pytest.approx(np.broadcast_to(steps[0], steps.shape), abs=1e-12)
-    assert (CLIP.min() >= 0.0, CLIP.max() <= 1.0) == (True, True)
-
-
 @pytest.mark.nightly
 def test_seconds_of_training_beat_the_baselines() -> None:
     """Blender IK 0.14 m against 0.53 for the mean pose; rig inversion 0.13 and 0.11 against 0.65 for the mean frame."""
