@@ -2,7 +2,7 @@
 
 import json
 import tomllib
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +11,7 @@ import onnx
 import pytest
 from onnx import helper, numpy_helper
 
+from ..every_case import every_case
 from .foreign_files import weights_of, write_model
 
 Command = Callable[..., Any]
@@ -59,106 +60,94 @@ def test_a_draft_holds_what_the_files_show_and_agrees_with_the_engine(tmp_path: 
 
 
 def test_a_model_alone_leaves_its_inputs_open(tmp_path: Path, command: Command) -> None:
-    """Without a recording nothing is known of the input; the draft must not pretend."""
-    write_model(tmp_path / "net.onnx", 9, 2)
+    """Without a recording nothing is known of the input, and only the metadata name the answer."""
+    write_model(tmp_path / "net.onnx", 9, 2, {"joint_names": "hip,knee"})
     root, text = _drafted(command, tmp_path)
     assert root["given"] == [{"name": "obs", "size": 9, "left_open": ["operation"]}]
     assert "LEFT OPEN: write the stages that make obs" in text
     assert "fps" not in text
+    assert (root["names"]["joint_names"], root["stages"][-1]["names"]) == (["hip", "knee"], "joint_names")
     assert command("check", tmp_path / "contract.toml").status == 0
 
 
 def test_statistics_in_json_are_found_by_their_names(tmp_path: Path, command: Command) -> None:
     """Training sides write JSON; the word beside mean and std says what it belongs to."""
     folder = _project(tmp_path)
-    arrays = dict(np.load(folder / "stats.npz"))
+    held = {f"obs_{name}": rows.tolist() for name, rows in np.load(folder / "stats.npz").items()}
     (folder / "stats.npz").unlink()
-    entries = {
-        "obs_mean": arrays["mean"].tolist(),
-        "obs_std": arrays["std"].tolist(),
-        "mean": [0.0] * 9,
-        "std": [1.0] * 9,
-    }
-    (folder / "norm.json").write_text(json.dumps(entries), encoding="utf-8")
+    (folder / "norm.json").write_text(json.dumps({**held, "mean": [0.0] * 9, "std": [1.0] * 9}), encoding="utf-8")
     root, _ = _drafted(command, folder)
     assert root["numbers"]["obs_mean"] == {"file": "norm.json", "at": "obs_mean"}
     (obs,) = [stage for stage in root["stages"] if stage["name"] == "obs"]
     assert (obs["mean"], obs["std"]) == ("obs_mean", "obs_std")
 
 
-def test_two_statistics_that_fit_are_not_chosen_from(tmp_path: Path, command: Command) -> None:
+NINE: Mapping[str, Any] = {"mean": [0.0] * 9, "std": [1.0] * 9}
+
+
+@every_case(
+    ("answers", "arrays", "nested", "means", "says"),
+    [
+        (2, {"run_mean": 0, "run_std": 1, "walk_mean": 1, "walk_std": 1}, {}, 0, "9 numbers fit obs: run_mean, walk_mean"),
+        (2, {"mean_pose": 0}, {"walk": {"mean": NINE["mean"], "deep": {"std": NINE["std"]}}}, 0, ""),
+        (9, {"obs_mean": 0, "obs_std": 1}, {}, 1, ""),
+    ],
+    ids=["several are not chosen from", "a mean without a deviation is none", "one pair serves an input that is the answer too"],
+)  # fmt: skip
+def test_statistics_are_taken_where_there_is_no_doubt(
+    tmp_path: Path,
+    command: Command,
+    answers: int,
+    arrays: dict[str, float],
+    nested: dict[str, Any],
+    means: int,
+    says: str,
+) -> None:
     """A wrong normaliser passes every check of widths."""
-    write_model(tmp_path / "net.onnx", 9, 2)
-    np.savez(tmp_path / "a.npz", run_mean=np.zeros(9), run_std=np.ones(9), walk_mean=np.ones(9), walk_std=np.ones(9))
+    write_model(tmp_path / "net.onnx", 9, answers)
+    np.savez(tmp_path / "a.npz", **{name: np.full(9, float(value)) for name, value in arrays.items()})
+    (tmp_path / "more.json").write_text(json.dumps(nested), "utf-8")
     root, text = _drafted(command, tmp_path)
-    assert "LEFT OPEN: several statistics of 9 numbers fit obs: run_mean, walk_mean" in text
-    assert [stage["operation"] for stage in root["stages"]] == ["network"]
+    assert len([name for name in root.get("numbers", {}) if name.endswith("mean")]) == means
+    assert says in text
+    assert means or [stage["operation"] for stage in root["stages"]] == ["network"]
 
 
-def test_names_of_the_metadata_become_the_names_of_the_answer(tmp_path: Path, command: Command) -> None:
-    """actions[1] is looked up in a list; knee is read."""
-    write_model(tmp_path / "net.onnx", 9, 2, {"joint_names": "hip,knee"})
-    root, _ = _drafted(command, tmp_path)
-    assert root["names"]["joint_names"] == ["hip", "knee"]
-    assert root["stages"][-1]["names"] == "joint_names"
-
-
-def test_a_mean_without_a_deviation_is_no_statistics(tmp_path: Path, command: Command) -> None:
-    """Half a normaliser is none: a mean pose beside the model must not be subtracted from its input."""
-    write_model(tmp_path / "net.onnx", 9, 2)
-    np.savez(tmp_path / "pose.npz", mean_pose=np.zeros(9))
-    (tmp_path / "more.json").write_text(json.dumps({"walk": {"mean": [0.0] * 9, "deep": {"std": [1.0] * 9}}}), "utf-8")
-    root, _ = _drafted(command, tmp_path)
-    assert [stage["operation"] for stage in root["stages"]] == ["network"]
-
-
-def test_an_answer_that_is_the_input_again_is_denormalised_once(tmp_path: Path, command: Command) -> None:
-    """A network that predicts its own input has one pair of statistics for both sides."""
-    write_model(tmp_path / "net.onnx", 9, 9)
-    np.savez(tmp_path / "stats.npz", obs_mean=np.zeros(9), obs_std=np.ones(9))
-    root, _ = _drafted(command, tmp_path)
-    assert [name for name in root["numbers"] if name.endswith("mean")] == ["obs_mean"]
-
-
-def test_a_width_that_only_the_run_knows_is_not_drafted(tmp_path: Path, command: Command) -> None:
-    """A contract of a free width would accept every recording."""
-    path = write_model(tmp_path / "net.onnx", 9, 2)
+def _broken(folder: Path, kind: str) -> None:
+    """A folder of which no contract is drafted."""
+    path = write_model(folder / "net.onnx", 9, 2)
     model = onnx.load(path)
-    model.graph.input[0].type.tensor_type.shape.dim[1].dim_param = "width"
-    onnx.save(model, path)
+    if kind == "nothing":
+        path.unlink()
+    elif kind == "contract":
+        (folder / "contract.toml").write_text("mine", encoding="utf-8")
+    elif kind == "broken":
+        path.write_bytes(b"no model")
+    elif kind == "free":
+        model.graph.input[0].type.tensor_type.shape.dim[1].dim_param = "width"
+        onnx.save(model, path)
+    else:
+        tensor = model.graph.initializer[0]
+        tensor.ClearField("raw_data")
+        tensor.data_location = onnx.TensorProto.EXTERNAL
+        entry = tensor.external_data.add()
+        entry.key, entry.value = "location", "../secret.bin"
+        path.write_bytes(model.SerializeToString())
+
+
+@every_case(
+    ("kind", "says"),
+    [
+        ("nothing", "no contract and no model"), ("contract", "--force"), ("broken", "onnx"),
+        ("free", "of a free width, expected fixed axes"), ("weights", "weights that are not in the model's folder"),
+    ],
+)  # fmt: skip
+def test_what_cannot_be_drafted_is_said(tmp_path: Path, command: Command, kind: str, says: str) -> None:
+    """A draft over a finished contract would lose it; weights from outside the folder are the build machine's."""
+    _broken(tmp_path, kind)
     answer = command("init", tmp_path)
     assert (answer.status, answer.err.count("\n")) == (2, 1)
-    assert "of a free width, expected fixed axes" in answer.err
-
-
-def test_a_model_without_all_its_weights_is_not_opened(tmp_path: Path, command: Command) -> None:
-    """Weights from outside the folder would be read from the build machine."""
-    path = write_model(tmp_path / "net.onnx", 9, 2)
-    model = onnx.load(path)
-    tensor = model.graph.initializer[0]
-    tensor.ClearField("raw_data")
-    tensor.data_location = onnx.TensorProto.EXTERNAL
-    entry = tensor.external_data.add()
-    entry.key, entry.value = "location", "../secret.bin"
-    path.write_bytes(model.SerializeToString())
-    answer = command("init", tmp_path)
-    assert (answer.status, answer.err.count("\n")) == (2, 1)
-    assert "weights that are not in the model's folder" in answer.err
-
-
-@pytest.mark.parametrize("kind", ["nothing", "contract", "broken"])
-def test_what_cannot_be_drafted_is_said(tmp_path: Path, command: Command, kind: str) -> None:
-    """A draft over a finished contract would lose it."""
-    if kind != "nothing":
-        write_model(tmp_path / "net.onnx", 9, 2)
-    if kind == "contract":
-        (tmp_path / "contract.toml").write_text("mine", encoding="utf-8")
-    if kind == "broken":
-        (tmp_path / "net.onnx").write_bytes(b"no model")
-    answer = command("init", tmp_path)
-    assert answer.status == 2
-    assert {"nothing": "no contract and no model", "contract": "--force", "broken": "onnx"}[kind] in answer.err
-    assert answer.err.count("\n") == 1
+    assert says in answer.err
 
 
 def _games_model(path: Path, kind: str) -> np.ndarray[Any, Any]:

@@ -11,6 +11,7 @@ import onnx
 import onnxruntime
 import pytest
 
+from ..every_case import every_case
 from .declared_rule_cases import FOUR, METADATA, SOUND, WIDTH
 
 Command = Callable[..., Any]
@@ -24,35 +25,36 @@ def folder(tmp_path: Path) -> Path:
     return tmp_path
 
 
+def stamp(
+    command: Command,
+    folder: Path,
+    contract: str = "contract.toml",
+    model: str = "policy.onnx",
+    out: str = "stamped.onnx",
+) -> Any:
+    """`rigpact codegen --stamp` of files in a folder."""
+    return command("codegen", folder / contract, "--stamp", folder / model, "-o", folder / out)
+
+
 def codes(answer: Any) -> set[str]:
     """The rules that a check names."""
     return {each["code"] for each in json.loads(answer.out)["findings"]}
 
 
-def test_a_stamped_model_passes_with_its_own_contract_only(folder: Path, command: Command) -> None:
-    """The contract of one run and the model of another load together, and nothing crashes."""
-    stamped = command(
-        "codegen", folder / "contract.toml", "--stamp", folder / "policy.onnx", "-o", folder / "stamped.onnx"
-    )
+def test_a_stamped_model_passes_with_its_own_contract_only_and_is_the_same_network(
+    folder: Path, command: Command
+) -> None:
+    """The contract of one run and the model of another load; a stamp that changed a weight would ship another network."""
     (folder / "other.toml").write_text(FOUR.replace("0.25731", "0.25732"), encoding="utf-8")
-    own = command("check", folder / "contract.toml", folder / "stamped.onnx", "--format", "json")
-    other = command("check", folder / "other.toml", folder / "stamped.onnx", "--format", "json")
-    assert stamped.status == 0
-    assert "belongs to contract.toml" in stamped.out
-    assert (own.status, codes(own)) == (0, set())
-    assert (other.status, codes(other)) == (1, {"RP770"})
-
-
-def test_the_network_stays_as_it_is(folder: Path, command: Command) -> None:
-    """A stamp that changed a weight would ship another network than the one that was tested."""
-    command("codegen", folder / "contract.toml", "--stamp", folder / "policy.onnx", "-o", folder / "stamped.onnx")
+    stamped = stamp(command, folder)
+    assert (stamped.status, "belongs to contract.toml" in stamped.out) == (0, True)
+    for contract, expected in (("contract.toml", (0, set())), ("other.toml", (1, {"RP770"}))):
+        checked = command("check", folder / contract, folder / "stamped.onnx", "--format", "json")
+        assert (checked.status, codes(checked)) == expected
     rows = np.random.default_rng(3).normal(size=(5, WIDTH)).astype(np.float32)
-    answers = [
-        onnxruntime.InferenceSession(str(folder / name)).run(None, {"obs": rows})[0]
-        for name in ("policy.onnx", "stamped.onnx")
-    ]
+    sessions = [onnxruntime.InferenceSession(str(folder / name)) for name in ("policy.onnx", "stamped.onnx")]
+    assert np.array_equal(*(session.run(None, {"obs": rows})[0] for session in sessions))
     metadata = {entry.key: entry.value for entry in onnx.load(folder / "stamped.onnx").metadata_props}
-    assert np.array_equal(*answers)
     assert metadata.items() > METADATA.items()
     assert set(metadata) - set(METADATA) == {"rigpact_contract_sha256"}
 
@@ -60,12 +62,11 @@ def test_the_network_stays_as_it_is(folder: Path, command: Command) -> None:
 def test_stamping_again_replaces_the_hash(folder: Path, command: Command) -> None:
     """Two hashes in one model: each tool would read another one."""
     (folder / "other.toml").write_text(FOUR.replace("0.25731", "0.25732"), encoding="utf-8")
-    command("codegen", folder / "other.toml", "--stamp", folder / "policy.onnx", "-o", folder / "policy.onnx")
-    command("codegen", folder / "contract.toml", "--stamp", folder / "policy.onnx", "-o", folder / "policy.onnx")
+    for contract in ("other.toml", "contract.toml"):
+        stamp(command, folder, contract, out="policy.onnx")
     keys = [entry.key for entry in onnx.load(folder / "policy.onnx").metadata_props]
-    answer = command("check", folder / "contract.toml", folder / "policy.onnx", "--format", "json")
     assert len(keys) == len(set(keys))
-    assert codes(answer) == set()
+    assert codes(command("check", folder / "contract.toml", folder / "policy.onnx", "--format", "json")) == set()
 
 
 def test_weights_beside_the_model_go_with_it(folder: Path, command: Command) -> None:
@@ -73,20 +74,12 @@ def test_weights_beside_the_model_go_with_it(folder: Path, command: Command) -> 
     model = onnx.load(folder / "policy.onnx")
     onnx.save(model, folder / "large.onnx", save_as_external_data=True, location="large.data", size_threshold=0)
     (folder / "shipped").mkdir()
-    first = command(
-        "codegen", folder / "contract.toml", "--stamp", folder / "large.onnx", "-o", folder / "shipped" / "policy.onnx"
-    )
+    assert stamp(command, folder, model="large.onnx", out="shipped/policy.onnx").status == 0
     onnxruntime.InferenceSession(str(folder / "shipped" / "policy.onnx"))
-    again = command(
-        "codegen", folder / "contract.toml", "--stamp", folder / "large.onnx", "-o", folder / "shipped" / "policy.onnx"
-    )
+    again = stamp(command, folder, model="large.onnx", out="shipped/policy.onnx")
     (folder / "large.data").unlink()
-    missing = command(
-        "codegen", folder / "contract.toml", "--stamp", folder / "large.onnx", "-o", folder / "shipped" / "b.onnx"
-    )
-    assert (first.status, again.status, missing.status) == (0, 2, 2)
-    assert "large.data" in again.err
-    assert "large.data" in missing.err
+    for refused in (again, stamp(command, folder, model="large.onnx", out="shipped/b.onnx")):
+        assert (refused.status, "large.data" in refused.err) == (2, True)
     assert not (folder / "shipped" / "b.onnx").exists()
 
 
@@ -95,23 +88,17 @@ def test_a_contract_that_reads_the_model_itself_is_not_stamped(folder: Path, com
     text = FOUR.replace("scale = 0.25", 'scale = "action_scale"')
     text = text.replace("mean = [", 'action_scale = { file = "policy.onnx", at = "action_scale" }\nmean = [', 1)
     (folder / "contract.toml").write_text(text, encoding="utf-8")
-    answer = command(
-        "codegen", folder / "contract.toml", "--stamp", folder / "policy.onnx", "-o", folder / "stamped.onnx"
-    )
-    assert answer.status == 2
-    assert "policy.onnx itself" in answer.err
+    answer = stamp(command, folder)
+    assert (answer.status, "policy.onnx itself" in answer.err) == (2, True)
     assert not (folder / "stamped.onnx").exists()
 
 
-@pytest.mark.parametrize("content", [b"", b"no model", b"\x08\x08"])
+@every_case("content", [b"", b"no model", b"\x08\x08"])
 def test_what_is_no_model_is_refused(folder: Path, command: Command, content: bytes) -> None:
     """A stamp on any bytes makes a file that looks like a model."""
     (folder / "policy.onnx").write_bytes(content)
-    answer = command(
-        "codegen", folder / "contract.toml", "--stamp", folder / "policy.onnx", "-o", folder / "stamped.onnx"
-    )
-    assert answer.status == 2
-    assert answer.err.startswith("rigpact: error:")
+    answer = stamp(command, folder)
+    assert (answer.status, answer.err[:15]) == (2, "rigpact: error:")
 
 
 def test_a_model_of_a_bundle_is_stamped_too(tmp_path: Path, demo_bundle: Path, command: Command) -> None:
