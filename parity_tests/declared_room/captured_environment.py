@@ -82,13 +82,8 @@ def group() -> dict[str, SimpleNamespace]:
 
 
 WIDTHS = {
-    "base_ang_vel": 3,
-    "projected_gravity": 3,
-    "velocity_commands": 3,
-    "joint_pos": 12,
-    "joint_vel": 2,
-    "actions": 4,
-}
+    "base_ang_vel": 3, "projected_gravity": 3, "velocity_commands": 3, "joint_pos": 12, "joint_vel": 2, "actions": 4,
+}  # fmt: skip
 SCALE = (0.5, 0.25, 0.5, 0.25)
 
 
@@ -97,10 +92,8 @@ class JointPositionAction:
 
     def __init__(self) -> None:
         self._joint_names, self._scale, self._offset = (
-            list(JOINTS),
-            Tensor([SCALE] * COUNT),
-            Tensor(np.repeat(POSE, COUNT, 0)),
-        )
+            list(JOINTS), Tensor([SCALE] * COUNT), Tensor(np.repeat(POSE, COUNT, 0)),
+        )  # fmt: skip
         self.cfg, self.processed_actions = SimpleNamespace(clip=None), Tensor(np.zeros((COUNT, 4)))
 
     def process(self, actions: "Tensor") -> None:

@@ -1,9 +1,7 @@
 """A training environment becomes a contract, and a recording of it agrees with it; the managers are small stand-ins."""
 
 import tomllib
-from collections.abc import Callable, Mapping
-from pathlib import Path
-from typing import Any
+from collections.abc import Mapping
 
 import pytest
 
@@ -13,10 +11,8 @@ from rigpact.testing import capture
 from .captured_environment import JOINTS, ManagerBasedRLEnv, Tensor
 from .foreign_files import weights_of, write_model
 
-Command = Callable[..., Any]
 
-
-def recorded(env: Any, folder: Path, frames: int = 40) -> Path:
+def recorded(env, folder, frames=40):
     """Ten lines of a user."""
     policy = policy_of(write_model(folder / "policy.onnx", 27, 4))
     captured = capture(env, folder / "robot.toml", model=folder / "policy.onnx")
@@ -28,7 +24,7 @@ def recorded(env: Any, folder: Path, frames: int = 40) -> Path:
     return path
 
 
-def policy_of(model: Path) -> Callable[[Mapping[str, Tensor]], Tensor]:
+def policy_of(model):
     """The policy as the training has it: one matrix."""
     weights = weights_of(model)
 
@@ -40,11 +36,11 @@ def policy_of(model: Path) -> Callable[[Mapping[str, Tensor]], Tensor]:
 
 
 @pytest.fixture(params=[False, True], ids=["Isaac Lab", "mjlab"])
-def is_mjlab(request: pytest.FixtureRequest) -> bool:
+def is_mjlab(request):
     return bool(request.param)
 
 
-def test_a_right_environment_agrees_without_an_edit(is_mjlab: bool, tmp_path: Path, command: Command) -> None:
+def test_a_right_environment_agrees_without_an_edit(is_mjlab, tmp_path, command):
     """Who has to correct the contract of a right environment by hand does not look at the next answer."""
     env = ManagerBasedRLEnv(is_mjlab=is_mjlab)
     env.reset()
@@ -61,7 +57,7 @@ def test_a_right_environment_agrees_without_an_edit(is_mjlab: bool, tmp_path: Pa
     assert command("check", tmp_path / "robot.toml").status == 0
 
 
-def test_a_mistake_of_the_loop_is_named(tmp_path: Path, command: Command) -> None:
+def test_a_mistake_of_the_loop_is_named(tmp_path, command):
     """A capture that takes a wrong number over from the loop that it should judge agrees with anything."""
     env = ManagerBasedRLEnv(wrong="scale")
     env.reset()
@@ -70,7 +66,7 @@ def test_a_mistake_of_the_loop_is_named(tmp_path: Path, command: Command) -> Non
     assert "base_ang_vel" in answer.out
 
 
-def test_a_reset_begins_a_segment(tmp_path: Path, command: Command) -> None:
+def test_a_reset_begins_a_segment(tmp_path, command):
     """A history that goes on over a reset would accuse every environment that ends an episode."""
     env = ManagerBasedRLEnv(episode=15)
     env.reset()
@@ -79,11 +75,11 @@ def test_a_reset_begins_a_segment(tmp_path: Path, command: Command) -> None:
     assert "segment 3" in answer.out.lower()
 
 
-def without(name: str) -> Callable[[Any], None]:
+def without(name):
     return lambda env: delattr(env, name)
 
 
-def _differ(env: Any) -> None:
+def _differ(env):
     env.robot.data.default_joint_pos = Tensor([[0.1] * 4, [0.2] * 4])
 
 
@@ -98,9 +94,7 @@ def _differ(env: Any) -> None:
         (lambda env: delattr(env.robot.data, "joint_names"), {}, "no joint_names"),
     ],
 )
-def test_what_is_not_there_is_one_clear_error(
-    change: Callable[[Any], None], options: Mapping[str, str], says: str, tmp_path: Path
-) -> None:
+def test_what_is_not_there_is_one_clear_error(change, options, says, tmp_path):
     """An AttributeError out of rigpact sends the user into code that is not theirs."""
     env = ManagerBasedRLEnv()
     env.reset()
@@ -110,7 +104,7 @@ def test_what_is_not_there_is_one_clear_error(
     assert not (tmp_path / "robot.toml").exists()
 
 
-def test_nothing_recorded_is_said(tmp_path: Path) -> None:
+def test_nothing_recorded_is_said(tmp_path):
     """An empty trace beside a contract looks as if something had been compared."""
     env = ManagerBasedRLEnv()
     env.reset()
@@ -122,7 +116,7 @@ def test_nothing_recorded_is_said(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("name", ["r.trace.safetensors", "r.npz"])
-def test_a_format_without_segments_is_refused_before_the_first_step(tmp_path: Path, name: str) -> None:
+def test_a_format_without_segments_is_refused_before_the_first_step(tmp_path, name):
     """Refused at the end, an hour of steps would be lost; written anyway, nobody could read it."""
     env = ManagerBasedRLEnv()
     env.reset()

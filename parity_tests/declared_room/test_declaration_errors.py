@@ -1,9 +1,6 @@
 """A damaged contract of your own: one clear answer for each mistake, with place, found, expected and a hint."""
 
 import json
-from collections.abc import Callable
-from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
@@ -15,11 +12,9 @@ from ..every_case import every_case
 from ..trust_room.tiny_project import CONTRACT, write_project
 from .declared_cases import DAMAGES, SMALL, write_small
 
-Command = Callable[..., Any]
-
 
 @every_case("name", DAMAGES)
-def test_a_mistake_is_answered_at_its_place(name: str, tmp_path: Path, command: Command) -> None:
+def test_a_mistake_is_answered_at_its_place(name, tmp_path, command):
     """An engineer who writes the first contract makes these mistakes, and has only the answer to find them."""
     text, replacement, code, pointer, found, expected = DAMAGES[name]
     assert SMALL.count(text) >= 1, "the case damages nothing"
@@ -40,7 +35,7 @@ def test_a_mistake_is_answered_at_its_place(name: str, tmp_path: Path, command: 
     assert finding["hint"]
 
 
-def test_a_link_out_of_the_folder_is_not_followed(tmp_path: Path, command: Command) -> None:
+def test_a_link_out_of_the_folder_is_not_followed(tmp_path, command):
     """A contract from somebody else must not read a file of the build machine into its report."""
     secret = tmp_path / "secret.json"
     secret.write_text('{"std": [0.25, 0.5]}', encoding="utf-8")
@@ -57,7 +52,7 @@ def test_a_link_out_of_the_folder_is_not_followed(tmp_path: Path, command: Comma
 
 
 @pytest.mark.parametrize("content", ["[0.25, 0.5]", "- 0.25\n- 0.5\n", "!!python/tuple [0.25, 0.5]"])
-def test_a_file_that_is_the_numbers_needs_no_path(content: str, tmp_path: Path, command: Command) -> None:
+def test_a_file_that_is_the_numbers_needs_no_path(content, tmp_path, command):
     """Statistics are often a bare list; training frameworks mark theirs as a tuple."""
     name = "stats.json" if content.startswith("[") else "stats.yaml"
     path = write_small(tmp_path, SMALL.replace('"stats.json", at = "/std"', f'"{name}"'))
@@ -84,7 +79,7 @@ BOMB = "a: &a [0, 0, 0, 0, 0, 0, 0, 0]\n" + "".join(
     ],
     ids=["deep", "bomb", "empty", "tagged table", "tagged word", "long"],
 )
-def test_yaml_that_holds_no_numbers_is_refused(content: str, words: str, tmp_path: Path, command: Command) -> None:
+def test_yaml_that_holds_no_numbers_is_refused(content, words, tmp_path, command):
     """A file of a few lines can ask for all memory, and a tag can name code: it is data, or it is refused."""
     path = write_small(tmp_path, SMALL.replace('"stats.json"', '"stats.yaml"'))
     (tmp_path / "stats.yaml").write_text(content, encoding="utf-8")
@@ -94,7 +89,7 @@ def test_yaml_that_holds_no_numbers_is_refused(content: str, words: str, tmp_pat
 
 
 @pytest.mark.parametrize("value", ["[[2.0, 3.0]]", "[[2.0], [3.0]]"])
-def test_numbers_in_a_row_have_their_names(tmp_path: Path, command: Command, value: str) -> None:
+def test_numbers_in_a_row_have_their_names(tmp_path, command, value):
     """A row of statistics, as numpy saves it, ended in an internal error."""
     write_project(tmp_path)
     text = CONTRACT.replace('file = "numbers.json"\nat = "/gain"', f"value = {value}")
@@ -103,7 +98,7 @@ def test_numbers_in_a_row_have_their_names(tmp_path: Path, command: Command, val
 
 
 @pytest.mark.parametrize("ends", ["low = -1, high = inf", "low = -1.7e308, high = 1.7e308", "low = -1, high = 2"])
-def test_numbers_are_drawn_from_a_range_without_an_end(tmp_path: Path, ends: str) -> None:
+def test_numbers_are_drawn_from_a_range_without_an_end(tmp_path, ends):
     """Every run ended in an internal error: numbers were to be drawn evenly from all that there are."""
     write_project(tmp_path)
     text = CONTRACT.replace('unit = "rad"', f'unit = "rad", {ends}')

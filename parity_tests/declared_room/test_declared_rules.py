@@ -47,16 +47,15 @@ MODULES = (
     declarations, declared_metadata, declared_models, declared_numbers, declared_orders, declared_profile, declared_stages, stamp,
     recorded_sizes,
 )  # fmt: skip
-Command = Callable[..., Any]
 
 
-def test_a_sound_contract_and_model_are_clean(tmp_path: Path) -> None:
+def test_a_sound_contract_and_model_are_clean(tmp_path):
     """Users switch off a check that reports a sound export."""
     assert findings_of(tmp_path, FOUR, SOUND) == []
 
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.code)
-def test_the_defect_is_named_where_it_is(tmp_path: Path, case: DeclaredCase) -> None:
+def test_the_defect_is_named_where_it_is(tmp_path, case):
     """Each of these loads and runs; the robot falls, or moves as if it were drunk."""
     found = case.findings(tmp_path)
     own = [finding for finding in found if finding["code"] == case.code]
@@ -68,14 +67,14 @@ def test_the_defect_is_named_where_it_is(tmp_path: Path, case: DeclaredCase) -> 
 
 
 @pytest.mark.parametrize("code", [*DAMAGED, OPEN[0]])
-def test_a_mistake_is_reported_as_it_was(tmp_path: Path, code: str) -> None:
+def test_a_mistake_is_reported_as_it_was(tmp_path, code):
     """Review must show a message without its number before users see it."""
     own = [finding for finding in findings_of_damage(code, tmp_path) if finding["code"] == code]
     assert own
     check_golden(GOLDEN, code, own, tmp_path)
 
 
-def test_every_rule_has_its_case() -> None:
+def test_every_rule_has_its_case():
     """A rule without a test case may never fire."""
     codes = {rule.code for module in MODULES for rule in module.FAMILY.rules}
     assert {case.code for case in CASES} | set(DAMAGED) | {OPEN[0], SIZE} == codes
@@ -84,9 +83,7 @@ def test_every_rule_has_its_case() -> None:
 
 
 @every_case(("code", "what", "edits", "model"), NEAR_MISSES, ids=lambda value: value if isinstance(value, str) else "")
-def test_a_near_miss_is_not_reported(
-    tmp_path: Path, code: str, what: str, edits: tuple[tuple[str, str], ...], model: Network
-) -> None:
+def test_a_near_miss_is_not_reported(tmp_path, code, what, edits, model):
     """Users switch off a rule with false alarms, and then it misses real defects."""
     found = DeclaredCase(code, edits, "", "", model).findings(tmp_path)
     assert [each for each in found if each["code"] == code or each["severity"] == "error"] == []
@@ -103,14 +100,14 @@ NORMALISERS: Mapping[str, Callable[[Any, Any], Network]] = {
 
 
 @pytest.mark.parametrize("how", NORMALISERS)
-def test_a_normaliser_inside_is_seen_however_it_was_exported(tmp_path: Path, how: str) -> None:
+def test_a_normaliser_inside_is_seen_however_it_was_exported(tmp_path, how):
     """Exporters write one normaliser in several ways; a check that knows one of them passes the others."""
     mean, std = np.array(whole(_list("mean"), 0.0)), np.array(whole(_list("spread"), 1.0))
     found = findings_of(tmp_path, FOUR, NORMALISERS[how](mean, std))
     assert [each["code"] for each in found] == ["RP765"]
 
 
-def test_constants_that_do_not_fit_one_another_are_no_normaliser(tmp_path: Path) -> None:
+def test_constants_that_do_not_fit_one_another_are_no_normaliser(tmp_path):
     """A graph may add a row and multiply by a column: a check that ends there has judged nothing."""
     mean = np.array(whole(_list("mean"), 0.0))
     found = findings_of(tmp_path, FOUR, inside(("Sub", mean), ("Mul", np.full((5, 1), 2.0))))
@@ -118,7 +115,7 @@ def test_constants_that_do_not_fit_one_another_are_no_normaliser(tmp_path: Path)
 
 
 @pytest.mark.parametrize(("layout", "starts"), [("term_major", (6, 10)), ("frame_major", (3, 10))])
-def test_a_normaliser_inside_is_seen_through_a_history(tmp_path: Path, layout: str, starts: tuple[int, int]) -> None:
+def test_a_normaliser_inside_is_seen_through_a_history(tmp_path, layout, starts):
     """The statistics of a history repeat those of its terms; the input of the network is wider than any stage."""
     kept = f'{{ name = "kept", operation = "history", length = 2, layout = "{layout}", order = "oldest_first", start = "first",'
     old = '{ name = "obs", operation = "concatenate", of = ["gyro", "gravity", "command", "normal", "last_action"] }'
@@ -132,12 +129,12 @@ def test_a_normaliser_inside_is_seen_through_a_history(tmp_path: Path, layout: s
     assert [each["code"] for each in found] == ["RP765"]
 
 
-def _list(name: str) -> list[float]:
+def _list(name):
     line = next(line for line in FOUR.splitlines() if line.startswith(f"{name} = ["))
     return json.loads(line.partition("=")[2])
 
 
-def test_the_map_says_its_direction(tmp_path: Path) -> None:
+def test_the_map_says_its_direction(tmp_path):
     """A map and its inverse are both permutations: applied the wrong way round, nothing crashes."""
     first, second = ["a", "b", "c", "d"], ["c", "a", "d", "b"]
     maps = {
@@ -152,7 +149,7 @@ def test_the_map_says_its_direction(tmp_path: Path) -> None:
         assert any(expected in message for message in messages), messages
 
 
-def test_contracts_that_ship_have_no_finding(checkout: Path, command: Command) -> None:
+def test_contracts_that_ship_have_no_finding(checkout, command):
     """A contract that ships is what people copy: a finding on it teaches them to ignore findings."""
     paths = sorted((checkout / "fixtures" / "contracts").glob("*.toml"))
     assert paths
@@ -170,7 +167,7 @@ def test_contracts_that_ship_have_no_finding(checkout: Path, command: Command) -
         ("observation_terms_history_length", "3.000,3.000,3.000,3.000,3.000", "3 frames"),
     ],
 )
-def test_metadata_of_another_policy_is_found(tmp_path: Path, key: str, text: str, says: str) -> None:
+def test_metadata_of_another_policy_is_found(tmp_path, key, text, says):
     """A model of last week's training beside this week's contract has the same widths, and another meaning."""
     found = [each for each in findings_of(tmp_path, FOUR, said(**{key: text})) if each["code"] == "RP768"]
     assert (f"/metadata/{key}", True) in [(each["pointer"], says in each["message"]) for each in found]

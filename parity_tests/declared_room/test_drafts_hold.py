@@ -7,9 +7,6 @@ from __future__ import annotations
 
 import csv
 import tomllib
-from collections.abc import Callable, Mapping
-from pathlib import Path
-from typing import Any
 
 import numpy as np
 import onnx
@@ -20,7 +17,6 @@ from safetensors.numpy import save_file
 from ..every_case import every_case
 from .foreign_files import weights_of, write_model
 
-Command = Callable[..., Any]
 FRAMES = 70
 SIDES = ("left", "right")
 JOINTS = [f"{side}_{part}" for part in ("hip", "thigh", "calf", "foot") for side in SIDES]
@@ -28,7 +24,7 @@ MOTORS = [f"{side}_{part}" for side in SIDES for part in ("hip", "thigh", "calf"
 F = np.float32
 
 
-def _runtime(folder: Path, seed: int, mistake: str = "") -> dict[str, Any]:
+def _runtime(folder, seed, mistake=""):
     """Columns of a loop that was drawn: order of the motors, pose, scales, limits of the stick, history, what is recorded."""
     rng = np.random.default_rng(seed)
     count, is_mapped, length = len(JOINTS), rng.random() < 0.7, int(rng.choice([1, 1, 3]))
@@ -62,16 +58,13 @@ def _runtime(folder: Path, seed: int, mistake: str = "") -> dict[str, Any]:
         targets.append(target if mistake == "targets by position" or not is_mapped else target[np.argsort(take)])
     rows = {"gyro": wave["gyro"], "imu": np.stack([w, x, y, z], 1), "sticks": wave["sticks"]}
     rows |= {
-        "q": wave["q"],
-        "dq": wave["dq"],
-        "obs": np.array(obs),
-        "action": np.array(actions),
+        "q": wave["q"], "dq": wave["dq"], "obs": np.array(obs), "action": np.array(actions),
         "target": np.array(targets),
-    }
+    }  # fmt: skip
     return {"is_mapped": is_mapped, **{name: np.asarray(each, F) for name, each in rows.items()}}
 
 
-def _damped(path: Path) -> Any:
+def _damped(path):
     """The matrix of a model, made small in its file: a loop that grows shows no constant any more."""
     model, small = onnx.load(path), np.asarray(weights_of(path) * 0.1, F)
     model.graph.initializer[0].CopyFrom(numpy_helper.from_array(small, "W"))
@@ -79,17 +72,17 @@ def _damped(path: Path) -> Any:
     return small
 
 
-def _with(numbers: Any, place: int, value: float) -> Any:
+def _with(numbers, place, value):
     changed = np.array(numbers)
     changed[place] = value
     return changed
 
 
-def _swapped(order: list[int]) -> list[int]:
+def _swapped(order):
     return [order[1], order[0], *order[2:]]
 
 
-def _write(folder: Path, runtime: Mapping[str, Any], kind: str) -> Path:
+def _write(folder, runtime, kind):
     """The recording as people write it: arrays, or columns with a name each."""
     columns = {name: rows for name, rows in runtime.items() if name != "is_mapped"}
     if kind == "npz":
@@ -115,7 +108,7 @@ def _write(folder: Path, runtime: Mapping[str, Any], kind: str) -> Path:
 
 @pytest.mark.sampled(2)
 @pytest.mark.parametrize(("seed", "kind"), list(enumerate(["npz", "safetensors", "csv.", "csv/", "csv_", "csv."])))
-def test_a_draft_holds(tmp_path: Path, command: Command, seed: int, kind: str) -> None:
+def test_a_draft_holds(tmp_path, command, seed, kind):
     """A first contract that fails its own check, or does not know the log's columns, is the last that somebody drafts."""
     recording = _write(tmp_path, _runtime(tmp_path, seed), kind)
     made = command("init", tmp_path)
@@ -134,14 +127,12 @@ def test_a_draft_holds(tmp_path: Path, command: Command, seed: int, kind: str) -
 
 
 @every_case("with_statistics", [True, False])
-def test_a_draft_whose_first_trial_is_refused(tmp_path: Path, command: Command, with_statistics: bool) -> None:
+def test_a_draft_whose_first_trial_is_refused(tmp_path, command, with_statistics):
     """A clip between the statistics and the network: what most frames show is no stage, and a second trial follows the first."""
     rng, matrix = np.random.default_rng(0), weights_of(write_model(tmp_path / "policy.onnx", 6, 2))
     state, mean, std = (
-        rng.normal(size=(80, 6)).astype(F),
-        rng.normal(size=6).astype(F),
-        rng.uniform(0.5, 2, 6).astype(F),
-    )
+        rng.normal(size=(80, 6)).astype(F), rng.normal(size=6).astype(F), rng.uniform(0.5, 2, 6).astype(F),
+    )  # fmt: skip
     if with_statistics:
         np.savez(tmp_path / "stats.npz", mean=mean, std=std)
     obs = np.clip((state - mean) / std, F(-1.5), F(1.5))
@@ -154,7 +145,7 @@ def test_a_draft_whose_first_trial_is_refused(tmp_path: Path, command: Command, 
 
 
 @every_case("mistake", ["targets by position", "two joints exchanged", "one sign", "one default"])
-def test_a_planted_mistake_is_drafted_with_a_caution(tmp_path: Path, command: Command, mistake: str) -> None:
+def test_a_planted_mistake_is_drafted_with_a_caution(tmp_path, command, mistake):
     """A draft takes what the recording does for the contract: whoever reads it must be told what looks wrong in it."""
     recording = _write(tmp_path, _runtime(tmp_path, 1, mistake), "csv.")
     made = command("init", tmp_path)

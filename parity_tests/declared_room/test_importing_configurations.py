@@ -1,8 +1,6 @@
 """Training and deploy configurations of other stacks: what they say becomes a contract, nothing in them runs."""
 
 import tomllib
-from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -14,36 +12,34 @@ from ..every_case import every_case
 from .foreign_configurations import BASE, CLASSES, ENV, ROBOT_BASE, ROBOT_POLICY
 from .foreign_files import write_model
 
-Command = Callable[..., Any]
 
-
-def _imported(command: Command, source: Path, out: Path, *options: object) -> dict[str, Any]:
+def _imported(command, source, out, *options: object):
     made = command("init", "--from", source, "-o", out, *options)
     assert made.status == 0, made.err
     assert command("check", out).status == 0
     return tomllib.loads(out.read_text(encoding="utf-8"))
 
 
-def _stages(root: dict[str, Any]) -> dict[str, dict[str, Any]]:
+def _stages(root):
     return {stage["name"]: stage for stage in root["stages"]}
 
 
 @pytest.fixture
-def readers(real_data: Path) -> Path:
+def readers(real_data):
     """The stacks' own configurations."""
     if not (real_data / "readers").is_dir():
         pytest.skip(f"no configurations in {real_data}")
     return real_data / "readers"
 
 
-def _written(tmp_path: Path, **texts: str) -> list[Path]:
+def _written(tmp_path, **texts: str):
     paths = [tmp_path / name.replace("_DOT_", ".") for name in texts]
     for path, text in zip(paths, texts.values(), strict=True):
         path.write_text(text, encoding="utf-8")
     return paths
 
 
-def test_configuration_classes_are_read_with_what_they_inherit(tmp_path: Path, command: Command) -> None:
+def test_configuration_classes_are_read_with_what_they_inherit(tmp_path, command):
     """A class says only what differs from its base; a reader that imports it runs whatever stands beside it."""
     source, base = _written(tmp_path, walker_DOT_py=CLASSES, base_DOT_py=BASE)
     root = _imported(command, source, tmp_path / "contract.toml", "--builds-on", base)
@@ -57,7 +53,7 @@ def test_configuration_classes_are_read_with_what_they_inherit(tmp_path: Path, c
     assert [given["carried"] for given in root["given"] if "carried" in given] == ["action_clipped"]
 
 
-def test_a_robot_and_its_policy_agree_with_a_loop_written_by_hand(tmp_path: Path, command: Command) -> None:
+def test_a_robot_and_its_policy_agree_with_a_loop_written_by_hand(tmp_path, command):
     """rl_sar: the mapping points from the policy to the motors, the history is newest first, clipped before it is kept."""
     (tmp_path / "trot").mkdir()
     (tmp_path / "base.yaml").write_text(ROBOT_BASE, encoding="utf-8")
@@ -95,7 +91,7 @@ def test_a_robot_and_its_policy_agree_with_a_loop_written_by_hand(tmp_path: Path
     assert command("explain", tmp_path / "wrong.npz", "--contract", contract, "--mode", "free").status == 1
 
 
-def test_the_axes_of_a_velocity_stay_open_as_those_of_a_gyro_do(tmp_path: Path, command: Command) -> None:
+def test_the_axes_of_a_velocity_stay_open_as_those_of_a_gyro_do(tmp_path, command):
     """One simulator gives it in the world's axes, the robot in the body's: the policy walks askew, and every stage agrees."""
     (tmp_path / "trot").mkdir()
     (tmp_path / "base.yaml").write_text(ROBOT_BASE, encoding="utf-8")
@@ -112,7 +108,7 @@ def test_the_axes_of_a_velocity_stay_open_as_those_of_a_gyro_do(tmp_path: Path, 
     assert "lin_vel_turned.direction is not declared" in command("check", contract).out
 
 
-def test_the_base_may_lie_two_folders_up(tmp_path: Path, command: Command) -> None:
+def test_the_base_may_lie_two_folders_up(tmp_path, command):
     """Four of rl_sar's sixteen policies lie so: `g1/whole_body_tracking/dance_102`."""
     source = tmp_path / "tracking" / "dance" / "config.yaml"
     source.parent.mkdir(parents=True)
@@ -122,7 +118,7 @@ def test_the_base_may_lie_two_folders_up(tmp_path: Path, command: Command) -> No
     assert root["names"]["policy"] == ["left_hip", "left_knee", "right_hip", "right_knee"]
 
 
-def test_a_gait_phase_is_a_clock(tmp_path: Path, command: Command) -> None:
+def test_a_gait_phase_is_a_clock(tmp_path, command):
     """unitree_rl_lab's term: sine and cosine of the time in periods; refused for want of a width, nobody could go on."""
     term = '    gait_phase: {func: "unitree_rl_lab.mdp.observations:gait_phase", params: {period: 0.8}, scale: null}\nactions:'
     [source] = _written(tmp_path, env_DOT_yaml=_changed(ENV, "actions:", term))
@@ -130,18 +126,14 @@ def test_a_gait_phase_is_a_clock(tmp_path: Path, command: Command) -> None:
     assert (clock["operation"], clock["period"]) == ("phase_clock", 0.8)
 
 
-def test_a_dump_of_a_training_run_resolves_its_expressions(tmp_path: Path, command: Command) -> None:
+def test_a_dump_of_a_training_run_resolves_its_expressions(tmp_path, command):
     """The file has no joint: `.*L_hip_joint` is a number for four of them, in an order that Isaac Lab makes."""
     [source] = _written(tmp_path, env_DOT_yaml=ENV)
     root = _imported(command, source, tmp_path / "contract.toml")
     stages = _stages(root)
     assert root["names"]["joints"][:5] == [
-        "FL_hip_joint",
-        "FR_hip_joint",
-        "RL_hip_joint",
-        "RR_hip_joint",
-        "FL_thigh_joint",
-    ]
+        "FL_hip_joint", "FR_hip_joint", "RL_hip_joint", "RR_hip_joint", "FL_thigh_joint",
+    ]  # fmt: skip
     assert root["numbers"]["default_pose"]["value"] == [0.1, -0.1, 0.1, -0.1, 0.8, 0.8, 1, 1, -1.5, -1.5, -1.5, -1.5]
     assert root["numbers"]["damping"]["value"] == [0.5] * 4 + [0.6] * 8
     assert root["numbers"]["action_scale"]["value"] == [0.125] * 4 + [0.25] * 8
@@ -174,15 +166,15 @@ def test_a_dump_of_a_training_run_resolves_its_expressions(tmp_path: Path, comma
     ],
 )  # fmt: skip
 def test_the_stacks_own_configurations_become_contracts(
-    readers: Path,
-    tmp_path: Path,
-    command: Command,
-    name: str,
-    base: str | None,
-    width: int,
-    fps: float,
-    said: dict[str, str],
-) -> None:
+    readers,
+    tmp_path,
+    command,
+    name,
+    base,
+    width,
+    fps,
+    said,
+):
     """What a stack ships must be readable as it is; widths, rates and the fourth joint are read off the files by hand."""
     from rigpact.contract.contract_files import open_contract
 
@@ -193,7 +185,7 @@ def test_the_stacks_own_configurations_become_contracts(
     assert {key: root["names"][key][3] for key in said} == said
 
 
-def _changed(text: str, old: str, new: str) -> str:
+def _changed(text, old, new):
     assert old in text
     return text.replace(old, new, 1)
 
@@ -231,9 +223,7 @@ NESTED = (
         ("a.yaml", _changed(ENV, "  policy:", "  critic:"), ["/observations", "groups: critic", "policy or actor"]),
     ],
 )  # fmt: skip
-def test_a_damaged_configuration_is_refused_at_its_place(
-    tmp_path: Path, command: Command, name: str, text: str, says: list[str]
-) -> None:
+def test_a_damaged_configuration_is_refused_at_its_place(tmp_path, command, name, text, says):
     """A list that is one short shifts every joint behind it; an expression must not run for ever."""
     source, classes, robot = _written(
         tmp_path, **{name.replace(".", "_DOT_"): text, "base_DOT_py": BASE, "base_DOT_yaml": ROBOT_BASE}
@@ -246,7 +236,7 @@ def test_a_damaged_configuration_is_refused_at_its_place(
     assert all(each in answer.err for each in (*says, "found", "expected")), answer.err
 
 
-def test_a_number_that_doubles_its_digits_with_every_line_is_not_computed(tmp_path: Path) -> None:
+def test_a_number_that_doubles_its_digits_with_every_line_is_not_computed(tmp_path):
     """Forty such lines are a number that no memory holds; a list that stands in lists of itself is as large."""
     lines = ["class Large:", "    n0, l0 = 99999, 1", "    n0 = 99999", "    l0 = [1, 2]"]
     lines += [f"    n{each + 1} = n{each} * n{each}\n    l{each + 1} = [l{each}, l{each}]" for each in range(4)]

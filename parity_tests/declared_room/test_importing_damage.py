@@ -3,8 +3,6 @@
 import hashlib
 import json
 import tomllib
-from collections.abc import Callable, Iterator
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -17,11 +15,10 @@ from rigpact.reports.importing.formats import ImportRequest, import_contract
 from ..every_case import every_case
 from .foreign_files import DEPLOY, DESCRIPTOR, LEAPP, METADATA, changed, write_model, write_yaml
 
-Command = Callable[..., Any]
 NAN = float("nan")
 
 
-def _refused(command: Command, source: Path, out: Path, *options: object) -> str:
+def _refused(command, source, out, *options: object):
     """The one line that a damaged file gives; nothing is written."""
     answer = command("init", "--from", source, "-o", out, *options)
     assert answer.status == 2, answer.out + answer.err
@@ -97,16 +94,14 @@ DAMAGED_TABLES = ((DEPLOY, DAMAGED_DEPLOY), (DESCRIPTOR, DAMAGED_DESCRIPTOR), (L
 
 
 @every_case(("table", "path", "value", "says"), [(table, *case) for table, cases in DAMAGED_TABLES for case in cases])
-def test_a_damaged_file_is_refused_at_its_place(
-    tmp_path: Path, command: Command, table: dict[str, Any], path: tuple[Any, ...], value: Any, says: list[str]
-) -> None:
+def test_a_damaged_file_is_refused_at_its_place(tmp_path, command, table, path, value, says):
     """A list that is one short shifts every joint behind it; feedback that goes nowhere keeps the first history for ever."""
     source = write_yaml(tmp_path / "source.yaml", changed(table, *path, to=value))
     error = _refused(command, source, tmp_path / "contract.toml")
     assert [each for each in says if each not in error] == [], error
 
 
-def test_a_leapp_model_of_another_export_is_refused(tmp_path: Path, command: Command) -> None:
+def test_a_leapp_model_of_another_export_is_refused(tmp_path, command):
     """The file has the hash of its model: one of another run has other weights."""
     model = write_model(tmp_path / "walk.onnx", 4, 2)
     other = hashlib.sha256(b"another").hexdigest()
@@ -119,7 +114,7 @@ def test_a_leapp_model_of_another_export_is_refused(tmp_path: Path, command: Com
     assert "on one side only" in error  # the model has other inputs than the file
 
 
-def test_initial_values_of_another_width_are_refused(tmp_path: Path, command: Command) -> None:
+def test_initial_values_of_another_width_are_refused(tmp_path, command):
     """A history of another length starts with the numbers of its neighbour."""
     save_file({"walk/h_pos_in": np.ones((2, 1, 2), "f")}, tmp_path / "walk_initial_values.safetensors")
     error = _refused(command, write_yaml(tmp_path / "leapp.yaml", LEAPP), tmp_path / "contract.toml")
@@ -143,9 +138,7 @@ def test_initial_values_of_another_width_are_refused(tmp_path: Path, command: Co
         ("observation_terms_history_length", "3.000,3.000,3.000,3.000,3.000,2.500", ["2.5", "whole numbers"]),
     ],
 )
-def test_damaged_metadata_is_refused_at_its_key(
-    tmp_path: Path, command: Command, key: str, text: str, says: list[str]
-) -> None:
+def test_damaged_metadata_is_refused_at_its_key(tmp_path, command, key, text, says):
     """The metadata is text: a comma too many is a joint too many."""
     model = write_model(tmp_path / "policy.onnx", 45, 2, {**METADATA, key: text})
     error = _refused(command, model, tmp_path / "contract.toml")
@@ -170,16 +163,14 @@ def test_damaged_metadata_is_refused_at_its_key(
         ("a.onnx", b"no model", ["onnx"]),
     ],
 )
-def test_a_file_of_no_known_format_is_told_which_are_known(
-    tmp_path: Path, command: Command, name: str, content: bytes, says: list[str]
-) -> None:
+def test_a_file_of_no_known_format_is_told_which_are_known(tmp_path, command, name, content, says):
     """A person with another file must see in one line whether theirs is meant."""
     (tmp_path / name).write_bytes(content)
     error = _refused(command, tmp_path / name, tmp_path / "contract.toml")
     assert all(each in error for each in says), error
 
 
-def test_files_of_two_runs_are_refused(tmp_path: Path, command: Command) -> None:
+def test_files_of_two_runs_are_refused(tmp_path, command):
     """unitree_rl_mjlab#23: an observation that is too short is read past its end; nothing is refused there."""
     source, model = write_yaml(tmp_path / "deploy.yaml", DEPLOY), write_model(tmp_path / "policy.onnx", 48, 4)
     error = _refused(command, source, tmp_path / "contract.toml", "--onnx", model)
@@ -187,13 +178,13 @@ def test_files_of_two_runs_are_refused(tmp_path: Path, command: Command) -> None
     assert "48, as the model's input has" in error
 
 
-def test_a_model_without_metadata_names_the_other_way(tmp_path: Path, command: Command) -> None:
+def test_a_model_without_metadata_names_the_other_way(tmp_path, command):
     """mjlab writes no metadata when the action term has another name; the contract can still be drafted."""
     model = write_model(tmp_path / "policy.onnx", 4, 2)
     assert "rigpact init" in _refused(command, model, tmp_path / "contract.toml")
 
 
-def test_names_that_differ_in_signs_alone_are_refused(tmp_path: Path, command: Command) -> None:
+def test_names_that_differ_in_signs_alone_are_refused(tmp_path, command):
     """In TOML and in code both would be h_pos: one of them would get the other's numbers."""
     outputs = [{"name": name, "dtype": "float32", "shape": [1, 2]} for name in ("a-b", "a.b", "a b")]
     table = changed(LEAPP, "models", "walk", "outputs", to=outputs)
@@ -208,7 +199,7 @@ _JUNK: tuple[Any, ...] = (
 )  # fmt: skip
 
 
-def _places(value: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
+def _places(value, path=()):
     children = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
     for key, each in children:
         yield (*path, key)
@@ -216,7 +207,7 @@ def _places(value: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]
 
 
 @pytest.mark.parametrize("table", [DEPLOY, DESCRIPTOR, LEAPP], ids=["deploy", "descriptor", "leapp"])
-def test_no_damage_is_an_internal_error(tmp_path: Path, table: dict[str, Any]) -> None:
+def test_no_damage_is_an_internal_error(tmp_path, table):
     """Each value in turn becomes each kind of junk: a clear refusal, or a contract that can be read."""
     source, places, refused, made = tmp_path / "a.yaml", list(_places(table)), [], 0
     for place, path in enumerate(places):

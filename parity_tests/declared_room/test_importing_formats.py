@@ -1,8 +1,7 @@
 """Each format that `rigpact init --from` reads, and the traps of each, on small files written by hand."""
 
 import tomllib
-from collections.abc import Callable, Mapping
-from pathlib import Path
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -28,11 +27,10 @@ from .foreign_files import (
     write_yaml,
 )
 
-Command = Callable[..., Any]
 NAMES = "left_hip_joint,right_hip_joint,left_knee_joint,right_knee_joint"
 
 
-def _imported(command: Command, source: Path, *options: object) -> dict[str, Any]:
+def _imported(command, source, *options: object):
     """The contract that a file becomes, which `check` must pass; given vectors and stages by their names."""
     out = source.parent / "contract.toml"
     made = command("init", "--from", source, "-o", out, "--force", *options)
@@ -45,9 +43,7 @@ def _imported(command: Command, source: Path, *options: object) -> dict[str, Any
     return {**root, **by_name, "text": text, "told": made.out, "checked": checked.out}
 
 
-def _deployed(
-    command: Command, folder: Path, change: Callable[[dict[str, Any]], dict[str, Any]]
-) -> tuple[dict[str, Any], Any]:
+def _deployed(command, folder, change):
     """The contract of DEPLOY, with a recording that an engine could have made, and what `explain` says of both."""
     model, engine = write_model(folder / "policy.onnx", OBSERVED, 4), folder / "engine.safetensors"
     save_file(change(robot_recording(model)), engine)
@@ -55,7 +51,7 @@ def _deployed(
     return root, command("explain", engine, "--contract", folder / "contract.toml")
 
 
-def test_a_deploy_file_agrees_with_a_loop_written_by_hand(tmp_path: Path, command: Command) -> None:
+def test_a_deploy_file_agrees_with_a_loop_written_by_hand(tmp_path, command):
     """Clip before scale, terms one after the other, the raw action, the map of the motors: each wrong reading shows here."""
     root, answer = _deployed(command, tmp_path, lambda rows: rows)
     assert (answer.status, "AGREES" in answer.out) == (0, True), answer.out
@@ -63,7 +59,7 @@ def test_a_deploy_file_agrees_with_a_loop_written_by_hand(tmp_path: Path, comman
     assert root["given"]["imu_quat"]["kind"] == "quaternion_wxyz"
 
 
-def test_columns_are_told_apart_by_their_numbers(tmp_path: Path, command: Command) -> None:
+def test_columns_are_told_apart_by_their_numbers(tmp_path, command):
     """Names say nothing where an engine calls its columns a and b; what the network was fed says it."""
     root, answer = _deployed(
         command, tmp_path, lambda rows: {"a": rows.pop("dq_sdk"), "b": rows.pop("q_sdk"), "c": rows.pop("gyro"), **rows}
@@ -72,7 +68,7 @@ def test_columns_are_told_apart_by_their_numbers(tmp_path: Path, command: Comman
     assert answer.status == 0, answer.out
 
 
-def test_a_column_with_the_name_of_another_vector_keeps_its_own(tmp_path: Path, command: Command) -> None:
+def test_a_column_with_the_name_of_another_vector_keeps_its_own(tmp_path, command):
     """Unitree's runtime calls the term before its scale base_ang_vel: read as the scaled one, a right engine is blamed."""
     signs = np.array([1, -1, -1], "f")
     root, answer = _deployed(
@@ -85,7 +81,7 @@ def test_a_column_with_the_name_of_another_vector_keeps_its_own(tmp_path: Path, 
     assert root["recordings"]["stick_velocities"] == "command"
 
 
-def test_a_column_that_fits_two_vectors_fits_none(tmp_path: Path, command: Command) -> None:
+def test_a_column_that_fits_two_vectors_fits_none(tmp_path, command):
     """A guess between two of one width is a coin toss, and the diagnosis blames the engine for it."""
     rows = robot_recording(write_model(tmp_path / "policy.onnx", OBSERVED, 4))
     del rows["obs"]  # its numbers would tell them apart
@@ -96,7 +92,7 @@ def test_a_column_that_fits_two_vectors_fits_none(tmp_path: Path, command: Comma
     assert "Columns that belong to no vector here: q_a (4), q_b (4)." in root["text"]
 
 
-def test_numbered_columns_follow_their_numbers(tmp_path: Path) -> None:
+def test_numbered_columns_follow_their_numbers(tmp_path):
     """An array for each joint: a file of arrays keeps them in no order, and x[10] stands before x[2] by name."""
     wide = {f"x[{place}]": np.full(3, place, "f") for place in reversed(range(12))}
     save_file(wide, tmp_path / "engine.safetensors")
@@ -107,7 +103,7 @@ def test_numbered_columns_follow_their_numbers(tmp_path: Path) -> None:
         assert labelled_vectors(open_file(tmp_path / file))["x"][0][0].tolist() == list(range(12))
 
 
-def _of(path: str, to: Any) -> dict[str, Any]:
+def _of(path, to):
     return changed(DEPLOY, *path.split("/"), to=to)
 
 
@@ -189,7 +185,7 @@ METADATA_SAYS: Mapping[str, tuple[dict[str, str], int, Mapping[str, Any]]] = {
 }  # fmt: skip
 
 
-def _says(root: Mapping[str, Any], expected: Mapping[str, Any]) -> None:
+def _says(root, expected):
     """Each place of the contract holds what is expected there."""
     for place, value in expected.items():
         found: Any = root
@@ -202,25 +198,25 @@ def _says(root: Mapping[str, Any], expected: Mapping[str, Any]) -> None:
 
 
 @every_case("what", SAYS)
-def test_what_a_file_says_stands_in_the_contract(tmp_path: Path, command: Command, what: str) -> None:
+def test_what_a_file_says_stands_in_the_contract(tmp_path, command, what):
     """A number that is read at another place is a robot with another robot's numbers."""
     table, expected = SAYS[what]
     _says(_imported(command, write_yaml(tmp_path / "source.yaml", table)), expected)
 
 
 @every_case("what", METADATA_SAYS)
-def test_what_metadata_says_stands_in_the_contract(tmp_path: Path, command: Command, what: str) -> None:
+def test_what_metadata_says_stands_in_the_contract(tmp_path, command, what):
     """mjlab writes text: semicolons inside ranges, three decimals for whole numbers."""
     texts, width, expected = METADATA_SAYS[what]
     _says(_imported(command, write_model(tmp_path / "policy.onnx", width, 2, texts)), expected)
 
 
-def test_the_rate_that_a_file_lacks_is_given_beside_it(tmp_path: Path, command: Command) -> None:
+def test_the_rate_that_a_file_lacks_is_given_beside_it(tmp_path, command):
     """Metadata holds no rate: an option says it."""
     assert _imported(command, write_model(tmp_path / "policy.onnx", 45, 2, METADATA), "--fps", 50)["fps"] == 50
 
 
-def test_a_python_slice_is_all_joints_and_never_runs(tmp_path: Path, command: Command) -> None:
+def test_a_python_slice_is_all_joints_and_never_runs(tmp_path, command):
     """The tag names python code; a loader that follows it runs whatever a file says."""
     source, trap = write_yaml(tmp_path / "deploy.yaml", DEPLOY), tmp_path / "trap"
     plain, tag = source.read_text(encoding="utf-8"), "joint_ids: !!python/object/apply:"
@@ -232,7 +228,7 @@ def test_a_python_slice_is_all_joints_and_never_runs(tmp_path: Path, command: Co
     assert not trap.exists()
 
 
-def test_names_of_the_model_replace_numbers(tmp_path: Path, command: Command) -> None:
+def test_names_of_the_model_replace_numbers(tmp_path, command):
     """A joint that is called joint_2 in a report must be looked up; the model's metadata knows its name."""
     model = write_model(tmp_path / "policy.onnx", OBSERVED, 4, {"joint_names": NAMES})
     root = _imported(command, write_yaml(tmp_path / "deploy.yaml", DEPLOY), "--onnx", model)
@@ -240,14 +236,14 @@ def test_names_of_the_model_replace_numbers(tmp_path: Path, command: Command) ->
     assert root["names"]["sdk"] == ["left_hip_joint", "left_knee_joint", "right_hip_joint", "right_knee_joint"]
 
 
-def test_a_passive_joint_leaves_the_targets_open(tmp_path: Path, command: Command) -> None:
+def test_a_passive_joint_leaves_the_targets_open(tmp_path, command):
     """joint_names has every joint of the robot; a passive one makes it longer than the action."""
     root = _imported(command, write_model(tmp_path / "policy.onnx", 42, 1, METADATA))
     assert "the network gives 1 numbers and the robot has 2 joints" in root["told"]
     assert "target" not in root["stages"]
 
 
-def test_gains_of_an_articulation_reach_the_driven_joints_by_name(tmp_path: Path, command: Command) -> None:
+def test_gains_of_an_articulation_reach_the_driven_joints_by_name(tmp_path, command):
     """By position the knee would get the hip's gains: 10 and 20 in place of 30 and 10."""
     _imported(command, write_yaml(tmp_path / "descriptor.yaml", DESCRIPTOR))
     contract, rows = open_contract(tmp_path / "contract.toml"), {"action": np.zeros((3, 2), "f")}
@@ -256,14 +252,14 @@ def test_gains_of_an_articulation_reach_the_driven_joints_by_name(tmp_path: Path
     assert stages_from(swapped, rows)["kp"].tolist() == [[10.0, 20.0]] * 3
 
 
-def test_one_model_for_two_nodes_is_refused(tmp_path: Path, command: Command) -> None:
+def test_one_model_for_two_nodes_is_refused(tmp_path, command):
     """Bound to either node it would answer nonsense."""
     source = write_yaml(tmp_path / "leapp.yaml", TWO_NODES)
     refused = command("init", "--from", source, "-o", tmp_path / "x.toml", "--onnx", tmp_path / "one.onnx")
     assert (refused.status, "no model for 2 nodes" in refused.err) == (2, True)
 
 
-def _leapp_model(path: Path, *, turned_round: bool = False) -> Path:
+def _leapp_model(path, *, turned_round=False):
     from onnx import TensorProto, helper, save
 
     def value(name: str, shape: list[int]) -> Any:
@@ -288,7 +284,7 @@ def _leapp_model(path: Path, *, turned_round: bool = False) -> Path:
 
 
 @pytest.mark.parametrize("turned_round", [False, True])
-def test_leapp_binds_by_name_and_starts_from_its_file(tmp_path: Path, command: Command, turned_round: bool) -> None:
+def test_leapp_binds_by_name_and_starts_from_its_file(tmp_path, command, turned_round):
     """A history of [3, 1, 2] is one vector of six numbers; the model may list its inputs and outputs in another order."""
     _leapp_model(tmp_path / "walk.onnx", turned_round=turned_round)
     start = np.arange(6, dtype=np.float32).reshape(3, 1, 2)
@@ -306,7 +302,7 @@ def test_leapp_binds_by_name_and_starts_from_its_file(tmp_path: Path, command: C
     assert rows["h_pos_in"].tolist() == [[0, 1, 2, 3, 4, 5], [2, 3, 4, 5, 7, 8]]
 
 
-def test_files_of_another_folder_are_left_open_and_their_numbers_kept(tmp_path: Path, command: Command) -> None:
+def test_files_of_another_folder_are_left_open_and_their_numbers_kept(tmp_path, command):
     """A contract names no file outside its folder: the start's numbers stand in it, and the model is asked for."""
     for folder in ("export", "game"):
         (tmp_path / folder).mkdir()

@@ -2,8 +2,7 @@
 
 import json
 import tomllib
-from collections.abc import Callable, Mapping
-from pathlib import Path
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -14,11 +13,10 @@ from onnx import helper, numpy_helper
 from ..every_case import every_case
 from .foreign_files import weights_of, write_model
 
-Command = Callable[..., Any]
 FRAMES = 20
 
 
-def _project(folder: Path, *, with_statistics: bool = True) -> Path:
+def _project(folder, *, with_statistics=True):
     """An engine's files: gyro, quaternion and the last action, normalised outside the network."""
     rng, model = np.random.default_rng(4), write_model(folder / "net.onnx", 9, 2)
     mean, std = (rng.normal(size=9), rng.uniform(0.5, 2.0, 9)) if with_statistics else (np.zeros(9), np.ones(9))
@@ -37,14 +35,14 @@ def _project(folder: Path, *, with_statistics: bool = True) -> Path:
     return folder
 
 
-def _drafted(command: Command, folder: Path) -> tuple[dict[str, Any], str]:
+def _drafted(command, folder):
     made = command("init", folder)
     assert made.status == 0, made.err
     text = (folder / "contract.toml").read_text(encoding="utf-8")
     return tomllib.loads(text), text
 
 
-def test_a_draft_holds_what_the_files_show_and_agrees_with_the_engine(tmp_path: Path, command: Command) -> None:
+def test_a_draft_holds_what_the_files_show_and_agrees_with_the_engine(tmp_path, command):
     """Statistics, the parts of the observation and the feedback stand in the files; nobody should type them."""
     root, text = _drafted(command, _project(tmp_path))
     stages = {stage["name"]: stage for stage in root["stages"]}
@@ -59,7 +57,7 @@ def test_a_draft_holds_what_the_files_show_and_agrees_with_the_engine(tmp_path: 
     assert "AGREES" in answer.out
 
 
-def test_a_model_alone_leaves_its_inputs_open(tmp_path: Path, command: Command) -> None:
+def test_a_model_alone_leaves_its_inputs_open(tmp_path, command):
     """Without a recording nothing is known of the input, and only the metadata name the answer."""
     write_model(tmp_path / "net.onnx", 9, 2, {"joint_names": "hip,knee"})
     root, text = _drafted(command, tmp_path)
@@ -70,7 +68,7 @@ def test_a_model_alone_leaves_its_inputs_open(tmp_path: Path, command: Command) 
     assert command("check", tmp_path / "contract.toml").status == 0
 
 
-def test_statistics_in_json_are_found_by_their_names(tmp_path: Path, command: Command) -> None:
+def test_statistics_in_json_are_found_by_their_names(tmp_path, command):
     """Training sides write JSON; the word beside mean and std says what it belongs to."""
     folder = _project(tmp_path)
     held = {f"obs_{name}": rows.tolist() for name, rows in np.load(folder / "stats.npz").items()}
@@ -95,14 +93,14 @@ NINE: Mapping[str, Any] = {"mean": [0.0] * 9, "std": [1.0] * 9}
     ids=["several are not chosen from", "a mean without a deviation is none", "one pair serves an input that is the answer too"],
 )  # fmt: skip
 def test_statistics_are_taken_where_there_is_no_doubt(
-    tmp_path: Path,
-    command: Command,
-    answers: int,
-    arrays: dict[str, float],
-    nested: dict[str, Any],
-    means: int,
-    says: str,
-) -> None:
+    tmp_path,
+    command,
+    answers,
+    arrays,
+    nested,
+    means,
+    says,
+):
     """A wrong normaliser passes every check of widths."""
     write_model(tmp_path / "net.onnx", 9, answers)
     np.savez(tmp_path / "a.npz", **{name: np.full(9, float(value)) for name, value in arrays.items()})
@@ -113,7 +111,7 @@ def test_statistics_are_taken_where_there_is_no_doubt(
     assert means or [stage["operation"] for stage in root["stages"]] == ["network"]
 
 
-def _broken(folder: Path, kind: str) -> None:
+def _broken(folder, kind):
     """A folder of which no contract is drafted."""
     path = write_model(folder / "net.onnx", 9, 2)
     model = onnx.load(path)
@@ -142,7 +140,7 @@ def _broken(folder: Path, kind: str) -> None:
         ("free", "of a free width, expected fixed axes"), ("weights", "weights that are not in the model's folder"),
     ],
 )  # fmt: skip
-def test_what_cannot_be_drafted_is_said(tmp_path: Path, command: Command, kind: str, says: str) -> None:
+def test_what_cannot_be_drafted_is_said(tmp_path, command, kind, says):
     """A draft over a finished contract would lose it; weights from outside the folder are the build machine's."""
     _broken(tmp_path, kind)
     answer = command("init", tmp_path)
@@ -150,7 +148,7 @@ def test_what_cannot_be_drafted_is_said(tmp_path: Path, command: Command, kind: 
     assert says in answer.err
 
 
-def _games_model(path: Path, kind: str) -> np.ndarray[Any, Any]:
+def _games_model(path, kind):
     """A network of three numbers and two answers as Godot RL Agents writes it, or Unity's ML-Agents; returns its weights."""
     weights = np.random.default_rng(8).normal(size=(3, 2)).astype("f")
     constants = [numpy_helper.from_array(weights, "w"), numpy_helper.from_array(np.array([3.0], "f"), "three")]
@@ -173,9 +171,7 @@ def _games_model(path: Path, kind: str) -> np.ndarray[Any, Any]:
 @pytest.mark.parametrize(
     ("kind", "left_out"), [("godot", "state_ins, state_outs"), ("unity", "version, again")], ids=["godot", "unity"]
 )
-def test_what_a_games_model_has_beside_its_answers_is_left_out(
-    tmp_path: Path, command: Command, kind: str, left_out: str
-) -> None:
+def test_what_a_games_model_has_beside_its_answers_is_left_out(tmp_path, command, kind, left_out):
     """Every model of Godot RL Agents has an input of one axis that nothing needs; Unity's have outputs of constants."""
     weights = _games_model(tmp_path / "net.onnx", kind)
     gyro = np.random.default_rng(9).normal(size=(FRAMES, 3)).astype("f")
@@ -204,8 +200,8 @@ def test_what_a_games_model_has_beside_its_answers_is_left_out(
     ],
 )
 def test_a_models_tensors_are_bound_by_name_or_left_out_where_no_answer_needs_them(
-    tmp_path: Path, command: Command, inputs: str, outputs: str, says: str | None
-) -> None:
+    tmp_path, command, inputs, outputs, says
+):
     """By hand too; what an answer is made of must stay bound, and one axis alone is one number a row."""
     weights = _games_model(tmp_path / "net.onnx", "godot")
     names = [word.strip('[]" ') for word in outputs.split(",")] if outputs[0] == "[" else ["moves"]
@@ -229,7 +225,7 @@ def test_a_models_tensors_are_bound_by_name_or_left_out_where_no_answer_needs_th
         assert ran.status == 0, ran.out + ran.err
 
 
-def test_only_the_files_that_are_named_are_drafted_from(tmp_path: Path, command: Command) -> None:
+def test_only_the_files_that_are_named_are_drafted_from(tmp_path, command):
     """Old recordings lie beside the new one, and a draft states what its recording does."""
     (tmp_path / "project").mkdir()
     folder = _project(tmp_path / "project")
@@ -249,9 +245,7 @@ def test_only_the_files_that_are_named_are_drafted_from(tmp_path: Path, command:
         (("--status", "nowhere"), "nowhere: found nothing, expected a project's folder"),
     ],
 )
-def test_an_option_of_another_use_is_refused(
-    words: tuple[object, ...], says: str, tmp_path: Path, command: Command, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_an_option_of_another_use_is_refused(words, says, tmp_path, command, monkeypatch):
     """An option that is passed over looks as if it had been obeyed."""
     write_model(tmp_path / "net.onnx", 9, 2)
     monkeypatch.chdir(tmp_path)

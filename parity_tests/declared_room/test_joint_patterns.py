@@ -17,12 +17,12 @@ SPOKEN = (
 
 
 @every_case("pattern", SPOKEN)
-def test_an_expression_takes_the_names_that_python_takes(pattern: str) -> None:
+def test_an_expression_takes_the_names_that_python_takes(pattern):
     """A joint with another's gain is a robot that falls."""
     assert [is_whole(pattern, name) for name in NAMES] == [re.fullmatch(pattern, name) is not None for name in NAMES]
 
 
-def test_drawn_expressions_take_the_names_that_python_takes() -> None:
+def test_drawn_expressions_take_the_names_that_python_takes():
     """What nobody thought of: parts in any order, one behind or inside the other."""
     rng = np.random.default_rng(5)
     pieces = ("a", "b", ".", "[ab]", "[^a]", "(a|b)", "(ab|a)", "(?:b|)", "(?!b)", "(?=a)", "^", "$")
@@ -40,7 +40,7 @@ def test_drawn_expressions_take_the_names_that_python_takes() -> None:
 
 
 @pytest.mark.parametrize("pattern", ["a?" * 34 + "a" * 34, "a*" * 60 + "c", "(a|a)*b", "(a|aa)*c", "(a|a)" * 30 + "c"])
-def test_no_expression_takes_long(pattern: str) -> None:
+def test_no_expression_takes_long(pattern):
     """A file of a kilobyte held an import for hours."""
     assert is_whole(pattern, "a" * 200) == (pattern == "never")
     assert is_whole(pattern, "a" * 34) == (pattern.endswith("a"))

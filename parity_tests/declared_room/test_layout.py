@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
-
 import numpy as np
 import pytest
 
@@ -13,10 +10,8 @@ from rigpact.reports.importing.layout.shifts import Block, find_shifts
 
 from ..every_case import every_case
 
-Command = Callable[..., Any]
 
-
-def _history(rows: np.ndarray, length: int, *, layout: str, order: str, start: str) -> np.ndarray:
+def _history(rows, length, *, layout, order, start):
     """Two terms, of 2 and 1 numbers, kept by hand."""
     past = [rows[0] if start == "first" else np.zeros(3)] * length
     seen = []
@@ -31,7 +26,7 @@ def _history(rows: np.ndarray, length: int, *, layout: str, order: str, start: s
 @every_case("layout", ["term_major", "frame_major"])
 @every_case("order", ["oldest_first", "newest_first"])
 @every_case("start", ["first", "zeros"])
-def test_a_history_is_read_from_exact_copies(layout: str, order: str, start: str) -> None:
+def test_a_history_is_read_from_exact_copies(layout, order, start):
     """Each of the three words makes another vector of the same width; nothing crashes with the wrong one."""
     held = _history(np.random.default_rng(5).normal(size=(30, 3)), 4, layout=layout, order=order, start=start)
     found = find_shifts(held, np.arange(30) > 0)
@@ -41,7 +36,7 @@ def test_a_history_is_read_from_exact_copies(layout: str, order: str, start: str
     assert found.start == start
 
 
-def test_a_reset_in_the_middle_breaks_no_history() -> None:
+def test_a_reset_in_the_middle_breaks_no_history():
     """A robot that falls is put up again while the log runs on."""
     rng = np.random.default_rng(6)
     held = np.vstack(
@@ -54,7 +49,7 @@ def test_a_reset_in_the_middle_breaks_no_history() -> None:
     assert (found.blocks, found.resets, found.start) == ((Block(0, 3, 3, "oldest_first"),), (0, 20), "zeros")
 
 
-def test_columns_that_stand_still_are_not_told() -> None:
+def test_columns_that_stand_still_are_not_told():
     """A dead term between two histories may be of any width: a guess would name the wrong sensor."""
     rows = _history(
         np.random.default_rng(7).normal(size=(30, 3)), 4, layout="term_major", order="oldest_first", start="first"
@@ -68,7 +63,7 @@ def test_columns_that_stand_still_are_not_told() -> None:
 @pytest.mark.parametrize(
     ("scale", "subtract"), [(1.0, 0.0), (0.2, 0.0), (1.0, -0.35), (0.05, 1.25), (-2.0, 0.0), (57.29578, 0.0)]
 )
-def test_a_line_says_the_numbers_that_were_meant(scale: float, subtract: float) -> None:
+def test_a_line_says_the_numbers_that_were_meant(scale, subtract):
     """0.2 that is read as 0.19999999 is a number that nobody finds in his code."""
     known = np.random.default_rng(8).normal(size=80).astype(np.float32)
     held = (known - np.float32(subtract)) * np.float32(scale)

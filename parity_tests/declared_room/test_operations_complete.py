@@ -10,7 +10,7 @@ ELSEWHERE = {"constant", "convert", "network"}
 """Judged without a `Subject`: numbers that stand in the contract, forms of rotations against scipy, a model's answer."""
 
 
-def test_every_operation_has_an_oracle() -> None:
+def test_every_operation_has_an_oracle():
     """An operation that only agrees with itself explains an engine with a mistake of its own."""
     judged = set(ELSEWHERE)
     for path in Path(__file__).parent.glob("test_operations_*.py"):

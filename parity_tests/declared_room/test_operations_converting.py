@@ -140,29 +140,6 @@ def test_a_first_axis_that_is_kept_keeps_its_length(reads: str, seed: int) -> No
         assert np.abs(row.reshape(3, 3) - np.column_stack([a, whole[:, 1], whole[:, 2]])).max() < 3e-6
 
 
-@FEW
-@given(seed=st.integers(0, 2**32 - 1))
-def test_the_inverse_rotation_is_the_transposed_matrix(seed: int) -> None:
-    """Rows for columns turn every limb the other way."""
-    q = _drawn_rotations(seed).as_quat().astype(F32)
-    rows, _ = _converted("quaternion_xyzw", "xyzw", "matrix", "row_major", q, sense="transposed")
-    assert np.abs(rows - Rotation.from_quat(q).inv().as_matrix().reshape(-1, 9)).max() < 3e-7
-
-
-@every_case("name", EULER_NAMES)
-@every_case("pole", [90.0, -90.0])
-def test_at_a_pole_euler_angles_still_mean_the_rotation(name: str, pole: float) -> None:
-    """A head that looks straight up flips over where a side solves the pole in another way."""
-    angles = np.random.default_rng(len(name)).uniform(-3.0, 3.0, (5, 3))
-    angles[:, 1] = np.radians(pole) * (1 - np.array([0.0, 1e-9, 1e-7, 1e-5, 1e-3]))
-    m = Rotation.from_euler(name[:3], angles).as_matrix().reshape(-1, 9).astype(F32)
-    rows, bound = _converted("matrix", "row_major", "euler", name, m)
-    again = Rotation.from_euler(name[:3], rows, degrees=name.endswith("deg")).as_matrix().reshape(-1, 9)
-    # arcsin near 1: a float32 matrix says the middle angle to sqrt(2 · 2^-24) rad only
-    assert np.abs(again - m).max() < 2.0 * np.sqrt(2.0**-23)
-    assert (bound > 0.0).all()
-
-
 CONVERSIONS = [
     ("quaternion_xyzw", "xyzw", "rotation_vector", "degrees"), ("quaternion_xyzw", "xyzw", "euler", "ZYX_deg"),
     ("matrix", "row_major", "euler", "xyz_rad"), ("matrix", "row_major", "rotation_vector", "radians"),
@@ -173,9 +150,7 @@ CONVERSIONS = [
 
 
 @every_case(("form", "reads", "to", "writes"), CONVERSIONS)
-def test_a_conversion_in_float32_is_within_its_bound_and_the_bound_is_near(
-    form: str, reads: str, to: str, writes: str
-) -> None:
+def test_a_conversion_in_float32_is_within_its_bound_and_the_bound_is_near(form, reads, to, writes):
     """Angles in degrees round at 180, and near a pole an angle moves far: one bound for all would alarm on right engines."""
     turns = Rotation.random(3000, random_state=5)
     numbers = WRITTEN[form][reads](turns).astype(F32)

@@ -3,11 +3,9 @@ statistics that a word chooses, a phase, a flag."""
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pytest
 
 from .one_operation import (
     F32,
@@ -17,7 +15,6 @@ from .one_operation import (
     back,
     by_row,
     drawn,
-    evaluated,
     judging_tests,
     matrix,
     turned,
@@ -280,21 +277,3 @@ OF_POLICIES = (
 )  # fmt: skip
 SUBJECTS = (*OF_JOINTS, *OF_POLICIES)
 test_oracles, test_numbers, test_bounds = judging_tests(SUBJECTS, rows=(1, 2, 3, 5, 13), frames=300)
-
-
-@pytest.mark.parametrize(
-    ("name", "knob", "value"), [("quaternions", "product", "child_parent"), ("from_robot", "zeros", "negated")]
-)
-def test_explain_names_what_a_side_reads_otherwise(
-    name: str, knob: str, value: str, tmp_path: Path, command: Callable[..., Any]
-) -> None:
-    """A convention that `explain` never reads is a word that nobody can find a mistake by."""
-    subject = next(each for each in SUBJECTS if each.name == name)
-    inputs = subject.draw(np.random.default_rng(3), 60)
-    rows = evaluated(subject.wrong[knob][value], inputs, np.float64)
-    np.savez(tmp_path / "run.npz", **inputs, result=rows.astype(F32))
-    (tmp_path / "contract.toml").write_text(
-        f'format = "rigpact-contract"\nversion = 1\nname = "joints"\nfps = 50\ngiven = [{subject.given}]\n'
-        f'stages = [{{ name = "result", {subject.stage} }}]\n', "utf-8")  # fmt: skip
-    answer = command("explain", tmp_path / "run.npz", "--contract", tmp_path / "contract.toml")
-    assert (answer.status, f"With result.{knob} = {value} the error" in answer.out) == (1, True), answer.out

@@ -274,7 +274,7 @@ SUBJECTS = (
 test_oracles, test_numbers, test_bounds = judging_tests(SUBJECTS, frames=400)
 
 
-def test_an_answer_without_a_direction_is_no_rotation_and_a_half_turn_has_no_sign() -> None:
+def test_an_answer_without_a_direction_is_no_rotation_and_a_half_turn_has_no_sign():
     """A zero divided by its length is a NaN down the limb; where w is zero, two right engines differ by the whole sign."""
     rows, _ = result_of(UNIT_QUATERNIONS, {"answer": np.zeros((1, 16), F32)})
     assert rows.tolist() == [[0.0, 0.0, 0.0, 1.0] * 4]
@@ -283,7 +283,7 @@ def test_an_answer_without_a_direction_is_no_rotation_and_a_half_turn_has_no_sig
     assert np.isfinite(bound[0, 4:]).all()
 
 
-def test_zeros_in_place_of_rotations_leave_a_limb_unturned() -> None:
+def test_zeros_in_place_of_rotations_leave_a_limb_unturned():
     """Of a reply that is cut short the rest is zeros: code divides by the length plus 1e-8, and turns by nothing."""
     given = LIMB_JOINTS.draw(np.random.default_rng(0), 1)
     rows, _ = result_of(LIMB_JOINTS, {**given, "answer": np.zeros_like(given["answer"])})

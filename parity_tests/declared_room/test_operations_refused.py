@@ -2,9 +2,7 @@
 
 import json
 import re
-from collections.abc import Callable, Mapping
-from pathlib import Path
-from typing import Any
+from collections.abc import Mapping
 
 from ..every_case import every_case
 from ..measuring.pages.operations_page import sample_text
@@ -13,7 +11,6 @@ from .test_operations_joints import CHAIN, JOINTS, SIX
 from .test_operations_limbs import LIMB_JOINTS
 from .test_operations_rigs import FORWARD_KINEMATICS, LIMITS, REACH_ERROR, toml
 
-Command = Callable[..., Any]
 HEAD = 'format = "rigpact-contract"\nversion = 1\nname = "one"\nfps = 50\n'
 Q, W, P = '{ name = "q", kind = "quaternion_wxyz" }', '{ name = "w", size = 3 }', '{ name = "p", size = 4 }'
 LEGS = '[names]\nlegs = ["hip_l", "hip_r"]\nother = ["hip_r", "hip_l"]\n'
@@ -142,7 +139,7 @@ REFUSED: dict[str, tuple[str, str, str, str, str]] = {
 
 
 @every_case("case", REFUSED)
-def test_an_operation_that_fits_no_numbers_is_refused_at_its_place(case: str, tmp_path: Path, command: Command) -> None:
+def test_an_operation_that_fits_no_numbers_is_refused_at_its_place(case, tmp_path, command):
     """Numbers that are cut or repeated until they fit make a contract that no engine can follow."""
     given, stage, more, place, says = REFUSED[case]
     path = tmp_path / "contract.toml"
@@ -153,7 +150,7 @@ def test_an_operation_that_fits_no_numbers_is_refused_at_its_place(case: str, tm
     assert [(each["pointer"], says in each["message"]) for each in errors] == [(f"/stages/0{place}", True)], errors
 
 
-def test_a_rate_needs_frames_a_second(tmp_path: Path, command: Command) -> None:
+def test_a_rate_needs_frames_a_second(tmp_path, command):
     """A difference a second of frames without a length would be off by whatever rate somebody assumes."""
     path = tmp_path / "contract.toml"
     stage = 'stages = [{ name = "result", operation = "difference", of = "w", rate = "per_second" }]'
@@ -172,7 +169,7 @@ def test_a_rate_needs_frames_a_second(tmp_path: Path, command: Command) -> None:
         ("rotate", "vector"),
     ],
 )  # fmt: skip
-def test_one_number_stands_for_no_table(tmp_path: Path, command: Command, name: str, key: str) -> None:
+def test_one_number_stands_for_no_table(tmp_path, command, name, key):
     """What is a factor for every joint elsewhere was an internal error where a row of each bone is meant."""
     path, text = tmp_path / "contract.toml", sample_text(name)
     found, replaced = re.subn(rf"\b{key} = (\[[^\[\]]*\]|\[(?:\[[^\[\]]*\],? ?)+\])", f"{key} = 0.5", text)
@@ -221,9 +218,7 @@ LEFT: tuple[tuple[str, str, Mapping[str, tuple[str, ...]]], ...] = (
 
 
 @every_case(("given", "stage", "left"), LEFT)
-def test_a_reading_that_changes_nothing_is_not_offered(
-    given: str, stage: str, left: Mapping[str, tuple[str, ...]]
-) -> None:
+def test_a_reading_that_changes_nothing_is_not_offered(given, stage, left):
     """A convention that is named and changes nothing sends a team to a place where nothing is wrong."""
     found = offered(given, stage, LIMB_JOINTS.more if "limb_joints" in stage else "")
     if "..." in left:
@@ -231,7 +226,7 @@ def test_a_reading_that_changes_nothing_is_not_offered(
     assert found == left
 
 
-def test_a_second_is_no_frame_where_both_are_one() -> None:
+def test_a_second_is_no_frame_where_both_are_one():
     """At one frame a second a rate is the same either way."""
     found = offered(X2, 'operation = "difference", of = "x", span = "backward", rate = "per_second"', "", 1.0)
     assert found == {"span": ("backward", "forward", "reversed")}

@@ -208,7 +208,7 @@ def test_each_function_is_the_one_of_its_name(name: str, seed: int) -> None:
 
 
 @pytest.mark.parametrize("name", NAIVE)
-def test_a_function_written_in_another_way_is_within_its_bound(name: str) -> None:
+def test_a_function_written_in_another_way_is_within_its_bound(name):
     """log(1 + exp(x)) loses its last digits where log1p does not; both are right engines."""
     inputs = drawn(4.0, x=3)(np.random.default_rng(0), 2000)
     rows, bound = _squashed(name, inputs)
@@ -217,7 +217,7 @@ def test_a_function_written_in_another_way_is_within_its_bound(name: str) -> Non
 
 
 @pytest.mark.parametrize("end", [np.pi, -np.pi, 3 * np.pi, 5 * np.pi, -7 * np.pi])
-def test_half_a_turn_may_be_written_with_either_sign(end: float) -> None:
+def test_half_a_turn_may_be_written_with_either_sign(end):
     """At half a turn one side says pi and the other -pi; an alarm there would be about nothing."""
     near = [F32(end), *(np.nextafter(F32(end), F32(way)) for way in (np.inf, -np.inf))]
     near += [np.nextafter(near[1], F32(np.inf)), np.nextafter(near[2], F32(-np.inf))]

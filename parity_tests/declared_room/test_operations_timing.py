@@ -185,7 +185,7 @@ def test_a_difference_over_a_gap_is_not_known(kept: set[int], seed: int, span: s
 
 
 @pytest.mark.parametrize(("frames", "reach"), [(-2, (3, 2)), (-1, (2, 1)), (0, (1, 1)), (1, (1, 2)), (2, (2, 3))])
-def test_a_shift_says_how_far_each_of_its_readings_looks(frames: int, reach: tuple[int, int]) -> None:
+def test_a_shift_says_how_far_each_of_its_readings_looks(frames, reach):
     """The frames around a difference are cut out for the search; with too few, a reading is judged by what is missing."""
     contract = contract_of(X, f'operation = "shift", of = "x", frames = {frames}')
     assert contract.system.graph["result"].reach_of(contract) == reach

@@ -12,7 +12,6 @@ from .one_operation import (
     Oracle,
     Subject,
     back,
-    contract_of,
     judging_tests,
     matrix,
     product,
@@ -32,7 +31,7 @@ def rotations(q: Array, order: Sequence[int] = WXYZ_TO_XYZW) -> Array:
     return matrix(q.reshape(len(q), -1, 4)[..., list(order)])
 
 
-def test_the_oracles_matrix_and_product_are_scipys() -> None:
+def test_the_oracles_matrix_and_product_are_scipys():
     """The other tests of this room lean on them."""
     a, b = (units(np.random.default_rng(seed), 40).astype(np.float64) for seed in (1, 2))
     a, b = (q / np.linalg.norm(q, axis=1, keepdims=True) for q in (a, b))
@@ -197,28 +196,8 @@ SUBJECTS = (
 test_oracles, test_numbers, test_bounds = judging_tests(SUBJECTS)
 
 
-PAIR = '{ name = "a", kind = "quaternion_wxyz" }, { name = "b", kind = "quaternion_wxyz", size = 8 }'
-
-
-@pytest.mark.parametrize(
-    ("given_", "stage", "width"),
-    [
-        (Q.replace("}", ", size = 12 }"), 'operation = "rotate", of = "q", vector = [0, 0, -1], direction = "inverse"', 9),
-        (f"{Q}, {V}", 'operation = "rotate", of = ["q", "v"], direction = "forward"', 6),
-        (PAIR, 'operation = "compose", of = ["a", "b"], product = "first_second"', 8),
-    ],
-)  # fmt: skip
-def test_a_stage_has_as_many_numbers_as_it_declares(given_: str, stage: str, width: int) -> None:
-    """Gravity in the frame of three sensors is nine numbers; with fields for three, the next stage reads the wrong ones."""
-    contract = contract_of(given_, stage)
-    assert contract.system.graph["result"].fields(contract).width == width
-    given = [each for each in contract.system.stages if each.name != "result"]
-    inputs = {each.name: np.ones((3, each.fields(contract).width), F32) for each in given}
-    assert result_of(Subject("", given_, stage, drawn_pair, unturned), inputs)[0].shape == (3, width)
-
-
 @pytest.mark.parametrize("operation", ["compose", "integrate_rotation"])
-def test_a_declared_order_of_components_is_written_too(operation: str) -> None:
+def test_a_declared_order_of_components_is_written_too(operation):
     """Read as w, x, y, z and written as x, y, z, w, the next frame turns about another axis."""
     q = units(np.random.default_rng(3), 4)
     if operation == "compose":

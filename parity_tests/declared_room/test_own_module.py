@@ -5,12 +5,11 @@ import json
 import os
 import subprocess
 import sys
-from collections.abc import Callable
 from dataclasses import replace
 from importlib.metadata import entry_points
 from pathlib import Path
 from types import SimpleNamespace
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import onnx
@@ -28,7 +27,6 @@ from rigpact.reports.command_line import application
 
 from ..every_case import every_case
 
-Command = Callable[..., Any]
 ODD = """
 import numpy as np
 
@@ -83,28 +81,28 @@ OPERATION = Operation("evil", "", lambda use: None)
 """
 
 
-def sticks(count: int = 40) -> np.ndarray:
+def sticks(count=40):
     return np.random.default_rng(5).uniform(-1.0, 1.0, (count, 2)).astype(np.float32)
 
 
-def bent_by_hand(x: float, power: int) -> float:
+def bent_by_hand(x, power):
     """The stick outside a dead zone of a tenth, to a power."""
     beyond = max(abs(x) - 0.1, 0.0)
     return float(np.copysign(beyond**power, x))
 
 
-def expected(*powers: int) -> Any:
+def expected(*powers: int):
     """The stage of the module by hand; one rounding of numbers below 1."""
     rows = [[sum(bent_by_hand(x, power) for power in powers) for x in row] for row in sticks().tolist()]
     return pytest.approx(np.array(rows), abs=1e-7)
 
 
-def write_rows(path: Path, names: str, rows: list[list[float]]) -> None:
+def write_rows(path, names, rows):
     with path.open("w", newline="", encoding="utf-8") as file:
         csv.writer(file).writerows([names.split(), *rows])
 
 
-def write_model(path: Path) -> None:
+def write_model(path):
     x, y = (helper.make_tensor_value_info(name, TensorProto.FLOAT, ["n", 2]) for name in "xy")
     weights = numpy_helper.from_array(WEIGHTS, "w")
     graph = helper.make_graph([helper.make_node("MatMul", ["x", "w"], ["y"])], "g", [x], [y], [weights])
@@ -112,7 +110,7 @@ def write_model(path: Path) -> None:
 
 
 @pytest.fixture
-def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def here(tmp_path, monkeypatch):
     """A folder with module, contract, model, clip, and a recording of an engine that leaves the cube out."""
     for name, text in (("odd.py", ODD), ("other.py", ODD), ("evil.py", EVIL), ("contract.toml", CONTRACT)):
         (tmp_path / name).write_text(text, encoding="utf-8")
@@ -126,7 +124,7 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 @pytest.mark.usefixtures("here")
-def test_an_own_operation_is_computed_judged_and_gone_with_its_command(command: Command) -> None:
+def test_an_own_operation_is_computed_judged_and_gone_with_its_command(command):
     """The odd stage is where a studio's own code is: where nobody else looks; the next command must not know it."""
     answer = command(*EXPLAIN, *WITH)
     assert answer.status == 1
@@ -139,18 +137,11 @@ def test_an_own_operation_is_computed_judged_and_gone_with_its_command(command: 
 
 @pytest.mark.nightly
 @pytest.mark.usefixtures("here")
-def test_the_processes_of_a_sweep_load_it_too(command: Command) -> None:
+def test_the_processes_of_a_sweep_load_it_too(command):
     """A sweep of a thousand cells that all fail in the workers costs a night."""
     words = (
-        "sweep",
-        "--contract",
-        "contract.toml",
-        "--onnx",
-        "policy.onnx",
-        "clip.csv",
-        "--set",
-        "bent.shape=cubic,linear",
-    )
+        "sweep", "--contract", "contract.toml", "--onnx", "policy.onnx", "clip.csv", "--set", "bent.shape=cubic,linear",
+    )  # fmt: skip
     for text in (ODD, ODD.replace("x**3", "x**3 + x")):  # another function is another sweep
         Path("odd.py").write_text(text, encoding="utf-8")
         answer = command(*words, "-o", "out", "--processes", 2, *WITH)
@@ -158,14 +149,14 @@ def test_the_processes_of_a_sweep_load_it_too(command: Command) -> None:
 
 
 @pytest.mark.usefixtures("here")
-def test_every_command_that_reads_contracts_has_the_option(command: Command) -> None:
+def test_every_command_that_reads_contracts_has_the_option(command):
     """A stage that one command knows and the next one does not is not a tool."""
     names = {each.name or each.callback.__name__.replace("_", "-") for each in application().registered_commands}
     assert {name for name in names if "--operations" not in command(name, "--help").out} == {"demo"}
     assert command("run", "--probe", "probe.trace.jsonl", "--contract", "contract.toml", *WITH).status == 0
 
 
-def test_the_contracts_hash_covers_the_module(command: Command, here: Path) -> None:
+def test_the_contracts_hash_covers_the_module(command, here):
     """The same contract with another function is another contract: a stamped model must not pass with it."""
     assert command("codegen", "contract.toml", "--stamp", "policy.onnx", "-o", "stamped.onnx", *WITH).status == 0
     assert command(*CHECK, "stamped.onnx", *WITH).status == 0
@@ -174,9 +165,7 @@ def test_the_contracts_hash_covers_the_module(command: Command, here: Path) -> N
     assert (answer.status, "RP770" in answer.out) == (1, True)
 
 
-def test_the_module_that_runs_is_the_one_that_stands_there(
-    command: Command, here: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_module_that_runs_is_the_one_that_stands_there(command, here, monkeypatch):
     """A compiled file of the same second and size would run in its place: the old verdict for the new function."""
     monkeypatch.setattr(sys, "dont_write_bytecode", False)
     for power, status in (("x**3", 1), ("x**1", 0)):
@@ -187,7 +176,7 @@ def test_the_module_that_runs_is_the_one_that_stands_there(
 
 
 @pytest.mark.nightly
-def test_in_pytest_it_is_an_option_too(here: Path) -> None:
+def test_in_pytest_it_is_an_option_too(here):
     """A studio that tests its contract in its own tests has the same odd stage there; 4 is a usage error of pytest."""
     words = [sys.executable, "-m", "pytest", "--rigpact-bundle=contract.toml", "--rigpact-trace=run.csv", "-q"]
     for text, status, says in (
@@ -202,7 +191,7 @@ def test_in_pytest_it_is_an_option_too(here: Path) -> None:
     assert "Traceback" not in ran.stdout + ran.stderr
 
 
-def test_an_own_operation_stands_in_for_rigpacts_of_the_same_name(command: Command, here: Path) -> None:
+def test_an_own_operation_stands_in_for_rigpacts_of_the_same_name(command, here):
     """A release that adds a name would break every contract that has an own operation under it."""
     (here / "odd.py").write_text(ODD.replace('"stick_curve"', '"switch"').replace("x**3", "x**3 + x"), encoding="utf-8")
     (here / "contract.toml").write_text(CONTRACT.replace('"stick_curve"', '"switch"'), encoding="utf-8")
@@ -214,7 +203,7 @@ def test_an_own_operation_stands_in_for_rigpacts_of_the_same_name(command: Comma
 
 
 @every_case("name", ["clip", "select", "history", "rotate"])
-def test_no_rule_takes_an_own_operation_for_rigpacts(name: str, command: Command, here: Path) -> None:
+def test_no_rule_takes_an_own_operation_for_rigpacts(name, command, here):
     """A check that looks for the ends of a `clip` in somebody else's would fail, or accuse it."""
     for file, text in (("odd.py", ODD), ("contract.toml", CONTRACT)):
         (here / file).write_text(text.replace('"stick_curve"', f'"{name}"'), encoding="utf-8")
@@ -228,12 +217,12 @@ class Package(NamedTuple):
     name: str
 
 
-def of_a_studio(name: str, operation: Operation) -> Any:
+def of_a_studio(name, operation):
     """An entry point of a studio's package."""
     return SimpleNamespace(name=name, load=lambda: operation, dist=Package("studio"))
 
 
-def test_a_packages_operation_stands_in_too_and_never_on_rigpacts_own_pages(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_packages_operation_stands_in_too_and_never_on_rigpacts_own_pages(monkeypatch):
     """A studio's package would change what rigpact's own systems compute."""
     own = Operation("constant", "a studio's", lambda use: Built(use.inputs[0].fields, lambda frames: frames["q"]))
     brought = {"constant": own, "clip": known_operations()["clip"]}
@@ -273,7 +262,7 @@ MISTAKES = {
 
 
 @every_case(("text", "says"), MISTAKES.items(), ids=range(len(MISTAKES)))
-def test_a_mistake_in_the_module_is_one_clear_line(text: str, says: str, command: Command, here: Path) -> None:
+def test_a_mistake_in_the_module_is_one_clear_line(text, says, command, here):
     """A traceback of rigpact for a slip in the user's module sends both to the wrong place."""
     (here / "odd.py").write_text(text, encoding="utf-8")
     answer = command(*CHECK, *WITH)
@@ -290,9 +279,7 @@ def test_a_mistake_in_the_module_is_one_clear_line(text: str, says: str, command
         ("'none'", "found an array () of <U4, expected numbers"),
     ],
 )
-def test_a_function_that_fails_while_it_runs_is_one_clear_line(
-    body: str, says: str, command: Command, here: Path
-) -> None:
+def test_a_function_that_fails_while_it_runs_is_one_clear_line(body, says, command, here):
     """`not judged` for a function that fails is a verdict on nothing."""
     (here / "odd.py").write_text(
         ODD.replace("        return np.sign", f"        return {body}\n        return np.sign"), "utf-8"
@@ -311,7 +298,7 @@ def test_a_function_that_fails_while_it_runs_is_one_clear_line(
         (("odd.py", "other.py"), "other.py: found an operation named 'stick_curve', which odd.py brings"),
     ],
 )
-def test_files_that_cannot_be_taken_are_refused(files: tuple[str, ...], says: str, command: Command) -> None:
+def test_files_that_cannot_be_taken_are_refused(files, says, command):
     """Two modules with one name: which one was it that passed?"""
     answer = command(*CHECK, *(word for file in files for word in ("--operations", file)))
     assert (answer.status, answer.err.count("\n")) == (2, 1)
@@ -333,7 +320,7 @@ DATA = {
 
 
 @pytest.mark.parametrize("text", DATA.values(), ids=DATA)
-def test_a_declaration_cannot_have_a_module_loaded(text: str, command: Command, here: Path) -> None:
+def test_a_declaration_cannot_have_a_module_loaded(text, command, here):
     """A contract that comes with a pull request would run its author's code on the machine of who checks it."""
     (here / "contract.toml").write_text(text, encoding="utf-8")
     for words in (CHECK, ("show", "contract.toml"), ("codegen", "contract.toml", "-o", "c.hpp"), RUN, EXPLAIN):
@@ -341,7 +328,7 @@ def test_a_declaration_cannot_have_a_module_loaded(text: str, command: Command, 
     assert not (here / "ran").exists()
 
 
-def test_a_configuration_or_a_recording_cannot_have_a_module_loaded(command: Command, here: Path) -> None:
+def test_a_configuration_or_a_recording_cannot_have_a_module_loaded(command, here):
     """A rigpact.toml comes with the repository, recordings from testers' machines: asking for a verdict runs nothing of them."""
     rows, words = sticks().tolist(), {"operations": '["evil.py"]', "module": "evil.py", "system": "evil.py"}
     save_file({"stick": sticks(), "bent": sticks()}, here / "run.safetensors", metadata=words)

@@ -1,9 +1,6 @@
 """Profiles of conventions: what a declared contract takes over from the stack that it names, and where it contradicts it."""
 
 import tomllib
-from collections.abc import Callable
-from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -17,7 +14,6 @@ from rigpact.reports.checking.check import CheckRequest, check_files
 from ..every_case import every_case
 from .declared_rule_cases import FOUR
 
-Command = Callable[..., Any]
 OPEN = FOUR.replace('{ name = "tilt", kind = "quaternion_wxyz" }', '{ name = "tilt", size = 4 }').replace(
     'operation = "concatenate", of =', 'operation = "history", length = 3, of ='
 )
@@ -27,18 +23,14 @@ GIVEN = {
     "isaaclab-2": ("wxyz", "term_major", "oldest_first", "first"),
     "isaaclab-3": ("xyzw", "term_major", "oldest_first", "first"),
     "mjlab": (None, "term_major", "oldest_first", "first"),
-    "mujoco": (None, None, None, None),
-    "unitree-sdk": ("wxyz", None, None, None),
-    "legged-gym": ("xyzw", None, None, None),
-    "orangeduck": ("wxyz", None, None, None),
-    "smpl": (None, None, None, None),
-    "humanml3d": ("wxyz", None, None, None),
-    "unity": (None, None, None, None),
+    "mujoco": (None, None, None, None), "unitree-sdk": ("wxyz", None, None, None),
+    "legged-gym": ("xyzw", None, None, None), "orangeduck": ("wxyz", None, None, None),
+    "smpl": (None, None, None, None), "humanml3d": ("wxyz", None, None, None), "unity": (None, None, None, None),
     "unreal": (None, None, None, None),
-}
+}  # fmt: skip
 
 
-def written(folder: Path, text: str, profile: str | None) -> Path:
+def written(folder, text, profile):
     """A contract with a profile."""
     path = folder / "contract.toml"
     named = text if profile is None else text.replace("fps = 50\n", f'fps = 50\nprofile = "{profile}"\n', 1)
@@ -46,13 +38,13 @@ def written(folder: Path, text: str, profile: str | None) -> Path:
     return path
 
 
-def findings(path: Path) -> list[tuple[str, str, str]]:
+def findings(path):
     """What `rigpact check` says: code, place, message."""
     found = check_files(CheckRequest([read_document(path)])).findings
     return [(each.rule.code, each.pointer, each.message) for each in found]
 
 
-def test_the_profiles_follow_their_schema(checkout: Path) -> None:
+def test_the_profiles_follow_their_schema(checkout):
     """A misspelt statement would never be compared with anything."""
     path = checkout / "contract" / "rigpact" / "contract" / "declared" / "profiles.toml"
     root = tomllib.loads(path.read_text(encoding="utf-8"))
@@ -64,7 +56,7 @@ def test_the_profiles_follow_their_schema(checkout: Path) -> None:
 
 @pytest.mark.sampled(2)
 @pytest.mark.parametrize("profile", GIVEN)
-def test_a_profile_gives_what_the_contract_leaves_open(tmp_path: Path, profile: str) -> None:
+def test_a_profile_gives_what_the_contract_leaves_open(tmp_path, profile):
     """An importer that assumes one stack's order for every robot turns gravity over on the others."""
     path = written(tmp_path, OPEN, profile)
     contract = document_to_contract(read_document(path))
@@ -78,7 +70,7 @@ def test_a_profile_gives_what_the_contract_leaves_open(tmp_path: Path, profile: 
             assert contract.conventions[knob] == value
 
 
-def test_a_word_may_be_assumed_and_stay_open(tmp_path: Path) -> None:
+def test_a_word_may_be_assumed_and_stay_open(tmp_path):
     """A guess that is written like a fact is never looked at again."""
     text = OPEN.replace("length = 3,", 'length = 3, order = "newest_first", left_open = ["order"],')
     path = written(tmp_path, text, "isaaclab-3")
@@ -89,7 +81,7 @@ def test_a_word_may_be_assumed_and_stay_open(tmp_path: Path) -> None:
     ]
 
 
-def test_a_declared_word_wins_and_is_reported(tmp_path: Path) -> None:
+def test_a_declared_word_wins_and_is_reported(tmp_path):
     """A team that changed one convention of its stack needs the engine to follow the team, and to know."""
     text = OPEN.replace("length = 3,", 'length = 3, layout = "frame_major",')
     path = written(tmp_path, text, "isaaclab-2")
@@ -112,7 +104,7 @@ CONTRADICTIONS = {
 
 
 @every_case("name", CONTRADICTIONS)
-def test_a_contradiction_is_named_at_its_place(tmp_path: Path, name: str) -> None:
+def test_a_contradiction_is_named_at_its_place(tmp_path, name):
     """Whoever builds the engine's side by the profile's name builds another one than the contract."""
     profile, old, new, place, found, expected = CONTRADICTIONS[name]
     assert old in FOUR
@@ -126,7 +118,7 @@ def test_a_contradiction_is_named_at_its_place(tmp_path: Path, name: str) -> Non
     assert named[place].endswith(f"{profile} says {expected}")
 
 
-def test_an_unknown_profile_is_a_mistake_with_the_nearest_name(tmp_path: Path, command: Command) -> None:
+def test_an_unknown_profile_is_a_mistake_with_the_nearest_name(tmp_path, command):
     """A misspelt profile must not count as one that says nothing."""
     answer = command("check", written(tmp_path, FOUR, "isaclab-3"))
     assert answer.status == 1
@@ -134,21 +126,7 @@ def test_an_unknown_profile_is_a_mistake_with_the_nearest_name(tmp_path: Path, c
     assert "did you mean isaaclab-3?" in answer.out
 
 
-def test_profiles_are_listed_and_shown(command: Command, tmp_path: Path) -> None:
-    """A profile is worth its name only if people can read what it says and where that comes from."""
-    listed, shown = command("show"), command("show", "isaaclab-3")
-    described = command("show", written(tmp_path, FOUR, "isaaclab-2"))
-    assert all(name in listed.out for name in GIVEN)
-    assert "quaternion_order  xyzw" in shown.out
-    assert "Source: IsaacLab" in shown.out
-    assert "history.layout    term_major" in shown.out
-    assert "isaaclab-2: quaternion wxyz" in described.out
-    unknown = command("show", "isaaclab")
-    assert unknown.status == 2
-    assert "did you mean isaaclab-" in unknown.err
-
-
-def test_every_choice_of_a_profile_is_a_parameter_of_an_operation() -> None:
+def test_every_choice_of_a_profile_is_a_parameter_of_an_operation():
     """A choice under a misspelt name would never be taken."""
     every = {parameter for operation in known_operations().values() for parameter in operation.choices}
     for profile in known_profiles().values():

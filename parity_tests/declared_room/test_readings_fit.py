@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -23,7 +22,7 @@ FRAMES = 5
 NO_MODEL = {"network"}
 
 
-def _sample(name: str, prefix: str) -> tuple[list[dict[str, Any]], dict[str, Any]]:
+def _sample(name, prefix):
     """The given vectors and the stage of an operation's sample on docs/operations.md, all names with a prefix."""
     given, parameters = SAMPLES[name]
     root = tomllib.loads(f"given = [{given}]\nstage = {{ {parameters} }}")
@@ -34,12 +33,12 @@ def _sample(name: str, prefix: str) -> tuple[list[dict[str, Any]], dict[str, Any
     return [{**each, "name": f"{prefix}{each['name']}"} for each in root["given"]], stage
 
 
-def _root(front: str, behind: list[dict[str, Any]], given: list[dict[str, Any]]) -> dict[str, Any]:
+def _root(front, behind, given):
     own, stage = _sample(front, "front_")
     return {"name": "pairs", "fps": 50, "given": [*own, *given], "stages": [stage, *behind]}
 
 
-def _behind(front: str, width: int) -> Iterator[tuple[list[dict[str, Any]], list[dict[str, Any]]]]:
+def _behind(front, width):
     """Every other operation with the front's numbers in the place of each of its vectors, and beside others where it is wider."""
     for name in sorted(SAMPLES.keys() - NO_MODEL - {front}):
         given, stage = _sample(name, f"{name}_")
@@ -58,7 +57,7 @@ def _behind(front: str, width: int) -> Iterator[tuple[list[dict[str, Any]], list
                 )
 
 
-def _contract(root: Mapping[str, Any]) -> tuple[Contract | None, set[int]]:
+def _contract(root):
     """The contract, or the places of the stages that it refuses."""
     found = read_declaration(root, Path())
     if found.system is None:
@@ -67,7 +66,7 @@ def _contract(root: Mapping[str, Any]) -> tuple[Contract | None, set[int]]:
     return Contract(system, Path("pairs.toml"), "", {}, system.conventions(None), found.constants, 50.0), set()
 
 
-def _fitting(front: str) -> Contract:
+def _fitting(front):
     """The front and everything that can stand behind it."""
     alone = _contract(_root(front, [], []))[0]
     assert alone is not None, front
@@ -86,7 +85,7 @@ def _fitting(front: str) -> Contract:
 
 @pytest.mark.sampled(4)
 @pytest.mark.parametrize("front", sorted(SAMPLES.keys() - NO_MODEL))
-def test_every_reading_fits_in_front_of_every_operation(front: str) -> None:
+def test_every_reading_fits_in_front_of_every_operation(front):
     """One number in the place of two ended `explain` in an internal error five operations later."""
     contract, draw = _fitting(front), np.random.default_rng(1)
     graph = contract.system.graph
@@ -99,7 +98,7 @@ def test_every_reading_fits_in_front_of_every_operation(front: str) -> None:
         assert widths == {name: contract.fields(name).width for name in graph.names}, reading
 
 
-def test_rows_of_another_width_are_left_out() -> None:
+def test_rows_of_another_width_are_left_out():
     """What a reading of somebody else's operation makes is caught where it is made, not in what is computed from it."""
     contract = sample_contract("affine")
     given, stage = contract.system.stages

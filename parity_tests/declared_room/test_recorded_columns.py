@@ -1,7 +1,6 @@
 """Recordings of your own contract: which columns of a file are which vector, and what is refused."""
 
 import json
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -17,7 +16,7 @@ Q = [[0.1, -0.2], [0.3, 0.4], [0.5, 0.6]]
 TIMES = [0.0, 0.02, 0.04]
 
 
-def contract(folder: Path, recordings: str = "", fps: str = "fps = 50\n") -> Any:
+def contract(folder, recordings="", fps="fps = 50\n"):
     """Two joints that are given, and one stage; the file's own names stand under [recordings]."""
     path = folder / "contract.toml"
     path.write_text(
@@ -38,7 +37,7 @@ names = "joints"
     return open_contract(path)
 
 
-def table(folder: Path, **columns: Any) -> Path:
+def table(folder, **columns: Any):
     path = folder / "run.json"
     path.write_text(json.dumps(columns), encoding="utf-8")
     return path
@@ -62,7 +61,7 @@ STATE = [[9.0, *row, 7.0] for row in Q]
         ("", {"frames": [{"q": row, "feet": [{"height": 0.1}, {"height": 0.2}], "note": "taped"} for row in Q]}),
     ],
 )
-def test_a_vector_is_found_under_each_of_its_names(recordings: str, columns: dict[str, Any], tmp_path: Path) -> None:
+def test_a_vector_is_found_under_each_of_its_names(recordings, columns, tmp_path):
     """A joint that is read from its neighbour's column bends the wrong knee in every figure."""
     trace = read_named_columns(table(tmp_path, **columns), contract(tmp_path, recordings))
     np.testing.assert_array_equal(trace.stages["q"], np.array(Q, np.float32))
@@ -78,15 +77,13 @@ def test_a_vector_is_found_under_each_of_its_names(recordings: str, columns: dic
         ("", {"p": Q}, "found 1 columns of other names, expected a vector of the contract"),
     ],
 )
-def test_a_vector_that_is_not_whole_is_refused(
-    recordings: str, columns: dict[str, Any], words: str, tmp_path: Path
-) -> None:
+def test_a_vector_that_is_not_whole_is_refused(recordings, columns, words, tmp_path):
     """A missing joint that is read as zero is a leg that stands still."""
     with pytest.raises(UnusableInput, match=words):
         read_named_columns(table(tmp_path, **columns), contract(tmp_path, recordings))
 
 
-def test_the_rate_of_a_recording_is_that_of_its_times(tmp_path: Path) -> None:
+def test_the_rate_of_a_recording_is_that_of_its_times(tmp_path):
     """A contract for any rate takes it from the file; a stage that depends on the rate asks for it in the contract."""
     of_any_rate = contract(tmp_path, fps="")
     assert read_named_columns(table(tmp_path, q=Q, time=TIMES), of_any_rate).header.fps == pytest.approx(50.0)

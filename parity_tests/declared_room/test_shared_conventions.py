@@ -4,9 +4,6 @@ from __future__ import annotations
 
 import json
 import tomllib
-from collections.abc import Callable
-from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
@@ -40,20 +37,20 @@ multiplication = { at = ["thigh_world.product", "calf_world.product"], value = "
 FRAMES = 40
 
 
-def _product(first: np.ndarray, second: np.ndarray) -> np.ndarray:
+def _product(first, second):
     """The Hamilton product of quaternions (frames, 4), x y z w."""
     (a, b, c, d), (e, f, g, h) = first.T, second.T
     return np.stack((d * e + a * h + b * g - c * f, d * f - a * g + b * h + c * e, d * g + a * f - b * e + c * h,
                      d * h - a * e - b * f - c * g), axis=1)  # fmt: skip
 
 
-def _turned(turn: np.ndarray, length: float) -> np.ndarray:
+def _turned(turn, length):
     """A vector of that length along x, turned."""
     x, y, z, w = turn.T
     return length * np.stack((1 - 2 * (y * y + z * z), 2 * (x * y + w * z), 2 * (x * z - w * y)), axis=1)
 
 
-def _recording(folder: Path, product: Callable[[np.ndarray, np.ndarray], np.ndarray]) -> Path:
+def _recording(folder, product):
     """The legs of an engine that composes by `product`; only positions and what is given are recorded."""
     random = np.random.default_rng(5)
     turns = random.normal(size=(3, FRAMES, 4))
@@ -68,13 +65,13 @@ def _recording(folder: Path, product: Callable[[np.ndarray, np.ndarray], np.ndar
 
 
 @pytest.fixture
-def contract(tmp_path: Path) -> Path:
+def contract(tmp_path):
     path = tmp_path / "contract.toml"
     path.write_text(LEGS, encoding="utf-8")
     return path
 
 
-def test_a_wrong_product_in_both_legs_is_one_cause(command: Callable[..., Any], contract: Path, tmp_path: Path) -> None:
+def test_a_wrong_product_in_both_legs_is_one_cause(command, contract, tmp_path):
     """One line of the engine is wrong and two stages differ: it must be one change, not two or none."""
     recording = _recording(tmp_path, lambda first, second: _product(second, first))
     patched = tmp_path / "patched.toml"
@@ -87,7 +84,7 @@ def test_a_wrong_product_in_both_legs_is_one_cause(command: Callable[..., Any], 
     assert command("explain", recording, "--contract", patched).status == 0
 
 
-def test_own_words_of_a_contract_are_written_back_as_the_operation_has_them(contract: Path) -> None:
+def test_own_words_of_a_contract_are_written_back_as_the_operation_has_them(contract):
     """The contract may call a reading by its own word; the file still needs the operation's."""
     named = LEGS.replace(
         'value = "first_second" }', 'value = "first_second", words = { second_first = "child_parent" } }'
@@ -114,9 +111,7 @@ TWICE = 'at = ["calf_world.product", "calf_world.product"], value'
         ('value = "first_second"', 'value = "frist_second"', "RP746", "/stages/0/product", "first_second"),
     ],
 )
-def test_a_convention_of_nothing_is_refused(
-    old: str, new: str, code: str, place: str, expected: str, command: Callable[..., Any], contract: Path
-) -> None:
+def test_a_convention_of_nothing_is_refused(old, new, code, place, expected, command, contract):
     """A misspelt place would leave the convention without effect, and nobody would know."""
     assert old in LEGS
     contract.write_text(LEGS.replace(old, new), encoding="utf-8")

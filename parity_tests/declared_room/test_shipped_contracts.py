@@ -1,9 +1,6 @@
 """The contracts that ship: short, judged, known to no package, right on published files, and searched by their knobs."""
 
 import json
-from collections.abc import Callable
-from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
@@ -18,26 +15,18 @@ from rigpact.reports.diagnosing.diagnose import diagnose
 from ..measuring.scores.declared.benign import MATHS, benign_variants
 from ..measuring.scores.declared.plain import DrawnNetwork
 from ..measuring.scores.declared.recordings import recordings
-from ..measuring.scores.declared.score import (
-    Subject,
-    alarms_of,
-    counted,
-    every_mistake,
-    opened,
-)
+from ..measuring.scores.declared.score import alarms_of, counted, every_mistake, opened
 from ..measuring.scores.declared.subjects import CONTRACTS, SUBJECTS
-
-Command = Callable[..., Any]
 
 
 @pytest.fixture(scope="module")
-def subjects(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Subject]:
+def subjects(tmp_path_factory):
     """Every contract with its independent runtime."""
     folder = tmp_path_factory.mktemp("networks")
     return {name: make(folder) for name, make in SUBJECTS.items()}
 
 
-def test_the_small_recordings_are_those_of_the_second_runtimes() -> None:
+def test_the_small_recordings_are_those_of_the_second_runtimes():
     """A recording of another runtime would be shown as one of the contract's."""
     for name, vectors in recordings().items():
         kept = load_file(CONTRACTS / "recordings" / f"{name}.safetensors")
@@ -50,9 +39,7 @@ def test_the_small_recordings_are_those_of_the_second_runtimes() -> None:
 
 @pytest.mark.nightly
 @pytest.mark.parametrize("name", SUBJECTS)
-def test_the_commands_of_its_section_answer_as_it_says(
-    name: str, command: Command, checkout: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_commands_of_its_section_answer_as_it_says(name, command, checkout, monkeypatch):
     """Who copies a command from the page must see what it promises."""
     monkeypatch.chdir(checkout)
     page = (checkout / "docs" / "contracts.md").read_text(encoding="utf-8")
@@ -72,7 +59,7 @@ def test_the_commands_of_its_section_answer_as_it_says(
 
 @pytest.mark.sampled(2)
 @pytest.mark.parametrize("name", SUBJECTS)
-def test_some_single_mistakes_are_named(name: str, subjects: dict[str, Subject]) -> None:
+def test_some_single_mistakes_are_named(name, subjects):
     """Without a name for the mistake an engineer searches for days; all of them would take minutes."""
     subject = subjects[name]
     every = every_mistake(opened(subject))
@@ -84,7 +71,7 @@ def test_some_single_mistakes_are_named(name: str, subjects: dict[str, Subject])
 
 @pytest.mark.sampled(3)
 @pytest.mark.parametrize("name", SUBJECTS)
-def test_correct_runtimes_raise_no_alarm(name: str, subjects: dict[str, Subject]) -> None:
+def test_correct_runtimes_raise_no_alarm(name, subjects):
     """An alarm about a fused multiply-add would be believed once, and the next one would not.
 
     Nine digits bring every float32 back, so each way to compute is written down in one of the three ways, in turn.
@@ -95,7 +82,7 @@ def test_correct_runtimes_raise_no_alarm(name: str, subjects: dict[str, Subject]
     assert alarms_of(subjects[name], each_once) == []
 
 
-def _evidence(contract: Any, rows: dict[str, Any], network: Any) -> Evidence:
+def _evidence(contract, rows, network):
     recorded = {name: np.asarray(values, np.float32) for name, values in rows.items()}
     return Evidence(np.arange(len(next(iter(recorded.values())))), contract.fps, "free", recorded, network=network)
 
@@ -107,7 +94,7 @@ GOLDEN = {
 
 
 @pytest.mark.parametrize("name", ["unitree_rl_lab_g1", "unitree_rl_mjlab_g1"])
-def test_the_golden_frames_of_a_robot_agree(name: str, real_data: Path) -> None:
+def test_the_golden_frames_of_a_robot_agree(name, real_data):
     """The compiled runtime of the robot made these numbers; a contract that disagrees is wrong about the robot."""
     folder = _published(real_data, name)
     contract = open_contract(CONTRACTS / f"{name}.toml")
@@ -123,7 +110,7 @@ def test_the_golden_frames_of_a_robot_agree(name: str, real_data: Path) -> None:
     assert found.stage == "obs"
 
 
-def test_the_golden_frames_of_learned_motion_matching_agree(real_data: Path, tmp_path: Path) -> None:
+def test_the_golden_frames_of_learned_motion_matching_agree(real_data, tmp_path):
     """The compiled runtime of the authors made these numbers; what their networks answered is not among them."""
     contract, networks, held = _motion_matching(real_data, tmp_path)
     frames = len(held["features"])
@@ -137,7 +124,7 @@ def test_the_golden_frames_of_learned_motion_matching_agree(real_data: Path, tmp
     assert {each.stage for each in diagnosis.stages if each.ok} == set(rows)
 
 
-def test_a_stepper_runs_free_for_ten_seconds_from_the_contract_alone(tmp_path: Path, command: Command) -> None:
+def test_a_stepper_runs_free_for_ten_seconds_from_the_contract_alone(tmp_path, command):
     """Two networks that feed each other's state: a harness that runs one model a frame cannot follow such a character."""
     contract = _drawn_motion_matching(tmp_path, gain=0.5)
     start, out = _start(tmp_path, seed=0), tmp_path / "run.trace.safetensors"
@@ -153,7 +140,7 @@ def test_a_stepper_runs_free_for_ten_seconds_from_the_contract_alone(tmp_path: P
     assert (whole.status, json.loads(whole.out)["verdict"], json.loads(whole.out)["frames"]) == (0, "finite", 600)
 
 
-def test_growth_of_a_stepper_is_named(tmp_path: Path, command: Command) -> None:
+def test_growth_of_a_stepper_is_named(tmp_path, command):
     """A stepper whose answer grows with its state throws the character out of the world after some seconds."""
     contract = _drawn_motion_matching(tmp_path, gain=0.5)
     _write_growing_stepper(tmp_path / "stepper.onnx")
@@ -164,7 +151,7 @@ def test_growth_of_a_stepper_is_named(tmp_path: Path, command: Command) -> None:
     assert found["left"]["stage"] in {"state", "last_features", "features", "next_state"}
 
 
-def test_one_model_for_two_networks_is_refused(tmp_path: Path, command: Command) -> None:
+def test_one_model_for_two_networks_is_refused(tmp_path, command):
     """One file cannot be both; bound to either it would answer nonsense."""
     contract = _drawn_motion_matching(tmp_path, gain=0.5)
     answer = command("nan", "--contract", contract, _start(tmp_path, seed=0), "--onnx", tmp_path / "stepper.onnx")
@@ -172,7 +159,7 @@ def test_one_model_for_two_networks_is_refused(tmp_path: Path, command: Command)
     assert "a file for each network" in answer.err
 
 
-def _write_growing_stepper(path: Path) -> None:
+def _write_growing_stepper(path):
     """A model that answers three times its state: a frame multiplies it by 1.05."""
     import onnx
     from onnx import TensorProto, helper
@@ -184,7 +171,7 @@ def _write_growing_stepper(path: Path) -> None:
     onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8), str(path))
 
 
-def _drawn_motion_matching(folder: Path, *, gain: float) -> Path:
+def _drawn_motion_matching(folder, *, gain):
     """A copy of the contract that names two drawn networks beside it."""
     text = (CONTRACTS / "learned_motion_matching.toml").read_text(encoding="utf-8")
     for name, width, seed, strength in (("stepper", 59, 4, gain), ("decompressor", 338, 5, 0.5)):
@@ -195,7 +182,7 @@ def _drawn_motion_matching(folder: Path, *, gain: float) -> Path:
     return path
 
 
-def _start(folder: Path, *, seed: int, bad: int | None = None) -> Path:
+def _start(folder, *, seed, bad=None):
     """A recording of one frame: the state and the root that a run starts from."""
     rng, path = np.random.default_rng(seed), folder / "start.npz"
     latent = rng.normal(0.0, 0.5, (1, 32)).astype(np.float32)
@@ -208,14 +195,14 @@ def _start(folder: Path, *, seed: int, bad: int | None = None) -> Path:
     return path
 
 
-def _published(real_data: Path, name: str) -> Path:
+def _published(real_data, name):
     folder = real_data / "others" / name
     if not folder.is_dir():
         pytest.skip(f"no {folder}")
     return folder
 
 
-def _motion_matching(real_data: Path, tmp_path: Path) -> tuple[Any, Any, dict[str, Any]]:
+def _motion_matching(real_data, tmp_path):
     """The contract, and the published networks written as models beside a copy of it that names them."""
     from ..measuring.scores.declared.published_networks import write_onnx
 

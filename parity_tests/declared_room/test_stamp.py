@@ -2,9 +2,6 @@
 
 import json
 import shutil
-from collections.abc import Callable
-from pathlib import Path
-from typing import Any
 
 import numpy as np
 import onnx
@@ -14,11 +11,9 @@ import pytest
 from ..every_case import every_case
 from .declared_rule_cases import FOUR, METADATA, SOUND, WIDTH
 
-Command = Callable[..., Any]
-
 
 @pytest.fixture
-def folder(tmp_path: Path) -> Path:
+def folder(tmp_path):
     """A folder with a contract, and a model that belongs to it."""
     (tmp_path / "contract.toml").write_text(FOUR, encoding="utf-8")
     SOUND.write(tmp_path / "policy.onnx")
@@ -26,24 +21,22 @@ def folder(tmp_path: Path) -> Path:
 
 
 def stamp(
-    command: Command,
-    folder: Path,
-    contract: str = "contract.toml",
-    model: str = "policy.onnx",
-    out: str = "stamped.onnx",
-) -> Any:
+    command,
+    folder,
+    contract="contract.toml",
+    model="policy.onnx",
+    out="stamped.onnx",
+):
     """`rigpact codegen --stamp` of files in a folder."""
     return command("codegen", folder / contract, "--stamp", folder / model, "-o", folder / out)
 
 
-def codes(answer: Any) -> set[str]:
+def codes(answer):
     """The rules that a check names."""
     return {each["code"] for each in json.loads(answer.out)["findings"]}
 
 
-def test_a_stamped_model_passes_with_its_own_contract_only_and_is_the_same_network(
-    folder: Path, command: Command
-) -> None:
+def test_a_stamped_model_passes_with_its_own_contract_only_and_is_the_same_network(folder, command):
     """The contract of one run and the model of another load; a stamp that changed a weight would ship another network."""
     (folder / "other.toml").write_text(FOUR.replace("0.25731", "0.25732"), encoding="utf-8")
     stamped = stamp(command, folder)
@@ -59,7 +52,7 @@ def test_a_stamped_model_passes_with_its_own_contract_only_and_is_the_same_netwo
     assert set(metadata) - set(METADATA) == {"rigpact_contract_sha256"}
 
 
-def test_stamping_again_replaces_the_hash(folder: Path, command: Command) -> None:
+def test_stamping_again_replaces_the_hash(folder, command):
     """Two hashes in one model: each tool would read another one."""
     (folder / "other.toml").write_text(FOUR.replace("0.25731", "0.25732"), encoding="utf-8")
     for contract in ("other.toml", "contract.toml"):
@@ -69,7 +62,7 @@ def test_stamping_again_replaces_the_hash(folder: Path, command: Command) -> Non
     assert codes(command("check", folder / "contract.toml", folder / "policy.onnx", "--format", "json")) == set()
 
 
-def test_weights_beside_the_model_go_with_it(folder: Path, command: Command) -> None:
+def test_weights_beside_the_model_go_with_it(folder, command):
     """A stamped model without its weights does not load where it is shipped to."""
     model = onnx.load(folder / "policy.onnx")
     onnx.save(model, folder / "large.onnx", save_as_external_data=True, location="large.data", size_threshold=0)
@@ -83,7 +76,7 @@ def test_weights_beside_the_model_go_with_it(folder: Path, command: Command) -> 
     assert not (folder / "shipped" / "b.onnx").exists()
 
 
-def test_a_contract_that_reads_the_model_itself_is_not_stamped(folder: Path, command: Command) -> None:
+def test_a_contract_that_reads_the_model_itself_is_not_stamped(folder, command):
     """The hash would cover the stamp: no model would ever belong to such a contract."""
     text = FOUR.replace("scale = 0.25", 'scale = "action_scale"')
     text = text.replace("mean = [", 'action_scale = { file = "policy.onnx", at = "action_scale" }\nmean = [', 1)
@@ -94,14 +87,14 @@ def test_a_contract_that_reads_the_model_itself_is_not_stamped(folder: Path, com
 
 
 @every_case("content", [b"", b"no model", b"\x08\x08"])
-def test_what_is_no_model_is_refused(folder: Path, command: Command, content: bytes) -> None:
+def test_what_is_no_model_is_refused(folder, command, content):
     """A stamp on any bytes makes a file that looks like a model."""
     (folder / "policy.onnx").write_bytes(content)
     answer = stamp(command, folder)
     assert (answer.status, answer.err[:15]) == (2, "rigpact: error:")
 
 
-def test_a_model_of_a_bundle_is_stamped_too(tmp_path: Path, demo_bundle: Path, command: Command) -> None:
+def test_a_model_of_a_bundle_is_stamped_too(tmp_path, demo_bundle, command):
     """The character's model and bundle are exported together, and shipped by different people."""
     bundle = tmp_path / "norm_template.json"
     shutil.copyfile(demo_bundle / "norm_template.json", bundle)
@@ -116,7 +109,7 @@ def test_a_model_of_a_bundle_is_stamped_too(tmp_path: Path, demo_bundle: Path, c
     assert "RP770" in codes(other)
 
 
-def test_a_stamp_takes_no_option_of_a_header(tmp_path: Path, command: Command) -> None:
+def test_a_stamp_takes_no_option_of_a_header(tmp_path, command):
     """An option that is passed over looks as if it had been obeyed."""
     refused = command(
         "codegen", "contract.toml", "--stamp", "a.onnx", "--loop", "--namespace", "hero", "-o", tmp_path / "s.onnx"

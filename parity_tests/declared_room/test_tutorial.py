@@ -3,13 +3,8 @@
 Set RIGPACT_REGENERATE=1 to write the outputs into the page anew.
 """
 
-import re
 import shutil
 import subprocess
-from pathlib import Path
-from typing import Any
-
-import pytest
 
 from rigpact.contract.declared.vocabulary import known_operations
 from rigpact.reference_runtime.native.library import headers_folder
@@ -17,15 +12,12 @@ from rigpact.reference_runtime.native.library import headers_folder
 from ..measuring.pages.operations_page import SAMPLES, sample_contract, stage_on_a_page
 from ..shown_output import follow
 
-PIECE = re.compile(r"```toml\n((?:.*\n)*?)```\n")
 STATUS_IN_ORDER = (0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 1, 0)
 """check, record, explain (it names the cause), record, explain, check with a warning, explain; then, with an operation of
 one's own: record, its description, check, explain (it names the cause), its loop in C++."""
 
 
-def test_the_tutorial_does_what_it_says(
-    command: Any, checkout: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_tutorial_does_what_it_says(command, checkout, tmp_path, monkeypatch):
     """A reader who sees another output than the page shows stops there, ten minutes before the first verdict."""
     monkeypatch.chdir(tmp_path)
     ran = follow(checkout / "docs" / "own-contract.md", command)
@@ -54,30 +46,22 @@ int main() {
 """
 
 
-def _self_test_of(folder: Path) -> str:
+def _self_test_of(folder):
     """What the loop of the tutorial's header says of itself; "ok" where no compiler can tell."""
     compiler = next(filter(shutil.which, ("g++", "clang++")), None)
     if compiler is None:
         return "ok"
     (folder / "engine.cpp").write_text(ENGINE, encoding="utf-8")
     words = (
-        compiler,
-        "-std=c++17",
-        "-Wall",
-        "-Wextra",
-        "-Werror",
-        f"-I{headers_folder()}",
-        "engine.cpp",
-        "-o",
-        "engine",
-    )
+        compiler, "-std=c++17", "-Wall", "-Wextra", "-Werror", f"-I{headers_folder()}", "engine.cpp", "-o", "engine",
+    )  # fmt: skip
     subprocess.run(words, check=True, cwd=folder, timeout=300)
     return subprocess.run(
         ["./engine"], check=True, cwd=folder, capture_output=True, text=True, timeout=60
     ).stdout.strip()
 
 
-def test_every_operation_has_a_sample_with_its_knobs() -> None:
+def test_every_operation_has_a_sample_with_its_knobs():
     """An operation without an example is found by nobody."""
     builders = {name: getattr(each.build, "func", each.build) for name, each in known_operations().items()}
     own = {name for name, build in builders.items() if build.__module__.startswith("rigpact.")}

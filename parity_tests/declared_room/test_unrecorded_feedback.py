@@ -1,9 +1,5 @@
 """A network hands its own history on, and the engine does not record it: what it gives is judged, where it can be."""
 
-from collections.abc import Callable
-from pathlib import Path
-from typing import Any
-
 import numpy as np
 import pytest
 from onnx import TensorProto, helper, save
@@ -29,19 +25,18 @@ file = "memory.onnx"
 inputs = ["x", "h_in"]
 outputs = ["h_out", "y"]
 """
-Step = Callable[[np.float32, np.float32], np.float32]
 
 
-def _decaying(h: np.float32, x: np.float32) -> np.float32:
+def _decaying(h, x):
     return np.float32(np.float32(0.5) * h + x)
 
 
-def _chaotic(h: np.float32, _x: np.float32) -> np.float32:
+def _chaotic(h, _x):
     """4 h (1 - h) with the product written out: another order of rounding than the model's."""
     return np.float32(np.float32(4) * h - np.float32(4) * h * h)
 
 
-def _files(folder: Path, operators: list[Any], start: str) -> None:
+def _files(folder, operators, start):
     """x, h -> h_out by these operators, y = h_out + h_out."""
     values = {"k": 0.5, "four": 4.0, "one": 1.0}
     numbers = [helper.make_tensor(name, TensorProto.FLOAT, [1], [value]) for name, value in values.items()]
@@ -64,7 +59,7 @@ CHAOTIC = [
 ]  # fmt: skip
 
 
-def _engine(folder: Path, step: Step, start: float, frames: int = 60, first: int = 0) -> Path:
+def _engine(folder, step, start, frames=60, first=0):
     """What an engine records: its input and what it moves by, not its memory."""
     x, h = np.random.default_rng(6).normal(size=frames).astype("f"), np.float32(start)
     y = []
@@ -76,11 +71,11 @@ def _engine(folder: Path, step: Step, start: float, frames: int = 60, first: int
     return folder / "engine.npz"
 
 
-def _explained(command: Callable[..., Any], folder: Path) -> Any:
+def _explained(command, folder):
     return command("explain", folder / "engine.npz", "--contract", folder / "contract.toml")
 
 
-def test_an_answer_is_judged_though_its_memory_is_not_recorded(tmp_path: Path, command: Callable[..., Any]) -> None:
+def test_an_answer_is_judged_though_its_memory_is_not_recorded(tmp_path, command):
     """The memory follows from the start and the inputs; 60 frames of it must not be 60 frames without a verdict."""
     _files(tmp_path, DECAYING, '"half"')
     _engine(tmp_path, _decaying, 0.5)
@@ -89,7 +84,7 @@ def test_an_answer_is_judged_though_its_memory_is_not_recorded(tmp_path: Path, c
     assert "AGREES" in answer.out
 
 
-def test_an_engine_that_starts_from_another_memory_differs(tmp_path: Path, command: Callable[..., Any]) -> None:
+def test_an_engine_that_starts_from_another_memory_differs(tmp_path, command):
     """LEAPP's runtime takes zeros where the file of initial values is missing: the first steps are another character's."""
     _files(tmp_path, DECAYING, '"half"')
     _engine(tmp_path, _decaying, 0.0)
@@ -99,7 +94,7 @@ def test_an_engine_that_starts_from_another_memory_differs(tmp_path: Path, comma
 
 
 @pytest.mark.parametrize("first", [0, 10])
-def test_what_cannot_be_known_stays_undetermined(tmp_path: Path, command: Callable[..., Any], first: int) -> None:
+def test_what_cannot_be_known_stays_undetermined(tmp_path, command, first):
     """A chaotic memory doubles each rounding; a recording from the middle has another start. Neither is a difference."""
     _files(tmp_path, CHAOTIC if first == 0 else DECAYING, '"third"' if first == 0 else '"half"')
     _engine(tmp_path, _chaotic if first == 0 else _decaying, 0.3 if first == 0 else 0.5, first=first)
