@@ -134,6 +134,7 @@ def test_a_first_axis_that_is_kept_keeps_its_length(reads: str, seed: int) -> No
     """Learned motion matching does not normalise it; a runtime that does draws other bones."""
     six = np.random.default_rng(seed).normal(size=(5, 6)).astype(F32)
     rows, _ = _converted("rot6d", reads, "matrix", "row_major", six)
+    assert rows.shape == (5, 9)
     for row, numbers in zip(rows, six.astype(np.float64), strict=True):
         a, b = (numbers[:3], numbers[3:]) if reads.startswith("columns") else (numbers[0::2], numbers[1::2])
         whole = _gram_schmidt(a, b)

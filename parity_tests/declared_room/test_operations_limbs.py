@@ -8,6 +8,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
+import pytest
 
 from .one_operation import (
     F32,
@@ -287,6 +288,7 @@ def test_zeros_in_place_of_rotations_leave_a_limb_unturned():
     """Of a reply that is cut short the rest is zeros: code divides by the length plus 1e-8, and turns by nothing."""
     given = LIMB_JOINTS.draw(np.random.default_rng(0), 1)
     rows, _ = result_of(LIMB_JOINTS, {**given, "answer": np.zeros_like(given["answer"])})
+    assert rows.shape == (1, 18)
     for axis, arm in zip(AXES, rows.reshape(2, 3, 3), strict=True):
         for along in np.diff(arm, axis=0):
-            np.testing.assert_allclose(along, np.linalg.norm(along) * np.array(axis), atol=1e-5)
+            assert along == pytest.approx(np.linalg.norm(along) * np.array(axis), abs=1e-5)

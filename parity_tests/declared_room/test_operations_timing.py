@@ -162,6 +162,7 @@ def test_a_history_with_gaps_is_known_where_its_frames_are(kept: set[int], seed:
     found = _with_gaps(
         f'{HISTORY}, layout = "frame_major", order = "oldest_first", start = "{start}"', TWO, frames, rows
     )
+    assert len(found) == len(frames) > 0
     for row, frame in zip(found, frames, strict=True):
         for block, age in zip(row.reshape(3, 3), (2, 1, 0), strict=True):
             at = max(frame - age, 0)
@@ -175,6 +176,7 @@ def test_a_difference_over_a_gap_is_not_known(kept: set[int], seed: int, span: s
     """Over a gap a difference would be a velocity of several frames: an alarm about a correct engine."""
     frames, rows = sorted(kept), drawn(x=2)(np.random.default_rng(seed), 10)
     found = _with_gaps(f'operation = "difference", of = "x", span = "{span}", rate = "per_frame"', X, frames, rows)
+    assert len(found) == len(frames) > 0
     for row, frame in zip(found, frames, strict=True):
         ends = [max(frame - 1, 0), frame] if span == "backward" else [frame, frame + 1]
         if set(ends) <= kept:

@@ -10,7 +10,6 @@ from rigpact.contract.declared.declaration import read_declaration
 from rigpact.contract.declared.problems import Wrong
 
 ROOT = Path(__file__).parents[2]
-SHIPPED = sorted([*(ROOT / "fixtures" / "contracts").glob("*.toml"), *(ROOT / "fixtures" / "bundles").glob("*/*.toml")])
 
 
 def _ways(numbers):
@@ -35,12 +34,17 @@ def _declared(path):
     yield from found
 
 
+FOLDERS = (ROOT / "fixtures" / "contracts", ROOT / "fixtures" / "bundles")
+SHIPPED = [path for folder in FOLDERS for path in sorted(folder.rglob("*.toml")) if len(list(_declared(path))) > 1]
+
+
 @pytest.mark.sampled(3)
 @pytest.mark.parametrize("way", ["round", "equal", "zero", "one"])
 @pytest.mark.parametrize("path", SHIPPED, ids=lambda path: path.stem)
 def test_a_shipped_contract_takes_ordinary_numbers(path, way):
     """Each of its numbers by itself: what a word of the file says stays a word that it may say."""
     count = len(list(_declared(path)))
+    assert count > 1
     for place in range(1, count):
         (root, _), *entries = _declared(path)
         table, key = entries[place - 1]

@@ -92,10 +92,24 @@ def test_every_reading_fits_in_front_of_every_operation(front):
     recorded = {name: random_rows(contract.fields(name), FRAMES, draw) for name in graph.given}
     evidence = Evidence(np.arange(FRAMES), 50.0, "teacher", recorded)
     readings = [{}, *({knob.name: value} for knob in graph["front_result"].every_knob for value in knob.values)]
+    assert len(readings) > 0
     for reading in readings:
         frames = ReplayedFrames(evidence, contract.with_conventions(reading))
         widths = {name: None if (rows := frames.get(name)) is None else rows.shape[1] for name in graph.names}
         assert widths == {name: contract.fields(name).width for name in graph.names}, reading
+
+
+def test_every_reading_has_a_line_of_both_sides():
+    """Who reads `bent.order = scale_first` wants to know what to search for in the engine and in the training.
+
+    Readings that are made of the contract's own names say themselves what is where.
+    """
+    knobs = [knob for name in SAMPLES if name not in NO_MODEL for knob in sample_contract(name).system.knobs.values()]
+    own = ("_exchanged", "_last", "_first")
+    readings = [(knob, value) for knob in knobs for value in knob.values if not str(value).endswith(own)]
+    lines = [(knob.code(value, "cpp"), knob.code(value, "python"), knob.hint(value)) for knob, value in readings]
+    assert len(lines) > 100
+    assert [found for found in lines if not (found[0] and found[1] and found[0] in found[2])] == []
 
 
 def test_rows_of_another_width_are_left_out():
