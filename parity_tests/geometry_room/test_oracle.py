@@ -45,6 +45,7 @@ def test_logarithm_and_angle_are_exact(vector: np.ndarray) -> None:
 
 def test_quaternions_are_exact() -> None:
     """q = (axis · sin θ/2, cos θ/2), the scalar last."""
+    assert len(drawn()) == 3 * len(ANGLES)
     for vector in drawn():
         angle = float(np.linalg.norm(vector))
         axis = vector / angle if angle else np.array([1.0, 0.0, 0.0])

@@ -72,6 +72,7 @@ def test_kinematics_are_blenders(local: np.ndarray) -> None:
     """With another attachment to their parents, the bones miss every target."""
     root, armature = np.array([0.3, -1.2, 0.9]), Rotation.from_rotvec([0.2, -0.1, 2.0]).as_matrix()
     found = forward_kinematics(CHAIN, to_matrix(exponential(0.5 * local)), root, armature=armature)
+    assert len(found) == 2
     for ours, expected in zip(found, posed_by_hand(local, root, armature), strict=True):
         assert ours == pytest.approx(expected, abs=SIX_DECIMALS)
 

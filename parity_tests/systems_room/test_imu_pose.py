@@ -56,6 +56,7 @@ def test_a_body_keeps_its_bones_stands_and_moves_as_its_label_says(simulated: li
 
 def test_the_sensor_agrees_with_mujocos_gyroscope_and_feels_gravity(simulated: list[Movement]) -> None:
     """Two derivations of one angular rate. Central differences over 20 ms are off by w''·h²/6: 0.05 rad/s at these paces."""
+    assert len(simulated) == 6
     for movement in simulated:
         own = ideal(movement.pelvis_m, movement.pelvis_rotation)
         assert own[1:-1, 3:] == pytest.approx(movement.witness[1:-1, 3:], abs=0.05)
