@@ -178,18 +178,6 @@ def test_a_start_up_test_refuses_nan_under_fast_maths(compiler, tmp_path, optimi
     assert done.stdout.splitlines() == [f"{vectors} {vectors} {statistics} 0"] * 4 + ["0"]
 
 
-def test_changed_conventions_change_the_expected_rows(tmp_path):
-    """The vectors are those of the conventions that the header names."""
-    own = open_contract(contract_path("neurarig"))
-    changed = own.with_conventions({"unit": "m"})
-
-    def packet(contract):
-        return contract_header(contract).split("kExpected_packet[] = {")[1].split("}")[0]
-
-    assert packet(own) != packet(changed)
-    assert "kUnit = Unit::m;" in contract_header(changed)
-
-
 NAMES = [("97_bytes", "n97_bytes"), ("default", "default_"), ("a__b", "a_b"), ("_x", "x"), ("é", "n"), ("x y", "x_y")]
 
 

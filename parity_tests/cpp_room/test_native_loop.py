@@ -217,14 +217,6 @@ def test_a_run_that_c_plus_plus_does_not_make_is_refused(demo, options):
         files_of(contract).start(contract, network, clip, options)
 
 
-def test_a_plain_free_run_takes_it_by_itself(demo):
-    """`auto` is the default: who installed it has the speed without asking."""
-    contract, network, clip = demo
-    run = files_of(contract).start(contract, network, clip, RunOptions("free"))
-    assert run.engine.name == "native"
-    assert files_of(contract).start(contract, network, clip, RunOptions("free", engine="numpy")).engine.name == "numpy"
-
-
 def test_the_build_leaves_it_out_where_it_cannot_compile(monkeypatch, tmp_path):
     """An install without a compiler, or with one that fails, is an install."""
     if not BUILD.is_file():

@@ -19,7 +19,7 @@ from rigpact.fixtures.demo import demo_robot
 from rigpact.reference_runtime.files.contracts import ContractFiles
 from rigpact.reference_runtime.graph import replayed
 from rigpact.reference_runtime.graph.replayed import Evidence
-from rigpact.reference_runtime.graph.work import EACH, SEARCHED_FRAMES
+from rigpact.reference_runtime.graph.work import EACH
 from rigpact.reports.diagnosing import explain as explaining
 from rigpact.reports.diagnosing.budget import Budget, DeadlinePassed, Search, searches_together
 from rigpact.reports.diagnosing.diagnose import diagnose
@@ -104,14 +104,6 @@ def test_a_search_that_ends_by_itself_leaves_nothing() -> None:
     assert endless.search.to_json() == {"budget": None, "is_complete": True, "not_tried": []}
     parts = [Search(3.0, ("a", "b")), Search(3.0, ("b",))]
     assert (searches_together(parts), searches_together([])) == (Search(3.0, ("a", "b")), None)
-
-
-def test_the_frames_of_a_long_recording_cost_no_search() -> None:
-    """A log of an hour is searched as far as its first seconds would be."""
-    short, long = Budget(), Budget()
-    short.work.add(np.ones((SEARCHED_FRAMES, 3)))
-    long.work.add(np.ones((SEARCHED_FRAMES * 50, 3)))
-    assert short.work.done == long.work.done == EACH + 3 * SEARCHED_FRAMES
 
 
 def test_a_slow_machine_gives_the_same_answer(halved: ExplainRequest, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -228,6 +228,7 @@ WAY: dict[str, tuple[Change, tuple[str, ...]]] = {
 }  # fmt: skip
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("name", WAY)
 def test_mistakes_on_one_way_that_was_not_recorded(tmp_path: Path, name: str) -> None:
     """Each of two alone explains nothing; a pair that fits three by chance would be mended, and the third would stay."""

@@ -19,7 +19,7 @@ NEARLY_NOTHING = 1e-5
 """Absolute; these mutants change rotations, unit directions or z-scores by far more, or by rounding only."""
 
 
-@pytest.mark.sampled(4)
+@pytest.mark.sampled(6)
 @pytest.mark.parametrize("truth", SINGLES, ids=words)
 def test_every_single_change_is_named(scene: Any, honest: Any, doctor: Doctor, truth: dict[str, Any]) -> None:
     """`explain` that blames the wrong convention sends an engineer into the wrong file for a day."""
