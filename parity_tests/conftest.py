@@ -12,7 +12,7 @@ from hypothesis import settings
 
 from .programs import mark_what_it_needs, require_programs_of
 
-pytest_plugins = ["pytester", f"{__package__}.costs"]  # testing_room runs pytest in pytest
+pytest_plugins = ["pytester", f"{__package__}.selection"]  # testing_room runs pytest in pytest
 CHECKOUT = Path(__file__).resolve().parents[1]
 os.environ["RIGPACT_BUDGET"] = "0"  # an answer of a test depends on no machine's speed
 os.environ.pop("COLUMNS", None)  # xdist gives its workers a terminal's width; tests see what a log sees

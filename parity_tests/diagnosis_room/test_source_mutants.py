@@ -5,17 +5,19 @@ import importlib
 import os
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
+from .. import tests_of_modules
 from ..every_case import every_case
-from ..measuring.scores import source_mutation
-from ..measuring.scores.source_killers import ARGUED, KILLERS
+from ..measuring.scores.source_argued import ARGUED
 from ..measuring.scores.source_mutants import mutants_of, mutated
-from ..measuring.scores.source_mutation import ROOTS, Judged, module_name, passes, tables
+from ..measuring.scores.source_mutation import Judged, drawn_mutants, passes, tables
+from ..sources import parsed
+from ..tests_of_modules import ROOT, ROOTS, chosen_tests, module_name
 
-ROOT = Path(__file__).resolve().parents[2]
 CHANGES = {
     "a < b": ["a <= b", "a >= b"], "a == b": ["a != b"], "a in b": ["a not in b"], "a + b": ["a - b"], "a / b": ["a * b"],
     "a and b": ["a or b"], "not a": ["a"], "-a": ["a"], "True": ["False"], "2": ["3", "1"], "min(a)": ["max(a)"],
@@ -36,13 +38,14 @@ def test_each_kind_of_slip_is_planted(text: str) -> None:
 
 TRIED = """
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 from parity_tests.measuring.scores.source_mutation import passes
 path, sees, blind = map(Path, sys.argv[1:])
 code = compile(path.read_text(encoding="utf-8") + "\\nSLIP = 1\\n", str(path), "exec")
 beside = f"--rootdir={sees.parent}"
 runs = (sees, None), (sees, (path, code)), (blind, (path, code))
-print([passes([beside, str(test)], 60.0, in_place) for test, in_place in runs])
+print([passes([beside, str(test)], in_place) for test, in_place in runs])
 """
 
 
@@ -65,7 +68,7 @@ def test_a_slip_is_killed_by_a_test_that_sees_it_and_by_no_other(tmp_path: Path)
 def test_a_checkout_may_be_called_rigpact(root: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """`git clone` calls it so: with a name from the first `rigpact` of the path no mutant is ever put in its place."""
     checkout = Path("/rigpact/clones/rigpact")
-    monkeypatch.setattr(source_mutation, "ROOT", checkout)
+    monkeypatch.setattr(tests_of_modules, "ROOT", checkout)
     assert module_name(checkout / root / "rigpact" / "a" / "b.py") == "rigpact.a.b"
 
 
@@ -74,38 +77,65 @@ def test_a_module_that_is_imported_already_is_refused() -> None:
     path = ROOT / "contract/rigpact/contract/findings.py"
     importlib.import_module(module_name(path))
     with pytest.raises(RuntimeError, match="findings is imported already"):
-        passes([], 1.0, (path, compile("", str(path), "exec")))
+        passes([], (path, compile("", str(path), "exec")))
 
 
 def test_tests_that_hang_kill_their_mutant(tmp_path: Path) -> None:
     """A slip in a loop's condition must not stop the whole run."""
     hangs = tmp_path / "test_hangs.py"
-    hangs.write_text("import time\ndef test(): time.sleep(60)\n", encoding="utf-8")
-    assert not passes([f"--rootdir={tmp_path}", str(hangs)], 2.0)
+    hangs.write_text("def test():\n    while True: pass\n", encoding="utf-8")
+    assert not passes([f"--rootdir={tmp_path}", str(hangs)], processor_s=1)
 
 
-def test_every_module_and_every_test_of_it_is_there() -> None:
-    """A module that moved would be left out of the figures without a word."""
-    missing = [path for path in KILLERS if not (ROOT / path).is_file()]
-    tests = {name for names in KILLERS.values() for name in names}
-    assert missing + [name for name in sorted(tests) if not (ROOT / "parity_tests" / name).is_file()] == []
+def test_the_map_is_of_this_tree() -> None:
+    """A map that nobody records again would soon ask nobody; one that each new test makes red would be a burden."""
+    by_module = tests_of_modules.tests_of_modules()
+    modules = tests_of_modules.product_modules()
+    assert len(set(modules) - by_module.keys()) <= len(modules) // 20
+    tests = {name for names in by_module.values() for name in names}
+    there = {f"{path.parent.name}/{path.name}::{name}" for path, name in _functions()}
+    assert len(tests - there) <= len(tests) // 10
+
+
+def _functions() -> Iterator[tuple[Path, str]]:
+    for path in (ROOT / "parity_tests").rglob("test_*.py"):
+        yield from ((path, node.name) for node in parsed(path).body if isinstance(node, ast.FunctionDef))
+
+
+def test_the_cheapest_tests_that_run_each_line_three_times_are_chosen() -> None:
+    """A module whose only sharp test is left out has mutants that survive; one with every test takes an hour."""
+    path = "contract/rigpact/contract/json_pointer.py"
+    functions = (node for node in tests_of_modules.nodes(ROOT / path) if isinstance(node, ast.FunctionDef))
+    first = next(functions).body[0].lineno
+    one, both = 1 << first, 3 << first
+    ran = {name: {path: one} for name in "abcd"} | {"e": {path: both}, "f": {"other.py": 255}}
+    ran["b"]["other.py"] = 255
+    chosen = chosen_tests(ran, {"a": 0.1, "b": 0.1, "c": 0.3, "d": 50.0, "e": 5.0, "f": 0.1})
+    assert chosen[path] == ["a", "c", "e"]  # b runs more elsewhere, d is dear
+
+
+def test_each_module_is_drawn_as_often() -> None:
+    """A sample of all lines is one of the longest modules."""
+    paths = list(tests_of_modules.product_modules())
+    drawn, total = drawn_mutants(paths, 200, 7)
+    assert len({each.path for each in drawn}) == 200 < total
+    assert drawn_mutants(paths, 200, 7)[0] == drawn
 
 
 def test_every_argument_belongs_to_a_mutant() -> None:
     """An argument about a line that is gone would excuse the next slip in its place."""
-    there = {
-        (each.path, each.scope, each.change)
-        for path in KILLERS
-        for each in mutants_of((ROOT / path).read_text(encoding="utf-8"), path)
-    }
-    assert set(ARGUED) <= there
+    paths = {path for path, _, _ in ARGUED}
+    every = [each for path in paths for each in mutants_of((ROOT / path).read_text(encoding="utf-8"), path)]
+    assert set(ARGUED) <= {(each.path, each.scope, each.change) for each in every}
 
 
 def test_the_page_counts_what_was_run() -> None:
     """The share is of the mutants that were tried; a survivor stands there with its place and its change."""
-    path = next(iter(KILLERS))
+    path = "contract/rigpact/contract/json_pointer.py"
     one, other, *_ = mutants_of((ROOT / path).read_text(encoding="utf-8"), path)
     text = tables([Judged(one, "killed"), Judged(other, "survived")], 7)
-    assert "**Killed 1 of 2 mutants (50.0%); 0 more compute the same." in text
-    assert "2 of the 7 mutants of these modules" in text
+    assert (
+        "**Killed 1 of 2 mutants (50.0%); 0 more compute the same. These are 2 of 7, drawn at random, of 1 modules.**"
+        in text
+    )
     assert f"- {other.place}" in text

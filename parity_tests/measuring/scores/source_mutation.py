@@ -1,9 +1,10 @@
 """A section of docs/evidence.md: how many small changes of rigpact's own source its tests notice.
 
-`python -m parity_tests.measuring.scores.source_mutation [--sample N] [--seed S] [--minutes M] [MODULE…] [PAGE]` draws N mutants
-of the modules of source_killers.py (all without `--sample`), runs the module's tests on each, in the order in which they were
-drawn and until the minutes are over, and prints their table, or writes it into the page. Run it in the root of a checkout. Each
-mutant runs in a process of its own, in which an import hook puts it in the module's place: no file is changed.
+`python -m parity_tests.measuring.scores.source_mutation [--sample N] [--seed S] [--minutes M] [MODULE…] [PAGE]` draws N mutants,
+as many of each module of the product (all mutants without `--sample`), runs the module's tests on each (tests_of_modules.txt),
+in the order in which they were drawn and until the minutes are over, and prints what became of them, or writes it into the page.
+Run it in the root of a checkout. Each mutant runs in a process of its own, in which an import hook puts it in the module's
+place: no file is changed.
 """
 
 from __future__ import annotations
@@ -20,22 +21,21 @@ import sys
 import tempfile
 import time
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from functools import cache
+from itertools import zip_longest
 from pathlib import Path
 from types import CodeType, ModuleType
 from typing import Literal
 
+from ...tests_of_modules import ROOT, ROOTS, module_name, tests_of_modules
 from ..sections import replaced
-from .source_killers import ARGUED, KILLERS
+from .source_argued import ARGUED
 from .source_mutants import SourceMutant, mutants_of, mutated
 
-ROOT = Path(__file__).resolve().parents[3]
-ROOTS = ("contract", "reference_runtime", "fixtures", "fixtures/training", "reports")
-LONGER, AT_LEAST_S, ALONE_S = 5.0, 30.0, 300.0
-"""A mutant that takes so many times as long as its tests do without it hangs; a busy machine is slow, too."""
+PROCESSOR_S, WAITING = 120, 8
+"""A mutant whose tests take so much processor time, or so many times as long, hangs: without it they take half at most."""
 PRELOADED = (
     "numpy",
     "pytest",
@@ -88,22 +88,16 @@ class _InPlace(importlib.abc.MetaPathFinder):
         return importlib.util.spec_from_file_location(fullname, self._path, loader=loader)
 
 
-def module_name(path: Path) -> str:
-    """The import path of a source file of one of the roots; a checkout may be called `rigpact` as the package is."""
-    (inside,) = (path.relative_to(ROOT / root) for root in ROOTS if path.is_relative_to(ROOT / root / "rigpact"))
-    return ".".join(inside.with_suffix("").parts)
-
-
-def passes(tests: Iterable[str], limit_s: float, in_place: tuple[Path, CodeType] | None = None) -> bool:
-    """Whether test files pass in a process of their own; one that takes longer than the limit does not."""
+def passes(tests: Iterable[str], in_place: tuple[Path, CodeType] | None = None, processor_s: int = PROCESSOR_S) -> bool:
+    """Whether tests pass in a process of their own; one that takes longer than the limits does not."""
     if in_place is not None and module_name(in_place[0]) in sys.modules:
         raise RuntimeError(f"{module_name(in_place[0])} is imported already: no mutant can take its place")
     sys.stdout.flush()
     child = os.fork()
     if child == 0:
         os.setsid()
-        _be_the_child(tests, in_place)
-    end = time.monotonic() + limit_s
+        _be_the_child(tests, in_place, processor_s)
+    end = time.monotonic() + WAITING * processor_s
     while time.monotonic() < end:
         done, status = os.waitpid(child, os.WNOHANG)
         if done:
@@ -114,15 +108,18 @@ def passes(tests: Iterable[str], limit_s: float, in_place: tuple[Path, CodeType]
     return False
 
 
-def _be_the_child(tests: Iterable[str], in_place: tuple[Path, CodeType] | None) -> None:
+def _be_the_child(tests: Iterable[str], in_place: tuple[Path, CodeType] | None, processor_s: int) -> None:
     """Run the tests, and end with their exit status."""
     status = 1
     try:
         silent = os.open(os.devnull, os.O_RDWR)
         for stream in (0, 1, 2):
             os.dup2(silent, stream)
+        import resource
+
         import pytest
 
+        resource.setrlimit(resource.RLIMIT_CPU, (processor_s, processor_s))
         if in_place is not None:
             sys.path[:0] = [str(ROOT / root) for root in ROOTS]
             sys.meta_path.insert(0, _InPlace(*in_place))
@@ -145,34 +142,23 @@ def _be_the_child(tests: Iterable[str], in_place: tuple[Path, CodeType] | None) 
         os._exit(status)
 
 
-@cache
-def seconds_alone(tests: str) -> float:
-    """How long a file of tests takes without a mutant; SystemExit where it does not pass."""
-    begin = time.monotonic()
-    if not passes([tests], ALONE_S):
-        raise SystemExit(f"{tests} does not pass without a mutant")
-    return time.monotonic() - begin
-
-
-def judge(mutant: SourceMutant) -> Outcome:
+def judge(mutant: SourceMutant, tests: Sequence[str]) -> Outcome:
     """Run the tests of a mutant's module on it."""
     if (mutant.path, mutant.scope, mutant.change) in ARGUED:
         return "argued"
-    tests = [f"parity_tests/{name}" for name in KILLERS[mutant.path]]
-    limit_s = max(AT_LEAST_S, LONGER * sum(map(seconds_alone, tests)))
     path = ROOT / mutant.path
     code = compile(mutated(path.read_text(encoding="utf-8"), mutant.index), str(path), "exec", dont_inherit=True)
-    return "survived" if passes(tests, limit_s, (path, code)) else "killed"
+    return "survived" if passes([f"parity_tests/{name}" for name in tests], (path, code)) else "killed"
 
 
-def judge_all(drawn: Sequence[SourceMutant], minutes: float) -> list[Judged]:
+def judge_all(drawn: Sequence[SourceMutant], tests: Mapping[str, Sequence[str]], minutes: float) -> list[Judged]:
     """Judge the mutants in their order, one on each processor, until the minutes are over."""
     end = time.monotonic() + 60.0 * minutes
 
     def judged(mutant: SourceMutant) -> list[Judged]:
         if time.monotonic() > end:
             return []
-        found = Judged(mutant, judge(mutant))
+        found = Judged(mutant, judge(mutant, tests[mutant.path]))
         sys.stderr.write(f"{found.outcome} {mutant.place} {mutant.change}\n")
         return [found]
 
@@ -181,26 +167,25 @@ def judge_all(drawn: Sequence[SourceMutant], minutes: float) -> list[Judged]:
 
 
 def drawn_mutants(paths: Sequence[str], sample: int | None, seed: int) -> tuple[list[SourceMutant], int]:
-    """The mutants to run, in the order drawn, and how many there are in all."""
-    every = [each for path in paths for each in mutants_of((ROOT / path).read_text(encoding="utf-8"), path)]
-    return random.Random(seed).sample(every, min(sample or len(every), len(every))), len(every)  # noqa: S311 - no secret
+    """The mutants to run, in the order drawn: one of each module, then another of each; and how many there are in all."""
+    chance = random.Random(seed)  # noqa: S311 - no secret
+    every = [mutants_of((ROOT / path).read_text(encoding="utf-8"), path) for path in paths]
+    shuffled = [chance.sample(each, len(each)) for each in every]
+    chance.shuffle(shuffled)
+    in_turn = [mutant for turn in zip_longest(*shuffled) for mutant in turn if mutant is not None]
+    return in_turn[:sample], len(in_turn)
 
 
 def tables(run: Sequence[Judged], total: int) -> str:
     """Its section of docs/evidence.md."""
-    judged = sorted(run, key=lambda each: (list(KILLERS).index(each.mutant.path), each.mutant.index))
+    judged = sorted(run, key=lambda each: (each.mutant.path, each.mutant.index))
     counts = Counter(each.outcome for each in judged)
     tried = len(judged) - counts["argued"]
     share = f"{counts['killed'] / tried:.1%}" if tried else "none"
     lines = [
-        f"**Killed {counts['killed']} of {tried} mutants ({share}); {counts['argued']} more compute the same. "
-        f"These are {len(judged)} of the {total} mutants of these modules, drawn at random.**\n",
-        "| module | tried | killed | survived | argued |\n|---|---|---|---|---|",
+        f"**Killed {counts['killed']} of {tried} mutants ({share}); {counts['argued']} more compute the same. These are "
+        f"{len(judged)} of {total}, drawn at random, of {len({each.mutant.path for each in judged})} modules.**",
     ]
-    for path in dict.fromkeys(each.mutant.path for each in judged):
-        own = Counter(each.outcome for each in judged if each.mutant.path == path)
-        numbers = own["killed"] + own["survived"], own["killed"], own["survived"], own["argued"]
-        lines.append(f"| {path.partition('rigpact/')[2]} | {' | '.join(map(str, numbers))} |")
     for title, outcome in (("Survivors", "survived"), ("Argued", "argued")):
         rows = [each.mutant for each in judged if each.outcome == outcome]
         lines += [f"\n### {title}\n"] * bool(rows) + [_row(mutant) for mutant in rows]
@@ -223,13 +208,18 @@ def main(words: Sequence[str]) -> None:
     asked = parser.parse_args(words)
     pages = [name for name in asked.names if name.endswith(".md")]
     wanted = [name for name in asked.names if not name.endswith(".md")]
-    paths = [path for path in KILLERS if not wanted or any(path.endswith(name) for name in wanted)]
+    tests = tests_of_modules()
+    paths = [path for path in tests if not wanted or any(path.endswith(name) for name in wanted)]
     if not paths:
         parser.error(f"no module ends in {' or '.join(wanted)}")
     for name in PRELOADED:
         importlib.import_module(name)
     drawn, total = drawn_mutants(paths, asked.sample, asked.seed)
-    text = tables(judge_all(drawn, asked.minutes), total)
+    if not passes(
+        sorted({f"parity_tests/{name}" for mutant in drawn for name in tests[mutant.path]}), processor_s=3600
+    ):
+        raise SystemExit("the tests do not pass without a mutant")
+    text = tables(judge_all(drawn, tests, asked.minutes), total)
     if not pages:
         sys.stdout.write(text)
         return
