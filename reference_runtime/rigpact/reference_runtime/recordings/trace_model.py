@@ -135,7 +135,7 @@ def json_to_header(entry: Any, place: str) -> tuple[TraceHeader, dict[str, int]]
     header = TraceHeader(
         fps=_positive(entry.get("fps"), f"{place}#/fps"),
         mode=str(mode),
-        clip=_optional_text(entry, "clip", place),
+        clip=_optional_text(entry, "clip", f"{place}#"),
         bundle_sha256=_optional_text(contract, "bundle_sha256", f"{place}#/contract"),
         producer=str(producer.get("name", "unknown")),
         producer_version=str(producer.get("version", "unknown")),

@@ -1,4 +1,4 @@
-/* Decode the numbers of the page: base64 of little-endian 16-bit words, as packing.py writes them. */
+/* Decode the numbers of the page: base64 of little-endian 16-bit words, as run_data.py writes them. */
 
 const NOT_FINITE = 0xffff;
 
