@@ -68,6 +68,7 @@ def test_stages_have_the_same_names_in_the_same_order(cpp):
     assert [cpp.library.rigpact_stage_name(i).decode() for i in range(len(STAGE_NAMES))] == list(STAGE_NAMES)
 
 
+@pytest.mark.sampled(2)
 @every_case(("knob", "value"), VALUES, ids=str)
 @pytest.mark.parametrize(("mode", "math"), [("teacher", "f32"), ("free", "f64")])
 def test_every_value_of_every_knob_agrees(cpp, character, mode, math, knob, value):
@@ -77,6 +78,7 @@ def test_every_value_of_every_knob_agrees(cpp, character, mode, math, knob, valu
     assert_agrees(cpp, contract.with_conventions({"math": math, knob: value}), clip, mode, min(frames, STEPS - 1))
 
 
+@pytest.mark.nightly
 @every_case(("knob", "value"), [pair for pair in VALUES if pair != ("math", "f32")], ids=str)
 def test_every_value_agrees_over_a_free_run_to_rounding(cpp, character, knob, value):
     """History, write-back and windows carry on from frame to frame: a ring that is off by one shows from frame 1 on."""

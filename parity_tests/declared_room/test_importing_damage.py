@@ -206,6 +206,7 @@ def _places(value, path=()):
         yield from _places(each, (*path, key))
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("table", [DEPLOY, DESCRIPTOR, LEAPP], ids=["deploy", "descriptor", "leapp"])
 def test_no_damage_is_an_internal_error(tmp_path, table):
     """Each value in turn becomes each kind of junk: a clear refusal, or a contract that can be read."""

@@ -56,6 +56,7 @@ def test_two_files_of_one_robot_part_where_the_spec_says(others, command):
     assert {each["stage"]: each["ok"] for each in stages} == {"obs": True, "action": True, "target": False}
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize(
     ("folder", "recording"), [("lab", "right_lab_049"), ("mjlab", "right_mjlab_054"), ("lmm", "right_lmm_037")]
 )

@@ -5,6 +5,8 @@ import math
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from ..every_case import every_case
 
 Matrix = list[list[float]]
@@ -103,6 +105,7 @@ def test_rotations_that_commute_tell_nothing_and_that_is_said(command: Any, tmp_
     assert ["compose_order", "prev_delta"] in document["indistinguishable"]
 
 
+@pytest.mark.nightly
 def test_noise_in_the_printed_numbers_is_no_convention(command: Any, tmp_path: Path) -> None:
     """A defect that is not an order: one axis of the result is wrong by degrees."""
     results = [product(turn(0, 6.0), product(DELTAS[k], POSES[k])) for k in range(4)]

@@ -42,6 +42,7 @@ GIVEN = (
 )
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize(("suffix", "changes", "words", "status", "verdict"), GIVEN, ids=str)
 def test_a_trace_is_explained_and_the_answer_keeps_its_format(
     command: Any, demo_files: Any, recorded: Any, suffix: str, changes: Any, words: Any, status: int, verdict: str

@@ -21,6 +21,7 @@ def answer_to(engine, folder, planted):
     return judged(planted, explained(engine, folder, planted.mode, frames, planted.number))
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("mode", [TEACHER, FREE])
 def test_a_right_engine_agrees_in_every_stage(engine, tmp_path, mode):
     """A tool that alarms on a right engine is switched off in the first week."""

@@ -169,6 +169,7 @@ def test_a_simple_relation_is_said_with_its_fit(name):
     assert relation.frames_explained >= 0.9 * relation.frames
 
 
+@pytest.mark.nightly
 @every_case("name", NOTHING)
 def test_what_is_no_simple_relation_gets_none(name):
     """A relation that is not true sends people to the wrong line with a figure that looks like a proof."""

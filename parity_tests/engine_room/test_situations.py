@@ -40,6 +40,7 @@ FILES = {
 }
 
 
+@pytest.mark.sampled(5)
 @pytest.mark.parametrize("what", [*SLIPS, *FILES])
 def test_what_is_no_convention_is_named(game, tmp_path, what):
     """A wrong file or a slip of the recorder used to be answered by relations of every stage."""

@@ -164,6 +164,7 @@ def test_the_files_of_a_deployed_character_have_their_causes_once_and_the_worst_
     assert "C++" not in answer["next_steps"][2]  # the training side is Python
 
 
+@pytest.mark.nightly
 def test_a_cause_says_what_it_does_to_the_character(project: Path) -> None:
     """Who decides about a release wants degrees and centimetres; of later stages that inherit it there is one step."""
     report = other_convention(project)

@@ -268,6 +268,7 @@ CASES: dict[str, tuple[str, Case]] = {
 SEARCHED = {"RP961", "RP962", "RP963", "RP974"}
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("code", CASES)
 def test_the_defect_is_reported(project: Path, code: str, request: pytest.FixtureRequest) -> None:
     """Each of these ships if the gate does not ask; information must not stop a build, and what was not judged not pass it."""

@@ -102,6 +102,7 @@ def test_the_next_frame_changes_no_declared_stage_of_this_one(examples: int) -> 
     for_all(st.tuples(declared(), st.integers(0, FRAMES - 2)), examples, holds)
 
 
+@pytest.mark.sampled(2)
 @each_quick_profile
 @pytest.mark.parametrize("mode", ["teacher", "free"])
 def test_explain_agrees_with_the_contracts_own_run(mode: str, examples: int) -> None:

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
+import pytest
 from hypothesis import strategies as st
 
 from rigpact.reference_runtime.graph.replayed import Evidence
@@ -74,6 +75,7 @@ def differs(evidence: Evidence, right: Mapping[str, Any], ahead: Mapping[str, in
     return False
 
 
+@pytest.mark.nightly
 @each_quick_profile
 def test_folding_never_hides_a_wrong_convention_and_alarms_for_none_that_is_unseen(examples: int) -> None:
     """An engine records four of its stages, the fifth is wrong, and the knees bend backwards; what cannot show is no alarm."""

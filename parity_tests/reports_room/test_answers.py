@@ -48,6 +48,7 @@ def demo(tmp_path, monkeypatch):
 SYSTEMS = [pytest.param(name, marks=pytest.mark.nightly if place > 1 else ()) for place, name in enumerate(BUNDLES)]
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("name", SYSTEMS)
 def test_the_answers_about_a_contract_and_its_runs(command, check, tmp_path, monkeypatch, no_search, name):
     """A script that reads an answer breaks when an entry changes its name or its type."""
@@ -103,6 +104,7 @@ def test_the_answers_about_a_project(command, check, demo, no_search):
     check("gate --selftest", "--selftest", "--only", "companion", status=None)
 
 
+@pytest.mark.nightly
 def test_the_answers_about_rigpact_itself(check, tmp_path):
     """Editors and dashboards ask for these; what is left open in an import is read by the script that fills it in."""
     for words in ((), ("RP104",), ("neurarig",), ("page", "neurarig"), ("affine",), ("mjlab",), ("recorder",)):

@@ -140,6 +140,7 @@ def test_every_mean_is_the_one_derived_by_hand(diff, predicted):
     assert sum(len(group["bones"]) for group in baseline["groups"]) == 46
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize(
     ("a", "b", "better", "beaten", "degrees", "says"),
     [

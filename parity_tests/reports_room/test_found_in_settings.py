@@ -38,6 +38,7 @@ def project(tmp_path, monkeypatch):
     return tmp_path
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize(
     ("left_out", "found"),
     [

@@ -80,6 +80,7 @@ def two_runs(folder, frames):
     return paths
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("norm", ["raw", "zscore"])
 def test_the_length_of_the_pieces_does_not_show(tmp_path, monkeypatch, norm):
     """The same two files must give the same report on every version that only reads faster."""

@@ -190,6 +190,7 @@ def test_a_published_program_agrees_in_every_stage(name: str) -> None:
     assert {each.stage for each in found.stages if each.ok} == set(graph.names) - {*graph.given} - {"engine_pose_next"}
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize(("name", "planted"), PLANTED)
 def test_a_mistake_of_a_published_program_is_named_or_where_its_own_code_alone_tells_it_located(
     name: str, planted: Planted

@@ -145,6 +145,7 @@ JUNK = {
 }  # fmt: skip
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize(
     ("option", "content"), [(option, each) for option, (_, *some) in JUNK.items() for each in some]
 )
@@ -169,6 +170,7 @@ def test_nothing_judged_is_no_pass(run_pytest, folder):
     assert ran.summary.endswith("nothing was judged, which is not a pass")
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize(
     "words", [("-k", "test_own"), ("-m", "not rigpact"), ("-k", "test_own", "-n", "2")], ids=" ".join
 )

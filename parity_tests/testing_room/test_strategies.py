@@ -129,6 +129,7 @@ def lengths(six):
     return size, math.sqrt(math.fsum(y * y for y in b)), math.sqrt(math.fsum(y * y for y in rest))
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize(
     ("what", "is_so"),
     [

@@ -74,6 +74,7 @@ def test_a_model_that_does_not_run_is_not_called_nonfinite(game: Any, command: A
     assert (answer.status, answer.out, answer.err.count("\n")) == (2, "", 1)
 
 
+@pytest.mark.sampled(2)
 @refused(
     "a single number in the model that is infinite or NaN, and reaches the answer", "RP429, RP966; `nan` names the node"
 )

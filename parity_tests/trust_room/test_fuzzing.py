@@ -36,6 +36,7 @@ def test_every_reader_is_fuzzed(readers: dict[str, tuple[Reader, Path]]) -> None
     assert tuple(readers) == NAMES
 
 
+@pytest.mark.sampled(3)
 @passes("the files from which the fuzzer starts, as they are", "read without an error")
 @pytest.mark.parametrize("name", NAMES)
 def test_every_seed_is_sound(name: str, readers: dict[str, tuple[Reader, Path]]) -> None:

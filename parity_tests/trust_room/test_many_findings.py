@@ -36,6 +36,7 @@ def bundle_with(slices: Slices, count: int, path: Path) -> Path:
     return path
 
 
+@pytest.mark.sampled(2)
 @refused(
     "20,000 mistakes of one kind in a bundle", "the first fifty, and how many more there are; `--format json` has all"
 )

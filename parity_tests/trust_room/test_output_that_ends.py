@@ -56,6 +56,7 @@ def test_an_answer_that_the_disk_refuses_is_no_pass(demo_bundle: Path) -> None:
     ]
 
 
+@pytest.mark.sampled(2)
 @refused("a disk that is full while a trace is written", "exit 2 with one line, and no half of a file is left")
 @pytest.mark.skipif(sys.platform == "win32", reason="needs a limit on the size of files")
 @pytest.mark.parametrize("name", ["run.trace.jsonl", "run.trace.safetensors"])

@@ -191,6 +191,7 @@ SEEN: Mapping[str, tuple[str, int, str, Sequence[str], Sequence[Sequence[str]]]]
 }  # fmt: skip
 
 
+@pytest.mark.sampled(3)
 @tries(("refused", tried, answer) for tried, (answer, *_) in SEEN.items())
 @pytest.mark.parametrize("tried", SEEN)
 def test_what_a_log_shows_is_seen(command: Any, paste: Paste, tried: str, request: pytest.FixtureRequest) -> None:

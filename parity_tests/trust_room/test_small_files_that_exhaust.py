@@ -135,6 +135,7 @@ def answers(tmp_path_factory: pytest.TempPathFactory) -> dict[str, tuple[int, st
     return dict(zip(FILES, said, strict=True))
 
 
+@pytest.mark.sampled(3)
 @tries(
     [
         (

@@ -157,6 +157,7 @@ def gated(command: Command, settings: str = "") -> Any:
     return command("gate", "--format", "json")
 
 
+@pytest.mark.sampled(3)
 @tries((case.kind, tried, case.answer) for tried, case in CASES.items())
 @pytest.mark.parametrize("tried", CASES)
 def test_a_recording_is_judged_by_what_the_project_says(folder: Path, command: Command, tried: str) -> None:

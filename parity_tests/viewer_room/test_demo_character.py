@@ -80,6 +80,7 @@ def test_the_command_writes_it_and_an_archive_writes_it_again(browser, demo_bund
     assert browser.text("#cell").startswith("foot_l · frame 2 (0.03 s) · 5.64°"), "the bone that the cause turns most"
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize(("width", "scheme"), [(1280, "light"), (390, "dark")])
 def test_a_robot_has_a_picture(browser, pictures, tmp_path, monkeypatch, width, scheme):
     """Its page was words: no joint over time, and not which index of the network drives which motor."""

@@ -50,6 +50,7 @@ def test_ten_seconds_of_a_large_character_stay_below_a_megabyte():
     assert size <= MEGABYTE, size
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("frames", [40, 9000])
 def test_the_same_answer_gives_the_same_bytes(frames, tmp_path):
     """A report in an archive is compared by its hash; a set's order, which the seed changes, would break it."""
