@@ -73,6 +73,7 @@ def test_names_and_widths_give_every_order_away(write, names, orders):
 @pytest.mark.parametrize("names", [NEUTRAL, NAMES], ids=["neutral names", "lying names"])
 def test_the_probe_finds_every_order_that_the_file_hides(write, fitting, names, orders):
     """Without names and widths nothing in the file is wrong; only running it shows which place takes what."""
+    assert len(orders) > 1
     for order in orders:
         path = write(NETWORK, order, names=names, widths=False)
         assert (static_codes(path), fitting(path)) == (set(), [order])

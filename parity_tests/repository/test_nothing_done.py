@@ -25,16 +25,26 @@ SAFE_CALLS = {
 
 def idle(function: ast.FunctionDef) -> Iterator[tuple[int, str]]:
     """The lines of a test at which it may pass without having compared anything."""
+    counted = [ast.unparse(node.test) for node in ast.walk(function) if isinstance(node, ast.Assert)]
     for node in ast.walk(function):
         if isinstance(node, ast.Assert) and isinstance(call := node.test, ast.Call) and ast.unparse(call.func) == "all":
             generator = call.args[0]
             loops = generator.generators if isinstance(generator, ast.GeneratorExp | ast.ListComp) else []
-            if any(loop.ifs or not _has_some(loop.iter) for loop in loops) or (not loops and not _has_some(generator)):
+            seen = [loop.iter for loop in loops if not loop.ifs] or [generator]
+            if not all(_has_some(each) or _is_counted(each, counted) for each in seen) or len(seen) < len(loops):
                 yield node.lineno, "all() of what may be empty"
         elif isinstance(node, ast.Continue):
             yield node.lineno, "continue past what is missing"
     if not any(map(_compares, _statements(function.body))):
         yield function.lineno, "every assertion is in a loop that may be empty"
+
+
+def _is_counted(iterable: ast.expr, asserted: list[str]) -> bool:
+    """Whether a test asserts that something is in an iterable, or how much."""
+    while isinstance(iterable, ast.Call) and isinstance(iterable.func, ast.Attribute) and not iterable.args:
+        iterable = iterable.func.value  # of .values() and .items()
+    name = ast.unparse(iterable)
+    return any(text == name or text.startswith(f"len({name})") for text in asserted)
 
 
 def _statements(body: list[ast.stmt]) -> Iterator[ast.stmt]:
@@ -99,7 +109,7 @@ BAD = (
 )  # fmt: skip
 GOOD = (
     "for x in (1, 2): assert x", "assert all(x in f() for x in (1, 2))", "xs = f()\nassert xs\nfor x in xs: assert x",
-    "with pytest.raises(E): f()", "for x in XS: check(x)", "check(f())",
+    "with pytest.raises(E): f()", "assert xs\nassert all(x for x in xs.values())", "assert len(xs) == 3\nassert all(xs)", "for x in XS: check(x)", "check(f())",
 )  # fmt: skip
 
 

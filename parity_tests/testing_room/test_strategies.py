@@ -57,6 +57,7 @@ def scalar_products(matrix):
 @given(strategies.rotations((2,)))
 def test_rotations_are_rotations(drawn):
     """A strategy that draws almost-rotations blames the code under test."""
+    assert len(drawn) == 2
     for matrix in drawn:
         assert max(abs(a - b) for a, b in zip(scalar_products(matrix), [1, 0, 0, 1, 0, 1], strict=True)) < 1e-14
         x, y, z = (matrix[:, column] for column in range(3))
@@ -71,7 +72,8 @@ def test_contracts_are_consistent(contract):
     assert contract.numbers.state_statistics.mean.shape == (contract.numbers.state.width,)
     assert contract.numbers.pose_history_length is not None
     assert contract.conventions.output_mode in KNOBS["output_mode"].values
-    assert all(width is not None for width in contract.numbers.input_widths.values())
+    assert None not in (widths := list(contract.numbers.input_widths.values()))
+    assert len(widths) == 5
     assert float(contract.numbers.state_statistics.std.min()) > 0.0
 
 
@@ -98,6 +100,7 @@ def test_clips_run_under_their_contract(data):
     contract = data.draw(strategies.contracts(knobs=("output_mode",)))
     clip = data.draw(strategies.clips(contract, max_frames=4))
     trace = run_frames(open_run(contract, Silence(contract), clip, "free", engine="numpy"), range(3), "drawn", "free")
+    assert trace.stages
     assert all(np.isfinite(rows).all() for rows in trace.stages.values())
     assert trace.header.fps == contract.fps == clip.fps
 
@@ -109,6 +112,7 @@ def test_traces_have_the_widths_of_their_contract(data):
     contract = data.draw(strategies.contracts())
     trace: Trace = data.draw(strategies.traces(contract))
     assert trace.widths == {name: contract.stage_widths[name] for name in trace.stages}
+    assert trace.stages
     assert all(np.isfinite(rows).all() and rows.dtype == np.float32 for rows in trace.stages.values())
     assert (np.diff(trace.frame) > 0).all()
     assert trace.frame[0] == 0

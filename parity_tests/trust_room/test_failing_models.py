@@ -60,7 +60,7 @@ def test_each_part_fails_on_its_own(game: Any, command: Any, name: str) -> None:
     assert answer.status == 1
     assert parts.keys() == PARTS
     assert parts["files"]["verdict"] == "pass"
-    assert all(part["findings"] for part in parts.values() if part["verdict"] != "pass")
+    assert [name for name, part in parts.items() if part["verdict"] != "pass" and not part["findings"]] == []
     for part in ("teacher/sneak", "free-run"):
         assert [finding["code"] for finding in parts[part]["findings"]] == ["RP960"]
 

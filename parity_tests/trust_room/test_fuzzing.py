@@ -42,6 +42,7 @@ def test_every_reader_is_fuzzed(readers: dict[str, tuple[Reader, Path]]) -> None
 def test_every_seed_is_sound(name: str, readers: dict[str, tuple[Reader, Path]]) -> None:
     """From a file that is refused at its first line, a fuzzer never gets to the second."""
     reader, folder = readers[name]
+    assert reader.seeds
     for seed in reader.seeds:
         path = folder / seed.name
         path.write_bytes(seed.content)

@@ -199,6 +199,7 @@ def test_what_a_log_shows_is_seen(command: Any, paste: Paste, tried: str, reques
     _, status, said, options, logs = SEEN[tried]
     if " = " not in said:
         request.getfixturevalue("no_search")
+    assert logs
     for lines in logs:
         answer = command("explain", paste(lines), *of_demo(options))
         assert (answer.status, said in " ".join(answer.out.split()), answer.err) == (status, True, ""), answer.out
@@ -222,8 +223,7 @@ def test_clip_without_a_bundle_is_refused(command: Any, paste: Paste, demo_bundl
 @pytest.mark.parametrize("tags", ["[TDbg][StepModel] ", "[TDbg]"], ids=["both", "the first"])
 def test_lines_are_known_without_the_tags_before_them(command: Any, paste: Paste, tags: str) -> None:
     """Who pastes two lines into a ticket cuts off what stands before: they were not a log, and not a recording either."""
-    lines = ((published(NEXT[0]), 2, "1 y_reproj lines"), (condition(), 0, "AGREES"))
-    for line, status, said in lines:
+    for line, status, said in ((published(NEXT[0]), 2, "1 y_reproj lines"), (condition(), 0, "AGREES")):
         answer = command("explain", paste([line.removeprefix(tags)]))
         assert (answer.status, answer.err) == (status, "")
         assert said in " ".join(answer.out.split())
