@@ -109,7 +109,9 @@ BAD = (
 )  # fmt: skip
 GOOD = (
     "for x in (1, 2): assert x", "assert all(x in f() for x in (1, 2))", "xs = f()\nassert xs\nfor x in xs: assert x",
-    "with pytest.raises(E): f()", "assert xs\nassert all(x for x in xs.values())", "assert len(xs) == 3\nassert all(xs)", "for x in XS: check(x)", "check(f())",
+    "with pytest.raises(E): f()",
+    "assert xs\nassert all(x for x in xs.values())", "assert len(xs) == 3\nassert all(xs)",
+    "for x in XS: check(x)", "check(f())",
 )  # fmt: skip
 
 
