@@ -79,6 +79,7 @@ def test_a_convention_is_named_from_some_bones(
     assert changes in [cause for first in found.causes for cause in (first.changes, *first.equivalents)]
 
 
+@pytest.mark.nightly
 def test_other_bones_than_the_header_says_are_named(honest: Trace, scene: Scene, tmp_path: Path) -> None:
     """The right number of the wrong bones passes every check of sizes, and the hands move like feet."""
     names, wrong = scene.contract.numbers.bone_names, (*BONES[:-2], 34, 41)

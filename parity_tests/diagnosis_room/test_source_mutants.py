@@ -116,10 +116,13 @@ def test_the_cheapest_tests_that_run_each_line_three_times_are_chosen() -> None:
 
 def test_each_module_is_drawn_as_often() -> None:
     """A sample of all lines is one of the longest modules."""
-    paths = list(tests_of_modules.product_modules())
-    drawn, total = drawn_mutants(paths, 200, 7)
-    assert len({each.path for each in drawn}) == 200 < total
-    assert drawn_mutants(paths, 200, 7)[0] == drawn
+    paths = [
+        f"contract/rigpact/contract/{name}.py"
+        for name in ("bundle", "errors", "findings", "json_pointer", "statistics")
+    ]
+    drawn, total = drawn_mutants(paths, 4, 7)
+    assert len({each.path for each in drawn}) == 4 < total
+    assert drawn_mutants(paths, 4, 7)[0] == drawn
 
 
 def test_every_argument_belongs_to_a_mutant() -> None:

@@ -64,6 +64,7 @@ def _imported(nodes: Iterable[ast.AST]) -> Iterator[str]:
             yield node.value.partition(":")[0]
 
 
+@pytest.mark.nightly
 def test_the_wheel_holds_rigpact_with_its_data_and_nothing_else(checkout: Path, wheel: zipfile.ZipFile) -> None:
     """A top-level `contract` would shadow the user's own; without schemas or the demo, commands fail for users only."""
     names = set(wheel.namelist())
@@ -109,6 +110,7 @@ def test_without_a_compiler_the_wheel_is_pure_and_the_sources_hold_nothing_compi
         assert any(each.endswith(f"/{name}") for each in names)
 
 
+@pytest.mark.nightly
 def test_a_user_reaches_every_module(modules: dict[str, ast.Module]) -> None:
     """A module that no command, plug-in or public name reaches is for developers; users would download it for nothing."""
     entries = [each for group in ("rigpact.systems", "rigpact.operations") for each in entry_points(group=group)]

@@ -49,6 +49,7 @@ def test_a_cell_that_kills_its_process_is_the_only_error(counted: ModuleType, ma
     assert counted.times_measured(marks)[deadly] == 3  # in company, alone, and once more
 
 
+@pytest.mark.nightly
 def test_a_killed_cluster_worker_loses_nothing(counted: ModuleType, marks: Path, tmp_path: Path, cluster: Any) -> None:
     """One of two machines goes down in the middle of a sweep: all arrive, none twice, and there is nothing left to do."""
     plan = counted.plan_of(CELLS)

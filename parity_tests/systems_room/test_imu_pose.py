@@ -136,6 +136,7 @@ def tiny_onnx() -> tuple[ImuPoseNetwork, bytes]:
     return model.eval(), export_imu_pose(model)
 
 
+@pytest.mark.nightly
 @every_case("shape", [(1, 60), (3, 37), (2, 100)])
 def test_onnx_agrees_at_lengths_it_was_not_traced_at(
     tiny_onnx: tuple[ImuPoseNetwork, bytes], shape: tuple[int, int]
