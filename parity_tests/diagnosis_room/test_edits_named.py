@@ -206,7 +206,6 @@ MISTAKES: dict[str, tuple[Change, tuple[str, ...]]] = {
 }  # fmt: skip
 
 
-@pytest.mark.sampled(2)
 @pytest.mark.parametrize("name", MISTAKES)
 def test_a_mistake_is_named_with_its_number(tmp_path: Path, name: str) -> None:
     """Without it an engineer sees which vector differs, and not what to change in the engine."""
