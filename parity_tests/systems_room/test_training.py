@@ -228,7 +228,6 @@ def _by_hand(model: Any, rows: np.ndarray, bend: Callable[[Any], Any], end: Call
     return answer
 
 
-@pytest.mark.sampled(3)
 @pytest.mark.parametrize("name", ["ik", "decoder", "encoder"])
 def test_onnx_torch_and_numpy_agree_at_any_batch(decoder: Any, name: str) -> None:
     """Traced with two rows: an exporter that freezes the batch shows here, not in the game."""
