@@ -113,10 +113,6 @@ def frames(value):
     )
 
 
-def one_bone_less(frame):
-    del frame["BoneRotations"][-1], frame["BoneAngularVelocities"][-1]
-
-
 def other_bones(rotations, velocities):
     return each(
         lambda frame: frame.update(

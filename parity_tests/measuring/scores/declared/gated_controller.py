@@ -27,17 +27,6 @@ class Statistics:
     output_std: Array
 
 
-def drawn_statistics(seed: int = 13) -> dict[str, Array]:
-    """Statistics under the names of the published files, as beside the contract. The yaw is in degrees a second: it is large."""
-    rng = np.random.default_rng(seed)
-    drawn = {
-        "Xmean": rng.normal(0.0, 0.3, 480), "Xstd": rng.uniform(0.3, 1.2, 480), "Ymean": rng.normal(0.0, 0.2, 363),
-        "Ystd": rng.uniform(0.2, 0.9, 363),
-    }  # fmt: skip
-    drawn["Ystd"][361] = 60.0
-    return {name: values.astype(F) for name, values in drawn.items()}
-
-
 def drawn_trajectory(frames: int, seed: int) -> Array:
     """Twelve samples of where the character shall go, (frames, 156)."""
     rng, time = np.random.default_rng(seed), np.arange(frames)[:, None] / 20.0

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import combinations, islice, product
+from itertools import islice, product
 from pathlib import Path
 from typing import Any
 
@@ -80,14 +80,6 @@ def opened(subject: Subject) -> Any:
 def every_mistake(contract: Any) -> list[Mistakes]:
     """Each mistake of a contract's runtime, alone."""
     return [dict([change.split("=")]) for change in MISTAKES[contract.system.name]]
-
-
-def drawn_pairs(contract: Any, count: int, seed: int = 0) -> list[Mistakes]:
-    """Pairs of mistakes of different knobs, drawn without repetition."""
-    singles = every_mistake(contract)
-    pairs = [{**one, **other} for one, other in combinations(singles, 2) if one.keys() != other.keys()]
-    chosen = np.random.default_rng(seed).permutation(len(pairs))[:count]
-    return [pairs[index] for index in sorted(chosen)]
 
 
 def evidence_of(subject: Subject, contract: Any, rows: Mapping[str, FloatArray]) -> Evidence:

@@ -5,9 +5,7 @@ To add one: a value in the loop's `Defect`, its line there, and a row here in th
 
 from __future__ import annotations
 
-import re
 from dataclasses import replace
-from pathlib import Path
 
 from ..planted import FREE, mistake
 
@@ -64,10 +62,3 @@ FEW = (
     "angvel_three_early", "float_accumulation",
 )  # fmt: skip
 """Those that the ordinary tests plant: one of each family."""
-
-
-def names_in(source: Path) -> list[str]:
-    """The values of the loop's `Defect`, without `none` and the count: the table must have the same."""
-    found = re.search(r"enum Defect : int \{(.*?)\}", source.read_text(encoding="utf-8"), re.DOTALL)
-    assert found is not None
-    return [name.strip() for name in found[1].split(",")][1:-1]
