@@ -14,7 +14,7 @@ import pytest
 from .tests_of_modules import MAP, ROOT, chosen_tests, tests_of_modules, write_map
 
 COSTLY = Path(__file__).with_name("costly.txt")
-QUICK_S = 30.0
+QUICK_S = 9.0
 STARTED = pytest.StashKey[float]()
 costs: Counter[str] = Counter()
 """Seconds of every function that ran; of all workers, where they are collected."""
