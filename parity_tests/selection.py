@@ -31,6 +31,12 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     )
 
 
+def pytest_configure(config: pytest.Config) -> None:
+    """Without contexts of coverage there is nothing to record: an empty map would say that no module has a test."""
+    if config.getoption("record") and config.getoption("cov_context", None) != "test":
+        raise pytest.UsageError("--record needs --cov --cov-context=test, of pytest-cov")
+
+
 @pytest.hookimpl(trylast=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Keep what is asked for."""

@@ -22,8 +22,9 @@ from .tried import passes, refused
 
 Array = Any
 LEVELS = onnxruntime.GraphOptimizationLevel
-TENS = 150.0
-"""The bound may be some tens of times the largest error that is seen; where a variance written out is fused, a few more."""
+TENS = 100.0
+"""The bound may be 60 times the worst error of 10,000 draws. Of the 84 errors of a row here (twelve numbers, seven engines) the
+worst is 1.6 times smaller: 2.4 deviations in place of 3.9."""
 NAMES = [(name, batch) for batch in (0, 1) for name in ARCHITECTURES]
 
 

@@ -220,7 +220,7 @@ def one_more(rows: list[list[str]]) -> None:
 
 ZEROS = np.zeros(FRAMES)
 BROKEN: Mapping[str, tuple[str, Write, str]] = {
-    # the name of the file, what writes it, what is said; test_table_files.py and test_json_tables.py have every place of a row
+    # the name of the file, what writes it, what is said; test_table_files.py has every place of a row
     "a column too many": ("table.csv", edited(one_more), "y_out[276]"),
     "a column missing": ("table.csv", edited(lambda rows: [row.pop() for row in rows]), "y_out[275]"),
     "a misspelt stage": ("table.csv", edited(misspelt), "expected y_out"),

@@ -237,18 +237,6 @@ def test_a_run_without_bones_shows_its_stages_and_no_player(browser, tmp_path, d
     assert browser.errors() == []
 
 
-SAMPLES = """
-const [milliseconds, done] = arguments;
-const samples = [];
-const sample = (now) => {
-  samples.push([now, window.rigpactReport.state().frame]);
-  if (now < samples[0][0] + milliseconds) requestAnimationFrame(sample);
-  else done(samples);
-};
-requestAnimationFrame(sample);
-"""
-
-
 def test_the_scrubber_moves_everything(opened, drawn):
     """Frames are named as the engine names them: this recording starts at 100 and lacks frame 110."""
     move = "const s = document.querySelector('#scrub'); s.value = arguments[0]; s.dispatchEvent(new Event('input'))"
