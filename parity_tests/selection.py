@@ -1,4 +1,4 @@
-"""Which tests run: `--quick` those that cost little, `--for MODULE` those of a module; `--record` writes what both are chosen by.
+"""Which tests run: `--quick` those that cost little, `--for=MODULE` those of a module; `--record` writes what both are chosen by.
 
 A cost is processor time, of the process and of those that it started, with the fixtures that a test is the first to ask for. The
 cheapest functions are quick, as many as QUICK_S holds; a function that is new is, too. `costly.txt` names the others: a file

@@ -114,6 +114,26 @@ def test_the_cheapest_tests_that_run_each_line_three_times_are_chosen() -> None:
     assert chosen[path] == ["a", "c", "e"]  # b runs more elsewhere, d is dear
 
 
+@pytest.mark.nightly
+def test_the_line_of_contributing_selects_the_tests_of_a_module() -> None:
+    """A word after a blank is taken for a folder, before pytest has read the option."""
+    page = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
+    (line,) = (
+        line.partition("#")[0].split()[1:] for line in page.splitlines() if line.startswith("python -m pytest --for")
+    )
+    done = subprocess.run(
+        [sys.executable, *line, "--collect-only", "-q", "-n0", "-p", "no:cacheprovider"],
+        cwd=ROOT, capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    (wanted,) = (
+        set(tests)
+        for path, tests in tests_of_modules.tests_of_modules().items()
+        if path.endswith("/comparing/judgement.py")
+    )
+    found = {each.partition("[")[0].removeprefix("parity_tests/") for each in done.stdout.splitlines() if "::" in each}
+    assert found == wanted, done.stderr
+
+
 def test_each_module_is_drawn_as_often() -> None:
     """A sample of all lines is one of the longest modules."""
     paths = [
