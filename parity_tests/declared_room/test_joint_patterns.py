@@ -5,7 +5,7 @@ import re
 import numpy as np
 import pytest
 
-from rigpact.reports.importing.configurations.joint_patterns import is_whole
+from rigpact.reports.importing.configurations.env_yaml import is_whole
 
 from ..every_case import every_case
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from rigpact.reports.importing.layout.fits import Line, line_between
-from rigpact.reports.importing.layout.shifts import Block, find_shifts
+from rigpact.reports.importing.layout.laid_out import Block, find_shifts
 
 from ..every_case import every_case
 

@@ -21,9 +21,9 @@ from rigpact.reports.gate.project import Project
 from rigpact.reports.gate.reference_run import sound_run
 from rigpact.reports.gate.selftest import plants, selftest
 from rigpact.reports.gate.selftest.contract_edits import CONTRACT_EDITS, DECLARATION_EDITS, edited_declaration
-from rigpact.reports.gate.selftest.copied_project import RestoredCopy
 from rigpact.reports.gate.selftest.damages import broken_files, wrong_rows
 from rigpact.reports.gate.selftest.plants import READERS, SLIPS
+from rigpact.reports.gate.selftest.selftest import RestoredCopy
 from rigpact.reports.processes import process_pool
 
 from ..engine_recordings import as_engine

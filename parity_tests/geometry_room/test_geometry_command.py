@@ -19,8 +19,7 @@ import pytest
 from rigpact.contract.findings import FindingsReport
 from rigpact.contract.pages.registry import find_system
 from rigpact.contract.rules.answers import geometry as rules
-from rigpact.reports.geometry_parity.declared import Found, asked_functions
-from rigpact.reports.geometry_parity.examination import examine
+from rigpact.reports.geometry_parity.examination import Found, asked_functions, examine
 from rigpact.reports.geometry_parity.roles import ROLES
 
 from ..every_case import every_case

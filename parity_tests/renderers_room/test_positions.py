@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rigpact.reports.renderers.positions import Position, positions
+from rigpact.reports.renderers.places import Position, positions
 
 from ..every_case import every_case
 

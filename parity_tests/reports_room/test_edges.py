@@ -16,7 +16,7 @@ from ..every_case import every_case
 
 
 def _mapping(word: str) -> Any:
-    from rigpact.reports.geometry_parity.declared import parse_mapping
+    from rigpact.reports.geometry_parity.examination import parse_mapping
 
     return parse_mapping([word])
 
@@ -56,7 +56,7 @@ def _run(name: str, largest: float, deg_shape: tuple[int, ...] = (1, 1)) -> Any:
 def _worst_first(*largest: float) -> list[float]:
     from types import SimpleNamespace
 
-    from rigpact.reports.viewer.run_words import worst_first
+    from rigpact.reports.viewer.page import worst_first
 
     gate: Any = SimpleNamespace(parts=[], findings=[])
     return [float(run.ratios.max()) for run, _ in worst_first(gate, [_run(str(each), each) for each in largest])]

@@ -15,13 +15,20 @@ from numpy.typing import NDArray
 
 from rigpact.contract.errors import UnusableInput
 from rigpact.reference_runtime.graph.window import SampleWindow, stream
-from rigpact.training.imu_pose.body import rest_m
-from rigpact.training.imu_pose.evaluation import coverage, fit_temperature, moving, standard_scores
-from rigpact.training.imu_pose.exporter import export_imu_pose
+from rigpact.training.imu_pose.build import coverage, export_imu_pose, fit_temperature, moving, standard_scores
 from rigpact.training.imu_pose.facts import JOINTS, SYSTEM
 from rigpact.training.imu_pose.model import FULL, ImuPoseNetwork, Size
-from rigpact.training.imu_pose.motion import EXERCISE, Movement, leg_angles, movements
-from rigpact.training.imu_pose.sensor import Flaws, draw_flaws, ideal, measured
+from rigpact.training.imu_pose.motion import (
+    EXERCISE,
+    Flaws,
+    Movement,
+    draw_flaws,
+    ideal,
+    leg_angles,
+    measured,
+    movements,
+    rest_m,
+)
 from rigpact.training.imu_pose.training import MultiTaskLoss, mean_joint_error_m, negative_log_likelihood
 
 from ..every_case import every_case

@@ -14,7 +14,7 @@ import pytest
 from onnx import numpy_helper
 
 from rigpact.contract.conventions import CodeHint
-from rigpact.reference_runtime.vocabulary.positional_table import without_positions
+from rigpact.reference_runtime.vocabulary.network import without_positions
 from rigpact.reports.diagnosing.diagnosis import Diagnosis
 
 from ..every_case import every_case

@@ -21,17 +21,16 @@ from rigpact.reference_runtime.operations.definitions.quaternions import exponen
 from rigpact.reference_runtime.vocabulary.rigs import kinematics
 from rigpact.training.blender_ik import losses
 from rigpact.training.blender_ik import training as ik
+from rigpact.training.blender_ik.build import export_blender_ik, ik_clip
 from rigpact.training.blender_ik.build import write_data as write_ik_data
-from rigpact.training.blender_ik.clips import ik_clip
 from rigpact.training.blender_ik.context import PoseBatch, pose_batch
-from rigpact.training.blender_ik.exporter import export_blender_ik
 from rigpact.training.blender_ik.facts import PARAMETER_COUNT
 from rigpact.training.blender_ik.kinematics import forward_kinematics
 from rigpact.training.blender_ik.poses import draw_poses, sampling_limits_rad
 from rigpact.training.neurarig import facts
 from rigpact.training.neurarig import training as neurarig
-from rigpact.training.neurarig.model import feet_in_pelvis, foot_loss, mlp
 from rigpact.training.neurarig.poses import random_rows
+from rigpact.training.neurarig.training import feet_in_pelvis, foot_loss, mlp
 from rigpact.training.rig_inversion import animation, networks, training
 from rigpact.training.rig_inversion.build import write_data as write_rig_data
 from rigpact.training.rig_inversion.exporter import export_decoder, export_encoder

@@ -258,7 +258,7 @@ def test_without_the_option_nothing_is_imported(run_apart, folder):
     without = [word for name in ("hypothesispytest", "benchmark", "regressions") for word in ("-p", f"no:{name}")]
     ran = run_apart("--collect-only", "-q", *without)
     assert "IMPORTED []" in ran.out
-    assert "OURS ['rigpact', 'rigpact.testing', 'rigpact.testing.fixtures', 'rigpact.testing.plugin']" in ran.out
+    assert "OURS ['rigpact', 'rigpact.testing', 'rigpact.testing.plugin', 'rigpact.testing.plugin']" in ran.out
     assert "rigpact::" not in ran.out
 
 

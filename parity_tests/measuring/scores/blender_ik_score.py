@@ -78,7 +78,7 @@ def _feet(model: Any) -> Iterator[Figure]:
 
 
 def _truth() -> Figure:
-    from rigpact.training.blender_ik.clips import ik_clip
+    from rigpact.training.blender_ik.build import ik_clip
 
     clip = ik_clip()
     contract = contract_in_memory(SYSTEM, CONSTANTS)
@@ -91,7 +91,7 @@ def _truth() -> Figure:
 
 def _speed(model: Any) -> Iterator[Figure]:
     """Median times of one frame. Forward pass and whole step are measured alternately in one run."""
-    from rigpact.training.blender_ik.clips import ik_clip
+    from rigpact.training.blender_ik.build import ik_clip
 
     from .training_sides.blender_ik import numpy_network
 

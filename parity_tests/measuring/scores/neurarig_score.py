@@ -30,8 +30,8 @@ _PEER = ("127.0.0.1", 50_000)
 def figures(*, reduced: bool = False) -> Iterator[Figure]:
     """Train and measure. `reduced` trains for seconds and sends a tenth of the datagrams."""
     from rigpact.training.neurarig import training
-    from rigpact.training.neurarig.model import mlp
     from rigpact.training.neurarig.poses import random_rows
+    from rigpact.training.neurarig.training import mlp
 
     from .training_sides import neurarig as parity
     from .training_sides import parameter_count

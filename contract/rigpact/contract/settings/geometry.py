@@ -1,7 +1,7 @@
 """The table [geometry] of a project: what its own rotation functions are, for `rigpact check --module`.
 
 This module reads the text. Whether a role or a shape exists is known where the functions are called
-(rigpact.reports.geometry_parity.declared). To add a key: a row in `KEYS`, a field, a reader.
+(rigpact.reports.geometry_parity.examination). To add a key: a row in `KEYS`, a field, a reader.
 """
 
 from collections.abc import Mapping

@@ -46,7 +46,7 @@ class DeclaredFiles:
     probe: str | None = None
     """`module:function` that makes a short clip which separates the conventions (contract -> document), or None."""
     guards: Mapping[str, Callable[[Any], Any]] = {}
-    """The system's own counterfactual runs by name: see `rigpact.reports.nonfinite.guards`."""
+    """The system's own counterfactual runs by name: see `rigpact.reports.nonfinite.investigation`."""
 
     def recording(self, path: Path, contract: Contract) -> Recording:
         """A trace of this system; UnusableInput for a trace of another system."""

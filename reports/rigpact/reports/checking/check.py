@@ -1,19 +1,90 @@
 """`rigpact check` of any system: judge files that belong together by the rules that apply to them."""
 
-from collections.abc import Iterable, Mapping, Sequence
+import hashlib
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from rigpact.contract.documents import Document, Kind, read_document
-from rigpact.contract.errors import UnusableInput
-from rigpact.contract.files import opened
+from rigpact.contract.contract_files import document_to_contract
+from rigpact.contract.documents import Document, Kind, has_marking_key, read_document
+from rigpact.contract.errors import ContractRefused, UnusableInput
+from rigpact.contract.files import opened, read_bytes
 from rigpact.contract.findings import Finding, FindingsReport, Severity
 from rigpact.contract.model.file import read_model
 from rigpact.contract.model.graph import ModelGraph, read_model_graph
 from rigpact.contract.rules import Subject, check
+from rigpact.contract.rules.hosted.system_loading import hosted_system
+from rigpact.contract.rules.views.system_files import BoundModel, RecordedRows, SystemFiles
+from rigpact.contract.systems.contract import Contract
+from rigpact.contract.systems.system import System
 from rigpact.reference_runtime.files.contracts import ContractFiles
-from rigpact.reference_runtime.recordings.opened import open_file
+from rigpact.reference_runtime.files.declared import files_of
+from rigpact.reference_runtime.graph.network import bound_part
+from rigpact.reference_runtime.recordings.opened import TRACE_ENDINGS, Opened, open_file
+from rigpact.reports.file_lists import named_files
+
+# Which files of a folder are judged: those that rigpact knows by their content. A file that is named is judged in any case.
+_ENDINGS = (".json", ".toml", ".onnx", *TRACE_ENDINGS)
+
+
+def artefacts_of(words: Iterable[Path]) -> list[Path]:
+    """The files that are meant; of a folder only artefacts, and its traces beside the contract of a system that has them."""
+    named, inside = list[Path](), list[Path]()
+    for word in words:
+        (inside if word.is_dir() else named).extend(named_files([word], _ENDINGS, "PATH"))
+    found = [path for path in inside if _is_artefact(open_file(path))]
+    kinds = {open_file(path).kind for path in (*named, *found)}
+    if kinds & {Kind.SYSTEM_CONTRACT, Kind.DECLARATION}:
+        found += [path for path in inside if path.name.endswith(TRACE_ENDINGS)]
+    if inside and not (named or found):
+        expected = "a bundle, a contract, clips, teacher files or a model in it"
+        raise UnusableInput(inside[0].parent, "no artefact", expected)
+    return [*named, *(path for path in dict.fromkeys(found) if path not in named)]
+
+
+def _is_artefact(file: Opened) -> bool:
+    """Whether it is a model, or an artefact, whole or damaged: `check` says what is wrong with it."""
+    is_damaged = file.kind is None and has_marking_key(file.content)
+    return is_damaged or (file.kind is not None and (file.kind is Kind.MODEL or file.kind.is_document))
+
+
+# Read the files that `rigpact check` judges by the contract of another system than the enemy animation.
+def system_files(
+    document: Document, models: Sequence[Path] | None, recordings: Sequence[Path], declared: Mapping[str, Any]
+) -> SystemFiles:
+    """A contract, its models and recordings. models: None for those that the contract names. declared: for both sides."""
+    contract = _readable(document)
+    system = hosted_system(document) if contract is None else contract.system
+    if contract is not None and recordings:
+        contract = contract.with_conventions(declared)
+    parts = _own_models(system) if models is None else ((path, system) for path in models)
+    bound = tuple(BoundModel(read_model(path), part) for path, part in parts)
+    rows = () if contract is None else (_rows(path, contract) for path in recordings)
+    return SystemFiles(document, contract, bound, tuple(rows))
+
+
+def _readable(document: Document) -> Contract | None:
+    try:
+        return document_to_contract(document)
+    except ContractRefused:
+        return None  # the report holds its findings
+
+
+def _own_models(system: System | None) -> Iterator[tuple[Path, System | None]]:
+    """Every model that the contract names, with the part of the system that it answers."""
+    for network in () if system is None else system.networks.values():
+        if network.path is not None and system is not None:
+            yield network.path, bound_part(system, network)
+
+
+def _rows(path: Path, contract: Contract) -> RecordedRows:
+    trace = files_of(contract).recording(path, contract).trace
+    header, digest = trace.header, hashlib.sha256(read_bytes(path)).hexdigest()
+    return RecordedRows(
+        path, digest, header.system, header.bundle_sha256, header.meaning_sha256, trace.truncation, trace.stages,
+        None if trace.precision is None else trace.precision.error,
+    )  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -77,7 +148,7 @@ def _checked(request: CheckRequest) -> FindingsReport:
     contracts = [document for document in request.documents if document.kind.is_of_a_system]
     if contracts:
         # numpy, onnxruntime and the recordings are not needed to check a bundle before a commit
-        from rigpact.reports.checking.of_a_system import system_files
+        from rigpact.reports.checking.check import system_files
 
         _refuse_other_files(request, contracts)
         models = () if request.model is None else (request.model,)

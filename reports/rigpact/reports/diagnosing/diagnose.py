@@ -6,12 +6,13 @@ address, never with a false cause. The stages are judged before the search begin
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from rigpact.contract.conventions import InputOrder
 from rigpact.contract.systems.contract import Contract
@@ -24,9 +25,57 @@ from rigpact.reports.diagnosing.explanation import Explanation, search
 from rigpact.reports.diagnosing.extent import Extent, extent_of
 from rigpact.reports.diagnosing.hypotheses import Changes, Hypotheses
 from rigpact.reports.diagnosing.relations.relation import Relation
-from rigpact.reports.diagnosing.remaining import Mask, remaining
 from rigpact.reports.diagnosing.seen.judged import is_computed, what_was_seen, without_verdict
 from rigpact.reports.diagnosing.stage_error import StageError, WorstChannel, error_between, largest_in_unit
+
+# What stays open under the causes and relations that were found: the values that are still beyond their tolerance.
+Mask = NDArray[np.bool_]
+
+
+def remaining(
+    hypotheses: Hypotheses, base: Changes, partly: Mapping[str, Changes], relations: Iterable[Relation]
+) -> dict[str, Mask]:
+    """Of each judged stage that stays open: the values that do, (T, width).
+
+    base: conventions for the whole recording. partly: of a stage, conventions that bring it, or some of its frames, within
+    its tolerance.
+    """
+    found = {}
+    of_stage: dict[str, list[Relation]] = {}
+    for relation in relations:
+        of_stage.setdefault(relation.stage, []).append(relation)
+    for stage in hypotheses.failing(base):
+        left = _left_beyond(hypotheses, stage, base)
+        if stage in of_stage:
+            left = _without(left, of_stage[stage])
+        elif stage in partly:
+            changes = {**base, **partly[stage]}
+            left = np.zeros_like(left) if hypotheses.fits(stage, changes) else _left_beyond(hypotheses, stage, changes)
+        if left.any():
+            found[stage] = left
+    return found
+
+
+def _left_beyond(hypotheses: Hypotheses, stage: str, changes: Changes) -> Mask:
+    """The values beyond their tolerance; where changes fit only because less is judged, those that differ without them."""
+    errors = [error for each in (changes, {}) if (error := hypotheses.error(stage, each)) is not None]
+    for error in errors:
+        if not error.ok:
+            return _beyond(error)
+    return np.asarray(~np.isnan(errors[-1].excess))
+
+
+def _without(beyond: Mask, relations: Sequence[Relation]) -> Mask:
+    """What no relation brings within its bound, and what one brings beyond it."""
+    within, broken = np.zeros_like(beyond), np.zeros_like(beyond)
+    for relation in relations:
+        if relation.excess is None or not relation.is_rule:
+            continue
+        with np.errstate(invalid="ignore"):
+            within |= relation.excess <= 1.0
+            broken |= relation.excess > 1.0
+    return np.asarray((beyond | broken) & ~within)
+
 
 SaysStages = Callable[[Sequence[StageVerdict], Divergence | None], None]
 """Is told of every stage and of the first divergence before a search begins."""

@@ -29,12 +29,47 @@ from rigpact.reference_runtime.recordings.labelled_vectors import labelled_vecto
 from rigpact.reference_runtime.recordings.named_columns import CLOCK
 from rigpact.reference_runtime.recordings.opened import open_file
 from rigpact.reference_runtime.recordings.precision import Precision, precision_of, words_to_precision
+from rigpact.reports.answer import Answer, Figures, Sentence, number_text
 from rigpact.reports.diagnosing.budget import Budget
 from rigpact.reports.diagnosing.diagnose import diagnose
-from rigpact.reports.diagnosing.diagnosis import Diagnosis, together
-from rigpact.reports.diagnosing.diagnosis_text import changes_text, effect_text
+from rigpact.reports.diagnosing.diagnosis import Diagnosis, StageVerdict, together
+from rigpact.reports.diagnosing.diagnosis_text import changes_text, divergence_text, effect_text, remains_texts
 from rigpact.reports.diagnosing.relations.relation import listed
 from rigpact.reports.diagnosing.script_side import Made, named_script, results_of
+
+# Two files of named arrays in words: each array, where it first differs, what makes one of the other, and the next step.
+NEXT = (
+    "A contract would say which stage computes it: `rigpact init` drafts one from a model and its recording, "
+    "`rigpact init --from deploy.yaml` makes one for a robot."
+)
+
+
+def answer_of_two_files(found: TwoFiles) -> Answer:
+    """The arrays, and what makes the second file of the first."""
+    return Answer(found.word, found.headline, found.exit_code, tuple(_body(found)))
+
+
+def _body(found: TwoFiles) -> Iterator[Sentence | Figures]:
+    diagnosis, columns = found.diagnosis, ("array", "largest difference", "tolerance", "")
+    first, differing = diagnosis.first_divergence, [each for each in diagnosis.stages if each.differs is not None]
+    rows = [*map(_row, diagnosis.stages)]
+    yield from (Sentence(f"note: {note}", "yellow", 9) for note in found.notes)
+    yield Figures(f"Arrays; tolerance: {found.tolerance}", columns, rows)
+    yield Figures("", columns, [row for row in rows if row[-1] != "same"], is_short=True)
+    yield from (Sentence(f"{each.stage} differs: {each.differs.sentence}", "", 2) for each in differing if each.differs)
+    if first is not None:
+        yield Sentence(f"First difference: {divergence_text(first)}", "bold", 0)
+    if diagnosis.verdict != "explained":  # else the last line says it
+        yield from (Sentence(each, "", 1) for each in found.edits)
+    yield from (Sentence(f"left: {each}", "", 1) for each in remains_texts(diagnosis))
+    if found.exit_code:
+        yield Sentence(NEXT, "dim", 3)
+
+
+def _row(stage: StageVerdict) -> tuple[str, ...]:
+    verdict = {True: "same", False: "DIFFERS", None: "not judged"}[stage.ok]
+    return stage.stage, number_text(stage.local_error, "not finite"), number_text(stage.tolerance), verdict
+
 
 _ALIKE = 0.9
 """Arrays of other names are the same array where their numbers rise and fall together: a correlation of this size."""

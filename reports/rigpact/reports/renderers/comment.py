@@ -3,19 +3,74 @@
 The words are the answer's own (../answer.py), the forms comment.md.j2 and comment.html.j2. `--format json` has all of it.
 """
 
+import itertools
+import re
+from collections import Counter
+from collections.abc import Iterator
 from pathlib import Path
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
-from rigpact.contract.findings import EXIT_FINDINGS, EXIT_PASS
+from rigpact.contract.findings import EXIT_FINDINGS, EXIT_PASS, Finding, Verdict, number_of
 from rigpact.contract.version import rigpact_version
 from rigpact.reports.answer import Answer
-from rigpact.reports.renderers.markdown import TEXT_LIMIT, escaped
-from rigpact.reports.terminal import plain
+from rigpact.reports.gate.answer.report import GateReport
+from rigpact.reports.renderers import wording as words
+from rigpact.reports.renderers.wording import hint_text, message_text, place_text
+from rigpact.reports.terminal import account_text, plain, severities_text
+
+# A job summary in GitHub's Markdown: verdict, next steps, parts, causes; findings and details are folded.
+_SIGN_OF_VERDICT: dict[Verdict, str] = {"pass": "✅", "fail": "❌", "undetermined": "⚠️"}
+_MARKUP = {ord(character): f"&#{ord(character)};" for character in "&<>\"'`*_{}[]()#~|\\@:$^=!+"}
+_SPLIT = {"&#64;": "<span>&#64;</span>", "&#35;": "<span>&#35;</span>"}
+_WWW = re.compile(r"(www|[Gg][Hh])([.-])")
+CAUSES_SHOWN = 12
+"""Causes in the table; the others, and the findings, are folded."""
+_LIMIT_BYTES = 600_000
+"""Size limit for the findings; half of it is for the files read. GitHub refuses a summary above 1 MiB."""
+TEXT_LIMIT = 600
+"""Largest number of characters of one text."""
+
+
+def escaped(text: str) -> str:
+    """Text that Markdown shows literally, on one line."""
+    shown = plain(text)
+    shown = shown if len(shown) <= TEXT_LIMIT else shown[:TEXT_LIMIT] + "…"
+    shown = _WWW.sub(lambda found: f"{found[1]}&#{ord(found[2])};", shown.translate(_MARKUP))
+    for reference, broken_up in _SPLIT.items():
+        shown = shown.replace(reference, broken_up)
+    return shown
+
+
+def render(gate: GateReport) -> str:
+    """Render the report."""
+    found = Counter(finding.rule.severity for finding in gate.findings)
+    findings = _within(_LIMIT_BYTES, map(_row, words.worst_first(gate.findings)))
+    environment = Environment(loader=FileSystemLoader(Path(__file__).parent), undefined=StrictUndefined)  # noqa: S701
+    environment.trim_blocks = environment.keep_trailing_newline = True
+    text: str = environment.get_template("markdown.md.j2").render(
+        gate=gate, signs=_SIGN_OF_VERDICT, words=words, shown=CAUSES_SHOWN, text=escaped, account=account_text(gate.ledger),
+        counts=severities_text(lambda severity: found[severity]), number_of=number_of, findings=findings,
+        files=_within(_LIMIT_BYTES // 2, (f"| {escaped(name)} | {escaped(sha)} |" for name, sha in gate.provenance.items())),
+    )  # fmt: skip
+    return text
+
+
+def _within(limit: int, rows: Iterator[str]) -> list[str]:
+    """The first rows that fit into `limit` bytes together."""
+    sizes = itertools.accumulate((kept := list(rows)), lambda size, row: size + len(row.encode("utf-8")) + 1, initial=0)
+    return [row for row, size in zip(kept, itertools.islice(sizes, 1, None), strict=False) if size <= limit]
+
+
+def _row(finding: Finding) -> str:
+    place, message, hint = (escaped(text) for text in (place_text(finding), message_text(finding), hint_text(finding)))
+    severity, rule = finding.rule.severity.value, words.rule_text(finding)
+    return f"| {severity} | {rule} | <code>{place}</code> | {message}<br>hint: {hint} |"
+
 
 LINES, ROWS = 8, 9
 """With the heading, the table's head, empty lines and the foot, these are 25 lines: what a screen shows."""
-_SIGNS = {EXIT_PASS: "✅", EXIT_FINDINGS: "❌"}
+_SIGN_OF_EXIT = {EXIT_PASS: "✅", EXIT_FINDINGS: "❌"}
 
 
 def comment(answer: Answer, form: str) -> str:
@@ -27,7 +82,7 @@ def comment(answer: Answer, form: str) -> str:
     rows = [] if answer.figures is None else answer.figures.rows
     hidden = max(len(answer.lines) - LINES, 0) + max(len(rows) - ROWS, 0)
     text: str = environment.get_template(f"comment.{'html' if is_page else 'md'}.j2").render(
-        sign=_SIGNS.get(answer.exit_code, "⚠️"),
+        sign=_SIGN_OF_EXIT.get(answer.exit_code, "⚠️"),
         headline=f"{answer.word}: {answer.headline}" if answer.word else answer.headline,
         lines=answer.lines[:LINES],
         columns=() if answer.figures is None else answer.figures.columns,

@@ -5,17 +5,227 @@ directory. A path inside it is relative with forward slashes, so it is the same 
 absolute. Models, traces and other files that are not a single JSON value have no lines; a deleted file has none either.
 """
 
+from __future__ import annotations
+
+import json
 import os
+import re
+from bisect import bisect_right
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from itertools import islice
 from pathlib import Path, PurePath
 from urllib.parse import quote
 
 from rigpact.contract.errors import UnusableInput
-from rigpact.contract.files import opened, read_bytes
+from rigpact.contract.files import MAX_JSON_DEPTH, opened, read_bytes
 from rigpact.contract.findings import Finding
-from rigpact.reports.renderers.positions import Position, positions
+
+# Find the line and column of the value at a JSON pointer, in one pass over the text.
+_STRING = r'"[^"\\]*+(?:\\.[^"\\]*+)*+"'
+_SPACE = r"[ \t\r\n]*+"
+_SPACES = re.compile(_SPACE)
+_KEY = re.compile(rf"({_STRING}){_SPACE}:{_SPACE}", re.DOTALL)
+_AFTER = re.compile(rf"{_SPACE}([,\]}}]){_SPACE}")
+_SCALAR = re.compile(rf'{_STRING}|[^\x00-\x20"\[\]{{}},:]++', re.DOTALL)
+_FLAT = r'\[[^\[\]{}"]*+\]'
+_FLAT_ARRAY = re.compile(_FLAT)
+_SHAPE = re.compile(rf"{_STRING}|{_FLAT}|[\[\]{{}}]", re.DOTALL)
+_COMMA = re.compile(r",")
+_MARK_IN_TEXT = "\ufeff"
+
+
+@dataclass(frozen=True)
+class Position:
+    """The start of a value. `end_column` is after the value, or after the first bracket of an object or array."""
+
+    line: int
+    column: int
+    end_column: int
+
+
+@dataclass
+class _Wanted:
+    """A node in the tree of all pointers; -1: not found in the text."""
+
+    children: dict[str, _Wanted] = field(default_factory=dict)
+    start: int = -1
+    end: int = -1
+
+
+class _NotJson(Exception):
+    """The text is not a JSON value, so it has no positions."""
+
+
+def positions(text: str, pointers: Iterable[str]) -> Mapping[str, Position]:
+    """The position of every pointer (RFC 6901) in a JSON text; empty if the text is not one JSON value.
+
+    text: as decoded from UTF-8, with or without its byte order mark.
+    """
+    text = text.removeprefix(_MARK_IN_TEXT)
+    root = _Wanted()
+    paths = {pointer: _path(pointer) for pointer in pointers}
+    for path in paths.values():
+        node = root
+        for token in path:
+            node = node.children.setdefault(token, _Wanted())
+    try:
+        behind = _walk(text, _spaces_end(text, 0), root)
+    except _NotJson:
+        return {}
+    if _spaces_end(text, behind) != len(text):
+        return {}  # several values, one in each line: a trace
+    spans = {pointer: _nearest(root, path) for pointer, path in paths.items()}
+    placed = _line_columns(text, spans.values())
+    return {pointer: placed[span] for pointer, span in spans.items()}
+
+
+def _path(pointer: str) -> list[str]:
+    tokens = pointer.split("/")[1:][:MAX_JSON_DEPTH]  # readable files do not nest deeper
+    return [token.replace("~1", "/").replace("~0", "~") for token in tokens]
+
+
+def _nearest(root: _Wanted, path: list[str]) -> tuple[int, int]:
+    node = root
+    for token in path:
+        if node.children[token].start < 0:
+            break
+        node = node.children[token]
+    return node.start, node.end
+
+
+def _walk(text: str, at: int, node: _Wanted) -> int:
+    """Record the positions of the value at `at` and of its wanted children; return the offset after the value."""
+    for child in node.children.values():
+        _forget(child)  # repeated key: the positions of the earlier value are overwritten
+    opening = text[at : at + 1]
+    if opening not in {"{", "["}:
+        behind = _match(_SCALAR, text, at).end()
+        node.start, node.end = at, behind
+        return behind
+    node.start, node.end = at, at + 1
+    if not node.children:
+        return _skip(text, at)
+    return _walk_object(text, at, node) if opening == "{" else _walk_array(text, at, node)
+
+
+def _forget(node: _Wanted) -> None:
+    node.start = -1
+    for child in node.children.values():
+        _forget(child)
+
+
+def _walk_object(text: str, at: int, node: _Wanted) -> int:
+    at = _spaces_end(text, at + 1)
+    if text.startswith("}", at):
+        return at + 1
+    while True:
+        key = _match(_KEY, text, at)
+        child = node.children.get(_unquoted(key[1]))
+        at = _skip(text, key.end()) if child is None else _walk(text, key.end(), child)
+        after = _match(_AFTER, text, at)
+        if after[1] == "}":
+            return after.end(1)
+        at = after.end()
+
+
+def _walk_array(text: str, at: int, node: _Wanted) -> int:
+    wanted = {int(token): child for token, child in node.children.items() if _is_index(token)}
+    flat = _FLAT_ARRAY.match(text, at)
+    if flat is not None:
+        _walk_flat_array(text, (at, flat.end()), wanted)
+        return flat.end()
+    at = _spaces_end(text, at + 1)
+    if text.startswith("]", at):
+        return at + 1
+    index = 0
+    while True:
+        child = wanted.get(index)
+        at = _skip(text, at) if child is None else _walk(text, at, child)
+        after = _match(_AFTER, text, at)
+        if after[1] == "]":
+            return after.end(1)
+        at, index = after.end(), index + 1
+
+
+def _walk_flat_array(text: str, span: tuple[int, int], wanted: Mapping[int, _Wanted]) -> None:
+    """Find numbers by counting commas. span: the array with its brackets."""
+    start, behind = span
+    at, index = start + 1, 0
+    for place in sorted(wanted):
+        if place > index:
+            comma = next(islice(_COMMA.finditer(text, at, behind), place - index - 1, None), None)
+            if comma is None:
+                return
+            at, index = comma.end(), place
+        begin = _spaces_end(text, at)
+        scalar = _SCALAR.match(text, begin, behind)
+        if scalar is None:
+            return  # an empty array
+        _walk(text, begin, wanted[place])
+
+
+def _is_index(word: str) -> bool:
+    return word == "0" or (word.isascii() and word.isdigit() and not word.startswith("0"))
+
+
+def _skip(text: str, at: int) -> int:
+    """The offset after the value at `at`, of any kind."""
+    if text[at : at + 1] not in {"{", "["}:
+        return _match(_SCALAR, text, at).end()
+    depth = 0
+    for token in _SHAPE.finditer(text, at):
+        word = token[0]
+        if word in {"{", "["}:
+            depth += 1
+        elif word in {"}", "]"}:
+            depth -= 1
+        if depth == 0:
+            return token.end()
+    raise _NotJson
+
+
+def _match(pattern: re.Pattern[str], text: str, at: int) -> re.Match[str]:
+    found = pattern.match(text, at)
+    if found is None:
+        raise _NotJson
+    return found
+
+
+def _spaces_end(text: str, at: int) -> int:
+    found = _SPACES.match(text, at)
+    return found.end() if found else at
+
+
+def _unquoted(quoted: str) -> str:
+    if "\\" not in quoted:
+        return quoted[1:-1]
+    try:
+        key: str = json.loads(quoted, strict=False)
+    except json.JSONDecodeError:
+        raise _NotJson from None
+    return key
+
+
+def _line_columns(text: str, spans: Iterable[tuple[int, int]]) -> dict[tuple[int, int], Position]:
+    """Lines and columns of (start, end) offsets; each character is read only once, even in a very long line."""
+    starts = [0, *(newline.end() for newline in re.finditer("\n", text))]
+    placed: dict[tuple[int, int], Position] = {}
+    line, at, column = -1, 0, 1
+    for start, end in sorted(set(spans)):
+        here = bisect_right(starts, start)
+        if here != line:
+            line, at, column = here, starts[here - 1], 1
+        column += _utf16_units(text[at:start])
+        at = start
+        placed[start, end] = Position(line, column, column + _utf16_units(text[start:end]))
+    return placed
+
+
+def _utf16_units(text: str) -> int:
+    return len(text) if text.isascii() else len(text.encode("utf-16-le", "surrogatepass")) // 2
+
 
 _HEAD_BYTES = 512
 _JSON_BEGINS = (b"{", b"[")

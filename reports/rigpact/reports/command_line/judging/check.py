@@ -195,8 +195,7 @@ def _read_request(paths: list[Path], companion: Path | None, onnx: Path | None) 
     from rigpact.contract.documents import Kind
     from rigpact.contract.processed_clip import is_processed_clip, read_processed_clip
     from rigpact.reference_runtime.recordings.opened import open_file
-    from rigpact.reports.checking.artefacts import artefacts_of
-    from rigpact.reports.checking.check import CheckRequest, refuse_second
+    from rigpact.reports.checking.check import CheckRequest, artefacts_of, refuse_second
 
     paths = artefacts_of(paths)
     models = [path for path in paths if open_file(path).kind is Kind.MODEL]

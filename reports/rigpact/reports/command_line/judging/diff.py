@@ -141,8 +141,7 @@ def _compare_arrays(request: TwoFilesRequest, output_format: str) -> int:
     """Compare files of named arrays, print the answer, and return the exit status."""
     from rigpact.contract.documents import Kind
     from rigpact.reference_runtime.recordings.opened import open_file
-    from rigpact.reports.diagnosing.two_files import compare_files
-    from rigpact.reports.diagnosing.two_files_text import answer_of_two_files
+    from rigpact.reports.diagnosing.two_files import answer_of_two_files, compare_files
     from rigpact.reports.running.two_models import compare_models
 
     formats.refuse_others(

@@ -190,7 +190,7 @@ def _contract_made(
     In a checkout of the project that a hosted system comes from, it is that system's; else a draft.
     """
     from rigpact.contract.files import write_bytes
-    from rigpact.reports.gate.setup.published_files import write_published_contract
+    from rigpact.reports.gate.setup.written_settings import write_published_contract
     from rigpact.reports.importing.drafted_folder import draft_folder
 
     published = None if draft.files else write_published_contract(draft.folder, there.columns)

@@ -98,8 +98,8 @@ def _refuse_options(asked: Mapping[str, object], found: Shown, words: list[str],
 def _contract_sections(files: ContractFiles, path: Path, onnx: Path | None, beside: Path | None) -> list[Section]:
     from rigpact.contract.documents import read_document
     from rigpact.contract.model.file import read_model
-    from rigpact.reports.describing.beside import beside_section
     from rigpact.reports.describing.description import describe_contract
+    from rigpact.reports.describing.description_text import beside_section
 
     read = files.opened()
     if beside is not None:

@@ -24,8 +24,7 @@ from rigpact.reference_runtime.graph.work import SEARCHED_FRAMES
 from rigpact.reports.diagnosing.budget import Budget
 from rigpact.reports.diagnosing.hypotheses import Changes, Hypotheses
 from rigpact.reports.diagnosing.relations.families.constants import one_number, stuck, zeroed
-from rigpact.reports.diagnosing.relations.families.elsewhere.another_part import another_part
-from rigpact.reports.diagnosing.relations.families.elsewhere.parts import parts_elsewhere
+from rigpact.reports.diagnosing.relations.families.elsewhere.parts import another_part, parts_elsewhere
 from rigpact.reports.diagnosing.relations.families.elsewhere.provenance import elsewhere, exchanged
 from rigpact.reports.diagnosing.relations.families.few_frames import glitch, lines_in_few_frames
 from rigpact.reports.diagnosing.relations.families.fitted import fitted_numbers, fitted_tables
@@ -55,9 +54,53 @@ from rigpact.reports.diagnosing.relations.relation import (
     Relation,
 )
 from rigpact.reports.diagnosing.relations.subject import Subject
-from rigpact.reports.diagnosing.relations.target import Target, only_moves, targets
-from rigpact.reports.diagnosing.relations.unfolded import relations_before
-from rigpact.reports.diagnosing.stage_error import stage_error
+from rigpact.reports.diagnosing.relations.target import Target, channels_of, only_moves, targets
+from rigpact.reports.diagnosing.stage_error import StageError, stage_error
+
+
+# Stages that were not recorded, seen where a recorded stage only holds their numbers: a term in an observation.
+def relations_before(
+    subject: Subject, relations_of: Callable[[Subject], Sequence[Relation]]
+) -> tuple[list[Relation], NDArray[np.bool_]]:
+    """The relations of the unrecorded stages that a stage holds, and the channels (W,) that they explain.
+
+    What such a stage is, as it stands in the recorded one, must explain every channel that comes from it, at every age.
+    """
+    found, explained = list[Relation](), np.zeros(subject.recorded.shape[1], bool)
+    for name, rows in _seen_in(subject).items():
+        evidence = replace(subject.evidence, recorded={**subject.evidence.recorded, name: rows})
+        frames = ReplayedFrames(evidence, subject.contract)
+        error, rest = stage_error(frames, name), stage_error(frames, subject.stage.name)
+        if error is None or error.ok or rest is None:
+            continue
+        changed = (rest.replayed != subject.replayed).any(axis=0)
+        if (rest.excess[:, changed] > 1.0).any():
+            continue
+        relations = relations_of(subject.of_stage(evidence, subject.contract, error))
+        if relations and _are_all(relations, error):
+            excess = np.where(changed, rest.excess, np.nan)
+            found += [replace(relation, stage=subject.stage.name, excess=excess) for relation in relations]
+            explained |= changed
+    return found, explained
+
+
+def _are_all(relations: Sequence[Relation], error: StageError) -> bool:
+    """Whether every value that differs is within its bound under one of the relations."""
+    within = np.any([relation.excess <= 1.0 for relation in relations], axis=0)
+    return bool(within[error.excess > 1.0].all())
+
+
+def _seen_in(subject: Subject) -> Mapping[str, FloatArray]:
+    """Each unrecorded stage that the stage is computed from, as it stands in its recorded channels."""
+    found = dict[str, FloatArray]()
+    for name in subject.stage.needs:
+        rows = subject.frames.get(name)
+        if name in subject.evidence.recorded or rows is None or subject.contract.system.graph[name].compute is None:
+            continue
+        channels = channels_of(subject.replayed, rows)
+        if channels is not None:
+            found[name] = subject.recorded[:, channels].astype(np.float32)
+    return found
 
 
 # A network's answer that is that of the model with one edit: another activation, a normaliser in another order, …
