@@ -16,9 +16,8 @@ from rigpact.reference_runtime import OnnxNetwork, Trace, open_run, read_clip, w
 from rigpact.reference_runtime.files.runner import run_frames
 from rigpact.reference_runtime.graph.run import Mode
 from rigpact.reports.gate.answer.report import GateReport
-from rigpact.reports.gate.judging import judge_gate
+from rigpact.reports.gate.judging import judge_gate, measure_gate
 from rigpact.reports.gate.measured import GateMeasurement
-from rigpact.reports.gate.run_gate import measure_gate
 
 from ..engine_recordings import ENGINE
 

@@ -13,7 +13,7 @@ from rigpact.contract.rules.clips import angular_velocity
 from rigpact.contract.settings.configuration import read_configuration
 from rigpact.reference_runtime import read_trace
 from rigpact.reference_runtime.systems.enemy_animation.system import SYSTEM
-from rigpact.reports.checking.as_declared import declared_text, without_declared
+from rigpact.reports.checking.check import declared_text, without_declared
 from rigpact.reports.gate.project import Project as Checked
 from rigpact.reports.gate.selftest import plants
 

@@ -15,8 +15,7 @@ from rigpact.contract.rules.catalogue import ALL_RULES
 from rigpact.reports.diagnosing.diagnosis import Diagnosis, StageVerdict
 from rigpact.reports.diagnosing.relations.relation import Relation
 from rigpact.reports.gate.answer.diagnosis_findings import Recorded, about_diagnosis
-from rigpact.reports.gate.answer.part import Part
-from rigpact.reports.gate.answer.report import GateReport, causes_of
+from rigpact.reports.gate.answer.report import GateReport, Part, causes_of
 from rigpact.reports.gate.archive.kept_values import from_plain, to_plain
 
 from ..every_case import every_case

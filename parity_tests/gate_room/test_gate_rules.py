@@ -23,12 +23,10 @@ from rigpact.contract.settings.configuration import read_configuration
 from rigpact.fixtures.mutants.model_files import MODEL_EDITS, edited_model
 from rigpact.reference_runtime.recordings.trace import write_trace
 from rigpact.reports.describing.breaking_text import write_record
-from rigpact.reports.gate.answer.part import Part
-from rigpact.reports.gate.answer.report import GateReport
+from rigpact.reports.gate.answer.report import GateReport, Part
 from rigpact.reports.gate.guarding import guarded as guarded_by_base
-from rigpact.reports.gate.judging import judge_gate
+from rigpact.reports.gate.judging import judge_gate, other_files
 from rigpact.reports.gate.parts import free_run
-from rigpact.reports.gate.run_gate import other_files
 from rigpact.reports.nonfinite.investigation import Investigation
 
 from ..golden_findings import check_golden

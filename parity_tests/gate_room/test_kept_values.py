@@ -8,7 +8,7 @@ import numpy as np
 
 from rigpact.contract.findings import Finding
 from rigpact.contract.rules import ALL_RULES
-from rigpact.reports.comparing.address import Address
+from rigpact.reports.comparing.stage_comparison import Address
 from rigpact.reports.diagnosing.diagnosis import Diagnosis, Divergence, RestsOn, StageVerdict
 from rigpact.reports.diagnosing.relations.relation import Relation
 from rigpact.reports.gate.archive.archive import array_to_bytes, bytes_to_array

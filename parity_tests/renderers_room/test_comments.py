@@ -19,7 +19,7 @@ from rigpact.reports.nonfinite.leaving import Left
 from rigpact.reports.nonfinite.network_node import NodeOrigin
 from rigpact.reports.nonfinite.origin import Origin
 from rigpact.reports.nonfinite.text import answer_of_drift, answer_of_run
-from rigpact.reports.renderers.comment import comment
+from rigpact.reports.renderers.markdown import comment
 
 SCREEN = 25
 HOSTILE = "calf_l | <script>alert(1)</script> [x](y) @someone #7 `"

@@ -20,8 +20,7 @@ from rigpact.reports.comparing.compare import compare
 from rigpact.reports.comparing.judgement import judge
 from rigpact.reports.diagnosing.diagnose import diagnose
 from rigpact.reports.gate.answer.compared_run import compared_run
-from rigpact.reports.gate.answer.part import Part
-from rigpact.reports.gate.answer.report import GateReport
+from rigpact.reports.gate.answer.report import GateReport, Part
 from rigpact.reports.viewer import write_html
 
 from ..engine_recordings import as_engine

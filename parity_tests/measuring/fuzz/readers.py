@@ -31,7 +31,7 @@ from rigpact.reports.describing.description import describe_contract
 from rigpact.reports.diagnosing.logs.engine_log import read_engine_log
 from rigpact.reports.diagnosing.two_files import TwoFilesRequest
 from rigpact.reports.importing.formats import ImportRequest, import_contract
-from rigpact.reports.running.plain_arrays import ArraysRequest, write_arrays
+from rigpact.reports.running.converted import ArraysRequest, write_arrays
 from rigpact.reports.running.two_models import compare_models
 
 from ...contract_room import small_character

@@ -41,9 +41,8 @@ from rigpact.reports.diagnosing.probe import read_probe
 from rigpact.reports.diagnosing.some_bones import diagnose_gathered
 from rigpact.reports.diagnosing.two_files import TwoFilesRequest, compare_files
 from rigpact.reports.gate.archive.archive import archive_bytes, read_archive
-from rigpact.reports.gate.judging import judge_gate
+from rigpact.reports.gate.judging import judge_gate, measure_gate
 from rigpact.reports.gate.measured import GateMeasurement
-from rigpact.reports.gate.run_gate import measure_gate
 from rigpact.reports.renderers import FORMATS, render
 from rigpact.reports.renderers.text import print_gate
 from rigpact.reports.running.converted import ConvertRequest, convert_recording

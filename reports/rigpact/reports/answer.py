@@ -1,6 +1,6 @@
 """An answer as data: its verdict, the sentence that answers, and what stands above it. Every format is a template of it.
 
-A terminal prints all of it, and ends with the answer; a comment (renderers/comment.py) begins with the answer and fits a screen.
+A terminal prints all of it, and ends with the answer; a comment (renderers/markdown.py) begins with the answer and fits a screen.
 """
 
 from __future__ import annotations

@@ -11,7 +11,7 @@ from rich.text import Text
 
 from rigpact.contract import read_document
 from rigpact.contract.files import write_bytes
-from rigpact.contract.findings import FindingsReport, Ledger
+from rigpact.contract.findings import FindingsReport
 from rigpact.contract.settings.configuration import FILE_NAME, read_configuration
 from rigpact.contract.settings.days import today
 from rigpact.reference_runtime.files.contracts import ContractFiles
@@ -23,8 +23,8 @@ from rigpact.reports.diagnosing.diagnosis import Diagnosis
 from rigpact.reports.diagnosing.diagnosis_text import answer_of_diagnosis
 from rigpact.reports.diagnosing.evidence import EvidenceFiles
 from rigpact.reports.diagnosing.explain import ExplainRequest, explain
-from rigpact.reports.gate.judging import judge_gate
-from rigpact.reports.gate.run_gate import measure_gate
+from rigpact.reports.gate.answer.report import GateReport, Part
+from rigpact.reports.gate.judging import judge_gate, measure_gate
 from rigpact.reports.running.converted import ConvertRequest, convert_recording
 from rigpact.reports.running.run import RunRequest, print_run, run
 from rigpact.reports.terminal import print_report, print_verdict
@@ -78,7 +78,10 @@ def demonstrate(console: Console) -> tuple[FindingsReport, Diagnosis]:
     compared = diff(DiffRequest(PREDICTION, RUN, CONTRACT))
     print_comparison(compared, console)
 
-    total = _joined(check=checked, run=ran, diff=compared)
+    reports = {"check": checked, "run": ran, "diff": compared}
+    ledger = GateReport(tuple(Part(name, "", report) for name, report in reports.items()), {}).ledger
+    findings = tuple(finding for report in reports.values() for finding in report.findings)
+    total = FindingsReport(findings, ledger, {name: report.verdict for name, report in reports.items()})
     _heading(console, "Verdict on 1 to 3", "")
     print_verdict(total, console)
 
@@ -120,10 +123,3 @@ def _heading(console: Console, title: str, command: str) -> None:
     console.print(Text(f"\n{title}", style="bold"))
     if command:
         console.print(Text(f"$ {command}", style="dim"))
-
-
-def _joined(**reports: FindingsReport) -> FindingsReport:
-    ledgers = [report.ledger for report in reports.values()]
-    total = Ledger(*(sum(getattr(each, name) for each in ledgers) for name in ("declared", "compared", "waived")))
-    findings = tuple(finding for report in reports.values() for finding in report.findings)
-    return FindingsReport(findings, total, {part: report.verdict for part, report in reports.items()})

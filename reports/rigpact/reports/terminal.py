@@ -236,7 +236,6 @@ def tracked(items: Sequence[Item], what: str) -> Iterator[Item]:
 
 
 def _is_watched() -> bool:
-    """Whether somebody looks at stderr. FORCE_COLOR asks for colours in a log, not for bars that move."""
     return sys.stderr.isatty() and not is_quiet()
 
 

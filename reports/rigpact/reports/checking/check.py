@@ -2,7 +2,7 @@
 
 import hashlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -23,30 +23,6 @@ from rigpact.reference_runtime.files.declared import files_of
 from rigpact.reference_runtime.graph.network import bound_part
 from rigpact.reference_runtime.recordings.opened import TRACE_ENDINGS, Opened, open_file
 from rigpact.reports.file_lists import named_files
-
-# Which files of a folder are judged: those that rigpact knows by their content. A file that is named is judged in any case.
-_ENDINGS = (".json", ".toml", ".onnx", *TRACE_ENDINGS)
-
-
-def artefacts_of(words: Iterable[Path]) -> list[Path]:
-    """The files that are meant; of a folder only artefacts, and its traces beside the contract of a system that has them."""
-    named, inside = list[Path](), list[Path]()
-    for word in words:
-        (inside if word.is_dir() else named).extend(named_files([word], _ENDINGS, "PATH"))
-    found = [path for path in inside if _is_artefact(open_file(path))]
-    kinds = {open_file(path).kind for path in (*named, *found)}
-    if kinds & {Kind.SYSTEM_CONTRACT, Kind.DECLARATION}:
-        found += [path for path in inside if path.name.endswith(TRACE_ENDINGS)]
-    if inside and not (named or found):
-        expected = "a bundle, a contract, clips, teacher files or a model in it"
-        raise UnusableInput(inside[0].parent, "no artefact", expected)
-    return [*named, *(path for path in dict.fromkeys(found) if path not in named)]
-
-
-def _is_artefact(file: Opened) -> bool:
-    """Whether it is a model, or an artefact, whole or damaged: `check` says what is wrong with it."""
-    is_damaged = file.kind is None and has_marking_key(file.content)
-    return is_damaged or (file.kind is not None and (file.kind is Kind.MODEL or file.kind.is_document))
 
 
 # Read the files that `rigpact check` judges by the contract of another system than the enemy animation.
@@ -87,6 +63,62 @@ def _rows(path: Path, contract: Contract) -> RecordedRows:
     )  # fmt: skip
 
 
+# Findings that say what the user declares: a convention of a file is no defect where the project declares it for both sides.
+SUMMARY = "as_declared"
+
+
+def without_declared(report: FindingsReport, system: System, declared: Mapping[str, Any]) -> FindingsReport:
+    """The report without the findings that say no more than what is declared; its summary names them.
+
+    UnusableInput for a convention or a value that the system does not have.
+    """
+    if not declared:
+        return report
+    own = {name: str(value) for name, value in system.conventions(declared).items()}
+    said = [finding for finding in report.findings if _says(finding, own, declared)]
+    kept = tuple(finding for finding in report.findings if finding not in said)
+    named = [{"code": each.rule.code, "file": each.file, "says": dict(each.says)} for each in said]
+    return replace(report, findings=kept, summary={**report.summary, SUMMARY: named} if named else report.summary)
+
+
+def _says(finding: Finding, own: Mapping[str, str], declared: Mapping[str, Any]) -> bool:
+    return bool(finding.says) and all(name in declared and own[name] == value for name, value in finding.says.items())
+
+
+def declared_text(report: FindingsReport) -> str:
+    """A line that names what was left out; '' where nothing was."""
+    words: dict[str, None] = {}
+    for each in report.summary.get(SUMMARY, ()):
+        says = ", ".join(f"{knob}={value}" for knob, value in each["says"].items())
+        words[f"{each['code']} in {each['file']} ({says})"] = None
+    return f"as declared, no finding: {'; '.join(words)}" if words else ""
+
+
+# Which files of a folder are judged: those that rigpact knows by their content. A file that is named is judged in any case.
+_ENDINGS = (".json", ".toml", ".onnx", *TRACE_ENDINGS)
+
+
+def artefacts_of(words: Iterable[Path]) -> list[Path]:
+    """The files that are meant; of a folder only artefacts, and its traces beside the contract of a system that has them."""
+    named, inside = list[Path](), list[Path]()
+    for word in words:
+        (inside if word.is_dir() else named).extend(named_files([word], _ENDINGS, "PATH"))
+    found = [path for path in inside if _is_artefact(open_file(path))]
+    kinds = {open_file(path).kind for path in (*named, *found)}
+    if kinds & {Kind.SYSTEM_CONTRACT, Kind.DECLARATION}:
+        found += [path for path in inside if path.name.endswith(TRACE_ENDINGS)]
+    if inside and not (named or found):
+        expected = "a bundle, a contract, clips, teacher files or a model in it"
+        raise UnusableInput(inside[0].parent, "no artefact", expected)
+    return [*named, *(path for path in dict.fromkeys(found) if path not in named)]
+
+
+def _is_artefact(file: Opened) -> bool:
+    """Whether it is a model, or an artefact, whole or damaged: `check` says what is wrong with it."""
+    is_damaged = file.kind is None and has_marking_key(file.content)
+    return is_damaged or (file.kind is not None and (file.kind is Kind.MODEL or file.kind.is_document))
+
+
 @dataclass(frozen=True)
 class CheckRequest:
     """Files to judge together: JSON artefacts already read, the model and the recordings as paths.
@@ -116,7 +148,6 @@ def check_files(request: CheckRequest) -> FindingsReport:
     if not request.declared or not bundles:
         return report
     from rigpact.contract.contract_files import system_of
-    from rigpact.reports.checking.as_declared import without_declared
 
     return without_declared(report, system_of(bundles[0]), request.declared)
 
@@ -147,10 +178,14 @@ def notes_of_inputs(contract: ContractFiles, paths: Iterable[Path | None]) -> li
 def _checked(request: CheckRequest) -> FindingsReport:
     contracts = [document for document in request.documents if document.kind.is_of_a_system]
     if contracts:
-        # numpy, onnxruntime and the recordings are not needed to check a bundle before a commit
-        from rigpact.reports.checking.check import system_files
-
-        _refuse_other_files(request, contracts)
+        others = [document for document in request.documents if document not in contracts]
+        if others:
+            raise UnusableInput(others[0].path, f"a {others[0].kind.words}", "files of the system's own contract")
+        refuse_second([document.path for document in contracts], "system contracts")
+        if request.companion is not None:
+            raise UnusableInput(
+                "--companion", str(request.companion), "a contract file alone", "this system has no such file"
+            )
         models = () if request.model is None else (request.model,)
         chosen = models or (None if request.with_own_models else ())
         return check(Subject(system=system_files(contracts[0], chosen, request.recordings, request.declared)))
@@ -164,17 +199,6 @@ def _checked(request: CheckRequest) -> FindingsReport:
             )
             raise UnusableInput(found.name, "a trace", "clips or teacher files", hint)
     return with_canary(check(subject), subject, request.recordings, request.beside)
-
-
-def _refuse_other_files(request: CheckRequest, contracts: Sequence[Document]) -> None:
-    others = [document for document in request.documents if document not in contracts]
-    if others:
-        raise UnusableInput(others[0].path, f"a {others[0].kind.words}", "files of the system's own contract")
-    refuse_second([document.path for document in contracts], "system contracts")
-    if request.companion is not None:
-        raise UnusableInput(
-            "--companion", str(request.companion), "a contract file alone", "this system has no such file"
-        )
 
 
 def _subject(request: CheckRequest) -> Subject:

@@ -23,9 +23,10 @@ import typer
 from typer.core import TyperGroup
 from typer.models import CommandInfo
 
+from rigpact.contract.errors import DISK_REFUSES, UnusableInput, disk_refusal, error_text
 from rigpact.reports.command_line.examples import example
 from rigpact.reports.command_line.left_out import COMMANDS, Command
-from rigpact.reports.command_line.shared_options import with_operations, with_quiet, with_reports, with_settings
+from rigpact.reports.command_line.shared_options import with_options
 
 _EXIT_INTERRUPTED = 130
 _UsageError: Any = typer.BadParameter.__mro__[1]
@@ -70,7 +71,6 @@ _JUDGING = {"check", "diff", "explain", "gate", "nan"}
 
 
 def _name_of(place: str) -> str:
-    """The word for a command: the name of its module."""
     return place.rpartition(".")[2]
 
 
@@ -99,10 +99,12 @@ def _add(own: typer.Typer, place: str) -> None:
     if isinstance(command, typer.Typer):
         own.add_typer(command, name=name)
         return
-    whole = command if name in _NO_CONTRACT else with_operations(command)
-    whole = with_settings(whole) if name in COMMANDS else whole
-    whole = with_reports(whole) if name in _JUDGING else whole
-    own.command(name, cls=Command, epilog=example(name))(whole if name in _NO_VERDICT else with_quiet(whole))
+    options = {
+        "own_operations": name not in _NO_CONTRACT, "config": name in COMMANDS, "report": name in _JUDGING,
+        "html": name in _JUDGING, "is_quiet": name not in _NO_VERDICT,
+    }  # fmt: skip
+    whole = with_options(command, *(option for option, has_it in options.items() if has_it))
+    own.command(name, cls=Command, epilog=example(name))(whole)
 
 
 @cache
@@ -150,17 +152,12 @@ def main(arguments: Sequence[str] | None = None) -> NoReturn:
     status = run_command_line(arguments)
     sys.stdout.flush()
     status = answer.status_after(status)
-    _drop_what_stderr_refused()
-    sys.exit(status)
-
-
-def _drop_what_stderr_refused() -> None:
-    """What a full stderr refuses stays in its buffer: Python would write it again at the end, and leave with status 120."""
     try:
         if sys.stderr is not None:
             sys.stderr.flush()
     except OSError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stderr.fileno())
+    sys.exit(status)
 
 
 def _say_aside(line: str) -> None:
@@ -190,7 +187,6 @@ class _StandardOutput(io.RawIOBase):
 
     def status_after(self, status: int) -> int:
         """The exit status of the command, once all was written."""
-        from rigpact.contract.errors import disk_refusal
         from rigpact.contract.findings import EXIT_CANNOT_JUDGE
 
         if self._refused is None:
@@ -208,7 +204,6 @@ class _StandardOutput(io.RawIOBase):
         return os.isatty(self._descriptor)
 
     def write(self, content: Any) -> int:
-        from rigpact.contract.errors import DISK_REFUSES
 
         try:
             return os.write(self._descriptor, content)
@@ -247,7 +242,6 @@ def run_command_line(arguments: Sequence[str] | None = None) -> int:
     Bad input gives one line on stderr and status 2. Any other error is a defect of rigpact: status 3, with a traceback
     only where RIGPACT_DEBUG is set.
     """
-    from rigpact.contract.errors import DISK_REFUSES, UnusableInput, disk_refusal, error_text
     from rigpact.contract.findings import EXIT_CANNOT_JUDGE, EXIT_INTERNAL
     from rigpact.contract.inputs import inputs_remembered
 

@@ -15,6 +15,8 @@ from typing import TYPE_CHECKING, Any
 
 from typer.core import TyperCommand
 
+from rigpact.contract.errors import UnusableInput
+
 if TYPE_CHECKING:
     from rigpact.contract.settings.gate import GateSettings, RecordedRun
 
@@ -90,8 +92,6 @@ class Command(TyperCommand):
 
     def invoke(self, ctx: Any) -> Any:
         """Fill in, refuse, then work."""
-        from rigpact.contract.errors import UnusableInput
-
         reads = COMMANDS.get(str(ctx.info_name))
         line = fill(ctx.params, reads) if reads else ""
         if reads:
@@ -110,7 +110,10 @@ class Command(TyperCommand):
         _refuse_numbers(self.params, ctx.params)
         _refuse_outputs(self.params, ctx.params)
         if line:
-            _say(line, ctx.params)
+            from rigpact.reports.terminal import say, say_aside
+
+            if not ctx.params.get("is_quiet"):
+                (say if ctx.params.get("output_format") == "text" else say_aside)(line)
         return super().invoke(ctx)
 
 
@@ -123,8 +126,6 @@ def _word(parameter: Any) -> str:
 
 def _refuse_numbers(parameters: Iterable[Any], values: Values) -> None:
     """UnusableInput for an option that is not a number, or infinite: no comparison with it is ever true."""
-    from rigpact.contract.errors import UnusableInput
-
     for each in parameters:
         if isinstance(value := values[each.name], float) and not isfinite(value):
             raise UnusableInput(_word(each), str(value), "a finite number")
@@ -136,7 +137,6 @@ _WRITTEN = ("out", "table", "patch", "html", "probe")
 
 def _refuse_outputs(parameters: Iterable[Any], values: Values) -> None:
     """UnusableInput for an output that cannot be written, or is a file that is read: said before any work."""
-    from rigpact.contract.errors import UnusableInput
     from rigpact.contract.files import refuse_output
 
     read = [value for key, value in values.items() if key not in _WRITTEN and isinstance(value, str | Path)]
@@ -149,14 +149,6 @@ def _refuse_outputs(parameters: Iterable[Any], values: Values) -> None:
             raise UnusableInput(
                 target, "a file that this command reads", "another file to write to", "it would be lost"
             )
-
-
-def _say(line: str, values: Values) -> None:
-    """The line, as a part of an answer in text; beside any other."""
-    from rigpact.reports.terminal import say, say_aside
-
-    if not values.get("is_quiet"):
-        (say if values.get("output_format") == "text" else say_aside)(line)
 
 
 def fill(values: Values, reads: Reads) -> str:
@@ -282,7 +274,6 @@ def _is_recording(path: Path) -> bool:
 
 def _refuse_absent(values: Values, reads: Reads) -> None:
     """UnusableInput for a file to judge that is not there, or is a folder."""
-    from rigpact.contract.errors import UnusableInput
     from rigpact.contract.files import directory_hint, refuse_unread_folder, spelling_of
     from rigpact.contract.files.reach import is_pattern
 
@@ -296,8 +287,6 @@ def _refuse_absent(values: Values, reads: Reads) -> None:
 
 def _refuse_exchanged(values: Values, reads: Reads) -> None:
     """UnusableInput for a contract in the place of what is judged, or a recording in the place of the contract."""
-    from rigpact.contract.errors import UnusableInput
-
     given, judged = values["bundle"], [] if "paths" in values else _judged(values, reads)
     contracts, is_recorded = [*filter(is_contract, judged)], given and _is_recording(Path(given))
     if contracts and is_recorded:

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Mapping
 from enum import StrEnum
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from rigpact.contract.errors import UnusableInput
 from rigpact.reports.command_line.completion import known_conventions
 
 if TYPE_CHECKING:
@@ -94,6 +94,12 @@ Settings = Annotated[
 ConventionsFile = Annotated[Path | None, option("--conventions", "FILE", "TOML file that declares conventions.")]
 
 
+def refuse_beside(given: Mapping[str, object], found: str, expected: str, hint: str = "") -> None:
+    """UnusableInput for those of some options that are given: passed over, they would seem to have been followed."""
+    if names := ", ".join(name for name, value in given.items() if value):
+        raise UnusableInput(names, found, expected, hint)
+
+
 def contract_files(
     bundle: Path | None, companion: Path | None, settings: list[str] | None, conventions: Path | None
 ) -> ContractFiles:
@@ -101,22 +107,3 @@ def contract_files(
     from rigpact.reference_runtime.files.contracts import ContractFiles
 
     return ContractFiles(bundle, companion, tuple(settings or ()), conventions)
-
-
-def print_found(
-    found: Any, as_text: Callable[..., None], output_format: str, otherwise: Callable[[str], None] | None = None
-) -> None:
-    """Print an answer as JSON, as text, or in a format that the command knows itself; write it where it was asked for."""
-    from rigpact.reports.command_line.further_answers import write_answers
-    from rigpact.reports.terminal import print_json, show
-
-    def give(word: str) -> None:
-        if word == OutputFormat.JSON:
-            print_json(found.to_json())
-        elif word == OutputFormat.TEXT or otherwise is None:
-            show(partial(as_text, found))
-        else:
-            otherwise(word)
-
-    give(output_format)
-    write_answers(give)

@@ -5,26 +5,126 @@ The formats come from `rigpact.reports.renderers`. This module names only the tw
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import io
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, redirect_stdout
+from contextvars import ContextVar
 from dataclasses import replace
 from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from rigpact.reports.command_line.options import option, print_found
-from rigpact.reports.renderers import FORMATS
+from rigpact.contract.errors import UnusableInput
+from rigpact.reports.command_line.options import OutputFormat, option
+from rigpact.reports.renderers import FORMATS, HTML, Output, parse_output, render
 
 if TYPE_CHECKING:
     from rich.console import Console
 
     from rigpact.contract.findings import FindingsReport
     from rigpact.reports.answer import Answer, Figures, Sentence
+    from rigpact.reports.gate.answer.compared_run import ComparedRun
+    from rigpact.reports.gate.answer.report import GateReport
+
+
+# `--report FORMAT=FILE` and `--html FILE`: the answer that a command prints, written into files in other formats too.
+_ASKED: ContextVar[tuple[Output, ...]] = ContextVar("asked", default=())
+
+
+def outputs_of(report: Sequence[str] | None, html: Path | None) -> list[Output]:
+    """Format and absolute path of every file to write; checked before anything runs."""
+    from rigpact.contract.files.writing import refuse_output
+
+    found = [*map(parse_output, report or ()), *([Output(HTML, html.absolute())] if html else [])]
+    refuse_one_path_twice([output.path for output in found])
+    for output in found:
+        refuse_output(output.path)
+    return found
+
+
+def refuse_one_path_twice(paths: Sequence[Path]) -> None:
+    """UnusableInput where one report would replace another: a view that reads it would show nothing, or the wrong one."""
+    whole = [path.resolve() for path in paths]
+    twice = next((path for place, path in enumerate(paths) if whole[place] in whole[:place]), None)
+    if twice is not None:
+        raise UnusableInput("--report", f"{twice} twice", "a file of its own for every report")
+
+
+@contextmanager
+def answers_asked(outputs: Sequence[Output]) -> Iterator[None]:
+    """Within this, what a command prints is written into these files too."""
+    token = _ASKED.set(tuple(outputs))
+    try:
+        yield
+    finally:
+        _ASKED.reset(token)
+
+
+def asked_formats() -> list[str]:
+    """The formats of the files that are asked for."""
+    return [output.format for output in _ASKED.get()]
+
+
+def write_answers(show: Callable[[str], None]) -> None:
+    """Write the files that were asked for. show: prints the answer in a format."""
+    from rigpact.contract.files import write_bytes
+    from rigpact.reports.terminal import quietly
+
+    for output in _ASKED.get():
+        written = io.BytesIO()
+        stream = io.TextIOWrapper(written, "utf-8", newline="", write_through=True)
+        with redirect_stdout(stream), quietly(is_quiet=False):
+            show(output.format)
+        write_bytes(output.path, written.getvalue())
+
+
+def print_found(
+    found: Any, as_text: Callable[..., None], output_format: str, otherwise: Callable[[str], None] | None = None
+) -> None:
+    """Print an answer as JSON, as text, or in a format that the command knows itself; write it where it was asked for."""
+    from rigpact.reports.terminal import print_json, show
+
+    def give(word: str) -> None:
+        if word == OutputFormat.JSON:
+            print_json(found.to_json())
+        elif word == OutputFormat.TEXT or otherwise is None:
+            show(partial(as_text, found))
+        else:
+            otherwise(word)
+
+    give(output_format)
+    write_answers(give)
+
+
+# The answer of a command that writes files: what was written, facts about it, notes; as lines for people, or as one document.
+def answer_written(
+    command: str,
+    files: Sequence[Path],
+    output_format: OutputFormat,
+    *,
+    lines: Sequence[str],
+    facts: Mapping[str, Any] | None = None,
+    notes: Sequence[str] = (),
+) -> None:
+    """Print the `rigpact-written` document, version 1, or its lines and notes."""
+    from rigpact.reports.terminal import plain, print_json, say
+
+    if output_format is OutputFormat.JSON:
+        print_json({
+            "format": "rigpact-written", "version": 1, "command": command, "files": [str(path) for path in files],
+            "facts": dict(facts or {}), "notes": list(notes),
+        })  # fmt: skip
+        return
+    for line in (*lines, *(f"note: {note}" for note in notes)):
+        say(plain(line))
+
 
 TEXT, JSON = "text", "json"
 """The two formats that a command prints itself: text for people, and its own JSON document."""
-MARKDOWN, HTML = "markdown", "html"
-"""The two formats of a comment: one screen, the answer first."""
+MARKDOWN = "markdown"
+"""With HTML the formats of a comment: one screen, the answer first."""
 CHOICES = tuple(FORMATS)
 
 
@@ -42,11 +142,20 @@ FormatOfReport = Annotated[str, _option((*CHOICES, HTML), "Text for people, JSON
 FormatOfAnswer = Annotated[str, _option((TEXT, JSON, MARKDOWN, HTML), "Text, JSON or a comment.")]
 
 
+def write_output(output: Output, gate: GateReport, runs: Sequence[ComparedRun]) -> None:
+    """Write one complete file."""
+    if output.format == HTML:
+        from rigpact.reports.viewer import write_html
+
+        write_html(output.path, gate, runs)
+    else:
+        from rigpact.contract.files import write_bytes
+
+        write_bytes(output.path, render(gate, output.format).encode("utf-8"))
+
+
 def refuse_others(output_format: str, known: Sequence[str], what: str) -> None:
     """UnusableInput for a format, printed or written, that an answer does not have."""
-    from rigpact.contract.errors import UnusableInput
-    from rigpact.reports.command_line.further_answers import asked_formats
-
     for word in (output_format, *asked_formats()):
         if word not in known:
             raise UnusableInput("--format, --report", f"{word} of {what}", f"one of {', '.join(known)}")
@@ -68,7 +177,7 @@ def print_answer(found: Any, answer: Answer, output_format: str, said: Sequence[
 
 def print_comment(answer: Answer, output_format: str) -> None:
     """Print an answer as Markdown or as a page, always as UTF-8."""
-    from rigpact.reports.renderers.comment import comment
+    from rigpact.reports.renderers.markdown import comment
 
     typer.echo(comment(answer, output_format).encode("utf-8"), nl=False)
 
@@ -78,7 +187,7 @@ def print_rendered(report: FindingsReport, name: str, title: str, output_format:
 
     name, title: of the part that the report becomes; strict: warnings fail it too.
     """
-    from rigpact.reports.renderers import one_part, render
+    from rigpact.reports.renderers import one_part
 
     gate = one_part(name, title, report, strict=strict)
     if output_format == HTML:

@@ -203,19 +203,15 @@ class _Side:
     def recomputed(self, stage: Stage) -> FloatArray | None:
         """The stage, computed from this side's recorded values; None where they do not suffice."""
         if stage.compute is None:
-            return self._handed_on(stage)
+            if stage.carried is None or source_of(stage, self._replayed) not in self.values:
+                return None
+            own, before = self.values[stage.name], one_frame_later(self._replayed, source_of(stage, self._replayed))
+            return stage.take_over(self._contract, own, np.where(np.isnan(before), own, before))
         try:
             rows = exact_answer(stage, self._replayed) if stage.is_answer else self._replayed.computed(stage.name)
         except UnusableInput:
             return None
         return rows if rows is not None and rows.shape == self.values[stage.name].shape else None
-
-    def _handed_on(self, stage: Stage) -> FloatArray | None:
-        """What the frame before hands on, where it was recorded; else the stage as it is. None for what is not fed back."""
-        if stage.carried is None or source_of(stage, self._replayed) not in self.values:
-            return None
-        own, before = self.values[stage.name], one_frame_later(self._replayed, source_of(stage, self._replayed))
-        return stage.take_over(self._contract, own, np.where(np.isnan(before), own, before))
 
     def own_bound(self, stage: Stage, rows: FloatArray) -> FloatArray:
         """The rounding of a recomputed stage, and of the recorded one where its numbers were written coarsely."""
@@ -227,7 +223,6 @@ class _Side:
 
 
 def _bound(stage: Stage, a: _Side, b: _Side) -> FloatArray:
-    """The smaller bound of the two, and what either side lost by writing its numbers."""
     return np.fmin(a.bound(stage), b.bound(stage)) + a.lost_in_writing(stage) + b.lost_in_writing(stage)
 
 

@@ -114,5 +114,4 @@ def _in_spans(trace: Trace, span: int, quantiles: tuple[float, ...]) -> str:
 
 
 def _apart(a: float, b: float) -> float:
-    """By which part of the slower rate two rates differ; the same for a step that is twice as long and one half as long."""
     return max(a, b) / min(a, b) - 1.0

@@ -25,10 +25,9 @@ from rigpact.contract.systems.system import System
 from rigpact.reference_runtime.graph.replayed import check_widths
 from rigpact.reference_runtime.operations.rot6d import Rot6d
 from rigpact.reference_runtime.recordings.recording import Recording
-from rigpact.reports.comparing.address import Address, channel_address
 from rigpact.reports.comparing.allowance import Allowance
 from rigpact.reports.comparing.pose_meter import Baseline, PoseError, PoseMeter, Targets, targets_of
-from rigpact.reports.comparing.stage_comparison import StageComparison, StageMeter
+from rigpact.reports.comparing.stage_comparison import Address, StageComparison, StageMeter, channel_address
 from rigpact.reports.terminal import tracked
 
 
@@ -317,7 +316,6 @@ def _pose_meter(pairs: Pairs, contract: Contract | None, skeleton: Skeleton | No
 
 
 def _system_of(contract: Contract | None) -> System:
-    """The contract's system; without a contract, the enemy animation."""
     return find_system(ENEMY_ANIMATION) if contract is None else contract.system
 
 

@@ -5,8 +5,12 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+import pandas as pd
+
 from rigpact.contract.character import bone_names_of
 from rigpact.contract.errors import UnusableInput
+from rigpact.contract.files import write_bytes
 from rigpact.contract.findings import FindingsReport, Ledger
 from rigpact.contract.some_bones import contract_of_bones
 from rigpact.contract.systems.contract import Contract
@@ -14,8 +18,33 @@ from rigpact.reference_runtime.files.contracts import ContractFiles
 from rigpact.reference_runtime.files.declared import files_of, network_of
 from rigpact.reference_runtime.recordings.recording import Recording, of_bones, read_recording, with_all_bones
 from rigpact.reports.checking.check import said_of_inputs
+from rigpact.reports.comparing.checkpoints.ranking import bone_name
 from rigpact.reports.comparing.compare import Comparison, SomeBones, compare, ledger_of
 from rigpact.reports.comparing.judgement import judge
+
+
+# The error of every bone in every frame as a table, for other tools.
+def error_table(comparison: Comparison) -> pd.DataFrame:
+    """One row for each frame and bone: frame, time_s, bone, deg, cm (cm only with a skeleton).
+
+    Raises UnusableInput when no poses were compared.
+    """
+    pose = comparison.pose
+    if pose is None:
+        raise UnusableInput("--table", "no pose on both sides", "recordings with y_out")
+    frames, bones = pose.deg.shape
+    names = [bone_name(comparison.bones, bone) for bone in range(bones)]
+    time_s = comparison.frames / comparison.a.trace.header.fps
+    columns = {"frame": np.repeat(comparison.frames, bones), "time_s": np.repeat(time_s, bones)}
+    columns |= {"bone": np.tile(names, frames), "deg": pose.deg.reshape(-1)}
+    return pd.DataFrame(columns if pose.cm is None else {**columns, "cm": pose.cm.reshape(-1)})
+
+
+def write_error_table(comparison: Comparison, path: Path) -> None:
+    """Write the table as CSV: first under a temporary name, then renamed."""
+    if path.suffix.lower() != ".csv":
+        raise UnusableInput(path, f"the name {path.name}", "a name ending in .csv")
+    write_bytes(path, error_table(comparison).to_csv(index=False, lineterminator="\n").encode("utf-8"))
 
 
 # Compare recordings of which at least one holds some of the bones
@@ -40,7 +69,8 @@ def compare_recordings(
     cut = of_bones(a, contract, bones), of_bones(b, contract, bones)
     every = with_all_bones(a) or a, with_all_bones(b) or b
     held = {name for side in cut for name in side.trace.stages}
-    whole = held & _in_both(every, contract)
+    first, second = (set() if side.bones else set(side.trace.stages) for side in every)
+    whole = held & {name for name in first & second if any(field.bone for field in contract.fields(name))}
     asked = set(only) or held
     parts: dict[bool, Comparison] = {}
     if asked - whole:
@@ -61,12 +91,6 @@ def _common(a: Recording, b: Recording) -> tuple[int, ...]:
     if not shared:
         raise UnusableInput(f"{b.path}#/bones", f"no bone that {a.path.name} holds", "at least one bone that both hold")
     return shared
-
-
-def _in_both(every: tuple[Recording, Recording], contract: Contract) -> set[str]:
-    """The stages of bones that both sides hold with all bones."""
-    first, second = (set() if side.bones else set(side.trace.stages) for side in every)
-    return {name for name in first & second if any(field.bone for field in contract.fields(name))}
 
 
 def _mixed(cut: Recording, every: Recording, whole: Collection[str]) -> Recording:
@@ -144,7 +168,7 @@ def diff(request: DiffRequest) -> FindingsReport:
     if request.table is not None:
         if comparison.pose is None:
             raise UnusableInput("--table", "a recording without bones", "--format json")
-        from rigpact.reports.comparing.error_table import write_error_table  # needs pandas
+        from rigpact.reports.comparing.diff import write_error_table  # needs pandas
 
         write_error_table(comparison, request.table)
     return judge(comparison, said_of_inputs(request.contract, (request.a, request.b, request.teacher)))

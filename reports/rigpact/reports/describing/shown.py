@@ -21,9 +21,14 @@ from rigpact.contract.pages.registry import every_system, find_system, known_sys
 from rigpact.contract.rules import ALL_RULES, FAMILIES, MEASURED
 from rigpact.contract.systems.description import Section
 from rigpact.reference_runtime.native.library import headers_folder
-from rigpact.reports.describing import operation_description as operations
-from rigpact.reports.describing import system_description as systems
 from rigpact.reports.describing.answer_schemas import SCHEMAS, schema_text
+from rigpact.reports.describing.system_description import (
+    operation_sections,
+    profile_sections,
+    profiles_section,
+    system_sections,
+    systems_section,
+)
 
 
 # The section of one rule, as docs/rules.md and `rigpact show` have it
@@ -162,16 +167,15 @@ def _schema(name: str) -> Made:
 
 
 def _whole(title: str, text: str, language: str) -> Made:
-    """What is printed as it stands; a fenced block of a Markdown page, and for machines."""
     return [Section(title, (f"```{language}\n{text}```",))], text
 
 
 _PAGE, _SCHEMA = "page ", "schema "
 _KINDS: Mapping[str, tuple[Callable[[], Iterable[str]], Callable[[str], Made]]] = {
     "a rule": (_rules, _rule),
-    "a system": (known_systems, lambda name: (systems.system_sections(find_system(name), known_systems()[name]), "")),
-    "an operation": (known_operations, lambda name: (operations.operation_sections([known_operations()[name]]), "")),
-    "a profile": (known_profiles, lambda name: (operations.profile_sections(known_profiles()[name]), "")),
+    "a system": (known_systems, lambda name: (system_sections(find_system(name), known_systems()[name]), "")),
+    "an operation": (known_operations, lambda name: (operation_sections([known_operations()[name]]), "")),
+    "a profile": (known_profiles, lambda name: (profile_sections(known_profiles()[name]), "")),
     "a page": (lambda: (f"{_PAGE}{name}" for name in known_systems()), _page),
     "a schema": (lambda: (f"{_SCHEMA}{name}" for name in SCHEMAS), _schema),
     "the schemas": (lambda: ("schema",), lambda _: ([_schemas()], "")),
@@ -194,9 +198,9 @@ def _index() -> Iterator[Section]:
         ("recorder", "ten lines of C++ that record what another program computes"),
     )
     yield Section("What can be shown", (), ("rigpact show …", "is"), kinds)
-    yield systems.systems_section((system, known_systems()[system.name]) for system in every_system())
-    yield from operations.operation_sections(list(known_operations().values()))
-    yield operations.profiles_section(list(known_profiles().values()))
+    yield systems_section((system, known_systems()[system.name]) for system in every_system())
+    yield from operation_sections(list(known_operations().values()))
+    yield profiles_section(list(known_profiles().values()))
     yield families_section()
     yield _schemas()
 

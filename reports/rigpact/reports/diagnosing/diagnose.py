@@ -18,7 +18,7 @@ from rigpact.contract.conventions import InputOrder
 from rigpact.contract.systems.contract import Contract
 from rigpact.contract.systems.stage import Graph
 from rigpact.reference_runtime.graph.replayed import Evidence, ReplayedFrames, path_of
-from rigpact.reports.comparing.address import channel_address
+from rigpact.reports.comparing.stage_comparison import channel_address
 from rigpact.reports.diagnosing.budget import Budget
 from rigpact.reports.diagnosing.diagnosis import Cause, Diagnosis, Divergence, Sampled, StageVerdict, Verdict
 from rigpact.reports.diagnosing.explanation import Explanation, search

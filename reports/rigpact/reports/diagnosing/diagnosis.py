@@ -8,7 +8,7 @@ from typing import Any, Literal
 
 from rigpact.contract.findings import EXIT_CANNOT_JUDGE, EXIT_FINDINGS, EXIT_PASS
 from rigpact.contract.systems.stage import Graph
-from rigpact.reports.comparing.address import Address
+from rigpact.reports.comparing.stage_comparison import Address
 from rigpact.reports.diagnosing.budget import Search, searches_together
 from rigpact.reports.diagnosing.extent import Extent
 from rigpact.reports.diagnosing.hypotheses import Changes

@@ -7,7 +7,7 @@ governs: one that the change removes, moves, shadows or reaches over a link is n
 the base cannot be read, or where the base is the judged commit itself.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from itertools import takewhile
 from pathlib import Path
@@ -107,7 +107,10 @@ def _narrowed(was: Configuration, now: Configuration, base: Revision, found: Pat
     for path in clips:
         if not path.is_file():  # a folder or a pattern meant it: no error names it
             yield narrower("gate.clips", path.name, "absent")
-    for path in _recorded_files(was, folder, clips):
+    settings = was.gate or GateSettings()
+    runs = [name for run in (*settings.traces, *settings.teacher) for name in (run.file, run.clip)]
+    named = [folder / name for name in (*runs, settings.free_run) if name is not None]
+    for path in list(dict.fromkeys((*named, *clips))):
         if path.is_file() and base.has(path) and (cut := _cut(base.file(path), path)):
             yield narrower(path.name, *(f"{count} frames" for count in cut))
     known = read_baseline(now.baseline) if now.baseline else ()
@@ -122,14 +125,6 @@ def _clips_meant(was: Configuration, base: Revision, folder: Path) -> Iterator[P
     for word in was.gate.clips if was.gate is not None else ():
         fixed = Path(*takewhile(lambda part: not is_pattern(part), Path(word).parts))
         yield from meant_names(word, folder, base.names(folder / fixed), clip_endings())
-
-
-def _recorded_files(was: Configuration, folder: Path, clips: Sequence[Path]) -> list[Path]:
-    """The recordings and clips of the base, each once."""
-    settings = was.gate or GateSettings()
-    runs = [name for run in (*settings.traces, *settings.teacher) for name in (run.file, run.clip)]
-    named = [folder / name for name in (*runs, settings.free_run) if name is not None]
-    return list(dict.fromkeys((*named, *clips)))
 
 
 def _cut(was: Path, now: Path) -> tuple[int, int] | None:

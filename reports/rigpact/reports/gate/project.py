@@ -158,13 +158,9 @@ def check_names(settings: GateSettings, system: System) -> None:
             system.knobs[knob].parsed(value)
         except UnusableInput as error:
             raise UnusableInput(place, error.found, error.expected, error.hint) from None
-    for run in (*settings.teacher, *settings.traces):
-        _check_stages(run, system)
-
-
-def _check_stages(run: RecordedRun, system: System) -> None:
     names: tuple[str, ...] = system.graph.names
-    for stage in run.stages:
-        if stage not in names:
-            hint = did_you_mean(stage, names)
-            raise UnusableInput(f"{run.place}.stages", repr(stage), f"one of {', '.join(names)}", hint)
+    for run in (*settings.teacher, *settings.traces):
+        for stage in run.stages:
+            if stage not in names:
+                hint = did_you_mean(stage, names)
+                raise UnusableInput(f"{run.place}.stages", repr(stage), f"one of {', '.join(names)}", hint)

@@ -27,7 +27,15 @@ def reference_of(project: Project, run: RecordedRun, recording: Recording) -> Re
     """The reference run, with the declared number of frames, or as many as the clip has."""
     contract = contract_of_side(recording, project.contract)
     if is_without_model(project, run, recording):
-        trace = _without_a_model(project, contract, run, recording.trace)
+        graph, drive = project.system.graph, project.drive(run.clip or run.file)
+        frame = np.arange(expected_frames(project, run))
+        answers = (
+            _answers_at(frame, recording.trace, graph.answers) if holds_answers(project.system, recording.trace) else {}
+        )
+        frames = ReplayedFrames(Evidence(frame, recording.trace.header.fps, "teacher", answers, drive), contract)
+        names = [name for name in graph.names if name not in answers] if answers else run.stages
+        stages = {name: rows for name in names if (rows := frames.computed(name)) is not None}
+        trace = Trace(recording.trace.header, frame, frame / recording.trace.header.fps, stages)
     else:
         mode = recording.trace.header.mode
         trace = project.kept(
@@ -64,17 +72,6 @@ def holds_answers(system: System, recorded: Trace) -> bool:
     """Whether a run that a clip drove holds what its network answered: then every later stage follows from that."""
     answers = set(system.graph.answers)
     return recorded.header.mode == "teacher" and bool(answers) and answers <= set(recorded.stages)
-
-
-def _without_a_model(project: Project, contract: Contract, run: RecordedRun, recorded: Trace) -> Trace:
-    """The stages before the model and, from the recorded answers, those after it; for the whole clip in one batch."""
-    graph, drive = project.system.graph, project.drive(run.clip or run.file)
-    frame = np.arange(expected_frames(project, run))
-    answers = _answers_at(frame, recorded, graph.answers) if holds_answers(project.system, recorded) else {}
-    frames = ReplayedFrames(Evidence(frame, recorded.header.fps, "teacher", answers, drive), contract)
-    names = [name for name in graph.names if name not in answers] if answers else run.stages
-    stages = {name: rows for name in names if (rows := frames.computed(name)) is not None}
-    return Trace(recorded.header, frame, frame / recorded.header.fps, stages)
 
 
 def _answers_at(frame: NDArray[np.int64], recorded: Trace, answers: Collection[str]) -> dict[str, FloatArray]:

@@ -23,7 +23,7 @@ from rigpact.reference_runtime.files.subject import Subject
 from rigpact.reference_runtime.graph.bounds import WRITTEN_MARGIN
 from rigpact.reference_runtime.graph.replayed import Evidence
 from rigpact.reference_runtime.recordings.recording import Recording, cut_to, judging_contract
-from rigpact.reports.comparing.address import channel_address
+from rigpact.reports.comparing.stage_comparison import channel_address
 from rigpact.reports.nonfinite import lanes
 from rigpact.reports.nonfinite.lanes import Spread, distances
 from rigpact.reports.nonfinite.leaving import Leaving, Left

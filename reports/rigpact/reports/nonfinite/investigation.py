@@ -28,7 +28,7 @@ from rigpact.reference_runtime.graph.bounds import replay_bound
 from rigpact.reference_runtime.graph.replayed import Evidence, ReplayedFrames
 from rigpact.reference_runtime.operations.rounding import gamma
 from rigpact.reference_runtime.recordings.recording import Recording, judging_contract
-from rigpact.reports.comparing.address import channel_address
+from rigpact.reports.comparing.stage_comparison import channel_address
 from rigpact.reports.diagnosing.evidence import held_parts, recording_to_evidence
 from rigpact.reports.nonfinite.leaving import Leaving, Left
 from rigpact.reports.nonfinite.origin import Origin, find_origin, origin_of_run, refused_origin

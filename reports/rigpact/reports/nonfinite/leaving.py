@@ -16,7 +16,7 @@ from rigpact.contract.statistics import FloatArray
 from rigpact.contract.systems.contract import Contract
 from rigpact.reference_runtime.files.declared import files_of
 from rigpact.reference_runtime.files.ordinary import ORDINARY_Z, largest_departure, largest_meaning
-from rigpact.reports.comparing.address import channel_address
+from rigpact.reports.comparing.stage_comparison import channel_address
 
 _GROWTH = 1.5
 """A run grows if the largest z of each quarter is this many times that of the quarter before."""

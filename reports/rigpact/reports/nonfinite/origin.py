@@ -25,7 +25,7 @@ from rigpact.reference_runtime.files.subject import Subject
 from rigpact.reference_runtime.graph.network import each_network
 from rigpact.reference_runtime.graph.replayed import Evidence, ReplayedFrames
 from rigpact.reference_runtime.network import aligned
-from rigpact.reports.comparing.address import channel_address
+from rigpact.reports.comparing.stage_comparison import channel_address
 from rigpact.reports.nonfinite.network_node import NodeOrigin, name_node
 
 MOST = 24

@@ -10,7 +10,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from importlib import import_module
+from pathlib import Path
 from typing import TYPE_CHECKING
+
+from rigpact.contract.errors import UnusableInput
 
 if TYPE_CHECKING:
     from rigpact.contract.findings import FindingsReport
@@ -46,7 +49,38 @@ def render(gate: GateReport, name: str) -> str:
 def one_part(name: str, title: str, report: FindingsReport, *, strict: bool = False) -> GateReport:
     """A single command's report as a gate with one part, so that every renderer can show it."""
     from rigpact.contract.version import rigpact_version
-    from rigpact.reports.gate.answer.part import Part
-    from rigpact.reports.gate.answer.report import GateReport
+    from rigpact.reports.gate.answer.report import GateReport, Part
 
     return GateReport((Part(name, title, report),), {"rigpact": rigpact_version()}, strict=strict)
+
+
+HTML = "html"
+_BY_SUFFIX: Mapping[str, str] = {
+    ".json": "json",
+    ".xml": "junit",
+    ".sarif": "sarif",
+    ".md": "markdown",
+    ".txt": "text",
+    **dict.fromkeys((".html", ".htm"), HTML),
+}
+
+
+@dataclass(frozen=True)
+class Output:
+    """A file to write, and its format."""
+
+    format: str
+    path: Path
+
+
+def parse_output(word: str) -> Output:
+    """Read `FILE` or `FORMAT=FILE` and make the path absolute; UnusableInput for an unknown format or suffix."""
+    name, equals, rest = word.partition("=")
+    if equals and (name in FORMATS or name == HTML):
+        return Output(name, Path(rest).absolute())
+    path = Path(word)
+    known = None if equals and name.isalpha() else _BY_SUFFIX.get(path.suffix.lower())
+    if known is None:
+        expected = f"a file ending in {', '.join(_BY_SUFFIX)}, or FORMAT=FILE with one of {', '.join((*FORMATS, HTML))}"
+        raise UnusableInput(f"--report {word}", name if equals else path.suffix or "no suffix", expected)
+    return Output(known, path.absolute())

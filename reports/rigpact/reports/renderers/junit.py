@@ -12,8 +12,7 @@ from typing import Any
 from xml.etree import ElementTree as Xml
 
 from rigpact.contract.findings import Finding, Rule
-from rigpact.reports.gate.answer.part import Part
-from rigpact.reports.gate.answer.report import GateReport
+from rigpact.reports.gate.answer.report import GateReport, Part
 from rigpact.reports.renderers.places import Place, places_of
 from rigpact.reports.renderers.wording import (
     hint_text,

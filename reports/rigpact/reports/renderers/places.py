@@ -33,7 +33,7 @@ _FLAT = r'\[[^\[\]{}"]*+\]'
 _FLAT_ARRAY = re.compile(_FLAT)
 _SHAPE = re.compile(rf"{_STRING}|{_FLAT}|[\[\]{{}}]", re.DOTALL)
 _COMMA = re.compile(r",")
-_MARK_IN_TEXT = "\ufeff"
+_MARK = "\ufeff"
 
 
 @dataclass(frozen=True)
@@ -63,7 +63,7 @@ def positions(text: str, pointers: Iterable[str]) -> Mapping[str, Position]:
 
     text: as decoded from UTF-8, with or without its byte order mark.
     """
-    text = text.removeprefix(_MARK_IN_TEXT)
+    text = text.removeprefix(_MARK)
     root = _Wanted()
     paths = {pointer: _path(pointer) for pointer in pointers}
     for path in paths.values():

@@ -19,8 +19,7 @@ import orjson
 from rigpact.contract.errors import UnusableInput
 from rigpact.contract.findings import Finding, Rule, Severity
 from rigpact.contract.version import rigpact_version
-from rigpact.reports.gate.answer.part import Part
-from rigpact.reports.gate.answer.report import GateReport
+from rigpact.reports.gate.answer.report import GateReport, Part
 from rigpact.reports.renderers.places import Place, places_of
 from rigpact.reports.renderers.wording import hint_text, message_text, unanswered
 from rigpact.reports.terminal import plain
@@ -69,12 +68,25 @@ def render(gate: GateReport) -> str:
     places = places_of(gate.findings)
     order = {rule.code: index for index, rule in enumerate(rules)}
     base = documentation_url()
-    causes = _causes(gate)
+    causes = {
+        id(finding): {"cause": number, "causeTitle": _message(plain(cause.title))}
+        for number, cause in enumerate(gate.causes, 1)
+        for finding in cause.findings
+    }
+    driver: dict[str, Any] = {"name": "rigpact", "version": rigpact_version()}
+    if base is not None:
+        driver["informationUri"] = f"{base}/rules.md"
+    open_questions = unanswered(gate)
+    invocation: dict[str, Any] = {"executionSuccessful": not open_questions, "exitCode": gate.exit_code}
+    if open_questions:
+        invocation["toolExecutionNotifications"] = [
+            {"level": "error", "message": {"text": _message(f"{title} {why}")}} for title, why in open_questions
+        ]
     run: dict[str, Any] = {
-        "tool": {"driver": _driver(rules, base)},
+        "tool": {"driver": (driver | {"rules": [_descriptor(rule, base) for rule in rules]})},
         "columnKind": "utf16CodeUnits",
         "originalUriBaseIds": {_ROOT: {"description": {"text": "The root of the repository."}}},
-        "invocations": [_invocation(gate)],
+        "invocations": [invocation],
         "results": [
             _result(part, finding, order[finding.rule.code], places[finding.file, finding.pointer], causes)
             for part in gate.parts
@@ -83,13 +95,6 @@ def render(gate: GateReport) -> str:
     }
     log = {"$schema": SCHEMA, "version": "2.1.0", "runs": [run]}
     return orjson.dumps(log, option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE).decode("utf-8")
-
-
-def _driver(rules: list[Rule], base: str | None) -> dict[str, Any]:
-    driver: dict[str, Any] = {"name": "rigpact", "version": rigpact_version()}
-    if base is not None:
-        driver["informationUri"] = f"{base}/rules.md"
-    return driver | {"rules": [_descriptor(rule, base) for rule in rules]}
 
 
 def _descriptor(rule: Rule, base: str | None) -> dict[str, Any]:
@@ -114,15 +119,6 @@ def _sentence(text: str) -> str:
     return text[:1].upper() + text[1:] + ("" if text.endswith((".", "?")) else ".")
 
 
-def _causes(gate: GateReport) -> dict[int, dict[str, Any]]:
-    """What a result says of its cause, by the finding's id: the place of the cause among all, and its sentence."""
-    return {
-        id(finding): {"cause": number, "causeTitle": _message(plain(cause.title))}
-        for number, cause in enumerate(gate.causes, 1)
-        for finding in cause.findings
-    }
-
-
 def _result(
     part: Part, finding: Finding, index: int, place: Place, causes: Mapping[int, dict[str, Any]]
 ) -> dict[str, Any]:
@@ -138,7 +134,6 @@ def _result(
 
 
 def _message(text: str) -> str:
-    """Plain text of a message; text that looks like an embedded SARIF link is changed, so it is not read as a link."""
     return _LINK.sub(r"\\[", text)
 
 
@@ -155,13 +150,3 @@ def _location(finding: Finding, place: Place) -> dict[str, Any]:
     if finding.pointer:
         location["logicalLocations"] = [{"fullyQualifiedName": plain(finding.pointer)}]
     return location
-
-
-def _invocation(gate: GateReport) -> Mapping[str, Any]:
-    open_questions = unanswered(gate)
-    invocation: dict[str, Any] = {"executionSuccessful": not open_questions, "exitCode": gate.exit_code}
-    if open_questions:
-        invocation["toolExecutionNotifications"] = [
-            {"level": "error", "message": {"text": _message(f"{title} {why}")}} for title, why in open_questions
-        ]
-    return invocation

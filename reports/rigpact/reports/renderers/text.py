@@ -6,8 +6,7 @@ from rich.console import Console
 from rich.text import Text
 
 from rigpact.contract.findings import number_of
-from rigpact.reports.gate.answer.part import Part
-from rigpact.reports.gate.answer.report import GateReport
+from rigpact.reports.gate.answer.report import GateReport, Part
 from rigpact.reports.renderers.wording import cause_text, found_text, part_text, parts_text
 from rigpact.reports.terminal import STYLES, account_text, plain, sum_up, verdict_word
 

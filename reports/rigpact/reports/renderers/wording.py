@@ -3,8 +3,7 @@
 from collections.abc import Iterable
 
 from rigpact.contract.findings import Finding, Severity, number_of
-from rigpact.reports.gate.answer.part import Part
-from rigpact.reports.gate.answer.report import Cause, GateReport
+from rigpact.reports.gate.answer.report import Cause, GateReport, Part
 from rigpact.reports.terminal import account_text, plain
 
 _WORST_FIRST = tuple(Severity)

@@ -31,7 +31,7 @@ from rigpact.reference_runtime.native.library import Engine
 from rigpact.reference_runtime.recordings.opened import is_trace_name
 from rigpact.reference_runtime.recordings.trace import Trace, write_trace
 from rigpact.reports.checking.check import said_of_inputs
-from rigpact.reports.comparing.address import channel_address
+from rigpact.reports.comparing.stage_comparison import channel_address
 from rigpact.reports.nonfinite.leaving import Leaving
 from rigpact.reports.nonfinite.origin import input_order
 from rigpact.reports.terminal import plain, print_report, tracked

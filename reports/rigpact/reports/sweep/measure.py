@@ -25,8 +25,8 @@ from rigpact.reference_runtime.files.runner import Runner
 from rigpact.reference_runtime.files.sentinel import Watched, watch_run
 from rigpact.reference_runtime.files.subject import Subject
 from rigpact.reference_runtime.operations.rot6d import Rot6d
-from rigpact.reports.comparing.address import channel_address
 from rigpact.reports.comparing.pose_meter import pose_error
+from rigpact.reports.comparing.stage_comparison import channel_address
 from rigpact.reports.nonfinite import lanes
 from rigpact.reports.own_module import use_operations
 from rigpact.reports.sweep.plan import Cell, Changes, SweptFile, file_sha256

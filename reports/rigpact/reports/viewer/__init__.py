@@ -2,7 +2,6 @@
 
     page           the document: assets, content security policy, output file
     words          the texts about a gate, ready for the template: causes, each with its step and its place in the pictures
-    run_words      a compared run
     run_data       the data for drawing a compared run; a long run is thinned
     packing        numbers as text
     assets/        template, style and script

@@ -16,14 +16,13 @@ from rigpact.contract.files import write_bytes
 from rigpact.contract.findings import Finding, Ledger, Rule, Severity, Verdict
 from rigpact.contract.rules.teacher.prediction import NOT_POSES, SAY_NOTHING
 from rigpact.contract.statistics import FloatArray
-from rigpact.reports.comparing.address import Address
+from rigpact.reports.comparing.stage_comparison import Address
 from rigpact.reports.diagnosing.diagnosis_text import answer_of_diagnosis
 from rigpact.reports.gate.answer.compared_run import CLIP, REFERENCE, ComparedRun, Values
-from rigpact.reports.gate.answer.part import Part
-from rigpact.reports.gate.answer.report import GateReport
+from rigpact.reports.gate.answer.report import GateReport, Part
 from rigpact.reports.renderers.wording import found_text, place_text
 from rigpact.reports.terminal import plain, severities_text
-from rigpact.reports.viewer.run_data import SCALE, bone_index, bone_names, rows_drawn, run_data
+from rigpact.reports.viewer.run_data import SCALE, bone_index, bone_names, rows_drawn, run_data, sized
 
 # A compared run in words and figures: title, answer, tables of stages, bones and the numbers of a stage.
 _NO_POSES = frozenset(rule.code for rule in NOT_POSES)
@@ -108,11 +107,11 @@ def run_words(run: ComparedRun, owner: Part | None, denied: Sequence[Finding] = 
 def _value_rows(values: Values, run: ComparedRun) -> Iterator[dict[str, str]]:
     """Each channel: its name, the index that the network has for it, whose numbers were recorded in its place, how far off."""
     expected, recorded = (side.astype(np.float64) for side in (values.expected, values.recorded))
-    apart = _sized(np.abs(recorded - expected))
+    apart = sized(np.abs(recorded - expected))
     known = expected[np.isfinite(expected)]
     span = float(np.ptp(known)) if known.size else 0.0
     for place, name in enumerate(values.names):
-        distance = _sized(np.abs(expected - recorded[:, [place]])).max(axis=0)
+        distance = sized(np.abs(expected - recorded[:, [place]])).max(axis=0)
         nearest = int(np.argmin(distance))
         is_other = distance[place] > _SAME * span and distance[nearest] <= _SAME * span
         row, own = int(np.argmax(apart[:, place])), values.network
@@ -123,10 +122,6 @@ def _value_rows(values: Values, run: ComparedRun) -> Iterator[dict[str, str]]:
             "got_network": str(own[nearest]) if is_other and own[nearest] >= 0 else "",
             "apart": _figure(apart[row, place]), "frame": str(run.frames[row]),
         }  # fmt: skip
-
-
-def _sized(values: FloatArray) -> FloatArray:
-    return np.where(np.isnan(values), np.inf, values)
 
 
 def _stage_row(run: ComparedRun, name: str, ratios: FloatArray, note: str) -> dict[str, str]:

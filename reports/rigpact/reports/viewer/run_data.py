@@ -119,7 +119,7 @@ def rows_drawn(run: ComparedRun, runs: int) -> Rows:
 def worst_row(run: ComparedRun) -> int:
     """The row with the largest error of a bone, or of a stage if there are no bones; NaN counts as infinite."""
     errors = run.deg if run.deg.shape[1] else run.ratios.T
-    return int(np.argmax(_sized(errors).max(axis=1)))
+    return int(np.argmax(sized(errors).max(axis=1)))
 
 
 def first_divergence(run: ComparedRun) -> Place | None:
@@ -128,7 +128,7 @@ def first_divergence(run: ComparedRun) -> Place | None:
     if known is not None:
         row = int(np.argmin(np.abs(run.frames - known.frame)))
         return Place(row, known.stage, bone_index(run, known.address.bone))
-    over = [(name, _sized(ratios) > 1.0) for name, ratios, _ in run.by_stage()]
+    over = [(name, sized(ratios) > 1.0) for name, ratios, _ in run.by_stage()]
     starts = [(int(np.argmax(rows)), name) for name, rows in over if rows.any()]
     row, stage = min(starts, key=lambda start: start[0], default=(0, ""))
     return Place(row, stage, -1) if stage else None
@@ -180,9 +180,9 @@ def _poses(run: ComparedRun, rows: Rows) -> dict[str, Any]:
 
 
 def _largest(values: FloatArray, rows: Rows) -> FloatArray:
-    """The largest values from each drawn row up to the next, (drawn, …)."""
-    return np.asarray(np.maximum.reduceat(_sized(values), rows, axis=0))
+    return np.asarray(np.maximum.reduceat(sized(values), rows, axis=0))
 
 
-def _sized(values: FloatArray) -> FloatArray:
+def sized(values: FloatArray) -> FloatArray:
+    """The values, those that are no numbers as infinite."""
     return np.where(np.isnan(values), np.inf, values)

@@ -12,10 +12,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from rigpact.contract.errors import UnusableInput
 from rigpact.reports.command_line import options
 from rigpact.reports.command_line.making import known_findings as known
-from rigpact.reports.command_line.options import argument, option, print_found
-from rigpact.reports.command_line.report_formats import TEXT, FormatOfReport, print_rendered
+from rigpact.reports.command_line.options import argument, option
+from rigpact.reports.command_line.report_formats import TEXT, FormatOfReport, print_found, print_rendered
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -116,8 +117,6 @@ _BESIDE = {
 
 def _refuse_beside(way: str, given: Sequence[str]) -> None:
     """UnusableInput for options of another way, all at once."""
-    from rigpact.contract.errors import UnusableInput
-
     others = [name for name in given if name not in _BESIDE[way]]
     if others:
         hint = "`rigpact check --help` says what belongs together"
@@ -128,7 +127,6 @@ def _refuse_beside(way: str, given: Sequence[str]) -> None:
 
 def _each(paths: Sequence[Path]) -> FindingsReport:
     """A report of each artefact among files of a commit, joined; the command ends well where there is none."""
-    from rigpact.contract.errors import UnusableInput
     from rigpact.reports.checking.commit_files import check_each_file, joined
     from rigpact.reports.file_lists import named_files
 
@@ -161,7 +159,7 @@ def _facts(request: CheckRequest) -> ModelFacts | None:
 
 
 def _show(report: FindingsReport, console: Console) -> None:
-    from rigpact.reports.checking.as_declared import declared_text
+    from rigpact.reports.checking.check import declared_text
     from rigpact.reports.engine.canary_report import print_canary
     from rigpact.reports.terminal import plain, print_findings, print_verdict
 

@@ -8,9 +8,11 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from rigpact.contract.errors import UnusableInput
 from rigpact.reports.command_line import options
 from rigpact.reports.command_line import report_formats as formats
 from rigpact.reports.command_line.judging.explain import USUAL
+from rigpact.reports.renderers import HTML
 
 if TYPE_CHECKING:
     from rigpact.contract.documents import Document
@@ -59,7 +61,6 @@ def diff(
     whom the change breaks. Exit status 0: the same within rounding; 1: they differ, or the change breaks; 2: something
     could not be compared.
     """
-    from rigpact.contract.errors import UnusableInput
     from rigpact.reports.comparing.diff import DiffRequest
     from rigpact.reports.diagnosing.two_files import TwoFilesRequest
 
@@ -113,8 +114,6 @@ def _what(a: Path, b: Path | None, bundle: Path | None, *, is_change: bool) -> s
 
 def _refuse_others(what: str, given: Sequence[str]) -> None:
     """UnusableInput for options of another comparison: passed over, they would seem to have been followed."""
-    from rigpact.contract.errors import UnusableInput
-
     if others := [name for name in given if name not in _TAKES[what]]:
         expected = " or ".join(each for each, takes in _TAKES.items() if others[0] in takes)
         raise UnusableInput(", ".join(others), what, expected)
@@ -128,12 +127,12 @@ def _compare_recordings(request: DiffRequest, output_format: str, *, strict: boo
     report = compared(request)
 
     def rendered(word: str) -> None:
-        if word in (formats.MARKDOWN, formats.HTML):
+        if word in (formats.MARKDOWN, HTML):
             formats.print_comment(answer_of_comparison(report, strict=strict), word)
         else:
             formats.print_rendered(report, "diff", "Two recordings", word, strict=strict)
 
-    options.print_found(report, print_comparison, output_format, rendered)
+    formats.print_found(report, print_comparison, output_format, rendered)
     return report.exit_code(strict=strict)
 
 
@@ -144,9 +143,7 @@ def _compare_arrays(request: TwoFilesRequest, output_format: str) -> int:
     from rigpact.reports.diagnosing.two_files import answer_of_two_files, compare_files
     from rigpact.reports.running.two_models import compare_models
 
-    formats.refuse_others(
-        output_format, (formats.TEXT, formats.JSON, formats.MARKDOWN, formats.HTML), "two files of arrays"
-    )
+    formats.refuse_others(output_format, (formats.TEXT, formats.JSON, formats.MARKDOWN, HTML), "two files of arrays")
     are_models = open_file(request.a).kind is open_file(request.b).kind is Kind.MODEL
     found = (compare_models if are_models else compare_files)(request)
     formats.print_answer(found.diagnosis, answer_of_two_files(found), output_format)
@@ -162,7 +159,6 @@ def _compare_contracts(
     from datetime import UTC, datetime
 
     from rigpact.contract.compatibility import compare_contracts
-    from rigpact.contract.errors import UnusableInput
     from rigpact.reports.describing.breaking_text import print_breaking, write_record
     from rigpact.reports.git_revision import opened_revision
     from rigpact.reports.terminal import say_aside
@@ -177,7 +173,7 @@ def _compare_contracts(
         found = compare_contracts(*_pair(contracts, was), _pair(companions, was) if companions else None)
     if base is not None:
         found = replace(found, old=f"{base}:{contracts[0].name}")
-    options.print_found(found, print_breaking, output_format)
+    formats.print_found(found, print_breaking, output_format)
     if record is not None and found.changes:
         written = write_record(found, record, datetime.now(UTC).date())
         say_aside(f"{record}: {'entry added' if written else 'has this entry already'}")

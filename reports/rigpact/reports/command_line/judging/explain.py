@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from rigpact.contract.errors import UnusableInput
 from rigpact.reports.command_line import options
-from rigpact.reports.command_line.further_answers import asked_formats
-from rigpact.reports.command_line.report_formats import TEXT, FormatOfAnswer, print_answer
+from rigpact.reports.command_line.report_formats import TEXT, FormatOfAnswer, asked_formats, print_answer
 
 if TYPE_CHECKING:
     from rigpact.reference_runtime.recordings.trace import Segments
@@ -63,7 +63,6 @@ def explain(
     Every recorded stage is computed again from its own recorded inputs. A log needs no --contract; a trace needs no --mode.
     JSON and comments answer for one segment. Exit status 0: agrees; 1: explained, in part, or unexplained; 2: undetermined.
     """
-    from rigpact.contract.errors import UnusableInput
     from rigpact.reports.diagnosing.budget import DeadlinePassed
     from rigpact.reports.diagnosing.evidence import EvidenceFiles
     from rigpact.reports.diagnosing.explain import ExplainRequest

@@ -11,16 +11,24 @@ from typing import TYPE_CHECKING, Annotated, NoReturn
 
 import typer
 
-from rigpact.reports.command_line.further_answers import outputs_of, refuse_one_path_twice
+from rigpact.contract.errors import UnusableInput
 from rigpact.reports.command_line.making.known_findings import ConfigFile, configuration_from_option
-from rigpact.reports.command_line.options import Base, HtmlFile, ReportFiles, Strict, option, print_found
-from rigpact.reports.command_line.report_formats import JSON, TEXT, FormatOfGate
+from rigpact.reports.command_line.options import Base, HtmlFile, ReportFiles, Strict, option
+from rigpact.reports.command_line.report_formats import (
+    JSON,
+    TEXT,
+    FormatOfGate,
+    outputs_of,
+    print_found,
+    refuse_one_path_twice,
+    write_output,
+)
+from rigpact.reports.renderers import Output, render
 
 if TYPE_CHECKING:
     from rigpact.contract.settings.configuration import Configuration
     from rigpact.reports.gate.answer.report import GateReport
     from rigpact.reports.gate.measured import GateMeasurement
-    from rigpact.reports.outputs import Output
 
 
 class PlantKind(StrEnum):
@@ -60,11 +68,9 @@ def gate(
     settings that govern here; where there are none, the answer is shown as it was given. Exit status 0: everything that was
     asked for was judged and is well, the gate noticed every planted defect; 1: findings; 2: something could not be judged.
     """
-    from rigpact.contract.errors import UnusableInput
     from rigpact.contract.files.reach import as_reached, working_directory
     from rigpact.contract.settings.configuration import FILE_NAME
     from rigpact.reports.gate.archive.archive import write_archive
-    from rigpact.reports.outputs import write_output
 
     given = {"--archive": archive, "--from": from_archive, "--base": base, "--report": report, "--html": html}
     words = [name for name, value in (given | {"--strict": strict}).items() if value]
@@ -98,10 +104,8 @@ def gate(
 
 def _show(archive: Path, words: Sequence[str], outputs: Sequence[Output], output_format: str) -> NoReturn:
     """The answer of an archive as it was given. words: options that only a judgement has."""
-    from rigpact.contract.errors import UnusableInput
     from rigpact.contract.settings.configuration import FILE_NAME
     from rigpact.reports.gate.archive.archive import read_archive
-    from rigpact.reports.outputs import write_output
     from rigpact.reports.terminal import say_aside
 
     if words:
@@ -116,8 +120,6 @@ def _show(archive: Path, words: Sequence[str], outputs: Sequence[Output], output
 
 def _refuse_beside_selftest(words: Sequence[str], output_format: str, *, is_asked: bool) -> None:
     """UnusableInput for what the self-test does not have, all at once."""
-    from rigpact.contract.errors import UnusableInput
-
     if not is_asked:
         raise UnusableInput("--only", "no --selftest", "--selftest beside it")
     others = [*words, *([f"--format {output_format}"] if output_format not in (TEXT, JSON) else [])]
@@ -154,8 +156,7 @@ def _answer(
     from rigpact.contract.settings.days import today
     from rigpact.reports.gate.archive.archive import read_archive
     from rigpact.reports.gate.guarding import guarded
-    from rigpact.reports.gate.judging import judge_gate
-    from rigpact.reports.gate.run_gate import measure_gate, other_files, rebound
+    from rigpact.reports.gate.judging import judge_gate, measure_gate, other_files, rebound
 
     guard = guarded(configuration, found, asked, base)
     measured = configuration
@@ -171,7 +172,6 @@ def _answer(
 
 def _print_answer(answer: GateReport, output_format: str) -> None:
     """Print the answer. A format for machines is always UTF-8, whatever the console's encoding."""
-    from rigpact.reports.renderers import render
     from rigpact.reports.renderers.text import print_gate
 
     print_found(answer, print_gate, output_format, lambda name: typer.echo(render(answer, name).encode(), nl=False))

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from rigpact.contract.errors import UnusableInput
+from rigpact.contract.errors import ContractRefused, UnusableInput
 from rigpact.reports.command_line import options
 from rigpact.reports.command_line.report_formats import TEXT, FormatOfAnswer, print_answer
 
@@ -66,7 +66,8 @@ def nan(
     files = options.contract_files(bundle, companion, settings, conventions)
     contract = _opened(files, output_format)
     if mode is None and (recording := _recorded_run(file, contract)) is not None:
-        _refuse_driving(driven, file)
+        expected = f"a clip: {file.name} holds a run, which is judged as it is"
+        options.refuse_beside(driven, file.name, expected, "--mode free lets the recording drive a run")
         raise _answer(_look_into(recording, contract, onnx), output_format)
     beside = _companion_beside(files)
     driver = mode.value if mode else "free" if contract.system.graph.feeds_itself else "teacher"
@@ -131,17 +132,8 @@ def _recorded_run(file: Path, contract: Contract) -> Recording | None:
     return recording if set(recording.trace.stages) - set(contract.system.graph.given) else None
 
 
-def _refuse_driving(driven: Mapping[str, object], file: Path) -> None:
-    """UnusableInput for an option of a run where a recorded run is judged: left unread, it would seem to have been followed."""
-    asked = [option for option, value in driven.items() if value]
-    if asked:
-        expected = f"a clip: {file.name} holds a run, which is judged as it is"
-        raise UnusableInput(", ".join(asked), file.name, expected, "--mode free lets the recording drive a run")
-
-
 def _opened(files: ContractFiles, output_format: str) -> Any:
     """The contract; the command's own answer for one that the engine refuses."""
-    from rigpact.contract.errors import ContractRefused
     from rigpact.reports.nonfinite.investigation import refused_bundle
 
     try:

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from rigpact.contract.errors import UnusableInput
 from rigpact.reports.command_line import options
-from rigpact.reports.command_line.written import answer_written
+from rigpact.reports.command_line.report_formats import answer_written
 
 if TYPE_CHECKING:
     from rigpact.contract.systems.contract import Contract
@@ -52,8 +52,9 @@ def codegen(
     from rigpact.reports.engine.header import contract_header, lines_to_paste
 
     if stamp is not None:
-        of_header = {"--headers": headers, "--loop": loop, "--onnx": onnx, "--unreal": unreal}
-        _refuse_beside_stamp(of_header | {"--namespace": namespace != _NAMESPACE})
+        of_header: dict[str, object] = {"--headers": headers, "--loop": loop, "--onnx": onnx, "--unreal": unreal}
+        of_header["--namespace"] = namespace != _NAMESPACE
+        options.refuse_beside(of_header, "--stamp beside it", "a header, which --stamp does not write")
     read = options.contract_files(contract, companion, settings, conventions).opened()
     if stamp is not None:
         _stamp(read, stamp, out, output_format)
@@ -71,18 +72,9 @@ def codegen(
     answer_written("codegen", [out, *folders], output_format, lines=said, facts=facts)
 
 
-def _refuse_beside_stamp(of_header: Mapping[str, object]) -> None:
-    from rigpact.contract.errors import UnusableInput
-
-    given = [name for name, value in of_header.items() if value]
-    if given:
-        raise UnusableInput(", ".join(given), "--stamp beside it", "a header, which --stamp does not write")
-
-
 def _stamp(contract: Contract, model: Path, out: Path, output_format: options.OutputFormat) -> None:
     """Write a model with the contract's hash, which covers the files that its numbers and operations come from."""
     from rigpact.contract.documents import Kind, read_document
-    from rigpact.contract.errors import UnusableInput
     from rigpact.contract.model.stamp import write_stamped
 
     document = read_document(contract.path)
@@ -95,11 +87,8 @@ def _stamp(contract: Contract, model: Path, out: Path, output_format: options.Ou
             hint = "the hash would change with the stamp: write the numbers into the contract"
             raise UnusableInput(contract.path, found, "numbers from other files", hint)
     write_stamped(model, contract.sha256, out)
-    lines, facts = (
-        [f"{out}: belongs to {contract.path.name}, {contract.sha256[:12]}"],
-        {"contract_sha256": contract.sha256},
-    )
-    answer_written("codegen", [out], output_format, lines=lines, facts=facts)
+    lines = [f"{out}: belongs to {contract.path.name}, {contract.sha256[:12]}"]
+    answer_written("codegen", [out], output_format, lines=lines, facts={"contract_sha256": contract.sha256})
 
 
 def _say_errors(contract: Path, companion: Path | None) -> None:

@@ -6,10 +6,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 from rigpact.reports.command_line import options
-from rigpact.reports.command_line.written import answer_written
+from rigpact.reports.command_line.report_formats import answer_written
 
 if TYPE_CHECKING:
-    from rigpact.reports.running.plain_arrays import ArraysRequest
+    from rigpact.reports.running.converted import ArraysRequest
 
 
 def convert(
@@ -43,8 +43,7 @@ def convert(
     arrays, as .npz. Exit status 0; 2 for a file that is not a recording of the contract's system.
     """
     from rigpact.reference_runtime.recordings.trace import segments
-    from rigpact.reports.running.converted import ConvertRequest, Says, convert_recording, is_recording
-    from rigpact.reports.running.plain_arrays import ArraysRequest
+    from rigpact.reports.running.converted import ArraysRequest, ConvertRequest, Says, convert_recording, is_recording
 
     names = tuple(word.strip() for word in (unnamed or "").split(",") if word.strip())
     says = Says(None if mode is None else mode.value, fps, producer)
@@ -52,8 +51,9 @@ def convert(
     files = options.contract_files(bundle, companion, settings, conventions)
     if arrays.options or (bundle is None and not is_recording(recording)):
         given = {"--as": unnamed, "--mode": mode, "--fps": fps, "--producer": producer, "--segment": segment}
-        beside = [name for name, value in given.items() if value is not None]
-        _write_arrays(arrays, beside, output_format, contract=bundle)
+        found = f"{', '.join(arrays.options)} beside it" if arrays.options else "no --contract"
+        options.refuse_beside(given, found, "a recording of a contract, or its arrays without one")
+        _write_arrays(arrays, output_format, contract=bundle)
         return
     with segments(recording) as parts:
         answer = convert_recording(ConvertRequest(parts.at(segment, recording), out, files, names, says))
@@ -61,16 +61,10 @@ def convert(
     answer_written("convert", [out], output_format, lines=lines, facts=answer.facts, notes=answer.notes)
 
 
-def _write_arrays(
-    request: ArraysRequest, given: list[str], output_format: options.OutputFormat, *, contract: Path | None
-) -> None:
-    """The arrays of a file that no contract names. given: options that only a recording of a contract has."""
-    from rigpact.contract.errors import UnusableInput
-    from rigpact.reports.running.plain_arrays import write_arrays
+def _write_arrays(request: ArraysRequest, output_format: options.OutputFormat, *, contract: Path | None) -> None:
+    """The arrays of a file that no contract names."""
+    from rigpact.reports.running.converted import write_arrays
 
-    if given:
-        found = f"{', '.join(request.options)} beside it" if request.options else "no --contract"
-        raise UnusableInput(", ".join(given), found, "a recording of a contract, or its arrays without one")
     table = write_arrays(request)
     shapes = {name: list(rows.shape) for name, rows in table.columns.items()}
     said = ", ".join(f"{name} {'x'.join(map(str, shape))}" for name, shape in list(shapes.items())[:6])

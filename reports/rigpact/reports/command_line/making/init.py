@@ -22,9 +22,9 @@ from rigpact.reports.command_line.options import (
     OutputFormat,
     argument,
     option,
-    print_found,
+    refuse_beside,
 )
-from rigpact.reports.command_line.written import answer_written
+from rigpact.reports.command_line.report_formats import answer_written, print_found
 
 if TYPE_CHECKING:
     from rigpact.reports.gate.setup.found_files import FoundFiles
@@ -65,18 +65,18 @@ def init(
     of_import = {"--builds-on": base, "--onnx": onnx, "--recording": recording}
     path = out or folder / "contract.toml"
     if status:
-        _refuse({"--from": source, **of_import, "--fps": fps, "--out": out}, "--status", "no other option")
+        refuse_beside({"--from": source, **of_import, "--fps": fps, "--out": out}, "--status", "no other option")
         _say_status(folder, output_format)
     elif source is None:
         from rigpact.reports.importing.drafted_folder import DraftRequest
 
-        _refuse(of_import, "no --from", "--from FILE beside it, the file of another stack")
+        refuse_beside(of_import, "no --from", "--from FILE beside it, the file of another stack")
         draft = DraftRequest(folder, path, fps, tuple(files))
         _write_settings(draft, {"--fps": fps, "--out": out, "files": files or None}, output_format, is_forced=force)
     else:
         from rigpact.reports.importing.formats import ImportRequest
 
-        _refuse({"files": files or None}, f"--from {source}", "one folder, the project's")
+        refuse_beside({"files": files or None}, f"--from {source}", "one folder, the project's")
         _write_imported(ImportRequest(source, path, onnx, recording, fps, base), output_format, is_forced=force)
 
 
@@ -92,12 +92,6 @@ def _place(paths: list[Path]) -> tuple[Path, list[Path]]:
             folder, "nothing", "a project's folder, or files to draft a contract from", "check the spelling"
         )
     return folder, files
-
-
-def _refuse(options: Mapping[str, object], beside: str, expected: str) -> None:
-    given = [name for name, value in options.items() if value is not None]
-    if given:
-        raise UnusableInput(", ".join(given), beside, expected)
 
 
 def _refuse_existing(path: Path, *, is_forced: bool) -> None:
@@ -165,7 +159,9 @@ def _write_settings(
     made: dict[Path, str] = {}
     said, step = list[str](), ""
     if there.bundles:
-        _refuse(of_draft, f"{there.bundles[0]}, a contract", "a folder without one: move it away to draft another")
+        refuse_beside(
+            of_draft, f"{there.bundles[0]}, a contract", "a folder without one: move it away to draft another"
+        )
     else:
         made, said, step = _contract_made(draft, there, is_forced=is_forced)
     found = project_files(folder)
@@ -190,7 +186,7 @@ def _contract_made(
     In a checkout of the project that a hosted system comes from, it is that system's; else a draft.
     """
     from rigpact.contract.files import write_bytes
-    from rigpact.reports.gate.setup.written_settings import write_published_contract
+    from rigpact.reports.gate.setup.found_files import write_published_contract
     from rigpact.reports.importing.drafted_folder import draft_folder
 
     published = None if draft.files else write_published_contract(draft.folder, there.columns)

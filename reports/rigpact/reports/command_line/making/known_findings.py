@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
+from rigpact.contract.errors import UnusableInput
 from rigpact.reports.command_line.options import option
 
 if TYPE_CHECKING:
@@ -46,7 +47,6 @@ def save_baseline(
     """Write today's errors and warnings as known findings, without those that the configuration removes."""
     from dataclasses import replace
 
-    from rigpact.contract.errors import UnusableInput
     from rigpact.contract.findings import Severity, number_of
     from rigpact.contract.settings.baseline import write_baseline
     from rigpact.contract.settings.days import refuse_far_day, today

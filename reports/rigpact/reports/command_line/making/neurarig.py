@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from rigpact.contract.errors import UnusableInput
 from rigpact.reports.command_line.examples import example
 from rigpact.reports.command_line.options import ONNX, Bundle, Format, Frames, OutputFormat
 
@@ -40,7 +41,6 @@ def serve(
     from dataclasses import asdict
 
     from rigpact.contract.contract_files import contract_in_memory, open_contract
-    from rigpact.contract.errors import UnusableInput
     from rigpact.reference_runtime.graph.network import OnnxSystemNetwork
     from rigpact.reference_runtime.systems.neurarig.server import Server
     from rigpact.reference_runtime.systems.neurarig.session import Session, answer_with

@@ -8,7 +8,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from rigpact.contract.errors import UnusableInput
 from rigpact.reports.command_line import options
+from rigpact.reports.command_line.report_formats import answer_written, print_found
 
 if TYPE_CHECKING:
     from rigpact.reference_runtime.files.contracts import ContractFiles
@@ -51,15 +53,13 @@ def run(
     if clip is None or out is None:  # `left_out` says what is missing
         return
     report = run_files(RunRequest(files, clip, out, onnx, replay, mode.value, frames, floor_contacts, engine.value))
-    options.print_found(report, print_run, output_format)
+    print_found(report, print_run, output_format)
     raise typer.Exit(report.exit_code(strict=strict))
 
 
 def _write_probe(
     files: ContractFiles, path: Path, others: Mapping[str, object], output_format: options.OutputFormat
 ) -> None:
-    from rigpact.contract.errors import UnusableInput
-    from rigpact.reports.command_line.written import answer_written
     from rigpact.reports.diagnosing.probe import write_probe
 
     given = [name for name, value in others.items() if value is not None]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Mapping
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -63,9 +62,11 @@ def show(
     found = Shown("a contract", []) if path is not None else shown(words)
     asked: dict[str, object] = {"--companion": companion, "--onnx": onnx, "--beside": beside}
     asked |= {"--set": settings, "--conventions": conventions}
-    _refuse_options(asked, found, words, "a contract")
-    _refuse_options({"--write-contract": write_contract}, found, words, "a system")
-    _refuse_options({"--write": write}, found, words, "the schemas")
+    of_kinds: dict[str, dict[str, object]] = {"a contract": asked, "a system": {"--write-contract": write_contract}}
+    for kind, given in (of_kinds | {"the schemas": {"--write": write}}).items():
+        if found.kind != kind:
+            said = f"{' '.join(words)}, {found.kind}" if words else "no NAME"
+            options.refuse_beside(given, said, f"{kind} as NAME")
     if path is not None:
         files = options.contract_files(path, companion, settings, conventions)
         found = Shown(found.kind, _contract_sections(files, path, onnx, beside))
@@ -85,21 +86,10 @@ def show(
     _print(found, output_format)
 
 
-def _refuse_options(asked: Mapping[str, object], found: Shown, words: list[str], kind: str) -> None:
-    """UnusableInput for an option that belongs to another kind than the one that is shown."""
-    from rigpact.contract.errors import UnusableInput
-
-    given = ", ".join(option for option, value in asked.items() if value)
-    if given and found.kind != kind:
-        said = f"{' '.join(words)}, {found.kind}" if words else "no NAME"
-        raise UnusableInput(given, said, f"{kind} as NAME")
-
-
 def _contract_sections(files: ContractFiles, path: Path, onnx: Path | None, beside: Path | None) -> list[Section]:
     from rigpact.contract.documents import read_document
     from rigpact.contract.model.file import read_model
-    from rigpact.reports.describing.description import describe_contract
-    from rigpact.reports.describing.description_text import beside_section
+    from rigpact.reports.describing.description import beside_section, describe_contract
 
     read = files.opened()
     if beside is not None:
@@ -108,7 +98,7 @@ def _contract_sections(files: ContractFiles, path: Path, onnx: Path | None, besi
 
 
 def _print(found: Shown, output_format: ShownFormat) -> None:
-    from rigpact.reports.describing import description_text as described
+    from rigpact.reports.describing import description as described
     from rigpact.reports.terminal import print_json, stdout
 
     if output_format is ShownFormat.MARKDOWN:

@@ -9,6 +9,7 @@ from typing import Annotated
 
 import typer
 
+from rigpact.contract.errors import UnusableInput
 from rigpact.reports.command_line import options
 
 
@@ -58,7 +59,6 @@ def sweep(
     pose fails too.
     """
     from rigpact.contract.conventions import declared_changes
-    from rigpact.contract.errors import UnusableInput
     from rigpact.reports.processes import processors
     from rigpact.reports.sweep.plan import MODES, plan_sweep
     from rigpact.reports.sweep.summary import print_summary

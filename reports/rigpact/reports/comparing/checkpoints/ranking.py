@@ -62,7 +62,8 @@ def summary_of(
     in more frames than the other side.
     """
     sides = dict(zip(SIDES, (baseline.a, baseline.b, baseline.copy_last), strict=True))
-    nearer = _nearer(baseline)
+    a, b = _of_frames(baseline.a), _of_frames(baseline.b)
+    nearer = {"a": int((a < b).sum()), "b": int((b < a).sum())}
     known = {f"{side}_{unit}": value for side, error in sides.items() for unit, value in _means(error).items()}
     better, count = _better(known, nearer) if are_rivals and is_earned else None, baseline.a.deg.shape[1]
     groups = bone_groups(names) if len(names) == count else {OTHER: list(range(count))}
@@ -88,13 +89,7 @@ def _mean(values: FloatArray) -> float | None:
 
 
 def _of_frames(error: PoseError) -> FloatArray:
-    """The mean over the bones in each frame, (T,) degrees."""
     return np.asarray(error.deg.mean(axis=1, dtype=np.float64))
-
-
-def _nearer(baseline: Baseline) -> dict[str, int]:
-    a, b = _of_frames(baseline.a), _of_frames(baseline.b)
-    return {"a": int((a < b).sum()), "b": int((b < a).sum())}
 
 
 def _better(known: dict[str, float | None], nearer: dict[str, int]) -> str | None:

@@ -14,7 +14,7 @@ from rigpact.contract.systems.stage import Measure, Stage
 from rigpact.reference_runtime.graph.bounds import PATTERNS
 from rigpact.reference_runtime.graph.replayed import Evidence, path_of, sign_pattern
 from rigpact.reference_runtime.operations.geometry import quaternion_angle_rad
-from rigpact.reports.comparing.address import Address, channel_address
+from rigpact.reports.comparing.stage_comparison import Address, channel_address
 from rigpact.reports.diagnosing.hypotheses import Hypotheses
 from rigpact.reports.diagnosing.stage_error import StageError
 from rigpact.reports.terminal import plain

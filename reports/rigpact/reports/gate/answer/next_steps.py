@@ -6,8 +6,7 @@ The worst cause first; between the causes stand parts that could not be judged. 
 from collections.abc import Iterator, Mapping
 
 from rigpact.contract.findings import Severity
-from rigpact.reports.gate.answer.part import Part
-from rigpact.reports.gate.answer.report import CLIPS, CONTRACT, ENGINE, MODEL, TRAINING, Cause, GateReport
+from rigpact.reports.gate.answer.report import CLIPS, CONTRACT, ENGINE, MODEL, TRAINING, Cause, GateReport, Part
 
 MOST = 3
 NO_FEEDBACK = "this system does not feed itself"

@@ -16,13 +16,40 @@ from rigpact.contract.findings import (
     EXIT_FINDINGS,
     EXIT_PASS,
     Finding,
+    FindingsReport,
     Ledger,
     Severity,
     Verdict,
 )
 from rigpact.contract.rules.answers import gate
 from rigpact.contract.rules.model.canary import ENGINE_BOUND_OTHERWISE
-from rigpact.reports.gate.answer.part import Part
+
+
+@dataclass(frozen=True)
+class Part:
+    """One question of the gate and its answer.
+
+    name: stable and kebab-case, for machines (`files`, `teacher/walk`, `engine-trace/walk`). title: for people.
+    is_waived: one finding with owner, reason and day replaces all others.
+    """
+
+    name: str
+    title: str
+    report: FindingsReport
+    is_waived: bool = False
+
+    @property
+    def verdict(self) -> Verdict:
+        """The part's own verdict; a part that is waived as a whole passes."""
+        return "pass" if self.is_waived else self.report.verdict
+
+    def to_json(self) -> dict[str, Any]:
+        """The part in the shape of the `rigpact-gate` format."""
+        answer = self.report.to_json()
+        return {"name": self.name, "title": self.title, "verdict": self.verdict} | {
+            key: answer[key] for key in ("findings", "ledger", "summary")
+        }
+
 
 CONTRACT, MODEL, ENGINE, TRAINING, CLIPS, PROJECT = "contract", "model", "engine", "training", "clips", "project"
 SEVERITIES = tuple(Severity)
@@ -126,7 +153,13 @@ def _keyed(parts: Sequence[Part]) -> Iterator[tuple[Key, Finding]]:
         for edit in edits:
             said.setdefault((side, finding.file, edit), {})[edits] = None
     for part, findings in zip(parts, placed, strict=True):
-        firsts, verdicts = _firsts(part), _verdicts(part)
+        diagnosis = part.report.summary.get("diagnosis")
+        stages = diagnosis.get("stages") if isinstance(diagnosis, Mapping) else None
+        rows = stages if isinstance(stages, list | tuple) else ()
+        firsts, verdicts = (
+            _firsts(part),
+            {str(row.get("stage")): row.get("ok") for row in rows if isinstance(row, Mapping)},
+        )
         for side, finding in findings:
             leading = _leader(finding, firsts[finding.file], verdicts) if finding.rule.follows else finding
             yield (side, *_edit_of(leading, side, said)), finding
@@ -183,16 +216,7 @@ def _stage(finding: Finding) -> str:
     return str(finding.values.get("stage", ""))
 
 
-def _verdicts(part: Part) -> Mapping[str, object]:
-    """Whether each stage is what it should be of what was recorded, in the loop's order; None where nobody could judge it."""
-    diagnosis = part.report.summary.get("diagnosis")
-    stages = diagnosis.get("stages") if isinstance(diagnosis, Mapping) else None
-    rows = stages if isinstance(stages, list | tuple) else ()
-    return {str(row.get("stage")): row.get("ok") for row in rows if isinstance(row, Mapping)}
-
-
 def _leads(finding: Finding) -> tuple[int, int]:
-    """A named edit says most; then what is worst."""
     return 0 if finding.rule.code in _NAMED else 1, SEVERITIES.index(finding.rule.severity)
 
 
@@ -248,11 +272,7 @@ class GateReport:
     def ledger(self) -> Ledger:
         """The sum of the parts' ledgers."""
         ledgers = [part.report.ledger for part in self.parts]
-        return Ledger(
-            sum(each.declared for each in ledgers),
-            sum(each.compared for each in ledgers),
-            sum(each.waived for each in ledgers),
-        )
+        return Ledger(*(sum(getattr(each, name) for each in ledgers) for name in ("declared", "compared", "waived")))
 
     @property
     def verdict(self) -> Verdict:

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from rigpact.contract.errors import UnusableInput
 from rigpact.contract.findings import Finding, Rule
-from rigpact.reports.comparing.address import Address
+from rigpact.reports.comparing.stage_comparison import Address
 
 Arrays = dict[str, NDArray[Any]]
 """The arrays of a value, by the name of their member."""

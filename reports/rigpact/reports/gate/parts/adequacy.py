@@ -64,7 +64,6 @@ def _are_answered(project: Project) -> bool:
 
 
 def _read(project: Project) -> tuple[Any, Any, list[Path]]:
-    """The contract, the network if there is a model, and the clips that can drive a run."""
     return project.contract, project.network if project.models else None, _driving(project)
 
 

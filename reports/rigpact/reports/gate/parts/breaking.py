@@ -53,7 +53,8 @@ def _compared(project: Project, base: str) -> Compatibility:
 
 def _measure(project: Project, base: str) -> Measured:
     found = _compared(project, base)
-    findings = tuple(_finding(change, project.bundle_path, base) for change in found.changes if _breaks(change))
+    breaking = [each for each in found.changes if set(each.classes) - {Consumer.COSMETIC}]
+    findings = tuple(_finding(change, project.bundle_path, base) for change in breaking)
     metrics = {
         "record_key": record_key(found),
         "base": base,
@@ -61,10 +62,6 @@ def _measure(project: Project, base: str) -> Measured:
         "bundle": str(project.bundle_path),
     }
     return Measured(NAME, TITLE, findings, Ledger(1, 1), _summary(found, base), metrics)
-
-
-def _breaks(change: Change) -> bool:
-    return any(consumer is not Consumer.COSMETIC for consumer in change.classes)
 
 
 def _finding(change: Change, bundle: Path, base: str) -> Finding:
@@ -91,14 +88,12 @@ def judge(measured: Measured, settings: GateSettings) -> FindingsReport:
         return measured.report
     if measured.metrics["record_key"] not in _text(Path(record)):
         return measured.report
-    finding = rules.CHANGE_ACKNOWLEDGED.at(
-        measured.metrics["bundle"],
-        "",
-        count=len(measured.findings),
-        base=measured.metrics["base"],
-        record=record,
-        step=measured.metrics["step"],
-    )
+    said = {
+        "count": len(measured.findings),
+        "record": record,
+        **{key: measured.metrics[key] for key in ("base", "step")},
+    }
+    finding = rules.CHANGE_ACKNOWLEDGED.at(measured.metrics["bundle"], "", **said)
     return FindingsReport((finding,), measured.ledger, measured.summary)
 
 

@@ -55,19 +55,6 @@ def ask(project: Project) -> Iterator[NotAsked | Question]:
 def _measure(project: Project) -> Measured:
     budget, model = project.settings.budget, project.model
     remarks: tuple[str, ...] = ()
-    metrics: dict[str, Any] = {"file": model.path.as_posix(), "model_bytes": _bytes(project)}
-    if model.graph is not None:
-        metrics["parameters"] = model.graph.parameters
-    if budget.inference_us is not None:
-        measured = _inference_us(project)
-        over = measured > budget.inference_us * budget.inference_margin
-        metrics["inference"] = {"limit_us": budget.inference_us, "margin": budget.inference_margin, "over": over}
-        remarks = (f"inference takes {measured:.0f} µs (median of {RUNS}); the budget is {budget.inference_us:g} µs",)
-    return Measured(NAME, TITLE, (), Ledger(0, 0), metrics=metrics, remarks=remarks)
-
-
-def _bytes(project: Project) -> int:
-    """The bytes of the model's file and of the files beside it that hold its weights."""
     graph = project.model.graph
     folder = project.model.path.parent
     beside = {weight.external.location for weight in graph.weights if weight.external} if graph else set()
@@ -75,19 +62,22 @@ def _bytes(project: Project) -> int:
     for file in files:
         if not file.is_file():
             raise UnusableInput(file, "nothing", "the file with the model's weights", "copy it beside the model")
-    return sum(file.stat().st_size for file in files)
-
-
-def _inference_us(project: Project) -> float:
-    """Median time of one inference in microseconds, on one row or one window of zeros."""
-    session, feeds = open_session(project.model.path), _one_row(project)
-    names = [entry.name for entry in project.model.outputs]
-    times = []
-    for _ in range(WARM_UPS + RUNS):
-        start = perf_counter()
-        run_session(session, names, feeds, project.model.path)
-        times.append(perf_counter() - start)
-    return 1e6 * median(times[WARM_UPS:])
+    metrics: dict[str, Any] = {"file": model.path.as_posix(), "model_bytes": sum(file.stat().st_size for file in files)}
+    if model.graph is not None:
+        metrics["parameters"] = model.graph.parameters
+    if budget.inference_us is not None:
+        session, feeds = open_session(project.model.path), _one_row(project)
+        names = [entry.name for entry in project.model.outputs]
+        times = []
+        for _ in range(WARM_UPS + RUNS):
+            start = perf_counter()
+            run_session(session, names, feeds, project.model.path)
+            times.append(perf_counter() - start)
+        measured = 1e6 * median(times[WARM_UPS:])
+        over = measured > budget.inference_us * budget.inference_margin
+        metrics["inference"] = {"limit_us": budget.inference_us, "margin": budget.inference_margin, "over": over}
+        remarks = (f"inference takes {measured:.0f} µs (median of {RUNS}); the budget is {budget.inference_us:g} µs",)
+    return Measured(NAME, TITLE, (), Ledger(0, 0), metrics=metrics, remarks=remarks)
 
 
 def _one_row(project: Project) -> dict[str, FloatArray]:
@@ -134,12 +124,11 @@ def _timed(metrics: Any, budget: Budget) -> list[Finding | None]:
     if budget.inference_us is None or timed is None:
         return []
     if (timed["limit_us"], timed["margin"]) != (budget.inference_us, budget.inference_margin):
-        raise UnusableInput(
-            "[gate.budget] inference-us",
-            "another limit than the one that was measured against",
+        found, expected = (
+            "another limit than was measured",
             f"{timed['limit_us']:g} µs with the margin {timed['margin']:g}",
-            "run the gate again: times are not kept",
         )
+        raise UnusableInput("[gate.budget] inference-us", found, expected, "run the gate again: times are not kept")
     if not timed["over"]:
         return [None]
     values = {"margin": budget.inference_margin, "limit": budget.inference_us}

@@ -60,7 +60,6 @@ def ask_model(project: Project) -> Iterator[NotAsked | Question]:
 
 
 def _whole_model(project: Project) -> object:
-    """The models with their nodes and weights, which most of their rules are about."""
     return [read_model(path) for path in project.models]
 
 

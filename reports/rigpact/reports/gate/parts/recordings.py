@@ -22,10 +22,10 @@ from rigpact.contract.json_pointer import json_pointer
 from rigpact.contract.rules.answers import comparison
 from rigpact.contract.rules.answers import gate as rules
 from rigpact.contract.settings.gate import GateSettings, RecordedRun, Thresholds
-from rigpact.contract.statistics import FloatArray
 from rigpact.reference_runtime.files.subject import Subject
 from rigpact.reference_runtime.recordings.opened import open_file
 from rigpact.reference_runtime.recordings.recording import Recording, contract_of_side, with_stages
+from rigpact.reports.comparing.checkpoints.ranking import bone_name
 from rigpact.reports.comparing.compare import Comparison, compare
 from rigpact.reports.comparing.diff import compare_recordings
 from rigpact.reports.comparing.judgement import about_size
@@ -38,8 +38,7 @@ from rigpact.reports.diagnosing.some_bones import diagnose_gathered
 from rigpact.reports.gate.answer.compared_run import ComparedRun, compared_run
 from rigpact.reports.gate.answer.diagnosis_findings import Recorded, about_diagnosis
 from rigpact.reports.gate.measured import Measured, NotAsked, Question
-from rigpact.reports.gate.parts.drawn_poses import predicted_poses, root_path
-from rigpact.reports.gate.parts.expected import about_recording, as_expected
+from rigpact.reports.gate.parts.expected import about_recording, as_expected, predicted_poses, root_path
 from rigpact.reports.gate.project import Project
 from rigpact.reports.gate.reference_run import (
     expected_frames,
@@ -114,7 +113,9 @@ def _measure(project: Project, run: RecordedRun, name: str, title: str) -> Measu
         network=network_of(project, recording.trace.header.mode) if project.models else None,
     )
     report = judge_comparison(compared)
-    is_asked = _is_diagnosed(project, name, passes=report.verdict == "pass" and not unexpected)
+    passes = report.verdict == "pass" and not unexpected
+    is_trace = name.startswith(f"{TRACE}/")
+    is_asked = is_trace and passes if project.verdict_only else is_trace or not passes
     diagnosis = _diagnosis(project, run, recording) if is_asked else None
     summary = {**report.summary, "diagnosis": None if diagnosis is None else diagnosis.to_json()}
     drawn = _drawn(project, run, recording, compared, diagnosis) if compared.stages else None
@@ -137,16 +138,6 @@ def _stages(project: Project, run: RecordedRun, recording: Recording) -> tuple[s
         return ()
     held = recording.trace.stages if project.models or holds_answers(project.system, recording.trace) else ()
     return tuple(dict.fromkeys((*run.stages, *held)))
-
-
-def _is_diagnosed(project: Project, name: str, *, passes: bool) -> bool:
-    """Whether to diagnose a recording: every engine trace, but only the teacher files that differ.
-
-    The diagnosis of a trace can fail where the comparison passes, because it judges each stage by itself. If only the
-    verdict is needed, a failed comparison needs no diagnosis.
-    """
-    is_trace = name.startswith(f"{TRACE}/")
-    return is_trace and passes if project.verdict_only else is_trace or not passes
 
 
 def _findings(
@@ -241,41 +232,23 @@ def beyond_factor(run: ComparedRun, findings: list[Finding], factor: float, file
     let_be = {name: row for name, row, _ in run.by_stage() if name not in over and bool((row > 1.0).any())}
     about = [*((rules.BEYOND_DECLARED_TOLERANCE, *each) for each in over.items())]
     about += [(rules.LET_BE, *each) for each in let_be.items()]
-    return kept + [
-        rule.at(
-            file,
-            f"/stages/{name}",
-            stage=name,
-            factor=factor,
-            ratio=float(row.max()),
-            frame=int(run.frames[np.argmax(row > factor)]),
-            worst_frame=int(run.frames[np.argmax(row)]),
-        )
-        for rule, name, row in about
-    ]
+    for rule, name, row in about:
+        frame, worst = (int(run.frames[np.argmax(each)]) for each in (row > factor, row))
+        values = {"stage": name, "factor": factor, "ratio": float(row.max()), "frame": frame, "worst_frame": worst}
+        kept.append(rule.at(file, f"/stages/{name}", **values))
+    return kept
 
 
 def beyond_limits(run: ComparedRun, limits: Thresholds, file: str) -> Iterator[Finding]:
     """One finding for each bone beyond a limit, at its worst frame. A non-finite error is beyond every limit."""
     for unit, errors, limit in (("degrees", run.deg, limits.pose_deg), ("cm", run.cm, limits.pose_cm)):
-        if limit is not None and errors is not None:
-            yield from _beyond(run, errors, limit, unit, file)
-
-
-def _beyond(run: ComparedRun, errors: FloatArray, limit: float, unit: str, file: str) -> Iterator[Finding]:
-    sized = np.where(np.isfinite(errors), errors, np.inf)
-    for bone in np.flatnonzero((sized > limit).any(axis=0)).tolist():
-        row = int(np.argmax(sized[:, bone]))
-        name = run.bone_names[bone] if bone < len(run.bone_names) else f"bone {bone}"
-        yield rules.POSE_BEYOND_LIMIT.at(
-            file,
-            json_pointer("bones", name, unit),
-            bone=name,
-            error=float(sized[row, bone]),
-            unit=unit,
-            frame=int(run.frames[row]),
-            limit=limit,
-        )
+        if limit is None or errors is None:
+            continue
+        sized = np.where(np.isfinite(errors), errors, np.inf)
+        for bone in np.flatnonzero((sized > limit).any(axis=0)).tolist():
+            row, name = int(np.argmax(sized[:, bone])), bone_name(run.bone_names, bone)
+            values = {"bone": name, "error": float(sized[row, bone]), "unit": unit, "frame": int(run.frames[row])}
+            yield rules.POSE_BEYOND_LIMIT.at(file, json_pointer("bones", name, unit), limit=limit, **values)
 
 
 def effect_on_character(
@@ -293,19 +266,16 @@ def effect_on_character(
     reference = reference_of(project, run, recording)
     other = Recording(Path("changed"), "reference run", trace, frozenset(trace.stages))
     bones = judge_comparison(compare(reference, other, project.contract, only=(stage.name,))).summary["bones"]
-    return {"on_character": _words(bones[0]), "angle_deg": _angle_deg(bones[0])} if bones else {}
-
-
-def _angle_deg(worst: Mapping[str, Any]) -> float:
-    """The worst angle, for the order of causes; half a turn, the largest there is, where a pose is not finite."""
-    return 180.0 if worst["max_deg"] is None else float(worst["max_deg"])
-
-
-def _words(worst: Mapping[str, Any]) -> str:
-    if worst["max_deg"] == 0.0:
-        return "the pose itself stays as it is"
+    if not bones:
+        return {}
+    worst, deg = bones[0], bones[0]["max_deg"]
     sizes = [f"{worst[key]:.3g}{unit}" for key, unit in (("max_deg", "°"), ("max_cm", " cm")) if worst[key] is not None]
-    return f"{worst['bone']} is up to {' and '.join(sizes)} off" if sizes else f"{worst['bone']} is not finite"
+    words = f"{worst['bone']} is up to {' and '.join(sizes)} off" if sizes else f"{worst['bone']} is not finite"
+    # where a pose is not finite, half a turn, the largest there is, gives the cause its place
+    return {
+        "on_character": "the pose itself stays as it is" if deg == 0.0 else words,
+        "angle_deg": 180.0 if deg is None else float(deg),
+    }
 
 
 def measure_log(project: Project, run: RecordedRun, name: str, title: str) -> Measured:
@@ -318,7 +288,16 @@ def measure_log(project: Project, run: RecordedRun, name: str, title: str) -> Me
         *_contradictions(diagnosis, path),
     )
     summary = {"diagnosis": diagnosis.to_json(), "notes": notes}
-    return Measured(name, title, tuple(findings), _account_of_log(diagnosis, run), summary)
+    judged = {stage.stage for stage in diagnosis.stages if stage.ok is not None}
+    missing = set(run.stages) - {stage.stage for stage in diagnosis.stages}
+    compared = len(judged) + len(diagnosis.contradictions)
+    return Measured(
+        name,
+        title,
+        tuple(findings),
+        Ledger(compared + len(missing) + (diagnosis.verdict == "undetermined"), compared),
+        summary,
+    )
 
 
 def read_log(project: Project, run: RecordedRun) -> object:
@@ -329,14 +308,3 @@ def read_log(project: Project, run: RecordedRun) -> object:
 def _contradictions(diagnosis: Diagnosis, path: Path) -> Iterator[Finding]:
     for words in diagnosis.contradictions:
         yield rules.LOG_CONTRADICTS.at(path, "", recording=path.name, words=words)
-
-
-def _account_of_log(diagnosis: Diagnosis, run: RecordedRun) -> Ledger:
-    """Judged stages and contradictions; of the stages that the project expects, those that the log does not print are missing.
-
-    Stages that a log prints only as inputs of others have nothing to be judged by.
-    """
-    judged = {stage.stage for stage in diagnosis.stages if stage.ok is not None}
-    missing = set(run.stages) - {stage.stage for stage in diagnosis.stages}
-    compared = len(judged) + len(diagnosis.contradictions)
-    return Ledger(compared + len(missing) + (diagnosis.verdict == "undetermined"), compared)

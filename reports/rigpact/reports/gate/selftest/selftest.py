@@ -140,7 +140,6 @@ class RestoredCopy:
 
 
 def _identity(status: os.stat_result) -> tuple[int, int, int]:
-    """Changes when a file is written in place or replaced."""
     return status.st_ino, status.st_mtime_ns, status.st_size
 
 
@@ -247,7 +246,6 @@ class Trials:
 
     @cached_property
     def _remembered(self) -> dict[str, Document]:
-        """The sound files: a defect is in one of them, and the others are not judged again by themselves."""
         return {}
 
     def outcome(self, number: int, known: Mapping[str, Marks]) -> Planted:

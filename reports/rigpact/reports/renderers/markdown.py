@@ -1,6 +1,7 @@
-"""An answer as a comment on a change: one screen, the answer first; as Markdown for a pull request, or as a page.
+"""A job summary in GitHub's Markdown: verdict, next steps, parts, causes; findings and details are folded.
 
-The words are the answer's own (../answer.py), the forms comment.md.j2 and comment.html.j2. `--format json` has all of it.
+All text from outside goes through `escaped`. It replaces punctuation with a meaning in Markdown or HTML by character
+references, which are shown and never read as markup. It also breaks up mentions and issue numbers.
 """
 
 import itertools
@@ -19,8 +20,39 @@ from rigpact.reports.renderers import wording as words
 from rigpact.reports.renderers.wording import hint_text, message_text, place_text
 from rigpact.reports.terminal import account_text, plain, severities_text
 
-# A job summary in GitHub's Markdown: verdict, next steps, parts, causes; findings and details are folded.
-_SIGN_OF_VERDICT: dict[Verdict, str] = {"pass": "✅", "fail": "❌", "undetermined": "⚠️"}
+# An answer as a comment on a change: one screen, the answer first; as Markdown for a pull request, or as a page.
+LINES, ROWS = 8, 9
+"""With the heading, the table's head, empty lines and the foot, these are 25 lines: what a screen shows."""
+_STATUS_SIGNS = {EXIT_PASS: "✅", EXIT_FINDINGS: "❌"}
+
+
+def comment(answer: Answer, form: str) -> str:
+    """The answer as `markdown`, at most 25 lines, or as `html`, a page without script that loads nothing."""
+    loader, is_page = FileSystemLoader(Path(__file__).parent), form == "html"
+    environment = Environment(loader=loader, autoescape=is_page, undefined=StrictUndefined)  # noqa: S701 - `escaped`
+    environment.trim_blocks = True
+    environment.filters["text"] = _cut if is_page else escaped
+    rows = [] if answer.figures is None else answer.figures.rows
+    hidden = max(len(answer.lines) - LINES, 0) + max(len(rows) - ROWS, 0)
+    text: str = environment.get_template(f"comment.{'html' if is_page else 'md'}.j2").render(
+        sign=_STATUS_SIGNS.get(answer.exit_code, "⚠️"),
+        headline=f"{answer.word}: {answer.headline}" if answer.word else answer.headline,
+        lines=answer.lines[:LINES],
+        columns=() if answer.figures is None else answer.figures.columns,
+        rows=rows[:ROWS],
+        foot=f"{hidden} more in --format json; rigpact {rigpact_version()}"
+        if hidden
+        else f"rigpact {rigpact_version()}",
+    )
+    return text + "\n"
+
+
+def _cut(text: str) -> str:
+    shown = plain(text)
+    return shown if len(shown) <= TEXT_LIMIT else shown[:TEXT_LIMIT] + "…"
+
+
+_SIGNS: dict[Verdict, str] = {"pass": "✅", "fail": "❌", "undetermined": "⚠️"}
 _MARKUP = {ord(character): f"&#{ord(character)};" for character in "&<>\"'`*_{}[]()#~|\\@:$^=!+"}
 _SPLIT = {"&#64;": "<span>&#64;</span>", "&#35;": "<span>&#35;</span>"}
 _WWW = re.compile(r"(www|[Gg][Hh])([.-])")
@@ -49,7 +81,7 @@ def render(gate: GateReport) -> str:
     environment = Environment(loader=FileSystemLoader(Path(__file__).parent), undefined=StrictUndefined)  # noqa: S701
     environment.trim_blocks = environment.keep_trailing_newline = True
     text: str = environment.get_template("markdown.md.j2").render(
-        gate=gate, signs=_SIGN_OF_VERDICT, words=words, shown=CAUSES_SHOWN, text=escaped, account=account_text(gate.ledger),
+        gate=gate, signs=_SIGNS, words=words, shown=CAUSES_SHOWN, text=escaped, account=account_text(gate.ledger),
         counts=severities_text(lambda severity: found[severity]), number_of=number_of, findings=findings,
         files=_within(_LIMIT_BYTES // 2, (f"| {escaped(name)} | {escaped(sha)} |" for name, sha in gate.provenance.items())),
     )  # fmt: skip
@@ -66,34 +98,3 @@ def _row(finding: Finding) -> str:
     place, message, hint = (escaped(text) for text in (place_text(finding), message_text(finding), hint_text(finding)))
     severity, rule = finding.rule.severity.value, words.rule_text(finding)
     return f"| {severity} | {rule} | <code>{place}</code> | {message}<br>hint: {hint} |"
-
-
-LINES, ROWS = 8, 9
-"""With the heading, the table's head, empty lines and the foot, these are 25 lines: what a screen shows."""
-_SIGN_OF_EXIT = {EXIT_PASS: "✅", EXIT_FINDINGS: "❌"}
-
-
-def comment(answer: Answer, form: str) -> str:
-    """The answer as `markdown`, at most 25 lines, or as `html`, a page without script that loads nothing."""
-    loader, is_page = FileSystemLoader(Path(__file__).parent), form == "html"
-    environment = Environment(loader=loader, autoescape=is_page, undefined=StrictUndefined)  # noqa: S701 - `escaped`
-    environment.trim_blocks = True
-    environment.filters["text"] = _cut if is_page else escaped
-    rows = [] if answer.figures is None else answer.figures.rows
-    hidden = max(len(answer.lines) - LINES, 0) + max(len(rows) - ROWS, 0)
-    text: str = environment.get_template(f"comment.{'html' if is_page else 'md'}.j2").render(
-        sign=_SIGN_OF_EXIT.get(answer.exit_code, "⚠️"),
-        headline=f"{answer.word}: {answer.headline}" if answer.word else answer.headline,
-        lines=answer.lines[:LINES],
-        columns=() if answer.figures is None else answer.figures.columns,
-        rows=rows[:ROWS],
-        foot=f"{hidden} more in --format json; rigpact {rigpact_version()}"
-        if hidden
-        else f"rigpact {rigpact_version()}",
-    )
-    return text + "\n"
-
-
-def _cut(text: str) -> str:
-    shown = plain(text)
-    return shown if len(shown) <= TEXT_LIMIT else shown[:TEXT_LIMIT] + "…"
