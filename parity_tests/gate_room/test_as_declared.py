@@ -98,13 +98,6 @@ def test_the_gate_passes_on_the_bones_that_the_project_names_alone(project: Path
     assert names[1].upper() in str([each.to_json() for each in misspelt.findings])
 
 
-def test_a_defect_on_these_bones_is_named_in_the_gate(project: Path) -> None:
-    """A level of detail with its own code has its own mistakes."""
-    answer = gated(project, asked(recorded(project, compose_order="prev_delta")))
-    assert answer.verdict == "fail"
-    assert "compose_order" in str([each.to_json() for each in answer.findings])
-
-
 @pytest.mark.usefixtures("no_search")
 @pytest.mark.parametrize(("changes", "verdict"), [({}, "pass"), ({"writeback": "none"}, "fail")])
 def test_a_free_run_of_some_bones_is_held_to_its_envelope(project: Path, changes: Any, verdict: str) -> None:

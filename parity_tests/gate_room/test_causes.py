@@ -3,7 +3,6 @@
 import json
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -15,8 +14,7 @@ from rigpact.contract.rules.catalogue import ALL_RULES
 from rigpact.reports.diagnosing.diagnosis import Diagnosis, StageVerdict
 from rigpact.reports.diagnosing.relations.relation import Relation
 from rigpact.reports.gate.answer.diagnosis_findings import Recorded, about_diagnosis
-from rigpact.reports.gate.answer.report import GateReport, Part, causes_of
-from rigpact.reports.gate.archive.kept_values import from_plain, to_plain
+from rigpact.reports.gate.answer.report import Part, causes_of
 
 from ..every_case import every_case
 from .conftest import FILES, TRACE, Command, codes, gated, record
@@ -130,21 +128,6 @@ def test_a_stage_goes_with_the_nearest_cause_before_it() -> None:
     found = part("engine-trace/a", *scaled, differs("a", "action"), differs("a", "sent"), judged=stages)
     held = [[each.values["stage"] for each in cause.findings] for cause in causes_of([found])]
     assert held == [["target", "sent"], ["obs", "action"]]
-
-
-def test_an_archive_has_the_causes_of_its_gate() -> None:
-    """The page of yesterday's gate lists other mistakes than the gate did: which of the two is to be mended?"""
-    numbers = {"bone": "hip", "angle_deg": 90.0, "turns": 1.0, "fps": 60.0, "count": 1, "bones": 2, "limit_deg": 6.0}
-    spec = (
-        BY_CODE["RP202"].at("b.json", "/meta", evidence="", says={}),
-        BY_CODE["RP204"].at("b.json", "/MuY/0", **numbers),
-    )
-    statistics = [BY_CODE[code].at("b.json", "", companion="c.json") for code in ("RP301", "RP303")]
-    parts = [part("files", *spec, *statistics, half("a"), a=_TRAINING), *(p for own, _ in CASES.values() for p in own)]
-    gated = GateReport(tuple(replace(each, name=f"{each.name}/{n}") for n, each in enumerate(parts)), {"rigpact": "1"})
-    read = from_plain(GateReport, json.loads(json.dumps(to_plain(GateReport, gated, {}))), {})
-    assert [each.to_json() for each in read.causes] == [each.to_json() for each in gated.causes]
-    assert len(gated.causes) < len(gated.findings)
 
 
 @pytest.mark.nightly

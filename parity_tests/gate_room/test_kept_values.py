@@ -11,7 +11,6 @@ from rigpact.contract.rules import ALL_RULES
 from rigpact.reports.comparing.stage_comparison import Address
 from rigpact.reports.diagnosing.diagnosis import Diagnosis, Divergence, RestsOn, StageVerdict
 from rigpact.reports.diagnosing.relations.relation import Relation
-from rigpact.reports.gate.archive.archive import array_to_bytes, bytes_to_array
 from rigpact.reports.gate.archive.kept_values import from_plain, to_plain
 
 from ..every_case import every_case
@@ -60,14 +59,3 @@ def test_a_diagnosis_reads_back() -> None:
     after = again(Diagnosis, before)
     assert after.to_json() == before.to_json()
     assert after.relations[0].sentence == relation.sentence
-
-
-@every_case(
-    "array",
-    [np.arange(6.0).reshape(2, 3), np.arange(4), np.array([np.nan, 1], np.float32), np.zeros((0, 4), np.float32)],
-)
-def test_an_array_reads_back(array: Any) -> None:
-    """To the bit, with its type."""
-    read = bytes_to_array(array_to_bytes(array), "x")
-    assert read.dtype == array.dtype
-    np.testing.assert_array_equal(read, array)

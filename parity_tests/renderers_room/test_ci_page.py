@@ -66,7 +66,7 @@ def test_the_formats_of_the_page_are_those_that_there_are(page):
 
 def test_every_gate_command_of_the_page_is_understood(page, command):
     """A renamed option breaks the build of everyone who pasted it."""
-    options = set(re.findall(r"--[a-z]+", command("gate", "--help").out.decode("utf-8")))
+    options = set(re.findall(r"--[a-z]+", command("gate", "--help").out))
     shown = [line for line in re.findall(r"rigpact gate[^`\n]*", page) if "--" in line]
     assert len(shown) >= 3
     for line in shown:

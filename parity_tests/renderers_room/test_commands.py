@@ -32,10 +32,10 @@ def test_check_answers_in_every_format_with_the_same_status(command, broken):
     line = next(number for number, text in enumerate(lines, 1) if text.strip() == '"StdX": [') + 18
     (result,) = [each for each in json.loads(answers["sarif"].out)["runs"][0]["results"] if each["ruleId"] == "RP104"]
     assert result["locations"][0]["physicalLocation"]["region"]["startLine"] == line
-    assert f"::error file=norm_template.json,line={line},".encode() in answers["github"].out
+    assert f"::error file=norm_template.json,line={line}," in answers["github"].out
     failed = {
         case.get("name")
-        for case in etree.fromstring(answers["junit"].out).iter("testcase")
+        for case in etree.fromstring(answers["junit"].out.encode()).iter("testcase")
         if case.find("failure") is not None
     }
     assert "RP104 std-not-positive" in failed
@@ -46,7 +46,7 @@ def test_a_rule_that_the_project_left_out_is_not_shown_as_passed(command, broken
     """If the project ignores RP104, the report must not show RP104 as passed."""
     debt = f'owner = "Ana"\nreason = "later"\nexpires = "{SOON}"\n'
     Path("rigpact.toml").write_text(f'[[lower]]\nrule = "RP104"\nto = "ignore"\n{debt}', encoding="utf-8")
-    root = etree.fromstring(command("check", broken.name, "--format", "junit").out)
+    root = etree.fromstring(command("check", broken.name, "--format", "junit").out.encode())
     (case,) = [case for case in root.iter("testcase") if case.get("name") == "RP104 std-not-positive"]
     assert [(child.tag, child.get("message")) for child in case] == [
         ("skipped", f"lowered to ignore until {SOON} by Ana: later")
@@ -67,22 +67,9 @@ def test_check_each_judges_every_artefact_and_names_the_rest(command, broken, de
     listed = {file["path"] for file in report["summary"]["files"]}
     assert listed == {"good/norm_template.json", broken.name, "good/model.onnx"}
     assert {finding["file"] for finding in report["findings"] if finding["severity"] == "error"} == {broken.name}
-    assert b"package.json: no artefact" in answer.err
-    assert b"alone/model.onnx: 1 models and 0 bundles or contracts in its folder, passed over" in answer.err
+    assert "package.json: no artefact" in answer.err
+    assert "alone/model.onnx: 1 models and 0 bundles or contracts in its folder, passed over" in answer.err
     assert command("check", "--each", files[0], *files[2:]).status == 0
-
-
-def test_check_each_judges_a_model_by_the_contract_beside_it(command, broken, demo_bundle):
-    """A model of another size than its bundle is the usual slip of a commit that forgets one of the two."""
-    shutil.copy(demo_bundle / "model.onnx", ".")
-    bundle = json.loads((demo_bundle / "norm_template.json").read_text(encoding="utf-8"))
-    broken.write_text(json.dumps(bundle), encoding="utf-8")
-    assert command("check", "--each", "model.onnx").status == 0
-    other = demo_bundle.parent / "imu_pose" / "imu_pose.json"
-    broken.write_bytes(other.read_bytes())
-    answer = command("check", "--each", "model.onnx", "--format", "json")
-    assert answer.status == 1
-    assert "model.onnx" in {finding["file"] for finding in json.loads(answer.out)["findings"]}
 
 
 def test_check_each_does_not_pass_what_it_cannot_read(command, broken):

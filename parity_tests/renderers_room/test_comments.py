@@ -152,7 +152,7 @@ def test_the_answer_is_the_first_line(command, demo_bundle):
     words = ("explain", robot / "run.csv", "--contract", robot / "contract.toml")
     text, markdown, page = command(*words), command(*words, "--format", "markdown"), command(*words, "--format", "html")
     assert (text.status, markdown.status, page.status) == (EXIT_FINDINGS,) * 3
-    lines, found = markdown.out.decode("utf-8").splitlines(), Tags(page.out.decode("utf-8"))
+    lines, found = markdown.out.splitlines(), Tags(page.out)
     assert len(lines) <= SCREEN
     heading = next(each for each in found.text.splitlines() if each.startswith(("❌", "✅")))
     assert "motor_targets.order = as_given" in heading

@@ -1,9 +1,6 @@
 """What a set of clips cannot show, and the probe that shows it."""
 
-import numpy as np
-
 from rigpact.contract import load_contract
-from rigpact.fixtures.probe import probe_clip
 from rigpact.reference_runtime import read_clip
 from rigpact.reports.diagnosing.adequacy import CLEAR_MARGIN, ClipAdequacy, measure, weigh
 
@@ -34,17 +31,3 @@ def test_a_probe_separates_everything_by_ten_tolerances(command, demo_bundle, tm
         ("reproject", "before"), ("denorm", "std_only"), ("degenerate_axis", "canonical"),
         ("degenerate_axis", "previous_frame_for_delta"), ("degenerate_axis", "zero"),
     }  # fmt: skip
-
-
-def test_the_probe_is_a_motion_that_its_channels_describe(demo_bundle):
-    """A probe whose velocity contradicts its positions would itself look like a defect."""
-    contract = load_contract(demo_bundle / "norm_template.json")
-    frames = probe_clip(contract)["Frames"]
-    position = np.array([frame["RootPosition"] for frame in frames], float)
-    velocity = np.array([frame["RootVelocityXY"] for frame in frames], float)
-    yaw = np.array([frame["RootYaw"] for frame in frames], float)
-    central = (position[2:, :2] - position[:-2, :2]) * contract.fps / 2
-    # positions are float32 of up to a metre; their difference is divided by two frames
-    np.testing.assert_allclose(velocity[1:-1], central, atol=2.0**-24 * contract.fps * 2)
-    assert yaw.max() > np.pi
-    assert yaw.min() < -np.pi

@@ -46,15 +46,6 @@ def test_an_unreadable_file_is_one_line_and_status_2(command, tmp_path_factory, 
     assert [each.name for each in path.parent.iterdir()] == ["bad.json"]
 
 
-@every_case("words", WORDS[:3])
-def test_missing_files_and_folders_are_named(command, tmp_path_factory, words):
-    """The most common mistake is a path; the hint names what a folder holds."""
-    out = tmp_path_factory.mktemp("out") / "o.trace.jsonl"
-    missing, folder = command(*words(out.with_name("no file.json"), out)), command(*words(BUNDLE.parent, out))
-    assert (missing.status, "found nothing, expected an existing file" in missing.err) == (2, True)
-    assert (folder.status, "found a directory" in folder.err, "norm_template.json" in folder.err) == (2, True, True)
-
-
 def beyond_float64(path):
     text = BUNDLE.read_text(encoding="utf-8")
     mean = load(BUNDLE)["MuX"][0]

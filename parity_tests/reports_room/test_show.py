@@ -208,17 +208,3 @@ def test_a_system_shows_stages_feedback_knobs_and_a_contract_to_start_from(comma
         path = tmp_path_factory.mktemp("new") / "new.json"
         assert command("show", name, "--write-contract", path).status == 0
         assert load(path)["system"] == name
-
-
-@EVERY_SYSTEM
-def test_diff_and_codegen_take_every_contract(command, tmp_path_factory, name):
-    """Half the frame rate makes every system wrong; cpp_room compiles and runs the headers."""
-    folder = tmp_path_factory.mktemp("out")
-    changed = edited(BUNDLES[name], folder / "changed.json", lambda document: document.update(fps=15.0))
-    assert command("diff", BUNDLES[name], BUNDLES[name]).status == 0
-    answer = command("diff", BUNDLES[name], changed, "--format", "json")
-    kinds = [each["kind"] for each in json.loads(answer.out)["changes"]]
-    assert (answer.status, kinds) == (1, ["frame-rate-changed"])
-    answer = command("codegen", BUNDLES[name], "--out", folder / "contract.hpp", "--namespace", "wolf")
-    text = (folder / "contract.hpp").read_text(encoding="utf-8")
-    assert (answer.status, "namespace wolf {" in text, "SelfTestResult SelfTest(" in text) == (0, True, True)

@@ -42,3 +42,15 @@ def opened(browser, page):
     """The page in the browser at desktop size."""
     browser.open(page)
     return browser
+
+
+@pytest.fixture
+def show(browser, drawn, tmp_path):
+    """Opens a page of some runs, of the drawn run's gate if no other is given; it opens without an error."""
+
+    def call(*runs, gate=None):
+        write_html(tmp_path / "page.html", gate or drawn_gate(drawn), runs)
+        browser.open(tmp_path / "page.html")
+        assert browser.errors() == []
+
+    return call

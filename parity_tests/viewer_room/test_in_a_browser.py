@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 
 from rigpact.reports.gate.answer.report import GateReport, Part
-from rigpact.reports.viewer import write_html
 
 from .drawn import HOSTILE, WRONG_BONE, WRONG_CM, WRONG_COLUMN, WRONG_DEG, drawn_gate
 from .oracle import joint_positions
@@ -58,11 +57,10 @@ def test_the_skeletons_stand_where_the_rotations_put_them(opened, drawn):
             np.testing.assert_allclose(shown, expected, atol=tolerance)
 
 
-def test_the_root_walks_unless_it_is_followed(browser, tmp_path, drawn):
+def test_the_root_walks_unless_it_is_followed(browser, show, drawn):
     """In place, one does not see where a character slides; walking, one does not see its hands."""
     path = np.array([[0.1 * column, -0.05 * column, 0.01, 0.07 * column] for column in range(COLUMNS)])
-    write_html(tmp_path / "walks.html", drawn_gate(drawn), [drawn.changed(path=path).run])
-    browser.open(tmp_path / "walks.html")
+    show(drawn.changed(path=path).run)
     column = COLUMNS - 1
     x, y, z, heading = path[column]
     turned = np.array(joint_positions(drawn.parents, drawn.offsets, drawn.rotations[1][column])) @ [
@@ -76,15 +74,14 @@ def test_the_root_walks_unless_it_is_followed(browser, tmp_path, drawn):
     assert browser.state()["follows"] is False
 
 
-def test_the_errors_are_those_that_were_measured(browser, tmp_path, drawn):
+def test_the_errors_are_those_that_were_measured(browser, show, drawn):
     """The figures on the page are quoted in bug reports."""
     chance = np.random.default_rng(3)
     deg, cm = 10.0 ** chance.uniform(-5.9, 2.2, (2, COLUMNS, 12))
     ratios = 10.0 ** chance.uniform(-5.9, 11.9, COLUMNS)
     deg[3, 4], deg[5, 6] = 0.0, np.inf
     run = drawn.changed(deg=deg, cm=cm, stages=[("y_out", "")], ratios=ratios[None]).run
-    write_html(tmp_path / "numbers.html", drawn_gate(drawn), [run])
-    browser.open(tmp_path / "numbers.html")
+    show(run)
     half_a_step = 10 ** (18 / 65533 / 2) - 1
     for metric, values in (("deg", deg), ("cm", cm)):
         shown = browser.run(f"{HOOK}errors(0, arguments[0]).map(String)", metric)
@@ -172,33 +169,27 @@ def test_the_policy_stops_what_the_escaping_would_let_through(opened):
     assert opened.run("return window.pwned") is None
 
 
-def test_no_recording_no_picture_no_error(browser, tmp_path):
+def test_no_recording_no_picture_no_error(browser, show):
     """The gate of a bundle alone has no trace to draw."""
-    write_html(tmp_path / "alone.html", GateReport((), {}, {"engine-trace": "none configured"}))
-    browser.open(tmp_path / "alone.html")
-    assert browser.errors() == []
+    show(gate=GateReport((), {}, {"engine-trace": "none configured"}))
     assert "none configured" in browser.text(".absent")
 
 
-def test_a_character_without_a_skeleton_still_shows_its_errors(browser, tmp_path, drawn):
+def test_a_character_without_a_skeleton_still_shows_its_errors(browser, show, drawn):
     """Many bundles name no rest offsets."""
     bare = drawn.changed(parents=None, offsets_m=None, cm=None)
-    write_html(tmp_path / "bare.html", drawn_gate(drawn), [bare.run])
-    browser.open(tmp_path / "bare.html")
-    assert browser.errors() == []
+    show(bare.run)
     assert "no skeleton to draw" in browser.text("#scene-note")
     assert browser.text("#bones tr:first-child").split()[:2] == ["bone_7", "5°"]
 
 
-def test_a_pose_that_is_not_finite_is_said_and_survived(browser, tmp_path, drawn):
+def test_a_pose_that_is_not_finite_is_said_and_survived(browser, show, drawn):
     """A run with a NaN is the one that users want to see."""
     engine = drawn.run.engine.copy()
     engine[5:, 3] = np.nan
     deg = drawn.run.deg.copy()
     deg[5:, 3] = np.nan
-    write_html(tmp_path / "nan.html", drawn_gate(drawn), [drawn.changed(engine=engine, deg=deg).run])
-    browser.open(tmp_path / "nan.html")
-    assert browser.errors() == []
+    show(drawn.changed(engine=engine, deg=deg).run)
     browser.find("#to-worst").click()
     assert browser.state()["column"] == 5
     assert "not finite" in browser.text("#bones")
@@ -207,24 +198,20 @@ def test_a_pose_that_is_not_finite_is_said_and_survived(browser, tmp_path, drawn
 
 
 @pytest.mark.parametrize("broken", [{"parents": [1, 2, 0, *range(9)]}, {"bone_names": ()}])
-def test_a_skeleton_that_makes_no_sense_stops_nothing(browser, tmp_path, drawn, broken):
+def test_a_skeleton_that_makes_no_sense_stops_nothing(browser, show, drawn, broken):
     """Archives are files, and files can be anything: parents in a circle, bones without names."""
-    write_html(tmp_path / "odd.html", drawn_gate(drawn), [drawn.changed(**broken).run])
-    browser.open(tmp_path / "odd.html")
-    assert browser.errors() == []
+    show(drawn.changed(**broken).run)
     assert browser.state()["column"] == WRONG_COLUMN
     assert ("no skeleton" in browser.text("main")) == ("parents" in broken)
 
 
-def test_a_run_without_bones_shows_its_stages_and_no_player(browser, tmp_path, drawn):
+def test_a_run_without_bones_shows_its_stages_and_no_player(browser, show, drawn):
     """A system without a skeleton has nothing to play; its page must show the stages, without errors or empty boxes."""
     none, no_poses = np.zeros((COLUMNS, 0)), np.zeros((COLUMNS, 0, 3, 3))
     run = drawn.changed(
         bone_names=(), parents=None, offsets_m=None, reference=no_poses, engine=no_poses, deg=none, cm=None
     ).run
-    write_html(tmp_path / "page.html", drawn_gate(drawn), [run])
-    browser.open(tmp_path / "page.html")
-    assert browser.errors() == []
+    show(run)
     assert browser.state()["column"] == WRONG_COLUMN, "it starts at the worst frame of its stages"
     shown = "return document.querySelector(arguments[0]).getClientRects().length > 0"
     assert [browser.run(shown, part) for part in ("#strips", "#player", "#curve", "#heat")] == [
@@ -276,19 +263,10 @@ def test_the_camera_turns(opened):
     assert opened.run(f"{HOOK}camera()")["zoom"] == 1
 
 
-def test_a_finding_leads_to_its_frame_and_bone(opened):
-    """From the words to the picture in one click."""
-    opened.press("#scene", "\ue011")
-    opened.find(".show").click()
-    state = opened.state()
-    assert (state["column"], state["chosen"]) == (WRONG_COLUMN, WRONG_BONE)
-
-
-def test_several_recordings_share_the_viewer(browser, tmp_path, drawn):
+def test_several_recordings_share_the_viewer(browser, show, drawn):
     """A gate replays more than one clip."""
     other = drawn.changed(name="run", fps=60.0)
-    write_html(tmp_path / "two.html", drawn_gate(drawn), [other.run, drawn.run])
-    browser.open(tmp_path / "two.html")
+    show(other.run, drawn.run)
     browser.choose("#run", "1")
     assert browser.state()["run"] == 1
     assert browser.text("#cell").endswith("(4.07 s) · 5°, 3.25 cm")
@@ -298,14 +276,13 @@ def test_several_recordings_share_the_viewer(browser, tmp_path, drawn):
     assert browser.errors() == []
 
 
-def test_recordings_of_one_name_keep_to_their_parts(browser, tmp_path, drawn):
+def test_recordings_of_one_name_keep_to_their_parts(browser, show, drawn):
     """A teacher's prediction and an engine's trace of the clip `walk` are both called walk."""
     gate = drawn_gate(drawn)
     engine, check, _ = gate.parts
     findings = tuple(replace(each) for each in engine.report.findings)
     teacher = Part("teacher-parity/walk", "Teacher's walk", replace(engine.report, findings=findings))
-    write_html(tmp_path / "both.html", replace(gate, parts=(teacher, check, engine)), [drawn.run, drawn.run])
-    browser.open(tmp_path / "both.html")
+    show(drawn.run, drawn.run, gate=replace(gate, parts=(teacher, check, engine)))
     options = browser.run("return [...document.querySelector('#run').options].map((option) => option.textContent)")
     assert options == ["Teacher's walk", "Engine trace: walk"]
     assert browser.run("return [...document.querySelectorAll('.step + p .show')].map((b) => b.dataset.run)") == [
