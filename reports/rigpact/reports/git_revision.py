@@ -153,7 +153,7 @@ def opened_revision(name: str) -> Iterator[Revision]:
 
     UnusableInput outside a repository, for an unknown revision, and for all that a reader has against a file of it.
     """
-    root = own_repository()
+    root = _repository_around(Path.cwd().resolve())
     if root is None:
         found, hint = "no git repository of the working directory around it", "run rigpact in the repository"
         raise UnusableInput(f"--base {name}", found, "a revision of that repository", hint)
@@ -179,11 +179,6 @@ def refuse_judged_commit(was: Revision) -> None:
     if not _git(was.root, "status", "--porcelain", "--untracked-files=no", "--ignore-submodules=all"):
         found, hint = "the judged commit itself", "for the last commit of a branch that is HEAD~1"
         raise UnusableInput(f"base {was.name}", found, "the revision that the change is merged into", hint)
-
-
-def own_repository() -> Path | None:
-    """The root of the repository around the working directory: the nearest folder with a `.git`."""
-    return _repository_around(Path.cwd().resolve())
 
 
 def _repository_around(folder: Path) -> Path | None:

@@ -156,7 +156,12 @@ def print_findings(groups: Iterable[Sequence[Finding]], console: Console) -> Non
     for finding, *others in groups:
         found[finding.rule] += 1
         if found[finding.rule] <= FINDINGS_SHOWN:
-            print_finding(finding, console)
+            severity = finding.rule.severity
+            place = f"{finding.file}#{finding.pointer}" if finding.pointer else finding.file
+            line = Text(f"{plain(place)}: {finding.rule.code} ")
+            line.append(severity.value, style=STYLES[severity]).append(f": {plain(finding.message)}")
+            console.print(line)
+            console.print(Text(f"  hint: {plain(finding.rule.hint)}", style="dim"))
             if others:
                 console.print(Text(f"  also in {_places(others)}", style="dim"))
     for rule, number in found.items():
@@ -174,16 +179,6 @@ def _print_more(rule: Rule, number: int, console: Console) -> None:
     """Say how many findings of a rule are not shown."""
     line = Text(f"{number} more of {rule.code} ").append(rule.severity.value, style=STYLES[rule.severity])
     console.print(line.append(f" ({rule.name}); --format json has every finding", style="default"))
-
-
-def print_finding(finding: Finding, console: Console) -> None:
-    """Print one finding: place, code, severity, message; the hint below it."""
-    severity = finding.rule.severity
-    place = f"{finding.file}#{finding.pointer}" if finding.pointer else finding.file
-    line = Text(f"{plain(place)}: {finding.rule.code} ")
-    line.append(severity.value, style=STYLES[severity]).append(f": {plain(finding.message)}")
-    console.print(line)
-    console.print(Text(f"  hint: {plain(finding.rule.hint)}", style="dim"))
 
 
 def print_verdict(report: FindingsReport, console: Console, answer: str = "") -> None:

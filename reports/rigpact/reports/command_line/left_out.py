@@ -107,8 +107,23 @@ class Command(TyperCommand):
             if any(each.name == "bundle" for each in missing):
                 hint += "; `rigpact init` writes a rigpact.toml that names the contract"
             raise UnusableInput(ctx.command_path, found, expected, hint)
-        _refuse_numbers(self.params, ctx.params)
-        _refuse_outputs(self.params, ctx.params)
+        for each in self.params:
+            if isinstance(value := ctx.params[each.name], float) and not isfinite(value):
+                raise UnusableInput(_word(each), str(value), "a finite number")
+        from rigpact.contract.files import refuse_output
+
+        read = [value for key, value in ctx.params.items() if key not in _WRITTEN and isinstance(value, str | Path)]
+        files = (
+            each.name
+            for each in self.params
+            if each.name in _WRITTEN and each.metavar != "FOLDER" and ctx.params[each.name]
+        )
+        for target in (Path(ctx.params[key]) for key in files):
+            refuse_output(target)
+            if any(_is_same(each, target) for each in read):
+                raise UnusableInput(
+                    target, "a file that this command reads", "another file to write to", "it would be lost"
+                )
         if line:
             from rigpact.reports.terminal import say, say_aside
 
@@ -124,31 +139,8 @@ def _word(parameter: Any) -> str:
     return f"{max(parameter.opts, key=len)} {parameter.metavar or ''}".strip()
 
 
-def _refuse_numbers(parameters: Iterable[Any], values: Values) -> None:
-    """UnusableInput for an option that is not a number, or infinite: no comparison with it is ever true."""
-    for each in parameters:
-        if isinstance(value := values[each.name], float) and not isfinite(value):
-            raise UnusableInput(_word(each), str(value), "a finite number")
-
-
 _WRITTEN = ("out", "table", "patch", "html", "probe")
 """Parameters of files that a command writes anew."""
-
-
-def _refuse_outputs(parameters: Iterable[Any], values: Values) -> None:
-    """UnusableInput for an output that cannot be written, or is a file that is read: said before any work."""
-    from rigpact.contract.files import refuse_output
-
-    read = [value for key, value in values.items() if key not in _WRITTEN and isinstance(value, str | Path)]
-    files = (
-        each.name for each in parameters if each.name in _WRITTEN and each.metavar != "FOLDER" and values[each.name]
-    )
-    for target in (Path(values[key]) for key in files):
-        refuse_output(target)
-        if any(_is_same(each, target) for each in read):
-            raise UnusableInput(
-                target, "a file that this command reads", "another file to write to", "it would be lost"
-            )
 
 
 def fill(values: Values, reads: Reads) -> str:

@@ -80,14 +80,6 @@ class Pairs:
         self.b.trace.release()
 
 
-def pairs_of(a: Recording, b: Recording, teacher: Recording | None) -> Pairs:
-    """Align two recordings by their frame numbers."""
-    frames, rows_a, rows_b = np.intersect1d(a.trace.frame, b.trace.frame, assume_unique=True, return_indices=True)
-    judged = before_a_gap(frames) if _is_free(a, b) else slice(None)
-    union, behind = len(a.trace.frame) + len(b.trace.frame) - len(frames), len(frames) - len(frames[judged])
-    return Pairs(a, b, frames[judged], rows_a[judged], rows_b[judged], union, behind, teacher)
-
-
 def before_a_gap(frames: NDArray[np.int64]) -> slice:
     """The first frames, up to one that is missing: a free run feeds itself, so later frames cannot be judged from here."""
     gaps = np.flatnonzero(np.diff(frames) != 1)
@@ -212,7 +204,10 @@ def compare(
     Raises UnusableInput when `only` names a stage that neither side has.
     """
     skeleton, graph = skeleton or skeleton_of(contract), _system_of(contract).graph
-    pairs = pairs_of(a, b, teacher)
+    frames, rows_a, rows_b = np.intersect1d(a.trace.frame, b.trace.frame, assume_unique=True, return_indices=True)
+    judged = before_a_gap(frames) if _is_free(a, b) else slice(None)
+    union, behind = len(a.trace.frame) + len(b.trace.frame) - len(frames), len(frames) - len(frames[judged])
+    pairs = Pairs(a, b, frames[judged], rows_a[judged], rows_b[judged], union, behind, teacher)
     held = [name for name in graph.names if name in a.trace.stages or name in b.trace.stages]
     for name in only:
         if name not in held:

@@ -81,15 +81,6 @@ def _about_numbers(recording: Recording, said: Hashes, own: Hashes, file: str) -
         yield _other(recording, "companion_sha256", "another companion", said, own)
 
 
-def about_models(a: Recording, b: Recording) -> Iterator[Finding]:
-    """A finding where two recordings name different models: their answers need not agree, and cannot judge each other."""
-    said, own = hashes_of(b.trace.header), hashes_of(a.trace.header)
-    if _differ(said, own, "model_sha256"):
-        yield _other(b, "model_sha256", "another model", said, own)
-    elif own["model_sha256"] and not said["model_sha256"] and b.title == "trace":
-        yield rules.NOT_VERIFIABLE.at(b.path, "/contract/model_sha256", holder=b.path.name, what="model")
-
-
 def _differ(said: Hashes, own: Hashes, key: str) -> bool:
     return bool(said[key] and own[key]) and said[key] != own[key]
 
@@ -122,7 +113,11 @@ def _about_files(comparison: Comparison) -> Iterator[Finding]:
     fps_a, fps_b = a.trace.header.fps, b.trace.header.fps
     if fps_a != fps_b:
         yield rules.RATE_DIFFERS.at(b.path, "/fps", name_a=a.path.name, name_b=b.path.name, fps_a=fps_a, fps_b=fps_b)
-    yield from about_models(a, b)
+    said, own = hashes_of(b.trace.header), hashes_of(a.trace.header)
+    if _differ(said, own, "model_sha256"):
+        yield _other(b, "model_sha256", "another model", said, own)
+    elif own["model_sha256"] and not said["model_sha256"] and b.title == "trace":
+        yield rules.NOT_VERIFIABLE.at(b.path, "/contract/model_sha256", holder=b.path.name, what="model")
     for side in (a, b):
         yield from about_contract(side, comparison.contract)
         yield from about_clock(side, comparison.contract)

@@ -51,11 +51,19 @@ def describe_contract(
     """
     system: System = contract.system
     layouts = {stage.name: stage.fields(contract) for stage in system.stages}
+    found = [side or () for side in bound_tensors(model, system.binding)] if model else [(), ()]
+    rows = [
+        (f"{title}{place}", name, _width(layouts[name]), *_bound(side, place, model), origin(system.graph[name]))
+        for title, names, side in (("", system.inputs, found[0]), ("output ", system.outputs, found[1]))
+        for place, name in enumerate(names)
+    ]
+    lines = ("Inputs are bound by position, float32; names do not count.",)
+    columns = ("position", "tensor", "width", *(("in the model",) if model else ()), "computed from")
     return [
         _identity(contract, root),
         stages_section(system, layouts),
         fields_section(layouts),
-        _tensors(system, layouts, model),
+        Section("Tensors", lines, columns, tuple(rows)),
         _conventions(contract, system.description.declared(root)),
         feedback_section(system),
         *system.description.sections(contract, model),
@@ -135,18 +143,6 @@ def _field_row(run: list[Field]) -> Row:
 
 def _limit(value: float | None) -> str:
     return "" if value is None else f"{value:g}"
-
-
-def _tensors(system: System, layouts: Mapping[str, FieldLayout], model: ModelSignature | None) -> Section:
-    found = [side or () for side in bound_tensors(model, system.binding)] if model else [(), ()]
-    rows = [
-        (f"{title}{place}", name, _width(layouts[name]), *_bound(side, place, model), origin(system.graph[name]))
-        for title, names, side in (("", system.inputs, found[0]), ("output ", system.outputs, found[1]))
-        for place, name in enumerate(names)
-    ]
-    lines = ("Inputs are bound by position, float32; names do not count.",)
-    columns = ("position", "tensor", "width", *(("in the model",) if model else ()), "computed from")
-    return Section("Tensors", lines, columns, tuple(rows))
 
 
 def _bound(side: tuple[TensorSignature, ...], place: int, model: ModelSignature | None) -> Row:

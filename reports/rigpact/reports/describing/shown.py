@@ -47,24 +47,6 @@ def rule_section(rule: Rule) -> str:
     )
 
 
-def rule_facts(rule: Rule) -> Section:
-    """A rule as a table. The message is a pattern: what stands in braces is said by each finding."""
-    example = examples().get(rule.code)
-    rows = (
-        ("severity", rule.severity.value), ("family", _family_of(rule)), ("message", rule.message), ("why", rule.why),
-        ("hint", rule.hint), *((("engine", "does not load such a file"),) if rule.engine_refuses else ()),
-        *((("example", f"{example['place']}: {example['message']}"),) if example else ()),
-    )  # fmt: skip
-    return Section(f"{rule.code} {rule.name}", (), ("", "value"), rows)
-
-
-def families_section() -> Section:
-    """A row for each family of rules."""
-    families = [family for family in (*FAMILIES, *MEASURED) if family.rules]
-    rows = tuple((", ".join(each.code for each in family.rules), _family_of(family.rules[0])) for family in families)
-    return Section("Rules", (), ("codes", "about"), rows)
-
-
 @cache
 def examples() -> Mapping[str, Mapping[str, str]]:
     """The first finding of each rule's golden report, by code."""
@@ -151,8 +133,14 @@ def _rules() -> Mapping[str, Rule]:
 
 
 def _rule(name: str) -> Made:
-    found = _rules()[name]
-    return [rule_facts(found)], rule_section(found)
+    rule = _rules()[name]
+    example = examples().get(rule.code)
+    rows = (
+        ("severity", rule.severity.value), ("family", _family_of(rule)), ("message", rule.message), ("why", rule.why),
+        ("hint", rule.hint), *((("engine", "does not load such a file"),) if rule.engine_refuses else ()),
+        *((("example", f"{example['place']}: {example['message']}"),) if example else ()),
+    )  # fmt: skip
+    return [Section(f"{rule.code} {rule.name}", (), ("", "value"), rows)], rule_section(rule)
 
 
 def _page(name: str) -> Made:
@@ -201,7 +189,9 @@ def _index() -> Iterator[Section]:
     yield systems_section((system, known_systems()[system.name]) for system in every_system())
     yield from operation_sections(list(known_operations().values()))
     yield profiles_section(list(known_profiles().values()))
-    yield families_section()
+    families = [family for family in (*FAMILIES, *MEASURED) if family.rules]
+    rows = tuple((", ".join(each.code for each in family.rules), _family_of(family.rules[0])) for family in families)
+    yield Section("Rules", (), ("codes", "about"), rows)
     yield _schemas()
 
 

@@ -5,9 +5,9 @@ GitHub shows only ten of each severity in a step, without a note. So the tenth l
 
 from collections.abc import Iterator, Mapping
 
-from rigpact.contract.findings import Finding, Severity
+from rigpact.contract.findings import Severity
 from rigpact.reports.gate.answer.report import GateReport
-from rigpact.reports.renderers.places import Place, places_of
+from rigpact.reports.renderers.places import places_of
 from rigpact.reports.renderers.wording import hint_text, message_text, rule_text, unexplained
 from rigpact.reports.terminal import plain
 
@@ -23,7 +23,16 @@ def render(gate: GateReport) -> str:
     for title, why in unexplained(gate):
         by_severity[Severity.ERROR].append(_command("error", {"title": f"rigpact: {title}"}, f"{title} {why}"))
     for finding in gate.findings:
-        by_severity[finding.rule.severity].append(_annotation(finding, places))
+        place = places[finding.file, finding.pointer]
+        properties = {"file": plain(place.path)}
+        if place.position is not None:
+            position = place.position
+            properties |= {"line": str(position.line), "endLine": str(position.line)}
+            properties |= {"col": str(position.column), "endColumn": str(position.end_column)}
+        properties["title"] = rule_text(finding)
+        at = f"{plain(finding.pointer)}: " if finding.pointer else ""
+        told = f"{at}{message_text(finding)}\nhint: {hint_text(finding)}"
+        by_severity[finding.rule.severity].append(_command(_COMMANDS[finding.rule.severity], properties, told))
     return "".join(f"{line}\n" for severity, lines in by_severity.items() for line in _limited(severity, lines))
 
 
@@ -35,19 +44,6 @@ def _limited(severity: Severity, lines: list[str]) -> Iterator[str]:
     more = len(lines) - SHOWN_EACH + 1
     about = f"{more} more of severity {severity.value} stand in the other reports of this run"
     yield _command(_COMMANDS[severity], {"title": "rigpact"}, about)
-
-
-def _annotation(finding: Finding, places: Mapping[tuple[str, str], Place]) -> str:
-    place = places[finding.file, finding.pointer]
-    properties = {"file": plain(place.path)}
-    if place.position is not None:
-        position = place.position
-        properties |= {"line": str(position.line), "endLine": str(position.line)}
-        properties |= {"col": str(position.column), "endColumn": str(position.end_column)}
-    properties["title"] = rule_text(finding)
-    at = f"{plain(finding.pointer)}: " if finding.pointer else ""
-    told = f"{at}{message_text(finding)}\nhint: {hint_text(finding)}"
-    return _command(_COMMANDS[finding.rule.severity], properties, told)
 
 
 def _command(name: str, properties: Mapping[str, str], message: str) -> str:

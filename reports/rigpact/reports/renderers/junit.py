@@ -13,7 +13,7 @@ from xml.etree import ElementTree as Xml
 
 from rigpact.contract.findings import Finding, Rule
 from rigpact.reports.gate.answer.report import GateReport, Part
-from rigpact.reports.renderers.places import Place, places_of
+from rigpact.reports.renderers.places import places_of
 from rigpact.reports.renderers.wording import (
     hint_text,
     is_failing,
@@ -156,7 +156,19 @@ def render(gate: GateReport) -> str:
         skipped = sum(case.outcome is Outcome.SKIPPED for case in cases)
         suite = Xml.SubElement(root, "testsuite", {"name": name} | _counts(cases) | {"skipped": str(skipped)})
         for case in cases:
-            _add_case(suite, f"rigpact.{name}", case, places)
+            group = f"rigpact.{name}"
+            element = Xml.SubElement(suite, "testcase", {"classname": group, "name": case.name})
+            if case.findings:
+                place = places[case.findings[0].file, case.findings[0].pointer]
+                element.set("file", plain(place.path))
+                if place.position:
+                    element.set("line", str(place.line))
+            text = _told(case.findings)
+            if case.outcome in _ELEMENT:
+                about = {"type": case.code or case.outcome.value, "message": case.headline}
+                Xml.SubElement(element, _ELEMENT[case.outcome], about).text = text or case.headline
+            elif text:
+                Xml.SubElement(element, "system-out").text = text
     Xml.indent(root)
     return _HEAD + Xml.tostring(root, encoding="unicode") + "\n"
 
@@ -165,21 +177,6 @@ def _counts(cases: Iterable[Case]) -> dict[str, str]:
     outcomes = [case.outcome for case in cases]
     failures, errors = outcomes.count(Outcome.FAILED), outcomes.count(Outcome.UNJUDGED)
     return {"tests": str(len(outcomes)), "failures": str(failures), "errors": str(errors)}
-
-
-def _add_case(suite: Xml.Element, group: str, case: Case, places: Mapping[tuple[str, str], Place]) -> None:
-    element = Xml.SubElement(suite, "testcase", {"classname": group, "name": case.name})
-    if case.findings:
-        place = places[case.findings[0].file, case.findings[0].pointer]
-        element.set("file", plain(place.path))
-        if place.position:
-            element.set("line", str(place.line))
-    text = _told(case.findings)
-    if case.outcome in _ELEMENT:
-        about = {"type": case.code or case.outcome.value, "message": case.headline}
-        Xml.SubElement(element, _ELEMENT[case.outcome], about).text = text or case.headline
-    elif text:
-        Xml.SubElement(element, "system-out").text = text
 
 
 def _told(findings: tuple[Finding, ...]) -> str:

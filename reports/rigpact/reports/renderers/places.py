@@ -266,19 +266,15 @@ def places_of(findings: Iterable[Finding]) -> Mapping[tuple[str, str], Place]:
     pointers: dict[str, list[str]] = {}
     for finding in findings:
         pointers.setdefault(finding.file, []).append(finding.pointer)
-    root = repository_root(Path.cwd())
+    start = Path.cwd()
+    folder = start.resolve()
+    root = next((each for each in (folder, *folder.parents) if (each / ".git").exists()), folder)
     located: dict[tuple[str, str], Place] = {}
     for file, wanted in pointers.items():
         path, inside = path_from(root, Path(file))
         found = positions_in(Path(file), [pointer for pointer in wanted if pointer])
         located |= {(file, pointer): Place(path, inside, found.get(pointer)) for pointer in wanted}
     return located
-
-
-def repository_root(start: Path) -> Path:
-    """The nearest folder with a `.git`, from `start` upward; `start` itself if there is none."""
-    folder = start.resolve()
-    return next((each for each in (folder, *folder.parents) if (each / ".git").exists()), folder)
 
 
 def path_from(root: PurePath, file: Path) -> tuple[str, bool]:

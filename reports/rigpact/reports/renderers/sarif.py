@@ -40,11 +40,6 @@ def documentation_url() -> str | None:
     return given.rstrip("/")
 
 
-def rule_url(rule: Rule, base: str | None) -> str | None:
-    """The address of a rule's section in docs/rules.md under `base`."""
-    return None if base is None else f"{base}/rules.md#{rule.code.lower()}-{rule.name}"
-
-
 def _project_url() -> str | None:
     try:
         urls = metadata("rigpact").get_all("Project-URL") or []
@@ -110,7 +105,7 @@ def _descriptor(rule: Rule, base: str | None) -> dict[str, Any]:
         },
         "defaultConfiguration": {"level": _LEVELS[rule.severity]},
     }
-    address = rule_url(rule, base)
+    address = None if base is None else f"{base}/rules.md#{rule.code.lower()}-{rule.name}"
     return descriptor if address is None else descriptor | {"helpUri": address}
 
 
@@ -122,22 +117,6 @@ def _sentence(text: str) -> str:
 def _result(
     part: Part, finding: Finding, index: int, place: Place, causes: Mapping[int, dict[str, Any]]
 ) -> dict[str, Any]:
-    return {
-        "ruleId": finding.rule.code,
-        "ruleIndex": index,
-        "level": _LEVELS[finding.rule.severity],
-        "message": {"text": _message(f"{message_text(finding)} (hint: {hint_text(finding)})")},
-        "locations": [_location(finding, place)],
-        "partialFingerprints": {FINGERPRINT: finding.fingerprint},
-        "properties": {"part": plain(part.name)} | causes.get(id(finding), {}),
-    }
-
-
-def _message(text: str) -> str:
-    return _LINK.sub(r"\\[", text)
-
-
-def _location(finding: Finding, place: Place) -> dict[str, Any]:
     artifact = {"uri": place.uri} | ({"uriBaseId": _ROOT} if place.inside else {})
     physical: dict[str, Any] = {"artifactLocation": artifact}
     if place.position is not None:
@@ -149,4 +128,16 @@ def _location(finding: Finding, place: Place) -> dict[str, Any]:
     location: dict[str, Any] = {"physicalLocation": physical}
     if finding.pointer:
         location["logicalLocations"] = [{"fullyQualifiedName": plain(finding.pointer)}]
-    return location
+    return {
+        "ruleId": finding.rule.code,
+        "ruleIndex": index,
+        "level": _LEVELS[finding.rule.severity],
+        "message": {"text": _message(f"{message_text(finding)} (hint: {hint_text(finding)})")},
+        "locations": [location],
+        "partialFingerprints": {FINGERPRINT: finding.fingerprint},
+        "properties": {"part": plain(part.name)} | causes.get(id(finding), {}),
+    }
+
+
+def _message(text: str) -> str:
+    return _LINK.sub(r"\\[", text)

@@ -55,7 +55,10 @@ def write_arrays(request: ArraysRequest) -> Table:
             request.out, f"the name {request.out.name}", "a name ending in .npz; or --contract, for a recording of it"
         )
     table = arrays_in(request.source, request.below, tick=request.tick, episode=request.episode)
-    write_bytes(request.out, arrays_to_npz(table.columns))
+    stream = io.BytesIO()
+    named: dict[str, Any] = dict(table.columns)
+    np.savez(stream, **named)
+    write_bytes(request.out, stream.getvalue())
     return table
 
 
@@ -123,14 +126,6 @@ def _rectangular(value: list[Any]) -> FloatArray | None:
     except ValueError:
         return None
     return rows.astype(np.float64) if rows.dtype.kind in "iuf" else None
-
-
-def arrays_to_npz(arrays: Mapping[str, FloatArray]) -> bytes:
-    """The bytes of a .npz with arrays of these names."""
-    stream = io.BytesIO()
-    named: dict[str, Any] = dict(arrays)
-    np.savez(stream, **named)
-    return stream.getvalue()
 
 
 @dataclass(frozen=True)

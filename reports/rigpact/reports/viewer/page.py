@@ -204,11 +204,20 @@ def page_words(gate: GateReport, drawn: Sequence[Drawn]) -> dict[str, Any]:
     opening = next((cause for cause in causes if cause["show"] is not None), None)
     absent = [f"{plain(name)}: {plain(reason)}" for name, reason in gate.not_asked.items() if "trace" in name]
     counts = {severity: sum(part.report.count(severity) for part in gate.parts) for severity in Severity}
+    words: dict[Verdict, str] = {"pass": "passed", "fail": "failed", "undetermined": "not judged"}
+    shares, start = [], 0.0
+    for verdict, word in words.items():
+        count = sum(part.verdict == verdict for part in gate.parts)
+        share = 100.0 * count / max(len(gate.parts), 1)
+        shares.append(
+            _VERDICT[verdict] | {"count": count, "word": word, "start": f"{start:.2f}", "share": f"{share:.2f}"}
+        )
+        start += share
     return {
         "title": "rigpact gate",
         "verdict": _VERDICT[gate.verdict],
         "lead": _lead(gate),
-        "bar": _bar(gate),
+        "bar": shares,
         "counts": f"{severities_text(counts.__getitem__)}; {_ledger_words(gate.ledger)['words']}",
         "causes": causes,
         "opening": None if opening is None else opening["show"],
@@ -221,20 +230,6 @@ def page_words(gate: GateReport, drawn: Sequence[Drawn]) -> dict[str, Any]:
         "severities": [{"name": each.value, "sign": SIGN[each]} for each, count in counts.items() if count],
         "provenance": [(plain(name), plain(value)) for name, value in gate.provenance.items()],
     }
-
-
-def _bar(gate: GateReport) -> list[dict[str, Any]]:
-    """The parts that passed, failed, were not judged: how many, and where they begin and end on a bar of 100."""
-    words: dict[Verdict, str] = {"pass": "passed", "fail": "failed", "undetermined": "not judged"}
-    shares, start = [], 0.0
-    for verdict, word in words.items():
-        count = sum(part.verdict == verdict for part in gate.parts)
-        share = 100.0 * count / max(len(gate.parts), 1)
-        shares.append(
-            _VERDICT[verdict] | {"count": count, "word": word, "start": f"{start:.2f}", "share": f"{share:.2f}"}
-        )
-        start += share
-    return shares
 
 
 def _causes(gate: GateReport, pictures: Pictures) -> Iterator[dict[str, Any]]:
@@ -329,9 +324,13 @@ def render_html(gate: GateReport, runs: Sequence[ComparedRun] = ()) -> str:
     environment = Environment(loader=loader, autoescape=True, undefined=StrictUndefined)
     environment.trim_blocks = environment.lstrip_blocks = environment.keep_trailing_newline = True
     environment.filters["code"] = _code
+    rules = (
+        "default-src 'none'", f"script-src '{_hash(script)}'", f"style-src '{_hash(style)}'", "base-uri 'none'",
+        "form-action 'none'",
+    )  # fmt: skip
     text: str = environment.get_template("page.html.j2").render(
         page=words,
-        policy=_policy(style, script),
+        policy="; ".join(rules),
         style=Markup(style),  # noqa: S704 - our own file
         script=Markup(script),  # noqa: S704 - our own files
         data=Markup(json_in_html(data)),  # noqa: S704 - escaped for this place
@@ -343,15 +342,6 @@ def json_in_html(value: Any) -> str:
     """JSON that is safe inside a script element: ASCII, and it cannot end the element or open a comment."""
     text = json.dumps(value, allow_nan=False, separators=(",", ":"))
     return text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
-
-
-def _policy(style: str, script: str) -> str:
-    """The content security policy: only this script and this style run; the page loads, sends and frames nothing."""
-    rules = (
-        "default-src 'none'", f"script-src '{_hash(script)}'", f"style-src '{_hash(style)}'", "base-uri 'none'",
-        "form-action 'none'",
-    )  # fmt: skip
-    return "; ".join(rules)
 
 
 def _hash(content: str) -> str:

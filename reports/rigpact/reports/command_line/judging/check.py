@@ -167,16 +167,6 @@ def _show(report: FindingsReport, console: Console) -> None:
     for line in model.get("facts", ()):
         console.print(plain(line), markup=False, highlight=False)
     print_canary(report, console)
-    print_findings(_grouped(report), console)
-    if said := declared_text(report):
-        console.print(plain(said), markup=False, highlight=False)
-    if model:
-        console.print(f"now: {plain(model['next'])}", markup=False, highlight=False)
-    print_verdict(report, console)
-
-
-def _grouped(report: FindingsReport) -> list[list[Finding]]:
-    """The findings as the gate joins them, the worst cause first; what is in several files once, with their names."""
     from rigpact.reports.renderers import one_part
 
     groups: dict[tuple[int, str, int], list[Finding]] = {}
@@ -186,7 +176,12 @@ def _grouped(report: FindingsReport) -> list[list[Finding]]:
             code = finding.rule.code
             groups.setdefault((place, code, told[code, finding.file]), []).append(finding)
             told[code, finding.file] += 1
-    return list(groups.values())
+    print_findings(list(groups.values()), console)
+    if said := declared_text(report):
+        console.print(plain(said), markup=False, highlight=False)
+    if model:
+        console.print(f"now: {plain(model['next'])}", markup=False, highlight=False)
+    print_verdict(report, console)
 
 
 def _read_request(paths: list[Path], companion: Path | None, onnx: Path | None) -> CheckRequest:

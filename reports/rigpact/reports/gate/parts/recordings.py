@@ -93,7 +93,7 @@ def _ask_each(project: Project, runs: Sequence[RecordedRun], kind: str, title: s
 def _read(project: Project, run: RecordedRun) -> object:
     """All that the comparison reads: the recording, its clip, and the network where a stage depends on it."""
     if open_file(run.file).kind is Kind.ENGINE_LOG:
-        return read_log(project, run)
+        return read_engine_log(run.file), run.clip and project.drive(run.clip)
     recording, driving = as_expected(run, project.recording(run)), run.clip and project.drive(run.clip)
     if is_without_model(project, run, recording):
         return recording, driving
@@ -121,7 +121,8 @@ def _measure(project: Project, run: RecordedRun, name: str, title: str) -> Measu
     drawn = _drawn(project, run, recording, compared, diagnosis) if compared.stages else None
     sizes = about_size(recording, project.contract)
     findings = (*unexpected, *sizes, *_findings(project, run, recording, report, diagnosis))
-    return Measured(name, title, findings, report.ledger, summary, stage_metrics(run, compared), drawn)
+    accounts = {name: _account(compared, name) for name in compared.stage_order if _width(compared, name)}
+    return Measured(name, title, findings, report.ledger, summary, {"file": run.file, "accounts": accounts}, drawn)
 
 
 def _drawn(
@@ -179,12 +180,6 @@ def _outside(project: Project, run: RecordedRun, recording: Recording) -> Outsid
     subject = Subject(project.contract, network_of(project, "free"), project.clip(Path(run.clip)))
     frames = min(int(trace.frame[-1]) + 1, expected_frames(project, run))
     return judge_drift(subject, frames, recording).outside
-
-
-def stage_metrics(run: RecordedRun, found: Comparison) -> dict[str, Any]:
-    """Data for thresholds and waivers: the account of every stage."""
-    accounts = {name: _account(found, name) for name in found.stage_order if _width(found, name)}
-    return {"file": run.file, "accounts": accounts}
 
 
 def _width(found: Comparison, name: str) -> int:
@@ -298,11 +293,6 @@ def measure_log(project: Project, run: RecordedRun, name: str, title: str) -> Me
         Ledger(compared + len(missing) + (diagnosis.verdict == "undetermined"), compared),
         summary,
     )
-
-
-def read_log(project: Project, run: RecordedRun) -> object:
-    """All that the measurement reads."""
-    return read_engine_log(run.file), run.clip and project.drive(run.clip)
 
 
 def _contradictions(diagnosis: Diagnosis, path: Path) -> Iterator[Finding]:

@@ -77,7 +77,16 @@ def _artefacts(found: FoundFiles) -> Iterator[str]:
     yield from _one("companion", found.companions)
     yield from _one("model", found.models)
     if found.clips:
-        yield f"clips = [{', '.join(map(_quoted, _patterns(found)))}]\n"
+        folders: dict[Path, list[Path]] = {}
+        for clip in found.clips:
+            folders.setdefault(clip.parent, []).append(clip)
+        others = [*found.bundles, *found.companions, *(path for path, _ in (*found.predictions, *found.batches))]
+        mixed = {path.parent for path in others} | {Path()}
+        patterns = []
+        for folder, inside in folders.items():
+            whole = folder not in mixed and len(inside) > 1 and all(clip.suffix == ".json" for clip in inside)
+            patterns += [f"{folder.as_posix()}/*.json"] if whole else [path.as_posix() for path in inside]
+        yield f"clips = [{', '.join(map(_quoted, patterns))}]\n"
 
 
 def _one(key: str, paths: Sequence[Path]) -> Iterator[str]:
@@ -86,20 +95,6 @@ def _one(key: str, paths: Sequence[Path]) -> Iterator[str]:
         yield f"{key} = {_quoted(path.as_posix())}\n"
     if len(paths) > 1:
         yield f"# also found: {_in_comment(', '.join(path.as_posix() for path in paths[1:6]))}\n"
-
-
-def _patterns(found: FoundFiles) -> list[str]:
-    """A pattern for each folder with several clips and no other found file; a name for every other clip."""
-    folders: dict[Path, list[Path]] = {}
-    for clip in found.clips:
-        folders.setdefault(clip.parent, []).append(clip)
-    others = [*found.bundles, *found.companions, *(path for path, _ in (*found.predictions, *found.batches))]
-    mixed = {path.parent for path in others} | {Path()}
-    patterns = []
-    for folder, inside in folders.items():
-        whole = folder not in mixed and len(inside) > 1 and all(clip.suffix == ".json" for clip in inside)
-        patterns += [f"{folder.as_posix()}/*.json"] if whole else [path.as_posix() for path in inside]
-    return patterns
 
 
 def _recorded(found: FoundFiles) -> Iterator[str]:
