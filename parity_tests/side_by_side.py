@@ -7,7 +7,7 @@ import numpy as np
 
 from rigpact.contract.systems.contract import Contract
 from rigpact.reference_runtime.graph.run import ClipDrive, LiveFrames, Mode, Rows
-from rigpact.reference_runtime.recordings.trace_model import Trace, run_header
+from rigpact.reference_runtime.recordings.trace import Trace, run_header
 
 
 def run_lanes(

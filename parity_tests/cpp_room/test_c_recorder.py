@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from rigpact.reference_runtime import read_trace
-from rigpact.reference_runtime.recordings.trace import segments
+from rigpact.reference_runtime.recordings.trace_bytes import segments
 from rigpact.reports.engine.codegen import copy_headers
 
 from .conftest import ROOM, STRICT, ran

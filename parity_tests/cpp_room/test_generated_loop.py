@@ -6,7 +6,7 @@ import pytest
 from rigpact.contract.contract_files import open_contract
 from rigpact.contract.errors import UnusableInput
 from rigpact.fixtures import demo_bundle
-from rigpact.reference_runtime.files.contracts import ContractFiles
+from rigpact.reference_runtime.files.declared import ContractFiles
 from rigpact.reference_runtime.graph.native.plan import NativeFrames
 from rigpact.reference_runtime.graph.run import ClipDrive
 from rigpact.reference_runtime.network import CheckedNetwork, ReplayNetwork

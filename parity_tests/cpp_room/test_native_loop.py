@@ -14,8 +14,7 @@ from rigpact.contract import load_contract
 from rigpact.contract.errors import UnusableInput
 from rigpact.reference_runtime import CallableNetwork, OnnxNetwork, read_clip
 from rigpact.reference_runtime.files.declared import files_of
-from rigpact.reference_runtime.files.run import Crowd, OfCrowd
-from rigpact.reference_runtime.files.runner import RunOptions
+from rigpact.reference_runtime.files.run import Crowd, OfCrowd, RunOptions
 from rigpact.reference_runtime.graph.native import agreement, plan
 from rigpact.reference_runtime.graph.native.plan import NativeFrames
 from rigpact.reference_runtime.native import library as loading

@@ -12,15 +12,15 @@ import pytest
 from rigpact.contract.contract_files import open_contract
 from rigpact.contract.errors import UnusableInput
 from rigpact.reference_runtime import read_trace
-from rigpact.reference_runtime.files.run import DeclaredClip, declared_run
-from rigpact.reference_runtime.files.runner import RunOptions
+from rigpact.reference_runtime.files.run import DeclaredClip, RunOptions, declared_run
 from rigpact.reference_runtime.graph.native import drawn, plan
 from rigpact.reference_runtime.graph.native.agreement import first_difference
 from rigpact.reference_runtime.graph.native.plan import NativeFrames
 from rigpact.reference_runtime.graph.replayed import Evidence, ReplayedFrames
 from rigpact.reference_runtime.graph.run import ClipDrive, LiveFrames
 from rigpact.reference_runtime.native import library as loading
-from rigpact.reference_runtime.recordings.trace import Trace, run_header, write_trace
+from rigpact.reference_runtime.recordings.opened import write_trace
+from rigpact.reference_runtime.recordings.trace import Trace, run_header
 
 from ..declared_room import one_operation
 from ..declared_room import test_operations_converting as converting

@@ -11,7 +11,7 @@ import pytest
 
 from rigpact.contract import load_contract
 from rigpact.reference_runtime import read_trace
-from rigpact.reference_runtime.recordings.trace import segments
+from rigpact.reference_runtime.recordings.trace_bytes import segments
 from rigpact.reports.command_line import run_command_line
 from rigpact.reports.engine.header import contract_header
 

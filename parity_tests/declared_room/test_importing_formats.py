@@ -10,9 +10,7 @@ from safetensors.numpy import save_file
 
 from rigpact.contract.contract_files import open_contract
 from rigpact.reference_runtime.graph.run import stages_from
-from rigpact.reference_runtime.recordings.labelled_vectors import labelled_vectors
-from rigpact.reference_runtime.recordings.opened import open_file
-from rigpact.reference_runtime.recordings.trace import read_trace
+from rigpact.reference_runtime.recordings.opened import labelled_vectors, open_file, read_trace
 
 from ..every_case import every_case
 from .foreign_files import (

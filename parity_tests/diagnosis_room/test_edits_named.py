@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from rigpact.reference_runtime.files.contracts import ContractFiles
+from rigpact.reference_runtime.files.declared import ContractFiles
 from rigpact.reports.diagnosing.diagnosis import Diagnosis
 from rigpact.reports.diagnosing.explain import ExplainRequest, explain
 

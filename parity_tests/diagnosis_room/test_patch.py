@@ -11,7 +11,7 @@ import pytest
 
 from rigpact.contract.contract_files import open_contract
 from rigpact.contract.declared.changed_words import with_changed_words
-from rigpact.reference_runtime.recordings.trace import write_trace
+from rigpact.reference_runtime.recordings.opened import write_trace
 
 from ..every_case import every_case
 from ..scene import Scene

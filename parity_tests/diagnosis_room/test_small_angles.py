@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from rigpact.reference_runtime.files.contracts import ContractFiles
+from rigpact.reference_runtime.files.declared import ContractFiles
 from rigpact.reports.diagnosing.diagnosis import Diagnosis
 from rigpact.reports.diagnosing.explain import ExplainRequest, explain
 

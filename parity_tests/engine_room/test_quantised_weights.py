@@ -14,7 +14,7 @@ import pytest
 
 from rigpact.contract import load_contract
 from rigpact.reference_runtime import OnnxNetwork, open_run, read_clip, run_frames, write_trace
-from rigpact.reference_runtime.files.contracts import ContractFiles
+from rigpact.reference_runtime.files.declared import ContractFiles
 from rigpact.reports.diagnosing.evidence import EvidenceFiles
 from rigpact.reports.diagnosing.explain import ExplainRequest, explain
 

@@ -13,7 +13,7 @@ import pytest
 from rigpact.contract.bundle import load_contract
 from rigpact.contract.settings.configuration import read_configuration
 from rigpact.reference_runtime import OnnxNetwork, Trace, open_run, read_clip, write_trace
-from rigpact.reference_runtime.files.runner import run_frames
+from rigpact.reference_runtime.files.run import run_frames
 from rigpact.reference_runtime.graph.run import Mode
 from rigpact.reports.gate.answer.report import GateReport
 from rigpact.reports.gate.judging import judge_gate, measure_gate

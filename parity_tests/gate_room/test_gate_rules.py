@@ -21,7 +21,7 @@ from rigpact.contract.findings import FindingsReport, Ledger, Severity
 from rigpact.contract.rules.answers import gate as rules
 from rigpact.contract.settings.configuration import read_configuration
 from rigpact.fixtures.mutants.model_files import MODEL_EDITS, edited_model
-from rigpact.reference_runtime.recordings.trace import write_trace
+from rigpact.reference_runtime.recordings.opened import write_trace
 from rigpact.reports.describing.breaking_text import write_record
 from rigpact.reports.gate.answer.report import GateReport, Part
 from rigpact.reports.gate.guarding import guarded as guarded_by_base

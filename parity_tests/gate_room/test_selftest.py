@@ -15,7 +15,7 @@ from rigpact.contract.settings.gate import GateSettings, RecordedRun
 from rigpact.fixtures.mutants.conventions import single_changes
 from rigpact.fixtures.mutants.model_files import MODEL_EDITS
 from rigpact.fixtures.mutants.teacher_files import TEACHER_EDITS
-from rigpact.reference_runtime.recordings.trace import read_trace, write_trace
+from rigpact.reference_runtime.recordings.opened import read_trace, write_trace
 from rigpact.reports import processes
 from rigpact.reports.gate.project import Project
 from rigpact.reports.gate.reference_run import sound_run

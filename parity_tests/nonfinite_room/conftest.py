@@ -9,7 +9,7 @@ import pytest
 
 from rigpact.contract import load_contract
 from rigpact.reference_runtime import read_clip
-from rigpact.reference_runtime.files.subject import Subject
+from rigpact.reference_runtime.files.declared import Subject
 from rigpact.reference_runtime.network import OnnxNetwork
 
 Command = Callable[..., Any]

@@ -7,10 +7,9 @@ import numpy as np
 import pytest
 
 from rigpact.contract.errors import UnusableInput
-from rigpact.reference_runtime.files.declared import open_run
-from rigpact.reference_runtime.files.runner import run_frames
-from rigpact.reference_runtime.files.subject import Subject
-from rigpact.reference_runtime.recordings.trace import write_trace
+from rigpact.reference_runtime.files.declared import Subject, open_run
+from rigpact.reference_runtime.files.run import run_frames
+from rigpact.reference_runtime.recordings.opened import write_trace
 from rigpact.reports.nonfinite.drift import judge_drift
 from rigpact.reports.nonfinite.lanes import growth_per_frame, moved_channels, perturbed_starts
 

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from rigpact.contract.layout import CONTACTS
-from rigpact.reference_runtime.files.subject import Subject
-from rigpact.reference_runtime.recordings.trace import read_trace
+from rigpact.reference_runtime.files.declared import Subject
+from rigpact.reference_runtime.recordings.opened import read_trace
 from rigpact.reference_runtime.systems.enemy_animation.ground_contacts import (
     FloorContacts,
     RootPath,

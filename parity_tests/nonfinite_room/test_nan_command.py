@@ -13,7 +13,7 @@ from onnx import TensorProto, helper, numpy_helper
 
 from rigpact.fixtures.motion.skeleton import demo_skeleton
 from rigpact.reference_runtime import open_run, run_frames, write_trace
-from rigpact.reference_runtime.files.subject import Subject
+from rigpact.reference_runtime.files.declared import Subject
 
 from ..every_case import every_case
 from .conftest import Command

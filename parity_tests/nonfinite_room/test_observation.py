@@ -8,10 +8,9 @@ import onnx
 import pytest
 from onnx import TensorProto, helper, numpy_helper
 
-from rigpact.reference_runtime.files.declared import open_run
-from rigpact.reference_runtime.files.runner import run_frames
+from rigpact.reference_runtime.files.declared import Subject, open_run
+from rigpact.reference_runtime.files.run import run_frames
 from rigpact.reference_runtime.files.sentinel import watch_run
-from rigpact.reference_runtime.files.subject import Subject
 from rigpact.reference_runtime.systems.enemy_animation.runs import free_crowd
 from rigpact.reports.nonfinite.investigation import Envelope
 from rigpact.reports.nonfinite.leaving import Growth

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from rigpact.contract.statistics import Statistics, frozen_float32
-from rigpact.reference_runtime.files.subject import Subject
+from rigpact.reference_runtime.files.declared import Subject
 from rigpact.reference_runtime.network import CallableNetwork, ReplayNetwork
 from rigpact.reports.nonfinite.investigation import investigate
 

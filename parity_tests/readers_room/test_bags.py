@@ -11,8 +11,8 @@ from mcap.writer import Writer
 
 from rigpact.contract.errors import UnusableInput
 from rigpact.reference_runtime.recordings.opened import read_table
-from rigpact.reference_runtime.recordings.other_formats import mcap_files
-from rigpact.reference_runtime.recordings.other_formats.topics import Message, topics_to_table
+from rigpact.reference_runtime.recordings.other_formats import bags
+from rigpact.reference_runtime.recordings.other_formats.bags import Message, topics_to_table
 
 from ..every_case import every_case
 from .bags import observed, positions, write_json_mcap, write_mcap
@@ -219,9 +219,9 @@ def test_the_limit_of_messages_is_asked_before_they_are_read(
     """A hundred kilobytes hold six million messages of nothing: made into objects first, they take three gigabytes."""
     path = _json_bag(tmp_path / "a.mcap", [0] * 50, use_chunking=use_chunking, chunk_size=1 << 30)
     read_table(path)
-    monkeypatch.setattr(mcap_files, "MAX_RECORDS", 40)
+    monkeypatch.setattr(bags, "MAX_RECORDS", 40)
     made: list[object] = []
-    monkeypatch.setattr(mcap_files, "_json", lambda content, where: made.append(content))
+    monkeypatch.setattr(bags, "_json", lambda content, where: made.append(content))
     with pytest.raises(UnusableInput, match="more than 40 messages"):
         read_table(path)
     assert len(made) <= (0 if use_chunking else 40)

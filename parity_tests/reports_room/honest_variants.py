@@ -13,7 +13,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from rigpact.reference_runtime.recordings.opened import write_recording
-from rigpact.reference_runtime.recordings.trace_model import Trace, TraceHeader
+from rigpact.reference_runtime.recordings.trace import Trace, TraceHeader
 
 Array = NDArray[Any]
 Stages = dict[str, Array]

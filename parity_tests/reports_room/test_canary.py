@@ -13,7 +13,7 @@ from rigpact.contract.errors import UnusableInput
 from rigpact.contract.model.file import read_model
 from rigpact.contract.rules import Subject, check
 from rigpact.contract.rules.model import canary as rules
-from rigpact.reference_runtime.recordings.trace import read_trace, write_trace
+from rigpact.reference_runtime.recordings.opened import read_trace, write_trace
 from rigpact.reports.engine.canary import PositionalModel, find_binding, matching, read_probe
 
 from ..every_case import every_case

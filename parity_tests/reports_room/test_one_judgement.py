@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 
 from rigpact.testing.checks import judgements
-from rigpact.testing.files import Paths, UserFiles
-from rigpact.testing.judgement import NotJudged, Refuted
+from rigpact.testing.files import NotJudged, Paths, Refuted, UserFiles
 
 from .honest_variants import TINY, Arithmetic, npz_as, tiny_run, variants
 

@@ -18,8 +18,8 @@ import numpy as np
 from rigpact.contract.declared import vocabulary
 from rigpact.contract.pages.registry import known_systems
 from rigpact.contract.statistics import FloatArray
-from rigpact.reference_runtime.recordings.trace import write_trace
-from rigpact.reference_runtime.recordings.trace_model import Trace, TraceHeader
+from rigpact.reference_runtime.recordings.opened import write_trace
+from rigpact.reference_runtime.recordings.trace import Trace, TraceHeader
 
 from ..declared_room.foreign_files import write_model
 

@@ -14,8 +14,8 @@ import pytest
 
 from rigpact.contract.contract_files import open_contract
 from rigpact.contract.systems.layout import FieldKind
-from rigpact.reference_runtime.recordings.trace import write_trace
-from rigpact.reference_runtime.recordings.trace_model import Trace, TraceHeader
+from rigpact.reference_runtime.recordings.opened import write_trace
+from rigpact.reference_runtime.recordings.trace import Trace, TraceHeader
 
 from ..cpp_room.generated_loop import Rows, as_numpy, build_loop
 from ..declared_room.foreign_files import write_model

@@ -39,7 +39,7 @@ def _selu(x: float) -> float:
 
 
 def _wrong_place(**wrong: Any) -> str:
-    from rigpact.reference_runtime.recordings.trace_model import json_to_header
+    from rigpact.reference_runtime.recordings.trace import json_to_header
 
     header = {"format": "rigpact-trace", "version": 1, "fps": 60.0, "mode": "teacher", "stages": {"x": 1}, **wrong}
     with pytest.raises(UnusableInput) as refused:

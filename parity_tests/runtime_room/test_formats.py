@@ -9,8 +9,8 @@ from rigpact.contract.contract_files import open_contract
 from rigpact.contract.documents import Kind
 from rigpact.reference_runtime.recordings import opened
 from rigpact.reference_runtime.recordings.named_columns import opened_recording
-from rigpact.reference_runtime.recordings.number_rows import Table
 from rigpact.reference_runtime.recordings.opened import open_file
+from rigpact.reference_runtime.recordings.tables import Table
 from rigpact.reports.gate.setup.found_files import find_files
 from rigpact.reports.importing.drafting import draft_of_folder, look_into
 

@@ -20,13 +20,12 @@ from rigpact.contract.systems.frames import Frames
 from rigpact.contract.systems.layout import FieldKind, tiled
 from rigpact.contract.systems.stage import Stage
 from rigpact.contract.systems.system import System
-from rigpact.reference_runtime.files.run import DeclaredClip, declared_run
-from rigpact.reference_runtime.files.runner import RunOptions
+from rigpact.reference_runtime.files.run import DeclaredClip, RunOptions, declared_run
 from rigpact.reference_runtime.graph.network import OnnxSystemNetwork, answer_of
 from rigpact.reference_runtime.graph.replayed import Evidence, ReplayedFrames
 from rigpact.reference_runtime.graph.run import ClipDrive, run_clip
-from rigpact.reference_runtime.recordings.trace import read_trace
-from rigpact.reference_runtime.recordings.trace_model import Trace
+from rigpact.reference_runtime.recordings.opened import read_trace
+from rigpact.reference_runtime.recordings.trace import Trace
 
 from ..side_by_side import free_run, run_lanes
 

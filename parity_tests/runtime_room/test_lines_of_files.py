@@ -6,7 +6,7 @@ import json
 import zstandard
 
 from rigpact.contract.files import reading
-from rigpact.reference_runtime.recordings.json_lines import cut_off_text, json_line, lines_of
+from rigpact.reference_runtime.recordings.trace_lines import cut_off_text, json_line, lines_of
 
 from ..every_case import every_case
 from .trace_files import refused

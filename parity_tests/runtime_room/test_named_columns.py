@@ -8,9 +8,8 @@ import numpy as np
 import pytest
 
 from rigpact.contract.systems.layout import Field, FieldKind, FieldLayout
-from rigpact.reference_runtime.recordings.labelled_vectors import labelled_vectors
 from rigpact.reference_runtime.recordings.named_columns import NoVector, _channels, _field_names, read_named_columns
-from rigpact.reference_runtime.recordings.opened import open_file
+from rigpact.reference_runtime.recordings.opened import labelled_vectors, open_file
 
 from ..every_case import every_case
 from .trace_files import refused

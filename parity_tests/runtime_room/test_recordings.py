@@ -21,10 +21,9 @@ from rigpact.reference_runtime import (
     write_trace,
 )
 from rigpact.reference_runtime.recordings import recording
-from rigpact.reference_runtime.recordings.clip import RecordedInputs, recorded_poses
-from rigpact.reference_runtime.recordings.prediction import write_prediction
+from rigpact.reference_runtime.recordings.clip import RecordedInputs, recorded_poses, write_prediction
 from rigpact.reference_runtime.recordings.recording import cut_to, held_stages, read_recording
-from rigpact.reference_runtime.recordings.trace_model import Trace
+from rigpact.reference_runtime.recordings.trace import Trace
 from rigpact.reference_runtime.systems.enemy_animation.ground_contacts import FeetInWorld
 
 from ..every_case import every_case

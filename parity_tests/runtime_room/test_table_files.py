@@ -10,7 +10,8 @@ import pytest
 
 from rigpact.contract.errors import UnusableInput
 from rigpact.reference_runtime import TraceHeader
-from rigpact.reference_runtime.recordings.number_rows import (
+from rigpact.reference_runtime.recordings.opened import open_file, read_table, write_recording
+from rigpact.reference_runtime.recordings.tables import (
     UNNAMED,
     Table,
     is_number,
@@ -19,8 +20,7 @@ from rigpact.reference_runtime.recordings.number_rows import (
     table_of_rows,
     text_number,
 )
-from rigpact.reference_runtime.recordings.opened import open_file, read_table, write_recording
-from rigpact.reference_runtime.recordings.trace_model import Trace
+from rigpact.reference_runtime.recordings.trace import Trace
 
 from ..every_case import every_case
 from .trace_files import HEADER, frame, refused, text

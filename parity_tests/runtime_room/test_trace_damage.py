@@ -11,8 +11,8 @@ import zstandard
 
 from rigpact.contract.errors import UnusableInput
 from rigpact.reference_runtime import ReplayNetwork, Trace, TraceHeader, open_run, read_trace, run_frames, write_trace
-from rigpact.reference_runtime.recordings.trace import segments
-from rigpact.reference_runtime.recordings.trace_json_lines import begins_with_a_frame
+from rigpact.reference_runtime.recordings.trace_bytes import segments
+from rigpact.reference_runtime.recordings.trace_lines import begins_with_a_frame
 from rigpact.reports.command_line import run_command_line
 
 from ..every_case import every_case

@@ -15,10 +15,10 @@ from hypothesis import strategies as st
 
 from rigpact.contract.errors import UnusableInput
 from rigpact.reference_runtime import Trace, TraceHeader, read_trace, write_trace
-from rigpact.reference_runtime.recordings import trace_json_lines
+from rigpact.reference_runtime.recordings import trace_lines
 from rigpact.reference_runtime.recordings.opened import is_trace_name
 from rigpact.reference_runtime.recordings.precision import words_to_precision
-from rigpact.reference_runtime.recordings.trace_model import is_number, json_to_header, run_header
+from rigpact.reference_runtime.recordings.trace import is_number, json_to_header, run_header
 
 from ..every_case import every_case
 from .trace_files import HEADER, binary, frame, lines, refused, sealed, tensors, text
@@ -152,8 +152,8 @@ def test_a_file_has_the_frames_that_were_written(tmp_path, case):
 @every_case("frames", [1, 3, 4, 5, 8, 9])
 def test_no_frame_is_lost_where_two_pieces_meet(frames, numbers, tmp_path, monkeypatch):
     """A wide stage gets smaller pieces than a narrow one."""
-    monkeypatch.setattr(trace_json_lines, "_BLOCK_FRAMES", 4)
-    monkeypatch.setattr(trace_json_lines, "_BLOCK_NUMBERS", numbers)
+    monkeypatch.setattr(trace_lines, "_BLOCK_FRAMES", 4)
+    monkeypatch.setattr(trace_lines, "_BLOCK_NUMBERS", numbers)
     trace = read_trace(lines(tmp_path / "t.trace.jsonl", HEADER, *map(frame, range(frames))))
     assert trace.stages["cond"].tolist() == [[k, -k] for k in range(frames)]
 

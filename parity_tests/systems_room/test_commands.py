@@ -19,8 +19,8 @@ from rigpact.contract.errors import UnusableInput
 from rigpact.contract.pages.registry import find_system
 from rigpact.contract.rules.files.structure import check_against_schema
 from rigpact.reference_runtime.files.declared import files_of, network_of
-from rigpact.reference_runtime.recordings.trace import read_trace, write_trace
-from rigpact.reference_runtime.recordings.trace_model import TraceHeader, json_to_header
+from rigpact.reference_runtime.recordings.opened import read_trace, write_trace
+from rigpact.reference_runtime.recordings.trace import TraceHeader, json_to_header
 from rigpact.reports.command_line.examples import EXAMPLES
 from rigpact.reports.diagnosing.adequacy import advice_of, measure, weigh
 

@@ -15,7 +15,7 @@ from onnx import TensorProto, helper, numpy_helper
 from safetensors.numpy import load_file
 
 from rigpact.contract.systems.layout import json_to_fields
-from rigpact.reference_runtime.recordings.trace import read_trace
+from rigpact.reference_runtime.recordings.opened import read_trace
 
 from ..every_case import every_case
 from ..measuring.scores.upstream.rig_inversion_side import meshes_of, transform_of

@@ -7,10 +7,10 @@ import pytest
 from rigpact.contract import load_contract
 from rigpact.fixtures import demo_bundle as find_bundle
 from rigpact.reference_runtime import open_run
-from rigpact.reference_runtime.files.runner import run_frames
+from rigpact.reference_runtime.files.run import run_frames
 from rigpact.reference_runtime.network import OnnxNetwork
 from rigpact.reference_runtime.recordings.clip import read_clip
-from rigpact.reference_runtime.recordings.trace import write_trace
+from rigpact.reference_runtime.recordings.opened import write_trace
 from rigpact.reports.command_line import run_command_line
 
 from ..soon import SOON

@@ -14,7 +14,7 @@ from rigpact.contract import Contract, UnusableInput
 from rigpact.contract.layout import INPUTS
 from rigpact.contract.pages.registry import find_system
 from rigpact.reference_runtime import open_run
-from rigpact.reference_runtime.files.runner import run_frames
+from rigpact.reference_runtime.files.run import run_frames
 from rigpact.reference_runtime.recordings.trace import Trace
 from rigpact.testing import strategies
 

@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 from rigpact.contract.statistics import FloatArray
-from rigpact.reference_runtime.recordings.trace import write_trace
+from rigpact.reference_runtime.recordings.opened import write_trace
 
 from ..scene import Scene, generated_scene
 from .tried import refused

@@ -19,7 +19,7 @@ import pytest
 from rigpact.contract.errors import UnusableInput
 from rigpact.contract.files import opened, read_bytes
 from rigpact.contract.inputs import inputs_remembered
-from rigpact.reference_runtime.recordings.trace import read_trace, write_trace
+from rigpact.reference_runtime.recordings.opened import read_trace, write_trace
 from rigpact.reports.gate.judging import provenance_of
 from rigpact.reports.sweep.journal import JOURNAL, Journal
 from rigpact.reports.sweep.results import read_results

@@ -13,7 +13,8 @@ import numpy as np
 import pytest
 
 from rigpact.contract.statistics import FloatArray
-from rigpact.reference_runtime.recordings.trace import Trace, write_trace
+from rigpact.reference_runtime.recordings.opened import write_trace
+from rigpact.reference_runtime.recordings.trace import Trace
 
 from ..scene import Scene, generated_scene, slip
 from .losing import losing_scene

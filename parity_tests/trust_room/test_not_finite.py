@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from rigpact.reference_runtime.files.subject import Subject
+from rigpact.reference_runtime.files.declared import Subject
 from rigpact.reference_runtime.network import OnnxNetwork
 from rigpact.reports.nonfinite.investigation import Investigation, investigate
 

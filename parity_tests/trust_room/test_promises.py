@@ -11,8 +11,8 @@ import pytest
 
 from rigpact.contract.bundle import load_contract
 from rigpact.reference_runtime import OnnxNetwork, open_run, read_clip, read_trace, write_trace
-from rigpact.reference_runtime.files.runner import run_frames
-from rigpact.reference_runtime.files.subject import Subject
+from rigpact.reference_runtime.files.declared import Subject
+from rigpact.reference_runtime.files.run import run_frames
 from rigpact.reference_runtime.network import read_replay
 from rigpact.reports.nonfinite.investigation import investigate
 

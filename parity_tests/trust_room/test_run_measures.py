@@ -17,8 +17,9 @@ from rigpact.contract.systems.layout import FieldKind, tiled
 from rigpact.contract.systems.stage import Measure, Stage
 from rigpact.contract.systems.system import System
 from rigpact.reference_runtime.files.declared import DeclaredClip, DeclaredFiles
-from rigpact.reference_runtime.files.ordinary import ordinary_of_rows
-from rigpact.reference_runtime.recordings.trace import Trace, TraceHeader, read_trace, write_trace
+from rigpact.reference_runtime.files.sentinel import ordinary_of_rows
+from rigpact.reference_runtime.recordings.opened import read_trace, write_trace
+from rigpact.reference_runtime.recordings.trace import Trace, TraceHeader
 
 from .tried import passes, refused
 

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from rigpact.contract.contract_files import open_contract
-from rigpact.reference_runtime.recordings.trace import read_trace, write_trace
+from rigpact.reference_runtime.recordings.opened import read_trace, write_trace
 
 from ...engine_recordings import as_engine
 from ...repository.commands import FOLDERS, FRAMES, PROJECTS, Project, questions

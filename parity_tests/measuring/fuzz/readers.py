@@ -20,10 +20,11 @@ from rigpact.contract.documents import Kind, read_document
 from rigpact.contract.errors import UnusableInput
 from rigpact.fixtures import demo_bundle
 from rigpact.reference_runtime import OnnxNetwork, open_run, read_clip
-from rigpact.reference_runtime.files.runner import run_frames
-from rigpact.reference_runtime.recordings.opened import open_file, write_recording
+from rigpact.reference_runtime.files.run import run_frames
+from rigpact.reference_runtime.recordings.opened import open_file, read_trace, write_recording, write_trace
 from rigpact.reference_runtime.recordings.recording import read_recording
-from rigpact.reference_runtime.recordings.trace import Trace, read_trace, segments, write_trace
+from rigpact.reference_runtime.recordings.trace import Trace
+from rigpact.reference_runtime.recordings.trace_bytes import segments
 from rigpact.reference_runtime.systems.neurarig.wire import PACKET, Refusal, decode
 from rigpact.reports.checking.bare_model import facts_of
 from rigpact.reports.checking.check import CheckRequest, check_files

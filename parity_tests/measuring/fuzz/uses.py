@@ -21,11 +21,10 @@ from rigpact.contract.documents import read_document
 from rigpact.contract.settings.configuration import Configuration, read_configuration
 from rigpact.contract.settings.hearing import configured_report
 from rigpact.reference_runtime import OnnxNetwork, Trace, open_run, read_clip, write_trace
-from rigpact.reference_runtime.files.contracts import ContractFiles
-from rigpact.reference_runtime.files.declared import files_of
-from rigpact.reference_runtime.files.runner import RunOptions, run_frames
+from rigpact.reference_runtime.files.declared import ContractFiles, files_of
+from rigpact.reference_runtime.files.run import RunOptions, run_frames
+from rigpact.reference_runtime.recordings.opened import read_trace
 from rigpact.reference_runtime.recordings.recording import Recording, read_recording
-from rigpact.reference_runtime.recordings.trace import read_trace
 from rigpact.reports.answer import print_answer
 from rigpact.reports.checking.check import CheckRequest, check_files
 from rigpact.reports.comparing.comparison_text import print_comparison

@@ -27,7 +27,8 @@ from rigpact.contract.systems.contract import Contract
 from rigpact.fixtures.demo import demo_bundle
 from rigpact.reference_runtime.graph.replayed import Evidence
 from rigpact.reference_runtime.network import Vectors
-from rigpact.reference_runtime.recordings.trace import Trace, read_trace, write_trace
+from rigpact.reference_runtime.recordings.opened import read_trace, write_trace
+from rigpact.reference_runtime.recordings.trace import Trace
 from rigpact.reference_runtime.systems.enemy_animation.drive import drive_of
 from rigpact.reports.diagnosing.diagnose import diagnose
 

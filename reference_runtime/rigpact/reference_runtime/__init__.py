@@ -9,19 +9,21 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from rigpact.reference_runtime.files.declared import open_run
-    from rigpact.reference_runtime.files.runner import run_frames
+    from rigpact.reference_runtime.files.run import run_frames
     from rigpact.reference_runtime.network import CallableNetwork, OnnxNetwork, ReplayNetwork, read_replay
     from rigpact.reference_runtime.recordings.clip import RawClip, TeacherFile, read_clip
+    from rigpact.reference_runtime.recordings.opened import read_trace, write_trace
     from rigpact.reference_runtime.recordings.recording import Recording, read_recording
-    from rigpact.reference_runtime.recordings.trace import Trace, TraceHeader, read_trace, write_trace
+    from rigpact.reference_runtime.recordings.trace import Trace, TraceHeader
 
 _HOME = {
     "files.declared": ("open_run",),
-    "files.runner": ("run_frames",),
+    "files.run": ("run_frames",),
     "network": ("CallableNetwork", "OnnxNetwork", "ReplayNetwork", "read_replay"),
     "recordings.clip": ("RawClip", "TeacherFile", "read_clip"),
+    "recordings.opened": ("read_trace", "write_trace"),
     "recordings.recording": ("Recording", "read_recording"),
-    "recordings.trace": ("Trace", "TraceHeader", "read_trace", "write_trace"),
+    "recordings.trace": ("Trace", "TraceHeader"),
 }
 _MODULE_OF = {name: module for module, names in _HOME.items() for name in names}
 

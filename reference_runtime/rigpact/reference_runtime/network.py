@@ -24,7 +24,7 @@ from rigpact.contract.systems.contract import Contract
 from rigpact.reference_runtime.network_rounding.bounded_model import BoundedModel
 from rigpact.reference_runtime.network_rounding.rounding_of_network import BoundedAnswer
 from rigpact.reference_runtime.recordings.clip import TeacherFile, document_to_clip
-from rigpact.reference_runtime.recordings.trace_model import MAX_WIDTH
+from rigpact.reference_runtime.recordings.trace import MAX_WIDTH
 
 Vectors = Sequence[FloatArray]
 
@@ -246,8 +246,7 @@ def read_replay(path: str | Path) -> ReplayNetwork:
 
     The contract's `output_mode` gives the meaning of the rows (residual, delta, absolute pose); the file does not.
     """
-    from rigpact.reference_runtime.recordings.labelled_vectors import labelled_vectors
-    from rigpact.reference_runtime.recordings.opened import open_file
+    from rigpact.reference_runtime.recordings.opened import labelled_vectors, open_file
 
     file = open_file(path)
     if file.is_recording:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from rigpact.contract.errors import UnusableInput
 from rigpact.contract.files import refuse_unread_folder, spelling_of
-from rigpact.contract.files.reach import is_pattern, refuse_outside, repository_of
+from rigpact.contract.files.reading import is_pattern, refuse_outside, repository_of
 
 
 def listed_files(words: Iterable[str | Path], endings: tuple[str, ...], option: str) -> list[Path]:

@@ -1,11 +1,10 @@
 """For users' own tests and trainings: a pytest plugin that tests their files, hypothesis strategies, a capture of an environment.
 
-    plugin.py, items.py, fixtures.py    `pytest --rigpact-bundle FILE …`; pytest loads them, see docs/testing.md
-    checks.py, properties.py            the judgements of the plugin's items, for any system; independent of pytest
-    files.py, judgement.py              the user's files; a judgement and its two exceptions
-    scripts.py                          `agrees(step, recording)`: a function against what an engine recorded
-    captured.py                         `capture(env)`: the contract of a training environment, and a recorder of it
-    strategies.py                       contracts, rotations, six numbers, clips, traces; needs hypothesis
+    plugin.py, items.py         `pytest --rigpact-bundle FILE …`; pytest loads them, see docs/testing.md
+    checks.py, properties.py    the judgements of the plugin's items, for any system; independent of pytest
+    files.py                    the user's files; a judgement and its two exceptions
+    scripts.py                  `agrees(step, recording)`; `capture(env)`: the contract of an environment, and its recorder
+    strategies.py               contracts, rotations, six numbers, clips, traces; needs hypothesis
 
 The rest of rigpact does not import this package, and importing it costs nothing.
 """
@@ -17,12 +16,8 @@ __all__ = ["agrees", "capture", "strategies"]
 
 def __getattr__(name: str) -> Any:
     """`agrees` and `capture` are imported when they are asked for."""
-    if name == "capture":
-        from rigpact.testing.captured import capture
+    if name in ("agrees", "capture"):
+        from rigpact.testing import scripts
 
-        return capture
-    if name == "agrees":
-        from rigpact.testing.scripts import agrees
-
-        return agrees
+        return getattr(scripts, name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -27,8 +27,17 @@ from rigpact.reports.diagnosing.evidence import Gathered, parts_of
 from rigpact.reports.diagnosing.some_bones import diagnose_gathered
 from rigpact.reports.gate.answer.diagnosis_findings import Recorded, about_diagnosis
 from rigpact.reports.gate.reference_run import free_report, reference_of
-from rigpact.testing.files import NO_MODEL, UserFiles, short_names
-from rigpact.testing.judgement import Judgement, NotJudged, Refuted, finding_text, not_judged, refute
+from rigpact.testing.files import (
+    NO_MODEL,
+    Judgement,
+    NotJudged,
+    Refuted,
+    UserFiles,
+    finding_text,
+    not_judged,
+    refute,
+    short_names,
+)
 from rigpact.testing.properties import property_judgements
 
 FREE_RUN_FRAMES = 300
@@ -221,14 +230,10 @@ def _engine_stage(files: UserFiles, path: Path, stage: str, diagnoses: dict[Path
     if verdict.ok is None:
         raise NotJudged(f"{stage} cannot be recomputed: {verdict.needs}")
     if not verdict.ok:
-        raise Refuted(_stage_text(diagnosis, verdict, _recorded(files, path)))
+        raise Refuted(_stage_text(diagnosis, verdict, Recorded(path, "cpp", files.contract, lambda _changes: {})))
     rests_on = diagnosis.rests_on
     if rests_on is not None and rests_on.not_recorded and stage not in rests_on.whole_stages:
         raise NotJudged(f"{stage} agrees on {rests_on.words}")
-
-
-def _recorded(files: UserFiles, path: Path) -> Recorded:
-    return Recorded(path, "cpp", files.contract, lambda _changes: {})
 
 
 def _stage_text(diagnosis: Diagnosis, verdict: StageVerdict, of: Recorded) -> str:

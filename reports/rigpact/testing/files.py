@@ -1,4 +1,4 @@
-"""The user's files of any system, each read once and only when a judgement needs it. Independent of pytest."""
+"""The user's files of any system, each read once and only when a judgement needs it; and what a judgement on them is."""
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -12,7 +12,7 @@ from rigpact.contract.contract_files import system_of
 from rigpact.contract.conventions import InputOrder, declared_changes
 from rigpact.contract.documents import Document, Kind, read_document
 from rigpact.contract.errors import UnusableInput
-from rigpact.contract.findings import FindingsReport
+from rigpact.contract.findings import Finding, FindingsReport, Severity
 from rigpact.contract.settings.configuration import Configuration, read_configuration
 from rigpact.contract.settings.days import today
 from rigpact.contract.settings.gate import GateSettings
@@ -24,7 +24,47 @@ from rigpact.reference_runtime.graph.replayed import Evidence, ReplayedFrames
 from rigpact.reference_runtime.recordings.opened import is_trace_name, open_file
 from rigpact.reports.checking.check import CheckRequest, check_files
 from rigpact.reports.gate.project import Project
-from rigpact.testing.judgement import NotJudged
+
+
+class NotJudged(Exception):
+    """The files do not allow this judgement; the text names what is missing."""
+
+
+class Refuted(Exception):
+    """The judgement failed; the text is for people."""
+
+
+@dataclass(frozen=True)
+class Judgement:
+    """One judgement: the parts of its name, and its function."""
+
+    name: tuple[str, ...]
+    judge: Callable[[], None]
+
+
+def not_judged(reason: str) -> None:
+    """Raise `NotJudged`, for files that were not given."""
+    raise NotJudged(reason)
+
+
+def refute(findings: Iterable[Finding], *, strict: bool = False) -> None:
+    """Raise `Refuted` if a finding is an error or, if strict, a warning."""
+    failing = [finding for finding in findings if finding_fails(finding, strict=strict)]
+    if failing:
+        raise Refuted("\n".join(map(finding_text, failing)))
+
+
+def finding_fails(finding: Finding, *, strict: bool) -> bool:
+    """Whether a finding refutes: an error always, a warning if strict."""
+    return finding.rule.severity is Severity.ERROR or (strict and finding.rule.severity is Severity.WARNING)
+
+
+def finding_text(finding: Finding) -> str:
+    """One finding for people: place, code, message, hint."""
+    place = f"{finding.file}#{finding.pointer}" if finding.pointer else finding.file
+    severity = finding.rule.severity.value
+    return f"{place}: {finding.rule.code} {severity}: {finding.message}\n  hint: {finding.rule.hint}"
+
 
 NO_MODEL = "no model: --rigpact-onnx FILE"
 

@@ -10,8 +10,7 @@ import pytest
 
 from rigpact.contract.errors import UnusableInput
 from rigpact.testing.checks import judgements
-from rigpact.testing.files import UserFiles
-from rigpact.testing.judgement import Judgement, NotJudged, Refuted
+from rigpact.testing.files import Judgement, NotJudged, Refuted, UserFiles
 
 ROOT = "rigpact"
 

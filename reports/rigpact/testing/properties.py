@@ -12,8 +12,7 @@ from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
 from rigpact.contract.character import character_of
-from rigpact.testing.files import UserFiles
-from rigpact.testing.judgement import Judgement, NotJudged, Refuted
+from rigpact.testing.files import Judgement, NotJudged, Refuted, UserFiles
 
 if TYPE_CHECKING:
     from rigpact.contract.statistics import FloatArray

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from rigpact.contract.errors import UnusableInput
-from rigpact.contract.files.reach import refuse_word_outside
+from rigpact.contract.files.reading import refuse_word_outside
 
 
 @dataclass(frozen=True)

@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from rigpact.reference_runtime.files.contracts import ContractFiles
+from rigpact.reference_runtime.files.declared import ContractFiles
 from rigpact.reports.diagnosing.explain import ExplainRequest, explain
 
 from ..untrue import untrue, ways_of

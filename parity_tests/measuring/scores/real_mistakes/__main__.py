@@ -29,7 +29,7 @@ import numpy as np
 
 from rigpact.contract.files import write_bytes
 from rigpact.contract.pages.registry import ENEMY_ANIMATION, find_system
-from rigpact.reference_runtime.recordings.trace import read_trace
+from rigpact.reference_runtime.recordings.opened import read_trace
 
 from ...sections import replaced
 from ..claims import claims_of

@@ -5,37 +5,62 @@ A system with its own artefacts, runs or checks derives from `DeclaredFiles` and
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from rigpact.contract.contract_files import open_contract
+from rigpact.contract.conventions import declared_changes
 from rigpact.contract.errors import UnusableInput, near
 from rigpact.contract.statistics import FloatArray
 from rigpact.contract.systems.contract import Contract
-from rigpact.reference_runtime.files.ordinary import Baseline, Ordinary, ordinary_of_rows
 from rigpact.reference_runtime.files.run import (
     Crowd,
     DeclaredClip,
     RecordedAnswers,
     Run,
+    Runner,
+    RunOptions,
     declared_crowd,
     declared_run,
 )
-from rigpact.reference_runtime.files.runner import Runner, RunOptions
-from rigpact.reference_runtime.files.sentinel import Watch
+from rigpact.reference_runtime.files.sentinel import Baseline, Ordinary, Watch, ordinary_of_rows
 from rigpact.reference_runtime.graph.network import OnnxSystemNetwork, bound_part
 from rigpact.reference_runtime.graph.replayed import check_widths
 from rigpact.reference_runtime.graph.run import ClipDrive
 from rigpact.reference_runtime.native.library import Engine
 from rigpact.reference_runtime.recordings.named_columns import opened_recording
+from rigpact.reference_runtime.recordings.opened import TRACE_ENDINGS
 from rigpact.reference_runtime.recordings.recording import Recording
-from rigpact.reference_runtime.recordings.trace import (
-    TRACE_ENDINGS,
-    Trace,
-)
+from rigpact.reference_runtime.recordings.trace import Trace
+
+
+@dataclass(frozen=True)
+class ContractFiles:
+    """Sources of a contract: the bundle or contract file, a companion, settings (KNOB=VALUE), a TOML file."""
+
+    bundle: Path | None = None
+    companion: Path | None = None
+    settings: Sequence[str] = ()
+    conventions: Path | None = None
+
+    @property
+    def changes(self) -> dict[str, Any]:
+        """The conventions that the settings declare."""
+        return declared_changes(self.settings, self.conventions)
+
+    def opened(self) -> Contract:
+        """Read the contract. UnusableInput: no file, or no contract. ContractRefused: nothing can be computed from it."""
+        if self.bundle is None:
+            raise UnusableInput("--contract", "none", "a schema bundle or a contract")
+        return open_contract(self.bundle, self.companion).with_conventions(self.changes)
+
+    def opened_if_given(self) -> Contract | None:
+        """The same; None if no bundle is given."""
+        return None if self.bundle is None else self.opened()
 
 
 class DeclaredFiles:
@@ -260,3 +285,48 @@ def _replaced(value: Any, path: list[str], values: FloatArray) -> Any:
         return {**value, path[0]: _replaced(value[path[0]], path[1:], values)}
     shape = np.shape(value)
     return values.reshape(shape).tolist() if shape else float(values[0])
+
+
+@dataclass(frozen=True, eq=False)
+class Subject:
+    """A contract, a network, a clip and the injected faults.
+
+    companion: the same contract with the companion statistics, if this contract was loaded without them.
+    """
+
+    contract: Contract
+    network: Any
+    clip: Any
+    mode: str = "free"
+    faults: tuple[Any, ...] = ()
+    companion: Any = None
+    on_floor: bool = False
+    notes: tuple[str, ...] = field(default=())
+    engine: Engine = "auto"
+
+    @property
+    def files(self) -> Any:
+        """The reader and runner of the contract's system."""
+        return files_of(self.contract)
+
+    @property
+    def acting_contract(self) -> Contract:
+        """The effective contract of the faulty implementation."""
+        acting: Contract = self.files.acting_contract(self.contract, self.faults)
+        return acting
+
+    def start(self, frames: int | None = None) -> Runner:
+        """A new run at frame 0, for `frames` frames."""
+        options = RunOptions(self.mode, frames, self.on_floor, self.faults, self.engine)
+        runner: Runner = self.files.start(self.acting_contract, self.network, self.clip, options)
+        return runner
+
+    def rows(self) -> Any:
+        """The clip laid out under the contract."""
+        return self.files.drive_of(self.clip)(self.contract)
+
+    def frames_of(self, runner: Runner, frames: int) -> int:
+        """Number of available frames, at most `frames`: a clip or a recording may be shorter."""
+        outputs: Any = getattr(self.network, "outputs", None)
+        by_stage = outputs.values() if isinstance(outputs, Mapping) else [] if outputs is None else [outputs]
+        return min(frames, runner.frame_limit or frames, *map(len, by_stage))

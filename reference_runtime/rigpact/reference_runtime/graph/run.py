@@ -19,7 +19,7 @@ from rigpact.contract.systems.contract import Contract
 from rigpact.contract.systems.of_contract import FramesOfContract
 from rigpact.contract.systems.stage import Graph, NotKnown, Stage
 from rigpact.reference_runtime.graph.replayed import Evidence, ReplayedFrames, source_of
-from rigpact.reference_runtime.recordings.trace_model import Trace, run_header
+from rigpact.reference_runtime.recordings.trace import Trace, run_header
 
 Rows = Mapping[str, FloatArray]
 """Stages by name, (T, width) float32."""

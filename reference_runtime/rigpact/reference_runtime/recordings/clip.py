@@ -1,8 +1,7 @@
-"""Clips: the frames that drive the loop.
+"""Clips, the frames that drive the loop, and predictions, the rollout of one clip in the form that both sides read.
 
-Two kinds, as `LoadTeacherClip` takes them: a raw clip as the engine exports it, and a teacher file (batch or prediction)
-with rows normalised by the training side. The engine zero-fills short rows; here a short row is an error with a file
-location.
+Two kinds of clip, as `LoadTeacherClip` takes them: a raw clip as the engine exports it, and a teacher file (batch or prediction)
+with rows normalised by the training side. The engine zero-fills short rows; here a short row is an error with a file location.
 """
 
 from collections.abc import Callable, Mapping
@@ -11,11 +10,13 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import orjson
 from numpy.typing import NDArray
 
 from rigpact.contract.character import character_of
 from rigpact.contract.documents import Document, Kind, read_document
 from rigpact.contract.errors import UnusableInput
+from rigpact.contract.files import write_bytes
 from rigpact.contract.layout import (
     ANGULAR_VELOCITIES,
     CONTACTS,
@@ -28,11 +29,13 @@ from rigpact.contract.layout import (
 from rigpact.contract.statistics import FloatArray
 from rigpact.contract.systems.contract import Contract
 from rigpact.reference_runtime.operations.definitions.scaling import unscored
+from rigpact.reference_runtime.operations.geometry import rotation_angle_rad
+from rigpact.reference_runtime.operations.normalisation import zscored_by
 from rigpact.reference_runtime.operations.precision import stored
-from rigpact.reference_runtime.recordings.trace_model import Trace
+from rigpact.reference_runtime.operations.rot6d import Rot6d
+from rigpact.reference_runtime.recordings.trace import Trace
 
 _ANY = -1
-PlaceOf = Callable[[int], str]
 
 
 @dataclass(frozen=True, eq=False)
@@ -76,9 +79,8 @@ class RawClip:
             if source is None:
                 raise UnusableInput(self.path, f"no data for the state slice {entry.name}", "a clip that has it")
             if source.shape[1] != entry.size:
-                raise UnusableInput(
-                    f"{self.path}#/Frames/0", f"{source.shape[1]} numbers for {entry.name}", f"{entry.size}"
-                )
+                found = f"{source.shape[1]} numbers for {entry.name}"
+                raise UnusableInput(f"{self.path}#/Frames/0", found, str(entry.size))
             rows[:, entry.range] = source
         return rows
 
@@ -145,12 +147,11 @@ def recorded_poses(clip: Clip, contract: Contract) -> FloatArray:
         poses = np.zeros((clip.frame_count - 1, character.output.width), np.float32)
         poses[:, character.output[ROTATIONS].range] = clip.rotations6d[1:]
         return poses
+    recorded = clip.y_out if isinstance(clip, RecordedInputs) else clip.y_raw
+    if recorded is not None:
+        return recorded
     if isinstance(clip, RecordedInputs):
-        if clip.y_out is None:
-            raise UnusableInput(f"{clip.path}#/stages", "no y_out", "recorded poses to play back")
-        return clip.y_out
-    if clip.y_raw is not None:
-        return clip.y_raw
+        raise UnusableInput(f"{clip.path}#/stages", "no y_out", "recorded poses to play back")
     normalised = clip.y_norm if clip.y_norm is not None else clip.target_norm
     if normalised is None:
         raise UnusableInput(clip.path, "no prediction and no target_norm", "recorded poses to play back")
@@ -169,9 +170,8 @@ def document_to_clip(document: Document) -> RawClip | TeacherFile:
         return document_to_raw_clip(document)
     if document.kind in (Kind.TEACHER_BATCH, Kind.TEACHER_PREDICTION):
         return document_to_teacher_file(document)
-    raise UnusableInput(
-        f"{document.path}#", f"a {document.kind.words}", "a raw clip, a teacher batch or a teacher prediction"
-    )
+    expected = "a raw clip, a teacher batch or a teacher prediction"
+    raise UnusableInput(f"{document.path}#", f"a {document.kind.words}", expected)
 
 
 RECORDED_INPUTS = ("x_raw", "cond_raw", "contacts")
@@ -180,25 +180,17 @@ RECORDED_INPUTS = ("x_raw", "cond_raw", "contacts")
 
 def recorded_inputs(trace: Trace, path: Path) -> RecordedInputs:
     """The inputs that an engine recorded, from its first step on; UnusableInput where one or a frame is missing."""
-    missing = [name for name in RECORDED_INPUTS if name not in trace.stages]
-    if missing:
-        expected = f"the inputs that drove it: {', '.join(RECORDED_INPUTS)}"
-        raise UnusableInput(f"{path}#/stages", f"no {', '.join(missing)}", expected, "record them in the engine")
+    if missing := [name for name in RECORDED_INPUTS if name not in trace.stages]:
+        found, expected = f"no {', '.join(missing)}", f"the inputs that drove it: {', '.join(RECORDED_INPUTS)}"
+        raise UnusableInput(f"{path}#/stages", found, expected, "record them in the engine")
     gap = np.flatnonzero(trace.frame != np.arange(len(trace.frame)))
     if len(gap):
-        raise UnusableInput(
-            path, f"no frame {gap[0]}", "every frame from the first step on", "a run is driven by all of them"
-        )
+        expected, hint = "every frame from the first step on", "a run is driven by all of them"
+        raise UnusableInput(path, f"no frame {gap[0]}", expected, hint)
     following = trace.stages.get("x_raw_next")
-    return RecordedInputs(
-        path,
-        trace.header.fps,
-        x_raw=trace.stages["x_raw"],
-        cond_raw=trace.stages["cond_raw"],
-        contacts=trace.stages["contacts"],
-        after=None if following is None or not np.isfinite(following[-1]).all() else following[-1],
-        y_out=trace.stages.get("y_out"),
-    )
+    after = None if following is None or not np.isfinite(following[-1]).all() else following[-1]
+    x_raw, cond_raw, contacts = (trace.stages[name] for name in RECORDED_INPUTS)
+    return RecordedInputs(path, trace.header.fps, x_raw, cond_raw, contacts, after, trace.stages.get("y_out"))
 
 
 def document_to_raw_clip(document: Document) -> RawClip:
@@ -209,11 +201,21 @@ def document_to_raw_clip(document: Document) -> RawClip:
     rotations = _field(frames[0], "BoneRotations", f"{place}#/Frames/0")
     if not isinstance(rotations, list) or not rotations:
         raise UnusableInput(f"{place}#/Frames/0/BoneRotations", "no bones", "six numbers for each bone")
-    bones = len(rotations)
 
     def column(name: str, *shape: int) -> FloatArray:
         rows = [_field(frame, name, f"{place}#/Frames/{index}") for index, frame in enumerate(frames)]
         return float_rows(rows, shape, lambda index: f"{place}#/Frames/{index}/{name}")
+
+    def score(index: int, foot: str) -> Any:
+        at = f"{place}#/Frames/{index}"
+        evidence = _field(_field(frames[index], "FootEvidence", at), foot, f"{at}/FootEvidence")
+        return _field(evidence, "soft_contact_score", f"{at}/FootEvidence/{foot}")
+
+    def contacts() -> FloatArray | None:
+        if "FootEvidence" not in frames[0]:
+            return None
+        rows = [[score(index, foot) for foot in ("L", "R")] for index in range(len(frames))]
+        return float_rows(rows, (2,), lambda index: f"{place}#/Frames/{index}/FootEvidence")
 
     return RawClip(
         path=place,
@@ -221,27 +223,12 @@ def document_to_raw_clip(document: Document) -> RawClip:
         root_position_m=column("RootPosition", 3),
         root_velocity_m_s=column("RootVelocityXY", 2),
         root_yaw_rad=column("RootYaw")[:, None],
-        rotations6d=column("BoneRotations", bones, 6).reshape(len(frames), -1),
-        angular_velocity_rad_s=column("BoneAngularVelocities", bones, 3).reshape(len(frames), -1),
+        rotations6d=column("BoneRotations", len(rotations), 6).reshape(len(frames), -1),
+        angular_velocity_rad_s=column("BoneAngularVelocities", len(rotations), 3).reshape(len(frames), -1),
         action_bits=column("ActionBits", 4),
         trajectory_direction=column("TrajectoryDir", _ANY, 2),
-        contact_scores=_contact_scores(frames, place),
+        contact_scores=contacts(),
     )
-
-
-def _contact_scores(frames: list[Any], place: Path) -> FloatArray | None:
-    if "FootEvidence" not in frames[0]:
-        return None
-    rows = [
-        [_foot_score(frame, foot, f"{place}#/Frames/{index}") for foot in ("L", "R")]
-        for index, frame in enumerate(frames)
-    ]
-    return float_rows(rows, (2,), lambda index: f"{place}#/Frames/{index}/FootEvidence")
-
-
-def _foot_score(frame: Any, foot: str, place: str) -> Any:
-    evidence = _field(_field(frame, "FootEvidence", place), foot, f"{place}/FootEvidence")
-    return _field(evidence, "soft_contact_score", f"{place}/FootEvidence/{foot}")
 
 
 def document_to_teacher_file(document: Document) -> TeacherFile:
@@ -258,10 +245,16 @@ def document_to_teacher_file(document: Document) -> TeacherFile:
     under_teacher = teacher.get("aux_inputs")
     aux_place, aux = ("teacher/aux_inputs", under_teacher) if under_teacher else ("aux_inputs", root.get("aux_inputs"))
     state_norm = _required_rows(teacher, "state_norm", f"{place}#/teacher")
-    count = len(state_norm)
 
     def rows(holder: Any, at: str, name: str) -> FloatArray | None:
-        return _optional_rows(holder, name, f"{place}#/{at}", count)
+        if not isinstance(holder, Mapping) or holder.get(name) is None:
+            return None
+        found = _required_rows(holder, name, f"{place}#/{at}")
+        if len(found) != len(state_norm):
+            raise UnusableInput(
+                f"{place}#/{at}/{name}", f"{len(found)} rows", f"{len(state_norm)}, as many as state_norm"
+            )
+        return found
 
     cond = rows(teacher, "teacher", "cond")
     if cond is None:
@@ -287,16 +280,7 @@ def _required_rows(holder: Any, name: str, place: str) -> FloatArray:
     return float_rows(rows, (_ANY,), lambda index: f"{place}/{name}/{index}")
 
 
-def _optional_rows(holder: Any, name: str, place: str, count: int) -> FloatArray | None:
-    if not isinstance(holder, Mapping) or holder.get(name) is None:
-        return None
-    rows = _required_rows(holder, name, place)
-    if len(rows) != count:
-        raise UnusableInput(f"{place}/{name}", f"{len(rows)} rows", f"{count}, as many as state_norm")
-    return rows
-
-
-def float_rows(rows: list[Any], shape: tuple[int, ...], place_of: PlaceOf) -> NDArray[np.float32]:
+def float_rows(rows: list[Any], shape: tuple[int, ...], place_of: Callable[[int], str]) -> NDArray[np.float32]:
     """Turn JSON rows into float32 (N, *shape); -1 in `shape` is any length, the same in every row.
 
     A row of another shape raises UnusableInput at its own place: nothing is padded or cut.
@@ -304,23 +288,26 @@ def float_rows(rows: list[Any], shape: tuple[int, ...], place_of: PlaceOf) -> ND
     try:
         array = np.array(rows, dtype=np.float64)
     except (ValueError, TypeError, OverflowError):
-        raise _first_misfit(rows, shape, place_of) from None
-    if not _fits(array.shape[1:], shape):
+        array = None
+    if array is None or not _fits(array.shape[1:], shape):
         raise _first_misfit(rows, shape, place_of)
     with np.errstate(over="ignore"):
         return array.astype(np.float32)
 
 
-def _fits(found: tuple[int, ...], wanted: tuple[int, ...]) -> bool:
-    return len(found) == len(wanted) and all(want in (_ANY, have) for want, have in zip(wanted, found, strict=True))
+def _fits(found: tuple[int, ...] | None, wanted: tuple[int, ...]) -> bool:
+    return (
+        found is not None
+        and len(found) == len(wanted)
+        and all(want in (_ANY, have) for want, have in zip(wanted, found, strict=True))
+    )
 
 
-def _first_misfit(rows: list[Any], wanted: tuple[int, ...], place_of: PlaceOf) -> UnusableInput:
+def _first_misfit(rows: list[Any], wanted: tuple[int, ...], place_of: Callable[[int], str]) -> UnusableInput:
     """The first row whose shape differs from the wanted shape, or, if any shape is accepted, from the first row's."""
-    first = _shape_of(rows[0])
-    expected = first if first is not None and _fits(first, wanted) else wanted
     shapes = [_shape_of(row) for row in rows]
-    index = next(row for row, found in enumerate(shapes) if found is None or not _fits(found, expected))
+    expected = shapes[0] if shapes[0] is not None and _fits(shapes[0], wanted) else wanted
+    index = next(row for row, found in enumerate(shapes) if not _fits(found, expected))
     hint = "the engine would zero-fill or cut it silently"
     return UnusableInput(place_of(index), _in_words(shapes[index]), _in_words(expected), hint)
 
@@ -339,11 +326,10 @@ def _shape_of(row: Any) -> tuple[int, ...] | None:
 
 
 def _field(holder: Any, name: str, place: str) -> Any:
-    if not isinstance(holder, Mapping) or name not in holder:
-        raise UnusableInput(
-            place, f"no {name}" if isinstance(holder, Mapping) else "no object", f"an object with {name}"
-        )
-    return holder[name]
+    if isinstance(holder, Mapping) and name in holder:
+        return holder[name]
+    found = f"no {name}" if isinstance(holder, Mapping) else "no object"
+    raise UnusableInput(place, found, f"an object with {name}")
 
 
 def _fps(document: Document) -> float:
@@ -353,3 +339,62 @@ def _fps(document: Document) -> float:
         if isinstance(value, int | float) and not isinstance(value, bool) and 0 < value < np.inf:
             return float(value)
     raise UnusableInput(f"{document.path}#", "no fps", "a positive root `fps` or `FPS`")
+
+
+def write_prediction(
+    trace: Trace, contract: Contract, path: str | Path, *, model: str, source: str, last_target: FloatArray | None
+) -> None:
+    """Write a teacher-driven run as a teacher prediction. Auxiliary inputs stand at the root and under `teacher`.
+
+    trace: a run with every input stage and `y_out`. model, source: names of the network and of the clip's file.
+    last_target: (6·B,) the pose after the last step, None if the clip has none. Raises UnusableInput for a run of
+    another mode: its rows would pair states with wrong targets.
+    """
+    inputs = {"contacts": "contacts", "angvel": "angvel_norm", "pose_hist": "pose_hist_norm"}
+    missing = [name for name in ("x_raw", "state", "cond", *inputs, "y_out") if name not in trace.stages]
+    if trace.header.mode != "teacher" or missing:
+        found = f"a {trace.header.mode} run without {', '.join(missing)}" if missing else f"a {trace.header.mode} run"
+        raise UnusableInput(path, found, "a teacher-driven run", "write a trace instead: OUT.trace.jsonl")
+    character = character_of(contract)
+    stages = {name: np.ascontiguousarray(rows, np.float32) for name, rows in trace.stages.items()}
+    y_raw = stages["y_out"]
+    y_norm = zscored_by(y_raw.astype(np.float64), character.output_statistics).astype(np.float32)
+    auxiliary = {key: stages[name] for name, key in inputs.items()}
+    layouts = {
+        key: {entry.name: {"start": entry.start, "size": entry.size} for entry in layout}
+        for key, layout in (("state", character.state), ("output", character.output))
+    }
+    widths = {"Dx": "state", "Dc": "cond", **{name: name for name in inputs}}
+    document = {
+        "clip": trace.header.clip, "model": model, "teacher_json": None, "source_json": source, "fps": trace.header.fps,
+        "num_pairs": len(y_raw), "layouts": layouts,
+        "dims": {"Dy": character.output.width} | {key: stages[name].shape[1] for key, name in widths.items()},
+        "teacher": {"state_norm": stages["state"], "cond": stages["cond"], "aux_inputs": auxiliary},
+        "aux_inputs": auxiliary, "prediction": {"y_norm": y_norm, "y_raw": y_raw},
+        "diagnostics": diagnostics(stages["x_raw"], y_raw, contract, last_target),
+    }  # fmt: skip
+    write_bytes(path, orjson.dumps(document, option=orjson.OPT_SERIALIZE_NUMPY) + b"\n")
+
+
+def diagnostics(
+    x_raw: FloatArray, y_raw: FloatArray, contract: Contract, last_target: FloatArray | None
+) -> dict[str, float | None]:
+    """Error of the predicted poses against the clip, with the baseline of copying the last pose.
+
+    x_raw (T, Dx), y_raw (T, Dy). Mean geodesic angle in degrees over bones and frames, mean squared error in z; None if
+    the clip has no target.
+    """
+    character = character_of(contract)
+    place, poses = character.output[ROTATIONS].range, x_raw[:, character.state[ROTATIONS].range]
+    targets = poses[1:] if last_target is None else np.concatenate((poses[1:], last_target[None]))
+    if not len(targets):
+        return dict.fromkeys(("MSEnormY", "GeoDeg", "CopyLastMSEnormY", "CopyLastGeoDeg"))
+    std = character.output_statistics.std_floored[place].astype(np.float64)
+    codec = Rot6d(contract.conventions)
+    result = dict[str, float | None]()
+    for prefix, rows in (("", y_raw[: len(targets), place]), ("CopyLast", poses[: len(targets)])):
+        guess, target = rows.astype(np.float64), targets.astype(np.float64)
+        angles = rotation_angle_rad(codec.decode(guess), codec.decode(target))
+        result[f"{prefix}MSEnormY"] = float(np.mean(((guess - target) / std) ** 2))
+        result[f"{prefix}GeoDeg"] = float(np.degrees(angles.mean()))
+    return result

@@ -21,16 +21,15 @@ from rigpact.contract.pages.registry import known_systems
 from rigpact.contract.statistics import FloatArray
 from rigpact.contract.systems.contract import Contract
 from rigpact.contract.systems.layout import Field, FieldKind, FieldLayout
-from rigpact.reference_runtime.recordings.number_rows import UNNAMED, Columns, Table, left_out
-from rigpact.reference_runtime.recordings.opened import open_file
+from rigpact.reference_runtime.recordings.opened import PLACE, open_file
 from rigpact.reference_runtime.recordings.precision import PrecisionCensus
-from rigpact.reference_runtime.recordings.trace_model import MODES, Trace, TraceHeader
+from rigpact.reference_runtime.recordings.tables import UNNAMED, Columns, Table, left_out
+from rigpact.reference_runtime.recordings.trace import MODES, Trace, TraceHeader
 
 _FRAME, _TIME = ("frame", "frames"), ("time", "time_s", "t", "timestamp")
 CLOCK = (*_FRAME, *_TIME)  # names of columns that say when a row was recorded
 NO_RATE = 1.0
 """Frames a second where nobody says them."""
-PLACE = re.compile(r"^(.*)\[(\d{1,9})\]$")
 _UNDERSCORED = re.compile(r"^(.*)_(\d{1,9}|[xyzw])$")
 _INDEXED = re.compile(r"^(.*?)(?:[./]|\[)(\d+|[xyzw])\]?$")
 _LETTERS = {FieldKind.QUATERNION_XYZW: "xyzw", FieldKind.QUATERNION_WXYZ: "wxyz"}

@@ -1,15 +1,19 @@
-"""Files of named numbers: arrays in .npz or .safetensors, tables in .csv, rows in .jsonl, arrays or rows in .json.
+"""Tables of named numbers: arrays in .npz or .safetensors, text in .csv, rows in .jsonl, arrays or rows in .json.
 
-A file is read into columns: a name and one number, or one array, for each frame. What a name means, named_columns.py knows;
-which file is of which format, opened.py.
+A file is read into columns: a name and one number, or one array, for each frame; a row of another shape is refused at its place.
+What a name means, named_columns.py knows; which file is of which format, opened.py.
 """
 
 from __future__ import annotations
 
 import csv
 import io
+import math
+import re
+import sys
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -19,12 +23,247 @@ from numpy.typing import NDArray
 
 from rigpact.contract.declared.sources import read_arrays
 from rigpact.contract.errors import UnusableInput
-from rigpact.contract.files import write_bytes, written_whole
-from rigpact.contract.files.text import decoded
-from rigpact.reference_runtime.recordings.json_tables import SAID, read_json_lines_table
-from rigpact.reference_runtime.recordings.number_rows import UNNAMED, Table, table_of_rows, text_number
-from rigpact.reference_runtime.recordings.trace_json_lines import json_numbers
-from rigpact.reference_runtime.recordings.trace_model import Trace
+from rigpact.contract.files import MAX_JSON_DEPTH, JsonFile, write_bytes, written_whole
+from rigpact.contract.files.json_text import decoded
+from rigpact.reference_runtime.recordings.trace import FORMAT, Trace
+from rigpact.reference_runtime.recordings.trace_lines import cut_off_text, json_line, json_numbers, lines_of
+
+UNNAMED = ""
+"""The name of an array that has none."""
+_NOT_FINITE = {
+    **dict.fromkeys(("nan", "-nan", "+nan", "nan(ind)", "-nan(ind)", "1.#qnan", "1.#ind", "-1.#ind"), math.nan),
+    **dict.fromkeys(("inf", "+inf", "infinity", "1.#inf"), math.inf),
+    **dict.fromkeys(("-inf", "-infinity", "-1.#inf"), -math.inf),
+}
+"""Values that are not finite, as writers of JSON, Python, C and C++ print them."""
+Columns = Mapping[str, NDArray[Any]]
+"""Names -> (T,) or (T, …) numbers."""
+
+
+@dataclass(frozen=True, eq=False)
+class Table:
+    """The columns of a file, and what it says of the whole recording: fps, mode, clip.
+
+    is_text: its numbers were printed, and may have lost digits. truncation: where a file that was cut off ends.
+    partial: columns that stand in some rows only, and in how many: they are left out. notes: how its rows were made, in words.
+    """
+
+    columns: Columns
+    said: Mapping[str, Any] = field(default_factory=dict)
+    is_text: bool = False
+    truncation: str | None = None
+    partial: Mapping[str, str] = field(default_factory=dict)
+    notes: tuple[str, ...] = ()
+
+    @property
+    def about(self) -> tuple[str, ...]:
+        """How its rows were made, and what was left out, in words."""
+        return (*self.notes, *(f"{name} stands in {where}: it is left out" for name, where in self.partial.items()))
+
+
+def table_of_rows(
+    rows: Iterable[Mapping[str, Any]], path: Path, said: Mapping[str, Any] | None = None, truncation: str | None = None
+) -> Table:
+    """The columns that every row has; UnusableInput where there is none."""
+    columns: dict[str, list[Any]] = {}
+    count = 0
+    for row in rows:
+        count += 1
+        for key, value in row.items():
+            columns.setdefault(key, []).append(value)
+    if not columns:
+        raise UnusableInput(path, "no row of numbers", "one row for each frame")
+    whole = {name: values for name, values in columns.items() if len(values) == count}
+    if not whole:
+        raise UnusableInput(
+            path, f"{len(columns)} names, each in some of the {count} frames only", "names that every frame has"
+        )
+    partial = {name: f"{len(values)} of {count} frames" for name, values in columns.items() if name not in whole}
+    stacks = {name: stacked(values, f"{path}#{name}") for name, values in whole.items()}
+    return Table(stacks, said or {}, is_text=True, truncation=truncation, partial=partial)
+
+
+def stacked(values: list[Any], place: str) -> NDArray[Any]:
+    """(T, …) numbers of T frames; UnusableInput for a frame of another shape, or one that holds something else."""
+    if _are_floats(values):
+        return np.array(values, np.float64)
+    flat: list[float] = []
+    shape: tuple[int, ...] | None = None
+    for index, value in enumerate(values, 1):
+        own = _collected(value, flat, f"{place}, frame {index} of the file")
+        if shape not in (None, own):
+            found, wanted = math.prod(own), math.prod(shape or ())
+            raise UnusableInput(
+                f"{place}, frame {index} of the file", f"{found} numbers", f"{wanted}, as in the first frame"
+            )
+        shape = own
+    return np.array(flat, np.float64).reshape(len(values), *(shape or ()))
+
+
+def _are_floats(values: list[Any]) -> bool:
+    """Whether nothing is to be asked of each value; most lists of a recording hold nothing else."""
+    return set(map(type, values)) == {float}
+
+
+def _collected(value: Any, flat: list[float], place: str) -> tuple[int, ...]:
+    """Append the numbers of nested lists; returns their shape."""
+    if not isinstance(value, list):
+        if not is_number(value) and value is not None:
+            raise UnusableInput(place, repr(value)[:60], "a number")
+        flat.append(to_number(value))
+        return ()
+    if _are_floats(value):
+        flat += value
+        return (len(value),)
+    inner = {_collected(each, flat, place) for each in value}
+    if len(inner) > 1:
+        raise UnusableInput(place, "rows of different lengths", "as many numbers in each row")
+    return (len(value), *(inner.pop() if inner else ()))
+
+
+def is_number(value: Any) -> bool:
+    """Whether a value of JSON is a number, or the word for one that is not finite. An integer beyond every float is none."""
+    if isinstance(value, str):
+        return value.strip().lower() in _NOT_FINITE
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return False
+    return isinstance(value, float) or abs(value) <= sys.float_info.max
+
+
+def to_number(value: Any) -> float:
+    """The number; null is NaN."""
+    if isinstance(value, str):
+        return _NOT_FINITE[value.strip().lower()]
+    return math.nan if value is None else float(value)
+
+
+def text_number(word: str) -> float | None:
+    """The number that a word of text is; None where it is none."""
+    try:
+        return to_number(word) if is_number(word) else float(word)
+    except ValueError:
+        return None
+
+
+_IN_BRACKETS = re.compile(r"\[\d+\]$")
+_SHOWN = 8
+
+
+def left_out(table: Table, names: Iterable[str], used: Collection[str]) -> Iterator[str]:
+    """What of a table no vector of a contract takes, in words. names: the table's columns; used: those that are taken."""
+    yield from table.about
+    known = {*used, *(_IN_BRACKETS.sub("", name) for name in used)}
+    others = [
+        name
+        for name in dict.fromkeys(_IN_BRACKETS.sub("", name) for name in names)
+        if name not in known and not any(name.startswith((f"{each}.", f"{each}/")) for each in known)
+    ]
+    if others:
+        more = f" and {len(others) - _SHOWN} more" if len(others) > _SHOWN else ""
+        yield f"the contract does not know {', '.join(others[:_SHOWN])}{more}: not judged"
+
+
+SAID = ("fps", "mode", "clip")
+"""What a file may say of the whole recording, beside its columns."""
+_STAGES = "stages"
+"""The key under which a trace's frame holds its vectors."""
+
+
+def holds_rows(value: Any) -> bool:
+    """Whether a value of JSON holds numbers in rows, or rows of named numbers."""
+    if isinstance(value, Mapping):
+        return any(isinstance(each, list) and is_number(_first(each)) for each in value.values())
+    return isinstance(value, list) and bool(value) and (isinstance(value[0], Mapping) or is_number(_first(value)))
+
+
+def _first(value: Any) -> Any:
+    while isinstance(value, list) and value:
+        value = value[0]
+    return value
+
+
+def read_json_lines_table(path: Path) -> Table:
+    """One row a line after a trace's header, if there is one; a last line that was cut off is passed over, and said."""
+    rows: list[dict[str, Any]] = []
+    said: dict[str, Any] = {}
+    truncation = None
+    for line, (text, whole) in enumerate(lines_of(path), 1):
+        if not text.strip():
+            continue
+        try:
+            entry = json_line(text.removeprefix(b"\xef\xbb\xbf"), f"{path}:{line}")
+        except UnusableInput:
+            truncation = cut_off_text(text, whole, line, len(rows))
+            if truncation is None:
+                raise
+            break
+        said = said or _said_of(entry)
+        if rows or not isinstance(entry, dict) or entry.get("format") != FORMAT:
+            rows.append(_row(entry, f"{path}:{line}"))
+    return table_of_rows(rows, path, said, truncation)
+
+
+def _row(entry: Any, place: str) -> dict[str, Any]:
+    if isinstance(entry, list):
+        return {UNNAMED: entry}
+    if not isinstance(entry, dict):
+        raise UnusableInput(place, type(entry).__name__, "an object of names and numbers")
+    return dict(flat(entry, "", place, 0))
+
+
+def json_to_table(read: JsonFile) -> Table:
+    """A list of rows, or an object of arrays whose first axis is the frames."""
+    path = read.path
+    for pointer in read.repeated_keys:
+        raise UnusableInput(f"{path}#{pointer}", "a key that stands twice", "every key once", "two parsers differ")
+    root, said = read.data, _said_of(read.data)
+    if isinstance(root, dict):
+        listed = [value for value in root.values() if isinstance(value, list) and value and isinstance(value[0], dict)]
+        if not listed:
+            named = {name: values for name, values in flat(root, "", f"{path}#", 0) if isinstance(values, list)}
+            columns = {name: stacked(values, f"{path}#/{name}") for name, values in named.items()}
+            return Table(columns, said, is_text=True)
+        root = listed[0]
+    if not isinstance(root, list) or not root:
+        raise UnusableInput(f"{path}#", "no rows", "a list of frames, or an object of named arrays")
+    is_of_lists = isinstance(root[0], list)
+    for index, entry in enumerate(root):
+        if isinstance(entry, list) is not is_of_lists:
+            raise UnusableInput(f"{path}#/{index}", f"a {type(entry).__name__}", "an entry like the first one")
+    return table_of_rows((_row(entry, f"{path}#/{index}") for index, entry in enumerate(root)), path, said)
+
+
+def _said_of(entry: Any) -> dict[str, Any]:
+    if not isinstance(entry, dict):
+        return {}
+    return {name: entry[name] for name in SAID if isinstance(entry.get(name), str | int | float)}
+
+
+def flat(value: Any, name: str, place: str, depth: int) -> Iterator[tuple[str, Any]]:
+    """The numbers and the arrays of nested objects by name. Words are passed over."""
+    if depth > MAX_JSON_DEPTH:
+        raise UnusableInput(place, "nested names without end", f"at most {MAX_JSON_DEPTH} levels")
+    inner: Iterable[tuple[str, Any]] = ()
+    if isinstance(value, Mapping):
+        held = _unwrapped(value) if depth == 0 else value
+        inner = ((f"{name}.{key}" if name else str(key), each) for key, each in held.items())
+    elif isinstance(value, list) and any(isinstance(each, Mapping) for each in value):
+        inner = ((f"{name}[{index}]", each) for index, each in enumerate(value))
+    elif isinstance(value, list):
+        if not value or not all(isinstance(each, str) and not is_number(each) for each in value):
+            yield name, value
+    elif is_number(value) or value is None:
+        yield name, to_number(value)
+    for inner_name, each in inner:
+        yield from flat(each, inner_name, place, depth + 1)
+
+
+def _unwrapped(entry: Mapping[str, Any]) -> Mapping[str, Any]:
+    """A frame's names and numbers: those of a trace's frame stand under `stages`."""
+    inside = entry.get(_STAGES)
+    if not isinstance(inside, Mapping):
+        return entry
+    return {**{name: value for name, value in entry.items() if name != _STAGES}, **inside}
 
 
 def bytes_to_arrays(content: bytes, path: Path) -> Table:

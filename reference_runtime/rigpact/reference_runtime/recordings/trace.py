@@ -1,91 +1,238 @@
-"""Trace files, version 1: recordings of either side, in three formats; the file name gives the format.
+"""The trace: a header and recorded stages, independent of the file format."""
 
-`*.trace.jsonl` (also `.gz`, `.zst`) survives a crash up to its last whole line, `*.trace.bin` up to its last whole frame;
-`*.trace.safetensors` is memory-mapped.
-Any subset of stages is allowed; every frame has the same subset.
+import mmap
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import Any
 
-A character that starts again, or whose mode changes, goes on in the same file: each segment is a whole trace, a header and its
-frames, and the recorder writes the next one behind it. docs/trace-format.md defines them.
-"""
-
-from collections.abc import Iterator
-from contextlib import contextmanager
-from dataclasses import dataclass
-from pathlib import Path
-from tempfile import TemporaryDirectory
+import numpy as np
+from numpy.typing import NDArray
 
 from rigpact.contract.errors import UnusableInput
-from rigpact.contract.files import write_bytes
-from rigpact.reference_runtime.recordings.json_lines import lines_of
-from rigpact.reference_runtime.recordings.opened import TRACE_ENDINGS, read_trace, write_trace
-from rigpact.reference_runtime.recordings.trace_binary import binary_segments
-from rigpact.reference_runtime.recordings.trace_json_lines import is_header
-from rigpact.reference_runtime.recordings.trace_model import OWN_PRODUCER, Trace, TraceHeader, run_header
+from rigpact.contract.pages.registry import ENEMY_ANIMATION, canonical_name, find_system, known_systems
+from rigpact.contract.statistics import FloatArray
+from rigpact.contract.systems.contract import Contract
+from rigpact.contract.version import rigpact_version
+from rigpact.reference_runtime.recordings.precision import Precision, precision_of, words_to_precision
 
-__all__ = [
-    "OWN_PRODUCER", "SEGMENT_ENDINGS", "TRACE_ENDINGS", "Segments", "Trace", "TraceHeader", "read_trace", "run_header",
-    "segments", "write_trace",
-]  # fmt: skip
-SEGMENT_ENDINGS = tuple(ending for ending in TRACE_ENDINGS if ending != ".trace.safetensors")
-"""Traces that stand one behind the other in a file; a container of arrays has one."""
+FORMAT, VERSION = "rigpact-trace", 1
+MODES = ("teacher", "free", "playback")
+"""`teacher`: every frame's input comes from the clip. `free`: the system feeds itself. `playback`: recorded answers are
+published without a network."""
+OWN_PRODUCER = "rigpact"
+"""The producer of what rigpact recorded itself. No engine has that name."""
+OPTIONAL_HASHES = ("companion_sha256", "meaning_sha256", "conventions_sha256", "model_sha256")
+MAX_WIDTH = 1 << 24
+"""A vector of more than sixteen million numbers a frame means a damaged file."""
 
 
 @dataclass(frozen=True)
-class Segments:
-    """The segments of a recording as files of their own, in order. tail: what a crash left of one more; None for nothing."""
+class TraceHeader:
+    """First line of a trace: who recorded what, under which contract."""
 
-    paths: tuple[Path, ...]
-    tail: str | None = None
+    fps: float
+    mode: str
+    clip: str | None = None
+    bundle_sha256: str | None = None
+    producer: str = OWN_PRODUCER
+    producer_version: str = field(default_factory=rigpact_version)
+    system: str | None = None
+    """The system of the stages; None for the enemy animation, whose files do not name it."""
+    companion_sha256: str | None = None
+    meaning_sha256: str | None = None
+    conventions_sha256: str | None = None
+    model_sha256: str | None = None
+    """What the run was made with; None where the recorder did not say. docs/trace-format.md defines each hash."""
+    bones: tuple[str, ...] | tuple[int, ...] | None = None
+    """The bones that were recorded, in order, by name or by index in the contract; None for all of them."""
+    about: tuple[tuple[str, str], ...] = ()
+    """Whose recording it is, in the engine's words: actor, world, class of the character, …"""
+    says_mode: bool = True
+    """Whether the file itself says its mode. A table of columns need not: then it is a guess, or what a project declares."""
 
-    def at(self, number: int | None, path: Path) -> Path:
-        """One of them, counted from 1; without a number the only one. UnusableInput where that is none, or not clear."""
-        if number is None and len(self.paths) > 1:
-            raise UnusableInput(path, f"{len(self.paths)} recordings, one behind the other", "one", "--segment 1")
-        if number is not None and not 0 < number <= len(self.paths):
-            raise UnusableInput(f"--segment {number}", f"{len(self.paths)} segments", f"1 to {len(self.paths)}")
-        return self.paths[(number or 1) - 1]
+    @property
+    def _hashes(self) -> list[tuple[str, str | None]]:
+        return [(name, getattr(self, name)) for name in OPTIONAL_HASHES]
+
+    def to_json(self, widths: dict[str, int]) -> dict[str, Any]:
+        """The header object, with the width of each stage."""
+        return (
+            {
+                "format": FORMAT,
+                "version": VERSION,
+                "producer": {"name": self.producer, "version": self.producer_version},
+                "contract": {"bundle_sha256": self.bundle_sha256}
+                | {name: value for name, value in self._hashes if value},
+                "fps": self.fps,
+                "mode": self.mode,
+                "clip": self.clip,
+                "stages": widths,
+            }
+            | ({} if self.system is None else {"system": self.system})
+            | ({} if self.bones is None else {"bones": list(self.bones)})
+            | ({"about": dict(self.about)} if self.about else {})
+        )
 
 
-@contextmanager
-def segments(path: Path) -> Iterator[Segments]:
-    """The segments of a recording while the block runs. A file of one segment, or of another kind, is itself."""
-    if not path.name.endswith(SEGMENT_ENDINGS) or not path.is_file() or path.stat().st_size == 0:
-        yield Segments((path,))
-        return
-    parts, tail = _parts_of_frames(path) if path.name.endswith(".bin") else _parts_of_lines(path)
-    if len(parts) <= 1 and tail is None:
-        yield Segments((path,))
-        return
-    base, ending = path.name.split(".trace.", 1)
-    with TemporaryDirectory(prefix="rigpact-") as folder:
-        names = (f"{base}.segment-{number}.trace.{ending.split('.')[0]}" for number in range(1, len(parts) + 1))
-        paths = tuple(Path(folder) / name for name in names)
-        for each, content in zip(paths, parts, strict=True):
-            write_bytes(each, content)
-        yield Segments(paths, tail)
+def run_header(contract: Contract, fps: float, mode: str, clip: str | None = None, network: Any = None) -> TraceHeader:
+    """The header of rigpact's own recording of a run: who recorded it, under which contract, with which model."""
+    model = getattr(network, "signature", None)
+    header = TraceHeader(fps, mode, clip, system=contract.system.name)
+    hashes: dict[str, Any] = {**contract.hashes}
+    return replace(header, **hashes, model_sha256=None if model is None else model.sha256)
 
 
-def _parts_of_frames(path: Path) -> tuple[list[bytes], str | None]:
-    spans, tail = binary_segments(path)
-    if len(spans) == 1 and tail is None:
-        return [], None
-    content = path.read_bytes()
-    return [content[begin:end] for begin, end in spans], tail
+@dataclass(frozen=True, eq=False)
+class Trace:
+    """Recorded stages: `frame` (T,) int64 increasing, `time_s` (T,) float64, each stage (T, width) float32.
+
+    `truncation` describes where a truncated file ends; None for a complete file. `mapping` is the mapped file that holds the
+    arrays, if they are not in memory. `of_text` is the precision that the digits of a text show. `resolution`: the precision
+    that the user declares, in words. notes: what of the file was left out, and why.
+    """
+
+    header: TraceHeader
+    frame: NDArray[np.int64]
+    time_s: NDArray[np.float64]
+    stages: dict[str, FloatArray]
+    truncation: str | None = None
+    mapping: mmap.mmap | None = field(default=None, repr=False)
+    of_text: Precision | None = None
+    resolution: str | None = None
+    notes: tuple[str, ...] = ()
+
+    @cached_property
+    def precision(self) -> Precision | None:
+        """How finely its numbers are written, as declared or as they show; None where every bit was kept."""
+        if self.resolution is not None:
+            return words_to_precision(self.resolution)
+        found = self.of_text or precision_of(self.stages)
+        self.release()
+        return found
+
+    def release(self) -> None:
+        """Release the memory of the mapped file; the pages are read again on the next access."""
+        if self.mapping is not None and hasattr(self.mapping, "madvise"):  # Windows has no madvise
+            self.mapping.madvise(mmap.MADV_DONTNEED)
+
+    @property
+    def widths(self) -> dict[str, int]:
+        """Width of each stage."""
+        return {name: int(rows.shape[1]) for name, rows in self.stages.items()}
 
 
-def _parts_of_lines(path: Path) -> tuple[list[bytes], str | None]:
-    if sum(is_header(line) for line, _ in lines_of(path)) < 2:
-        return [], None
-    parts: list[list[bytes]] = []
-    frames = 0
-    for line, whole in lines_of(path):
-        if not parts or is_header(line):
-            parts.append([])
-            frames = 0
-        else:
-            frames += bool(line.strip()) and (whole or line.rstrip().endswith(b"}}"))
-        parts[-1].append(line + (b"\n" if whole else b""))
-    found = [b"".join(lines) for lines in parts]
-    if frames:
-        return found, None
-    return found[:-1], f"segment {len(parts)} was cut off before its first frame was whole"
+def json_to_header(entry: Any, place: str) -> tuple[TraceHeader, dict[str, int]]:
+    """Read a header object and the widths it declares; UnusableInput names the wrong field."""
+    if not isinstance(entry, dict) or entry.get("format") != FORMAT:
+        raise UnusableInput(place, "no trace header", f'an object with "format": "{FORMAT}"')
+    if not is_integer(entry.get("version")) or entry["version"] != VERSION:
+        raise UnusableInput(f"{place}#/version", repr(entry.get("version")), str(VERSION), "update rigpact")
+    mode = entry.get("mode")
+    if mode not in MODES:
+        raise UnusableInput(f"{place}#/mode", repr(mode), f"one of {', '.join(MODES)}")
+    producer, contract = (_optional_object(entry, name, place) for name in ("producer", "contract"))
+    hashes = {name: _optional_text(contract, name, f"{place}#/contract") for name in OPTIONAL_HASHES}
+    header = TraceHeader(
+        fps=_positive(entry.get("fps"), f"{place}#/fps"),
+        mode=str(mode),
+        clip=_optional_text(entry, "clip", f"{place}#"),
+        bundle_sha256=_optional_text(contract, "bundle_sha256", f"{place}#/contract"),
+        producer=str(producer.get("name", "unknown")),
+        producer_version=str(producer.get("version", "unknown")),
+        system=_system_name(entry, place),
+        bones=_bones(entry.get("bones"), f"{place}#/bones"),
+        about=_about(_optional_object(entry, "about", place), f"{place}#/about"),
+    )
+    header = replace(header, **hashes)  # type: ignore[arg-type]
+    return header, _widths(entry.get("stages"), f"{place}#/stages", _stage_widths(header.system))
+
+
+def another_segment(place: str, frames: int) -> UnusableInput:
+    """What to say of a second header in a file that must hold one recording."""
+    hint = "`rigpact explain` judges each; `rigpact convert --segment N` writes one"
+    return UnusableInput(place, f"another recording begins, after {frames} frames", "one recording", hint)
+
+
+def _about(given: dict[str, Any], place: str) -> tuple[tuple[str, str], ...]:
+    for key, value in given.items():
+        if not isinstance(value, str):
+            raise UnusableInput(f"{place}/{key}", _shown(value), "text")
+    return tuple(given.items())
+
+
+def _bones(given: Any, place: str) -> tuple[str, ...] | tuple[int, ...] | None:
+    """The recorded bones of a header; which bones the contract has is not known here."""
+    if given is None:
+        return None
+    bones = given if isinstance(given, list) else []
+    if not bones or not (all(isinstance(bone, str) for bone in bones) or all(map(is_integer, bones))):
+        raise UnusableInput(place, _shown(given), "a list of bones: their names, or their indices in the contract")
+    for index, bone in enumerate(bones):
+        if bone in bones[:index]:
+            raise UnusableInput(f"{place}/{index}", f"{bone!r} a second time", "every recorded bone once")
+    return tuple(bones)
+
+
+def _system_name(entry: dict[str, Any], place: str) -> str | None:
+    """The system that a header names. One that no package brings is declared by a contract, which is not known here."""
+    name = _optional_text(entry, "system", f"{place}#")
+    return name if name is None or canonical_name(name) not in known_systems() else canonical_name(name)
+
+
+def _stage_widths(name: str | None) -> dict[str, int | None] | None:
+    """The stages that a system's trace may hold, with their widths; None if the width depends on the contract.
+
+    None for the whole where only a contract knows the stages.
+    """
+    if name is not None and name not in known_systems():
+        return None
+    system = find_system(name or ENEMY_ANIMATION)
+    own = {name: layout.width for name, layout in system.vectors.items() if name not in system.classes}
+    return {stage: own.get(stage) for stage in system.graph.names}
+
+
+def _widths(stages: Any, place: str, known: dict[str, int | None] | None) -> dict[str, int]:
+    if not isinstance(stages, dict) or not stages:
+        raise UnusableInput(place, _shown(stages), "an object of stage widths")
+    for name, width in stages.items():
+        if known is not None and name not in known:
+            raise UnusableInput(place, f"the stage {name!r}", f"one of {', '.join(known)}")
+        if not is_integer(width) or not 0 < width <= MAX_WIDTH:
+            raise UnusableInput(f"{place}/{name}", _shown(width), "the stage's width")
+        if known is not None and known[name] not in (None, width):
+            raise UnusableInput(f"{place}/{name}", f"{width} numbers", f"{known[name]}, as the system has them")
+    return dict(stages)
+
+
+def _optional_object(entry: dict[str, Any], name: str, place: str) -> dict[str, Any]:
+    value = entry.get(name)
+    if value is not None and not isinstance(value, dict):
+        raise UnusableInput(f"{place}#/{name}", _shown(value), "an object or null")
+    return value or {}
+
+
+def _optional_text(entry: dict[str, Any], name: str, place: str) -> str | None:
+    value = entry.get(name)
+    if value is not None and not isinstance(value, str):
+        raise UnusableInput(f"{place}/{name}", _shown(value), "text or null")
+    return value
+
+
+def _positive(value: Any, place: str) -> float:
+    if not is_number(value) or not 0 < value < float(np.finfo(np.float32).max):
+        raise UnusableInput(place, _shown(value), "a positive number")
+    return float(value)
+
+
+def is_integer(value: Any) -> bool:
+    """Whether a JSON value is a whole number."""
+    return isinstance(value, int) and not isinstance(value, bool)
+
+
+def is_number(value: Any) -> bool:
+    """Whether a JSON value is a number that float64 can hold."""
+    return isinstance(value, float) or (is_integer(value) and abs(value) < 1 << 1000)
+
+
+def _shown(value: Any) -> str:
+    return repr(value)[:60]

@@ -18,8 +18,7 @@ from rigpact.contract.rules.hosted.system_loading import hosted_system
 from rigpact.contract.rules.views.system_files import BoundModel, RecordedRows, SystemFiles
 from rigpact.contract.systems.contract import Contract
 from rigpact.contract.systems.system import System
-from rigpact.reference_runtime.files.contracts import ContractFiles
-from rigpact.reference_runtime.files.declared import files_of
+from rigpact.reference_runtime.files.declared import ContractFiles, files_of
 from rigpact.reference_runtime.graph.network import bound_part
 from rigpact.reference_runtime.recordings.opened import TRACE_ENDINGS, Opened, open_file
 from rigpact.reports.file_lists import named_files

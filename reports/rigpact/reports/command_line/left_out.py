@@ -170,7 +170,7 @@ def fill(values: Values, reads: Reads) -> str:
 
 def _taken(values: Values, reads: Reads, gate: GateSettings, folder: Path) -> Iterator[tuple[str, Any]]:
     """What the settings give to parameters that are left out."""
-    from rigpact.reference_runtime.recordings.trace import TRACE_ENDINGS
+    from rigpact.reference_runtime.recordings.opened import TRACE_ENDINGS
     from rigpact.reports.file_lists import files_of_settings
 
     row = next(
@@ -267,7 +267,7 @@ def _is_recording(path: Path) -> bool:
 def _refuse_absent(values: Values, reads: Reads) -> None:
     """UnusableInput for a file to judge that is not there, or is a folder."""
     from rigpact.contract.files import directory_hint, refuse_unread_folder, spelling_of
-    from rigpact.contract.files.reach import is_pattern
+    from rigpact.contract.files.reading import is_pattern
 
     for path in () if values.get("base") else _judged(values, reads):
         if path.is_dir() and not reads.folders:

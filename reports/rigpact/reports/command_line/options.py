@@ -13,7 +13,7 @@ from rigpact.contract.errors import UnusableInput
 from rigpact.reports.command_line.completion import known_conventions
 
 if TYPE_CHECKING:
-    from rigpact.reference_runtime.files.contracts import ContractFiles
+    from rigpact.reference_runtime.files.declared import ContractFiles
 
 
 class OutputFormat(StrEnum):
@@ -104,6 +104,6 @@ def contract_files(
     bundle: Path | None, companion: Path | None, settings: list[str] | None, conventions: Path | None
 ) -> ContractFiles:
     """The files and options that define a contract; `opened` reads them."""
-    from rigpact.reference_runtime.files.contracts import ContractFiles
+    from rigpact.reference_runtime.files.declared import ContractFiles
 
     return ContractFiles(bundle, companion, tuple(settings or ()), conventions)

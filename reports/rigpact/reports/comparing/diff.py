@@ -14,8 +14,7 @@ from rigpact.contract.files import write_bytes
 from rigpact.contract.findings import FindingsReport, Ledger
 from rigpact.contract.some_bones import contract_of_bones
 from rigpact.contract.systems.contract import Contract
-from rigpact.reference_runtime.files.contracts import ContractFiles
-from rigpact.reference_runtime.files.declared import files_of, network_of
+from rigpact.reference_runtime.files.declared import ContractFiles, files_of, network_of
 from rigpact.reference_runtime.recordings.recording import Recording, of_bones, read_recording, with_all_bones
 from rigpact.reports.checking.check import said_of_inputs
 from rigpact.reports.comparing.checkpoints.ranking import bone_name

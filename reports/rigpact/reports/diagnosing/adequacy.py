@@ -18,7 +18,7 @@ from rigpact.contract.conventions import InputOrder
 from rigpact.contract.findings import Ledger
 from rigpact.contract.systems.contract import Contract
 from rigpact.reference_runtime.files.declared import files_of
-from rigpact.reference_runtime.files.runner import RunOptions, run_frames
+from rigpact.reference_runtime.files.run import RunOptions, run_frames
 from rigpact.reference_runtime.graph.replayed import Evidence
 from rigpact.reports.diagnosing.hypotheses import Hypotheses
 

@@ -13,7 +13,7 @@ from tempfile import TemporaryDirectory
 from rigpact.contract.documents import Kind
 from rigpact.contract.errors import UnusableInput
 from rigpact.contract.findings import EXIT_FINDINGS
-from rigpact.reference_runtime.files.contracts import ContractFiles
+from rigpact.reference_runtime.files.declared import ContractFiles
 from rigpact.reference_runtime.graph.replayed import ReplayedFrames
 from rigpact.reference_runtime.recordings.opened import open_file
 from rigpact.reports.checking.check import notes_of_inputs

@@ -18,7 +18,7 @@ from rigpact.contract.errors import UnusableInput
 from rigpact.contract.files import write_bytes
 from rigpact.contract.inputs import inputs_may_be_replaced
 from rigpact.contract.systems.contract import Contract
-from rigpact.reference_runtime.files.contracts import ContractFiles
+from rigpact.reference_runtime.files.declared import ContractFiles
 from rigpact.reports.diagnosing.diagnosis import Diagnosis
 from rigpact.reports.diagnosing.diagnosis_text import shown_value
 from rigpact.reports.diagnosing.explain import ExplainRequest, explain

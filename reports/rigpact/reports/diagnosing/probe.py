@@ -22,7 +22,8 @@ from rigpact.contract.systems.layout import Field, FieldKind, FieldLayout
 from rigpact.contract.units import Kind, is_si, sized
 from rigpact.fixtures.json_files import document_bytes
 from rigpact.reference_runtime.files.declared import files_of
-from rigpact.reference_runtime.recordings.trace import Trace, run_header, write_trace
+from rigpact.reference_runtime.recordings.opened import write_trace
+from rigpact.reference_runtime.recordings.trace import Trace, run_header
 
 FRAMES = 64
 _UNIT_LENGTH = {FieldKind.QUATERNION_XYZW: 4, FieldKind.DIRECTION: 3}

@@ -18,8 +18,7 @@ from rigpact.contract.errors import UnusableInput
 from rigpact.contract.files import write_bytes
 from rigpact.contract.model.quantised import quantised_models
 from rigpact.contract.statistics import FloatArray
-from rigpact.reference_runtime.files.contracts import ContractFiles
-from rigpact.reference_runtime.files.declared import files_of, network_of
+from rigpact.reference_runtime.files.declared import ContractFiles, files_of, network_of
 from rigpact.reference_runtime.graph.replayed import Evidence
 from rigpact.reference_runtime.recordings.recording import Recording, judging_contract
 from rigpact.reports.diagnosing.budget import Budget

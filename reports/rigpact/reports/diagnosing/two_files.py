@@ -25,9 +25,8 @@ from rigpact.contract.systems.contract import Contract
 from rigpact.contract.systems.stage import QUATERNIONS, Stage
 from rigpact.reference_runtime.graph.replayed import Evidence
 from rigpact.reference_runtime.operations.rounding import gamma
-from rigpact.reference_runtime.recordings.labelled_vectors import labelled_vectors
 from rigpact.reference_runtime.recordings.named_columns import CLOCK
-from rigpact.reference_runtime.recordings.opened import open_file
+from rigpact.reference_runtime.recordings.opened import labelled_vectors, open_file
 from rigpact.reference_runtime.recordings.precision import Precision, precision_of, words_to_precision
 from rigpact.reports.answer import Answer, Figures, Sentence, number_text
 from rigpact.reports.diagnosing.budget import Budget

@@ -18,7 +18,7 @@ from rigpact.contract.layout import ANGULAR_VELOCITIES, ROTATIONS
 from rigpact.contract.statistics import AUXILIARY_SCALE_FLOOR, FloatArray
 from rigpact.contract.systems.contract import Contract
 from rigpact.reference_runtime.files.declared import open_run
-from rigpact.reference_runtime.files.runner import run_frames
+from rigpact.reference_runtime.files.run import run_frames
 from rigpact.reference_runtime.graph.bounds import stage_tolerances
 from rigpact.reference_runtime.network import ReplayNetwork
 from rigpact.reference_runtime.operations.precision import stored

@@ -15,7 +15,7 @@ from pathlib import Path
 from rigpact.contract.documents import Kind
 from rigpact.contract.errors import UnusableInput
 from rigpact.contract.files import read_bytes
-from rigpact.contract.files.reach import is_pattern
+from rigpact.contract.files.reading import is_pattern
 from rigpact.contract.findings import Finding, Rule, Severity
 from rigpact.contract.rules.answers import gate as rules
 from rigpact.contract.settings.baseline import read_baseline

@@ -13,7 +13,7 @@ from rigpact.contract.statistics import FloatArray
 from rigpact.contract.systems.contract import Contract
 from rigpact.contract.systems.system import System
 from rigpact.reference_runtime.files.declared import files_of
-from rigpact.reference_runtime.files.runner import RunOptions, run_frames
+from rigpact.reference_runtime.files.run import RunOptions, run_frames
 from rigpact.reference_runtime.graph.replayed import Evidence, ReplayedFrames
 from rigpact.reference_runtime.recordings.recording import Recording, contract_of_side
 from rigpact.reference_runtime.recordings.trace import Trace

@@ -26,7 +26,7 @@ from rigpact.contract.pages.registry import ENEMY_ANIMATION, find_system
 from rigpact.contract.rules.answers import geometry as rules
 from rigpact.contract.settings.geometry import LEFT_OUT, FunctionSettings, GeometrySettings
 from rigpact.contract.settings.table import did_you_mean
-from rigpact.reference_runtime.files.contracts import ContractFiles
+from rigpact.reference_runtime.files.declared import ContractFiles
 from rigpact.reports.geometry_parity.calling.arguments import declarable
 from rigpact.reports.geometry_parity.calling.backend import Backend, BackendName, NumpyBackend
 from rigpact.reports.geometry_parity.calling.function import CallFailed, Declared, UserFunction, backend_of

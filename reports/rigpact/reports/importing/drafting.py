@@ -21,9 +21,8 @@ from rigpact.contract.documents import Kind
 from rigpact.contract.errors import ModelFailed, UnusableInput
 from rigpact.contract.model.signature import open_session, run_session
 from rigpact.contract.statistics import FloatArray
-from rigpact.reference_runtime.recordings.labelled_vectors import labelled_vectors
 from rigpact.reference_runtime.recordings.named_columns import CLOCK
-from rigpact.reference_runtime.recordings.opened import listed_endings, open_file
+from rigpact.reference_runtime.recordings.opened import labelled_vectors, listed_endings, open_file
 from rigpact.reference_runtime.recordings.precision import precision_of
 from rigpact.reports.importing.columns_by_value import SAME, Statistics, find_statistics
 from rigpact.reports.importing.draft import Draft, Entry, lower_word, unlike, word

@@ -19,11 +19,10 @@ from rigpact.contract.declared.yaml_text import parse_yaml
 from rigpact.contract.errors import UnusableInput
 from rigpact.contract.files import bytes_to_json, read_bytes
 from rigpact.contract.systems.contract import Contract
-from rigpact.reference_runtime.recordings.labelled_vectors import labelled_vectors
 from rigpact.reference_runtime.recordings.named_columns import CLOCK
-from rigpact.reference_runtime.recordings.opened import open_file
+from rigpact.reference_runtime.recordings.opened import labelled_vectors, open_file
+from rigpact.reference_runtime.recordings.other_formats.bags import mcap_words
 from rigpact.reference_runtime.recordings.other_formats.bvh_files import Animation, Joint, read_bvh_animation
-from rigpact.reference_runtime.recordings.other_formats.mcap_files import mcap_words
 from rigpact.reports.importing.columns_by_value import FRAMES, Paired, Pairing
 from rigpact.reports.importing.configurations import env_yaml, legged_gym, rl_sar
 from rigpact.reports.importing.draft import Draft, Entry, lower_word

@@ -19,7 +19,7 @@ from rigpact.contract.errors import UnusableInput
 from rigpact.contract.statistics import FloatArray
 from rigpact.contract.systems.contract import Contract
 from rigpact.contract.systems.stage import Stage
-from rigpact.reference_runtime.files.subject import Subject
+from rigpact.reference_runtime.files.declared import Subject
 from rigpact.reference_runtime.graph.bounds import WRITTEN_MARGIN
 from rigpact.reference_runtime.graph.replayed import Evidence
 from rigpact.reference_runtime.recordings.recording import Recording, cut_to, judging_contract

@@ -20,10 +20,9 @@ from rigpact.contract.findings import EXIT_CANNOT_JUDGE, EXIT_FINDINGS, EXIT_PAS
 from rigpact.contract.rules import check_bundle
 from rigpact.contract.statistics import FloatArray
 from rigpact.contract.systems.contract import Contract
-from rigpact.reference_runtime.files.ordinary import ABSURD_RAW, ORDINARY_Z
-from rigpact.reference_runtime.files.runner import Stages
-from rigpact.reference_runtime.files.sentinel import Observer, Watch, unread_rows, watch_run
-from rigpact.reference_runtime.files.subject import Subject
+from rigpact.reference_runtime.files.declared import Subject
+from rigpact.reference_runtime.files.run import Stages
+from rigpact.reference_runtime.files.sentinel import ABSURD_RAW, ORDINARY_Z, Observer, Watch, unread_rows, watch_run
 from rigpact.reference_runtime.graph.bounds import replay_bound
 from rigpact.reference_runtime.graph.replayed import Evidence, ReplayedFrames
 from rigpact.reference_runtime.operations.rounding import gamma

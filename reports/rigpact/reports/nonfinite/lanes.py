@@ -11,8 +11,8 @@ from rigpact.contract.statistics import FloatArray
 from rigpact.contract.systems.contract import Contract
 from rigpact.contract.systems.layout import QUATERNION_KINDS, FieldKind
 from rigpact.contract.systems.stage import Stage
-from rigpact.reference_runtime.files.runner import Stages
-from rigpact.reference_runtime.files.subject import Subject
+from rigpact.reference_runtime.files.declared import Subject
+from rigpact.reference_runtime.files.run import Stages
 from rigpact.reference_runtime.graph.bounds import distance
 from rigpact.reference_runtime.operations.rounding import gamma
 

@@ -1,6 +1,6 @@
 """A finite run that leaves what its numbers can mean: absurd sizes, a state far from ordinary, a state that grows.
 
-The limits stand in `rigpact.reference_runtime.files.ordinary`.
+The limits stand in `rigpact.reference_runtime.files.sentinel`.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import numpy as np
 from rigpact.contract.statistics import FloatArray
 from rigpact.contract.systems.contract import Contract
 from rigpact.reference_runtime.files.declared import files_of
-from rigpact.reference_runtime.files.ordinary import ORDINARY_Z, largest_departure, largest_meaning
+from rigpact.reference_runtime.files.sentinel import ORDINARY_Z, largest_departure, largest_meaning
 from rigpact.reports.comparing.stage_comparison import channel_address
 
 _GROWTH = 1.5

@@ -19,7 +19,7 @@ from rigpact.contract.model.graph import onnx_library
 from rigpact.contract.model.signature import open_session, run_session
 from rigpact.contract.rules.model.model_weights import LARGEST_BYTES
 from rigpact.contract.statistics import FloatArray
-from rigpact.reference_runtime.files.ordinary import ORDINARY_Z
+from rigpact.reference_runtime.files.sentinel import ORDINARY_Z
 
 Values = dict[str, FloatArray]
 Run = Callable[[Sequence[FloatArray]], Values]

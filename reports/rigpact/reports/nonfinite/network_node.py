@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rigpact.contract.statistics import FloatArray
-from rigpact.reference_runtime.files.ordinary import ORDINARY_Z
+from rigpact.reference_runtime.files.sentinel import ORDINARY_Z
 from rigpact.reports.nonfinite.model_graph import ModelGraph, Places, Values, is_finite, made, node_name
 
 _MOST_PROBES = 256

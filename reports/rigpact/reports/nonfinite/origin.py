@@ -18,10 +18,9 @@ from rigpact.contract.statistics import FloatArray
 from rigpact.contract.systems.contract import Contract
 from rigpact.contract.systems.stage import Graph
 from rigpact.contract.systems.system import System
-from rigpact.reference_runtime.files.declared import files_of
-from rigpact.reference_runtime.files.runner import stacked
+from rigpact.reference_runtime.files.declared import Subject, files_of
+from rigpact.reference_runtime.files.run import stacked
 from rigpact.reference_runtime.files.sentinel import Watched, not_finite, of_later_frames, unread_rows
-from rigpact.reference_runtime.files.subject import Subject
 from rigpact.reference_runtime.graph.network import each_network
 from rigpact.reference_runtime.graph.replayed import Evidence, ReplayedFrames
 from rigpact.reference_runtime.network import aligned

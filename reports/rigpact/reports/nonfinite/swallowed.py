@@ -16,7 +16,7 @@ from rigpact.contract.errors import UnusableInput
 from rigpact.contract.statistics import FloatArray
 from rigpact.contract.systems.contract import Contract
 from rigpact.contract.systems.system import System
-from rigpact.reference_runtime.files.runner import Stages
+from rigpact.reference_runtime.files.run import Stages
 from rigpact.reference_runtime.graph.network import each_network
 from rigpact.reports.nonfinite.model_graph import ModelGraph, Values, is_finite, made, node_name
 from rigpact.reports.nonfinite.origin import bound_inputs, input_order

@@ -13,18 +13,20 @@ from rigpact.contract.documents import Kind
 from rigpact.contract.errors import UnusableInput
 from rigpact.contract.files import MAX_JSON_DEPTH, bytes_to_json, read_bytes, write_bytes
 from rigpact.contract.statistics import FloatArray
-from rigpact.reference_runtime.files.contracts import ContractFiles
-from rigpact.reference_runtime.files.declared import files_of
-from rigpact.reference_runtime.recordings.labelled_vectors import labelled_vectors
+from rigpact.reference_runtime.files.declared import ContractFiles, files_of
 from rigpact.reference_runtime.recordings.named_columns import opened_recording
-from rigpact.reference_runtime.recordings.number_rows import Table
-from rigpact.reference_runtime.recordings.opened import WRITTEN_ENDINGS, open_file, write_recording
+from rigpact.reference_runtime.recordings.opened import WRITTEN_ENDINGS, labelled_vectors, open_file, write_recording
+from rigpact.reference_runtime.recordings.other_formats.bags import read_mcap
 from rigpact.reference_runtime.recordings.other_formats.bvh_files import read_bvh
-from rigpact.reference_runtime.recordings.other_formats.data_sets import is_data_set, read_data_set, read_parquet
-from rigpact.reference_runtime.recordings.other_formats.hdf5_files import read_hdf5
-from rigpact.reference_runtime.recordings.other_formats.mcap_files import read_mcap
+from rigpact.reference_runtime.recordings.other_formats.stores import (
+    is_data_set,
+    read_data_set,
+    read_hdf5,
+    read_parquet,
+)
 from rigpact.reference_runtime.recordings.recording import read_recording
-from rigpact.reference_runtime.recordings.trace_model import Trace
+from rigpact.reference_runtime.recordings.tables import Table
+from rigpact.reference_runtime.recordings.trace import Trace
 
 
 # Arrays out of files that no contract names yet: bags, data sets, animations, tables, lists in JSON; as a .npz.

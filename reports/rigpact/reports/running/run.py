@@ -20,16 +20,14 @@ from rigpact.contract.rules.teacher.prediction import WORSE_THAN_COPYING, is_wor
 from rigpact.contract.settings.gate import FREE_RUN_FRAMES
 from rigpact.contract.systems.contract import Contract
 from rigpact.contract.systems.system import System
-from rigpact.reference_runtime.files.contracts import ContractFiles
-from rigpact.reference_runtime.files.declared import files_of, network_of
-from rigpact.reference_runtime.files.ordinary import FRAMES_OLD, ORDINARY_Z
-from rigpact.reference_runtime.files.runner import Runner, RunOptions, run_frames
-from rigpact.reference_runtime.files.sentinel import unread_rows
+from rigpact.reference_runtime.files.declared import ContractFiles, files_of, network_of
+from rigpact.reference_runtime.files.run import Runner, RunOptions, run_frames
+from rigpact.reference_runtime.files.sentinel import FRAMES_OLD, ORDINARY_Z, unread_rows
 from rigpact.reference_runtime.graph.network import each_network
 from rigpact.reference_runtime.graph.replayed import Evidence
 from rigpact.reference_runtime.native.library import Engine
-from rigpact.reference_runtime.recordings.opened import is_trace_name
-from rigpact.reference_runtime.recordings.trace import Trace, write_trace
+from rigpact.reference_runtime.recordings.opened import is_trace_name, write_trace
+from rigpact.reference_runtime.recordings.trace import Trace
 from rigpact.reports.checking.check import said_of_inputs
 from rigpact.reports.comparing.stage_comparison import channel_address
 from rigpact.reports.nonfinite.leaving import Leaving

@@ -20,10 +20,9 @@ from rigpact.contract.statistics import FloatArray
 from rigpact.contract.systems.contract import Contract
 from rigpact.contract.systems.stage import Stage
 from rigpact.contract.version import rigpact_version
-from rigpact.reference_runtime.files.declared import files_of
-from rigpact.reference_runtime.files.runner import Runner
+from rigpact.reference_runtime.files.declared import Subject, files_of
+from rigpact.reference_runtime.files.run import Runner
 from rigpact.reference_runtime.files.sentinel import Watched, watch_run
-from rigpact.reference_runtime.files.subject import Subject
 from rigpact.reference_runtime.operations.rot6d import Rot6d
 from rigpact.reports.comparing.pose_meter import pose_error
 from rigpact.reports.comparing.stage_comparison import channel_address

@@ -15,9 +15,9 @@ import numpy as np
 
 from rigpact.contract.errors import UnusableInput
 from rigpact.contract.files import read_bytes
-from rigpact.contract.files.text import decoded
+from rigpact.contract.files.json_text import decoded
 from rigpact.contract.statistics import FloatArray
-from rigpact.reference_runtime.recordings.number_rows import Table
+from rigpact.reference_runtime.recordings.tables import Table
 
 MAX_BVH_BYTES, MAX_JOINTS = 256 << 20, 4096
 _POSITIONS = {f"{axis}position".lower(): place for place, axis in enumerate("XYZ")}

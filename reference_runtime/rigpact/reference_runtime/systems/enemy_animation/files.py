@@ -14,19 +14,22 @@ from rigpact.contract.errors import UnusableInput
 from rigpact.contract.layout import ROTATIONS
 from rigpact.contract.statistics import FloatArray
 from rigpact.contract.systems.contract import Contract
-from rigpact.reference_runtime.files.declared import DeclaredFiles
-from rigpact.reference_runtime.files.ordinary import Baseline, Ordinary
-from rigpact.reference_runtime.files.run import Crowd, Run
-from rigpact.reference_runtime.files.runner import RunOptions, Stages
-from rigpact.reference_runtime.files.sentinel import Watch
-from rigpact.reference_runtime.files.subject import Subject
+from rigpact.reference_runtime.files.declared import DeclaredFiles, Subject
+from rigpact.reference_runtime.files.run import Crowd, Run, RunOptions, Stages
+from rigpact.reference_runtime.files.sentinel import Baseline, Ordinary, Watch
 from rigpact.reference_runtime.native.library import Engine
 from rigpact.reference_runtime.network import Network, OnnxNetwork, ReplayNetwork, read_replay
-from rigpact.reference_runtime.recordings.clip import Clip, RawClip, document_to_clip, recorded_inputs
-from rigpact.reference_runtime.recordings.opened import open_file
-from rigpact.reference_runtime.recordings.prediction import diagnostics, write_prediction
+from rigpact.reference_runtime.recordings.clip import (
+    Clip,
+    RawClip,
+    diagnostics,
+    document_to_clip,
+    recorded_inputs,
+    write_prediction,
+)
+from rigpact.reference_runtime.recordings.opened import TRACE_ENDINGS, open_file
 from rigpact.reference_runtime.recordings.recording import Recording, read_recording
-from rigpact.reference_runtime.recordings.trace import TRACE_ENDINGS, Trace
+from rigpact.reference_runtime.recordings.trace import Trace
 from rigpact.reference_runtime.systems.enemy_animation.drive import clip_rows, drive_of
 from rigpact.reference_runtime.systems.enemy_animation.ground_contacts import on_floor
 from rigpact.reference_runtime.systems.enemy_animation.investigating.faults import (

@@ -17,8 +17,7 @@ from rigpact.contract.errors import UnusableInput
 from rigpact.contract.layout import CONTACTS_WIDTH, INPUTS, ROTATIONS
 from rigpact.contract.statistics import FloatArray
 from rigpact.contract.systems.contract import Contract
-from rigpact.reference_runtime.files.run import Batch, Crowd, OfCrowd, Run
-from rigpact.reference_runtime.files.runner import Stages
+from rigpact.reference_runtime.files.run import Batch, Crowd, OfCrowd, Run, Stages
 from rigpact.reference_runtime.graph.native.agreement import CHECKED_FRAMES, chosen_engine
 from rigpact.reference_runtime.graph.native.drawn import held_against_numpy
 from rigpact.reference_runtime.graph.native.plan import NativeFrames

@@ -14,7 +14,7 @@ from rigpact.reports.command_line import options
 from rigpact.reports.command_line.report_formats import TEXT, FormatOfAnswer, asked_formats, print_answer
 
 if TYPE_CHECKING:
-    from rigpact.reference_runtime.recordings.trace import Segments
+    from rigpact.reference_runtime.recordings.trace_bytes import Segments
     from rigpact.reports.answer import Figures, Sentence
     from rigpact.reports.diagnosing.diagnosis import Diagnosis, Divergence, StageVerdict
     from rigpact.reports.diagnosing.explain import ExplainRequest
@@ -88,7 +88,7 @@ def _answer(
     request: ExplainRequest, segment: int | None, patch: Path | None, output_format: str, *, writes: bool
 ) -> int:
     """The answer, or one for each segment of the recording; the exit status of the worst."""
-    from rigpact.reference_runtime.recordings.trace import segments
+    from rigpact.reference_runtime.recordings.trace_bytes import segments
     from rigpact.reports.diagnosing.explain import explain as explain_recording
     from rigpact.reports.terminal import say, say_aside
 
@@ -107,7 +107,7 @@ def _answer(
 
 def _explain_each(request: ExplainRequest, parts: Segments) -> int:
     """An answer for each segment, as text; the exit status of the worst."""
-    from rigpact.reference_runtime.recordings.trace import read_trace
+    from rigpact.reference_runtime.recordings.opened import read_trace
     from rigpact.reports.diagnosing.explain import explain as explain_recording
     from rigpact.reports.terminal import say
 

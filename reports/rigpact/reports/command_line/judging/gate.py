@@ -68,7 +68,7 @@ def gate(
     settings that govern here; where there are none, the answer is shown as it was given. Exit status 0: everything that was
     asked for was judged and is well, the gate noticed every planted defect; 1: findings; 2: something could not be judged.
     """
-    from rigpact.contract.files.reach import as_reached, working_directory
+    from rigpact.contract.files.reading import as_reached, working_directory
     from rigpact.contract.settings.configuration import FILE_NAME
     from rigpact.reports.gate.archive.archive import write_archive
 

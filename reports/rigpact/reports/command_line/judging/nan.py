@@ -17,8 +17,7 @@ from rigpact.reports.command_line.report_formats import TEXT, FormatOfAnswer, pr
 
 if TYPE_CHECKING:
     from rigpact.contract.systems.contract import Contract
-    from rigpact.reference_runtime.files.contracts import ContractFiles
-    from rigpact.reference_runtime.files.subject import Subject
+    from rigpact.reference_runtime.files.declared import ContractFiles, Subject
     from rigpact.reference_runtime.recordings.recording import Recording
     from rigpact.reports.nonfinite.investigation import Investigation
 
@@ -163,8 +162,7 @@ def _answer(found: Investigation, output_format: str) -> typer.Exit:
 
 
 def _subject(contract: Contract, onnx: Path | None, replay: Path | None, clip: Path, perturb: list[str]) -> Subject:
-    from rigpact.reference_runtime.files.declared import files_of
-    from rigpact.reference_runtime.files.subject import Subject
+    from rigpact.reference_runtime.files.declared import Subject, files_of
     from rigpact.reports.running.run import read_network
 
     files = files_of(contract)

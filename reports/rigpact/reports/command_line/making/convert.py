@@ -42,7 +42,7 @@ def convert(
     `stage[i]` or `stage.field.component`. A trace needs no --contract and no --mode; any other file without --contract gives its
     arrays, as .npz. Exit status 0; 2 for a file that is not a recording of the contract's system.
     """
-    from rigpact.reference_runtime.recordings.trace import segments
+    from rigpact.reference_runtime.recordings.trace_bytes import segments
     from rigpact.reports.running.converted import ArraysRequest, ConvertRequest, Says, convert_recording, is_recording
 
     names = tuple(word.strip() for word in (unnamed or "").split(",") if word.strip())

@@ -26,7 +26,7 @@ Expires = Annotated[str | None, option("--expires", "YYYY-MM-DD", "The last day 
 
 def configuration_from_option(path: Path | None) -> Configuration | None:
     """Read the given configuration, else the nearest one; None if there is none."""
-    from rigpact.contract.files.reach import working_directory
+    from rigpact.contract.files.reading import working_directory
     from rigpact.contract.settings.configuration import find_configuration, read_configuration
 
     found = path or find_configuration(working_directory())

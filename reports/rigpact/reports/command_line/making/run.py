@@ -13,7 +13,7 @@ from rigpact.reports.command_line import options
 from rigpact.reports.command_line.report_formats import answer_written, print_found
 
 if TYPE_CHECKING:
-    from rigpact.reference_runtime.files.contracts import ContractFiles
+    from rigpact.reference_runtime.files.declared import ContractFiles
 
 
 def run(

@@ -14,7 +14,7 @@ from rigpact.reports.command_line.completion import known_words
 
 if TYPE_CHECKING:
     from rigpact.contract.systems.description import Section
-    from rigpact.reference_runtime.files.contracts import ContractFiles
+    from rigpact.reference_runtime.files.declared import ContractFiles
     from rigpact.reports.describing.shown import Shown
 
 

@@ -16,7 +16,7 @@ from typing import NamedTuple
 import numpy as np
 
 from rigpact.contract.files import read_bytes
-from rigpact.contract.files.text import encoding_of
+from rigpact.contract.files.json_text import encoding_of
 from rigpact.contract.statistics import FloatArray
 
 _NUMBER = r"[-+]?(?:1\.#\w++|(?:\d++(?:\.\d*+)?|\.\d++)(?:e[-+]?\d++)?|nan(?:\(\w++\))?|inf(?:inity)?)"

@@ -22,7 +22,7 @@ from rigpact.contract.json_pointer import json_pointer
 from rigpact.contract.rules.answers import comparison
 from rigpact.contract.rules.answers import gate as rules
 from rigpact.contract.settings.gate import GateSettings, RecordedRun, Thresholds
-from rigpact.reference_runtime.files.subject import Subject
+from rigpact.reference_runtime.files.declared import Subject
 from rigpact.reference_runtime.recordings.opened import open_file
 from rigpact.reference_runtime.recordings.recording import Recording, contract_of_side, with_stages
 from rigpact.reports.comparing.checkpoints.ranking import bone_name

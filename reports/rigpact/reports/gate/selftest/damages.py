@@ -13,7 +13,8 @@ import numpy as np
 from rigpact.contract.files import write_bytes
 from rigpact.contract.statistics import FloatArray
 from rigpact.fixtures.mutants.recordings import NAME, Damage, edited, rows_kept, written
-from rigpact.reference_runtime.recordings.trace import Trace, write_trace
+from rigpact.reference_runtime.recordings.opened import write_trace
+from rigpact.reference_runtime.recordings.trace import Trace
 
 Lines = list[dict[str, Any]]
 

@@ -29,9 +29,9 @@ from rigpact.fixtures.mutants.model_files import MODEL_EDITS, edited_model
 from rigpact.fixtures.mutants.recordings import Damage
 from rigpact.fixtures.mutants.teacher_files import TEACHER_EDITS, edited_teacher
 from rigpact.reference_runtime.graph.replayed import Evidence
-from rigpact.reference_runtime.recordings.opened import open_file
+from rigpact.reference_runtime.recordings.opened import open_file, read_trace, write_trace
 from rigpact.reference_runtime.recordings.recording import cut_to
-from rigpact.reference_runtime.recordings.trace import Trace, read_trace, write_trace
+from rigpact.reference_runtime.recordings.trace import Trace
 from rigpact.reports.diagnosing.evidence import recording_to_evidence
 from rigpact.reports.gate.project import Project
 from rigpact.reports.gate.reference_run import played, sound_run

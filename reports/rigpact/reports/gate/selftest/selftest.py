@@ -28,8 +28,7 @@ from rigpact.contract.model.file import read_model
 from rigpact.contract.settings.configuration import Configuration
 from rigpact.contract.settings.gate import GateSettings, RecordedRun
 from rigpact.fixtures.mutants.artefacts import BUNDLE, COMPANION
-from rigpact.reference_runtime.recordings.opened import open_file
-from rigpact.reference_runtime.recordings.trace import write_trace
+from rigpact.reference_runtime.recordings.opened import open_file, write_trace
 from rigpact.reports.gate.answer.report import GateReport
 from rigpact.reports.gate.judging import judge_gate
 from rigpact.reports.gate.measured import GateMeasurement, Question

@@ -14,7 +14,6 @@ from rigpact.contract.systems.system import System
 from rigpact.reference_runtime.files.declared import files_of
 from rigpact.reference_runtime.recordings.clip import TeacherFile, document_to_teacher_file
 from rigpact.reference_runtime.recordings.named_columns import NoVector, read_named_columns
-from rigpact.reference_runtime.recordings.number_rows import UNNAMED
 from rigpact.reference_runtime.recordings.opened import (
     SETTINGS_NAMES,
     TRACE_ENDINGS,
@@ -22,7 +21,8 @@ from rigpact.reference_runtime.recordings.opened import (
     open_file,
     read_table,
 )
-from rigpact.reference_runtime.recordings.trace_model import OWN_PRODUCER, Trace
+from rigpact.reference_runtime.recordings.tables import UNNAMED
+from rigpact.reference_runtime.recordings.trace import OWN_PRODUCER, Trace
 from rigpact.reports.describing.system_description import contract_template
 from rigpact.reports.terminal import tracked
 

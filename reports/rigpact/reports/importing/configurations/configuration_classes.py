@@ -16,7 +16,7 @@ from typing import Any
 
 from rigpact.contract.errors import UnusableInput
 from rigpact.contract.files import read_bytes
-from rigpact.contract.files.text import decoded
+from rigpact.contract.files.json_text import decoded
 
 MAX_PYTHON_BYTES, MAX_DEPTH, MAX_FOLDED = 1 << 19, 40, 4096
 _LARGEST = 1 << 63

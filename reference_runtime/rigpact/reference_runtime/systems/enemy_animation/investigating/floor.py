@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from rigpact.contract.statistics import FloatArray
-from rigpact.reference_runtime.files.subject import Subject
+from rigpact.reference_runtime.files.declared import Subject
 from rigpact.reference_runtime.recordings.clip import RawClip
 from rigpact.reference_runtime.systems.enemy_animation.drive import ClipRows
 from rigpact.reference_runtime.systems.enemy_animation.ground_contacts import RootPath, contact_flags, feet_positions_cm

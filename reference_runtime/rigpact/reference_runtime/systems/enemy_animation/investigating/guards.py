@@ -20,7 +20,7 @@ from rigpact.contract.statistics import (
     SquashedStatistics,
 )
 from rigpact.contract.systems.contract import Contract
-from rigpact.reference_runtime.files.subject import Subject
+from rigpact.reference_runtime.files.declared import Subject
 
 Changed = tuple[Subject, str]
 

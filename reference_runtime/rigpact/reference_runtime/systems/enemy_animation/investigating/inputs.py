@@ -11,7 +11,7 @@ from rigpact.contract.character import character_of
 from rigpact.contract.errors import UnusableInput
 from rigpact.contract.layout import CONTACTS, ROTATIONS
 from rigpact.contract.statistics import FloatArray
-from rigpact.reference_runtime.files.subject import Subject
+from rigpact.reference_runtime.files.declared import Subject
 from rigpact.reference_runtime.network import aligned
 from rigpact.reference_runtime.operations.geometry import rotation_angle_rad
 from rigpact.reference_runtime.vocabulary.character.bone_rates import AngularVelocityInput, Motion

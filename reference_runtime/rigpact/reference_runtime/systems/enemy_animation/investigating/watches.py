@@ -13,8 +13,7 @@ from rigpact.contract.character import character_of
 from rigpact.contract.layout import ANGULAR_VELOCITIES, ROOT_VELOCITY
 from rigpact.contract.statistics import TANH_SCALE_FLOOR, FloatArray
 from rigpact.contract.systems.contract import Contract
-from rigpact.reference_runtime.files.ordinary import ORDINARY_Z, VISIBLE_RAD, Ordinary
-from rigpact.reference_runtime.files.sentinel import Watch
+from rigpact.reference_runtime.files.sentinel import ORDINARY_Z, VISIBLE_RAD, Ordinary, Watch
 from rigpact.reference_runtime.operations.geometry import KINDA_SMALL_NUMBER, length, perpendicular
 from rigpact.reference_runtime.vocabulary.posing.denormalised_output import ADDS_IDENTITY
 from rigpact.reference_runtime.vocabulary.posing.outputs import OutputStages

@@ -1,21 +1,29 @@
-"""Traces as frames of bytes: what the C++ recorder writes while a game runs. docs/trace-format.md defines the file.
+"""Traces as bytes: frames as the C++ recorder writes them, and safetensors. docs/trace-format.md defines both.
 
-A header, then frames of one size, each behind its length and its CRC-32. A crash tears at most the last frame: the file is read
-up to it, and says so. A frame that does not match its checksum with others after it is damage, and refused.
+Frames stand behind a header, each behind its length and its CRC-32. A crash tears at most the last one: the file is read up to
+it, and says so. A frame that does not match its checksum with others after it is damage, and refused.
+
+Safetensors are written and checked by their library, and read through a mapping of our own, which gives back the pages of frames
+that are done: five stages of 100 000 frames, read in pieces, keep 18 MB in memory; the library's slices keep all 528 MB.
 """
 
 import mmap
 import zlib
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import numpy as np
 import orjson
+from numpy.typing import NDArray
 
 from rigpact.contract.errors import UnusableInput
-from rigpact.contract.files import bytes_to_json, opened, refuse_too_large, written_whole
-from rigpact.reference_runtime.recordings.trace_model import Trace, TraceHeader, another_segment, json_to_header
+from rigpact.contract.files import bytes_to_json, opened, refuse_too_large, write_bytes, written_whole
+from rigpact.reference_runtime.recordings.trace import Trace, TraceHeader, another_segment, json_to_header
+from rigpact.reference_runtime.recordings.trace_lines import is_header, lines_of
 
 _MAGIC = b"\x89RPT\r\n\x1a\n"
 """As in PNG: a copy that changed line ends or lost the eighth bit does not begin like this."""
@@ -177,3 +185,143 @@ class _Frames:
             worst = int(np.argmin(np.isfinite(time_s)))
             raise UnusableInput(f"{self._path}#/frames/{worst}/time", str(time_s[worst]), "seconds")
         return Trace(self._head.header, frame, time_s, stages, truncation)
+
+
+_DTYPES: dict[str, np.dtype[Any]] = {"F32": np.dtype("<f4"), "F64": np.dtype("<f8"), "I64": np.dtype("<i8")}
+_MAX_HEADER_BYTES = 1 << 20
+
+
+def write_safetensors(trace: Trace, path: Path) -> None:
+    """Write a trace with its header in the metadata under `rigpact`."""
+    from safetensors.numpy import save
+
+    tensors: dict[str, NDArray[Any]] = {name: np.ascontiguousarray(rows) for name, rows in trace.stages.items()}
+    tensors |= {"frame": trace.frame, "time": trace.time_s}
+    header = orjson.dumps(trace.header.to_json(trace.widths)).decode()
+    with written_whole(path) as stream:
+        stream.write(save(tensors, metadata={"rigpact": header}))
+
+
+def read_safetensors(path: Path) -> Trace:
+    """Map the tensors of the file; UnusableInput names the tensor that does not match the header."""
+    with opened(path) as stream:
+        size = int.from_bytes(stream.read(8), "little")
+        if size > _MAX_HEADER_BYTES:
+            raise UnusableInput(path, f"a header of {size} bytes", "a safetensors trace")
+        index = _parsed(stream.read(size), path)
+        _refuse_damage(path)
+        mapping = mmap.mmap(stream.fileno(), 0, access=mmap.ACCESS_READ)
+    text = index["__metadata__"].get("rigpact") if isinstance(index, dict) and "__metadata__" in index else None
+    if not isinstance(text, str):
+        raise UnusableInput(path, "safetensors without a rigpact header", "a trace")
+    header, widths = json_to_header(_parsed(text.encode(), path), f"{path}#rigpact")
+    mapped, tensors = np.frombuffer(mapping, np.uint8)[8 + size :], dict[str, NDArray[Any]]()
+    for name, (kind, rank) in {**dict.fromkeys(widths, ("F32", 2)), "frame": ("I64", 1), "time": ("F64", 1)}.items():
+        entry = index.get(name)
+        if entry is None or entry["dtype"] != kind or len(entry["shape"]) != rank:
+            found = "no tensor" if entry is None else _words(entry["dtype"], len(entry["shape"]))
+            raise UnusableInput(f"{path}#{name}", found, _words(kind, rank))
+        begin, end = entry["data_offsets"]
+        tensors[name] = mapped[begin:end].view(_DTYPES[kind]).reshape(entry["shape"])
+    frame, time_s = tensors.pop("frame"), tensors.pop("time")
+    if not np.isfinite(time_s).all():
+        raise UnusableInput(f"{path}#time", "a time that is not finite", "seconds")
+    if not len(frame) or len(time_s) != len(frame) or np.any(np.diff(frame) <= 0):
+        raise UnusableInput(f"{path}#frame", f"{len(frame)} frames", "increasing frame numbers, one for each time")
+    for name, width in widths.items():
+        if tensors[name].shape != (len(frame), width):
+            raise UnusableInput(f"{path}#{name}", f"shape {tensors[name].shape}", f"({len(frame)}, {width})")
+    return Trace(header, frame, time_s, tensors, mapping=mapping)
+
+
+def _words(kind: str, rank: int) -> str:
+    return f"{_DTYPES.get(kind, kind)} of rank {rank}"
+
+
+def _refuse_damage(path: Path) -> None:
+    """UnusableInput for what the format's own library refuses: overlapping tensors, holes, bytes after the end."""
+    from safetensors import SafetensorError, safe_open
+
+    try:
+        with safe_open(path, framework="numpy"):
+            pass
+    except SafetensorError as error:
+        raise UnusableInput(path, f"a damaged file ({error})", "a safetensors file", "record again") from None
+
+
+def _parsed(text: bytes, path: Path) -> Any:
+    try:
+        orjson.loads(text)
+    except orjson.JSONDecodeError:
+        return None
+    read = bytes_to_json(text, path)
+    for pointer in read.repeated_keys:
+        raise UnusableInput(f"{path}#{pointer}", "a key that stands twice", "every key once", "two parsers differ")
+    return read.data
+
+
+# --- several recordings, one behind the other ---
+
+SEGMENT_ENDINGS = (".trace.jsonl", ".trace.jsonl.gz", ".trace.jsonl.zst", ".trace.bin")
+"""Traces that stand one behind the other in a file; a container of arrays has one."""
+
+
+@dataclass(frozen=True)
+class Segments:
+    """The segments of a recording as files of their own, in order. tail: what a crash left of one more; None for nothing."""
+
+    paths: tuple[Path, ...]
+    tail: str | None = None
+
+    def at(self, number: int | None, path: Path) -> Path:
+        """One of them, counted from 1; without a number the only one. UnusableInput where that is none, or not clear."""
+        if number is None and len(self.paths) > 1:
+            raise UnusableInput(path, f"{len(self.paths)} recordings, one behind the other", "one", "--segment 1")
+        if number is not None and not 0 < number <= len(self.paths):
+            raise UnusableInput(f"--segment {number}", f"{len(self.paths)} segments", f"1 to {len(self.paths)}")
+        return self.paths[(number or 1) - 1]
+
+
+@contextmanager
+def segments(path: Path) -> Iterator[Segments]:
+    """The segments of a recording while the block runs. A file of one segment, or of another kind, is itself."""
+    if not path.name.endswith(SEGMENT_ENDINGS) or not path.is_file() or path.stat().st_size == 0:
+        yield Segments((path,))
+        return
+    parts, tail = _parts_of_frames(path) if path.name.endswith(".bin") else _parts_of_lines(path)
+    if len(parts) <= 1 and tail is None:
+        yield Segments((path,))
+        return
+    base, ending = path.name.split(".trace.", 1)
+    with TemporaryDirectory(prefix="rigpact-") as folder:
+        names = (f"{base}.segment-{number}.trace.{ending.split('.')[0]}" for number in range(1, len(parts) + 1))
+        paths = tuple(Path(folder) / name for name in names)
+        for each, content in zip(paths, parts, strict=True):
+            write_bytes(each, content)
+        yield Segments(paths, tail)
+
+
+def _parts_of_frames(path: Path) -> tuple[list[bytes], str | None]:
+    spans, tail = binary_segments(path)
+    if len(spans) == 1 and tail is None:
+        return [], None
+    content = path.read_bytes()
+    return [content[begin:end] for begin, end in spans], tail
+
+
+def _parts_of_lines(path: Path) -> tuple[list[bytes], str | None]:
+    if sum(is_header(line) for line, _ in lines_of(path)) < 2:
+        return [], None
+    parts: list[list[bytes]] = []
+    frames = 0
+    for line, whole in lines_of(path):
+        if not parts or is_header(line):
+            parts.append([])
+            frames = 0
+        else:
+            frames += bool(line.strip()) and (whole or line.rstrip().endswith(b"}}"))
+        parts[-1].append(line + (b"\n" if whole else b""))
+    found = [b"".join(lines) for lines in parts]
+    if frames:
+        return found, None
+    return found[:-1], f"segment {len(parts)} was cut off before its first frame was whole"
