@@ -222,11 +222,10 @@ def table(title: str, columns: Sequence[str], rows: Iterable[Sequence[object]]) 
 
 def tracked(items: Sequence[Item], what: str) -> Iterator[Item]:
     """Iterate with a progress bar on stderr; without a bar for short loops, or if stderr is not a terminal."""
-    console = Console(stderr=True)
     if len(items) < _PROGRESS_AFTER_ITEMS or not _is_watched():
         yield from items
         return
-    with _bar(console) as progress:
+    with _bar() as progress:
         yield from progress.track(items, description=what)
 
 
@@ -237,11 +236,10 @@ def _is_watched() -> bool:
 @contextmanager
 def counted(total: int, what: str) -> Iterator[Callable[[int], None]]:
     """A progress bar on stderr for work in any order; call the yielded function with the number of finished items."""
-    console = Console(stderr=True)
     if not _is_watched():
         yield lambda _: None
         return
-    with _bar(console) as progress:
+    with _bar() as progress:
         task = progress.add_task(what, total=total)
         yield lambda done: progress.advance(task, done)
 
@@ -252,18 +250,17 @@ def working(what: str) -> Iterator[Callable[[str], None]]:
 
     Call the yielded function with what is done now.
     """
-    console = Console(stderr=True)
     if not _is_watched():
         yield lambda _: None
         return
-    with console.status(what) as status:
+    with Console(stderr=True).status(what) as status:
         yield status.update
 
 
 @contextmanager
-def _bar(console: Console) -> Iterator[Progress]:
+def _bar() -> Iterator[Progress]:
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
-    with Progress(*columns, console=console, transient=True) as progress:
+    with Progress(*columns, console=Console(stderr=True), transient=True) as progress:
         yield progress

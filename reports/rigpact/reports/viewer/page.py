@@ -13,7 +13,7 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup, escape
 
 from rigpact.contract.files import write_bytes
-from rigpact.contract.findings import Finding, Ledger, Rule, Severity, Verdict
+from rigpact.contract.findings import Finding, Ledger, Severity, Verdict
 from rigpact.contract.rules.teacher.prediction import NOT_POSES, SAY_NOTHING
 from rigpact.contract.statistics import FloatArray
 from rigpact.reports.comparing.stage_comparison import Address
@@ -240,7 +240,9 @@ def _causes(gate: GateReport, pictures: Pictures) -> Iterator[dict[str, Any]]:
         for finding in cause.findings:
             place = pictures.place(finding, owner_of.get(id(finding)))
             message = "" if finding is cause.lead or finding.message == cause.title else plain(finding.message)
-            group = groups.setdefault((finding.rule.code, message), _group(finding.rule, message))
+            rule, key = finding.rule, (finding.rule.code, message)
+            about = {"code": rule.code, "name": rule.name, "why": rule.why, "message": message}
+            group = groups.setdefault(key, {**about, "places": []})
             group["places"].append({"place": place_text(finding), "show": place})
         yield {
             "number": number, "severity": cause.severity.value, "sign": SIGN[cause.severity], "side": cause.side,
@@ -248,10 +250,6 @@ def _causes(gate: GateReport, pictures: Pictures) -> Iterator[dict[str, Any]]:
             "groups": [*groups.values()],
             "show": pictures.best([each["show"] for group in groups.values() for each in group["places"]]),
         }  # fmt: skip
-
-
-def _group(rule: Rule, message: str) -> dict[str, Any]:
-    return {"code": rule.code, "name": rule.name, "why": rule.why, "message": message, "places": []}
 
 
 def _lead(gate: GateReport) -> str:

@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from rigpact.contract.findings import Finding, FindingsReport
-    from rigpact.reports.checking.bare_model import ModelFacts
     from rigpact.reports.checking.check import CheckRequest
     from rigpact.reports.geometry_parity.calling.backend import BackendName
 
@@ -142,20 +141,16 @@ def _checked(request: CheckRequest) -> FindingsReport:
     """The report of files that belong together; of a model alone, with what it says of itself."""
     from rigpact.reports.checking.check import check_files
 
-    report, facts = check_files(request), _facts(request)
-    if facts is None:
-        return report
-    return replace(report, summary={**report.summary, "model": {"facts": list(facts.lines), "next": facts.next_step}})
-
-
-def _facts(request: CheckRequest) -> ModelFacts | None:
-    """What a model says of itself, where it is all that was given."""
+    report = check_files(request)
     if request.model is None or request.documents or request.recordings or request.companion:
-        return None
+        return report
     from rigpact.contract.model.signature import read_model_signature
     from rigpact.reports.checking.bare_model import facts_of
 
-    return None if read_model_signature(request.model).refusal else facts_of(request.model)
+    if read_model_signature(request.model).refusal:
+        return report
+    facts = facts_of(request.model)
+    return replace(report, summary={**report.summary, "model": {"facts": list(facts.lines), "next": facts.next_step}})
 
 
 def _show(report: FindingsReport, console: Console) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import sys
 from collections.abc import Sequence
+from dataclasses import replace
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, NoReturn
@@ -87,7 +88,10 @@ def gate(
     asked = as_reached(configuration.path) if config is not None else working_directory() / FILE_NAME
     found = as_reached(configuration.path)
     with contextlib.chdir(configuration.path.resolve().parent):
-        configuration = _here(configuration, base, strict=strict)
+        settings = configuration.gate
+        if settings is not None:  # options of the command line win
+            settings = replace(settings, base=settings.base if base is None else base, strict=strict or settings.strict)
+        configuration = replace(configuration, path=Path(configuration.path.name), gate=settings)
         if selftest:
             _selftest(configuration, only or (), output_format)
         measurement, answer = _answer(configuration, found, asked, source, base)
@@ -137,22 +141,10 @@ def _selftest(configuration: Configuration, only: Sequence[PlantKind], output_fo
     raise typer.Exit(found.exit_code)
 
 
-def _here(configuration: Configuration, base: str | None, *, strict: bool) -> Configuration:
-    """The configuration as seen from its own folder; options of the command line win over it."""
-    from dataclasses import replace
-
-    settings = configuration.gate
-    if settings is not None:
-        settings = replace(settings, base=settings.base if base is None else base, strict=strict or settings.strict)
-    return replace(configuration, path=Path(configuration.path.name), gate=settings)
-
-
 def _answer(
     configuration: Configuration, found: Path, asked: Path, source: Path | None, base: str | None
 ) -> tuple[GateMeasurement, GateReport]:
     """Measure, or take what an archive kept; either is judged under the eyes of the base revision."""
-    from dataclasses import replace
-
     from rigpact.contract.settings.days import today
     from rigpact.reports.gate.archive.archive import read_archive
     from rigpact.reports.gate.guarding import guarded

@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
 from rigpact.contract.errors import UnusableInput
 from rigpact.reports.command_line import options
 from rigpact.reports.command_line.report_formats import answer_written, print_found
-
-if TYPE_CHECKING:
-    from rigpact.reference_runtime.files.declared import ContractFiles
 
 
 def run(
@@ -43,29 +39,21 @@ def run(
     does not compute, and repeats the clip. --probe runs nothing: it makes a clip under which other conventions give other
     numbers. Exit status 0: no error (nor warning with --strict); 1: findings; 2: could not judge.
     """
+    from rigpact.reports.diagnosing.probe import write_probe
     from rigpact.reports.running.run import RunRequest, print_run
     from rigpact.reports.running.run import run as run_files
 
     files = options.contract_files(bundle, companion, settings, conventions)
     if probe is not None:
-        _write_probe(files, probe, {"CLIP": clip, "-o": out, "--replay": replay, "--frames": frames}, output_format)
+        others = {"CLIP": clip, "-o": out, "--replay": replay, "--frames": frames}
+        if given := ", ".join(name for name, value in others.items() if value is not None):
+            raise UnusableInput("--probe", f"{given} beside it", "the contract alone", "run the probe afterwards")
+        write_probe(files.opened(), probe)
+        lines = [f"{probe} written: a clip that shows all that a clip can show"]
+        answer_written("run", [probe], output_format, lines=lines)
         return
     if clip is None or out is None:  # `left_out` says what is missing
         return
     report = run_files(RunRequest(files, clip, out, onnx, replay, mode.value, frames, floor_contacts, engine.value))
     print_found(report, print_run, output_format)
     raise typer.Exit(report.exit_code(strict=strict))
-
-
-def _write_probe(
-    files: ContractFiles, path: Path, others: Mapping[str, object], output_format: options.OutputFormat
-) -> None:
-    from rigpact.reports.diagnosing.probe import write_probe
-
-    given = [name for name, value in others.items() if value is not None]
-    if given:
-        raise UnusableInput(
-            "--probe", f"{', '.join(given)} beside it", "the contract alone", "run the probe afterwards"
-        )
-    write_probe(files.opened(), path)
-    answer_written("run", [path], output_format, lines=[f"{path} written: a clip that shows all that a clip can show"])

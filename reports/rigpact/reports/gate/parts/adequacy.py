@@ -72,10 +72,16 @@ def _measure(project: Project) -> Measured:
     with working("replaying every convention on every clip"):
         measured = [measure(path.as_posix(), project.clip(path), contract, network) for path in driving]
         probe = measure("probe", read_probe(contract), contract, network)
-    declared = {knob: str(value) for knob, value in contract.conventions.items()}
     metrics = {
-        "clips": [_kept(clip) for clip in (*measured, probe)],
-        "declared": declared,
+        "clips": [
+            {
+                "name": clip.name,
+                "margins": [(*choice, min(margin, _LARGEST)) for choice, margin in clip.margins.items()],
+                "limits": list(clip.limits),
+            }
+            for clip in (*measured, probe)
+        ],
+        "declared": {knob: str(value) for knob, value in contract.conventions.items()},
         "advice": advice_of(contract),
     }
     return Measured(NAME, TITLE, (), Ledger(0, 0), metrics=metrics)
@@ -89,11 +95,6 @@ def _driving(project: Project) -> list[Path]:
         for path in project.clip_paths
         if isinstance(clip := project.clip(path), RawClip) or (given and set(given) <= set(getattr(clip, "stages", ())))
     ]
-
-
-def _kept(clip: ClipAdequacy) -> dict[str, Any]:
-    margins = [(knob, value, min(margin, _LARGEST)) for (knob, value), margin in clip.margins.items()]
-    return {"name": clip.name, "margins": margins, "limits": list(clip.limits)}
 
 
 def judge(measured: Measured, settings: GateSettings) -> FindingsReport:
