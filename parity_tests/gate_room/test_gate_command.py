@@ -165,22 +165,6 @@ def test_a_stage_that_vanishes_is_missed(project: Path) -> None:
     assert {finding.rule.code for finding in report.findings if finding.file == TRACE} == {"RP802"}
 
 
-@pytest.mark.usefixtures("no_search")
-def test_a_stage_may_be_waived_until_a_day(project: Path) -> None:
-    """A known defect of the recorder must not hide one of the engine; nor may it stay for ever."""
-    trace = record(project, TRACE)
-    flipped = {"quat": trace.stages["quat"][:, ::-1].copy()}
-    respoil(project, trace, TRACE, flipped)
-    who = 'stage = "quat"\nowner = "Ana"\nreason = "r"\nexpires = "2030-06-01"\n'
-    waiver = f'{FILES}[[gate.waive]]\npart = "engine-trace/sneak"\n{who}'
-    before, after = gated(project, waiver), gated(project, waiver, date(2030, 6, 2))
-    assert (before.verdict, after.verdict, gated(project, FILES).verdict) == ("pass", "fail", "fail")
-    (ledger,) = [part.report.ledger for part in before.parts if part.name == "engine-trace/sneak"]
-    assert (ledger.waived, ledger.missing) == (32 * 46 * 4 + trace.stages["x_raw_next"].shape[1], 0)
-    respoil(project, trace, TRACE, {**flipped, "y_out": trace.stages["y_out"] + 0.1})
-    assert gated(project, waiver).verdict == "fail"
-
-
 def test_known_findings_are_waived_across_parts(project: Path, command: Command) -> None:
     """The file of known findings is one for all commands; each entry is used once, not asked for in every part."""
     with_bundle(project, "StdX", 40, value=0.0)

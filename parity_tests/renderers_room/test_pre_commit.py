@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from .action_steps import NO_NETWORK
+from .test_action import NO_NETWORK
 
 pytestmark = pytest.mark.nightly
 PARTS = (

@@ -1,14 +1,210 @@
 """Every command that judges says the same of a recording: no alarm over honest variants, an alarm beside each kind."""
 
 import json
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
+from numpy.typing import NDArray
 
+from rigpact.reference_runtime.recordings.opened import write_recording
+from rigpact.reference_runtime.recordings.trace import Trace, TraceHeader
 from rigpact.testing.checks import judgements
 from rigpact.testing.files import NotJudged, Paths, Refuted, UserFiles
 
-from .honest_variants import TINY, Arithmetic, npz_as, tiny_run, variants
+Array = NDArray[Any]
+Stages = dict[str, Array]
+FRAMES, FPS, ENGINE = 40, 50.0, "MyEngine"
+TINY = """
+format = "rigpact-contract"
+version = 1
+name = "tiny"
+fps = 50
+given = [
+    { name = "turn", kind = "quaternion_xyzw" },
+    { name = "body", fields = [{ name = "at", size = 3, kind = "position" }, { name = "facing", kind = "quaternion_wxyz" }] },
+    { name = "rate", size = 3 },
+]
+stages = [
+    { name = "down", operation = "rotate", of = "turn", vector = [0, 0, -1], direction = "inverse" },
+    { name = "rates", operation = "affine", of = "rate", scale = [0.25, 0.5, 2.0], offset = [0.1, 0.2, 0.3] },
+    { name = "obs", operation = "concatenate", of = ["rates", "down"] },
+    { name = "target", operation = "affine", of = "rates", scale = 1.5 },
+]
+"""
+
+
+@dataclass(frozen=True)
+class Arithmetic:
+    """How an engine computes: its numbers, whether it sums from the last to the first, what a library adds to an answer."""
+
+    dtype: Any = np.float32
+    backwards: bool = False
+    noise: float = 0.0
+
+
+def down_of(w: Array, x: Array, y: Array, z: Array) -> Array:
+    """(0, 0, -1) in the frame of unit quaternions: the third row of their matrix, negated; (T, 3)."""
+    return -np.stack((2 * (x * z - w * y), 2 * (y * z + w * x), 1 - 2 * (x * x + y * y)), axis=-1)
+
+
+def drawn_turns(rng: np.random.Generator) -> Array:
+    """Unit quaternions of a body that sways, (T, 4), the scalar part first."""
+    lean = 0.4 * np.sin(np.linspace(0.0, 5.0, FRAMES))[:, None] * rng.normal(size=3)
+    rows = np.hstack((np.ones((FRAMES, 1)), lean))
+    return np.float32(rows / np.linalg.norm(rows, axis=1, keepdims=True))
+
+
+def tiny_run(arithmetic: Arithmetic) -> Stages:
+    """Every vector of the tiny contract."""
+    rng, kind = np.random.default_rng(3), arithmetic.dtype
+    turn = drawn_turns(rng)[:, [1, 2, 3, 0]]
+    body = np.float32(np.hstack((rng.normal(size=(FRAMES, 3)), drawn_turns(rng))))
+    rate = np.float32(rng.normal(size=(FRAMES, 3)))
+    x, y, z, w = turn.T.astype(kind)
+    down = down_of(w, x, y, z)
+    rates = rate.astype(kind) * np.array([0.25, 0.5, 2.0], kind) + np.array([0.1, 0.2, 0.3], kind)
+    obs = np.hstack((rates, down))
+    return {
+        "turn": turn, "body": body, "rate": rate, "down": down, "rates": rates, "obs": obs,
+        "target": rates * kind(1.5),
+    }  # fmt: skip
+
+
+Change = Callable[[Stages], Stages]
+Write = Callable[[Stages, Path], Path]
+
+
+@dataclass(frozen=True)
+class Variant:
+    """A way to compute and to write. resolution: as it is declared. frames: how many of them."""
+
+    name: str
+    write: Write
+    arithmetic: Arithmetic = Arithmetic()
+    change: Change = lambda stages: stages
+    resolution: str | None = None
+    frames: int = FRAMES
+    mistake: str = ""
+    """The vector of which one number is wrong, by a little more than this way of writing loses."""
+    size: float = 0.0
+
+
+def trace_as(ending: str) -> Write:
+    """Our own formats, under the engine's name."""
+
+    def write(stages: Stages, path: Path) -> Path:
+        frame = np.arange(len(next(iter(stages.values()))))
+        header = TraceHeader(FPS, "teacher", producer=ENGINE, system="tiny")
+        trace = Trace(header, frame, frame / FPS, {name: np.float32(rows) for name, rows in stages.items()})
+        file = path.with_name(path.name + ending)
+        write_recording(trace, file)
+        return file
+
+    return write
+
+
+def npz_as(kind: Any = np.float32, *, backwards: bool = False) -> Write:
+    """Arrays by name."""
+
+    def write(stages: Stages, path: Path) -> Path:
+        file, order = path.with_suffix(".npz"), list(stages)[:: -1 if backwards else 1]
+        np.savez(file, **{name: stages[name].astype(kind) for name in order})
+        return file
+
+    return write
+
+
+def table_as(ending: str, text: str = "", seed: int | None = None) -> Write:
+    """A column for each number: as text in a format, or as Parquet; with a seed in another order."""
+
+    def write(stages: Stages, path: Path) -> Path:
+        columns = {
+            f"{name}[{place}]": rows[:, place] for name, rows in stages.items() for place in range(rows.shape[1])
+        }
+        frame = pd.DataFrame({name: np.float32(values) for name, values in columns.items()})
+        if seed is not None:
+            frame = frame[[*np.random.default_rng(seed).permutation(frame.columns)]]
+        file = path.with_suffix(ending)
+        if ending == ".parquet":
+            frame.to_parquet(file)
+        else:
+            frame.map(lambda value: text % value if text else repr(float(value))).to_csv(file, index=False)
+        return file
+
+    return write
+
+
+def other_signs(quaternions: Mapping[str, slice], signs: Callable[[int], Array]) -> Change:
+    """The other quaternion of the same rotation, in some frames."""
+
+    def change(stages: Stages) -> Stages:
+        found = dict(stages)
+        for number, (name, place) in enumerate(quaternions.items()):
+            found[name] = stages[name].copy()
+            found[name][:, place] *= np.float32(signs(number))[:, None]
+        return found
+
+    return change
+
+
+def bfloat16(rows: Array) -> Array:
+    """The nearest numbers of eight bits."""
+    mantissa, exponent = np.frexp(np.float32(rows))
+    return np.float32(np.ldexp(np.rint(mantissa * 256) / 256, exponent))
+
+
+def variants(quaternions: Mapping[str, slice], wrong: str) -> Iterator[Variant]:
+    """Every honest variant, and beside each kind one with a mistake. wrong: the vector that then holds a wrong number."""
+    plain = npz_as()
+    alternate = lambda number: (-1.0) ** (np.arange(FRAMES) + number)  # noqa: E731
+    signs: dict[str, Callable[[int], Array]] = {
+        "all": lambda _: np.full(FRAMES, -1.0), "every other": alternate,
+        "from the middle": lambda _: np.where(np.arange(FRAMES) < 20, 1.0, -1.0),
+        "drawn": lambda number: np.random.default_rng(number).choice((-1.0, 1.0), FRAMES),
+    }  # fmt: skip
+    for name, chosen in signs.items():
+        yield Variant(f"signs: {name}", plain, change=other_signs(quaternions, chosen))
+    yield Variant("signs", plain, change=other_signs(quaternions, alternate), mistake=wrong, size=1e-4)
+    sums = {
+        "double": Arithmetic(np.float64), "double backwards": Arithmetic(np.float64, backwards=True),
+        "backwards": Arithmetic(backwards=True), "noise": Arithmetic(noise=2.0**-23),
+        "noise backwards": Arithmetic(backwards=True, noise=2.0**-23),
+    }  # fmt: skip
+    for name, arithmetic in sums.items():
+        yield Variant(f"sums: {name}", plain, arithmetic)
+    yield Variant("sums", plain, Arithmetic(np.float64), mistake=wrong, size=1e-4)
+    for ending in (".trace.jsonl", ".trace.bin", ".trace.safetensors", ".json"):
+        yield Variant(f"format: {ending}", trace_as(ending))
+    for ending in (".csv", ".parquet"):
+        yield Variant(f"format: {ending}", table_as(ending))
+        yield Variant(f"order of columns: {ending}", table_as(ending, seed=1))
+    yield Variant("format: float64", npz_as(np.float64), Arithmetic(np.float64))
+    yield Variant("order of vectors", npz_as(backwards=True))
+    yield Variant("order of columns", table_as(".csv", seed=1), mistake=wrong, size=1e-4)
+    yield Variant("format", table_as(".parquet"), mistake=wrong, size=1e-4)
+    for places in (4, 5, 6):
+        write = table_as(".csv", f"%.{places}f")
+        yield Variant(f"decimals: {places}", write)
+        yield Variant(f"decimals: {places}, declared", write, resolution=f"{places} decimals")
+    yield Variant("decimals", table_as(".csv", "%.4f"), mistake=wrong, size=0.02)
+    for places in (5, 6):
+        yield Variant(f"digits: {places}", table_as(".csv", f"%.{places}g"))
+    yield Variant("digits", table_as(".csv", "%.6g"), mistake=wrong, size=0.001)
+    halves, eight = npz_as(np.float16), lambda stages: {name: bfloat16(rows) for name, rows in stages.items()}
+    yield Variant("halves", halves)
+    yield Variant("halves, declared", halves, resolution="float16")
+    yield Variant("halves and signs", halves, change=other_signs(quaternions, alternate))
+    yield Variant("eight bits", plain, change=eight)
+    yield Variant("eight bits, declared", plain, change=eight, resolution="bfloat16")
+    yield Variant("halves", halves, mistake=wrong, size=0.3)
+    yield Variant("first frames", plain, frames=30)
+    yield Variant("first frames", plain, frames=30, mistake=wrong, size=1e-4)
+
 
 RIGHT = tiny_run(Arithmetic())
 
