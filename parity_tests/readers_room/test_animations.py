@@ -86,14 +86,17 @@ def test_each_order_of_angles_is_named_when_another_is_read(
     assert (said["verdict"], said["causes"][0]["changes"]) == ("explained", {"root_metres.scale": "inches"}), said
 
 
-def test_a_bvh_with_strange_names_is_read(tmp_path: Path) -> None:
-    """Tools write colons and spaces into names, exponents into offsets, and times that are rounded."""
+def test_a_bvh_with_strange_names_is_read_to_its_last_row(tmp_path: Path) -> None:
+    """Tools write colons and spaces into names, exponents into offsets, rounded times; what a full disk cut off is not whole."""
     path = tmp_path / "a.bvh"
     path.write_text(BVH, encoding="utf-8")
     table = read_table(path)
     assert table.said == {"fps": 120.0}  # .0083333 is a rounded 1/120
     assert np.array_equal(table.columns["rotation.mixamorig:Left Leg"], [[40, 50, 60], [41, 51, 61]])
     assert np.array_equal(table.columns["position.Hips"], [[1, 2, 3], [1, 2, 3]])
+    path = tmp_path / "cut.bvh"
+    path.write_text(BVH[: -len("41 51 61\n")], encoding="utf-8")
+    assert (read_table(path).truncation, len(read_table(path).columns["time"])) == ("after frame 1 of 2", 1)
 
 
 @every_case(
@@ -114,12 +117,3 @@ def test_a_damaged_bvh_is_refused_at_its_line(tmp_path: Path, old: str, new: str
     with pytest.raises(UnusableInput) as refused:
         read_table(path)
     assert says in str(refused.value)
-
-
-def test_a_bvh_that_was_cut_off_is_read_to_its_last_row(tmp_path: Path) -> None:
-    """What was captured before the disk was full is shown as cut off, not passed off as whole."""
-    path = tmp_path / "a.bvh"
-    path.write_text(BVH[: -len("41 51 61\n")], encoding="utf-8")
-    table = read_table(path)
-    assert table.truncation == "after frame 1 of 2"
-    assert len(table.columns["time"]) == 1

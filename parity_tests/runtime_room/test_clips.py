@@ -9,6 +9,7 @@ from rigpact.reference_runtime import Trace, TraceHeader, read_clip
 from rigpact.reference_runtime.recordings.clip import float_rows, recorded_inputs
 from rigpact.reference_runtime.recordings.recording import read_recording
 
+from ..contract_room.edits import drop, put
 from ..every_case import every_case
 from . import tiny_character as tiny
 from .trace_files import refused
@@ -100,25 +101,15 @@ def each(edit):
 
 
 def at(frame, field, value):
-    return lambda document: document["Frames"][frame].__setitem__(field, value)
-
-
-def without(frame, field):
-    return lambda document: document["Frames"][frame].__delitem__(field)
-
-
-def frames(value):
-    return lambda document: document.__setitem__(
-        "Frames", value if not isinstance(value, int) else document["Frames"][:value]
-    )
+    return put(value, "Frames", frame, field)
 
 
 def other_bones(rotations, velocities):
-    return each(
-        lambda frame: frame.update(
-            BoneRotations=frame["BoneRotations"][:rotations], BoneAngularVelocities=[[0, 0, 0]] * velocities
-        )
-    )
+    def edit(frame):
+        frame["BoneRotations"] = frame["BoneRotations"][:rotations]
+        frame["BoneAngularVelocities"] = [[0, 0, 0]] * velocities
+
+    return each(edit)
 
 
 F = "#/Frames"
@@ -136,10 +127,10 @@ F = "#/Frames"
         (at(1, "BoneAngularVelocities", [[0, 0, 0]] * 2), f"{F}/1/BoneAngularVelocities", "2 × 3 numbers", "3 × 3 numbers"),
         (at(1, "ActionBits", "walk"), f"{F}/1/ActionBits", NONE, "4 numbers"),
         (at(1, "TrajectoryDir", [[1, 0]]), f"{F}/1/TrajectoryDir", "1 × 2 numbers", "3 × 2 numbers"),
-        (frames([None]), f"{F}/0", "no object", None), (frames([{}]), f"{F}/0", "no BoneRotations", None),
-        (frames(0), F, "no frames", None), (frames({}), F, "no frames", None),
-        (frames(1), None, "one frame", None),
-        (without(1, "FootEvidence"), f"{F}/1", "no FootEvidence", "an object with FootEvidence"),
+        (put([None], "Frames"), f"{F}/0", "no object", None), (put([{}], "Frames"), f"{F}/0", "no BoneRotations", None),
+        (put([], "Frames"), F, "no frames", None), (put({}, "Frames"), F, "no frames", None),
+        (drop("Frames", 1), None, "one frame", None),
+        (drop("Frames", 1, "FootEvidence"), f"{F}/1", "no FootEvidence", "an object with FootEvidence"),
         (other_bones(1, 2), f"{F}/0/BoneAngularVelocities", "2 × 3 numbers", "1 × 3 numbers"),
         (other_bones(2, 2), None, "2 bones", "3"),
         (each(lambda frame: frame["BoneRotations"].pop()), f"{F}/0/BoneAngularVelocities", "3 × 3 numbers", "2 × 3 numbers"),

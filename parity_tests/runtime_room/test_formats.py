@@ -67,7 +67,11 @@ CONTENTS = [
     ("table.json", b'{"q": [1.0, 2.0]}', Kind.COLUMNS), ("cut.json", b'{"MuX": [1', None),
     ("other.json", b'{"name": "q"}', None),
     ("log.trace.jsonl", b'{"q": [1.0]}\n', Kind.COLUMNS),
-    ("a.trace.jsonl", b'{"format": "rigpact-trace", "version": 1}\n', Kind.TRACE),
+    *(("a.trace.jsonl", each.encode(), Kind.COLUMNS) for each in (
+        '{"frame": 0, "q": 1.0}', "[1.0, 2.0]", '{"a": 1, "q": [1.0]}')),
+    *(("a.trace.jsonl", each.encode(), Kind.TRACE) for each in (
+        '{"format": "rigpact-trace", "version": 1}\n', '{"format": "x", "q": [1.0]}', '{"version": 1, "frame": 0}',
+        '{"producer": {}, "frame": 0}', '{"q": 1.0}', "3", "", "\n", "{")),
 ]  # fmt: skip
 
 

@@ -6,7 +6,7 @@ import json
 import zstandard
 
 from rigpact.contract.files import reading
-from rigpact.reference_runtime.recordings.trace_lines import cut_off_text, json_line, lines_of
+from rigpact.reference_runtime.recordings.trace_lines import json_line, lines_of
 
 from ..every_case import every_case
 from .trace_files import refused
@@ -79,13 +79,6 @@ def test_a_few_bytes_that_unpack_without_end_are_refused(tmp_path, monkeypatch, 
         assert len(list(lines_of(path))) == 5000
 
 
-def test_words_that_c_prints_for_what_is_not_finite():
-    """NaN has no sign; an infinite number keeps it. In a name they are left alone."""
-    line = b'{"nan": [nan, -nan, NaN(0x1), 1.#QNAN], "inf": [inf, -inf, +Infinity, -1.#INF00 ], "a": "nan"}'
-    words = ["Infinity", "-Infinity", "Infinity", "-Infinity"]
-    assert json_line(line, "here") == {"nan": ["NaN"] * 4, "inf": words, "a": "nan"}
-
-
 @every_case(
     ("line", "place", "found"),
     [
@@ -112,17 +105,3 @@ def test_a_line_that_is_no_frame_is_refused_and_its_beginning_shown(line, place,
 def test_keys_of_other_objects_and_brackets_that_are_no_depth_are_read(value):
     """Frames in a list have the same names; a recording has a pair of brackets for each bone, and a name may hold any."""
     assert json_line(b'{"bones": ' + value + b"}", "here") == json.loads(b'{"bones": ' + value + b"}")
-
-
-@every_case(
-    ("line", "whole", "is_cut_off"),
-    [
-        (b"", False, True), (b" ", False, True), (b'{"a": [1, 2', False, True), (b' {"a', False, True),
-        (b'{"a": nan', False, True),
-        (b"[1, 2", False, False), (b"abc", False, False), (b'{"a": 1} x', False, False), (b'{"a": 1}}', False, False),
-        (b"", True, False), (b'{"a": [1, 2', True, False),
-    ],
-)  # fmt: skip
-def test_the_beginning_of_a_frame_was_cut_off_and_anything_else_is_damage(line, whole, is_cut_off):
-    """A frame with other bytes behind it was not cut off: something wrote over the file."""
-    assert cut_off_text(line, whole, 7, 3) == ("cut off in line 7, after 3 whole frames" if is_cut_off else None)

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from rigpact.contract.systems.layout import Field, FieldKind, FieldLayout
-from rigpact.reference_runtime.recordings.named_columns import NoVector, _channels, _field_names, read_named_columns
+from rigpact.reference_runtime.recordings.named_columns import NoVector, read_named_columns
 from rigpact.reference_runtime.recordings.opened import labelled_vectors, open_file
 
 from ..every_case import every_case
@@ -17,6 +17,9 @@ from .trace_files import refused
 A, B, C = [1.0, 2.0, 3.0], [4.0, 5.0, 6.0], [7.0, 8.0, 9.0]
 SCALAR, VECTOR, RAW, POSITION = FieldKind.SCALAR, FieldKind.VECTOR, FieldKind.RAW, FieldKind.POSITION
 KNEE_HIP = FieldLayout((Field("knee", 0, 1, SCALAR), Field("hip", 1, 1, SCALAR)))
+HAND = FieldLayout((Field("pos", 0, 3, POSITION, bone="hand"), Field("vel", 3, 3, FieldKind.VECTOR, bone="hand")))
+TURN = FieldLayout((Field("r", 0, 4, FieldKind.QUATERNION_WXYZ),))
+BENT = FieldLayout((Field("bend", 0, 1, SCALAR, bone="knee"), Field("turn", 1, 1, SCALAR, bone="hip")))
 TWO_FEET = FieldLayout((Field("left", 0, 3, POSITION), Field("right", 3, 3, POSITION)))
 
 
@@ -102,6 +105,10 @@ READ = [
     ({"gyro_x": A, "gyro_y": B, "gyro_z": C}, contract(**SPACE), {"gyro": ABC}),
     ({"gyro.z": C, "gyro.x": A, "gyro.y": B}, contract(**SPACE), {"gyro": ABC}),
     ({"q_1": B, "q_0": A}, contract(), {"q": AB}),
+    ({"r.w": A, "r.x": B, "r.z": B, "r.y": C}, contract(r=TURN), {"r": beside(A, B, C, B)}),
+    ({"s/pos/x": A, "s.pos.1": B, "s.pos.hand.z": C, "s.vel[0]": A, "s.4": B,
+    "s[5]": C}, contract(s=HAND), {"s": beside(A, B, C, A, B, C)}),
+    ({"b.knee.x": A, "b[1]": B}, contract(b=BENT), {"b": AB}), ({"b.bend": A, "b.hip.0": B}, contract(b=BENT), {"b": AB}),
     ({"foot": ABC, "foot_1": beside(B)}, contract(**TWO), {"foot": ABC, "foot_1": beside(B)}),
     ({"q": AB, "q_2": C}, contract(), {"q": AB}),
     # what is said once of a window stands in every row
@@ -142,6 +149,8 @@ REFUSED = [
     ({"q[0]": [1], "q[1]": [1], "q[3]": [1], "q[2]": [1]}, contract(), "#q[3]", "a column that q does not have", FIELDS),
     ({"q.note": [1], "q[9]": [1], "q.more": [1]}, contract(), "#q.note", "a column that q does not have", FIELDS),
     ({"q[2]": [1]}, contract(), "#q[2]", "a column that q does not have", FIELDS),
+    ({"s.hand.x": A}, contract(s=HAND), "#s.hand.x", "a column that s does not have", None),
+    ({"s[6]": A}, contract(s=HAND), "#s[6]", "a column that s does not have", None),
     ({"q.knee": [1]}, contract(), "", "no column q[1]", HIP),
     ({"q": [[1, 2, 3]]}, contract(), "#q", "3 numbers a frame", THEIRS),
     ({"q[0]": A, "q[1]": A[:2]}, contract(), "", "{'q[0]': 3, 'q[1]': 2} rows", EACH),
@@ -196,41 +205,6 @@ def test_columns_of_half_a_vector_are_none(tmp_path, columns):
     """A number that is missing in the middle is not made up for by the one after it."""
     with pytest.raises(NoVector):
         read_named_columns(npz(tmp_path, columns), named("a"))
-
-
-@every_case(
-    ("field", "names"),
-    [
-        (Field("knee", 4, 1, SCALAR), {f"knee{end}": 4 for end in ("", ".0", "[0]", ".x")}),
-        (Field("v", 1, 2, VECTOR), {"v.0": 1, "v[0]": 1, "v.x": 1, "v.1": 2, "v[1]": 2, "v.y": 2}),
-        (Field("v", 0, 3, VECTOR), {f"v{end}": k for k in range(3) for end in (f".{k}", f"[{k}]", "." + "xyz"[k])}),
-        (Field("m", 0, 4, RAW), {f"m{end}": k for k in range(4) for end in (f".{k}", f"[{k}]")}),
-        *((Field("r", 0, 4, kind), {f"r{end}": k for k in range(4) for end in (f".{k}", f"[{k}]", f".{letters[k]}")})
-          for kind, letters in ((FieldKind.QUATERNION_WXYZ, "wxyz"), (FieldKind.QUATERNION_XYZW, "xyzw"))),
-        (Field("bend", 3, 1, SCALAR, bone="knee"),
-         {f"{holder}{end}": 3 for holder in ("bend", "knee", "bend.knee") for end in ("", ".0", "[0]", ".x")}),
-    ],
-)  # fmt: skip
-def test_the_ways_to_write_a_number_of_a_field(field, names):
-    """By field, by bone, or both; the part of a quaternion that w is depends on its kind."""
-    assert dict(_field_names(field)) == names
-
-
-HAND = FieldLayout((Field("pos", 0, 3, POSITION, bone="hand"), Field("vel", 3, 3, VECTOR, bone="hand")))
-
-
-@every_case(
-    ("name", "fields", "place"),
-    [("s.hand.x", HAND, None), ("s.pos.y", HAND, 1), ("s.vel[2]", HAND, 5), ("s.pos.hand.z", HAND, 2), ("s/pos/x", HAND, 0),
-    ("s.hand", HAND, None),
-     ("s[0]", HAND, 0), ("s.5", HAND, 5), ("s[6]", HAND, None)]
-    + [(name, FieldLayout(tuple(Field(f"f{k}", k, 1, SCALAR, bone=bone) for k, bone in enumerate(("hand", "hand", third)))),
-    place)
-       for third in ("hand", "foot") for name, place in (("s.hand", None), ("s.f1", 1))],
-)  # fmt: skip
-def test_a_name_that_two_numbers_could_have_is_none(name, fields, place):
-    """`hand.x` of a position and of a velocity: guessing is worse than asking."""
-    assert _channels("s", [name], fields).get(name.replace("/", ".")) == place
 
 
 def test_vectors_of_a_file_are_its_columns_in_their_order(tmp_path):

@@ -174,22 +174,3 @@ class Stage:
     def __getitem__(self, part):
         self.looked_at.append(range(len(self))[part])
         return np.array([self.numbers], np.float32)
-
-
-@every_case(
-    ("count", "width", "ends"),
-    [
-        (3_000_000, 1, [4096, 1_052_672, 2_101_248, 3_000_000]), (400_000, 3, [1365, 350_890, 400_000]),
-        (300, 4097, [1, 256, 300]),
-        (3, (1 << 20) + 1, [1, 2, 3]), (4096, 1, [4096]), (10, 4096, [1, 10]), (5, 0, [5]),
-    ],
-)  # fmt: skip
-def test_a_long_recording_is_looked_at_in_pieces_of_a_million_numbers(count, width, ends):
-    """It is mapped, and larger than the memory; where the first four thousand numbers keep their bits, the rest is left."""
-    whole, short = (
-        Stage(count, width, [0.5]),
-        Stage(count, width, [np.pi / 1e5, *np.sqrt(np.arange(1e6 + 1, 1e6 + 200))]),
-    )
-    assert (precision_of({"x": whole}), precision_of({"x": short})) == (None, None)
-    assert whole.looked_at == [range(begin, end) for begin, end in zip([0, *ends], ends, strict=False)]
-    assert short.looked_at == whole.looked_at[:2]

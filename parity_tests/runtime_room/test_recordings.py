@@ -22,7 +22,7 @@ from rigpact.reference_runtime import (
 )
 from rigpact.reference_runtime.recordings import recording
 from rigpact.reference_runtime.recordings.clip import RecordedInputs, recorded_poses, write_prediction
-from rigpact.reference_runtime.recordings.recording import cut_to, held_stages, read_recording
+from rigpact.reference_runtime.recordings.recording import held_stages, read_recording
 from rigpact.reference_runtime.recordings.trace import Trace
 from rigpact.reference_runtime.systems.enemy_animation.ground_contacts import FeetInWorld
 
@@ -242,18 +242,6 @@ def test_a_teacher_file_is_its_states_restored_and_its_answer(tmp_path, predicti
     assert (("y_out" in alone.trace.stages), alone.poses6d) == (answer == "raw", None)
 
 
-def test_the_pose_after_a_row_is_that_of_the_next_frame():
-    """Across a gap nobody knows the next pose; without poses there is none: zeros would be a pose of broken bones."""
-    assert recording._following(np.array([3, 4, 6, 7, 8])).tolist() == [1, -1, 3, 4, -1]
-    poses = numbers(5, 2)
-    held = held_by({}, poses6d=poses, target_rows=np.array([1, -1, 3, 4, 0]))
-    np.testing.assert_array_equal(held.targets_at(np.array([0, 1, 4])), [[2, 3], [np.nan, np.nan], [0, 1]])
-    np.testing.assert_array_equal(held.copied_at(np.array([0, 4])), [[0, 1], [8, 9]])
-    for other in ({"poses6d": poses}, {"target_rows": np.array([1])}, {}):
-        assert refused(held_by({}, **other).targets_at, np.array([0]))
-    assert refused(held_by({}).copied_at, np.array([0]))
-
-
 @every_case(
     ("mode", "names", "has_targets"),
     [("teacher", ("x_raw", "y_out"), True), ("free", ("x_raw", "y_out"), False), ("teacher", ("y_out",), False)],
@@ -345,11 +333,8 @@ OF_TWO_BONES = FieldLayout(
     (Field("root", 0, 1, SCALAR), Field("turn", 1, 2, SCALAR, bone=KNEE), Field("turn", 3, 2, SCALAR, bone=HIP))
 )
 LAYOUTS = {
-    "q": OF_TWO_BONES,
-    "p": FieldLayout((Field("phase", 0, 3, SCALAR),)),
-    "free": FieldLayout(()),
-    "r": OF_TWO_BONES,
-}
+    "q": OF_TWO_BONES, "p": FieldLayout((Field("phase", 0, 3, SCALAR),)), "free": FieldLayout(()), "r": OF_TWO_BONES,
+}  # fmt: skip
 CONTRACT = SimpleNamespace(read_numbers=Character((KNEE, HIP), *[None] * 10), fields=LAYOUTS.__getitem__)
 
 
@@ -357,24 +342,6 @@ def held_of(bones, **widths):
     return held_stages(
         trace(bones=bones, **{name: numbers(1, width) for name, width in widths.items()}), CONTRACT, "run"
     )
-
-
-@every_case(
-    ("bones", "widths", "some", "whole", "taken"),
-    [
-        ((HIP,), {"q": 5, "p": 3, "free": 4}, {"q": [[0, 3, 4]], "p": [[0, 1, 2]], "free": [[0, 1, 2, 3]]},
-        {"q": [[0, 1, 2, 3, 4]], "p": [[0, 1, 2]]}, (1,)),
-        ((0,), {"q": 3, "p": 3}, {"q": [[0, 1, 2]], "p": [[0, 1, 2]]}, {}, (0,)),
-        ((0, 1), {"q": 5, "p": 3}, {"q": [[0, 1, 2, 3, 4]], "p": [[0, 1, 2]]}, {}, (0, 1)),
-    ],
-)  # fmt: skip
-def test_what_a_trace_of_some_bones_holds(bones, widths, some, whole, taken):
-    """The numbers of these bones, of all, of none of them, and a stage of which the contract says nothing."""
-    held = held_of(bones, **widths)
-    assert (listed(held.some), listed(held.whole), held.bones) == (some, whole, taken)
-    assert held_of(None, q=5) is None
-    found = listed(cut_to({"q": numbers(2, 5), "free": numbers(2, 4)}, CONTRACT, (1,)))
-    assert found == {"q": [[0, 3, 4], [5, 8, 9]], "free": numbers(2, 4).tolist()}
 
 
 @every_case(

@@ -14,18 +14,15 @@ from rigpact.reference_runtime.recordings.opened import open_file, read_table, w
 from rigpact.reference_runtime.recordings.tables import (
     UNNAMED,
     Table,
-    is_number,
     left_out,
-    stacked,
     table_of_rows,
-    text_number,
 )
 from rigpact.reference_runtime.recordings.trace import Trace
 
 from ..every_case import every_case
 from .trace_files import HEADER, frame, refused, text
 
-NAN = math.nan
+NAN, LARGEST = math.nan, int(sys.float_info.max)
 
 
 def written(folder, name, content):
@@ -44,14 +41,9 @@ def nested(levels, inside):
 
 IN_NAMES, IN_LISTS = (lambda entry: {"a": entry}), (lambda entry: {"a": [entry]})
 NESTED = {
-    "t": 1,
-    "imu": {"o": {"x": 2}},
-    "legs": [{"q": 3}, {"q": 4}],
-    "v": [5, 6],
-    "who": "me",
-    "tags": ["a"],
+    "t": 1, "imu": {"o": {"x": 2}}, "legs": [{"q": 3}, {"q": 4}], "v": [5, 6], "who": "me", "tags": ["a"],
     "mixed": [7, {"q": 8}],
-}
+}  # fmt: skip
 FLAT = {"t": [1], "imu.o.x": [2], "legs[0].q": [3], "legs[1].q": [4], "v": [[5, 6]], "mixed[0]": [7], "mixed[1].q": [8]}
 SAID = {"fps": 30, "mode": "free", "clip": "Walk"}
 LISTS = {"fps": 30, "frames": [{"q": 1}, {"q": 2}], "events": [{"at": 7}, {"at": 8}], "steps": [{"n": 0}]}
@@ -60,6 +52,7 @@ TABLES = [
     ("a.csv", "a,b\n1,2\n3,4\n", {"a": [1, 3], "b": [2, 4]}), ("a.csv", " a ;b\r\n 1 ; 2\r\n", {"a": [1], "b": [2]}),
     ("a.csv", "a\tb,c\td\n1\t2\t3\n", {"a": [1], "b,c": [2], "d": [3]}), ("a.csv", "a;b\n1;2\n", {"a": [1], "b": [2]}),
     ("a.csv", "a\n1\n2\n", {"a": [1, 2]}), ("a.csv", "a,1\n5,6\n", {"a": [5], "1": [6]}), ("a.csv", "1\n", {UNNAMED: [[1]]}),
+    ("a.csv", "a\n1.5\n inf\n-Infinity \n1.#INF\n-1.#IND\n-nan(ind)\n", {"a": [1.5, math.inf, -math.inf, math.inf, NAN, NAN]}),
     ("a.csv", "a,b\n1,2\n,\n  ,\n\n", {"a": [1], "b": [2]}), ("a.csv", "1;2;3\n4;5;6\n;;\n", {UNNAMED: [[1, 2, 3], [4, 5, 6]]}),
     ("a.csv", "mode,a,clip,fps\nfree,1,Walk,30\n free ,2,Walk,30\n", {"a": [1, 2], "fps": [30, 30]},
     {"mode": "free", "clip": "Walk"}),
@@ -67,6 +60,8 @@ TABLES = [
         ('{"q": 1}\n{"q": 2}\n', {"q": [1, 2]}), (' \n{"q": 3}\n', {"q": [3]}), ("q,p\n1,2\n", {"q": [1], "p": [2]}),
         ("1,2\n3,4\n", {UNNAMED: [[1, 2], [3, 4]]}))),
     ("a.json", [NESTED], FLAT), ("a.json", [{"q": None}], {"q": [NAN]}),
+    ("a.json", {"q": [[[1, 2]], [[3, None]]]}, {"q": [[[1, 2]], [[3, NAN]]]}),
+    ("a.json", {"q": [LARGEST, " -Inf ", -LARGEST]}, {"q": [LARGEST, -math.inf, -LARGEST]}),
     ("a.json", [{"a": {"stages": {"q": 1}}}], {"a.stages.q": [1]}),
     ("a.json", [{"frame": 3, "stages": {"q": [1, 2]}}], {"frame": [3], "q": [[1, 2]]}),
     ("a.json", LISTS, {"q": [1, 2]}, {"fps": 30}),
@@ -111,6 +106,10 @@ DAMAGED = [
     ("a.csv", "who,a\nme,1\nme,2\n", ":2", "'me' in the column who"),
     ("a.md", "a,b\n1,2\n", "", "the name a.md"), ("a.json", [[1], {"q": 1}], "#/1", None),
     ("a.json", [{"q": 1}, {"q": 2}, [1]], "#/2", None),
+    *(("a.json", {"q": [1, each]}, "#/q, frame 2 of the file", repr(each)[:60]) for each in (
+        "x" * 100, "1", True, 10**309)),
+    ("a.json", {"q": [[1, 2], [1, 2, 3], [1]]}, "#/q, frame 2 of the file", "3 numbers"),
+    ("a.json", {"q": [[[1], [1, 2]]]}, "#/q, frame 1 of the file", "rows of different lengths"),
     ("a.json", [], "#", None), ("a.json", 3, "#", None), ("a.json", {"mixed": ["hip", 1.5]}, None, None),
     ("a.jsonl", '{"q": 1}\n3\n', ":2", "int"),
     ("a.jsonl", '{"q": 1}\n{"q":\n{"q": 3}\n', ":2", None), ("a.jsonl", text(nested(64, IN_NAMES)), None, None),
@@ -139,27 +138,12 @@ def test_what_is_no_file_is_refused(tmp_path):
 
 
 ROWS = [
-    [[1, 2]],
-    [{"q": [1]}],
-    [{"q": 1}],
-    {"q": [1, 2]},
-    {"q": [[1], [2]]},
-    {"a": "x", "q": [1]},
-    {"stages": {"q": [[1]]}},
-]
+    [[1, 2]], [{"q": [1]}], [{"q": 1}], {"q": [1, 2]}, {"q": [[1], [2]]}, {"a": "x", "q": [1]}, {"stages": {"q": [[1]]}},
+]  # fmt: skip
 NO_ROWS = [
-    [],
-    [1, 2],
-    ["a"],
-    {"q": []},
-    {"q": ["a"]},
-    {"stages": {"q": 1}},
-    3,
-    ["a", 1],
-    [1, [2]],
-    {"q": ["a", {"x": 1}]},
+    [], [1, 2], ["a"], {"q": []}, {"q": ["a"]}, {"stages": {"q": 1}}, 3, ["a", 1], [1, [2]], {"q": ["a", {"x": 1}]},
     {"name": "q"},
-]
+]  # fmt: skip
 
 
 @every_case(
@@ -216,31 +200,6 @@ def test_a_recording_is_written_as_a_table_and_as_arrays(tmp_path):
     assert refused(write_recording, trace, tmp_path / "run.xlsx")[1] == "the name run.xlsx"
 
 
-# --- rows of numbers --------------------------------------------------------------------------------------------------
-
-LARGEST = int(sys.float_info.max)
-
-
-@every_case(
-    ("value", "expected"),
-    [(each, True) for each in (1, -2.5, "NaN", " -Inf ", "1.#QNAN", int(1.7e308), LARGEST, -LARGEST, math.inf)]
-    + [(each, False) for each in ("1", True, False, None, [1], [], {}, 10**309, -(10**309), LARGEST + 1, -LARGEST - 1)],
-)
-def test_what_counts_as_a_number(value, expected):
-    """true is not a coordinate, and a number beyond every float would become infinite silently."""
-    assert is_number(value) is expected
-
-
-@every_case(
-    ("word", "expected"),
-    [("1.5", 1.5), ("x", None), ("", None)]
-    + [(sign + word, float(sign + "inf")) for sign in ("", "-") for word in ("inf", "Infinity ", "1.#INF")],
-)
-def test_words_of_text_that_are_numbers(word, expected):
-    """As C and Python print them: a table has only words."""
-    assert text_number(word) == expected
-
-
 def test_a_name_of_some_rows_is_left_out_and_said(tmp_path):
     """A network that is asked every second frame is logged every second frame; parts of a known vector are not unknown."""
     table = table_of_rows([{"a": 1}, {"a": 2, "b": 1}, {"b": 2, "a": 3}], tmp_path)
@@ -254,28 +213,3 @@ def test_a_name_of_some_rows_is_left_out_and_said(tmp_path):
     late, unknown = left_out(Table({}, partial={"late": "2 of 9 rows"}), names, {"q"})
     assert ("late" in late, "temp, quat" in unknown, "q." in unknown) == (True, True, False)
     assert list(left_out(Table({}), ["q.hip"], {"q[0]"})) == []
-
-
-@every_case(
-    ("values", "expected"),
-    [([1, None], [1.0, NAN]), ([[], []], [[], []]), ([[[1], [2]]], [[[1.0], [2.0]]]), (["NaN", 2], [NAN, 2.0]), ([], []),
-     ([[[1, 2]], [[3, None]]], [[[1, 2]], [[3, NAN]]])],
-)  # fmt: skip
-def test_lists_of_lists_become_one_array(values, expected):
-    """Nothing between them is lost, also where there is nothing."""
-    rows = stacked(values, "here")
-    np.testing.assert_array_equal(rows, np.array(expected, np.float64))
-    assert rows.shape == np.array(expected).shape
-
-
-@every_case(
-    ("values", "frame", "found"),
-    [
-        ([1, "x" * 100], 2, "'" + "x" * 59),
-        ([[1, 2], [1, 2, 3], [1]], 2, "3 numbers"),
-        ([[[1], [1, 2]]], 1, "rows of different lengths"),
-    ],
-)
-def test_rows_of_another_shape_are_refused_at_their_frame(values, frame, found):
-    """Nothing is padded: a shorter row is a frame that was torn; a page of text must not fill the terminal."""
-    assert refused(stacked, values, "here")[:2] == (f"here, frame {frame} of the file", found)

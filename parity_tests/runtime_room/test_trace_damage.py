@@ -12,7 +12,6 @@ import zstandard
 from rigpact.contract.errors import UnusableInput
 from rigpact.reference_runtime import ReplayNetwork, Trace, TraceHeader, open_run, read_trace, run_frames, write_trace
 from rigpact.reference_runtime.recordings.trace_bytes import segments
-from rigpact.reference_runtime.recordings.trace_lines import begins_with_a_frame
 from rigpact.reports.command_line import run_command_line
 
 from ..every_case import every_case
@@ -134,12 +133,8 @@ def after(*entries):
 HALF = np.ones((2, 2), np.float16)
 NO_FRAMES = {"frame": np.arange(0), "time": np.zeros(0), "cond": np.ones((0, 2), "f4"), "quat": np.ones((0, 4), "f4")}
 CUT_HEADER = [
-    MAGIC,
-    MAGIC + bytes(7),
-    MAGIC + bytes(8),
-    binary()[:20],
-    *(MAGIC + struct.pack("<II", k, 0) for k in (1, 1 << 24)),
-]
+    MAGIC, MAGIC + bytes(7), MAGIC + bytes(8), binary()[:20], *(MAGIC + struct.pack("<II", k, 0) for k in (1, 1 << 24)),
+]  # fmt: skip
 WIDE = {f"s{k}": 1 << 24 for k in range(60)}
 LONG_WORD = "x" * 100
 DAMAGED = {
@@ -164,6 +159,7 @@ DAMAGED = {
         (text(HEADER | {"fps": 0}, frame(0)), ":1#/fps", "0"), (text([1], frame(0)), None, None), (text(HEADER), None, None),
         (after('{"frame": 0')[:-1], None, None),
         (b"{}\n", None, None), (b"[" * 5000, None, None),
+        *((after(frame(0), last)[:-1], ":3", None) for last in ("[1, 2", "abc", '{"a": 1} x', '{"a": 1}}')),
     ],
     ".bin": [
         (binary(0, 0), "#/frames/1", "0"), (binary(3, 2), "#/frames/1", "2"),
@@ -244,17 +240,7 @@ def test_a_header_of_one_mebibyte_is_read_and_a_longer_one_is_not(tmp_path, size
         assert read_trace(path).stages["cond"].tolist() == [[0, 0], [1, -1]]
 
 
-NO_HEADERS = [{"frame": 0, "q": 1.0}, {"q": [1.0]}, [1.0, 2.0], {"a": 1, "q": [1.0]}]
 SAID = [HEADER, {"format": "x", "q": [1.0]}, {"version": 1, "frame": 0}, {"producer": {}, "frame": 0}, {"q": 1.0}, 3]
-
-
-@every_case(
-    ("content", "expected"),
-    [(text(each), True) for each in NO_HEADERS] + [(each, False) for each in (*map(text, SAID), b"", b"\n", b"{")],
-)
-def test_lines_without_a_header_are_seen(tmp_path, content, expected):
-    """A recorder that writes no header writes a table; a damaged header must be refused as one, and not be read as a frame."""
-    assert begins_with_a_frame(written(tmp_path, ".jsonl", content)) is expected
 
 
 def test_a_torn_recording_is_said_by_diff_and_explain(tmp_path, capfd):

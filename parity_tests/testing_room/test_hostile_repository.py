@@ -3,10 +3,6 @@
 Its conftest has fixtures of our words, its settings are strict, its warnings are errors. Its tests and ours must both run.
 """
 
-import os
-import subprocess
-import sys
-
 import pytest
 
 from .conftest import PLUGIN, run_in
@@ -124,18 +120,3 @@ def test_without_the_option_only_their_tests_run(hostile):
     ran = run_in(hostile("importlib"), list(PLUGIN), {})
     assert (ran.status, ran.summary) == (0, ""), ran.out[-3000:]
     assert f"{OWN_TESTS - 1} passed, 1 skipped" in ran.out
-
-
-@pytest.fixture(scope="module")
-def installation(checkout, tmp_path_factory):
-    """The wheel as pip installs it, in a folder of its own."""
-    pytest.importorskip("hatchling")
-    built, installed = tmp_path_factory.mktemp("wheel"), tmp_path_factory.mktemp("installed")
-    build = [sys.executable, "-m", "hatchling", "build", "-t", "wheel", "-d", str(built)]
-    subprocess.run(
-        build, cwd=checkout, check=True, capture_output=True, timeout=300, env=os.environ | {"RIGPACT_NATIVE": "0"}
-    )
-    (wheel,) = built.glob("*.whl")
-    pip = [sys.executable, "-m", "pip", "install", "--no-deps", "--no-index", "--target", str(installed), str(wheel)]
-    subprocess.run(pip, check=True, capture_output=True, timeout=300)
-    return installed

@@ -87,10 +87,12 @@ def test_contracts_shrink_to_one_bone_under_the_default_conventions(smallest):
     assert (smallest.numbers.state_statistics.std == 1.0).all()
 
 
-def test_a_knob_that_is_none_is_refused():
-    """A mistyped knob would draw the default for ever."""
+def test_a_knob_or_a_stage_that_is_none_is_refused(smallest):
+    """A mistyped knob would draw the default for ever; a mistyped stage would be missing from every trace."""
     with pytest.raises(UnusableInput, match="compose_ordr"):
         strategies.contracts(knobs=("compose_ordr",))
+    with pytest.raises(UnusableInput, match="y_nrom"):
+        find(strategies.traces(smallest, stages=("y_nrom",)), lambda _: True, settings=FIND)
 
 
 @SLOW
@@ -116,12 +118,6 @@ def test_traces_have_the_widths_of_their_contract(data):
     assert all(np.isfinite(rows).all() and rows.dtype == np.float32 for rows in trace.stages.values())
     assert (np.diff(trace.frame) > 0).all()
     assert trace.frame[0] == 0
-
-
-def test_a_stage_that_is_none_is_refused(smallest):
-    """A mistyped stage would be missing from every trace."""
-    with pytest.raises(UnusableInput, match="y_nrom"):
-        find(strategies.traces(smallest, stages=("y_nrom",)), lambda _: True, settings=FIND)
 
 
 def lengths(six):
