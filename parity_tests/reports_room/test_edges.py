@@ -22,7 +22,7 @@ def _mapping(word: str) -> Any:
 
 
 def _completed(*typed: str, incomplete: str) -> list[str]:
-    from rigpact.reports.command_line.completion import known_words
+    from rigpact.reports.command_line.options import known_words
 
     context = typer.Context(typer.main.get_command(typer.Typer(callback=print)))
     context.params["name"] = typed

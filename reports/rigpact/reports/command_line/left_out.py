@@ -148,7 +148,7 @@ def fill(values: Values, reads: Reads) -> str:
 
     Where the command line names a contract nothing is taken: the settings may speak of another one.
     """
-    from rigpact.reports.command_line.making.known_findings import configuration_from_option
+    from rigpact.reports.command_line.options import configuration_from_option
 
     own, judged = values.get("config"), _judged(values, reads)
     if values["bundle"] or values.get("module") or values.get("each"):

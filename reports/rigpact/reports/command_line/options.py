@@ -10,10 +10,32 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from rigpact.contract.errors import UnusableInput
-from rigpact.reports.command_line.completion import known_conventions
 
 if TYPE_CHECKING:
+    from rigpact.contract.findings import FindingsReport
+    from rigpact.contract.settings.configuration import Configuration
     from rigpact.reference_runtime.files.declared import ContractFiles
+
+
+# Completions for a shell: what can be shown, conventions. Files are completed by the shell itself.
+def known_words(ctx: typer.Context, incomplete: str) -> list[tuple[str, str]]:
+    """Whatever `rigpact show` shows by a name; of a name of two words, the one that is being typed."""
+    from rigpact.reports.describing.shown import known_names
+
+    before = "".join(f"{word} " for word in ctx.params.get("name") or ())
+    return [(name.removeprefix(before), what) for name, what in known_names(before + incomplete)]
+
+
+def known_conventions(incomplete: str) -> list[str]:
+    """KNOB=VALUE of every installed system."""
+    from rigpact.contract.pages.registry import every_system
+
+    knobs = {name: knob for system in every_system() for name, knob in system.knobs.items()}
+    name, has_name, begin = incomplete.partition("=")
+    if not has_name:
+        return [f"{knob}=" for knob in knobs if knob.startswith(name)]
+    values = getattr(knobs.get(name), "values", ())
+    return [f"{name}={value}" for value in values if str(value).startswith(begin)]
 
 
 class OutputFormat(StrEnum):
@@ -107,3 +129,56 @@ def contract_files(
     from rigpact.reference_runtime.files.declared import ContractFiles
 
     return ContractFiles(bundle, companion, tuple(settings or ()), conventions)
+
+
+# Options of `rigpact check` about a project's configuration and its known findings.
+ConfigFile = Annotated[
+    Path | None, option("--config", "FILE", "rigpact.toml or pyproject.toml; else the nearest one, going up.")
+]
+WriteBaseline = Annotated[
+    Path | None, option("--write-baseline", "FILE", "Write the errors and warnings as known; needs the three below.")
+]
+Owner = Annotated[str | None, option("--owner", "NAME", "Who answers for the known findings.")]
+Reason = Annotated[str | None, option("--reason", "TEXT", "Why they may stay for now.")]
+Expires = Annotated[str | None, option("--expires", "YYYY-MM-DD", "The last day on which they are waived.")]
+
+
+def configuration_from_option(path: Path | None) -> Configuration | None:
+    """Read the given configuration, else the nearest one; None if there is none."""
+    from rigpact.contract.files.reading import working_directory
+    from rigpact.contract.settings.configuration import find_configuration, read_configuration
+
+    found = path or find_configuration(working_directory())
+    return read_configuration(found) if found is not None else None
+
+
+def configured(report: FindingsReport, configuration: Configuration | None) -> FindingsReport:
+    """The report after the project's configuration is applied, with today's date."""
+    from rigpact.contract.settings.days import today
+    from rigpact.contract.settings.hearing import configured_report
+
+    return configured_report(report, configuration, today())
+
+
+def save_baseline(
+    path: Path, report: FindingsReport, configuration: Configuration | None, about: Mapping[str, str | None]
+) -> None:
+    """Write today's errors and warnings as known findings, without those that the configuration removes."""
+    from dataclasses import replace
+
+    from rigpact.contract.findings import Severity, number_of
+    from rigpact.contract.settings.baseline import write_baseline
+    from rigpact.contract.settings.days import refuse_far_day, today
+    from rigpact.contract.settings.hearing import Hearing
+    from rigpact.reports.terminal import say
+
+    given = {name: value for name, value in about.items() if value}
+    for name in about:
+        if name not in given:
+            raise UnusableInput("--write-baseline", f"no --{name}", "--owner, --reason and --expires beside it")
+    refuse_far_day(given["expires"], "--expires", today())
+    if configuration is not None:
+        report = Hearing(replace(configuration, baseline=None), today()).hear(report)
+    failing = [finding for finding in report.findings if finding.rule.severity is not Severity.INFO]
+    count = write_baseline(path, failing, given["owner"], given["reason"], given["expires"])
+    say(f'{number_of(count, "known finding")} written to {path}; name it in rigpact.toml: baseline = "{path.name}"')

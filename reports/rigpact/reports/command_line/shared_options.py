@@ -13,8 +13,7 @@ from typing import Annotated, Any, get_args
 import typer
 
 from rigpact.contract.errors import UnusableInput
-from rigpact.reports.command_line.making.known_findings import ConfigFile
-from rigpact.reports.command_line.options import HtmlFile, ReportFiles
+from rigpact.reports.command_line.options import ConfigFile, HtmlFile, ReportFiles
 
 Command = Callable[..., None]
 _WORDS = "Python module with your own operations; it runs. May be repeated."

@@ -23,8 +23,7 @@ from rigpact.contract.settings.gate import GateSettings, PartWaiver
 from rigpact.contract.settings.hearing import Hearing
 from rigpact.contract.version import rigpact_version
 from rigpact.reports.diagnosing.adequacy import CERTAIN_MARGIN
-from rigpact.reports.gate.answer.next_steps import next_steps
-from rigpact.reports.gate.answer.report import ARCHIVE, BESIDE, WAIVERS, GateReport, Part
+from rigpact.reports.gate.answer.report import ARCHIVE, BESIDE, WAIVERS, GateReport, Part, next_steps
 from rigpact.reports.gate.archive.kept_values import from_plain, to_plain
 from rigpact.reports.gate.measured import GateMeasurement, Measured, NotAsked
 from rigpact.reports.gate.parts.catalogue import PARTS, PartKind

@@ -14,7 +14,6 @@ import typer
 
 from rigpact.contract.errors import UnusableInput
 from rigpact.reports.command_line import options
-from rigpact.reports.command_line.making import known_findings as known
 from rigpact.reports.command_line.options import argument, option
 from rigpact.reports.command_line.report_formats import TEXT, FormatOfReport, print_found, print_rendered
 
@@ -59,11 +58,11 @@ def check(
     onnx: options.Model = None,
     settings: options.Settings = None,
     conventions: options.ConventionsFile = None,
-    config: known.ConfigFile = None,
-    write_baseline: known.WriteBaseline = None,
-    owner: known.Owner = None,
-    reason: known.Reason = None,
-    expires: known.Expires = None,
+    config: options.ConfigFile = None,
+    write_baseline: options.WriteBaseline = None,
+    owner: options.Owner = None,
+    reason: options.Reason = None,
+    expires: options.Expires = None,
     strict: options.Strict = False,
     output_format: FormatOfReport = TEXT,
 ) -> None:
@@ -79,7 +78,7 @@ def check(
     }  # fmt: skip
     way = "--each" if each else "PATH" if module is None else "--module"
     _refuse_beside(way, [*(["PATH"] if paths else []), *(name for name, value in given.items() if value is not None)])
-    configuration = known.configuration_from_option(config)
+    configuration = options.configuration_from_option(config)
     files = options.contract_files(bundle, companion, settings, conventions)
     show: Any = _show
     if each:
@@ -98,10 +97,10 @@ def check(
         report, title = _checked(replace(request, declared=declared)), "Files against the rules"
     if write_baseline is not None:
         about = {"owner": owner, "reason": reason, "expires": expires}
-        known.save_baseline(write_baseline, report, configuration, about)
+        options.save_baseline(write_baseline, report, configuration, about)
         raise typer.Exit
     if module is None:
-        report = known.configured(report, configuration)
+        report = options.configured(report, configuration)
     print_found(report, show, output_format, partial(print_rendered, report, "check", title, strict=strict))
     raise typer.Exit(report.exit_code(strict=strict))
 
@@ -126,7 +125,7 @@ def _refuse_beside(way: str, given: Sequence[str]) -> None:
 
 def _each(paths: Sequence[Path]) -> FindingsReport:
     """A report of each artefact among files of a commit, joined; the command ends well where there is none."""
-    from rigpact.reports.checking.commit_files import check_each_file, joined
+    from rigpact.reports.checking.check import check_each_file, joined
     from rigpact.reports.file_lists import named_files
 
     if not paths:

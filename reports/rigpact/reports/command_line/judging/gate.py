@@ -13,8 +13,15 @@ from typing import TYPE_CHECKING, Annotated, NoReturn
 import typer
 
 from rigpact.contract.errors import UnusableInput
-from rigpact.reports.command_line.making.known_findings import ConfigFile, configuration_from_option
-from rigpact.reports.command_line.options import Base, HtmlFile, ReportFiles, Strict, option
+from rigpact.reports.command_line.options import (
+    Base,
+    ConfigFile,
+    HtmlFile,
+    ReportFiles,
+    Strict,
+    configuration_from_option,
+    option,
+)
 from rigpact.reports.command_line.report_formats import (
     JSON,
     TEXT,

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from rigpact.reports.command_line import options
-from rigpact.reports.command_line.completion import known_words
+from rigpact.reports.command_line.options import known_words
 
 if TYPE_CHECKING:
     from rigpact.contract.systems.description import Section

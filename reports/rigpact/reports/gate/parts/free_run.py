@@ -8,7 +8,7 @@ from rigpact.contract.findings import Finding, Ledger
 from rigpact.contract.json_pointer import json_pointer
 from rigpact.contract.rules.answers import gate as rules
 from rigpact.reference_runtime.files.declared import Subject
-from rigpact.reports.gate.answer.next_steps import NO_FEEDBACK
+from rigpact.reports.gate.answer.report import NO_FEEDBACK
 from rigpact.reports.gate.measured import Measured, NotAsked, Question
 from rigpact.reports.gate.project import Project
 from rigpact.reports.nonfinite.drift import judge_drift

@@ -21,7 +21,7 @@ from rigpact.contract.findings import EXIT_CANNOT_JUDGE, EXIT_PASS, Ledger
 from rigpact.contract.settings.configuration import FILE_NAME
 from rigpact.contract.settings.gate import GateSettings
 from rigpact.contract.version import rigpact_version
-from rigpact.reports.gate.answer.next_steps import IMPOSSIBLE, NEXT_QUESTIONS
+from rigpact.reports.gate.answer.report import IMPOSSIBLE, NEXT_QUESTIONS
 from rigpact.reports.gate.measured import Measured, NotAsked, Question
 from rigpact.reports.gate.parts.catalogue import PARTS, PartKind
 from rigpact.reports.gate.project import Project
