@@ -23,20 +23,11 @@ if TYPE_CHECKING:
 @pytest.fixture(scope="session")
 def rigpact_files(pytestconfig: pytest.Config) -> UserFiles:
     """The user's files; each is read once."""
-    from rigpact.testing.files import Paths, files_of
+    from rigpact.testing.files import files_of
 
-    option = pytestconfig.option
-    if option.rigpact_bundle is None:
+    if _PATHS not in pytestconfig.stash:
         pytest.skip("no --rigpact-bundle")
-    single: dict[str, Any] = {
-        name: None if value is None else Path(value)
-        for name in ("companion", "onnx", "config", "conventions")
-        for value in [getattr(option, f"rigpact_{name}")]
-    }
-    clips, traces = (tuple(map(Path, paths)) for paths in (option.rigpact_clip, option.rigpact_trace))
-    return files_of(
-        Paths(Path(option.rigpact_bundle), clips=clips, traces=traces, settings=tuple(option.rigpact_set), **single)
-    )
+    return files_of(pytestconfig.stash[_PATHS])
 
 
 @pytest.fixture(scope="session")
@@ -105,7 +96,6 @@ __all__ = [
 ]  # fmt: skip
 
 _PREFIX = "rigpact::"
-_JUDGED = ("passed", "failed")
 _SINGLE = {"bundle": "The schema bundle, norm_template.json. Adds tests of it, and of the files below.",
            "companion": "File with the auxiliary-input statistics.", "onnx": "The model.",
            "config": "rigpact.toml or pyproject.toml: which rules, known findings.",
@@ -132,20 +122,6 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     )
 
 
-class _Account:
-    """Counts the outcomes of the added tests."""
-
-    def __init__(self) -> None:
-        self.outcomes: dict[str, int] = {"passed": 0, "failed": 0, "skipped": 0}
-        self.deselected = 0
-
-    @property
-    def judged(self) -> int:
-        """Number of judgements made."""
-        return sum(self.outcomes[name] for name in _JUDGED)
-
-
-_ACCOUNT = pytest.StashKey[_Account]()
 _PATHS = pytest.StashKey["Paths"]()
 
 
@@ -163,7 +139,6 @@ def pytest_configure(config: pytest.Config) -> None:
     _refuse_taken_for_tests(config)
     config.stash[_PATHS] = _read_paths(config)
     _use_operations(config)
-    config.stash[_ACCOUNT] = _Account()
 
 
 def _refuse_taken_for_tests(config: pytest.Config) -> None:
@@ -247,60 +222,61 @@ def pytest_make_collect_report(
     return report
 
 
-class _Keeper:
-    """Counts outcomes; registered only if the option is given."""
+class _Account:
+    """Counts the outcomes of the added tests; registered only if the option is given."""
 
-    def __init__(self, account: _Account, config: pytest.Config) -> None:
-        self.account, self.config = account, config
+    def __init__(self, config: pytest.Config) -> None:
+        self.config, self.deselected = config, 0
+        self.outcomes: dict[str, int] = {"passed": 0, "failed": 0, "skipped": 0}
+
+    @property
+    def is_unjudged(self) -> bool:
+        """Whether no judgement was made, although the user did not deselect them."""
+        judged = self.outcomes["passed"] + self.outcomes["failed"]
+        return judged == 0 and self.deselected == 0 and not self.config.option.collectonly
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         """Count one outcome for each of our tests."""
         if report.nodeid.startswith(_PREFIX) and (
             report.when == "call" or (report.when == "setup" and not report.passed)
         ):
-            self.account.outcomes[report.outcome] += 1
+            self.outcomes[report.outcome] += 1
 
     def pytest_deselected(self, items: Sequence[pytest.Item]) -> None:
         """Count the tests that the user deselected."""
-        self.account.deselected += sum(item.nodeid.startswith(_PREFIX) for item in items)
+        self.deselected += sum(item.nodeid.startswith(_PREFIX) for item in items)
 
     @pytest.hookimpl(optionalhook=True)
     def pytest_testnodedown(self, node: Any, error: Any) -> None:
         """Take the counts of an xdist worker; all workers collect the same tests."""
         told = getattr(node, "workeroutput", {}).get("rigpact_deselected", 0)
-        self.account.deselected = max(self.account.deselected, told)
+        self.deselected = max(self.deselected, told)
 
     @pytest.hookimpl(trylast=True)
     def pytest_sessionfinish(self, session: pytest.Session, exitstatus: int) -> None:
         """A run without any judgement does not pass."""
         if hasattr(self.config, "workeroutput"):
-            self.config.workeroutput["rigpact_deselected"] = self.account.deselected
+            self.config.workeroutput["rigpact_deselected"] = self.deselected
             return
         passed = exitstatus in (pytest.ExitCode.OK, pytest.ExitCode.NO_TESTS_COLLECTED)
-        if passed and _is_unjudged(self.account, self.config):
+        if passed and self.is_unjudged:
             session.exitstatus = pytest.ExitCode.TESTS_FAILED
 
     def pytest_terminal_summary(self, terminalreporter: Any) -> None:
         """Print one line: the judgements, and the bundle."""
         if self.config.option.collectonly:
             return
-        outcomes = self.account.outcomes
+        outcomes = self.outcomes
         counts = ", ".join(f"{count} {name}" for name, count in outcomes.items() if count)
-        left = f", {self.account.deselected} deselected" if self.account.deselected else ""
+        left = f", {self.deselected} deselected" if self.deselected else ""
         line = f"rigpact: {counts or 'no test'}{left} on {Path(self.config.option.rigpact_bundle).name}"
-        if _is_unjudged(self.account, self.config):
+        if self.is_unjudged:
             terminalreporter.write_line(f"{line}: nothing was judged, which is not a pass", red=True)
         else:
             terminalreporter.write_line(line, red=bool(outcomes["failed"]), green=not outcomes["failed"])
 
 
-def _is_unjudged(account: _Account, config: pytest.Config) -> bool:
-    """Whether no judgement was made, although the user did not deselect them."""
-    return account.judged == 0 and account.deselected == 0 and not config.option.collectonly
-
-
 def pytest_sessionstart(session: pytest.Session) -> None:
     """Start counting if the option is given."""
-    account = session.config.stash.get(_ACCOUNT, None)
-    if account is not None:
-        session.config.pluginmanager.register(_Keeper(account, session.config), "rigpact-account")
+    if _PATHS in session.config.stash:
+        session.config.pluginmanager.register(_Account(session.config), "rigpact-account")

@@ -9,13 +9,15 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from functools import partial
 from importlib.util import find_spec
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+import numpy as np
 
 from rigpact.contract.character import character_of
+from rigpact.contract.statistics import FloatArray
+from rigpact.reference_runtime.operations.rot6d import Rot6d
+from rigpact.reference_runtime.vocabulary.posing.outputs import OutputStages
 from rigpact.testing.files import Judgement, NotJudged, Refuted, UserFiles
-
-if TYPE_CHECKING:
-    from rigpact.contract.statistics import FloatArray
 
 LARGEST_Z = 8.0
 """Range of a network's inputs and outputs: eight standard deviations."""
@@ -58,7 +60,6 @@ def _run(test: Callable[..., None], *strategies: Any, examples: int, seed: int |
 
 def _row(width: int) -> Any:
     """One row of z-scores."""
-    import numpy as np
     from hypothesis import strategies as st
     from hypothesis.extra import numpy as st_numpy
 
@@ -67,17 +68,11 @@ def _row(width: int) -> Any:
 
 
 def _published(files: UserFiles, y_norm: FloatArray, previous: FloatArray, before: FloatArray) -> FloatArray:
-    from rigpact.reference_runtime.vocabulary.posing.outputs import OutputStages
-
     outputs = OutputStages(files.contract)
     return outputs(y_norm, previous, before)["y_out"][..., outputs.rotations]
 
 
 def _refute_unless_rotations(files: UserFiles, rotations6d: FloatArray, words: str) -> None:
-    import numpy as np
-
-    from rigpact.reference_runtime.operations.rot6d import Rot6d
-
     a, b = Rot6d(files.contract.conventions).split(rotations6d.astype(np.float64))
     off = np.stack([(a * a).sum(-1) - 1.0, (b * b).sum(-1) - 1.0, (a * b).sum(-1)])
     wrong = np.where(np.isfinite(off), np.abs(off), np.inf).max(axis=0)
@@ -111,9 +106,6 @@ def composition_stays_a_rotation(files: UserFiles, run: Callable[..., None]) -> 
 
 def degenerate_output_is_replaced(files: UserFiles, run: Callable[..., None]) -> None:
     """Axes that are zero, parallel or tiny are replaced before they are published."""
-    import numpy as np
-
-    from rigpact.reference_runtime.vocabulary.posing.outputs import OutputStages
     from rigpact.testing import strategies
 
     _needs_orthonormal_output(files)
@@ -132,9 +124,6 @@ def degenerate_output_is_replaced(files: UserFiles, run: Callable[..., None]) ->
 
 def no_turn_keeps_the_pose(files: UserFiles, run: Callable[..., None]) -> None:
     """The identity as a delta publishes the previous pose."""
-    import numpy as np
-
-    from rigpact.reference_runtime.vocabulary.posing.outputs import OutputStages
     from rigpact.testing import strategies
 
     conventions = files.contract.conventions
@@ -154,9 +143,6 @@ def no_turn_keeps_the_pose(files: UserFiles, run: Callable[..., None]) -> None:
 
 def rotations_survive_their_packing(files: UserFiles, run: Callable[..., None]) -> None:
     """Encoding and decoding give the rotation back."""
-    import numpy as np
-
-    from rigpact.reference_runtime.operations.rot6d import Rot6d
     from rigpact.testing import strategies
 
     if files.contract.conventions.derived_axis != "second_cross_first":
@@ -174,7 +160,6 @@ def rotations_survive_their_packing(files: UserFiles, run: Callable[..., None]) 
 
 def the_network_stays_finite(files: UserFiles, run: Callable[..., None]) -> None:
     """Inputs within eight standard deviations give finite output, and the same output in a second call."""
-    import numpy as np
     from hypothesis import strategies as st
 
     widths = files.input_widths()

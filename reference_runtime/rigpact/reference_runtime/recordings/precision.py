@@ -35,8 +35,6 @@ _HALF_ULP = 2.0**-24
 """Half a unit in the last place of a float32, relative to the number."""
 _PLENTY = 10_000
 """So many different numbers are remembered: more of them tell, even where one is counted again."""
-_AT_ONCE = 4096
-"""Numbers of a text wait for so many others: to judge the few of one line takes longer than to read the line."""
 _AT_FIRST = 4096
 """So many numbers of each stage are looked at first: almost every recording that keeps its bits shows it there."""
 _AT_ONCE = 1 << 20
