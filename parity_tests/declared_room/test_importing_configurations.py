@@ -165,16 +165,7 @@ def test_a_dump_of_a_training_run_resolves_its_expressions(tmp_path, command):
          {"policy": "left_hip_roll_joint"}),
     ],
 )  # fmt: skip
-def test_the_stacks_own_configurations_become_contracts(
-    readers,
-    tmp_path,
-    command,
-    name,
-    base,
-    width,
-    fps,
-    said,
-):
+def test_the_stacks_own_configurations_become_contracts(readers, tmp_path, command, name, base, width, fps, said):
     """What a stack ships must be readable as it is; widths, rates and the fourth joint are read off the files by hand."""
     from rigpact.contract.contract_files import open_contract
 

@@ -92,15 +92,7 @@ NINE: Mapping[str, Any] = {"mean": [0.0] * 9, "std": [1.0] * 9}
     ],
     ids=["several are not chosen from", "a mean without a deviation is none", "one pair serves an input that is the answer too"],
 )  # fmt: skip
-def test_statistics_are_taken_where_there_is_no_doubt(
-    tmp_path,
-    command,
-    answers,
-    arrays,
-    nested,
-    means,
-    says,
-):
+def test_statistics_are_taken_where_there_is_no_doubt(tmp_path, command, answers, arrays, nested, means, says):
     """A wrong normaliser passes every check of widths."""
     write_model(tmp_path / "net.onnx", 9, answers)
     np.savez(tmp_path / "a.npz", **{name: np.full(9, float(value)) for name, value in arrays.items()})

@@ -7,19 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from .one_operation import (
-    F32,
-    Array,
-    Oracle,
-    Subject,
-    back,
-    by_row,
-    drawn,
-    judging_tests,
-    matrix,
-    turned,
-    units,
-)
+from .one_operation import F32, Array, Oracle, Subject, back, by_row, drawn, judging_tests, matrix, turned, units
 
 # ---- calibrate, joint_positions
 

@@ -20,13 +20,7 @@ def folder(tmp_path):
     return tmp_path
 
 
-def stamp(
-    command,
-    folder,
-    contract="contract.toml",
-    model="policy.onnx",
-    out="stamped.onnx",
-):
+def stamp(command, folder, contract="contract.toml", model="policy.onnx", out="stamped.onnx"):
     """`rigpact codegen --stamp` of files in a folder."""
     return command("codegen", folder / contract, "--stamp", folder / model, "-o", folder / out)
 

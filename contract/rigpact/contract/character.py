@@ -6,14 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rigpact.contract.errors import UnusableInput
-from rigpact.contract.layout import (
-    ANGULAR_VELOCITIES,
-    CONDITION_WIDTH,
-    CONTACTS,
-    CONTACTS_WIDTH,
-    ROTATIONS,
-    Layout,
-)
+from rigpact.contract.layout import ANGULAR_VELOCITIES, CONDITION_WIDTH, CONTACTS, CONTACTS_WIDTH, ROTATIONS, Layout
 from rigpact.contract.skeleton import Skeleton, left_right_permutation
 from rigpact.contract.statistics import SquashedStatistics, Statistics
 from rigpact.contract.systems.contract import Contract
