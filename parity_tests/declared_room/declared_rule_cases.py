@@ -95,12 +95,10 @@ class Network:
 
 
 def said(**changes: str) -> Network:
-    """The sound model with other metadata."""
     return Network({**METADATA, **changes})
 
 
 def inside(*before: tuple[str, Any], behind: Sequence[tuple[str, Any]] = ()) -> Network:
-    """A model with constants of its own."""
     return Network(METADATA, before, behind)
 
 
@@ -159,7 +157,6 @@ _PROFILE = ('name = "four_joints"', 'name = "four_joints"\nprofile = "PROFILE"')
 
 
 def named(profile: str, *edits: tuple[str, str]) -> tuple[tuple[str, str], ...]:
-    """Edits of a sample that names a profile."""
     return ((_PROFILE[0], _PROFILE[1].replace("PROFILE", profile)), *edits)
 
 

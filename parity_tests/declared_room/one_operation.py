@@ -30,7 +30,6 @@ F32 = np.float32
 
 
 def drawn(size: float = 1.0, **widths: int) -> Draw:
-    """Random rows of so many numbers for each name."""
     return lambda random, count: {name: random.normal(0.0, size, (count, w)).astype(F32) for name, w in widths.items()}
 
 
@@ -63,12 +62,10 @@ def matrix(q: Array) -> Array:
 
 
 def back(m: Array) -> Array:
-    """The inverse of rotation matrices."""
     return np.swapaxes(m, -1, -2)
 
 
 def turned(m: Array, v: Array) -> Array:
-    """Vectors (..., 3) turned by matrices, a product and a sum at a time."""
     return m[..., 0] * v[..., :1] + m[..., 1] * v[..., 1:2] + m[..., 2] * v[..., 2:]
 
 
@@ -89,7 +86,6 @@ MEASURES: Mapping[str, Callable[[Array], Array]] = {
 
 
 def threes(v: Array) -> Array:
-    """Rows as vectors of three."""
     return v.reshape(len(v), -1, 3)
 
 

@@ -17,12 +17,10 @@ OFFSETS = ((0.5, 0.0, 1.0), (0.0, 0.1, 0.4), (-0.3, 0.2, 0.1), (0.3, 0.2, 0.1), 
 
 
 def from_robot(signs: Sequence[float], zeros: Sequence[float]) -> Oracle:
-    """The zero is taken off, then the sign."""
     return lambda q: np.array(signs, q.dtype) * (q - np.array(zeros, q.dtype))
 
 
 def to_robot(signs: Sequence[float], zeros: Sequence[float]) -> Oracle:
-    """The sign, then the zero is added."""
     return lambda q: np.array(signs, q.dtype) * q + np.array(zeros, q.dtype)
 
 

@@ -25,7 +25,6 @@ def even(low: float, high: float, **widths: int) -> Draw:
 
 
 def along(v: Array, axes: Signed) -> Array:
-    """Vectors (..., 3) in other axes."""
     return np.stack([v.dtype.type(sign) * v[..., axis] for axis, sign in axes], axis=-1)
 
 
@@ -33,12 +32,10 @@ def along(v: Array, axes: Signed) -> Array:
 
 
 def laid(change: Callable[[Array], Array]) -> Oracle:
-    """A function of the points (frames, vertices, 3) of meshes."""
     return lambda mesh: change(threes(mesh))
 
 
 def centred(mesh: Array) -> Array:
-    """Summed point by point, from the last."""
     return mesh - sum(mesh[:, place] for place in reversed(range(COUNT)))[:, None] / mesh.dtype.type(COUNT)
 
 

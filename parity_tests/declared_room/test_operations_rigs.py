@@ -10,7 +10,6 @@ from .one_operation import F32, MEASURES, Array, Oracle, Subject, back, drawn, j
 
 
 def toml(value: Any) -> str:
-    """Numbers and names as they stand in a page."""
     return str(np.asarray(value).tolist()).replace("'", '"')
 
 
@@ -39,7 +38,6 @@ EXCHANGED = [LIMITS[6 * joint + 2 * axis + end] for joint in (0, 1) for axis in 
 
 
 def roots(random: np.random.Generator, count: int) -> Array:
-    """A place, and two unit quaternions."""
     return np.hstack([random.normal(0.0, PLACE, (count, 3)).astype(F32), units(random, count, 2)])
 
 

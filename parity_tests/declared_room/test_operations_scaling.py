@@ -17,7 +17,6 @@ MEAN, STD = (0.3, -1.0, 2.0), (0.5, 0.02, 3.0)
 
 
 def each(function: Callable[..., Any], *numbers: Numbers) -> Oracle:
-    """A function of the rows and of constants of each channel, all in the rows' own float type."""
     return lambda rows: function(rows, *(np.array(values, rows.dtype) for values in numbers))
 
 
@@ -88,7 +87,6 @@ def _softmax(x: Array) -> Array:
 
 
 def limited(function: Callable[[Array], Array]) -> Oracle:
-    """f(x / 2) · 2."""
     return lambda x: function(x / x.dtype.type(2)) * x.dtype.type(2)
 
 
@@ -105,7 +103,6 @@ TAU = 2.0 * float(mpmath.pi)
 
 
 def summed(*weights: float) -> Oracle:
-    """From the last vector to the first."""
     return lambda *v: sum(k * x for k, x in zip(np.array(weights[::-1], v[0].dtype), v[::-1], strict=True))
 
 

@@ -58,7 +58,6 @@ def shifted(lag: int, *, zeros: bool = False) -> Oracle:
 
 
 def rate(first: int, second: int, factor: float) -> Oracle:
-    """(x(t + second) - x(t + first)) · factor."""
     return lambda x: (shifted(second)(x) - shifted(first)(x)) * x.dtype.type(factor)
 
 

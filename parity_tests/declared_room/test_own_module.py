@@ -218,7 +218,6 @@ class Package(NamedTuple):
 
 
 def of_a_studio(name, operation):
-    """An entry point of a studio's package."""
     return SimpleNamespace(name=name, load=lambda: operation, dist=Package("studio"))
 
 

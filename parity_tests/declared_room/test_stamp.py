@@ -21,12 +21,10 @@ def folder(tmp_path):
 
 
 def stamp(command, folder, contract="contract.toml", model="policy.onnx", out="stamped.onnx"):
-    """`rigpact codegen --stamp` of files in a folder."""
     return command("codegen", folder / contract, "--stamp", folder / model, "-o", folder / out)
 
 
 def codes(answer):
-    """The rules that a check names."""
     return {each["code"] for each in json.loads(answer.out)["findings"]}
 
 

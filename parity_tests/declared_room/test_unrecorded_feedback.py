@@ -32,7 +32,6 @@ def _decaying(h, x):
 
 
 def _chaotic(h, _x):
-    """4 h (1 - h) with the product written out: another order of rounding than the model's."""
     return np.float32(np.float32(4) * h - np.float32(4) * h * h)
 
 

@@ -33,7 +33,6 @@ class CodeHint:
     words: str = ""
 
     def __str__(self) -> str:
-        """All of it in a line."""
         return "; ".join(filter(None, (self.words, f"C++: {self.cpp.removesuffix(';')}; Python: {self.python}")))
 
 
@@ -188,15 +187,12 @@ class Conventions(Mapping[str, Any]):
         return self._knobs[name]
 
     def __getitem__(self, name: str) -> Any:
-        """The choice for a knob."""
         return self._choices[name]
 
     def __iter__(self) -> Iterator[str]:
-        """Iterate over the knobs' names."""
         return iter(self._choices)
 
     def __len__(self) -> int:
-        """Number of knobs."""
         return len(self._choices)
 
     def __getattr__(self, name: str) -> Any:
@@ -206,11 +202,9 @@ class Conventions(Mapping[str, Any]):
         raise AttributeError(name)
 
     def __hash__(self) -> int:
-        """Equal choices have equal hashes."""
         return hash(frozenset(self._choices.items()))
 
     def __eq__(self, other: object) -> bool:
-        """Whether another mapping makes the same choices."""
         return isinstance(other, Mapping) and dict(self) == dict(other)
 
     def __repr__(self) -> str:

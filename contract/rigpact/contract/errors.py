@@ -35,7 +35,6 @@ class UnusableInput(Exception):
         super().__init__(self.one_line())
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """What a process hands to the one that waits for it: a subclass may be made of other words than it keeps."""
         return copyreg.__newobj__, (type(self), *self.args), self.__dict__  # type: ignore[attr-defined]
 
     def one_line(self) -> str:

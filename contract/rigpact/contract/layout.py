@@ -50,11 +50,9 @@ class Layout:
     width: int
 
     def __contains__(self, name: str) -> bool:
-        """Whether a slice of that name exists."""
         return name in self._by_name
 
     def __getitem__(self, name: str) -> Slice:
-        """Return the slice of that name; KeyError where there is none."""
         return self._by_name[name]
 
     @cached_property
@@ -62,7 +60,6 @@ class Layout:
         return {entry.name: entry for entry in reversed(self.slices)}  # the first one of a name counts
 
     def __iter__(self) -> Iterator[Slice]:
-        """Iterate over the slices in order of their start."""
         return iter(self.slices)
 
     def slice_at(self, index: int) -> Slice | None:

@@ -363,7 +363,6 @@ def _position(place: tuple[Token, ...], root: Mapping[str, Any]) -> int:
 
 
 def _bound(value: Any) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """The stages of a network's side, and the model's own names of them where a table binds by name."""
     return (tuple(value.values()), tuple(value)) if isinstance(value, Mapping) else (tuple(value), ())
 
 

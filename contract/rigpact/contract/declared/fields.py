@@ -41,7 +41,6 @@ def declared_fields(table: Mapping[str, Any], place: tuple[Token, ...], names: N
 
 
 def _group(entry: Mapping[str, Any], place: tuple[Token, ...], names: Names) -> Iterable[Entry]:
-    """An entry of `fields`: a field, or those of its own `names`."""
     return _of_names(entry, _listed(entry["names"], place, names), place) if "names" in entry else [(entry, place)]
 
 

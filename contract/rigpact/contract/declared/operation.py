@@ -359,7 +359,6 @@ class Use:
 
 
 def _in_words(hint: str | CodeHint | None, words: str) -> str | CodeHint:
-    """The lines of code of a reading, with other words."""
     return replace(hint, words=words) if isinstance(hint, CodeHint) else words
 
 

@@ -151,17 +151,14 @@ def _problems(root: Mapping[str, Any], name: str, entry: Mapping[str, Any], foun
 
 
 def _expected(entry: Mapping[str, Any]) -> str:
-    """What the page says of a constant's numbers, else their kind."""
     return str(entry.get("expected", _kind(entry["value"])))
 
 
 def _are_units(rows: FloatArray, _why: str) -> bool:
-    """Whether each row is as long as one, as far as a file of six digits says it."""
     return np.allclose(np.linalg.norm(rows, axis=1), 1.0, atol=1e-6)
 
 
 def _are_opposed(rows: FloatArray, _why: str) -> bool:
-    """Whether no two rows point to one side."""
     return bool((np.triu(rows @ rows.T, 1) <= 0.0).all())
 
 

@@ -24,14 +24,11 @@ def beyond_limits(root: Mapping[str, Any]) -> Iterator[Misdeclared]:
         yield _too_many(("stages",), f"stages that read many vectors each, {orders} orders", f"at most {MOST_ORDERS}")
     for kind in ("given", "stages"):
         for index, table in enumerate(root[kind]):
-            yield from _readings(table, (kind, index))
-
-
-def _readings(table: Mapping[str, Any], place: tuple[Token, ...]) -> Iterator[Misdeclared]:
-    for owner, entry in (((), table), *(((key,), value) for key, value in table.items())):
-        wrong = entry.get("wrong") if isinstance(entry, Mapping) else None
-        if isinstance(wrong, list | Mapping) and len(wrong) > MOST_READINGS:
-            yield _too_many((*place, *owner, "wrong"), f"{len(wrong)} readings", f"at most {MOST_READINGS}")
+            place = (kind, index)
+            for owner, entry in (((), table), *(((key,), value) for key, value in table.items())):
+                wrong = entry.get("wrong") if isinstance(entry, Mapping) else None
+                if isinstance(wrong, list | Mapping) and len(wrong) > MOST_READINGS:
+                    yield _too_many((*place, *owner, "wrong"), f"{len(wrong)} readings", f"at most {MOST_READINGS}")
 
 
 def refuse_wide(width: int, place: tuple[Token, ...], most: int = MOST_OF_VECTOR) -> None:

@@ -56,7 +56,13 @@ def parse_yaml(content: bytes, place: object) -> Any:
         raise UnusableInput(place, f"{len(content)} bytes of YAML", f"at most {MAX_YAML_BYTES}: {_EXPECTED}")
     try:
         text = content.decode("utf-8-sig")
-        _refuse_many(text, place)
+        # UnusableInput for text that is too deep or holds too many values, before a node of it is built
+        depth = count = 0
+        for event in yaml.parse(text, Loader=_DataLoader):
+            count += isinstance(event, yaml.NodeEvent)
+            depth += isinstance(event, yaml.CollectionStartEvent)
+            depth -= isinstance(event, yaml.CollectionEndEvent)
+            _refuse_size(count, depth, place)
         loader = _DataLoader(text)
         try:
             root = loader.get_single_node()
@@ -79,16 +85,6 @@ def parse_yaml(content: bytes, place: object) -> Any:
         ) from None
     except (ValueError, TypeError, RecursionError) as error:
         raise UnusableInput(place, f"YAML without plain data ({error})", "lists, tables, numbers, words") from None
-
-
-def _refuse_many(text: str, place: object) -> None:
-    """UnusableInput for text that is too deep or holds too many values, before a node of it is built."""
-    depth = count = 0
-    for event in yaml.parse(text, Loader=_DataLoader):
-        count += isinstance(event, yaml.NodeEvent)
-        depth += isinstance(event, yaml.CollectionStartEvent)
-        depth -= isinstance(event, yaml.CollectionEndEvent)
-        _refuse_size(count, depth, place)
 
 
 def _refuse_size(count: int, depth: int, place: object) -> None:
@@ -122,19 +118,15 @@ def _refuse_repeated_keys(loader: yaml.SafeLoader, root: yaml.Node, place: objec
         seen.add(id(node))
         waiting += _children(node)
         if isinstance(node, yaml.MappingNode):
-            _refuse_repeated_keys_of(loader, node, place)
-
-
-def _refuse_repeated_keys_of(loader: yaml.SafeLoader, node: yaml.MappingNode, place: object) -> None:
-    keys: dict[Any, int] = {}
-    for key, _ in node.value:
-        if not isinstance(key, yaml.ScalarNode):
-            continue
-        value, line = loader.construct_object(key), key.start_mark.line + 1
-        if value in keys:
-            found = f"the key {key.value!r} twice, first in line {keys[value]}"
-            raise UnusableInput(f"{place}:{line}:{key.start_mark.column + 1}", found, "every key once")
-        keys[value] = line
+            keys: dict[Any, int] = {}
+            for key, _ in node.value:
+                if not isinstance(key, yaml.ScalarNode):
+                    continue
+                value, line = loader.construct_object(key), key.start_mark.line + 1
+                if value in keys:
+                    found = f"the key {key.value!r} twice, first in line {keys[value]}"
+                    raise UnusableInput(f"{place}:{line}:{key.start_mark.column + 1}", found, "every key once")
+                keys[value] = line
 
 
 def _children(node: yaml.Node) -> list[yaml.Node]:

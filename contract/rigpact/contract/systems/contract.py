@@ -74,7 +74,6 @@ class Contract:
 
     @cached_property
     def _layouts(self) -> dict[str, FieldLayout]:
-        """Fields by stage, each made once: those of the file first."""
         return dict(self.vectors)
 
     @cached_property
@@ -97,5 +96,4 @@ class Contract:
 
 
 def _of_all_bones(changes: Mapping[str, Any]) -> dict[str, Any]:
-    """The changes that mean the same where there are more bones: an order of some bones says nothing of the others."""
     return {name: value for name, value in changes.items() if name != "bone_order"}

@@ -98,11 +98,9 @@ class FieldLayout:
         return hashlib.sha256(json.dumps(meaning, separators=(",", ":"), ensure_ascii=True).encode()).hexdigest()
 
     def __iter__(self) -> Iterator[Field]:
-        """Iterate over the fields."""
         return iter(self.fields)
 
     def __contains__(self, name: str) -> bool:
-        """Whether a field of that name exists."""
         return any(field.name == name for field in self.fields)
 
     def __getitem__(self, name: str) -> Field:

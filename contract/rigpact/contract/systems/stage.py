@@ -158,11 +158,9 @@ class Graph:
         raise KeyError(name)
 
     def __iter__(self) -> Iterator[Stage]:
-        """Iterate over the stages in loop order."""
         return iter(self.stages)
 
     def __contains__(self, name: object) -> bool:
-        """Whether there is a stage of that name."""
         return any(stage.name == name for stage in self.stages)
 
     @property

@@ -183,7 +183,6 @@ class Pairing:
         return True
 
     def _cut_by_value(self, given: str) -> bool:
-        """A stage of a given vector that was not recorded, in whose place a column stands."""
         return any(self._cut(stage) for stage in self._consumers(given) if self._pair(stage))
 
     def _cut_by_name(self, given: str) -> bool:

@@ -130,7 +130,6 @@ def _renamed(entry: Entry, old: str, new: str) -> Entry:
 
 
 def _said(table: Mapping[str, Any]) -> dict[str, Any]:
-    """What is not known is left out."""
     return {key: value for key, value in table.items() if value is not None}
 
 

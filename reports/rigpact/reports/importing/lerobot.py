@@ -136,20 +136,17 @@ class _Pipeline:
         self._arrays: Mapping[str, Any] = {}
         self._file: Path | None = None
         for step in root.need("steps", "the steps of the pipeline").elements():
-            self._take(step)
-
-    def _take(self, step: Node) -> None:
-        kind = str(step.get("registry_name").value or step.get("class").value or "")
-        if kind in ("normalizer_processor", "unnormalizer_processor"):
-            if self._normaliser is not None:
-                raise step.wrong("one normaliser", found="a second one")
-            self._normaliser = step.get("config")
-            self._load(step.get("state_file"))
-        elif kind.startswith("rename_observations"):
-            renamed = step.get("config").get("rename_map")
-            self._renamed = {} if renamed.is_nothing else {each.word(): key for key, each in renamed.children()}
-        elif kind not in _HARMLESS:
-            self.others.append(kind)
+            kind = str(step.get("registry_name").value or step.get("class").value or "")
+            if kind in ("normalizer_processor", "unnormalizer_processor"):
+                if self._normaliser is not None:
+                    raise step.wrong("one normaliser", found="a second one")
+                self._normaliser = step.get("config")
+                self._load(step.get("state_file"))
+            elif kind.startswith("rename_observations"):
+                renamed = step.get("config").get("rename_map")
+                self._renamed = {} if renamed.is_nothing else {each.word(): key for key, each in renamed.children()}
+            elif kind not in _HARMLESS:
+                self.others.append(kind)
 
     def _load(self, node: Node) -> None:
         if node.is_nothing:

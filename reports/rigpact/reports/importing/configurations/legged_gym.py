@@ -177,7 +177,11 @@ def deploy_to_draft(root: Node, model: Model | None, file: Entry) -> Draft:
     if known is not None:
         draft.names_comments = [f"The order of {known.robot} in its URDF, by a table of rigpact."]
     draft.names["joints"] = joints
-    draft.fps = _deploy_rate(root)
+    step, every = root.get("control_dt"), 1
+    if step.is_nothing:
+        step = root.need("simulation_dt", "the seconds of a step of the simulation")
+        every = root.need("control_decimation", "its steps for one of the policy").whole(1)
+    draft.fps = rate_of_step(step.number() * every, step)
     measured, motors = _motors(root, joints, [] if table is None else table.sdk)
     size = root.get("num_obs")
     terms = as_wide([_deploy_term(root, name, count) for name in _PHASED], size.whole(1), size.place)
@@ -193,14 +197,6 @@ def deploy_to_draft(root: Node, model: Model | None, file: Entry) -> Draft:
         gains=Gains(stiffness, damping, joints), model=file,
     )  # fmt: skip
     return robot_to_draft(robot)
-
-
-def _deploy_rate(root: Node) -> float:
-    step, every = root.get("control_dt"), 1
-    if step.is_nothing:
-        step = root.need("simulation_dt", "the seconds of a step of the simulation")
-        every = root.need("control_decimation", "its steps for one of the policy").whole(1)
-    return rate_of_step(step.number() * every, step)
 
 
 def _motors(root: Node, joints: tuple[str, ...], sdk: Sequence[str]) -> tuple[tuple[str, ...], tuple[str, ...] | None]:

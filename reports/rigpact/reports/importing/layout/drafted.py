@@ -83,7 +83,12 @@ class Columns:
 
     def _added(self, column: str, name: str) -> str:
         if (before := self._before(column)) is not None:
-            return self._carried(column, name, before)
+            start = None if self.rows[column][~self.follows].any() else "zeros"
+            said = "GUESSED: in the recording it is the answer of the frame before"
+            said += "" if start else ". LEFT OPEN: start, its value in the first frame"
+            self.pending.append((name, before))
+            numbers = self.numbers_of(column, int(self.rows[column].shape[1]))
+            return self.draft.give(name, said, **numbers, carried=word(before, "column"), start=start)
         if (scored := self._scored(column)) is not None:
             operation, source, statistics = scored
             return statistics.stage(self.draft, name, operation, self.vector_of(source), GUESS)
@@ -169,14 +174,6 @@ class Columns:
             if np.any(rows[later - 1] != rows[later[0] - 1]) and np.array_equal(held[later], rows[later - 1]):
                 return name
         return None
-
-    def _carried(self, column: str, name: str, before: str) -> str:
-        start = None if self.rows[column][~self.follows].any() else "zeros"
-        said = "GUESSED: in the recording it is the answer of the frame before"
-        said += "" if start else ". LEFT OPEN: start, its value in the first frame"
-        self.pending.append((name, before))
-        numbers = self.numbers_of(column, int(self.rows[column].shape[1]))
-        return self.draft.give(name, said, **numbers, carried=word(before, "column"), start=start)
 
     def finish(self) -> None:
         """Columns that are taken over, and all others that are made of something: what comes from outside is left out."""
@@ -330,7 +327,6 @@ _STEPS = {"affine": "relative", "select": "policy", "clip": "clipped"}
 
 
 def _ends(line: Line) -> tuple[bool, bool]:
-    """Whether a line has a low and a high end."""
     return line.lowest is not None, line.highest is not None
 
 

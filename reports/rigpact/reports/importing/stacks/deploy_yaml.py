@@ -105,7 +105,12 @@ def to_draft(root: Node, model: Model | None, file: Entry) -> Draft:
     draft.names["sdk"] = motors
     if policy != motors:
         draft.names["policy"] = policy
-    action = _action(root, policy)
+    actions = list(root.need("actions", "the action that the network's answer becomes").children())
+    term = root.get("actions").only(actions, "one", "declare the others by hand: one contract for each term")
+    names = _driven(term, policy)
+    scale, offset = (term.get(key).one_or_each(len(names), "joint") for key in ("scale", "offset"))
+    notes = () if actions[0][0] == "JointPositionAction" else (f"the action term is {actions[0][0]}",)
+    action = Action(names, scale, offset, clip_of(term.get("clip"), len(names)), notes)
     groups = _groups(root, policy, model)
     pose = root.need("default_joint_pos", "the pose that joint positions are relative to").numbers(len(policy), "joint")
     robot = Robot(
@@ -161,15 +166,6 @@ def _gains(root: Node, order: Sequence[int], policy: tuple[str, ...]) -> Gains |
         return Gains(stiffness, damping, motors)
     note = "LEFT OPEN: order. Find out whether the gains follow the motors (the runtime sets them without the map) or the policy"
     return Gains(stiffness, damping, None, (note,))
-
-
-def _action(root: Node, policy: tuple[str, ...]) -> Action:
-    actions = list(root.need("actions", "the action that the network's answer becomes").children())
-    term = root.get("actions").only(actions, "one", "declare the others by hand: one contract for each term")
-    names = _driven(term, policy)
-    scale, offset = (term.get(key).one_or_each(len(names), "joint") for key in ("scale", "offset"))
-    notes = () if actions[0][0] == "JointPositionAction" else (f"the action term is {actions[0][0]}",)
-    return Action(names, scale, offset, clip_of(term.get("clip"), len(names)), notes)
 
 
 def _driven(term: Node, policy: tuple[str, ...]) -> tuple[str, ...]:

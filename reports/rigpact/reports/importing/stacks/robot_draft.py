@@ -44,7 +44,6 @@ def _chain(robot: Robot, term: Term, source: str, steps: Steps, comments: Sequen
 
 
 def _given_name(robot: Robot, term: Term, name: str, steps: Steps) -> str:
-    """The name of a given vector; the term's own name is for what is made of it."""
     return robot.draft.free_name(f"{name}_raw") if steps and name == term.name else name
 
 
