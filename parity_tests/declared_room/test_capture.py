@@ -1,15 +1,185 @@
 """A training environment becomes a contract, and a recording of it agrees with it; the managers are small stand-ins."""
 
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from types import SimpleNamespace
+from typing import Any
 
+import numpy as np
 import pytest
 
 from rigpact.contract.errors import UnusableInput
 from rigpact.testing import capture
 
-from .captured_environment import JOINTS, ManagerBasedRLEnv, Tensor
 from .foreign_files import weights_of, write_model
+
+Array = np.ndarray
+JOINTS = ("left_hip", "right_hip", "left_knee", "right_knee")
+POSE = np.float32([[0.1, -0.1, 0.8, 0.7]])
+COUNT = 2
+
+
+class Tensor:
+    """What torch gives: numbers only behind detach, cpu and numpy."""
+
+    def __init__(self, values: Any) -> None:
+        self.values = np.array(values, np.float32)
+
+    def __getitem__(self, place: Any) -> "Tensor":
+        return Tensor(self.values[place])
+
+    def detach(self) -> "Tensor":
+        return self
+
+    def cpu(self) -> "Tensor":
+        return self
+
+    def numpy(self) -> Array:
+        return self.values
+
+
+# ---- functions of terms, under the stacks' own names
+
+
+def base_ang_vel(env: Any) -> Tensor:
+    return env.robot.data.root_ang_vel_b
+
+
+def projected_gravity(env: Any) -> Tensor:
+    return env.robot.data.projected_gravity_b
+
+
+def generated_commands(env: Any, command_name: str) -> Tensor:
+    return env.commands[command_name]
+
+
+def joint_pos_rel(env: Any, asset_cfg: Any) -> Tensor:
+    return Tensor((env.robot.data.joint_pos.values - POSE)[:, asset_cfg.joint_ids])
+
+
+def joint_vel_rel(env: Any, asset_cfg: Any) -> Tensor:
+    return Tensor(env.robot.data.joint_vel.values[:, asset_cfg.joint_ids])
+
+
+def last_action(env: Any) -> Tensor:
+    return env.action_manager.action
+
+
+def term(func: Any, **said: Any) -> SimpleNamespace:
+    """An ObservationTermCfg as its manager leaves it."""
+    plain = {"params": {}, "scale": None, "clip": None, "history_length": 0, "modifiers": None}
+    return SimpleNamespace(func=func, **{**plain, **said})
+
+
+def joints(*places: int) -> dict[str, Any]:
+    """A resolved SceneEntityCfg."""
+    chosen = list(places) or slice(None)
+    return {"asset_cfg": SimpleNamespace(name="robot", joint_names=None, joint_ids=chosen)}
+
+
+def group() -> dict[str, SimpleNamespace]:
+    return {
+        "base_ang_vel": term(base_ang_vel, scale=Tensor([0.25] * 3)),
+        "projected_gravity": term(projected_gravity),
+        "velocity_commands": term(generated_commands, params={"command_name": "base"}, clip=(-0.5, 0.5)),
+        "joint_pos": term(joint_pos_rel, params=joints(), history_length=3),
+        "joint_vel": term(joint_vel_rel, params=joints(3, 2), scale=0.05),
+        "actions": term(last_action),
+    }
+
+
+WIDTHS = {
+    "base_ang_vel": 3, "projected_gravity": 3, "velocity_commands": 3, "joint_pos": 12, "joint_vel": 2, "actions": 4,
+}  # fmt: skip
+SCALE = (0.5, 0.25, 0.5, 0.25)
+
+
+class JointPositionAction:
+    """The action term: target = action · scale + offset."""
+
+    def __init__(self) -> None:
+        self._joint_names, self._scale, self._offset = (
+            list(JOINTS), Tensor([SCALE] * COUNT), Tensor(np.repeat(POSE, COUNT, 0)),
+        )  # fmt: skip
+        self.cfg, self.processed_actions = SimpleNamespace(clip=None), Tensor(np.zeros((COUNT, 4)))
+
+    def process(self, actions: "Tensor") -> None:
+        self.processed_actions = Tensor(
+            [[a * s + p for a, s, p in zip(row, SCALE, POSE[0], strict=True)] for row in actions.values]
+        )
+
+
+class ManagerBasedRLEnv:
+    """Four joints, sensors of chance, a history of three positions; `wrong` is a mistake of its own loop."""
+
+    step_dt = 0.02
+
+    def __init__(self, *, is_mjlab: bool = False, episode: int = 0, wrong: str = "") -> None:
+        self.is_mjlab, self.episode, self.wrong = is_mjlab, episode, wrong
+        self.random = np.random.default_rng(4)
+        names, terms = "actor" if is_mjlab else "policy", group()
+        dims = {names: [(WIDTHS[each],) for each in terms], "critic": [(3,)]}
+        active = {names: list(terms), "critic": ["base_lin_vel"]}
+        self.observation_manager = SimpleNamespace(active_terms=active, group_obs_term_dim=dims)
+        if is_mjlab:
+            self.observation_manager.get_term_cfg = lambda _group, name: terms[name]
+        else:
+            self.observation_manager._group_obs_term_cfgs = {names: list(terms.values())}
+        self.action_manager = SimpleNamespace(active_terms=["joint_pos"], action=Tensor(np.zeros((COUNT, 4))))
+        motors = SimpleNamespace(joint_names=list(JOINTS), stiffness=Tensor([[20.0] * 4] * COUNT), damping=0.5)
+        data = SimpleNamespace(joint_names=JOINTS, default_joint_pos=Tensor(np.repeat(POSE, COUNT, 0)))
+        self.robot = SimpleNamespace(data=data, actuators={"legs": motors})
+        self.scene, self.commands = {"robot": self.robot}, {}
+        self.action = JointPositionAction()
+        self.action_manager.get_term = lambda _name: self.action
+        self.episode_length_buf, self.positions = np.zeros(COUNT, int), []
+
+    @property
+    def unwrapped(self) -> "ManagerBasedRLEnv":
+        return self
+
+    def reset(self) -> tuple[dict[str, Tensor], dict[str, Any]]:
+        self.episode_length_buf[:] = 0
+        self.positions, self.action_manager.action = [], Tensor(np.zeros((COUNT, 4)))
+        return self._seen(), {}
+
+    def step(self, actions: Tensor) -> tuple[dict[str, Tensor], dict[str, Any]]:
+        self.action.process(actions)
+        if self.episode and self.episode_length_buf[0] + 1 == self.episode:
+            return self.reset()
+        self.episode_length_buf += 1
+        self.action_manager.action = actions
+        return self._seen(), {}
+
+    def _seen(self) -> dict[str, Tensor]:
+        """New sensors, then every term of environment after environment, a number at a time."""
+        data, draw = self.robot.data, self.random.normal
+        q = draw(size=(COUNT, 4))
+        q /= np.linalg.norm(q, axis=1, keepdims=True)
+        w, x, y, z = q.T
+        down = np.stack([-2 * (x * z - w * y), -2 * (y * z + w * x), -(1 - 2 * (x * x + y * y))], axis=1)
+        prefix = "root_link" if self.is_mjlab else "root"
+        setattr(data, f"{prefix}_quat_w", Tensor(q))
+        setattr(data, f"{prefix}_ang_vel_b", Tensor(draw(size=(COUNT, 3))))
+        data.root_ang_vel_b = getattr(data, f"{prefix}_ang_vel_b")
+        data.projected_gravity_b = Tensor(down)
+        data.joint_pos, data.joint_vel = Tensor(draw(size=(COUNT, 4))), Tensor(9 * draw(size=(COUNT, 4)))
+        self.commands["base"] = Tensor(draw(size=(COUNT, 3)))
+        now = data.joint_pos.values - POSE
+        self.positions = [*(self.positions or [now] * 3), now][-3:]
+        factor = 0.5 if self.wrong == "scale" else 0.25
+        rows = []
+        for k in range(COUNT):
+            speeds = data.joint_vel.values[k]
+            parts: Sequence[Any] = (
+                [factor * v for v in data.root_ang_vel_b.values[k]], down[k],
+                [min(max(v, -0.5), 0.5) for v in self.commands["base"].values[k]],
+                *(each[k] for each in self.positions),
+                [0.05 * speeds[3], 0.05 * speeds[2]], self.action_manager.action.values[k],
+            )  # fmt: skip
+            rows.append(np.concatenate([np.asarray(part, np.float32) for part in parts]))
+        name = "actor" if self.is_mjlab else "policy"
+        return {name: Tensor(rows)}
 
 
 def recorded(env, folder, frames=40):

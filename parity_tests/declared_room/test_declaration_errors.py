@@ -10,7 +10,7 @@ from rigpact.reference_runtime.graph.native.drawn import _drawn_rows
 
 from ..every_case import every_case
 from ..trust_room.tiny_project import CONTRACT, write_project
-from .declared_cases import DAMAGES, SMALL, write_small
+from .declared_rule_cases import DAMAGES, SMALL, write_small
 
 
 @every_case("name", DAMAGES)

@@ -1,5 +1,6 @@
 """Training and deploy configurations of other stacks: what they say becomes a contract, nothing in them runs."""
 
+import re
 import tomllib
 from typing import Any
 
@@ -7,10 +8,10 @@ import numpy as np
 import pytest
 
 from rigpact.reports.importing.configurations.configuration_classes import Unread, read_classes
+from rigpact.reports.importing.configurations.env_yaml import is_whole
 
 from ..every_case import every_case
-from .foreign_configurations import BASE, CLASSES, ENV, ROBOT_BASE, ROBOT_POLICY
-from .foreign_files import write_model
+from .foreign_files import BASE, CLASSES, ENV, ROBOT_BASE, ROBOT_POLICY, write_model
 
 
 def _imported(command, source, out, *options: object):
@@ -236,3 +237,40 @@ def test_a_number_that_doubles_its_digits_with_every_line_is_not_computed(tmp_pa
     assert values["n1"] == 9999800001
     assert isinstance(values["n4"], Unread)
     assert isinstance(values["l2"], Unread)
+
+
+NAMES = ("FL_hip_joint", "left_knee", "ab", "aab", "aaaa", "", "b", "aba", "[", "hip.1")
+SPOKEN = (
+    ".*_hip_joint", "F[L,R]_.*", "(left|right)_knee", "^(?!.*hip).*$", "(?=a)[ab]+", "a*?b?", ".+", "[^a]*", r"hip\.\d",
+    "a|ab|aab", "(a|b)*", "(?:ab)+", r"\[", "$", "^", "[]a]", "a+b", "(a|aa)?(a|aa)?", "",
+)  # fmt: skip
+
+
+@every_case("pattern", SPOKEN)
+def test_an_expression_takes_the_names_that_python_takes(pattern):
+    """A joint with another's gain is a robot that falls."""
+    assert [is_whole(pattern, name) for name in NAMES] == [re.fullmatch(pattern, name) is not None for name in NAMES]
+
+
+def test_drawn_expressions_take_the_names_that_python_takes():
+    """What nobody thought of: parts in any order, one behind or inside the other."""
+    rng = np.random.default_rng(5)
+    pieces = ("a", "b", ".", "[ab]", "[^a]", "(a|b)", "(ab|a)", "(?:b|)", "(?!b)", "(?=a)", "^", "$")
+    signs, fitting = ("", "", "*", "+", "?", "*?"), 0
+    for _ in range(400):
+        pattern = "".join(
+            piece + ("" if piece[:2] in ("(?", "^", "$") else str(rng.choice(signs)))
+            for piece in rng.choice(pieces, rng.integers(1, 6))
+        )
+        for name in ("", "a", "b", "ab", "ba", "aab", "abab", "bbaa"):
+            expected = re.fullmatch(pattern, name) is not None
+            assert is_whole(pattern, name) == expected, (pattern, name)
+            fitting += expected
+    assert fitting > 500
+
+
+@pytest.mark.parametrize("pattern", ["a?" * 34 + "a" * 34, "a*" * 60 + "c", "(a|a)*b", "(a|aa)*c", "(a|a)" * 30 + "c"])
+def test_no_expression_takes_long(pattern):
+    """A file of a kilobyte held an import for hours."""
+    assert is_whole(pattern, "a" * 200) == (pattern == "never")
+    assert is_whole(pattern, "a" * 34) == (pattern.endswith("a"))

@@ -1,5 +1,7 @@
 """Each format that `rigpact init --from` reads, and the traps of each, on small files written by hand."""
 
+import re
+import shlex
 import tomllib
 from collections.abc import Mapping
 from typing import Any
@@ -313,3 +315,23 @@ def test_files_of_another_folder_are_left_open_and_their_numbers_kept(tmp_path, 
     text = out.read_text(encoding="utf-8")
     assert tomllib.loads(text)["numbers"]["start_h_pos_in"]["value"] == [0, 1, 2, 3, 4, 5]
     assert "LEFT OPEN: file. walk.onnx is not in this folder" in text
+
+
+def test_every_command_of_the_page_runs(checkout, tmp_path, command, monkeypatch):
+    """People copy commands before they read."""
+    page = (checkout / "docs" / "importing.md").read_text(encoding="utf-8")
+    lines = re.findall(r"^\$ rigpact (.*)$", page, re.MULTILINE)
+    model = write_model(tmp_path / "policy.onnx", OBSERVED, 4)
+    save_file(robot_recording(model), tmp_path / "engine.safetensors")
+    write_yaml(tmp_path / "deploy.yaml", DEPLOY)
+    write_yaml(tmp_path / "walk_descriptor.yaml", DESCRIPTOR)
+    write_yaml(tmp_path / "walk_leapp.yaml", LEAPP)
+    write_model(tmp_path / "mjlab_policy.onnx", 45, 2, METADATA)
+    monkeypatch.chdir(tmp_path)
+    assert len(lines) >= 10
+    for line in lines:
+        if line == "init":
+            for contract in tmp_path.glob("*.toml"):  # a new folder on the page
+                contract.unlink()
+        answer = command(*shlex.split(line))
+        assert answer.status == 0, line + answer.out + answer.err

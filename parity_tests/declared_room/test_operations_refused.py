@@ -1,8 +1,12 @@
 """Operations of a declaration that fit no numbers, each refused at its place; readings that change nothing, not offered."""
 
+import importlib
 import json
 import re
 from collections.abc import Mapping
+from pathlib import Path
+
+from rigpact.contract.declared.vocabulary import RIGPACT, known_operations, origin_of
 
 from ..every_case import every_case
 from ..measuring.pages.operations_page import sample_text
@@ -230,3 +234,18 @@ def test_a_second_is_no_frame_where_both_are_one():
     """At one frame a second a rate is the same either way."""
     found = offered(X2, 'operation = "difference", of = "x", span = "backward", rate = "per_second"', "", 1.0)
     assert found == {"span": ("backward", "forward", "reversed")}
+
+
+ELSEWHERE = {"constant", "convert", "network"}
+"""Judged without a `Subject`: numbers that stand in the contract, forms of rotations against scipy, a model's answer."""
+
+
+def test_every_operation_has_an_oracle():
+    """An operation that only agrees with itself explains an engine with a mistake of its own."""
+    judged = set(ELSEWHERE)
+    for path in Path(__file__).parent.glob("test_operations_*.py"):
+        module = importlib.import_module(f"{__package__}.{path.stem}")
+        for subject in getattr(module, "SUBJECTS", ()):
+            judged |= set(re.findall(r'operation = "(\w+)"', subject.stage))
+    own = {name for name, each in known_operations().items() if origin_of(name) == RIGPACT and not each.only_on_pages}
+    assert own - judged == set()

@@ -35,7 +35,9 @@ def _operation(rigpact: Rigpact, _demo: Path) -> None:
     room = "parity_tests/declared_room"
     oracle = rigpact.folder / room / "test_operations_scaling.py"
     oracle.write_text(oracle.read_text(encoding="utf-8").replace('operation = "near_zero"', 'operation = "wrap"'))
-    refused = rigpact.python("-m", "pytest", "-q", f"{room}/test_operations_complete.py")
+    refused = rigpact.python(
+        "-m", "pytest", "-q", f"{room}/test_operations_refused.py::test_every_operation_has_an_oracle"
+    )
     assert (refused.status, "near_zero" in refused.out) == (1, True), refused.text
 
 

@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from rigpact.contract.declared.cross_checks import OF_GIVEN, SECTIONS
 from rigpact.contract.declared.declaration import OF_EVERY_STAGE
 from rigpact.contract.declared.vocabulary import known_operations
-from rigpact.contract.declared.whole_file import OF_GIVEN, SECTIONS
 from rigpact.contract.findings import Severity
 from rigpact.contract.rules.catalogue import ALL_RULES
 from rigpact.contract.rules.files.structure import load_schema

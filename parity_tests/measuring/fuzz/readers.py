@@ -36,7 +36,7 @@ from rigpact.reports.running.converted import ArraysRequest, write_arrays
 from rigpact.reports.running.two_models import compare_models
 
 from ...contract_room import small_character
-from ...declared_room import foreign_configurations, foreign_files
+from ...declared_room import foreign_files
 from ...readers_room import policies, samples, stores
 from ...trust_room import infinity_models
 from ..pages.operations_page import SAMPLES, sample_text
@@ -403,12 +403,12 @@ def _made_of(path: Path, out: Path, *, episode: int | None = None) -> None:
 
 def _configurations(folder: Path) -> Reader:
     """Configurations of trainings and of robots: each becomes a contract, which is checked."""
-    (folder / "base_class.py").write_text(foreign_configurations.BASE, encoding="utf-8")
-    (folder / "base_robot.yaml").write_text(foreign_configurations.ROBOT_BASE, encoding="utf-8")
+    (folder / "base_class.py").write_text(foreign_files.BASE, encoding="utf-8")
+    (folder / "base_robot.yaml").write_text(foreign_files.ROBOT_BASE, encoding="utf-8")
     bases = {"walker.py": folder / "base_class.py", "config.yaml": folder / "base_robot.yaml"}
     texts = {
-        "walker.py": foreign_configurations.CLASSES, "config.yaml": foreign_configurations.ROBOT_POLICY,
-        "env.yaml": foreign_configurations.ENV,
+        "walker.py": foreign_files.CLASSES, "config.yaml": foreign_files.ROBOT_POLICY,
+        "env.yaml": foreign_files.ENV,
     }  # fmt: skip
 
     def read(path: Path) -> None:

@@ -22,7 +22,7 @@ from rigpact.reports.diagnosing.two_files import Arrays, compare_arrays, compare
 from rigpact.reports.importing.configurations.environment import Environment
 from rigpact.reports.importing.draft import Draft
 from rigpact.reports.importing.formats import ImportRequest, finished
-from rigpact.reports.importing.model_beside import named_file, read_model_beside
+from rigpact.reports.importing.values import named_file, read_model_beside
 
 
 def agrees(

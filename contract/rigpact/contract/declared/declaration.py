@@ -14,22 +14,24 @@ import numpy as np
 
 from rigpact.contract.conventions import CodeHint, Knob
 from rigpact.contract.declared import vocabulary
-from rigpact.contract.declared.fields import OF_A_VECTOR, declared_fields, measure_of_given
-from rigpact.contract.declared.operation import Built, Input, Operation, Use
-from rigpact.contract.declared.problems import Misdeclared, NotBuilt, Wrong, unknown
-from rigpact.contract.declared.profiles import Profile, known_profiles
-from rigpact.contract.declared.sizes import MOST_OF_ALL, beyond_limits, refuse_wide
-from rigpact.contract.declared.sources import Sources, to_numbers
-from rigpact.contract.declared.values import NamedNumbers, flat_numbers
-from rigpact.contract.declared.whole_file import (
+from rigpact.contract.declared.cross_checks import (
+    MOST_OF_ALL,
+    beyond_limits,
     conventions_of_nothing,
     declared_names,
     declared_tables,
     parts_that_do_not_meet,
     places_of,
+    refuse_wide,
     said_at_stages,
     words_that_name_nothing,
 )
+from rigpact.contract.declared.fields import OF_A_VECTOR, declared_fields, measure_of_given
+from rigpact.contract.declared.operation import Built, Input, Operation, Use
+from rigpact.contract.declared.problems import Misdeclared, NotBuilt, Wrong, unknown
+from rigpact.contract.declared.profiles import Profile, known_profiles
+from rigpact.contract.declared.sources import Sources, to_numbers
+from rigpact.contract.declared.values import NamedNumbers, flat_numbers
 from rigpact.contract.json_pointer import Token, json_pointer
 from rigpact.contract.statistics import FloatArray
 from rigpact.contract.systems.contract import Contract

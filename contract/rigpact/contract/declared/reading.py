@@ -6,8 +6,8 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from rigpact.contract.declared.cross_checks import said_at_stages
 from rigpact.contract.declared.declaration import Declaration, read_declaration
-from rigpact.contract.declared.whole_file import said_at_stages
 from rigpact.contract.documents import Document, Kind
 from rigpact.contract.errors import UnusableInput
 from rigpact.contract.meaning import Meaning

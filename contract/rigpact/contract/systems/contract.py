@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
-from typing import Any, Self
+from typing import Any, Self, TypeVar
 
-from rigpact.contract.conventions import Conventions
+from rigpact.contract.conventions import Conventions, Knob
 from rigpact.contract.errors import UnusableInput
 from rigpact.contract.meaning import Meaning, conventions_sha256
 from rigpact.contract.systems.layout import FieldLayout
+from rigpact.contract.systems.stage import NotKnown
 from rigpact.contract.systems.system import System
 
 
@@ -97,3 +98,38 @@ class Contract:
 
 def _of_all_bones(changes: Mapping[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in changes.items() if name != "bone_order"}
+
+
+Part = TypeVar("Part")
+
+
+class FramesOfContract:
+    """The contract's numbers, the effects that its conventions choose, what is built of it once; the network, if there is one."""
+
+    def __init__(self, contract: Contract, network: Any = None) -> None:
+        """Nothing is built yet."""
+        self.contract, self._network = contract, network
+        self._parts: dict[Any, Any] = {}
+
+    @property
+    def numbers(self) -> Any:
+        """The contract's constants as the system reads them."""
+        return self.contract.numbers
+
+    @property
+    def network(self) -> Any:
+        """The network; `NotKnown` if there is none."""
+        if self._network is None:
+            raise NotKnown("network")
+        return self._network
+
+    def pick(self, knob: Knob) -> Any:
+        """The effect of the value that the conventions choose for a knob."""
+        return knob.effects[self.contract.conventions[knob.name]]
+
+    def built(self, part: Callable[[Any], Part]) -> Part:
+        """`part(contract)`, built once."""
+        if part not in self._parts:
+            self._parts[part] = part(self.contract)
+        found: Part = self._parts[part]
+        return found

@@ -16,8 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rigpact.contract.statistics import FloatArray
-from rigpact.contract.systems.contract import Contract
-from rigpact.contract.systems.of_contract import FramesOfContract
+from rigpact.contract.systems.contract import Contract, FramesOfContract
 from rigpact.contract.systems.stage import QUATERNIONS, Bounds, Graph, Measure, NotKnown, Stage
 from rigpact.reference_runtime.graph.answers import answer_bound
 from rigpact.reference_runtime.graph.replayed import ReplayedFrames, one_frame_later, path_of, sign_pattern, source_of

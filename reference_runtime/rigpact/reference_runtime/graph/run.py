@@ -15,8 +15,7 @@ from numpy.typing import NDArray
 
 from rigpact.contract.errors import UnusableInput
 from rigpact.contract.statistics import FloatArray
-from rigpact.contract.systems.contract import Contract
-from rigpact.contract.systems.of_contract import FramesOfContract
+from rigpact.contract.systems.contract import Contract, FramesOfContract
 from rigpact.contract.systems.stage import Graph, NotKnown, Stage
 from rigpact.reference_runtime.graph.replayed import Evidence, ReplayedFrames, source_of
 from rigpact.reference_runtime.recordings.trace import Trace, run_header

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from rigpact.contract.contract_files import contract_to_bytes
-from rigpact.contract.declared.changed_words import with_answered_words, with_changed_words
+from rigpact.contract.declared.rewrite import with_answered_words, with_changed_words
 from rigpact.contract.documents import Kind, read_document
 from rigpact.contract.errors import UnusableInput
 from rigpact.contract.files import write_bytes

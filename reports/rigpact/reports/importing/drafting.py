@@ -7,7 +7,7 @@ found out LEFT OPEN.
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from itertools import islice, product
 from math import prod
@@ -21,15 +21,19 @@ from rigpact.contract.documents import Kind
 from rigpact.contract.errors import ModelFailed, UnusableInput
 from rigpact.contract.model.signature import open_session, run_session
 from rigpact.contract.statistics import FloatArray
-from rigpact.reference_runtime.recordings.named_columns import CLOCK
+from rigpact.contract.systems.contract import Contract
+from rigpact.reference_runtime.recordings.named_columns import CLOCK, NoVector
 from rigpact.reference_runtime.recordings.opened import labelled_vectors, listed_endings, open_file
 from rigpact.reference_runtime.recordings.precision import precision_of
+from rigpact.reports.diagnosing.budget import Budget
+from rigpact.reports.diagnosing.evidence import EvidenceFiles, read_evidence
+from rigpact.reports.diagnosing.some_bones import diagnose_gathered
 from rigpact.reports.importing.columns_by_value import SAME, Statistics, find_statistics
-from rigpact.reports.importing.draft import Draft, Entry, lower_word, unlike, word
-from rigpact.reports.importing.layout.drafted import Columns, is_read_by, own_names
-from rigpact.reports.importing.layout.pieces import is_quaternion
-from rigpact.reports.importing.model_beside import Model, read_model_beside
-from rigpact.reports.importing.unusual import mark_unusual
+from rigpact.reports.importing.draft import Draft, Entry, lower_word, mark_unusual, unlike, word
+from rigpact.reports.importing.formats import Imported, ImportRequest, drafted_contract, finished
+from rigpact.reports.importing.infer.segments import is_quaternion
+from rigpact.reports.importing.infer.stages import Columns, is_read_by, own_names
+from rigpact.reports.importing.values import Model, read_model_beside
 
 # Which recorded columns a model takes and gives: by running it on them, else by name, else by the only fitting width
 _ROWS, _MOST = 6, 64
@@ -339,3 +343,39 @@ def _say_columns(draft: Draft, vector: str, column: str, labels: Sequence[str]) 
             f"the column {labels[place]} holds the number of {names[place]}, and {many} columns so: numbers in the order of "
             "another list, or columns with wrong names. Here each column is what its number is",
         )
+
+
+@dataclass(frozen=True)
+class DraftRequest:
+    """The folder to draft a contract of, and the file that it will be. fps: its rate, where the user says it.
+
+    files: those of the folder that are looked into; empty for all.
+    """
+
+    folder: Path
+    path: Path
+    fps: float | None = None
+    files: tuple[Path, ...] = ()
+
+
+def draft_folder(wanted: DraftRequest) -> Imported:
+    """The contract of a folder. UnusableInput where no model lies there."""
+    found, refused = look_into(wanted.folder, wanted.files), set[str]()
+    request = ImportRequest(wanted.folder, wanted.path, fps=wanted.fps)
+    while True:
+        draft = draft_of_folder(found, refused)
+        tried = drafted_contract(replace(draft, fps=draft.fps or 1.0), request)  # any rate replays a frame
+        differ = set() if found.recording is None else _differing(tried, found.recording)
+        if differ <= refused:
+            return finished(draft, request)
+        refused |= differ
+
+
+def _differing(contract: Contract, recording: Path) -> set[str]:
+    """The stages that a recording does not bear out; nothing is searched."""
+    try:
+        gathered = read_evidence(recording, contract, EvidenceFiles())
+    except NoVector:
+        return set()
+    found = diagnose_gathered(gathered, with_pairs=False, budget=Budget.spent())
+    return {stage.stage for stage in found.stages if stage.ok is False}

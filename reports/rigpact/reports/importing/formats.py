@@ -27,10 +27,9 @@ from rigpact.reports.importing.columns_by_value import FRAMES, Paired, Pairing
 from rigpact.reports.importing.configurations import env_yaml, legged_gym, rl_sar
 from rigpact.reports.importing.draft import Draft, Entry, lower_word
 from rigpact.reports.importing.lerobot import is_policy, policy_to_draft
-from rigpact.reports.importing.model_beside import Model, named_file, read_model_beside
 from rigpact.reports.importing.stacks import deploy_yaml, io_descriptor, leapp, mjlab_metadata
 from rigpact.reports.importing.toml_text import draft_to_toml
-from rigpact.reports.importing.values import Node
+from rigpact.reports.importing.values import Model, Node, named_file, read_model_beside
 
 # Which column of a recording holds which vector: guessed by numbers, then by names and widths, and marked as a guess
 _SAME_WORDS = {

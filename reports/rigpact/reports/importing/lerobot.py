@@ -19,8 +19,7 @@ from rigpact.contract.errors import UnusableInput
 from rigpact.contract.files import bytes_to_json, read_bytes
 from rigpact.contract.statistics import FloatArray
 from rigpact.reports.importing.draft import Draft, Entry, lower_word, word
-from rigpact.reports.importing.model_beside import path_inside
-from rigpact.reports.importing.values import Node
+from rigpact.reports.importing.values import Node, path_inside
 
 _NEEDED: Mapping[str, tuple[str, ...]] = {
     "MEAN_STD": ("mean", "std"), "MIN_MAX": ("min", "max"), "QUANTILES": ("q01", "q99"), "QUANTILE10": ("q10", "q90"),

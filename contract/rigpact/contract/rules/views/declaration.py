@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
+from rigpact.contract.declared.cross_checks import declared_tables, said_at_stages
 from rigpact.contract.declared.declaration import Declaration
 from rigpact.contract.declared.vocabulary import stands_in
-from rigpact.contract.declared.whole_file import declared_tables, said_at_stages
 from rigpact.contract.documents import Document
 from rigpact.contract.json_pointer import json_pointer
 from rigpact.contract.statistics import FloatArray

@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from rigpact.contract.declared.data_sets import Known
 from rigpact.contract.declared.operation import Built, Operation, Use
+from rigpact.contract.declared.page import Known
 from rigpact.contract.declared.values import Choice, Number
 from rigpact.contract.statistics import FloatArray
 from rigpact.contract.systems.contract import Contract

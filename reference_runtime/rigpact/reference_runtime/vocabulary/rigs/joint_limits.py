@@ -6,8 +6,8 @@ from typing import Any
 import numpy as np
 
 from rigpact.contract.conventions import CodeHint
-from rigpact.contract.declared.data_sets import Known
 from rigpact.contract.declared.operation import Built, Operation, Reading, Use
+from rigpact.contract.declared.page import Known
 from rigpact.contract.declared.problems import Wrong
 from rigpact.contract.statistics import FloatArray
 from rigpact.contract.systems.contract import Contract

@@ -3,9 +3,9 @@
 import numpy as np
 
 from rigpact.contract.conventions import CodeHint
+from rigpact.contract.declared.cross_checks import MOST_FRAMES
 from rigpact.contract.declared.operation import Built, Operation, Use
 from rigpact.contract.declared.problems import Wrong
-from rigpact.contract.declared.sizes import MOST_FRAMES
 from rigpact.contract.declared.values import Choice
 from rigpact.contract.statistics import FloatArray
 from rigpact.contract.systems.frames import Frames

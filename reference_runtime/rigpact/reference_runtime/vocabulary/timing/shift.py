@@ -2,9 +2,9 @@
 
 import numpy as np
 
+from rigpact.contract.declared.cross_checks import MOST_FRAMES
 from rigpact.contract.declared.operation import Built, Operation, Use
 from rigpact.contract.declared.problems import Wrong, shown
-from rigpact.contract.declared.sizes import MOST_FRAMES
 from rigpact.contract.statistics import FloatArray
 from rigpact.contract.systems.frames import Frames
 from rigpact.contract.systems.plan import Read, Step, moved

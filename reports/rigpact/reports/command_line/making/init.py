@@ -29,7 +29,7 @@ from rigpact.reports.command_line.report_formats import answer_written, print_fo
 if TYPE_CHECKING:
     from rigpact.reports.gate.setup.found_files import FoundFiles
     from rigpact.reports.gate.setup.status import Examination
-    from rigpact.reports.importing.drafted_folder import DraftRequest
+    from rigpact.reports.importing.drafting import DraftRequest
     from rigpact.reports.importing.formats import ImportRequest
 
 _FROM = "Write a contract from another stack's file: deploy.yaml, env.yaml, config.json, .py, .onnx, .mcap, .bvh."
@@ -68,7 +68,7 @@ def init(
         refuse_beside({"--from": source, **of_import, "--fps": fps, "--out": out}, "--status", "no other option")
         _say_status(folder, output_format)
     elif source is None:
-        from rigpact.reports.importing.drafted_folder import DraftRequest
+        from rigpact.reports.importing.drafting import DraftRequest
 
         refuse_beside(of_import, "no --from", "--from FILE beside it, the file of another stack")
         draft = DraftRequest(folder, path, fps, tuple(files))
@@ -187,7 +187,7 @@ def _contract_made(
     """
     from rigpact.contract.files import write_bytes
     from rigpact.reports.gate.setup.found_files import write_published_contract
-    from rigpact.reports.importing.drafted_folder import draft_folder
+    from rigpact.reports.importing.drafting import draft_folder
 
     published = None if draft.files else write_published_contract(draft.folder, there.columns)
     if published is not None:

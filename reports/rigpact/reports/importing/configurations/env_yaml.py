@@ -13,11 +13,19 @@ from typing import Any
 
 from rigpact.contract.errors import UnusableInput
 from rigpact.reports.importing.draft import Draft, Entry, lower_word, word
-from rigpact.reports.importing.model_beside import Model, input_width
 from rigpact.reports.importing.stacks.deploy_yaml import clip_of, table_called
-from rigpact.reports.importing.stacks.robot import Action, Gains, Group, Robot, Sensors, Term
-from rigpact.reports.importing.stacks.robot_draft import COMMANDS, as_wide, robot_to_draft
-from rigpact.reports.importing.values import Node, rate_of_step
+from rigpact.reports.importing.stacks.robot import (
+    COMMANDS,
+    Action,
+    Gains,
+    Group,
+    Robot,
+    Sensors,
+    Term,
+    as_wide,
+    robot_to_draft,
+)
+from rigpact.reports.importing.values import Model, Node, input_width, rate_of_step
 
 # Regular expressions of joints, in a time that grows with the expression and the name, whatever they hold.
 _LONGEST = 200

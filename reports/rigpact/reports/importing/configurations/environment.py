@@ -17,8 +17,7 @@ from rigpact.contract.statistics import FloatArray
 from rigpact.reference_runtime.operations.definitions.quaternions import TO_XYZW, TURNS, rotated
 from rigpact.reports.importing.configurations.env_yaml import fill_draft
 from rigpact.reports.importing.draft import Draft, Entry, lower_word
-from rigpact.reports.importing.model_beside import Model
-from rigpact.reports.importing.values import Node
+from rigpact.reports.importing.values import Model, Node
 
 _SENSORS = {
     "root_ang_vel_b": ("root_ang_vel_b", "root_link_ang_vel_b"), "root_lin_vel_b": ("root_lin_vel_b", "root_link_lin_vel_b"),

@@ -13,11 +13,9 @@ from typing import Any
 from rigpact.contract.errors import UnusableInput
 from rigpact.reports.importing.configurations.configuration_classes import Classes, read_classes
 from rigpact.reports.importing.draft import Draft, Entry, lower_word
-from rigpact.reports.importing.model_beside import Model, input_width
 from rigpact.reports.importing.stacks.deploy_yaml import table_called
-from rigpact.reports.importing.stacks.robot import Action, Gains, Group, Robot, Sensors, Term
-from rigpact.reports.importing.stacks.robot_draft import as_wide, robot_to_draft
-from rigpact.reports.importing.values import Node, rate_of_step
+from rigpact.reports.importing.stacks.robot import Action, Gains, Group, Robot, Sensors, Term, as_wide, robot_to_draft
+from rigpact.reports.importing.values import Model, Node, input_width, rate_of_step
 
 _SENSORS = Sensors(
     turn_comment="LEFT OPEN: space. Training takes the body's axes; find out which IMU gives it, and in whose axes"

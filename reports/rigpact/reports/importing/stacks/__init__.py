@@ -1,1 +1,1 @@
-"""The formats of other stacks: one module a format; robot and robot_terms are what several of them share."""
+"""The formats of other stacks: one module a format; robot is what several of them share."""

@@ -10,10 +10,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from rigpact.reports.importing.draft import Draft, Entry, lower_word, word
-from rigpact.reports.importing.model_beside import Model
-from rigpact.reports.importing.stacks.robot import Action, Gains, Group, Robot, Sensors, Term
-from rigpact.reports.importing.stacks.robot_draft import as_wide, robot_to_draft
-from rigpact.reports.importing.values import Node, rate_of_step
+from rigpact.reports.importing.stacks.robot import Action, Gains, Group, Robot, Sensors, Term, as_wide, robot_to_draft
+from rigpact.reports.importing.values import Model, Node, rate_of_step
 
 
 # Joints of robots in the orders that their runtimes use: SDK motors, Isaac Gym and MuJoCo (URDF), Isaac Lab (breadth first)

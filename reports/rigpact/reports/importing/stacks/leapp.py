@@ -17,8 +17,7 @@ from rigpact.contract.declared.sources import read_arrays
 from rigpact.contract.errors import UnusableInput
 from rigpact.contract.files import is_file, read_bytes
 from rigpact.reports.importing.draft import Draft, Entry, lower_word, word
-from rigpact.reports.importing.model_beside import Model, named_file, path_inside, read_model_beside
-from rigpact.reports.importing.values import Node
+from rigpact.reports.importing.values import Model, Node, named_file, path_inside, read_model_beside
 
 
 def inside_folder(node: Node, folder: Path) -> Path:

@@ -18,9 +18,9 @@ from rigpact.contract.statistics import FloatArray
 from rigpact.reference_runtime.recordings.precision import Precision
 from rigpact.reports.importing.columns_by_value import Statistics, is_near
 from rigpact.reports.importing.draft import Draft, Entry, word
-from rigpact.reports.importing.layout.fits import Line
-from rigpact.reports.importing.layout.laid_out import GUESS, Layout, infer_layout, lay_out
-from rigpact.reports.importing.layout.pieces import Piece, Source, Turn, is_quaternion, sources_of
+from rigpact.reports.importing.infer.affine import Line
+from rigpact.reports.importing.infer.observation import GUESS, Layout, infer_layout, lay_out
+from rigpact.reports.importing.infer.segments import Piece, Source, Turn, is_quaternion, sources_of
 
 
 # What a recording calls the numbers of its vectors: by names of joints and axes, or by their places

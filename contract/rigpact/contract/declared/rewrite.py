@@ -16,8 +16,8 @@ from typing import Any
 import numpy as np
 
 from rigpact.contract.conventions import Knob
+from rigpact.contract.declared.cross_checks import conventions_of, declared_tables, places_of
 from rigpact.contract.declared.vocabulary import known_operations
-from rigpact.contract.declared.whole_file import conventions_of, declared_tables, places_of
 
 Root = dict[str, Any]
 Place = tuple[str, int | str, str]
