@@ -123,8 +123,6 @@ class Robot:
 
 
 _VELOCITY_AXES = ("lin_vel_x", "lin_vel_y", "ang_vel_z")
-
-
 Steps = list[tuple[str, dict[str, Any]]]
 
 
@@ -136,8 +134,7 @@ def _add_term(robot: Robot, term: Term, group: Group) -> str:
     if term.scale is not None and term.scale != 1.0:
         scale = ("affine", {"scale": term.scale})
         steps = [scale, *steps] if group.scale_first else [*steps, scale]
-    make = _FUNCTIONS.get(term.function, _unknown)
-    return make(robot, term, steps)
+    return _FUNCTIONS.get(term.function, _unknown)(robot, term, steps)
 
 
 _STEPS = {"clip": "clipped", "affine": "relative", "rotate": "turned", "select": "taken"}
@@ -158,22 +155,17 @@ def _given_name(robot: Robot, term: Term, name: str, steps: Steps) -> str:
     return robot.draft.free_name(f"{name}_raw") if steps and name == term.name else name
 
 
-def _gyro(robot: Robot, term: Term, steps: Steps) -> str:
-    return _measured(robot, term, robot.sensors.gyro, steps, kind="angular_rate", unit="rad/s")
-
-
-def _linear(robot: Robot, term: Term, steps: Steps) -> str:
-    return _measured(robot, term, robot.sensors.velocity, steps, size=3, unit="m/s")
-
-
-def _measured(robot: Robot, term: Term, sensor: str, steps: Steps, **fields: Any) -> str:
+def _measured(robot: Robot, term: Term, steps: Steps) -> str:
     """A vector of a sensor: in whose axes stays open where the file does not say it, as a turn if there is what turns it."""
     sensors, terms = robot.sensors, [each.function for group in robot.groups for each in group.terms]
+    sensor, fields = sensors.velocity, {"size": 3, "unit": "m/s"}
+    if term.function == "base_ang_vel":
+        sensor, fields = sensors.gyro, {"kind": "angular_rate", "unit": "rad/s"}
     is_turned = bool(sensors.turn_comment) and "projected_gravity" in terms
     is_open = ["space"] if sensors.turn_comment and not is_turned else None
     comments = (sensors.turn_comment,) if sensors.turn_comment else ()
-    fields |= {"space": sensors.turn_space, "left_open": is_open}
-    name = robot.draft.give(_given_name(robot, term, sensor, steps), *comments, **fields)
+    said = {**fields, "space": sensors.turn_space, "left_open": is_open}
+    name = robot.draft.give(_given_name(robot, term, sensor, steps), *comments, **said)
     if is_turned:
         of, kept = [_quaternion(robot), name], {"direction": "none", "left_open": ["direction"]}
         wish = f"{term.name}_turned" if steps else term.name
@@ -252,8 +244,8 @@ def _last_action(robot: Robot, term: Term, steps: Steps) -> str:
     name = robot.draft.free_name("previous_action" if steps else term.name)
     kept = "action" if robot.action is None else robot.action.kept
     is_scaled = robot.action is not None and (robot.action.scale, robot.action.offset) != (None, None)
-    how = "" if kept == "action" else "clipped, "
-    said = f"the network's own answer of the step before, {how}before scale and offset; zeros at the start"
+    clipped = "" if kept == "action" else "clipped, "
+    said = f"the network's own answer of the step before, {clipped}before scale and offset; zeros at the start"
     wrong = ["target"] if is_scaled else None
     robot.draft.give(name, said, **_numbers_of_answer(robot), carried=kept, start="zeros", wrong=wrong)
     return _chain(robot, term, name, steps, term.notes)
@@ -276,10 +268,8 @@ def _phase(robot: Robot, term: Term, steps: Steps) -> str:
 
 def _unknown(robot: Robot, term: Term, steps: Steps, missing: str = "") -> str:
     if term.width is None:
-        found, expected = (
-            f"the term {term.function} without a width",
-            "a scale or a shape for each number, or a known term",
-        )
+        found = f"the term {term.function} without a width"
+        expected = "a scale or a shape for each number, or a known term"
         hint = near(term.function, _FUNCTIONS) or "with --onnx, one term's width follows from the network's input"
         raise UnusableInput(term.place, found, expected, hint)
     why = missing or ("" if term.function in COMMANDS else f"{term.function}: its computation is not in the file")
@@ -290,7 +280,7 @@ def _unknown(robot: Robot, term: Term, steps: Steps, missing: str = "") -> str:
 
 COMMANDS = ("velocity_commands", "command", "commands", "generated_commands", "keyboard_velocity_commands")
 _FUNCTIONS: Mapping[str, Callable[[Robot, Term, Steps], str]] = {
-    "base_ang_vel": _gyro, "base_lin_vel": _linear, "projected_gravity": _gravity,
+    "base_ang_vel": _measured, "base_lin_vel": _measured, "projected_gravity": _gravity,
     "joint_pos_rel": _joints, "joint_pos": _joints, "joint_vel_rel": _joints, "joint_vel": _joints,
     "velocity_commands": _command, "stick_command": _command, "last_action": _last_action,
     "phase_sin_cos": _phase,
@@ -339,10 +329,9 @@ def _observation(robot: Robot, group: Group) -> None:
         ends = _clipped_frame(robot, group, ends)
     known = f"layout, order and start as {robot.convention}"
     how = {"layout": group.layout, "order": group.order, "start": group.start}
-    if lengths == {1} and ends == [group.name]:
-        return
     if lengths == {1}:
-        draft.compute(group.name, "concatenate", ends)
+        if ends != [group.name]:
+            draft.compute(group.name, "concatenate", ends)
     elif len(lengths) == 1:
         draft.compute(group.name, "history", ends, known, length=lengths.pop(), **how)
     else:
