@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
-from hypothesis import settings
+from hypothesis import HealthCheck, settings
 
 from .programs import mark_what_it_needs, require_programs_of
 
@@ -16,8 +16,9 @@ pytest_plugins = ["pytester", f"{__package__}.selection"]  # testing_room runs p
 CHECKOUT = Path(__file__).resolve().parents[1]
 os.environ["RIGPACT_BUDGET"] = "0"  # an answer of a test depends on no machine's speed
 os.environ.pop("COLUMNS", None)  # xdist gives its workers a terminal's width; tests see what a log sees
-settings.register_profile("few", settings(max_examples=15))
-settings.register_profile("nightly", settings(max_examples=300))
+_ON_BUSY_MACHINES = {"suppress_health_check": [HealthCheck.too_slow]}
+settings.register_profile("few", settings(max_examples=15, **_ON_BUSY_MACHINES))
+settings.register_profile("nightly", settings(max_examples=300, **_ON_BUSY_MACHINES))
 settings.load_profile("few")  # pytest's option --hypothesis-profile chooses the other
 
 

@@ -6,13 +6,12 @@ address, never with a false cause. The stages are judged before the search begin
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from rigpact.contract.conventions import InputOrder
 from rigpact.contract.systems.contract import Contract
@@ -21,61 +20,13 @@ from rigpact.reference_runtime.graph.replayed import Evidence, ReplayedFrames, p
 from rigpact.reports.comparing.stage_comparison import channel_address
 from rigpact.reports.diagnosing.budget import Budget
 from rigpact.reports.diagnosing.diagnosis import Cause, Diagnosis, Divergence, Sampled, StageVerdict, Verdict
-from rigpact.reports.diagnosing.explanation import Explanation, search
+from rigpact.reports.diagnosing.explanation import ONE, Explanation, search
 from rigpact.reports.diagnosing.extent import Extent, extent_of
 from rigpact.reports.diagnosing.hypotheses import Changes, Hypotheses
-from rigpact.reports.diagnosing.relations.relation import Relation
+from rigpact.reports.diagnosing.relations.relation import CLAMPED, Relation
+from rigpact.reports.diagnosing.remaining import Mask, beyond, remaining
 from rigpact.reports.diagnosing.seen.judged import is_computed, what_was_seen, without_verdict
 from rigpact.reports.diagnosing.stage_error import StageError, WorstChannel, error_between, largest_in_unit
-
-# What stays open under the causes and relations that were found: the values that are still beyond their tolerance.
-Mask = NDArray[np.bool_]
-
-
-def remaining(
-    hypotheses: Hypotheses, base: Changes, partly: Mapping[str, Changes], relations: Iterable[Relation]
-) -> dict[str, Mask]:
-    """Of each judged stage that stays open: the values that do, (T, width).
-
-    base: conventions for the whole recording. partly: of a stage, conventions that bring it, or some of its frames, within
-    its tolerance.
-    """
-    found = {}
-    of_stage: dict[str, list[Relation]] = {}
-    for relation in relations:
-        of_stage.setdefault(relation.stage, []).append(relation)
-    for stage in hypotheses.failing(base):
-        left = _left_beyond(hypotheses, stage, base)
-        if stage in of_stage:
-            left = _without(left, of_stage[stage])
-        elif stage in partly:
-            changes = {**base, **partly[stage]}
-            left = np.zeros_like(left) if hypotheses.fits(stage, changes) else _left_beyond(hypotheses, stage, changes)
-        if left.any():
-            found[stage] = left
-    return found
-
-
-def _left_beyond(hypotheses: Hypotheses, stage: str, changes: Changes) -> Mask:
-    """The values beyond their tolerance; where changes fit only because less is judged, those that differ without them."""
-    errors = [error for each in (changes, {}) if (error := hypotheses.error(stage, each)) is not None]
-    for error in errors:
-        if not error.ok:
-            return _beyond(error)
-    return np.asarray(~np.isnan(errors[-1].excess))
-
-
-def _without(beyond: Mask, relations: Sequence[Relation]) -> Mask:
-    """What no relation brings within its bound, and what one brings beyond it."""
-    within, broken = np.zeros_like(beyond), np.zeros_like(beyond)
-    for relation in relations:
-        if relation.excess is None or not relation.is_rule:
-            continue
-        with np.errstate(invalid="ignore"):
-            within |= relation.excess <= 1.0
-            broken |= relation.excess > 1.0
-    return np.asarray((beyond | broken) & ~within)
-
 
 SaysStages = Callable[[Sequence[StageVerdict], Divergence | None], None]
 """Is told of every stage and of the first divergence before a search begins."""
@@ -115,6 +66,10 @@ def diagnose(
         says_stages(stages, first)
     budget.start()
     judged = Diagnosis("unexplained", first, stages, (), ())
+    again = partial(diagnose, contract=contract, with_pairs=with_pairs, budget=budget, with_alike=False)
+    in_terms = _in_terms(hypotheses, judged, budget, again)
+    if in_terms is not None and _is_simple(in_terms):
+        return in_terms
     causes, unresolved = search(hypotheses, with_pairs=with_pairs, budget=budget)
     everywhere = {
         knob: value for each in causes if each.stage not in unresolved for knob, value in each.changes.items()
@@ -126,8 +81,47 @@ def diagnose(
         best = otherwise() or best
     if unresolved and best.supposition is None:
         best = answer(_relations(hypotheses, found, unresolved, everywhere, budget))
+    if in_terms is not None and _claims(in_terms) < _claims(best):
+        best = in_terms
     verdict = "undetermined" if best.is_open and budget.was_cut else best.verdict  # what was not tried may explain it
     return replace(best, search=budget.search, verdict=verdict)
+
+
+def _in_terms(
+    hypotheses: Hypotheses, judged: Diagnosis, budget: Budget, again: Callable[[Evidence], Diagnosis]
+) -> Diagnosis | None:
+    """The diagnosis of the terms that stages only hold, where no single convention explains everything.
+
+    None where they say nothing. The stages that were recorded are said as they are, and of the terms those that differ.
+    """
+    failing = hypotheses.failing({})
+    singles = budget.half().within(hypotheses.singles(failing, {}), ONE)
+    if any(hypotheses.explains(changes) for changes in singles):
+        return None
+    from rigpact.reports.diagnosing.relations.terms import with_terms
+
+    evidence = with_terms(hypotheses.evidence, hypotheses.contract, failing)
+    found = None if evidence is None else again(evidence)
+    if found is None or not (found.causes or found.relations):
+        return None
+    holder = {name: stage for stage in failing for name in hypotheses.graph[stage].needs}
+    claimed = {cause.stage for cause in found.causes} | {relation.stage for relation in found.relations}
+    claimed -= {each.stage for each in judged.stages}
+    terms = (
+        replace(each, held_by=each.held_by or holder[each.stage]) for each in found.stages if each.stage in claimed
+    )
+    return replace(found, first_divergence=judged.first_divergence, stages=(*judged.stages, *terms))
+
+
+def _claims(diagnosis: Diagnosis) -> tuple[int, int]:
+    """How much stays open; where nothing does, how many claims it takes."""
+    claims = len(diagnosis.causes) + len(diagnosis.relations)
+    return (0, claims) if diagnosis.verdict == "explained" else (1 if claims else 2, 0)
+
+
+def _is_simple(diagnosis: Diagnosis) -> bool:
+    """Whether one claim explains everything: not a limit, which may be that of the stage that holds the term."""
+    return _claims(diagnosis) == (0, 1) and all(relation.kind != CLAMPED for relation in diagnosis.relations)
 
 
 def _answer(
@@ -238,13 +232,8 @@ def _stage_verdicts(hypotheses: Hypotheses) -> list[StageVerdict]:
             verdicts.append(StageVerdict(stage.name, None, None, None, None, None, None, unit, needs))
             continue
         own = _judged_verdict(error, inherited.get(stage.name), unit, contract)
-        verdicts.append(replace(own, differs=_extent(hypotheses, stage.name, {stage.name: _beyond(error)})))
+        verdicts.append(replace(own, differs=_extent(hypotheses, stage.name, {stage.name: beyond(error)})))
     return verdicts
-
-
-def _beyond(error: StageError) -> Mask:
-    with np.errstate(invalid="ignore"):
-        return np.asarray(error.excess > 1.0)
 
 
 def _extent(hypotheses: Hypotheses, stage: str, differs: Mapping[str, Mask]) -> Extent | None:

@@ -55,6 +55,7 @@ class StageVerdict:
     channel_error, tolerance and ratio belong to the channel that is worst in tolerances: |recorded - replayed|, its
     tolerance, and the first divided by the second. sampled: what a sampled bound judged; None where the worst case judged all.
     differs: which parts differ, and in which frames. remains: the same of what nothing that was found explains.
+    held_by: of a stage that was not recorded, the stage that holds its numbers.
     """
 
     stage: str
@@ -69,6 +70,7 @@ class StageVerdict:
     sampled: Sampled | None = None
     differs: Extent | None = None
     remains: Extent | None = None
+    held_by: str | None = None
 
     def to_json(self) -> dict[str, Any]:
         """The row as it stands in a `rigpact-diagnosis` document."""

@@ -54,7 +54,8 @@ def known_body(
 
 def _row(stage: StageVerdict) -> tuple[str, ...]:
     errors = ("" if size is None else _sized(size, stage.unit) for size in (stage.local_error, stage.inherited_error))
-    return stage.stage, *errors, ratio_text(stage.ratio), "ok" if stage.ok else "DIFFERS"
+    name = stage.stage if stage.held_by is None else f"{stage.stage}, held by {stage.held_by}"
+    return name, *errors, ratio_text(stage.ratio), "ok" if stage.ok else "DIFFERS"
 
 
 def _found(diagnosis: Diagnosis) -> Iterator[Sentence]:
@@ -142,7 +143,8 @@ def _rests(diagnosis: Diagnosis) -> str:
     """What a verdict rests on: of an agreement, how far it saw; else the recorded stages that were judged."""
     if diagnosis.verdict == "agrees" and diagnosis.seen is not None:
         return f". {diagnosis.seen.sentence}"
-    return f" ({len(diagnosis.stages) - len(diagnosis.unjudged)} of {number_of(len(diagnosis.stages), 'recorded stage')} judged)"
+    recorded = sum(stage.held_by is None for stage in diagnosis.stages)
+    return f" ({recorded - len(diagnosis.unjudged)} of {number_of(recorded, 'recorded stage')} judged)"
 
 
 def divergence_text(first: Divergence) -> str:

@@ -13,6 +13,8 @@ from rigpact.contract.statistics import FloatArray
 from rigpact.reports.diagnosing.extent import frames_in_words
 
 Channels = NDArray[np.intp]
+CLAMPED = "clamped"
+"""The kind of a relation that says which limits act."""
 CONSTANT = "constant"
 """The kind of a relation that says which numbers stand somewhere, whatever should."""
 FRAME = "frame"

@@ -46,7 +46,6 @@ from rigpact.reports.diagnosing.relations.families.turned import turned, turned_
 from rigpact.reports.diagnosing.relations.fit import Fit, fits_of
 from rigpact.reports.diagnosing.relations.pairs import pairs
 from rigpact.reports.diagnosing.relations.relation import (
-    SIMPLE,
     WORDS_LISTED,
     MadeBy,
     Place,
@@ -54,53 +53,8 @@ from rigpact.reports.diagnosing.relations.relation import (
     Relation,
 )
 from rigpact.reports.diagnosing.relations.subject import Subject
-from rigpact.reports.diagnosing.relations.target import Target, channels_of, only_moves, targets
-from rigpact.reports.diagnosing.stage_error import StageError, stage_error
-
-
-# Stages that were not recorded, seen where a recorded stage only holds their numbers: a term in an observation.
-def relations_before(
-    subject: Subject, relations_of: Callable[[Subject], Sequence[Relation]]
-) -> tuple[list[Relation], NDArray[np.bool_]]:
-    """The relations of the unrecorded stages that a stage holds, and the channels (W,) that they explain.
-
-    What such a stage is, as it stands in the recorded one, must explain every channel that comes from it, at every age.
-    """
-    found, explained = list[Relation](), np.zeros(subject.recorded.shape[1], bool)
-    for name, rows in _seen_in(subject).items():
-        evidence = replace(subject.evidence, recorded={**subject.evidence.recorded, name: rows})
-        frames = ReplayedFrames(evidence, subject.contract)
-        error, rest = stage_error(frames, name), stage_error(frames, subject.stage.name)
-        if error is None or error.ok or rest is None:
-            continue
-        changed = (rest.replayed != subject.replayed).any(axis=0)
-        if (rest.excess[:, changed] > 1.0).any():
-            continue
-        relations = relations_of(subject.of_stage(evidence, subject.contract, error))
-        if relations and _are_all(relations, error):
-            excess = np.where(changed, rest.excess, np.nan)
-            found += [replace(relation, stage=subject.stage.name, excess=excess) for relation in relations]
-            explained |= changed
-    return found, explained
-
-
-def _are_all(relations: Sequence[Relation], error: StageError) -> bool:
-    """Whether every value that differs is within its bound under one of the relations."""
-    within = np.any([relation.excess <= 1.0 for relation in relations], axis=0)
-    return bool(within[error.excess > 1.0].all())
-
-
-def _seen_in(subject: Subject) -> Mapping[str, FloatArray]:
-    """Each unrecorded stage that the stage is computed from, as it stands in its recorded channels."""
-    found = dict[str, FloatArray]()
-    for name in subject.stage.needs:
-        rows = subject.frames.get(name)
-        if name in subject.evidence.recorded or rows is None or subject.contract.system.graph[name].compute is None:
-            continue
-        channels = channels_of(subject.replayed, rows)
-        if channels is not None:
-            found[name] = subject.recorded[:, channels].astype(np.float32)
-    return found
+from rigpact.reports.diagnosing.relations.target import Target, only_moves, targets
+from rigpact.reports.diagnosing.stage_error import stage_error
 
 
 # A network's answer that is that of the model with one edit: another activation, a normaliser in another order, …
@@ -206,11 +160,8 @@ def relations_of(subject: Subject, *, with_pairs: bool = True) -> list[Relation]
     """
     if not subject.failing.any():  # what is not finite comes from no number
         return []
-    found, explained = relations_before(subject, partial(relations_of, with_pairs=False))
-    together = _relations_of(subject, list(found), explained)
-    if any(relation.cost > SIMPLE for relation in found):
-        together = _cheaper(together, _relations_of(subject, [], np.zeros_like(explained)))
-    return (_pairs(subject, together) if with_pairs else []) or together
+    found = _relations_of(subject)
+    return (_pairs(subject, found) if with_pairs else []) or found
 
 
 def _from(family: Callable[..., Iterator[Reading]], of: Subject | Target, *more: Any) -> Iterator[Reading]:
@@ -230,20 +181,11 @@ def _pairs(subject: Subject, found: Sequence[Relation]) -> list[Relation]:
     return pairs(subject, list(targets(subject)), _of_vector, _at_once, _first_whole)
 
 
-def _cheaper(one: list[Relation], other: list[Relation]) -> list[Relation]:
-    """The relations that say less, where both explain as much."""
-    explained = [
-        np.any([relation.excess <= 1.0 for relation in each], axis=0) if each else np.False_ for each in (one, other)
-    ]
-    less = sum(relation.cost for relation in other) < sum(relation.cost for relation in one)
-    return other if less and explained[1].sum() >= explained[0].sum() else one
-
-
-def _relations_of(subject: Subject, found: list[Relation], explained: NDArray[np.bool_]) -> list[Relation]:
-    """What is found, and the relations of the channels that it does not explain; the first simple one of all of them ends it."""
-    possible = list[Relation]()
-    is_open = np.asarray(subject.failing.any(axis=0) & ~explained)
-    every = list(targets(subject)) if is_open.any() else []
+def _relations_of(subject: Subject) -> list[Relation]:
+    """The relations of the channels that differ; the first simple one of all of them ends the search."""
+    found, possible = list[Relation](), list[Relation]()
+    is_open = np.asarray(subject.failing.any(axis=0))
+    every = list(targets(subject))
     fits = list[Fit]()
     for readings in (_that_say_much, _of_inputs, _that_say_little):
         if readings is _that_say_little:

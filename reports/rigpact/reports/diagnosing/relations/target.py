@@ -27,20 +27,8 @@ from rigpact.reports.diagnosing.relations.relation import (
 )
 from rigpact.reports.diagnosing.relations.sparse import solved_input
 from rigpact.reports.diagnosing.relations.subject import FEW, MUCH_NEARER, ROUGHLY, Subject
+from rigpact.reports.diagnosing.relations.terms import channels_of
 from rigpact.reports.diagnosing.stage_error import NEARLY
-
-
-# Channels of a stage that only hold numbers of another: where they stand, and how old they are
-def channels_of(replayed: FloatArray, rows: FloatArray) -> list[int] | None:
-    """For each channel of some rows the channel of the replay that holds it in every frame; None where one is missing."""
-    channels = list[int]()
-    for column in rows.T:
-        holds = np.flatnonzero((replayed == column[:, None]).all(axis=0))
-        following = channels[-1] + 1 if channels else -1
-        if not len(holds):
-            return None
-        channels.append(following if following in holds else int(holds[0]))
-    return channels
 
 
 def ages_of(replayed: FloatArray, inputs: Mapping[str, FloatArray], count: int) -> tuple[NDArray[np.intp], FloatArray]:

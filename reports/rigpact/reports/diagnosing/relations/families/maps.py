@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from rigpact.contract.statistics import FloatArray
 from rigpact.reports.diagnosing.relations.contract_arrays import arrays_of
-from rigpact.reports.diagnosing.relations.relation import Place, Reading, listed
+from rigpact.reports.diagnosing.relations.relation import CLAMPED, Place, Reading, listed
 from rigpact.reports.diagnosing.relations.round_numbers import almost_all, is_odd, roundest
 from rigpact.reports.diagnosing.relations.target import STORED, Target
 from rigpact.reports.diagnosing.stage_error import NEARLY
@@ -107,7 +107,7 @@ def _limited(target: Target, place: Place) -> Iterator[Reading]:
     known = [limit for limit in limits if np.isfinite(limit)]
     rule, pieces = partial(_clipped, place, *limits), sum(map(is_odd, known))
     words = f"{target.prefix}{words}"
-    yield from target.edit("clamped", words, place.channels, rule, fitted=len(known), pieces=pieces)
+    yield from target.edit(CLAMPED, words, place.channels, rule, fitted=len(known), pieces=pieces)
 
 
 def _clipped(place: Place, low: float | FloatArray, high: float | FloatArray, own: FloatArray) -> FloatArray:
@@ -145,7 +145,7 @@ def _limited_each(target: Target, place: Place) -> Iterator[Reading]:
     shown = [f"[{low:.4g}, {high:.4g}]" for low, high in limits.T if np.isfinite((low, high)).any()]
     words = f"held between limits of its own in each channel, {listed(shown)}"
     rule, fitted = partial(_clipped, place, *limits), int(np.isfinite(limits).sum())
-    yield from target.edit("clamped", f"{target.prefix}{words}", place.channels, rule, fitted=fitted, is_rule=False)
+    yield from target.edit(CLAMPED, f"{target.prefix}{words}", place.channels, rule, fitted=fitted, is_rule=False)
 
 
 def _banded(target: Target, place: Place) -> Iterator[Reading]:
