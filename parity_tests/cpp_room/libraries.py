@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from rigpact.reference_runtime.native import library as loading
-from rigpact.reference_runtime.native.library import ENDING, STEM, sources, sources_sha256
+from rigpact.reference_runtime.native.sources import ENDING, STEM, sources, sources_sha256
 
 from ..programs import missing
 from .conftest import compiled

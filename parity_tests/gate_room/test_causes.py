@@ -3,6 +3,7 @@
 import json
 import re
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +15,8 @@ from rigpact.contract.rules.catalogue import ALL_RULES
 from rigpact.reports.diagnosing.diagnosis import Diagnosis, StageVerdict
 from rigpact.reports.diagnosing.relations.relation import Relation
 from rigpact.reports.gate.answer.diagnosis_findings import Recorded, about_diagnosis
-from rigpact.reports.gate.answer.report import Part, causes_of
+from rigpact.reports.gate.answer.report import GateReport, Part, causes_of
+from rigpact.reports.gate.archive.kept_values import from_plain, to_plain
 
 from ..every_case import every_case
 from .conftest import FILES, TRACE, Command, codes, gated, record
@@ -163,3 +165,18 @@ def test_a_cause_says_what_it_does_to_the_character(project: Path) -> None:
     worst = gated(project, FILES).causes[0]
     assert ("quaternion_order = wxyz" in worst.title, worst.effect) == (True, "the pose itself stays as it is")
     assert worst.lead.values["angle_deg"] == 0.0
+
+
+def test_an_archive_has_the_causes_of_its_gate() -> None:
+    """The page of yesterday's gate lists other mistakes than the gate did: which of the two is to be mended?"""
+    numbers = {"bone": "hip", "angle_deg": 90.0, "turns": 1.0, "fps": 60.0, "count": 1, "bones": 2, "limit_deg": 6.0}
+    spec = (
+        BY_CODE["RP202"].at("b.json", "/meta", evidence="", says={}),
+        BY_CODE["RP204"].at("b.json", "/MuY/0", **numbers),
+    )
+    statistics = [BY_CODE[code].at("b.json", "", companion="c.json") for code in ("RP301", "RP303")]
+    parts = [part("files", *spec, *statistics, half("a"), a=_TRAINING), *(p for own, _ in CASES.values() for p in own)]
+    gated = GateReport(tuple(replace(each, name=f"{each.name}/{n}") for n, each in enumerate(parts)), {"rigpact": "1"})
+    read = from_plain(GateReport, json.loads(json.dumps(to_plain(GateReport, gated, {}))), {})
+    assert [each.to_json() for each in read.causes] == [each.to_json() for each in gated.causes]
+    assert len(gated.causes) < len(gated.findings)

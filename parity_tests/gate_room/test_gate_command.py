@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from rigpact.contract.rules.files.structure import check_against_schema
 from rigpact.reference_runtime import read_trace, write_trace
 from rigpact.reports.engine.canary import PositionalModel
 
@@ -200,3 +201,48 @@ def test_steps_are_few_and_the_worst_first(project: Path) -> None:
     steps = gated(project, text).next_steps
     assert ("no model" in steps[0], "2 more of RP960" in steps[0]) == (True, True)
     assert any("StdX" in step for step in steps[1:])
+
+
+def test_the_demo_passes_with_what_init_writes(
+    demo_bundle: Path, tmp_path: Path, command: Command, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A new user's first two commands must pass on the demo."""
+    shutil.copytree(demo_bundle, tmp_path / "game")
+    monkeypatch.chdir(tmp_path / "game")
+    assert command("init").status == 0
+    settings = Path("rigpact.toml").read_text(encoding="utf-8")
+    configure(Path(), settings.replace("[gate]\n", "[gate]\nframes = 8\n", 1))
+    answer = command("gate", "--format", "json")
+    document = json.loads(answer.out)
+    assert (answer.status, document["verdict"], document["ledger"]["missing"]) == (0, "pass", 0)
+    assert [part["name"] for part in document["parts"]] == [
+        "files", "model", "teacher/Sneak_Turn_prediction", "teacher/Sneak_Turn_teacher", "engine-trace/Sneak_Turn", "free-run",
+        "adequacy",
+    ]  # fmt: skip
+    assert set(document["not_asked"]) == {"breaking", "budget"}
+    assert {f["severity"] for part in document["parts"] for f in part["findings"]} <= {"info"}
+    assert list(check_against_schema(document, "gate_report")) == []
+
+
+def test_a_part_that_cannot_be_judged_stops_the_build(project: Path, command: Command) -> None:
+    """After a crash of the recorder the file is empty: a pass would mean that the engine agrees."""
+    (project / TRACE).write_bytes(b"")
+    configure(project, FILES)
+    answer = command("gate")
+    assert (answer.status, "UNDETERMINED" in answer.out, "an empty file" in answer.out) == (2, True, True)
+
+
+@pytest.mark.usefixtures("no_search")
+def test_a_stage_may_be_waived_until_a_day(project: Path) -> None:
+    """A known defect of the recorder must not hide one of the engine; nor may it stay for ever."""
+    trace = record(project, TRACE)
+    flipped = {"quat": trace.stages["quat"][:, ::-1].copy()}
+    respoil(project, trace, TRACE, flipped)
+    who = 'stage = "quat"\nowner = "Ana"\nreason = "r"\nexpires = "2030-06-01"\n'
+    waiver = f'{FILES}[[gate.waive]]\npart = "engine-trace/sneak"\n{who}'
+    before, after = gated(project, waiver), gated(project, waiver, date(2030, 6, 2))
+    assert (before.verdict, after.verdict, gated(project, FILES).verdict) == ("pass", "fail", "fail")
+    (ledger,) = [part.report.ledger for part in before.parts if part.name == "engine-trace/sneak"]
+    assert (ledger.waived, ledger.missing) == (32 * 46 * 4 + trace.stages["x_raw_next"].shape[1], 0)
+    respoil(project, trace, TRACE, {**flipped, "y_out": trace.stages["y_out"] + 0.1})
+    assert gated(project, waiver).verdict == "fail"

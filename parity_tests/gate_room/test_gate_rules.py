@@ -31,7 +31,7 @@ from rigpact.reports.nonfinite.investigation import Investigation
 
 from ..golden_findings import check_golden
 from ..some_bones import of_bones, written
-from .conftest import CLIP, DAY, FILES, FREE, TRACE, gated, measured, record, respoil
+from .conftest import CLIP, DAY, FILES, FREE, TRACE, codes, gated, measured, record, respoil
 
 GOLDEN = Path(__file__).parent / "golden"
 BONE, FRAME = 12, 9
@@ -307,3 +307,10 @@ def test_strict_lets_warnings_fail(project: Path) -> None:
     strict = gated(project, STRAIGHT + "strict = true\n")
     assert strict.verdict == "fail"
     assert Severity.ERROR not in {finding.rule.severity for finding in strict.findings}
+
+
+@pytest.mark.usefixtures("no_search")
+def test_a_factor_lets_nothing_pass_beyond_it(project: Path) -> None:
+    """Half-precision that is known and accepted must not fail for ever (RP978 passes); something larger still must."""
+    strict = channel_off(0.0001, 2)(project)
+    assert (strict.verdict, "RP965" in codes(strict)) == ("fail", True)

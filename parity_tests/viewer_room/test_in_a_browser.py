@@ -289,3 +289,11 @@ def test_recordings_of_one_name_keep_to_their_parts(browser, show, drawn):
         "0",
         "1",
     ]
+
+
+def test_a_finding_leads_to_its_frame_and_bone(opened):
+    """From the words to the picture in one click."""
+    opened.press("#scene", "\ue011")
+    opened.find(".show").click()
+    state = opened.state()
+    assert (state["column"], state["chosen"]) == (WRONG_COLUMN, WRONG_BONE)

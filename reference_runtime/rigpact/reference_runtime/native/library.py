@@ -5,33 +5,12 @@ for every processor and once for those with AVX2. The library carries the hash o
 """
 
 import ctypes as c
-import hashlib
-import os
 from functools import lru_cache
 from pathlib import Path
 from typing import Literal, NamedTuple
 
 from rigpact.contract.errors import UnusableInput
-
-# The sources of the compiled loop, and its file's name. The build imports this module alone.
-STEM = "rigpact_native"
-ENDING = ".dll" if os.name == "nt" else ".so"
-
-
-def sources(cpp: Path) -> list[Path]:
-    """The files that are compiled."""
-    return sorted((cpp / "native").glob("*.cpp"))
-
-
-def sources_sha256(cpp: Path) -> str:
-    """The hash of what the library is compiled from, headers and sources; line endings do not count."""
-    headers = (*(cpp / "include" / "rigpact").rglob("*.hpp"), *(cpp / "native").glob("*.hpp"))
-    files = [*sorted(headers), *sources(cpp)]
-    digest = hashlib.sha256()
-    for file in files:
-        digest.update(file.name.encode() + b"\0" + file.read_bytes().replace(b"\r\n", b"\n") + b"\0")
-    return digest.hexdigest()
-
+from rigpact.reference_runtime.native.sources import ENDING, STEM, sources_sha256
 
 Engine = Literal["auto", "numpy", "native"]
 """Who computes the stages of a run: the C++ loop, numpy, or the C++ loop where it is there and agrees."""

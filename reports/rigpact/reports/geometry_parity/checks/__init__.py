@@ -1,5 +1,4 @@
 """How a function behaves, whatever it computes: types, axes, NaN, repetition, and where formulas divide by zero.
 
-behaviour.py and axes.py look at ordinary inputs, degenerate.py at the singular ones;
-precision.py says what is rounding.
+behaviour.py looks at ordinary inputs, degenerate.py at the singular ones.
 """
