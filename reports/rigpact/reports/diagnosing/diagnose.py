@@ -81,7 +81,7 @@ def diagnose(
         best = otherwise() or best
     if unresolved and best.supposition is None:
         best = answer(_relations(hypotheses, found, unresolved, everywhere, budget))
-    if in_terms is not None and _claims(in_terms) < _claims(best):
+    if in_terms is not None and _says_more(in_terms, best):
         best = in_terms
     verdict = "undetermined" if best.is_open and budget.was_cut else best.verdict  # what was not tried may explain it
     return replace(best, search=budget.search, verdict=verdict)
@@ -113,15 +113,20 @@ def _in_terms(
     return replace(found, first_divergence=judged.first_divergence, stages=(*judged.stages, *terms))
 
 
-def _claims(diagnosis: Diagnosis) -> tuple[int, int]:
-    """How much stays open; where nothing does, how many claims it takes."""
-    claims = len(diagnosis.causes) + len(diagnosis.relations)
-    return (0, claims) if diagnosis.verdict == "explained" else (1 if claims else 2, 0)
+def _claims(diagnosis: Diagnosis) -> int:
+    return len(diagnosis.causes) + len(diagnosis.relations)
 
 
 def _is_simple(diagnosis: Diagnosis) -> bool:
     """Whether one claim explains everything: not a limit, which may be that of the stage that holds the term."""
-    return _claims(diagnosis) == (0, 1) and all(relation.kind != CLAMPED for relation in diagnosis.relations)
+    is_limit = any(relation.kind == CLAMPED for relation in diagnosis.relations)
+    return diagnosis.verdict == "explained" and _claims(diagnosis) == 1 and not is_limit
+
+
+def _says_more(of_terms: Diagnosis, other: Diagnosis) -> bool:
+    """Whether it leaves less open. Everything is explained by the fewer claims, a part nearer to the mistake, at a term."""
+    left = [2 if not _claims(each) else int(each.verdict != "explained") for each in (of_terms, other)]
+    return left[0] < left[1] or (left[0] == left[1] and (left[0] == 1 or _claims(of_terms) < _claims(other)))
 
 
 def _answer(
