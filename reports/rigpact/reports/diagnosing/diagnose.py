@@ -102,13 +102,15 @@ def _in_terms(
 
     evidence = with_terms(hypotheses.evidence, hypotheses.contract, failing)
     found = None if evidence is None else again(evidence)
-    if found is None or not (found.causes or found.relations):
+    if found is None or not (found.causes or any(relation.is_rule for relation in found.relations)):
         return None
     holder = {name: stage for stage in failing for name in hypotheses.graph[stage].needs}
     claimed = {cause.stage for cause in found.causes} | {relation.stage for relation in found.relations}
-    claimed -= {each.stage for each in judged.stages}
+    recorded = {each.stage for each in judged.stages}
     terms = (
-        replace(each, held_by=each.held_by or holder[each.stage]) for each in found.stages if each.stage in claimed
+        replace(each, held_by=each.held_by or holder[each.stage])
+        for each in found.stages
+        if each.stage not in recorded and (each.stage in claimed or each.remains is not None)
     )
     return replace(found, first_divergence=judged.first_divergence, stages=(*judged.stages, *terms))
 
