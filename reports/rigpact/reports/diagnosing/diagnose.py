@@ -24,6 +24,7 @@ from rigpact.reports.diagnosing.explanation import ONE, Explanation, search
 from rigpact.reports.diagnosing.extent import Extent, extent_of
 from rigpact.reports.diagnosing.hypotheses import Changes, Hypotheses
 from rigpact.reports.diagnosing.relations.relation import CLAMPED, Relation
+from rigpact.reports.diagnosing.relations.terms import with_terms
 from rigpact.reports.diagnosing.remaining import Mask, beyond, remaining
 from rigpact.reports.diagnosing.seen.judged import is_computed, what_was_seen, without_verdict
 from rigpact.reports.diagnosing.stage_error import StageError, WorstChannel, error_between, largest_in_unit
@@ -98,8 +99,6 @@ def _in_terms(
     singles = budget.half().within(hypotheses.singles(failing, {}), ONE)
     if any(hypotheses.explains(changes) for changes in singles):
         return None
-    from rigpact.reports.diagnosing.relations.terms import with_terms
-
     evidence = with_terms(hypotheses.evidence, hypotheses.contract, failing)
     found = None if evidence is None else again(evidence)
     if found is None or not (found.causes or any(relation.is_rule for relation in found.relations)):

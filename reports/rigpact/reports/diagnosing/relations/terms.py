@@ -28,10 +28,12 @@ def with_terms(evidence: Evidence, contract: Contract, stages: Iterable[str]) ->
     graph, frames, recorded = contract.system.graph, ReplayedFrames(evidence, contract), dict(evidence.recorded)
     for stage in stages:
         replayed = frames.computed(stage)
-        for name in graph[stage].needs if replayed is not None else ():
+        for name in graph[stage].needs:
             own = None if name in recorded or graph[name].compute is None else frames.get(name)
-            channels = None if own is None or replayed is None else channels_of(replayed, own, but_for_limits=True)
-            if own is not None and replayed is not None and channels is not None:
+            if replayed is None or own is None:
+                continue
+            channels = channels_of(replayed, own, but_for_limits=True)
+            if channels is not None:
                 held = recorded[stage][:, channels]
                 recorded[name] = np.where(held == replayed[:, channels], own, held).astype(np.float32)
     return replace(evidence, recorded=recorded) if len(recorded) > len(evidence.recorded) else None
