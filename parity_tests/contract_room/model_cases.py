@@ -81,8 +81,12 @@ def batches(*axes: Any) -> Edit:
 
 def listed_input(name: str) -> Edit:
     """A weight that stands among the graph's inputs too."""
-    added = () if name in WIDTHS else (TensorSignature(name, F32, (9, 9)),)
-    return graph(inputs=(*INPUTS, *added), weights=WEIGHTS if name == "w" else (*WEIGHTS, weight(2, name, 9, 9)))
+    names = [*WIDTHS, *(() if name in WIDTHS else (name,))]
+    return graph(
+        inputs=tuple(each for each in INPUTS if each.name != name),
+        listed=tuple(names),
+        weights=WEIGHTS if name == "w" else (*WEIGHTS, weight(2, name, 9, 9)),
+    )
 
 
 def masked(reader: str) -> Edit:

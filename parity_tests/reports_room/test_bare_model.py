@@ -6,6 +6,9 @@ import numpy as np
 import onnx
 from onnx import TensorProto, helper, numpy_helper
 
+from rigpact.reports.checking.bare_model import facts_of
+from rigpact.reports.importing.values import read_model_beside
+
 
 def saved(path, nodes, ends, arrays=()):
     values = [helper.make_tensor_value_info(name, TensorProto.FLOAT, shape) for name, shape in ends]
@@ -40,3 +43,22 @@ def test_a_model_that_says_it_takes_terabytes_is_not_given_them(tmp_path, comman
     ends = [(name, ["N", 1 << 40]) for name in "xy"]
     answer = command("check", saved(tmp_path / "huge.onnx", [helper.make_node("Relu", ["x"], ["y"])], ends))
     assert (answer.status, "its answers were not tried" in answer.out) == (0, True)
+
+
+def test_weights_that_an_old_file_lists_among_its_inputs_are_none_of_them(tmp_path):
+    """Up to IR version 3 every weight was listed there too: a false line said that the mean is normalised once more."""
+    arrays = [(name, np.array(each, "f")) for name, each in (("mean", [2, 4]), ("std", [0.5, 8]), ("fixed", [1, 1]))]
+    steps = (("Sub", "x", "mean", "apart"), ("Div", "apart", "std", "y"), ("Add", "fixed", "fixed", "spare"))
+    nodes = [helper.make_node(kind, [a, b], [out]) for kind, a, b, out in steps]
+    path = saved(tmp_path / "old.onnx", nodes, [("x", ["B", 2]), ("y", ["B", 2]), ("spare", [2])], arrays)
+    model = onnx.load(path)
+    model.ir_version, model.opset_import[0].version = 3, 8
+    model.graph.input.extend(helper.make_tensor_value_info(name, TensorProto.FLOAT, [2]) for name, _ in arrays)
+    onnx.save(model, path)
+    said = [line.partition(":") for line in facts_of(path).lines if "normalised" in line or "no contract" in line]
+    assert [(head, rest) for head, _, rest in said] == [
+        ("constants or copies, of which no contract needs one", " spare"),
+        ("x is normalised inside", " minus mean (2 to 4), divided by std (0.5 to 8); an engine must not do it again"),
+    ]
+    read = read_model_beside(path)
+    assert (read.inputs, read.outputs, read.left_out) == ({"x": 2}, {"y": 2}, ("spare",))

@@ -4,7 +4,6 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from rigpact.contract.model.graph import ModelGraph, Node
-from rigpact.contract.model.tensor import TensorSignature
 
 _PASSES_ON = {"Identity", "Cast", "Flatten", "Reshape"}
 _INFINITE = float("inf")
@@ -20,14 +19,9 @@ class Clamp:
     high: float
 
 
-def real_inputs(graph: ModelGraph) -> list[TensorSignature]:
-    """The inputs that a runtime asks for: those without a value of the same name."""
-    return [entry for entry in graph.inputs if entry.name not in graph.weight]
-
-
 def clamps(graph: ModelGraph) -> Iterator[Clamp]:
     """Yield every Clip whose bounds are known before the run."""
-    origin = {entry.name: entry.name for entry in real_inputs(graph)}
+    origin = {entry.name: entry.name for entry in graph.inputs}
     for node in graph.nodes:
         source = origin.get(node.inputs[0], "") if node.inputs else ""
         if node.op in _PASSES_ON and source:
@@ -40,7 +34,7 @@ def clamps(graph: ModelGraph) -> Iterator[Clamp]:
 
 def bound_clamps(graph: ModelGraph) -> Mapping[int, Clamp]:
     """The narrowest clamp of each input, by the position at which an engine binds it; nothing for an input that is not cut."""
-    places = {entry.name: place for place, entry in enumerate(real_inputs(graph))}
+    places = {entry.name: place for place, entry in enumerate(graph.inputs)}
     found: dict[int, Clamp] = {}
     for clamp in clamps(graph):
         if clamp.source and clamp.low < clamp.high:

@@ -28,5 +28,4 @@ def read_model(path: str | Path) -> ModelSignature:
 
 
 def _declared_signature(graph: ModelGraph, refusal: str) -> ModelSignature:
-    inputs = tuple(entry for entry in graph.inputs if entry.name not in graph.weight)
-    return ModelSignature(graph.path, graph.sha256, inputs, graph.outputs, graph, refusal=refusal)
+    return ModelSignature(graph.path, graph.sha256, graph.inputs, graph.outputs, graph, refusal=refusal)

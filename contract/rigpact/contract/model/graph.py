@@ -83,7 +83,10 @@ class Node:
 
 @dataclass(frozen=True)
 class ModelGraph:
-    """A model as its file says it: operator sets, declared inputs and outputs, nodes (subgraphs too), weights, metadata."""
+    """A model as its file says it: operator sets, inputs and outputs, nodes (subgraphs too), weights, metadata.
+
+    inputs: those that a runtime asks for. listed: every name among the file's inputs; old files list their weights there too.
+    """
 
     path: Path
     opsets: Mapping[str, int]
@@ -94,6 +97,7 @@ class ModelGraph:
     own_domains: frozenset[str] = frozenset()
     sha256: str = ""
     metadata: Mapping[str, str] = field(default_factory=dict)
+    listed: tuple[str, ...] = ()
 
     @property
     def weight(self) -> Mapping[str, Weight]:
@@ -175,16 +179,19 @@ def _words_of(model: Any) -> Iterator[Any]:
 def _to_graph(path: Path, model: Any, digest: str) -> ModelGraph:
     functions = [_nodes(body.node, ("functions", place)) for place, body in enumerate(model.functions)]
     nodes = (*_nodes(model.graph.node, ("graph",)), *(node for body in functions for node in body))
+    weights = tuple(_weights(path.parent, model.graph))
+    named = {weight.name for weight in weights}
     return ModelGraph(
         path=path,
         opsets={entry.domain: int(entry.version) for entry in model.opset_import},
-        inputs=tuple(_declared(entry) for entry in model.graph.input),
+        inputs=tuple(_declared(entry) for entry in model.graph.input if entry.name not in named),
         outputs=tuple(_declared(entry) for entry in model.graph.output),
         nodes=nodes,
-        weights=tuple(_weights(path.parent, model.graph)),
+        weights=weights,
         own_domains=frozenset(body.domain for body in model.functions),
         sha256=digest,
         metadata={entry.key: entry.value for entry in model.metadata_props},
+        listed=tuple(entry.name for entry in model.graph.input),
     )
 
 

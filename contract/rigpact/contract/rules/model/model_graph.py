@@ -7,7 +7,7 @@ judges the weights; rigpact.contract.model.graph reads the graph.
 from collections.abc import Callable, Iterator, Sequence
 
 from rigpact.contract.findings import Finding, Rule, Severity
-from rigpact.contract.model.clamps import clamps, real_inputs
+from rigpact.contract.model.clamps import clamps
 from rigpact.contract.model.graph import ModelGraph, Node
 from rigpact.contract.model.tensor import TensorSignature
 from rigpact.contract.rules.family import Family, Need, rules_in
@@ -200,7 +200,7 @@ def _check_opset(graph: ModelGraph) -> Iterator[Finding]:
 
 
 def _check_batch_axes(graph: ModelGraph) -> Iterator[Finding]:
-    axes = {entry.name: _batch_axis(entry) for entry in real_inputs(graph) if entry.shape}
+    axes = {entry.name: _batch_axis(entry) for entry in graph.inputs if entry.shape}
     if len(set(axes.values())) > 1:
         found = ", ".join(f"{name} {'?' if axis is None else axis}" for name, axis in axes.items())
         yield BATCH_AXES_DIFFER.at(graph.path, "/graph/input", found=found)
@@ -216,7 +216,7 @@ def _check_inputs_used(graph: ModelGraph, outputs: Sequence[str]) -> Iterator[Fi
     if not outputs:
         return
     values, shapes = _reached(graph, outputs)
-    for index, entry in enumerate(real_inputs(graph)):
+    for index, entry in enumerate(graph.inputs):
         if entry.name not in values:
             how = " (only its shape does)" if entry.name in shapes else ""
             yield INPUT_UNUSED.at(graph.path, ("graph", "input", index), index=index, name=entry.name, how=how)

@@ -201,12 +201,11 @@ def _check_names(graph: ModelGraph) -> Iterator[Finding]:
     for name, count in Counter(weight.name for weight in graph.weights).items():
         if count > 1:
             yield WEIGHT_REPEATED.at(graph.path, graph.weight[name].pointer, weight=name, count=count)
-    listed_twice = [index for index, entry in enumerate(graph.inputs) if entry.name in graph.weight]
-    names = [graph.inputs[index].name for index in listed_twice]
-    for index, name in zip(listed_twice, names, strict=True):
+    listed_twice = {index: name for index, name in enumerate(graph.listed) if name in graph.weight}
+    for index, name in listed_twice.items():
         if name in INPUTS:
             yield INPUT_HAS_DEFAULT.at(graph.path, ("graph", "input", index), name=name)
-    others = [name for name in names if name not in INPUTS]
+    others = [name for name in listed_twice.values() if name not in INPUTS]
     if others:
         yield WEIGHTS_AS_INPUTS.at(graph.path, "/graph/input", count=len(others), names=listed(others))
 
