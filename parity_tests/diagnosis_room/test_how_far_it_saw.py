@@ -13,7 +13,6 @@ from rigpact.reports.diagnosing.seen.judged import Widest
 from .conftest import Doctor
 
 FEW = ("x_raw", "y_norm", "quat")
-Command = Any
 
 
 def _widest(doctor: Doctor, stages: Any, unit: str = "deg") -> Widest:

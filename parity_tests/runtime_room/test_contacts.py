@@ -20,7 +20,7 @@ from ..every_case import every_case
 from . import tiny_character as tiny
 from .trace_files import refused
 
-ON, OFF, MIDDLE = FootSample(0.0, 0.0, 0.0), FootSample(30.0, 0.0, 0.0), FootSample(3.0, 10.0, 15.0)
+ON, OFF = FootSample(0.0, 0.0, 0.0), FootSample(30.0, 0.0, 0.0)
 FRAME = 1.0 / 60.0
 
 

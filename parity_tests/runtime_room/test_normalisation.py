@@ -18,7 +18,7 @@ from .scalar_oracle import wrapped
 
 KNOBS = find_system("enemy_animation").knobs
 
-ROOT_VELOCITY, YAW_AT, ROTATIONS, ANGVEL = range(3, 5), 5, range(6, 24), range(24, 33)
+ROOT_VELOCITY, YAW_AT, ANGVEL = range(3, 5), 5, range(24, 33)
 ATANH_LIMIT = 1.0 - 1e-6
 STORE = 2.0**-24
 YAW_FEATURE = {

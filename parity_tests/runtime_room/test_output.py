@@ -8,14 +8,11 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from rigpact.contract.errors import UnusableInput
-from rigpact.contract.pages.registry import find_system
 from rigpact.reference_runtime.vocabulary.posing.outputs import OutputStages
 
 from ..every_case import every_case
 from . import scalar_oracle as oracle
 from . import tiny_character as tiny
-
-KNOBS = find_system("enemy_animation").knobs
 
 STORE = 2.0**-24
 IDENTITY = [1.0, 0.0, 0.0, 0.0, 0.0, 1.0]

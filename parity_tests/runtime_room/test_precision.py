@@ -160,17 +160,3 @@ def test_rows_are_added_up_and_a_constant_that_stands_in_every_line_tells_once()
             add(census, [0.25])
         assert (census.precision, census.is_open) == (None, True)
     assert precision_of({name: np.full((2_000, 1), 0.25, np.float32) for name in map(str, range(40))}) is None
-
-
-class Stage:
-    """A recorded stage that notes which of its rows are looked at, and that seems to hold the same numbers everywhere."""
-
-    def __init__(self, count, width, numbers):
-        self.shape, self.numbers, self.looked_at = (count, width), numbers, []
-
-    def __len__(self):
-        return self.shape[0]
-
-    def __getitem__(self, part):
-        self.looked_at.append(range(len(self))[part])
-        return np.array([self.numbers], np.float32)

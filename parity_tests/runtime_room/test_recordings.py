@@ -56,10 +56,6 @@ def numbers(*shape):
     return np.arange(np.prod(shape), dtype=np.float32).reshape(shape)
 
 
-def listed(stages):
-    return {name: rows.tolist() for name, rows in stages.items()}
-
-
 class Session:
     """A clip, the run over it, and the teacher file that was written of it."""
 

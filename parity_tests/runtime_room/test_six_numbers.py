@@ -15,7 +15,6 @@ from ..every_case import every_case
 from . import scalar_oracle as oracle
 from .drawn import FIVE_DEGREES_X, QUARTER_TURN_Z, axes, rotations
 
-KNOBS = find_system("enemy_animation").knobs
 enemy_conventions = find_system("enemy_animation").conventions
 
 PAIRS = ("xz", "xy", "zx", "yx", "yz", "zy")

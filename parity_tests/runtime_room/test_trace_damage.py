@@ -240,9 +240,6 @@ def test_a_header_of_one_mebibyte_is_read_and_a_longer_one_is_not(tmp_path, size
         assert read_trace(path).stages["cond"].tolist() == [[0, 0], [1, -1]]
 
 
-SAID = [HEADER, {"format": "x", "q": [1.0]}, {"version": 1, "frame": 0}, {"producer": {}, "frame": 0}, {"q": 1.0}, 3]
-
-
 def test_a_torn_recording_is_said_by_diff_and_explain(tmp_path, capfd):
     """The commands take the file as any other trace; what is missing stands in the answer."""
     contract = tiny.contract(tmp_path)

@@ -115,7 +115,6 @@ SKIPPED = b"\x50\x2a\x4d\x18" + (3).to_bytes(4, "little") + b"any"
 MEMBERS = [text(each) for each in (HEADER, *map(frame, range(3000)))]
 CUT = "cut off in line {}, after {} whole frames"
 CUT_FRAME = "cut off in frame {} of the file, after {} whole frames"
-GZIPPED, ZIPPED = (".gz", gzip.compress), (".zst", packed)
 FILES = {
     "lines": (".jsonl", ALL, 3, None), "empty lines": (".jsonl", text(*THREE, end="\n\n"), 3, None),
     "of Windows": (".jsonl", text(*THREE, end="\r\n"), 3, None), "a byte order": (".jsonl", b"\xef\xbb\xbf" + ALL, 3, None),

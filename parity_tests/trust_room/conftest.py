@@ -26,11 +26,3 @@ def here(demo_bundle: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
     (tmp_path / "Sneak_Turn.json").rename(tmp_path / "clip.json")
     monkeypatch.chdir(tmp_path)
     return tmp_path
-
-
-@pytest.fixture
-def game(demo_bundle: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A copy of the demo, without settings; commands run in it."""
-    shutil.copytree(demo_bundle, tmp_path / "game")
-    monkeypatch.chdir(tmp_path / "game")
-    return tmp_path / "game"

@@ -15,18 +15,12 @@ from rigpact.reference_runtime import Trace
 from rigpact.reports.comparing.clock import clock_contradiction
 
 from ..every_case import every_case
-from .recorded_demo import CONTRACT, TRACE, recorded, said
+from .recorded_demo import recorded, said
 from .tried import passes, refused
-
-Command = Callable[..., Any]
 
 
 def at(times_s: Any, trace: Trace | None = None) -> Trace:
     return replace(trace or recorded(), time_s=np.asarray(times_s, np.float64))
-
-
-def compared(command: Command) -> Any:
-    return command("diff", "right.trace.jsonl", TRACE, *CONTRACT, "--format", "json")
 
 
 @passes("an engine's clock: each step stamped up to one step late")

@@ -19,7 +19,6 @@ NAMES = (
     "explained log", "ONNX model", "model compared", "archive", "configuration", "conventions", "known findings", "numbers",
     "declared contract", "importers", "configurations", "folders", "other formats", "segments", "datagrams",
 )  # fmt: skip
-ROOT = Path(__file__).parents[2]
 EXECUTIONS, SEED = 30, 20
 """Together ten seconds; another seed than that of the page."""
 

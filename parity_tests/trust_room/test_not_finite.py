@@ -1,13 +1,14 @@
 """Values that are not finite"""
 
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
 
+from rigpact.contract import load_contract
+from rigpact.reference_runtime import read_clip
 from rigpact.reference_runtime.files.declared import Subject
-from rigpact.reference_runtime.network import OnnxNetwork
+from rigpact.reference_runtime.network import OnnxNetwork, read_replay
 from rigpact.reports.nonfinite.investigation import Investigation, investigate
 
 from ..every_case import every_case
@@ -105,4 +106,15 @@ def test_two_values_that_only_fail_together_are_found(tmp_path: Path) -> None:
     assert origin.node.name in {"first", "second"}
 
 
-HUGE: dict[str, Any] = {"1e27 in the network's answer": (("Mul", "large far", "z"),)}
+@refused("a free run that is 9·10⁵ deviations from its seed in frame 1, every number finite", "DIVERGING, exit 1")
+def test_a_state_far_from_its_seed_diverges(real_data: Path) -> None:
+    """The mean pose read as a step turns each limb a hundred degrees a frame, and nothing is ever infinite."""
+    contract = load_contract(real_data / "norm_template.json", real_data / "pretrain_template.json")
+    network, clip = read_replay(real_data / "Walk_F_network_output.json"), read_clip(real_data / "Walk_F.json")
+    found = investigate(Subject(contract, network, clip), 87, guard_frames=0)
+    assert (found.verdict, found.exit_code) == ("diverging", 1)
+    assert found.left is not None
+    assert (found.left.kind, found.left.frame, found.left.size > 1e5) == ("departed", 1, True)
+    residual = contract.with_conventions({"output_mode": "residual"})
+    stays = investigate(Subject(residual, network, clip), 87, guard_frames=0)  # on answers to inputs that it never has
+    assert (stays.verdict, stays.left) == ("undetermined", None)

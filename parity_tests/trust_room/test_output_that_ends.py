@@ -69,3 +69,20 @@ def test_a_full_disk_is_no_defect_of_rigpact(demo_bundle: Path, tmp_path: Path, 
     (line,) = done.stderr.decode().splitlines()
     assert line.startswith(f"rigpact: error: {out}: found a disk that refuses (")
     assert not list(tmp_path.iterdir())
+
+
+@refused("a disk that is full while headers are copied", "exit 2; the headers of before are whole")
+@pytest.mark.skipif(sys.platform == "win32", reason="needs a limit on the size of files")
+def test_headers_are_all_copied_or_none(tmp_path: Path) -> None:
+    """A header that ends in its middle compiles in the next build of somebody else, or not at all."""
+    folder = tmp_path / "include" / "rigpact"
+    folder.mkdir(parents=True)
+    (folder / "runtime.hpp").write_bytes(b"// the header of before\n")
+    code = (
+        "import resource, sys; from rigpact.reports.engine.codegen import copy_headers; "
+        "resource.setrlimit(resource.RLIMIT_FSIZE, (4096, 4096)); copy_headers(sys.argv[1])"
+    )
+    done = subprocess.run([sys.executable, "-c", code, folder.parent], capture_output=True, text=True, check=False)
+    assert "a disk that refuses" in done.stderr
+    files = {path.name: path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+    assert files == {"runtime.hpp": b"// the header of before\n"}

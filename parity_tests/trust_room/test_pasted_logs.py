@@ -306,10 +306,3 @@ def test_a_log_in_another_encoding_is_read(command: Any, paste: Paste, encoding:
     path = paste(honest())
     path.write_text(path.read_text(encoding="utf-8"), encoding=encoding)
     assert "AGREES" in command("explain", path).out
-
-
-def _only(text: str, stages: Sequence[str]) -> str:
-    lines = [json.loads(line) for line in text.splitlines()]
-    for line in lines:
-        line["stages"] = {name: line["stages"][name] for name in stages}
-    return "\n".join(json.dumps(line) for line in lines) + "\n"

@@ -15,7 +15,6 @@ from .tried import passes, refused
 
 INPUTS = ("state", "cond", "contacts", "angvel", "pose_hist")
 Document = dict[str, Any]
-Rows = list[list[float]]
 DAMAGES: dict[str, Callable[[Document], object]] = {
     "rows reversed": lambda answer: [rows.reverse() for rows in answer["prediction"].values() if rows],
     "one frame late": lambda answer: [rows.insert(0, rows.pop()) for rows in answer["prediction"].values() if rows],

@@ -6,22 +6,9 @@ Emulated here: files as an editor on Windows saves them, and the encodings of it
 import os
 import subprocess
 import sys
-from pathlib import Path
 from typing import Any
 
-import pytest
-
-from .recorded_demo import project
 from .tried import passes
-
-TEXTS = ("norm_template.json", "pretrain_template.json", "clips/Sneak_Turn.json", "engine.trace.jsonl", "rigpact.toml")
-
-
-@pytest.fixture
-def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """The demo character with an engine's recording, as the working directory."""
-    monkeypatch.chdir(project(tmp_path / "character"))
-    return tmp_path / "character"
 
 
 @passes("the console cannot show Δ, ° or ·: code page 1252, and ASCII", "the same answer, `?` for the sign")
