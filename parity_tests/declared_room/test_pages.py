@@ -6,6 +6,7 @@ import json
 import tomllib
 from dataclasses import replace
 from importlib.resources import files
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -17,6 +18,7 @@ from rigpact.contract.declared.page import Page
 from rigpact.contract.declared.rewrite import with_changed_words
 from rigpact.contract.errors import UnusableInput
 from rigpact.contract.pages.registry import find_system, known_systems
+from rigpact.contract.systems.contract import Contract
 from rigpact.reference_runtime.graph.run import stages_from
 from rigpact.reports.command_line import run_command_line
 
@@ -253,15 +255,15 @@ def _turned(turn, length):
     return length * np.stack((1 - 2 * (y * y + z * z), 2 * (x * y + w * z), 2 * (x * z - w * y)), axis=1)
 
 
-def _recording(folder, product):
+def _recording(folder, product, of_calf=None, length=41.7):
     """The legs of an engine that composes by `product`; only positions and what is given are recorded."""
     random = np.random.default_rng(5)
     turns = random.normal(size=(3, FRAMES, 4))
     pelvis, thigh, calf = turns / np.linalg.norm(turns, axis=2, keepdims=True)
     thigh_world = product(pelvis, thigh)
-    calf_world = product(thigh_world, calf)
+    calf_world = (of_calf or product)(thigh_world, calf)
     rows = {"pelvis": pelvis, "thigh": thigh, "calf": calf}
-    rows |= {"knee": _turned(thigh_world, 45.75), "foot": _turned(calf_world, 41.7)}
+    rows |= {"knee": _turned(thigh_world, 45.75), "foot": _turned(calf_world, length)}
     path = folder / "engine.npz"
     np.savez(path, **{name: each.astype(np.float32) for name, each in rows.items()})
     return path
@@ -285,6 +287,83 @@ def test_a_wrong_product_in_both_legs_is_one_cause(command, contract, tmp_path):
         tomllib.loads(patched.read_text(encoding="utf-8"))["conventions"]["multiplication"]["value"] == "second_first"
     )
     assert command("explain", recording, "--contract", patched).status == 0
+
+
+ANOTHER_WORD_EACH = """
+multiplication = { at = "thigh_world.product", value = "first_second" }
+[conventions.frame]
+value = "parent"
+hints = { world = "calf is already in the world" }
+code = { world = ["calf", "calf"] }
+at."calf_world.product" = { parent = "first_second", world = "second_only", mirrored = "first_second" }
+at."foot.direction" = { mirrored = "inverse" }
+at."foot.vector" = { mirrored = [-41.7, 0, 0] }
+"""
+
+
+@every_case(
+    ("reading", "product", "back", "length"),
+    [("world", lambda _parent, own: own, 1, 41.7), ("mirrored", _product, -1, -41.7)],
+)
+def test_a_convention_may_be_another_word_at_each_place(reading, product, back, length, command, contract, tmp_path):
+    """A foot that is mirrored is a turn and a length at once: two causes for one line of the engine are none."""
+    contract.write_text(LEGS.partition("multiplication =")[0] + ANOTHER_WORD_EACH, encoding="utf-8")
+    recording = _recording(tmp_path, _product, lambda thigh, calf: product(thigh, calf) * ([back] * 3 + [1]), length)
+    patched = tmp_path / "patched.toml"
+    answer = command("explain", recording, "--contract", contract, "--patch", patched, "--format", "json")
+    assert [each["changes"] for each in json.loads(answer.out)["causes"]] == [{"frame": reading}]
+    assert tomllib.loads(patched.read_text(encoding="utf-8"))["conventions"]["frame"]["value"] == reading
+    assert command("explain", recording, "--contract", patched).status == 0
+
+
+INSIDE = """
+format = "rigpact-contract"
+version = 1
+name = "inside"
+only_named = true
+given = [{ name = "x", names = ["a", "b"] }]
+stages = [
+    { name = "half", operation = "affine", of = "x", scale = 0.5, inner = true },
+    { name = "y", operation = "affine", of = "half", offset = [1.0, 2.0] },
+    { name = "far", operation = "norm", of = "half", of_each = 2, measure = "euclidean" },
+]
+[conventions.halved]
+value = "halved"
+at."half.scale" = { whole = 1.0 }
+"""
+
+
+def test_a_stage_inside_others_is_computed_where_it_is_read_and_recorded_nowhere():
+    """What the page computes on the way is nobody's vector: no recording has it, no contract file lists it."""
+    system = Page("inside", INSIDE).system()
+    assert (system.graph.names, system.graph["far"].needs) == (("x", "y", "far"), ("x",))
+    assert (list(system.vectors), list(system.knobs)) == (["x", "y", "far"], ["halved"])
+    assert system.graph.stages_of("halved") == {"y", "far"}
+    contract: Any = Contract(system, Path(), "", {}, system.conventions(), {})
+    rows = {"x": np.array([[6.0, 8.0]], np.float32)}
+    for changes, y, far in (({}, [4.0, 6.0], 5.0), ({"halved": "whole"}, [7.0, 10.0], 10.0)):
+        found = stages_from(contract.with_conventions(changes), rows)
+        assert (found["y"].tolist(), found["far"].tolist()) == ([y], [[far]])
+
+
+@every_case(
+    ("old", "new", "says"),
+    [
+        (
+            "[1.0, 2.0] },",
+            '[1.0, 2.0] },\n    { name = "z", operation = "shift", of = "y", frames = -1, inner = true },',
+            "inner",
+        ),
+        ('"half.scale" = { whole', '"half.order" = { whole', "half.order"),
+        ('value = "halved"', "", "value"),
+        (', measure = "euclidean"', "", "measure"),
+    ],
+)
+def test_a_slip_inside_a_page_is_refused(old, new, says):
+    """A frame before that nothing records, a place that is none, no reading of this side's, no word where one is needed."""
+    assert old in INSIDE
+    with pytest.raises(UnusableInput, match=says):
+        Page("inside", INSIDE.replace(old, new)).system()
 
 
 def test_own_words_of_a_contract_are_written_back_as_the_operation_has_them(contract):

@@ -69,7 +69,10 @@ def declared_names(root: Root) -> list[str]:
 
 
 def places_of(convention: Mapping[str, Any]) -> list[str]:
-    """The parameters that a convention of [conventions] is, each STAGE.PARAMETER; none for one without `at`."""
+    """The parameters that a convention of [conventions] is, each STAGE.PARAMETER; none for one without `at`.
+
+    `at` is one of them, a list, or a table that says of each of them the word or the numbers of each reading.
+    """
     at = convention.get("at", [])
     return [at] if isinstance(at, str) else list(at)
 
@@ -82,6 +85,9 @@ def conventions_of_nothing(root: Root, operations: Mapping[str, Operation]) -> I
         where = ("conventions", name, "at")
         if not places_of(entry):
             yield Misdeclared(Wrong.MISSING, where, "nothing", "STAGE.PARAMETER, or a list of them")
+        is_table = isinstance(entry.get("at"), Mapping)
+        if is_table and "value" not in entry:
+            yield Misdeclared(Wrong.MISSING, ("conventions", name, "value"), "nothing", "the reading of this side")
         for place in places_of(entry):
             stage, _, parameter = place.partition(".")
             operation = operations.get(stages.get(stage, {}).get("operation", ""))
@@ -89,7 +95,7 @@ def conventions_of_nothing(root: Root, operations: Mapping[str, Operation]) -> I
                 yield unknown(where, stage, stages, "a stage, then a dot and its parameter")
             elif operation is not None and parameter not in operation.parameters:
                 yield unknown(where, parameter, operation.parameters, f"a parameter of {operation.name}")
-            elif stages[stage].get(parameter, entry.get("value")) != entry.get("value", stages[stage].get(parameter)):
+            elif not is_table and "value" in entry and stages[stage].get(parameter, entry["value"]) != entry["value"]:
                 expected = f"{shown(entry['value'])}, as the convention says, or no word at the stage"
                 yield Misdeclared(Wrong.CHOICE, where, f"{place} = {shown(stages[stage][parameter])}", expected)
             if place in taken:
@@ -107,16 +113,43 @@ def conventions_of(root: Root) -> dict[str, Mapping[str, Any]]:
 
 
 def said_at_stages(root: Root) -> dict[str, Any]:
-    """The root with the words of [conventions] at the stages that they are said of, where no word of their own stands."""
-    words: dict[str, dict[str, Any]] = {}
-    for entry in root.get("conventions", {}).values():
-        for stage, _, parameter in (place.partition(".") for place in places_of(entry) if "value" in entry):
-            words.setdefault(stage, {})[parameter] = entry["value"]
-    stages = [{**words.get(table["name"], {}), **table} for table in root["stages"]]
-    return {**root, "conventions": conventions_of(root), "stages": stages}
+    """The root with the words of [conventions] at the stages that they are said of, where no word of their own stands.
+
+    A convention that says a word for each place has every reading at every place: a stage's own where it says none. The
+    declared one stands at the stage.
+    """
+    own = {table["name"]: table for table in root["stages"]}
+    conventions: dict[str, Mapping[str, Any]] = {}
+    words, chosen = dict[str, dict[str, Any]](), dict[str, dict[str, Any]]()
+    for name, entry in conventions_of(root).items():
+        at, said, filled = entry.get("at"), entry.get("value"), dict[str, Mapping[str, Any]]()
+        for place in places_of(entry) if said is not None else ():
+            stage, _, parameter = place.partition(".")
+            if isinstance(at, Mapping) and said is not None:
+                readings = dict.fromkeys((said, *(word for each in at.values() for word in each)))
+                declared = own.get(stage, {}).get(parameter)
+                filled[place] = {reading: at[place].get(reading, declared) for reading in readings}
+                chosen.setdefault(stage, {})[parameter] = filled[place][said]
+            else:
+                words.setdefault(stage, {})[parameter] = said
+        conventions[name] = {**entry, "at": filled} if filled else entry
+    chosen = {stage: {key: word for key, word in each.items() if word is not None} for stage, each in chosen.items()}
+    stages = [{**words.get(table["name"], {}), **table, **chosen.get(table["name"], {})} for table in root["stages"]]
+    return {**root, "conventions": conventions, "stages": stages}
 
 
-_OF_A_PAGE = ("published", "windowed", "classes", "posed", "architecture", "data", "slices")
+def said_of_places(root: Root) -> dict[str, Mapping[str, Any]]:
+    """What is said of each convention, by the STAGE.PARAMETER of every stage that has it; on a page, or by its name."""
+    tables = root.get("conventions", {})
+    found = {name: entry for name, entry in tables.items() if "at" not in entry}
+    for name, entry in tables.items():
+        for place in places_of(entry):
+            is_table = isinstance(entry["at"], Mapping) and "value" in entry
+            found[place] = {**entry, "name": name, **({"readings": entry["at"][place]} if is_table else {})}
+    return found
+
+
+_OF_A_PAGE = ("only_named", "published", "windowed", "classes", "posed", "architecture", "data", "slices")
 """What only a system's own page says."""
 
 

@@ -21,9 +21,9 @@ from rigpact.contract.declared.cross_checks import (
     declared_names,
     declared_tables,
     parts_that_do_not_meet,
-    places_of,
     refuse_wide,
     said_at_stages,
+    said_of_places,
     words_that_name_nothing,
 )
 from rigpact.contract.declared.fields import OF_A_VECTOR, declared_fields, measure_of_given
@@ -37,7 +37,7 @@ from rigpact.contract.statistics import FloatArray
 from rigpact.contract.systems.contract import Contract
 from rigpact.contract.systems.description import Description
 from rigpact.contract.systems.layout import FieldLayout, known_fields
-from rigpact.contract.systems.stage import Stage
+from rigpact.contract.systems.stage import Stage, with_inner
 from rigpact.contract.systems.system import NetworkBinding, System
 from rigpact.contract.units import shown
 
@@ -91,6 +91,7 @@ class _Reader:
     problems: list[Misdeclared] = field(default_factory=list)
     numbers: dict[str, NamedNumbers] = field(default_factory=dict)
     stages: dict[str, Stage] = field(default_factory=dict)
+    inner: dict[str, Stage] = field(default_factory=dict)
     networks: dict[str, NetworkBinding] = field(default_factory=dict)
     constants: dict[str, dict[str, Any]] = field(default_factory=dict)
     left_open: list[LeftOpen] = field(default_factory=list)
@@ -130,7 +131,7 @@ class _Reader:
         return System(
             name=self.root["name"],
             title=self.root.get("title", self.root["name"]),
-            stages=tuple(self.stages.values()),
+            stages=tuple(with_inner(each, self.inner) for name, each in self.stages.items() if name not in self.inner),
             inputs=single.inputs if single else (),
             outputs=single.outputs if single else (),
             fps=None if fps is None else float(fps),
@@ -158,11 +159,7 @@ class _Reader:
 
     @cached_property
     def _conventions(self) -> dict[str, Mapping[str, Any]]:
-        """What is said of each convention, by the STAGE.PARAMETER of every stage that has it; on a page, or by its name."""
-        tables = self.root.get("conventions", {})
-        shared = {name: entry for name, entry in tables.items() if "at" not in entry}
-        own = {name: entry for name, entry in tables.items() if "at" in entry}
-        return shared | {place: {**entry, "name": name} for name, entry in own.items() for place in places_of(entry)}
+        return said_of_places(self.root)
 
     def _add_numbers(self, name: str, entry: Any) -> None:
         place: tuple[Token, ...] = ("numbers", name)
@@ -286,7 +283,11 @@ class _Reader:
         self._take_over(use)
         self._count(known_fields(built.fields), place)
         source = _answered_by(use) if built.is_answer and not self.is_page else ""  # a page's models have no files
-        self.stages[table["name"]] = _stage(use, replace(built, source=built.source or source), declared)
+        stage = self.stages[table["name"]] = _stage(use, replace(built, source=built.source or source), declared)
+        if table.get("inner"):
+            self.inner[stage.name] = stage
+            if stage.reach != (0, 0) or stage.is_answer or stage.carried or stage.earlier or stage.may_use:
+                raise use.wrong(Wrong.KIND, "inner", operation.name, "an operation on numbers of the same frame")
 
     def _declared_fields(self, table: Mapping[str, Any], place: tuple[Token, ...]) -> FieldLayout | None:
         """The fields that a vector declares, not too wide for one vector, after vectors that are not too wide together."""
@@ -302,7 +303,7 @@ class _Reader:
         refuse_wide(self.width, place, MOST_OF_ALL)
 
     def _refuse_unknown_keys(self, table: Mapping[str, Any], place: tuple[Token, ...], operation: Operation) -> None:
-        known = [*operation.parameters, *sorted(OF_EVERY_STAGE)]
+        known = [*operation.parameters, *sorted(OF_EVERY_STAGE), *(["inner"] if self.is_page else [])]
         for key in table:
             if key not in known:
                 raise unknown((*place, key), key, known, f"a parameter of {operation.name}")
@@ -334,6 +335,7 @@ class _Reader:
             not_read,
             conventions=self._conventions,
             slices=self.root.get("slices", {}),
+            only_named=self.root.get("only_named", False),
         )
 
     def _take_over(self, use: Use) -> None:
@@ -394,6 +396,5 @@ def _stage(use: Use, built: Built, declared: FieldLayout | None) -> Stage:
 
 
 def _answered_by(use: Use) -> str:
-    """What has to be given so that a network's answer can be judged."""
     name = "" if use.network is None else use.network.name
     return f"give the model of the network {name}: --onnx FILE, or file = FILE in [networks.{name}]"

@@ -17,7 +17,7 @@ from rigpact.contract.conventions import CodeHint, Knob, ModelKnob, that_differ
 from rigpact.contract.declared.problems import Misdeclared, NotBuilt, Wrong, shown, unknown
 from rigpact.contract.declared.profiles import Profile
 from rigpact.contract.declared.sources import to_numbers
-from rigpact.contract.declared.values import Choice, NamedNumbers, Number
+from rigpact.contract.declared.values import Choice, NamedNumbers, Number, always, as_declared, reordered
 from rigpact.contract.errors import near
 from rigpact.contract.json_pointer import Token
 from rigpact.contract.statistics import FloatArray
@@ -105,7 +105,9 @@ class Use:
     declared: the fields that the stage itself declares. network: the one that gives the stage. profile: whose conventions hold
     where the stage does not say them; operation: as profiles know it. not_read: names of [numbers] with a mistake of their own.
     code: the operation's lines of code. conventions: what [conventions] says of a STAGE.PARAMETER, or of a shared one by its
-    name. slices: what a page says of a character's. knobs, constants: what was read so far. left_open: conventions, with keys.
+    name. slices: what a page says of a character's.
+    only_named: nothing but what [conventions] names is read otherwise. knobs, constants: what was read so far. left_open:
+    conventions, with keys.
     """
 
     stage: str
@@ -123,6 +125,7 @@ class Use:
     code: Mapping[str, Mapping[str, CodeHint]] = field(default_factory=dict)
     conventions: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     slices: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    only_named: bool = False
     knobs: list[Knob] = field(default_factory=list)
     constants: dict[str, FloatArray] = field(default_factory=dict)
     left_open: list[tuple[Knob, str]] = field(default_factory=list)
@@ -172,6 +175,8 @@ class Use:
         declared = self.table.get(key, default)
         if declared is None and self.profile is not None:
             declared = self.profile.choice(self.operation, key)
+        if declared is None and self.only_named:
+            raise self.not_one_of(key, effects)
         is_open = declared is None or key in self.table.get("left_open", ())
         if declared is None:
             declared = next(iter(effects))
@@ -199,13 +204,23 @@ class Use:
         shows: what an effect makes of sample numbers under this use's parameters. Effects that make the same of them are one
         reading: to keep a history of one frame newest first or oldest first is not a difference.
         """
+        said = self.said(key)
+        if "readings" in said:
+            first = next(iter(effects))
+            called = {name: first if word is None else word for name, word in said["readings"].items()}
+            for word in called.values():
+                if word not in effects:
+                    raise unknown(self.at(key), word, effects, f"a reading of {key}")
+            return self._named(said, {name: effects[word] for name, word in called.items()}, meaning, called)
+        if self.only_named and "name" not in said:
+            effects = dict([next(iter(effects.items()))])
         readings = effects
         if shows is not None:
             effects = that_differ(effects, shows)
         if len(effects) == 1:
             [(word, only)] = effects.items()
             return Choice(only, word=word)
-        words, code, said = hints or {}, self.code.get(key, {}), self.said(key)
+        words, code = hints or {}, self.code.get(key, {})
         both = {
             value: replace(row, words=words.get(value, row.words)) for value, row in code.items() if value in effects
         }
@@ -222,6 +237,17 @@ class Use:
         )
         self.knobs.append(knob)
         return Choice(knob=knob, readings={said_as: value for value, said_as in called.items()})
+
+    def _named(
+        self, said: Mapping[str, Any], effects: Mapping[str, Any], meaning: str, words: Mapping[str, str]
+    ) -> Choice:
+        """A convention that says of each of its places what each reading is there; words: those of the operation."""
+        words_of = said.get("hints", {})
+        code = {name: CodeHint(cpp, line, words_of.get(name, "")) for name, (cpp, line) in said.get("code", {}).items()}
+        means = said.get("meaning", meaning)
+        knob = Knob(said["name"], effects, means, {**words_of, **code}, advice=said.get("advice", ""))
+        self.knobs.append(knob)
+        return Choice(knob=knob, readings=words)
 
     def share(self, knob: Knob) -> None:
         """Take a convention of the whole contract; the page says its value, and may say more of it."""
@@ -280,35 +306,48 @@ class Use:
         if is_table and value.size != width:
             raise self.wrong(Wrong.WIDTH, key, f"{value.size} numbers", f"{width}, each of its own")
         path = self._kept(key, given, value)
+        said = self.said(key)
+        if "readings" in said:
+            others = {name: self._misread(key, name, said, misread or {}, width) for name in said["readings"]}
+            return Number(path, self._named(said, others, meaning, dict(zip(others, others, strict=True))))
         readings: dict[str, Reading] = {
             **(misread or {}),
             **self._by_position(given, width),
             **self._other_orders(width),
         }
         for name, other in wrong.items():
-            readings[name] = _always(self._array((key, "wrong", name), other, width))
-        every = {"declared": _as_declared, **readings}
-        said = meaning or f"the {key} of {self.stage}"
-        return Number(path, self.knob(key, every, said, hints, shows=lambda reading: np.ravel(reading(value))))
+            readings[name] = always(self._array((key, "wrong", name), other, width))
+        every = {"declared": as_declared, **readings}
+        means = meaning or f"the {key} of {self.stage}"
+        return Number(path, self.knob(key, every, means, hints, shows=lambda reading: np.ravel(reading(value))))
+
+    def _misread(
+        self, key: str, name: str, said: Mapping[str, Any], misread: Mapping[str, Reading], width: int | None
+    ) -> Reading:
+        """What a reading of a named convention makes of a number: the operation's own reading, or other numbers."""
+        other = said["readings"][name]
+        if other is None or name == said["value"]:
+            return as_declared
+        if isinstance(other, str) and other in misread:
+            return misread[other]
+        return always(self._array((key, "at", name), other, width))
 
     def _by_position(self, given: Any, width: int | None) -> dict[str, Reading]:
         """Numbers whose entries have names, taken in the order of their file by a side that does not look at the names."""
         if not isinstance(given, str) or given not in self.numbers or self.numbers[given].value.size != width:
             return {}
-        return {"as_given": _always(self.numbers[given].value)}
+        return {"as_given": always(self.numbers[given].value)}
 
     def _other_orders(self, width: int | None) -> dict[str, Reading]:
-        """Numbers for each field, read as if they stood in the order of another declared list of the same names."""
         own = [each.name for each in self.inputs[0].fields] if self.inputs else []
         orders = {
             f"in_order_of_{name}": [names.index(each) for each in own]
             for name, names in self.names.items()
             if len(own) == width and sorted(own) == sorted(names) and list(names) != own
         }
-        return {name: _reordered(order) for name, order in orders.items()}
+        return {name: reordered(order) for name, order in orders.items()}
 
     def _kept(self, key: str, given: Any, value: FloatArray) -> str:
-        """The path of the numbers; inline numbers and numbers in another order get a path of their own."""
         if isinstance(given, str) and np.array_equal(value, self.numbers[given].value):
             return self.numbers[given].path
         self.constants[f"{self.stage}.{key}"] = value
@@ -333,7 +372,6 @@ class Use:
         return value
 
     def _in_own_order(self, numbers: NamedNumbers) -> FloatArray:
-        """Numbers whose entries have names, in the order of the stage's own fields."""
         own = [each.name for each in self.inputs[0].fields] if self.inputs else []
         if not numbers.names or sorted(own) != sorted(numbers.names):
             return numbers.value
@@ -360,15 +398,3 @@ class Use:
 
 def _in_words(hint: str | CodeHint | None, words: str) -> str | CodeHint:
     return replace(hint, words=words) if isinstance(hint, CodeHint) else words
-
-
-def _reordered(order: list[int]) -> Reading:
-    return lambda declared: declared[order] if declared.size == len(order) else declared
-
-
-def _as_declared(declared: FloatArray) -> FloatArray:
-    return declared
-
-
-def _always(value: FloatArray) -> Reading:
-    return lambda _declared: value

@@ -363,7 +363,7 @@ class Page:
             classes=tuple(root.get("classes", ())),
             posed=root.get("posed", ""),
             published={stage: tuple(names) for stage, names in root.get("published", {}).items()},
-            architecture=_architecture(root["architecture"]) if "architecture" in root else None,
+            architecture=Architecture(**root["architecture"]) if "architecture" in root else None,
             numbers=self.numbers,
             constant_problems=lambda constants: constant_problems(root, constants),
             template=lambda: self.constants,
@@ -375,15 +375,13 @@ class Page:
         """UnusableInput for a convention that says of a stage what this stage does not have."""
         for name, entry in self.root.get("conventions", {}).items():
             where, places = f"{self.name}.toml#/conventions/{name}", entry.get("at", [])
+            if isinstance(places, Mapping) and "value" not in entry:
+                raise UnusableInput(where, "no value", "the reading of this side")
             if "at" not in entry and name not in system.knobs:
                 raise UnusableInput(where, name, "a convention that stages share, or `at`")
             for place in [places] if isinstance(places, str) else places:
-                if place.partition(".")[0] not in system.graph.stages_of(name):
+                if place.partition(".")[0] not in system.graph.places_of(name):
                     raise UnusableInput(where, place, "a parameter that sides read otherwise")
-
-
-def _architecture(entry: Mapping[str, Any]) -> Architecture:
-    return Architecture(entry["parameters"], tuple(entry["activations"]))
 
 
 def _is_words(value: Any) -> bool:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -11,6 +11,21 @@ import numpy as np
 from rigpact.contract.conventions import Knob
 from rigpact.contract.statistics import FloatArray
 from rigpact.contract.systems.frames import Frames
+
+
+def as_declared(declared: FloatArray) -> FloatArray:
+    """The numbers as the contract has them."""
+    return declared
+
+
+def always(value: FloatArray) -> Callable[[FloatArray], FloatArray]:
+    """Other numbers, whatever the contract has."""
+    return lambda _declared: value
+
+
+def reordered(order: list[int]) -> Callable[[FloatArray], FloatArray]:
+    """As many numbers in another order."""
+    return lambda declared: declared[order] if declared.size == len(order) else declared
 
 
 @dataclass(frozen=True, eq=False)

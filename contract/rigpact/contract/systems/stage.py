@@ -4,8 +4,8 @@ Its layout, what it is computed from, how, under which knobs, how far rounding m
 in one `Stage`. No other table is keyed by stage. How stages are evaluated is not here: see `rigpact.reference_runtime.graph`.
 """
 
-from collections.abc import Callable, Collection, Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
 from typing import Any
 
 from rigpact.contract.conventions import Knob
@@ -75,7 +75,8 @@ class Stage:
     that can be.
     planned: the same computation as a step of a plan. other_way: another computation of it that is right as well. unit: as a
     contract declares it for all its numbers. undone: from its rows the rows of the one stage that it needs. judged: what is wrong
-    with a data set. details: what the computation gives besides the rows.
+    with a data set. details: what the computation gives besides the rows. inside: the stages that it is computed by, in
+    order, where nothing records them; the last one gives its rows.
     """
 
     name: str
@@ -104,6 +105,7 @@ class Stage:
     details: Callable[[Any], Any] | None = None
     from_clip: bool = False
     in_place: Callable[[Any], Callable[[], None] | None] | None = None
+    inside: "tuple[Stage, ...]" = ()
 
     @property
     def comes_from_outside(self) -> bool:
@@ -142,6 +144,51 @@ class Stage:
         for name in self.carried_fields:
             taken[:, fields[name].range] = before[:, fields[name].range]
         return taken
+
+
+class FramesInside:
+    """The frames of a stage that is computed by several: they are computed here, all others are those of the frames."""
+
+    def __init__(self, frames: Any, stages: Iterable[Stage]) -> None:
+        """stages: in the order of the loop."""
+        self._frames, self._stages = frames, {stage.name: stage for stage in stages}
+        self._rows: dict[str, FloatArray] = {}
+
+    def __getitem__(self, name: str) -> FloatArray:
+        """The rows of a stage; `NotKnown` where it is not known."""
+        if name not in self._stages:
+            rows: FloatArray = self._frames[name]
+            return rows
+        if name not in self._rows:
+            self._rows[name] = self._stages[name].computed(self)
+        return self._rows[name]
+
+    def __getattr__(self, name: str) -> Any:
+        """Every other attribute is the frames' own."""
+        return getattr(self._frames, name)
+
+
+def with_inner(stage: Stage, inner: Mapping[str, Stage]) -> Stage:
+    """The stage with those inside it that it is computed by, of `inner` ones in the order of the loop."""
+    path, wanted = [stage], {*stage.needs}
+    for each in reversed([*inner.values()]):
+        if each.name in wanted:
+            path.insert(0, each)
+            wanted |= {*each.needs}
+    if len(path) == 1:
+        return stage
+    needs = dict.fromkeys(name for each in path for name in each.needs if name not in inner)
+    knobs = {knob.name: knob for each in path for knob in each.knobs}
+    before = path[:-1]
+    return replace(
+        stage,
+        needs=tuple(needs),
+        compute=lambda frames: stage.computed(FramesInside(frames, before)),
+        knobs=tuple(knobs.values()),
+        planned=None,
+        undone=None,
+        inside=tuple(path),
+    )
 
 
 @dataclass(frozen=True, eq=False)
@@ -195,6 +242,11 @@ class Graph:
     def stages_of(self, knob: str) -> frozenset[str]:
         """The stages that look at a knob."""
         return frozenset(stage.name for stage in self.stages if any(each.name == knob for each in stage.every_knob))
+
+    def places_of(self, knob: str) -> frozenset[str]:
+        """The same, with the stage inside in the place of the one that it is in."""
+        every = (inner for stage in self.stages for inner in stage.inside or (stage,))
+        return frozenset(stage.name for stage in every if any(each.name == knob for each in stage.every_knob))
 
     def after(self, names: tuple[str, ...]) -> frozenset[str]:
         """These stages and all that depend on them within a frame."""

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from rigpact.contract.statistics import FloatArray
 from rigpact.contract.systems.contract import Contract, FramesOfContract
-from rigpact.contract.systems.stage import QUATERNIONS, Bounds, Graph, Measure, NotKnown, Stage
+from rigpact.contract.systems.stage import QUATERNIONS, Bounds, FramesInside, Graph, Measure, NotKnown, Stage
 from rigpact.reference_runtime.graph.answers import answer_bound
 from rigpact.reference_runtime.graph.replayed import ReplayedFrames, one_frame_later, path_of, sign_pattern, source_of
 from rigpact.reference_runtime.operations.geometry import same_hemisphere
@@ -59,6 +59,12 @@ def stage_bound(stage: Stage, frames: Any, rows: FloatArray, upstream: Bounds) -
     through = answer_bound(stage, frames, upstream)
     if through is not None:
         return through
+    if stage.inside:
+        inside, within = FramesInside(frames, stage.inside[:-1]), dict(upstream)
+        for each in stage.inside:
+            known = rows if each is stage.inside[-1] else inside[each.name]
+            within[each.name] = stage_bound(each, inside, known, within)
+        return np.asarray(within[stage.name])
     with np.errstate(invalid="ignore", over="ignore", divide="ignore"):
         if stage.bound is None:
             own = gamma(STORED) * np.abs(rows, dtype=np.float64)
