@@ -56,6 +56,12 @@ class Rule:
     about: str = ""
     follows: tuple[str, ...] = ()
 
+    @classmethod
+    def titled(cls, title: str, message: str, hint: str, why: str, **others: Any) -> Rule:
+        """Make a rule of its title, `RP104 error std-not-positive`, its texts and its `others`."""
+        code, severity, name = title.split()
+        return cls(code, name, message, hint, why, severity=Severity(severity), **others)
+
     def at(self, file: object, place: str | tuple[Token, ...] = "", /, **values: Any) -> Finding:
         """Make a finding of this rule at a place in a file: a JSON pointer, or its keys and indices."""
         return Finding(self, str(file), place if isinstance(place, str) else json_pointer(*place), values)

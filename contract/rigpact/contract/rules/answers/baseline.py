@@ -1,50 +1,40 @@
 """RP950-RP959: what a project's settings let be, for whom and how long. rigpact.contract.settings.hearing finds them."""
 
-from rigpact.contract.findings import Rule, Severity
+from rigpact.contract.findings import Rule
 from rigpact.contract.rules.family import Texts, rules_in
 
-WAIVER_EXPIRED = Rule(
-    code="RP950",
-    name="waiver-expired",
+WAIVER_EXPIRED = Rule.titled(
+    "RP950 error waiver-expired",
     message="the waiver of {code} at {place} expired on {expires} ({owner}: {reason})",
     hint="repair the finding, or ask its owner for a new date",
     why="a defect that was to be repaired by then is still there; a waiver without an end lasts for ever",
 )
-WAIVER_UNUSED = Rule(
-    code="RP951",
-    name="waiver-unused",
-    severity=Severity.INFO,
+WAIVER_UNUSED = Rule.titled(
+    "RP951 info waiver-unused",
     message="the waiver of {code} at {place} meets no finding ({owner}: {reason})",
     hint="remove it, if the file was checked in this run",
     why="left in place it silences the same defect when it comes back",
 )
-LOWERING_EXPIRED = Rule(
-    code="RP952",
-    name="lowering-expired",
+LOWERING_EXPIRED = Rule.titled(
+    "RP952 error lowering-expired",
     message="{code} was lowered to {to} in {scope} until {expires} ({owner}: {reason}); it counts in full again",
     hint="repair what it finds and remove the entry from [[lower]], or ask its owner for a new day",
     why="a rule that nobody reads any more is not a rule; an exception without an end lasts for ever",
 )
-LOWERING_UNUSED = Rule(
-    code="RP953",
-    name="lowering-unused",
-    severity=Severity.INFO,
+LOWERING_UNUSED = Rule.titled(
+    "RP953 info lowering-unused",
     message="{code} is lowered to {to} in {scope}, and finds nothing there ({owner}: {reason})",
     hint="remove the entry from [[lower]], if the files were checked in this run",
     why="left in place it silences the next defect there",
 )
-RULE_LOWERED = Rule(
-    code="RP954",
-    name="rule-lowered",
-    severity=Severity.INFO,
+RULE_LOWERED = Rule.titled(
+    "RP954 info rule-lowered",
     message="{code} is lowered to {to} in {scope} until {expires} ({owner}: {reason}); findings: {count}",
     hint="repair what it finds before that day; then remove the entry from [[lower]]",
     why="a reader of a pass has to see the findings that it does not count, and their owner",
 )
-FINDINGS_WAIVED = Rule(
-    code="RP955",
-    name="known-findings-waived",
-    severity=Severity.INFO,
+FINDINGS_WAIVED = Rule.titled(
+    "RP955 info known-findings-waived",
     message="known findings that do not count until {expires}: {count} ({owner}: {reason})",
     hint="repair them before that day; then remove their entries",
     why="a reader of a pass has to see the findings that it does not count, and their owner",

@@ -3,9 +3,8 @@
 from rigpact.contract.findings import Rule
 from rigpact.contract.rules.family import Texts, rules_in
 
-FILE_NOT_READ = Rule(
-    code="RP004",
-    name="file-not-read",
+FILE_NOT_READ = Rule.titled(
+    "RP004 error file-not-read",
     message="not judged: {reason}",
     hint="export the file again; was the writing interrupted, or is it a pointer of a large-file store?",
     why="a file that cannot be read cannot be judged: the engine refuses it, or loads half of it",

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from rigpact.contract.findings import Finding, Rule, Severity
+from rigpact.contract.findings import Finding, Rule
 from rigpact.contract.json_pointer import json_pointer
 from rigpact.contract.rules.bundle.symmetry import across_body
 from rigpact.contract.rules.family import Family, Need, on_bundle, rules_in
@@ -17,71 +17,58 @@ from rigpact.contract.rules.wording import json_value
 from rigpact.contract.statistics import FloatArray
 from rigpact.contract.units import spellings
 
-SPACE_UNDECLARED = Rule(
-    code="RP206",
-    name="space-undeclared",
-    severity=Severity.WARNING,
+SPACE_UNDECLARED = Rule.titled(
+    "RP206 warning space-undeclared",
     message="meta.{key} is absent: readers take {assumed}",
     hint="declare it; then a file that means something else is found",
-    why="the numbers do not say it: another assumption gives the mirror image, or steps of a hundred metres, and"
-    " nothing contradicts it",
+    why="the numbers do not say it: another assumption gives the mirror image, or steps of a hundred metres, and nothing"
+    " contradicts it",
 )
-UNITS_NOT_METRES = Rule(
-    code="RP240",
-    name="units-not-metres",
+UNITS_NOT_METRES = Rule.titled(
+    "RP240 error units-not-metres",
     message="meta.units is {found}; positions, offsets and speeds of the contract are in metres",
     hint="convert the data and declare 'meters'",
     why="the engine multiplies by 100 to get centimetres: the character takes steps of a hundred metres, or of none",
 )
-HANDEDNESS_CONTRADICTS = Rule(
-    code="RP241",
-    name="handedness-contradicts",
+HANDEDNESS_CONTRADICTS = Rule.titled(
+    "RP241 error handedness-contradicts",
     message="meta.handedness is {found}, but {other} {claim}",
     hint="find out which one the data follow, and correct the other",
     why="with the wrong one the character is mirrored: it limps with the other leg and turns the other way",
 )
-AXES_NO_FRAME = Rule(
-    code="RP242",
-    name="axes-no-frame",
+AXES_NO_FRAME = Rule.titled(
+    "RP242 error axes-no-frame",
     message="meta.axes ({axes}) are not three perpendicular directions",
     hint="name one of forward/backward, one of right/left and one of up/down",
     why="a reader that builds a change of basis from them flattens the character",
 )
-AXES_CONTRADICT_SKELETON = Rule(
-    code="RP243",
-    name="axes-contradict-skeleton",
-    severity=Severity.WARNING,
-    message="meta.axes says that {axis} is {word}, but in the mean pose the body's right side lies {angle_deg:.0f}° from"
-    " there ({pairs} left and right pairs; widest {apart_m:.2f} m)",
+AXES_CONTRADICT_SKELETON = Rule.titled(
+    "RP243 warning axes-contradict-skeleton",
+    message="meta.axes says that {axis} is {word}, but in the mean pose the body's right side lies {angle_deg:.0f}° from there"
+    " ({pairs} left and right pairs; widest {apart_m:.2f} m)",
     hint="turn the data, or declare the axes that they have",
     why="root motion follows the declared axes and the limbs do not: the character walks sideways, feet skate",
 )
-YAW_NOT_RADIANS = Rule(
-    code="RP244",
-    name="yaw-units-not-radians",
+YAW_NOT_RADIANS = Rule.titled(
+    "RP244 error yaw-units-not-radians",
     message="meta.root_motion.root_yaw_units is {found}; the engine divides RootYaw by pi",
     hint="export radians",
     why="one degree is read as 57: the character's heading is noise",
 )
-ALIGNMENT_NOT_NEXT = Rule(
-    code="RP245",
-    name="alignment-not-next",
-    message="meta.alignment.x_to_y.{key} is {found}; the engine takes the output for the frame after the state"
-    " ({expected})",
+ALIGNMENT_NOT_NEXT = Rule.titled(
+    "RP245 error alignment-not-next",
+    message="meta.alignment.x_to_y.{key} is {found}; the engine takes the output for the frame after the state ({expected})",
     hint="train on pairs of neighbouring frames",
     why="with 0 the network learns to stand still, with 2 the character moves at twice its speed",
 )
-SPACES_NOT_LOCAL = Rule(
-    code="RP246",
-    name="rotations-not-parent-space",
+SPACES_NOT_LOCAL = Rule.titled(
+    "RP246 error rotations-not-parent-space",
     message="meta.spaces.{key} is {found}; the engine reads {expected}",
     hint="export rotations and angular velocities relative to the parent bone",
     why="component-space rotations played as local ones add up along every limb",
 )
-TRAJECTORY_TIMES = Rule(
-    code="RP247",
-    name="trajectory-times-unordered",
-    severity=Severity.WARNING,
+TRAJECTORY_TIMES = Rule.titled(
+    "RP247 warning trajectory-times-unordered",
     message="meta.trajectory.seconds = {found}: the times must rise, with 0 in the middle",
     hint="export the window's times from the past to the future, an odd number of them",
     why="the engine takes the middle entry as the present direction: another one turns the character early or late",

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from rigpact.contract.findings import Finding, Rule, Severity
+from rigpact.contract.findings import Finding, Rule
 from rigpact.contract.json_pointer import json_pointer
 from rigpact.contract.layout import ANGULAR_VELOCITIES, ROOT_VELOCITY, ROOT_YAW, ROTATIONS, Layout
 from rigpact.contract.rules.family import Family, Need, on_bundle, rules_in
@@ -24,47 +24,36 @@ from rigpact.contract.rules.views.bundle import (
 from rigpact.contract.rules.wording import and_more, first_of, number_text
 from rigpact.contract.statistics import FloatArray
 
-EFFECTIVE_SCALE_LENGTH_DIFFERS = Rule(
-    code="RP130",
-    name="effective-scale-length-differs",
-    severity=Severity.WARNING,
+EFFECTIVE_SCALE_LENGTH_DIFFERS = Rule.titled(
+    "RP130 warning effective-scale-length-differs",
     message="{array} has {found} numbers, {owner} has {expected} channels",
     hint="write it from the same run as the statistics",
     why="losses are weighted channel by channel with it: from the first number too many on, with a neighbour's scale",
 )
-EFFECTIVE_SCALE_DIFFERS = Rule(
-    code="RP131",
-    name="effective-scale-differs",
-    severity=Severity.WARNING,
+EFFECTIVE_SCALE_DIFFERS = Rule.titled(
+    "RP131 warning effective-scale-differs",
     message="{array}[{index}] = {found:.6g}, but {std}[{index}] times what the squash divides by is {expected:.6g}"
     " ({where}){more}",
     hint="write it from the same run as the statistics",
     why="a loss in metres or radians is computed with it: the wrong joint is then the one that must be exact",
 )
-GROUP_PRIORS_DO_NOT_FIT = Rule(
-    code="RP132",
-    name="group-priors-do-not-fit",
-    severity=Severity.WARNING,
+GROUP_PRIORS_DO_NOT_FIT = Rule.titled(
+    "RP132 warning group-priors-do-not-fit",
     message="group_priors_rot6d: {what}; the character has {bones} bones",
     hint="compute the priors over the rotation slice only, one group index for each bone",
     why="the prior is the floor of the deviation: shifted by a bone, still joints get a lively neighbour's floor",
     about="group_priors_rot6d",
 )
-GROUP_PRIOR_IMPLAUSIBLE = Rule(
-    code="RP133",
-    name="group-prior-implausible",
-    severity=Severity.WARNING,
-    message="group_priors_rot6d.prior_per_dim[{index}] = {value:g}: the deviation of a unit vector's component lies in"
-    " (0, {limit:.4g}]{more}",
+GROUP_PRIOR_IMPLAUSIBLE = Rule.titled(
+    "RP133 warning group-prior-implausible",
+    message="group_priors_rot6d.prior_per_dim[{index}] = {value:g}: the deviation of a unit vector's component lies in (0,"
+    " {limit:.4g}]{more}",
     hint="recompute the priors from rotations",
     why="as a floor it hides the channel's motion, or lets a division by zero through",
 )
-STD_BELOW_DECLARED_FLOOR = Rule(
-    code="RP134",
-    name="std-below-declared-floor",
-    severity=Severity.WARNING,
-    message="{array}[{index}] = {value:.6g}, but the bundle declares a floor of {floor:.6g} there ({source}, {where})"
-    "{more}",
+STD_BELOW_DECLARED_FLOOR = Rule.titled(
+    "RP134 warning std-below-declared-floor",
+    message="{array}[{index}] = {value:.6g}, but the bundle declares a floor of {floor:.6g} there ({source}, {where}){more}",
     hint="apply the floor before writing the statistics, or correct the declaration",
     why="a program that reads the declaration divides by another number than one that reads the statistics",
 )

@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping
 from difflib import get_close_matches
 
-from rigpact.contract.findings import Finding, Rule, Severity
+from rigpact.contract.findings import Finding, Rule
 from rigpact.contract.json_pointer import json_pointer
 from rigpact.contract.layout import (
     ANGULAR_VELOCITIES,
@@ -19,71 +19,59 @@ from rigpact.contract.rules.family import Family, Need, on_bundle, rules_in
 from rigpact.contract.rules.views.bundle import BundleView
 from rigpact.contract.rules.wording import listed
 
-SLICES_OVERLAP = Rule(
-    code="RP053",
-    name="slices-overlap",
+SLICES_OVERLAP = Rule.titled(
+    "RP053 error slices-overlap",
     message="{name} [{start}, {stop}) overlaps {other} [{other_start}, {other_stop}) by {shared} channels",
     hint="recompute the offsets from the sizes, in order",
     why="two features share numbers: the engine writes one and reads it back as the other",
 )
-LAYOUT_GAP = Rule(
-    code="RP054",
-    name="layout-gap",
-    severity=Severity.WARNING,
+LAYOUT_GAP = Rule.titled(
+    "RP054 warning layout-gap",
     message="{count} channels [{start}, {stop}) of {layout} belong to no slice",
     hint="name the slice, or close the gap",
     why="nobody writes those channels in the engine: the network reads zeros where training had data",
 )
-ARRAY_FORM_ENTRY = Rule(
-    code="RP056",
-    name="array-form-layout-entry",
-    message="{name} is the array [{first}, {second}], which four readers take in different ways: the engine as"
-    " [start, end): {engine_size} channels from {first}; training as [start, size]: {second} channels from {first};"
-    " training elsewhere as [start, end] with the end included: {closed_size} channels; a third loader guesses: {guess}",
+ARRAY_FORM_ENTRY = Rule.titled(
+    "RP056 error array-form-layout-entry",
+    message="{name} is the array [{first}, {second}], which four readers take in different ways: the engine as [start, end):"
+    " {engine_size} channels from {first}; training as [start, size]: {second} channels from {first}; training elsewhere as"
+    " [start, end] with the end included: {closed_size} channels; a third loader guesses: {guess}",
     hint='write {"start": …, "size": …}',
     why="the same two numbers mean different channels on the two sides (the training side alone has three readings)",
 )
-OBJECT_ENTRY_DROPPED = Rule(
-    code="RP057",
-    name="object-entry-dropped",
+OBJECT_ENTRY_DROPPED = Rule.titled(
+    "RP057 error object-entry-dropped",
     message="{names} are objects beside array entries ({arrays}): the engine drops them silently",
     hint="write every entry of the layout as an object",
     why="one array entry switches the engine's reader to arrays for the whole layout",
 )
-DECLARED_WIDTH_DIFFERS = Rule(
-    code="RP058",
-    name="declared-width-differs",
+DECLARED_WIDTH_DIFFERS = Rule.titled(
+    "RP058 error declared-width-differs",
     message="{key} is {declared}, the slices of {layout} end at {end}",
     hint="remove the key (the engine then takes the layout's end), or correct it",
     why="the engine believes the declared width: statistics, slices and the network's input no longer fit each other",
 )
-SLICE_SIZE_WRONG = Rule(
-    code="RP059",
-    name="slice-size-wrong",
+SLICE_SIZE_WRONG = Rule.titled(
+    "RP059 error slice-size-wrong",
     message="{layout}: {name} has {size} channels, the feature has {expected}",
     hint="the slice's size is fixed by what the feature is; correct the layout or rename the slice",
     why="the two sides no longer agree which number of the slice is which",
 )
-CONTACTS_SLICE_ABSENT = Rule(
-    code="RP060",
-    name="contacts-slice-absent",
-    severity=Severity.WARNING,
+CONTACTS_SLICE_ABSENT = Rule.titled(
+    "RP060 warning contacts-slice-absent",
     message="the state has no Contacts slice: the network's Contacts input gets zeros in free-run",
     hint="add a Contacts slice of 2 channels to the state, or train with the input at zero",
-    why="the engine writes foot contacts into that slice only; a network trained on contact scores then sees feet that"
-    " never touch the ground, and skates",
+    why="the engine writes foot contacts into that slice only; a network trained on contact scores then sees feet that never"
+    " touch the ground, and skates",
 )
-OUTPUT_NOT_WRITTEN_BACK = Rule(
-    code="RP062",
-    name="output-slice-not-written-back",
+OUTPUT_NOT_WRITTEN_BACK = Rule.titled(
+    "RP062 error output-slice-not-written-back",
     message="output slice {name} has {size} channels, the state {state}: it is not written back",
     hint="give the slice the same name and size in both layouts",
     why="free-run copies only slices whose name and size agree; the others stay frozen at the seed pose",
 )
-UNKNOWN_SLICE = Rule(
-    code="RP063",
-    name="unknown-slice-name",
-    severity=Severity.WARNING,
+UNKNOWN_SLICE = Rule.titled(
+    "RP063 warning unknown-slice-name",
     message="{layout}: no side knows a slice {name!r}{meant}",
     hint="spell it as the contract does, or leave it out",
     why="slices are looked up by name: nobody writes this one, and the intended slice is missing",

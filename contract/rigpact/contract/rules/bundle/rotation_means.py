@@ -5,7 +5,7 @@ from collections.abc import Iterator
 import numpy as np
 from numpy.typing import NDArray
 
-from rigpact.contract.findings import Finding, Rule, Severity
+from rigpact.contract.findings import Finding, Rule
 from rigpact.contract.json_pointer import json_pointer
 from rigpact.contract.layout import ROTATIONS, Layout
 from rigpact.contract.rotation6d import identity_rot6d, rotation_angle_rad, transposed
@@ -15,36 +15,31 @@ from rigpact.contract.rules.views.bundle import BundleView, is_finite_float32
 from rigpact.contract.rules.wording import and_more
 from rigpact.contract.statistics import STD_FLOOR, FloatArray
 
-COLUMNS_NOT_UNIT = Rule(
-    code="RP115",
-    name="rotation-statistics-not-unit",
-    message="{bone}, column {column}: Mu² + Std² of {mean} and {std} add up to {total:.3f}, but for columns of"
-    " rotations they add up to 1{more}",
+COLUMNS_NOT_UNIT = Rule.titled(
+    "RP115 error rotation-statistics-not-unit",
+    message="{bone}, column {column}: Mu² + Std² of {mean} and {std} add up to {total:.3f}, but for columns of rotations they"
+    " add up to 1{more}",
     hint="the statistics were taken from other data than rotation columns, or a mean was edited or scaled",
     why="the mean pose is not a pose: normalised rotations come out shifted, and every limb with them",
 )
-DEVIATION_INFLATED = Rule(
-    code="RP116",
-    name="rotation-deviation-inflated",
-    severity=Severity.INFO,
-    message="{bone}, column {column}: Mu² + Std² of {mean} and {std} add up to {total:.3f}, but for columns of"
-    " rotations they add up to 1{more}",
+DEVIATION_INFLATED = Rule.titled(
+    "RP116 info rotation-deviation-inflated",
+    message="{bone}, column {column}: Mu² + Std² of {mean} and {std} add up to {total:.3f}, but for columns of rotations they"
+    " add up to 1{more}",
     hint="a floor or a group's prior replaced the measured deviation; check that it is meant",
     why="the network sees these channels smaller than the others, and learns them later or not at all",
 )
-MEAN_POSES_DISAGREE = Rule(
-    code="RP117",
-    name="mean-poses-disagree",
-    message="{bone}: the mean pose of MuY is {angle_deg:.1f}° from that of MuX{more}; output and state are the same"
-    " motion, one frame apart",
+MEAN_POSES_DISAGREE = Rule.titled(
+    "RP117 error mean-poses-disagree",
+    message="{bone}: the mean pose of MuY is {angle_deg:.1f}° from that of MuX{more}; output and state are the same motion, one"
+    " frame apart",
     hint="export MuX and MuY from one run, with one bone order",
     why="the state says where a bone is with one set of statistics and the output where it goes with another",
 )
-OUTPUT_MEAN_NOT_OF_STATE = Rule(
-    code="RP118",
-    name="output-mean-not-of-state",
-    message="{bone}: MuY[{index}] = {found:.4g}, but MuX[{place}] = {expected:.4g}: {sigma:.3g} standard deviations"
-    " apart{more}; output and state are the same motion, one frame apart",
+OUTPUT_MEAN_NOT_OF_STATE = Rule.titled(
+    "RP118 error output-mean-not-of-state",
+    message="{bone}: MuY[{index}] = {found:.4g}, but MuX[{place}] = {expected:.4g}: {sigma:.3g} standard deviations apart{more};"
+    " output and state are the same motion, one frame apart",
     hint="export MuX and MuY from one run; look for values that changed places or sign",
     why="recorded poses are measured from this mean, and in delta and absolute mode it is part of every pose",
 )

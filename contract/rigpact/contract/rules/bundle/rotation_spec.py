@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from rigpact.contract.findings import Finding, Rule, Severity
+from rigpact.contract.findings import Finding, Rule
 from rigpact.contract.json_pointer import json_pointer
 from rigpact.contract.layout import ROTATIONS
 from rigpact.contract.rotation6d import COLUMN_PAIRS, OUTPUT_MODES, rot6d_to_matrix, rotation_angle_rad
@@ -12,51 +12,43 @@ from rigpact.contract.rules.family import Family, Need, on_bundle, rules_in
 from rigpact.contract.rules.views.bundle import BundleView, columns_word, is_finite_float32, member
 from rigpact.contract.statistics import FloatArray
 
-COLUMNS_UNDECLARED = Rule(
-    code="RP200",
-    name="rot6d-columns-undeclared",
-    severity=Severity.WARNING,
+COLUMNS_UNDECLARED = Rule.titled(
+    "RP200 warning rot6d-columns-undeclared",
     message="meta.rot6d_spec.columns is absent: the engine takes X and Z",
     hint='declare {"columns": ["X", "Z"]}',
     why="most libraries store X and Y; read as X and Z every bone is turned by a quarter",
 )
-COLUMNS_UNKNOWN = Rule(
-    code="RP201",
-    name="rot6d-columns-unknown",
+COLUMNS_UNKNOWN = Rule.titled(
+    "RP201 error rot6d-columns-unknown",
     message="rot6d columns {found} are not two different axes: the engine takes X and Z",
     hint="name two of X, Y, Z, in the order in which they stand in the six numbers",
     why="the decoder falls back to its default and decodes other axes than the encoder wrote",
 )
-OUTPUT_MODE_UNDECLARED = Rule(
-    code="RP202",
-    name="output-mode-undeclared",
-    severity=Severity.INFO,
+OUTPUT_MODE_UNDECLARED = Rule.titled(
+    "RP202 info output-mode-undeclared",
     message="meta.rot6d_spec.output_mode is absent and means 'delta'; {evidence}",
     hint="declare delta, residual or absolute",
     why="three meanings of the network's rotations are in use; nothing in the network itself tells them apart",
     about="output_mode",
 )
-OUTPUT_MODE_UNKNOWN = Rule(
-    code="RP203",
-    name="output-mode-unknown",
+OUTPUT_MODE_UNKNOWN = Rule.titled(
+    "RP203 error output-mode-unknown",
     message="output mode {found!r} is unknown (known: {known})",
     hint="declare delta, residual or absolute",
     why="an unknown mode falls back to delta, which turns every bone by the wrong rotation each frame",
 )
-MEAN_POSE_READ_AS_DELTA = Rule(
-    code="RP204",
-    name="mean-pose-read-as-delta",
-    message="MuY is a mean pose, so output_mode cannot be 'delta': it turns {bone} by {angle_deg:.1f}° a frame"
-    " ({turns:.1f} turns a second at {fps:g} fps; {count} of {bones} bones above {limit_deg:.3g}°)",
-    hint="declare meta.rot6d_spec.output_mode: 'residual' if the network adds to the identity, 'absolute' if it gives"
-    " the next pose",
-    why="in delta mode the engine composes MuY onto the pose every frame: at a network output of zero each of these"
-    " bones spins for ever",
+MEAN_POSE_READ_AS_DELTA = Rule.titled(
+    "RP204 error mean-pose-read-as-delta",
+    message="MuY is a mean pose, so output_mode cannot be 'delta': it turns {bone} by {angle_deg:.1f}° a frame ({turns:.1f}"
+    " turns a second at {fps:g} fps; {count} of {bones} bones above {limit_deg:.3g}°)",
+    hint="declare meta.rot6d_spec.output_mode: 'residual' if the network adds to the identity, 'absolute' if it gives the next"
+    " pose",
+    why="in delta mode the engine composes MuY onto the pose every frame: at a network output of zero each of these bones spins"
+    " for ever",
     about="output_mode",
 )
-SPEC_UNSUPPORTED = Rule(
-    code="RP205",
-    name="rot6d-spec-unsupported",
+SPEC_UNSUPPORTED = Rule.titled(
+    "RP205 error rot6d-spec-unsupported",
     message="meta.rot6d_spec.{key} is {found}; the engine reads {expected}",
     hint="export columns of the rotation, the first named one first",
     why="the same six numbers are then another rotation: rows for columns turn every bone the other way",

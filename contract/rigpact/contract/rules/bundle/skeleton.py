@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from rigpact.contract.findings import Finding, Rule, Severity
+from rigpact.contract.findings import Finding, Rule
 from rigpact.contract.json_pointer import json_pointer
 from rigpact.contract.layout import ANGULAR_VELOCITIES, ROTATIONS
 from rigpact.contract.rules.family import Family, Need, on_bundle, rules_in
@@ -11,61 +11,50 @@ from rigpact.contract.rules.views.bundle import BundleView, json_to_names
 from rigpact.contract.rules.wording import and_more, listed
 from rigpact.contract.skeleton import parent_cycle
 
-BONE_COUNT_DIFFERS = Rule(
-    code="RP220",
-    name="bone-count-differs",
+BONE_COUNT_DIFFERS = Rule.titled(
+    "RP220 error bone-count-differs",
     message="{what} is for {found} bones, output BoneRotations6D for {expected}",
     hint="export skeleton, names and layout from the same character",
     why="bones are matched by index: from the first one too many or too few, every rotation drives its neighbour",
 )
-DUPLICATE_BONE_NAME = Rule(
-    code="RP221",
-    name="duplicate-bone-name",
+DUPLICATE_BONE_NAME = Rule.titled(
+    "RP221 error duplicate-bone-name",
     message="the bone name {name!r} stands at {first} and {second}{more}",
     hint="rename one of the bones, or remove the repeated row",
     why="the engine finds bones by name: one of the two rotations is applied to the other's bone",
 )
-PARENT_OUT_OF_RANGE = Rule(
-    code="RP222",
-    name="parent-out-of-range",
+PARENT_OUT_OF_RANGE = Rule.titled(
+    "RP222 error parent-out-of-range",
     message="the parent of {bone} is {parent}, the bones are 0 to {last} (-1 for a root)",
     hint="indices count the tracked bones, not those of the whole asset",
     why="the bone has no place in the skeleton: positions and everything measured in centimetres are wrong",
 )
-PARENTS_FORM_A_CYCLE = Rule(
-    code="RP223",
-    name="parents-form-a-cycle",
+PARENTS_FORM_A_CYCLE = Rule.titled(
+    "RP223 error parents-form-a-cycle",
     message="the parents of {bones} lead back to themselves",
     hint="re-export the skeleton",
     why="forward kinematics never reaches these bones",
 )
-BONE_NAMES_DIFFER = Rule(
-    code="RP224",
-    name="bone-names-differ",
+BONE_NAMES_DIFFER = Rule.titled(
+    "RP224 error bone-names-differ",
     message="bone {index} is {found!r} in meta.skeleton and {expected!r} in meta.bone_names{more}",
     hint="write both lists from one source, in the order of the layout",
     why="one side pairs rotations with the first list, the other with the second: limbs swap",
 )
-SEVERAL_ROOTS = Rule(
-    code="RP225",
-    name="several-root-bones",
-    severity=Severity.WARNING,
+SEVERAL_ROOTS = Rule.titled(
+    "RP225 warning several-root-bones",
     message="{count} bones have no parent: {bones}",
     hint="give every bone but the pelvis its parent",
     why="a part of the body does not follow the pelvis",
 )
-BONE_NAMES_ABSENT = Rule(
-    code="RP226",
-    name="bone-names-absent",
-    severity=Severity.WARNING,
+BONE_NAMES_ABSENT = Rule.titled(
+    "RP226 warning bone-names-absent",
     message="meta.bone_names is absent: bones are known by index only",
     hint="export the names of the tracked bones in the order of the layout",
     why="nothing can tell a reordered skeleton from the right one; limbs swap and no count differs",
 )
-SKELETON_ABSENT = Rule(
-    code="RP227",
-    name="skeleton-absent",
-    severity=Severity.WARNING,
+SKELETON_ABSENT = Rule.titled(
+    "RP227 warning skeleton-absent",
     message="meta.skeleton lacks {missing}: errors cannot be given in centimetres",
     hint="export parents and ref_local_offsets_m with the bundle",
     why="three degrees at the pelvis move a foot by centimetres, three at a finger by nothing: degrees alone mislead",

@@ -9,60 +9,50 @@ from collections.abc import Iterator
 import numpy as np
 from numpy.typing import NDArray
 
-from rigpact.contract.findings import Finding, Rule, Severity
+from rigpact.contract.findings import Finding, Rule
 from rigpact.contract.layout import ANGULAR_VELOCITIES, CONTACTS, ROOT_VELOCITY, ROOT_YAW, ROTATIONS
 from rigpact.contract.rules.family import Family, Need, on_bundle, rules_in
 from rigpact.contract.rules.views.bundle import POSE_HISTORY, BundleView, NamedArray, one_slice
 from rigpact.contract.statistics import AUXILIARY_SCALE_FLOOR, STD_FLOOR, TANH_SCALE_FLOOR
 
-NOT_FINITE = Rule(
-    code="RP101",
-    name="statistic-not-finite",
+NOT_FINITE = Rule.titled(
+    "RP101 error statistic-not-finite",
     message="{array}[{index}] = {value:g} is not finite in float32 ({where}){more}",
     hint="find the clip whose values overflow, and re-run the statistics",
     why="the network's input becomes NaN in the first frame; the mesh vanishes",
 )
-BOUNDED_MEAN_OUT_OF_RANGE = Rule(
-    code="RP102",
-    name="bounded-mean-out-of-range",
+BOUNDED_MEAN_OUT_OF_RANGE = Rule.titled(
+    "RP102 error bounded-mean-out-of-range",
     message="{array}[{index}] = {value:g}, but the feature lies within ±{bound:g} ({where}){more}",
     hint="the statistics were taken before tanh, wrapping or the division by pi, or in other units (degrees?)",
     why="these channels are squashed or are components of unit vectors: no average of them can lie outside",
 )
-BOUNDED_STD_TOO_LARGE = Rule(
-    code="RP103",
-    name="bounded-std-too-large",
+BOUNDED_STD_TOO_LARGE = Rule.titled(
+    "RP103 error bounded-std-too-large",
     message="{array}[{index}] = {value:g}, but a feature within ±1 deviates by at most {bound:.4g} ({where}){more}",
     hint="the statistics were taken before tanh, wrapping or the division by pi, or in other units (degrees?)",
     why="dividing by it leaves the network hardly any signal on the channel",
 )
-STD_NOT_POSITIVE = Rule(
-    code="RP104",
-    name="std-not-positive",
+STD_NOT_POSITIVE = Rule.titled(
+    "RP104 error std-not-positive",
     message="{array}[{index}] = {value:g}: a standard deviation must be > 0 ({where}){more}",
     hint="re-run the statistics; a constant channel needs a floor (the engine uses 1e-6)",
     why="normalising divides by it; the engine's floor hides it there and training divides by zero",
 )
-STD_BELOW_FLOOR = Rule(
-    code="RP105",
-    name="std-below-floor",
-    severity=Severity.WARNING,
+STD_BELOW_FLOOR = Rule.titled(
+    "RP105 warning std-below-floor",
     message="{array}[{index}] = {value:g} is below the floor of {floor:g} ({where}){more}",
     hint="apply the floor where the statistics are computed, so that both sides hold the same number",
-    why="both sides divide by the floor, but the engine multiplies outputs by the number itself: a round trip loses"
-    " the channel",
+    why="both sides divide by the floor, but the engine multiplies outputs by the number itself: a round trip loses the channel",
 )
-SCALE_NOT_POSITIVE = Rule(
-    code="RP106",
-    name="tanh-scale-not-positive",
+SCALE_NOT_POSITIVE = Rule.titled(
+    "RP106 error tanh-scale-not-positive",
     message="{array}[{index}] = {value:g}: a tanh scale must be > 0 ({where}){more}",
     hint="re-run the statistics; a bone that never moves needs a floor (the engine uses 1e-3)",
     why="the engine takes max(|scale|, floor), training max(scale, 1e-6): the same velocity saturates on one side",
 )
-SCALE_BELOW_FLOOR = Rule(
-    code="RP107",
-    name="tanh-scale-below-floor",
-    severity=Severity.WARNING,
+SCALE_BELOW_FLOOR = Rule.titled(
+    "RP107 warning tanh-scale-below-floor",
     message="{array}[{index}] = {value:g} is below the engine's floor of {floor:g} ({where}){more}",
     hint="apply the floor where the scale is computed",
     why="training floors at 1e-6, so between the two floors the sides squash the same velocity differently",

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from rigpact.contract.documents import Kind
-from rigpact.contract.findings import Finding, Rule, Severity
+from rigpact.contract.findings import Finding, Rule
 from rigpact.contract.layout import ANGULAR_VELOCITIES, ROOT_POSITION, ROOT_VELOCITY
 from rigpact.contract.rules.family import Family, Need, rules_in
 from rigpact.contract.rules.subject import Subject
@@ -18,66 +18,56 @@ from rigpact.contract.rules.views.auxiliary import Auxiliary
 from rigpact.contract.rules.views.bundle import POSE_HISTORY, BundleView, NamedArray, is_finite_float32, one_slice
 from rigpact.contract.statistics import STD_FLOOR
 
-STEP_BEYOND_SIGMA = Rule(
-    code="RP108",
-    name="float-step-beyond-sigma",
+STEP_BEYOND_SIGMA = Rule.titled(
+    "RP108 error float-step-beyond-sigma",
     message="{array}[{index}] = {std:g} about a mean of {mean:g}: one float32 step of the value is {sigma:.3g} standard"
     " deviations ({where}){more}",
     hint="raise the floor of the deviation, or measure the feature from a nearer origin",
     why="rounding alone moves the network's input by more than the motion does: the channel is noise, and two correct"
     " implementations disagree on it",
 )
-CHANNELS_ON_FLOOR = Rule(
-    code="RP109",
-    name="channels-on-the-floor",
-    severity=Severity.INFO,
-    message="{count} of {total} numbers of {array} stand on the floor of 1e-6 ({where}); there one float32 step of the"
-    " value is up to {sigma:.2g} standard deviations",
+CHANNELS_ON_FLOOR = Rule.titled(
+    "RP109 info channels-on-the-floor",
+    message="{count} of {total} numbers of {array} stand on the floor of 1e-6 ({where}); there one float32 step of the value is"
+    " up to {sigma:.2g} standard deviations",
     hint="leave constant channels out, or floor the deviation at 1e-3 of the feature's range",
-    why="the channel never moved in the training data: the network learned nothing on it, and an error that is"
-    " invisible in degrees is large in its input",
+    why="the channel never moved in the training data: the network learned nothing on it, and an error that is invisible in"
+    " degrees is large in its input",
 )
-POSITION_BEYOND_FLOAT32 = Rule(
-    code="RP110",
-    name="position-beyond-float32",
-    message="RootPosition reaches {reach:.4g} m ({array}[{index}] = {value:g}): beyond {limit:g} m a float32 cannot hold"
-    " a millimetre",
+POSITION_BEYOND_FLOAT32 = Rule.titled(
+    "RP110 error position-beyond-float32",
+    message="RootPosition reaches {reach:.4g} m ({array}[{index}] = {value:g}): beyond {limit:g} m a float32 cannot hold a"
+    " millimetre",
     hint="export positions in metres from the clip's own origin, not in centimetres of the world",
     why="the root then moves in visible steps, and the network's input jumps with them",
 )
-ROOT_SCALE_NOT_METRES = Rule(
-    code="RP111",
-    name="root-velocity-scale-not-metres",
-    severity=Severity.WARNING,
-    message="tanh_scales_rootvel[{index}] = {value:g} m/s is faster than {limit:g} m/s; in cm/s it would be a"
-    " speed of {metres:.3g} m/s",
+ROOT_SCALE_NOT_METRES = Rule.titled(
+    "RP111 warning root-velocity-scale-not-metres",
+    message="tanh_scales_rootvel[{index}] = {value:g} m/s is faster than {limit:g} m/s; in cm/s it would be a speed of"
+    " {metres:.3g} m/s",
     hint="state velocities are m/s; the engine's own are cm/s",
     why="every honest speed then lies in the first hundredth of tanh: the network reads standing still",
 )
-ANGULAR_SCALE_BEYOND_SAMPLING = Rule(
-    code="RP112",
-    name="angular-scale-beyond-sampling",
-    message="{array}[{index}] = {value:g} rad/s ({where}), but at {fps:g} frames a second no rotation is faster than"
-    " {limit:.4g} rad/s{more}",
+ANGULAR_SCALE_BEYOND_SAMPLING = Rule.titled(
+    "RP112 error angular-scale-beyond-sampling",
+    message="{array}[{index}] = {value:g} rad/s ({where}), but at {fps:g} frames a second no rotation is faster than {limit:.4g}"
+    " rad/s{more}",
     hint="scales are rad/s: these look like degrees a second, or like another frame rate",
     why="the velocities are then squashed to almost nothing, and the network reads a character that never turns a joint",
 )
-MEAN_BEYOND_SQUASH = Rule(
-    code="RP113",
-    name="statistic-beyond-its-squash",
+MEAN_BEYOND_SQUASH = Rule.titled(
+    "RP113 error statistic-beyond-its-squash",
     message="{scale}[{index}] = {value:g} keeps the feature within ±{reach:.4g}, but {array}[{index}] = {found:g}"
     " ({where}){more}",
     hint="take scale, mean and deviation from one export",
     why="mean and deviation belong to another scale: the normalised input is off by whole standard deviations",
 )
-NEVER_FITTED = Rule(
-    code="RP114",
-    name="statistic-never-fitted",
-    severity=Severity.INFO,
+NEVER_FITTED = Rule.titled(
+    "RP114 info statistic-never-fitted",
     message="all {count} numbers of {array} for {where} are exactly {value:g}",
     hint="if this channel is meant to stay as it is, ignore this; if not, the statistics were never computed",
-    why="0 and 1 are what an exporter starts from: no data has such a mean or deviation, so the channels reach the"
-    " network unstandardised",
+    why="0 and 1 are what an exporter starts from: no data has such a mean or deviation, so the channels reach the network"
+    " unstandardised",
 )
 
 FASTEST_M_S = 50.0

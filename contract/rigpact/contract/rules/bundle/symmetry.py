@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from rigpact.contract.findings import Finding, Rule, Severity
+from rigpact.contract.findings import Finding, Rule
 from rigpact.contract.json_pointer import json_pointer
 from rigpact.contract.rules.family import Family, Need, on_bundle, rules_in
 from rigpact.contract.rules.views.bundle import BundleView, finite_array, json_to_names, member
@@ -14,41 +14,33 @@ from rigpact.contract.rules.wording import and_more
 from rigpact.contract.skeleton import Skeleton, left_right_permutation
 from rigpact.contract.statistics import FloatArray
 
-OFFSETS_NOT_METRES = Rule(
-    code="RP228",
-    name="bone-offsets-not-metres",
+OFFSETS_NOT_METRES = Rule.titled(
+    "RP228 error bone-offsets-not-metres",
     message="the longest offset is {longest:.4g} m ({bone}); a body's lies between {lowest:g} m and {highest:g} m",
     hint="ref_local_offsets_m is in metres; the engine's own bones are in centimetres",
     why="every error in centimetres is then off by the same factor, and thresholds in centimetres judge nothing",
 )
-LENGTHS_NOT_MIRRORED = Rule(
-    code="RP229",
-    name="left-right-lengths-differ",
-    severity=Severity.WARNING,
+LENGTHS_NOT_MIRRORED = Rule.titled(
+    "RP229 warning left-right-lengths-differ",
     message="{left} is {left_m:.4f} m from its parent and {right} {right_m:.4f} m{more}",
     hint="compare with the skeleton asset: a row was edited, or two rows changed places",
     why="one leg is longer than the other: the character limps, and feet on one side never reach the floor",
 )
-PARENTS_NOT_MIRRORED = Rule(
-    code="RP230",
-    name="left-right-parents-differ",
-    severity=Severity.WARNING,
+PARENTS_NOT_MIRRORED = Rule.titled(
+    "RP230 warning left-right-parents-differ",
     message="{left} hangs on {left_parent} and {right} on {right_parent}, which are not twins{more}",
     hint="compare with the skeleton asset: left and right were swapped on the way",
     why="a limb hangs on the other side's joint: it moves with the wrong leg",
 )
-SIDES_SWAPPED = Rule(
-    code="RP231",
-    name="left-right-sides-swapped",
-    message="in the mean pose {left} lies {apart_m:.3f} m from {right} on the side where the other pairs have their"
-    " right bones{more}",
+SIDES_SWAPPED = Rule.titled(
+    "RP231 error left-right-sides-swapped",
+    message="in the mean pose {left} lies {apart_m:.3f} m from {right} on the side where the other pairs have their right"
+    " bones{more}",
     hint="swap the two rows, or their names",
     why="the mirrored limbs play each other's motion: arms swing with the leg of their own side",
 )
-PARENT_AFTER_CHILD = Rule(
-    code="RP232",
-    name="parent-after-child",
-    severity=Severity.WARNING,
+PARENT_AFTER_CHILD = Rule.titled(
+    "RP232 warning parent-after-child",
     message="{bone} ({index}) stands before its parent {parent} ({parent_index}){more}",
     hint="sort the table so that every parent precedes its children",
     why="loops that walk the table once, as training does, use the parent's transform of the frame before",

@@ -2,30 +2,25 @@
 
 from collections.abc import Iterator
 
-from rigpact.contract.findings import Finding, Rule, Severity
+from rigpact.contract.findings import Finding, Rule
 from rigpact.contract.rules.family import Family, Need, on_bundle, rules_in
 from rigpact.contract.rules.views.bundle import DEFAULT_FPS, BundleView, json_to_rate, member
 from rigpact.contract.rules.wording import number_text
 
-FPS_ABSENT = Rule(
-    code="RP070",
-    name="fps-absent",
-    severity=Severity.WARNING,
+FPS_ABSENT = Rule.titled(
+    "RP070 warning fps-absent",
     message="no root fps: the engine steps the network at {default:g} frames a second{elsewhere}",
     hint="write fps at the root of the bundle; the engine does not look anywhere else",
     why="a character trained at another rate plays at the wrong speed, and every velocity is wrong by the same factor",
 )
-FPS_NOT_POSITIVE = Rule(
-    code="RP071",
-    name="fps-not-positive",
+FPS_NOT_POSITIVE = Rule.titled(
+    "RP071 error fps-not-positive",
     message="fps = {fps}: a frame rate must be > 0 and finite",
     hint="write the rate the training data was sampled at",
     why="the length of a step is 1 / fps",
 )
-FPS_IMPLAUSIBLE = Rule(
-    code="RP072",
-    name="fps-implausible",
-    severity=Severity.WARNING,
+FPS_IMPLAUSIBLE = Rule.titled(
+    "RP072 warning fps-implausible",
     message="fps = {fps:g} lies outside {lowest:g} to {highest:g}",
     hint="fps counts frames a second: a step in seconds or milliseconds belongs elsewhere",
     why="the engine steps the network fps times a second: the character races, or freezes between steps",

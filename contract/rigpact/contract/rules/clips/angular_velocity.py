@@ -19,39 +19,34 @@ from rigpact.contract.rules.family import Family, Need, on_clips, rules_in
 from rigpact.contract.rules.views.clip import ClipView
 from rigpact.contract.statistics import FloatArray
 
-ANGLE_SCALED = Rule(
-    code="RP550",
-    name="angular-velocity-scaled",
-    message="{array}: {slope:.4f} times the rotations' angular velocity{guess} (fitted over {count} vectors, {rest:.2%}"
-    " left over)",
+ANGLE_SCALED = Rule.titled(
+    "RP550 error angular-velocity-scaled",
+    message="{array}: {slope:.4f} times the rotations' angular velocity{guess} (fitted over {count} vectors, {rest:.2%} left"
+    " over)",
     hint="use the full rotation vector: angle times axis, times fps",
     why="the network reads a character that moves at another speed than the engine's log map gives",
 )
-IN_DEGREES = Rule(
-    code="RP551",
-    name="angular-velocity-in-degrees",
+IN_DEGREES = Rule.titled(
+    "RP551 error angular-velocity-in-degrees",
     message="{array}: {slope:.2f} times the rotations' angular velocity in radians a second: these are degrees",
     hint="export radians a second",
     why="every joint saturates its tanh scale: the network sees signs, no speeds",
 )
-OTHER_FRAME = Rule(
-    code="RP552",
-    name="angular-velocity-in-bone-frame",
-    message="{array} is given in the bone's own frame ({rest:.2%} left over), the contract's is the parent's"
-    " ({parent_rest:.0%} left over)",
+OTHER_FRAME = Rule.titled(
+    "RP552 error angular-velocity-in-bone-frame",
+    message="{array} is given in the bone's own frame ({rest:.2%} left over), the contract's is the parent's ({parent_rest:.0%}"
+    " left over)",
     hint="take log(R[k+1]·R[k-1]^T), not log(R[k-1]^T·R[k+1])",
     why="the axis is turned by the pose: the faster a limb moves, the more wrong the network's input is",
 )
-OTHER_MOMENT = Rule(
-    code="RP553",
-    name="angular-velocity-lags",
+OTHER_MOMENT = Rule.titled(
+    "RP553 error angular-velocity-lags",
     message="{array} belongs to {moment} ({rest:.2%} left over; of its own frame {parent_rest:.0%} are)",
     hint="take the central difference about the frame of the row",
     why="training reads the future and the game cannot know it, or the other way round reads stale speeds",
 )
-DISAGREES = Rule(
-    code="RP554",
-    name="angular-velocity-disagrees",
+DISAGREES = Rule.titled(
+    "RP554 error angular-velocity-disagrees",
     message="{array} is not the rotations' angular velocity: the best reading ({moment}, {frame} frame, {slope:.2f} times)"
     " leaves {rest:.0%} of it over",
     hint="export both from one animation, with one bone order",

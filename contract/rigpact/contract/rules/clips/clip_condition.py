@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from rigpact.contract.findings import Finding, Rule, Severity
+from rigpact.contract.findings import Finding, Rule
 from rigpact.contract.json_pointer import json_pointer
 from rigpact.contract.rules.family import Family, Need, on_clips, rules_in
 from rigpact.contract.rules.views.bundle import member
@@ -12,42 +12,34 @@ from rigpact.contract.rules.views.clip import ClipView
 from rigpact.contract.rules.wording import and_more, first_of
 from rigpact.contract.statistics import FloatArray
 
-TRAJECTORY_NOT_UNIT = Rule(
-    code="RP525",
-    name="trajectory-not-unit",
-    severity=Severity.WARNING,
+TRAJECTORY_NOT_UNIT = Rule.titled(
+    "RP525 warning trajectory-not-unit",
     message="frame {frame}: TrajectoryDir[{entry}] is {length:.4g} long; a direction is 1 long, or 0 at rest{more}",
     hint="normalise each entry; offsets in metres belong elsewhere",
     why="training and the engine normalise it at different places: the condition's direction has two lengths",
 )
-TRAJECTORY_AGAINST_VELOCITY = Rule(
-    code="RP526",
-    name="trajectory-against-velocity",
-    severity=Severity.WARNING,
-    message="the middle TrajectoryDir points {angle_deg:.1f}° away from RootVelocityXY (turned by minus RootYaw into the"
-    " facing frame; median over {frames} moving frames)",
+TRAJECTORY_AGAINST_VELOCITY = Rule.titled(
+    "RP526 warning trajectory-against-velocity",
+    message="the middle TrajectoryDir points {angle_deg:.1f}° away from RootVelocityXY (turned by minus RootYaw into the facing"
+    " frame; median over {frames} moving frames)",
     hint="write both from the same motion: the trajectory in the character's facing frame, the velocity in the root's",
-    why="training builds the condition's direction from the velocity, the engine from the trajectory: the network is"
-    " steered into another direction than it learned",
+    why="training builds the condition's direction from the velocity, the engine from the trajectory: the network is steered"
+    " into another direction than it learned",
 )
-ACTION_NOT_ONE_HOT = Rule(
-    code="RP527",
-    name="action-bits-not-one-hot",
+ACTION_NOT_ONE_HOT = Rule.titled(
+    "RP527 error action-bits-not-one-hot",
     message="frame {frame}: ActionBits = {bits}: one bit is 1 and the others are 0{more}",
     hint="idle, walk, run, jump; blends of two actions are not part of the contract",
     why="the engine clamps the bits into 0 to 1 and training does not: the network sees an action that never was",
 )
-ACTION_CONTRADICTS = Rule(
-    code="RP528",
-    name="action-bits-contradict-clip",
-    severity=Severity.WARNING,
+ACTION_CONTRADICTS = Rule.titled(
+    "RP528 warning action-bits-contradict-clip",
     message="ClipAction is {action!r}, but ActionBits of frame {frame} say {said}{more}",
     hint="export the bits of the clip's own action",
     why="training takes one of them and the engine the other: the network is told to walk and shown a run",
 )
-TRAJECTORY_SAMPLES_DIFFER = Rule(
-    code="RP529",
-    name="trajectory-samples-differ",
+TRAJECTORY_SAMPLES_DIFFER = Rule.titled(
+    "RP529 error trajectory-samples-differ",
     message="frame {frame}: TrajectoryDir has {found} entries, {source} {expected}{more}",
     hint="export the same window in every frame, an odd number of entries with the present in the middle",
     why="the engine takes the middle entry as the present: with one entry more it is the future or the past",

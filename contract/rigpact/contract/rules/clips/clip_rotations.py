@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from rigpact.contract.findings import Finding, Rule, Severity
+from rigpact.contract.findings import Finding, Rule
 from rigpact.contract.json_pointer import json_pointer
 from rigpact.contract.rotation6d import rotation_angle_rad, transposed
 from rigpact.contract.rules.clips.root_motion import spikes
@@ -15,41 +15,35 @@ from rigpact.contract.rules.views.clip import ClipView
 from rigpact.contract.rules.wording import first_of
 from rigpact.contract.statistics import FloatArray
 
-COLUMNS_NOT_UNIT = Rule(
-    code="RP510",
-    name="rotation-columns-not-unit",
+COLUMNS_NOT_UNIT = Rule.titled(
+    "RP510 error rotation-columns-not-unit",
     message="frame {frame}, {bone}: a rotation column is {length:.6g} long, not 1{more}",
     hint="export columns of the rotation matrix without scale; round to no fewer than four decimals",
-    why="statistics are taken of the numbers as they stand, while the engine re-normalises them: the two sides hold"
-    " different poses",
+    why="statistics are taken of the numbers as they stand, while the engine re-normalises them: the two sides hold different"
+    " poses",
 )
-COLUMNS_NOT_ORTHOGONAL = Rule(
-    code="RP511",
-    name="rotation-columns-not-orthogonal",
+COLUMNS_NOT_ORTHOGONAL = Rule.titled(
+    "RP511 error rotation-columns-not-orthogonal",
     message="frame {frame}, {bone}: the two columns meet at {angle_deg:.3f}°, not at 90°{more}",
     hint="export two columns of one rotation matrix; a sheared bone or mixed-up columns give this",
     why="Gram–Schmidt straightens the second column on every read: the pose that is played is not the one exported",
 )
-COLUMNS_DEGENERATE = Rule(
-    code="RP512",
-    name="rotation-columns-degenerate",
+COLUMNS_DEGENERATE = Rule.titled(
+    "RP512 error rotation-columns-degenerate",
     message="frame {frame}, {bone}: {what}{more}",
     hint="a bone without rotation is the identity, not zeros; columns must point in different directions",
     why="no rotation can be decoded: the engine substitutes the previous frame's axis or its default, training another",
 )
-ROTATION_JUMPS = Rule(
-    code="RP513",
-    name="rotation-jumps",
+ROTATION_JUMPS = Rule.titled(
+    "RP513 error rotation-jumps",
     message="frame {frame}, {bone}: turns {angle_deg:.0f}° in one frame{back}{more}",
     hint="look for a flipped column, an euler angle past its range, or a cut between two takes",
     why="the network learns the jump as motion, and its velocity saturates every scale",
 )
-FRAMES_REPEATED = Rule(
-    code="RP514",
-    name="frames-repeated",
-    severity=Severity.WARNING,
-    message="frame {frame} repeats the pose of frame {before} while the character moves before and after ({count} such"
-    " frames of {total})",
+FRAMES_REPEATED = Rule.titled(
+    "RP514 warning frames-repeated",
+    message="frame {frame} repeats the pose of frame {before} while the character moves before and after ({count} such frames of"
+    " {total})",
     hint="sample at the rate of the animation; 30 frames a second written as 60 repeats every other one",
     why="the character moves in steps: velocities alternate between zero and double",
 )

@@ -16,59 +16,51 @@ from rigpact.contract.rules.views.bundle import (
 from rigpact.contract.rules.views.clip import BONE_CHANNELS, CHANNELS, FPS_KEYS, ClipView, same_rate
 from rigpact.contract.rules.wording import and_more, number_text
 
-FRAME_COUNT_DIFFERS = Rule(
-    code="RP500",
-    name="frame-count-differs",
+FRAME_COUNT_DIFFERS = Rule.titled(
+    "RP500 error frame-count-differs",
     message="NumFrames is {declared}, Frames holds {found}",
     hint="the export was interrupted or edited; export again",
     why="one side loops at the declared length, the other at the real one: the clip jumps, or plays zeros",
 )
-CLIP_TOO_SHORT = Rule(
-    code="RP501",
-    name="clip-too-short",
+CLIP_TOO_SHORT = Rule.titled(
+    "RP501 error clip-too-short",
     message="the clip has {found} frames; one step of the network needs 2",
     hint="export the whole animation",
     why="there is no pair of frames to train on, and nothing to play",
 )
-CLIP_BONE_COUNT_DIFFERS = Rule(
-    code="RP502",
-    name="clip-bone-count-differs",
+CLIP_BONE_COUNT_DIFFERS = Rule.titled(
+    "RP502 error clip-bone-count-differs",
     message="frame {frame}: {key} has {found} bones, {source} {expected}{more}",
     hint="export the clip with the character that the bundle describes",
     why="bones are matched by index; the engine fills missing rows with zeros, which collapses the limb",
 )
-CLIP_VALUE_NOT_FINITE = Rule(
-    code="RP503",
-    name="clip-value-not-finite",
+CLIP_VALUE_NOT_FINITE = Rule.titled(
+    "RP503 error clip-value-not-finite",
     message="frame {frame}: {key} has a value that is not finite in float32{bone}{more}",
     hint="find the frame in the animation tool; a zero-scaled bone or a division by a zero time step",
     why="one such frame spoils the statistics of the whole data set, or blows up playback",
 )
-CLIP_FPS_DIFFERS = Rule(
-    code="RP505",
-    name="clip-fps-differs",
+CLIP_FPS_DIFFERS = Rule.titled(
+    "RP505 error clip-fps-differs",
     message="the clip has {found:g} frames a second, the bundle {expected:g}{origin}",
     hint="resample the clip, or write the right fps at the root of the bundle",
     why="the engine steps the network at the bundle's rate: the clip plays at the wrong speed, its velocities disagree",
     about="a clip of {found:g} frames a second",
 )
-CLIP_FPS_ABSENT = Rule(
-    code="RP506",
-    name="clip-fps-absent",
+CLIP_FPS_ABSENT = Rule.titled(
+    "RP506 error clip-fps-absent",
     message="the clip has neither fps nor FPS at its root",
     hint="write the rate at which the clip was sampled",
     why="velocities cannot be computed from positions, and playback guesses the speed",
 )
-CLIP_FPS_NOT_POSITIVE = Rule(
-    code="RP507",
-    name="clip-fps-not-positive",
+CLIP_FPS_NOT_POSITIVE = Rule.titled(
+    "RP507 error clip-fps-not-positive",
     message="{key} = {fps}: a frame rate must be > 0 and finite",
     hint="write the rate at which the clip was sampled",
     why="the length of a frame is 1 / fps",
 )
-CLIP_FPS_CONFLICTS = Rule(
-    code="RP508",
-    name="clip-fps-conflicts",
+CLIP_FPS_CONFLICTS = Rule.titled(
+    "RP508 error clip-fps-conflicts",
     message="fps = {lower} and FPS = {upper} in one clip",
     hint="keep one of the two keys",
     why="whichever key a reader looks for first decides the speed",

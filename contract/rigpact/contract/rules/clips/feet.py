@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rigpact.contract.findings import Finding, Rule, Severity
+from rigpact.contract.findings import Finding, Rule
 from rigpact.contract.json_pointer import json_pointer
 from rigpact.contract.rules.family import Family, Need, on_clips, rules_in
 from rigpact.contract.rules.views.bundle import finite_array, member
@@ -17,62 +17,48 @@ from rigpact.contract.rules.views.clip import ClipView
 from rigpact.contract.rules.wording import first_of
 from rigpact.contract.statistics import FloatArray
 
-EVIDENCE_ABSENT = Rule(
-    code="RP530",
-    name="foot-evidence-absent",
-    severity=Severity.WARNING,
+EVIDENCE_ABSENT = Rule.titled(
+    "RP530 warning foot-evidence-absent",
     message="{count} of {total} frames have no FootEvidence with soft_contact_score for both feet (the first is {frame})",
     hint="export the clip with foot evidence",
     why="the network's Contacts input is these scores: without them training reads feet that never touch the ground",
 )
-SCORE_OUT_OF_RANGE = Rule(
-    code="RP531",
-    name="contact-score-out-of-range",
+SCORE_OUT_OF_RANGE = Rule.titled(
+    "RP531 error contact-score-out-of-range",
     message="frame {frame}, foot {foot}: soft_contact_score = {score:g} lies outside 0 to 1{more}",
     hint="the score is a probability; percent and logits are not",
     why="the network was trained on scores within 0 and 1: one outside is an input it has never seen",
 )
-CONTACT_WHILE_HIGH = Rule(
-    code="RP532",
-    name="contact-while-foot-is-high",
-    severity=Severity.WARNING,
-    message="frame {frame}, foot {foot}: contact score {score:.2f} at {height_cm:.1f} cm above the ground; the engine lets"
-    " go above {limit_cm:g} cm{more}",
+CONTACT_WHILE_HIGH = Rule.titled(
+    "RP532 warning contact-while-foot-is-high",
+    message="frame {frame}, foot {foot}: contact score {score:.2f} at {height_cm:.1f} cm above the ground; the engine lets go"
+    " above {limit_cm:g} cm{more}",
     hint="measure the distance from the sole; check the units and the floor",
     why="the network learns to stand on air, and in the game the engine tells it that the foot is free",
 )
-CONTACT_WHILE_MOVING = Rule(
-    code="RP533",
-    name="contact-while-foot-moves",
-    severity=Severity.WARNING,
-    message="frame {frame}, foot {foot}: contact score {score:.2f} while the foot moves at {speed_cm_s:.0f} cm/s; the"
-    " engine lets go above {limit_cm_s:g} cm/s; this lasts {seconds:.2f} s{more}",
+CONTACT_WHILE_MOVING = Rule.titled(
+    "RP533 warning contact-while-foot-moves",
+    message="frame {frame}, foot {foot}: contact score {score:.2f} while the foot moves at {speed_cm_s:.0f} cm/s; the engine"
+    " lets go above {limit_cm_s:g} cm/s; this lasts {seconds:.2f} s{more}",
     hint="measure the foot's speed in the world, with the root's motion; within the character a planted foot moves back",
-    why="training says contact where the engine says none: in the game the network never sees the input that planted"
-    " the foot",
+    why="training says contact where the engine says none: in the game the network never sees the input that planted the foot",
 )
-CONTACT_WITHOUT_GROUND = Rule(
-    code="RP534",
-    name="contact-without-ground",
-    severity=Severity.WARNING,
+CONTACT_WITHOUT_GROUND = Rule.titled(
+    "RP534 warning contact-without-ground",
     message="frame {frame}, foot {foot}: contact score {score:.2f} although the sweep found no ground (hit_flag 0){more}",
     hint="gate the score by the sweep's hit",
     why="the score was computed from a distance that does not exist",
 )
-NORMAL_NOT_UNIT = Rule(
-    code="RP535",
-    name="ground-normal-not-unit",
-    severity=Severity.WARNING,
+NORMAL_NOT_UNIT = Rule.titled(
+    "RP535 warning ground-normal-not-unit",
     message="frame {frame}, foot {foot}: ground_normal {normal} {what}{more}",
     hint="export the unit normal of the ground, z up",
     why="distances to the ground are measured along it: the foot is planted at the wrong height",
 )
-PLANTED_FEET_SLIDE = Rule(
-    code="RP536",
-    name="planted-feet-slide",
-    severity=Severity.WARNING,
-    message="the pose and the root motion do not fit: planted feet (contact score above 0.5) slide at"
-    " {slide_cm_s:.0f} cm/s on average over {count} frames, the root moves at {root_cm_s:.0f} cm/s{guess}",
+PLANTED_FEET_SLIDE = Rule.titled(
+    "RP536 warning planted-feet-slide",
+    message="the pose and the root motion do not fit: planted feet (contact score above 0.5) slide at {slide_cm_s:.0f} cm/s on"
+    " average over {count} frames, the root moves at {root_cm_s:.0f} cm/s{guess}",
     hint="bring bones and root into one frame; a mesh that is turned within its actor is the usual cause",
     why="played in the game the character skates, whatever the network does",
 )

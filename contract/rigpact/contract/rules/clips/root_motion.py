@@ -35,40 +35,34 @@ def spikes(steps: FloatArray, across: FloatArray, smallest: float) -> NDArray[np
     return found
 
 
-POSITION_JUMPS = Rule(
-    code="RP515",
-    name="root-position-jumps",
-    message="frame {frame}: the root moves {step_m:.3f} m in one frame{back}, and {around_m:.4f} m in the frames around it"
-    "{more}",
+POSITION_JUMPS = Rule.titled(
+    "RP515 error root-position-jumps",
+    message="frame {frame}: the root moves {step_m:.3f} m in one frame{back}, and {around_m:.4f} m in the frames around it{more}",
     hint="look for a cut between takes, or a loop that was joined end to start",
     why="the velocity of that frame is a shot: it stretches the statistics of every clip",
 )
-YAW_JUMPS = Rule(
-    code="RP516",
-    name="root-yaw-jumps",
-    message="frame {frame}: the root turns {step_deg:.1f}° in one frame{back}, and {around_deg:.2f}° in the frames around it"
-    "{more}",
+YAW_JUMPS = Rule.titled(
+    "RP516 error root-yaw-jumps",
+    message="frame {frame}: the root turns {step_deg:.1f}° in one frame{back}, and {around_deg:.2f}° in the frames around"
+    " it{more}",
     hint="look for a cut between takes; a wrap from pi to -pi is not a jump and is not reported",
     why="the heading that the network reads snaps round while the body goes on",
 )
-YAW_IN_DEGREES = Rule(
-    code="RP517",
-    name="root-yaw-in-degrees",
+YAW_IN_DEGREES = Rule.titled(
+    "RP517 error root-yaw-in-degrees",
     message="RootYaw reaches {yaw:.4g} at frame {frame}: {turns:.1f} turns as radians, {deg:.3g}° as degrees",
     hint="export radians",
     why="the engine wraps it into pi and divides: the heading is noise",
 )
-VELOCITY_DISAGREES = Rule(
-    code="RP518",
-    name="root-velocity-disagrees",
-    message="RootVelocityXY is not the motion of RootPosition: {slope:.4g} times it at best, and {rest:.0%} of it is"
-    " something else{guess}",
+VELOCITY_DISAGREES = Rule.titled(
+    "RP518 error root-velocity-disagrees",
+    message="RootVelocityXY is not the motion of RootPosition: {slope:.4g} times it at best, and {rest:.0%} of it is something"
+    " else{guess}",
     hint="export d/dt of RootPosition in the same axes and in m/s",
     why="the condition tells the network one speed and direction, the motion shows another: feet skate in the game",
 )
-ROOT_NOT_METRES = Rule(
-    code="RP519",
-    name="root-motion-not-metres",
+ROOT_NOT_METRES = Rule.titled(
+    "RP519 error root-motion-not-metres",
     message="frame {frame}: the root moves at {speed:.4g} m/s; in centimetres that is {metres:.3g} m/s{more}",
     hint="export positions and velocities in metres",
     why="every speed saturates the network's input: it cannot tell a walk from a run",

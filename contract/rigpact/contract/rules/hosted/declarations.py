@@ -8,69 +8,87 @@ from collections.abc import Iterator, Mapping
 from rigpact.contract.declared.problems import Misdeclared, Wrong
 from rigpact.contract.declared.reading import declaration_of
 from rigpact.contract.documents import Document
-from rigpact.contract.findings import Finding, Rule, Severity
+from rigpact.contract.findings import Finding, Rule
 from rigpact.contract.rules.family import Family, Need, rules_in
 from rigpact.contract.rules.files.structure import has_its_shape
 from rigpact.contract.rules.subject import Subject
 
 _MESSAGE = "found {found}, expected {expected}{advice}"
-UNKNOWN_WORD = Rule(
-    code="RP740", name="declared-word-unknown", engine_refuses=True, message=_MESSAGE,
+UNKNOWN_WORD = Rule.titled(
+    "RP740 error declared-word-unknown",
+    message=_MESSAGE,
     hint="correct the word; `rigpact show` lists the operations and their parameters",
     why="a word that names nothing is a parameter, a joint or a stage that nobody reads",
-)  # fmt: skip
-NOT_SAID = Rule(
-    code="RP741", name="declared-part-missing", engine_refuses=True, message=_MESSAGE,
+    engine_refuses=True,
+)
+NOT_SAID = Rule.titled(
+    "RP741 error declared-part-missing",
+    message=_MESSAGE,
     hint="say it: a contract that leaves it out can be read in several ways",
     why="the stage cannot be computed without it",
-)  # fmt: skip
-OUT_OF_ORDER = Rule(
-    code="RP742", name="declared-stage-out-of-order", engine_refuses=True, message=_MESSAGE,
+    engine_refuses=True,
+)
+OUT_OF_ORDER = Rule.titled(
+    "RP742 error declared-stage-out-of-order",
+    message=_MESSAGE,
     hint="move the stage, or take the value of the frame before",
     why="within a frame a stage can use only the stages before it",
-)  # fmt: skip
-WIDTH = Rule(
-    code="RP743", name="declared-vector-width-differs", engine_refuses=True, message=_MESSAGE,
+    engine_refuses=True,
+)
+WIDTH = Rule.titled(
+    "RP743 error declared-vector-width-differs",
+    message=_MESSAGE,
     hint="count the numbers on both sides; a joint or a term is missing, or one too many",
     why="a runtime that goes on with it reads beyond its data, or pads with zeros",
-)  # fmt: skip
-NUMBERS = Rule(
-    code="RP744", name="declared-numbers-wrong", engine_refuses=True, message=_MESSAGE,
+    engine_refuses=True,
+)
+NUMBERS = Rule.titled(
+    "RP744 error declared-numbers-wrong",
+    message=_MESSAGE,
     hint="write numbers, without quotation marks",
     why="nothing can be computed with it",
-)  # fmt: skip
-SOURCE = Rule(
-    code="RP745", name="declared-source-not-read", engine_refuses=True, message=_MESSAGE,
+    engine_refuses=True,
+)
+SOURCE = Rule.titled(
+    "RP745 error declared-source-not-read",
+    message=_MESSAGE,
     hint="name a file in the contract's folder, and with `at` the place inside it",
     why="the numbers that both sides share are not known",
-)  # fmt: skip
-CHOICE = Rule(
-    code="RP746", name="declared-choice-unknown", engine_refuses=True, message=_MESSAGE,
+    engine_refuses=True,
+)
+CHOICE = Rule.titled(
+    "RP746 error declared-choice-unknown",
+    message=_MESSAGE,
     hint="take one of the words that the operation knows",
     why="no runtime knows what to do under it",
-)  # fmt: skip
-NAMED_TWICE = Rule(
-    code="RP747", name="declared-name-repeated", engine_refuses=True, message=_MESSAGE,
+    engine_refuses=True,
+)
+NAMED_TWICE = Rule.titled(
+    "RP747 error declared-name-repeated",
+    message=_MESSAGE,
     hint="rename one of the two",
     why="code that looks a name up gets one of them",
-)  # fmt: skip
-KIND = Rule(
-    code="RP748", name="declared-kind-unfit", engine_refuses=True, message=_MESSAGE,
-    hint="declare the kind of the numbers: kind = \"quaternion_wxyz\", \"rot6d\", …",
+    engine_refuses=True,
+)
+KIND = Rule.titled(
+    "RP748 error declared-kind-unfit",
+    message=_MESSAGE,
+    hint='declare the kind of the numbers: kind = "quaternion_wxyz", "rot6d", …',
     why="an operation on rotations needs to know which numbers are one",
-)  # fmt: skip
-LEFT_OPEN = Rule(
-    code="RP749", name="declared-convention-open", severity=Severity.WARNING,
+    engine_refuses=True,
+)
+LEFT_OPEN = Rule.titled(
+    "RP749 warning declared-convention-open",
     message="{knob} is not declared; {assumed} is assumed, it may be {others}",
     hint="ask the side that trained the network, and write the word here",
     why="both sides compute something sensible, and not the same",
-)  # fmt: skip
-VECTOR_OPEN = Rule(
-    code="RP772", name="declared-vector-open", severity=Severity.WARNING,
+)
+VECTOR_OPEN = Rule.titled(
+    "RP772 warning declared-vector-open",
     message="{what}",
     hint="write it, then take it out of `left_open`; a vector that comes from outside as it is needs no stages",
     why="the file says what the network is given, and not what it is: nobody can compare what the two sides make of it",
-)  # fmt: skip
+)
 _RULES: Mapping[Wrong, Rule] = {
     Wrong.UNKNOWN_WORD: UNKNOWN_WORD, Wrong.MISSING: NOT_SAID, Wrong.OUT_OF_ORDER: OUT_OF_ORDER, Wrong.WIDTH: WIDTH,
     Wrong.NUMBERS: NUMBERS, Wrong.SOURCE: SOURCE, Wrong.CHOICE: CHOICE, Wrong.NAMED_TWICE: NAMED_TWICE, Wrong.KIND: KIND,

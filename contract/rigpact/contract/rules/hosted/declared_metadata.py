@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from rigpact.contract.findings import Finding, Rule, Severity
+from rigpact.contract.findings import Finding, Rule
 from rigpact.contract.model.signature import ModelSignature
 from rigpact.contract.rules.family import Family, Need, on_declared_networks, rules_in
 from rigpact.contract.rules.views.declaration import DeclaredView
@@ -17,18 +17,18 @@ from rigpact.contract.rules.wording import listed
 from rigpact.contract.statistics import FloatArray
 from rigpact.contract.systems.system import NetworkBinding
 
-DIFFERS = Rule(
-    code="RP768", name="model-metadata-differs", severity=Severity.WARNING,
+DIFFERS = Rule.titled(
+    "RP768 warning model-metadata-differs",
     message="{key} in the model's metadata: {found}; the contract has {expected}",
     hint="ask the side that trained which one the network was trained with; correct the other",
     why="the exporter wrote the numbers of the training; the contract has those of the engine",
-)  # fmt: skip
-ROUNDED = Rule(
-    code="RP769", name="model-metadata-has-more-digits", severity=Severity.INFO,
+)
+ROUNDED = Rule.titled(
+    "RP769 info model-metadata-has-more-digits",
     message="{what} is rounded: {declared:g} for {found:g} at {address}, {error:.1%} off ({count} such numbers)",
     hint="take the numbers that training computed with, not those that an exporter printed",
     why="the network was trained with the exact factor: every command is off by that share",
-)  # fmt: skip
+)
 Said = tuple[str, str, tuple[str, ...], FloatArray]
 """A key of the metadata, the parameter that it speaks of, the joints that its numbers follow, the numbers."""
 _PRINTED = 0.5e-3

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from rigpact.contract.findings import Finding, Rule, Severity
+from rigpact.contract.findings import Finding, Rule
 from rigpact.contract.json_pointer import json_pointer
 from rigpact.contract.model.edges import Edge, before_output, behind_input
 from rigpact.contract.model.graph import ModelGraph
@@ -17,24 +17,24 @@ from rigpact.contract.statistics import FloatArray
 from rigpact.contract.systems.binding import bound_tensors
 from rigpact.contract.systems.system import NetworkBinding
 
-TWO_NORMALISERS = Rule(
-    code="RP765", name="model-normaliser-outside-and-inside", severity=Severity.WARNING,
+TWO_NORMALISERS = Rule.titled(
+    "RP765 warning model-normaliser-outside-and-inside",
     message="{stage} normalises what goes into {input}, and the model does it again with the same numbers ({operators})",
     hint="leave the stage out, or export the network without its normaliser",
     why="normalised twice, every input is near 0: the network stands still or answers to noise",
-)  # fmt: skip
-NO_NORMALISER = Rule(
-    code="RP766", name="model-normaliser-nowhere", severity=Severity.WARNING,
+)
+NO_NORMALISER = Rule.titled(
+    "RP766 warning model-normaliser-nowhere",
     message="{numbers} holds {count} numbers, as many as {vector}: no stage applies it, nor does the model",
     hint="normalise before the network with it, or export the network with its normaliser",
     why="the network gets numbers of another size than it was trained with",
-)  # fmt: skip
-SCALED_INSIDE = Rule(
-    code="RP767", name="model-scale-outside-and-inside", severity=Severity.WARNING,
+)
+SCALED_INSIDE = Rule.titled(
+    "RP767 warning model-scale-outside-and-inside",
     message="{stage} multiplies by {numbers}, and the model does it again at {tensor} ({operators})",
     hint="keep one of the two: ask whether the exporter put the factor into the graph",
     why="the network's input or answer is scaled by the square of the factor",
-)  # fmt: skip
+)
 _SAME = 0.01
 """An exporter's three digits move a number by up to half a percent, on either side."""
 

@@ -5,23 +5,23 @@ from typing import Any
 
 import numpy as np
 
-from rigpact.contract.findings import Finding, Rule, Severity
+from rigpact.contract.findings import Finding, Rule
 from rigpact.contract.rules.family import Family, Need, on_declaration, rules_in
 from rigpact.contract.rules.views.declaration import DeclaredView
 from rigpact.contract.statistics import FloatArray
 
-ROUNDED = Rule(
-    code="RP759", name="declared-statistic-rounded", severity=Severity.WARNING,
+ROUNDED = Rule.titled(
+    "RP759 warning declared-statistic-rounded",
     message="the {count} numbers of {what} have at most {digits} significant digits: rounded, they are off by up to {error:.2%}",
     hint="take them from the file that training wrote, with all digits; keep the rounded ones for people",
     why="the network was trained with the exact numbers: every input of the engine is off by that share",
-)  # fmt: skip
-UNUSED = Rule(
-    code="RP762", name="declared-numbers-unused", severity=Severity.WARNING,
+)
+UNUSED = Rule.titled(
+    "RP762 warning declared-numbers-unused",
     message="no stage takes {numbers} ({count} numbers)",
     hint="name it where it is applied, or leave it out",
     why="a statistic that is declared and not applied is one that the engine forgot as well",
-)  # fmt: skip
+)
 FEWEST = 4
 """Measured numbers that happen to end after three digits: one in a hundred. Four of them: one in 10^8."""
 MOST_DIGITS = 3

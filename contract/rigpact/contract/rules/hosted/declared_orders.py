@@ -5,37 +5,35 @@ from itertools import combinations
 
 import numpy as np
 
-from rigpact.contract.findings import Finding, Rule, Severity
+from rigpact.contract.findings import Finding, Rule
 from rigpact.contract.rules.family import Family, Need, on_declaration, rules_in
 from rigpact.contract.rules.views.declaration import DeclaredView
 from rigpact.contract.statistics import FloatArray
 
-BY_NUMBERS = Rule(
-    code="RP758", name="declared-order-by-numbers", severity=Severity.WARNING,
+BY_NUMBERS = Rule.titled(
+    "RP758 warning declared-order-by-numbers",
     message="{numbers} orders by {count} numbers what {first} and {second} order by names: it is {meaning}",
     hint="leave the numbers out and select by name: take = the name of a list",
     why="a map of numbers does not say its direction, and its inverse looks as right",
-)  # fmt: skip
-TWO_ORDERS = Rule(
-    code="RP760",
-    name="declared-numbers-in-two-orders",
+)
+TWO_ORDERS = Rule.titled(
+    "RP760 error declared-numbers-in-two-orders",
     message="{numbers} has no names: by position it is used at {first} in the order {order}, at {second} in the order {other}",
     hint="say names = the list that the numbers follow; each stage then finds its own",
     why="at one of the two places every joint has the number of another one",
 )
-RENAMED = Rule(
-    code="RP761",
-    name="declared-fields-renamed-by-position",
+RENAMED = Rule.titled(
+    "RP761 error declared-fields-renamed-by-position",
     message="{stage} says that its numbers are {found}, {source} gives the same names in the order {expected}",
     hint="put a select between them, or declare the order that the numbers have",
     why="the numbers stay where they are and get the names of others: left legs take the commands of right ones",
 )
-OTHER_NAMES = Rule(
-    code="RP771", name="declared-numbers-of-other-names", severity=Severity.WARNING,
+OTHER_NAMES = Rule.titled(
+    "RP771 warning declared-numbers-of-other-names",
     message="{numbers} has names ({found}, …) that are not the fields of {source} ({expected}, …): {stage} takes it by position",
     hint="write both with the same names; a suffix such as _joint is enough to keep them apart",
     why="the names look as if they decided the order, and they do not",
-)  # fmt: skip
+)
 FEWEST = 3
 """0, 1 and 1, 0 are limits and flags as well."""
 _NUMBERS = ("scale", "offset", "subtract", "mean", "std", "lowest", "highest", "start")

@@ -5,24 +5,24 @@ from collections.abc import Iterator
 from itertools import pairwise
 
 from rigpact.contract.declared.profiles import Profile, known_profiles
-from rigpact.contract.findings import Finding, Rule, Severity
+from rigpact.contract.findings import Finding, Rule
 from rigpact.contract.rules.family import Family, Need, on_declaration, rules_in
 from rigpact.contract.rules.views.declaration import DeclaredView
 from rigpact.contract.systems.layout import Field, FieldKind
 from rigpact.contract.units import kind_of, numerator
 
-CONTRADICTED = Rule(
-    code="RP756", name="declared-profile-contradicted", severity=Severity.WARNING,
+CONTRADICTED = Rule.titled(
+    "RP756 warning declared-profile-contradicted",
     message="{what} is {found}, the profile {profile} says {expected}",
     hint="correct the one that is wrong, or leave the profile out; `rigpact show PROFILE` shows it",
     why="a reader of the profile's name builds the other side by it",
-)  # fmt: skip
-JOINTS = Rule(
-    code="RP757", name="declared-profile-of-other-joint-order", severity=Severity.WARNING,
+)
+JOINTS = Rule.titled(
+    "RP757 warning declared-profile-of-other-joint-order",
     message="{stage} has its joints as {found}, which goes {way}; the profile {profile} says {expected}, as {other} goes",
     hint="compare both lists with the names that the network was exported with",
     why="every joint gets the command of another one, and each command is in range",
-)  # fmt: skip
+)
 
 _KINDS = {FieldKind.QUATERNION_WXYZ: "wxyz", FieldKind.QUATERNION_XYZW: "xyzw"}
 _WAYS = {"breadth_first": "level by level", "depth_first": "limb by limb"}

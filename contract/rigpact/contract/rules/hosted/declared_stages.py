@@ -4,23 +4,23 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from rigpact.contract.findings import Finding, Rule, Severity
+from rigpact.contract.findings import Finding, Rule
 from rigpact.contract.rules.family import Family, Need, on_declaration, rules_in
 from rigpact.contract.rules.views.declaration import DeclaredView
 from rigpact.contract.statistics import FloatArray
 
-IDENTITY = Rule(
-    code="RP763", name="declared-stage-is-identity", severity=Severity.INFO,
+IDENTITY = Rule.titled(
+    "RP763 info declared-stage-is-identity",
     message="{stage} changes nothing: {reason}",
     hint="leave it out; where sides read it differently, declare both readings: a table with value and wrong",
     why="the factor, the order or the range that was meant may be missing",
-)  # fmt: skip
-TWICE = Rule(
-    code="RP764", name="declared-scale-applied-twice", severity=Severity.WARNING,
+)
+TWICE = Rule.titled(
+    "RP764 warning declared-scale-applied-twice",
     message="{stage} scales by {numbers} what {earlier} has already scaled by the same",
     hint="keep one of the two",
     why="the network gets every number scaled by the square of the factor of its training",
-)  # fmt: skip
+)
 
 
 def check_stages(view: DeclaredView) -> Iterator[Finding]:

@@ -24,7 +24,7 @@ from pathlib import Path
 import numpy as np
 
 from rigpact.contract.declared.sources import numbers_inside
-from rigpact.contract.findings import Finding, Rule, Severity
+from rigpact.contract.findings import Finding, Rule
 from rigpact.contract.json_pointer import json_pointer
 from rigpact.contract.rules.family import Family, Need, rules_in
 from rigpact.contract.rules.hosted.system_data import FEWEST_ROWS
@@ -33,10 +33,8 @@ from rigpact.contract.rules.views.declaration import DeclaredView
 from rigpact.contract.statistics import FloatArray
 from rigpact.contract.units import UNITS, is_si, kind_of, numerator
 
-OTHER_SIZE = Rule(
-    code="RP731",
-    name="recorded-in-another-unit",
-    severity=Severity.WARNING,
+OTHER_SIZE = Rule.titled(
+    "RP731 warning recorded-in-another-unit",
     message="{vector} {size} that {stage} declares, in {count} of its {width} numbers over {frames} frames: {fits}",
     hint="ask in which unit the recorder writes it, and from which data the numbers of the contract are",
     why="both sides agree on the arithmetic, and the network sees a robot that hardly moves, or one that it never saw",

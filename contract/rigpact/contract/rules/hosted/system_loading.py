@@ -17,72 +17,83 @@ from rigpact.contract.rules.subject import Subject
 from rigpact.contract.systems.layout import Field, FieldLayout, json_to_fields
 from rigpact.contract.systems.system import System
 
-UNKNOWN_SYSTEM = Rule(
-    code="RP700", name="system-unknown", engine_refuses=True,
+UNKNOWN_SYSTEM = Rule.titled(
+    "RP700 error system-unknown",
     message="{name!r} is not a system that rigpact hosts (it hosts {known})",
     hint="correct the name; `rigpact show` lists them",
     why="without its definition nothing can be said about any number in the file",
-)  # fmt: skip
-HASH_OF_OTHER_FIELDS = Rule(
-    code="RP701", name="system-hash-of-other-fields", engine_refuses=True,
+    engine_refuses=True,
+)
+HASH_OF_OTHER_FIELDS = Rule.titled(
+    "RP701 error system-hash-of-other-fields",
     message="{vector}: the layout hash {found} is not that of the fields beside it ({expected})",
     hint="export the file anew; the hash is not for editing by hand",
     why="one of the two is stale: an engine that trusts the hash would not notice that a field moved",
-)  # fmt: skip
-FIELD_DIFFERS = Rule(
-    code="RP702", name="system-field-moved", engine_refuses=True,
+    engine_refuses=True,
+)
+FIELD_DIFFERS = Rule.titled(
+    "RP702 error system-field-moved",
     message="{vector}: {width} numbers as expected, but number {start} begins {found}, expected {expected}",
     hint="rename or reorder on the side that exports; the definition's order is shown by rigpact show NAME",
     why="equal size, different meaning: every size check passes and the character takes one number for another",
-)  # fmt: skip
-WIDTH_DIFFERS = Rule(
-    code="RP703", name="system-width-differs", engine_refuses=True,
+    engine_refuses=True,
+)
+WIDTH_DIFFERS = Rule.titled(
+    "RP703 error system-width-differs",
     message="{vector}: {found} numbers, expected {expected}; the first difference is number {start}: {what}",
     hint="export with the layout of this version of the system",
     why="a datagram or a tensor of another size is cut or padded somewhere on its way",
-)  # fmt: skip
-FIELDS_OVERLAP = Rule(
-    code="RP704", name="system-fields-overlap", engine_refuses=True,
+    engine_refuses=True,
+)
+FIELDS_OVERLAP = Rule.titled(
+    "RP704 error system-fields-overlap",
     message="{vector}: {second} begins at {start}, inside {first}, which ends at {stop}",
     hint="give every field its own numbers",
     why="writing one field changes the other",
-)  # fmt: skip
-FIELDS_GAP = Rule(
-    code="RP705", name="system-fields-gap", engine_refuses=True,
+    engine_refuses=True,
+)
+FIELDS_GAP = Rule.titled(
+    "RP705 error system-fields-gap",
     message="{vector}: nothing is said about the numbers {stop} to {start}, before {second}",
     hint="declare them, or move the field",
     why="a parser that adds up sizes instead of reading starts is off by as many from here on",
-)  # fmt: skip
-REPEATED_NAME = Rule(
-    code="RP706", name="system-field-name-repeated", engine_refuses=True,
+    engine_refuses=True,
+)
+REPEATED_NAME = Rule.titled(
+    "RP706 error system-field-name-repeated",
     message="{vector}: two fields are called {name}",
     hint="rename one",
     why="code that looks a field up by its name gets one of the two",
-)  # fmt: skip
-VECTOR_MISSING = Rule(
-    code="RP707", name="system-vector-missing", engine_refuses=True,
+    engine_refuses=True,
+)
+VECTOR_MISSING = Rule.titled(
+    "RP707 error system-vector-missing",
     message="the vector {vector} ({width} numbers) is not declared",
     hint="export every vector that rigpact show NAME lists",
     why="an undeclared convention cannot be compared: a change of it would go unseen",
-)  # fmt: skip
-UNKNOWN_KNOB = Rule(
-    code="RP709", name="system-knob-unknown", engine_refuses=True,
+    engine_refuses=True,
+)
+UNKNOWN_KNOB = Rule.titled(
+    "RP709 error system-knob-unknown",
     message="{knob!r} is not a convention of this system (it has {known})",
     hint="correct the name; rigpact show NAME lists the knobs",
     why="the convention that was meant keeps its default silently",
-)  # fmt: skip
-UNKNOWN_VALUE = Rule(
-    code="RP710", name="system-knob-value-unknown", engine_refuses=True,
+    engine_refuses=True,
+)
+UNKNOWN_VALUE = Rule.titled(
+    "RP710 error system-knob-value-unknown",
     message="{knob} is {value!r}, not one of {known}",
     hint="correct the value; rigpact show NAME lists them",
     why="no runtime knows what to do under it",
-)  # fmt: skip
-CONSTANT_WRONG = Rule(
-    code="RP711", name="system-constant-wrong", engine_refuses=True,
+    engine_refuses=True,
+)
+CONSTANT_WRONG = Rule.titled(
+    "RP711 error system-constant-wrong",
     message="{found}, expected {expected}: {consequence}",
     hint="export the constants of the rig that the network was trained with",
     why="skeleton, limits and calibration enter every frame; both sides must have the same numbers",
-)  # fmt: skip
+    engine_refuses=True,
+)
 
 
 def check_loading(subject: Subject) -> Iterator[Finding]:

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from rigpact.contract.documents import Document, Kind
-from rigpact.contract.findings import Finding, Rule, Severity
+from rigpact.contract.findings import Finding, Rule
 from rigpact.contract.json_pointer import json_pointer
 from rigpact.contract.model.signature import ModelSignature
 from rigpact.contract.model.tensor import TensorSignature
@@ -19,64 +19,57 @@ from rigpact.contract.rules.wording import listed
 from rigpact.contract.systems.binding import bound_tensors
 from rigpact.contract.systems.system import System
 
-_ERROR, _WARNING = Severity.ERROR, Severity.WARNING
-UNKNOWN_VECTOR = Rule(
-    code="RP708", name="system-vector-unknown", severity=_WARNING,
+UNKNOWN_VECTOR = Rule.titled(
+    "RP708 warning system-vector-unknown",
     message="the vector {vector} is not one of this system ({known})",
     hint="correct the name, or leave it out",
     why="nobody reads it; the vector that was meant stays undeclared",
-)  # fmt: skip
-RATE_DIFFERS = Rule(
-    code="RP712", name="system-rate-differs", severity=_WARNING,
+)
+RATE_DIFFERS = Rule.titled(
+    "RP712 warning system-rate-differs",
     message="{found:g} frames a second, the system's are {expected:g}",
     hint="resample, or say why the rate is another one",
     why="velocities and windows are learned for one rate",
-)  # fmt: skip
-MODEL_TENSORS = Rule(
-    code="RP713",
-    name="system-model-tensor-count",
+)
+MODEL_TENSORS = Rule.titled(
+    "RP713 error system-model-tensor-count",
     message="the model has {found} {what} ({names}), expected {expected}: {wanted}",
-    hint="export the network with the inputs and outputs of the contract, in their order, or bind them by name in [networks]: "
-    "what no answer needs may be left out",
+    hint="export the network with the inputs and outputs of the contract, in their order, or bind them by name in [networks]:"
+    " what no answer needs may be left out",
     why="a runtime binds by position and takes one for another",
 )
-MODEL_WIDTH = Rule(
-    code="RP714",
-    name="system-model-width",
+MODEL_WIDTH = Rule.titled(
+    "RP714 error system-model-width",
     message="the model's {what} {name!r} is {found} wide, {vector} has {expected} numbers",
     hint="export the network that was trained under this contract",
     why="the runtime stops, pads or cuts",
 )
-MODEL_TYPE = Rule(
-    code="RP715",
-    name="system-model-type",
+MODEL_TYPE = Rule.titled(
+    "RP715 error system-model-type",
     message="the model's {what} {name!r} is {found}, expected float32",
     hint="convert before the export: model.float()",
     why="vectors are float32 between stages",
 )
-MODEL_FIXED_AXIS = Rule(
-    code="RP716", name="system-model-axis-fixed", severity=_WARNING,
+MODEL_FIXED_AXIS = Rule.titled(
+    "RP716 warning system-model-axis-fixed",
     message="the model's {what} {name!r} takes exactly {size} {axis}",
     hint="export with that axis dynamic, and test at another length than the traced one",
     why="it runs at the length it was traced at and fails in the field at any other",
-)  # fmt: skip
-MODEL_REFUSED = Rule(
-    code="RP717",
-    name="system-model-refused",
+)
+MODEL_REFUSED = Rule.titled(
+    "RP717 error system-model-refused",
     message="onnxruntime does not load the model: {reason}",
     hint="export it again with an opset that the runtime has",
     why="the character does not start",
 )
-MODEL_PARAMETERS = Rule(
-    code="RP956",
-    name="system-model-parameters",
+MODEL_PARAMETERS = Rule.titled(
+    "RP956 error system-model-parameters",
     message="the model has {found} parameters, the network of this contract {expected}",
     hint="export the network of the contract; of a network of your own, write its number of parameters under constants",
     why="another network with the same inputs and outputs loads, and answers what nobody trained",
 )
-MODEL_ACTIVATIONS = Rule(
-    code="RP957",
-    name="system-model-activations",
+MODEL_ACTIVATIONS = Rule.titled(
+    "RP957 error system-model-activations",
     message="the model has {found} between its layers, the network of this contract {expected}",
     hint="export the network of the contract; of a network of your own, write its functions as activations under constants",
     why="the same weights with another function between the layers load, and every answer is another one",

@@ -6,7 +6,7 @@ judges the weights; rigpact.contract.model.graph reads the graph.
 
 from collections.abc import Callable, Iterator, Sequence
 
-from rigpact.contract.findings import Finding, Rule, Severity
+from rigpact.contract.findings import Finding, Rule
 from rigpact.contract.model.clamps import clamps
 from rigpact.contract.model.graph import ModelGraph, Node
 from rigpact.contract.model.tensor import TensorSignature
@@ -17,124 +17,99 @@ from rigpact.contract.rules.wording import and_more
 OLDEST_OPSET, NEWEST_OPSET = 7, 18
 """onnxruntime promises opset 7 and later; 18 is what the contract's exporter writes and the deployed engine runs."""
 
-MODEL_NOT_LOADABLE = Rule(
-    code="RP420",
-    name="model-not-loadable",
+MODEL_NOT_LOADABLE = Rule.titled(
+    "RP420 error model-not-loadable",
     message="onnxruntime does not load the model: {reason}",
     hint="the findings beside this one may say why; else export again and look at the exporter's warnings",
     why="the engine's runtime is onnxruntime too: the character does not move",
 )
-OPSET_TOO_OLD = Rule(
-    code="RP421",
-    name="model-opset-too-old",
+OPSET_TOO_OLD = Rule.titled(
+    "RP421 error model-opset-too-old",
     message="operator set {found}: onnxruntime promises {limit} and later",
     hint="export again with opset 18, or convert with onnx.version_converter",
     why="operators changed their meaning since; the same model may give other numbers tomorrow",
 )
-OPSET_TOO_NEW = Rule(
-    code="RP422",
-    name="model-opset-too-new",
-    severity=Severity.WARNING,
+OPSET_TOO_NEW = Rule.titled(
+    "RP422 warning model-opset-too-new",
     message="operator set {found}: the contract's exporter writes {limit}",
     hint="export with opset_version=18",
     why="an engine ships an older onnxruntime than the desk has: the import works here and fails there",
 )
-OPSET_NOT_THE_CONTRACTS = Rule(
-    code="RP450",
-    name="model-opset-below-contract",
-    severity=Severity.WARNING,
+OPSET_NOT_THE_CONTRACTS = Rule.titled(
+    "RP450 warning model-opset-below-contract",
     message="operator set {found}: the contract's exporter writes {limit}",
     hint="export with opset_version=18; a converter or an old script wrote this file",
-    why="the model did not come from the contract's exporter: nobody checked its clamps, names and order,"
-    " and operators changed their meaning in between",
+    why="the model did not come from the contract's exporter: nobody checked its clamps, names and order, and operators changed"
+    " their meaning in between",
 )
-OPSET_MISSING = Rule(
-    code="RP423",
-    name="model-opset-missing",
+OPSET_MISSING = Rule.titled(
+    "RP423 error model-opset-missing",
     message="the model declares no version of the standard operator set",
     hint="export again; a converter or a hand edit lost opset_import",
     why="no runtime knows what its operators mean",
 )
-BATCH_AXES_DIFFER = Rule(
-    code="RP424",
-    name="model-batch-axes-differ",
-    severity=Severity.WARNING,
+BATCH_AXES_DIFFER = Rule.titled(
+    "RP424 warning model-batch-axes-differ",
     message="the inputs' batch axes are not the same: {found}",
     hint="give all five inputs one batch axis: 1, or one symbol",
     why="it runs with one row; with two, rows of one input meet the single row of another, or the run fails",
 )
-INPUT_UNUSED = Rule(
-    code="RP425",
-    name="model-input-unused",
+INPUT_UNUSED = Rule.titled(
+    "RP425 error model-input-unused",
     message="input {index} ({name}) does not reach the output{how}",
     hint="look where the network lost it: a branch that was cut, a detach, a wrong variable in forward()",
     why="the character ignores these inputs: the player's command, its feet or its past",
 )
-TRAINING_MODE = Rule(
-    code="RP426",
-    name="model-in-training-mode",
+TRAINING_MODE = Rule.titled(
+    "RP426 error model-in-training-mode",
     message="{op} is exported in training mode",
     hint="call model.eval() before exporting",
     why="dropout makes every frame random, batch normalisation makes it depend on itself: the pose jitters",
 )
-RANDOM_NODE = Rule(
-    code="RP428",
-    name="model-draws-random-numbers",
+RANDOM_NODE = Rule.titled(
+    "RP428 error model-draws-random-numbers",
     message="{op} draws random numbers{more}",
     hint="call model.eval() before exporting; take sampling out of forward()",
     why="the same inputs give another pose each time: nothing can be reproduced or compared",
 )
-INPUT_CLAMPED = Rule(
-    code="RP430",
-    name="model-input-clamped",
-    severity=Severity.INFO,
+INPUT_CLAMPED = Rule.titled(
+    "RP430 info model-input-clamped",
     message="{name} is clamped to [{low:g}, {high:g}] inside the graph",
     hint="fine if training clamps as well; otherwise values outside are clipped silently",
     why="a near-constant channel reaches such values easily; the engine's trace shows them uncut, the network sees them cut",
 )
-CLAMP_EMPTY = Rule(
-    code="RP431",
-    name="model-clamp-empty",
+CLAMP_EMPTY = Rule.titled(
+    "RP431 error model-clamp-empty",
     message="Clip from {low:g} to {high:g}: the lower bound is not below the upper",
     hint="the bounds are swapped, or both were exported as one constant",
     why="every number becomes the same: the input no longer matters",
 )
-DOUBLE_PRECISION = Rule(
-    code="RP432",
-    name="model-double-precision",
-    severity=Severity.WARNING,
+DOUBLE_PRECISION = Rule.titled(
+    "RP432 warning model-double-precision",
     message="float64 inside the graph: {what}{more}",
     hint="cast the parameters to float32 before exporting; a Python float or numpy scalar often brings it in",
     why="slow on a CPU and refused by GPU runtimes, which then fall back or fail in the build",
 )
-HALF_PRECISION = Rule(
-    code="RP433",
-    name="model-half-precision",
-    severity=Severity.WARNING,
+HALF_PRECISION = Rule.titled(
+    "RP433 warning model-half-precision",
     message="{dtype} inside the graph: {what}{more}",
     hint="export in float32, or record the reference with the same precision",
     why="three decimal digits: poses shimmer, and no comparison with the training side can hold its tolerances",
 )
-QUANTISED = Rule(
-    code="RP434",
-    name="model-quantised",
-    severity=Severity.WARNING,
+QUANTISED = Rule.titled(
+    "RP434 warning model-quantised",
     message="{op} works on 8-bit numbers{more}",
     hint="compare the quantised model with the original before shipping; export in float32 for parity",
     why="rounding of a percent: the pose differs from training's, frame after frame in free-run",
 )
-FOREIGN_OPERATOR = Rule(
-    code="RP435",
-    name="model-operator-not-standard",
-    severity=Severity.WARNING,
+FOREIGN_OPERATOR = Rule.titled(
+    "RP435 warning model-operator-not-standard",
     message="{op} is of the domain {domain}, not of the ONNX standard{more}",
     hint="export with standard operators; do not save a model that a runtime has optimised",
     why="the runtime of the desk may have it, that of the engine or console has not",
 )
-FLOW_CONTROL = Rule(
-    code="RP445",
-    name="model-has-branches-or-loops",
-    severity=Severity.WARNING,
+FLOW_CONTROL = Rule.titled(
+    "RP445 warning model-has-branches-or-loops",
     message="{op} chooses or repeats at run time{more}",
     hint="write it as tensor operations, or fix the choice before exporting",
     why="GPU runtimes refuse it, and the time of a frame depends on its input",

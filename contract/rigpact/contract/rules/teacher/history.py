@@ -10,7 +10,7 @@ from functools import cached_property
 
 import numpy as np
 
-from rigpact.contract.findings import Finding, Rule, Severity
+from rigpact.contract.findings import Finding, Rule
 from rigpact.contract.json_pointer import json_pointer
 from rigpact.contract.rotation6d import rotation_angle_rad, transposed
 from rigpact.contract.rules.family import Family, Need, on_rows, rules_in
@@ -18,42 +18,36 @@ from rigpact.contract.rules.views.rows import Rows
 from rigpact.contract.rules.wording import and_more
 from rigpact.contract.statistics import FloatArray
 
-HISTORY_UNRELATED = Rule(
-    code="RP640",
-    name="pose-history-unrelated",
+HISTORY_UNRELATED = Rule.titled(
+    "RP640 error pose-history-unrelated",
     message="{array}: no entry is a pose of the rows; the newest is {angle_deg:.2f}° from the nearest on average",
     hint="build the history from the same clip, and normalise it with the statistics that are given here",
     why="the network's largest input belongs to another motion, or to other statistics",
 )
-HISTORY_REVERSED = Rule(
-    code="RP641",
-    name="pose-history-newest-first",
-    message="{array} runs from newest to oldest: entry 0 is frame t, entry {last} frame t-{last} (in {share:.0%} of the"
-    " rows); the engine writes oldest first",
+HISTORY_REVERSED = Rule.titled(
+    "RP641 error pose-history-newest-first",
+    message="{array} runs from newest to oldest: entry 0 is frame t, entry {last} frame t-{last} (in {share:.0%} of the rows);"
+    " the engine writes oldest first",
     hint="reverse the frames of the history",
     why="the network reads the motion backwards: the character sways against its own movement",
 )
-HISTORY_PHASE = Rule(
-    code="RP642",
-    name="pose-history-out-of-phase",
+HISTORY_PHASE = Rule.titled(
+    "RP642 error pose-history-out-of-phase",
     message="{array}: the newest entry is frame t{lag:+d} (in {share:.0%} of the rows), the engine's is frame t",
     hint="push the current frame before the network runs",
     why="the network expects a history that is a frame older or younger: it lags or overshoots",
 )
-HISTORY_HOLDS_TARGET = Rule(
-    code="RP643",
-    name="pose-history-holds-target",
+HISTORY_HOLDS_TARGET = Rule.titled(
+    "RP643 error pose-history-holds-target",
     message="{array}: the newest entry of row {row} is the row's own target ({angle_deg:.4f}° away; the current frame is"
     " {step_deg:.3f}° away){more}",
     hint="pad the start with the first frame, not with the second; push frame t, never frame t+1",
     why="the answer stands in the question: the error on these rows is too good, and in the game the entry does not exist",
 )
-HISTORY_START = Rule(
-    code="RP644",
-    name="pose-history-start-not-seed",
-    severity=Severity.WARNING,
-    message="{array}: in row {row} entry {entry} stands before the clip and is {angle_deg:.3f}° from the first pose,"
-    " with which the engine fills the history",
+HISTORY_START = Rule.titled(
+    "RP644 warning pose-history-start-not-seed",
+    message="{array}: in row {row} entry {entry} stands before the clip and is {angle_deg:.3f}° from the first pose, with which"
+    " the engine fills the history",
     hint="pad with the first frame of the clip",
     why="the first steps in the game start from another history than in training: a hitch at every start",
 )

@@ -22,32 +22,28 @@ from rigpact.contract.rules.views.rows import Y_NORM, Rows
 from rigpact.contract.rules.wording import first_of, listed
 from rigpact.contract.statistics import FloatArray
 
-MODE_AGAINST_RECORDING = Rule(
-    code="RP621",
-    name="output-mode-contradicts-recording",
+MODE_AGAINST_RECORDING = Rule.titled(
+    "RP621 error output-mode-contradicts-recording",
     message="output_mode is 'absolute', but the network's output recorded in {recording} is a residual: composed onto the state"
     " it misses the next teacher pose by {residual_deg:.2f}° on average, read as a pose by {pose_deg:.2f}°",
     hint="declare 'residual'; or the recording is of another network",
     why="the engine plays the network's small corrections as poses: the character collapses to its mean pose",
 )
-ROWS_IN_OTHER_ORDER = Rule(
-    code="RP622",
-    name="prediction-rows-in-other-order",
+ROWS_IN_OTHER_ORDER = Rule.titled(
+    "RP622 error prediction-rows-in-other-order",
     message="the network's output in {recording} gives the poses of {poses}, but {order}: {count} of {total} rows then agree"
     " within {limit:g}°, {straight} as they stand",
     hint="one of the two files was written in another order, or from another frame on; export it again",
     why="a row is compared with another moment's pose: a network that is right seems wrong, and a wrong one right",
 )
-PREDICTION_ABSENT = Rule(
-    code="RP623",
-    name="prediction-absent",
+PREDICTION_ABSENT = Rule.titled(
+    "RP623 error prediction-absent",
     message="the file has the keys of a prediction ({keys}), but no `prediction`{guess}",
     hint="export the prediction again; a teacher batch has none of these",
     why="readers take the file for a teacher batch: the network's answer is never compared",
 )
-OUTPUT_GIVES_OTHER_POSES = Rule(
-    code="RP624",
-    name="recorded-output-gives-other-poses",
+OUTPUT_GIVES_OTHER_POSES = Rule.titled(
+    "RP624 error recorded-output-gives-other-poses",
     message="the network's output in {recording} gives the poses of {poses} only roughly: row {row}, {bone} is {miss_deg:.3g}°"
     " away{more}",
     hint="one of the two was rounded, scaled or rearranged on its way into the file; export both again from one run",
