@@ -204,6 +204,19 @@ def test_each_function_is_the_one_of_its_name(name: str, seed: int) -> None:
     assert rows.reshape(-1) == pytest.approx(expected, rel=1e-7, abs=1e-12, nan_ok=True)  # stored as float32
 
 
+@pytest.mark.parametrize(
+    ("name", "given", "expected"),
+    [
+        ("softplus", [800.0, -800.0, 0.0], [800.0, 0.0, 0.6931472]),
+        ("softmax", [1000.0, 1000.0, -1000.0], [0.5, 0.5, 0.0]),
+    ],
+)
+def test_a_function_of_large_numbers_does_not_overflow(name, given, expected):
+    """exp(800) is infinite: the answer of a network that is sure would be NaN."""
+    rows, _ = _squashed(name, {"x": np.array([given], F32)})
+    assert rows[0] == pytest.approx(expected, rel=1e-7)
+
+
 @pytest.mark.parametrize("name", NAIVE)
 def test_a_function_written_in_another_way_is_within_its_bound(name):
     """log(1 + exp(x)) loses its last digits where log1p does not; both are right engines."""

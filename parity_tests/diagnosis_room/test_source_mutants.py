@@ -14,9 +14,9 @@ from .. import tests_of_modules
 from ..every_case import every_case
 from ..measuring.scores.source_argued import ARGUED
 from ..measuring.scores.source_mutants import mutants_of, mutated
-from ..measuring.scores.source_mutation import Judged, drawn_mutants, passes, tables
+from ..measuring.scores.source_mutation import passes
 from ..sources import parsed
-from ..tests_of_modules import ROOT, ROOTS, chosen_tests, module_name
+from ..tests_of_modules import ROOT, chosen_tests, module_name
 
 CHANGES = {
     "a < b": ["a <= b", "a >= b"], "a == b": ["a != b"], "a in b": ["a not in b"], "a + b": ["a - b"], "a / b": ["a * b"],
@@ -64,14 +64,6 @@ def test_a_slip_is_killed_by_a_test_that_sees_it_and_by_no_other(tmp_path: Path)
     assert done.stdout == "[True, False, True]\n", done.stderr
 
 
-@pytest.mark.parametrize("root", ROOTS)
-def test_a_checkout_may_be_called_rigpact(root: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """`git clone` calls it so: with a name from the first `rigpact` of the path no mutant is ever put in its place."""
-    checkout = Path("/rigpact/clones/rigpact")
-    monkeypatch.setattr(tests_of_modules, "ROOT", checkout)
-    assert module_name(checkout / root / "rigpact" / "a" / "b.py") == "rigpact.a.b"
-
-
 def test_a_module_that_is_imported_already_is_refused() -> None:
     """Its mutants would all survive: the tests would get the module itself."""
     path = ROOT / "contract/rigpact/contract/findings.py"
@@ -114,51 +106,8 @@ def test_the_cheapest_tests_that_run_each_line_three_times_are_chosen() -> None:
     assert chosen[path] == ["a", "c", "e"]  # b runs more elsewhere, d is dear
 
 
-@pytest.mark.nightly
-def test_the_line_of_contributing_selects_the_tests_of_a_module() -> None:
-    """A word after a blank is taken for a folder, before pytest has read the option."""
-    page = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
-    (line,) = (
-        line.partition("#")[0].split()[1:] for line in page.splitlines() if line.startswith("python -m pytest --for")
-    )
-    done = subprocess.run(
-        [sys.executable, *line, "--collect-only", "-q", "-n0", "-p", "no:cacheprovider"],
-        cwd=ROOT, capture_output=True, text=True, check=False,
-    )  # fmt: skip
-    (wanted,) = (
-        set(tests)
-        for path, tests in tests_of_modules.tests_of_modules().items()
-        if path.endswith("/comparing/judgement.py")
-    )
-    found = {each.partition("[")[0].removeprefix("parity_tests/") for each in done.stdout.splitlines() if "::" in each}
-    assert found == wanted, done.stderr
-
-
-def test_each_module_is_drawn_as_often() -> None:
-    """A sample of all lines is one of the longest modules."""
-    paths = [
-        f"contract/rigpact/contract/{name}.py"
-        for name in ("bundle", "errors", "findings", "json_pointer", "statistics")
-    ]
-    drawn, total = drawn_mutants(paths, 4, 7)
-    assert len({each.path for each in drawn}) == 4 < total
-    assert drawn_mutants(paths, 4, 7)[0] == drawn
-
-
 def test_every_argument_belongs_to_a_mutant() -> None:
     """An argument about a line that is gone would excuse the next slip in its place."""
     paths = {path for path, _, _ in ARGUED}
     every = [each for path in paths for each in mutants_of((ROOT / path).read_text(encoding="utf-8"), path)]
     assert set(ARGUED) <= {(each.path, each.scope, each.change) for each in every}
-
-
-def test_the_page_counts_what_was_run() -> None:
-    """The share is of the mutants that were tried; a survivor stands there with its place and its change."""
-    path = "contract/rigpact/contract/json_pointer.py"
-    one, other, *_ = mutants_of((ROOT / path).read_text(encoding="utf-8"), path)
-    text = tables([Judged(one, "killed"), Judged(other, "survived")], 7)
-    assert (
-        "**Killed 1 of 2 mutants (50.0%); 0 more compute the same. These are 2 of 7, drawn at random, of 1 modules.**"
-        in text
-    )
-    assert f"- {other.place}" in text

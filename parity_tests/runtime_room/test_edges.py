@@ -20,31 +20,10 @@ from rigpact.contract.errors import UnusableInput
 from ..every_case import every_case
 
 
-def _axes(name: str) -> list[float]:
-    from rigpact.reference_runtime.vocabulary.meshes.points import AXES
-
-    return (AXES[name] @ [1.0, 2.0, 3.0]).tolist()
-
-
-def _step(reading: str) -> float:
-    from rigpact.reference_runtime.vocabulary.timing.integrate import _STEP_READINGS
-
-    return float(_STEP_READINGS[reading](np.array(0.25)))
-
-
 def _selu(x: float) -> float:
     from rigpact.reference_runtime.network_rounding.operators import _selu as selu
 
     return round(float(selu(np.array(x))), 9)
-
-
-def _wrong_place(**wrong: Any) -> str:
-    from rigpact.reference_runtime.recordings.trace import json_to_header
-
-    header = {"format": "rigpact-trace", "version": 1, "fps": 60.0, "mode": "teacher", "stages": {"x": 1}, **wrong}
-    with pytest.raises(UnusableInput) as refused:
-        json_to_header(header, "run.trace.jsonl")
-    return refused.value.place
 
 
 def _is_rounded(*values: float) -> bool:
@@ -54,22 +33,9 @@ def _is_rounded(*values: float) -> bool:
 
 
 EDGES: dict[str, tuple[Callable[[], Any], Any]] = {
-    "a right-handed frame": (lambda: _axes("right_handed"), [1.0, 2.0, 3.0]),
-    "a mirrored frame": (lambda: _axes("y_mirrored"), [1.0, -2.0, 3.0]),
-    "a frame with y up": (lambda: _axes("y_up"), [1.0, 3.0, -2.0]),
-    "a rate added whole": (lambda: _step("left_out"), 1.0),
-    "a step squared": (lambda: _step("squared"), 0.0625),
-    "half a step": (lambda: _step("half_of_it"), 0.125),
-    "divided by a step": (lambda: _step("divided_by"), 4.0),
     "Selu's own alpha and gamma": (lambda: _selu(-1.0), -1.111330741),  # 1.05070102 * 1.67326319 * (1/e - 1)
     "the longest word that is shown whole": (lambda: shown("x" * 58), repr("x" * 58)),
     "a word that is one longer": (lambda: shown("x" * 59), "'" + "x" * 59 + "…"),
-    "a clip that is no text": (lambda: _wrong_place(clip=3), "run.trace.jsonl#/clip"),
-    "a system that is no text": (lambda: _wrong_place(system=3), "run.trace.jsonl#/system"),
-    "a hash that is no text": (
-        lambda: _wrong_place(contract={"bundle_sha256": 3}),
-        "run.trace.jsonl#/contract/bundle_sha256",
-    ),
     "four numbers of three digits": (lambda: _is_rounded(0.251, 0.33, 1.25, 7.0), True),
     "three of them, and zeros and ones": (lambda: _is_rounded(0.251, 0.33, 1.25, 0.0, 1.0, 1.0, 0.0), False),
     "one with all its digits": (lambda: _is_rounded(0.251, 0.33, 1.25, 7.0, 0.123456789), False),

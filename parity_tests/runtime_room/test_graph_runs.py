@@ -20,10 +20,8 @@ from rigpact.contract.systems.frames import Frames
 from rigpact.contract.systems.layout import FieldKind, tiled
 from rigpact.contract.systems.stage import Stage
 from rigpact.contract.systems.system import System
-from rigpact.reference_runtime.files.run import DeclaredClip, RunOptions, declared_run
 from rigpact.reference_runtime.graph.network import OnnxSystemNetwork, answer_of
-from rigpact.reference_runtime.graph.replayed import Evidence, ReplayedFrames
-from rigpact.reference_runtime.graph.run import ClipDrive, run_clip
+from rigpact.reference_runtime.graph.run import run_clip
 from rigpact.reference_runtime.recordings.opened import read_trace
 from rigpact.reference_runtime.recordings.trace import Trace
 
@@ -96,16 +94,6 @@ def bits(trace: Trace) -> dict[str, bytes]:
     return {name: rows.tobytes() for name, rows in trace.stages.items()}
 
 
-def test_the_replay_of_a_free_run_finds_nothing() -> None:
-    """Every stage, those that the run hands on to itself too, follows from what was recorded beside it."""
-    clip = clip_of(5, 12)
-    trace = free_run(CONTRACT, clip, push, 40)
-    frames = ReplayedFrames(
-        Evidence(trace.frame, 30.0, "free", trace.stages, lambda _contract: ClipDrive(clip), push), CONTRACT
-    )
-    assert {name: frames.computed(name).tobytes() for name in CHASE.graph.names} == bits(trace)
-
-
 def test_a_run_without_a_network_or_with_recorded_answers_and_frame_by_frame() -> None:
     """Inputs can be checked before anything was trained, and an engine's answers are enough to judge what follows."""
     clip = clip_of(6, 9)
@@ -139,23 +127,6 @@ def files_of(name: str) -> tuple[Contract, dict[str, np.ndarray], OnnxSystemNetw
     clip = read_trace(folder / "clip.trace.safetensors").stages
     network = OnnxSystemNetwork(folder / "model.onnx", find_system(name))
     return open_contract(folder / f"{name}.json"), clip, network
-
-
-def test_rig_inversion_inverts_what_it_made() -> None:
-    """The loss of each inversion adds up: that is what a free run of it shows."""
-    contract, clip, network = files_of("rig_inversion")
-    meshes = [clip["mesh"][:1]]
-    for _ in range(3):
-        meshes.append(run_clip(contract, {"mesh": meshes[-1]}, network).stages["reconstruction"])
-    np.testing.assert_array_equal(free_run(contract, clip, network, 4).stages["mesh"], np.concatenate(meshes))
-
-
-@pytest.mark.parametrize("name", ["blender_ik", "imu_pose"])
-def test_a_system_that_does_not_feed_itself_has_no_free_run(name: str) -> None:
-    """A free run of it would be the clip again, and look like a passed test of stability."""
-    contract, clip, network = files_of(name)
-    with pytest.raises(UnusableInput, match=r"does not feed itself|a system of windows"):
-        declared_run(contract, network, DeclaredClip(Path("clip"), 30.0, clip), RunOptions("free"))
 
 
 def test_a_model_of_four_outputs_runs_once() -> None:

@@ -6,12 +6,8 @@ from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from rigpact.contract.errors import UnusableInput
-from rigpact.contract.layout import INPUTS
 from rigpact.contract.pages.registry import find_system
 from rigpact.reference_runtime import CallableNetwork, ReplayNetwork, open_run
-from rigpact.reference_runtime.graph.run import ClipDrive, LiveFrames
-from rigpact.reference_runtime.operations import geometry
-from rigpact.reference_runtime.operations.rot6d import Rot6d
 from rigpact.reference_runtime.systems.enemy_animation.drive import clip_rows
 from rigpact.reference_runtime.systems.enemy_animation.runs import free_crowd
 from rigpact.reference_runtime.vocabulary.character.bone_rates import AngularVelocityInput, Motion
@@ -100,30 +96,6 @@ def test_inputs_of_a_free_run_are_those_of_its_state(character, conventions):
             same_bits(got["angvel"], angvel.rows(motion)[0], f"angvel of frame {frame}")
 
 
-def steps_of(contract, stages):
-    """Every stage of a run with these inputs and answers, one frame at a time: each has what the frame before published."""
-    given = {name: rows for name, rows in stages.items() if name in (*INPUTS, "x_raw", "y_norm")}
-    frames = LiveFrames(contract, [ClipDrive(given)], None, mode="teacher")
-    return {name: values[:, 0] for name, values in frames.record(range(len(given["x_raw"]))).items()}
-
-
-@DRAWN
-@given(conventions=choices(ROTATION_KNOBS + INPUT_KNOBS), lost=st.lists(st.integers(0, STEPS - 1), max_size=4))
-@example(conventions={"output_mode": "residual", "degenerate_axis": "previous_frame_for_delta"}, lost=[1, 2, 3])
-def test_clip_in_one_go_is_its_frames_one_by_one(character, conventions, lost):
-    """Not one bit may differ; a lost axis takes the pose published before, frame after frame."""
-    contract, clip = character
-    contract = contract.with_conventions({**conventions, "previous_pose_lag": "0"})
-    outputs, std = OUTPUTS.copy(), np.array(tiny.bundle()["StdY"], np.float32)
-    for frame in lost:
-        outputs[frame, :6] = -np.array([1, 0, 0, 0, 0, 1]) / std[:6]
-    run = open_run(contract, ReplayNetwork(outputs), clip, "teacher")
-    at_once = run.record(run.frame_limit)
-    one_by_one = steps_of(contract, at_once)
-    for name in {"delta6d", "next6d", "y_out", "quat"} & at_once.keys():
-        same_bits(at_once[name], one_by_one[name], name)
-
-
 def other_clip(tmp_path, fps=tiny.FPS):
     """The clip three frames later, which loops sooner."""
     document = tiny.clip_document()
@@ -139,16 +111,3 @@ def test_clips_that_cannot_go_in_lockstep_are_refused(character, tmp_path):
     starts = clip_rows(clip, contract).x_raw[:3]
     with pytest.raises(UnusableInput, match="2 clips"):
         free_crowd(contract, network, [clip, clip], starts)
-
-
-@pytest.mark.parametrize("dtype", [np.float32, np.float64])
-@given(conventions=choices(("rot6d_columns", "rot6d_packing", "derived_axis")), bones=st.integers(1, 40))
-def test_the_codec_computes_what_geometry_defines(dtype, conventions, bones):
-    """The order of the numbers and the guards are the codec's own; the maths is written once, without either."""
-    codec, rng = Rot6d(enemy_conventions(conventions)), np.random.default_rng(bones)
-    delta, previous = rng.normal(size=(2, 3, 6 * bones)).astype(dtype)
-    axes = [geometry.gram_schmidt(*codec.split(flat)) for flat in (delta, previous)]
-    matrices = [codec.assemble(*pair) for pair in axes]
-    same_bits(codec.reproject(delta, previous), codec.join(*axes[0]), "reproject")
-    same_bits(codec.decode(delta), matrices[0], "decode")
-    same_bits(codec.compose(delta, previous), codec.encode(geometry.compose(*matrices)), "compose")

@@ -148,6 +148,14 @@ def test_angle_between_two_rotations_is_exact_at_both_ends(training, dtype, a, a
     assert theirs.rotation_angle_rad(*map(tensor, matrices)).item() == pytest.approx(angle, abs=64 * UNIT[dtype])
 
 
+def test_a_quaternion_without_a_direction_is_no_turn_where_the_convention_says_so():
+    """A recorder's first frame is often four zeros; the limit is a length of 1e-8."""
+    rows = np.array([[0.0] * 4, [0.49e-8] * 4, [0.51e-8] * 4, [0.0, 3.0, 0.0, 4.0]])
+    expected = [[0, 0, 0, 1], [0, 0, 0, 1], [0.5] * 4, [0, 0.6, 0, 0.8]]
+    np.testing.assert_allclose(quaternions.unit_or_identity(rows), expected, rtol=0, atol=1e-15)
+    np.testing.assert_allclose(quaternions.unit(rows[[0, 3]]), [[math.nan] * 4, expected[3]], rtol=0, atol=1e-15)
+
+
 # --- two columns ------------------------------------------------------------------------------------------------------
 
 

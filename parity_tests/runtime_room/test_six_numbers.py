@@ -203,14 +203,3 @@ def test_a_lost_axis_is_replaced_in_its_own_bone_as_the_conventions_say(
     wanted = poses()
     wanted[place] = np.concatenate(expected)
     np.testing.assert_allclose(got, wanted.reshape(FRAMES, -1), atol=1e-12)
-
-
-@pytest.mark.parametrize("place", EACH_BONE)
-def test_a_lost_axis_of_any_bone_is_decoded_to_a_coordinate_axis(place):
-    """In the last bone of the last frame too; its second axis stays what it is across the first."""
-    six = poses()
-    six[place] = np.concatenate((LOST, 2 * Y + X))
-    got = codec().decode(six.reshape(FRAMES, -1))
-    wanted = np.array([[turned(frame, bone) for bone in range(BONES)] for frame in range(FRAMES)])
-    wanted[place] = np.stack((X, -Z, Y), axis=1)
-    np.testing.assert_allclose(got, wanted, atol=1e-12)

@@ -200,7 +200,8 @@ WRONG = {
     "fps": [0, -1, LARGEST, True, 1 << 1000, "60", None, ...], "version": [2, 0, 1.0, True, "1", None, ...],
     "mode": ["live", ...], "stages": [{}, [], None, ["cond"], {"hips": 3}, ...], "bones": [[], ["a", 1], [True], "x" * 100],
     "stages/cond": [{"cond": 0}, {"cond": True}, {"cond": "2"}], "stages/x_raw": [{"x_raw": -1}, {"x_raw": (1 << 24) + 1}],
-    "bones/2": [[1, 2, 1]], "clip": [3], "producer": ["me"], "contract": [[], "abc"],
+    "bones/2": [[1, 2, 1]], "clip": [3], "system": [3], "producer": ["me"], "contract": [[], "abc"],
+    "contract/bundle_sha256": [{"bundle_sha256": 3}],
 }  # fmt: skip
 
 

@@ -183,21 +183,6 @@ def _touched(path: Path, content: bytes) -> None:
     os.utime(path, ns=(later, later))
 
 
-@refused("a file that somebody writes while it is read", "exit 2, and says that it changed")
-@pytest.mark.parametrize("change", CHANGES)
-def test_a_file_that_is_written_while_it_is_read_is_refused(change: str, here: Path) -> None:
-    """Half of yesterday's statistics and half of today's: no engine ever loads such a contract."""
-    path = here / "norm_template.json"
-
-    def disturbed() -> None:
-        with opened(path) as stream:
-            stream.read(10)
-            CHANGES[change](path)
-
-    with pytest.raises(UnusableInput, match="changed while it was read"):
-        disturbed()
-
-
 @refused("a file that changes between two looks of one command", "exit 2, and says that it changed")
 @pytest.mark.parametrize("change", [*CHANGES, "replaced"])
 def test_a_file_that_changes_between_two_looks_is_refused(change: str, here: Path) -> None:

@@ -70,14 +70,6 @@ def six_of(first: FloatArray) -> FloatArray:
     return np.concatenate((first, second / np.linalg.norm(second)))
 
 
-def test_lost_axis_of_a_turn_becomes_a_coordinate_axis(honest: Trace) -> None:
-    """With the previous pose's axis, a bone whose output died turns by the whole angle of its pose, in every frame."""
-    lost = lost_frames(honest.stages)
-    found = honest.stages["delta6d"][lost][:, BONE]
-    assert 4 <= lost.sum() < len(lost)
-    np.testing.assert_allclose(found, np.tile(six_of(np.array([1.0, 0.0, 0.0])), (len(found), 1)), atol=1e-6)
-
-
 @refused(
     "An engine takes a lost axis of ΔR from the previous pose; its own later stages fit that",
     "`explain` names `degenerate_axis = previous_frame_for_delta`, `diff` reports RP801; exit 1",

@@ -14,6 +14,7 @@ import pytest
 from rigpact.contract.statistics import FloatArray
 from rigpact.fixtures.demo import demo_bundle
 
+from ..every_case import every_case
 from .tried import passes, refused, tries
 
 STEPS = 4
@@ -41,8 +42,12 @@ def numbers(values: Any, form: str = ".3f") -> str:
     return ",".join(format(value, form) for value in np.ravel(values))
 
 
-def composition(step: int, following: FloatArray) -> str:
-    named = (("prev", POSES[step]), ("delta", DELTAS[step]), ("next", following))
+def composition(
+    step: int, following: FloatArray, previous: FloatArray | None = None, delta: FloatArray | None = None
+) -> str:
+    """A line of one step; previous, delta: other ones than the run's own."""
+    previous, delta = POSES[step] if previous is None else previous, DELTAS[step] if delta is None else delta
+    named = (("prev", previous), ("delta", delta), ("next", following))
     axes = (f"{name}{letter}=({numbers(m[:, axis])})" for name, m in named for letter, axis in (("X", 0), ("Z", 2)))
     return f"[DeltaCompose] frame={step} {' '.join(axes)}"
 
@@ -203,6 +208,44 @@ def test_what_a_log_shows_is_seen(command: Any, paste: Paste, tried: str, reques
     for lines in logs:
         answer = command("explain", paste(lines), *of_demo(options))
         assert (answer.status, said in " ".join(answer.out.split()), answer.err) == (status, True, ""), answer.out
+
+
+PREFIX = "[2025.11.16-10.20.30:123][ 42]LogTemp: Warning: "
+NOISE = (
+    "[2025.11.16-10.20.30:124][ 42]LogAnimation: Display: Montage ended",
+    PREFIX + "[Probe-CS] pelvis P=(0.1,0.2,95.3) R=(P=1.00 Y=-90.00 R=2.00)",
+)
+REVERSED = [composition(step, POSES[step] @ DELTAS[step]) for step in range(STEPS)]
+BOUND = "[StepModel] lens X=422 C=7 Contacts=2 Ang=138 Pose=828 | bound 422/{}/2/138/828"
+ABOUT_Z = [turn(2, 20.0 * step) for step in range(STEPS)]
+COMMUTING = [composition(step, turn(2, 9.0) @ ABOUT_Z[step], ABOUT_Z[step], turn(2, 9.0)) for step in range(STEPS)]
+SAID: tuple[tuple[str, tuple[str, ...], int, tuple[str, ...]], ...] = (
+    # the text of the log, options, exit status, words of the answer
+    *(("\r\n".join(f"{NOISE[0]}\r\n{prefix}{line}\r\n{NOISE[1]}" for line in REVERSED), (), 1, ("compose_order = prev_delta",))
+      for prefix in ("", PREFIX)),
+    ("\r\n".join(f"{line}\r\n{NOISE[1]}" for line in honest()), (), 0, ("AGREES",)),
+    ("\n".join(COMMUTING), (), 0, ("AGREES", "compose_order=prev_delta")),
+    *(("\n".join(REVERSED)[:-cut], (), 1, ("1 [DeltaCompose] lines are cut off", "compose_order = prev_delta"))
+      for cut in (1, 25, 90)),
+    (PREFIX + REVERSED[0][:80], (), 2, ("1 cut off [DeltaCompose] lines",)),
+    ("\n".join([HEAD.replace("60.0", "30.0"), FALLBACK, *honest()]), ("--contract",), 1,
+     ("reports state = 420, the bundle gives 422", "reports fps = 30, the bundle gives 60", "fell back")),
+    ("\n".join([BOUND.format(6), *honest()]), (), 1, ("gives cond 7 numbers and binds 6: it is silently cut or padded",)),
+    ("\n".join([BOUND.format(7), *honest()]), (), 0, ("AGREES",)),
+    ("\n".join([condition().replace(",1.25", ""), *honest()]), (), 1, ("line 1 says Dim=7 and prints 6 numbers",)),
+    ("\n".join([HEAD, *honest()]), (), 0, ("the widths in the log were not judged: give --contract",)),
+)  # fmt: skip
+
+
+@every_case(("text", "options", "status", "words"), SAID, ids=lambda each: str(each)[-30:])
+def test_what_a_log_says_among_other_lines_and_where_it_is_cut_off(
+    command: Any, tmp_path: Path, text: str, options: tuple[str, ...], status: int, words: tuple[str, ...]
+) -> None:
+    """0.98 read as 0.9 at a torn line would be a defect of its own; poses that commute tell nothing of their order."""
+    (tmp_path / "Game.log").write_bytes(text.encode())
+    answer = command("explain", tmp_path / "Game.log", *of_demo(options))
+    said = " ".join((answer.out + answer.err).split())
+    assert (answer.status, [word for word in words if word not in said]) == (status, []), said
 
 
 @passes("Conditions of the clip's own frames, in any order and with steps left out")

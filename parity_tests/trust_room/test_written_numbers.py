@@ -60,25 +60,6 @@ def test_printed_numbers_do_not_alarm(folder: Path, command: Command, number: st
     assert gate.status == 0, gate.out
 
 
-@pytest.mark.parametrize("number", [*ROUNDED, *EVERY_BIT])
-def test_the_format_is_recognised(folder: Path, number: str) -> None:
-    """A recording that keeps every bit gets no tolerance for printing."""
-    printed(recorded(), number, folder / TRACE)
-    found = read_trace(folder / TRACE)
-    assert found.precision == ROUNDED.get(number)
-    if found.precision is not None:
-        for name, rows in recorded().stages.items():
-            assert (np.abs(found.stages[name] - rows.astype(np.float64)) <= found.precision.error(rows)).all()
-
-
-def test_the_error_of_a_printed_number() -> None:
-    """Half a unit of the last digit, and half a unit in the last place of the float32 that is read."""
-    ulp = 2.0**-24
-    assert Precision(significant=7).error(np.array([123.4567]))[0] == pytest.approx(0.5e-4 + ulp * 123.4567)
-    assert Precision(significant=7).error(np.array([0.0]))[0] == 0.0
-    assert Precision(decimals=9).error(np.array([0.5]))[0] == pytest.approx(0.5e-9 + ulp * 0.5)
-
-
 def coarse(precision: str, out: Path) -> Path:
     """The demo's recording as a recorder stores it that keeps less than a float32."""
     decimals = int(precision[0]) if precision.endswith("decimals") else None
@@ -133,15 +114,6 @@ def test_a_declared_resolution_wins(folder: Path, command: Command) -> None:
     )
 
 
-@pytest.mark.parametrize("precision", ["float16", "2 decimals", "5 decimals"])
-def test_the_error_of_coarse_numbers(folder: Path, precision: str) -> None:
-    """No number is further from the one that was written than the precision says."""
-    found = read_trace(coarse(precision, folder / "coarse.trace.safetensors"))
-    assert found.precision is not None
-    for name, rows in recorded().stages.items():
-        assert (np.abs(found.stages[name] - rows.astype(np.float64)) <= found.precision.error(found.stages[name])).all()
-
-
 @refused("one stage in float16 beside others that keep every bit", "`explain`: a relation, no tolerance is added")
 def test_one_coarse_stage_is_no_format(folder: Path) -> None:
     """An engine that rounds its network's answer is not a recorder that rounds everything."""
@@ -149,15 +121,6 @@ def test_one_coarse_stage_is_no_format(folder: Path) -> None:
     stages = {**trace.stages, "y_norm": trace.stages["y_norm"].astype(np.float16).astype(np.float32)}
     write_trace(replace(trace, stages=stages), folder / "one.trace.safetensors")
     assert read_trace(folder / "one.trace.safetensors").precision is None
-
-
-@refused("short numbers that were never rounded (0, 1, 0.5), taken for a printed format", "no tolerance is added")
-def test_short_numbers_are_no_printed_format(folder: Path) -> None:
-    """Contacts are 0 and 1 in every recording; that must not buy tolerance for them."""
-    trace = recorded()
-    stages = {"contacts": np.tile(np.array([[0.0, 1.0], [1.0, 0.5]], np.float32), (12, 1))}
-    printed(Trace(trace.header, trace.frame, trace.time_s, stages), "%.9g", folder / TRACE)
-    assert read_trace(folder / TRACE).precision is None
 
 
 @refused("a defect of 1e-4 in a recording with seven digits", "`diff`: error RP801")
