@@ -37,9 +37,10 @@ def _elements(count: int) -> int:
 
 def _wrapped(words: str, angle: float) -> float:
     from rigpact.contract.conventions import Conventions
-    from rigpact.reports.geometry_parity.readings import wrap_to_pi
+    from rigpact.reports.geometry_parity.readings import readings_of
+    from rigpact.reports.geometry_parity.roles import ROLES
 
-    (reading,) = (each for each in wrap_to_pi(Conventions({})) if words in each.words)
+    (reading,) = (each for each in readings_of(ROLES["wrap_to_pi"], Conventions({})) if words in each.words)
     return float(reading.compute(np.array(angle)))
 
 

@@ -15,6 +15,7 @@ from enum import StrEnum
 from pathlib import PurePath
 from typing import Any, Literal
 
+from rigpact.contract.as_json import AsJson
 from rigpact.contract.json_pointer import Token, json_pointer
 
 Verdict = Literal["pass", "fail", "undetermined"]
@@ -68,12 +69,13 @@ class Rule:
 
 
 @dataclass(frozen=True)
-class Finding:
+class Finding(AsJson):
     """One occurrence of a rule: the file, the RFC 6901 pointer (or ONNX or trace location) and the numbers.
 
     A finding that amounts to an edit has it in its values: `says = {"angvel_angle": "half"}`, what is changed and to what.
     """
 
+    KEYS = "code: rule.code name: rule.name severity: rule.severity file pointer message hint: rule.hint fingerprint"
     rule: Rule
     file: str
     pointer: str
@@ -101,19 +103,6 @@ class Finding:
         """A name for this finding that stays the same under other paths and changed numbers."""
         return fingerprint_of(self.rule.code, self.file, self.pointer)
 
-    def to_json(self) -> dict[str, Any]:
-        """The finding in the shape of the `rigpact-findings` format."""
-        return {
-            "code": self.rule.code,
-            "name": self.rule.name,
-            "severity": self.rule.severity.value,
-            "file": self.file,
-            "pointer": self.pointer,
-            "message": self.message,
-            "hint": self.rule.hint,
-            "fingerprint": self.fingerprint,
-        }
-
 
 def fingerprint_of(code: str, file: str, pointer: str) -> str:
     """The fingerprint of a finding of that code at that place; of the file's path, only its name counts."""
@@ -122,9 +111,10 @@ def fingerprint_of(code: str, file: str, pointer: str) -> str:
 
 
 @dataclass(frozen=True)
-class Ledger:
+class Ledger(AsJson):
     """The account behind a verdict: everything declared was compared, waived with a reason, or is missing."""
 
+    KEYS = "* missing"
     declared: int
     compared: int
     waived: int = 0
@@ -139,15 +129,13 @@ class Ledger:
         """True when something was compared and nothing is missing."""
         return self.compared > 0 and self.missing == 0
 
-    def to_json(self) -> dict[str, int]:
-        """The four counts."""
-        return {"declared": self.declared, "compared": self.compared, "waived": self.waived, "missing": self.missing}
-
 
 @dataclass(frozen=True)
-class FindingsReport:
+class FindingsReport(AsJson):
     """Findings, the ledger and a summary: the whole basis of a verdict."""
 
+    FORMAT = "rigpact-findings"
+    KEYS = "verdict *"
     findings: tuple[Finding, ...]
     ledger: Ledger
     summary: Mapping[str, Any] = field(default_factory=dict)
@@ -168,14 +156,3 @@ class FindingsReport:
         if self.verdict == "fail" or (strict and self.ledger.compared and self.count(Severity.WARNING)):
             return EXIT_FINDINGS
         return EXIT_PASS if self.verdict == "pass" else EXIT_CANNOT_JUDGE
-
-    def to_json(self) -> dict[str, Any]:
-        """The `rigpact-findings` document, version 1."""
-        return {
-            "format": "rigpact-findings",
-            "version": 1,
-            "verdict": self.verdict,
-            "findings": [finding.to_json() for finding in self.findings],
-            "ledger": self.ledger.to_json(),
-            "summary": dict(self.summary),
-        }

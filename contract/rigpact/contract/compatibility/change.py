@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, Protocol
 
+from rigpact.contract.as_json import AsJson
 from rigpact.contract.compatibility.kinds import ADVICE, KINDS, ChangeKind, Consumer
 
 MAJOR, MINOR, PATCH, NONE = "major", "minor", "patch", "none"
@@ -17,12 +18,13 @@ _DEMANDS = (
 
 
 @dataclass(frozen=True)
-class Change:
+class Change(AsJson):
     """One change: its kind, where it stands, both values, and a sentence with the numbers.
 
     pointer: RFC 6901, into the new bundle where it has the place, else into the old one.
     """
 
+    KEYS = "kind: kind.name pointer old new classes message why: kind.why advice: kind.advice"
     kind: ChangeKind
     pointer: str
     old: Any
@@ -37,19 +39,6 @@ class Change:
     def changes(self) -> Iterator[Change]:
         """Itself: a difference that needs no comparing any more."""
         yield self
-
-    def to_json(self) -> dict[str, Any]:
-        """The change in the shape of the `rigpact-breaking` format."""
-        return {
-            "kind": self.kind.name,
-            "pointer": self.pointer,
-            "old": self.old,
-            "new": self.new,
-            "classes": [consumer.value for consumer in self.classes],
-            "message": self.message,
-            "why": self.kind.why,
-            "advice": self.kind.advice,
-        }
 
 
 def change(kind: str, pointer: str, old: Any, new: Any, message: str) -> Change:
@@ -66,9 +55,14 @@ class Difference(Protocol):
 
 
 @dataclass(frozen=True)
-class Compatibility:
+class Compatibility(AsJson):
     """Everything that changed from one bundle to another, the most demanding first."""
 
+    FORMAT = "rigpact-breaking"
+    KEYS = (
+        "verdict old.path: old old.sha256: old_sha256 new.path: new new.sha256: new_sha256 classes"
+        " semver.step: version_step semver.reason: version_reason changes"
+    )
     old: str
     new: str
     old_sha256: str
@@ -100,19 +94,11 @@ class Compatibility:
         return "nothing changed"
 
     @property
+    def verdict(self) -> str:
+        """The answer in a word."""
+        return "breaking" if self.is_breaking else "compatible"
+
+    @property
     def duties(self) -> dict[str, str]:
         """What is to be done, by class."""
         return {consumer.value: ADVICE[consumer] for consumer in self.classes}
-
-    def to_json(self) -> dict[str, Any]:
-        """The `rigpact-breaking` document, version 1."""
-        return {
-            "format": "rigpact-breaking",
-            "version": 1,
-            "verdict": "breaking" if self.is_breaking else "compatible",
-            "old": {"path": self.old, "sha256": self.old_sha256},
-            "new": {"path": self.new, "sha256": self.new_sha256},
-            "classes": [consumer.value for consumer in self.classes],
-            "semver": {"step": self.version_step, "reason": self.version_reason},
-            "changes": [each.to_json() for each in self.changes],
-        }

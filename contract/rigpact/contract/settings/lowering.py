@@ -17,8 +17,8 @@ from dataclasses import dataclass
 from datetime import date
 from fnmatch import fnmatchcase
 from pathlib import Path
-from typing import Any
 
+from rigpact.contract.as_json import AsJson
 from rigpact.contract.errors import UnusableInput
 from rigpact.contract.findings import Finding, Severity
 from rigpact.contract.rules.answers import baseline, gate
@@ -50,9 +50,10 @@ ABOUT_THE_SETTINGS = frozenset(
 
 
 @dataclass(frozen=True)
-class Lowering:
+class Lowering(AsJson):
     """One rule that a project hears less of. paths: empty for all files; index: its place in the settings."""
 
+    KEYS = "code: rule to paths owner reason expires"
     rule: str
     to: str
     paths: tuple[str, ...]
@@ -78,11 +79,6 @@ class Lowering:
     def scope(self) -> str:
         """Where it holds, in words."""
         return ", ".join(self.paths) or "all files"
-
-    def to_json(self) -> dict[str, Any]:
-        """The entry, for the summary of a report."""
-        about = {"owner": self.owner, "reason": self.reason, "expires": self.expires}
-        return {"code": self.rule, "to": self.to, "paths": list(self.paths)} | about
 
 
 def read_lowerings(tables: tuple[SettingsTable, ...]) -> tuple[Lowering, ...]:

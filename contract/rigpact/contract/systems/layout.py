@@ -13,6 +13,8 @@ from enum import StrEnum
 from functools import cached_property
 from typing import Any
 
+from rigpact.contract.as_json import AsJson
+
 
 class FieldKind(StrEnum):
     """What the numbers of a field are."""
@@ -43,12 +45,13 @@ QUATERNION_KINDS = (FieldKind.QUATERNION_XYZW, FieldKind.QUATERNION_WXYZ)
 
 
 @dataclass(frozen=True)
-class Field:
+class Field(AsJson):
     """`size` numbers from `start` on, of one kind; low and high bound each number where the system says so.
 
     bone: the part of a character that they belong to; fields of several bones then share a name.
     """
 
+    KEYS = "name start size kind unit space low high"
     name: str
     start: int
     size: int
@@ -69,18 +72,12 @@ class Field:
         """The field as Python's own index object."""
         return slice(self.start, self.stop)
 
-    def to_json(self) -> dict[str, Any]:
-        """The field as it stands in a contract file."""
-        return {
-            "name": self.name, "start": self.start, "size": self.size, "kind": self.kind.value, "unit": self.unit,
-            "space": self.space, "low": self.low, "high": self.high,
-        }  # fmt: skip
-
 
 @dataclass(frozen=True)
-class FieldLayout:
+class FieldLayout(AsJson):
     """The fields of one vector, in order of their start."""
 
+    KEYS = "fields layout_hash"
     fields: tuple[Field, ...]
 
     @cached_property
@@ -120,10 +117,6 @@ class FieldLayout:
         if field is None:
             return f"channel {channel}"
         return field.name if field.size == 1 else f"{field.name}[{channel - field.start}]"
-
-    def to_json(self) -> dict[str, Any]:
-        """The layout as it stands in a contract file, with its hash."""
-        return {"fields": [field.to_json() for field in self.fields], "layout_hash": self.layout_hash}
 
 
 def known_fields(layout: FieldLayout | Callable[[Any], FieldLayout]) -> FieldLayout:

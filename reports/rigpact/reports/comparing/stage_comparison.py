@@ -32,10 +32,14 @@ class Address:
     bone: str | None = None
     component: str | None = None
 
-    def __str__(self) -> str:
+    @property
+    def words(self) -> str:
         """The place in words, the bone first."""
         words = [word for word in (self.bone, self.slice, self.component) if word]
         return f"{', '.join(words)} (channel {self.channel})" if words else f"channel {self.channel}"
+
+    def __str__(self) -> str:
+        return self.words
 
 
 def channel_address(stage: str, channel: int, contract: Contract | None, bones: Sequence[str] = ()) -> Address:

@@ -13,6 +13,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from rigpact.contract.as_json import as_json
 from rigpact.contract.compatibility import Consumer, compare_contracts
 from rigpact.contract.compatibility.record import markdown_cell
 from rigpact.contract.documents import Document
@@ -227,12 +228,4 @@ def _markdown(level: str, section: Section) -> Iterator[str]:
 
 def description_to_json(sections: Sequence[Section]) -> dict[str, Any]:
     """The `rigpact-description` document, version 1: the same tables as data."""
-    return {
-        "format": "rigpact-description",
-        "version": 1,
-        "sections": [
-            {"title": each.title, "lines": list(each.lines), "columns": list(each.columns),
-             "rows": [[str(cell) for cell in row] for row in each.rows]}
-            for each in sections
-        ],
-    }  # fmt: skip
+    return {"format": "rigpact-description", "version": 1, "sections": as_json(sections)}

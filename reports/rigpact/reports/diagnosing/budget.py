@@ -10,8 +10,9 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
-from typing import Any, TypeVar
+from typing import TypeVar
 
+from rigpact.contract.as_json import AsJson
 from rigpact.reference_runtime.graph.work import Work
 
 Candidate = TypeVar("Candidate")
@@ -24,9 +25,10 @@ class DeadlinePassed(Exception):
 
 
 @dataclass(frozen=True)
-class Search:
+class Search(AsJson):
     """What came of a budget. budget: its millions of numbers, None without a limit; not_tried: what was left, in words."""
 
+    KEYS = "budget is_complete not_tried"
     budget: float | None = None
     not_tried: tuple[str, ...] = ()
 
@@ -44,10 +46,6 @@ class Search:
             f"the search ended at its budget of {self.budget:g} million numbers; not tried: {', '.join(self.not_tried)}"
         )
         return f"{words} (--budget MILLIONS, 0 without a limit)"
-
-    def to_json(self) -> dict[str, Any]:
-        """The search as it stands in a `rigpact-diagnosis` document."""
-        return {"budget": self.budget, "is_complete": self.is_complete, "not_tried": list(self.not_tried)}
 
 
 def searches_together(searches: Iterable[Search]) -> Search | None:

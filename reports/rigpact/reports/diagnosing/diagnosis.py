@@ -6,6 +6,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
+from rigpact.contract.as_json import AsJson
 from rigpact.contract.findings import EXIT_CANNOT_JUDGE, EXIT_FINDINGS, EXIT_PASS
 from rigpact.contract.systems.stage import Graph
 from rigpact.reports.comparing.stage_comparison import Address
@@ -26,7 +27,7 @@ EXIT_OF: Mapping[Verdict, int] = {
 
 
 @dataclass(frozen=True, eq=False)
-class Sampled:
+class Sampled(AsJson):
     """Values of a stage that a sampled bound judged, in place of a worst case far above what rounding does.
 
     values: how many, `of` so many. sampled, worst_case: both bounds of the value whose worst case is the largest; worst_case is
@@ -49,7 +50,7 @@ class Sampled:
 
 
 @dataclass(frozen=True, eq=False)
-class StageVerdict:
+class StageVerdict(AsJson):
     """One stage: its own error and its inherited error in its unit, or the reason why it was not judged.
 
     channel_error, tolerance and ratio belong to the channel that is worst in tolerances: |recorded - replayed|, its
@@ -72,19 +73,12 @@ class StageVerdict:
     remains: Extent | None = None
     held_by: str | None = None
 
-    def to_json(self) -> dict[str, Any]:
-        """The row as it stands in a `rigpact-diagnosis` document."""
-        return vars(self) | {
-            "sampled": None if self.sampled is None else vars(self.sampled),
-            "differs": None if self.differs is None else self.differs.to_json(),
-            "remains": None if self.remains is None else self.remains.to_json(),
-        }
-
 
 @dataclass(frozen=True, eq=False)
-class Divergence:
+class Divergence(AsJson):
     """The place where a recording first differs from its replay."""
 
+    KEYS = "frame stage bone: address.bone channel: address.channel error unit"
     frame: int
     stage: str
     address: Address
@@ -93,7 +87,7 @@ class Divergence:
 
 
 @dataclass(frozen=True, eq=False)
-class Cause:
+class Cause(AsJson):
     """Changes of conventions that bring a stage, and all stages that depend on the changes, within rounding.
 
     They explain `frames_explained` of `frames` frames; if these are not all, the stage is only partly explained. `equivalents`
@@ -103,6 +97,7 @@ class Cause:
     without the changes: these hold at `stage` alone.
     """
 
+    KEYS = "* code_hint"
     stage: str
     changes: Changes
     equivalents: tuple[Changes, ...]
@@ -119,13 +114,18 @@ class Cause:
     breaks: tuple[str, ...] = ()
 
     @property
+    def code_hint(self) -> str:
+        """The hints in one text."""
+        return "; ".join(self.code_hints)
+
+    @property
     def is_partial(self) -> bool:
         """Whether frames remain that are beyond their tolerance with the changes."""
         return self.frames_explained < self.frames
 
 
 @dataclass(frozen=True)
-class RestsOn:
+class RestsOn(AsJson):
     """The bones that a verdict about some of them rests on, the others, and the stages that were judged with all."""
 
     bones: tuple[str, ...]
@@ -142,13 +142,9 @@ class RestsOn:
         whole = f"; with all bones: {', '.join(self.whole_stages)}" if self.whole_stages else ""
         return f"{len(self.bones)} of {count} bones; not recorded: {names}{whole}"
 
-    def to_json(self) -> dict[str, Any]:
-        """The bones as they stand in a `rigpact-diagnosis` document."""
-        return {name: list(value) for name, value in vars(self).items()}
-
 
 @dataclass(frozen=True, eq=False)
-class Diagnosis:
+class Diagnosis(AsJson):
     """The answer of `explain`. contradictions: what a log says against the contract, where no stage was recorded.
 
     relations: what a stage that no convention explains still is of what it should be.
@@ -159,6 +155,11 @@ class Diagnosis:
     leaves open, the values that fit this recording; what was found was found under the first.
     """
 
+    FORMAT = "rigpact-diagnosis"
+    KEYS = (
+        "verdict first_divergence first_unexplained supposition stages causes indistinguishable contradictions relations"
+        " rests_on? seen search answered?"
+    )
     verdict: Verdict
     first_divergence: Divergence | None
     stages: tuple[StageVerdict, ...]
@@ -219,51 +220,6 @@ class Diagnosis:
         return replace(
             self, stages=tuple(each for each in self.stages if each.ok is not None or each.stage not in stages)
         )
-
-    def to_json(self) -> dict[str, Any]:
-        """The `rigpact-diagnosis` document, version 1."""
-        return {
-            "format": "rigpact-diagnosis",
-            "version": 1,
-            "verdict": self.verdict,
-            "first_divergence": _divergence_to_json(self.first_divergence),
-            "first_unexplained": _divergence_to_json(self.first_unexplained),
-            "supposition": self.supposition,
-            "stages": [stage.to_json() for stage in self.stages],
-            "causes": [_cause_to_json(cause) for cause in self.causes],
-            "indistinguishable": [[knob, _plain(value)] for knob, value in self.indistinguishable],
-            "contradictions": list(self.contradictions),
-            "relations": [relation.to_json() for relation in self.relations],
-            **({} if self.rests_on is None else {"rests_on": self.rests_on.to_json()}),
-            "seen": None if self.seen is None else self.seen.to_json(),
-            "search": None if self.search is None else self.search.to_json(),
-            **({"answered": {knob: list(values) for knob, values in self.answered.items()}} if self.answered else {}),
-        }  # fmt: skip
-
-
-def _divergence_to_json(found: Divergence | None) -> dict[str, Any] | None:
-    if found is None:
-        return None
-    return {
-        "frame": found.frame, "stage": found.stage, "bone": found.address.bone,
-        "channel": found.address.channel, "error": found.error, "unit": found.unit,
-    }  # fmt: skip
-
-
-def _cause_to_json(cause: Cause) -> dict[str, Any]:
-    return vars(cause) | {
-        "changes": _plain_changes(cause.changes),
-        "equivalents": [_plain_changes(changes) for changes in cause.equivalents],
-        "code_hint": "; ".join(cause.code_hints),
-    }
-
-
-def _plain_changes(changes: Changes) -> dict[str, Any]:
-    return {knob: _plain(value) for knob, value in changes.items()}
-
-
-def _plain(value: Any) -> Any:
-    return list(value) if isinstance(value, tuple) else value
 
 
 _WORST_FIRST: tuple[Verdict, ...] = ("unexplained", "partly_explained", "explained", "undetermined", "agrees")

@@ -11,11 +11,11 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from rigpact.contract.as_json import AsJson
 from rigpact.contract.systems.layout import FieldLayout
 
 Mask = NDArray[np.bool_]
@@ -44,12 +44,13 @@ _WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+")
 
 
 @dataclass(frozen=True)
-class Extent:
+class Extent(AsJson):
     """Which parts of a stage differ, of how many, and in which of its judged frames.
 
     what: bones, fields or channels. where: a side, a limb or the names, in words. first, last: numbers of frames.
     """
 
+    KEYS = "* sentence"
     parts: tuple[str, ...]
     of: int
     what: str
@@ -71,10 +72,6 @@ class Extent:
     def sentence(self) -> str:
         """The parts, and the frames."""
         return f"{self.who}; {self.when}"
-
-    def to_json(self) -> dict[str, Any]:
-        """The extent as it stands in a `rigpact-diagnosis` document."""
-        return {**vars(self), "parts": list(self.parts), "sentence": self.sentence}
 
 
 def extent_of(differs: Mask, judged: Mask, layout: FieldLayout, frame: NDArray[np.int64]) -> Extent | None:

@@ -14,7 +14,7 @@ from rigpact.contract.declared.vocabulary import operations_of_rigpact
 from rigpact.contract.files import copy_folder, write_bytes
 from rigpact.contract.systems.plan import CPP_OPERATIONS, STARTS
 from rigpact.reference_runtime.native.library import headers_folder
-from rigpact.reports.engine.cpp_text import enumerator, lines, template, type_name
+from rigpact.reports.engine.cpp_text import enumerator, lines, template_of, type_name
 
 
 def shared_knobs() -> dict[str, Knob]:
@@ -30,8 +30,7 @@ def readings_header() -> str:
         if each.readings:
             enumerations.append((f"{type_name(name)}Reading", each.summary, each.readings))
     knobs = [(type_name(name), knob.meaning, knob.values) for name, knob in shared_knobs().items()]
-    rendered: str = template("readings.hpp.j2").render(knobs=_rows(knobs), enumerations=_rows(enumerations))
-    return rendered
+    return template_of("readings.hpp.j2").render(knobs=_rows(knobs), enumerations=_rows(enumerations))
 
 
 def _rows(enumerations: Iterable[tuple[str, str, Collection[str]]]) -> list[dict[str, Any]]:
@@ -43,8 +42,7 @@ def _rows(enumerations: Iterable[tuple[str, str, Collection[str]]]) -> list[dict
 def operations_header() -> str:
     """The list of the operations that C++ has, as a plan numbers them."""
     headers = sorted(set(CPP_OPERATIONS.values()))
-    rendered: str = template("operations.hpp.j2").render(headers=headers, lines=lines(list(CPP_OPERATIONS)))
-    return rendered
+    return template_of("operations.hpp.j2").render(headers=headers, lines=lines(list(CPP_OPERATIONS)))
 
 
 OWN_HEADERS: Mapping[str, Callable[[], str]] = {

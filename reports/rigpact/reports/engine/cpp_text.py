@@ -9,10 +9,11 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from jinja2 import Environment, FileSystemLoader, StrictUndefined, select_autoescape
+from jinja2 import Template
 
 from rigpact.contract.errors import UnusableInput
 from rigpact.contract.statistics import FloatArray
+from rigpact.reports.templates import template
 
 ENUMERATOR: Mapping[str, str] = {"0": "same_frame", "-1": "one_earlier", "+1": "one_later"}
 """Values that are not C++ identifiers."""
@@ -72,17 +73,9 @@ def enumerator(value: str) -> str:
     return ENUMERATOR.get(value) or identifier(value)
 
 
-def template(name: str) -> Any:
+def template_of(name: str) -> Template:
     """A template of this folder."""
-    environment = Environment(
-        loader=FileSystemLoader(Path(__file__).parent / "templates"),
-        autoescape=select_autoescape(),
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-        keep_trailing_newline=True,
-    )
-    return environment.get_template(name)
+    return template(Path(__file__).parent / "templates" / name)
 
 
 def lines(texts: list[str]) -> list[str]:

@@ -207,7 +207,7 @@ def contract_header(
     UnusableInput where the files alone do not define every size, and for a number that is not finite.
     """
     name, word = ("character", "bundle") if is_character(contract) else ("stages", "contract")
-    rendered: str = cpp_text.template(f"{name}.hpp.j2").render(
+    return cpp_text.template_of(f"{name}.hpp.j2").render(
         word=word,
         namespace=cpp_text.checked_namespace(namespace),
         file=comment(contract.path.name),
@@ -218,7 +218,6 @@ def contract_header(
         fps=repr(float(contract.fps or 0.0)),
         **(_character if is_character(contract) else _stages)(contract, with_loop=with_loop),
     )
-    return rendered
 
 
 def lines_to_paste(contract: Contract, namespace: str = NAMESPACE) -> list[str]:

@@ -16,7 +16,7 @@ from rigpact.reports.geometry_parity.calling.function import UserFunction
 from rigpact.reports.geometry_parity.calling.layouts import ROWS, SEQUENCE, shown
 from rigpact.reports.geometry_parity.precision import row_errors
 from rigpact.reports.geometry_parity.proposing import Taken, Tries, contract_reading, expected_shape, order_said
-from rigpact.reports.geometry_parity.readings.reading import Named
+from rigpact.reports.geometry_parity.readings.forms import Named
 from rigpact.reports.geometry_parity.readings.velocity import RATES_HZ
 from rigpact.reports.geometry_parity.roles import UNIT
 

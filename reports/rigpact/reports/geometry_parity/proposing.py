@@ -19,10 +19,10 @@ from rigpact.reports.geometry_parity.calling.backend import Array
 from rigpact.reports.geometry_parity.calling.function import CallFailed, UserFunction
 from rigpact.reports.geometry_parity.calling.layouts import LAYOUTS, TIMED, Layout
 from rigpact.reports.geometry_parity.precision import MATCH, row_errors, scale_of
-from rigpact.reports.geometry_parity.readings import READINGS
+from rigpact.reports.geometry_parity.readings import readings_of
 from rigpact.reports.geometry_parity.readings.euler import ORDERS, EulerOrder, order_in_name, own_euler, read_euler
-from rigpact.reports.geometry_parity.readings.reading import Reading
-from rigpact.reports.geometry_parity.readings.scaled import OWN, READERS
+from rigpact.reports.geometry_parity.readings.forms import Reading
+from rigpact.reports.geometry_parity.readings.scaled import SCALED, own_scaled, read_scaled
 from rigpact.reports.geometry_parity.readings.velocity import RATES_HZ, declared_velocity, read_any_velocity
 from rigpact.reports.geometry_parity.roles import TRAILING
 
@@ -168,13 +168,13 @@ def reading_of(
     """What the results mean; None if no known convention explains them."""
     exact = tuple(array.astype(np.float64) for array in inputs)
     value, role = value.astype(np.float64), function.role
-    if role.name in READERS:
-        return READERS[role.name](conventions, value, *exact)
+    if role.name in SCALED:
+        return read_scaled(role, conventions, value, *exact)
     if role.timed:
-        return read_any_velocity(role.name, [value, *_at_the_other_rate(function, inputs)], exact[0], conventions)
+        return read_any_velocity(role, [value, *_at_the_other_rate(function, inputs)], exact[0], conventions)
     if "euler" in (role.gives, *role.takes):
         return read_euler(role, value, exact[0], conventions, order_said(function))
-    for reading in READINGS[role.name](conventions):
+    for reading in readings_of(role, conventions):
         expected = reading.compute(*exact)
         if float(row_errors(role, value, expected).max()) / scale_of(expected) <= MATCH:
             return reading
@@ -192,9 +192,9 @@ def contract_reading(function: UserFunction, conventions: Conventions) -> Readin
     """The contract's own reading of a role."""
     role = function.role
     if role.timed:
-        return Reading("fps · log(R[t+1] · R[t]ᵀ)", declared_velocity(role.name, conventions))
-    if role.name in OWN:
-        return OWN[role.name](conventions)
+        return Reading("fps · log(R[t+1] · R[t]ᵀ)", declared_velocity(role, conventions))
+    if role.name in SCALED:
+        return own_scaled(role, conventions)
     if "euler" in (role.gives, *role.takes):
         return own_euler(role, conventions, order_said(function))
-    return next(iter(READINGS[role.name](conventions)))
+    return next(readings_of(role, conventions))

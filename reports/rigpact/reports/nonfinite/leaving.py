@@ -12,6 +12,7 @@ from typing import Any, Literal
 
 import numpy as np
 
+from rigpact.contract.as_json import AsJson
 from rigpact.contract.statistics import FloatArray
 from rigpact.contract.systems.contract import Contract
 from rigpact.reference_runtime.files.declared import files_of
@@ -23,9 +24,10 @@ _GROWTH = 1.5
 
 
 @dataclass(frozen=True)
-class Left:
+class Left(AsJson):
     """The first time that a run left a limit: how, where, by how much; the last frame for a run that grows."""
 
+    KEYS = "* words"
     kind: Literal["absurd", "departed", "grows"]
     frame: int
     stage: str
@@ -35,6 +37,10 @@ class Left:
     where: str
 
     def __str__(self) -> str:
+        return self.words
+
+    @property
+    def words(self) -> str:
         """In words."""
         size, frame = f"{self.size:.3g}", f"at frame {self.frame}"
         if self.kind == "absurd":
@@ -45,10 +51,6 @@ class Left:
             return f"{self.stage} is {size} deviations from where it started {frame}, {self.where}; {meant}"
         meant = f"an ordinary one stays within {self.limit:g}"
         return f"{self.stage} grows in every quarter of the run, to {size} {frame}; {meant}"
-
-    def to_json(self) -> dict[str, Any]:
-        """The `left` object of the `rigpact-nonfinite` format."""
-        return {**vars(self), "words": str(self)}
 
 
 class Growth:

@@ -10,15 +10,16 @@ from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
-from jinja2 import Environment, FileSystemLoader, StrictUndefined
-
 from rigpact.contract.findings import EXIT_FINDINGS, EXIT_PASS, Finding, Verdict, number_of
 from rigpact.contract.version import rigpact_version
 from rigpact.reports.answer import Answer
 from rigpact.reports.gate.answer.report import GateReport
 from rigpact.reports.renderers import wording as words
 from rigpact.reports.renderers.wording import hint_text, message_text, place_text
+from rigpact.reports.templates import template
 from rigpact.reports.terminal import account_text, plain, severities_text
+
+_FOLDER = Path(__file__).parent
 
 # An answer as a comment on a change: one screen, the answer first; as Markdown for a pull request, or as a page.
 LINES, ROWS = 8, 9
@@ -28,13 +29,11 @@ _STATUS_SIGNS = {EXIT_PASS: "✅", EXIT_FINDINGS: "❌"}
 
 def comment(answer: Answer, form: str) -> str:
     """The answer as `markdown`, at most 25 lines, or as `html`, a page without script that loads nothing."""
-    loader, is_page = FileSystemLoader(Path(__file__).parent), form == "html"
-    environment = Environment(loader=loader, autoescape=is_page, undefined=StrictUndefined)  # noqa: S701 - `escaped`
-    environment.trim_blocks = True
-    environment.filters["text"] = _cut if is_page else escaped
+    is_page = form == "html"
     rows = [] if answer.figures is None else answer.figures.rows
     hidden = max(len(answer.lines) - LINES, 0) + max(len(rows) - ROWS, 0)
-    text: str = environment.get_template(f"comment.{'html' if is_page else 'md'}.j2").render(
+    path = _FOLDER / f"comment.{'html' if is_page else 'md'}.j2"
+    return template(path, is_page=is_page, text=_cut if is_page else escaped).render(
         sign=_STATUS_SIGNS.get(answer.exit_code, "⚠️"),
         headline=f"{answer.word}: {answer.headline}" if answer.word else answer.headline,
         lines=answer.lines[:LINES],
@@ -44,7 +43,6 @@ def comment(answer: Answer, form: str) -> str:
         if hidden
         else f"rigpact {rigpact_version()}",
     )
-    return text + "\n"
 
 
 def _cut(text: str) -> str:
@@ -78,14 +76,11 @@ def render(gate: GateReport) -> str:
     """Render the report."""
     found = Counter(finding.rule.severity for finding in gate.findings)
     findings = _within(_LIMIT_BYTES, map(_row, words.worst_first(gate.findings)))
-    environment = Environment(loader=FileSystemLoader(Path(__file__).parent), undefined=StrictUndefined)  # noqa: S701
-    environment.trim_blocks = environment.keep_trailing_newline = True
-    text: str = environment.get_template("markdown.md.j2").render(
+    return template(_FOLDER / "markdown.md.j2").render(
         gate=gate, signs=_SIGNS, words=words, shown=CAUSES_SHOWN, text=escaped, account=account_text(gate.ledger),
         counts=severities_text(lambda severity: found[severity]), number_of=number_of, findings=findings,
         files=_within(_LIMIT_BYTES // 2, (f"| {escaped(name)} | {escaped(sha)} |" for name, sha in gate.provenance.items())),
     )  # fmt: skip
-    return text
 
 
 def _within(limit: int, rows: Iterator[str]) -> list[str]:

@@ -11,11 +11,12 @@ import json
 import os
 import re
 from bisect import bisect_right
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
-from itertools import islice
+from itertools import count
 from pathlib import Path, PurePath
+from typing import Any
 from urllib.parse import quote
 
 from rigpact.contract.errors import UnusableInput
@@ -23,16 +24,11 @@ from rigpact.contract.files import MAX_JSON_DEPTH, opened, read_bytes
 from rigpact.contract.findings import Finding
 
 # Find the line and column of the value at a JSON pointer, in one pass over the text.
-_STRING = r'"[^"\\]*+(?:\\.[^"\\]*+)*+"'
-_SPACE = r"[ \t\r\n]*+"
-_SPACES = re.compile(_SPACE)
-_KEY = re.compile(rf"({_STRING}){_SPACE}:{_SPACE}", re.DOTALL)
-_AFTER = re.compile(rf"{_SPACE}([,\]}}]){_SPACE}")
-_SCALAR = re.compile(rf'{_STRING}|[^\x00-\x20"\[\]{{}},:]++', re.DOTALL)
-_FLAT = r'\[[^\[\]{}"]*+\]'
-_FLAT_ARRAY = re.compile(_FLAT)
-_SHAPE = re.compile(rf"{_STRING}|{_FLAT}|[\[\]{{}}]", re.DOTALL)
-_COMMA = re.compile(r",")
+_DECODER: Any = json.JSONDecoder(parse_float=str, parse_int=str, strict=False)
+_SCAN: Callable[[str, int], tuple[Any, int]] = _DECODER.scan_once
+_SPACE, _QUOTE = re.compile(r"[ \t\r\n]*"), re.compile('"')
+_BEFORE = re.compile(rf"{_SPACE.pattern}:{_SPACE.pattern}")
+_AFTER = re.compile(rf"{_SPACE.pattern}([,\]}}]){_SPACE.pattern}")
 _MARK = "\ufeff"
 
 
@@ -54,10 +50,6 @@ class _Wanted:
     end: int = -1
 
 
-class _NotJson(Exception):
-    """The text is not a JSON value, so it has no positions."""
-
-
 def positions(text: str, pointers: Iterable[str]) -> Mapping[str, Position]:
     """The position of every pointer (RFC 6901) in a JSON text; empty if the text is not one JSON value.
 
@@ -71,10 +63,10 @@ def positions(text: str, pointers: Iterable[str]) -> Mapping[str, Position]:
         for token in path:
             node = node.children.setdefault(token, _Wanted())
     try:
-        behind = _walk(text, _spaces_end(text, 0), root)
-    except _NotJson:
+        behind = _matched(_SPACE, text, _walk(text, _matched(_SPACE, text, 0).end(), root)).end()
+    except (ValueError, StopIteration, RecursionError):
         return {}
-    if _spaces_end(text, behind) != len(text):
+    if behind != len(text):
         return {}  # several values, one in each line: a trace
     spans = {pointer: _nearest(root, path) for pointer, path in paths.items()}
     placed = _line_columns(text, spans.values())
@@ -100,14 +92,9 @@ def _walk(text: str, at: int, node: _Wanted) -> int:
     for child in node.children.values():
         _forget(child)  # repeated key: the positions of the earlier value are overwritten
     opening = text[at : at + 1]
-    if opening not in {"{", "["}:
-        behind = _match(_SCALAR, text, at).end()
-        node.start, node.end = at, behind
-        return behind
-    node.start, node.end = at, at + 1
-    if not node.children:
-        return _skip(text, at)
-    return _walk_object(text, at, node) if opening == "{" else _walk_array(text, at, node)
+    behind = None if opening in {"{", "["} and node.children else _SCAN(text, at)[1]
+    node.start, node.end = at, at + 1 if behind is None or opening in {"{", "["} else behind
+    return _walk_inside(text, at, node) if behind is None else behind
 
 
 def _forget(node: _Wanted) -> None:
@@ -116,96 +103,33 @@ def _forget(node: _Wanted) -> None:
         _forget(child)
 
 
-def _walk_object(text: str, at: int, node: _Wanted) -> int:
-    at = _spaces_end(text, at + 1)
-    if text.startswith("}", at):
+def _walk_inside(text: str, at: int, node: _Wanted) -> int:
+    """The members of an object or an array."""
+    is_object, closing = text[at] == "{", {"{": "}", "[": "]"}[text[at]]
+    at = _matched(_SPACE, text, at + 1).end()
+    if text.startswith(closing, at):
         return at + 1
-    while True:
-        key = _match(_KEY, text, at)
-        child = node.children.get(_unquoted(key[1]))
-        at = _skip(text, key.end()) if child is None else _walk(text, key.end(), child)
-        after = _match(_AFTER, text, at)
-        if after[1] == "}":
+    for index in count():
+        key = str(index)
+        if is_object:
+            key, at = _SCAN(text, _matched(_QUOTE, text, at).start())
+            at = _matched(_BEFORE, text, at).end()
+        child = node.children.get(key)
+        at = _SCAN(text, at)[1] if child is None else _walk(text, at, child)
+        after = _matched(_AFTER, text, at)
+        if after[1] == closing:
             return after.end(1)
+        if after[1] != ",":
+            break
         at = after.end()
+    raise ValueError
 
 
-def _walk_array(text: str, at: int, node: _Wanted) -> int:
-    wanted = {int(token): child for token, child in node.children.items() if _is_index(token)}
-    flat = _FLAT_ARRAY.match(text, at)
-    if flat is not None:
-        _walk_flat_array(text, (at, flat.end()), wanted)
-        return flat.end()
-    at = _spaces_end(text, at + 1)
-    if text.startswith("]", at):
-        return at + 1
-    index = 0
-    while True:
-        child = wanted.get(index)
-        at = _skip(text, at) if child is None else _walk(text, at, child)
-        after = _match(_AFTER, text, at)
-        if after[1] == "]":
-            return after.end(1)
-        at, index = after.end(), index + 1
-
-
-def _walk_flat_array(text: str, span: tuple[int, int], wanted: Mapping[int, _Wanted]) -> None:
-    """Find numbers by counting commas. span: the array with its brackets."""
-    start, behind = span
-    at, index = start + 1, 0
-    for place in sorted(wanted):
-        if place > index:
-            comma = next(islice(_COMMA.finditer(text, at, behind), place - index - 1, None), None)
-            if comma is None:
-                return
-            at, index = comma.end(), place
-        begin = _spaces_end(text, at)
-        scalar = _SCALAR.match(text, begin, behind)
-        if scalar is None:
-            return  # an empty array
-        _walk(text, begin, wanted[place])
-
-
-def _is_index(word: str) -> bool:
-    return word == "0" or (word.isascii() and word.isdigit() and not word.startswith("0"))
-
-
-def _skip(text: str, at: int) -> int:
-    """The offset after the value at `at`, of any kind."""
-    if text[at : at + 1] not in {"{", "["}:
-        return _match(_SCALAR, text, at).end()
-    depth = 0
-    for token in _SHAPE.finditer(text, at):
-        word = token[0]
-        if word in {"{", "["}:
-            depth += 1
-        elif word in {"}", "]"}:
-            depth -= 1
-        if depth == 0:
-            return token.end()
-    raise _NotJson
-
-
-def _match(pattern: re.Pattern[str], text: str, at: int) -> re.Match[str]:
+def _matched(pattern: re.Pattern[str], text: str, at: int) -> re.Match[str]:
     found = pattern.match(text, at)
     if found is None:
-        raise _NotJson
+        raise ValueError
     return found
-
-
-def _spaces_end(text: str, at: int) -> int:
-    found = _SPACES.match(text, at)
-    return found.end() if found else at
-
-
-def _unquoted(quoted: str) -> str:
-    if "\\" not in quoted:
-        return quoted[1:-1]
-    try:
-        key: str = json.loads(quoted, strict=False)
-    except json.JSONDecodeError:
-        raise _NotJson from None
-    return key
 
 
 def _line_columns(text: str, spans: Iterable[tuple[int, int]]) -> dict[tuple[int, int], Position]:

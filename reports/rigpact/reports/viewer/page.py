@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup, escape
 
 from rigpact.contract.files import write_bytes
@@ -21,6 +20,7 @@ from rigpact.reports.diagnosing.diagnosis_text import answer_of_diagnosis
 from rigpact.reports.gate.answer.compared_run import CLIP, REFERENCE, ComparedRun, Values
 from rigpact.reports.gate.answer.report import GateReport, Part
 from rigpact.reports.renderers.wording import found_text, place_text
+from rigpact.reports.templates import template
 from rigpact.reports.terminal import plain, severities_text
 from rigpact.reports.viewer.run_data import SCALE, bone_index, bone_names, rows_drawn, run_data, sized
 
@@ -318,22 +318,17 @@ def render_html(gate: GateReport, runs: Sequence[ComparedRun] = ()) -> str:
     style = _asset("page.css").replace(DARK_HERE, _asset("dark.css"))
     # all scripts inside one function: the page's only global is the hook that page.js declares
     script = '(() => {\n"use strict";\n' + "".join(_asset(f"{name}.js") for name in SCRIPTS) + "})();\n"
-    loader = FileSystemLoader(ASSETS)
-    environment = Environment(loader=loader, autoescape=True, undefined=StrictUndefined)
-    environment.trim_blocks = environment.lstrip_blocks = environment.keep_trailing_newline = True
-    environment.filters["code"] = _code
     rules = (
         "default-src 'none'", f"script-src '{_hash(script)}'", f"style-src '{_hash(style)}'", "base-uri 'none'",
         "form-action 'none'",
     )  # fmt: skip
-    text: str = environment.get_template("page.html.j2").render(
+    return template(ASSETS / "page.html.j2", is_page=True, code=_code).render(
         page=words,
         policy="; ".join(rules),
         style=Markup(style),  # noqa: S704 - our own file
         script=Markup(script),  # noqa: S704 - our own files
         data=Markup(json_in_html(data)),  # noqa: S704 - escaped for this place
     )
-    return text
 
 
 def json_in_html(value: Any) -> str:

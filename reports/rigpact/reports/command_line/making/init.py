@@ -150,7 +150,7 @@ def _write_settings(
     from rigpact.contract.settings.configuration import FILE_NAME
     from rigpact.reports.gate.setup.found_files import find_files, project_files
     from rigpact.reports.gate.setup.status import print_missing
-    from rigpact.reports.gate.setup.written_settings import budget_text, settings_text
+    from rigpact.reports.gate.setup.written_settings import settings_text
     from rigpact.reports.terminal import show
 
     folder, path = draft.folder, draft.folder / FILE_NAME
@@ -165,8 +165,9 @@ def _write_settings(
     else:
         made, said, step = _contract_made(draft, there, is_forced=is_forced)
     found = project_files(folder)
-    last_day, budget = today() + timedelta(days=90), budget_text(*_figures(folder, found))
-    text = settings_text(found, base=_base_of(folder, found), last_day=last_day, budget=budget)
+    last_day, (parameters, size) = today() + timedelta(days=90), _figures(folder, found)
+    base = _base_of(folder, found)
+    text = settings_text(found, base=base, last_day=last_day, parameters=parameters, model_bytes=size)
     write_bytes(path, text.encode("utf-8"))
     examination, counts = _examined(path, folder), _counts(found)
     facts = {"bundle": str(found.bundles[0]), **counts, "examination": examination.to_json()}

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from rigpact.contract.as_json import AsJson
 from rigpact.contract.statistics import FloatArray
 from rigpact.reports.diagnosing.extent import frames_in_words
 
@@ -73,7 +74,7 @@ class Reading:
 
 
 @dataclass(frozen=True, eq=False)
-class Relation:
+class Relation(AsJson):
     """A relation that holds in `frames_explained` of the `frames` frames in which `place` of a stage was judged.
 
     ratio: the largest error that is left in those frames, in tolerances. source: the input that it is said of, else empty;
@@ -82,6 +83,7 @@ class Relation:
     reading; what is no rule explains nothing. frames_left: the numbers of the judged frames in which it does not hold.
     """
 
+    KEYS = "stage place kind words frames_explained frames ratio source channels is_rule frames_left sentence"
     stage: str
     place: str
     kind: str
@@ -113,11 +115,6 @@ class Relation:
             return f"{self.place} is {self.words}: so in {fit}, and what makes it so is not known"
         left = f", all but {frames_words(self.frames_left)}" if self.frames_left else ""
         return f"{self.place} is {self.words}: explains {fit}{left}"
-
-    def to_json(self) -> dict[str, Any]:
-        """The relation as it stands in a `rigpact-diagnosis` document."""
-        own = {name: value for name, value in vars(self).items() if name not in ("excess", "cost", "fitted", "family")}
-        return {**own, "sentence": self.sentence}
 
 
 def frames_words(frames: Sequence[int]) -> str:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
+from rigpact.contract.as_json import AsJson
 from rigpact.contract.statistics import FloatArray
 from rigpact.contract.systems.contract import Contract
 from rigpact.contract.systems.stage import Measure, Stage
@@ -24,9 +24,10 @@ _NAMED = 6
 
 
 @dataclass(frozen=True, eq=False)
-class Widest:
+class Widest(AsJson):
     """The widest tolerance of one unit, and its place: a smaller difference there would not show."""
 
+    KEYS = "tolerance unit stage frame bone: address.bone channel: address.channel place: address.words"
     tolerance: float
     unit: str
     stage: str
@@ -40,19 +41,15 @@ class Widest:
         place = self.address.bone if self.unit == "deg" and self.address.bone else str(self.address)
         return f"{self.tolerance:.2g}{unit} at {plain(place)} ({plain(self.stage)}, frame {self.frame})"
 
-    def to_json(self) -> dict[str, Any]:
-        """The tolerance as it stands in a `rigpact-diagnosis` document."""
-        found = {name: value for name, value in vars(self).items() if name != "address"}
-        return {**found, "bone": self.address.bone, "channel": self.address.channel, "place": str(self.address)}
-
 
 @dataclass(frozen=True, eq=False)
-class Seen:
+class Seen(AsJson):
     """What was judged. folded: unrecorded stages on the way to a judged one. unseen: the others that such a run computes.
 
     widest: one tolerance for each unit, degrees first; none where every value was judged to the bit.
     """
 
+    KEYS = "judged folded unseen stages widest sentence"
     judged: tuple[str, ...]
     folded: tuple[str, ...]
     unseen: tuple[str, ...]
@@ -74,17 +71,6 @@ class Seen:
             return f"{judged}; every value to the last bit"
         places = ", ".join(each.words for each in self.widest)
         return f"{judged}; the widest tolerance{'s' * (len(self.widest) > 1)}: {places}: a smaller difference would not show"
-
-    def to_json(self) -> dict[str, Any]:
-        """The same as it stands in a `rigpact-diagnosis` document."""
-        return {
-            "judged": list(self.judged),
-            "folded": list(self.folded),
-            "unseen": list(self.unseen),
-            "stages": self.stages,
-            "widest": [each.to_json() for each in self.widest],
-            "sentence": self.sentence,
-        }
 
 
 def seen_together(parts: Sequence[Seen], names: Sequence[str]) -> Seen:

@@ -8,8 +8,8 @@ import itertools
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any
 
+from rigpact.contract.as_json import AsJson
 from rigpact.contract.documents import Kind
 from rigpact.contract.findings import (
     EXIT_CANNOT_JUDGE,
@@ -26,13 +26,14 @@ from rigpact.contract.rules.model.canary import ENGINE_BOUND_OTHERWISE
 
 
 @dataclass(frozen=True)
-class Part:
+class Part(AsJson):
     """One question of the gate and its answer.
 
     name: stable and kebab-case, for machines (`files`, `teacher/walk`, `engine-trace/walk`). title: for people.
     is_waived: one finding with owner, reason and day replaces all others.
     """
 
+    KEYS = "name title verdict findings: report.findings ledger: report.ledger summary: report.summary"
     name: str
     title: str
     report: FindingsReport
@@ -43,22 +44,16 @@ class Part:
         """The part's own verdict; a part that is waived as a whole passes."""
         return "pass" if self.is_waived else self.report.verdict
 
-    def to_json(self) -> dict[str, Any]:
-        """The part in the shape of the `rigpact-gate` format."""
-        answer = self.report.to_json()
-        return {"name": self.name, "title": self.title, "verdict": self.verdict} | {
-            key: answer[key] for key in ("findings", "ledger", "summary")
-        }
-
 
 CONTRACT, MODEL, ENGINE, TRAINING, CLIPS, PROJECT = "contract", "model", "engine", "training", "clips", "project"
 SEVERITIES = tuple(Severity)
 
 
 @dataclass(frozen=True)
-class Cause:
+class Cause(AsJson):
     """One mistake. side: who makes it. findings: what it shows itself in; the first names it."""
 
+    KEYS = "severity side title effect files codes findings: fingerprints"
     side: str
     findings: tuple[Finding, ...]
 
@@ -104,17 +99,15 @@ class Cause:
         return "; ".join(map(str, patch)) if patch else self.lead.rule.hint
 
     @property
+    def fingerprints(self) -> list[str]:
+        """Those of its findings."""
+        return [each.fingerprint for each in self.findings]
+
+    @property
     def codes(self) -> dict[str, int]:
         """How often each rule found it."""
         found = [finding.rule.code for finding in self.findings]
         return {code: found.count(code) for code in dict.fromkeys(found)}
-
-    def to_json(self) -> dict[str, Any]:
-        """The cause in the shape of the `rigpact-gate` format."""
-        return {
-            "severity": self.severity.value, "side": self.side, "title": self.title, "effect": self.effect,
-            "files": list(self.files), "codes": self.codes, "findings": [each.fingerprint for each in self.findings],
-        }  # fmt: skip
 
 
 # The causes behind a gate's findings: findings share a cause only if one edit explains them, whatever their rules
@@ -245,13 +238,15 @@ BESIDE = frozenset({WAIVERS, ARCHIVE})
 
 
 @dataclass(frozen=True)
-class GateReport:
+class GateReport(AsJson):
     """All parts, the questions that were not asked, the next steps, and the provenance.
 
     provenance: SHA-256 of each file that was read, and the version of rigpact. The same provenance gives the same
     answer.
     """
 
+    FORMAT = "rigpact-gate"
+    KEYS = "verdict parts causes not_asked ledger next_steps provenance"
     parts: tuple[Part, ...]
     provenance: Mapping[str, str]
     not_asked: Mapping[str, str] = field(default_factory=dict)
@@ -287,20 +282,6 @@ class GateReport:
     def exit_code(self) -> int:
         """0 pass, 1 findings, 2 something that was asked could not be judged."""
         return {"pass": EXIT_PASS, "fail": EXIT_FINDINGS, "undetermined": EXIT_CANNOT_JUDGE}[self.verdict]
-
-    def to_json(self) -> dict[str, Any]:
-        """The `rigpact-gate` document, version 1; without times and machine names: same inputs, same bytes."""
-        return {
-            "format": "rigpact-gate",
-            "version": 1,
-            "verdict": self.verdict,
-            "parts": [part.to_json() for part in self.parts],
-            "causes": [cause.to_json() for cause in self.causes],
-            "not_asked": dict(self.not_asked),
-            "ledger": self.ledger.to_json(),
-            "next_steps": list(self.next_steps),
-            "provenance": dict(self.provenance),
-        }
 
 
 # The next steps: at most three sentences, each an action on a named side and file.

@@ -32,8 +32,8 @@ _LARGEST = 1 << 63
 def _types(kind: Any) -> Mapping[str, Any]:
     """The annotations of what is kept of a dataclass or TypedDict."""
     hints = get_type_hints(kind)
-    left_out = {each.name for each in fields(kind) if not each.metadata.get("kept", True)} if is_dataclass(kind) else ()
-    return {name: hint for name, hint in hints.items() if name not in left_out}
+    kept = [each.name for each in fields(kind) if each.metadata.get("kept", True)] if is_dataclass(kind) else hints
+    return {name: hints[name] for name in kept}
 
 
 def _inside(hint: Any, count: int) -> Sequence[Any]:

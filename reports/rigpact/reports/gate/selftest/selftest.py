@@ -14,11 +14,11 @@ from dataclasses import dataclass, replace
 from datetime import date
 from functools import cached_property
 from pathlib import Path
-from typing import Any
 
 from rich.console import Console
 from rich.text import Text
 
+from rigpact.contract.as_json import AsJson
 from rigpact.contract.documents import Document, Kind, documents_remembered
 from rigpact.contract.errors import UnusableInput
 from rigpact.contract.files import copy_file
@@ -147,7 +147,7 @@ Marks = frozenset[tuple[str, str]]
 
 
 @dataclass(frozen=True)
-class Planted:
+class Planted(AsJson):
     """The result for one defect: the part that noticed it, whether it only warned, or why the defect does not apply."""
 
     kind: str
@@ -167,10 +167,27 @@ class Planted:
 
 
 @dataclass(frozen=True)
-class Selftest:
+class Selftest(AsJson):
     """The results for all defects."""
 
+    FORMAT = "rigpact-selftest"
+    KEYS = "verdict planted: injected caught defects: planted"
     planted: tuple[Planted, ...]
+
+    @property
+    def verdict(self) -> str:
+        """The answer in a word."""
+        return ("pass", "fail", "undetermined")[self.exit_code]
+
+    @property
+    def injected(self) -> int:
+        """How many defects were injected."""
+        return len(self.applicable)
+
+    @property
+    def caught(self) -> int:
+        """How many of them a part noticed."""
+        return self.injected - len(self.unnoticed)
 
     @property
     def applicable(self) -> tuple[Planted, ...]:
@@ -188,17 +205,6 @@ class Selftest:
         if not self.applicable:
             return 2
         return int(bool(self.unnoticed))
-
-    def to_json(self) -> dict[str, Any]:
-        """The `rigpact-selftest` document, version 1."""
-        return {
-            "format": "rigpact-selftest",
-            "version": 1,
-            "verdict": ("pass", "fail", "undetermined")[self.exit_code],
-            "planted": len(self.applicable),
-            "caught": len(self.applicable) - len(self.unnoticed),
-            "defects": [vars(entry) for entry in self.planted],
-        }
 
 
 def run_selftest(configuration: Configuration, today: date, kinds: Sequence[str] = ()) -> Selftest:
@@ -373,5 +379,4 @@ def print_selftest(found: Selftest, console: Console) -> None:
         console.print(Text(plain(f"not applicable: {'; '.join(names[:3])}{more}: {reason}"), style="dim"))
     for entry in found.unnoticed:
         console.print(Text(plain(f"NOT CAUGHT: {entry.name} ({entry.kind})"), style="bold red"))
-    total, caught = len(found.applicable), len(found.applicable) - len(found.unnoticed)
-    sum_up(Text(f"{caught} of {total} planted defects caught", style="bold"), console)
+    sum_up(Text(f"{found.caught} of {found.injected} planted defects caught", style="bold"), console)

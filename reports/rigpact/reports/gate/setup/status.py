@@ -7,15 +7,16 @@ import platform
 import re
 import shutil
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from datetime import date
 from importlib.metadata import PackageNotFoundError, requires, version
 from pathlib import Path
-from typing import Any, Literal
+from typing import Literal
 
 from rich.console import Console
 from rich.text import Text
 
+from rigpact.contract.as_json import AsJson
 from rigpact.contract.errors import UnusableInput
 from rigpact.contract.findings import EXIT_CANNOT_JUDGE, EXIT_PASS, Ledger
 from rigpact.contract.settings.configuration import FILE_NAME
@@ -42,7 +43,7 @@ COMPILERS = ("c++", "g++", "clang++", "cl")
 
 
 @dataclass(frozen=True)
-class Tool:
+class Tool(AsJson):
     """A package or a program. version: None where it is not there; needed: whether every command needs it."""
 
     name: str
@@ -95,7 +96,7 @@ _WIDTH = len("can be judged")
 
 
 @dataclass(frozen=True)
-class Answerable:
+class Answerable(AsJson):
     """A part of the gate. reason: what is missing, or why it is not asked; get: how to change that."""
 
     name: str
@@ -105,9 +106,11 @@ class Answerable:
 
 
 @dataclass(frozen=True)
-class Examination:
+class Examination(AsJson):
     """What is installed, and the parts of the project's gate."""
 
+    FORMAT = "rigpact-status"
+    KEYS = "verdict installation: tools project: parts"
     tools: tuple[Tool, ...]
     parts: tuple[Answerable, ...]
 
@@ -118,19 +121,14 @@ class Examination:
         return not any(tool.lacks for tool in self.tools) and "missing" not in states and "can be judged" in states
 
     @property
+    def verdict(self) -> str:
+        """The answer in a word."""
+        return "ready" if self.is_ready else "incomplete"
+
+    @property
     def exit_code(self) -> int:
         """0 where all that is asked can be judged, else 2."""
         return EXIT_PASS if self.is_ready else EXIT_CANNOT_JUDGE
-
-    def to_json(self) -> dict[str, Any]:
-        """The `rigpact-status` document, version 1."""
-        return {
-            "format": "rigpact-status",
-            "version": 1,
-            "verdict": "ready" if self.is_ready else "incomplete",
-            "installation": [asdict(tool) for tool in self.tools],
-            "project": [asdict(part) for part in self.parts],
-        }
 
 
 def examine(settings: GateSettings | None, today: date) -> Examination:

@@ -19,7 +19,7 @@ from rigpact.reports.geometry_parity.calling.function import CallFailed
 from rigpact.reports.geometry_parity.checks.behaviour import Check, Facts
 from rigpact.reports.geometry_parity.meaning import Known
 from rigpact.reports.geometry_parity.precision import row_errors
-from rigpact.reports.geometry_parity.readings.quaternions import as_quat
+from rigpact.reports.geometry_parity.readings.forms import as_quat
 from rigpact.reports.geometry_parity.readings.scaled import fitted_ratio
 
 Cases = dict[str, tuple[Array, ...]]

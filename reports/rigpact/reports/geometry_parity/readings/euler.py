@@ -18,10 +18,9 @@ from rigpact.contract.rules.answers import geometry as rules
 from rigpact.contract.statistics import FloatArray
 from rigpact.reports.geometry_parity import oracle
 from rigpact.reports.geometry_parity.precision import MATCH
-from rigpact.reports.geometry_parity.readings.quaternions import as_matrix, as_quat, order_findings, orders
-from rigpact.reports.geometry_parity.readings.reading import Named, Reading
+from rigpact.reports.geometry_parity.readings.forms import Form, Named, Reading, forms
 from rigpact.reports.geometry_parity.readings.scaled import DEGREES
-from rigpact.reports.geometry_parity.roles import Role
+from rigpact.reports.geometry_parity.roles import Kind, Role
 
 ORDERS = tuple("".join(each) for each in permutations("xyz"))
 _LETTERS = "abc"
@@ -101,16 +100,20 @@ def read_euler(
     role: Role, value: FloatArray, given: FloatArray, declared: Conventions, said: EulerOrder
 ) -> Reading | None:
     """The reading of a conversion from or to Euler angles; the readings that the order says come first."""
-    for order in orders(declared) if "quat" in (role.gives, *role.takes) else ("",):
+    for form in forms(_other(role), declared):
         for turns, scale in _candidates(said):
-            if not _agrees(role, value, given, order, turns, scale):
+            if not _agrees(role, value, given, form, turns, scale):
                 continue
             unit = " in degrees" if scale != 1.0 else ""
-            named: list[Named] = [*order_findings(declared, order)] if order else []
-            named += _findings(role, turns, scale, said, len(value))
-            words = ", ".join(filter(None, (f"{turns.words} of (a, b, c){unit}", order)))
-            return Reading(words, _formula(role, order, turns, scale), named)
+            named = [*form.findings, *_findings(role, turns, scale, said, len(value))]
+            words = ", ".join(filter(None, (f"{turns.words} of (a, b, c){unit}", form.words)))
+            return Reading(words, _formula(role, form, turns, scale), named)
     return None
+
+
+def _other(role: Role) -> Kind:
+    """What the angles are converted from or to."""
+    return role.takes[0] if role.gives == "euler" else role.gives
 
 
 def _candidates(said: EulerOrder) -> Iterator[tuple[Turns, float]]:
@@ -120,22 +123,18 @@ def _candidates(said: EulerOrder) -> Iterator[tuple[Turns, float]]:
     return product(every, (1.0, DEGREES))
 
 
-def _agrees(role: Role, value: FloatArray, given: FloatArray, order: str, turns: Turns, scale: float) -> bool:
+def _agrees(role: Role, value: FloatArray, given: FloatArray, form: Form, turns: Turns, scale: float) -> bool:
     """Whether the function's rotations are those of a formula; `scale` times radians is its unit."""
     if not np.isfinite(value).all():
         return False
     angles, rotation = (value, given) if role.gives == "euler" else (given, value)
-    if order:
-        rotation = as_matrix(rotation, order)
-    return bool(np.abs(turns.matrix(angles / scale) - rotation).max() <= MATCH)
+    return bool(np.abs(turns.matrix(angles / scale) - form.decode(rotation)).max() <= MATCH)
 
 
-def _formula(role: Role, order: str, turns: Turns, scale: float) -> Callable[[FloatArray], FloatArray]:
+def _formula(role: Role, form: Form, turns: Turns, scale: float) -> Callable[[FloatArray], FloatArray]:
     if role.gives == "euler":
-        return lambda given: scale * turns.angles(as_matrix(given, order) if order else given)
-    if order:
-        return lambda given: as_quat(turns.matrix(given / scale), order)
-    return lambda given: turns.matrix(given / scale)
+        return lambda given: scale * turns.angles(form.decode(given))
+    return lambda given: form.encode(turns.matrix(given / scale))
 
 
 def _findings(role: Role, turns: Turns, scale: float, said: EulerOrder, rows: int) -> Iterator[Named]:
@@ -156,5 +155,5 @@ def own_euler(role: Role, declared: Conventions, said: EulerOrder) -> Reading:
     """The reading that the order says; for an order that is only named, about the moving axes."""
     letters = said.letters or "XYZ"
     turns = exact_turns(letters if said.exact else letters.upper())
-    order = orders(declared)[0] if "quat" in (role.gives, *role.takes) else ""
-    return Reading(turns.words, _formula(role, order, turns, DEGREES if said.in_degrees else 1.0))
+    form = next(forms(_other(role), declared))
+    return Reading(turns.words, _formula(role, form, turns, DEGREES if said.in_degrees else 1.0))

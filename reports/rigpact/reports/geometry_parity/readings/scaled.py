@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Mapping
 from functools import partial
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -11,8 +12,8 @@ from rigpact.contract.rules.answers import geometry as rules
 from rigpact.contract.statistics import FloatArray
 from rigpact.reports.geometry_parity import oracle
 from rigpact.reports.geometry_parity.precision import MATCH
-from rigpact.reports.geometry_parity.readings.quaternions import as_matrix, as_quat, order_findings, orders
-from rigpact.reports.geometry_parity.readings.reading import Named, Reading, after
+from rigpact.reports.geometry_parity.readings.forms import Compute, Form, Named, Reading, forms
+from rigpact.reports.geometry_parity.roles import Role
 
 DEGREES = 180.0 / np.pi
 _WORDS: Mapping[float, str] = {
@@ -53,7 +54,7 @@ def words_of(ratio: float, whole: str, scaled: str = "") -> str:
     return whole if abs(ratio - 1.0) <= MATCH else scaled or f"{ratio:.4g} · {whole}"
 
 
-def read_log(_declared: Conventions, value: FloatArray, matrix: FloatArray) -> Reading | None:
+def _read_log(value: FloatArray, matrix: FloatArray) -> Reading | None:
     """The reading of a logarithm (rows, 3) of matrices (rows, 3, 3): scaled, inverse, or not the shortest."""
     expected = oracle.rotation_vector(matrix)
     ratio = fitted_ratio(value, expected)
@@ -83,7 +84,7 @@ def _unknown(*_arrays: FloatArray) -> FloatArray:
 _RATIOS = (1.0, -1.0, 0.5, -0.5, 2.0, -2.0, DEGREES, 1.0 / DEGREES, -DEGREES, -1.0 / DEGREES)
 
 
-def read_exp(_declared: Conventions, value: FloatArray, vector: FloatArray) -> Reading | None:
+def _read_exp(value: FloatArray, vector: FloatArray) -> Reading | None:
     """The reading of an exponential (rows, 3, 3) of vectors (rows, 3): of a scaled or negated vector."""
     for ratio in _RATIOS:
         if np.isfinite(value).all() and np.abs(value - oracle.exp_map(ratio * vector)).max() <= MATCH:
@@ -101,7 +102,7 @@ _RELATIVES: tuple[tuple[str, Relative, list[Named]], ...] = (
 )
 
 
-def read_geodesic(_declared: Conventions, value: FloatArray, a: FloatArray, b: FloatArray) -> Reading | None:
+def _read_geodesic(value: FloatArray, a: FloatArray, b: FloatArray) -> Reading | None:
     """The reading of a distance (rows,) of rotations: the angle, a scaled angle, or the angle of the product."""
     for words, relative, findings in _RELATIVES:
         ratio = fitted_ratio(value, _angle_of(a, b, relative))
@@ -117,54 +118,45 @@ def _angle_of(a: FloatArray, b: FloatArray, relative: Relative, ratio: float = 1
     return ratio * oracle.rotation_angle_rad(np.broadcast_to(np.eye(3), turn.shape), turn)
 
 
-def read_quat_log(declared: Conventions, value: FloatArray, quat: FloatArray) -> Reading | None:
-    """The reading of rotation vectors (rows, 3) of quaternions (rows, 4): component order and scale."""
-    for order in orders(declared):
-        reading = read_log(declared, value, as_matrix(quat, order))
-        if reading is not None:
-            return reading.of(partial(as_matrix, order=order), order, order_findings(declared, order))
-    return None
+_READERS: Mapping[str, Callable[..., Reading | None]] = {
+    "so3_log_map": _read_log, "quat_to_axis_angle": _read_log, "so3_exp_map": _read_exp, "axis_angle_to_quat": _read_exp,
+    "geodesic_R": _read_geodesic,
+}  # fmt: skip
+_OWN: Mapping[str, tuple[str, Compute]] = {
+    **dict.fromkeys(
+        ("so3_log_map", "quat_to_axis_angle"), ("the full rotation vector, in radians", oracle.rotation_vector)
+    ),
+    **dict.fromkeys(
+        ("so3_exp_map", "axis_angle_to_quat"), ("the rotation by a vector's length about it", oracle.exp_map)
+    ),
+    "geodesic_R": ("the angle of Aᵀ·B, in radians", oracle.rotation_angle_rad),
+}
+SCALED = _OWN.keys()
+"""The roles whose scale is measured."""
 
 
-def read_quat_exp(declared: Conventions, value: FloatArray, vector: FloatArray) -> Reading | None:
-    """The reading of quaternions (rows, 4) of rotation vectors (rows, 3): component order and scale.
+def read_scaled(role: Role, declared: Conventions, value: FloatArray, *given: FloatArray) -> Reading | None:
+    """The reading of a role whose scale is measured, in the first form of its rotations that explains the results.
 
     A unit quaternion in the other order is one too; so the declared order is tried with every scale first.
     """
-    if value.shape != (len(vector), 4) or not np.abs(np.linalg.norm(value, axis=-1) - 1.0).max() <= MATCH:
+    if role.gives == "quat" and not np.abs(np.linalg.norm(value, axis=-1) - 1.0).max() <= MATCH:
         return None
-    for order in orders(declared):
-        reading = read_exp(declared, as_matrix(value, order), vector)
-        if reading is not None:
-            findings = [*order_findings(declared, order), *reading.findings]
-            compute = after(partial(as_quat, order=order), reading.compute)
-            return Reading(f"{reading.words}, {order}", compute, findings)
+    for taken, given_back in product(forms(role.takes[0], declared), forms(role.gives, declared)):
+        found = _READERS[role.name](given_back.decode(value), *map(taken.decode, given))
+        if found is not None:
+            return _in_forms(found, taken, given_back)
     return None
 
 
-def _own_quat_log(declared: Conventions) -> Reading:
-    order = orders(declared)[0]
-    words = f"the full rotation vector, in radians, {order}"
-    return Reading(words, lambda q: oracle.rotation_vector(as_matrix(q, order)))
+def own_scaled(role: Role, declared: Conventions) -> Reading:
+    """The contract's own reading of such a role."""
+    words, compute = _OWN[role.name]
+    return _in_forms(Reading(words, compute), next(forms(role.takes[0], declared)), next(forms(role.gives, declared)))
 
 
-def _own_quat_exp(declared: Conventions) -> Reading:
-    order = orders(declared)[0]
-    return Reading(f"the rotation by a vector's length about it, {order}", lambda v: as_quat(oracle.exp_map(v), order))
-
-
-READERS: Mapping[str, Callable[..., Reading | None]] = {
-    "so3_log_map": read_log,
-    "so3_exp_map": read_exp,
-    "geodesic_R": read_geodesic,
-    "quat_to_axis_angle": read_quat_log,
-    "axis_angle_to_quat": read_quat_exp,
-}
-OWN: Mapping[str, Callable[[Conventions], Reading]] = {
-    "so3_log_map": lambda _: Reading("the full rotation vector, in radians", oracle.rotation_vector),
-    "so3_exp_map": lambda _: Reading("the rotation by a vector's length about it", oracle.exp_map),
-    "geodesic_R": lambda _: Reading("the angle of Aᵀ·B, in radians", oracle.rotation_angle_rad),
-    "quat_to_axis_angle": _own_quat_log,
-    "axis_angle_to_quat": _own_quat_exp,
-}
-"""The contract's own reading of each."""
+def _in_forms(of: Reading, taken: Form, given_back: Form) -> Reading:
+    """A reading of rotations as one of what holds them."""
+    words = ", ".join(filter(None, (of.words, taken.words, given_back.words)))
+    findings = [*taken.findings, *given_back.findings, *of.findings]
+    return Reading(words, lambda *given: given_back.encode(of.compute(*map(taken.decode, given))), findings)

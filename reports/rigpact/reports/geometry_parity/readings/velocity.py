@@ -1,6 +1,6 @@
 """Readings of angular velocities from a sequence of rotations: frame, rows, rate and scale, all at once."""
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from functools import partial
 from itertools import product
 from typing import Any
@@ -12,10 +12,9 @@ from rigpact.contract.rules.answers import geometry as rules
 from rigpact.contract.statistics import FloatArray
 from rigpact.reports.geometry_parity import oracle
 from rigpact.reports.geometry_parity.precision import MATCH
-from rigpact.reports.geometry_parity.readings.quaternions import as_matrix, order_findings, orders
-from rigpact.reports.geometry_parity.readings.reading import Named, Reading
+from rigpact.reports.geometry_parity.readings.forms import Compute, Named, Reading, forms, own_first
 from rigpact.reports.geometry_parity.readings.scaled import fitted_ratio, ratio_findings, words_of
-from rigpact.reports.geometry_parity.readings.six_numbers import own_first, six_numbers
+from rigpact.reports.geometry_parity.roles import Role
 
 RATES_HZ = (50.0, 24.0)
 """Two rates, so that a fixed rate inside the function shows."""
@@ -51,38 +50,28 @@ def velocities(sequence: FloatArray, fps: float, frame: str, rows: str) -> Float
     return fps * _ROWS[rows](steps(sequence, frame), sequence, frame)
 
 
-def declared_velocity(role: str, conventions: Conventions) -> Callable[[FloatArray], FloatArray]:
+def declared_velocity(role: Role, conventions: Conventions) -> Callable[[FloatArray], FloatArray]:
     """The contract's angular velocity at the first of the two rates."""
     factor = 0.5 if conventions.angvel_angle == "half" else 1.0
     frame = str(conventions.angvel_frame)
-    _words, as_matrices, _findings = next(_decoders(role, conventions))
-    return lambda sequence: factor * velocities(as_matrices(sequence), RATES_HZ[0], frame, FORWARD)
-
-
-_Decoder = tuple[str, Callable[[FloatArray], FloatArray], list[Named]]
-
-
-def _decoders(role: str, declared: Conventions) -> Iterator[_Decoder]:
-    """The ways to read a sequence's values as rotations, the declared one first: words, function, findings."""
-    if role == "angvel_from_quat_seq":
-        for order in orders(declared):
-            yield order, partial(as_matrix, order=order), order_findings(declared, order)
-    elif role == "angvel_from_rot6d_seq":
-        for six in six_numbers(declared):
-            yield six.words, six.decode, six.findings(declared)
-    else:
-        yield "", lambda matrices: matrices, []
+    own = next(forms(role.takes[0], conventions))
+    return lambda sequence: factor * velocities(own.decode(sequence), RATES_HZ[0], frame, FORWARD)
 
 
 def read_any_velocity(
-    role: str, values: list[FloatArray], sequence: FloatArray, conventions: Conventions
+    role: Role, values: list[FloatArray], sequence: FloatArray, conventions: Conventions
 ) -> Reading | None:
     """The reading of velocities of rotations, of quaternions or of six numbers."""
-    for words, as_matrices, findings in _decoders(role, conventions):
-        reading = read_velocity(values, as_matrices(sequence), conventions)
-        if reading is not None:
-            return reading.of(as_matrices, words, findings)
+    for form in forms(role.takes[0], conventions):
+        found = read_velocity(values, form.decode(sequence), conventions)
+        if found is not None:
+            words = ", ".join(filter(None, (found.words, form.words)))
+            return Reading(words, partial(_decoded, found.compute, form.decode), [*form.findings, *found.findings])
     return None
+
+
+def _decoded(compute: Compute, decode: Compute, sequence: FloatArray) -> FloatArray:
+    return compute(decode(sequence))
 
 
 def read_velocity(values: list[FloatArray], sequence: FloatArray, conventions: Conventions) -> Reading | None:

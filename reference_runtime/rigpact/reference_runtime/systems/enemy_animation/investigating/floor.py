@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from rigpact.contract.as_json import AsJson
 from rigpact.contract.statistics import FloatArray
 from rigpact.reference_runtime.files.declared import Subject
 from rigpact.reference_runtime.recordings.clip import RawClip
@@ -19,7 +20,7 @@ _STANDING_M = 0.01
 
 
 @dataclass(frozen=True)
-class FloorReport:
+class FloorReport(AsJson):
     """The feet of a run on the floor, with the clip's own feet for comparison.
 
     Slide is in cm for each second of contact: of the run, of the clip, and of the run where the clip has contact.
@@ -36,10 +37,6 @@ class FloorReport:
     root_drift_cm_per_m: float | None
     contact_f1: float | None
     clip_contact_f1: float | None
-
-    def to_json(self) -> dict[str, Any]:
-        """The `floor` object."""
-        return dict(vars(self))
 
     @property
     def words(self) -> str:
