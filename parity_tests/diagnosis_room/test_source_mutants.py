@@ -12,7 +12,6 @@ import pytest
 
 from .. import tests_of_modules
 from ..every_case import every_case
-from ..measuring.scores.source_argued import ARGUED
 from ..measuring.scores.source_mutants import mutants_of, mutated
 from ..measuring.scores.source_mutation import passes
 from ..sources import parsed
@@ -104,10 +103,3 @@ def test_the_cheapest_tests_that_run_each_line_three_times_are_chosen() -> None:
     ran["b"]["other.py"] = 255
     chosen = chosen_tests(ran, {"a": 0.1, "b": 0.1, "c": 0.3, "d": 50.0, "e": 5.0, "f": 0.1})
     assert chosen[path] == ["a", "c", "e"]  # b runs more elsewhere, d is dear
-
-
-def test_every_argument_belongs_to_a_mutant() -> None:
-    """An argument about a line that is gone would excuse the next slip in its place."""
-    paths = {path for path, _, _ in ARGUED}
-    every = [each for path in paths for each in mutants_of((ROOT / path).read_text(encoding="utf-8"), path)]
-    assert set(ARGUED) <= {(each.path, each.scope, each.change) for each in every}

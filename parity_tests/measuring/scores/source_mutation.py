@@ -20,7 +20,6 @@ import signal
 import sys
 import tempfile
 import time
-from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
@@ -31,12 +30,11 @@ from typing import Literal
 
 from ...tests_of_modules import ROOT, ROOTS, module_name, tests_of_modules
 from ..sections import replaced
-from .source_argued import ARGUED
 from .source_mutants import SourceMutant, mutants_of, mutated
 
 PROCESSOR_S, WAITING = 120, 8
 """A mutant whose tests take so much processor time, or so many times as long, hangs: without it they take half at most."""
-PRELOADED = (
+PRELOADED = [
     "numpy",
     "pytest",
     "hypothesis",
@@ -46,9 +44,9 @@ PRELOADED = (
     "scipy.spatial.transform",
     "typer",
     "jsonschema",
-)
+]
 """What every run of tests imports: the processes of the mutants begin with it. Nothing of rigpact is among it."""
-Outcome = Literal["killed", "survived", "argued"]
+Outcome = Literal["killed", "survived"]
 
 
 @dataclass(frozen=True)
@@ -124,28 +122,16 @@ def _be_the_child(tests: Iterable[str], in_place: tuple[Path, CodeType] | None, 
             sys.path[:0] = [str(ROOT / root) for root in ROOTS]
             sys.meta_path.insert(0, _InPlace(*in_place))
             importlib.import_module(module_name(in_place[0]))  # before pytest puts its own finder first
-        options = (
-            "-x",
-            "-q",
-            "-p",
-            "no:cacheprovider",
-            "-p",
-            "no:randomly",
-            "--hypothesis-seed=0",
-            "-m",
-            "not nightly",
-        )
+        words = "-x -q -p no:cacheprovider -p no:randomly --hypothesis-seed=0"
         with tempfile.TemporaryDirectory() as folder:
             os.environ["HYPOTHESIS_STORAGE_DIRECTORY"] = folder
-            status = int(pytest.main([*options, f"--basetemp={folder}/tests", *tests]))
+            status = int(pytest.main([*words.split(), "-m", "not nightly", f"--basetemp={folder}/tests", *tests]))
     finally:
         os._exit(status)
 
 
 def judge(mutant: SourceMutant, tests: Sequence[str]) -> Outcome:
     """Run the tests of a mutant's module on it."""
-    if (mutant.path, mutant.scope, mutant.change) in ARGUED:
-        return "argued"
     path = ROOT / mutant.path
     code = compile(mutated(path.read_text(encoding="utf-8"), mutant.index), str(path), "exec", dont_inherit=True)
     return "survived" if passes([f"parity_tests/{name}" for name in tests], (path, code)) else "killed"
@@ -179,23 +165,12 @@ def drawn_mutants(paths: Sequence[str], sample: int | None, seed: int) -> tuple[
 def tables(run: Sequence[Judged], total: int) -> str:
     """Its section of docs/evidence.md."""
     judged = sorted(run, key=lambda each: (each.mutant.path, each.mutant.index))
-    counts = Counter(each.outcome for each in judged)
-    tried = len(judged) - counts["argued"]
-    share = f"{counts['killed'] / tried:.1%}" if tried else "none"
-    lines = [
-        f"**Killed {counts['killed']} of {tried} mutants ({share}); {counts['argued']} more compute the same. These are "
-        f"{len(judged)} of {total}, drawn at random, of {len({each.mutant.path for each in judged})} modules.**",
-    ]
-    for title, outcome in (("Survivors", "survived"), ("Argued", "argued")):
-        rows = [each.mutant for each in judged if each.outcome == outcome]
-        lines += [f"\n### {title}\n"] * bool(rows) + [_row(mutant) for mutant in rows]
-    return "\n".join(lines) + "\n"
-
-
-def _row(mutant: SourceMutant) -> str:
-    why = ARGUED.get((mutant.path, mutant.scope, mutant.change), "")
-    scope = f", {mutant.scope}" if mutant.scope else ""
-    return f"- {mutant.place}{scope}: {mutant.change}" + (f": {why}" if why else "")
+    killed, tried = sum(each.outcome == "killed" for each in judged), len(judged)
+    share, modules = f"{killed / tried:.1%}" if tried else "none", len({each.mutant.path for each in judged})
+    head = f"**Killed {killed} of {tried} mutants ({share}). They are drawn of {total} of {modules} modules.**\n"
+    survivors = (each.mutant for each in judged if each.outcome == "survived")
+    rows = (f"- {each.place}{f', {each.scope}' * bool(each.scope)}: {each.change}" for each in survivors)
+    return "\n".join((head, "### Survivors\n", *rows)) + "\n"
 
 
 def main(words: Sequence[str]) -> None:
