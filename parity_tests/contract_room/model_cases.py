@@ -4,8 +4,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from rigpact.contract.model.graph import Defect, External, ModelGraph, Node, Weight
-from rigpact.contract.model.tensor import TensorSignature
+from rigpact.contract.model.graph import Defect, External, ModelGraph, Node, TensorSignature, Weight
 
 from .edits import Edit, case
 from .small_character import WIDTHS

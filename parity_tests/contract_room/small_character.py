@@ -9,8 +9,8 @@ import math
 from pathlib import Path
 from typing import Any
 
+from rigpact.contract.model.graph import TensorSignature
 from rigpact.contract.model.signature import ModelSignature
-from rigpact.contract.model.tensor import TensorSignature
 
 BONES = ("pelvis", "thigh_l", "thigh_r")
 FPS, FRAMES, HISTORY = 60, 12, 2

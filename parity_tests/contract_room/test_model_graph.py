@@ -19,12 +19,10 @@ from rigpact.contract.model.binding import (
     interchangeable_pairs,
     misfits,
 )
-from rigpact.contract.model.clamps import bound_clamps
-from rigpact.contract.model.file import read_model
-from rigpact.contract.model.graph import escapes_folder, read_model_graph
+from rigpact.contract.model.edges import bound_clamps
+from rigpact.contract.model.graph import TensorSignature, escapes_folder, open_model
 from rigpact.contract.model.quantised import quantised_models
-from rigpact.contract.model.signature import read_model_signature
-from rigpact.contract.model.tensor import TensorSignature
+from rigpact.contract.model.signature import read_model, read_model_signature
 from rigpact.contract.rules import Subject, check
 
 from ..every_case import every_case
@@ -171,7 +169,7 @@ def test_sound_models_are_clean(saved: Any, demo_bundle: Path) -> None:
     found = check(Subject(read_document(demo_bundle / "norm_template.json"), model=read_model(path))).findings
     said = [(finding.rule.code, finding.values["name"]) for finding in found if finding.file == str(path)]
     assert said == [("RP430", "state"), ("RP430", "cond")]
-    graph = read_model_graph(path)
+    graph = open_model(path)
     assert [entry.shape for entry in graph.inputs][:2] == [("B", 422), ("B", 7)]
     assert graph.parameters == 48 * 829 + 512 * 618 + 276 * 651 + 2
 
@@ -205,7 +203,7 @@ def test_weights_outside_the_folder_are_never_opened(
 ) -> None:
     """A model from the internet must not read the build server's files into its first layer."""
     (tmp_path.parent / "secret.bin").write_bytes(bytes(EXTERNAL))
-    opened = "rigpact.contract.model.file.read_model_signature"
+    opened = "rigpact.contract.model.signature.read_model_signature"
     monkeypatch.setattr(opened, lambda _: pytest.fail("the model was opened"))
     assert "RP436" in codes(saved(external(location)))
 
@@ -271,7 +269,7 @@ def test_the_narrowest_clamp_of_each_input_is_known(saved: Any) -> None:
         node("Clip", "contacts lo largest", "contacts_cut"),  # a bound that only the run knows
         node("Clip", "all lo hi", "all_cut"),  # no input
     )  # fmt: skip
-    found = bound_clamps(read_model_graph(path))
+    found = bound_clamps(open_model(path))
     assert {place: (each.low, each.high) for place, each in found.items()} == {0: (-2.0, 3.0), 1: (-2.0, math.inf)}
 
 

@@ -13,16 +13,15 @@ import pytest
 from rigpact.contract import ContractRefused, load_contract
 from rigpact.contract.settings.gate import GateSettings, RecordedRun
 from rigpact.fixtures.mutants.conventions import single_changes
+from rigpact.fixtures.mutants.documents import CONTRACT, DECLARATION, EDITS, TRAINING
 from rigpact.fixtures.mutants.model_files import MODEL_EDITS
-from rigpact.fixtures.mutants.teacher_files import TEACHER_EDITS
+from rigpact.fixtures.mutants.recordings import SLIPS, broken_files, wrong_rows
 from rigpact.reference_runtime.recordings.opened import read_trace, write_trace
 from rigpact.reports import processes
 from rigpact.reports.gate.project import Project
 from rigpact.reports.gate.reference_run import sound_run
 from rigpact.reports.gate.selftest import plants, selftest
-from rigpact.reports.gate.selftest.contract_edits import CONTRACT_EDITS, DECLARATION_EDITS, edited_declaration
-from rigpact.reports.gate.selftest.damages import broken_files, wrong_rows
-from rigpact.reports.gate.selftest.plants import READERS, SLIPS
+from rigpact.reports.gate.selftest.plants import READERS, _edited_declaration
 from rigpact.reports.gate.selftest.selftest import RestoredCopy
 from rigpact.reports.processes import process_pool
 
@@ -65,7 +64,7 @@ def test_what_is_planted_is_noticed_and_the_project_stays(
     assert document["planted"] > 3
     _, document = told(command, project, FILES + TEACHER, "training", "model")
     found = {name: entry["noticed_by"] for name, entry in outcomes(document).items()}
-    assert set(found) == set(TEACHER_EDITS) | set(MODEL_EDITS)
+    assert set(found) == set(EDITS[TRAINING]) | set(MODEL_EDITS)
     assert {name for name, by in found.items() if by is None} <= {"weights in float16"}
     assert (found["weights scaled by 1.01"], found["an input declared float64"]) == ("teacher", "model")
     after = {path: path.read_bytes() for path in project.rglob("*") if path.is_file() and path.name != "rigpact.toml"}
@@ -187,25 +186,25 @@ def test_a_defect_that_a_file_cannot_have_is_not_planted() -> None:
     """A defect that changes nothing is noticed by nobody, and would be counted as missed; each other one changes its own."""
     for name in IMPOSSIBLE:
         with pytest.raises(LookupError):
-            DECLARATION_EDITS[name](copy.deepcopy(BARE))
+            EDITS[DECLARATION][name](copy.deepcopy(BARE))
     with pytest.raises(LookupError, match="like that already"):
-        edited_declaration(SAID.replace("fps = 50", "fps = 0").encode(), DECLARATION_EDITS["fps = 0"])
-    assert tomllib.loads(edited_declaration(SAID.encode(), DECLARATION_EDITS["fps = 0"]).decode())["fps"] == 0
+        _edited_declaration(SAID.replace("fps = 50", "fps = 0").encode(), EDITS[DECLARATION]["fps = 0"])
+    assert tomllib.loads(_edited_declaration(SAID.encode(), EDITS[DECLARATION]["fps = 0"]).decode())["fps"] == 0
     whole = {
         "stages": [*BARE["stages"], {"name": "b", "operation": "affine", "of": ["gravity"], "scale": 0.5}],
         "given": [{"name": "q"}, {"name": "tilt", "carried": "b"}],
         "networks": {"policy": {"inputs": {"obs": "b"}}}, "names": {"one": ["a"], "two": ["hip", "knee"]}, "numbers": {},
     }  # fmt: skip
-    documents = {name: copy.deepcopy(whole) for name in DECLARATION_EDITS}
+    documents = {name: copy.deepcopy(whole) for name in EDITS[DECLARATION]}
     for name, document in documents.items():
-        DECLARATION_EDITS[name](document)
+        EDITS[DECLARATION][name](document)
     assert [name for name, document in documents.items() if document == whole] == []
     assert documents["a given vector lost"]["given"] == [{"name": "q"}]
 
 
 def test_a_contract_without_two_fields_of_one_size_has_none_to_exchange() -> None:
     """Exchanged names of two sizes change the layout: that is another defect."""
-    exchange, number = (CONTRACT_EDITS[name] for name in ("two fields exchanged", "a constant doubled"))
+    exchange, number = (EDITS[CONTRACT][name] for name in ("two fields exchanged", "a constant doubled"))
     sizes = {"a": [3, 4, 3], "b": [6]}
     fields = {key: {"fields": [{"name": f"{key}{n}", "size": n} for n in each]} for key, each in sizes.items()}
     with pytest.raises(LookupError):
@@ -250,7 +249,7 @@ def test_another_systems_defects_are_planted_by_the_same_engine(declared: Path, 
     status, document = told(command, declared, DECLARED_GATE)
     found = outcomes(document)
     assert (status, document["verdict"]) == (0, "pass")
-    assert {f"mesh {name}" for name in SLIPS} | set(CONTRACT_EDITS) | {"flattening=axis_by_axis"} <= set(found)
+    assert {f"mesh {name}" for name in SLIPS} | set(EDITS[CONTRACT]) | {"flattening=axis_by_axis"} <= set(found)
     assert document["planted"] > 100
 
 

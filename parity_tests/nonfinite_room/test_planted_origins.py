@@ -269,15 +269,3 @@ def test_what_a_clamp_hides_is_named(tmp_path: Path, demo_bundle: Path, command:
     assert [(each["node"], each["frame"], each["frames"]) for each in document["swallowed"]] == [
         ("made_made", 0, FRAMES)
     ]
-
-
-def _published(raw: Any) -> Any:
-    """What the mailbox publishes of denormalised answers (T, 276): each bone's two columns made orthonormal."""
-    first, second = np.moveaxis(raw.reshape(len(raw), -1, 2, 3), 2, 0)
-    x = first / np.linalg.norm(first, axis=-1, keepdims=True)
-    z = second - (x * second).sum(-1, keepdims=True) * x
-    z = z / np.linalg.norm(z, axis=-1, keepdims=True)
-    return np.concatenate([x, z], -1).reshape(len(raw), -1).astype(np.float32)
-
-
-MISTAKES = {"": None, "StdY of the next bone": 5, "no MuY": None, "the columns exchanged": 5, "a NaN": 30}

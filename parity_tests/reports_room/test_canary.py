@@ -11,7 +11,7 @@ import pytest
 
 from rigpact.contract import load_contract, read_document
 from rigpact.contract.errors import UnusableInput
-from rigpact.contract.model.file import read_model
+from rigpact.contract.model.signature import read_model
 from rigpact.contract.rules import Subject, check
 from rigpact.contract.rules.model import canary as rules
 from rigpact.reference_runtime.recordings.opened import read_trace, write_trace

@@ -84,13 +84,13 @@ def test_a_parent_that_is_no_bone_makes_no_skeleton(parent: int, demo_bundle: Pa
 )
 def test_the_bytes_of_a_weight_are_counted(kind: str, size: int, tmp_path: Path) -> None:
     """A limit on bytes that are counted wrongly refuses a sound model."""
-    from rigpact.contract.model.graph import read_model_graph
+    from rigpact.contract.model.graph import open_model
 
     weight = numpy_helper.from_array(np.ones(3, kind), "w")
     value = helper.make_tensor_value_info("y", weight.data_type, [3])
     graph = helper.make_graph([helper.make_node("Identity", ["w"], ["y"])], "g", [], [value], [weight])
     onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=10), tmp_path / "m.onnx")
-    (found,) = read_model_graph(tmp_path / "m.onnx").weights
+    (found,) = open_model(tmp_path / "m.onnx").weights
     assert (found.dtype, found.bytes) == (kind, size)
 
 

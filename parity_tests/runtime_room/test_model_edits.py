@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from rigpact.reference_runtime.network_rounding.rounding_of_network import NetworkRounding
+from rigpact.reference_runtime.network_rounding.bounded_model import BoundedModel
 
 Rows = np.ndarray[Any, np.dtype[np.float64]]
 RNG = np.random.default_rng(5)
@@ -71,7 +71,7 @@ def model(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.mark.parametrize("words", MISTAKES)
 def test_an_edit_computes_what_the_mistake_computes(model: Path, words: str) -> None:
     """Else a network that an engine evaluates wrongly is blamed for another mistake, or for none."""
-    edits = dict(NetworkRounding(model).variants())
-    answer = edits[words].answer([X], [np.zeros_like(X)])
+    edits = dict(BoundedModel(model).variants())
+    answer = edits[words].derived([X], [np.zeros_like(X)])
     assert answer is not None
     np.testing.assert_allclose(answer.exact[0], MISTAKES[words](X.astype(float)), rtol=1e-12, atol=1e-12)

@@ -17,9 +17,8 @@ from rigpact.contract.contract_files import contract_in_memory, contract_to_json
 from rigpact.contract.documents import read_document
 from rigpact.contract.errors import UnusableInput
 from rigpact.contract.findings import Finding
-from rigpact.contract.model.graph import ModelGraph, Node, Weight
+from rigpact.contract.model.graph import ModelGraph, Node, TensorSignature, Weight
 from rigpact.contract.model.signature import ModelSignature
-from rigpact.contract.model.tensor import TensorSignature
 from rigpact.contract.pages.registry import find_system
 from rigpact.contract.rules import Subject
 from rigpact.contract.rules.catalogue import findings

@@ -14,7 +14,6 @@ import pytest
 from onnx.reference import ReferenceEvaluator
 
 from rigpact.reference_runtime.network_rounding.bounded_model import BoundedModel
-from rigpact.reference_runtime.network_rounding.rounding_of_network import NetworkRounding
 
 from ..every_case import every_case
 from .small_models import ARCHITECTURES, OUT, WIDTH, F, Graph, saved
@@ -65,7 +64,7 @@ def bounded(path: Path, x: Array, batch: int = 0, moved: float = 0.0) -> tuple[s
         path, lambda given: [by_rows(lambda rows: run(None, {"x": rows})[0], given[0], step)], takes_one_row=batch == 1
     )
     answer = model.answer([x], [np.full_like(x, moved)])
-    return model.rounding.reason, answer.exact[0], answer.bound[0]
+    return model.reason, answer.exact[0], answer.bound[0]
 
 
 @passes("the same model of fifteen kinds: fused or not, in one batch or row by row, on one thread or two, in numpy")
@@ -169,7 +168,7 @@ def test_a_long_mean_may_be_summed_one_by_one(op: str, tmp_path: Path) -> None:
     long = graph.add("Tile", graph.tokens(1, WIDTH), graph.whole(1, 1, 1024))
     mean = graph.add(op, long, graph.whole(2)) if op == "ReduceMean" else graph.add(op, long)
     path = graph.save(tmp_path / "model.onnx", graph.add("Reshape", mean, graph.whole(-1, 1)), 1, 20)
-    answer = NetworkRounding(path).answer([x], [np.zeros_like(x)])
+    answer = BoundedModel(path).derived([x], [np.zeros_like(x)])
     summed = np.add.accumulate(np.tile(x[0], 1024), dtype=F)[-1] / F(1024 * WIDTH)
     assert answer is not None
     assert 0.0 < abs(float(summed) - answer.exact[0].item()) <= answer.bound[0].item()

@@ -12,7 +12,7 @@ from rigpact.reference_runtime.network import OnnxNetwork, read_replay
 from rigpact.reports.nonfinite.investigation import Investigation, investigate
 
 from ..every_case import every_case
-from ..nonfinite_room.nonfinite_character import sound_clip, sound_contract
+from ..runtime_room import tiny_character as tiny
 from .infinity_models import EMPTY_MASKS, LESSER_KNOWN, REAL, SWALLOWED, Nodes, write_model
 from .tried import passes, refused
 
@@ -20,9 +20,9 @@ FRAMES = 3
 
 
 def investigated(folder: Path, nodes: Nodes, output: str = "z") -> Investigation:
-    contract = sound_contract()
+    contract = tiny.contract(folder)
     path = write_model(folder, contract, nodes, output)
-    return investigate(Subject(contract, OnnxNetwork(path, contract), sound_clip(1)), FRAMES, guard_frames=0)
+    return investigate(Subject(contract, OnnxNetwork(path, contract), tiny.clip(folder)), FRAMES, guard_frames=0)
 
 
 @passes(

@@ -13,7 +13,7 @@ import onnxruntime
 from onnx import TensorProto, helper, numpy_helper
 from onnx.reference import ReferenceEvaluator
 
-from rigpact.reference_runtime.network_rounding.rounding_of_network import NetworkRounding
+from rigpact.reference_runtime.network_rounding.bounded_model import BoundedModel
 
 from ..every_case import every_case
 from .small_models import WIDTH, F, Graph, recurrent_state
@@ -124,8 +124,8 @@ def test_an_operation_answers_as_other_engines_do(case: str, tmp_path: Path) -> 
         np.random.default_rng(1).normal(size=(ROWS, WIDTH)).astype(F),
     )
     session = onnxruntime.InferenceSession(str(path), providers=["CPUExecutionProvider"])
-    rounding = NetworkRounding(path)
-    answer = rounding.answer([x], [np.zeros_like(x)])
+    rounding = BoundedModel(path)
+    answer = rounding.derived([x], [np.zeros_like(x)])
     assert answer is not None, rounding.reason
     engines = [session.run, *([] if "before reset" in case else [ReferenceEvaluator(str(path)).run])]
     for run in engines:
@@ -212,7 +212,7 @@ REFUSED: dict[str, tuple[Built, int, Edit, str]] = {
     "float16": (lambda graph: cast(graph, graph.keep(np.ones((3, WIDTH), np.float16))), WIDTH, untouched, "float16"),
     "another domain": (linear, WIDTH, foreign, "the operation com.acme.Gemm"),
     "a function": (linear, WIDTH, own_function, "functions of its own"),
-    "a text": (linear, WIDTH, text, "a constant text"),
+    "a text": (linear, WIDTH, text, "constants of the type <U8"),
     "a branch": (linear, WIDTH, branch, "a If with a graph inside"),
     "weights elsewhere": (linear, WIDTH, elsewhere, "weights in '../secret.bin'"),
     "an order of nodes": (linear, WIDTH, unsorted, "the value t0, which no operation before its use computes"),
@@ -229,17 +229,17 @@ def test_what_is_not_followed_is_said_and_not_guessed(case: str, tmp_path: Path)
     model = onnx.load(path)
     edit(model)
     path.write_bytes(model.SerializeToString())
-    rounding, x = NetworkRounding(path), np.zeros((ROWS, WIDTH), F)
-    assert rounding.answer([x], [np.zeros_like(x)]) is None
+    rounding, x = BoundedModel(path), np.zeros((ROWS, WIDTH), F)
+    assert rounding.derived([x], [np.zeros_like(x)]) is None
     assert words in rounding.reason
-    assert rounding.answer([x], [np.zeros_like(x)]) is None  # it is not tried a second time
+    assert rounding.derived([x], [np.zeros_like(x)]) is None  # it is not tried a second time
 
 
 def test_a_softmax_of_an_old_operator_set_is_not_taken_for_a_new_one(tmp_path: Path) -> None:
     """Up to operator set 12 the axis begins a range of axes: shares of a row would be taken for shares of a column."""
     x = np.zeros((ROWS, WIDTH), F)
-    old, new = (NetworkRounding(saved(shares, WIDTH, tmp_path / f"{opset}.onnx", opset)) for opset in (12, 13))
-    assert (old.answer([x], [x]), old.reason) == (None, "Softmax over several axes")
-    answer = new.answer([x], [x])
+    old, new = (BoundedModel(saved(shares, WIDTH, tmp_path / f"{opset}.onnx", opset)) for opset in (12, 13))
+    assert (old.derived([x], [x]), old.reason) == (None, "Softmax over several axes")
+    answer = new.derived([x], [x])
     assert answer is not None
     np.testing.assert_allclose(answer.exact[0], 1.0 / 8.0)  # eight equal numbers

@@ -21,8 +21,7 @@ from rigpact.contract.layout import INPUTS
 from rigpact.contract.model.signature import run_binding, run_session
 from rigpact.contract.statistics import FloatArray
 from rigpact.contract.systems.contract import Contract
-from rigpact.reference_runtime.network_rounding.bounded_model import BoundedModel
-from rigpact.reference_runtime.network_rounding.rounding_of_network import BoundedAnswer
+from rigpact.reference_runtime.network_rounding.bounded_model import BoundedAnswer, BoundedModel
 from rigpact.reference_runtime.recordings.clip import TeacherFile, document_to_clip
 from rigpact.reference_runtime.recordings.trace import MAX_WIDTH
 

@@ -24,7 +24,7 @@ from typing import Any, NamedTuple
 from rigpact.contract.documents import Document, Kind, read_document
 from rigpact.contract.errors import UnusableInput
 from rigpact.contract.files import MAX_FILE_BYTES, read_bytes, write_bytes
-from rigpact.contract.model.graph import read_model_graph
+from rigpact.contract.model.graph import open_model
 
 _TIMEOUT_S = 60
 _LFS, _LFS_OBJECT = b"version https://git-lfs", re.compile(rb"\noid sha256:([0-9a-f]{64})\n")
@@ -81,7 +81,7 @@ class Revision:
             for word in _words(document.data):
                 beside = path.parent / word.replace("\\", "/")
                 if self.has(beside) and beside.suffix == ".onnx":
-                    weights = read_model_graph(self.file(beside)).weights
+                    weights = open_model(self.file(beside)).weights
                     outside = (beside.parent / weight.external.location for weight in weights if weight.external)
                     for each in filter(self.has, outside):
                         self.file(each)

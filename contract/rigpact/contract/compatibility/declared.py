@@ -23,7 +23,7 @@ from rigpact.contract.documents import Document
 from rigpact.contract.errors import UnusableInput
 from rigpact.contract.json_pointer import json_pointer
 from rigpact.contract.model.edges import behind_input
-from rigpact.contract.model.graph import read_model_graph
+from rigpact.contract.model.graph import open_model
 from rigpact.contract.rules.views.declaration import DeclaredView
 from rigpact.contract.statistics import FloatArray
 from rigpact.contract.systems.system import NetworkBinding
@@ -306,7 +306,7 @@ def _network(pair: Pair, name: str, sides: tuple[NetworkBinding, NetworkBinding]
 
 
 def _normalises(path: Any) -> bool:
-    graph = read_model_graph(path)
+    graph = open_model(path)
     return any(behind_input(graph, entry.name).normalises for entry in graph.inputs)
 
 

@@ -1,9 +1,9 @@
-"""By which factors a graph scales right behind an input and right before an output, and with which operators.
+"""What a graph does at its edges: factors right behind an input and right before an output, and inputs that it clamps.
 
 Exporters put normalisers and factors there; then a side that applies them outside applies them twice.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -50,7 +50,7 @@ def before_output(graph: ModelGraph, name: str) -> Edge:
     """What an output met last. The bias of a layer before it may be among the operators."""
     scale, operators = np.ones(1), list[str]()
     while True:
-        node = next((each for each in graph.nodes if name in each.outputs), None)
+        node = graph.makers.get(name)
         entry = None if node is None else _variable(graph, node)
         factor = None if node is None or entry is None else _factor(graph, node, entry)
         if node is None or entry is None or factor is None or not _fits(scale, factor):
@@ -92,7 +92,7 @@ def _constant(graph: ModelGraph, name: str, depth: int = 0) -> FloatArray | None
     weight = graph.weight.get(name)
     if weight is not None:
         return np.array(weight.values) if weight.values else None
-    node = next((each for each in graph.nodes if name in each.outputs), None)
+    node = graph.makers.get(name)
     if node is None or node.op not in _FOLDED or depth > _DEEPEST or len(node.inputs) > 2:
         return None
     values = [_constant(graph, each, depth + 1) for each in node.inputs]
@@ -102,3 +102,53 @@ def _constant(graph: ModelGraph, name: str, depth: int = 0) -> FloatArray | None
     with np.errstate(all="ignore"):
         folded = np.asarray(_FOLDED[node.op](*known))
     return folded if np.isfinite(folded).all() else None
+
+
+_PASSES_ON = {"Identity", "Cast", "Flatten", "Reshape"}
+_INFINITE = float("inf")
+
+
+@dataclass(frozen=True)
+class Clamp:
+    """A Clip node with bounds that stand in the file. source: the input that it cuts, '' for anything else."""
+
+    pointer: str
+    source: str
+    low: float
+    high: float
+
+
+def clamps(graph: ModelGraph) -> Iterator[Clamp]:
+    """Yield every Clip whose bounds are known before the run."""
+    origin = {entry.name: entry.name for entry in graph.inputs}
+    for node in graph.nodes:
+        source = origin.get(node.inputs[0], "") if node.inputs else ""
+        if node.op in _PASSES_ON and source:
+            origin.update(dict.fromkeys(node.outputs, source))
+        if node.op == "Clip":
+            low, high = _bound(graph, node, 1, "min"), _bound(graph, node, 2, "max")
+            if low is not None and high is not None:
+                yield Clamp(node.pointer, source, low, high)
+
+
+def bound_clamps(graph: ModelGraph) -> Mapping[int, Clamp]:
+    """The narrowest clamp of each input, by the position at which an engine binds it; nothing for an input that is not cut."""
+    places = {entry.name: place for place, entry in enumerate(graph.inputs)}
+    found: dict[int, Clamp] = {}
+    for clamp in clamps(graph):
+        if clamp.source and clamp.low < clamp.high:
+            place = places[clamp.source]
+            narrowest = found.get(place)
+            if narrowest is None or clamp.high - clamp.low < narrowest.high - narrowest.low:
+                found[place] = clamp
+    return found
+
+
+def _bound(graph: ModelGraph, node: Node, place: int, attribute: str) -> float | None:
+    """A bound of Clip, an input from opset 11 on, an attribute before; None where only the run knows it."""
+    unbounded = -_INFINITE if attribute == "min" else _INFINITE
+    name = node.inputs[place] if len(node.inputs) > place else ""
+    if not name:
+        return float(node.attributes.get(attribute, unbounded))
+    weight = graph.weight.get(name)
+    return weight.values[0] if weight and weight.values else None

@@ -1,32 +1,59 @@
-"""The nodes and weights of an ONNX model, as plain values that rules can judge.
+"""An ONNX model as its file says it: `open_model` is the one reader of its nodes, weights and metadata.
 
-Weights are summarised
-one by one and then released, so memory never holds a large model twice. The size of weights in other files is checked
-before they are read; files outside the model's folder are never read. The rules of rules/model judge a graph.
+Rules judge them as plain values. Weights are summarised one by one, so memory never holds a large model twice; the size of
+weights in other files is checked before they are read, and files outside the model's folder are never read. Who computes with
+the numbers takes `computable`, and `evaluated` for one operation; who edits the file copies `proto`.
 """
 
 import hashlib
-from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
-from functools import cached_property
+import math
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property, lru_cache
 from graphlib import CycleError, TopologicalSorter
 from importlib import import_module
 from pathlib import Path, PurePosixPath, PureWindowsPath
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from rigpact.contract.errors import UnusableInput
 from rigpact.contract.files import MAX_FILE_BYTES, is_file, read_bytes
 from rigpact.contract.json_pointer import Token, json_pointer
-from rigpact.contract.model.tensor import TensorSignature
 
+Array = NDArray[Any]
 ESCAPES, MISSING, SHORT = "escapes", "missing", "short"
 """What can be wrong with weights that stand in another file."""
-_DTYPES = {1: "float32", 10: "float16", 11: "float64", 16: "bfloat16", 7: "int64", 6: "int32", 9: "bool"}
-_FLOATING = {"float32", "float64", "float16", "bfloat16"}
+_DTYPES: Mapping[int, tuple[str, int]] = {
+    1: ("float32", 4), 10: ("float16", 2), 11: ("float64", 8), 16: ("bfloat16", 2), 7: ("int64", 8), 6: ("int32", 4),
+    9: ("bool", 1),
+}  # fmt: skip
+"""Types of elements whose numbers are read, and their bytes."""
+_PLAIN = {1: "f", 2: "i", 3: "s", 4: "t", 6: "floats", 7: "ints", 8: "strings"}
+_EXTERNAL = 1
 _SMALL = 1 << 12
 """Weights of at most so many numbers are kept whole: bounds, axes, flags, statistics of an input."""
+
+
+@dataclass(frozen=True)
+class TensorSignature:
+    """One input or output: name, element type, shape. A dynamic axis is its symbol, or None where it has none."""
+
+    name: str
+    dtype: str
+    shape: tuple[int | str | None, ...]
+
+    @property
+    def width(self) -> int | None:
+        """Length of the last axis; None where it is dynamic or there is no axis."""
+        return self.shape[-1] if self.shape and isinstance(self.shape[-1], int) else None
+
+    def holds_one_row(self, width: int) -> bool:
+        """Whether its axes are fixed and hold one vector of that width all together: a history of [frames, 1, numbers]."""
+        sizes = [size for size in self.shape if isinstance(size, int)]
+        is_fixed = len(sizes) == len(self.shape) and bool(sizes) and sizes[0] != 1
+        return is_fixed and math.prod(sizes) == width != math.prod(sizes[1:])
 
 
 @dataclass(frozen=True)
@@ -68,9 +95,12 @@ class Weight:
     external: External | None = None
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Node:
-    """One operation: its inputs (with what its subgraphs take from outside), outputs and plain attributes."""
+    """One operation. An absent optional input is the empty name; captured: what its subgraphs take from outside.
+
+    attributes: plain values and TensorProtos; None for a graph or any other kind.
+    """
 
     pointer: str
     op: str
@@ -79,13 +109,15 @@ class Node:
     domain: str = ""
     attributes: Mapping[str, Any] = field(default_factory=dict)
     captured: tuple[str, ...] = ()
+    name: str = ""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class ModelGraph:
-    """A model as its file says it: operator sets, inputs and outputs, nodes (subgraphs too), weights, metadata.
+    """A model: operator sets, inputs and outputs, nodes (those of subgraphs and functions too), weights, metadata.
 
     inputs: those that a runtime asks for. listed: every name among the file's inputs; old files list their weights there too.
+    constants: numbers by name, of a model that `computable` gave. proto: the file's content, not to be changed.
     """
 
     path: Path
@@ -98,8 +130,10 @@ class ModelGraph:
     sha256: str = ""
     metadata: Mapping[str, str] = field(default_factory=dict)
     listed: tuple[str, ...] = ()
+    constants: Mapping[str, Array] = field(default_factory=dict)
+    proto: Any = None
 
-    @property
+    @cached_property
     def weight(self) -> Mapping[str, Weight]:
         """Weights by name."""
         return {weight.name: weight for weight in self.weights}
@@ -107,10 +141,21 @@ class ModelGraph:
     @property
     def parameters(self) -> int:
         """How many numbers the weights hold."""
-        return sum(int(np.prod(weight.shape, dtype=object)) for weight in self.weights)
+        return sum(math.prod(weight.shape) for weight in self.weights)
+
+    @property
+    def opset(self) -> int:
+        """The version of the standard operators."""
+        return max((version for domain, version in self.opsets.items() if domain in ("", "ai.onnx")), default=1)
+
+    @property
+    def own_nodes(self) -> list[Node]:
+        """The nodes outside of subgraphs and functions, without constants."""
+        return [node for node in self.nodes if node.pointer.count("/") == 3 and node.op != "Constant"]
 
     @cached_property
-    def _made(self) -> Mapping[str, Node]:
+    def makers(self) -> Mapping[str, Node]:
+        """The node that computes each value."""
         return {output: node for node in self.nodes for output in node.outputs}
 
     def inputs_of(self, outputs: Iterable[str]) -> frozenset[str]:
@@ -118,16 +163,16 @@ class ModelGraph:
         seen, waiting = set[str](), list(outputs)
         while waiting:
             name = waiting.pop()
-            if name not in seen and name in self._made:
-                waiting += (*self._made[name].inputs, *self._made[name].captured)
+            if name not in seen and name in self.makers:
+                waiting += (*self.makers[name].inputs, *self.makers[name].captured)
             seen.add(name)
         return frozenset(entry.name for entry in self.inputs if entry.name in seen)
 
     def is_copied(self, output: str) -> bool:
         """Whether an output is nothing that the model computes: a constant, or what an input or another output is."""
         name, others = output, {entry.name for entry in (*self.inputs, *self.outputs)} - {output}
-        while name not in others and name in self._made and self._made[name].op == "Identity":
-            name = self._made[name].inputs[0]
+        while name not in others and name in self.makers and self.makers[name].op == "Identity":
+            name = self.makers[name].inputs[0]
         return name in others or not self.inputs_of([name])
 
     @property
@@ -135,19 +180,66 @@ class ModelGraph:
         """Whether the model can be opened: no weights are missing or lie outside its folder."""
         return not any(weight.external and weight.external.problem for weight in self.weights)
 
+    def read_constants(self) -> dict[str, Array]:
+        """The numbers of all initializers and Constant nodes, by name; UnusableInput where they cannot be read."""
+        found = {tensor.name: _numbers(self.path, tensor, tensor.name) for tensor in self.proto.graph.initializer}
+        for node in self.nodes:
+            if node.op == "Constant" and node.pointer.count("/") == 3:
+                ((key, value),) = node.attributes.items()
+                is_plain = key.startswith("value_")
+                kind = np.float32 if key.startswith("value_float") else None
+                found[node.outputs[0]] = (
+                    np.asarray(value, kind) if is_plain else _numbers(self.path, value, node.outputs[0])
+                )
+        return found
 
-def onnx_library() -> Any:
-    """The package onnx, imported where a graph is read; UnusableInput where it is gone, though rigpact depends on it."""
+
+def computable(graph: ModelGraph) -> ModelGraph:
+    """The model as operations in the order of the file, and numbers; UnusableInput where it is more than that."""
+    if len(graph.proto.functions):
+        raise UnusableInput(graph.path, "functions of its own", "a model of standard operations")
+    for node in graph.own_nodes:
+        if any(value is None or getattr(value, "data_location", 0) == _EXTERNAL for value in node.attributes.values()):
+            raise UnusableInput(f"{graph.path}#{node.name}", f"a {node.op} with a graph inside", "plain operations")
+    return replace(graph, nodes=tuple(graph.own_nodes), constants=graph.read_constants())
+
+
+def _numbers(path: Path, tensor: Any, name: str) -> Array:
+    external = _external(path.parent, tensor)
+    if external is not None and external.problem in (ESCAPES, MISSING):
+        raise UnusableInput(f"{path}#{name}", f"weights in {external.location!r}", "a file in the model's folder")
     try:
-        return import_module("onnx")
-    except ModuleNotFoundError:
-        hint = "install it: pip install onnx"
-        raise UnusableInput("onnx", "the package onnx is not installed", "rigpact's own dependencies", hint) from None
+        return np.asarray(import_module("onnx.numpy_helper").to_array(tensor, str(path.parent)))
+    except ValueError as error:
+        raise UnusableInput(f"{path}#{name}", f"weights that cannot be read ({error})", "its numbers") from None
 
 
-def read_model_graph(path: str | Path) -> ModelGraph:
-    """Read the nodes and weights of an ONNX file; UnusableInput when it is none."""
-    onnx, content = onnx_library(), read_bytes(path)
+@lru_cache(maxsize=256)
+def _evaluator(node: Node, opset: int) -> Any:
+    from onnx import TensorProto, helper
+    from onnx.reference import ReferenceEvaluator
+
+    names = [name and f"i{place}" for place, name in enumerate(node.inputs)]
+    made = helper.make_node(node.op, names, list(node.outputs), **node.attributes)
+    ends = [
+        [helper.make_tensor_value_info(name, TensorProto.DOUBLE, None) for name in side if name]
+        for side in (names, node.outputs)
+    ]
+    graph = helper.make_graph([made], "one", *ends)
+    return ReferenceEvaluator(helper.make_model(graph, opset_imports=[helper.make_opsetid("", opset)]))
+
+
+def evaluated(node: Node, values: Sequence[Array], opset: int) -> list[Array]:
+    """The results of one operation in the reference evaluator of `onnx`, which takes float64; values: one an input."""
+    given = {f"i{place}": value for place, (name, value) in enumerate(zip(node.inputs, values, strict=True)) if name}
+    return [np.asarray(each) for each in _evaluator(node, opset).run(None, given)]
+
+
+def open_model(path: str | Path) -> ModelGraph:
+    """Read an ONNX file; UnusableInput where it is none, a name is not text, or a value is computed from itself."""
+    import onnx
+
+    content = read_bytes(path)
     decode_error = import_module("google.protobuf.message").DecodeError
     try:
         model = onnx.load_model_from_string(content)
@@ -155,12 +247,27 @@ def read_model_graph(path: str | Path) -> ModelGraph:
         raise UnusableInput(path, f"bytes that are not an ONNX model ({error})", "an ONNX model") from None
     if not all(isinstance(word, str) for word in _words_of(model)):  # protobuf then hands over bytes
         raise UnusableInput(path, "a name that is not text", "names in UTF-8", "a damaged file?")
-    digest = hashlib.sha256(content).hexdigest()
     try:
-        return _to_graph(Path(path), model, digest)
+        nodes = _nodes(model.graph.node, ("graph",))
+        functions = [_nodes(body.node, ("functions", place)) for place, body in enumerate(model.functions)]
     except CycleError as error:
         found = f"a graph in which {error.args[1][0]!r} is computed from itself"
         raise UnusableInput(path, found, "nodes of which each takes what others gave before") from None
+    weights = tuple(_weights(Path(path).parent, model.graph))
+    named = {weight.name for weight in weights}
+    return ModelGraph(
+        path=Path(path),
+        opsets={entry.domain: int(entry.version) for entry in model.opset_import},
+        inputs=tuple(_declared(entry) for entry in model.graph.input if entry.name not in named),
+        outputs=tuple(_declared(entry) for entry in model.graph.output),
+        nodes=(*nodes, *(node for body in functions for node in body)),
+        weights=weights,
+        own_domains=frozenset(body.domain for body in model.functions),
+        sha256=hashlib.sha256(content).hexdigest(),
+        metadata={entry.key: entry.value for entry in model.metadata_props},
+        listed=tuple(entry.name for entry in model.graph.input),
+        proto=model,
+    )
 
 
 def _words_of(model: Any) -> Iterator[Any]:
@@ -176,38 +283,14 @@ def _words_of(model: Any) -> Iterator[Any]:
         yield from (pair.key, pair.value)
 
 
-def _to_graph(path: Path, model: Any, digest: str) -> ModelGraph:
-    functions = [_nodes(body.node, ("functions", place)) for place, body in enumerate(model.functions)]
-    nodes = (*_nodes(model.graph.node, ("graph",)), *(node for body in functions for node in body))
-    weights = tuple(_weights(path.parent, model.graph))
-    named = {weight.name for weight in weights}
-    return ModelGraph(
-        path=path,
-        opsets={entry.domain: int(entry.version) for entry in model.opset_import},
-        inputs=tuple(_declared(entry) for entry in model.graph.input if entry.name not in named),
-        outputs=tuple(_declared(entry) for entry in model.graph.output),
-        nodes=nodes,
-        weights=weights,
-        own_domains=frozenset(body.domain for body in model.functions),
-        sha256=digest,
-        metadata={entry.key: entry.value for entry in model.metadata_props},
-        listed=tuple(entry.name for entry in model.graph.input),
-    )
-
-
 def _declared(entry: Any) -> TensorSignature:
     tensor = entry.type.tensor_type
-    return TensorSignature(entry.name, _dtype(tensor.elem_type), tuple(_axis(axis) for axis in tensor.shape.dim))
+    axes = (int(axis.dim_value) if axis.HasField("dim_value") else axis.dim_param or None for axis in tensor.shape.dim)
+    return TensorSignature(entry.name, _kind(tensor.elem_type)[0], tuple(axes))
 
 
-def _axis(axis: Any) -> int | str | None:
-    if axis.HasField("dim_value"):
-        return int(axis.dim_value)
-    return axis.dim_param or None
-
-
-def _dtype(number: int) -> str:
-    return _DTYPES.get(number, f"type {number}")
+def _kind(number: int) -> tuple[str, int]:
+    return _DTYPES.get(number, (f"type {number}", 4))
 
 
 def _nodes(nodes: Any, path: tuple[Token, ...]) -> tuple[Node, ...]:
@@ -219,18 +302,9 @@ def _nodes(nodes: Any, path: tuple[Token, ...]) -> tuple[Node, ...]:
         inner = [each for name, graph in _subgraphs(node) for each in _nodes(graph.node, (*here, name))]
         made = {name for each in inner for name in each.outputs}
         captured = tuple({name for each in inner for name in (*each.inputs, *each.captured)} - made)
-        attributes = {attribute.name: _plain(attribute) for attribute in node.attribute}
-        found.append(
-            Node(
-                json_pointer(*here),
-                node.op_type,
-                tuple(node.input),
-                tuple(node.output),
-                node.domain,
-                attributes,
-                captured,
-            )
-        )
+        attributes = {each.name: _plain(each) for each in node.attribute}
+        sides, domain = (tuple(node.input), tuple(node.output)), "" if node.domain == "ai.onnx" else node.domain
+        found.append(Node(json_pointer(*here), node.op_type, *sides, domain, attributes, captured, node.name))
         for name in filter(None, node.output):
             order.add(name, *filter(None, node.input), *captured)
         found += inner
@@ -246,12 +320,13 @@ def _subgraphs(node: Any) -> Iterator[tuple[str, Any]]:
 
 
 def _plain(attribute: Any) -> Any:
-    """The value of an attribute; None for tensors and graphs."""
-    name = {1: "f", 2: "i", 3: "s", 6: "floats", 7: "ints", 8: "strings"}.get(attribute.type)
-    if name is None:
-        return None
-    value = getattr(attribute, name)
-    return tuple(value) if name.endswith("s") and name != "s" else value
+    name = _PLAIN.get(attribute.type)
+    value: Any = None if name is None else getattr(attribute, name)
+    if isinstance(value, bytes):
+        return value.decode("utf-8", "replace")
+    if name in ("floats", "ints", "strings"):
+        return tuple(each.decode("utf-8", "replace") if isinstance(each, bytes) else each for each in value)
+    return value
 
 
 def _weights(folder: Path, graph: Any) -> Iterator[Weight]:
@@ -265,22 +340,10 @@ def _weights(folder: Path, graph: Any) -> Iterator[Weight]:
 
 
 def _weight(folder: Path, tensor: Any, pointer: str, name: str) -> Weight:
-    shape = tuple(int(size) for size in tensor.dims)
-    dtype = _dtype(tensor.data_type)
-    external = _external(folder, tensor) if tensor.data_location == 1 else None
-    size = int(np.prod(shape, dtype=object)) * _bytes_of(dtype)
-    facts: dict[str, Any] = {}
-    if (
-        dtype in _FLOATING | {"int64", "int32", "bool"}
-        and not (external and external.problem)
-        and size <= MAX_FILE_BYTES
-    ):
-        facts = _facts(folder, tensor)
-    return Weight(pointer, name, dtype, shape, size, external=external, **facts)
-
-
-def _bytes_of(dtype: str) -> int:
-    return {"float64": 8, "int64": 8, "float16": 2, "bfloat16": 2, "bool": 1}.get(dtype, 4)
+    shape, (dtype, width) = tuple(int(size) for size in tensor.dims), _kind(tensor.data_type)
+    external, size = _external(folder, tensor), math.prod(shape) * width
+    is_read = tensor.data_type in _DTYPES and not (external and external.problem) and size <= MAX_FILE_BYTES
+    return Weight(pointer, name, dtype, shape, size, external=external, **(_facts(folder, tensor) if is_read else {}))
 
 
 def _facts(folder: Path, tensor: Any) -> dict[str, Any]:
@@ -305,7 +368,9 @@ def _defect(wide: Any, bad: Any) -> Defect:
     return Defect(index, first, len(bad), is_mask=bool(np.isin(wide, (0.0, first)).all()))
 
 
-def _external(folder: Path, tensor: Any) -> External:
+def _external(folder: Path, tensor: Any) -> External | None:
+    if tensor.data_location != _EXTERNAL:
+        return None
     entries = {entry.key: entry.value for entry in tensor.external_data}
     location = entries.get("location", "")
     if escapes_folder(folder, location):

@@ -12,7 +12,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rigpact.contract.files import read_bytes
-from rigpact.contract.model.graph import onnx_library
 
 Array = NDArray[np.float32]
 _LARGEST_INT8 = 127.0
@@ -23,14 +22,13 @@ _WEIGHTS: Mapping[str, Sequence[int]] = {"Gemm": (1,), "MatMul": (1,), "Conv": (
 
 def quantised_models(path: Path) -> Iterator[tuple[str, bytes]]:
     """Each format in words, and the model's bytes with its weights in it; none of a model whose weights are in another file."""
-    onnx, content = onnx_library(), read_bytes(path)
+    from onnx import load_model_from_string, numpy_helper
+
+    content = read_bytes(path)
     for words, (rounded, only_matrices) in FORMATS.items():
-        model = onnx.load_model_from_string(content)
+        model = load_model_from_string(content)
         if any(tensor.data_location == _EXTERNAL for tensor in model.graph.initializer):
             return
-        # Put other numbers into a graph; whether any number is another one then
-        from onnx import numpy_helper
-
         shared, is_changed = _shared_axes(model.graph), False
         for tensor in model.graph.initializer:
             if tensor.data_type != _FLOAT or (only_matrices and tensor.name not in shared):

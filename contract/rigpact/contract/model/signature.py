@@ -1,19 +1,18 @@
-"""The inputs and outputs of an ONNX model, read with onnxruntime alone.
+"""The inputs and outputs of an ONNX model, read with onnxruntime, and its graph; models as onnxruntime runs them.
 
-The rules of rules/model judge whether an engine can bind them. This module does not read the graph's nodes and weights.
+The rules of rules/model judge whether an engine can bind them.
 """
 
 import hashlib
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from rigpact.contract.errors import ModelFailed, UnusableInput
 from rigpact.contract.files import read_bytes
-from rigpact.contract.model.graph import ModelGraph
-from rigpact.contract.model.tensor import TensorSignature
+from rigpact.contract.model.graph import ModelGraph, TensorSignature, open_model
 
 _DTYPES = {"float": "float32", "double": "float64"}
 _SHOWN_CHARACTERS = 160
@@ -33,6 +32,24 @@ class ModelSignature:
     outputs: tuple[TensorSignature, ...]
     graph: ModelGraph | None = None
     refusal: str = ""
+
+
+def read_model(path: str | Path) -> ModelSignature:
+    """Read everything that rules can judge; UnusableInput for a file that is not a model.
+
+    The graph is read first: a model whose weights lie outside its folder is never opened.
+    If onnxruntime refuses a model whose file can be read, the result carries the `refusal`; the graph may show the reason.
+    """
+    graph = open_model(path)
+    refusal = ""
+    if graph.is_contained:
+        try:
+            return replace(read_model_signature(path), graph=graph)
+        except UnusableInput as error:
+            if not graph.nodes:  # any bytes can look like an empty model
+                raise
+            refusal = error.found
+    return ModelSignature(graph.path, graph.sha256, graph.inputs, graph.outputs, graph, refusal=refusal)
 
 
 def read_model_signature(path: str | Path) -> ModelSignature:

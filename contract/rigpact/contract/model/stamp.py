@@ -5,8 +5,8 @@ from pathlib import Path
 from typing import Any
 
 from rigpact.contract.errors import UnusableInput
-from rigpact.contract.files import copy_file, read_bytes, write_bytes
-from rigpact.contract.model.graph import read_model_graph
+from rigpact.contract.files import copy_file, write_bytes
+from rigpact.contract.model.graph import open_model
 
 STAMP = "rigpact_contract_sha256"
 """The key of the hash."""
@@ -14,23 +14,19 @@ STAMP = "rigpact_contract_sha256"
 
 def write_stamped(model: Path, sha256: str, out: Path) -> None:
     """Write the model with the hash; everything else stays byte for byte. Weights in other files are copied beside it."""
-    import onnx
+    from onnx.helper import set_model_props
 
-    graph = read_model_graph(model)
+    graph = open_model(model)
     if not graph.nodes:  # any bytes can look like an empty model
         raise UnusableInput(model, "a file without nodes", "an ONNX model")
-    proto = onnx.load_model_from_string(read_bytes(model))
-    kept = [entry for entry in proto.metadata_props if entry.key != STAMP]
-    kept.append(onnx.StringStringEntryProto(key=STAMP, value=sha256))
-    del proto.metadata_props[:]
-    proto.metadata_props.extend(kept)
+    set_model_props(graph.proto, {**graph.metadata, STAMP: sha256})
     for name in _beside(graph.weights, model) if out.resolve().parent != model.resolve().parent else ():
         target = out.parent / name
         if target.exists():
             raise UnusableInput(target, "a file", "no file: the model's weights go there", "choose another folder")
         target.parent.mkdir(parents=True, exist_ok=True)
         copy_file(model.parent / name, target)
-    write_bytes(out, proto.SerializeToString())
+    write_bytes(out, graph.proto.SerializeToString())
 
 
 def _beside(weights: Any, model: Path) -> Iterator[str]:

@@ -5,9 +5,8 @@ Games' exporters add outputs of constants and copies, and inputs that no answer 
 
 from collections.abc import Iterable
 
-from rigpact.contract.model.graph import ModelGraph, read_model_graph
+from rigpact.contract.model.graph import ModelGraph, TensorSignature, open_model
 from rigpact.contract.model.signature import ModelSignature
-from rigpact.contract.model.tensor import TensorSignature
 from rigpact.contract.systems.system import NetworkBinding
 
 Bound = tuple[TensorSignature, ...]
@@ -41,7 +40,7 @@ def _inputs(model: ModelSignature, network: NetworkBinding, outputs: Bound) -> B
 
 
 def _graph(model: ModelSignature) -> ModelGraph:
-    return model.graph or read_model_graph(model.path)
+    return model.graph or open_model(model.path)
 
 
 def _named(tensors: Iterable[TensorSignature], names: tuple[str, ...]) -> Bound | None:

@@ -13,7 +13,7 @@ import numpy as np
 
 from rigpact.contract.statistics import FloatArray
 from rigpact.contract.systems.stage import Bounds, NotKnown, Stage
-from rigpact.reference_runtime.network_rounding.rounding_of_network import BoundedAnswer
+from rigpact.reference_runtime.network_rounding.bounded_model import BoundedAnswer
 
 
 class _Asked(Exception):

@@ -23,8 +23,7 @@ from rigpact.contract.systems.binding import bound_tensors
 from rigpact.contract.systems.frames import Frames
 from rigpact.contract.systems.stage import Compute, NotKnown
 from rigpact.contract.systems.system import NetworkBinding, System
-from rigpact.reference_runtime.network_rounding.bounded_model import BoundedModel
-from rigpact.reference_runtime.network_rounding.rounding_of_network import BoundedAnswer
+from rigpact.reference_runtime.network_rounding.bounded_model import BoundedAnswer, BoundedModel
 from rigpact.reference_runtime.vocabulary.network import answered
 
 Evaluate = Callable[[Sequence[FloatArray]], Sequence[FloatArray]]

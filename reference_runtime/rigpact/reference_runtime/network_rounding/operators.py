@@ -24,8 +24,7 @@ from typing import Any
 
 import numpy as np
 
-from rigpact.contract.model.evaluator import One, evaluator
-from rigpact.contract.model.program import Operation
+from rigpact.contract.model.graph import Node, evaluated
 from rigpact.reference_runtime.network_rounding.arithmetic import Array, Rounded, mean_deviation, product_deviation
 from rigpact.reference_runtime.network_rounding.recurrent import NotEvaluated, gru, lstm, optional
 
@@ -38,7 +37,7 @@ _CAST: Mapping[int, type] = {1: np.float64, 11: np.float64, 6: np.int64, 7: np.i
 _ERRORS = (RuntimeError, TypeError, AttributeError, LookupError, ArithmeticError, ImportError, AssertionError)
 
 
-def evaluate(rounded: Rounded, node: Operation, values: list[Array], opset: int) -> list[Array]:
+def evaluate(rounded: Rounded, node: Node, values: list[Array], opset: int) -> list[Array]:
     """The results of an operation; NotEvaluated where float64 cannot go through it."""
     if node.domain:
         raise NotEvaluated(f"the operation {node.domain}.{node.op}")
@@ -54,7 +53,7 @@ def evaluate(rounded: Rounded, node: Operation, values: list[Array], opset: int)
     ]
 
 
-def _results(node: Operation, values: Sequence[Array], opset: int) -> list[Array]:
+def _results(node: Node, values: Sequence[Array], opset: int) -> list[Array]:
     said = node.attributes
     if node.op == "Cast":  # numbers stay wide: the rounding of float32 belongs to the operations
         if said["to"] not in _CAST:
@@ -71,24 +70,17 @@ def _results(node: Operation, values: Sequence[Array], opset: int) -> list[Array
     own = RULES[node.op][0] if node.op in RULES else None
     if own is not None and values[0].dtype.kind == "f":
         return [np.asarray(own(*values, **said))]
-    results = _referred(node, values, opset)
+    try:
+        results = evaluated(node, values, opset)
+    except _ERRORS as error:
+        raise NotEvaluated(f"the operation {node.op} ({type(error).__name__})") from None
     is_wide = any(each.dtype == np.float64 for each in values)
     if is_wide and any(each.dtype.kind == "f" and each.dtype != np.float64 for each in results):
         raise NotEvaluated(f"the operation {node.op}")  # it computes in float32 only
     return [each.astype(np.float64) if each.dtype.kind == "f" else each for each in results]
 
 
-def _referred(node: Operation, values: Sequence[Array], opset: int) -> list[Array]:
-    """The operation alone, in the reference evaluator."""
-    names = tuple("" if value.dtype == object else f"i{place}" for place, value in enumerate(values))
-    given = {name: value for name, value in zip(names, values, strict=True) if name}
-    try:
-        return [np.asarray(each) for each in evaluator(One(node, names, opset)).run(None, given)]
-    except _ERRORS as error:
-        raise NotEvaluated(f"the operation {node.op} ({type(error).__name__})") from None
-
-
-def _deviations(node: Operation, values: Sequence[Array], results: Sequence[Array], opset: int) -> list[Array]:
+def _deviations(node: Node, values: Sequence[Array], results: Sequence[Array], opset: int) -> list[Array]:
     if node.op in SUMS:
         sizes, ones = (
             [made(each) if each.dtype == np.float64 else each for each in values] for made in (np.abs, np.ones_like)
@@ -206,7 +198,7 @@ def _batch_norm(_value: Array, x: Array, *channels: Array, epsilon: float = 1e-5
     return np.asarray(_SCALED * (np.abs(x * factor) + np.abs(mean * factor) + np.abs(bias)))
 
 
-def _layer_norm(rounded: Rounded, node: Operation, values: list[Array]) -> list[Array]:
+def _layer_norm(rounded: Rounded, node: Node, values: list[Array]) -> list[Array]:
     """x minus its mean, over its deviation.
 
     Fused kernels compute the variance as E[x²] - E[x]²: its error is relative to E[x²], which is larger where the mean is.
@@ -251,7 +243,7 @@ MOVES = frozenset({
     "GatherElements", "Expand", "Tile", "Pad", "Cast", "Shape", "ConstantOfShape", "Range", "ReduceMax",
     "ReduceMin",
 })  # fmt: skip
-_WHOLE: Mapping[str, Callable[[Rounded, Operation, list[Array]], list[Array]]] = {
+_WHOLE: Mapping[str, Callable[[Rounded, Node, list[Array]], list[Array]]] = {
     "GRU": gru, "LSTM": lstm, "LayerNormalization": _layer_norm,
 }  # fmt: skip
-"""Operations of several steps, each with its own rounding."""
+"""Nodes of several steps, each with its own rounding."""

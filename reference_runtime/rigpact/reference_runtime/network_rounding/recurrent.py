@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from rigpact.contract.model.program import Operation
+from rigpact.contract.model.graph import Node
 from rigpact.reference_runtime.network_rounding.arithmetic import Array, Rounded, product_deviation
 
 Values = list[Array]
@@ -43,19 +43,19 @@ def _tanh(rounded: Rounded, x: Array) -> Array:
     return rounded(value, lambda: np.hypot(_GATE * np.abs(value), np.abs(x)))
 
 
-def gru(rounded: Rounded, node: Operation, values: Values) -> list[Array]:
+def gru(rounded: Rounded, node: Node, values: Values) -> list[Array]:
     """Y (T, D, N, H) and Y_h (D, N, H). The gates are z, r, h."""
     return _directions(rounded, node, values, _gru_steps)[:2]
 
 
-def lstm(rounded: Rounded, node: Operation, values: Values) -> list[Array]:
+def lstm(rounded: Rounded, node: Node, values: Values) -> list[Array]:
     """Y, Y_h and Y_c. The gates are i, o, f, c."""
     if optional(values, 7) is not None:
         raise NotEvaluated("LSTM with peepholes")
     return _directions(rounded, node, values, _lstm_steps)
 
 
-def _directions(rounded: Rounded, node: Operation, values: Values, steps: object) -> list[Array]:
+def _directions(rounded: Rounded, node: Node, values: Values, steps: object) -> list[Array]:
     said, (x, weight, recurrence) = node.attributes, values[:3]
     if said.get("layout") or "activations" in said or "clip" in said or said.get("input_forget"):
         raise NotEvaluated(f"{node.op} with {', '.join(said)}")

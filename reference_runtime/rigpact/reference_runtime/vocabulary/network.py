@@ -9,7 +9,7 @@ import numpy as np
 from rigpact.contract.conventions import CodeHint
 from rigpact.contract.declared.operation import Built, Operation, Use
 from rigpact.contract.files import read_bytes
-from rigpact.contract.model.program import read_program
+from rigpact.contract.model.graph import computable, open_model
 from rigpact.contract.statistics import FloatArray
 from rigpact.contract.systems.frames import Frames
 from rigpact.contract.systems.stage import Bounds, NotKnown
@@ -23,7 +23,7 @@ _NEAR = 1e-6
 def without_positions(path: Path) -> bytes | None:
     """The model's file with zeros in place of its table of positions; None where it holds no such table, or several."""
     content = read_bytes(path)
-    tables = [values for values in read_program(path).constants.values() if _is_table(values)]
+    tables = [values for values in computable(open_model(path)).constants.values() if _is_table(values)]
     if len(tables) != 1:
         return None
     numbers = np.ascontiguousarray(tables[0], "<f4").tobytes()

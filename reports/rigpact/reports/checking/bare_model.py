@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from rigpact.contract.errors import ModelFailed
-from rigpact.contract.model.graph import ModelGraph, Node, read_model_graph
+from rigpact.contract.model.graph import ModelGraph, Node, open_model
 from rigpact.contract.model.signature import open_session, run_session
 from rigpact.contract.statistics import FloatArray
 
@@ -42,7 +42,7 @@ class ModelFacts:
 def facts_of(path: Path) -> ModelFacts:
     """The facts; UnusableInput where onnxruntime does not load the model."""
     session = open_session(path)
-    graph = read_model_graph(path)
+    graph = open_model(path)
     meta = session.get_modelmeta()
     lines = [*_of_file(session, graph), *_of_graph(graph), *_of_answers(session, path)]
     return ModelFacts(tuple(lines), _next(path, meta.custom_metadata_map))

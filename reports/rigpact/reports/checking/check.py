@@ -21,8 +21,8 @@ from rigpact.contract.documents import (
 from rigpact.contract.errors import ContractRefused, UnusableInput
 from rigpact.contract.files import opened, read_bytes, read_json
 from rigpact.contract.findings import Finding, FindingsReport, Ledger, Severity
-from rigpact.contract.model.file import read_model
-from rigpact.contract.model.graph import ModelGraph, read_model_graph
+from rigpact.contract.model.graph import ModelGraph, open_model
+from rigpact.contract.model.signature import read_model
 from rigpact.contract.rules import Subject, check
 from rigpact.contract.rules.answers.reading import FILE_NOT_READ
 from rigpact.contract.rules.hosted.system_loading import hosted_system
@@ -236,7 +236,7 @@ def _graph_beside(path: Path | None) -> ModelGraph | None:
     if path is None:
         return None
     try:
-        return read_model_graph(path)
+        return open_model(path)
     except UnusableInput:
         return None
 

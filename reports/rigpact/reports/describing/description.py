@@ -17,8 +17,8 @@ from rigpact.contract.as_json import as_json
 from rigpact.contract.compatibility import Consumer, compare_contracts
 from rigpact.contract.compatibility.record import markdown_cell
 from rigpact.contract.documents import Document
+from rigpact.contract.model.graph import TensorSignature
 from rigpact.contract.model.signature import ModelSignature
-from rigpact.contract.model.tensor import TensorSignature
 from rigpact.contract.systems.binding import bound_tensors
 from rigpact.contract.systems.contract import Contract
 from rigpact.contract.systems.description import Row, Section

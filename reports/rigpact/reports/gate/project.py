@@ -12,8 +12,7 @@ from rigpact.contract.contract_files import open_contract, system_of
 from rigpact.contract.declared.reading import sources_of
 from rigpact.contract.documents import Document, Kind, read_document
 from rigpact.contract.errors import UnusableInput
-from rigpact.contract.model.file import read_model
-from rigpact.contract.model.signature import ModelSignature
+from rigpact.contract.model.signature import ModelSignature, read_model
 from rigpact.contract.settings.configuration import FILE_NAME
 from rigpact.contract.settings.gate import GateSettings, RecordedRun
 from rigpact.contract.settings.table import did_you_mean

@@ -47,10 +47,10 @@ def input_width(model: Model | None) -> int | None:
 def read_model_beside(path: Path) -> Model:
     """Open a model; UnusableInput where onnxruntime does not load it, or weights lie outside its folder."""
     from rigpact.contract.errors import UnusableInput
-    from rigpact.contract.model.graph import read_model_graph
+    from rigpact.contract.model.graph import open_model
     from rigpact.contract.model.signature import open_session, session_signature
 
-    graph = read_model_graph(path)
+    graph = open_model(path)
     if not graph.is_contained:
         raise UnusableInput(path, "weights that are not in the model's folder", "a model with all its weights")
     session = open_session(path)

@@ -17,9 +17,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from rigpact.contract.model.graph import Node
 from rigpact.contract.statistics import FloatArray
 from rigpact.reference_runtime.files.sentinel import ORDINARY_Z
-from rigpact.reports.nonfinite.model_graph import ModelGraph, Places, Values, is_finite, made, node_name
+from rigpact.reports.nonfinite.observed_model import ObservedModel, Places, Values, is_finite, made, node_name, ordinary
 
 _MOST_PROBES = 256
 """Largest number of nodes to observe one by one, if observing all together changes the result."""
@@ -61,32 +62,32 @@ def name_node(path: Path, inputs: Sequence[FloatArray], failed: FloatArray, outp
     """
     if not all(np.isfinite(vector).all() for vector in inputs):
         return None
-    graph = ModelGraph(path, output)
-    values, same = _observe(graph, inputs, failed)
-    known = {**values, **dict(zip(graph.inputs, inputs, strict=True)), **graph.weights}
-    node = _origin_of(graph, known, inputs)
-    return None if node is None else _described(graph, node, known, inputs, same_bits=same)
+    model = ObservedModel(path, output)
+    values, same = _observe(model, inputs, failed)
+    known = {**values, **dict(zip(model.inputs, inputs, strict=True)), **model.weights}
+    node = _origin_of(model, known, inputs)
+    return None if node is None else _described(model, node, known, inputs, same_bits=same)
 
 
-def _origin_of(graph: ModelGraph, known: Values, inputs: Sequence[FloatArray]) -> Any:
+def _origin_of(model: ObservedModel, known: Values, inputs: Sequence[FloatArray]) -> Node | None:
     """The node to name; None where no node makes a bad value."""
-    makers = [(node, made(node, known, graph.weights)) for node in graph.nodes]
-    meant = _meant(graph, known, inputs)
+    makers = [(node, made(node, known, model.weights)) for node in model.nodes]
+    meant = _meant(model, known, inputs)
     first_nan = None
-    output = known.get(graph.output, np.zeros(1))
+    output = known.get(model.output, np.zeros(1))
     if np.isnan(output[~np.isfinite(output)][:1]).any():
         of_nan = [node for node, places in makers if any(np.isnan(known[name]).any() for name in places)]
-        first_nan = _guilty(graph, of_nan, known, inputs)
-        if first_nan is not None and not _given_computed_infinity(first_nan, known, graph.weights, meant):
+        first_nan = _guilty(model, of_nan, known, inputs)
+        if first_nan is not None and not _given_computed_infinity(first_nan, known, model.weights, meant):
             return first_nan
     own = [node for node, places in makers if any((where & ~meant[name]).any() for name, where in places.items())]
-    found = _guilty(graph, own, known, inputs) or first_nan
-    return found or _guilty(graph, [node for node, places in makers if places], known, inputs)
+    found = _guilty(model, own, known, inputs) or first_nan
+    return found or _guilty(model, [node for node, places in makers if places], known, inputs)
 
 
-def _meant(graph: ModelGraph, known: Values, inputs: Sequence[FloatArray]) -> Places:
+def _meant(model: ObservedModel, known: Values, inputs: Sequence[FloatArray]) -> Places:
     """Where the infinities of each value are those of a mask: they are gone if the masks are finite."""
-    sane = graph.without_masks(inputs)
+    sane = model.without_masks(inputs)
     meant: Places = {name: np.zeros(value.shape, np.bool_) for name, value in known.items()}
     for name, other in sane.items():
         if name in known and known[name].dtype.kind == "f" and other.shape == known[name].shape:
@@ -98,52 +99,52 @@ _TAKES_MINUS_INFINITY = frozenset({"Softmax", "LogSoftmax", "ReduceLogSumExp"})
 """Operators to which minus infinity is a weight of zero."""
 
 
-def _given_computed_infinity(node: Any, known: Values, weights: Values, meant: Places) -> bool:
+def _given_computed_infinity(node: Node, known: Values, weights: Values, meant: Places) -> bool:
     """Whether an operand holds an infinity that a node computed, and that the node has no meaning for."""
-    operands = [(known[name], meant[name]) for name in node.input if name in known and name not in weights]
+    operands = [(known[name], meant[name]) for name in node.inputs if name in known and name not in weights]
     floats = [(value, mask) for value, mask in operands if value.dtype.kind == "f"]
-    bad: Callable[[FloatArray], NDArray[np.bool_]] = np.isposinf if node.op_type in _TAKES_MINUS_INFINITY else np.isinf
+    bad: Callable[[FloatArray], NDArray[np.bool_]] = np.isposinf if node.op in _TAKES_MINUS_INFINITY else np.isinf
     return any(bool((bad(value) & ~mask).any()) for value, mask in floats)
 
 
-def _guilty(graph: ModelGraph, suspects: Sequence[Any], known: Values, inputs: Sequence[FloatArray]) -> Any:
+def _guilty(model: ObservedModel, suspects: Sequence[Node], known: Values, inputs: Sequence[FloatArray]) -> Node | None:
     """Of the nodes that make a bad value, the first whose value is why the output is bad; None without a suspect.
 
     An attention mask or a capped quotient is infinite too and never arrives. So all suspects but one are fixed: if
     the output is still bad at its first bad place, that one is enough. Where no single one is enough, the first one
     without which the output is finite is named.
     """
-    if len(suspects) < 2 or graph.output not in known:
+    if len(suspects) < 2 or model.output not in known:
         return next(iter(suspects), None)
-    bad = ~np.isfinite(known[graph.output])
+    bad = ~np.isfinite(known[model.output])
     for suspect in suspects:
-        answer = graph.answered(_mended([each for each in suspects if each is not suspect], known), inputs)
+        answer = model.answered(_mended([each for each in suspects if each is not suspect], known), inputs)
         if answer is not None and answer.shape == bad.shape and not np.isfinite(answer[bad][:1]).all():
             return suspect
     for suspect in suspects:
-        answer = graph.answered(_mended([suspect], known), inputs)
+        answer = model.answered(_mended([suspect], known), inputs)
         if answer is not None and np.isfinite(answer).all():
             return suspect
     return suspects[0]
 
 
-def _mended(nodes: Sequence[Any], known: Values) -> Values:
-    """The nodes' bad outputs with ordinary numbers: 1 for NaN, the end of the ordinary range for an infinity."""
+def _mended(nodes: Sequence[Node], known: Values) -> Values:
+    """The nodes' bad outputs with ordinary numbers."""
     return {
-        name: np.nan_to_num(known[name], nan=1.0, posinf=ORDINARY_Z, neginf=-ORDINARY_Z)
+        name: ordinary(known[name])
         for node in nodes
-        for name in node.output
+        for name in node.outputs
         if name in known and not is_finite(known[name])
     }
 
 
-def _observe(graph: ModelGraph, inputs: Sequence[FloatArray], failed: FloatArray) -> tuple[Values, bool]:
+def _observe(model: ObservedModel, inputs: Sequence[FloatArray], failed: FloatArray) -> tuple[Values, bool]:
     """Values of the intermediates, and whether the output kept its bits while they were observed."""
-    names = graph.computed
-    together = graph.observed(names, inputs)
+    names = model.computed
+    together = model.observed(names, inputs)
     if together and same_values(together[0], failed):
         return together[1], True
-    apart = [graph.observed([name], inputs) for name in names[:_MOST_PROBES]]
+    apart = [model.observed([name], inputs) for name in names[:_MOST_PROBES]]
     kept: Values = {}
     for seen in apart:
         if seen and same_values(seen[0], failed):
@@ -161,8 +162,8 @@ def same_values(a: FloatArray, b: FloatArray) -> bool:
     return bool(np.all((np.isnan(a) & np.isnan(b)) | (bits[0] == bits[1])))
 
 
-def _bad_weight(node: Any, weights: Values) -> str | None:
-    for name in node.input:
+def _bad_weight(node: Node, weights: Values) -> str | None:
+    for name in node.inputs:
         if name in weights and not is_finite(weights[name]):
             index = np.argwhere(~np.isfinite(weights[name]))[0]
             return f"{name}[{', '.join(map(str, index))}]" if len(index) else name  # a single number has no index
@@ -170,18 +171,18 @@ def _bad_weight(node: Any, weights: Values) -> str | None:
 
 
 def _described(
-    graph: ModelGraph, node: Any, known: Values, inputs: Sequence[FloatArray], *, same_bits: bool
+    model: ObservedModel, node: Node, known: Values, inputs: Sequence[FloatArray], *, same_bits: bool
 ) -> NodeOrigin:
-    where = next(iter(made(node, known, graph.weights).values()))
+    where = next(iter(made(node, known, model.weights).values()))
     element = tuple(int(index) for index in np.argwhere(where)[0])
-    ranges = {name: float(np.abs(known[name]).max()) for name in node.input if name in known and known[name].size}
-    weight = _bad_weight(node, graph.weights)
-    blame = "weights" if weight or _fails_on_ordinary_inputs(graph, node, inputs) else "inputs"
-    return NodeOrigin(node_name(node), node.op_type, element, ranges, blame, weight, same_bits)
+    ranges = {name: float(np.abs(known[name]).max()) for name in node.inputs if name in known and known[name].size}
+    weight = _bad_weight(node, model.weights)
+    blame = "weights" if weight or _fails_on_ordinary_inputs(model, node, inputs) else "inputs"
+    return NodeOrigin(node_name(node), node.op, element, ranges, blame, weight, same_bits)
 
 
-def _fails_on_ordinary_inputs(graph: ModelGraph, node: Any, inputs: Sequence[FloatArray]) -> bool:
+def _fails_on_ordinary_inputs(model: ObservedModel, node: Node, inputs: Sequence[FloatArray]) -> bool:
     """Whether the node also fails when every input is clamped to the ordinary range."""
-    ordinary = [np.clip(vector, -ORDINARY_Z, ORDINARY_Z) for vector in inputs]
-    seen = graph.observed(list(node.output), ordinary)
-    return seen is not None and not all(is_finite(seen[1][name]) for name in node.output if name in seen[1])
+    clamped = [np.clip(vector, -ORDINARY_Z, ORDINARY_Z) for vector in inputs]
+    seen = model.observed(list(node.outputs), clamped)
+    return seen is not None and not all(is_finite(seen[1][name]) for name in node.outputs if name in seen[1])

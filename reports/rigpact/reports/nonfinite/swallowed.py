@@ -18,7 +18,7 @@ from rigpact.contract.systems.contract import Contract
 from rigpact.contract.systems.system import System
 from rigpact.reference_runtime.files.run import Stages
 from rigpact.reference_runtime.graph.network import each_network
-from rigpact.reports.nonfinite.model_graph import ModelGraph, Values, is_finite, made, node_name
+from rigpact.reports.nonfinite.observed_model import ObservedModel, Values, is_finite, made, node_name
 from rigpact.reports.nonfinite.origin import bound_inputs, input_order
 
 CONSTANT = "constant"
@@ -65,10 +65,10 @@ class SwallowedValues:
         self._windowed = contract.system.windowed
         self._waiting: list[tuple[int, list[FloatArray]]] = []
         signature = getattr(network, "signature", None)
-        self._graph = None if signature is None else ModelGraph(signature.path)
+        self._model = None if signature is None else ObservedModel(signature.path)
         self._run = None
         try:
-            self._run = None if self._graph is None else self._graph.observing(self._graph.computed)
+            self._run = None if self._model is None else self._model.observing(self._model.computed)
         except UnusableInput as error:  # a value that cannot be an output, such as a sequence
             self.not_seen = str(error.found)
 
@@ -89,8 +89,8 @@ class SwallowedValues:
 
     def _look(self, waiting: Sequence[tuple[int, list[FloatArray]]], *, is_last: bool) -> bool:
         """Whether all is said of these frames. is_last: they cannot be looked at in smaller groups."""
-        graph, run = self._graph, self._run
-        if graph is None or run is None:
+        model, run = self._model, self._run
+        if model is None or run is None:
             return True
         rows = [np.stack(each) for each in zip(*(vectors for _, vectors in waiting), strict=True)]
         try:
@@ -100,25 +100,25 @@ class SwallowedValues:
             if is_last:
                 self._run, self.not_seen = None, getattr(error, "found", str(error))
             return is_last
-        known = {**values, **dict(zip(graph.inputs, inputs, strict=True)), **graph.weights}
+        known = {**values, **dict(zip(model.inputs, inputs, strict=True)), **model.weights}
         if is_last or all(map(is_finite, values.values())):
-            self._note(graph, known, [frame for frame, _ in waiting])
+            self._note(model, known, [frame for frame, _ in waiting])
             return True
         return False
 
-    def _note(self, graph: ModelGraph, known: Values, frames: Sequence[int]) -> None:
-        if not all(is_finite(known[name]) for name in graph.outputs):
+    def _note(self, model: ObservedModel, known: Values, frames: Sequence[int]) -> None:
+        if not all(is_finite(known[name]) for name in model.outputs):
             return
-        for node in graph.nodes:
-            places = made(node, known, graph.weights)
+        for node in model.nodes:
+            places = made(node, known, model.weights)
             for name, where in list(places.items())[:1]:
-                maker, caught = (node_name(node), node.op_type), _caught_by(graph, name, known)
+                maker, caught = (node_name(node), node.op), _caught_by(model, name, known)
                 self._tell(maker, name, known[name][where], caught, frames)
-        for name, values in graph.weights.items():
-            readers = [node for node in graph.nodes if name in node.input]
-            outputs = [known[output] for node in readers for output in node.output if output in known]
+        for name, values in model.weights.items():
+            readers = [node for node in model.nodes if name in node.inputs]
+            outputs = [known[output] for node in readers for output in node.outputs if output in known]
             if outputs and not is_finite(values) and all(map(is_finite, outputs)):
-                caught = _caught_by(graph, name, known)
+                caught = _caught_by(model, name, known)
                 self._tell((name, CONSTANT), name, values[~np.isfinite(values)], caught, frames)
 
     def _tell(self, maker: tuple[str, str], name: str, bad: FloatArray, caught: str, frames: Sequence[int]) -> None:
@@ -126,14 +126,14 @@ class SwallowedValues:
         seen.frames += len(frames)
 
 
-def _caught_by(graph: ModelGraph, name: str, known: Values) -> str:
+def _caught_by(model: ObservedModel, name: str, known: Values) -> str:
     """The first node after it whose output is finite although an input of it is not."""
     tainted = {name}
-    for after in graph.nodes:
-        if not tainted.intersection(after.input):
+    for after in model.nodes:
+        if not tainted.intersection(after.inputs):
             continue
-        outputs = [name for name in after.output if name in known]
+        outputs = [name for name in after.outputs if name in known]
         if all(is_finite(known[name]) for name in outputs):
-            return f"{node_name(after)} ({after.op_type}) catches it"
+            return f"{node_name(after)} ({after.op}) catches it"
         tainted.update(name for name in outputs if not is_finite(known[name]))
     return "no node that leads to the output reads it"

@@ -11,8 +11,8 @@ from rich.text import Text
 
 from rigpact.contract.errors import UnusableInput
 from rigpact.contract.findings import Finding, FindingsReport, Ledger
-from rigpact.contract.model.clamps import bound_clamps
-from rigpact.contract.model.graph import read_model_graph
+from rigpact.contract.model.edges import bound_clamps
+from rigpact.contract.model.graph import open_model
 from rigpact.contract.rules.answers import comparison
 from rigpact.contract.rules.answers import run as rules
 from rigpact.contract.rules.answers.run import VALUE_UNREAD
@@ -84,7 +84,7 @@ def _clamps(contract: Contract, part: System, model: Path | None) -> dict[str, t
     """The range to which the model's graph clamps each input, by stage: an engine binds inputs by position."""
     if model is None:
         return {}
-    graph = read_model_graph(model)
+    graph = open_model(model)
     order = input_order(contract, part)
     return {order[place]: (clamp.low, clamp.high) for place, clamp in bound_clamps(graph).items() if place < len(order)}
 

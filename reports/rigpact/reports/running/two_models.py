@@ -15,7 +15,7 @@ from rigpact.contract.errors import UnusableInput
 from rigpact.contract.model.signature import ModelSignature, read_model_signature
 from rigpact.contract.statistics import FloatArray
 from rigpact.reports.diagnosing.two_files import Arrays, TwoFiles, TwoFilesRequest, compare_arrays, rounding_of
-from rigpact.reports.nonfinite.model_graph import ModelGraph, Values
+from rigpact.reports.nonfinite.observed_model import ObservedModel, Values
 
 _ROWS = 16
 """Rows that are drawn: enough for an exchange of columns to be no chance."""
@@ -25,7 +25,7 @@ def compare_models(request: TwoFilesRequest) -> TwoFiles:
     """Compare two models on drawn rows; UnusableInput where they take other inputs or compute nothing under one name."""
     paths = (request.a, request.b)
     drawn = list(_drawn(*map(read_model_signature, paths)))
-    graphs = [ModelGraph(path) for path in paths]
+    graphs = [ObservedModel(path) for path in paths]
     both = {*graphs[0].computed} & {*graphs[1].computed} & {*(request.only or graphs[0].computed)}
     own, theirs = (_computed(graph, [name for name in graphs[0].computed if name in both], drawn) for graph in graphs)
     shared = [name for name in own if name in theirs and own[name].shape == theirs[name].shape]
@@ -65,7 +65,7 @@ def _drawn(a: ModelSignature, b: ModelSignature) -> Iterator[list[FloatArray]]:
         yield [random.normal(size=(rows, *each)).astype(np.float32) for each in inner]
 
 
-def _computed(graph: ModelGraph, names: list[str], drawn: list[list[FloatArray]]) -> Values:
+def _computed(graph: ObservedModel, names: list[str], drawn: list[list[FloatArray]]) -> Values:
     """The values of some names, (rows, width) each; those that have no row for each row of the inputs are left out."""
     run = graph.observing(names)
     made = [run(inputs) for inputs in drawn]
@@ -87,11 +87,11 @@ def _arrays(path: Path, rows: Mapping[str, FloatArray]) -> Arrays:
     return Arrays(path, {name: each.astype(np.float64) for name, each in rows.items()}, labels, None)
 
 
-def _origin(first: str, a: ModelGraph, b: ModelGraph) -> Iterator[str]:
+def _origin(first: str, a: ObservedModel, b: ObservedModel) -> Iterator[str]:
     """Which node makes the first value that parts, and which of its weights are others in the second model."""
-    node = next(each for each in a.nodes if first in each.output)
-    yield f"the first that parts is {first}, of the node {node.name or first} ({node.op_type})"
-    for name in node.input:
+    node = next(each for each in a.nodes if first in each.outputs)
+    yield f"the first that parts is {first}, of the node {node.name or first} ({node.op})"
+    for name in node.inputs:
         own, theirs = a.weights.get(name), b.weights.get(name)
         if own is not None and theirs is not None and own.shape == theirs.shape and (own != theirs).any():
             yield f"its weight {name} is another in {int((own != theirs).sum())} of {own.size} numbers"

@@ -9,8 +9,8 @@ from typing import Any
 from rigpact.contract.documents import Document, Kind
 from rigpact.contract.findings import Finding, Rule
 from rigpact.contract.json_pointer import json_pointer
+from rigpact.contract.model.graph import TensorSignature
 from rigpact.contract.model.signature import ModelSignature
-from rigpact.contract.model.tensor import TensorSignature
 from rigpact.contract.rules.family import Family, Need, rules_in
 from rigpact.contract.rules.files.structure import has_its_shape
 from rigpact.contract.rules.hosted.system_loading import hosted_system

@@ -7,9 +7,8 @@ judges the weights; rigpact.contract.model.graph reads the graph.
 from collections.abc import Callable, Iterator, Sequence
 
 from rigpact.contract.findings import Finding, Rule
-from rigpact.contract.model.clamps import clamps
-from rigpact.contract.model.graph import ModelGraph, Node
-from rigpact.contract.model.tensor import TensorSignature
+from rigpact.contract.model.edges import clamps
+from rigpact.contract.model.graph import ModelGraph, Node, TensorSignature
 from rigpact.contract.rules.family import Family, Need, rules_in
 from rigpact.contract.rules.subject import Subject
 from rigpact.contract.rules.wording import and_more

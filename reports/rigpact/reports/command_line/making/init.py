@@ -237,7 +237,7 @@ def _base_of(folder: Path, found: FoundFiles) -> str | None:
 
 def _figures(folder: Path, found: FoundFiles) -> tuple[int | None, int | None]:
     """Number of parameters and bytes of the model, where they can be read."""
-    from rigpact.contract.model.file import read_model
+    from rigpact.contract.model.signature import read_model
 
     if not found.models:
         return None, None

@@ -88,7 +88,7 @@ def show(
 
 def _contract_sections(files: ContractFiles, path: Path, onnx: Path | None, beside: Path | None) -> list[Section]:
     from rigpact.contract.documents import read_document
-    from rigpact.contract.model.file import read_model
+    from rigpact.contract.model.signature import read_model
     from rigpact.reports.describing.description import beside_section, describe_contract
 
     read = files.opened()

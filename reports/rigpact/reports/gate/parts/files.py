@@ -9,7 +9,7 @@ from rigpact.contract.documents import Kind
 from rigpact.contract.errors import UnusableInput
 from rigpact.contract.findings import Ledger
 from rigpact.contract.layout import INPUTS
-from rigpact.contract.model.file import read_model
+from rigpact.contract.model.signature import read_model
 from rigpact.reports.checking.check import CheckRequest, check_files
 from rigpact.reports.gate.measured import Measured, NotAsked, Question
 from rigpact.reports.gate.project import Project

@@ -1,14 +1,12 @@
 """The injected defects of `rigpact gate --selftest`: each puts one defect into a copy of the project's own files.
 
-The defects come from contract_edits.py, damages.py and rigpact.fixtures.mutants. For a wrong convention, the
-reference runtime plays the engine. To add a kind: add a generator here, call it from `plants`, and add the parts that
-read its files to `READERS`.
-
-A mistake of an engine at one stage that is not a convention is a row in `SLIPS`.
+The defects come from rigpact.fixtures.mutants. For a wrong convention, the reference runtime plays the engine. To add a kind:
+add a generator here, call it from `plants`, and add the parts that read its files to `READERS`.
 """
 
 import json
 import tempfile
+import tomllib
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, fields, is_dataclass, replace
 from functools import cached_property, lru_cache, partial
@@ -21,13 +19,10 @@ from rigpact.contract.documents import Kind
 from rigpact.contract.errors import UnusableInput
 from rigpact.contract.files import copy_file, write_bytes
 from rigpact.contract.settings.gate import GateSettings, RecordedRun
-from rigpact.contract.statistics import FloatArray
-from rigpact.fixtures.mutants.artefacts import BUNDLE, CLIP, COMPANION, EDITS
 from rigpact.fixtures.mutants.conventions import Changes, single_changes, words
-from rigpact.fixtures.mutants.engine import slipped
+from rigpact.fixtures.mutants.documents import BUNDLE, CLIP, COMPANION, CONTRACT, DECLARATION, EDITS, TRAINING
 from rigpact.fixtures.mutants.model_files import MODEL_EDITS, edited_model
-from rigpact.fixtures.mutants.recordings import Damage
-from rigpact.fixtures.mutants.teacher_files import TEACHER_EDITS, edited_teacher
+from rigpact.fixtures.mutants.recordings import SLIPS, Damage, broken_files, slipped, wrong_rows
 from rigpact.reference_runtime.graph.replayed import Evidence
 from rigpact.reference_runtime.recordings.opened import open_file, read_trace, write_trace
 from rigpact.reference_runtime.recordings.recording import cut_to
@@ -35,51 +30,13 @@ from rigpact.reference_runtime.recordings.trace import Trace
 from rigpact.reports.diagnosing.evidence import recording_to_evidence
 from rigpact.reports.gate.project import Project
 from rigpact.reports.gate.reference_run import played, sound_run
-from rigpact.reports.gate.selftest.contract_edits import CONTRACT_EDITS, DECLARATION_EDITS, edited_declaration
-from rigpact.reports.gate.selftest.damages import broken_files, wrong_rows
-
-Spoil = Callable[[FloatArray], FloatArray]
-
-
-def _late(rows: FloatArray) -> FloatArray:
-    return np.concatenate((rows[:1], rows[:-1]))
-
-
-def _frame_lost(rows: FloatArray) -> FloatArray:
-    half = len(rows) // 2
-    return np.concatenate((rows[:half], rows[half + 1 :], rows[-1:]))
-
-
-def _sign(rows: FloatArray) -> FloatArray:
-    changed, channel = rows.copy(), int(np.argmax(np.abs(np.nan_to_num(rows)).max(axis=0)))
-    changed[:, channel] *= -1.0
-    return changed
-
-
-def _noisy(rows: FloatArray) -> FloatArray:
-    size = 1e-3 * np.abs(np.nan_to_num(rows)).max()
-    return rows + np.random.default_rng(3).normal(0.0, size, rows.shape)
-
-
-SLIPS: Mapping[str, Spoil] = {
-    "one frame late": _late,
-    "a frame lost": _frame_lost,
-    "stuck at its first frame": lambda rows: np.repeat(rows[:1], len(rows), axis=0),
-    "in float16": lambda rows: rows.astype(np.float16),
-    "scaled by 1.01": lambda rows: rows * np.float32(1.01),
-    "channels off by one": lambda rows: np.roll(rows, 1, axis=1),
-    "one channel's sign": _sign,
-    "never written": np.zeros_like,
-    "noise": _noisy,
-}
-"""Name -> function that changes the rows (T, width) of a stage."""
-
+from rigpact.reports.importing.toml_text import tables_to_toml
 
 FILE_PARTS = ("files", "model", "teacher", "engine-trace", "free-run")
 TRACE_PARTS = ("engine-trace",)
 READERS: Mapping[str, tuple[str, ...]] = {
     BUNDLE: FILE_PARTS, COMPANION: FILE_PARTS, CLIP: FILE_PARTS, "model": FILE_PARTS[1:],
-    "training": ("files", "teacher"), "engine": TRACE_PARTS, "recording": TRACE_PARTS,
+    TRAINING: ("files", "teacher"), "engine": TRACE_PARTS, "recording": TRACE_PARTS,
 }  # fmt: skip
 """The parts that can notice each kind, in the order in which they run."""
 NO_TRACE = "no engine trace in [[gate.trace]]: an engine could do this unseen"
@@ -138,16 +95,11 @@ def _of_documents(project: Project) -> Iterator[Plant]:
     driven = [run.clip for run in (*settings.teacher, *settings.traces) if run.clip]
     clip = next((Path(name) for name in (*driven, *settings.clips)), None)
     if project.document.kind is Kind.BUNDLE:
-        paths = {BUNDLE: project.bundle_path, COMPANION: project.companion_path, CLIP: clip}
-        for entry in EDITS:
-            change = partial(_edited_json, edit=entry.edit)
-            missing = f"no {entry.document} in [gate]"
-            yield Plant(entry.document, entry.name, partial(_edit, paths[entry.document], change, missing))
+        for kind, path in ((BUNDLE, project.bundle_path), (COMPANION, project.companion_path), (CLIP, clip)):
+            yield from _of_document(kind, path, kind, f"no {kind} in [gate]")
         return
     is_own = project.document.kind is Kind.DECLARATION
-    edited, edits = (edited_declaration, DECLARATION_EDITS) if is_own else (_edited_json, CONTRACT_EDITS)
-    for name, wrong in edits.items():
-        yield Plant(BUNDLE, name, partial(_edit, project.bundle_path, partial(edited, edit=wrong), ""))
+    yield from _of_document(BUNDLE, project.bundle_path, DECLARATION if is_own else CONTRACT, "")
     if clip is None:
         yield Plant(CLIP, "every damage of a clip", partial(_refuse, "no clip in [gate]"))
     else:
@@ -159,11 +111,16 @@ def _of_training(project: Project) -> Iterator[Plant]:
     files = [Path(run.file) for run in project.settings.teacher]
     traces = [path for path in files if open_file(path).kind is Kind.TRACE]
     if traces:
-        yield from _of_recording("training", traces[0])
+        yield from _of_recording(TRAINING, traces[0])
         return
     prediction = next((path for path in files if b'"prediction"' in path.read_bytes()), None)
-    for name, edit in TEACHER_EDITS.items():
-        yield Plant("training", name, partial(_edit, prediction, partial(edited_teacher, edit=edit), NO_TEACHER))
+    yield from _of_document(TRAINING, prediction, TRAINING, NO_TEACHER)
+
+
+def _of_document(kind: str, path: Path | None, table: str, missing: str) -> Iterator[Plant]:
+    change = _edited_declaration if table == DECLARATION else _edited_json
+    for name, edit in EDITS[table].items():
+        yield Plant(kind, name, partial(_edit, path, partial(change, edit=edit), missing))
 
 
 def _of_engine(project: Project, run: RecordedRun) -> Iterator[Plant]:
@@ -189,6 +146,16 @@ def _edited_json(content: bytes, edit: Callable[[Any], object]) -> bytes:
     edit(document)
     text = json.dumps(document)
     if document == before or text == text_before:  # 0 is 0.0, and NaN never equals itself
+        raise LookupError("the file is like that already")
+    return text.encode("utf-8")
+
+
+def _edited_declaration(content: bytes, edit: Callable[[Any], object]) -> bytes:
+    """The text with one wrong edit; its comments are gone."""
+    before, document = (tomllib.loads(content.decode("utf-8")) for _ in range(2))
+    edit(document)
+    text = tables_to_toml(document)
+    if tomllib.loads(text) == before:
         raise LookupError("the file is like that already")
     return text.encode("utf-8")
 

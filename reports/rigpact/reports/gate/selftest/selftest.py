@@ -24,10 +24,10 @@ from rigpact.contract.errors import UnusableInput
 from rigpact.contract.files import copy_file
 from rigpact.contract.findings import Severity
 from rigpact.contract.inputs import inputs_may_be_replaced
-from rigpact.contract.model.file import read_model
+from rigpact.contract.model.signature import read_model
 from rigpact.contract.settings.configuration import Configuration
 from rigpact.contract.settings.gate import GateSettings, RecordedRun
-from rigpact.fixtures.mutants.artefacts import BUNDLE, COMPANION
+from rigpact.fixtures.mutants.documents import BUNDLE, COMPANION
 from rigpact.reference_runtime.recordings.opened import open_file, write_trace
 from rigpact.reports.gate.answer.report import GateReport
 from rigpact.reports.gate.judging import judge_gate
