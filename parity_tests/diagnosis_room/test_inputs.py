@@ -11,7 +11,6 @@ import pytest
 from rigpact.contract.rules.files.structure import load_schema
 from rigpact.reference_runtime import write_trace
 
-from ..every_case import every_case
 from .conftest import allowing
 
 
@@ -88,34 +87,3 @@ def test_a_raw_clip_is_judged_against_another_export_of_itself(
     status, _, found = _explain(command, demo_files, edited, "--clip", demo_files["clip"])
     first = found["first_divergence"]
     assert (status, first["frame"], first["stage"], first["bone"]) == (1, 9, "x_raw", "spine_02")
-
-
-BAD_INPUT = {
-    "a recording that is not there": ("missing.trace.jsonl",),
-    "no bundle": ("TRACE",),
-    "a bundle that is none": ("TRACE", "--contract", "TRACE"),
-    "a clip that is none": ("TRACE", "--contract", "BUNDLE", "--clip", "BUNDLE"),
-    "a model that is none": ("TRACE", "--contract", "BUNDLE", "--onnx", "BUNDLE"),
-    "an unknown knob": ("TRACE", "--contract", "BUNDLE", "--set", "colour=red"),
-    "an unknown value": ("TRACE", "--contract", "BUNDLE", "--set", "mirror=w"),
-    "a setting without a value": ("TRACE", "--contract", "BUNDLE", "--set", "mirror"),
-    "outputs that are none": ("PREDICTION", "--contract", "BUNDLE", "--replay", "CLIP"),
-    "outputs that are too few": ("LONG", "--contract", "BUNDLE", "--replay", "TRACE"),
-    "a bundle as recording": ("BUNDLE", "--contract", "BUNDLE"),
-    "a folder": (".", "--contract", "BUNDLE"),
-}
-
-
-@every_case("name", BAD_INPUT)
-def test_bad_input_is_one_line_and_status_2(
-    command: Any, demo_files: Any, tmp_path: Path, honest: Any, name: str
-) -> None:
-    """People do not read a traceback in a build log."""
-    trace, long = tmp_path / "engine.trace.jsonl", tmp_path / "long.trace.jsonl"
-    write_trace(honest, trace)
-    write_trace(replace(honest, frame=honest.frame + 100, stages={"y_out": honest.stages["y_out"]}), long)
-    files = {"TRACE": trace, "LONG": long, "BUNDLE": demo_files["bundle"], "CLIP": demo_files["clip"]}
-    files["PREDICTION"] = demo_files["prediction"]
-    answer = command("explain", *(files.get(word, word) for word in BAD_INPUT[name]))
-    assert (answer.status, answer.out, answer.err.count("\n")) == (2, "", 1)
-    assert answer.err.startswith("rigpact: error: ")

@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 from jsonschema import Draft202012Validator
 
-from rigpact.contract.errors import UnusableInput
 from rigpact.contract.rules.files.structure import load_schema
 from rigpact.reference_runtime import Trace, read_trace
 from rigpact.reference_runtime.recordings.recording import read_recording
@@ -18,7 +17,6 @@ from rigpact.reports.diagnosing.evidence import Gathered, parts_of
 from rigpact.reports.diagnosing.some_bones import diagnose_gathered
 from rigpact.reports.nonfinite.investigation import investigate_recording
 
-from ..every_case import every_case
 from ..scene import Scene, generated_scene
 from ..some_bones import PUBLISHED, of_bones, written
 
@@ -99,35 +97,6 @@ def test_a_defect_of_one_bone_is_no_other_bone(honest: Trace, scene: Scene, tmp_
     found = judged(scene, written(tmp_path, trace))
     assert found.exit_code == 1
     assert [each for each in found.relations if each.kind == "other_bones"] == []
-
-
-BAD = [
-    ((*BONES[:-1], "tail_01"), None, r"#/bones/10: found the bone 'tail_01', expected one of the contract's 46"),
-    ((*BONES[:-1], 46), None, r"#/bones/10: found the bone 46, expected an index from 0 to 45"),
-    ((*BONES[:-1], -1), None, r"#/bones/10: found the bone -1"),
-    ((*BONES[:-1], 0), None, r"#/bones/10: found 0 a second time, expected every recorded bone once"),
-    ((), None, r"#/bones: found \[\], expected a list of bones"),
-    (BONES[:-1], None, r"stages/\w+: found \d+ numbers, expected \d+ for the 10 bones of the header, or \d+ for all"),
-    ((*BONES, 44), None, r"stages/\w+: found \d+ numbers, expected \d+ for the 12 bones of the header, or \d+ for all"),
-    ((0.5, 1), None, r"#/bones: found \[0\.5, 1\], expected a list of bones: their names, or their indices"),
-    ((0, "thigh-l"), None, r"did you mean thigh_l"),
-    ((True, 1), None, r"#/bones: found \[True, 1\]"),
-]
-
-
-@every_case("ending", [".trace.bin", ".trace.jsonl"])
-@every_case(("said", "unused", "error"), BAD)
-def test_a_header_that_cannot_be_right_is_one_clear_error(
-    honest: Trace, scene: Scene, tmp_path: Path, said: Any, unused: None, error: str, ending: str
-) -> None:
-    """Read by position, bones that the header does not name right would all be taken for others."""
-    names = scene.contract.numbers.bone_names
-    if {"tail_01", "thigh-l"} & {*said}:
-        said = [names[bone] if isinstance(bone, int) else bone for bone in said]
-    with pytest.raises(UnusableInput, match=error):
-        read_recording(
-            written(tmp_path, of_bones(honest, scene.contract, BONES, said=said), f"a{ending}"), scene.contract
-        )
 
 
 def test_a_value_that_is_not_finite_is_found_among_some_bones(honest: Trace, scene: Scene, tmp_path: Path) -> None:

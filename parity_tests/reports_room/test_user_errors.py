@@ -99,6 +99,8 @@ ERRORS: tuple[tuple[str, tuple[str, ...]], ...] = (
     ("codegen ro/run.csv -o a.hpp", ("ro/run.csv",)),
     ("explain ro/run.csv --contract ch/norm_template.json", ("ro/run.csv",)),
     ("explain ro/run.csv --contract ch/clips/Sneak_Turn.json", ("a raw clip",)),
+    ("explain ch/engine.trace.bin --contract ch/norm_template.json --clip ch/norm_template.json", ("norm_template.json",)),
+    ("explain ch/engine.trace.bin --contract ch/norm_template.json --replay ch/clips/Sneak_Turn.json", ("Sneak_Turn.json",)),
     ("diff ro/contract.toml ro/run.csv", ("contract",)),
     ("diff ch/clips/Sneak_Turn.json ch/norm_template.json", ("found a bundle, expected a raw clip",)),
     # options beside others, or without what they need

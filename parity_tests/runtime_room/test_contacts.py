@@ -1,7 +1,6 @@
 """The Contacts input, and the engine's hysteresis at its thresholds."""
 
 import math
-from dataclasses import dataclass
 
 import numpy as np
 import pytest
@@ -71,40 +70,6 @@ def test_unreachable_floor_stops_the_clock(reach):
         lasted += reachable
         assert reachable or contact == before
         assert contact.touching is (lasted < 3)
-
-
-@dataclass
-class Foot:
-    """Spec 01 section 4 once more, as one mutable record."""
-
-    flag: bool = True
-    on: float = 0.0
-    off: float = 0.0
-
-    def update(self, d, vz, vxy, dt):
-        enters, leaves = d <= 2.5 and vz <= 5 and vxy <= 12, d > 5 or vz >= 15 or vxy >= 18
-        proposed = not leaves if self.flag else enters
-        dt = max(1e-3, dt)
-        self.on, self.off = (self.on + dt, 0.0) if proposed else (0.0, self.off + dt)
-        if proposed != self.flag and (self.on if proposed else self.off) >= 0.05:
-            self.flag = proposed
-
-
-samples = st.tuples(*map(st.sampled_from, (
-    [0.0, 2.5, 2.6, 5.0, 5.1, 40.0], [0.0, 5.0, 5.1, 14.9, 15.0], [0.0, 12.0, 12.1, 17.9, 18.0],
-    [0.0, 1 / 120, 1 / 60, 1 / 30, 0.05],
-)))  # fmt: skip
-
-
-@given(motion=st.lists(samples, min_size=1, max_size=30))
-def test_flags_follow_the_engine_over_any_motion(motion):
-    """Timers and thresholds act on each other: only whole sequences show it."""
-    mine, theirs = FootContact(), Foot()
-    assert motion
-    for distance, vertical, planar, frame_time in motion:
-        mine = updated_contact(mine, FootSample(distance, vertical, planar), frame_time)
-        theirs.update(distance, vertical, planar, frame_time)
-        assert (mine.touching, mine.on_time_s, mine.off_time_s) == (theirs.flag, theirs.on, theirs.off)
 
 
 def measured(position, previous=None, frame_time=FRAME, **floor):

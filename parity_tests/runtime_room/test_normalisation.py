@@ -115,6 +115,16 @@ def test_state_is_squashed_and_zscored_channel_by_channel(plain, knob, value, x)
     np.testing.assert_allclose(got, want, rtol=1.01 * STORE, atol=1e-12)
 
 
+@every_case(("knob", "value"), KNOB_VALUES)
+def test_a_state_comes_back_from_its_scores(plain, knob, value):
+    """The engine's startup seed comes through here: what is lost is a pop in the first frame."""
+    normaliser, raw = (
+        StateNormaliser(plain.with_conventions({knob: value})),
+        np.linspace(0.05, 1.0, 33).astype(np.float32),
+    )
+    np.testing.assert_allclose(normaliser.denormalise(normaliser.normalise(raw)), raw, rtol=1e-3)  # atanh of a few 1e-6
+
+
 ONES = {"MuX": [0.0] * 33, "StdX": [1.0] * 33}
 
 

@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pytest
 
 from rigpact.contract.compatibility import Compatibility, compare_contracts
 from rigpact.contract.contract_files import document_to_contract
@@ -17,7 +16,8 @@ from rigpact.contract.files import JsonFile
 from rigpact.contract.systems.contract import Contract
 
 from ..contract_room.bundle_edits import base
-from .tried import passes, refused
+from ..every_case import every_case
+from .tried import refused, tries
 
 Bundle = dict[str, Any]
 
@@ -125,75 +125,57 @@ def test_what_is_computed_with_is_never_cosmetic() -> None:
     assert judged > 100
 
 
-@pytest.mark.parametrize(
-    "path",
-    [("meta", "root_motion", "forward_axis_offset_deg"), ("meta", "root_motion", "planar_alignment_applied"),
-     ("meta", "trajectory", "edge_policy"), ("meta", "spaces", "root_motion"), ("meta", "asset_to_ue", "source_axes_in_ue")],
-    ids=lambda path: path[-1],
+Edit = Callable[[Bundle], object]
+
+
+def put(value: Any, *path: str) -> Edit:
+    """The edit that gives a place this value; `...` takes it away."""
+
+    def edit(bundle: Bundle) -> None:
+        *keys, last = path
+        for key in keys:
+            bundle = bundle[key]
+        bundle.pop(last) if value is ... else bundle.update({last: value})
+
+    return edit
+
+
+SILENT = (
+    ("root_motion", "forward_axis_offset_deg"), ("root_motion", "planar_alignment_applied"), ("trajectory", "edge_policy"),
+    ("spaces", "root_motion"), ("asset_to_ue", "source_axes_in_ue"),
 )  # fmt: skip
-@refused(
-    "a declaration with a meaning that only one of two bundles has, such as `forward_axis_offset_deg`",
-    "`rigpact diff` of the two counts it as changed, because nobody can say what the silent bundle means: exit 1",
-)
-def test_a_declaration_whose_silence_nobody_can_read_is_a_change(path: tuple[str, ...]) -> None:
-    """A forward axis turned by -90 degrees moves the mean of the root's velocity by 200 deviations."""
-    old, new = base(), own(base())
-    new[path[0]][path[1]][path[2]] = -90
-    assert compared(old, new).is_breaking
-    assert compared(new, old).is_breaking
-
-
-@pytest.mark.parametrize(
-    "edit",
-    [lambda b: b.update(velocity_gain=2), lambda b: b["meta"].update(twist=[1, 2]),
-     lambda b: b["meta"]["skeleton"].update(ref_local_rotations=[[0, 0, 0, 1]]),
-     lambda b: b["meta"]["alignment"].update(pose_to_y={"offset": 2}), lambda b: b["cond_norm_config"].update(window=30)],
-    ids=["root", "meta", "skeleton", "alignment", "condition"],
+UNKNOWN: tuple[Edit, ...] = (
+    put(2, "velocity_gain"), put([1, 2], "meta", "twist"), put([[0, 0, 0, 1]], "meta", "skeleton", "ref_local_rotations"),
+    put({"offset": 2}, "meta", "alignment", "pose_to_y"), put(30, "cond_norm_config", "window"),
 )  # fmt: skip
-@refused(
-    "a key that rigpact does not know added to a bundle, at the root or inside a known object",
-    "`unjudged-change`: everybody may read it, exit 1; an entry in the change record acknowledges it",
-)
-def test_a_key_that_nobody_can_judge_is_not_cosmetic(edit: Callable[[Bundle], object]) -> None:
-    """The engine may have learned to read the new key; rigpact cannot know that it has not."""
-    old, new = base(), own(base())
-    edit(new)
-    assert kinds(compared(old, new)) == ["unjudged-change"]
-    assert compared(old, new).is_breaking
-
-
-@refused("a standard deviation with the other sign, expecting `cosmetic`", "`input-std-moved`, exit 1")
-def test_the_sign_of_a_deviation_counts() -> None:
-    """The engine takes max(|std|, 1e-6) and training max(std, 1e-6): 0.25 and a millionth."""
-    old, new = base(), own(base())
-    new["StdX"][9] *= -1
-    assert kinds(compared(old, new)) == ["input-std-moved"]
-
-
-SILENT_AND_THE_SAME = (
+ASSUMED = (
     ("fps",), ("meta", "units"), ("meta", "handedness"), ("meta", "axes"), ("meta", "rot6d_spec", "columns"),
     ("meta", "spaces", "bone_rotations"), ("meta", "alignment", "x_to_y"), ("meta", "root_motion", "root_yaw_units"),
     ("meta", "asset_to_ue"), ("cond_norm_config", "mode"), ("pose_hist_len",), ("input_dim",),
 )  # fmt: skip
+CHANGES: tuple[tuple[str, str, str, tuple[Edit, ...], str, bool], ...] = (
+    # kind of row, what is tried, the answer, edits of a bundle, the one kind of change that is found, whether it breaks
+    ("refused", "a declaration with a meaning that only one of two bundles has, such as `forward_axis_offset_deg`",
+     "`rigpact diff` of the two counts it as changed, because nobody can say what the silent bundle means: exit 1",
+     tuple(put(-90, "meta", *path) for path in SILENT), "", True),
+    ("refused", "a key that rigpact does not know added to a bundle, at the root or inside a known object",
+     "`unjudged-change`: everybody may read it, exit 1; an entry in the change record acknowledges it",
+     UNKNOWN, "unjudged-change", True),
+    ("refused", "a standard deviation with the other sign, expecting `cosmetic`", "`input-std-moved`, exit 1",
+     (lambda bundle: bundle["StdX"].__setitem__(9, -bundle["StdX"][9]),), "input-std-moved", True),
+    ("passes", "a declaration removed or added that says what every reader assumes without it: metres, left-handed, 60 fps",
+     "passes", tuple(put(..., *path) for path in ASSUMED), "", False),
+    ("passes", "notes, the bundle's version and by-products of training changed", "passes",
+     (lambda bundle: bundle.update(notes="better", bundle_version=7, s_eff_X=[2.0] * 35),), "", False),
+)  # fmt: skip
 
 
-@pytest.mark.parametrize("path", SILENT_AND_THE_SAME, ids=lambda path: path[-1])
-@passes("a declaration removed or added that says what every reader assumes without it: metres, left-handed, 60 fps")
-def test_writing_down_what_everybody_assumes_breaks_nothing(path: tuple[str, ...]) -> None:
-    """A team that documents its bundle must not be told to train again."""
+@tries(row[:3] for row in CHANGES)
+@every_case(("edit", "kind", "breaks"), [(edit, *row[4:]) for row in CHANGES for edit in row[3]], ids=lambda _: "")
+def test_a_change_concerns_whom_it_may_concern(edit: Edit, kind: str, breaks: bool) -> None:
+    """A forward axis turned by -90° moves the root's velocity by 200 deviations; a team that documents must not train again."""
     old, new = base(), own(base())
-    holder = new
-    for key in path[:-1]:
-        holder = holder[key]
-    del holder[path[-1]]
-    for found in (compared(old, new), compared(new, old)):
-        assert found.changes
-        assert not found.is_breaking
-
-
-@passes("notes, the bundle's version and by-products of training changed")
-def test_notes_are_cosmetic() -> None:
-    """Users switch off a gate that fails on a comment."""
-    old, new = base(), own(base())
-    new |= {"notes": "better", "bundle_version": 7, "s_eff_X": [2.0] * 35}
-    assert not compared(old, new).is_breaking
+    edit(new)
+    assert compared(old, new).changes
+    assert not kind or kinds(compared(old, new)) == [kind]
+    assert [compared(*pair).is_breaking for pair in ((old, new), (new, old))] == [breaks, breaks]

@@ -1,7 +1,6 @@
 """What a run has measured about itself"""
 
 import json
-import os
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -21,6 +20,7 @@ from rigpact.reference_runtime.files.sentinel import ordinary_of_rows
 from rigpact.reference_runtime.recordings.opened import read_trace, write_trace
 from rigpact.reference_runtime.recordings.trace import Trace, TraceHeader
 
+from ..golden_findings import check_golden
 from .tried import passes, refused
 
 Run = Callable[..., Any]
@@ -44,18 +44,12 @@ def run(command: Any, demo_bundle: Path, tmp_path: Path) -> Run:
 
 
 GOLDEN = Path(__file__).parent / "golden"
-REGENERATE = bool(os.environ.get("RIGPACT_REGENERATE"))
 
 
 def assert_golden(document: Any, code: str) -> None:
     """The first finding of a rule is as it was: its text is an example on the page of the rules."""
     found = of_code(document, code)[:1]
-    found[0]["file"] = Path(found[0]["file"]).name
-    path, text = GOLDEN / f"{code}.json", json.dumps(found, indent=1, ensure_ascii=False) + "\n"
-    if REGENERATE:
-        GOLDEN.mkdir(exist_ok=True)
-        path.write_text(text, encoding="utf-8", newline="\n")
-    assert text == path.read_text(encoding="utf-8")
+    check_golden(GOLDEN, code, found, Path(found[0]["file"]).parent)
 
 
 def of_code(document: Any, code: str) -> list[Any]:
