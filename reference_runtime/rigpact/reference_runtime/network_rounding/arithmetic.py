@@ -10,9 +10,9 @@ and changes nothing. `Disturbance` adds each deviation with a random sign. The s
 result for one row does not depend on the others.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from itertools import pairwise
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,12 +26,8 @@ _TWO_SIDES = float(np.sqrt(2.0))
 """The difference of two independent errors."""
 
 
-class Rounded(Protocol):
-    """Disturb a value by its rounding; `deviation` is called only where it is needed."""
-
-    def __call__(self, value: Array, deviation: Callable[[], Array]) -> Array:
-        """The value, disturbed or not."""
-        ...
+Rounded = Callable[[Array, Callable[[], Array]], Array]
+"""Disturbs a value by its rounding, or not; the deviation is called only where it is needed."""
 
 
 class Recorder:
@@ -49,43 +45,29 @@ class Recorder:
 
 
 class Disturbance:
-    """Adds the kept deviations, each with a random sign."""
+    """Adds the kept deviations with random signs, the same in every row.
 
-    def __init__(self, deviations: list[Array], rows: int, seed: int) -> None:
-        """rows: the length of the first axis of what is evaluated together; these rows have the same signs."""
-        self._deviations, self._rows, self._place = deviations, rows, 0
+    count: how many times the rows stand one below the other, each time with other signs, for a model that keeps rows apart:
+    fewer, larger products.
+    """
+
+    def __init__(self, deviations: Sequence[Array], rows: int, seed: int, count: int = 1) -> None:
+        """rows: the length of the first axis of what is evaluated together."""
+        self._deviations, self._rows, self._count = iter(deviations), rows, count
         self._rng = np.random.default_rng(seed)
 
     def __call__(self, value: Array, deviation: Callable[[], Array]) -> Array:
         """The value, disturbed."""
-        size = self._deviations[self._place]
-        self._place += 1
-        return np.asarray(value + size * self.signs(value.shape))
+        return np.asarray(value + self.spread(next(self._deviations), value.shape))
 
-    def signs(self, shape: tuple[int, ...]) -> Array:
-        """Random signs, the same in every row."""
-        shared = (1, *shape[1:]) if len(shape) > 1 and shape[0] == self._rows else shape
-        return 2.0 * self._rng.integers(0, 2, shared) - 1.0
+    def spread(self, size: Array, shape: tuple[int, ...]) -> Array:
+        """The sizes with signs; of several counts, (rows, …) in every one of them."""
+        if self._count > 1:
+            return (self._signs((self._count, 1, *size.shape[1:])) * size).reshape(-1, *size.shape[1:])
+        return size * self._signs((1, *shape[1:]) if len(shape) > 1 and shape[0] == self._rows else shape)
 
-
-class StackedDisturbance:
-    """Several disturbances at once, one below the other, for a model that keeps rows apart: fewer, larger products."""
-
-    def __init__(self, deviations: list[Array], rows: int, count: int) -> None:
-        """count: how many times the rows are repeated."""
-        self._deviations, self._rows, self._count, self._place = deviations, rows, count, 0
-        self._rng = np.random.default_rng(0)
-
-    def __call__(self, value: Array, deviation: Callable[[], Array]) -> Array:
-        """The value of every repetition, disturbed by its own signs."""
-        size = self._deviations[self._place]
-        self._place += 1
-        return np.asarray(value + self.spread(size))
-
-    def spread(self, size: Array) -> Array:
-        """The sizes (rows, …) in every repetition, with the signs of that repetition."""
-        signs = 2.0 * self._rng.integers(0, 2, (self._count, 1, *size.shape[1:])) - 1.0
-        return (signs * size).reshape(-1, *size.shape[1:])
+    def _signs(self, shape: tuple[int, ...]) -> Array:
+        return 2.0 * self._rng.integers(0, 2, shape) - 1.0
 
 
 def product_deviation(a: Array, b: Array, total: Array, start: Array | float = 0.0) -> Array:

@@ -38,7 +38,6 @@ from rigpact.reference_runtime.network_rounding.arithmetic import (
     Disturbance,
     Recorder,
     Rounded,
-    StackedDisturbance,
     mean_deviation,
 )
 from rigpact.reference_runtime.network_rounding.edits import edits_of
@@ -193,27 +192,20 @@ def _bound(
     graph: ModelGraph, given: Sequence[Array], moved: Sequence[Array], recorder: Recorder, exact: Sequence[Array]
 ) -> list[Array]:
     """How far the outputs may be off: from the model evaluated with disturbances of the size of every rounding."""
-    rows = len(given[0])
-    if _is_row_by_row(graph) and all(
-        each.ndim > 1 and each.shape[0] == rows for each in (*recorder.deviations, *exact)
-    ):
-        stacked = StackedDisturbance(recorder.deviations, rows, PROBES)
-        below = [
-            np.concatenate([each] * PROBES) + stacked.spread(np.asarray(by, np.float64))
-            for each, by in zip(given, moved, strict=True)
-        ]
-        found = [
-            each.reshape(PROBES, *one.shape) for each, one in zip(evaluate(graph, below, stacked), exact, strict=True)
-        ]
-        return bounded(exact, list(zip(*found, strict=True)))
-    answers = []
-    for probe in range(PROBES):
-        disturbed = Disturbance(recorder.deviations, len(given[0]), probe)
+    rows, answers = len(given[0]), []
+    held = (*recorder.deviations, *exact)
+    is_stacked = _is_row_by_row(graph) and all(each.ndim > 1 and each.shape[0] == rows for each in held)
+    count = PROBES if is_stacked else 1
+    for probe in range(PROBES // count):
+        disturbed = Disturbance(recorder.deviations, rows, probe, count)
         shifted = [
-            each + np.asarray(by, np.float64) * disturbed.signs(each.shape)
+            np.concatenate([each] * count) + disturbed.spread(np.asarray(by, np.float64), each.shape)
             for each, by in zip(given, moved, strict=True)
         ]
         answers.append(evaluate(graph, shifted, disturbed))
+    if is_stacked:
+        parts = [each.reshape(PROBES, *one.shape) for each, one in zip(answers[0], exact, strict=True)]
+        answers = [list(each) for each in zip(*parts, strict=True)]
     return bounded(exact, answers)
 
 

@@ -14,6 +14,7 @@ from typing import Any, Literal
 
 import numpy as np
 
+from rigpact.contract.as_json import AsJson
 from rigpact.contract.character import bone_names_of
 from rigpact.contract.errors import UnusableInput
 from rigpact.contract.statistics import FloatArray
@@ -35,7 +36,7 @@ Trend = Literal["contraction", "neutral", "divergence"]
 
 
 @dataclass(frozen=True)
-class Outside:
+class Outside(AsJson):
     """The first frame in which a trace is off by more than rounding explains, and the part that is off."""
 
     frame: int
@@ -45,13 +46,17 @@ class Outside:
 
 
 @dataclass(frozen=True, eq=False)
-class Drift:
+class Drift(AsJson):
     """The growth envelope of a free run, and the other measurements; sizes are those of `stage`, in `unit`.
 
     benign_apart: the largest distance to a run under the system's benign knobs; None where the system has none. facts:
     other figures of the system; `lines` gives them in words.
     """
 
+    FORMAT = "rigpact-nonfinite"
+    KEYS = "verdict origin chain precursor guard command frames drift notes: lines left"
+    origin = precursor = guard = command = None
+    chain = ()
     frames: int
     stage: str
     unit: str
@@ -81,25 +86,15 @@ class Drift:
         """0 within what rounding explains, 1 otherwise."""
         return 0 if self.verdict == "finite" else 1
 
-    def to_json(self) -> dict[str, Any]:
-        """The `rigpact-nonfinite` document with a `drift` object."""
+    @property
+    def drift(self) -> Mapping[str, Any]:
+        """The `drift` object."""
+        samples = zip(self.sampled, self.envelope, self.allowed, strict=True)
         return {
-            "format": "rigpact-nonfinite", "version": 1, "verdict": self.verdict, "origin": None, "chain": [],
-            "precursor": None, "guard": None, "command": None, "frames": self.frames,
-            "drift": {
-                "stage": self.stage, "unit": self.unit,
-                "growth_per_frame": self.growth_per_frame, "trend": self.trend,
-                "benign_parted_frame": self.parted_frame, "benign_largest": self.benign_apart,
-                "envelope": [
-                    {"frame": int(frame), "size": float(size), "allowed": float(allowed)}
-                    for frame, size, allowed in zip(self.sampled, self.envelope, self.allowed, strict=True)
-                ],
-                **self.facts,
-                "compared_frames": self.compared_frames,
-                "outside": vars(self.outside) if self.outside else None,
-            },
-            "notes": list(self.lines),
-            "left": self.left.to_json() if self.left else None,
+            "stage": self.stage, "unit": self.unit, "growth_per_frame": self.growth_per_frame, "trend": self.trend,
+            "benign_parted_frame": self.parted_frame, "benign_largest": self.benign_apart,
+            "envelope": [{"frame": int(at), "size": float(size), "allowed": float(limit)} for at, size, limit in samples],
+            **self.facts, "compared_frames": self.compared_frames, "outside": self.outside,
         }  # fmt: skip
 
 

@@ -13,6 +13,7 @@ from typing import Any, Literal
 
 import numpy as np
 
+from rigpact.contract.as_json import AsJson
 from rigpact.contract.character import bone_names_of
 from rigpact.contract.documents import Kind, read_document
 from rigpact.contract.errors import ContractRefused, UnusableInput
@@ -30,7 +31,7 @@ from rigpact.reference_runtime.recordings.recording import Recording, judging_co
 from rigpact.reports.comparing.stage_comparison import channel_address
 from rigpact.reports.diagnosing.evidence import held_parts, recording_to_evidence
 from rigpact.reports.nonfinite.leaving import Leaving, Left
-from rigpact.reports.nonfinite.origin import Origin, find_origin, origin_of_run, refused_origin
+from rigpact.reports.nonfinite.origin import Link, Origin, find_origin, origin_of_run, refused_origin
 from rigpact.reports.nonfinite.swallowed import Swallowed, SwallowedValues, swallowed_values
 from rigpact.reports.terminal import tracked
 
@@ -40,7 +41,7 @@ _SHOWN = 3
 
 
 @dataclass(frozen=True)
-class GuardResult:
+class GuardResult(AsJson):
     """A guard, its change in words, and how many frames the run then stayed finite.
 
     survived: all of them, and the run does not diverge either.
@@ -143,8 +144,8 @@ _ROUNDED = 8
 
 
 @dataclass(frozen=True)
-class Precursor:
-    """The first departure from a range: quantity, place, frame, size."""
+class Precursor(AsJson):
+    """The first departure from a range: quantity, place, frame, size. lead_frames: before the run failed."""
 
     frame: int
     stage: str
@@ -153,10 +154,7 @@ class Precursor:
     kind: str
     limit: float
     where: str
-
-    def to_json(self, failing_frame: int | None = None) -> dict[str, Any]:
-        """The `precursor` object, with `lead_frames` if the run failed later."""
-        return {**vars(self), "lead_frames": None if failing_frame is None else failing_frame - self.frame}
+    lead_frames: int | None = None
 
 
 def samuelson_limit(samples: int) -> float:
@@ -229,9 +227,11 @@ _STATISTICS_RULES = ("RP10", "RP30")
 
 
 @dataclass(frozen=True)
-class Investigation:
-    """All results about a run; `to_json` gives the `rigpact-nonfinite` document. command: repeats it to its failing frame."""
+class Investigation(AsJson):
+    """All results about a run: the `rigpact-nonfinite` document. command: repeats it to its failing frame."""
 
+    FORMAT = "rigpact-nonfinite"
+    KEYS = "verdict origin chain precursor guard command frames precursors guards suspects notes left swallowed"
     verdict: Verdict
     frames: int
     origin: Origin | None = None
@@ -258,26 +258,10 @@ class Investigation:
         """A single change that keeps the run finite; None if there is none."""
         return next((result for result in self.guards if result.survived), None)
 
-    def to_json(self) -> dict[str, Any]:
-        """The `rigpact-nonfinite` document, version 1."""
-        failing = self.origin.frame if self.origin else None
-        return {
-            "format": "rigpact-nonfinite",
-            "version": 1,
-            "verdict": self.verdict,
-            "origin": self.origin.to_json() if self.origin else None,
-            "chain": [vars(link) for link in self.origin.chain] if self.origin else [],
-            "precursor": self.precursor.to_json(failing) if self.precursor else None,
-            "guard": vars(self.guard) if self.guard else None,
-            "command": self.command,
-            "frames": self.frames,
-            "precursors": [entry.to_json(failing) for entry in self.precursors],
-            "guards": [vars(result) for result in self.guards],
-            "suspects": [finding.to_json() for finding in self.suspects],
-            "notes": list(self.notes),
-            "left": self.left.to_json() if self.left else None,
-            "swallowed": [vars(each) for each in self.swallowed],
-        }
+    @property
+    def chain(self) -> tuple[Link, ...]:
+        """The stages that only passed the value on."""
+        return self.origin.chain if self.origin else ()
 
 
 def investigate(subject: Subject, frames: int, *, guard_frames: int | None = None) -> Investigation:
@@ -306,6 +290,8 @@ def investigate(subject: Subject, frames: int, *, guard_frames: int | None = Non
     guards = try_guards(subject, wanted) if EXIT_OF[verdict] == EXIT_FINDINGS and wanted else []
     with np.errstate(all="ignore"):
         origin = origin_of_run(subject, watched)
+    if origin is not None:
+        precursors = [replace(each, lead_frames=origin.frame - each.frame) for each in precursors]
     notes = (*unearned, *subject.notes, *_notes(watched.unread, inside))
     left = leaving.found if verdict == "diverging" else None
     found = Investigation(

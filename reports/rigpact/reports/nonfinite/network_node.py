@@ -9,14 +9,14 @@ quotient), it comes from the node that made those. An infinity that a mask among
 minus infinity that a softmax takes for a weight of zero.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from rigpact.contract.as_json import AsJson
 from rigpact.contract.model.graph import Node
 from rigpact.contract.statistics import FloatArray
 from rigpact.reference_runtime.files.sentinel import ORDINARY_Z
@@ -27,32 +27,21 @@ _MOST_PROBES = 256
 
 
 @dataclass(frozen=True)
-class NodeOrigin:
-    """A node: name, operation, first bad element, input ranges, and the cause.
+class NodeOrigin(AsJson):
+    """A node: name, operation, first bad element, largest number of each input (None: not finite), and the cause.
 
     blame: `weights` (a weight holds a bad number, or the node fails on ordinary inputs too) or `inputs`. same_bits:
     whether the observed network gave the bits that failed; if False, fused nodes could not be separated.
     """
 
+    KEYS = "node: name op element largest_operands blame weight same_bits"
     name: str
     op: str
     element: tuple[int, ...]
-    ranges: dict[str, float]
+    largest_operands: Mapping[str, float | None]
     blame: str
     weight: str | None
     same_bits: bool
-
-    def to_json(self) -> dict[str, Any]:
-        """The `network` object beside `network_node`."""
-        return {
-            "node": self.name,
-            "op": self.op,
-            "element": list(self.element),
-            "largest_operands": {name: None if not np.isfinite(size) else size for name, size in self.ranges.items()},
-            "blame": self.blame,
-            "weight": self.weight,
-            "same_bits": self.same_bits,
-        }
 
 
 def name_node(path: Path, inputs: Sequence[FloatArray], failed: FloatArray, output: int = 0) -> NodeOrigin | None:
@@ -175,10 +164,11 @@ def _described(
 ) -> NodeOrigin:
     where = next(iter(made(node, known, model.weights).values()))
     element = tuple(int(index) for index in np.argwhere(where)[0])
-    ranges = {name: float(np.abs(known[name]).max()) for name in node.inputs if name in known and known[name].size}
+    sizes = {name: float(np.abs(known[name]).max()) for name in node.inputs if name in known and known[name].size}
+    largest = {name: size if np.isfinite(size) else None for name, size in sizes.items()}
     weight = _bad_weight(node, model.weights)
     blame = "weights" if weight or _fails_on_ordinary_inputs(model, node, inputs) else "inputs"
-    return NodeOrigin(node_name(node), node.op, element, ranges, blame, weight, same_bits)
+    return NodeOrigin(node_name(node), node.op, element, largest, blame, weight, same_bits)
 
 
 def _fails_on_ordinary_inputs(model: ObservedModel, node: Node, inputs: Sequence[FloatArray]) -> bool:

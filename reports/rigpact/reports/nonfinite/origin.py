@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from rigpact.contract.as_json import AsJson
 from rigpact.contract.conventions import InputOrder
 from rigpact.contract.errors import ContractRefused, UnusableInput
 from rigpact.contract.statistics import FloatArray
@@ -156,7 +157,7 @@ LOADING = "load"
 
 
 @dataclass(frozen=True)
-class Link:
+class Link(AsJson):
     """A stage that passed the value on: its first bad channel, and the number of bad channels."""
 
     frame: int
@@ -166,9 +167,13 @@ class Link:
 
 
 @dataclass(frozen=True)
-class Origin:
+class Origin(AsJson):
     """The origin of a non-finite value: place, value, operation, operands, and the network's node."""
 
+    KEYS = (
+        "frame stage slice bone channel value: said operation network_node component operands: said_operands channels"
+        " network: node"
+    )
     frame: int
     stage: str
     channel: int | None
@@ -185,24 +190,22 @@ class Origin:
     @property
     def identity(self) -> tuple[Any, ...]:
         """Two failures are the same if this is equal; the frame does not count."""
-        return self.stage, self.channel, self.operation.partition(",")[0], self.node.name if self.node else None
+        return self.stage, self.channel, self.operation.partition(",")[0], self.network_node
 
-    def to_json(self) -> dict[str, Any]:
-        """The `origin` object of the `rigpact-nonfinite` format."""
-        return {
-            "frame": self.frame,
-            "stage": self.stage,
-            "slice": self.slice,
-            "bone": self.bone,
-            "channel": self.channel,
-            "value": None if self.value is None else _word(self.value),
-            "operation": self.operation,
-            "network_node": self.node.name if self.node else None,
-            "component": self.component,
-            "operands": {name: _word(value) for name, value in self.operands.items()},
-            "channels": self.channels,
-            "network": self.node.to_json() if self.node else None,
-        }
+    @property
+    def network_node(self) -> str | None:
+        """The node's name."""
+        return self.node.name if self.node else None
+
+    @property
+    def said(self) -> float | str | None:
+        """The value as JSON has it."""
+        return None if self.value is None else _word(self.value)
+
+    @property
+    def said_operands(self) -> Mapping[str, float | str]:
+        """The operands as JSON has them."""
+        return {name: _word(value) for name, value in self.operands.items()}
 
 
 def _word(value: float) -> float | str:

@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from rigpact.contract.as_json import AsJson
 from rigpact.contract.errors import UnusableInput
 from rigpact.contract.statistics import FloatArray
 from rigpact.contract.systems.contract import Contract
@@ -33,7 +34,7 @@ def swallowed_values(network: Any, contract: Contract) -> list[SwallowedValues]:
 
 
 @dataclass
-class Swallowed:
+class Swallowed(AsJson):
     """A node that made a value that is not finite while the output stayed finite, and the node that caught it."""
 
     node: str

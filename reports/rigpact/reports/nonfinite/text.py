@@ -33,7 +33,7 @@ def _lines(found: Investigation) -> Iterator[Sentence]:
     if origin is not None:
         yield from _of_origin(origin)
     for place, entry in enumerate(found.precursors[:_SHOWN]):
-        lead = "" if origin is None else f", {origin.frame - entry.frame} frames ahead"
+        lead = "" if entry.lead_frames is None else f", {entry.lead_frames} frames ahead"
         where = f"frame {entry.frame}{lead}, {entry.stage}, {entry.where}"
         rank = None if place else 2
         yield Sentence(
