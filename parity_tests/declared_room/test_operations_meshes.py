@@ -1,8 +1,7 @@
-"""Every reading of the operations on meshes, points, sensors and distributions, against expected values that stand here."""
+"""Every reading of the operations on meshes, points and places, against expected values that stand here."""
 
 import math
 from collections.abc import Callable, Sequence
-from typing import Any
 
 import numpy as np
 
@@ -152,34 +151,14 @@ MESHES = (
 )  # fmt: skip
 """mesh_input: a mean of eight of either sign is far more exact than the worst case of its sum."""
 
-# ---- imu_input, gaussian_points, standard_deviation
-
-
-def sensed(
-    *,
-    a: float = 1.0,
-    w: float = 1.0,
-    taken: Sequence[float] = (0.0, 0.0, 9.81),
-    swapped: bool = False,
-    axes: Signed = Z_UP,
-    divisor: float = 5.0,
-) -> Oracle:
-    """Acceleration and rate of each sample; a, w: their factors. taken: what is taken off. axes: those of the sensor."""
-
-    def oracle(rows: Array) -> Array:
-        kind, (one, other) = rows.dtype.type, (rows[:, :3], rows[:, 3:])
-        acceleration, rate = (along(each, axes) for each in ((other, one) if swapped else (one, other)))
-        found = kind(a) * acceleration - np.array(taken, kind), kind(w) * rate
-        return np.hstack(found) / kind(divisor)
-
-    return oracle
+# ---- gather, either, linear, standardise
 
 
 def standardised(freedom: int) -> Oracle:
     """Every channel by its own mean and deviation in the window, summed sample by sample."""
 
     def oracle(rows: Array) -> Array:
-        kind, found = rows.dtype.type, sensed(divisor=1.0)(rows)
+        kind, found = rows.dtype.type, rows.copy()
         for channel in found.T:
             mean = sum(channel, start=kind(0)) / kind(len(channel))
             square = sum(((value - mean) * (value - mean) for value in channel), start=kind(0))
@@ -189,85 +168,30 @@ def standardised(freedom: int) -> Oracle:
     return oracle
 
 
-POINTS = 4
-"""hip_l, hip_r, knee_l, knee_r."""
-TWINS = [1, 0, 3, 2]
-LAYOUTS: dict[str, Callable[[Array], tuple[Array, Array]]] = {
-    "interleaved": lambda h: (h[:, 0::2].reshape(-1, POINTS, 3), h[:, 1::2].reshape(-1, POINTS, 3)),
-    "halves": lambda h: (h[:, :12].reshape(-1, POINTS, 3), h[:, 12:].reshape(-1, POINTS, 3)),
-    "log_variance_first": lambda h: (h[:, 1::2].reshape(-1, POINTS, 3), h[:, 0::2].reshape(-1, POINTS, 3)),
-    "axes_first": lambda h: (
-        h.reshape(-1, 3, POINTS, 2)[..., 0].swapaxes(1, 2), h.reshape(-1, 3, POINTS, 2)[..., 1].swapaxes(1, 2),
-    ),
-}  # fmt: skip
-"""Means and log-variances in a head: each mean before its log-variance, means first, …"""
+TABLE = ((0.5, -2.0, 0.0), (1.0, 0.25, -0.75), (0.0, 3.0, 1.5))
 
 
-def headed(
-    part: int,
-    layout: str = "interleaved",
-    *,
-    order: Sequence[int] = range(POINTS),
-    axes: Signed = Z_UP,
-    ends: tuple[float, float] = (-math.inf, math.inf),
-    from_first: bool = False,
-) -> Oracle:
-    """Means (part 0) or log-variances of points out of a head."""
-
-    def oracle(head: Array) -> Array:
-        points = LAYOUTS[layout](head)[part][:, list(order)]
-        points = along(points - points[:, :1] if from_first else points, axes)
-        return np.minimum(np.maximum(points, head.dtype.type(ends[0])), head.dtype.type(ends[1]))
-
-    return oracle
+def mixed(table: Sequence[Sequence[float]]) -> Oracle:
+    return lambda v: np.hstack([
+        sum(v.dtype.type(factor) * v[:, start + place] for place, factor in enumerate(row))[:, None]
+        for start in (0, 3) for row in table
+    ])  # fmt: skip
 
 
-def spread(
-    deviation: Callable[[Array], Array] = lambda v: np.exp(v.dtype.type(0.5) * v), factor: float = 1.5
-) -> Oracle:
-    return lambda v: deviation(v) * v.dtype.type(factor)  # fmt: skip
-
-
-KEPT: Any = {"ends": (-8.0, 4.0)}
-HEAD, NAMES = f'{{ name = "head", size = {6 * POINTS} }}', 'points = ["hip_l", "hip_r", "knee_l", "knee_r"]'
-WORDS = 'layout = "interleaved", order = "as_declared", axes = "z_up"'
-MEANS = Subject("gaussian_points", HEAD, f'operation = "gaussian_points", of = "head", part = "mean", {NAMES}, {WORDS}, '
-    'origin = "world"', drawn(2.0, head=6 * POINTS), headed(0), {
-    "layout": {layout: headed(0, layout) for layout in LAYOUTS if layout != "interleaved"},
-    "order": {"left_right_swapped": headed(0, order=TWINS)}, "axes": {"y_up": headed(0, axes=Y_UP)},
-    "origin": {"first_point": headed(0, from_first=True)},
-})  # fmt: skip
-SENSORS = (
-    Subject("imu_input", '{ name = "imu", size = 6 }',
-        'operation = "imu_input", of = "imu", gravity = 9.81, divisor = 5, acceleration_unit = "m_s2", '
-        'acceleration_sign = "specific_force", angular_rate_unit = "rad_s", gravity_at_rest = "subtracted_at_rest", '
-        'order = "acceleration_first", axes = "z_up", scaling = "divided"', drawn(12.0, imu=6), sensed(), {
-        "acceleration_unit": {"g": sensed(a=1.0 / 9.81)}, "acceleration_sign": {"negated": sensed(a=-1.0)},
-        "angular_rate_unit": {"deg_s": sensed(w=180.0 / math.pi)}, "order": {"angular_rate_first": sensed(swapped=True)},
-        "gravity_at_rest": {"kept": sensed(taken=(0, 0, 0)), "added": sensed(taken=(0, 0, -9.81)),
-                            "taken_off_y": sensed(taken=(0, 9.81, 0)), "standard": sensed(taken=(0, 0, 9.80665))},
-        "axes": {"y_up": sensed(axes=((0, 1.0), (2, -1.0), (1, 1.0))), "turned_to_y_up": sensed(axes=Y_UP),
-                 "z_down": sensed(axes=((0, 1.0), (1, -1.0), (2, -1.0)))},
-        "scaling": {"none": sensed(divisor=1.0), "window_statistics": standardised(0),
-                    "window_statistics_unbiased": standardised(1)},
-    }, widest=4000.0),
-    MEANS,
-    Subject("log_variances", HEAD, f'operation = "gaussian_points", of = "head", part = "log_variance", {NAMES}, {WORDS}, '
-        'range = [-8, 4], clamp = "clamped"', drawn(9.0, head=6 * POINTS), headed(1, **KEPT), {
-        "layout": {layout: headed(1, layout, **KEPT) for layout in LAYOUTS if layout != "interleaved"},
-        "order": {"left_right_swapped": headed(1, order=TWINS, **KEPT)},
-        "axes": {"y_up": headed(1, axes=((0, 1.0), (2, 1.0), (1, 1.0)), **KEPT)},
-        "clamp": {"none": headed(1), "ten": headed(1, ends=(-10.0, 10.0))},
-    }, is_moved=True),
-    Subject("standard_deviation", '{ name = "v", size = 3 }',
-        'operation = "standard_deviation", of = "v", temperature = 1.5, spread = "variance", calibration = "applied"',
-        drawn(2.0, v=3), spread(), {
-        "spread": {"log_is_of_sigma": spread(np.exp), "softplus": spread(lambda v: np.sqrt(np.log1p(np.exp(v)))),
-                   "with_floor": spread(lambda v: np.sqrt(np.exp(v) + v.dtype.type(1e-6)))},
-        "calibration": {"none": spread(factor=1.0)},
-    }),
+MOVES = (
+    Subject("gather", '{ name = "v", size = 12 }',
+        'operation = "gather", of = "v", places = [2, 0, 0], together = 2, of_each = 3', drawn(v=12),
+        lambda v: v[:, [4, 5, 0, 1, 0, 1, 10, 11, 6, 7, 6, 7]], is_moved=True),
+    Subject("a view", '{ name = "v", size = 12 }',
+        'operation = "gather", of = "v", places = { shape = [2, 3, 2], order = [2, 1, 0], part = [1, 2] }', drawn(v=12),
+        lambda v: v[:, [1, 7, 3, 9, 5, 11]], is_moved=True),
+    Subject("either", '{ name = "a", size = 2 }, { name = "b", size = 2 }', 'operation = "either", of = ["a", "b"]',
+        drawn(a=2, b=2), lambda a, _b: a, {"taken": {"b": lambda _a, b: b}}, is_moved=True),
+    Subject("linear_map", '{ name = "v", size = 6 }', f'operation = "linear_map", of = "v", matrix = {list(map(list, TABLE))}',
+        drawn(v=6), mixed(TABLE), {"matrix": {"transposed": mixed(tuple(zip(*TABLE, strict=True))), "none": lambda v: v}}),
+    Subject("standardise", '{ name = "v", size = 3 }', 'operation = "standardise", of = "v", divisor = "count"', drawn(12.0, v=3),
+        standardised(0), {"divisor": {"count_less_one": standardised(1)}}, widest=4000.0),
 )  # fmt: skip
-"""imu_input: a mean of 400 of either sign is far more exact than the worst case; degrees are far above radians. The axes of a
-variance have no sign."""
-SUBJECTS = (*MESHES, *SENSORS)
-test_oracles, test_numbers, test_bounds = judging_tests(SUBJECTS, frames=400, unbounded=(MEANS,))
+"""standardise: a mean of 400 of either sign is far more exact than the worst case."""
+SUBJECTS = (*MESHES, *MOVES)
+test_oracles, test_numbers, test_bounds = judging_tests(SUBJECTS, frames=400)

@@ -102,9 +102,17 @@ REFUSED: dict[str, tuple[str, str, str, str, str]] = {
     "fields and numbers that do not fit": (
         f"{BODY}, {P}", 'operation = "replaced", of = ["body", "p"], taken = ["leg_pos"]', "", "/of", "3, as the fields",
     ),
-    "two temperatures for three spreads": (
-        W, 'operation = "standard_deviation", of = "w", temperature = [1.5, 1.5], spread = "variance"', "", "/temperature", "2",
+    "a place beyond the end": (W, 'operation = "gather", of = "w", places = [0, 3]', "", "/places", "places of 3 numbers"),
+    "a view of other numbers": (
+        W, 'operation = "gather", of = "w", places = { shape = [2, 2], order = [1, 0] }', "", "/places", "a list, or { shape",
     ),
+    "a list in words": (W, 'operation = "gather", of = "w", places = "all"', "", "/places", "places of 3 numbers"),
+    "either of two widths": (f"{W}, {P}", 'operation = "either", of = ["w", "p"]', "", "/of", "4 numbers of p"),
+    "a matrix of another size": (
+        P, 'operation = "linear_map", of = "p", matrix = [[1, 0, 0], [0, 1, 0], [0, 0, 1]]', "", "/matrix", "a part of the stage",
+    ),
+    "two rows of three": (W, 'operation = "linear_map", of = "w", matrix = [[1, 0, 0], [0, 1, 0]]', "", "/matrix", "n rows"),
+    "one number for a matrix": (W, 'operation = "linear_map", of = "w", matrix = 2', "", "/matrix", "n rows of n numbers"),
     "a sign of two": (J, 'operation = "calibrate", of = "j", signs = [2, 1]', LEGS, "/signs", "1 or -1 of each field"),
     "a stranger reversed": (J, 'operation = "calibrate", of = "j", reversed = ["hip_lol"]', LEGS, "/reversed/0", ""),
     "a parent behind its child": (SIX, CHAIN.replace("[-1, 0, 1, 1, 3]", "[-1, 0, 1, 4, 3]"), "", "/parents", "one before it"),

@@ -172,7 +172,12 @@ def test_every_operation_has_a_sample_with_its_knobs():
     on_pages = {name for name, each in known_operations().items() if each.only_on_pages}
     assert own == set(SAMPLES) | on_pages
     assert [name for name in on_pages if not stage_on_a_page(name)] == []
-    without = {"network", "constant", "replaced"}  # nothing to confuse, or only where two lists hold the same names
+    without = {
+        "network",
+        "constant",
+        "replaced",
+        "gather",
+    }  # nothing to confuse, or only where two lists hold the same names
     for name in SAMPLES:
         contract = sample_contract(name)
         assert name in without or contract.system.knobs, name

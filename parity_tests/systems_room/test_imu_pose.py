@@ -36,6 +36,7 @@ from . import declared_runs
 from .declared_runs import scene
 
 _LEGS_AND_ARMS = "9 11 13 15", "10 12 14 16", "1 2", "3 5 7", "4 6 8", "0 9", "0 10"
+GRAVITY = np.array([0.0, 0.0, 9.81, 0.0, 0.0, 0.0])
 BONES = [pair for chain in _LEGS_AND_ARMS for pair in pairwise(map(int, chain.split()))]
 """Parent and child of each bone, by their places in JOINTS."""
 
@@ -237,3 +238,19 @@ def test_a_temperature_mends_a_spread_and_what_never_moves_is_not_scored() -> No
     pose[..., 7] = np.linspace(0.0, 1.0, 10)
     assert np.flatnonzero(moving(pose)).tolist() == [7]
     assert standard_scores(np.zeros_like(pose), np.ones_like(pose), pose).shape == (50,)
+
+
+@every_case(
+    ("changes", "expected"),
+    [
+        ({"sensor_axes": "y_up"}, lambda imu: (imu[:, [0, 2, 1, 3, 5, 4]] * (1, -1, 1, 1, -1, 1) - GRAVITY) / 5.0),
+        ({"sensor_axes": "z_down"}, lambda imu: (imu * (1, -1, -1, 1, -1, -1) - GRAVITY) / 5.0),
+        ({"input_scale": "none"}, lambda imu: imu - GRAVITY),
+        ({"input_scale": "window_statistics_unbiased"}, lambda imu: (imu - imu.mean(0)) / imu.std(0, ddof=1)),
+    ],
+)
+def test_what_no_published_mistake_is_reads_the_sensor_so(changes, expected):
+    """A name that computes something else sends a team to code that is right."""
+    imu = np.random.default_rng(4).normal(0.0, 8.0, (60, 6)).astype(np.float32)
+    found = declared_runs.recomputed(scene("imu_pose").contract.with_conventions(changes), "model_input", {"imu": imu})
+    assert found == pytest.approx(expected(imu.astype(float)), abs=1e-5)

@@ -58,17 +58,13 @@ SAMPLES: Mapping[str, tuple[str, str]] = {
         'rest_orientation = "used", local_order = "rest_then_local", begins = "root", armature_rotation = "applied"'),
     "history": (f"{_VECTOR}, {_QUATERNION}",
         'of = ["v", "tilt"], length = 3, layout = "term_major", order = "oldest_first", start = "first"'),
-    "gaussian_points": ('{ name = "head", size = 12 }',
-        'of = "head", part = "mean", points = ["hip_l", "hip_r"], layout = "interleaved", order = "as_declared", '
-        'axes = "z_up", origin = "world"'),
-    "imu_input": ('{ name = "imu", fields = [{ name = "a", kind = "acceleration" }, { name = "w", kind = "angular_rate" }] }',
-        'of = "imu", gravity = 9.81, divisor = 5, acceleration_unit = "m_s2", acceleration_sign = "specific_force", '
-        'angular_rate_unit = "rad_s", gravity_at_rest = "subtracted_at_rest", order = "acceleration_first", '
-        'axes = "z_up", scaling = "divided"'),
+    "either": (f'{_VECTOR}, {{ name = "w", size = 3 }}', 'of = ["v", "w"]'),
+    "gather": ('{ name = "head", size = 12 }', 'of = "head", places = { shape = [6, 2], order = [1, 0], part = [0, 2] }'),
     "integrate": ('{ name = "place", size = 3 }, { name = "velocity", size = 3 }', 'of = ["place", "velocity"]'),
     "integrate_rotation": (f'{_QUATERNION}, {{ name = "rate", kind = "angular_rate" }}', 'of = ["tilt", "rate"], side = "left"'),
     "joint_limits": ('{ name = "arms", names = ["LeftArm", "RightArm"], size = 3 }',
         'of = "arms", limits = [-1, 1, -0.5, 1, -0.2, 2, -1, 1, -1, 0.5, -2, 0.2], clamp = "applied"'),
+    "linear_map": (_VECTOR, 'of = "v", matrix = [[1, 0, 0], [0, 0, -1], [0, 1, 0]]'),
     "limb_joints": (f"{_LIMB}, {_TURNS}",
         'of = ["pose", "q"], frame = ["hip_pos", "hip_quat"], roots = ["thigh_l_pos", "thigh_r_pos"], axes = [[1, 0, 0], '
         '[-1, 0, 0]], lengths = [[45.751, 45.752]], joints = ["hip_l", "knee_l", "hip_r", "knee_r"], '
@@ -111,8 +107,7 @@ SAMPLES: Mapping[str, tuple[str, str]] = {
     "played": ('{ name = "chunk", size = 8 }', 'of = "chunk", length = 4, every = 2, size = 2'),
     "phase_clock": (_VECTOR, "period = 0.8, first = 1"),
     "switch": (f'{_VECTOR}, {{ name = "w", size = 3 }}, {{ name = "is_w", kind = "flag" }}', 'of = ["v", "w", "is_w"]'),
-    "standard_deviation": ('{ name = "log_variance", size = 3 }',
-        'of = "log_variance", temperature = 1.5, spread = "variance", calibration = "applied"'),
+    "standardise": (_VECTOR, 'of = "v", divisor = "count"'),
     "squash": (_VECTOR, 'of = "v", function = "tanh", scale = 2'),
     "target_error": (
         f"{_LIMB}, " + _LIMB.replace("pose", "sent") + ', { name = "feet", names = ["foot_l", "foot_r"], size = 3 }',

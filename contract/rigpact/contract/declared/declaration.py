@@ -127,11 +127,11 @@ class _Reader:
 
     def _system(self) -> System:
         single = next(iter(self.networks.values())) if len(self.networks) == 1 else None
-        fps = self.root.get("fps")
+        fps, order = self.root.get("fps"), [*self.root.get("conventions", ())]
         return System(
             name=self.root["name"],
             title=self.root.get("title", self.root["name"]),
-            stages=tuple(with_inner(each, self.inner) for name, each in self.stages.items() if name not in self.inner),
+            stages=with_inner(self.stages.values(), self.inner, order),
             inputs=single.inputs if single else (),
             outputs=single.outputs if single else (),
             fps=None if fps is None else float(fps),

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -206,12 +207,11 @@ class Use:
         """
         said = self.said(key)
         if "readings" in said:
-            first = next(iter(effects))
-            called = {name: first if word is None else word for name, word in said["readings"].items()}
-            for word in called.values():
+            for word in filter(None, said["readings"].values()):
                 if word not in effects:
                     raise unknown(self.at(key), word, effects, f"a reading of {key}")
-            return self._named(said, {name: effects[word] for name, word in called.items()}, meaning, called)
+            first = next(iter(effects))
+            return self.named(key, first, effects[first], effects.__getitem__, meaning)
         if self.only_named and "name" not in said:
             effects = dict([next(iter(effects.items()))])
         readings = effects
@@ -238,16 +238,19 @@ class Use:
         self.knobs.append(knob)
         return Choice(knob=knob, readings={said_as: value for value, said_as in called.items()})
 
-    def _named(
-        self, said: Mapping[str, Any], effects: Mapping[str, Any], meaning: str, words: Mapping[str, str]
-    ) -> Choice:
-        """A convention that says of each of its places what each reading is there; words: those of the operation."""
+    def named(self, key: str, declared: Any, own: Any, effect: Callable[[Any], Any], meaning: str) -> Choice:
+        """What each reading is here, of a convention that says so of each of its places; own: what is `declared` does."""
+        said = self.said(key)
+        if "readings" not in said:
+            return Choice(own)
+        here = {name: declared if word is None else word for name, word in said["readings"].items()}
+        effects = {name: own if word == declared else effect(word) for name, word in here.items()}
         words_of = said.get("hints", {})
         code = {name: CodeHint(cpp, line, words_of.get(name, "")) for name, (cpp, line) in said.get("code", {}).items()}
         means = said.get("meaning", meaning)
         knob = Knob(said["name"], effects, means, {**words_of, **code}, advice=said.get("advice", ""))
         self.knobs.append(knob)
-        return Choice(knob=knob, readings=words)
+        return Choice(knob=knob, readings=here)
 
     def share(self, knob: Knob) -> None:
         """Take a convention of the whole contract; the page says its value, and may say more of it."""
@@ -306,10 +309,10 @@ class Use:
         if is_table and value.size != width:
             raise self.wrong(Wrong.WIDTH, key, f"{value.size} numbers", f"{width}, each of its own")
         path = self._kept(key, given, value)
-        said = self.said(key)
-        if "readings" in said:
-            others = {name: self._misread(key, name, said, misread or {}, width) for name in said["readings"]}
-            return Number(path, self._named(said, others, meaning, dict(zip(others, others, strict=True))))
+        if "readings" in self.said(key):
+            known, array = misread or {}, partial(self._array, (key,), width=width)
+            effect: Callable[[Any], Reading] = lambda other: known.get(str(other)) or always(array(other))  # noqa: E731
+            return Number(path, self.named(key, given, as_declared, effect, meaning))
         readings: dict[str, Reading] = {
             **(misread or {}),
             **self._by_position(given, width),
@@ -320,17 +323,6 @@ class Use:
         every = {"declared": as_declared, **readings}
         means = meaning or f"the {key} of {self.stage}"
         return Number(path, self.knob(key, every, means, hints, shows=lambda reading: np.ravel(reading(value))))
-
-    def _misread(
-        self, key: str, name: str, said: Mapping[str, Any], misread: Mapping[str, Reading], width: int | None
-    ) -> Reading:
-        """What a reading of a named convention makes of a number: the operation's own reading, or other numbers."""
-        other = said["readings"][name]
-        if other is None or name == said["value"]:
-            return as_declared
-        if isinstance(other, str) and other in misread:
-            return misread[other]
-        return always(self._array((key, "at", name), other, width))
 
     def _by_position(self, given: Any, width: int | None) -> dict[str, Reading]:
         """Numbers whose entries have names, taken in the order of their file by a side that does not look at the names."""

@@ -4,7 +4,7 @@ Its layout, what it is computed from, how, under which knobs, how far rounding m
 in one `Stage`. No other table is keyed by stage. How stages are evaluated is not here: see `rigpact.reference_runtime.graph`.
 """
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -168,8 +168,17 @@ class FramesInside:
         return getattr(self._frames, name)
 
 
-def with_inner(stage: Stage, inner: Mapping[str, Stage]) -> Stage:
-    """The stage with those inside it that it is computed by, of `inner` ones in the order of the loop."""
+def with_inner(
+    stages: Iterable[Stage], inner: Mapping[str, Stage], conventions: Sequence[str] = ()
+) -> tuple[Stage, ...]:
+    """The stages that are not inside others, each with those inside it: of `inner` ones, in the order of the loop.
+
+    conventions: the order of those that have a name.
+    """
+    return tuple(_with_inner(each, inner, conventions) for each in stages if each.name not in inner)
+
+
+def _with_inner(stage: Stage, inner: Mapping[str, Stage], conventions: Sequence[str]) -> Stage:
     path, wanted = [stage], {*stage.needs}
     for each in reversed([*inner.values()]):
         if each.name in wanted:
@@ -178,7 +187,8 @@ def with_inner(stage: Stage, inner: Mapping[str, Stage]) -> Stage:
     if len(path) == 1:
         return stage
     needs = dict.fromkeys(name for each in path for name in each.needs if name not in inner)
-    knobs = {knob.name: knob for each in path for knob in each.knobs}
+    own = {knob.name: knob for each in path for knob in each.knobs}
+    knobs = {name: own[name] for name in (*conventions, *own) if name in own}
     before = path[:-1]
     return replace(
         stage,

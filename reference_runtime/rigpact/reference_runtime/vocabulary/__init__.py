@@ -1,7 +1,7 @@
 """The vocabulary of declared contracts: one operation a module, found through the entry points `rigpact.operations`.
 
 arranging/: which number stands where. scaling/: one number at a time. turning/: rotations. timing/: from one frame to the next.
-meshes/: points in space. sensing/: sensors, and the distributions of answers. limbs/: poses on a wire, and their joints.
+meshes/: points in space. limbs/: poses on a wire, and their joints.
 rigs/: bones, their limits and kinematics. network: a model's answer. character/, posing/: what a motion network is given of a
 character, and from its answer to a pose; only a page names these, and a reader brings their numbers (`contract.numbers`).
 
