@@ -2,6 +2,8 @@
 
 import contextlib
 import json
+import re
+import shutil
 import socket
 import subprocess
 import sys
@@ -24,6 +26,7 @@ from rigpact.reference_runtime.recordings.trace import TraceHeader, json_to_head
 from rigpact.reports.command_line.examples import EXAMPLES
 from rigpact.reports.diagnosing.adequacy import advice_of, measure, weigh
 
+from ..engine_recordings import as_engine
 from ..every_case import every_case
 from .declared_runs import BUNDLES, SYSTEMS
 
@@ -143,6 +146,44 @@ def test_a_probe_shows_what_a_clip_does_not(project: Project, command: Command, 
         assert max(clip.margins.values()) >= 10.0
         assert {knob for knob, _ in clip.margins} == knobs
     assert "" not in [found.advice(each) for each in found.missed]
+
+
+@pytest.mark.nightly
+@every_project
+def test_every_system_is_gated_swept_stamped_and_written_as_cpp(
+    project: Project, command: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What works for the demo character alone is found by the first other customer."""
+    shutil.copytree(project.bundle.parent, tmp_path / "own")
+    monkeypatch.chdir(tmp_path / "own")
+    contract, clip = project.bundle.name, project.clip.relative_to(project.bundle.parent)
+    companion = ("--companion", "pretrain_template.json") if project.name == "enemy_animation" else ()
+    own = ("--contract", contract, *companion)
+    files, run, aside = (clip, "--onnx", "model.onnx"), "engine.trace.jsonl", tmp_path
+    said = {
+        "PASS": (
+            ("run", *own, *files, "-o", run), ("check", contract, *files, *companion),
+            ("gate", "--archive", aside / "kept.rigpact.zip"),
+            ("gate", "--from", aside / "kept.rigpact.zip", "--html", aside / "page.html"),
+            ("diff", run, run, *own), ("convert", run, "-o", aside / "run.npz"), ("diff", run, aside / "run.npz", *own),
+            ("sweep", *own, *files, "--frames", 24, "--processes", 1, "--out", aside / "swept"),
+        ),
+        "COMPATIBLE": (("diff", contract, contract, *companion, *companion),),
+        "": (
+            ("codegen", *own[1:], "-o", aside / "contract.hpp"),
+            ("codegen", contract, "--stamp", "model.onnx", "-o", aside / "stamped.onnx"),
+        ),
+    }  # fmt: skip
+    for words, expected in ((words, expected) for expected, every in said.items() for words in every):
+        answer = command(*words)
+        assert (answer.status, expected in answer.out or words[0] == "convert") == (0, True), (words, answer)
+        if words[0] == "run":
+            as_engine(run)
+            for asked in (("init",), ("init", "--status")):
+                assert "READY" in command(*asked).out
+    caught = command("gate", "--selftest", "--only", "bundle").out
+    count, planted = re.findall(r"(\d+) of (\d+) planted defects caught", caught)[0]
+    assert count == planted != "0"
 
 
 # ---- recordings of NeuraRig, and what is said of them
