@@ -8,7 +8,6 @@ from types import SimpleNamespace
 import numpy as np
 
 from rigpact.contract.character import Character
-from rigpact.contract.findings import Ledger
 from rigpact.contract.systems.layout import Field, FieldKind, FieldLayout
 from rigpact.contract.systems.stage import Graph, Stage
 from rigpact.reference_runtime.recordings.recording import Recording
@@ -51,7 +50,7 @@ def comparison(a=None, b=None, **changes):
     a, b = a or recording("a.jsonl", range(4)), b or recording("b.jsonl", range(4))
     nothing = Comparison(
         a, b, CONTRACT, BONES, np.arange(4), stages={}, waived={}, missing={}, pose=None, baseline=None,
-        ledger=Ledger(12, 12), inheriting=(), union=4, behind_a_gap=0,
+        inheriting=(), union=4, behind_a_gap=0,
     )  # fmt: skip
     return replace(nothing, **changes)
 

@@ -26,7 +26,7 @@ LEFT |= {"training": (*LEFT["fixtures"], "fixtures"), "reports": (*LEFT["fixture
 LEFT |= {"testing": (*LEFT["reports"], "reports")}
 """What each package may import from, beside itself; `rigpact.testing` shares its root with the reports."""
 OPTIONAL = {
-    "pandas": r"comparing/diff|sweep/", "pyarrow": r"sweep/results", "distributed": r"sweep/cluster",
+    "pandas": r"comparing/diff|sweep/", "pyarrow": r"sweep/results", "distributed": r"sweep/workers",
     "torch": r"rigpact/training|torch_backend", "pytest": r"rigpact/testing/", "hypothesis": r"rigpact/testing/",
 }  # fmt: skip
 """Packages of extras, and where they may be imported: a gate in CI must not need torch."""

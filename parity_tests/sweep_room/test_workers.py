@@ -13,12 +13,11 @@ from typing import Any
 import pytest
 
 from rigpact.contract.errors import UnusableInput
-from rigpact.reports.sweep import cluster as cluster_module
-from rigpact.reports.sweep.cluster import on_cluster
+from rigpact.reports.sweep import workers
 from rigpact.reports.sweep.plan import SweepPlan
 from rigpact.reports.sweep.results import RESULTS, read_results
 from rigpact.reports.sweep.sweep import run_sweep
-from rigpact.reports.sweep.workers import in_processes, in_this_process
+from rigpact.reports.sweep.workers import in_processes, in_this_process, on_cluster
 
 CELLS, CELL_S = 60, 0.02
 
@@ -101,7 +100,7 @@ def test_nobody_at_the_address_is_one_clear_error(
 ) -> None:
     """If the scheduler is down, one line must report it, not a traceback."""
     pytest.importorskip("distributed")
-    monkeypatch.setattr(cluster_module, "_CONNECT_S", 1)
+    monkeypatch.setattr(workers, "_CONNECT_S", 1)
     with pytest.raises(UnusableInput) as refusal:
         run_sweep(counted.plan_of(3), tmp_path / "out", partial(on_cluster, address="tcp://127.0.0.1:9"))
     assert refusal.value.place == "--scheduler tcp://127.0.0.1:9"

@@ -88,6 +88,11 @@ class Finding(AsJson):
         return whole.format_map(self.values)
 
     @property
+    def place(self) -> str:
+        """`file#pointer`, or the file alone."""
+        return f"{self.file}#{self.pointer}" if self.pointer else self.file
+
+    @property
     def about(self) -> str:
         """What its rule is about, with this finding's numbers in it."""
         return self.rule.about.format_map(self.values)
@@ -142,7 +147,7 @@ class FindingsReport(AsJson):
 
     def count(self, severity: Severity) -> int:
         """Number of findings of one severity."""
-        return sum(finding.rule.severity is severity for finding in self.findings)
+        return sum(finding.rule.severity == severity for finding in self.findings)
 
     @property
     def verdict(self) -> Verdict:

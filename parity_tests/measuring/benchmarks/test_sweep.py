@@ -11,10 +11,10 @@ from typing import Any
 import pytest
 
 from rigpact.fixtures import demo_bundle
-from rigpact.reports.sweep.cluster import on_cluster
 from rigpact.reports.sweep.plan import plan_sweep
 from rigpact.reports.sweep.results import read_results
 from rigpact.reports.sweep.sweep import run_sweep
+from rigpact.reports.sweep.workers import on_cluster
 
 from .long_runs import demo_contract
 from .performance_table import add_row, seconds

@@ -157,8 +157,7 @@ def print_findings(groups: Iterable[Sequence[Finding]], console: Console) -> Non
         found[finding.rule] += 1
         if found[finding.rule] <= FINDINGS_SHOWN:
             severity = finding.rule.severity
-            place = f"{finding.file}#{finding.pointer}" if finding.pointer else finding.file
-            line = Text(f"{plain(place)}: {finding.rule.code} ")
+            line = Text(f"{plain(finding.place)}: {finding.rule.code} ")
             line.append(severity.value, style=STYLES[severity]).append(f": {plain(finding.message)}")
             console.print(line)
             console.print(Text(f"  hint: {plain(finding.rule.hint)}", style="dim"))

@@ -6,7 +6,6 @@
     bundles, systems, declared  where two contracts of a kind differ, in these
     bundle_rows, bones          what stands in a bundle, as rows; its bones
     compare        compare_contracts(): the way in
-    record         the entry for the contract document's change record
 
 To add a kind of change: a row in kinds, and the difference that yields it. To add a kind of contract: a module that yields where
 two of them differ, and its line in compare.

@@ -99,6 +99,11 @@ class Compatibility(AsJson):
         return "breaking" if self.is_breaking else "compatible"
 
     @property
+    def record_key(self) -> str:
+        """The identity of an entry in a change record: the beginnings of the hashes of both versions."""
+        return f"{self.old_sha256[:12]} → {self.new_sha256[:12]}"
+
+    @property
     def duties(self) -> dict[str, str]:
         """What is to be done, by class."""
         return {consumer.value: ADVICE[consumer] for consumer in self.classes}

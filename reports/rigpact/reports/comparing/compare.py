@@ -6,6 +6,7 @@ module only measures: judgement.py makes findings, and allowance.py gives the to
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -126,7 +127,6 @@ class Comparison:
     missing: Mapping[str, Finding]
     pose: PoseError | None
     baseline: Baseline | None
-    ledger: Ledger
     inheriting: Collection[str]
     """Stages that inherit a difference from the stages before them."""
     union: int
@@ -149,6 +149,31 @@ class Comparison:
         if self.some_bones is None or own is None or own.whole is None or stage in self.some_bones.whole_stages:
             return 0
         return int(own.whole.fields(stage).width - own.fields(stage).width)
+
+    @cached_property
+    def accounts(self) -> Mapping[str, Ledger]:
+        """What became of the values of each stage that either side holds, over the frames of either side.
+
+        Of the values that could not be judged, those of a network's answers are waived, those that depend on a frame that nobody
+        recorded, and those of bones that are not compared; all others are missing.
+        """
+        sides = self.a.trace.widths, self.b.trace.widths
+        held = {name: max(side.get(name, 0) for side in sides) for name in self.stage_order}
+        return {name: self._account(name, width) for name, width in held.items() if width}
+
+    def _account(self, name: str, width: int) -> Ledger:
+        others, result = self.union * self.numbers_of_others(name), self.stages.get(name)
+        declared = self.union * width + others
+        if name in self.waived or result is None:
+            return Ledger(declared, 0, declared if name in self.waived else others)
+        unjudged = result.total - result.judged_total + result.left_out_total + result.unknown - self.undetermined(name)
+        return Ledger(declared, result.compared_total, others + unjudged)
+
+    @property
+    def ledger(self) -> Ledger:
+        """The account of all stages."""
+        own = self.accounts.values()
+        return Ledger(*(sum(getattr(each, name) for each in own) for name in ("declared", "compared", "waived")))
 
     def undetermined(self, stage: str) -> int:
         """How many values of a stage differ, but have a tolerance that spans their whole range: they are missing.
@@ -227,8 +252,7 @@ def compare(
         waived[name] = reason
         del stages[name]
     bones = bone_names_of(contract) or a.bone_names or b.bone_names or ()
-    ledger = ledger_of(a, b, held, stages, waived, pairs.union, answers)
-    measured = stages, waived, missing, pose, baseline, ledger, allowance.inheriting
+    measured = stages, waived, missing, pose, baseline, allowance.inheriting
     return Comparison(a, b, contract, bones, pairs.frames, *measured, pairs.union, pairs.behind_a_gap)
 
 
@@ -312,25 +336,3 @@ def _pose_meter(pairs: Pairs, contract: Contract | None, skeleton: Skeleton | No
 
 def _system_of(contract: Contract | None) -> System:
     return find_system(ENEMY_ANIMATION) if contract is None else contract.system
-
-
-def ledger_of(
-    a: Recording,
-    b: Recording,
-    held: Sequence[str],
-    stages: Mapping[str, StageComparison],
-    waived: Mapping[str, str],
-    frames: int,
-    answers: Collection[str],
-) -> Ledger:
-    """Count values. Declared values are those of either side, over the frames of either side.
-
-    Of the values that could not be judged, those of a network's answers are waived, and those that depend on a frame that
-    nobody recorded; all others are missing.
-    """
-    widths = {name: max(side.trace.widths.get(name, 0) for side in (a, b)) for name in held}
-    declared = frames * sum(widths.values())
-    compared = sum(result.compared_total for result in stages.values())
-    unjudged = sum(result.total - result.judged_total + result.left_out_total for result in stages.values())
-    unjudged += sum(result.unknown for name, result in stages.items() if name in answers)
-    return Ledger(declared, compared, waived=unjudged + frames * sum(widths[name] for name in waived))

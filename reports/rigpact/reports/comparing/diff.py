@@ -11,14 +11,14 @@ import pandas as pd
 from rigpact.contract.character import bone_names_of
 from rigpact.contract.errors import UnusableInput
 from rigpact.contract.files import write_bytes
-from rigpact.contract.findings import FindingsReport, Ledger
+from rigpact.contract.findings import FindingsReport
 from rigpact.contract.some_bones import contract_of_bones
 from rigpact.contract.systems.contract import Contract
 from rigpact.reference_runtime.files.declared import ContractFiles, files_of, network_of
 from rigpact.reference_runtime.recordings.recording import Recording, of_bones, read_recording, with_all_bones
 from rigpact.reports.checking.check import said_of_inputs
 from rigpact.reports.comparing.checkpoints.ranking import bone_name
-from rigpact.reports.comparing.compare import Comparison, SomeBones, compare, ledger_of
+from rigpact.reports.comparing.compare import Comparison, SomeBones, compare
 from rigpact.reports.comparing.judgement import judge
 
 # The error of every bone in every frame as a table, for other tools.
@@ -77,7 +77,9 @@ def compare_recordings(
     joined = _joined(parts, sides, own, whole & asked)
     names = bone_names_of(contract)
     held_by = {side.path: tuple(names[bone] for bone in side.bones) for side in (a, b) if side.bones}
-    return _with_account(joined, own, whole & asked, held_by)
+    missing = tuple(name for name in names if name not in bone_names_of(own))
+    rests = SomeBones(bone_names_of(own), missing, tuple(sorted(whole & asked)), held_by)
+    return replace(joined, some_bones=rests)
 
 
 def _common(a: Recording, b: Recording) -> tuple[int, ...]:
@@ -109,26 +111,10 @@ def _joined(
     stages, waived, is_posed_whole = of_both("stages"), of_both("waived"), some.posed in whole
     posed = parts.get(is_posed_whole, some)
     inheriting = [name for key, part in parts.items() for name in part.inheriting if (name in whole) is key]
-    held = [name for name in some.stage_order if any(name in side.trace.stages for side in sides)]
-    answers = [name for name in own.system.graph.answers if name in stages]
-    ledger = ledger_of(*sides, held, stages, waived, some.union, answers)
     return replace(
-        some, a=sides[0], b=sides[1], contract=own, bones=posed.bones, stages=stages, waived=waived, ledger=ledger,
+        some, a=sides[0], b=sides[1], contract=own, bones=posed.bones, stages=stages, waived=waived,
         missing=of_both("missing"), pose=posed.pose, baseline=posed.baseline, inheriting=inheriting,
     )  # fmt: skip
-
-
-def _with_account(
-    joined: Comparison, own: Contract, whole: Collection[str], held_by: Mapping[Path, tuple[str, ...]]
-) -> Comparison:
-    """The comparison with the bones that it rests on, and the numbers of the other bones in its ledger."""
-    ledger = joined.ledger
-    names = bone_names_of(own)
-    bones = tuple(name for name in bone_names_of(own.of_all_bones) if name not in names)
-    found = replace(joined, some_bones=SomeBones(names, bones, tuple(sorted(whole)), held_by))
-    held = [name for name in found.stage_order if name in {**found.a.trace.stages, **found.b.trace.stages}]
-    others = sum(map(found.numbers_of_others, held)) * found.union
-    return replace(found, ledger=Ledger(ledger.declared + others, ledger.compared, ledger.waived + others))
 
 
 @dataclass(frozen=True)

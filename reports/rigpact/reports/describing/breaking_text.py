@@ -1,17 +1,17 @@
 """Print the changes between two bundles for people, and write the change record."""
 
 from datetime import date
-from pathlib import Path
+from pathlib import Path, PurePath
 
 from rich.console import Console
 from rich.text import Text
 
 from rigpact.contract.compatibility import Change, Compatibility, Consumer
 from rigpact.contract.compatibility.kinds import MEANING
-from rigpact.contract.compatibility.record import TITLE, record_entry, record_key
 from rigpact.contract.errors import UnusableInput
 from rigpact.contract.files import read_bytes, write_bytes
 from rigpact.contract.findings import number_of
+from rigpact.reports.templates import template
 from rigpact.reports.terminal import plain, sum_up
 
 _STYLES = {Consumer.RETRAIN: "bold magenta", Consumer.TRACE: "yellow", Consumer.COSMETIC: "dim"}
@@ -42,13 +42,17 @@ def _print_change(each: Change, console: Console) -> None:
 
 def write_record(found: Compatibility, path: Path, day: date) -> bool:
     """Add the entry to a change record, and create the file if needed; False if the entry is already there."""
-    text = TITLE
+    text = "# Change record\n"
     if path.exists():
         try:
             text = read_bytes(path, is_updated=True).decode("utf-8")
         except UnicodeDecodeError:
             raise UnusableInput(path, "bytes that are not text", "a change record in Markdown") from None
-    if record_key(found) in text:
+    if found.record_key in text:
         return False
-    write_bytes(path, f"{text.rstrip()}\n\n{record_entry(found, day)}".encode())
+    cosmetic = sum(Consumer.COSMETIC in each.classes for each in found.changes)
+    entry = template(Path(__file__).with_name("change_record.md.j2")).render(
+        found=found, day=day.isoformat(), name=PurePath(found.new).name, meaning=MEANING, cosmetic=cosmetic
+    )
+    write_bytes(path, f"{text.rstrip()}\n\n{entry}".encode())
     return True

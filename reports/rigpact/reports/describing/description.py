@@ -7,6 +7,7 @@ Nothing here judges; `rigpact check` does.
 
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import groupby
+from pathlib import Path
 from typing import Any
 
 from rich.console import Console
@@ -15,7 +16,6 @@ from rich.text import Text
 
 from rigpact.contract.as_json import as_json
 from rigpact.contract.compatibility import Consumer, compare_contracts
-from rigpact.contract.compatibility.record import markdown_cell
 from rigpact.contract.documents import Document
 from rigpact.contract.model.graph import TensorSignature
 from rigpact.contract.model.signature import ModelSignature
@@ -25,6 +25,7 @@ from rigpact.contract.systems.description import Row, Section
 from rigpact.contract.systems.layout import Field, FieldLayout
 from rigpact.contract.systems.stage import Stage
 from rigpact.contract.systems.system import System
+from rigpact.reports.templates import template
 from rigpact.reports.terminal import plain
 
 
@@ -211,19 +212,7 @@ def print_description(sections: Sequence[Section], console: Console) -> None:
 
 def description_markdown(sections: Sequence[Section]) -> str:
     """The sections as a Markdown page; the same files give the same text."""
-    levels = ("#", *("##" for _ in sections[1:]))
-    return "\n".join(line for each in zip(levels, sections, strict=True) for line in _markdown(*each))
-
-
-def _markdown(level: str, section: Section) -> Iterator[str]:
-    yield from (f"{level} {section.title}", "")
-    for line in section.lines:
-        yield from (line, "")
-    if section.rows:
-        yield "| " + " | ".join(section.columns) + " |"
-        yield "|" + "---|" * len(section.columns)
-        yield from ("| " + " | ".join(markdown_cell(cell) for cell in row) + " |" for row in section.rows)
-        yield ""
+    return template(Path(__file__).with_name("description.md.j2")).render(sections=sections).removesuffix("\n")
 
 
 def description_to_json(sections: Sequence[Section]) -> dict[str, Any]:

@@ -29,22 +29,15 @@ from rigpact.reports.describing.system_description import (
     system_sections,
     systems_section,
 )
+from rigpact.reports.templates import template
 
 
 # The section of one rule, as docs/rules.md and `rigpact show` have it
 def rule_section(rule: Rule) -> str:
     """The section of one rule, under fixed headings."""
     general = {"place": "FILE", "message": re.sub(r"\{[^{}]*\}", "…", rule.message)}
-    example = examples().get(rule.code, general)
-    shown = f"```text\n{example['place']}: {rule.code} {rule.severity.value}: {example['message']}\n```"
-    return (
-        f"## {rule.code} {rule.name}\n\n"
-        f"### What it does\nFinds: {rule.name.replace('-', ' ')} ({_family_of(rule)}). Severity: {rule.severity.value}."
-        f"{' The engine does not load such a file.' if rule.engine_refuses else ''}\n\n"
-        f"### Why it is bad\n{_sentence(rule.why)}\n\n"
-        f"### Example\n{shown}\n\n"
-        f"### How to fix\n{_sentence(rule.hint)}\n"
-    )
+    words = template(Path(__file__).with_name("rule.md.j2"), sentence=_sentence)
+    return words.render(rule=rule, family=_family_of(rule), example=examples().get(rule.code, general))
 
 
 @cache
@@ -67,25 +60,6 @@ def _sentence(text: str) -> str:
 
 
 Made = tuple[Sequence[Section], str]
-RECORDER = """\
-// c++ -std=c++17 -DRIGPACT_TRACE=1 -pthread -I"{include}" game.cpp
-#include <rigpact/trace.hpp>
-
-int main() {{
-    rigpact::Recorder recorder;
-    rigpact::TraceHeader header{{"MyGame", "1.0", nullptr, 60.0, "free", nullptr}};
-    header.system = "mine";  // the name of the contract, where there is one
-    recorder.open("run.trace.bin", header);
-    for (int frame = 0; frame < 120; ++frame) {{
-        const float obs[] = {{0.1f * frame, 0.2f}}, action[] = {{0.3f}};  // your own numbers: any array, any name
-        recorder.begin_frame(frame, frame / 60.0);
-        recorder.stage("obs", obs).stage("action", action);
-        recorder.end_frame();
-    }}
-    return recorder.close() ? 0 : 1;
-}}
-// then: rigpact diff run.trace.bin python.npz, or rigpact explain run.trace.bin --contract contract.toml
-"""
 
 
 @dataclass(frozen=True)
@@ -158,6 +132,10 @@ def _whole(title: str, text: str, language: str) -> Made:
     return [Section(title, (f"```{language}\n{text}```",))], text
 
 
+def _recorder() -> str:
+    return template(Path(__file__).with_name("recorder.cpp.j2")).render(include=headers_folder())
+
+
 _PAGE, _SCHEMA = "page ", "schema "
 _KINDS: Mapping[str, tuple[Callable[[], Iterable[str]], Callable[[str], Made]]] = {
     "a rule": (_rules, _rule),
@@ -167,10 +145,7 @@ _KINDS: Mapping[str, tuple[Callable[[], Iterable[str]], Callable[[str], Made]]] 
     "a page": (lambda: (f"{_PAGE}{name}" for name in known_systems()), _page),
     "a schema": (lambda: (f"{_SCHEMA}{name}" for name in SCHEMAS), _schema),
     "the schemas": (lambda: ("schema",), lambda _: ([_schemas()], "")),
-    "a recorder": (
-        lambda: ("recorder",),
-        lambda _: _whole("Recorder", RECORDER.format(include=headers_folder()), "cpp"),
-    ),
+    "a recorder": (lambda: ("recorder",), lambda _: _whole("Recorder", _recorder(), "cpp")),
 }
 """Each kind: all its names, and what one of them shows."""
 

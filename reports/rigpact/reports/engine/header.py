@@ -134,14 +134,14 @@ def declaration(cpp: str, value: Any, place: str) -> list[str]:
     """The lines that declare one constant. Entries that form no table are declared one by one, numbered by place."""
     if value is None or value == []:
         return [f"// {cpp}: empty"]
-    leaves, shape = list(_leaves(value)), _shape(value)
-    kind = _type(leaves, place)
-    if shape is None or kind is None:
+    table = np.array(value, dtype=object)  # of rows that differ in length, its entries are lists
+    kind = _type(table.ravel().tolist(), place) if table.size else None
+    if kind is None:
         nested = {f"{cpp}_{index}": each for index, each in enumerate(value)}
         return list(declarations(nested, place))
-    if not shape:
+    if not table.shape:
         return [f"inline constexpr {kind} {cpp}{'[]' if kind == 'char' else ''} = {_literal(value)};"]
-    sizes = "".join(f"[{size}]" for size in shape)
+    sizes = "".join(f"[{size}]" for size in table.shape)
     return [f"inline constexpr {'const char*' if kind == 'char' else kind} {cpp}{sizes} = {{", *_table(value), "};"]
 
 
@@ -150,23 +150,6 @@ def _table(value: Sequence[Any]) -> list[str]:
     if not isinstance(value[0], list | tuple):
         return [f"    {line}," for line in lines([_literal(each) for each in value])]
     return [line for row in value for line in ("    {", *(f"    {each}" for each in _table(row)), "    },")]
-
-
-def _leaves(value: Any) -> Iterator[Any]:
-    if isinstance(value, list | tuple):
-        for each in value:
-            yield from _leaves(each)
-    else:
-        yield value
-
-
-def _shape(value: Any) -> tuple[int, ...] | None:
-    """The sizes of a table, () for a single value; None if rows differ in length."""
-    if not isinstance(value, list | tuple):
-        return ()
-    inner = {_shape(each) for each in value}
-    only = inner.pop() if len(inner) == 1 else None
-    return None if only is None or 0 in (len(value), *only) else (len(value), *only)
 
 
 def _type(leaves: Sequence[Any], place: str) -> str | None:

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping
 from rigpact.contract.findings import Severity
 from rigpact.reports.gate.answer.report import GateReport
 from rigpact.reports.renderers.places import places_of
-from rigpact.reports.renderers.wording import hint_text, message_text, rule_text, unexplained
+from rigpact.reports.renderers.wording import unexplained
 from rigpact.reports.terminal import plain
 
 _COMMANDS = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.INFO: "notice"}
@@ -29,9 +29,9 @@ def render(gate: GateReport) -> str:
             position = place.position
             properties |= {"line": str(position.line), "endLine": str(position.line)}
             properties |= {"col": str(position.column), "endColumn": str(position.end_column)}
-        properties["title"] = rule_text(finding)
+        properties["title"] = f"{finding.rule.code} {finding.rule.name}"
         at = f"{plain(finding.pointer)}: " if finding.pointer else ""
-        told = f"{at}{message_text(finding)}\nhint: {hint_text(finding)}"
+        told = f"{at}{plain(finding.message)}\nhint: {plain(finding.rule.hint)}"
         by_severity[finding.rule.severity].append(_command(_COMMANDS[finding.rule.severity], properties, told))
     return "".join(f"{line}\n" for severity, lines in by_severity.items() for line in _limited(severity, lines))
 

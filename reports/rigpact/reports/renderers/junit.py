@@ -15,11 +15,8 @@ from rigpact.contract.findings import Finding, Rule
 from rigpact.reports.gate.answer.report import GateReport, Part
 from rigpact.reports.renderers.places import places_of
 from rigpact.reports.renderers.wording import (
-    hint_text,
     is_failing,
-    message_text,
     part_text,
-    place_text,
     unanswered,
     unjudged_text,
 )
@@ -79,7 +76,7 @@ def _stage_cases(part: Part, *, strict: bool) -> Iterator[Case]:
         inside = f"/stages/{stage}/"
         here = tuple(each for each in part.report.findings if f"{each.pointer}/".startswith(inside))
         if any(is_failing(finding, strict=strict) for finding in here):
-            yield Case(f"stage {plain(stage)}", Outcome.FAILED, message_text(here[0]), here[0].rule.code, here)
+            yield Case(f"stage {plain(stage)}", Outcome.FAILED, plain(here[0].message), here[0].rule.code, here)
         elif entry["ok"] or here:
             yield Case(f"stage {plain(stage)}", Outcome.PASSED, findings=here)
         else:
@@ -101,7 +98,7 @@ def _rule_cases(findings: Sequence[Finding], summary: Mapping[str, Any], *, stri
         here = by_code.get(code, [])
         failing = [finding for finding in here if is_failing(finding, strict=strict)]
         outcome = Outcome.FAILED if failing else Outcome.SKIPPED if code in lowered else Outcome.PASSED
-        headline = message_text(failing[0]) if failing else ""
+        headline = plain(failing[0].message) if failing else ""
         if outcome is Outcome.SKIPPED:
             headline = plain(f"lowered to {lowered[code].get('to')} {_debt(lowered[code])}")
         yield Case(f"{code} {rules[code].name}", outcome, headline, code, tuple(here))
@@ -182,7 +179,7 @@ def _counts(cases: Iterable[Case]) -> dict[str, str]:
 def _told(findings: tuple[Finding, ...]) -> str:
     lines = []
     for finding in findings[:FINDINGS_SHOWN]:
-        message = f"{finding.rule.severity.value}: {message_text(finding)}\n  hint: {hint_text(finding)}"
-        lines.append(f"{place_text(finding)}: {message}")
+        message = f"{finding.rule.severity.value}: {plain(finding.message)}\n  hint: {plain(finding.rule.hint)}"
+        lines.append(f"{plain(finding.place)}: {message}")
     more = len(findings) - FINDINGS_SHOWN
     return "\n".join([*lines, f"and {more} more"] if more > 0 else lines)

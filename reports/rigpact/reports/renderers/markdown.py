@@ -15,7 +15,6 @@ from rigpact.contract.version import rigpact_version
 from rigpact.reports.answer import Answer
 from rigpact.reports.gate.answer.report import GateReport
 from rigpact.reports.renderers import wording as words
-from rigpact.reports.renderers.wording import hint_text, message_text, place_text
 from rigpact.reports.templates import template
 from rigpact.reports.terminal import account_text, plain, severities_text
 
@@ -90,6 +89,6 @@ def _within(limit: int, rows: Iterator[str]) -> list[str]:
 
 
 def _row(finding: Finding) -> str:
-    place, message, hint = (escaped(text) for text in (place_text(finding), message_text(finding), hint_text(finding)))
-    severity, rule = finding.rule.severity.value, words.rule_text(finding)
+    place, message, hint = (escaped(text) for text in (finding.place, finding.message, finding.rule.hint))
+    severity, rule = finding.rule.severity.value, f"{finding.rule.code} {finding.rule.name}"
     return f"| {severity} | {rule} | <code>{place}</code> | {message}<br>hint: {hint} |"

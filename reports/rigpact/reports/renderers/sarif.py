@@ -21,7 +21,7 @@ from rigpact.contract.findings import Finding, Rule, Severity
 from rigpact.contract.version import rigpact_version
 from rigpact.reports.gate.answer.report import GateReport, Part
 from rigpact.reports.renderers.places import Place, places_of
-from rigpact.reports.renderers.wording import hint_text, message_text, unanswered
+from rigpact.reports.renderers.wording import unanswered
 from rigpact.reports.terminal import plain
 
 ENVIRONMENT = "RIGPACT_DOCS_URL"
@@ -132,7 +132,7 @@ def _result(
         "ruleId": finding.rule.code,
         "ruleIndex": index,
         "level": _LEVELS[finding.rule.severity],
-        "message": {"text": _message(f"{message_text(finding)} (hint: {hint_text(finding)})")},
+        "message": {"text": _message(f"{plain(finding.message)} (hint: {plain(finding.rule.hint)})")},
         "locations": [location],
         "partialFingerprints": {FINGERPRINT: finding.fingerprint},
         "properties": {"part": plain(part.name)} | causes.get(id(finding), {}),

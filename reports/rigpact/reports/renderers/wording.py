@@ -9,26 +9,6 @@ from rigpact.reports.terminal import account_text, plain
 _WORST_FIRST = tuple(Severity)
 
 
-def place_text(finding: Finding) -> str:
-    """`file#pointer`, or the file alone."""
-    return plain(f"{finding.file}#{finding.pointer}" if finding.pointer else finding.file)
-
-
-def message_text(finding: Finding) -> str:
-    """The message."""
-    return plain(finding.message)
-
-
-def hint_text(finding: Finding) -> str:
-    """The finding's hint."""
-    return plain(finding.rule.hint)
-
-
-def rule_text(finding: Finding) -> str:
-    """The rule's code and name."""
-    return f"{finding.rule.code} {finding.rule.name}"
-
-
 def is_failing(finding: Finding, *, strict: bool) -> bool:
     """Whether a finding alone fails the run: an error always, a warning if strict."""
     severity = finding.rule.severity
@@ -91,7 +71,7 @@ def part_text(part: Part) -> str:
         told = part.report.count(Severity.ERROR) > 0
         return "could not be judged; its finding says why" if told else unjudged_text(part)
     if part.is_waived:
-        return "; ".join(message_text(finding) for finding in part.report.findings) or account_text(part.report.ledger)
+        return "; ".join(plain(finding.message) for finding in part.report.findings) or account_text(part.report.ledger)
     return f"{account_text(part.report.ledger)}{_seen_text(part)}{_clips_text(part)}"
 
 
@@ -121,7 +101,7 @@ def worst_first(findings: tuple[Finding, ...]) -> list[Finding]:
 
 def cause_text(cause: Cause) -> str:
     """Where and what: the first file, and the sentence that names it."""
-    return f"{cause.side}, {place_text(cause.lead)}: {plain(cause.title)}"
+    return f"{cause.side}, {plain(cause.lead.place)}: {plain(cause.title)}"
 
 
 def found_text(cause: Cause) -> str:

@@ -3,10 +3,10 @@
     plan       the cells to measure, in a fixed order; a hash of all its inputs names each cell
     measure    one cell: run, compare with the clip, judge
     journal    the finished cells, so that nothing is computed twice
-    workers    measures cells in processes of this machine; cluster: on Dask
+    workers    measures cells here, in processes of this machine, or on Dask
     results    writes rows in the plan's order to Parquet
     summary    the worst cells and the best checkpoint of each clip, as text
     sweep      runs all of these
 
-To add a measurement: a field of `measure.Measured`, and a column of the same name in `results.COLUMNS`.
+To add a measurement: a field of `measure.Measured`, which is a column of the results too.
 """

@@ -1,32 +1,31 @@
 """Write the rows of a sweep to Parquet in the plan's order: the same bytes on every machine.
 
-A row holds no time and no machine name. Needs pyarrow (extra `sweep`). To add a column: a row in `COLUMNS`.
+A row holds no time and no machine name. Needs pyarrow (extra `sweep`).
 """
 
 import itertools
 from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
 from rigpact.contract.errors import UnusableInput
 from rigpact.contract.files import written_whole
 from rigpact.reports.sweep.journal import Journal
+from rigpact.reports.sweep.measure import Measured
 from rigpact.reports.sweep.plan import Cell, SweepPlan
 
 RESULTS = "results.parquet"
 Row = Mapping[str, Any]
+_KINDS = {"str": "string", "int": "int64", "float": "double"}
 COLUMNS: Mapping[str, str] = {
-    "cell": "string", "clip": "string", "model": "string", "conventions": "string", "mode": "string",
-    "verdict": "string", "error_kind": "string", "error": "string",
-    "frames": "int64", "judged_frames": "int64", "first_bad_frame": "int64", "first_bad_stage": "string",
-    "inputs_aligned": "string", "stage": "string", "unit": "string", "mean_error": "double", "max_error": "double",
-    "mean_deg": "double", "max_deg": "double", "worst_bone": "string", "worst_frame": "int64",
-    "mean_cm": "double", "max_cm": "double", "copy_last_mean_deg": "double", "copy_last_mean_cm": "double",
-    "last_second_deg": "double", "growth_per_frame": "double",
-    "bundle": "string", "bundle_sha256": "string", "companion_sha256": "string", "model_sha256": "string",
-    "clip_sha256": "string", "rigpact_version": "string",
-}  # fmt: skip
-"""All columns with their Arrow types, in order."""
+    **dict.fromkeys(("cell", "clip", "model", "conventions", "mode"), "string"),
+    **{each.name: _KINDS[str(getattr(each.type, "__name__", each.type)).split(" |")[0]] for each in fields(Measured)},
+    **dict.fromkeys(
+        ("bundle", "bundle_sha256", "companion_sha256", "model_sha256", "clip_sha256", "rigpact_version"), "string"
+    ),
+}
+"""All columns with their Arrow types, in order: the cell, what was measured of it, its files."""
 _ROWS_AT_ONCE = 1024
 """Rows in a row group: limits the memory for writing; another value changes the file's bytes."""
 

@@ -7,13 +7,12 @@ from pathlib import Path
 
 from rich.console import Console
 
-from rigpact.reports.sweep.cluster import on_cluster
 from rigpact.reports.sweep.journal import Journal
 from rigpact.reports.sweep.measure import DIED
 from rigpact.reports.sweep.plan import Cell, SweepPlan
 from rigpact.reports.sweep.results import require_pyarrow, rows_of, write_results
 from rigpact.reports.sweep.summary import Summary
-from rigpact.reports.sweep.workers import RETRIES, Runner, in_processes, in_this_process
+from rigpact.reports.sweep.workers import RETRIES, Runner, in_processes, in_this_process, on_cluster
 from rigpact.reports.terminal import counted
 
 

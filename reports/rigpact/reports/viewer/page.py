@@ -12,14 +12,14 @@ import numpy as np
 from markupsafe import Markup, escape
 
 from rigpact.contract.files import write_bytes
-from rigpact.contract.findings import Finding, Ledger, Severity, Verdict
+from rigpact.contract.findings import Finding, Severity
 from rigpact.contract.rules.teacher.prediction import NOT_POSES, SAY_NOTHING
 from rigpact.contract.statistics import FloatArray
 from rigpact.reports.comparing.stage_comparison import Address
 from rigpact.reports.diagnosing.diagnosis_text import answer_of_diagnosis
 from rigpact.reports.gate.answer.compared_run import CLIP, REFERENCE, ComparedRun, Values
 from rigpact.reports.gate.answer.report import GateReport, Part
-from rigpact.reports.renderers.wording import found_text, place_text
+from rigpact.reports.renderers.wording import found_text
 from rigpact.reports.templates import template
 from rigpact.reports.terminal import plain, severities_text
 from rigpact.reports.viewer.run_data import SCALE, bone_index, bone_names, rows_drawn, run_data, sized
@@ -86,19 +86,19 @@ def run_words(run: ComparedRun, owner: Part | None, denied: Sequence[Finding] = 
     answer = None if run.diagnosis is None else answer_of_diagnosis(run.diagnosis)
     known = AGREES if owner is not None and owner.verdict == "pass" else NOT_DIAGNOSED
     peaks = np.where(np.isfinite(run.deg), run.deg, np.inf).max(axis=0, initial=0.0)
-    messages = " ".join(f"{plain(each.message)} ({each.rule.code})." for each in denied[:1])
+    messages = " ".join(f"{each.message} ({each.rule.code})." for each in denied[:1])
     return {
-        "name": plain(run.name if owner is None else owner.title),
+        "name": run.name if owner is None else owner.title,
         "side": side,
         "against": run.against,
         "about_poses": _PREDICTED + (messages or _FROM_THE_CLIP) if run.against == CLIP else messages and _DENIED + messages,
-        "headline": known if answer is None else plain(f"{answer.word}: {answer.headline}"),
-        "lines": [] if answer is None else [plain(line) for line in answer.lines],
-        "notes": "; ".join(f"{plain(name)}: {plain(note)}" for name, note in run.stages if note),
+        "headline": known if answer is None else f"{answer.word}: {answer.headline}",
+        "lines": [] if answer is None else answer.lines,
+        "notes": "; ".join(f"{name}: {note}" for name, note in run.stages if note),
         "stages": [_stage_row(run, name, ratios, note) for name, ratios, note in run.by_stage()],
         "bones": [_bone_row(run, int(bone)) for bone in np.argsort(-peaks, kind="stable")],
         "numbers": None if run.values is None else {
-            "stage": plain(run.values.stage), "rows": list(_value_rows(run.values, run)),
+            "stage": run.values.stage, "rows": list(_value_rows(run.values, run)),
             "is_of_network": max(run.values.network) >= 0,
         },
     }  # fmt: skip
@@ -116,9 +116,9 @@ def _value_rows(values: Values, run: ComparedRun) -> Iterator[dict[str, str]]:
         is_other = distance[place] > _SAME * span and distance[nearest] <= _SAME * span
         row, own = int(np.argmax(apart[:, place])), values.network
         yield {
-            "index": str(values.channels[place]), "name": plain(name),
+            "index": str(values.channels[place]), "name": name,
             "network": "" if own[place] < 0 else str(own[place]),
-            "got": plain(values.names[nearest]) if is_other else "",
+            "got": values.names[nearest] if is_other else "",
             "got_network": str(own[nearest]) if is_other and own[nearest] >= 0 else "",
             "apart": _figure(apart[row, place]), "frame": str(run.frames[row]),
         }  # fmt: skip
@@ -128,14 +128,14 @@ def _stage_row(run: ComparedRun, name: str, ratios: FloatArray, note: str) -> di
     over = ~(ratios <= 1.0)
     first, answer = (str(run.frames[int(np.argmax(over))]), "✕ beyond") if over.any() else ("", "✓ within")
     largest = _figure(ratios.max())
-    return {"name": plain(name), "largest": largest, "first": first, "answer": answer, "note": plain(note)}
+    return {"name": name, "largest": largest, "first": first, "answer": answer, "note": note}
 
 
 def _bone_row(run: ComparedRun, bone: int) -> dict[str, str]:
     deg = run.deg[:, bone]
     worst = int(np.argmax(np.where(np.isfinite(deg), deg, np.inf)))
     return {
-        "name": plain(bone_names(run)[bone]),
+        "name": bone_names(run)[bone],
         "max_deg": _figure(deg[worst]),
         "mean_deg": _figure(deg.mean()),
         "max_cm": "" if run.cm is None else _figure(np.max(run.cm[:, bone])),
@@ -187,48 +187,25 @@ class Pictures:
         return next((each for each in known if self.runs[each["run"]].deg.shape[1]), known[0] if known else None)
 
 
-_VERDICT: dict[Verdict, dict[str, str]] = {
-    "pass": {"kind": "pass", "word": "Pass", "sign": "✓"},
-    "fail": {"kind": "fail", "word": "Fail", "sign": "✕"},
-    "undetermined": {"kind": "undetermined", "word": "Undetermined", "sign": "?"},
-}
 NOTHING_ASKED = "No engine recording was compared."
 
 
 def page_words(gate: GateReport, drawn: Sequence[Drawn]) -> dict[str, Any]:
-    """All values for the template, in the order of the page."""
+    """What the template says beside the gate's own words, in the order of the page."""
     owners = [owner for _, owner in drawn]
-    denied = [denials(gate, owner) for owner in owners]
     pictures = Pictures([run for run, _ in drawn], owners)
     causes = list(_causes(gate, pictures))
     opening = next((cause for cause in causes if cause["show"] is not None), None)
-    absent = [f"{plain(name)}: {plain(reason)}" for name, reason in gate.not_asked.items() if "trace" in name]
+    absent = [f"{name}: {reason}" for name, reason in gate.not_asked.items() if "trace" in name]
     counts = {severity: sum(part.report.count(severity) for part in gate.parts) for severity in Severity}
-    words: dict[Verdict, str] = {"pass": "passed", "fail": "failed", "undetermined": "not judged"}
-    shares, start = [], 0.0
-    for verdict, word in words.items():
-        count = sum(part.verdict == verdict for part in gate.parts)
-        share = 100.0 * count / max(len(gate.parts), 1)
-        shares.append(
-            _VERDICT[verdict] | {"count": count, "word": word, "start": f"{start:.2f}", "share": f"{share:.2f}"}
-        )
-        start += share
     return {
-        "title": "rigpact gate",
-        "verdict": _VERDICT[gate.verdict],
-        "lead": _lead(gate),
-        "bar": shares,
-        "counts": f"{severities_text(counts.__getitem__)}; {_ledger_words(gate.ledger)['words']}",
+        "counts": severities_text(counts.__getitem__),
         "causes": causes,
         "opening": None if opening is None else opening["show"],
         "opening_number": None if opening is None else opening["number"],
-        "next_steps": [] if causes else [plain(step) for step in gate.next_steps],
-        "runs": [run_words(run, owner, said) for (run, owner), said in zip(drawn, denied, strict=True)],
+        "runs": [run_words(run, owner, denials(gate, owner)) for run, owner in drawn],
         "absent": " ".join([NOTHING_ASKED, *absent]),
-        "parts": [_part(part) for part in gate.parts],
-        "not_asked": [(plain(name), plain(reason)) for name, reason in gate.not_asked.items()],
         "severities": [{"name": each.value, "sign": SIGN[each]} for each, count in counts.items() if count],
-        "provenance": [(plain(name), plain(value)) for name, value in gate.provenance.items()],
     }
 
 
@@ -239,54 +216,22 @@ def _causes(gate: GateReport, pictures: Pictures) -> Iterator[dict[str, Any]]:
         groups: dict[tuple[str, str], dict[str, Any]] = {}
         for finding in cause.findings:
             place = pictures.place(finding, owner_of.get(id(finding)))
-            message = "" if finding is cause.lead or finding.message == cause.title else plain(finding.message)
+            message = "" if finding is cause.lead or finding.message == cause.title else finding.message
             rule, key = finding.rule, (finding.rule.code, message)
             about = {"code": rule.code, "name": rule.name, "why": rule.why, "message": message}
             group = groups.setdefault(key, {**about, "places": []})
-            group["places"].append({"place": place_text(finding), "show": place})
+            group["places"].append({"place": plain(finding.place), "show": place})
         yield {
             "number": number, "severity": cause.severity.value, "sign": SIGN[cause.severity], "side": cause.side,
-            "title": plain(cause.title), "effect": plain(cause.effect), "step": plain(cause.advice), "found": found_text(cause),
+            "title": cause.title, "effect": cause.effect, "step": cause.advice, "found": found_text(cause),
             "groups": [*groups.values()],
             "show": pictures.best([each["show"] for group in groups.values() for each in group["places"]]),
         }  # fmt: skip
 
 
-def _lead(gate: GateReport) -> str:
-    if not gate.parts:
-        return "Nothing was asked, so nothing was judged."
-    if gate.verdict == "pass":
-        return "Everything that was asked could be judged, and nothing speaks against the change."
-    open_parts = [part for part in gate.parts if part.verdict == gate.verdict]
-    titles = ", ".join(plain(part.title) for part in open_parts)
-    if gate.verdict == "undetermined":
-        return f"Could not be judged: {titles}."
-    if not open_parts:
-        return "Warnings fail a strict gate."
-    return f"{len(open_parts)} of {len(gate.parts)} parts: {titles}."
-
-
-def _ledger_words(ledger: Ledger) -> dict[str, Any]:
-    words = f"{_grouped(ledger.compared)} of {_grouped(ledger.declared)} values judged"
-    words += f", {_grouped(ledger.waived)} not recorded or waived" if ledger.waived else ""
-    words += f", {_grouped(ledger.missing)} missing" if ledger.missing else ""
-    return {"words": words} | {name: _grouped(count) for name, count in ledger.to_json().items()}
-
-
 def _grouped(count: int) -> str:
     """Thousands separated by a narrow space, which cannot be read as a decimal point."""
     return f"{count:,}".replace(",", "\u202f")
-
-
-def _part(part: Part) -> dict[str, Any]:
-    return {
-        "name": plain(part.name),
-        "title": plain(part.title),
-        "verdict": _VERDICT[part.verdict],
-        "errors": part.report.count(Severity.ERROR),
-        "warnings": part.report.count(Severity.WARNING),
-        "ledger": _ledger_words(part.report.ledger),
-    }
 
 
 ASSETS = Path(__file__).parent / "assets"
@@ -322,8 +267,9 @@ def render_html(gate: GateReport, runs: Sequence[ComparedRun] = ()) -> str:
         "default-src 'none'", f"script-src '{_hash(script)}'", f"style-src '{_hash(style)}'", "base-uri 'none'",
         "form-action 'none'",
     )  # fmt: skip
-    return template(ASSETS / "page.html.j2", is_page=True, code=_code).render(
+    return template(ASSETS / "page.html.j2", is_page=True, code=_code, grouped=_grouped).render(
         page=words,
+        gate=gate,
         policy="; ".join(rules),
         style=Markup(style),  # noqa: S704 - our own file
         script=Markup(script),  # noqa: S704 - our own files
@@ -348,8 +294,8 @@ def _asset(name: str) -> str:
 
 def _code(text: str) -> Markup:
     """HTML of a text with `code` between backticks; everything is escaped first."""
-    pieces = str(escape(text)).split("`")
+    pieces = str(escape(plain(text))).split("`")
     if len(pieces) % 2 == 0:
-        return escape(text)
+        return escape(plain(text))
     shown = (f"<code>{piece}</code>" if place % 2 else piece for place, piece in enumerate(pieces))
     return Markup("".join(shown))  # noqa: S704 - escaped above

@@ -330,5 +330,4 @@ def _step(cause: Cause) -> str:
     side = f"{_SIDES[cause.side]}, " if cause.side in _SIDES else ""
     if lead.values.get("patch"):
         return f"{side}{lead.file}{others}: {cause.advice}"
-    place = f"{lead.file}#{lead.pointer}" if lead.pointer else lead.file
-    return f"{side}{place}{others}: {lead.message}; {cause.advice}"
+    return f"{side}{lead.place}{others}: {lead.message}; {cause.advice}"

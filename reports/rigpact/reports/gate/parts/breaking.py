@@ -5,7 +5,6 @@ from pathlib import Path
 from typing import TypedDict
 
 from rigpact.contract.compatibility import Change, Compatibility, Consumer, compare_contracts
-from rigpact.contract.compatibility.record import record_key
 from rigpact.contract.documents import Kind
 from rigpact.contract.errors import UnusableInput
 from rigpact.contract.files import read_bytes
@@ -56,7 +55,7 @@ def _measure(project: Project, base: str) -> Measured:
     breaking = [each for each in found.changes if set(each.classes) - {Consumer.COSMETIC}]
     findings = tuple(_finding(change, project.bundle_path, base) for change in breaking)
     metrics = {
-        "record_key": record_key(found),
+        "record_key": found.record_key,
         "base": base,
         "step": found.version_step,
         "bundle": str(project.bundle_path),

@@ -121,7 +121,7 @@ def _measure(project: Project, run: RecordedRun, name: str, title: str) -> Measu
     drawn = _drawn(project, run, recording, compared, diagnosis) if compared.stages else None
     sizes = about_size(recording, project.contract)
     findings = (*unexpected, *sizes, *_findings(project, run, recording, report, diagnosis))
-    accounts = {name: _account(compared, name) for name in compared.stage_order if _width(compared, name)}
+    accounts = {name: (each.declared, each.compared, each.waived) for name, each in compared.accounts.items()}
     return Measured(name, title, findings, report.ledger, summary, {"file": run.file, "accounts": accounts}, drawn)
 
 
@@ -180,25 +180,6 @@ def _outside(project: Project, run: RecordedRun, recording: Recording) -> Outsid
     subject = Subject(project.contract, network_of(project, "free"), project.clip(Path(run.clip)))
     frames = min(int(trace.frame[-1]) + 1, expected_frames(project, run))
     return judge_drift(subject, frames, recording).outside
-
-
-def _width(found: Comparison, name: str) -> int:
-    return max(side.trace.widths.get(name, 0) for side in (found.a, found.b))
-
-
-def _account(found: Comparison, name: str) -> tuple[int, int, int]:
-    """Number of declared, compared and waived values of a stage, counted as in compare.py."""
-    frames = found.union
-    others = frames * found.numbers_of_others(name)
-    declared, result = frames * _width(found, name) + others, found.stages.get(name)
-    if name in found.waived:
-        return declared, 0, declared
-    if result is None:
-        return declared, 0, others
-    waived = (
-        others + result.total - result.judged_total + result.left_out_total + result.unknown - found.undetermined(name)
-    )
-    return declared, result.compared_total, waived
 
 
 def judge(measured: Measured, settings: GateSettings) -> FindingsReport:
