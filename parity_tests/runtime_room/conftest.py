@@ -1,6 +1,15 @@
-"""Settings of this room: drawn examples may take as long as a busy machine needs."""
+"""Settings of this room: drawn examples may take as long as a busy machine needs; the tiny character, loaded once."""
 
+import pytest
 from hypothesis import settings
+
+from . import tiny_character
 
 settings.register_profile("runtime_room", deadline=None)
 settings.load_profile("runtime_room")
+
+
+@pytest.fixture(scope="session")
+def plain(tmp_path_factory):
+    """The contract of the tiny character."""
+    return tiny_character.contract(tmp_path_factory.mktemp("tiny"))

@@ -17,12 +17,6 @@ from . import tiny_character as tiny
 from .bounds_by_hand import DEPTH, IDENTITY, SPIN, angle, axes_bound, bound_of, close, g, with_scores
 
 
-@pytest.fixture(scope="module")
-def plain(tmp_path_factory):
-    """The tiny character, loaded once."""
-    return tiny.contract(tmp_path_factory.mktemp("bounds"))
-
-
 def test_bound_of_an_answer_is_that_of_its_longest_sum(plain):
     """Another order of summation may move an answer by its largest number times all inputs, not more."""
     rows = np.array([np.linspace(-2.0, 1.0, 18), np.linspace(0.0, 0.5, 18)])

@@ -4,21 +4,12 @@ import math
 from dataclasses import replace
 
 import numpy as np
-import pytest
 
 from rigpact.reference_runtime.graph.bounds import KnownFrames, stage_tolerances
 from rigpact.reference_runtime.vocabulary.character.state_features import _yaw_bound
 
 from ..every_case import every_case
-from . import tiny_character as tiny
 from .bounds_by_hand import IDENTITY, UNIT, YAW, bound_of, close, g, with_scores
-
-
-@pytest.fixture(scope="module")
-def plain(tmp_path_factory):
-    """The tiny character, loaded once."""
-    return tiny.contract(tmp_path_factory.mktemp("bounds"))
-
 
 NUMBERS = (1.0, -0.5, 0.25, 0.0, 0.0, 2.0, 1.0)
 DIRECTION = [g(12) * abs(v) + g(2) * UNIT for v in NUMBERS]

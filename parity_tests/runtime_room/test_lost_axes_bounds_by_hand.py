@@ -9,7 +9,6 @@ from rigpact.reference_runtime.graph.replayed import Evidence, ReplayedFrames
 from rigpact.reference_runtime.operations.rot6d import Rot6d
 from rigpact.reference_runtime.operations.rotation_bounds import Replacement, gram_schmidt_bound, rotation_errors
 
-from . import tiny_character as tiny
 from .bounds_by_hand import IDENTITY, close, g
 
 X, Y, Z = np.eye(3)
@@ -17,12 +16,6 @@ THRESHOLD = 1e-4
 """An axis shorter than this is replaced."""
 SLACK = THRESHOLD * g(24)
 """How near to the threshold two correct sides may decide differently."""
-
-
-@pytest.fixture(scope="module")
-def plain(tmp_path_factory):
-    """The tiny character, loaded once."""
-    return tiny.contract(tmp_path_factory.mktemp("bounds"))
 
 
 def bound_of_axes(plain, a, b, off=0.0, *, policy="canonical", spare=(X, Z)):

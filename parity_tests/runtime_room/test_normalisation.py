@@ -70,12 +70,6 @@ def folder(tmp_path_factory):
     return tmp_path_factory.mktemp("normalisation")
 
 
-@pytest.fixture(scope="module")
-def plain(folder):
-    """The unchanged tiny character, loaded once: hypothesis calls a test a hundred times."""
-    return tiny.contract(folder)
-
-
 @pytest.mark.parametrize("encoding", YAW)
 def test_the_seam_of_an_encoding_is_where_it_jumps(encoding):
     """A comparison forgives a whole turn there and nowhere else."""

@@ -43,12 +43,6 @@ def demo(demo_bundle):
     return Demo(demo_bundle)
 
 
-@pytest.fixture(scope="module")
-def plain(tmp_path_factory):
-    """The tiny character, loaded once."""
-    return tiny.contract(tmp_path_factory.mktemp("tolerances"))
-
-
 def alarms(contract, a, b, bounds=None):
     """The stages that differ by more than their bounds; quaternions of either sign are one rotation."""
     bounds, found = bounds or stage_tolerances(contract, a), set()

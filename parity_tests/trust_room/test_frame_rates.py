@@ -3,9 +3,7 @@
 A recording at another rate agrees frame by frame, and the character plays at another speed.
 """
 
-from collections.abc import Callable
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -16,53 +14,47 @@ from rigpact.reports.comparing.clock import clock_contradiction
 
 from ..every_case import every_case
 from .recorded_demo import recorded, said
-from .tried import passes, refused
+from .tried import passes, refused, tries
 
 
-def at(times_s: Any, trace: Trace | None = None) -> Trace:
-    return replace(trace or recorded(), time_s=np.asarray(times_s, np.float64))
+def clocked(times_s: Any, fps: float = 60.0, frame: Any = None) -> Trace:
+    """A recording whose frames have these times."""
+    count, trace = len(times_s), said(recorded(), fps=fps)
+    frame = np.arange(count) if frame is None else np.asarray(frame)
+    return replace(
+        trace, frame=frame, time_s=np.asarray(times_s, np.float64), stages={"y_out": np.zeros((count, 6), np.float32)}
+    )
 
 
-@passes("an engine's clock: each step stamped up to one step late")
-@pytest.mark.parametrize("seed", range(8))
-def test_jitter_is_no_other_rate(folder: Path, seed: int) -> None:
-    """A step runs in the game frame after it is due, wherever that falls."""
-    late = np.sort(recorded().frame / 60.0 + np.random.default_rng(seed).uniform(0.0, 0.99 / 60.0, 24))
-    assert clock_contradiction(at(late)) == ""
+FRAME = np.arange(600)
+DROPPED = np.array([0, 1, 2, 3, 9, 10, 11, 12, 13, *range(40, 47)])
+HONEST = (
+    *(clocked(np.sort(np.arange(24) / 60.0 + np.random.default_rng(seed).uniform(0.0, 0.99 / 60.0, 24))) for seed in range(8)),
+    *(clocked(times_s) for times_s in (
+        np.floor(FRAME * 1000.0 / 60.0) / 1000.0, FRAME / 60.0 + np.where(FRAME > 200, 0.25, 0.0), FRAME * 1.001 / 60.0,
+        FRAME / 60.0 + 4096.0, np.ceil(FRAME * 144.0 / 60.0) / 144.0)),
+    clocked(DROPPED / 60.0, frame=DROPPED),
+)  # fmt: skip
 
 
-@passes("stamps in whole milliseconds; a hitch of 250 ms; a display of 59.94 Hz; times from the start of the level")
-@pytest.mark.parametrize(
-    "clock",
-    [
-        lambda frame: np.floor(frame * 1000.0 / 60.0) / 1000.0,
-        lambda frame: frame / 60.0 + np.where(frame > 200, 0.25, 0.0),
-        lambda frame: frame * 1.001 / 60.0,
-        lambda frame: frame / 60.0 + 4096.0,
-        lambda frame: np.ceil(frame * 144.0 / 60.0) / 144.0,
-    ],
+@tries(
+    ("passes", tried, "passes")
+    for tried in (
+        "an engine's clock: each step stamped up to one step late",
+        "stamps in whole milliseconds; a hitch of 250 ms; a display of 59.94 Hz; times from the start of the level",
+        "frames that were not recorded: the numbers jump, and the times with them",
+    )
 )
-def test_a_real_clock_is_no_other_rate(clock: Callable[[Any], Any]) -> None:
-    """No engine stamps its frames at k / 60 exactly."""
-    frame = np.arange(600)
-    trace = replace(recorded(), frame=frame, time_s=clock(frame), stages={"y_out": np.zeros((600, 6), np.float32)})
-    assert clock_contradiction(trace) == ""
-
-
-@passes("frames that were not recorded: the numbers jump, and the times with them")
-def test_dropped_frames_are_no_other_rate() -> None:
-    """A recorder may skip frames under load; frame numbers tell."""
-    frame = np.array([0, 1, 2, 3, 9, 10, 11, 12, 13, 40, 41, 42, 43, 44, 45, 46])
-    trace = replace(recorded(), frame=frame, time_s=frame / 60.0, stages={"y_out": np.zeros((16, 6), np.float32)})
+@every_case("trace", HONEST, ids=lambda _: "")
+def test_a_real_clock_is_no_other_rate(trace: Trace) -> None:
+    """No engine stamps its frames at k / 60 exactly, and a recorder may skip frames under load."""
     assert clock_contradiction(trace) == ""
 
 
 @pytest.mark.parametrize(("rate", "frames"), [(30.0, 3), (120.0, 9), (50.0, 40), (58.0, 400)])
 def test_another_rate_is_seen_from_so_many_frames_on(rate: float, frames: int) -> None:
     """The fewer frames, the more a late stamp matters; the numbers follow from what docs/trace-format.md allows."""
-    frame = np.arange(frames)
-    trace = replace(recorded(), frame=frame, time_s=frame / rate, stages={"y_out": np.zeros((frames, 6), np.float32)})
-    assert clock_contradiction(trace) == f"{rate:g}"
+    assert clock_contradiction(clocked(np.arange(frames) / rate)) == f"{rate:g}"
 
 
 WRITTEN = {
@@ -72,12 +64,6 @@ WRITTEN = {
     "milliseconds": lambda times_s: np.floor(times_s * 1000.0) / 1000.0,
     "a float32 sum of steps": lambda times_s: np.cumsum(np.diff(times_s, prepend=0.0), dtype=np.float32),
 }
-
-
-def clocked(times_s: Any, fps: float = 60.0) -> Trace:
-    count = len(times_s)
-    trace = at(times_s, said(recorded(), fps=fps))
-    return replace(trace, frame=np.arange(count), stages={"y_out": np.zeros((count, 6), np.float32)})
 
 
 @refused("a clock 2 % slow or fast over 89 frames, its times in float64, float32 or whole milliseconds", "error RP812")

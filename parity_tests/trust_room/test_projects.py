@@ -20,6 +20,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import onnx
+import onnxruntime
 import pytest
 import yaml
 from onnx import TensorProto, helper, numpy_helper
@@ -341,6 +342,46 @@ NOT_FINITE = (
 )  # fmt: skip
 MASKED = tail(("Max", "answer floor", "z"), floor=INFINITE)
 
+# --- projects without a model ---
+
+OUTPUT = "network_output.json"
+INPUTS = ("state", "cond", "contacts", "angvel", "pose_hist")
+CHECKED = f"check {BUNDLE} {CLIP} {PREDICTION} {OUTPUT} --companion {COMPANION}"
+TRACED = f'{GATE}[[gate.trace]]\nfile = "run.trace.jsonl"\nclip = "{CLIP}"\nframes = 24\n'
+DAMAGES: tuple[Edit, ...] = (
+    lambda answer: [rows.reverse() for rows in answer["prediction"].values() if rows],
+    lambda answer: [rows.insert(0, rows.pop()) for rows in answer["prediction"].values() if rows],
+    lambda answer: answer.pop("prediction"), lambda answer: answer.update(predictions=answer.pop("prediction")),
+)  # fmt: skip
+"""Rows reversed, one frame late, dropped, renamed."""
+
+
+def answered_and_gone(project: Project) -> None:
+    """What onnxruntime answers to the inputs that the prediction recorded, in a file beside it; the model is gone then."""
+    prediction = json.loads((project.folder / PREDICTION).read_text(encoding="utf-8"))
+    teacher = prediction["teacher"]
+    aux = teacher.get("aux_inputs") or prediction["aux_inputs"]
+    rows = (teacher["state_norm"], teacher["cond"], aux["contacts"], aux["angvel_norm"], aux["pose_hist_norm"])
+    fed = {name: np.array(values, np.float32) for name, values in zip(INPUTS, rows, strict=True)}
+    answer = onnxruntime.InferenceSession(str(project.folder / MODEL)).run(None, fed)[0]
+    del prediction["diagnostics"]
+    document = prediction | {"prediction": {"y_norm": answer.tolist(), "y_raw": None}}
+    (project.folder / OUTPUT).write_text(json.dumps(document), encoding="utf-8")
+    (project.folder / MODEL).unlink()
+
+
+def traced(off: float = 0.0) -> Step:
+    """An engine's recording of 24 frames; one number of delta6d is off."""
+
+    def step(project: Project) -> None:
+        trace = recorded()
+        delta = trace.stages["delta6d"].copy()
+        delta[5, 3] += off
+        write_trace(replace(trace, stages={**trace.stages, "delta6d": delta}), project.folder / "run.trace.jsonl")
+
+    return step
+
+
 # --- nan ---
 
 NAN = f"nan --contract {BUNDLE} --companion {COMPANION} --onnx {MODEL}"
@@ -480,6 +521,20 @@ REFUSED: dict[str, tuple[str, list[Case]]] = {
         [case for edit in NOT_FINITE for case in (
             Case([model(edit), settings(RUNS)], {"gate": 1}, ["RP429", "RP966"]),
             Case([model(edit)], {f"{NAN} {CLIP} --frames 5 --format json": 1}, ['"node": "z"']))]),
+    "predictions reversed, one frame late, dropped or renamed in a project without a model": (
+        "RP622 or RP623: the network's recorded output, composed, gives the poses in another order; the file lost its answers",
+        [Case([answered_and_gone, changed(name, damage)], {CHECKED: 1}, ["RP62"]) for name in (OUTPUT, PREDICTION)
+         for damage in DAMAGES]),
+    '`output_mode = "absolute"` beside a recorded output that is a residual': (
+        "RP621",
+        [Case([answered_and_gone, changed(BUNDLE, lambda held: held["meta"]["rot6d_spec"].update(output_mode="absolute"))],
+              {CHECKED: 1}, ["RP621"])]),
+    "`rigpact gate --selftest` without a model: every planted damage of the training side's files": (
+        "all are caught: exit 0",
+        [Case([answered_and_gone, ran("init")], {"gate --selftest --only training": 0})]),
+    "an engine's wrong stage in a project without a model": (
+        "`gate`: every stage but the network's answer is judged, RP961",
+        [Case([gone(MODEL), settings(TRACED), traced(0.01)], {"gate": 1}, ["RP801", "delta6d"])]),
     f"`nan` with arguments of which one cannot be followed: {len(WRONG)} combinations": (
         "exit 2, one line", [Case([recording()], {f"{NAN} {words}": 2}) for words in WRONG]),
     "wrong arguments, and a bundle that the engine refuses": (
@@ -521,6 +576,10 @@ PASSES: dict[str, tuple[str, list[Case]]] = {
                 {f"diff old.json {BUNDLE} --record record.md": 1}, ["hips"], files=["record.md"])]),
     "the demo's own model, written again, under the same gate": (
         "passes", [Case([model(lambda held: held), settings(text)], {"gate": 0}) for text in (WHOLE, TAUGHT)]),
+    "a recording of the network's own output beside the predictions that were made with it, and an engine's, without a model": (
+        "RP631 says what it is",
+        [Case([answered_and_gone], {CHECKED: 1}, ["RP631"], ["RP62"]),
+         Case([gone(MODEL), settings(TRACED), traced()], {"gate": 0}, [f"{24 * 276 + 422} waived"], ["RP801"])]),
     "a single minus infinity as the floor of Max, as exporters write masks": (
         "passes; RP446, information",
         [Case([model(MASKED), settings(RUNS)], {"gate": 0}, ["RP446", "Max"], ["RP429"]),

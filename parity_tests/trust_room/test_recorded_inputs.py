@@ -84,22 +84,3 @@ def test_a_defect_in_a_players_run_is_named(command: Command, folder: Path, knob
     assert found.status == 1
     assert {knob: value} in [cause["changes"] for cause in json.loads(found.out)["causes"]]
     assert command("gate").status == 1
-
-
-@refused(
-    "a recording without its inputs, or with a frame missing, as a clip", "exit 2: the missing part, and its place"
-)
-@pytest.mark.parametrize(("what", "said"), [("stage", "no cond_raw"), ("frame", "no frame 7"), ("start", "no frame 0")])
-def test_a_recording_that_cannot_drive_a_run_is_refused(command: Command, folder: Path, what: str, said: str) -> None:
-    """A run that is driven by other inputs than the player's compares two different games."""
-    trace = played()
-    if what == "stage":
-        trace = replace(trace, stages={name: rows for name, rows in trace.stages.items() if name != "cond_raw"})
-    else:
-        kept = np.arange(FRAMES) != 7 if what == "frame" else np.arange(FRAMES) > 2
-        stages = {name: rows[kept] for name, rows in trace.stages.items()}
-        trace = replace(trace, frame=trace.frame[kept], time_s=trace.time_s[kept], stages=stages)
-    write_trace(trace, folder / PLAYED)
-    answer = command("run", *CONTRACT, PLAYED, "--onnx", "model.onnx", "--mode", "free", "-o", "x.trace.bin")
-    assert answer.status == 2
-    assert said in answer.err
