@@ -1,44 +1,123 @@
-"""Defects of a model: of its inputs and outputs alone, and of a graph that is written down as values, without onnx."""
+"""Defects of a model: of its inputs and outputs as onnxruntime says them, and of a graph, as real files."""
 
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from rigpact.contract.model.graph import Defect, External, ModelGraph, Node, TensorSignature, Weight
+import numpy as np
+from onnx import TensorProto, helper
+from onnx.numpy_helper import from_array
+
+from rigpact.contract.model.graph import TensorSignature, open_model
 
 from .edits import Edit, case
 from .small_character import WIDTHS
 
 F32 = "float32"
-
-
-def weight(place: int, name: str, *shape: int, **facts: Any) -> Weight:
-    size = 4
-    for length in shape:
-        size *= length
-    own = facts.pop("dtype", F32), shape, facts.pop("bytes", size)
-    return Weight(f"/graph/initializer/{place}", name, *own, **facts)
-
-
-def node(place: int, op: str, inputs: str, outputs: str, **facts: Any) -> Node:
-    return Node(f"/graph/node/{place}", op, tuple(inputs.split()), tuple(outputs.split()), **facts)
-
-
 INPUTS = tuple(TensorSignature(name, F32, ("B", width)) for name, width in WIDTHS.items())
-NODES = node(0, "Concat", " ".join(WIDTHS), "all"), node(1, "Gemm", "all w b", "motion_pred")
-WEIGHTS = weight(0, "w", 89, 18), weight(1, "b", 18, all_zero=True)
-OUTPUT = TensorSignature("motion_pred", F32, ("B", 18))
-HONEST = ModelGraph(Path("model.onnx"), {"": 18}, inputs=INPUTS, outputs=(OUTPUT,), nodes=NODES, weights=WEIGHTS)
-"""All five inputs joined, one layer, the motion: no clamp, no leftover."""
+ModelEdit = Callable[[Any], object]
+
+
+def value(name: str, *shape: Any) -> Any:
+    return helper.make_tensor_value_info(name, TensorProto.FLOAT, list(shape))
+
+
+def honest_model() -> Any:
+    """All five inputs joined, one layer with a bias, the motion: no clamp, no leftover."""
+    weights = [from_array(np.full((89, 18), 0.5, np.float32), "w"), from_array(np.zeros(18, np.float32), "b")]
+    nodes = [
+        helper.make_node("Concat", list(WIDTHS), ["all"], axis=1),
+        helper.make_node("Gemm", ["all", "w", "b"], ["motion_pred"]),
+    ]
+    inputs = [value(name, "B", width) for name, width in WIDTHS.items()]
+    graph = helper.make_graph(nodes, "motion", inputs, [value("motion_pred", "B", 18)], weights)
+    return helper.make_model(graph, opset_imports=[helper.make_opsetid("", 18)], ir_version=9)
+
+
+def node(op: str, inputs: str, output: str, *, at: int | None = None, **attributes: Any) -> ModelEdit:
+    """A node at the end, or before one."""
+    made = helper.make_node(op, inputs.split(" "), [output], **attributes)
+    return lambda model: model.graph.node.insert(len(model.graph.node) if at is None else at, made)
+
+
+def weight(name: str, values: Any, kind: Any = np.float32) -> ModelEdit:
+    return lambda model: model.graph.initializer.append(from_array(np.array(values, kind), name))
+
+
+def read_weight(values: Any, kind: Any = np.float32) -> tuple[ModelEdit, ModelEdit]:
+    """A weight `v`, and a node that reads it."""
+    return weight("v", values, kind), node("Sum", "v", "side")
+
+
+def external(location: str, length: int, place: int = 0) -> ModelEdit:
+    """A weight is to be read from `location`."""
+
+    def edit(model: Any) -> None:
+        tensor = model.graph.initializer[place]
+        tensor.ClearField("raw_data")
+        tensor.data_location = TensorProto.EXTERNAL
+        for key, said in (("location", location), ("offset", "0"), ("length", str(length))):
+            tensor.external_data.add(key=key, value=said)
+
+    return edit
+
+
+def opset(version: int) -> ModelEdit:
+    return lambda model: setattr(model.opset_import[0], "version", version)
+
+
+def dropout(*training: bool) -> tuple[ModelEdit, ...]:
+    said = [weight("t", each, bool) for each in training]
+    return weight("r", 0.5), *said, node("Dropout", "all r t" if training else "all r", "d")
+
+
+def constant(name: str, number: float) -> ModelEdit:
+    made = helper.make_node("Constant", [], [name], value=from_array(np.array([number], np.float32)))
+    return lambda model: model.graph.node.append(made)
+
+
+def branch(model: Any) -> None:
+    """An If whose branches read `all` from outside."""
+    layers = [helper.make_node("Gemm", ["all", "w", "b"], [f"side{k}"]) for k in range(2)]
+    sides = [helper.make_graph([layer], f"side{k}", [], [value(f"side{k}", "B", 18)]) for k, layer in enumerate(layers)]
+    chosen = helper.make_node("If", ["which"], ["motion_pred"], then_branch=sides[0], else_branch=sides[1])
+    model.graph.node[1].CopyFrom(chosen)
+    weight("which", values=True, kind=bool)(model)
+
+
+def one_row(model: Any) -> None:
+    model.graph.input[2].type.tensor_type.shape.dim[0].dim_value = 1
+
+
+def of_size(*shape: int, place: int = 0) -> ModelEdit:
+    """A weight that says that it is of another shape, and has no numbers."""
+    return lambda model: model.graph.initializer[place].dims.__setitem__(slice(None), shape)
+
+
+def joins(inputs: str) -> ModelEdit:
+    """Other vectors are joined."""
+    return lambda model: model.graph.node[0].CopyFrom(helper.make_node("Concat", inputs.split(" "), ["all"], axis=1))
 
 
 def model(**changes: Any) -> Edit:
     return lambda sample: setattr(sample, "model", replace(sample.model, **changes))
 
 
-def graph(**changes: Any) -> Edit:
-    """An edit that gives the sample's model the sound graph with some parts replaced."""
-    return model(graph=replace(HONEST, **changes))
+def graph(*edits: ModelEdit, beside: int | None = None) -> Edit:
+    """An edit that gives the sample's model the graph of the sound file, edited; beside: bytes of a file x.bin."""
+
+    def edit(sample: Any) -> None:
+        made, path = honest_model(), sample.folder / "model.onnx"
+        for each in edits:
+            each(made)
+        path.write_bytes(made.SerializeToString())
+        (sample.folder / "x.bin").unlink(missing_ok=True)
+        if beside is not None:
+            (sample.folder / "x.bin").write_bytes(bytes(beside))
+        model(graph=replace(open_model(path), path=Path("model.onnx")))(sample)
+
+    return edit
 
 
 def reshape(index: int, **changes: Any) -> Edit:
@@ -54,53 +133,26 @@ def output(name: str, dtype: str, *shape: Any) -> TensorSignature:
     return TensorSignature(name, dtype, shape)
 
 
-def nodes(*added: Node, weights: tuple[Weight, ...] = ()) -> Edit:
-    return graph(nodes=(*NODES, *added), weights=(*WEIGHTS, *weights))
+def clipped(inputs: str, **bounds: float) -> Edit:
+    values = [weight(name, value) for name, value in bounds.items()]
+    return graph(node("Clip", inputs, "cut", at=0), *values, _joins_the_cut)
 
 
-def weights(*added: Weight) -> Edit:
-    """An edit that adds weights, and a node that reads them."""
-    return nodes(node(2, "Sum", " ".join(each.name for each in added), "side"), weights=added)
-
-
-def clipped(op_inputs: str, **bounds: float) -> Edit:
-    values = [weight(2 + place, name, values=(value,)) for place, (name, value) in enumerate(bounds.items())]
-    clip, joined = node(0, "Clip", op_inputs, "cut"), node(1, "Concat", "state cut contacts angvel pose_hist", "all")
-    return graph(nodes=(clip, joined, node(2, "Gemm", "all w b", "motion_pred")), weights=(*WEIGHTS, *values))
-
-
-def joined(inputs: str, *others: Node) -> Edit:
-    return graph(nodes=(node(0, "Concat", inputs, "all"), *others, node(9, "Gemm", "all w b", "motion_pred")))
-
-
-def batches(*axes: Any) -> Edit:
-    pairs = zip(INPUTS, axes, strict=True)
-    return graph(inputs=tuple(replace(each, shape=(axis, *each.shape[1:])) for each, axis in pairs))
-
-
-def listed_input(name: str) -> Edit:
-    """A weight that stands among the graph's inputs too."""
-    names = [*WIDTHS, *(() if name in WIDTHS else (name,))]
-    return graph(
-        inputs=tuple(each for each in INPUTS if each.name != name),
-        listed=tuple(names),
-        weights=WEIGHTS if name == "w" else (*WEIGHTS, weight(2, name, 9, 9)),
-    )
+def _joins_the_cut(model: Any) -> None:
+    model.graph.node[1].input[1] = "cut"
 
 
 def masked(reader: str) -> Edit:
     """A single minus infinity that is put among the inputs, and then read by an operator."""
-    mask = weight(2, "v", not_finite=Defect((), float("-inf"), 1, is_mask=True))
-    return nodes(node(2, "Where", "all v all", "chosen"), node(3, reader, "chosen", "side"), weights=(mask,))
+    return graph(weight("v", -np.inf), node("Where", "all v all", "chosen"), node(reader, "chosen", "side"))
 
 
-def stored(kind: str) -> Edit:
-    return weights(weight(2, "v", 4, external=External("../x" if kind == "escapes" else "x.bin", kind)))
+def stored(location: str, beside: int | None = None, numbers: int = 4) -> Edit:
+    return graph(*read_weight(np.zeros(numbers)), external(location, 4 * numbers, 2), beside=beside)
 
 
-DROPOUT = node(2, "Dropout", "all ratio training", "dropped")
-TRAINING = weight(2, "training", dtype="bool", values=(1.0,))
-BATCH_NORM = node(2, "BatchNormalization", "all w b", "n", attributes={"training_mode": 1})
+BAD = np.ones((4, 4))
+BAD[1, 3] = BAD[2, 0] = np.nan
 CASES = (
     case("RP400 model/graph/input", reorder(0, 1, 2, 3)),
     case("RP401 model/graph/input/1", reshape(1, name="condition")),
@@ -119,35 +171,45 @@ CASES = (
     case("RP413 model/graph/output/0", model(outputs=(output("y", "float64", "B", 18),))),
     case("RP414 model/graph/output", model(outputs=(output("y", F32, "B", 18), output("z", F32, "B", 18)))),
     case("RP420 model", model(refusal="No such operator")),
-    case("RP421 model/opset_import", graph(opsets={"": 6})),
-    case("RP422 model/opset_import", graph(opsets={"": 21, "com.acme": 1})),
-    case("RP450 model/opset_import", graph(opsets={"": 9})),
-    case("RP423 model/opset_import", graph(opsets={"com.acme": 1})),
-    case("RP424 model/graph/input", batches("B", "B", 1, "B", "B")),
-    case("RP425 model/graph/input/1", joined("state contacts angvel pose_hist")),
-    case("RP425 model/graph/input/0", joined("cond contacts angvel pose_hist rows", node(1, "Shape", "state", "rows"))),
-    case("RP426 model/graph/node/2", nodes(DROPOUT, weights=(TRAINING,))),
-    case("RP426 model/graph/node/2", nodes(BATCH_NORM)),
-    case("RP428 model/graph/node/2", nodes(*(node(place, "RandomNormalLike", "all", f"r{place}") for place in (2, 3)))),
-    case("RP429 model/graph/initializer/2", weights(weight(2, "v", 4, 4, not_finite=Defect((1, 3), float("nan"), 2)))),
+    case("RP421 model/opset_import", graph(opset(6))),
+    case("RP422 model/opset_import", graph(opset(21))),
+    case("RP450 model/opset_import", graph(opset(9))),
+    case("RP423 model/opset_import", graph(lambda made: setattr(made.opset_import[0], "domain", "com.acme"))),
+    case(
+        "RP424 model/graph/input",
+        graph(one_row),
+    ),
+    case("RP425 model/graph/input/1", graph(joins("state contacts angvel pose_hist"))),
+    case(
+        "RP425 model/graph/input/0", graph(joins("cond contacts angvel pose_hist rows"), node("Shape", "state", "rows"))
+    ),
+    case("RP426 model/graph/node/2", graph(*dropout(True))),
+    case("RP426 model/graph/node/2", graph(node("BatchNormalization", "all w b", "n", training_mode=1))),
+    case("RP428 model/graph/node/2", graph(*(node("RandomNormalLike", "all", name) for name in "rs"))),
+    case("RP429 model/graph/initializer/2", graph(*read_weight(BAD))),
+    case("RP429 model/graph/node/3", graph(constant("one", 1.0), constant("inf", np.inf))),
     case("RP446 model/graph/initializer/2", masked("Softmax")),
     case("RP429 model/graph/initializer/2", masked("Sin")),
     case("RP430 model/graph/node/0", clipped("cond low high", low=-16.0, high=16.0)),
     case("RP431 model/graph/node/0", clipped("cond low high", low=16.0, high=-16.0)),
-    case("RP432 model/graph/initializer/2", weights(weight(2, "v", 4, dtype="float64"))),
-    case("RP432 model/graph/node/2", nodes(node(2, "Cast", "all", "wide", attributes={"to": 11}))),
-    case("RP433 model/graph/node/2", nodes(node(2, "Cast", "all", "half", attributes={"to": 10}))),
-    case("RP434 model/graph/node/2", nodes(node(2, "DequantizeLinear", "all", "q"))),
-    case("RP435 model/graph/node/2", nodes(node(2, "FusedMatMul", "all", "m", domain="com.microsoft"))),
-    case("RP436 model/graph/initializer/2", stored("escapes")),
-    case("RP437 model/graph/initializer/2", stored("missing")),
-    case("RP437 model/graph/initializer/2", stored("short")),
-    case("RP438 model/graph/initializer/2", weights(weight(2, "v", 500_000, external=External("x.bin")))),
-    case("RP439 model/graph/initializer", weights(weight(2, "v", 2**30, 2))),
-    case("RP440 model/graph/initializer/2", graph(weights=(*WEIGHTS, weight(2, "v", 4, 7)))),
-    case("RP441 model/graph/initializer/2", weights(weight(2, "w", 89, 18))),
-    case("RP442 model/graph/input/2", listed_input("contacts")),
-    case("RP443 model/graph/input", listed_input("w")),
-    case("RP444 model/graph/initializer/2", weights(weight(2, "v", 4, 7, all_zero=True))),
-    case("RP445 model/graph/node/2", nodes(node(2, "If", "all", "branch"))),
+    case("RP432 model/graph/initializer/2", graph(*read_weight(np.ones(4), np.float64))),
+    case("RP432 model/graph/node/2", graph(node("Cast", "all", "wide", to=TensorProto.DOUBLE))),
+    case("RP433 model/graph/node/2", graph(node("Cast", "all", "half", to=TensorProto.FLOAT16))),
+    case("RP433 model/graph/node/2", graph(node("Cast", "all", "half", to=TensorProto.BFLOAT16))),
+    case("RP434 model/graph/node/2", graph(node("DequantizeLinear", "all", "q"))),
+    case("RP435 model/graph/node/2", graph(node("FusedMatMul", "all", "m", domain="com.microsoft"))),
+    case("RP436 model/graph/initializer/2", stored("../x")),
+    case("RP437 model/graph/initializer/2", stored("x.bin")),
+    case("RP437 model/graph/initializer/2", stored("x.bin", beside=8)),
+    case("RP438 model/graph/initializer/2", stored("x.bin", beside=2_000_000, numbers=500_000)),
+    case(
+        "RP439 model/graph/initializer",
+        graph(*read_weight([]), of_size(2**30, 2, place=2)),
+    ),
+    case("RP440 model/graph/initializer/2", graph(weight("v", np.ones((4, 7))))),
+    case("RP441 model/graph/initializer/2", graph(weight("w", np.ones((89, 18))))),
+    case("RP442 model/graph/input/2", graph(weight("contacts", np.ones((9, 9))))),
+    case("RP443 model/graph/input", graph(lambda made: made.graph.input.append(value("w", 9, 9)))),
+    case("RP444 model/graph/initializer/2", graph(*read_weight(np.zeros((4, 7))))),
+    case("RP445 model/graph/node/1", graph(branch)),
 )

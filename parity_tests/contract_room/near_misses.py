@@ -23,7 +23,7 @@ from .edits import (
     spinning,
     times,
 )  # fmt: skip
-from .model_cases import clipped, graph
+from .model_cases import branch, clipped, dropout, graph, node, opset, weight
 from .small_character import predicted_pose, rot6d, swing_rad
 from .teacher_cases import RESIDUAL, condition, predicting, recorded, remembered, rounded
 
@@ -110,7 +110,15 @@ NEAR_MISSES: tuple[tuple[str, str, Edit], ...] = (
     ("RP532", "no ground, so no distance", foot(4, "L", soft_contact_score=0.9, hit_flag=0, dist_to_ground_m=1e7)),
     ("RP533", "two frames of landing", planted(3, 5, vxy_mps=1.2)),
     ("RP550", "one percent", spinning(lambda _, v: times(1.01, v))),
-    ("RP450", "the contract's own operator set", graph(opsets={"": 18})),
+    ("RP425", "inputs behind what a branch reads from outside", graph(branch)),
+    ("RP426", "a dropout that an exporter left in", graph(*dropout())),
+    ("RP426", "a dropout that says that it does not train", graph(*dropout(False))),
+    (
+        "RP430",
+        "a clamp of what the model computed",
+        graph(weight("low", -2.0), weight("high", 2.0), node("Clip", "all low high", "c")),
+    ),
+    ("RP450", "the contract's own operator set", graph(opset(18))),
     ("RP613", "a graph that clamps at 64", both(clipped("state low high", low=-64.0, high=64.0), put(17.0, *ROW))),
     ("RP613", "exactly 16", put(16.0, *ROW)),
     ("RP613", "a graph that cuts nothing", both(graph(), put(17.0, *ROW))),

@@ -13,7 +13,7 @@ from rigpact.reference_runtime.files.run import run_frames
 from rigpact.reference_runtime.files.sentinel import watch_run
 from rigpact.reference_runtime.systems.enemy_animation.runs import free_crowd
 from rigpact.reports.nonfinite.investigation import Envelope
-from rigpact.reports.nonfinite.leaving import Growth
+from rigpact.reports.nonfinite.leaving import Leaving
 from rigpact.reports.nonfinite.network_node import name_node, same_values
 
 from ..every_case import every_case
@@ -29,7 +29,8 @@ def test_sentinels_and_observers_leave_every_bit_as_it_was(demo_subject: Subject
     plain = open_run(subject.contract, subject.network, subject.clip, subject.mode)
     recorded = run_frames(plain, range(FRAMES), None, subject.mode)
     seen: list[dict[str, object]] = []
-    observers = [Growth("state"), Envelope(subject, subject.contract), lambda _frame, stages: seen.append(stages)]
+    leaving = Leaving(subject.contract, mode, subject.clip)
+    observers = [leaving, Envelope(subject, subject.contract), lambda _frame, stages: seen.append(stages)]
     watched = watch_run(subject.start(), range(FRAMES), observers)
     assert (watched.is_finite, watched.finite_frames) == (True, FRAMES)
     for name, rows in recorded.stages.items():

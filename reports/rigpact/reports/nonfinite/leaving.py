@@ -5,7 +5,7 @@ The limits stand in `rigpact.reference_runtime.files.sentinel`.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any, Literal
@@ -53,25 +53,12 @@ class Left(AsJson):
         return f"{self.stage} grows in every quarter of the run, to {size} {frame}; {meant}"
 
 
-class Growth:
-    """An observer of the largest value of each frame's first network input, to see whether it keeps growing."""
-
-    def __init__(self, stage: str) -> None:
-        """Start without any frame."""
-        self.stage = stage
-        self.largest: list[float] = []
-
-    def __call__(self, _frame: int, stages: Mapping[str, FloatArray]) -> None:
-        """Look at one frame."""
-        self.largest.append(float(np.max(np.abs(stages[self.stage]))))
-
-    @property
-    def diverges(self) -> bool:
-        """Whether each quarter's maximum is well above the last one, and the final one beyond the ordinary range."""
-        if len(self.largest) < 4 or self.largest[-1] <= ORDINARY_Z:
-            return False
-        quarters = [float(quarter.max()) for quarter in np.array_split(np.array(self.largest), 4)]
-        return all(later > _GROWTH * earlier for earlier, later in pairwise(quarters))
+def grows(largest: Sequence[float]) -> bool:
+    """Whether each quarter's maximum is well above the last one, and the final number beyond the ordinary range."""
+    if len(largest) < 4 or largest[-1] <= ORDINARY_Z:
+        return False
+    quarters = [float(quarter.max()) for quarter in np.array_split(np.array(largest), 4)]
+    return all(later > _GROWTH * earlier for earlier, later in pairwise(quarters))
 
 
 class Leaving:
@@ -82,7 +69,8 @@ class Leaving:
         system = contract.system
         self._contract, self._frame, self._start = contract, 0, 0
         self._limits = {stage.name: largest_meaning(stage) for stage in system.stages}
-        self._growth = Growth(system.network_inputs[0]) if mode == "free" and system.network_inputs else None
+        self._fed = system.network_inputs[0] if mode == "free" and system.network_inputs else ""
+        self._largest: list[float] = []
         self._ordinary = files_of(contract).ordinary(clip, contract) if mode == "free" else None
         self._seed: Mapping[str, FloatArray] | None = None
         self._found: Left | None = None
@@ -90,18 +78,17 @@ class Leaving:
     def __call__(self, frame: int, stages: Mapping[str, FloatArray]) -> None:
         """Look at one frame; the first departure is kept."""
         self._frame = frame
-        if self._growth is not None and self._growth.stage in stages:
-            self._growth(frame, stages)
+        if self._fed in stages:
+            self._largest.append(float(np.max(np.abs(stages[self._fed]))))
         if self._found is None:
             self._found = self._absurd(frame, stages) or self._departed(frame, stages)
 
     @property
     def found(self) -> Left | None:
         """What was left first; None for an ordinary run."""
-        growth = self._growth
-        if self._found is not None or growth is None or not growth.diverges:
+        if self._found is not None or not grows(self._largest):
             return self._found
-        return Left("grows", self._frame, growth.stage, 0, growth.largest[-1], ORDINARY_Z, "")
+        return Left("grows", self._frame, self._fed, 0, self._largest[-1], ORDINARY_Z, "")
 
     def _absurd(self, frame: int, stages: Mapping[str, FloatArray]) -> Left | None:
         for name, limit in self._limits.items():

@@ -54,11 +54,15 @@ class NotApplicable(Exception):
 
 @dataclass(frozen=True, eq=False)
 class Plant:
-    """One defect. `make` injects it into the copied project in the working directory, or raises NotApplicable."""
+    """One defect. `make` injects it into the copied project in the working directory, or raises NotApplicable.
+
+    path: the one file that it changes; None where there is none.
+    """
 
     kind: str
     name: str
     make: Callable[[], None]
+    path: Path | None = None
 
 
 def plants(settings: GateSettings) -> Iterator[Plant]:
@@ -83,7 +87,7 @@ def _of_models(project: Project) -> Iterator[Plant]:
         whose = f"{path.stem}: " if path is not None and len(project.models) > 1 else ""
         for name, edit in MODEL_EDITS.items():
             change = partial(edited_model, edit=edit)
-            yield Plant("model", whose + name, partial(_edit, path, change, "no model in [gate]"))
+            yield Plant("model", whose + name, partial(_edit, path, change, "no model in [gate]"), path)
 
 
 def _refuse(reason: str) -> None:
@@ -120,16 +124,16 @@ def _of_training(project: Project) -> Iterator[Plant]:
 def _of_document(kind: str, path: Path | None, table: str, missing: str) -> Iterator[Plant]:
     change = _edited_declaration if table == DECLARATION else _edited_json
     for name, edit in EDITS[table].items():
-        yield Plant(kind, name, partial(_edit, path, partial(change, edit=edit), missing))
+        yield Plant(kind, name, partial(_edit, path, partial(change, edit=edit), missing), path)
 
 
 def _of_engine(project: Project, run: RecordedRun) -> Iterator[Plant]:
     engine = _Engine(project, run)
     for changes in single_changes(project.contract):
-        yield Plant("engine", words(changes), partial(_convention, engine, changes))
+        yield Plant("engine", words(changes), partial(_convention, engine, changes), Path(run.file))
     for stage in engine.recorded.stages:
         for name in SLIPS:
-            yield Plant("engine", f"{stage} {name}", partial(_slip, engine, stage, name))
+            yield Plant("engine", f"{stage} {name}", partial(_slip, engine, stage, name), Path(run.file))
 
 
 def _of_recording(kind: str, path: Path) -> Iterator[Plant]:
@@ -138,7 +142,7 @@ def _of_recording(kind: str, path: Path) -> Iterator[Plant]:
     stage, frames = list(trace.stages)[-1], len(trace.frame)
     found = broken_files(stage, frames) | ({} if kind == CLIP else wrong_rows(stage, frames))
     for name, damage in found.items():
-        yield Plant(kind, name, partial(_damage, path, damage))
+        yield Plant(kind, name, partial(_damage, path, damage), path)
 
 
 def _edited_json(content: bytes, edit: Callable[[Any], object]) -> bytes:

@@ -7,7 +7,6 @@ files cannot have are listed with the reason; for example, without an engine tra
 import contextlib
 import os
 import shutil
-import stat
 import tempfile
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -110,36 +109,6 @@ def _copy_weights(model: Path, folder: Path) -> None:
     graph = read_model(model).graph
     for name in {weight.external.location for weight in graph.weights if weight.external} if graph else ():
         copy_file(model.parent / name, folder / name)
-
-
-class RestoredCopy:
-    """A copy of a folder that is damaged again and again; what was not touched is not copied again."""
-
-    def __init__(self, sound: Path, folder: Path) -> None:
-        """Copy `sound` to `folder`, which must not exist."""
-        self.sound, self.folder = sound, folder
-        shutil.copytree(sound, folder, copy_function=copy_file)
-        self._sound = dict(self._files())
-
-    def restore(self) -> None:
-        """Bring back every file that was written or removed, and remove what was added."""
-        found = dict(self._files())
-        for name in found.keys() - self._sound.keys():
-            (self.folder / name).unlink()
-        for name, identity in self._sound.items():
-            if found.get(name) != identity:
-                copy_file(self.sound / name, self.folder / name)
-                self._sound[name] = _identity((self.folder / name).stat())
-
-    def _files(self) -> Iterator[tuple[Path, tuple[int, int, int]]]:
-        for path in self.folder.rglob("*"):
-            status = path.lstat()
-            if not stat.S_ISDIR(status.st_mode):
-                yield path.relative_to(self.folder), _identity(status)
-
-
-def _identity(status: os.stat_result) -> tuple[int, int, int]:
-    return status.st_ino, status.st_mtime_ns, status.st_size
 
 
 DOES_NOT_RUN = "the gate does not run"
@@ -257,13 +226,15 @@ class Trials:
         """Inject one defect into the copy, and run the parts that read it until one fails."""
         plant = self.plants[number]
         try:
-            with inputs_may_be_replaced(), documents_remembered(self._remembered), contextlib.chdir(self._copy.folder):
-                self._copy.restore()
+            with inputs_may_be_replaced(), documents_remembered(self._remembered), contextlib.chdir(self._copy):
                 plant.make()
                 project = self._around_traces if READERS[plant.kind] == TRACE_PARTS else None
                 return _noticed(plant, self.configuration, known, self.today, self.sound, project)
         except NotApplicable as reason:
             return Planted(plant.kind, plant.name, not_applicable=str(reason))
+        finally:
+            if plant.path is not None:
+                copy_file(self.sound / plant.path, self._copy / plant.path)
 
     @cached_property
     def _around_traces(self) -> Project | None:
@@ -274,8 +245,9 @@ class Trials:
         return Project(settings, verdict_only=True) if is_apart else None
 
     @cached_property
-    def _copy(self) -> RestoredCopy:
-        return RestoredCopy(self.sound, self.sound.parent / f"trial {os.getpid()}")
+    def _copy(self) -> Path:
+        """A copy of `sound` that is damaged again and again; what a defect changed is copied anew after it."""
+        return Path(shutil.copytree(self.sound, self.sound.parent / f"trial {os.getpid()}", copy_function=copy_file))
 
 
 _FEW = 20
