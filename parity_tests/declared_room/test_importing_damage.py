@@ -10,7 +10,8 @@ import pytest
 from safetensors.numpy import save_file
 
 from rigpact.contract.errors import UnusableInput
-from rigpact.reports.importing.formats import ImportRequest, import_contract
+from rigpact.reports.importing.formats import import_contract
+from rigpact.reports.importing.values import ImportRequest
 
 from ..every_case import every_case
 from .foreign_files import DEPLOY, DESCRIPTOR, LEAPP, METADATA, changed, write_model, write_yaml
@@ -126,16 +127,16 @@ def test_initial_values_of_another_width_are_refused(tmp_path, command):
     [
         ("joint_names", "hip,hip", ["joint_names", "each once"]),
         ("joint_names", "hip,,knee", ["joint_names", "each once"]),
-        ("action_scale", "0.5,x", ["action_scale", "numbers joined by commas"]),
+        ("action_scale", "0.5,x", ["action_scale/1", "'x'", "a number"]),
         ("action_scale", "0.5,0.5,0.5", ["action_scale", "3 numbers", "2"]),
-        ("joint_stiffness", "10.000,nan", ["joint_stiffness", "nan", "finite"]),
+        ("joint_stiffness", "10.000,nan", ["joint_stiffness/1", "nan", "a number"]),
         ("joint_stiffness", "10.000,20.000,30.000", ["joint_stiffness", "3 numbers", "one for each of joint_names"]),
         ("observation_terms_scale", "1.000", ["observation_terms_scale", "1 numbers", "6"]),
         ("observation_terms_clip", "-inf;inf", ["observation_terms_clip", "1 ranges", "6"]),
         ("observation_terms_clip", "1;2;3,-1;1,-1;1,-1;1,-1;1,-1;1", ["3 numbers", "a low and a high end"]),
         ("observation_names", "base_ang_vel,unknown,mystery,joint_vel,actions,command", ["without a width"]),
         ("observation_terms_history_length", "3.000,3.000,3.000,3.000,3.000,8.000", ["9 numbers left for command"]),
-        ("observation_terms_history_length", "3.000,3.000,3.000,3.000,3.000,2.500", ["2.5", "whole numbers"]),
+        ("observation_terms_history_length", "3.000,3.000,3.000,3.000,3.000,2.500", ["history_length/5", "2.5", "a whole number"]),
     ],
 )
 def test_damaged_metadata_is_refused_at_its_key(tmp_path, command, key, text, says):

@@ -35,7 +35,8 @@ from rigpact.reports.checking.check import CheckRequest, check_files
 from rigpact.reports.describing.description import describe_contract
 from rigpact.reports.diagnosing.logs.engine_log import read_engine_log
 from rigpact.reports.diagnosing.two_files import TwoFilesRequest
-from rigpact.reports.importing.formats import ImportRequest, import_contract
+from rigpact.reports.importing.formats import import_contract
+from rigpact.reports.importing.values import ImportRequest
 from rigpact.reports.running.converted import ArraysRequest, write_arrays
 from rigpact.reports.running.two_models import compare_models
 

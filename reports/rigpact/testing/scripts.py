@@ -21,8 +21,8 @@ from rigpact.reports.diagnosing.script_side import results_of_step
 from rigpact.reports.diagnosing.two_files import Arrays, compare_arrays, compared_sides
 from rigpact.reports.importing.configurations.environment import Environment
 from rigpact.reports.importing.draft import Draft
-from rigpact.reports.importing.formats import ImportRequest, finished
-from rigpact.reports.importing.values import named_file, read_model_beside
+from rigpact.reports.importing.formats import finished
+from rigpact.reports.importing.values import ImportRequest, named_file, read_model_beside
 
 
 def agrees(

@@ -4,5 +4,5 @@ One module of stacks/ a format makes a `Draft` (draft.py): what the file says; w
 where that is from; and what stays open. toml_text.py writes it. formats.py tells the formats apart. Nothing is executed, and what
 a file does not say is never filled in silently.
 
-To add a format: a module of stacks/ with `is_one(root)` and `to_draft(node, …)`, and its row in formats.py.
+To add a format: a module of stacks/ with `to_draft(root, request)`, and its row in formats.py.
 """

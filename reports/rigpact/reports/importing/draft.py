@@ -44,6 +44,12 @@ class Draft:
     notes: list[str] = field(default_factory=list)
     dropped: set[str] = field(default_factory=set)
 
+    @classmethod
+    def imported(cls, name: str, source: str, said: str, *more: str, fallback: str = "robot") -> Draft:
+        """The beginning of a draft of another stack's file, which says where it comes from."""
+        header = [f"Made by `rigpact init` from {source}{said}", *more]
+        return cls(lower_word(name, fallback), f"imported from {source}", header=header)
+
     def give(self, name: str, *comments: str, **table: Any) -> str:
         """Add a vector from outside, once; returns its name."""
         if not any(entry.table["name"] == name for entry in self.given):

@@ -7,7 +7,6 @@ import re
 import tomllib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
 from itertools import product
 from pathlib import Path
 from typing import Any
@@ -23,13 +22,13 @@ from rigpact.reference_runtime.recordings.named_columns import CLOCK
 from rigpact.reference_runtime.recordings.opened import labelled_vectors, open_file
 from rigpact.reference_runtime.recordings.other_formats.bags import mcap_words
 from rigpact.reference_runtime.recordings.other_formats.bvh_files import Animation, Joint, read_bvh_animation
+from rigpact.reports.importing import lerobot
 from rigpact.reports.importing.columns_by_value import FRAMES, Paired, Pairing
 from rigpact.reports.importing.configurations import env_yaml, legged_gym, rl_sar
 from rigpact.reports.importing.draft import Draft, Entry, lower_word
-from rigpact.reports.importing.lerobot import is_policy, policy_to_draft
 from rigpact.reports.importing.stacks import deploy_yaml, io_descriptor, leapp, mjlab_metadata
 from rigpact.reports.importing.toml_text import draft_to_toml
-from rigpact.reports.importing.values import Model, Node, named_file, read_model_beside
+from rigpact.reports.importing.values import ImportRequest, Model, Node, named_file, read_model_beside
 
 # Which column of a recording holds which vector: guessed by numbers, then by names and widths, and marked as a guess
 _SAME_WORDS = {
@@ -202,18 +201,6 @@ KNOWN = (
 
 
 @dataclass(frozen=True)
-class ImportRequest:
-    """What to import: the file, where the contract goes, its model, a recording to map, the rate, the file it builds on."""
-
-    source: Path
-    out: Path
-    onnx: Path | None = None
-    recording: Path | None = None
-    fps: float | None = None
-    base: Path | None = None
-
-
-@dataclass(frozen=True)
 class Imported:
     """The bytes of a contract, the conventions that it leaves open, and notes."""
 
@@ -264,28 +251,17 @@ def _read_again(draft: Draft, request: ImportRequest) -> Declaration:
 
 
 def _onnx_draft(request: ImportRequest) -> Draft:
-    model = read_model_beside(request.source)
-    if not mjlab_metadata.is_one(model.metadata):
-        found = f"a model with {', '.join(sorted(model.metadata)[:8]) or 'no metadata'}"
-        missing = ", ".join(key for key in mjlab_metadata.REQUIRED if key not in model.metadata)
-        hint = "`rigpact init` in a folder with it and a recording drafts a contract from any model"
-        raise UnusableInput(request.source, found, f"mjlab's metadata; {missing} is not there", hint)
-    return mjlab_metadata.to_draft(model, named_file(request.source, request.out))
-
-
-def _robot(make: Callable[[Node, Model | None, Any], Draft]) -> Callable[[Node, ImportRequest], Draft]:
-    def draft(root: Node, request: ImportRequest) -> Draft:
-        model = None if request.onnx is None else read_model_beside(request.onnx)
-        return make(root, model, named_file(request.onnx, request.out))
-
-    return draft
+    hint = "`rigpact init` in a folder with it and a recording drafts a contract from any model"
+    file = named_file(request.source, request.out)
+    return mjlab_metadata.to_draft(read_model_beside(request.source), file, hint)
 
 
 def _policy_draft(request: ImportRequest) -> Draft:
-    if not is_policy(bytes_to_json(read_bytes(request.source), request.source).data):
+    root = bytes_to_json(read_bytes(request.source), request.source).data
+    if not isinstance(root, Mapping) or not root.keys() >= lerobot.KEYS:
         expected, hint = "a LeRobot policy's config.json", f"known are {'; '.join(KNOWN)}"
         raise UnusableInput(request.source, "a file that ends in .json", expected, hint)
-    return policy_to_draft(request.source, request.out, named_file(request.onnx, request.out))
+    return lerobot.to_draft(Node(root, request.source), request)
 
 
 def _bvh_draft(request: ImportRequest) -> Draft:
@@ -294,30 +270,22 @@ def _bvh_draft(request: ImportRequest) -> Draft:
 
 def _bag_draft(request: ImportRequest) -> Draft:
     """The declaration that a bag's metadata makes: names, scales and poses that the runtime wrote beside its topics."""
-    said = mcap_words(request.source)
-    if not mjlab_metadata.is_one(said):
-        held = ", ".join(sorted(said)[:8]) or "none"
-        hint = "`rigpact convert BAG -o NAME.npz` takes its topics as columns"
-        raise UnusableInput(request.source, f"metadata: {held}", f"{', '.join(mjlab_metadata.REQUIRED)}", hint)
-    beside = None if request.onnx is None else read_model_beside(request.onnx)
-    joints = len(said["joint_names"].split(","))
+    said, beside = mcap_words(request.source), request.model
+    joints = len(said.get("joint_names", "").split(","))
     inputs, outputs = ({"obs": None}, {"actions": joints}) if beside is None else (beside.inputs, beside.outputs)
-    return mjlab_metadata.to_draft(Model(request.source, inputs, outputs, said), named_file(request.onnx, request.out))
+    hint = "`rigpact convert BAG -o NAME.npz` takes its topics as columns"
+    return mjlab_metadata.to_draft(Model(request.source, inputs, outputs, said), request.file, hint)
 
 
-def _python_draft(request: ImportRequest) -> Draft:
-    root = legged_gym.read_configuration(request.source, request.base)
-    return _robot(legged_gym.configuration_to_draft)(root, request)
-
-
-_YAML: Mapping[Callable[[Any], bool], Callable[[Node, ImportRequest], Draft]] = {
-    deploy_yaml.is_one: _robot(deploy_yaml.to_draft),
-    io_descriptor.is_one: _robot(io_descriptor.to_draft),
-    leapp.is_one: lambda root, request: leapp.to_draft(root, request.out, request.onnx),
-    env_yaml.is_one: _robot(env_yaml.to_draft),
-    legged_gym.is_deploy: _robot(legged_gym.deploy_to_draft),
-    rl_sar.is_one: lambda root, request: _robot(partial(rl_sar.to_draft, base=request.base))(root, request),
+_YAML: Mapping[str, tuple[set[str], Callable[[Node, ImportRequest], Draft]]] = {
+    "deploy.yaml": ({"joint_ids_map", "observations"}, deploy_yaml.to_draft),
+    "IO descriptor": ({"articulations", "observations", "actions"}, io_descriptor.to_draft),
+    "LEAPP": ({"models", "pipeline"}, leapp.to_draft),
+    "env.yaml": ({"observations", "actions", "decimation", "sim"}, env_yaml.to_draft),
+    "g1.yaml": ({"kps", "kds", "default_angles", "num_actions", "num_obs"}, legged_gym.deploy_to_draft),
+    "rl_sar": ({"observations", "rl_kp"}, rl_sar.to_draft),
 }
+"""The formats in YAML: the keys that tell one, of rl_sar those under its only key, and what makes a draft of it."""
 
 
 def _yaml_draft(request: ImportRequest) -> Draft:
@@ -326,30 +294,27 @@ def _yaml_draft(request: ImportRequest) -> Draft:
         found, hint = f"a file that ends in {request.source.suffix or 'nothing'}", f"known are {'; '.join(KNOWN)}"
         raise UnusableInput(request.source, found, ".yaml, .yml, .onnx, .py, .json, .mcap or .bvh", hint)
     root = parse_yaml(content, request.source)
-    for is_one, draft in _YAML.items():
-        if is_one(root):
-            return draft(Node(root, request.source), request)
-    keys = ", ".join(map(str, list(root)[:8])) if isinstance(root, Mapping) else type(root).__name__
-    raise UnusableInput(request.source, f"YAML with {keys or 'nothing'}", f"one of {'; '.join(KNOWN)}", _nearest(root))
-
-
-def _nearest(root: Any) -> str:
-    """Which format the keys are nearest to, and what of it is missing."""
-    marks = {
-        "deploy.yaml": {"joint_ids_map", "observations"}, "IO descriptor": {"articulations", "observations", "actions"},
-        "LEAPP": {"models", "pipeline"},
-    }  # fmt: skip
     if not isinstance(root, Mapping):
-        return "every one of them is a table"
-    found = {name: keys - root.keys() for name, keys in marks.items() if keys & root.keys()}
-    if not found:
-        return "none of their keys is there"
-    name = min(found, key=lambda each: len(found[each]))
-    return f"nearest is {name}, but {', '.join(sorted(found[name]))} is missing"
+        found, hint = f"YAML with {type(root).__name__}", "every one of them is a table"
+        raise UnusableInput(request.source, found, f"one of {'; '.join(KNOWN)}", hint)
+    held = {name: rl_sar.only_table(root) if name == "rl_sar" else root for name in _YAML}
+    missing = {name: keys - held[name].keys() for name, (keys, _) in _YAML.items()}
+    for name, (_, draft) in _YAML.items():
+        if not missing[name]:
+            return draft(Node(root, request.source), request)
+    near = [name for name, (keys, _) in _YAML.items() if missing[name] != keys]
+    name = min(near, key=lambda each: len(missing[each]), default="")
+    hint = (
+        f"nearest is {name}, but {', '.join(sorted(missing[name]))} is missing"
+        if near
+        else "none of their keys is there"
+    )
+    keys = ", ".join(map(str, list(root)[:8])) or "nothing"
+    raise UnusableInput(request.source, f"YAML with {keys}", f"one of {'; '.join(KNOWN)}", hint)
 
 
 _OTHER_ENDINGS: Mapping[str, Callable[[ImportRequest], Draft]] = {
-    ".onnx": _onnx_draft, ".py": _python_draft, ".json": _policy_draft, ".mcap": _bag_draft,
+    ".onnx": _onnx_draft, ".py": legged_gym.to_draft, ".json": _policy_draft, ".mcap": _bag_draft,
     ".bvh": _bvh_draft,
 }  # fmt: skip
 """What reads a file of another ending than YAML's."""

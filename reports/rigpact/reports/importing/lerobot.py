@@ -19,7 +19,7 @@ from rigpact.contract.errors import UnusableInput
 from rigpact.contract.files import bytes_to_json, read_bytes
 from rigpact.contract.statistics import FloatArray
 from rigpact.reports.importing.draft import Draft, Entry, lower_word, word
-from rigpact.reports.importing.values import Node, path_inside
+from rigpact.reports.importing.values import ImportRequest, Node, path_inside
 
 _NEEDED: Mapping[str, tuple[str, ...]] = {
     "MEAN_STD": ("mean", "std"), "MIN_MAX": ("min", "max"), "QUANTILES": ("q01", "q99"), "QUANTILE10": ("q10", "q90"),
@@ -29,14 +29,13 @@ _NEEDED: Mapping[str, tuple[str, ...]] = {
 _LARGEST_IMAGE = 1 << 14
 
 
-def is_policy(root: Any) -> bool:
-    """Whether the root of a JSON file is a LeRobot policy's config.json."""
-    return isinstance(root, Mapping) and {"type", "input_features", "output_features"} <= root.keys()
+KEYS = {"type", "input_features", "output_features"}
+"""What a LeRobot policy's config.json has."""
 
 
-def policy_to_draft(path: Path, out: Path, network: Entry) -> Draft:
+def to_draft(root: Node, request: ImportRequest) -> Draft:
     """The declaration of a policy; UnusableInput names the file and the place in it."""
-    root = Node(bytes_to_json(read_bytes(path), path).data, path)
+    path, out, network = request.source, request.out, request.file
     kind = root.need("type", "the kind of the policy").word()
     title = f"imported from {path.name}, a policy of the type {kind}"
     draft = Draft(lower_word(path.resolve().parent.name, "policy"), title)

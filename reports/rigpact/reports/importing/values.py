@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from math import prod
 from pathlib import Path
 from typing import Any
@@ -46,7 +47,6 @@ def input_width(model: Model | None) -> int | None:
 
 def read_model_beside(path: Path) -> Model:
     """Open a model; UnusableInput where onnxruntime does not load it, or weights lie outside its folder."""
-    from rigpact.contract.errors import UnusableInput
     from rigpact.contract.model.graph import open_model
     from rigpact.contract.model.signature import open_session, session_signature
 
@@ -86,6 +86,28 @@ def path_inside(path: Path, out: Path) -> str | None:
     folder = out.parent.resolve()
     whole = path.resolve()
     return whole.relative_to(folder).as_posix() if whole.is_relative_to(folder) else None
+
+
+@dataclass(frozen=True)
+class ImportRequest:
+    """What to import: the file, where the contract goes, its model, a recording to map, the rate, the file it builds on."""
+
+    source: Path
+    out: Path
+    onnx: Path | None = None
+    recording: Path | None = None
+    fps: float | None = None
+    base: Path | None = None
+
+    @cached_property
+    def model(self) -> Model | None:
+        """The model that is given beside the file."""
+        return None if self.onnx is None else read_model_beside(self.onnx)
+
+    @property
+    def file(self) -> Entry:
+        """What the contract says of the model's file."""
+        return named_file(self.onnx, self.out)
 
 
 _LONGEST_LIST = 65536
@@ -205,6 +227,13 @@ class Node:
         """A number as a range around zero; None where there is nothing."""
         return None if self.is_nothing else (-self.number(), self.number())
 
+    def rate(self, steps: int = 1) -> float:
+        """Frames a second, of the seconds of a step and how many steps a frame has."""
+        seconds = self.number() * steps
+        if not 1e-5 <= seconds <= 10.0:
+            raise self.wrong("the seconds of a step, 0.02 for 50 a second")
+        return round(1.0 / seconds, 6)
+
     def range(self) -> tuple[float, float] | None:
         """A low and a high end; None where there is nothing."""
         if self.is_nothing:
@@ -221,13 +250,6 @@ class Node:
             raise self.wrong("a low and a high end", found=f"{len(ends)} numbers")
         low, high = (each.value if each.value in (math.inf, -math.inf) else each.number() for each in ends)
         return float(low), float(high)
-
-
-def rate_of_step(seconds: float, node: Node) -> float:
-    """Frames a second; UnusableInput at the node that says a step which no policy has."""
-    if not 1e-5 <= seconds <= 10.0:
-        raise node.wrong("the seconds of a step, 0.02 for 50 a second")
-    return round(1.0 / seconds, 6)
 
 
 def _is_finite(value: float) -> bool:

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from rigpact.reports.gate.setup.found_files import FoundFiles
     from rigpact.reports.gate.setup.status import Examination
     from rigpact.reports.importing.drafting import DraftRequest
-    from rigpact.reports.importing.formats import ImportRequest
+    from rigpact.reports.importing.values import ImportRequest
 
 _FROM = "Write a contract from another stack's file: deploy.yaml, env.yaml, config.json, .py, .onnx, .mcap, .bvh."
 _BASE = "The file that FILE builds on: legged_robot_config.py, base.yaml."
@@ -74,7 +74,7 @@ def init(
         draft = DraftRequest(folder, path, fps, tuple(files))
         _write_settings(draft, {"--fps": fps, "--out": out, "files": files or None}, output_format, is_forced=force)
     else:
-        from rigpact.reports.importing.formats import ImportRequest
+        from rigpact.reports.importing.values import ImportRequest
 
         refuse_beside({"files": files or None}, f"--from {source}", "one folder, the project's")
         _write_imported(ImportRequest(source, path, onnx, recording, fps, base), output_format, is_forced=force)

@@ -12,7 +12,7 @@ from functools import lru_cache
 from typing import Any
 
 from rigpact.contract.errors import UnusableInput
-from rigpact.reports.importing.draft import Draft, Entry, lower_word, word
+from rigpact.reports.importing.draft import Draft, Entry, word
 from rigpact.reports.importing.stacks.deploy_yaml import clip_of, table_called
 from rigpact.reports.importing.stacks.robot import (
     COMMANDS,
@@ -25,7 +25,7 @@ from rigpact.reports.importing.stacks.robot import (
     as_wide,
     robot_to_draft,
 )
-from rigpact.reports.importing.values import Model, Node, input_width, rate_of_step
+from rigpact.reports.importing.values import ImportRequest, Model, Node, input_width
 
 # Regular expressions of joints, in a time that grows with the expression and the name, whatever they hold.
 _LONGEST = 200
@@ -158,21 +158,17 @@ _THREE = ("base_ang_vel", "base_lin_vel", "projected_gravity", *COMMANDS)
 _PER_JOINT = ("joint_pos_rel", "joint_pos", "joint_vel_rel", "joint_vel")
 
 
-def is_one(root: Any) -> bool:
-    """Whether the root of a YAML file is that of an env.yaml."""
-    return isinstance(root, Mapping) and {"observations", "actions", "decimation", "sim"} <= root.keys()
-
-
-def to_draft(root: Node, model: Model | None, file: Entry) -> Draft:
+def to_draft(root: Node, request: ImportRequest) -> Draft:
     """The declaration of an env.yaml."""
-    joints, said = _joints(root, model)
-    draft = Draft(lower_word(root.path.parent.parent.resolve().name, "robot"), f"imported from {root.path.name}")
-    draft.header = [
-        f"Made by `rigpact init` from {root.path.name}. Search for LEFT OPEN: the gaps of the dump.",
+    joints, said = _joints(root, request.model)
+    draft = Draft.imported(
+        root.path.parent.parent.resolve().name,
+        root.path.name,
+        ". Search for LEFT OPEN: the gaps of the dump.",
         "Not in it: names of joints, statistics of a normaliser, clip_actions of agent.yaml.",
-    ]
+    )
     draft.names_comments = [said]
-    return fill_draft(draft, root, joints, model, file)
+    return fill_draft(draft, root, joints, request.model, request.file)
 
 
 def fill_draft(draft: Draft, root: Node, joints: tuple[str, ...], model: Model | None, file: Entry | None) -> Draft:
@@ -180,7 +176,7 @@ def fill_draft(draft: Draft, root: Node, joints: tuple[str, ...], model: Model |
     draft.names["joints"] = joints
     sim = root.get("sim")
     step = sim.get("dt") if not sim.get("dt").is_nothing else sim.get("mujoco").need("timestep", "seconds of a step")
-    draft.fps = rate_of_step(step.number() * root.get("decimation").whole(1), step)
+    draft.fps = step.rate(root.get("decimation").whole(1))
     robot = _scene_robot(root)
     pose = _by_pattern(robot.get("init_state").get("joint_pos"), joints, 0.0)
     action = _action(root, joints, pose)

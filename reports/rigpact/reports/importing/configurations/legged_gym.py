@@ -12,10 +12,10 @@ from typing import Any
 
 from rigpact.contract.errors import UnusableInput
 from rigpact.reports.importing.configurations.configuration_classes import Classes, read_classes
-from rigpact.reports.importing.draft import Draft, Entry, lower_word
+from rigpact.reports.importing.draft import Draft
 from rigpact.reports.importing.stacks.deploy_yaml import table_called
 from rigpact.reports.importing.stacks.robot import Action, Gains, Group, Robot, Sensors, Term, as_wide, robot_to_draft
-from rigpact.reports.importing.values import Model, Node, input_width, rate_of_step
+from rigpact.reports.importing.values import ImportRequest, Node, input_width
 
 _SENSORS = Sensors(
     turn_comment="LEFT OPEN: space. Training takes the body's axes; find out which IMU gives it, and in whose axes"
@@ -31,7 +31,7 @@ _PHASE = "0.8 s and the first step are those of the code of Unitree's classes: t
 _SECONDS = 0.8
 
 
-def read_configuration(path: Path, base: Path | None) -> Node:
+def _read_configuration(path: Path, base: Path | None) -> Node:
     """The configuration of a robot's class, with what it inherits; UnusableInput where no class of the file has `init_state`."""
     own = read_classes(path)
     known = {**({} if base is None else read_classes(base)), **own}
@@ -42,20 +42,24 @@ def read_configuration(path: Path, base: Path | None) -> Node:
     return Node(Classes(known).folded(named[0].name), path)
 
 
-def configuration_to_draft(root: Node, model: Model | None, file: Entry) -> Draft:
+def to_draft(request: ImportRequest) -> Draft:
     """The declaration of a configuration class."""
+    root = _read_configuration(request.source, request.base)
+    model = request.model
     angles = dict(root.need("init_state", "the start").need("default_joint_angles", "the pose of action 0").children())
     count = root.need("env", "the sizes").need("num_actions", "how many joints are driven").whole(1)
-    draft = Draft(lower_word(root.path.stem.removesuffix("_config"), "robot"), f"imported from {root.path.name}")
-    draft.header = [
-        f"Made by `rigpact init` from {root.path.name}, which was read and not run. Search for LEFT OPEN.",
+    draft = Draft.imported(
+        root.path.stem.removesuffix("_config"),
+        root.path.name,
+        ", which was read and not run. Search for LEFT OPEN.",
         "The order of the terms is code, not configuration: it is the one of the class that has as many numbers.",
-    ]
+    )
     joints, draft.names_comments = _joints(root, angles, count)
     draft.names["joints"] = joints
     step = root.need("sim", "the simulation").need("dt", "seconds of its step")
-    every = root.need("control", "the control").need("decimation", "its steps for one of the policy").whole(1)
-    draft.fps = rate_of_step(step.number() * every, step)
+    draft.fps = step.rate(
+        root.need("control", "the control").need("decimation", "its steps for one of the policy").whole(1)
+    )
     limits, env, history = root.need("normalization", "the scales"), root.get("env"), 1
     scales, terms = limits.need("obs_scales", "the scales"), _terms(root, count)
     single = env.get("num_single_obs")
@@ -69,7 +73,7 @@ def configuration_to_draft(root: Node, model: Model | None, file: Entry) -> Draf
     pose = [angles[name].number() for name in joints]
     action, gains = _action(root, joints, pose, limits), _gains(root, joints)
     robot = Robot(
-        draft, _SENSORS, joints, [group], action, convention=_KEPT, default_pose=pose, gains=gains, model=file
+        draft, _SENSORS, joints, [group], action, convention=_KEPT, default_pose=pose, gains=gains, model=request.file
     )
     return robot_to_draft(robot)
 
@@ -155,22 +159,18 @@ def _gains(root: Node, joints: Sequence[str]) -> Gains:
     return Gains(stiffness, damping, tuple(joints), ("by parts of names, the last that fits; 0 where none does",))
 
 
-def is_deploy(root: Any) -> bool:
-    """Whether the root of a YAML file is that of unitree_rl_gym's deploy_mujoco or deploy_real."""
-    return isinstance(root, Mapping) and {"kps", "kds", "default_angles", "num_actions", "num_obs"} <= root.keys()
-
-
-def deploy_to_draft(root: Node, model: Model | None, file: Entry) -> Draft:
+def deploy_to_draft(root: Node, request: ImportRequest) -> Draft:
     """The declaration of g1.yaml or h1.yaml, of the simulator or of the robot."""
     count = root.get("num_actions").whole(1)
     table = table_called(f"{root.path.stem} {root.get('xml_path').value} {root.get('policy_path').value}")
     known = table if table is not None and len(table.gym) == count else None
     joints = tuple(f"joint_{place}" for place in range(count)) if known is None else tuple(known.gym)
-    draft = Draft(lower_word(root.path.stem, "robot"), f"imported from {root.path.name}")
-    draft.header = [
-        f"Made by `rigpact init` from {root.path.name}. Search for LEFT OPEN: the gaps of the file and its runtime.",
+    draft = Draft.imported(
+        root.path.stem,
+        root.path.name,
+        ". Search for LEFT OPEN: the gaps of the file and its runtime.",
         "The order of the terms is that of the runtime's code; the runtime clips nothing; the network keeps its memory.",
-    ]
+    )
     draft.names_comments = ["The file has no names. Put the joints' names in their places."]
     if known is not None:
         draft.names_comments = [f"The order of {known.robot} in its URDF, by a table of rigpact."]
@@ -179,11 +179,11 @@ def deploy_to_draft(root: Node, model: Model | None, file: Entry) -> Draft:
     if step.is_nothing:
         step = root.need("simulation_dt", "the seconds of a step of the simulation")
         every = root.need("control_decimation", "its steps for one of the policy").whole(1)
-    draft.fps = rate_of_step(step.number() * every, step)
+    draft.fps = step.rate(every)
     measured, motors = _motors(root, joints, [] if table is None else table.sdk)
     size = root.get("num_obs")
     terms = as_wide([_deploy_term(root, name, count) for name in _PHASED], size.whole(1), size.place)
-    as_wide(terms, input_width(model), size.place)
+    as_wide(terms, input_width(request.model), size.place)
     pose = root.get("default_angles").numbers(count, "joint")
     scale = root.need("action_scale", "the factor of the action").number()
     stiffness, damping = (root.get(key).numbers(count, "joint") for key in ("kps", "kds"))
@@ -192,7 +192,7 @@ def deploy_to_draft(root: Node, model: Model | None, file: Entry) -> Draft:
         draft, _SENSORS, measured, [Group("obs", terms)], Action(joints, scale, pose, None),
         "motors" if motors else "joints", motors=motors, default_pose=pose, pose_names=joints,
         stick_scale=() if most.is_nothing else most.numbers(3, "axis"),
-        gains=Gains(stiffness, damping, joints), model=file,
+        gains=Gains(stiffness, damping, joints), model=request.file,
     )  # fmt: skip
     return robot_to_draft(robot)
 

@@ -13,9 +13,9 @@ from typing import Any
 from rigpact.contract.declared.yaml_text import parse_yaml
 from rigpact.contract.errors import UnusableInput
 from rigpact.contract.files import read_bytes
-from rigpact.reports.importing.draft import Draft, Entry, lower_word, word
+from rigpact.reports.importing.draft import Draft, lower_word, word
 from rigpact.reports.importing.stacks.robot import Action, Gains, Group, Robot, Sensors, Term, as_wide, robot_to_draft
-from rigpact.reports.importing.values import Model, Node, input_width, rate_of_step
+from rigpact.reports.importing.values import ImportRequest, Model, Node, input_width
 
 _SENSORS = Sensors(turn_comment="LEFT OPEN: space. ROS 1 Gazebo gives the world's axes, the robot the body's")
 _TERMS: Mapping[str, tuple[str, str | None]] = {
@@ -27,33 +27,28 @@ _TERMS: Mapping[str, tuple[str, str | None]] = {
 _OTHER_WIDTHS = {"whole_body_tracking/motion_anchor_ori_b": 6, "RoboMimic_Deploy/phase": 1}
 
 
-def _only(root: Any) -> Mapping[str, Any]:
+def only_table(root: Any) -> Mapping[str, Any]:
     """What stands under the one key of such a file, which is its own path."""
     inside = next(iter(root.values())) if isinstance(root, Mapping) and len(root) == 1 else None
     return inside if isinstance(inside, Mapping) else {}
 
 
-def is_one(root: Any) -> bool:
-    """Whether the root of a YAML file is that of a policy of rl_sar."""
-    return {"observations", "rl_kp"} <= _only(root).keys()
-
-
-def to_draft(root: Node, model: Model | None, file: Entry, base: Path | None) -> Draft:
+def to_draft(root: Node, request: ImportRequest) -> Draft:
     """The declaration of a policy's config.yaml; its base.yaml is the given one, or that of a folder above, as rl_sar looks."""
     above = [folder / "base.yaml" for folder in root.path.resolve().parents[1:3]]
-    path = next((each for each in above if each.is_file()), above[0]) if base is None else base
-    if base is None and not path.is_file():
+    path = request.base or next((each for each in above if each.is_file()), above[0])
+    if request.base is None and not path.is_file():
         hint = "give it with --builds-on"
         raise UnusableInput(root.path, "no base.yaml in the two folders above", "the robot's file", hint)
     robot_root = parse_yaml(read_bytes(path), path)
-    if "joint_names" not in _only(robot_root):
+    if "joint_names" not in only_table(robot_root):
         raise UnusableInput(path, "a file without joint_names", "rl_sar's base.yaml of a robot")
     [key] = root.value
-    both = Node({**_only(robot_root), **_only(root.value)}, root.path, (key,))
-    return _to_draft(both, str(key), path, model, file)
+    both = Node({**only_table(robot_root), **only_table(root.value)}, root.path, (key,))
+    return _to_draft(both, str(key), path, request)
 
 
-def _to_draft(root: Node, key: str, base: Path, model: Model | None, file: Entry) -> Draft:
+def _to_draft(root: Node, key: str, base: Path, request: ImportRequest) -> Draft:
     motors = root.need("joint_names", "the motors' joints").words()
     order = root.need("joint_mapping", "the motor of each joint").wholes()
     if sorted(set(order)) != sorted(order) or not order or max(order) >= len(motors):
@@ -69,17 +64,17 @@ def _to_draft(root: Node, key: str, base: Path, model: Model | None, file: Entry
     if policy != motors:
         draft.names["policy"] = policy
     step = root.need("dt", "seconds of a step")
-    draft.fps = rate_of_step(step.number() * root.need("decimation", "steps").whole(1), step)
+    draft.fps = step.rate(root.need("decimation", "steps").whole(1))
     wheels = root.get("wheel_indices").wholes() if root.get("wheel_indices").value else []
     if any(index >= len(policy) for index in wheels):
         raise root.get("wheel_indices").wrong(f"places of the {len(policy)} joints")
     pose = root.need("default_dof_pos", "the default pose").numbers(len(policy), "joint")
     stiffness, damping = (root.need(name, "gains").numbers(len(policy), "joint") for name in ("rl_kp", "rl_kd"))
-    group, action = _group(root, policy, wheels, model), _action(root, policy, pose, wheels)
+    group, action = _group(root, policy, wheels, request.model), _action(root, policy, pose, wheels)
     robot = Robot(
         draft, _SENSORS, motors, [group], action, "motors", motors=motors, default_pose=pose, pose_names=policy,
         convention="rl_sar keeps them (observations_history; zeros at the start)",
-        gains=Gains(stiffness, damping, policy), model=file,
+        gains=Gains(stiffness, damping, policy), model=request.file,
     )  # fmt: skip
     return robot_to_draft(robot)
 

@@ -9,9 +9,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from rigpact.reports.importing.draft import Draft, Entry, lower_word, word
+from rigpact.reports.importing.draft import Draft, word
 from rigpact.reports.importing.stacks.robot import Action, Gains, Group, Robot, Sensors, Term, as_wide, robot_to_draft
-from rigpact.reports.importing.values import Model, Node, rate_of_step
+from rigpact.reports.importing.values import ImportRequest, Model, Node
 
 
 # Joints of robots in the orders that their runtimes use: SDK motors, Isaac Gym and MuJoCo (URDF), Isaac Lab (breadth first)
@@ -77,13 +77,9 @@ _PER_JOINT = ("joint_pos_rel", "joint_pos", "joint_vel_rel", "joint_vel", "last_
 _THREE = ("base_ang_vel", "projected_gravity", "velocity_commands", "keyboard_velocity_commands", "base_lin_vel")
 
 
-def is_one(root: Any) -> bool:
-    """Whether the root of a YAML file is that of a deploy.yaml."""
-    return isinstance(root, Mapping) and "joint_ids_map" in root and "observations" in root
-
-
-def to_draft(root: Node, model: Model | None, file: Entry) -> Draft:
+def to_draft(root: Node, request: ImportRequest) -> Draft:
     """The declaration of a deploy.yaml, with the model that lies with it."""
+    model = request.model
     order = root.need("joint_ids_map", "the motor of each joint of the policy").wholes()
     twice = next((index for index in order if order.count(index) > 1), None)
     if twice is not None or not order:
@@ -92,14 +88,14 @@ def to_draft(root: Node, model: Model | None, file: Entry) -> Draft:
     policy, whose = _joint_names(order, model)
     by_motor = dict(zip(order, policy, strict=True))
     motors = tuple(by_motor[index] for index in sorted(by_motor))
-    draft = Draft(lower_word(root.path.resolve().parent.name, "robot"), f"imported from {root.path.name}")
-    draft.header = [
-        f"Made by `rigpact init` from {root.path.name}. Search for LEFT OPEN: the gaps of the file and its runtime.",
+    draft = Draft.imported(
+        root.path.resolve().parent.name,
+        root.path.name,
+        ". Search for LEFT OPEN: the gaps of the file and its runtime.",
         "The exporter rounds every number to 3 significant digits: the training side computed with the exact ones.",
-    ]
+    )
     draft.names_comments = [f"The names are those of {whose}, the map is joint_ids_map."] if whose else _NO_NAMES
-    step = root.need("step_dt", "the seconds of a step")
-    draft.fps = rate_of_step(step.number(), step)
+    draft.fps = root.need("step_dt", "the seconds of a step").rate()
     draft.names["sdk"] = motors
     if policy != motors:
         draft.names["policy"] = policy
@@ -113,7 +109,7 @@ def to_draft(root: Node, model: Model | None, file: Entry) -> Draft:
     pose = root.need("default_joint_pos", "the pose that joint positions are relative to").numbers(len(policy), "joint")
     robot = Robot(
         draft, _SENSORS, motors, groups, action, "sdk", motors=motors, default_pose=pose, pose_names=policy,
-        sticks=_ranges(root), gains=_gains(root, order, policy), model=file,
+        sticks=_ranges(root), gains=_gains(root, order, policy), model=request.file,
     )  # fmt: skip
     return robot_to_draft(robot)
 

@@ -3,34 +3,29 @@
 Keys are sorted, so the order of keys says nothing; the order of lists does. Units stand in `extras` and may be wrong.
 """
 
-from collections.abc import Mapping
 from typing import Any
 
-from rigpact.reports.importing.draft import Draft, Entry, lower_word, unlike, word
+from rigpact.reports.importing.draft import Draft, unlike, word
 from rigpact.reports.importing.stacks.deploy_yaml import clip_of
 from rigpact.reports.importing.stacks.robot import Action, Gains, Group, Robot, Sensors, Term, as_wide, robot_to_draft
-from rigpact.reports.importing.values import Model, Node, input_width, rate_of_step
+from rigpact.reports.importing.values import ImportRequest, Node, input_width
 
 _SENSORS = Sensors("root_ang_vel_b", "root_lin_vel_b", "root_quat_w", "joint_pos", "joint_vel", "the robot's root")
 
 
-def is_one(root: Any) -> bool:
-    """Whether the root of a YAML file is that of an IO descriptor."""
-    return isinstance(root, Mapping) and {"articulations", "observations", "actions"} <= root.keys()
-
-
-def to_draft(root: Node, model: Model | None, file: Entry) -> Draft:
+def to_draft(root: Node, request: ImportRequest) -> Draft:
     """The declaration of an IO descriptor, with the model that lies with it."""
     articulations = root.need("articulations", "the robot")
     articulation = articulations.only(list(articulations.children()), "one robot")
     joints = articulation.need("joint_names", "the robot's joints in their order").words()
-    draft = Draft(lower_word(root.path.stem, "robot"), f"imported from {root.path.name}")
-    step = root.get("scene").get("dt")
-    draft.fps = None if step.is_nothing else rate_of_step(step.number(), step)
-    draft.header = [
-        f"Made by `rigpact init` from {root.path.name}. Search for LEFT OPEN: the gaps of the descriptor.",
+    model, step = request.model, root.get("scene").get("dt")
+    draft = Draft.imported(
+        root.path.stem,
+        root.path.name,
+        ". Search for LEFT OPEN: the gaps of the descriptor.",
         "Not in it either: statistics of a normaliser, ranges of the command, the rate of the motors, the network's file.",
-    ]
+    )
+    draft.fps = None if step.is_nothing else step.rate()
     gains = _gains(articulation, joints)
     if gains is None:
         said = "The descriptor has 0 or none: an explicit actuator has gains of its own."
@@ -44,7 +39,9 @@ def to_draft(root: Node, model: Model | None, file: Entry) -> Draft:
     group = Group("obs", as_wide(terms, input_width(model), root.get("observations").place))
     at_rest, action = articulation.get("default_joint_pos"), _action(root, joints)
     pose = None if at_rest.is_nothing else at_rest.numbers(len(joints), "joint")
-    return robot_to_draft(Robot(draft, _SENSORS, joints, [group], action, default_pose=pose, gains=gains, model=file))
+    return robot_to_draft(
+        Robot(draft, _SENSORS, joints, [group], action, default_pose=pose, gains=gains, model=request.file)
+    )
 
 
 def _policy_terms(root: Node) -> list[Node]:

@@ -16,8 +16,8 @@ from typing import Any
 from rigpact.contract.declared.sources import read_arrays
 from rigpact.contract.errors import UnusableInput
 from rigpact.contract.files import is_file, read_bytes
-from rigpact.reports.importing.draft import Draft, Entry, lower_word, word
-from rigpact.reports.importing.values import Model, Node, named_file, path_inside, read_model_beside
+from rigpact.reports.importing.draft import Draft, Entry, word
+from rigpact.reports.importing.values import ImportRequest, Model, Node, named_file, path_inside, read_model_beside
 
 
 def inside_folder(node: Node, folder: Path) -> Path:
@@ -66,11 +66,6 @@ _UNITS = {"position": "rad", "velocity": "rad/s"}
 """Of joints: IsaacLab's units."""
 
 
-def is_one(root: Any) -> bool:
-    """Whether the root of a YAML file is that of LEAPP."""
-    return isinstance(root, Mapping) and {"models", "pipeline"} <= root.keys()
-
-
 @dataclass(frozen=True)
 class _Tensor:
     """An input or output of a node, and its name among the declaration's vectors."""
@@ -106,30 +101,33 @@ class _Pipeline:
     is_start_said: bool = False
 
 
-def to_draft(root: Node, out: Path, onnx: Path | None) -> Draft:
+def to_draft(root: Node, request: ImportRequest) -> Draft:
     """The declaration of a LEAPP package; models and initial values are read where they lie beside the YAML."""
     nodes = list(root.need("models", "the nodes of the pipeline").children())
     if not nodes:
         raise root.get("models").wrong("at least one node", found="no node")
-    if onnx is not None and len(nodes) > 1:
+    if request.onnx is not None and len(nodes) > 1:
         hint = "the YAML names the model of each node; put them beside it"
-        raise UnusableInput("--onnx", onnx.name, f"no model for {len(nodes)} nodes", hint)
-    draft = Draft(lower_word(root.path.stem, "pipeline"), f"imported from {root.path.name}")
+        raise UnusableInput("--onnx", request.onnx.name, f"no model for {len(nodes)} nodes", hint)
+    draft = Draft.imported(
+        root.path.stem,
+        root.path.name,
+        ". Scaling, gravity, history and offsets are inside the graph.",
+        "The format has no field for frames: space follows IsaacLab's names (_b: body, _w: world). Find out whether the engine",
+        "gives the same.",
+        fallback="pipeline",
+    )
     frequency = root.get("pipeline").get("configs").get("frequency")
     if not frequency.is_nothing:
         draft.fps = frequency.number()
         if not 0.0 < draft.fps <= 100_000.0:
             raise frequency.wrong("calls a second")
-    draft.header = [
-        f"Made by `rigpact init` from {root.path.name}. Scaling, gravity, history and offsets are inside the graph.",
-        "The format has no field for frames: space follows IsaacLab's names (_b: body, _w: world). Find out whether the engine",
-        "gives the same.",
-    ]
     inputs, outputs = _tensors(nodes, "inputs"), _tensors(nodes, "outputs")
     taken: set[str] = set()
     named = [{key: _unlike(tensor, taken) for key, tensor in each.items()} for each in (inputs, outputs)]
     flow, back = (_flow(root, key, *named) for key in ("data_flow", "feedback_flow"))
-    pipeline = _Pipeline(root, out, onnx, draft, named[0], named[1], flow, back, *_initial_values(root, out))
+    start = _initial_values(root, request.out)
+    pipeline = _Pipeline(root, request.out, request.onnx, draft, named[0], named[1], flow, back, *start)
     for tensor in pipeline.inputs.values():
         _add_given(pipeline, tensor)
     for name, node in nodes:
