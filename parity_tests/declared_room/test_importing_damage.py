@@ -125,8 +125,8 @@ def test_initial_values_of_another_width_are_refused(tmp_path, command):
 @every_case(
     ("key", "text", "says"),
     [
-        ("joint_names", "hip,hip", ["joint_names", "each once"]),
-        ("joint_names", "hip,,knee", ["joint_names", "each once"]),
+        ("joint_names", "hip,hip", ["/joint_names", "each name once"]),
+        ("joint_names", "hip,,knee", ["/joint_names/1", "a name"]),
         ("action_scale", "0.5,x", ["action_scale/1", "'x'", "a number"]),
         ("action_scale", "0.5,0.5,0.5", ["action_scale", "3 numbers", "2"]),
         ("joint_stiffness", "10.000,nan", ["joint_stiffness/1", "nan", "a number"]),
@@ -136,7 +136,11 @@ def test_initial_values_of_another_width_are_refused(tmp_path, command):
         ("observation_terms_clip", "1;2;3,-1;1,-1;1,-1;1,-1;1,-1;1", ["3 numbers", "a low and a high end"]),
         ("observation_names", "base_ang_vel,unknown,mystery,joint_vel,actions,command", ["without a width"]),
         ("observation_terms_history_length", "3.000,3.000,3.000,3.000,3.000,8.000", ["9 numbers left for command"]),
-        ("observation_terms_history_length", "3.000,3.000,3.000,3.000,3.000,2.500", ["history_length/5", "2.5", "a whole number"]),
+        (
+            "observation_terms_history_length",
+            "3.000,3.000,3.000,3.000,3.000,2.500",
+            ["length/5", "2.5", "a whole number"],
+        ),
     ],
 )
 def test_damaged_metadata_is_refused_at_its_key(tmp_path, command, key, text, says):
