@@ -256,6 +256,7 @@ observations:
       scale: 1.0
       history_length: 3
     joint_vel: {func: "isaaclab.envs.mdp:joint_vel_rel", params: {asset_cfg: {joint_names: [".*_calf_joint"]}}, scale: 0.05}
+    gait_phase: {func: "unitree_rl_lab.mdp.observations:gait_phase", params: {period: 0.8}, scale: null}
 actions:
   joint_pos:
     class_type: isaaclab.envs.mdp:JointPositionAction

@@ -127,16 +127,6 @@ def test_the_same_numbers_agree_in_every_format(
         assert (explained.status, explained.err) == (0, "")
 
 
-@passes("a trace in UTF-16, as `>` of a Windows shell writes it, or with a byte order mark")
-@every_case("encoding", ["utf-16", "utf-8-sig", "utf-16-le"])
-def test_a_trace_in_another_encoding_is_read(command: Command, recorded: Path, tmp_path: Path, encoding: str) -> None:
-    """PowerShell writes UTF-16: a recording of a game that cannot be run again would be lost."""
-    mark = b"\xff\xfe" if encoding == "utf-16-le" else b""
-    file = tmp_path / "engine.trace.jsonl"
-    file.write_bytes(mark + recorded.read_text(encoding="utf-8").encode(encoding))
-    assert command("diff", recorded, file, *BUNDLE).status == 0
-
-
 def named(stages: Stages, bundle_file: Path) -> dict[str, list[float]]:
     """Columns by bone and component, in the order of the bundle's own bones."""
     bones = json.loads(bundle_file.read_text(encoding="utf-8"))["meta"]["skeleton"]["bone_names"]

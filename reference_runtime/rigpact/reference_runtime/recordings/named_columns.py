@@ -370,7 +370,6 @@ def _rising(frame: NDArray[Any], path: Path) -> NDArray[np.int64]:
 
 
 def _is_rate(fps: Any) -> bool:
-    """Whether something said or measured can be frames per second."""
     return isinstance(fps, int | float) and not isinstance(fps, bool) and 0 < fps < float(np.finfo(np.float32).max)
 
 

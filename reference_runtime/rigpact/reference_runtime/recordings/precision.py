@@ -61,7 +61,6 @@ class Precision:
 
     @property
     def _places(self) -> int:
-        """Its decimals, digits or bits."""
         return next(count for count in (self.decimals, self.significant, self.bits) if count is not None)
 
     def error(self, rows: FloatArray) -> FloatArray:

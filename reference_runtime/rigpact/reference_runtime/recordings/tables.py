@@ -101,7 +101,6 @@ def stacked(values: list[Any], place: str) -> NDArray[Any]:
 
 
 def _are_floats(values: list[Any]) -> bool:
-    """Whether nothing is to be asked of each value; most lists of a recording hold nothing else."""
     return set(map(type, values)) == {float}
 
 

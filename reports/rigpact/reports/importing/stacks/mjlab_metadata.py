@@ -31,7 +31,9 @@ def to_draft(model: Model, file: Entry, hint: str) -> Draft:
     """The declaration of a policy with metadata; hint: what else can be done with a file that has none."""
     if missing := [key for key in REQUIRED if key not in model.metadata]:
         held = ", ".join(sorted(model.metadata)[:8]) or "none"
-        raise UnusableInput(model.path, f"metadata: {held}", f"mjlab's metadata; {', '.join(missing)} is not there", hint)
+        raise UnusableInput(
+            model.path, f"metadata: {held}", f"mjlab's metadata; {', '.join(missing)} is not there", hint
+        )
     joints = _names(model, "joint_names")
     draft = Draft.imported(
         model.path.stem,
