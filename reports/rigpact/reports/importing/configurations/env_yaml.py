@@ -7,8 +7,7 @@ from deploy_yaml.py. A python tag is read as data. Paths of the training machine
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Sequence
-from functools import lru_cache
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from rigpact.contract.errors import UnusableInput
@@ -31,8 +30,6 @@ from rigpact.reports.importing.values import ImportRequest, Model, Node, input_w
 _LONGEST = 200
 _CHARACTER = re.compile(r"\[\^?\]?(?:\\.|[^\]\\])*\]|\\[dDwWsS]|\\[^a-zA-Z0-9]|[^\\\[\](){}|*+?]", re.DOTALL)
 """What stands for one character of a name."""
-Part = Callable[[str, int], int]
-"""The places where a part can end, from those where it begins."""
 
 
 def is_whole(pattern: str, name: str) -> bool:
@@ -40,23 +37,18 @@ def is_whole(pattern: str, name: str) -> bool:
     longest = max(len(pattern), len(name))
     if longest > _LONGEST:
         raise ValueError(f"{longest} characters")
-    return bool(_parsed(pattern)(name, 1) >> len(name) & 1)
-
-
-@lru_cache(maxsize=256)
-def _parsed(pattern: str) -> Part:
-    reader = _Reader(pattern)
-    part = reader.either()
+    reader = _Reader(pattern, name)
+    ends = reader.either(1)
     if reader.at < len(pattern):
         raise ValueError("a bracket that closes nothing")
-    return part
+    return bool(ends >> len(name) & 1)
 
 
 class _Reader:
-    """The text of an expression, from the place that was reached."""
+    """An expression beside a name. Each part is read together with the places, as bits, where it can begin and end."""
 
-    def __init__(self, text: str) -> None:
-        self.text, self.at, self.repetitions = text, 0, 0
+    def __init__(self, text: str, name: str) -> None:
+        self.text, self.name, self.at, self.repetitions = text, name, 0, 0
 
     def takes(self, word: str) -> bool:
         """Go over a word if it stands here."""
@@ -64,86 +56,67 @@ class _Reader:
         self.at += len(word) * stands
         return stands
 
-    def either(self) -> Part:
+    def either(self, begins: int) -> int:
         """Ways with | between them."""
-        ways = [self.chain()]
+        ends = self.chain(begins)
         while self.takes("|"):
-            ways.append(self.chain())
-
-        def ends(name: str, begins: int) -> int:
-            found = 0
-            for way in ways:
-                found |= way(name, begins)
-            return found
-
+            ends |= self.chain(begins)
         return ends
 
-    def chain(self) -> Part:
+    def chain(self, begins: int) -> int:
         """One part after the other."""
-        parts: list[Part] = []
         while self.at < len(self.text) and self.text[self.at] not in "|)":
-            parts.append(self.repeated())
+            begins = self.repeated(begins)
+        return begins
 
-        def ends(name: str, begins: int) -> int:
-            for part in parts:
-                begins = part(name, begins)
-            return begins
-
-        return ends
-
-    def repeated(self) -> Part:
+    def repeated(self, begins: int) -> int:
         """A part, and how often it stands."""
-        before = self.repetitions
-        part = self.single()
+        at, before = self.at, self.repetitions
+        once = self.single(begins)
         sign = next((each for each in "*+?" if self.takes(each)), "")
         if not sign:
-            return part
+            return once
         self.takes("?")  # a shorter way first: the same names fit
         if sign == "?":
-            return lambda name, begins: begins | part(name, begins)
+            return begins | once
         self.repetitions += 1
         if self.repetitions > before + 1:
             raise ValueError("a repetition of a repetition")
-
-        def ends(name: str, begins: int) -> int:
-            found = begins if sign == "*" else part(name, begins)
-            new = found
-            while new:
-                new = part(name, new) & ~found
-                found |= new
-            return found
-
+        behind, ends, new = self.at, once if sign == "+" else begins | once, once
+        while new:
+            self.at = at
+            new = self.single(new) & ~ends
+            ends |= new
+        self.at = behind
         return ends
 
-    def single(self) -> Part:
+    def single(self, begins: int) -> int:
         """A character, a group, what stands ahead, or an end of the name."""
         if self.takes("^"):
-            return lambda _, begins: begins & 1
+            return begins & 1
         if self.takes("$"):
-            return lambda name, begins: begins & 1 << len(name)
+            return begins & 1 << len(self.name)
         if self.takes("("):
             sign = next((each for each in ("?:", "?=", "?!") if self.takes(each)), "")
-            inside = self.either()
+            ends = self.either(begins) if sign in ("", "?:") else self.ahead(begins, is_there=sign == "?=")
             if not self.takes(")"):
                 raise ValueError("a bracket that is not closed")
-            return inside if sign in ("", "?:") else _ahead(inside, is_there=sign == "?=")
+            return ends
         found = _CHARACTER.match(self.text, self.at)
         if found is None:
             raise ValueError(f"{self.text[self.at : self.at + 8]!r}, which is not read here")
         self.at = found.end()
         fits = re.compile(found[0]).fullmatch
-        return lambda name, begins: sum(
-            2 << place for place, each in enumerate(name) if begins >> place & 1 and fits(each)
-        )
+        return sum(2 << place for place, each in enumerate(self.name) if begins >> place & 1 and fits(each))
 
-
-def _ahead(part: Part, *, is_there: bool) -> Part:
-    """The places from which a part can go on, or cannot."""
-    return lambda name, begins: sum(
-        1 << place
-        for place in range(len(name) + 1)
-        if begins >> place & 1 and (part(name, 1 << place) != 0) == is_there
-    )
+    def ahead(self, begins: int, *, is_there: bool) -> int:
+        """The places from which what is read here can go on, or cannot."""
+        at, ends = self.at, 0
+        for place in [place for place in range(len(self.name) + 1) if begins >> place & 1] or [0]:
+            self.at = at
+            if (self.either(1 << place) != 0) == is_there:
+                ends |= begins & 1 << place
+        return ends
 
 
 _SENSORS = Sensors("root_ang_vel_b", "root_lin_vel_b", "root_quat_w", "joint_pos", "joint_vel", "the robot's root")
