@@ -263,7 +263,7 @@ def test_drawn_expressions_take_the_names_that_python_takes():
         "(a|a)*b",
         "(a|aa)*c",
         "(a|a)" * 30 + "c",
-        "a*" + "(?=a" * 40 + ")" * 40 + "c",
+        "a*" + "(?=a" * 38 + ")" * 38 + "c",
     ],
 )
 def test_no_expression_takes_long(pattern):
