@@ -235,3 +235,19 @@ def test_canary_vectors_are_distinct_and_exact() -> None:
         assert np.abs(rows).max() < 0.8
         assert not np.any(np.diff(rows, axis=1) == 0)
     assert len({tuple(rows[row, :2]) for rows in first.values() for row in range(4)}) == 20
+
+
+def test_attributes_are_read_as_words_and_numbers(saved: Callable[..., Path]) -> None:
+    """A word that is read as a row of bytes is another activation, and a list of words is no word."""
+    said = {
+        "activation": "Tanh",
+        "activations": ["Tanh", "Relu"],
+        "size": 3,
+        "sizes": [3, 4],
+        "alpha": 0.5,
+        "alphas": [0.5],
+    }
+    (found,) = (each for each in open_model(saved(node("Own", "all", "own", **said))).nodes if each.op == "Own")
+    assert found.attributes == {
+        name: tuple(value) if isinstance(value, list) else value for name, value in said.items()
+    }

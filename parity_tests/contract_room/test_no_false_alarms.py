@@ -31,6 +31,8 @@ def test_generated_motion_of_every_style_is_sound(demo_bundle: Path, style: str)
     files = [read_document(demo_bundle / f"{name}_template.json") for name in ("norm", "pretrain")]
     seed = 40 + list(STYLES).index(style)
     clips = [document(Kind.RAW_CLIP, f"{style}_{n}", generate_clip(style, seed, n)) for n in (3, 8, 60)]
+    two = generate_clip(style, seed, 3)
+    clips.append(document(Kind.RAW_CLIP, "two", {**two, "Frames": two["Frames"][:2], "NumFrames": 2}))
     assert alarms(*files, tuple(clips)) == []
 
 

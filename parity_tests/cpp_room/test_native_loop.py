@@ -91,6 +91,18 @@ def test_a_crowd_is_its_single_runs(demo):
             np.testing.assert_array_equal(all_of_them[name][run], values[0])
 
 
+@pytest.mark.parametrize(("cut", "is_bound"), [(0, True), (1, False)])
+def test_the_network_reads_the_loops_own_memory_where_every_vector_fits(demo, monkeypatch, cut, is_bound):
+    """A network that is bound to rows of another width reads beside them; one that is never bound costs a copy a frame."""
+    contract, network, clip = demo
+    widths, bound, bind = network.bound_widths, [], OnnxNetwork.bound_to
+    monkeypatch.setattr(network, "bound_widths", (widths[0] - cut, *widths[1:]))
+    monkeypatch.setattr(OnnxNetwork, "bound_to", lambda self, *rows: bound.append(len(rows[0])) or bind(self, *rows))
+    monkeypatch.setattr(OnnxNetwork, "run", lambda *_: np.zeros((1, contract.numbers.output.width), np.float32))
+    native(contract, network, clip_rows(clip, contract)).step()
+    assert bool(bound) is is_bound
+
+
 def threads_of_this_process():
     return sum(1 for _ in Path("/proc/self/task").iterdir())
 

@@ -176,6 +176,16 @@ SUBJECTS = (
 test_oracles, test_numbers, test_bounds = judging_tests(SUBJECTS)
 
 
+def test_a_threshold_may_fall_either_way_within_two_roundings_of_both_numbers_by_hand() -> None:
+    """Wider, and a contact that is wrong beside its limit passes; narrower, and another compiler alarms."""
+    (threshold,) = (each for each in SUBJECTS if each.stage.startswith('operation = "threshold"'))
+    x = 0.25 + 2.0**-24 * np.array(
+        [[0.0, 0.5, 2.0], [1.0, 1.5, -2.0]], F32
+    )  # the limit is 0.25: 2u (x + 0.25) is u, 2^-24
+    _, bound = result_of(threshold, {"x": x.astype(F32)})
+    assert bound.tolist() == [[1.0, 1.0, 0.0], [1.0, 0.0, 0.0]]
+
+
 FUNCTIONS: Mapping[str, Callable[[Any], Any]] = {
     "sigmoid": lambda x: 1 / (1 + mpmath.exp(-x)), "softplus": lambda x: mpmath.log1p(mpmath.exp(x)), "exp": mpmath.exp,
     "log": lambda x: mpmath.log(x) if x > 0 else mpmath.nan, "elu": lambda x: x if x > 0 else mpmath.expm1(x),

@@ -48,6 +48,7 @@ def test_a_stamped_model_passes_with_its_own_contract_only_and_is_the_same_netwo
     metadata = {entry.key: entry.value for entry in onnx.load(folder / "stamped.onnx").metadata_props}
     assert metadata.items() > METADATA.items()
     assert set(metadata) - set(METADATA) == {"rigpact_contract_sha256"}
+    assert f"contract.toml, {metadata['rigpact_contract_sha256'][:12]}\n" in stamped.out
 
 
 def test_stamping_again_replaces_the_hash(folder, command):

@@ -232,6 +232,28 @@ def test_a_declared_convention_is_no_finding(
     assert (geometry(path).status, geometry(path, "--set", words).status) == (1, 0)
 
 
+@every_case(("axes", "computed", "is_sound"), [
+    ("sxyz", "angles[..., ::-1], 'ZYX'", True), ("sxyz", "angles, 'XYZ'", False),
+    ("rxyz", "angles, 'XYZ'", True), ("rxyz", "angles[..., ::-1], 'ZYX'", False),
+])  # fmt: skip
+def test_an_order_of_static_or_rotating_axes_is_what_it_says(
+    geometry: Geometry, module_file: Callable[[str], Path], axes: str, computed: str, is_sound: bool
+) -> None:
+    """`sxyz` turns about fixed axes, `rxyz` about the body's own: the other one bends every joint otherwise."""
+    body = f"def euler_to_matrix(angles, axes={axes!r}):\n    return sound.euler_to_matrix({computed})\n"
+    assert (geometry(module_file(body)).status == 0) is is_sound
+
+
+@every_case(("factor", "fact"), [(1, "kept"), (1e5, "kept, off by more than rounding")])
+def test_half_precision_that_overflows_is_told(
+    geometry: Geometry, module_file: Callable[[str], Path], factor: float, fact: str
+) -> None:
+    """A network that runs in float16 gets infinity where training had a rotation."""
+    body = f"def quat_mul(a, b):\n    return sound.quat_mul(a * {factor}, b) / {factor}\n"
+    answer = geometry(module_file(body), "--format", "json")
+    assert json.loads(answer.out)["summary"]["functions"][0]["behaviour"]["float16"] == fact
+
+
 def test_the_columns_of_a_bundle_hold_and_a_period_is_no_rate(
     geometry: Geometry, module_file: Callable[[str], Path], demo_bundle: Path, tmp_path: Path
 ) -> None:

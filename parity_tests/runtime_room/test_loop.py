@@ -114,10 +114,10 @@ def test_free_run_feeds_itself_and_loops_with_the_clip(contract, clip):
 @pytest.mark.parametrize("lag", ["-1", "+1"])
 def test_free_run_composes_with_the_lagged_pose(contract, clip, lag):
     """A stale previous pose is a common defect of an engine with double buffers."""
-    stages = run(contract, clip, "free", 5, previous_pose_lag=lag).stages
+    stages = run(contract, clip, "free", STEPS + 3, previous_pose_lag=lag).stages
     carried = stages["x_raw"][:, ROTATIONS]
-    for frame in range(5):
-        previous = pose6d(frame + 1) if lag == "+1" else carried[max(frame - 1, 0)]
+    for frame in range(STEPS + 3):  # the clip begins again
+        previous = pose6d(frame % STEPS + 1) if lag == "+1" else carried[max(frame - 1, 0)]
         np.testing.assert_allclose(stages["y_out"][frame], composed(OUTPUTS[frame], previous), atol=60 * STORE)
 
 
