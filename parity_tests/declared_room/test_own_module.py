@@ -9,7 +9,6 @@ from dataclasses import replace
 from importlib.metadata import entry_points
 from pathlib import Path
 from types import SimpleNamespace
-from typing import NamedTuple
 
 import numpy as np
 import onnx
@@ -211,38 +210,41 @@ def test_no_rule_takes_an_own_operation_for_rigpacts(name, command, here):
     assert (answer.status, answer.err) == (0, "")
 
 
-class Package(NamedTuple):
-    """What an entry point says of the package that brings it."""
-
-    name: str
+STUDIO = type("Package", (), {"name": "studio"})
 
 
-def of_a_studio(name, operation):
-    return SimpleNamespace(name=name, load=lambda: operation, dist=Package("studio"))
+@pytest.fixture
+def brought(monkeypatch):
+    """Operations of a package, by name, beside those that are installed; asked for anew each time."""
+    entries = [*entry_points(group="rigpact.operations")]
+    monkeypatch.setattr(vocabulary, "entry_points", lambda group: entries)
+
+    def bring(name, operation):
+        entries.append(SimpleNamespace(name=name, load=lambda: operation, dist=STUDIO))
+        forget()
+
+    def forget():
+        vocabulary._entries.cache_clear()
+        vocabulary._installed.cache_clear()
+
+    yield bring
+    monkeypatch.undo()
+    forget()
 
 
-def test_a_packages_operation_stands_in_too_and_never_on_rigpacts_own_pages(monkeypatch):
+def test_a_packages_operation_stands_in_too_and_never_on_rigpacts_own_pages(brought):
     """A studio's package would change what rigpact's own systems compute."""
     own = Operation("constant", "a studio's", lambda use: Built(use.inputs[0].fields, lambda frames: frames["q"]))
-    brought = {"constant": own, "clip": known_operations()["clip"]}
-    entries = [*entry_points(group="rigpact.operations"), *(of_a_studio(*each) for each in brought.items())]
-    monkeypatch.setattr(vocabulary, "entry_points", lambda group: entries)
-    vocabulary._entries.cache_clear()
-    vocabulary._installed.cache_clear()
-    try:
-        assert known_operations()["constant"] is own
-        assert [name for name in known_operations() if vocabulary.stands_in(name)] == ["constant"]
-        assert origin_of("constant") == "studio"
-        assert all(page.system().stages for page in (rig_inversion, enemy_animation))
-        assert vocabulary.operations_of_rigpact()["constant"] is not own
-        entries.append(of_a_studio("constant", replace(own)))
-        vocabulary._entries.cache_clear()
-        vocabulary._installed.cache_clear()
-        with pytest.raises(UnusableInput, match="two packages that bring it"):
-            known_operations()
-    finally:
-        vocabulary._entries.cache_clear()
-        vocabulary._installed.cache_clear()
+    brought("clip", known_operations()["clip"])
+    brought("constant", own)
+    assert known_operations()["constant"] is own
+    assert [name for name in known_operations() if vocabulary.stands_in(name)] == ["constant"]
+    assert origin_of("constant") == "studio"
+    assert all(page.system().stages for page in (rig_inversion, enemy_animation))
+    assert vocabulary.operations_of_rigpact()["constant"] is not own
+    brought("constant", replace(own))
+    with pytest.raises(UnusableInput, match="two packages that bring it"):
+        known_operations()
 
 
 MISTAKES = {
@@ -260,48 +262,39 @@ MISTAKES = {
 }  # fmt: skip
 
 
-@every_case(("text", "says"), MISTAKES.items(), ids=range(len(MISTAKES)))
-def test_a_mistake_in_the_module_is_one_clear_line(text, says, command, here):
-    """A traceback of rigpact for a slip in the user's module sends both to the wrong place."""
-    (here / "odd.py").write_text(text, encoding="utf-8")
-    answer = command(*CHECK, *WITH)
-    assert (answer.status, answer.err.count("\n")) == (2, 1)
-    assert answer.err.startswith("rigpact: error: odd.py")
-    assert says in answer.err
+RESULTS = {
+    # what its function returns -> what the one line of `explain` and `run` says
+    "1 / 0": "operation stick_curve, compute: found compute that fails (ZeroDivisionError: division by zero in",
+    "np.zeros((3, 5))": "stick_curve, compute: found an array (3, 5) of float64, expected numbers, (frames, 2)",
+    "'none'": "found an array () of <U4, expected numbers",
+}
+FILES = {
+    "nowhere.py": "nowhere.py: found nothing, expected an existing file",
+    "contract.toml": "contract.toml: found no Python file, expected a name ending in .py",
+    "odd.py --operations other.py": "other.py: found an operation named 'stick_curve', which odd.py brings",
+}
+
+
+def returning(result):
+    return ODD.replace("        return np.sign", f"        return {result}\n        return np.sign")
 
 
 @every_case(
-    ("body", "says"),
+    ("text", "asked", "says"),
     [
-        ("1 / 0", "operation stick_curve, compute: found compute that fails (ZeroDivisionError: division by zero in"),
-        ("np.zeros((3, 5))", "stick_curve, compute: found an array (3, 5) of float64, expected numbers, (frames, 2)"),
-        ("'none'", "found an array () of <U4, expected numbers"),
+        *((text, (*CHECK, *WITH), f"odd.py|{says}") for text, says in MISTAKES.items()),
+        *((returning(result), (*words, *WITH), f"|{says}") for result, says in RESULTS.items() for words in (EXPLAIN, RUN)),
+        *((ODD, (*CHECK, "--operations", *files.split()), f"{says}|") for files, says in FILES.items()),
     ],
-)
-def test_a_function_that_fails_while_it_runs_is_one_clear_line(body, says, command, here):
-    """`not judged` for a function that fails is a verdict on nothing."""
-    (here / "odd.py").write_text(
-        ODD.replace("        return np.sign", f"        return {body}\n        return np.sign"), "utf-8"
-    )
-    for words in (EXPLAIN, RUN):
-        answer = command(*words, *WITH)
-        assert (answer.status, answer.err.count("\n"), says in answer.err) == (2, 1, True), answer.err
-
-
-@pytest.mark.usefixtures("here")
-@pytest.mark.parametrize(
-    ("files", "says"),
-    [
-        (("nowhere.py",), "nowhere.py: found nothing, expected an existing file"),
-        (("contract.toml",), "contract.toml: found no Python file, expected a name ending in .py"),
-        (("odd.py", "other.py"), "other.py: found an operation named 'stick_curve', which odd.py brings"),
-    ],
-)
-def test_files_that_cannot_be_taken_are_refused(files, says, command):
-    """Two modules with one name: which one was it that passed?"""
-    answer = command(*CHECK, *(word for file in files for word in ("--operations", file)))
-    assert (answer.status, answer.err.count("\n")) == (2, 1)
-    assert answer.err.startswith(f"rigpact: error: {says}")
+    ids=lambda each: str(each)[-40:],
+)  # fmt: skip
+def test_what_cannot_be_taken_is_one_clear_line(text, asked, says, command, here):
+    """A traceback of rigpact for a slip in the user's module sends both to the wrong place; `not judged` says nothing."""
+    (here / "odd.py").write_text(text, encoding="utf-8")
+    answer = command(*asked)
+    begins, holds = says.split("|")
+    assert (answer.status, answer.err.count("\n"), holds in answer.err) == (2, 1, True), answer.err
+    assert answer.err.startswith(f"rigpact: error: {begins}")
 
 
 DATA = {

@@ -1,16 +1,12 @@
 """What users really have: one stage, one frame, another bone order, a NaN, the wrong bundle."""
 
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
-from rigpact.contract.errors import UnusableInput
 from rigpact.contract.statistics import Statistics
-from rigpact.reference_runtime import Trace, write_trace
-from rigpact.reports.diagnosing.evidence import read_evidence
 
 from ..scene import generated_scene
 from .conftest import Doctor, names
@@ -72,14 +68,6 @@ def test_a_nan_is_placed_and_never_explained(doctor: Doctor, honest: Any, scene:
         assert (found.verdict, found.causes) == ("unexplained", ())
         assert first is not None
         assert (first.frame, first.stage, first.address.bone, first.error) == place
-
-
-def test_a_trace_of_other_widths_is_refused(tmp_path: Path, honest: Trace, scene: Any) -> None:
-    """A character with other bones: any number that came out would be about nothing."""
-    narrow = Trace(honest.header, honest.frame, honest.time_s, {"y_out": honest.stages["y_out"][:, :-6]})
-    write_trace(narrow, tmp_path / "run.trace.jsonl")
-    with pytest.raises(UnusableInput, match=r"270 numbers, expected 276.*right --contract"):
-        read_evidence(tmp_path / "run.trace.jsonl", scene.contract)
 
 
 def test_other_statistics_are_no_convention(doctor: Doctor, scene: Any) -> None:

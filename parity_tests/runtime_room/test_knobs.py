@@ -4,14 +4,19 @@ import itertools
 
 import numpy as np
 import pytest
+from hypothesis import HealthCheck, example, given, settings
+from hypothesis import strategies as st
 
 from rigpact.contract.conventions import Conventions
 from rigpact.contract.errors import UnusableInput
 from rigpact.contract.layout import INPUTS
 from rigpact.contract.pages.registry import find_system
-from rigpact.reference_runtime import ReplayNetwork, open_run, run_frames
+from rigpact.reference_runtime import CallableNetwork, ReplayNetwork, open_run, run_frames
 from rigpact.reference_runtime.graph.bounds import stage_tolerances
+from rigpact.reference_runtime.systems.enemy_animation.drive import clip_rows
+from rigpact.reference_runtime.systems.enemy_animation.runs import free_crowd
 from rigpact.reference_runtime.systems.enemy_animation.system import SYSTEM
+from rigpact.reference_runtime.vocabulary.posing.outputs import OutputStages
 
 from ..every_case import every_case
 from . import tiny_character as tiny
@@ -55,12 +60,6 @@ def test_every_value_of_every_knob_runs(character, mode, knob, value):
     assert stages["y_out"].shape == (6, 18)
     for name, rows in stages.items():
         assert np.isfinite(rows).all(), name
-
-
-def test_whitened_contacts_without_their_slice_are_refused(tmp_path):
-    """The deployed bundle has no Contacts slice: the value is refused there."""
-    with pytest.raises(UnusableInput, match="Contacts slice"):
-        stages_of(tiny.contract(tmp_path), tiny.clip(tmp_path), frames=1, contacts_source="whitened")
 
 
 # Knobs that this run cannot show: nothing is degenerate, and replayed outputs do not look at their inputs.
@@ -116,3 +115,68 @@ def test_an_order_of_another_type_is_refused(knob, value):
     """`bone_order = 1` in a file of conventions is a slip of its author and no defect of the program."""
     with pytest.raises(UnusableInput, match=knob):
         Conventions(KNOBS, {knob: value})
+
+
+# --- a crowd ---
+
+ROTATION_KNOBS = (
+    "output_mode", "rot6d_columns", "rot6d_packing", "derived_axis", "compose_order", "delta_direction", "reproject",
+    "degenerate_axis", "denorm", "mirror", "quaternion_order", "math",
+)  # fmt: skip
+DRAWN = settings(deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+
+
+def choices(knobs):
+    return st.fixed_dictionaries({name: st.sampled_from(KNOBS[name].values) for name in knobs})
+
+
+SIX = st.sampled_from([0.0, 1.0, -1.0, 1e-4, -1e-4, 5e-5, 2e-4, 1e-9, 3e-39, 1e30, 0.3, -0.7, np.inf, np.nan])
+"""Numbers at and around every threshold, and those that no pose holds."""
+POSES = st.lists(st.lists(SIX, min_size=18, max_size=18), min_size=1, max_size=4).map(
+    lambda rows: np.array(rows, np.float32)
+)
+
+
+def same_bits(a, b, note):
+    np.testing.assert_array_equal(a, b, err_msg=note)  # NaN equals NaN here
+    finite = ~np.isnan(a)
+    assert a[finite].tobytes() == b[finite].tobytes(), note
+
+
+@DRAWN
+@given(conventions=choices(ROTATION_KNOBS), y_norm=POSES, previous=POSES, published=POSES)
+@example(
+    conventions={},
+    y_norm=np.zeros((2, 18), np.float32),
+    previous=np.zeros((1, 18), np.float32),
+    published=np.zeros((1, 18), np.float32),
+)
+def test_a_crowd_is_its_members(character, conventions, y_norm, previous, published):
+    """A bone that lost an axis must not change what its neighbours in the same rows are computed by."""
+    stages = OutputStages(character[0].with_conventions(conventions))
+    previous, published = (np.resize(poses, y_norm.shape) for poses in (previous, published))
+    together, many = stages(y_norm, previous, published), 90  # rows enough for a vector unit
+    tiled = stages(*(np.tile(rows, (many, 1)) for rows in (y_norm, previous, published)))
+    assert len(y_norm)
+    for row in range(len(y_norm)):
+        alone = stages(y_norm[row], previous[row], published[row])
+        for name, values in alone.items():
+            same_bits(together[name][row], values, name)
+            same_bits(tiled[name][-len(y_norm) + row], values, name)
+
+
+def other_clip(tmp_path, fps=tiny.FPS):
+    """The clip three frames later, which loops sooner."""
+    document = tiny.clip_document()
+    return tiny.clip(tmp_path, document | {"Frames": document["Frames"][3:], "NumFrames": 4, "FPS": fps})
+
+
+def test_clips_that_cannot_go_in_lockstep_are_refused(character, tmp_path):
+    """At another frame rate one frame is another time; a clip too few would leave a run without intent."""
+    contract, clip = character
+    network = CallableNetwork(lambda state, *rest: state[:, :18])
+    with pytest.raises(UnusableInput, match="30, 60"):
+        free_crowd(contract, network, [clip, other_clip(tmp_path, fps=60.0)])
+    starts = clip_rows(clip, contract).x_raw[:3]
+    with pytest.raises(UnusableInput, match="2 clips"):
+        free_crowd(contract, network, [clip, clip], starts)

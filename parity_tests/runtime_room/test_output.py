@@ -152,44 +152,6 @@ def test_bone_order_takes_each_slot_from_the_named_bone(contract, order, taken):
     np.testing.assert_allclose(one_bone_quats, [oracle.decode_xz(plain[bone]) for bone in taken], atol=99 * STORE)
 
 
-@pytest.mark.parametrize(("order", "places"), [("xyzw", (0, 1, 2, 3)), ("wxyz", (1, 2, 3, 0))])
-def test_quaternion_components_stand_in_their_order(contract, order, places):
-    """UE reads X Y Z W: a W in front turns a rest pose upside down."""
-    got = OutputStages(contract.with_conventions({"quaternion_order": order})).quat(PREVIOUS)
-    xyzw = got.reshape(3, 4)[:, places]
-    np.testing.assert_allclose(np.linalg.norm(xyzw, axis=1), [1.0] * 3, rtol=0, atol=4 * STORE)
-    np.testing.assert_allclose(
-        [oracle.quat_to_matrix(quat) for quat in xyzw.tolist()], tiny.pose(4), rtol=0, atol=16 * STORE
-    )
-
-
-def without_axes(contract, mode, **conventions):
-    """The stages of a network output whose first bone has no axis at all."""
-    stages = OutputStages(contract.with_conventions({"output_mode": mode, "denorm": "std_and_mean", **conventions}))
-    wanted = np.zeros(6) if mode != "residual" else -np.array(IDENTITY)
-    mean = np.zeros(6) if mode == "residual" else np.array(columns("MuY")[:6])
-    y_norm = np.zeros(18, np.float32)
-    y_norm[:6] = (wanted - mean) / np.array(columns("StdY")[:6])
-    return stages(y_norm, PREVIOUS, PUBLISHED)
-
-
-@pytest.mark.parametrize("mode", MODES)
-def test_bone_whose_axes_the_network_lost_holds_its_pose(contract, mode):
-    """Spec 01 section 8: a pose takes the axes published before; ΔR is decoded, and its coordinate axes are not a turn."""
-    got = without_axes(contract, mode)
-    assert (
-        OutputStages(contract).identity_pose().tolist() == IDENTITY * 3
-    )  # nothing was published before the first frame
-    if mode != "absolute":
-        np.testing.assert_array_equal(got["delta6d"][:6], IDENTITY)
-        turned = without_axes(
-            contract, mode, degenerate_axis="previous_frame_for_delta"
-        )  # a bone is turned by its whole pose
-        np.testing.assert_allclose(turned["delta6d"][:6], PUBLISHED[:6], rtol=0, atol=8 * STORE)
-    held = PUBLISHED if mode == "absolute" else PREVIOUS
-    np.testing.assert_allclose(got["y_out"][:6], held[:6], rtol=0, atol=8 * STORE)
-
-
 # --- an output that also holds the root -------------------------------------------------------------------------------
 
 WIDE = {"RootVelocity": 2, "BoneRotations6D": 18, "RootYaw": 1, "BoneAngularVelocities": 9}

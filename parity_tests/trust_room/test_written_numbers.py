@@ -14,14 +14,11 @@ import numpy as np
 import pytest
 
 from rigpact.reference_runtime import Trace, read_trace, write_trace
-from rigpact.reference_runtime.recordings.precision import Precision
 
-from .recorded_demo import CLIP, CONTRACT, TRACE, codes, project, recorded
-from .tried import passes, refused
+from .recorded_demo import CONTRACT, TRACE, codes, project, recorded
+from .tried import refused
 
 Command = Callable[..., Any]
-EVERY_BIT = ("%.9g", "%.17g")
-ROUNDED = {"%.7g": Precision(significant=7), "%.9f": Precision(decimals=9), "%g": Precision(significant=6)}
 
 
 @pytest.fixture
@@ -44,22 +41,6 @@ def printed(trace: Trace, number: str, path: Path) -> None:
     path.write_text("\n".join(lines) + "\n", encoding="utf-8")
 
 
-@pytest.mark.sampled(3)
-@passes(
-    "a recording whose numbers were printed with `%.7g`, `%.9f`, `%.9g` or `%.17g`", "`diff`, `explain` and `gate` pass"
-)
-@pytest.mark.parametrize("number", [*ROUNDED, *EVERY_BIT])
-def test_printed_numbers_do_not_alarm(folder: Path, command: Command, number: str) -> None:
-    """The engine is right, and its programmer wrote printf."""
-    printed(recorded(), number, folder / TRACE)
-    answer = command("diff", "right.trace.jsonl", TRACE, *CONTRACT, "--strict", "--format", "json")
-    explained = command("explain", TRACE, *CONTRACT, "--onnx", "model.onnx", "--clip", CLIP)
-    gate = command("gate", "--format", "json")
-    assert (answer.status, codes(answer)) == (0, [])
-    assert explained.status == 0, explained.out
-    assert gate.status == 0, gate.out
-
-
 def coarse(precision: str, out: Path) -> Path:
     """The demo's recording as a recorder stores it that keeps less than a float32."""
     decimals = int(precision[0]) if precision.endswith("decimals") else None
@@ -72,31 +53,6 @@ def coarse(precision: str, out: Path) -> Path:
     }
     write_trace(replace(trace, stages=stages), out)
     return out
-
-
-@pytest.mark.sampled(2)
-@passes("a recording in float16 or with two to six decimals, in any format", "`explain` and `gate` pass, RP816 warns")
-@pytest.mark.parametrize(
-    ("precision", "name"),
-    [
-        ("float16", "coarse.trace.bin"),
-        ("2 decimals", "coarse.trace.safetensors"),
-        ("4 decimals", "coarse.trace.jsonl"),
-        ("6 decimals", "coarse.trace.safetensors"),
-    ],
-)
-def test_coarse_numbers_do_not_alarm(folder: Path, command: Command, precision: str, name: str) -> None:
-    """The first answer to such a recording used to be an invented cause."""
-    path = coarse(precision, folder / name)
-    (folder / "rigpact.toml").write_text((folder / "rigpact.toml").read_text().replace(TRACE, name), encoding="utf-8")
-    explained = command("explain", path, *CONTRACT, "--onnx", "model.onnx", "--clip", CLIP)
-    gate = command("gate", "--format", "json")
-    assert str(read_trace(path).precision) == precision
-    assert explained.status == 0, explained.out
-    assert gate.status == 0, gate.out
-    warned = "is written with" in " ".join(explained.out.split())
-    assert warned == (precision != "6 decimals")
-    assert ("RP816" in gate.out) == (precision != "6 decimals")
 
 
 def test_a_declared_resolution_wins(folder: Path, command: Command) -> None:
