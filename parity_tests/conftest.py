@@ -3,7 +3,7 @@
 import os
 import shutil
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Generator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -39,6 +39,16 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 def pytest_runtest_setup(item: pytest.Item) -> None:
     """A test whose programs are not installed ends before its fixtures are made."""
     require_programs_of(item)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(item: pytest.Item) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    """A test that is skipped says with its reason what nobody has looked at: the first line of its docstring."""
+    report = yield
+    lines = (getattr(getattr(item, "function", None), "__doc__", None) or "").strip().splitlines()
+    if report.skipped and isinstance(report.longrepr, tuple) and not hasattr(report, "wasxfail") and lines:
+        report.longrepr = (*report.longrepr[:2], f"{report.longrepr[2]}; not tested: {lines[0]}")
+    return report
 
 
 @pytest.fixture(scope="session")

@@ -1,6 +1,6 @@
 """Which tests run a module: `tests_of_modules.txt`, made in a run with coverage contexts; `--for` and the mutation read it.
 
-Of each module, the test functions that together run each line of its functions three times, in three functions where so many do:
+Of each module, the test functions that together run each line of its functions eight times, in eight functions where so many do:
 those first that run many of its lines, little else, and take little time. A module without functions has the tests of those that
 import it.
 """
@@ -17,7 +17,7 @@ from .sources import nodes, parsed
 ROOT = Path(__file__).resolve().parents[1]
 MAP = Path(__file__).with_name("tests_of_modules.txt")
 ROOTS = ("contract", "reference_runtime", "fixtures", "fixtures/training", "reports")
-TIMES, LONGEST_S, OVERHEAD_S = 3, 60.0, 0.2
+TIMES, LONGEST_S, OVERHEAD_S = 8, 60.0, 0.2
 """How often each line is run; the processor time that a module's tests may take together; what a test costs besides."""
 
 

@@ -72,6 +72,25 @@ def test_a_test_without_its_program_is_skipped_and_fails_where_all_must_be_there
         require_programs_of(needs("such-program"))
 
 
+def test_a_skip_says_what_is_lost(checkout: Path, tmp_path: Path) -> None:
+    """A list of 76 reasons that name one folder tells nobody what he does without."""
+    words = ("-rs", "-q", "-n0", "-p", "no:cacheprovider", "parity_tests/contract_room/test_real_findings.py")
+    environment = os.environ | {"RIGPACT_REAL_DATA": str(tmp_path)}
+    done = subprocess.run(
+        [sys.executable, "-m", "pytest", *words],
+        cwd=checkout,
+        env=environment,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    skipped = [line for line in done.stdout.splitlines() if line.startswith("SKIPPED")]
+    assert len(skipped) > 1
+    assert [
+        line for line in skipped if f"no real exported files in {tmp_path}" not in line or "; not tested: " not in line
+    ] == []
+
+
 @pytest.fixture
 def bare_machine(tmp_path: Path, checkout: Path) -> Path:
     """A checkout with CI's script and README, and a PATH on which python, rigpact and apt-get say where they are called."""
