@@ -12,8 +12,8 @@ from typing import Any
 from rich.console import Console
 from rich.text import Text
 
-from rigpact.contract.findings import EXIT_FINDINGS, EXIT_PASS
-from rigpact.reports.terminal import plain, sum_up, table
+from rigpact.contract.findings import EXIT_FINDINGS, EXIT_PASS, FindingsReport
+from rigpact.reports.terminal import plain, print_report, sum_up, table
 
 _STYLES = {EXIT_PASS: "bold green", EXIT_FINDINGS: "bold red"}
 _HUGE = 1e6
@@ -76,6 +76,14 @@ def print_answer(answer: Answer, console: Console) -> None:
     print_body(answer.body, console)
     line = Text(answer.word, style=_STYLES.get(answer.exit_code, "bold yellow"))
     sum_up(line.append(f": {plain(answer.headline)}", style="default"), console)
+
+
+def print_with_findings(
+    body: Iterable[Sentence | Figures], report: FindingsReport, console: Console, headline: str = ""
+) -> None:
+    """Print an answer that is made of findings: what was measured, the findings, and the verdict with its account."""
+    print_body(body, console)
+    print_report(report, console, headline)
 
 
 def number_text(value: Any, unknown: str = "") -> str:

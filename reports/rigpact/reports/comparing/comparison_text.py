@@ -8,9 +8,9 @@ from typing import Any
 from rich.console import Console
 
 from rigpact.contract.findings import FindingsReport, Severity
-from rigpact.reports.answer import Answer, Figures, Sentence, number_text, print_body
+from rigpact.reports.answer import Answer, Figures, Sentence, number_text, print_with_findings
 from rigpact.reports.comparing.checkpoints.ranking import OTHER
-from rigpact.reports.terminal import account_text, print_report
+from rigpact.reports.terminal import account_text
 
 Row = tuple[str, ...]
 _NAMED = 3
@@ -109,8 +109,7 @@ _number = partial(number_text, unknown="not finite")
 
 def print_comparison(report: FindingsReport, console: Console) -> None:
     """Print the answer about two predictions, stages, bones and the baseline, then the findings and the verdict."""
-    print_body(_body(report), console)
-    print_report(report, console, _headline(report))
+    print_with_findings(_body(report), report, console, _headline(report))
 
 
 def answer_of_comparison(report: FindingsReport, *, strict: bool) -> Answer:

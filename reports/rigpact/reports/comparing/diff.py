@@ -150,8 +150,6 @@ def diff(request: DiffRequest) -> FindingsReport:
     if request.table is not None:
         if comparison.pose is None:
             raise UnusableInput("--table", "a recording without bones", "--format json")
-        from rigpact.reports.comparing.diff import write_error_table  # needs pandas
-
         write_error_table(comparison, request.table)
     return judge(comparison, said_of_inputs(request.contract, (request.a, request.b, request.teacher)))
 

@@ -1,18 +1,18 @@
 """Print the changes between two bundles for people, and write the change record."""
 
+from collections.abc import Iterator
 from datetime import date
 from pathlib import Path, PurePath
 
 from rich.console import Console
-from rich.text import Text
 
-from rigpact.contract.compatibility import Change, Compatibility, Consumer
+from rigpact.contract.compatibility import Compatibility, Consumer
 from rigpact.contract.compatibility.kinds import MEANING
 from rigpact.contract.errors import UnusableInput
 from rigpact.contract.files import read_bytes, write_bytes
 from rigpact.contract.findings import number_of
+from rigpact.reports.answer import Answer, Sentence, print_answer
 from rigpact.reports.templates import template
-from rigpact.reports.terminal import plain, sum_up
 
 _STYLES = {Consumer.RETRAIN: "bold magenta", Consumer.TRACE: "yellow", Consumer.COSMETIC: "dim"}
 _STYLES |= dict.fromkeys((Consumer.ENGINE_LAYOUT, Consumer.ENGINE_MATH), "bold red")
@@ -20,24 +20,21 @@ _STYLES |= dict.fromkeys((Consumer.ENGINE_LAYOUT, Consumer.ENGINE_MATH), "bold r
 
 def print_breaking(found: Compatibility, console: Console) -> None:
     """Print every change, then who has to act and how, then the version that the changes require."""
+    said = f"{number_of(len(found.changes), 'change')}; version {found.version_step}: {found.version_reason}"
+    word = "BREAKING" if found.is_breaking else "COMPATIBLE"
+    print_answer(Answer(word, said, int(found.is_breaking), tuple(_body(found))), console)
+
+
+def _body(found: Compatibility) -> Iterator[Sentence]:
     for each in found.changes:
-        _print_change(each, console)
+        classes = " ".join(each.classes)
+        yield Sentence(f"{each.pointer or '/'}: {each.kind.name} {classes}: {each.message}", _STYLES[each.classes[0]])
+        if Consumer.COSMETIC not in each.classes:
+            yield Sentence(f"  why: {each.kind.why}", "dim")
     for name, advice in found.duties.items():
-        consumer = Consumer(name)
-        if consumer is not Consumer.COSMETIC:
-            console.print(Text(f"{name}: {MEANING[consumer]}", style=_STYLES[consumer]))
-            console.print(Text(f"  to do: {advice}", style="dim"))
-    line = Text("BREAKING", style="bold red") if found.is_breaking else Text("COMPATIBLE", style="bold green")
-    said = f": {number_of(len(found.changes), 'change')}; version {found.version_step}: {plain(found.version_reason)}"
-    sum_up(line.append(said, style="default"), console)
-
-
-def _print_change(each: Change, console: Console) -> None:
-    line = Text(f"{plain(each.pointer) or '/'}: {each.kind.name} ")
-    line.append(" ".join(consumer.value for consumer in each.classes), style=_STYLES[each.classes[0]])
-    console.print(line.append(f": {plain(each.message)}", style="default"))
-    if Consumer.COSMETIC not in each.classes:
-        console.print(Text(f"  why: {each.kind.why}", style="dim"))
+        if name != Consumer.COSMETIC:
+            yield Sentence(f"{name}: {MEANING[Consumer(name)]}", _STYLES[Consumer(name)])
+            yield Sentence(f"  to do: {advice}", "dim")
 
 
 def write_record(found: Compatibility, path: Path, day: date) -> bool:

@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
-
-from rich.console import Console
-from rich.text import Text
 
 from rigpact.contract.contract_files import document_to_contract
 from rigpact.contract.documents import Document, Kind
@@ -18,7 +15,7 @@ from rigpact.contract.json_pointer import json_pointer
 from rigpact.contract.layout import INPUTS
 from rigpact.contract.rules import Subject
 from rigpact.contract.rules.model import canary as rules
-from rigpact.reports.terminal import plain
+from rigpact.reports.answer import Sentence
 
 if TYPE_CHECKING:
     from rigpact.contract.model.signature import ModelSignature
@@ -137,21 +134,16 @@ def _summary(probe: Probe, bindings: Sequence[Binding], fitting: Sequence[Bindin
     }
 
 
-def print_canary(report: FindingsReport, console: Console) -> None:
-    """Print each probe's result in one line; print nothing if no probe ran."""
+def canary_sentences(report: FindingsReport) -> Iterator[Sentence]:
+    """Each probe's result in one line; nothing if no probe ran."""
     for summary in report.summary.get("canary", ()):
-        _print_one(summary, console)
-
-
-def _print_one(summary: Mapping[str, Any], console: Console) -> None:
-    name = Path(summary["file"]).name
-    if "not_probed" in summary:
-        said = f"Input order: not probed with {plain(name)}: {plain(summary['not_probed'])}"
-        console.print(Text(said, style="yellow"))
-        return
-    unit = " deg" if summary["unit"] == "deg" else ""
-    errors = [summary["declared_error"], summary["nearest_other_error"]]
-    own, other = ("fails" if error is None else f"{error:.2g}{unit}" for error in errors)
-    verdict = "confirmed by" if summary["confirmed"] else f"{len(summary['fitting'])} of 120 fit"
-    errors_text = f"the contract's order {own}, the best other {other}"
-    console.print(Text(f"Input order: {verdict} {plain(name)} ({summary['rows']} rows; {errors_text})"))
+        name = Path(summary["file"]).name
+        if "not_probed" in summary:
+            yield Sentence(f"Input order: not probed with {name}: {summary['not_probed']}", "yellow")
+            continue
+        unit = " deg" if summary["unit"] == "deg" else ""
+        errors = (summary["declared_error"], summary["nearest_other_error"])
+        own, other = ("fails" if error is None else f"{error:.2g}{unit}" for error in errors)
+        verdict = "confirmed by" if summary["confirmed"] else f"{len(summary['fitting'])} of 120 fit"
+        found = f"{summary['rows']} rows; the contract's order {own}, the best other {other}"
+        yield Sentence(f"Input order: {verdict} {name} ({found})")

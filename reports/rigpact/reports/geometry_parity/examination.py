@@ -15,7 +15,6 @@ from typing import Any
 
 import numpy as np
 from rich.console import Console
-from rich.text import Text
 
 from rigpact.contract.bundle import load_contract
 from rigpact.contract.conventions import Conventions
@@ -27,6 +26,7 @@ from rigpact.contract.rules.answers import geometry as rules
 from rigpact.contract.settings.geometry import LEFT_OUT, FunctionSettings, GeometrySettings
 from rigpact.contract.settings.table import did_you_mean
 from rigpact.reference_runtime.files.declared import ContractFiles
+from rigpact.reports.answer import Figures, Sentence, print_with_findings
 from rigpact.reports.geometry_parity.calling.arguments import declarable
 from rigpact.reports.geometry_parity.calling.backend import Backend, BackendName, NumpyBackend
 from rigpact.reports.geometry_parity.calling.function import CallFailed, Declared, UserFunction, backend_of
@@ -39,7 +39,7 @@ from rigpact.reports.geometry_parity.readings.euler import ORDERS
 from rigpact.reports.geometry_parity.roles import ROLES
 from rigpact.reports.geometry_parity.samples import ordinary
 from rigpact.reports.own_module import imported, module_of_file
-from rigpact.reports.terminal import plain, print_report, table, working
+from rigpact.reports.terminal import working
 
 # The functions that a project declares, put together with those of the module.
 # Load a user's module, and find its functions by their roles
@@ -351,25 +351,22 @@ def _summary(answer: Examined, conventions: Conventions) -> dict[str, Any]:
 
 def print_examination(report: FindingsReport, console: Console) -> None:
     """Print the functions, their behaviour as a table, what was not judged, and the findings."""
-    functions = report.summary["functions"]
+    print_with_findings(_body(report.summary), report, console)
+
+
+def _body(summary: Mapping[str, Any]) -> Iterator[Sentence | Figures]:
+    functions, open_ones = summary["functions"], summary["not_judged"]
     for each in functions:
-        name = each["role"] if each["role"] == each["function"] else f"{each['role']} ({plain(each['function'])})"
-        line = Text(f"{name}: ", style="bold").append(each["computes"] or "unknown", style="default")
-        line.append(f"; called {each['called']}" if each["called"] else "", style="dim")
-        console.print(line)
+        name = each["role"] if each["role"] == each["function"] else f"{each['role']} ({each['function']})"
+        called = f"; called {each['called']}" if each["called"] else ""
+        yield Sentence(f"{name}: {each['computes'] or 'unknown'}{called}", "bold")
     behaviour = ([str(each["behaviour"].get(name, "")).partition(":")[0] for name in _SHOWN] for each in functions)
     rows = [(each["role"], *facts) for each, facts in zip(functions, behaviour, strict=True)]
-    console.print(table("Behaviour", ("function", *_SHOWN), rows))
-    _print_not_judged(report.summary, console)
-    print_report(report, console)
-
-
-def _print_not_judged(summary: Mapping[str, Any], console: Console) -> None:
-    every, open_ones = len(summary["functions"]), summary["not_judged"]
+    yield Figures("Behaviour", ("function", *_SHOWN), rows)
     if open_ones:
-        judged = f"{every - len(open_ones)} of {every} functions judged"
-        console.print(f"{judged}; not judged: {plain(', '.join(open_ones))}")
+        judged = f"{len(functions) - len(open_ones)} of {len(functions)} functions judged"
+        yield Sentence(f"{judged}; not judged: {', '.join(open_ones)}")
     for name, reason in summary["left_out"].items():
-        console.print(f"left out: {plain(name)} ({plain(reason)})")
+        yield Sentence(f"left out: {name} ({reason})")
     if summary["no_role"]:
-        console.print(f"not asked, because no role is known: {plain(', '.join(summary['no_role']))}")
+        yield Sentence(f"not asked, because no role is known: {', '.join(summary['no_role'])}")

@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 from rich.console import Console
-from rich.text import Text
 
 from rigpact.contract.errors import UnusableInput
 from rigpact.contract.findings import Finding, FindingsReport, Ledger
@@ -28,11 +27,12 @@ from rigpact.reference_runtime.graph.replayed import Evidence
 from rigpact.reference_runtime.native.library import Engine
 from rigpact.reference_runtime.recordings.opened import is_trace_name, write_trace
 from rigpact.reference_runtime.recordings.trace import Trace
+from rigpact.reports.answer import Sentence, print_with_findings
 from rigpact.reports.checking.check import said_of_inputs
 from rigpact.reports.comparing.stage_comparison import channel_address
 from rigpact.reports.nonfinite.leaving import Leaving
 from rigpact.reports.nonfinite.origin import input_order
-from rigpact.reports.terminal import plain, print_report, tracked
+from rigpact.reports.terminal import tracked
 
 _CLAMPED = "the graph clamps it there, so the network sees other numbers than the trace"
 _OPEN = "nothing in the graph clamps it"
@@ -186,11 +186,11 @@ def _not_finite(contract: Contract, trace: Trace, out: Path) -> Iterator[Finding
 
 def print_run(report: FindingsReport, console: Console) -> None:
     """Print a summary of the run and the name of its file."""
-    summary = report.summary
+    summary, out = report.summary, Path(report.summary["out"]).name
     length = f"{summary['frames']} frames at {summary['fps']:g} per second, {len(summary['stages'])} stages"
-    console.print(Text(f"{summary['mode']} run: {length} -> {plain(Path(summary['out']).name)}"))
+    body = [Sentence(f"{summary['mode']} run: {length} -> {out}")]
     errors = summary.get("diagnostics") or {}
     if errors.get("GeoDeg") is not None:
-        still = f"copy-last {errors['CopyLastGeoDeg']:.4f} deg"
-        console.print(Text(f"mean error against the clip's next pose {errors['GeoDeg']:.4f} deg; {still}"))
-    print_report(report, console)
+        mean, still = errors["GeoDeg"], errors["CopyLastGeoDeg"]
+        body.append(Sentence(f"mean error against the clip's next pose {mean:.4f} deg; copy-last {still:.4f} deg"))
+    print_with_findings(body, report, console)

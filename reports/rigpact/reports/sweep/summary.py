@@ -11,12 +11,11 @@ from pathlib import PurePosixPath
 from typing import Any
 
 from rich.console import Console
-from rich.text import Text
 
 from rigpact.contract.findings import EXIT_CANNOT_JUDGE, EXIT_FINDINGS, EXIT_INTERNAL, EXIT_PASS
+from rigpact.reports.answer import Answer, Figures, Sentence, print_answer
 from rigpact.reports.sweep.measure import ALIGNED, COPY_LAST_IS_BETTER, DEFECT, ERROR, NOT_FINITE, PASS, VERDICTS
 from rigpact.reports.sweep.results import Row
-from rigpact.reports.terminal import plain, sum_up, table
 
 WORST_SHOWN, BEST_SHOWN = 5, 20
 _SHOWN = (
@@ -97,20 +96,22 @@ def _shown(row: Row) -> dict[str, Any]:
 
 def print_summary(summary: Summary, measured: int, results: str, console: Console) -> None:
     """Print the worst cells, the best checkpoint of each clip and the verdict."""
+    counts = ", ".join(f"{summary.verdicts[name]} {name}" for name in VERDICTS if summary.verdicts[name])
+    said = f"{counts}; {measured} of {summary.cells} measured now -> {results}"
+    exit_code = {"pass": EXIT_PASS, "fail": EXIT_FINDINGS}.get(summary.verdict, EXIT_CANNOT_JUDGE)
+    print_answer(Answer(summary.verdict.upper(), said, exit_code, tuple(_body(summary))), console)
+
+
+def _body(summary: Summary) -> Iterator[Sentence | Figures]:
     columns = ("clip", "checkpoint", "mode", "mean error", "mean cm", "copy-last", "")
-    console.print(table(f"Worst {len(summary.worst)} of {summary.cells} cells", columns, map(_line, summary.worst)))
+    yield Figures(f"Worst {len(summary.worst)} of {summary.cells} cells", columns, [*map(_line, summary.worst)])
     for row in summary.worst:
         if row["error"]:
-            console.print(Text(f"  {plain(row['clip'])}, {plain(row['model'])}: {plain(row['error'])}", style="dim"))
+            yield Sentence(f"  {row['clip']}, {row['model']}: {row['error']}", "dim")
     best = list(summary.best.values())[:BEST_SHOWN]
     if best:
         title = f"Best checkpoint of each clip, {len(best)} of {len(summary.best)}"
-        console.print(table(title, columns, map(_line, best)))
-    counts = ", ".join(f"{summary.verdicts[name]} {name}" for name in VERDICTS if summary.verdicts[name])
-    style = {"pass": "bold green", "fail": "bold red"}.get(summary.verdict, "bold yellow")
-    line = Text(summary.verdict.upper(), style=style)
-    line.append(f": {counts}; {measured} of {summary.cells} measured now -> {plain(results)}", style="default")
-    sum_up(line, console)
+        yield Figures(title, columns, [*map(_line, best)])
 
 
 def _line(row: Row) -> tuple[str, ...]:

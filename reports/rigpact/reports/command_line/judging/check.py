@@ -153,14 +153,15 @@ def _checked(request: CheckRequest) -> FindingsReport:
 
 
 def _show(report: FindingsReport, console: Console) -> None:
+    from rigpact.reports.answer import print_body
     from rigpact.reports.checking.check import declared_text
-    from rigpact.reports.engine.canary_report import print_canary
+    from rigpact.reports.engine.canary_report import canary_sentences
     from rigpact.reports.terminal import plain, print_findings, print_verdict
 
     model = report.summary.get("model", {})
     for line in model.get("facts", ()):
         console.print(plain(line), markup=False, highlight=False)
-    print_canary(report, console)
+    print_body(canary_sentences(report), console)
     from rigpact.reports.renderers import one_part
 
     groups: dict[tuple[int, str, int], list[Finding]] = {}

@@ -10,6 +10,7 @@ from rigpact.contract.documents import Kind, read_document
 from rigpact.contract.errors import UnusableInput
 from rigpact.contract.files import write_bytes
 from rigpact.contract.pages.registry import ENEMY_ANIMATION, every_system
+from rigpact.contract.systems.contract import Contract
 from rigpact.contract.systems.system import System
 from rigpact.reference_runtime.files.declared import files_of
 from rigpact.reference_runtime.recordings.clip import TeacherFile, document_to_teacher_file
@@ -154,9 +155,8 @@ def _named_columns(folder: Path, found: FoundFiles) -> Iterator[tuple[Path, Trac
     document = read_document(folder / found.bundles[0])
     is_own = document.kind is Kind.DECLARATION
     read = {(document.path.parent / name).resolve() for name in declaration_of(document).read} if is_own else set()
-    companion = folder / found.companions[0] if found.companions else None
     try:
-        contract = open_contract(folder / found.bundles[0], companion)
+        contract = _contract(folder, found)
     except UnusableInput:
         if is_own:
             raise
@@ -170,6 +170,10 @@ def _named_columns(folder: Path, found: FoundFiles) -> Iterator[tuple[Path, Trac
             found.notes.append(_passed_over(path, error))
 
 
+def _contract(folder: Path, found: FoundFiles) -> Contract:
+    return open_contract(folder / found.bundles[0], folder / found.companions[0] if found.companions else None)
+
+
 def _is_data_set(system: System, trace: Trace) -> bool:
     """Whether it holds the stages before the network and the network's answers, and no later stage."""
     graph = system.graph
@@ -178,9 +182,8 @@ def _is_data_set(system: System, trace: Trace) -> bool:
 
 def _models(folder: Path, found: FoundFiles) -> Iterator[Path]:
     """The models that fit the contract; all models where the contract cannot be read."""
-    companion = folder / found.companions[0] if found.companions else None
     try:
-        contract = open_contract(folder / found.bundles[0], companion)
+        contract = _contract(folder, found)
     except UnusableInput:
         yield from found.models
         return

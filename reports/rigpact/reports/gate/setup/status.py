@@ -14,7 +14,6 @@ from pathlib import Path
 from typing import Literal
 
 from rich.console import Console
-from rich.text import Text
 
 from rigpact.contract.as_json import AsJson
 from rigpact.contract.errors import UnusableInput
@@ -22,11 +21,11 @@ from rigpact.contract.findings import EXIT_CANNOT_JUDGE, EXIT_PASS, Ledger
 from rigpact.contract.settings.configuration import FILE_NAME
 from rigpact.contract.settings.gate import GateSettings
 from rigpact.contract.version import rigpact_version
+from rigpact.reports.answer import Answer, Sentence, print_answer
 from rigpact.reports.gate.answer.report import IMPOSSIBLE, NEXT_QUESTIONS
 from rigpact.reports.gate.measured import Measured, NotAsked, Question
 from rigpact.reports.gate.parts.catalogue import PARTS, PartKind
 from rigpact.reports.gate.project import Project
-from rigpact.reports.terminal import plain, sum_up
 
 EXTRAS = {
     "pytest": ("testing", "tests of your own files, with the pytest plugin"),
@@ -176,36 +175,32 @@ def _asked(asked: Question, settings: GateSettings, today: date) -> Answerable:
 
 def print_examination(found: Examination, console: Console, place: Path) -> None:
     """Print the installation, then the parts, then one line."""
-    there = [tool for tool in found.tools if tool.version is not None]
-    console.print(Text("installed: " + ", ".join(f"{tool.name} {tool.version}" for tool in there)))
-    for tool in [tool for tool in found.tools if tool.version is None]:
-        state: State = "missing" if tool.needed else "not asked"
-        word = "missing" if tool.needed else "not installed"
-        _line(console, state, word, f"{tool.name}, for {tool.purpose}", tool.get)
-    _print_parts(found.parts, console)
-    sum_up(_last_line(found.is_ready, found.parts, place), console)
+    there = [f"{tool.name} {tool.version}" for tool in found.tools if tool.version is not None]
+    lines = [Sentence("installed: " + ", ".join(there))]
+    for tool in found.tools:
+        if tool.version is None:
+            state: State = "missing" if tool.needed else "not asked"
+            word = "missing" if tool.needed else "not installed"
+            lines += _lines(state, word, f"{tool.name}, for {tool.purpose}", tool.get)
+    _print(found, lines, found.parts, console, place)
 
 
 def print_missing(found: Examination, console: Console, place: Path) -> None:
     """Print what is asked and cannot be judged, then one line."""
-    _print_parts([part for part in found.parts if part.state == "missing"], console)
-    sum_up(_last_line(found.is_ready, found.parts, place), console)
+    _print(found, [], [part for part in found.parts if part.state == "missing"], console, place)
 
 
-def _print_parts(parts: Sequence[Answerable], console: Console) -> None:
+def _print(
+    found: Examination, lines: list[Sentence], parts: Sequence[Answerable], console: Console, place: Path
+) -> None:
     for part in parts:
-        about = f"{part.name}: {part.reason}" if part.reason else part.name
-        _line(console, part.state, part.state, about, part.get)
+        lines += _lines(part.state, part.state, f"{part.name}: {part.reason}" if part.reason else part.name, part.get)
+    count = sum(part.state == "can be judged" for part in found.parts)
+    asked = sum(part.state != "not asked" for part in found.parts)
+    said = f"{count} of {asked} parts that {place} asks can be judged"
+    print_answer(Answer(found.verdict.upper(), said, found.exit_code, tuple(lines)), console)
 
 
-def _line(console: Console, state: State, word: str, about: str, get: str) -> None:
-    console.print(Text(f"{word:{_WIDTH}}  ", style=_STYLES[state]).append(plain(about), style="default"))
-    if get:
-        console.print(Text(f"{'':{_WIDTH}}  {plain(get)}", style="dim"))
-
-
-def _last_line(is_ready: bool, parts: Sequence[Answerable], place: Path) -> Text:  # noqa: FBT001
-    count = sum(part.state == "can be judged" for part in parts)
-    asked = sum(part.state != "not asked" for part in parts)
-    word = Text("READY", style="bold green") if is_ready else Text("INCOMPLETE", style="bold yellow")
-    return word.append(f": {count} of {asked} parts that {plain(place)} asks can be judged", style="default")
+def _lines(state: State, word: str, about: str, get: str) -> list[Sentence]:
+    how = [Sentence(f"{'':{_WIDTH}}  {get}", "dim")] if get else []
+    return [Sentence(f"{word:{_WIDTH}}  {about}", _STYLES[state]), *how]
