@@ -20,12 +20,6 @@ from rigpact.contract.errors import UnusableInput
 from ..every_case import every_case
 
 
-def _selu(x: float) -> float:
-    from rigpact.reference_runtime.network_rounding.operators import _selu as selu
-
-    return round(float(selu(np.array(x))), 9)
-
-
 def _is_rounded(*values: float) -> bool:
     from rigpact.contract.rules.hosted.declared_numbers import _is_rounded as is_rounded
 
@@ -33,7 +27,6 @@ def _is_rounded(*values: float) -> bool:
 
 
 EDGES: dict[str, tuple[Callable[[], Any], Any]] = {
-    "Selu's own alpha and gamma": (lambda: _selu(-1.0), -1.111330741),  # 1.05070102 * 1.67326319 * (1/e - 1)
     "the longest word that is shown whole": (lambda: shown("x" * 58), repr("x" * 58)),
     "a word that is one longer": (lambda: shown("x" * 59), "'" + "x" * 59 + "…"),
     "four numbers of three digits": (lambda: _is_rounded(0.251, 0.33, 1.25, 7.0), True),

@@ -81,9 +81,8 @@ class Revision:
             for word in _words(document.data):
                 beside = path.parent / word.replace("\\", "/")
                 if self.has(beside) and beside.suffix == ".onnx":
-                    weights = open_model(self.file(beside)).weights
-                    outside = (beside.parent / weight.external.location for weight in weights if weight.external)
-                    for each in filter(self.has, outside):
+                    found = open_model(self.file(beside)).beside
+                    for each in filter(self.has, (beside.parent / name for name in found)):
                         self.file(each)
                 elif self.has(beside):
                     self.file(beside)

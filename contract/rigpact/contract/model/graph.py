@@ -176,9 +176,15 @@ class ModelGraph:
         return name in others or not self.inputs_of([name])
 
     @property
+    def beside(self) -> Mapping[str, str]:
+        """Other files that hold weights, and what is wrong with each ('' if nothing)."""
+        found = sorted((each.external for each in self.weights if each.external), key=lambda each: each.problem)
+        return {each.location: each.problem for each in found}
+
+    @property
     def is_contained(self) -> bool:
         """Whether the model can be opened: no weights are missing or lie outside its folder."""
-        return not any(weight.external and weight.external.problem for weight in self.weights)
+        return not any(self.beside.values())
 
     def read_constants(self) -> dict[str, Array]:
         """The numbers of all initializers and Constant nodes, by name; UnusableInput where they cannot be read."""

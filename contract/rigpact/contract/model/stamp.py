@@ -1,8 +1,6 @@
 """Writes the hash of a contract into a model's metadata, so that `rigpact check` knows which contract the model belongs to."""
 
-from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 from rigpact.contract.errors import UnusableInput
 from rigpact.contract.files import copy_file, write_bytes
@@ -20,20 +18,12 @@ def write_stamped(model: Path, sha256: str, out: Path) -> None:
     if not graph.nodes:  # any bytes can look like an empty model
         raise UnusableInput(model, "a file without nodes", "an ONNX model")
     set_model_props(graph.proto, {**graph.metadata, STAMP: sha256})
-    for name in _beside(graph.weights, model) if out.resolve().parent != model.resolve().parent else ():
+    for name, problem in graph.beside.items() if out.resolve().parent != model.resolve().parent else ():
+        if problem:
+            raise UnusableInput(model, f"weights in {name!r} ({problem})", "weights in a file beside the model")
         target = out.parent / name
         if target.exists():
             raise UnusableInput(target, "a file", "no file: the model's weights go there", "choose another folder")
         target.parent.mkdir(parents=True, exist_ok=True)
         copy_file(model.parent / name, target)
     write_bytes(out, graph.proto.SerializeToString())
-
-
-def _beside(weights: Any, model: Path) -> Iterator[str]:
-    """Yield the files with a model's weights; UnusableInput where one is missing or lies outside of its folder."""
-    for name, problem in dict.fromkeys(
-        (each.external.location, each.external.problem) for each in weights if each.external
-    ):
-        if problem:
-            raise UnusableInput(model, f"weights in {name!r} ({problem})", "weights in a file beside the model")
-        yield name

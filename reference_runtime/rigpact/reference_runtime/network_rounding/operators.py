@@ -119,14 +119,6 @@ def _sigmoid(x: Array) -> Array:
     return np.asarray(0.5 * (1.0 + np.tanh(0.5 * x)))
 
 
-def _elu(x: Array, alpha: float = 1.0) -> Array:
-    return np.where(x > 0.0, x, alpha * np.expm1(np.minimum(x, 0.0)))
-
-
-def _selu(x: Array, alpha: float = 1.67326319217681884765625, gamma: float = 1.05070102214813232421875) -> Array:
-    return gamma * _elu(x, alpha)
-
-
 def _gelu(x: Array, approximate: str = "none") -> Array:
     inner = np.tanh(sqrt(2.0 / pi) * (x + 0.044715 * x**3)) if approximate == "tanh" else erf(x / sqrt(2.0))
     return np.asarray(0.5 * x * (1.0 + inner))
@@ -222,8 +214,8 @@ RULES: Mapping[str, tuple[Callable[..., Array] | None, Callable[..., Array]]] = 
     "Pow": (lambda x, exponent: np.power(np.asarray(x, np.float64), exponent), _powered), "Sqrt": (np.sqrt, _twice),
     "Reciprocal": (np.reciprocal, _twice), "Exp": (np.exp, _library), "Log": (np.log, _beside_one), "Sin": (np.sin, _beside_one),
     "Cos": (np.cos, _beside_one), "Tanh": (np.tanh, _library), "Erf": (erf, _library), "Sigmoid": (_sigmoid, _beside_one),
-    "HardSigmoid": (None, _beside_one), "Softplus": (_softplus, _beside_one), "Elu": (_elu, _beside_one),
-    "Selu": (_selu, _beside_one), "Gelu": (_gelu, _gated), "LeakyRelu": (None, _once), "PRelu": (None, _once),
+    "HardSigmoid": (None, _beside_one), "Softplus": (_softplus, _beside_one), "Elu": (None, _beside_one),
+    "Selu": (None, _beside_one), "Gelu": (_gelu, _gated), "LeakyRelu": (None, _once), "PRelu": (None, _once),
     "HardSwish": (lambda x: x * np.clip(x / 6.0 + 0.5, 0.0, 1.0), _gated), "Mish": (lambda x: x * np.tanh(_softplus(x)), _gated),
     "Softmax": (None, _softmax), "LogSoftmax": (None, _log_softmax), "ReduceL2": (None, _length),
     "BatchNormalization": (None, _batch_norm),

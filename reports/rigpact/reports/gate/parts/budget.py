@@ -57,8 +57,7 @@ def _measure(project: Project) -> Measured:
     remarks: tuple[str, ...] = ()
     graph = project.model.graph
     folder = project.model.path.parent
-    beside = {weight.external.location for weight in graph.weights if weight.external} if graph else set()
-    files = [project.model.path, *(folder / name for name in sorted(beside))]
+    files = [project.model.path, *(folder / name for name in sorted(graph.beside if graph else ()))]
     for file in files:
         if not file.is_file():
             raise UnusableInput(file, "nothing", "the file with the model's weights", "copy it beside the model")

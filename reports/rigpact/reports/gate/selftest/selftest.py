@@ -23,7 +23,7 @@ from rigpact.contract.errors import UnusableInput
 from rigpact.contract.files import copy_file
 from rigpact.contract.findings import Severity
 from rigpact.contract.inputs import inputs_may_be_replaced
-from rigpact.contract.model.signature import read_model
+from rigpact.contract.model.graph import open_model
 from rigpact.contract.settings.configuration import Configuration
 from rigpact.contract.settings.gate import GateSettings, RecordedRun
 from rigpact.fixtures.mutants.documents import BUNDLE, COMPANION
@@ -106,8 +106,7 @@ def _copy_beside(project: Project, folder: Path) -> None:
 
 def _copy_weights(model: Path, folder: Path) -> None:
     """The files beside a model that hold its weights."""
-    graph = read_model(model).graph
-    for name in {weight.external.location for weight in graph.weights if weight.external} if graph else ():
+    for name in open_model(model).beside:
         copy_file(model.parent / name, folder / name)
 
 
